@@ -32,10 +32,10 @@ from perfc.errors import PerfcError
 from perfc.ir.symbolic.dim import Poly
 from perfc.ir.symbolic.evaluate import evaluate
 from perfc.ir.tensors.types import TensorType
-from perfc.measuring.measure import dataset, rows
 from perfc.measuring.measure.process import Protocol, all_threads, workspace
 from perfc.measuring.measure.session import measure_cases
-from perfc.measuring.measure.weights import runnable
+from perfc.measuring.measure.tables import dataset, rows
+from perfc.measuring.measure.tables.weights import runnable
 
 TABLE = "ort-cpu-blocked"
 BATCHES = (1, 4)
@@ -259,7 +259,7 @@ Versions: {versions}. Measured {dates} by `benchmarks/campaign.py`.
 
 {models} models, {legacy} of them from the TorchScript exporter; batch 1 and 4 where the batch is
 symbolic, {threads} threads of the runtime's pool. The columns are those of
-`perfc/measuring/measure/rows.py`; units are in their names, `mac` is a multiply-accumulate.
+`perfc/measuring/measure/tables/rows.py`; units are in their names, `mac` is a multiply-accumulate.
 
 ## Protocol
 - Weights are random with the deviation that keeps activations at their size; inputs are random,

@@ -18,11 +18,17 @@ from pathlib import Path
 
 from perfc.analyzers.estimators.fitted_rates import of_machine
 from perfc.api import analyze
-from perfc.measuring.measure import fit_file
-from perfc.measuring.measure.dataset import read, write
-from perfc.measuring.measure.evaluate import Outcome, choose, leave_one_out, mean_error, predict
-from perfc.measuring.measure.fit import fit, samples_of, total_s
-from perfc.measuring.measure.rows import KernelRow, ModelRow
+from perfc.measuring.measure.fitting import fit_file
+from perfc.measuring.measure.fitting.evaluate import (
+    Outcome,
+    choose,
+    leave_one_out,
+    mean_error,
+    predict,
+)
+from perfc.measuring.measure.fitting.fit import fit, samples_of, total_s
+from perfc.measuring.measure.tables.dataset import read, write
+from perfc.measuring.measure.tables.rows import KernelRow, ModelRow
 
 GOAL = 0.12
 LIMIT = 0.15

@@ -18,7 +18,7 @@ import pandas as pd
 from onnx import TensorProto, helper, save
 
 import perfc
-from perfc.view.report.footprint import footprint
+from perfc.view.report.memory_sections.footprint import footprint
 
 MIB = 1 << 20
 OPTIMIZER = "adam"

@@ -21,7 +21,8 @@ from perfc.errors import PerfcError
 from perfc.review.lint.engine import Linted, Linter, selected
 from perfc.review.lint.finding import Finding, Saves
 from perfc.review.lint.settings import LEAST_GAIN, Settings
-from perfc.view.report import memory, summary
+from perfc.view.report.memory_sections import memory
+from perfc.view.report.sections import summary
 
 
 def files(folder: Path | None) -> list[Path]:

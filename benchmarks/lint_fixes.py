@@ -2,7 +2,7 @@
 
 Models without weights get seeded random ones. Into a copy of each model one blemish after the
 other is put at a seeded place, one that a rule should find; then the copy is mended by
-``perfc.review.lint.fix.mended``, which runs both models on five random inputs under
+``perfc.review.lint.fixes.fix.mended``, which runs both models on five random inputs under
 onnxruntime. The models as they are come first.
 
     python benchmarks/lint_fixes.py MODELS... [--seed 0] [--places 1] [--json out.json]
@@ -30,9 +30,9 @@ from onnx import TensorProto, helper, numpy_helper
 from perfc.api import infer_shapes
 from perfc.errors import PerfcError
 from perfc.ir.tensors.types import DType, TensorType
-from perfc.measuring.measure.weights import runnable
+from perfc.measuring.measure.tables.weights import runnable
 from perfc.review.lint.engine import Linter, selected
-from perfc.review.lint.fix import mended
+from perfc.review.lint.fixes.fix import mended
 from perfc.review.lint.settings import Settings
 from perfc.review.lint.work import Work
 

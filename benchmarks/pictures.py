@@ -23,7 +23,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import perfc
-from perfc.view.report import collect, screen, terminal
+from perfc.view.report import collect
+from perfc.view.report.formats import screen, terminal
 
 ROOT = Path(__file__).resolve().parents[1]
 SCREENS = ROOT / "docs" / "screens"

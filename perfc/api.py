@@ -15,9 +15,9 @@ from perfc.deployment.extents import keyed, sized
 from perfc.errors import ParseError, PerfcError
 from perfc.frontend import load, serialized
 from perfc.frontend.collector import paused_collector
-from perfc.frontend.input_contents import known_contents
-from perfc.frontend.torch_inputs import Inputs
-from perfc.frontend.torch_module import check_example, graph_of
+from perfc.frontend.lowering.input_contents import known_contents
+from perfc.frontend.pytorch.torch_inputs import Inputs
+from perfc.frontend.pytorch.torch_module import check_example, graph_of
 from perfc.ir.graph import Module, Value
 from perfc.ir.symbolic.sizes import bound_type, sizes_of
 from perfc.ir.tensors.types import Type

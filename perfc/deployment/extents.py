@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from perfc.errors import ParseError, ShapeError
-from perfc.frontend.roles import Place, Roles
+from perfc.frontend.lowering.roles import Place, Roles
 from perfc.ir.graph import Basis, Module, SymbolDecl, Value, walk
 from perfc.ir.graphs.rewrite import Rewriter, with_graph
 from perfc.ir.record import record

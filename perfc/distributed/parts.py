@@ -25,8 +25,8 @@ from perfc.passes.fusion.kernel import Kernel
 from perfc.passes.roofline.roofline import RooflineTable, bounds
 from perfc.passes.runtimes import Tf32
 
-from .both_passes import BothPasses, Ran, Role, both_passes, kept
-from .part_memory import CHEAP, PartMemory
+from .costs.both_passes import BothPasses, Ran, Role, both_passes, kept
+from .costs.part_memory import CHEAP, PartMemory
 
 Env = Mapping[str, int]
 

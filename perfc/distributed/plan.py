@@ -13,11 +13,11 @@ from perfc.frontend.config.parallel import ALONE, KEYS, Parallel
 from perfc.ir.record import record
 from perfc.passes.training.implementation import Policy
 
+from .costs.work import Work
 from .law import RunLaw
 from .schedules import schedule_named, schedules
 from .step import StepCost, capacity_bytes, cluster_of, step_cost
 from .training import CHECKPOINTINGS, Training
-from .work import Work
 
 MICRO_BATCHES = (1, 2, 4, 8)
 VIRTUAL = (2, 4)

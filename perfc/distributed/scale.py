@@ -10,10 +10,10 @@ from perfc.errors import ParseError, PerfcError
 from perfc.frontend.config.parallel import Parallel
 from perfc.ir.record import record
 
+from .costs.work import Work
 from .law import RunLaw
 from .step import StepCost, capacity_bytes, cluster_of, step_cost
 from .training import Training
-from .work import Work
 
 MOST_GPUS = 1024
 MOST_TOKENS, MOST_SAMPLES = 65536, 256

@@ -22,6 +22,7 @@ from perfc.machine import NOTHING, Reserve, load_machine
 from perfc.passes.runtimes import CLUSTER_DEFAULT
 from perfc.passes.training.implementation import Policy
 
+from .costs.work import LanguageWork, Work
 from .law import USUAL as USUAL_LAW
 from .law import RunLaw, law_of
 from .plan import MICRO_BATCHES, PlanView
@@ -30,7 +31,6 @@ from .scale import ScaleView, largest_micro_batch, micro_batches_of
 from .scale import scale as scaled
 from .step import cluster_of
 from .training import CHECKPOINTINGS, Training
-from .work import LanguageWork, Work
 
 MOST_BATCH = 1 << 24
 
@@ -59,7 +59,7 @@ def work_of(
     from perfc.api import typed
     from perfc.deployment.extents import SEQUENCE, axis_of
 
-    from .graph_work import GraphWork
+    from .costs.graph_work import GraphWork
 
     values: dict[str, object] = {"target": path, "runtime": runtime}
     if dtype:

@@ -9,11 +9,11 @@ from perfc.frontend.config.parallel import Parallel
 from perfc.ir.record import frozen
 from perfc.passes.training.implementation import Policy
 
+from .costs.work import Parts, Work
 from .fabric import Fabric, Group
 from .parts import PartCost
 from .schedules import Schedule, Stage, schedule_named
 from .training import Training
-from .work import Parts, Work
 
 
 @frozen

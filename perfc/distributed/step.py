@@ -11,15 +11,15 @@ from perfc.frontend.config.parallel import Parallel
 from perfc.ir.record import record
 from perfc.machine import Cluster, Machine, capacity_of
 
+from .costs.memory import MemoryParts, memory_of
+from .costs.work import Parts, Work
 from .fabric import Fabric, fabric_of
 from .kinds import Loss, kinds
 from .law import RunLaw, law_of
-from .memory import MemoryParts, memory_of
 from .parts import PartCost
 from .schedules import schedule_named
 from .stage import StageWork
 from .training import CHECKPOINTINGS, Training, traffic_bytes
-from .work import Parts, Work
 
 COMPUTATION = "computation"
 RECOMPUTATION = "recomputation"

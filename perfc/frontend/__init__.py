@@ -43,10 +43,10 @@ def load(
         from .config import load_config
 
         return load_config(os.fspath(model), dims or {}, is_trained=is_trained)
-    from .functions import Functions
-    from .lower import Lowering
+    from .lowering.functions import Functions
+    from .lowering.lower import Lowering
+    from .lowering.symbols import SymbolTable
     from .source import open_model
-    from .symbols import SymbolTable
 
     message = open_model(model)
     table = SymbolTable(dict(dims or {}))

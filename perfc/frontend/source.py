@@ -13,12 +13,12 @@ from typing import BinaryIO
 from perfc.errors import ModelError
 
 from .collector import paused_collector
-from .external import read_contents
-from .magic import HEAD_BYTES, Form, looks_like_text, plain_text, recognise
-from .proto import Model, Origin
-from .schema import MESSAGES
-from .window import Window
-from .wire import Decoder
+from .lowering.schema import MESSAGES
+from .lowering.window import Window
+from .reading.external import read_contents
+from .reading.magic import HEAD_BYTES, Form, looks_like_text, plain_text, recognise
+from .reading.proto import Model, Origin
+from .reading.wire import Decoder
 
 MEMORY_BYTES = 64 << 20
 LONGEST_TEXT_BYTES = 16 << 20

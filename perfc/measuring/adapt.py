@@ -22,9 +22,9 @@ from perfc.ir.record import record
 from perfc.ir.tensors.types import dtype_named
 from perfc.machine import Machine, Unit
 from perfc.machine.files import whole_card
-from perfc.measuring.measure import dataset
-from perfc.measuring.measure.fit_file import replace_target
-from perfc.measuring.measure.rows import KernelRow, subject_of
+from perfc.measuring.measure.fitting.fit_file import replace_target
+from perfc.measuring.measure.tables import dataset
+from perfc.measuring.measure.tables.rows import KernelRow, subject_of
 
 PRODUCT = 8192
 """Extent of the square matrix product that represents calibrate's matrix rates."""

@@ -14,7 +14,7 @@ from perfc.analyzers.graph.rows import GraphRow, Measurements
 from perfc.analyzers.whole_runs.shipped import known_name
 from perfc.errors import PerfcError
 from perfc.machine import load_machine
-from perfc.measuring.measure.dataset import records
+from perfc.measuring.measure.tables.dataset import records
 
 OWN = ("class", "kernel")
 """Columns that only tables of kernels have."""

@@ -17,7 +17,7 @@ from perfc.passes.runtimes import SERVING_DEFAULT, Batching, EngineKind
 from perfc.study.expenses import Prices
 
 from .engine import Engine, kind_of, lacks
-from .notes import beyond_positions
+from .output.notes import beyond_positions
 from .power import price_per_million
 from .service import ServingReport, engine_for, llm
 from .simulation.load import Load

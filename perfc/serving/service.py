@@ -23,7 +23,7 @@ from .cost.images import ImagesView
 from .cost.memory import MemoryPlan
 from .engine import Engine
 from .host import disaggregated_host_model
-from .notes import beyond_positions, notes_of
+from .output.notes import beyond_positions, notes_of
 from .parts import StepView, steps_of, with_parts
 from .power import Expenses, energy_j_per_token, expenses
 from .remedies import would_fit
@@ -152,7 +152,7 @@ class ServingReport:
 
     def to_dict(self) -> dict[str, object]:
         """Return the report as the document that ``--json`` prints."""
-        from perfc.view.report.json_form import enveloped
+        from perfc.view.report.formats.json_form import enveloped
 
         return enveloped(self.document, self)
 

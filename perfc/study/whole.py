@@ -18,8 +18,8 @@ from perfc.common.choice import member
 from perfc.deployment import Deployment, DeploymentKeywords, of_whole_runs
 from perfc.deployment.extents import sized
 from perfc.deployment.fields import Mode
-from perfc.frontend.torch_inputs import Inputs
-from perfc.frontend.torch_module import check_example, graph_of
+from perfc.frontend.pytorch.torch_inputs import Inputs
+from perfc.frontend.pytorch.torch_module import check_example, graph_of
 from perfc.ir.graph import Module
 from perfc.ir.graphs.rewrite import with_defaults
 from perfc.ir.record import record
@@ -205,8 +205,8 @@ class WholeRun(Estimate):
 
     def _repr_html_(self) -> str:
         """Return the answer as HTML for a notebook."""
-        from perfc.view.report.document import Amount, Document, Fact, Facts, Section
-        from perfc.view.report.notebook_document import render
+        from perfc.view.report.formats.document import Amount, Document, Fact, Facts, Section
+        from perfc.view.report.formats.notebook_document import render
 
         facts = [Fact("predicted", Amount(self.value, self.unit), self.interval)]
         if self.floor_s:

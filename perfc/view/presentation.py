@@ -57,7 +57,7 @@ class Presentation:
 
     def __repr__(self) -> str:
         """Return the answer in three lines."""
-        from perfc.view.report import screen
+        from perfc.view.report.formats import screen
 
         try:
             return "\n".join(screen.summary_lines(self.views))
@@ -67,7 +67,7 @@ class Presentation:
 
     def _repr_html_(self) -> str | None:
         """Return the summary as HTML for a notebook; None falls back to text."""
-        from perfc.view.report import notebook
+        from perfc.view.report.formats import notebook
 
         try:
             return notebook.render(self.views)
@@ -80,7 +80,7 @@ class Presentation:
         Raises:
             PerfcError: no prediction is possible.
         """
-        from perfc.view.report import json_form
+        from perfc.view.report.formats import json_form
 
         return json_form.tree(self.views)
 
@@ -93,7 +93,7 @@ class Presentation:
             MissingExtraError: pandas is not installed.
             PerfcError: no prediction is possible.
         """
-        from perfc.view.report import comma
+        from perfc.view.report.formats import comma
 
         return data_frame(comma.HEADER, [[*comma.fields(row)] for row in self.views.kernels])
 
@@ -112,7 +112,8 @@ class Presentation:
         """
         from perfc.common.plain_text import shielded
         from perfc.common.whole_file import write_output
-        from perfc.view.report import DEFAULT, TOP, Format, screen, written
+        from perfc.view.report import DEFAULT, TOP, Format, written
+        from perfc.view.report.formats import screen
 
         file = Path(path)
         forms = fitting(file, FORMATS)

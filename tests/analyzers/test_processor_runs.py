@@ -14,7 +14,7 @@ from perfc.analyzers.intervals.adapt import Adaptation, Correction
 from perfc.analyzers.runs.processor_runs import laws
 from perfc.machine.files import SHIPPED
 from perfc.measuring.adapt import rendered
-from perfc.view.report.confidence import Grade, confidence
+from perfc.view.report.sections.confidence import Grade, confidence
 
 MODEL = Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.gz"
 

@@ -16,9 +16,10 @@ from perfc.commands.analysis.predict import FORMER_FLAGS
 from perfc.deployment import KEYS, Deployment
 from perfc.deployment.fields import READERS
 from perfc.passes.runtimes import runtimes
-from perfc.review.check.baseline import Case
+from perfc.review.check.lock.baseline import Case
 from perfc.study.former_names import Former
-from perfc.view.report import collect, document, text
+from perfc.view.report import collect, document
+from perfc.view.report.formats import text
 
 RESNET = Path(__file__).parents[2] / "examples/models/resnet50.onnx.gz"
 COMMANDS = (

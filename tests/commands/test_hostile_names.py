@@ -375,7 +375,7 @@ def test_nothing_is_written_past_the_one_place() -> None:
         "perfc/commands/analysis/roofline.py": {
             "echo"
         },  # a plot with colours, its names made printable
-        "perfc/view/report/terminal.py": {"print"},  # spans made printable
+        "perfc/view/report/formats/terminal.py": {"print"},  # spans made printable
         "perfc/measuring/measure/worker.py": {"print"},  # to the process that started it
     }
     root = Path(cli.__file__).parent

@@ -9,9 +9,9 @@ import onnx
 import pytest
 
 from perfc.errors import ModelError
-from perfc.frontend import onnx_file
-from perfc.frontend.onnx_file import read_model, write_model
-from perfc.measuring.measure.weights import name_nodes
+from perfc.frontend.reading import onnx_file
+from perfc.frontend.reading.onnx_file import read_model, write_model
+from perfc.measuring.measure.tables.weights import name_nodes
 
 TEXT = """<ir_version: 10, opset_import: ["" : 21]>
 net (float[n, 4] x) => (float[n, 4] y) { y = Relu (x) }"""

@@ -13,7 +13,7 @@ from perfc.analyzers.features.rows import Protocol
 from perfc.analyzers.steps.setting import Precision, precision_of
 from perfc.cli import run
 from perfc.errors import ParseError, PerfcError
-from perfc.frontend.elements import ELEMENT_BITS
+from perfc.frontend.lowering.elements import ELEMENT_BITS
 from perfc.ir.tensors.types import DType, bits_of, dtype_named
 from perfc.machine import load_machine
 from perfc.review.check.config import load as load_budgets

@@ -227,7 +227,7 @@ def test_degrees_are_read_as_options_files_and_programs_write_them() -> None:
 
 
 def test_a_graph_is_divided_by_its_samples(tmp_path: Path) -> None:
-    from perfc.distributed.graph_work import GraphWork, cuts_of
+    from perfc.distributed.costs.graph_work import GraphWork, cuts_of
     from perfc.distributed.service import sizes, work_of
     from perfc.errors import ModelError
 
@@ -300,8 +300,8 @@ def test_the_backward_pass_of_a_graph_is_that_of_its_step() -> None:
     import math
 
     from perfc.analyzers.runs.step_law import factors
-    from perfc.distributed.both_passes import Role
-    from perfc.distributed.graph_work import rows_of
+    from perfc.distributed.costs.both_passes import Role
+    from perfc.distributed.costs.graph_work import rows_of
     from perfc.distributed.service import work_of
     from perfc.ir.graph import Phase
 

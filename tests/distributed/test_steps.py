@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from perfc.distributed.both_passes import Role, both_passes
+from perfc.distributed.costs.both_passes import Role, both_passes
+from perfc.distributed.costs.work import LanguageWork
 from perfc.distributed.law import RunLaw
 from perfc.distributed.plan import divisions, pareto
 from perfc.distributed.schedules import Stage, schedule_named, schedules
@@ -23,7 +24,6 @@ from perfc.distributed.training import (
     state_bytes,
     traffic_bytes,
 )
-from perfc.distributed.work import LanguageWork
 from perfc.errors import ModelError, ParseError, PerfcError
 from perfc.frontend.config import precision_of, read_config
 from perfc.frontend.config.lowering.parts import layer_part

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perfc.distributed.memory import WEIGHT_BYTES
+from perfc.distributed.costs.memory import WEIGHT_BYTES
 from perfc.distributed.service import plan
 
 LAYER = 12 * 768 * 768 + 13 * 768

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from perfc.frontend.elements import ELEMENT_BITS, DataType, stored_bytes, unpack_elements
-from perfc.frontend.proto import Tensor
-from perfc.frontend.schema import MESSAGES
-from perfc.frontend.window import Window
-from perfc.frontend.wire import Decoder
+from perfc.frontend.lowering.elements import ELEMENT_BITS, DataType, stored_bytes, unpack_elements
+from perfc.frontend.lowering.schema import MESSAGES
+from perfc.frontend.lowering.window import Window
+from perfc.frontend.reading.proto import Tensor
+from perfc.frontend.reading.wire import Decoder
 
 KNOWN_TO_ONNX = [DataType(code) for code in TensorProto.DataType.values() if code in ELEMENT_BITS]
 IN_INT32_DATA = [

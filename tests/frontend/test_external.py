@@ -12,8 +12,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 import perfc
 from perfc.errors import ModelError
-from perfc.frontend.external import external_path, read_contents, small_place
-from perfc.frontend.proto import Tensor
+from perfc.frontend.reading.external import external_path, read_contents, small_place
+from perfc.frontend.reading.proto import Tensor
 from perfc.frontend.source import open_model
 
 

@@ -9,7 +9,7 @@ import onnx
 import pytest
 from onnx import helper
 
-import perfc.frontend.lower as lowering
+import perfc.frontend.lowering.lower as lowering
 from perfc.api import typed
 from perfc.errors import ModelError
 from perfc.frontend import load

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perfc.errors import ModelError
-from perfc.frontend.order import needs, topological
-from perfc.frontend.proto import Attribute, AttributeType, Graph, Node, ValueInfo
+from perfc.frontend.lowering.order import needs, topological
+from perfc.frontend.reading.proto import Attribute, AttributeType, Graph, Node, ValueInfo
 
 
 def chain(count: int) -> list[Node]:

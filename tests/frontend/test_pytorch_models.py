@@ -16,7 +16,7 @@ torch = pytest.importorskip("torch")
 import perfc
 from perfc.analyzers.features.rows import DataError
 from perfc.errors import MissingExtraError, ModelError
-from perfc.frontend.torch_module import exported
+from perfc.frontend.pytorch.torch_module import exported
 from perfc.ir.symbolic.evaluate import evaluate
 from perfc.ir.tensors.types import TensorType
 from perfc_lab.training import export

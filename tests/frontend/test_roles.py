@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from perfc.frontend.proto import TypeKind, TypeProto
-from perfc.frontend.roles import TYPICAL, Place, Roles, by_place, is_numbered
-from perfc.frontend.symbols import SymbolTable
+from perfc.frontend.lowering.roles import TYPICAL, Place, Roles, by_place, is_numbered
+from perfc.frontend.lowering.symbols import SymbolTable
+from perfc.frontend.reading.proto import TypeKind, TypeProto
 from perfc.ir.graph import Basis
 from perfc.ir.symbolic.dim import Dim, symbol
 from perfc.ir.tensors.types import DType

@@ -15,10 +15,10 @@ from onnx import TensorProto, helper, printer
 
 from perfc.errors import ModelError
 from perfc.frontend import source
-from perfc.frontend.schema import MESSAGES
+from perfc.frontend.lowering.schema import MESSAGES
+from perfc.frontend.lowering.window import Window
+from perfc.frontend.reading.wire import Decoder
 from perfc.frontend.source import open_model
-from perfc.frontend.window import Window
-from perfc.frontend.wire import Decoder
 
 RELU = helper.make_model(
     helper.make_graph(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from perfc.frontend.proto import TypeKind, TypeProto
-from perfc.frontend.symbols import MAX_RANK, SymbolTable
+from perfc.frontend.lowering.symbols import MAX_RANK, SymbolTable
+from perfc.frontend.reading.proto import TypeKind, TypeProto
 from perfc.ir.tensors.types import UNKNOWN, DType, SequenceType, TensorType
 
 

@@ -8,8 +8,8 @@ import io
 import pytest
 
 from perfc.errors import ModelError
-from perfc.frontend import window
-from perfc.frontend.window import FIRST_READ_BYTES, LONGEST_READ_BYTES, Window
+from perfc.frontend.lowering import window
+from perfc.frontend.lowering.window import FIRST_READ_BYTES, LONGEST_READ_BYTES, Window
 
 
 class Counted(io.BytesIO):

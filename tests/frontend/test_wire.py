@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from onnx import TensorProto, helper
 
 from perfc.errors import ModelError
-from perfc.frontend import wire
-from perfc.frontend.proto import (
+from perfc.frontend.reading import wire
+from perfc.frontend.reading.proto import (
     Attribute,
     AttributeType,
     Function,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from perfc.errors import ParseError
-from perfc.frontend.input_contents import contents
+from perfc.frontend.lowering.input_contents import contents
 from perfc.ir.tensors.known import Known
 
 

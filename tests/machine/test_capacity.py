@@ -15,7 +15,7 @@ from perfc.errors import ParseError
 from perfc.machine import CONTEXT_BYTES, Reserve, capacity_of, load_machine
 from perfc.machine.capacity import MARGIN
 from perfc.study.fit import Way, fitted
-from perfc.view.report.verdict import memory_need
+from perfc.view.report.sections.verdict import memory_need
 
 GIB = 1 << 30
 RESNET = Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.gz"

@@ -16,7 +16,7 @@ from perfc.ir.facts import Origin
 from perfc.machine import CONTEXT_BYTES, Unit, load_machine, partition_of, partitions, split
 from perfc.machine.files import SHIPPED, files_in, whole_card
 from perfc.machine.slices import FOLDER, read_partition
-from perfc.review.check.digests import of_target
+from perfc.review.check.lock.digests import of_target
 from perfc.study.comparison.slices import Holding, Setting, by_use, slicing
 
 MODELS = Path(__file__).parents[2] / "examples" / "models"

@@ -33,8 +33,9 @@ from perfc.analyzers.intervals.adapt import (
 from perfc.analyzers.runs.prediction import predict
 from perfc.machine import load_machine, validate
 from perfc.measuring.adapt import adapt_target, lowered, probes, read, residuals
-from perfc.measuring.measure import dataset, fit_file
-from perfc.measuring.measure.rows import KernelRow
+from perfc.measuring.measure.fitting import fit_file
+from perfc.measuring.measure.tables import dataset
+from perfc.measuring.measure.tables.rows import KernelRow
 
 from ..analyzers import flat_weights
 

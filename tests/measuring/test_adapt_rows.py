@@ -29,7 +29,7 @@ from perfc.measuring.adapt import (
     table,
     without,
 )
-from perfc.measuring.measure.rows import subject_of
+from perfc.measuring.measure.tables.rows import subject_of
 from tests.measuring.measure.test_fit import kernel
 
 FILE = Path("rows.csv")

@@ -10,7 +10,7 @@ import pytest
 
 from perfc.errors import TargetError
 from perfc.measuring.calibrate import host, run
-from perfc.measuring.measure.fit_file import Fitted
+from perfc.measuring.measure.fitting.fit_file import Fitted
 
 
 def test_a_probe_writes_its_file_in_one_step(

@@ -15,7 +15,7 @@ import perfc
 from perfc.passes.roofline.parameters import Role
 from perfc.review.diff.difference import compare, parameters
 from perfc.review.diff.figures import Metric, figures
-from perfc.view.report.summary import besides
+from perfc.view.report.sections.summary import besides
 
 KIND = "pkg.torch.export.graph_signature.InputSpec.kind"
 FOLDED = "pkg.onnxscript.optimizer.folded_from"

@@ -24,7 +24,7 @@ READ = ("perfc", "passes", "analyzers", "kernels", "ir")
 NOT_OF_RUNTIMES = {
     "perfc/common/extras.py": "an extra of the package",
     "perfc/measuring/measure/process.py": "an extra of the package",
-    "perfc/review/lint/proof.py": "an extra of the package",
+    "perfc/review/lint/fixes/proof.py": "an extra of the package",
     "perfc/study/ask/reading.py": "words of questions",
     "lab/perfc_lab/papers/gnn_llm/extra.py": "packages of an extra",
     "lab/perfc_lab/papers/gnn_llm/language_model.py": "what transformers calls a way of attending",

@@ -68,5 +68,10 @@ def test_prediction_loads_nothing_heavy_but_numpy() -> None:
 
 
 def test_api_and_report_can_be_imported_alone() -> None:
-    for module in ("perfc.api", "perfc.view.report", "perfc.view.report.json_schema", "perfc.cli"):
+    for module in (
+        "perfc.api",
+        "perfc.view.report",
+        "perfc.view.report.formats.json_schema",
+        "perfc.cli",
+    ):
         loaded(f"import {module}")

@@ -15,12 +15,12 @@ from perfc.errors import ParseError
 from perfc.frontend.config.parallel import Parallel
 from perfc.serving import llm
 from perfc.serving.cost.memory import Demand, MemoryPlan
+from perfc.serving.output.views import document
 from perfc.serving.service import ServingReport
 from perfc.serving.simulation.arrivals import Request
 from perfc.serving.simulation.confidence import interval, warm_up
 from perfc.serving.simulation.scheduler import Limits, Scheduler
-from perfc.serving.views import document
-from perfc.view.report.document import Note
+from perfc.view.report.formats.document import Note
 
 SMALL = "llama-3.2-1b"
 SHORT: dict[str, Any] = {"isl": 128, "osl": 64}

@@ -14,9 +14,9 @@ from perfc.passes.runtimes import of_serving
 from perfc.serving import llm
 from perfc.serving.engine import Engine, kind_of
 from perfc.serving.host import HostModel, host_model_of
+from perfc.serving.output.views import document
 from perfc.serving.simulation.scheduler import Chunk
-from perfc.serving.views import document
-from perfc.view.report.document import Note
+from perfc.view.report.formats.document import Note
 
 LAYERS = 32
 

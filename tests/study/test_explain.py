@@ -18,8 +18,8 @@ from perfc.ir.graph import walk
 from perfc.study.explain import Explanation, explain, filled
 from perfc.study.explain.explanation import SymbolUsed
 from perfc.study.explain.text import render_json, render_text
-from perfc.view.report.kernels import groups
-from perfc.view.report.screen import next_lines
+from perfc.view.report.formats.screen import next_lines
+from perfc.view.report.sections.kernels import groups
 from perfc.view.report.views import collect
 
 MODELS = Path(__file__).parents[2] / "examples" / "models"

@@ -13,7 +13,7 @@ from onnx import NodeProto, TensorProto, helper
 from perfc.api import analyze, infer_shapes
 from perfc.commands.dev.reduce import command
 from perfc.errors import ModelError, ShapeError
-from perfc.frontend.onnx_file import read_model
+from perfc.frontend.reading.onnx_file import read_model
 from perfc.study.reduce import reduce_error, reduce_to_node
 
 MODELS = Path(__file__).parents[2] / "examples" / "models"

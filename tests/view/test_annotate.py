@@ -15,7 +15,7 @@ from onnx import TensorProto, helper
 
 from perfc.api import Report, analyze
 from perfc.commands.analysis.annotate import command
-from perfc.frontend.onnx_file import dim_param, read_model
+from perfc.frontend.reading.onnx_file import dim_param, read_model
 from perfc.ir import Poly, symbol
 from perfc.ir.symbolic.evaluate import evaluate
 from perfc.view.annotate import annotate, node_data

@@ -22,7 +22,7 @@ from perfc.machine import load_machine
 from perfc.study.sweep import Sweep, sweep
 from perfc.study.sweep.axes import Axis
 from perfc.view.presentation import FORMATS
-from perfc.view.report.screen import percents
+from perfc.view.report.formats.screen import percents
 from perfc.view.report.units import Unit, quantity
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -1,6 +1,7 @@
 """Rates fitted to measured kernels: what a kernel takes on a machine under a runtime.
 
-``perfc.measuring.measure.fit`` fits them, a target file keeps them under ``[efficiency."CLASS"]``.
+``perfc.measuring.measure.fitting.fit`` fits them, a target file keeps them under
+``[efficiency."CLASS"]``.
 """
 
 from .efficiencies import Efficiencies, Fitted, Ratios, of_machine

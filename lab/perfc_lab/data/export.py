@@ -12,7 +12,7 @@ from typing import Any
 from perfc.common.extras import install
 from perfc.common.whole_file import write_whole
 from perfc.errors import MissingExtraError, PerfcError
-from perfc.frontend.torch_module import as_run, unheard, why
+from perfc.frontend.pytorch.torch_module import as_run, unheard, why
 
 EXAMPLES = 2
 """Batch of the export: exporters take 1 for an extent that broadcasts."""

@@ -13,7 +13,7 @@ from perfc.distributed.law import LEARNED, RunLaw
 from perfc.errors import PerfcError
 from perfc.ir.record import record
 from perfc.machine import load_machine
-from perfc.measuring.measure.nnls import nnls
+from perfc.measuring.measure.fitting.nnls import nnls
 
 from . import RunRow
 from .predicted import cost_of

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from functools import cache
 
+from perfc.distributed.costs.work import LanguageWork
 from perfc.distributed.law import RunLaw
 from perfc.distributed.step import StepCost, step_cost
-from perfc.distributed.work import LanguageWork
 from perfc.frontend.config import Precision, WeightFormat, precision_of
 from perfc.frontend.config.reader import described
 from perfc.ir.tensors.types import DType

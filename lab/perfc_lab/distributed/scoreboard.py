@@ -8,7 +8,7 @@ from typing import ClassVar
 from perfc.distributed.law import LEARNED, RunLaw
 from perfc.ir.record import record
 from perfc.view.presentation import WIDTH
-from perfc.view.report.document import Column, Document, Note, Section, Table
+from perfc.view.report.formats.document import Column, Document, Note, Section, Table
 
 from .links import LinkScore, link_scores
 from .scores import Evidence, Scaling, Score, scalings, scored
@@ -34,8 +34,8 @@ class Scoreboard:
 
 def written(evidence: Evidence, data: Path, form: str, by: str) -> str:
     """The scoreboard in a format."""
-    from perfc.view.report import markdown, text
-    from perfc.view.report.json_form import enveloped, strict
+    from perfc.view.report.formats import markdown, text
+    from perfc.view.report.formats.json_form import enveloped, strict
 
     found = Scoreboard(
         tuple(scored(evidence)), tuple(scalings(evidence)), tuple(link_scores(data)), evidence.laws

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from perfc.measuring.measure.nnls import nnls
+from perfc.measuring.measure.fitting.nnls import nnls
 from perfc.serving.host import FACTORS, LEARNED, HostModel
 
 from . import Quantity, ServedRow

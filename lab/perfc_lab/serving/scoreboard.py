@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from perfc.ir.record import record
 from perfc.view.presentation import WIDTH
-from perfc.view.report.document import Column, Document, Note, Section, Table
+from perfc.view.report.formats.document import Column, Document, Note, Section, Table
 from perfc.view.report.units import plural
 
 from .checks import Check, llama_cpp, replays
@@ -47,8 +47,8 @@ def scoreboard(evidence: Evidence, data: Path) -> Scoreboard:
 
 def written(evidence: Evidence, data: Path, form: str, by: str) -> str:
     """The scoreboard in a format."""
-    from perfc.view.report import markdown, text
-    from perfc.view.report.json_form import enveloped, strict
+    from perfc.view.report.formats import markdown, text
+    from perfc.view.report.formats.json_form import enveloped, strict
 
     found = scoreboard(evidence, data)
     if form == "json":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from perfc.view.report.document import Column, Document, Note, Section, Table
+from perfc.view.report.formats.document import Column, Document, Note, Section, Table
 
 from . import thesis
 from .experiment import GNN, PLAIN, Comparison
@@ -20,8 +20,8 @@ UNITS = {Target.THROUGHPUT: "tokens/s", Target.MEMORY: "GB", Target.ENERGY: "J a
 def written(found: Comparison, form: str, by: str) -> str:
     """The comparison as ``text``, ``json`` or ``markdown``; ``by`` says what wrote it."""
     from perfc.view.presentation import WIDTH
-    from perfc.view.report import markdown, text
-    from perfc.view.report.json_form import enveloped, strict
+    from perfc.view.report.formats import markdown, text
+    from perfc.view.report.formats.json_form import enveloped, strict
 
     if form == "json":
         return strict(enveloped(found.document, found), indent=2) + "\n"

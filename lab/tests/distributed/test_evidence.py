@@ -18,7 +18,7 @@ from perfc.ir.problem import Exchange
 from perfc.machine import Cluster, load_machine
 from perfc.passes.runtimes import Tf32
 from perfc.passes.training.implementation import Policy
-from perfc.view.report import text
+from perfc.view.report.formats import text
 from perfc_lab.distributed import RunRow, learn, scores
 from perfc_lab.distributed.learn import LEAST, PRIOR, Tangent, fit, group_of, usable
 from perfc_lab.distributed.links import LARGE_BYTES, LinkScore, link_scores

@@ -25,7 +25,6 @@ from perfc.serving import Load, llm
 from perfc.serving.cost.grid import Grid, octaves, points
 from perfc.serving.cost.memory import Demand, MemoryPlan
 from perfc.serving.engine import Engine
-from perfc.serving.front_chart import HEIGHT
 from perfc.serving.host import (
     DISAGGREGATED,
     HostModel,
@@ -34,9 +33,10 @@ from perfc.serving.host import (
     host_model_of,
     host_models,
 )
+from perfc.serving.output.front_chart import HEIGHT
+from perfc.serving.output.views import document
 from perfc.serving.search import Slo, search
 from perfc.serving.simulation.scheduler import Chunk
-from perfc.serving.views import document
 from perfc_lab.serving import Quantity, ServedRow
 from perfc_lab.serving.learn import fitted, predicted
 from perfc_lab.serving.replay import Sample

@@ -112,7 +112,8 @@ def command(
     limit = UNSET if top is None else parse_top(top)
     timing = Timing()
     with Progress() as progress:
-        from perfc.view.report import Format, collect, screen
+        from perfc.view.report import Format, collect
+        from perfc.view.report.formats import screen
 
         instruments: list[Instrument] = [timing, progress, *printing(print_ir_after)]
         try:

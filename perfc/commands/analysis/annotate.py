@@ -50,7 +50,7 @@ def command(
     """
     import json
 
-    from perfc.frontend.onnx_file import read_model, write_model
+    from perfc.frontend.reading.onnx_file import read_model, write_model
     from perfc.view.annotate import annotate, node_data
 
     if output is None and model_explorer is None:

@@ -167,7 +167,7 @@ def show(comparison: Comparison, form: str, output: Path | None) -> None:
         case "csv":
             emit(to_csv(comparison), output)
         case "html":
-            from perfc.view.html.compare_page import compare_page
+            from perfc.view.html.pages.compare_page import compare_page
 
             deliver(compare_page(comparison), output)
         case _:

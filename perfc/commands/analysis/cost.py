@@ -84,7 +84,7 @@ def command(
     )  # fmt: skip
     if form == "json":
         from perfc.study.comparison.bills import to_dict
-        from perfc.view.report.json_form import strict
+        from perfc.view.report.formats.json_form import strict
 
         emit(strict(to_dict(result), indent=2) + "\n", output)
     else:

@@ -66,7 +66,7 @@ def command(
         say(f"note: {error.message}; this is of the batch that it has", is_error=True)
         result = fitted(report, is_auto=False, gpus=gpus, predict=not no_predict)
     if form == "json":
-        from perfc.view.report.json_form import strict
+        from perfc.view.report.formats.json_form import strict
 
         emit(strict(to_dict(result), indent=2) + "\n", output)
     else:

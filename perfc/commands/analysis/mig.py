@@ -62,13 +62,13 @@ def command(
     )  # fmt: skip
     match form:
         case "json":
-            from perfc.view.report.json_form import strict
+            from perfc.view.report.formats.json_form import strict
 
             emit(strict(to_dict(result), indent=2) + "\n", output)
         case "csv":
             emit(to_csv(result.comparison), output)
         case "html":
-            from perfc.view.html.compare_page import compare_page
+            from perfc.view.html.pages.compare_page import compare_page
 
             deliver(compare_page(result.comparison, document(result)), output)
         case _:

@@ -11,7 +11,6 @@ import click
 
 from perfc.study.single_kernel import KERNELS, Kernel, module_of
 
-from ..shared import collective as _collective
 from ..shared.deployment import DeploymentOptions, deployment_options
 from ..shared.document import show_document
 from ..shared.examples import examples
@@ -19,13 +18,14 @@ from ..shared.help import grouped_command
 from ..shared.options import parse_dims
 from ..shared.output import emit, format_options
 from ..shared.report import color_option
+from . import _collective
 
 if TYPE_CHECKING:
     from perfc.deployment import Deployment
     from perfc.ir.graph import Module
     from perfc.study.comparison import Comparison, Row
     from perfc.study.comparison.single import Kernels
-    from perfc.view.report.document import Document, Note
+    from perfc.view.report.formats.document import Document, Note
 
 FLAG = "--{}"
 DOCUMENT = ("op", "perfc.study.comparison.single:KernelView")
@@ -142,7 +142,7 @@ def show(kernels: Kernels, comparison: Comparison, form: str, output: Path | Non
     """Write the kernel in the given format."""
     from perfc.study.comparison import to_csv
     from perfc.study.comparison.single import SCHEMA, KernelView
-    from perfc.view.report.json_form import enveloped, strict
+    from perfc.view.report.formats.json_form import enveloped, strict
 
     match form:
         case "json":
@@ -157,7 +157,7 @@ def show(kernels: Kernels, comparison: Comparison, form: str, output: Path | Non
 def document(kernels: Kernels, comparison: Comparison) -> Document:
     """Build the document: the kernel's work and one row per target."""
     from perfc.study.comparison import document as side_by_side
-    from perfc.view.report.document import Amount, Fact, Facts, Section
+    from perfc.view.report.formats.document import Amount, Fact, Facts, Section
     from perfc.view.report.units import Unit, plural, quantity
 
     reads, writes = (quantity(b, Unit.BYTE) for b in (kernels.read_bytes, kernels.write_bytes))
@@ -176,7 +176,7 @@ def document(kernels: Kernels, comparison: Comparison) -> Document:
 
 def note_of(kernels: Kernels, row: Row) -> Note:
     """Return the rates implied by the predicted time, and its confidence."""
-    from perfc.view.report.document import Note
+    from perfc.view.report.formats.document import Note
     from perfc.view.report.units import Unit, quantity
 
     counts = ((kernels.flop, Unit.FLOP_PER_S), (kernels.bytes, Unit.BYTE_PER_S))

@@ -97,7 +97,7 @@ def command(
     from perfc.deployment import of_whole_runs
     from perfc.study.former_names import Former
     from perfc.study.whole import SCHEMA, WholeRunView, predict_as
-    from perfc.view.report.json_form import enveloped, strict
+    from perfc.view.report.formats.json_form import enveloped, strict
 
     from ..shared.graph import chosen_quantity
 

@@ -148,7 +148,7 @@ def _show(drawn: Chart, form: str, output: Path | None, top: int | None) -> None
 
             deliver(svg(drawn), output)
         case "html":
-            from perfc.view.html.roofline_page import roofline_page
+            from perfc.view.html.pages.roofline_page import roofline_page
 
             deliver(roofline_page(drawn), output)
         case _:

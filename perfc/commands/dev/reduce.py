@@ -41,7 +41,7 @@ def command(
     """
     import onnx
 
-    from perfc.frontend.onnx_file import read_model, write_model
+    from perfc.frontend.reading.onnx_file import read_model, write_model
     from perfc.study.reduce import reduce_error, reduce_to_node
 
     if (node is None) == (not error):

@@ -50,7 +50,7 @@ def schema_named(name: str) -> dict[str, object]:
     Raises:
         ParseError: an unknown document.
     """
-    from perfc.view.report.json_schema import schema, schema_of
+    from perfc.view.report.formats.json_schema import schema, schema_of
     from perfc.view.report.views import Views
 
     known = documents()

@@ -124,7 +124,7 @@ def command(
 
 def _fit(rows: Path, target: str | None, output: Path | None, threads: int | None) -> None:
     """Fit efficiencies and print how well they predict held-out models."""
-    from perfc.measuring.measure.fit_file import fit_from
+    from perfc.measuring.measure.fitting.fit_file import fit_from
 
     if output is None:
         raise click.UsageError("--fit-from needs --output, the target file to write")

@@ -19,7 +19,7 @@ from ..shared.report import PIPED_WIDTH, parse_top
 
 if TYPE_CHECKING:
     from perfc.deployment import Deployment
-    from perfc.measuring.measure.compare import Measurement
+    from perfc.measuring.measure.fitting.compare import Measurement
     from perfc.passes.runtimes import Framework
 
 
@@ -88,9 +88,9 @@ def command(
     Missing weights get random values. The runtime's fused kernels are traced back to the nodes of
     the model. Nothing is written before everything is measured.
     """
-    from perfc.measuring.measure import dataset as files
     from perfc.measuring.measure.process import Protocol
     from perfc.measuring.measure.session import check_device, measure, threads_of
+    from perfc.measuring.measure.tables import dataset as files
     from perfc.measuring.measure.views import NO_TARGET, render
 
     limit_rows = parse_top(top)
@@ -190,8 +190,8 @@ def append(measurement: Measurement, dataset: Path) -> None:
     """Append the rows of a measurement to a data set."""
     import datetime
 
-    from perfc.measuring.measure import dataset as files
-    from perfc.measuring.measure import rows
+    from perfc.measuring.measure.tables import dataset as files
+    from perfc.measuring.measure.tables import rows
 
     date = datetime.datetime.now(datetime.UTC).date().isoformat()
     files.append(dataset, rows.kernel_rows(measurement))

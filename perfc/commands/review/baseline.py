@@ -11,20 +11,20 @@ import click
 from perfc.common.plain_text import say
 from perfc.common.whole_file import write_output
 
-from ..shared.budgets import budgets_of
 from ..shared.deployment import DeploymentOptions, config_option, deployment_options
 from ..shared.document import show_document
 from ..shared.examples import examples
 from ..shared.help import GroupedCommand
 from ..shared.output import emit, format_options
 from ..shared.report import color_option
+from ._budgets import budgets_of
 
 if TYPE_CHECKING:
     from perfc.review.check.config import Config
 
 UNREADABLE = 2
 
-DOCUMENT = ("baseline", "perfc.review.check.lock_view:BaselineView")
+DOCUMENT = ("baseline", "perfc.review.check.lock.lock_view:BaselineView")
 """JSON document of ``show``, and the type that defines its schema."""
 
 
@@ -61,8 +61,9 @@ def show(config: Path | None, form: str, output: Path | None) -> None:
     """Print the baseline as a table."""
     from perfc.deployment import Deployment, project_file
     from perfc.errors import ParseError
-    from perfc.review.check import built_in, lock_view, run
+    from perfc.review.check import built_in, run
     from perfc.review.check import config as configs
+    from perfc.review.check.lock import lock_view
 
     file = config or project_file.find(Path.cwd())
     here = built_in.root_of((), Path.cwd())
@@ -87,8 +88,9 @@ def store(options: DeploymentOptions, files: Sequence[str], *, is_anew: bool) ->
 
 def renew(config: Config, files: Sequence[str], *, is_anew: bool) -> Path | None:
     """Analyze the models of one project and write its baseline; None if one is unreadable."""
-    from perfc.review.check import built_in, digests, lock_file, run
-    from perfc.review.check.baseline import Baseline
+    from perfc.review.check import built_in, run
+    from perfc.review.check.lock import digests, lock_file
+    from perfc.review.check.lock.baseline import Baseline
     from perfc.view.report.units import plural
 
     is_anew = is_anew or not files

@@ -9,13 +9,13 @@ import click
 
 from perfc.common.plain_text import say
 
-from ..shared.budgets import budgets_of
 from ..shared.deployment import DeploymentOptions, deployment_options
 from ..shared.document import show_document
 from ..shared.examples import examples
 from ..shared.help import grouped_command
 from ..shared.output import emit, format_options
 from ..shared.report import color_option
+from ._budgets import budgets_of
 
 if TYPE_CHECKING:
     from perfc.review.check.views import CheckViews
@@ -124,7 +124,7 @@ def show(shown: CheckViews, form: str, output: Path | None) -> None:
             emit(annotation.code_quality(pipelines.annotated(shown)), output)
         case "sarif":
             from perfc.review.check.sarif import sarif
-            from perfc.view.report import json_form
+            from perfc.view.report.formats import json_form
 
             emit(json_form.strict(sarif(shown), indent=2) + "\n", output)
         case "junit":

@@ -32,8 +32,9 @@ def command(options: DeploymentOptions, files: tuple[str, ...], force: bool, no_
     They cover FILES, or every model below this folder. Deployment options are written to
     perfc.toml. Nothing is written if a model cannot be analyzed.
     """
-    from perfc.review.check import built_in, digests, lock_file, run
-    from perfc.review.check.baseline import Baseline
+    from perfc.review.check import built_in, run
+    from perfc.review.check.lock import digests, lock_file
+    from perfc.review.check.lock.baseline import Baseline
 
     here = Path.cwd()
     refused(options, here, force=force)

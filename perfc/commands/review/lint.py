@@ -10,13 +10,13 @@ import click
 from perfc.common.plain_text import say
 
 from ..shared import names as _names
-from ..shared.budgets import by_project, slashed
 from ..shared.deployment import DeploymentOptions, deployment_options
 from ..shared.examples import examples
 from ..shared.help import grouped_command
 from ..shared.names import Names
 from ..shared.options import names_in
 from ..shared.output import emit, format_options, output_format
+from ._budgets import by_project, slashed
 
 if TYPE_CHECKING:
     from perfc.review.lint.engine import Outcome
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("text", "json", "csv", "markdown", "sarif", "github", "gitlab", "junit")
 UNREADABLE = 2
-DOCUMENT = ("lint", "perfc.review.lint.data_form:LintView")
+DOCUMENT = ("lint", "perfc.review.lint.formats.data_form:LintView")
 """JSON document of the command, and the type that defines its schema."""
 
 
@@ -90,8 +90,8 @@ def command(
     Each finding says how much time its fix saves on the target. `perfc rule PF101` explains a rule.
     """
     from perfc.review.lint.engine import Linter, joined, selected
-    from perfc.review.lint.output import Format, rendered
-    from perfc.review.lint.output import statistics as counted
+    from perfc.review.lint.formats.output import Format, rendered
+    from perfc.review.lint.formats.output import statistics as counted
     from perfc.review.lint.settings import parse_share, read_settings
     from perfc.review.lint.work import Work, models_in
 
@@ -118,7 +118,7 @@ def command(
     models = models_in([slashed(file) for file in files])
     groups = [(work_of(near), paths) for near, paths in by_project(options, models, is_nearest)]
     if fix or in_place:
-        from perfc.review.lint.fix import fix_files
+        from perfc.review.lint.fixes.fix import fix_files
 
         if not fix:
             raise click.UsageError("--in-place needs --fix")

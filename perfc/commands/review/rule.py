@@ -11,7 +11,7 @@ from ..shared.examples import examples
 from ..shared.names import Names
 from ..shared.output import emit, format_options
 
-DOCUMENT = ("rule", "perfc.review.lint.rule_pages:RulesView")
+DOCUMENT = ("rule", "perfc.review.lint.formats.rule_pages:RulesView")
 """JSON document of the command, and the type that defines its schema."""
 
 
@@ -22,7 +22,7 @@ DOCUMENT = ("rule", "perfc.review.lint.rule_pages:RulesView")
 def command(code: str | None, is_page: bool, form: str, output: Path | None) -> None:
     """Explain rule CODE, e.g. `perfc rule PF101`; without CODE, list all rules."""
     from perfc.review.lint.catalogue import find, infos
-    from perfc.review.lint.rule_pages import as_json, described, listing, page
+    from perfc.review.lint.formats.rule_pages import as_json, described, listing, page
 
     if code is not None and is_page:
         raise click.UsageError("give a rule or --all, not both")

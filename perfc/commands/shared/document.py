@@ -12,7 +12,7 @@ from .output import emit
 from .report import PIPED_WIDTH, Colour, colour, is_colourful
 
 if TYPE_CHECKING:
-    from perfc.view.report.document import Document
+    from perfc.view.report.formats.document import Document
 
 
 def show_document(
@@ -23,11 +23,11 @@ def show_document(
     ``accents`` maps regular expressions to the styles that highlight their matches.
     """
     if form == "markdown":
-        from perfc.view.report import markdown
+        from perfc.view.report.formats import markdown
 
         emit(markdown.render(document), output)
         return
-    from perfc.view.report import terminal, text
+    from perfc.view.report.formats import terminal, text
 
     width = shutil.get_terminal_size((PIPED_WIDTH, 40)).columns
     if output is None and is_colourful():

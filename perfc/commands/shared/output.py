@@ -111,7 +111,7 @@ def emit(text: str, output: Path | None, *, has_commands: bool = False) -> None:
     if output is not None:
         write_output(output, text)
         return
-    from perfc.view.report.text import encodable
+    from perfc.view.report.formats.text import encodable
 
     try:
         sys.stdout.write(encodable(text, sys.stdout.encoding or "utf-8"))

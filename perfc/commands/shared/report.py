@@ -131,15 +131,16 @@ def show(
         top: number of kinds of kernels; ``UNSET`` for the default of the screen or view.
         output: output file.
     """
-    from perfc.view.report import DEFAULT, TOP, document, screen, written
-    from perfc.view.report.text import lines
+    from perfc.view.report import DEFAULT, TOP, document, written
+    from perfc.view.report.formats import screen
+    from perfc.view.report.formats.text import lines
 
     is_screen = form.value == "text" and not shown
     width = shutil.get_terminal_size((PIPED_WIDTH, 40)).columns if output is None else PIPED_WIDTH
     kinds = screen.KINDS if isinstance(top, Unset) else top
     rows = TOP if isinstance(top, Unset) else top
     if output is None and form.value == "text" and is_colourful():
-        from perfc.view.report import terminal
+        from perfc.view.report.formats import terminal
 
         console = terminal.console_of(sys.stdout, width, is_forced=colour() is Colour.ALWAYS)
         document_lines = lines(document(views, shown, rows), width)

@@ -21,7 +21,7 @@ from .report import color_option
 
 if TYPE_CHECKING:
     from perfc.machine import Reserve
-    from perfc.view.report.document import Document
+    from perfc.view.report.formats.document import Document
 
 TARGET, TRAIN = "dgx-h100", "adamw"
 """Defaults."""
@@ -97,11 +97,11 @@ def show(schema: str, view: object, document: Document, form: str, output: Path 
     """Write a view in the given format."""
     match form:
         case "json":
-            from perfc.view.report.json_form import enveloped, strict
+            from perfc.view.report.formats.json_form import enveloped, strict
 
             emit(strict(enveloped(schema, view), indent=2) + "\n", output)
         case "html":
-            from perfc.view.html.document_page import document_page
+            from perfc.view.html.pages.document_page import document_page
 
             emit(document_page(document), output)
         case _:

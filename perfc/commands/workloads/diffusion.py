@@ -72,11 +72,11 @@ def command(
     )  # fmt: skip
     match form:
         case "json":
-            from perfc.view.report.json_form import enveloped, strict
+            from perfc.view.report.formats.json_form import enveloped, strict
 
             emit(strict(enveloped(report.document, report), indent=2) + "\n", output)
         case "html":
-            from perfc.view.html.document_page import document_page
+            from perfc.view.html.pages.document_page import document_page
 
             deliver(document_page(document(report)), output)
         case _:

@@ -24,7 +24,7 @@ from ..shared.report import color_option
 if TYPE_CHECKING:
     from perfc.frontend.config.parallel import Parallel
     from perfc.study.expenses import Prices
-    from perfc.view.report.document import Document
+    from perfc.view.report.formats.document import Document
 
 DOCUMENT = ("llm", "perfc.serving.service:ServingReport")
 """JSON document of the command, and the type that defines its schema."""
@@ -197,7 +197,7 @@ def serve(
 ) -> int:
     """Predict latency and throughput of serving CONFIG under a load."""
     from perfc.serving import llm
-    from perfc.serving.views import document
+    from perfc.serving.output.views import document
     from perfc.study.expenses import region_named
 
     target, runtime = (
@@ -216,7 +216,7 @@ def serve(
         reserve=options.held_back, **load,
     )  # fmt: skip
     if form == "html":
-        from perfc.view.html.serving_page import serving_page
+        from perfc.view.html.pages.serving_page import serving_page
 
         deliver(serving_page(report), output)
     else:
@@ -265,10 +265,10 @@ def search(
     """
     from perfc.serving import Load
     from perfc.serving.additions import with_skew
+    from perfc.serving.output.views import search_document
     from perfc.serving.search import Slo
     from perfc.serving.search import search as looked
     from perfc.serving.service import decoder_of
-    from perfc.serving.views import search_document
 
     requested = Load(concurrency=1, **load).checked()
     machines = options.machines(option_value(options, "target", TARGET))
@@ -280,7 +280,7 @@ def search(
         reserve=options.held_back,
     )  # fmt: skip
     if form == "html":
-        from perfc.view.html.serving_page import search_page
+        from perfc.view.html.pages.serving_page import search_page
 
         deliver(search_page(result), output)
     else:
@@ -321,7 +321,7 @@ def prices(options: DeploymentOptions) -> Prices:
 def show(schema: str, report: object, document: Document, form: str, output: Path | None) -> None:
     """Write a report in the given format."""
     if form == "json":
-        from perfc.view.report.json_form import enveloped, strict
+        from perfc.view.report.formats.json_form import enveloped, strict
 
         emit(strict(enveloped(schema, report), indent=2) + "\n", output)
     else:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from perfc.common.cache_folder import cache_folder
 from perfc.errors import MissingExtraError, ModelError
 from perfc.frontend import load
-from perfc.frontend.torch_module import unheard, why
+from perfc.frontend.pytorch.torch_module import unheard, why
 
 from .decoders import decoder_of
 from .denoisers import denoiser_of

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 __all__ = ["Measurement", "measure", "read_profile"]
 
 if TYPE_CHECKING:
-    from .compare import Measurement
+    from .fitting.compare import Measurement
     from .session import measure, read_profile
 
 
@@ -16,7 +16,7 @@ def __getattr__(name: str) -> object:
     from importlib import import_module
 
     if name == "Measurement":
-        return import_module(".compare", __name__).Measurement
+        return import_module(".fitting.compare", __name__).Measurement
     if name in __all__:
         return getattr(import_module(".session", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

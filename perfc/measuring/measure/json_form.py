@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from perfc.ir.record import record
 
-from .compare import Compared, Measurement
+from .fitting.compare import Compared, Measurement
 
 SCHEMA = "perfc-measure/1"
 

@@ -19,8 +19,8 @@ from perfc.errors import MissingExtraError, PassError
 from perfc.ir.record import record
 from perfc.passes.runtimes import Framework
 
-from .feeds import Input, write
-from .weights import Runnable
+from .tables.feeds import Input, write
+from .tables.weights import Runnable
 
 PACKAGES = {Framework.TORCH: ("torch", "gnn"), Framework.ORT: ("onnxruntime", "ort")}
 """Frameworks that models are executed with: the package, and the extra that has it."""

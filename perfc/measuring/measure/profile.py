@@ -10,8 +10,8 @@ from statistics import median
 from perfc.errors import ParseError
 from perfc.ir.record import record
 
-from .events import head
 from .process import iqr
+from .runtimes.events import head
 
 
 class Source(Enum):
@@ -139,15 +139,15 @@ def read(path: str | os.PathLike[str], layers: str | os.PathLike[str] | None = N
     source = recognise(path)
     match source:
         case Source.ORT:
-            from .ort_profile import read as read_ort
+            from .runtimes.ort_profile import read as read_ort
 
             profile = read_ort(path)
         case Source.KINETO:
-            from .kineto import read as read_kineto
+            from .runtimes.kineto import read as read_kineto
 
             profile = read_kineto(path)
         case Source.TENSORRT:
-            from .tensorrt import read as read_tensorrt
+            from .runtimes.tensorrt import read as read_tensorrt
 
             profile = read_tensorrt(path, layers)
     if not profile.kernels or profile.kernel_s <= 0:

@@ -19,15 +19,15 @@ from perfc.kernels.backends import host
 from perfc.passes.runtimes import Framework, standing_for
 from perfc.view.report.units import Unit, quantity
 
-from .attribute import Attribution, attribute, by_names
-from .compare import Compared, Measurement, Setting, compared
-from .feeds import inputs_of
+from .fitting.attribute import Attribution, attribute, by_names
+from .fitting.compare import Compared, Measurement, Setting, compared
 from .memory import Allocator, check_room, need_of
-from .ort_profile import segments
 from .process import Case, Outcome, Protocol, all_threads, check_installed, execute, workspace
 from .profile import Profile, Source, read
+from .runtimes.ort_profile import segments
+from .tables.feeds import inputs_of
+from .tables.weights import Runnable, runnable
 from .trace import How, OptimisedNode, Origin, optimised_nodes, trace
-from .weights import Runnable, runnable
 
 if TYPE_CHECKING:
     from perfc.api import Report
@@ -276,7 +276,7 @@ def read_profile(
     machine = target or default_target("cpu" if device == "cpu" else device)
     report = analyze(model, machine, dims=dims, runtime=table)
     if profile.source is Source.KINETO:
-        from .align import aligned
+        from .fitting.align import aligned
 
         profile, origins = aligned(profile, report, path)
     else:

@@ -7,8 +7,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, fields
 
-from perfc.view.report import comma
-from perfc.view.report.document import (
+from perfc.view.report.formats import comma
+from perfc.view.report.formats.document import (
     Amount,
     Cell,
     Column,
@@ -19,12 +19,12 @@ from perfc.view.report.document import (
     Section,
     Table,
 )
-from perfc.view.report.json_form import enveloped
+from perfc.view.report.formats.json_form import enveloped
 from perfc.view.report.units import Unit, plural, quantity, share
 
-from .compare import FASTER, Compared, Measurement
+from .fitting.compare import FASTER, Compared, Measurement
 from .json_form import SCHEMA, MeasurementView
-from .rows import KernelRow, kernel_rows
+from .tables.rows import KernelRow, kernel_rows
 
 COLUMNS = (
     Column("part", "#", Unit.COUNT),
@@ -208,7 +208,7 @@ def render(m: Measurement, form: str, top: int | None, width: int) -> str:
         case "csv":
             return to_csv(kernel_rows(m))
         case _:
-            from perfc.view.report.text import render as text
+            from perfc.view.report.formats.text import render as text
 
             return text(document(m, top), width)
 

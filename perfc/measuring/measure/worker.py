@@ -59,10 +59,10 @@ def main(request_path: str) -> int:
 def runtime(request: dict[str, Any]) -> Any:
     """Create the runner of the model."""
     if request["runtime"] == "torch":
-        from .torch_runtime import TorchRun
+        from .runtimes.torch_runtime import TorchRun
 
         return TorchRun(request)
-    from .ort_runtime import OrtRun
+    from .runtimes.ort_runtime import OrtRun
 
     return OrtRun(request)
 

@@ -8,9 +8,18 @@ from collections.abc import Iterator, Sequence
 from perfc.ir.record import record
 from perfc.machine import Machine, Unit
 from perfc.view.chart.roofs import Level
-from perfc.view.report import comma
-from perfc.view.report.document import Amount, Cell, Column, Document, Note, Part, Section, Table
-from perfc.view.report.json_form import enveloped
+from perfc.view.report.formats import comma
+from perfc.view.report.formats.document import (
+    Amount,
+    Cell,
+    Column,
+    Document,
+    Note,
+    Part,
+    Section,
+    Table,
+)
+from perfc.view.report.formats.json_form import enveloped
 from perfc.view.report.units import Unit as Quantity
 from perfc.view.report.units import plural, quantity
 

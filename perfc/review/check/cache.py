@@ -13,8 +13,8 @@ from perfc.common.whole_file import write_whole
 from perfc.ir.facts import Origin
 from perfc.review.diff.figures import BY_KEY, Figure
 
-from . import digests
-from .baseline import Case, Entry
+from .lock import digests
+from .lock.baseline import Case, Entry
 
 FOLDER = ".perfc_cache"
 FORMAT = 2

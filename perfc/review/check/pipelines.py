@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from perfc.view.report import annotation, junit
+from perfc.view.report import annotation
 from perfc.view.report.annotation import Annotation, Level
+from perfc.view.report.formats import junit
 
 from .verdict import Outcome, Standing
 from .views import CheckViews, ResultRow

@@ -13,10 +13,11 @@ from perfc.errors import ModelError, PerfcError
 from perfc.ir.record import record
 from perfc.review.diff.figures import Figure, Metric
 
-from . import built_in, digests, lock_file, sizing
-from .baseline import KEYS, Baseline, Case, Entry
+from . import built_in, sizing
 from .cache import Cache
 from .config import Budget, Config
+from .lock import digests, lock_file
+from .lock.baseline import KEYS, Baseline, Case, Entry
 from .verdict import Outcome, Result, Standing, judge
 from .why import surer
 

@@ -7,7 +7,7 @@ import hashlib
 from perfc.common.repository import from_base
 from perfc.review.diff.figures import BY_KEY
 from perfc.view.report.annotation import Annotation, Level
-from perfc.view.report.sarif_log import Json, location, log
+from perfc.view.report.formats.sarif_log import Json, location, log
 
 from .pipelines import annotated
 from .views import CheckViews

@@ -19,8 +19,8 @@ from perfc.ir.syntax.names import symbol_key
 from perfc.ir.tensors.types import OptionalType, SequenceType, TensorType, Type
 from perfc.view.report.units import plural
 
-from .baseline import Case, Entry
 from .config import Budget, Config
+from .lock.baseline import Case, Entry
 
 if TYPE_CHECKING:
     from perfc.api import Report

@@ -10,8 +10,8 @@ from perfc.ir.facts import Origin
 from perfc.ir.record import record
 from perfc.review.diff.figures import Figure, Metric
 
-from .baseline import Case, Entry, rounded
 from .config import Level, Rule
+from .lock.baseline import Case, Entry, rounded
 
 UNDECIDED = "the limit is within the 90 % interval of the difference"
 

@@ -12,13 +12,13 @@ from perfc.common.repository import from_here
 from perfc.ir.record import record
 from perfc.review.diff.figures import Metric
 from perfc.review.diff.views import percent, signed
-from perfc.view.report import comma
-from perfc.view.report.document import Column, Document, Name, Note, Section, Table
-from perfc.view.report.json_form import enveloped
+from perfc.view.report.formats import comma
+from perfc.view.report.formats.document import Column, Document, Name, Note, Section, Table
+from perfc.view.report.formats.json_form import enveloped
 from perfc.view.report.units import plural
 
-from .baseline import KEYS
 from .limits import written
+from .lock.baseline import KEYS
 from .run import Check
 from .verdict import Finding, Outcome, Result, Standing
 

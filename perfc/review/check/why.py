@@ -16,8 +16,8 @@ from .verdict import UNDECIDED, Finding, Outcome, Result, Standing
 if TYPE_CHECKING:
     from perfc.review.diff import Difference
 
-    from .baseline import Entry
     from .config import Rule
+    from .lock.baseline import Entry
     from .run import Check
 
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from perfc.ir.facts import Origin
 from perfc.ir.record import record
-from perfc.view.report import memory, summary
-from perfc.view.report.document import Amount
-from perfc.view.report.summary import total as both_ways
+from perfc.view.report.formats.document import Amount
+from perfc.view.report.memory_sections import memory
+from perfc.view.report.sections import summary
+from perfc.view.report.sections.summary import total as both_ways
 from perfc.view.report.units import LOWER_BOUND, Unit
 
 if TYPE_CHECKING:

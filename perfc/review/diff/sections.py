@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import fields
 
-from perfc.view.report import comma
-from perfc.view.report.document import Cell, Column, Document, Name, Note, Section, Table
-from perfc.view.report.json_form import enveloped
+from perfc.view.report.formats import comma
+from perfc.view.report.formats.document import Cell, Column, Document, Name, Note, Section, Table
+from perfc.view.report.formats.json_form import enveloped
 from perfc.view.report.units import DASH, Unit, plural, quantity
 
 from .blame import EXPLAINED

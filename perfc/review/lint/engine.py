@@ -211,7 +211,8 @@ def joined(outcomes: Iterable[Outcome]) -> Outcome:
 
 def _memory_bytes(report: Report) -> float:
     """Return the bytes of weights and peak activations."""
-    from perfc.view.report import memory, summary
+    from perfc.view.report.memory_sections import memory
+    from perfc.view.report.sections import summary
 
     view = summary.collect(report, memory.collect(report))
     return (view.weight_bytes.value or 0.0) + (view.peak_activation_bytes.value or 0.0)

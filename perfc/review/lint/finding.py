@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from perfc.ir.record import record
 
 if TYPE_CHECKING:
-    from .edit import Edit
+    from .fixes.edit import Edit
 
 
 class Saves(Enum):

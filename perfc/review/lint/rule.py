@@ -11,7 +11,7 @@ from .finding import Finding, Gain, Saves, Severity
 if TYPE_CHECKING:
     from perfc.ir.graph import Node
 
-    from .edit import Edit
+    from .fixes.edit import Edit
     from .subject import Subject
 
 

@@ -20,8 +20,8 @@ from perfc.passes.manager import Analyses
 from perfc.passes.rewriting.canonicalize import Canonicalize
 from perfc.passes.roofline.roofline import KernelBound, Roofline, RooflineTable, bounds
 
-from .edit import Edit, rewritten
 from .finding import Basis, Gain
+from .fixes.edit import Edit, rewritten
 
 MAX_ANALYSES = 400
 """Maximum distinct changes to analyze per model; the gain of others is unknown."""

@@ -9,7 +9,7 @@ from perfc.passes.roofline.ceilings import KernelBound
 from perfc.review.lint.finding import Finding, Saves, Severity
 from perfc.review.lint.rule import Rule
 from perfc.review.lint.subject import Subject
-from perfc.view.report.uncertainty import ENGINES, binding_entry
+from perfc.view.report.sections.uncertainty import ENGINES, binding_entry
 from perfc.view.report.units import share
 
 LEAST_SHARE = 0.05

@@ -7,7 +7,7 @@ from enum import Enum
 
 from perfc.ir.record import record
 from perfc.view.report.amounts import title
-from perfc.view.report.kernels import groups
+from perfc.view.report.sections.kernels import groups
 from perfc.view.report.units import INTERVAL, Unit, plural, quantity, share
 from perfc.view.report.views import Views
 

@@ -12,8 +12,8 @@ from enum import Enum
 from typing import TypeAlias
 
 from perfc.ir.record import record
-from perfc.view.report.document import Amount
-from perfc.view.report.kernels import KernelRow
+from perfc.view.report.formats.document import Amount
+from perfc.view.report.sections.kernels import KernelRow
 from perfc.view.report.units import Unit, quantity
 from perfc.view.report.views import Views
 

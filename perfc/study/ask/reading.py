@@ -8,8 +8,8 @@ from enum import IntEnum
 from typing import TypeAlias
 
 from perfc.ir.record import record
-from perfc.view.report.kernels import KernelRow
-from perfc.view.report.remedies import Remedy
+from perfc.view.report.memory_sections.remedies import Remedy
+from perfc.view.report.sections.kernels import KernelRow
 from perfc.view.report.views import Views
 
 from .elsewhere import ELSEWHERE, Elsewhere

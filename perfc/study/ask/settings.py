@@ -12,7 +12,7 @@ from perfc.ir.graph import Basis
 from perfc.ir.record import record
 from perfc.machine import list_machines
 from perfc.passes.runtimes import tables
-from perfc.view.report.verdict import Item
+from perfc.view.report.sections.verdict import Item
 from perfc.view.report.views import Views
 
 from .fact import Topic

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from perfc.view.report.json_form import enveloped, strict
+from perfc.view.report.formats.json_form import enveloped, strict
 
 from .answer import SCHEMA, Answer, Answers, Source
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from perfc.study.expenses import Market, Offer
 from perfc.study.expenses.regions import J_PER_KWH
-from perfc.view.report.document import Cell, Column, Document, Note, Section, Table
+from perfc.view.report.formats.document import Cell, Column, Document, Note, Section, Table
+from perfc.view.report.sections.verdict import Item
 from perfc.view.report.units import DASH, INTERVAL, Unit
-from perfc.view.report.verdict import Item
 
 from .amounts import figure, mass, span
 from .bills import Costs, Priced

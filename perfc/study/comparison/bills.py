@@ -10,7 +10,7 @@ from perfc.analyzers.estimate.interval import Interval
 from perfc.ir.record import record
 from perfc.machine import Machine
 from perfc.study.expenses import HOST, Bill, Host, Offer, Prices, offers_of
-from perfc.view.report.json_form import enveloped
+from perfc.view.report.formats.json_form import enveloped
 
 from .rows import MILLION, Comparison, Row
 

@@ -7,8 +7,8 @@ from dataclasses import fields
 from typing import Any
 
 from perfc.ir.record import record
-from perfc.view.report import comma
-from perfc.view.report.json_form import enveloped, strict
+from perfc.view.report.formats import comma
+from perfc.view.report.formats.json_form import enveloped, strict
 
 from .rows import Comparison, Row
 

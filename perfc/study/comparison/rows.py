@@ -13,8 +13,8 @@ from perfc.api import Model, analyze
 from perfc.common.choice import member
 from perfc.deployment import Deployment, DeploymentKeywords
 from perfc.errors import ParseError
-from perfc.frontend.torch_inputs import Inputs
-from perfc.frontend.torch_module import graph_of
+from perfc.frontend.pytorch.torch_inputs import Inputs
+from perfc.frontend.pytorch.torch_module import graph_of
 from perfc.ir.record import record
 from perfc.machine import load_machine
 from perfc.study.expenses import HOST, Bill, Host, Offer, Prices, Region, region_named
@@ -196,7 +196,7 @@ class Comparison:
 
     def __repr__(self) -> str:
         """Table that ``perfc compare`` prints."""
-        from perfc.view.report import text
+        from perfc.view.report.formats import text
 
         from .views import document
 
@@ -204,7 +204,7 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """Return the table for a notebook."""
-        from perfc.view.report.notebook_document import render
+        from perfc.view.report.formats.notebook_document import render
 
         from .views import document
 
@@ -212,7 +212,7 @@ class Comparison:
 
     def to_dict(self) -> dict[str, object]:
         """Return the JSON document, schema ``perfc-compare/1``."""
-        from perfc.view.report.json_form import enveloped
+        from perfc.view.report.formats.json_form import enveloped
 
         from .data_form import SCHEMA, ComparisonView
 

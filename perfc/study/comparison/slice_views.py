@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from perfc.view.report.document import (
+from perfc.view.report.formats.document import (
     Amount,
     Cell,
     Column,

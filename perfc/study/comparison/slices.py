@@ -12,9 +12,9 @@ from perfc.ir.record import record
 from perfc.machine import Machine, Profile, load_machine, partition_of, partitions
 from perfc.machine.mig import mig_profile, profiles
 from perfc.study.expenses import Prices
-from perfc.view.report.footprint import footprint, holds
-from perfc.view.report.json_form import enveloped
-from perfc.view.report.limits import HOST
+from perfc.view.report.formats.json_form import enveloped
+from perfc.view.report.memory_sections.footprint import footprint, holds
+from perfc.view.report.sections.limits import HOST
 
 from .data_form import RowView
 from .rows import Comparison, Order, Row, Setting, Standing, compare

@@ -7,7 +7,16 @@ from collections.abc import Callable, Iterator, Sequence
 
 from perfc.machine import load_machine
 from perfc.study.expenses import Market
-from perfc.view.report.document import Amount, Cell, Column, Document, Note, Part, Section, Table
+from perfc.view.report.formats.document import (
+    Amount,
+    Cell,
+    Column,
+    Document,
+    Note,
+    Part,
+    Section,
+    Table,
+)
 from perfc.view.report.names import emulated
 from perfc.view.report.units import INTERVAL, LOWER_BOUND, Unit, plural, quantity
 

@@ -7,7 +7,7 @@ from perfc.analyzers.runs.energy import Energy
 from perfc.api import Report
 from perfc.ir.record import record
 from perfc.view.report.amounts import ratio
-from perfc.view.report.prediction import Prediction, collect
+from perfc.view.report.sections.prediction import Prediction, collect
 
 
 @record

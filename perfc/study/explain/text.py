@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from perfc.common.version import __version__
 from perfc.ir.record import record
 from perfc.view.pages.catalogue import SECTIONS
-from perfc.view.report.json_form import strict
+from perfc.view.report.formats.json_form import strict
 from perfc.view.report.units import Unit, plural, quantity
 
 from .ceilings import CeilingTime, KernelPart, RateCite

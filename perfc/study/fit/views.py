@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from perfc.ir.record import record
-from perfc.view.report.device_memory import DeviceMemory, parts_of
-from perfc.view.report.document import (
+from perfc.view.report.formats.document import (
     Amount,
     Cell,
     Column,
@@ -18,7 +17,8 @@ from perfc.view.report.document import (
     Section,
     Table,
 )
-from perfc.view.report.json_form import enveloped
+from perfc.view.report.formats.json_form import enveloped
+from perfc.view.report.memory_sections.device_memory import DeviceMemory, parts_of
 from perfc.view.report.names import emulated, machine_title, runtime_title
 from perfc.view.report.units import DASH, Unit, quantity
 

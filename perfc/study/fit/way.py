@@ -13,7 +13,7 @@ from perfc.errors import ParseError
 from perfc.ir.record import frozen
 from perfc.passes.memory.storage import Role, StorageTable
 from perfc.view.report import Verdict
-from perfc.view.report.footprint import Footprint, footprint, holds, table_of
+from perfc.view.report.memory_sections.footprint import Footprint, footprint, holds, table_of
 
 if TYPE_CHECKING:
     from perfc.api import Report

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from perfc.errors import ModelError
-from perfc.frontend.onnx_file import dim_param
+from perfc.frontend.reading.onnx_file import dim_param
 from perfc.ir.graph import Graph, Node, Value, walk
 from perfc.ir.symbolic.dim import Dim
 from perfc.ir.tensors.known import Known

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import fields
 
 from perfc.ir.record import record
-from perfc.view.report import comma
-from perfc.view.report.json_form import enveloped, strict
+from perfc.view.report.formats import comma
+from perfc.view.report.formats.json_form import enveloped, strict
 
 from .results import Capacity, Crossover, Point, Sweep
 

@@ -139,7 +139,7 @@ class Sweep:
 
     def _repr_html_(self) -> str:
         """Return the points as a table for a notebook."""
-        from perfc.view.report.notebook_document import render
+        from perfc.view.report.formats.notebook_document import render
 
         from .views import document
 

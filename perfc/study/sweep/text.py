@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from perfc.view.report.text import LEVELS
+from perfc.view.report.formats.text import LEVELS
 from perfc.view.report.units import INTERVAL, LOWER_BOUND, Unit, plural, quantity
 
 from .results import Capacity, Crossover, Point, Span, Sweep

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from perfc.common.plain_text import printable
-from perfc.view.report.document import Amount, Column, Document, Note, Section, Table
+from perfc.view.report.formats.document import Amount, Column, Document, Note, Section, Table
 from perfc.view.report.units import LOWER_BOUND, Unit, plural, quantity
 
 from .results import Point, Sweep

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from perfc.api import Report
-from perfc.frontend.onnx_file import dim_param
+from perfc.frontend.reading.onnx_file import dim_param
 from perfc.ir.graph import Graph, Node, walk
 from perfc.ir.symbolic.evaluate import evaluate
 from perfc.ir.tensors.types import TensorType

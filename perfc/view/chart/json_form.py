@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from perfc.ir.record import record
 from perfc.machine import Rate
-from perfc.view.report.json_form import enveloped
+from perfc.view.report.formats.json_form import enveloped
 
 from .chart import Chart
 from .marks import Mark

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from perfc.view.report.document import Cell, Column, Document, Note, Part, Section, Table
+from perfc.view.report.formats.document import Cell, Column, Document, Note, Part, Section, Table
 from perfc.view.report.units import Unit, plural, quantity
 
 from .chart import Chart

@@ -6,9 +6,9 @@ from typing import ClassVar, TypeAlias
 
 from perfc.common.plain_text import printable
 from perfc.ir.record import record
-from perfc.view.report.document import Bars, Facts, Note, Part, Section, Table
-from perfc.view.report.memory import bucketed
-from perfc.view.report.text import cell_text, is_numeric, scales_of, titled
+from perfc.view.report.formats.document import Bars, Facts, Note, Part, Section, Table
+from perfc.view.report.formats.text import cell_text, is_numeric, scales_of, titled
+from perfc.view.report.memory_sections.memory import bucketed
 from perfc.view.report.units import quantity
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from perfc.ir.record import record
 from perfc.view.report import Views
-from perfc.view.report.document import Cell, Column, Document, Name, Table
+from perfc.view.report.formats.document import Cell, Column, Document, Name, Table
 from perfc.view.report.names import gathered
 from perfc.view.report.units import Unit
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from perfc.common.version import __version__
 from perfc.ir.record import record
 from perfc.view.report import NAMES, Views, document
-from perfc.view.report.document import Section
-from perfc.view.report.json_form import strict
+from perfc.view.report.formats.document import Section
+from perfc.view.report.formats.json_form import strict
 from perfc.view.report.views import headline
 
 from .blocks import SectionBlock, section_block

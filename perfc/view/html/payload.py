@@ -13,9 +13,9 @@ from perfc.view.chart.chart import Window
 from perfc.view.chart.lines import lines_of
 from perfc.view.chart.marks import Point
 from perfc.view.report import Views, document
-from perfc.view.report.document import Amount, Cell, Name, Table
-from perfc.view.report.kernels import KernelRow, groups
-from perfc.view.report.text import elided, is_numeric, scales_of, titled
+from perfc.view.report.formats.document import Amount, Cell, Name, Table
+from perfc.view.report.formats.text import elided, is_numeric, scales_of, titled
+from perfc.view.report.sections.kernels import KernelRow, groups
 
 from .layers import Edge, drawing
 from .modules import Module, paths_of, tree

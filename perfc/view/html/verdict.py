@@ -10,11 +10,11 @@ from perfc.ir.record import record
 from perfc.review.diff.figures import BY_KEY, Metric
 from perfc.review.diff.views import TotalRow, in_words, percent, signed
 from perfc.view.report import Views
-from perfc.view.report.limits import LimitShare
-from perfc.view.report.notebook import clipped
-from perfc.view.report.screen import UNIT, Fact, facts_of, percents, plain, titles
-from perfc.view.report.screen_tables import LIMITS
-from perfc.view.report.text import HARD_SPACE, Style
+from perfc.view.report.formats.notebook import clipped
+from perfc.view.report.formats.screen import UNIT, Fact, facts_of, percents, plain, titles
+from perfc.view.report.formats.screen_tables import LIMITS
+from perfc.view.report.formats.text import HARD_SPACE, Style
+from perfc.view.report.sections.limits import LimitShare
 from perfc.view.report.units import DASH, INTERVAL, quantity, share
 
 from .payload import text

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from perfc.errors import PerfcError
 from perfc.view.report import Verdict
+from perfc.view.report.memory_sections.remedies import batch_symbol
 from perfc.view.report.names import machine_title
-from perfc.view.report.remedies import batch_symbol
 
 from .payload import Json, number, text
 

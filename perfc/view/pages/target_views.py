@@ -230,7 +230,7 @@ class TargetListView:
 
 def show_json(machines: Sequence[Machine]) -> str:
     """Return targets as JSON; a list for several."""
-    from perfc.view.report.json_form import enveloped, strict
+    from perfc.view.report.formats.json_form import enveloped, strict
 
     views = tuple(map(TargetView.of, machines))
     view = views[0] if len(views) == 1 else TargetsView(views)
@@ -239,7 +239,7 @@ def show_json(machines: Sequence[Machine]) -> str:
 
 def list_json(listings: Sequence[Listing], clusters: Sequence[Listing] = ()) -> str:
     """Return the list of targets as JSON."""
-    from perfc.view.report.json_form import enveloped, strict
+    from perfc.view.report.formats.json_form import enveloped, strict
 
     view = TargetListView(
         tuple(ListedView.of(Listed.of(t)) for t in listings), tuple(map(ClusterView.of, clusters))

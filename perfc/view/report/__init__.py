@@ -6,9 +6,9 @@ from collections.abc import Collection
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from .confidence import Confidence, Grade
-from .limits import LimitShare
-from .verdict import Item, MemoryNeed, Throughput, Verdict
+from .sections.confidence import Confidence, Grade
+from .sections.limits import LimitShare
+from .sections.verdict import Item, MemoryNeed, Throughput, Verdict
 from .views import DEFAULT, NAMES, TOP, Views, collect, document
 
 if TYPE_CHECKING:
@@ -76,22 +76,22 @@ def written(views: Views, form: Format, shown: Collection[str], top: int | None,
     """Render views in the given format."""
     match form:
         case Format.JSON:
-            from . import json_form
+            from .formats import json_form
 
             return json_form.render(views)
         case Format.CSV:
-            from . import comma
+            from .formats import comma
 
             return comma.render(views.kernels)
         case Format.TRACE:
-            from . import trace
+            from .formats import trace
 
             return trace.render(views)
         case Format.MARKDOWN:
-            from . import markdown
+            from .formats import markdown
 
             return markdown.render(document(views, shown, top))
         case Format.TEXT:
-            from . import text
+            from .formats import text
 
             return text.render(document(views, shown, top), width)

@@ -9,7 +9,7 @@ from perfc.ir.symbolic.dim import Dim, Poly, symbols
 from perfc.ir.symbolic.evaluate import evaluate
 from perfc.passes.roofline.roofline import Ceiling
 
-from .document import Amount
+from .formats.document import Amount
 from .units import Unit
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from perfc.passes.manager import Analyses
 from perfc.passes.roofline.cost import Cost, CostTable
 
 from .amounts import amount
-from .document import Amount, Column, Note, Section, Table
+from .formats.document import Amount, Column, Note, Section, Table
 from .units import Unit
 
 if TYPE_CHECKING:

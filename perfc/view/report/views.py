@@ -7,32 +7,23 @@ from typing import TYPE_CHECKING
 
 from perfc.ir.record import record
 
-from . import (
-    assumptions,
-    bottlenecks,
-    counts,
-    coverage,
-    critical,
-    kernels,
-    memory,
-    prediction,
-    pressure,
-    summary,
-)
+from . import counts
 from .amounts import open_symbols
-from .assumptions import Assumptions
-from .bottlenecks import Bottlenecks
 from .counts import Counts
-from .coverage import Coverage
-from .critical import Critical
-from .document import Document, Section
-from .kernels import KernelRow
-from .memory import Memory
-from .prediction import Prediction
-from .pressure import Pressure
-from .summary import Summary
+from .formats.document import Document, Section
+from .memory_sections import memory, pressure
+from .memory_sections.memory import Memory
+from .memory_sections.pressure import Pressure
+from .sections import assumptions, bottlenecks, coverage, critical, kernels, prediction, summary
+from .sections.assumptions import Assumptions
+from .sections.bottlenecks import Bottlenecks
+from .sections.coverage import Coverage
+from .sections.critical import Critical
+from .sections.kernels import KernelRow
+from .sections.prediction import Prediction
+from .sections.summary import Summary
+from .sections.verdict import Verdict
 from .units import plural
-from .verdict import Verdict
 
 if TYPE_CHECKING:
     from perfc.api import Report

@@ -12,7 +12,7 @@ import pytest
 from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
-from perfc.frontend.attributes import build
+from perfc.frontend.lowering.attributes import build
 from perfc.ir.graph import Value
 from perfc.ir.ops import operator_for
 from perfc.ir.symbolic.dim import substitute, symbol

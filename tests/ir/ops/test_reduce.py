@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from perfc.errors import ShapeError
-from perfc.frontend.attributes import build
+from perfc.frontend.lowering.attributes import build
 from perfc.ir.cost import Work
 from perfc.ir.graph import Value
 from perfc.ir.op import Op

@@ -14,11 +14,11 @@ from perfc.analyzers.estimators.fitted_rates import Efficiencies
 from perfc.analyzers.estimators.fitted_rates.classes import Term
 from perfc.analyzers.estimators.fitted_rates.efficiencies import HOST
 from perfc.machine import load_machine
-from perfc.measuring.measure.align import common
-from perfc.measuring.measure.compare import Measurement
-from perfc.measuring.measure.dataset import cell
-from perfc.measuring.measure.fit_file import write
-from perfc.measuring.measure.nnls import robust
+from perfc.measuring.measure.fitting.align import common
+from perfc.measuring.measure.fitting.compare import Measurement
+from perfc.measuring.measure.fitting.fit_file import write
+from perfc.measuring.measure.fitting.nnls import robust
+from perfc.measuring.measure.tables.dataset import cell
 from perfc.measuring.ncu.metrics import PIPE_TENSOR, tensor_counters
 
 SOURCE = {"origin": "measured", "title": "a fit"}

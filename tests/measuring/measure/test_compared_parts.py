@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from perfc.measuring.measure import compare
-from perfc.measuring.measure.compare import compared
+from perfc.measuring.measure.fitting import compare
+from perfc.measuring.measure.fitting.compare import compared
 
 
 def test_parts_take_their_kernels_times_and_others_the_hosts(

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from perfc.errors import ParseError
-from perfc.measuring.measure import events as reading
-from perfc.measuring.measure.events import events, head, inner, number, stem, text, whole
+from perfc.measuring.measure.runtimes import events as reading
+from perfc.measuring.measure.runtimes.events import events, head, inner, number, stem, text, whole
 
 
 def written(tmp_path: Path, content: str | bytes, *, packed: bool = False) -> Path:

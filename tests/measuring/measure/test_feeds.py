@@ -13,9 +13,9 @@ import pytest
 from perfc.errors import ModelError, ParseError
 from perfc.ir.syntax.parse import parse
 from perfc.ir.tensors.types import DType
-from perfc.measuring.measure import dataset, feeds
-from perfc.measuring.measure.feeds import Input, contents, id_limit, inputs_of, numpy_type
-from perfc.measuring.measure.rows import KernelRow
+from perfc.measuring.measure.tables import dataset, feeds
+from perfc.measuring.measure.tables.feeds import Input, contents, id_limit, inputs_of, numpy_type
+from perfc.measuring.measure.tables.rows import KernelRow
 from tests.measuring.measure.test_fit import kernel
 
 

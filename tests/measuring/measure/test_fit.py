@@ -28,12 +28,13 @@ from perfc.analyzers.estimators.fitted_rates.subject import (
 from perfc.api import analyze
 from perfc.errors import MissingExtraError, ParseError
 from perfc.machine import load_machine, validate
-from perfc.measuring.measure import dataset, fit_file
-from perfc.measuring.measure.evaluate import choose, leave_one_out, mean_error, predict
-from perfc.measuring.measure.fit import fit, samples_of, total_s
-from perfc.measuring.measure.nnls import bounded, nnls, robust
-from perfc.measuring.measure.rows import KernelRow, ModelRow
-from perfc.measuring.measure.rows import subject_of as of_row
+from perfc.measuring.measure.fitting import fit_file
+from perfc.measuring.measure.fitting.evaluate import choose, leave_one_out, mean_error, predict
+from perfc.measuring.measure.fitting.fit import fit, samples_of, total_s
+from perfc.measuring.measure.fitting.nnls import bounded, nnls, robust
+from perfc.measuring.measure.tables import dataset
+from perfc.measuring.measure.tables.rows import KernelRow, ModelRow
+from perfc.measuring.measure.tables.rows import subject_of as of_row
 from perfc.passes.runtimes import runtime
 
 TABLE = "ort-cpu-blocked"

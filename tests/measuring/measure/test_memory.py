@@ -17,7 +17,7 @@ from perfc.cli import run
 from perfc.errors import ModelError
 from perfc.kernels.backends import host
 from perfc.measuring.measure.memory import RUNTIME_BYTES, Allocator, check_room, need_of
-from perfc.review.lint import proof
+from perfc.review.lint.fixes import proof
 
 pytest.importorskip("onnxruntime")
 MIB = 1 << 20
@@ -164,7 +164,7 @@ def test_a_proof_stays_within_what_was_told(tmp_path: Path) -> None:
     path = saved(tmp_path / "m.onnx", nodes, [1024], s=[1 << 13, 1024])
     script = (
         "import sys; from pathlib import Path; from perfc.api import typed\n"
-        "from perfc.review.lint.proof import prove\n"
+        "from perfc.review.lint.fixes.proof import prove\n"
         "from perfc.measuring.measure.memory import Allocator, need_of\n"
         "from perfc.measuring.measure.worker import memory\n"
         "p = Path(sys.argv[1]); m = typed(str(p)); d = p.read_bytes()\n"

@@ -9,8 +9,8 @@ import pytest
 
 from perfc.errors import PassError
 from perfc.ir.tensors.types import DType
-from perfc.measuring.measure.feeds import Input
 from perfc.measuring.measure.process import Case, Protocol, collected, iqr, is_plain, last_line
+from perfc.measuring.measure.tables.feeds import Input
 
 
 @pytest.mark.parametrize(

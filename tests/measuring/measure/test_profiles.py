@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from perfc.errors import ParseError
-from perfc.measuring.measure import align, kineto, ort_profile, profile, tensorrt
-from perfc.measuring.measure.events import LARGEST_ITEM, events
+from perfc.measuring.measure import profile
+from perfc.measuring.measure.fitting import align
 from perfc.measuring.measure.profile import Source
+from perfc.measuring.measure.runtimes import kineto, ort_profile, tensorrt
+from perfc.measuring.measure.runtimes.events import LARGEST_ITEM, events
 from perfc.measuring.measure.session import read_profile
 
 
@@ -195,7 +197,7 @@ def test_a_cut_profile_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
 def test_events_are_read_across_pieces_and_characters(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("perfc.measuring.measure.events.CHUNK", 7)
+    monkeypatch.setattr("perfc.measuring.measure.runtimes.events.CHUNK", 7)
     content = [{"name": "α→β" * i, "value": [i, {"x": "]"}]} for i in range(20)]
     path = write(tmp_path / "p.json", content)
     path_raw = tmp_path / "raw.json"

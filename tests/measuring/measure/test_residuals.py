@@ -12,9 +12,10 @@ import perfc
 from perfc.analyzers.estimators.fitted_rates import of_machine
 from perfc.analyzers.estimators.fitted_rates.efficiencies import WHOLE
 from perfc.machine import load_machine
-from perfc.measuring.measure import dataset, fit_file
-from perfc.measuring.measure.residuals import between
-from perfc.measuring.measure.rows import KernelRow, ModelRow
+from perfc.measuring.measure.fitting import fit_file
+from perfc.measuring.measure.fitting.residuals import between
+from perfc.measuring.measure.tables import dataset
+from perfc.measuring.measure.tables.rows import KernelRow, ModelRow
 
 from .test_fit import TABLE, kernel, whole
 

@@ -16,10 +16,10 @@ from perfc.api import analyze, typed
 from perfc.commands.measurement import measure as command
 from perfc.errors import MissingExtraError, ParseError, PassError
 from perfc.measuring.measure import process
-from perfc.measuring.measure.feeds import contents, inputs_of
 from perfc.measuring.measure.process import Protocol
 from perfc.measuring.measure.session import measure
-from perfc.measuring.measure.weights import runnable
+from perfc.measuring.measure.tables.feeds import contents, inputs_of
+from perfc.measuring.measure.tables.weights import runnable
 from perfc.passes.runtimes import Framework
 
 pytest.importorskip("onnxruntime")
@@ -231,7 +231,7 @@ def test_options_that_make_no_sense_are_refused(
 def test_kernel_faster_than_its_floor_is_always_shown(residual: str) -> None:
     from dataclasses import replace
 
-    from perfc.measuring.measure.compare import FASTER
+    from perfc.measuring.measure.fitting.compare import FASTER
     from perfc.measuring.measure.views import render
 
     m = measure(residual, "cpu", protocol=QUICK)

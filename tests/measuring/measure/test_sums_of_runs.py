@@ -15,9 +15,10 @@ from onnx import TensorProto, helper, numpy_helper
 
 from perfc.analyzers.estimators.fitted_rates.classes import Term
 from perfc.errors import ModelError, ParseError
-from perfc.measuring.measure import fit, session, weights
-from perfc.measuring.measure.attribute import Attribution, Union, part
-from perfc.measuring.measure.fit import (
+from perfc.measuring.measure import session
+from perfc.measuring.measure.fitting import fit
+from perfc.measuring.measure.fitting.attribute import Attribution, Union, part
+from perfc.measuring.measure.fitting.fit import (
     Sample,
     less,
     overhead_s,
@@ -26,13 +27,13 @@ from perfc.measuring.measure.fit import (
     settled,
     usual,
 )
-from perfc.measuring.measure.fit_file import models_beside, most_common
+from perfc.measuring.measure.fitting.fit_file import models_beside, most_common
+from perfc.measuring.measure.fitting.nnls import bounded, nnls, robust
 from perfc.measuring.measure.memory import Allocator
-from perfc.measuring.measure.nnls import bounded, nnls, robust
 from perfc.measuring.measure.profile import Profile, RuntimeKernel, Sampled, Source, recognise
-from perfc.measuring.measure.rows import MOST_NODES, model_name, names, runtime_operators
-from perfc.measuring.measure.trace import How, Origin
-from perfc.measuring.measure.weights import (
+from perfc.measuring.measure.tables import weights
+from perfc.measuring.measure.tables.rows import MOST_NODES, model_name, names, runtime_operators
+from perfc.measuring.measure.tables.weights import (
     BLOCK,
     SCALE,
     SHIFT,
@@ -42,6 +43,7 @@ from perfc.measuring.measure.weights import (
     pieces,
     role_of,
 )
+from perfc.measuring.measure.trace import How, Origin
 from perfc.passes.runtimes import Framework
 from tests.measuring.measure.test_fit import kernel, whole
 

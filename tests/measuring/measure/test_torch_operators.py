@@ -18,8 +18,8 @@ from onnx.parser import parse_graph
 
 torch = pytest.importorskip("torch")
 
-from perfc.measuring.measure.torch_ops import OPERATORS
-from perfc.measuring.measure.torch_runtime import Step, TorchRun
+from perfc.measuring.measure.runtimes.torch_ops import OPERATORS
+from perfc.measuring.measure.runtimes.torch_runtime import Step, TorchRun
 
 NOT_RUN = re.compile(
     # types and modes that image and language models do not have

@@ -22,14 +22,15 @@ from onnx import TensorProto, helper, numpy_helper
 from perfc.errors import ParseError
 from perfc.ir.facts import Origin
 from perfc.review.check import comment, pipelines, run, views
-from perfc.review.check import lock_file as lock
-from perfc.review.check.baseline import Case, Entry
 from perfc.review.check.config import Level, Rule, is_match, load
 from perfc.review.check.limits import parse_limit
+from perfc.review.check.lock import lock_file as lock
+from perfc.review.check.lock.baseline import Case, Entry
 from perfc.review.check.sarif import sarif
 from perfc.review.check.verdict import Outcome, Standing, judge
 from perfc.review.diff.figures import Figure, Metric
-from perfc.view.report import annotation, markdown, text
+from perfc.view.report import annotation
+from perfc.view.report.formats import markdown, text
 from perfc.view.report.units import Unit
 
 from .projects import BUDGETS, models, put, said

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from perfc.ir.facts import Origin
-from perfc.review.check.baseline import Case, Entry
 from perfc.review.check.config import Level, Rule
 from perfc.review.check.limits import parse_limit
+from perfc.review.check.lock.baseline import Case, Entry
 from perfc.review.check.verdict import (
     UNDECIDED,
     Finding,

@@ -15,7 +15,7 @@ from onnx import TensorProto, helper
 from perfc.api import Report, analyze
 from perfc.review.diff import Difference, Metric, compare, document, to_csv, to_json, views_of
 from perfc.review.diff.gaps import aligned, increasing
-from perfc.view.report import markdown, text
+from perfc.view.report.formats import markdown, text
 from tests.oracles import edits
 from tests.review.diff import models
 

@@ -18,7 +18,7 @@ import pytest
 from perfc.cli import run
 from perfc.review.lint.catalogue import infos
 from perfc.review.lint.engine import selected
-from perfc.review.lint.rule_pages import page
+from perfc.review.lint.formats.rule_pages import page
 from perfc.review.lint.settings import Settings, SettingsError, read_settings
 from tests.review.lint.models import blemished, model, node
 

@@ -11,9 +11,9 @@ from onnx import numpy_helper
 
 from perfc.api import typed
 from perfc.cli import run
-from perfc.review.lint.fix import fixed_model
-from perfc.review.lint.onnx_edit import FixError
-from perfc.review.lint.proof import RUNS, prove
+from perfc.review.lint.fixes.fix import fixed_model
+from perfc.review.lint.fixes.onnx_edit import FixError
+from perfc.review.lint.fixes.proof import RUNS, prove
 from tests.review.lint.models import F32, blemished, model, node
 
 FIXED = {"PF101", "PF102", "PF103", "PF104", "PF105", "PF303", "PF404"}

@@ -12,8 +12,8 @@ from onnx import TensorProto, helper, numpy_helper
 pytest.importorskip("onnxruntime")
 
 from perfc.api import typed
-from perfc.review.lint.onnx_edit import FixError
-from perfc.review.lint.proof import RUNS, _is_equal, prove
+from perfc.review.lint.fixes.onnx_edit import FixError
+from perfc.review.lint.fixes.proof import RUNS, _is_equal, prove
 
 
 def model(*nodes: onnx.NodeProto, extent: object = "n", dtype: int = TensorProto.FLOAT) -> bytes:

@@ -21,7 +21,7 @@ from perfc.machine import load_machine
 from perfc.serving.generation import GenerationReport, diffusion
 from perfc.serving.generation.law import Law, law
 from perfc.serving.generation.views import document
-from perfc.view.report import text
+from perfc.view.report.formats import text
 
 DATA = Path(__file__).parents[2] / "data" / "diffusion"
 TINY = DATA / "tiny-pixart"

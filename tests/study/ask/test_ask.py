@@ -22,7 +22,7 @@ from perfc.study.ask.answer import Answer, Source, every_fact
 from perfc.study.ask.fact import Citation
 from perfc.study.ask.topics import topics
 from perfc.study.expenses import Prices
-from perfc.view.report.json_form import tree
+from perfc.view.report.formats.json_form import tree
 from perfc.view.report.views import Views, collect
 from perfc_lab.papers.gnn_llm.answers import worded
 

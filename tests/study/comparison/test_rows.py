@@ -16,7 +16,7 @@ from perfc.study.comparison.rows import Comparison, Order, Row, Setting, Standin
 from perfc.study.comparison.views import BAR, bar, columns, interval, memory, notes, recommendations
 from perfc.study.comparison.views import price as priced
 from perfc.study.expenses import Market, Offer, Prices
-from perfc.view.report.document import Amount
+from perfc.view.report.formats.document import Amount
 
 MODEL = Path(__file__).parents[2] / "golden" / "estimates" / "windows.onnxtxt"
 MACHINES = [load_machine(name) for name in ("t4", "a100", "rtx3080")]

@@ -17,7 +17,7 @@ from perfc.view.chart.chart import rounded
 from perfc.view.chart.lines import lines_of
 from perfc.view.chart.spec import spec, spread
 from perfc.view.chart.table import document
-from perfc.view.report.text import render
+from perfc.view.report.formats.text import render
 
 ROOT = Path(__file__).parents[3]
 MODEL = ROOT / "examples" / "models" / "resnet50.onnx.gz"

@@ -26,7 +26,7 @@ from perfc.view.html.layers import (
 )
 from perfc.view.html.modules import MOST_CHILDREN, MOST_PARTS, Module, shared, simplify, span, tree
 from perfc.view.html.payload import LONGEST, cell, decades, interned, number, text
-from perfc.view.report.document import Name
+from perfc.view.report.formats.document import Name
 
 
 def test_a_chain_with_a_branch_is_drawn_by_hand() -> None:

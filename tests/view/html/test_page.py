@@ -260,7 +260,7 @@ def test_name_of_the_file_says_the_format(tmp_path: Path, name: str, start: str)
 
 
 def test_plotting_library_is_the_published_file() -> None:
-    folder = ROOT / "perfc" / "html" / "echarts"
+    folder = ROOT / "perfc" / "view" / "html" / "echarts"
     digest = hashlib.sha256((folder / "echarts.min.js").read_bytes()).hexdigest()
     assert digest == "b66b25aeb4df84e33199dc21694014d336d222cbd9deb0e5a7c14bd6aa0d0fd0"
     assert ECHARTS in (ROOT / "docs" / "html.md").read_text(encoding="utf-8")

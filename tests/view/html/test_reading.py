@@ -11,7 +11,7 @@ import pytest
 import perfc
 from perfc.view.html import page
 from perfc.view.report import collect
-from perfc.view.report.screen import facts_of, percents
+from perfc.view.report.formats.screen import facts_of, percents
 
 from .conftest import MODELS, Opened, Opener
 

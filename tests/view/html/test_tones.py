@@ -6,7 +6,7 @@ import pytest
 
 from perfc.review.diff.views import TotalRow
 from perfc.view.html.verdict import LESS, MORE, change, sides, tone
-from perfc.view.report.text import Style
+from perfc.view.report.formats.text import Style
 
 
 def row(

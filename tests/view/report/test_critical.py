@@ -14,15 +14,15 @@ import perfc
 from perfc.ir.symbolic.dim import Dim
 from perfc.ir.tensors.types import DType
 from perfc.passes.roofline.ceilings import Ceiling, KernelBound
-from perfc.view.report import kernels
 from perfc.view.report.amounts import ratio, title
-from perfc.view.report.bottlenecks import Run, scaled, words
-from perfc.view.report.confidence import NOUNS, of_kernel
-from perfc.view.report.critical import CARRIED, MOST, Critical, collect, reason, section
-from perfc.view.report.document import Amount, Note
-from perfc.view.report.kernels import CeilingTime, KernelRow, groups, runner_up, title_of
-from perfc.view.report.limits import HOST, held_by, limits
-from perfc.view.report.remedies import Remedy
+from perfc.view.report.formats.document import Amount, Note
+from perfc.view.report.memory_sections.remedies import Remedy
+from perfc.view.report.sections import kernels
+from perfc.view.report.sections.bottlenecks import Run, scaled, words
+from perfc.view.report.sections.confidence import NOUNS, of_kernel
+from perfc.view.report.sections.critical import CARRIED, MOST, Critical, collect, reason, section
+from perfc.view.report.sections.kernels import CeilingTime, KernelRow, groups, runner_up, title_of
+from perfc.view.report.sections.limits import HOST, held_by, limits
 from perfc.view.report.units import Unit
 
 A100 = "NVIDIA A100 SXM4 80 GB"

@@ -17,10 +17,10 @@ from perfc.machine import CONTEXT_BYTES
 from perfc.passes.memory.allocators.cuda_caching import CudaCaching
 from perfc.passes.memory.storage import Role, Storages
 from perfc.study.fit import Way, fitted
-from perfc.view.report.device_memory import DeviceMemory
-from perfc.view.report.document import Bars
-from perfc.view.report.footprint import CUBLAS_BYTES, footprint, holds, table_of
-from perfc.view.report.recompute import curve_parts
+from perfc.view.report.formats.document import Bars
+from perfc.view.report.memory_sections.device_memory import DeviceMemory
+from perfc.view.report.memory_sections.footprint import CUBLAS_BYTES, footprint, holds, table_of
+from perfc.view.report.memory_sections.recompute import curve_parts
 from perfc.view.report.units import Unit, quantity
 
 MODELS = Path(__file__).parents[3] / "examples" / "models"

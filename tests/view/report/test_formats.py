@@ -17,12 +17,12 @@ from onnx import helper
 
 import perfc
 from perfc.view.report import NAMES, Format, Views, collect, document, render, written
-from perfc.view.report.document import Amount, Column, Document, Note, Section, Table
-from perfc.view.report.json_form import tree
-from perfc.view.report.json_schema import schema
-from perfc.view.report.kernels import KernelRow
-from perfc.view.report.text import columns_of, elided, encodable, printable, spark
-from perfc.view.report.text import render as render_text
+from perfc.view.report.formats.document import Amount, Column, Document, Note, Section, Table
+from perfc.view.report.formats.json_form import tree
+from perfc.view.report.formats.json_schema import schema
+from perfc.view.report.formats.text import columns_of, elided, encodable, printable, spark
+from perfc.view.report.formats.text import render as render_text
+from perfc.view.report.sections.kernels import KernelRow
 from perfc.view.report.units import Unit
 
 from .conftest import model_of

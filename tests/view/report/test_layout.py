@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perfc.view.report.document import (
+from perfc.view.report.formats.document import (
     Amount,
     Bars,
     Column,
@@ -15,7 +15,7 @@ from perfc.view.report.document import (
     Section,
     Table,
 )
-from perfc.view.report.text import (
+from perfc.view.report.formats.text import (
     LEVELS,
     Span,
     cell_text,

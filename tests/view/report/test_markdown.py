@@ -8,10 +8,17 @@ from typing import Any
 
 import pytest
 
-from perfc.view.report import comma
-from perfc.view.report.document import Bars, Document, Note, Section
-from perfc.view.report.markdown import code, escaped, part_lines, render
-from perfc.view.report.screen_tables import cut, fitting, gain_title, operator, remedy_cells, useful
+from perfc.view.report.formats import comma
+from perfc.view.report.formats.document import Bars, Document, Note, Section
+from perfc.view.report.formats.markdown import code, escaped, part_lines, render
+from perfc.view.report.formats.screen_tables import (
+    cut,
+    fitting,
+    gain_title,
+    operator,
+    remedy_cells,
+    useful,
+)
 from perfc.view.report.units import Unit
 
 

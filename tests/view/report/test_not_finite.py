@@ -13,8 +13,8 @@ from onnx import helper
 
 from perfc.cli import run
 from perfc.view.html.page import inert
-from perfc.view.report import comma
-from perfc.view.report.json_form import strict
+from perfc.view.report.formats import comma
+from perfc.view.report.formats.json_form import strict
 from perfc.view.report.units import DASH, share
 
 NO_NUMBER = re.compile(r"\b(nan|inf|infinity)\b", re.IGNORECASE)

@@ -12,7 +12,7 @@ import pytest
 import perfc
 from perfc import cli
 from perfc.view.report import Format, collect, written
-from perfc.view.report.junit import Case, render
+from perfc.view.report.formats.junit import Case, render
 
 MODELS = Path(__file__).parents[3] / "examples" / "models"
 BUDGETS = """

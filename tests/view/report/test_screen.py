@@ -15,12 +15,13 @@ from hypothesis import strategies as st
 import perfc
 from perfc import cli
 from perfc.errors import PerfcError
-from perfc.view.report import Views, collect, screen
-from perfc.view.report.limits import LimitShare
+from perfc.view.report import Views, collect
+from perfc.view.report.formats import screen
+from perfc.view.report.formats.screen import percents, plain
+from perfc.view.report.formats.text import columns_of
+from perfc.view.report.formats.text import render as render_text
 from perfc.view.report.names import merged, place
-from perfc.view.report.screen import percents, plain
-from perfc.view.report.text import columns_of
-from perfc.view.report.text import render as render_text
+from perfc.view.report.sections.limits import LimitShare
 from perfc.view.report.units import Unit, span
 
 from .conftest import MODELS
@@ -104,7 +105,7 @@ def test_first_screen_answers(name: str) -> None:
 
 
 def test_colour_changes_no_word() -> None:
-    from perfc.view.report import terminal
+    from perfc.view.report.formats import terminal
 
     views, out = views_of("resnet50"), io.StringIO()
     console = terminal.console_of(out, 80, is_forced=True)
@@ -144,7 +145,7 @@ def test_a_large_model_is_not_analysed_again(monkeypatch: pytest.MonkeyPatch) ->
     assert any(asked)
     kernels = len(perfc.analyze(MODELS / "resnet50.onnx.gz", "a100").roofline.kernels)
     for most, remains in ((kernels, True), (kernels - 1, False)):
-        monkeypatch.setattr("perfc.view.report.remedies.MOST_KERNELS", most)
+        monkeypatch.setattr("perfc.view.report.memory_sections.remedies.MOST_KERNELS", most)
         report = perfc.analyze(MODELS / "resnet50.onnx.gz", "a100", dims={"batch": 8})
         assert any(r.option for r in collect(report).bottlenecks.remedies) is remains
 

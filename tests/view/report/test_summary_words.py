@@ -9,7 +9,7 @@ import pytest
 
 from perfc.ir.symbolic.dim import symbol
 from perfc.view.report.amounts import Amount, Unit, ratio
-from perfc.view.report.summary import fits, total
+from perfc.view.report.sections.summary import fits, total
 
 N = symbol("N")
 

@@ -6,8 +6,10 @@ import pytest
 
 import perfc
 from perfc.passes.roofline.roofline import Ceiling
-from perfc.view.report import Views, bottlenecks, collect, pressure
-from perfc.view.report.kernels import groups
+from perfc.view.report import Views, collect
+from perfc.view.report.memory_sections import pressure
+from perfc.view.report.sections import bottlenecks
+from perfc.view.report.sections.kernels import groups
 
 
 def test_shares_of_kernels_add_up_to_one(views: Views) -> None:

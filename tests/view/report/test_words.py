@@ -15,7 +15,11 @@ from perfc.ir.symbolic.dim import Dim, symbol
 from perfc.ir.tensors.types import DType, TensorType
 from perfc.passes.roofline.ceilings import Ceiling
 from perfc.view.report.amounts import amount
-from perfc.view.report.assumptions import (
+from perfc.view.report.formats.document import Amount, Note
+from perfc.view.report.formats.screen import throughput_words
+from perfc.view.report.memory_sections.memory import bucketed
+from perfc.view.report.memory_sections.pressure import busy
+from perfc.view.report.sections.assumptions import (
     RateUsed,
     SourceUsed,
     SymbolValue,
@@ -24,7 +28,7 @@ from perfc.view.report.assumptions import (
     unit_of,
     used,
 )
-from perfc.view.report.coverage import (
+from perfc.view.report.sections.coverage import (
     Coverage,
     OpaqueOperator,
     TierCoverage,
@@ -32,16 +36,18 @@ from perfc.view.report.coverage import (
     section,
     tier_share,
 )
-from perfc.view.report.document import Amount, Note
-from perfc.view.report.kernels import CeilingTime
-from perfc.view.report.memory import bucketed
-from perfc.view.report.pressure import busy
-from perfc.view.report.screen import throughput_words
-from perfc.view.report.summary import fits, total
-from perfc.view.report.uncertainty import LEAST_SHARE, UncertainRate, binding_entry, in_doubt, note
-from perfc.view.report.uncertainty import unit_of as unit_of_key
+from perfc.view.report.sections.kernels import CeilingTime
+from perfc.view.report.sections.summary import fits, total
+from perfc.view.report.sections.uncertainty import (
+    LEAST_SHARE,
+    UncertainRate,
+    binding_entry,
+    in_doubt,
+    note,
+)
+from perfc.view.report.sections.uncertainty import unit_of as unit_of_key
+from perfc.view.report.sections.verdict import Item, MemoryNeed, Throughput, items, throughput
 from perfc.view.report.units import Unit
-from perfc.view.report.verdict import Item, MemoryNeed, Throughput, items, throughput
 
 BYTES = Unit.BYTE
 

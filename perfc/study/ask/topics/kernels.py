@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from perfc.view.report.amounts import title
-from perfc.view.report.kernels import Group, groups
+from perfc.view.report.sections.kernels import Group, groups
 from perfc.view.report.units import Unit, plural, quantity, share
 from perfc.view.report.views import Views
 

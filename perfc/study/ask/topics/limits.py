@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from perfc.view.report.amounts import title
-from perfc.view.report.remedies import Remedy
+from perfc.view.report.memory_sections.remedies import Remedy
 from perfc.view.report.units import Unit, quantity, share
 from perfc.view.report.views import Views
 

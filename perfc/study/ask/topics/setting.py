@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfc.view.report.assumptions import which_products
+from perfc.view.report.sections.assumptions import which_products
 from perfc.view.report.units import Unit, quantity
 from perfc.view.report.views import Views
 

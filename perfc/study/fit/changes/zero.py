@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from perfc.errors import PerfcError
 from perfc.passes.memory.storage import Role
-from perfc.view.report.footprint import table_of
+from perfc.view.report.memory_sections.footprint import table_of
 
 from ..way import Way
 

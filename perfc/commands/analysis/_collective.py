@@ -1,0 +1,134 @@
+"""``perfc op collective``: predicted time of a collective among devices of one kind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from perfc.errors import ParseError
+
+from ..shared.deployment import DeploymentOptions, deployment_options
+from ..shared.deployment_option import reads
+from ..shared.document import show_document
+from ..shared.examples import examples
+from ..shared.help import grouped_command
+from ..shared.output import emit, format_options
+from ..shared.report import color_option
+
+if TYPE_CHECKING:
+    from perfc.study.collective import CollectiveView
+    from perfc.view.report.formats.document import Document
+
+DOCUMENT = ("collective", "perfc.study.collective:CollectiveView")
+"""JSON document of the command, and the type that defines its schema."""
+
+
+@grouped_command(
+    "collective",
+    epilog=examples(
+        "op collective --operation all-reduce --bytes 64MiB --ranks 8 -t h100",
+        "op collective --operation all-gather --bytes 16MiB --ranks 4 -t a100,h200",
+    ),
+)
+@click.option(
+    "--operation", default="all-reduce", show_default=True, metavar="NAME",
+    help="Collective: all-reduce, all-gather, reduce-scatter, all-to-all or send-receive.",
+)  # fmt: skip
+@click.option(
+    "--bytes", "size", required=True, metavar="SIZE", help="Message size per rank, e.g. 64MiB."
+)
+@click.option("--ranks", type=int, required=True, metavar="N", help="Number of ranks (devices).")
+@click.option("--nodes", type=int, default=1, metavar="N", help="Number of nodes (default: 1).")
+@reads("a collective", "target", "runtime", "dtype")
+@deployment_options
+@format_options("text", "json", "csv", "markdown")
+@color_option
+def command(
+    options: DeploymentOptions, /, operation: str, size: str, ranks: int, nodes: int, form: str,
+    output: Path | None,
+) -> None:  # fmt: skip
+    """Predict a collective among devices of one kind; several targets give one row each.
+
+    SIZE is the whole message of one rank: what an all-reduce sums, what an all-gather ends with,
+    what a reduce-scatter starts from. Numbers are bf16 unless --dtype says otherwise.
+    """
+    from perfc.passes.runtimes import Launch
+    from perfc.study.collective import collective
+
+    how = options.deployment(dims={}, is_several=True)
+    view = collective(
+        operation, bytes_of(size), ranks, options.machines(how.target), nodes=nodes,
+        dtype=how.dtype, is_graph=how.table.launch is Launch.GRAPH,
+    )  # fmt: skip
+    show(view, form, output)
+
+
+def bytes_of(text: str) -> int:
+    """Parse a size such as ``64MiB`` into bytes.
+
+    Raises:
+        ParseError: not a size.
+    """
+    from perfc.review.check.limits import parse_limit
+    from perfc.view.report.units import Unit
+
+    try:
+        limit = parse_limit(text, Unit.BYTE)
+    except ValueError as error:
+        raise ParseError(str(error), where="--bytes") from None
+    if limit.is_relative:
+        raise ParseError(f"{text!r} is no size", where="--bytes", hint="as in 64MiB")
+    return int(limit.value)
+
+
+def show(view: CollectiveView, form: str, output: Path | None) -> None:
+    """Write the rows in the given format."""
+    from dataclasses import fields
+
+    from perfc.study.collective import CollectiveRow
+    from perfc.view.report.formats import comma
+    from perfc.view.report.formats.json_form import enveloped, strict
+
+    match form:
+        case "json":
+            emit(strict(enveloped(view.document, view), indent=2) + "\n", output)
+        case "csv":
+            names = [f.name for f in fields(CollectiveRow)]
+            rows = ((getattr(row, name) for name in names) for row in view.rows)
+            emit(comma.records(names, rows), output)
+        case _:
+            show_document(document(view), form, output)
+
+
+def document(view: CollectiveView) -> Document:
+    """Build the document: one row per machine."""
+    from perfc.view.report.formats.document import Amount, Column, Document, Note, Section, Table
+    from perfc.view.report.units import INTERVAL, LOWER_BOUND, Unit, plural, quantity
+
+    columns = (
+        Column("target", "target"),
+        Column("time_s", "predicted", Unit.SECOND),
+        Column("range", INTERVAL),
+        Column("floor_s", LOWER_BOUND, Unit.SECOND),
+        Column("bytes_per_s", "rate", Unit.BYTE_PER_S, "of the message"),
+    )
+    rows = tuple(
+        (
+            r.target,
+            Amount(r.time_s, Unit.SECOND),
+            f"{quantity(r.low_s, Unit.SECOND)} to {quantity(r.high_s, Unit.SECOND)}",
+            Amount(r.floor_s, Unit.SECOND) if r.floor_s else None,
+            Amount(r.bytes_per_s, Unit.BYTE_PER_S),
+        )
+        for r in view.rows
+    )
+    strange = [r.target for r in view.rows if r.is_extrapolating]
+    notes = [Note(f"nothing like it was measured on {', '.join(strange)}")] if strange else []
+    nodes = f" over {plural(view.nodes, 'node')}" if view.nodes > 1 else ""
+    title = (
+        f"{view.operation} of {quantity(view.nbytes, Unit.BYTE)}, {view.dtype}, "
+        f"{plural(view.ranks, 'rank')}{nodes}"
+    )
+    return Document(title, (Section("collective", "machines", (Table(columns, rows), *notes)),))

@@ -1,0 +1,110 @@
+"""Budgets of `perfc check` and `perfc baseline`: from project files or built in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from perfc.review.check.config import Config
+
+    from ..shared.deployment import DeploymentOptions
+
+Group = tuple["DeploymentOptions", tuple[str, ...]]
+"""Options with one project file, and the models that it covers."""
+
+
+def budgets_of(
+    options: DeploymentOptions, files: Sequence[str]
+) -> list[tuple[Config, tuple[str, ...]]]:
+    """Return the budgets of each project with its ``files``; no files means all its models.
+
+    Budgets are those of the nearest file upwards of a model that are about it, else the nearest,
+    else built-in ones. Without ``files`` and a file of a project here, projects below are looked
+    for.
+
+    Raises:
+        ParseError: the file of a project is not as it should be.
+        ModelError: too many models.
+    """
+    from perfc.review.check import built_in
+
+    if options.values:
+        raise click.UsageError("budgets are for many models, and --value is for one")
+    groups = by_project(options, [slashed(f) for f in files], about(options))
+    if not files and options.file is None:
+        nested = by_project(options, built_in.models_in(Path.cwd()), about(options))
+        if any(project.file is not None for project, _ in nested):
+            groups = [
+                (project, () if project.file is not None else models) for project, models in nested
+            ]
+    return [(in_group(project, models), models) for project, models in groups]
+
+
+def by_project(
+    options: DeploymentOptions, files: Sequence[str], is_about: Callable[[Path, str], bool]
+) -> list[Group]:
+    """Group ``files`` by their nearest project file.
+
+    It is the nearest upwards, up to the root of the repository, for which ``is_about`` holds; where
+    it holds for none, or the command line names a file, that of the current folder.
+    """
+    if not files or options.config is not None or options.isolated:
+        return [(options, tuple(files))]
+    groups: dict[Path | None, list[str]] = {}
+    for file in files:
+        nearest = next((p for p in upwards_of(file) if is_about(p, file)), options.file)
+        groups.setdefault(nearest, []).append(file)
+    return [
+        (options if path == options.file else replace(options, config=path), tuple(models))
+        for path, models in groups.items()
+    ]
+
+
+def upwards_of(file: str) -> Iterator[Path]:
+    """Yield the project files above a model in its repository, nearest first."""
+    from perfc.common.repository import root_of
+    from perfc.deployment.project_file import upwards
+
+    folder = Path(file).absolute().parent.resolve()
+    return upwards(folder, root_of(folder))
+
+
+def about(options: DeploymentOptions) -> Callable[[Path, str], bool]:
+    """Return a test that is True if a budget of a project file covers a model."""
+    from perfc.review.check import config as configs
+    from perfc.review.check.run import relative
+
+    known: dict[Path, Config] = {}
+
+    def is_about(path: Path, file: str) -> bool:
+        if path not in known:
+            known[path] = configs.load(path, options.typed())
+        config = known[path]
+        return any(b.covers(relative(config, file)) for b in config.budgets)
+
+    return is_about
+
+
+def slashed(file: str) -> str:
+    """Replace backslashes by slashes in a Windows path if that file exists."""
+    other = file.replace("\\", "/")
+    return other if not os.path.exists(file) and os.path.exists(other) else file
+
+
+def in_group(options: DeploymentOptions, files: Sequence[str]) -> Config:
+    """Return the budgets of one project, or the built-in ones."""
+    from perfc.review.check import built_in
+
+    config = options.budgets() if options.file is not None else None
+    if config is not None and config.budgets:
+        return config
+    root = config.root if config is not None else built_in.root_of(files, Path.cwd())
+    models = () if files else built_in.models_in(root)
+    fallback = built_in.budgets(root, models, options.deployment())
+    return fallback if config is None else replace(fallback, path=config.path, lock=config.lock)

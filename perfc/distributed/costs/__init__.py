@@ -1,0 +1,1 @@
+"""Work and memory of one part of a distributed step."""

@@ -1,0 +1,200 @@
+"""A graph as a training step sees it: kernels in order, cut into parts that take equally long.
+
+Copies of it run side by side, each with samples of its own; its products are not divided. Kernels
+are those of the step's own graph (`perfc.passes.training.train`). A backward kernel counts where
+the forward one is whose gradient it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from perfc.analyzers.estimate.estimate import Estimate
+from perfc.deployment.fields import Mode
+from perfc.errors import ModelError
+from perfc.frontend.config.parallel import Parallel
+from perfc.ir.graph import Phase, Value
+from perfc.machine import load_machine
+from perfc.passes.roofline.roofline import KernelBound
+
+from ..parts import PartCost, part_of
+from .both_passes import Ran, Role
+from .work import Parts, Work
+
+if TYPE_CHECKING:
+    from perfc.api import Report
+    from perfc.deployment import Deployment
+
+    from ..law import RunLaw
+
+PARTS = 16
+"""Into which a graph is cut: as many steps has the exchange of its gradients."""
+ANY_OPTIMIZER = "sgd"
+"""Of the graph that is cut; the update is counted by what ranks keep of it."""
+FORWARD = (Phase.FORWARD, Phase.LOSS)
+SUFFIX = ".grad"
+"""Of the names of backward nodes, after that of the forward one."""
+
+
+class GraphWork(Work):
+    """A model that a file describes as a graph.
+
+    Args:
+        model: as `perfc.analyze` takes it.
+        name: of it.
+        deployment: how one copy runs.
+        seq: tokens of a sample, 1 of what is no sequence.
+    """
+
+    def __init__(self, model: Any, name: str, deployment: Deployment, *, seq: int) -> None:
+        self.model, self.name, self.deployment = model, name, deployment
+        self.seq = seq
+        self.target = str(load_machine(deployment.target).path)
+        self.is_divisible = False
+        self.known: dict[int, Parts] = {}
+        self.has_step_law = False
+
+    def tokens(self, stated: int) -> int:
+        """Of a sample: as the deployment has it, 1 of images and the like."""
+        return self.seq
+
+    @property
+    def depth(self) -> int:
+        """Parts."""
+        return PARTS
+
+    @cached_property
+    def has_experts(self) -> bool:
+        """Experts of a graph are not divided."""
+        return False
+
+    def routed(self, layer: int) -> int:
+        """None."""
+        return 0
+
+    def kv_share(self, layer: int) -> float:
+        """Sequences of a graph are not divided."""
+        return 0.0
+
+    def law(self, known: RunLaw) -> RunLaw:
+        """What runs of language models say of kernels is not asked of convolutional networks."""
+        if not self.has_step_law:
+            return known
+        return replace(known, products=1.0, attention=1.0, experts=1.0, pointwise=1.0)
+
+    def parts(self, parallel: Parallel, samples: int, seq: int) -> Parts:
+        """Of one copy, for a micro-batch; ``seq`` is that of the deployment.
+
+        Raises:
+            ModelError: it is divided by more than samples.
+        """
+        if parallel.devices > parallel.data:
+            hint = "a configuration (config.json) of a language model divides so"
+            raise ModelError("a graph is divided by its samples alone", where=self.name, hint=hint)
+        if samples not in self.known:
+            self.known[samples] = self._parts(samples)
+        return self.known[samples]
+
+    def _parts(self, samples: int) -> Parts:
+        from perfc.api import analyze
+
+        how = replace(
+            self.deployment.at({"batch": samples}), train=ANY_OPTIMIZER, mode=Mode.TRAINING
+        )
+        report = analyze(self.model, deployment=how, predictor="kernels")
+        bounds, env = report.roofline.kernels, report.env
+        rows = rows_of(bounds, self._times(report))
+        ahead = [i for i, r in enumerate(rows) if r.role is Role.FORWARD]
+        cuts = cuts_of([rows[i].time.time_s for i in ahead])
+        written = [*report.module.graph.inputs, *(v for i in ahead for v in writes(rows[i]))]
+        made = []
+        for first, last in pairwise([*[ahead[i] for i in cuts[:-1]], len(rows)]):
+            forward = [r.bound.kernel for r in rows[first:last] if r.role is Role.FORWARD]
+            made.append(part_of(forward, rows[first:last], env, written))
+        return Parts(nothing(env), tuple(made), nothing(env))
+
+    def _times(self, report: Report) -> Sequence[Estimate]:
+        """Of the step's kernels, by the law of published steps where it is of them."""
+        from perfc.analyzers.runs.step_law import factors
+
+        table = report.prediction
+        each = factors(report.execution, table, report.deployment, report.source)
+        self.has_step_law = each is not None
+        if each is None:
+            return table.kernels
+        return [
+            replace(kernel, time=(kernel.time * factor).at_least(kernel.floor_s))
+            for kernel, factor in zip(table.kernels, each, strict=True)
+        ]
+
+
+def writes(row: Ran) -> Sequence[Value]:
+    """Of a kernel."""
+    return row.bound.kernel.writes
+
+
+def rows_of(bounds: Sequence[KernelBound], times: Sequence[Estimate]) -> list[Ran]:
+    """The forward kernels of a step, each with the backward kernels of its nodes behind it.
+
+    One whose results another layer's backward pass reads is waited for. The others give parameters
+    their gradients. A kernel whose node stands for no forward one counts with the kernel before it.
+
+    Args:
+        bounds: kernels of the step, the optimiser's among them, in order.
+        times: what they take.
+    """
+    forward = [i for i, b in enumerate(bounds) if b.kernel.anchor.loc.phase in FORWARD]
+    places = {n.loc.name: at for at, i in enumerate(forward) for n in bounds[i].kernel.nodes}
+    backward = [i for i, b in enumerate(bounds) if b.kernel.anchor.loc.phase is Phase.BACKWARD]
+    at, of = len(forward) - 1, dict[int, int]()
+    for i in backward:
+        names = [n.loc.name.removesuffix(SUFFIX) for n in bounds[i].kernel.nodes]
+        at = of[i] = next((places[name] for name in names if name in places), at)
+    waited_for = read_elsewhere(bounds, of)
+    behind: list[list[Ran]] = [[Ran(1, bounds[i], times[i], Role.FORWARD)] for i in forward]
+    for i, place in of.items():
+        role = Role.INPUT if i in waited_for else Role.WEIGHT
+        behind[place].append(Ran(1, bounds[i], times[i], role))
+    return [row for rows in behind for row in rows]
+
+
+def read_elsewhere(bounds: Sequence[KernelBound], of: Mapping[int, int]) -> set[int]:
+    """Backward kernels that those of other forward kernels wait for.
+
+    Args:
+        bounds: kernels of the step.
+        of: the forward kernel of each backward one, by their places, in order.
+    """
+    readers: dict[Value, list[int]] = {}
+    for i in of:
+        for v in bounds[i].kernel.reads:
+            readers.setdefault(v, []).append(i)
+    found: set[int] = set()
+    for i in reversed(of):
+        by = [j for v in bounds[i].kernel.writes for j in readers.get(v, ())]
+        if any(of[j] != of[i] or j in found for j in by):
+            found.add(i)
+    return found
+
+
+def nothing(env: Mapping[str, int]) -> PartCost:
+    """A part without kernels."""
+    return part_of([], [], env, ())
+
+
+def cuts_of(times_s: list[float]) -> list[int]:
+    """Where parts begin that take about equally long, and the end.
+
+    >>> cuts_of([1.0] * 32)[:4]
+    [0, 2, 4, 6]
+    """
+    whole, cuts, sofar = sum(times_s), [0], 0.0
+    for at, time_s in enumerate(times_s):
+        if sofar >= whole * len(cuts) / PARTS:
+            cuts.append(at)
+        sofar += time_s
+    return [*cuts, len(times_s)]

@@ -1,0 +1,1 @@
+"""Lowering of ONNX graphs to the IR."""

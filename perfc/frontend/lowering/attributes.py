@@ -1,0 +1,262 @@
+"""From an ONNX node to one of our operators: attributes to fields, old attributes to inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import field, fields
+from typing import Any, Final, NamedTuple, cast
+
+from perfc.errors import ModelError
+from perfc.ir.op import Op
+from perfc.ir.record import record
+from perfc.ir.tensors.known import MAX_ELEMENTS, Item, Known
+from perfc.ir.tensors.types import BY_ONNX, DType, TensorType
+
+from ..reading.proto import Attribute, AttributeType, SparseTensor, Tensor
+from .elements import DataType
+
+MAX_FLOATS: Final = 256
+"""Float tensors above this many elements are not tracked: no shape is driven by one."""
+PLAIN: Final = frozenset({DataType.FLOAT, DataType.INT32, DataType.INT64, DataType.BOOL})
+"""Element types whose values are kept as they are unpacked."""
+
+
+@record
+class Content:
+    """A tensor attribute: its type and, where small, its elements."""
+
+    type: TensorType
+    known: Known | None
+    tensor: Tensor = field(compare=False)
+
+
+def elements(tensor: Tensor, dtype: DType) -> Known | None:
+    """Elements of a small tensor that could drive a shape or a branch."""
+    if dtype.is_float and (tensor.element_count or 0) > MAX_FLOATS:
+        return None
+    if tensor.payload is None and tensor.string_data is None:
+        return None
+    found = tensor.values()
+    if found is None:
+        return None
+    if tensor.data_type in PLAIN:
+        # numbers that are all there and in the range of their type
+        numbers = cast("tuple[Item, ...]", found)
+        return Known(tensor.dims, numbers) if len(found) <= MAX_ELEMENTS else None
+    items: list[Item] = [
+        v.decode("utf-8", "replace")
+        if isinstance(v, bytes)
+        else None
+        if isinstance(v, complex)
+        else v
+        for v in found
+    ]
+    return Known.of(tensor.dims, items)
+
+
+def tensor_content(tensor: Tensor) -> Content:
+    """Type and small content of a stored tensor.
+
+    Raises:
+        ModelError: it has a negative extent.
+    """
+    dtype = BY_ONNX.get(tensor.data_type, DType.UNKNOWN)
+    if any(d < 0 for d in tensor.dims):
+        shown = ", ".join(map(str, tensor.dims[:8]))
+        raise ModelError(f"the stored tensor {tensor.name[:64]!r} has the extents [{shown}]",
+                         hint="an extent is never negative: export the model again")  # fmt: skip
+    return Content(TensorType(dtype, tuple(tensor.dims)), elements(tensor, dtype), tensor)
+
+
+class Kept(NamedTuple):
+    """What is kept of a stored tensor, its place in the file apart."""
+
+    type: TensorType
+    known: Known | None
+    digest: str
+
+
+class Tensors(dict[tuple[object, ...], Kept]):
+    """What is kept of stored tensors; made once for equal ones, of which a model has many."""
+
+    def kept(self, tensor: Tensor) -> Kept:
+        """Type, small content and digest."""
+        key = tensor.data_type, tensor.dims, tensor.payload, tensor.string_data
+        found = self.get(key)
+        if found is None:
+            content = tensor_content(tensor)
+            found = self[key] = Kept(content.type, content.known, tensor.content_digest or "")
+        return found
+
+
+def attribute_value(attribute: Attribute) -> object:
+    """A raw attribute as a hashable Python value: text decoded, tensors as content."""
+    match attribute.type:
+        case AttributeType.INT:
+            return attribute.i
+        case AttributeType.INTS:
+            return tuple(attribute.ints)
+        case AttributeType.FLOAT:
+            return attribute.f
+        case AttributeType.FLOATS:
+            return tuple(attribute.floats)
+        case AttributeType.STRING:
+            return attribute.s.decode("utf-8", "replace")
+        case AttributeType.STRINGS:
+            return tuple(s.decode("utf-8", "replace") for s in attribute.strings)
+        case AttributeType.TENSOR:
+            return None if attribute.t is None else tensor_content(attribute.t)
+        case AttributeType.SPARSE_TENSOR:
+            return sparse_content(attribute.sparse_tensor)
+        case AttributeType.TYPE_PROTO:
+            return attribute.tp
+        case _:
+            return None
+
+
+def sparse_content(sparse: SparseTensor | None) -> Content | None:
+    """A sparse constant reads as the dense tensor of its shape."""
+    if sparse is None:
+        return None
+    dtype = BY_ONNX.get(sparse.values.data_type, DType.UNKNOWN)
+    return Content(TensorType(dtype, tuple(sparse.dims)), None, sparse.values)
+
+
+@record
+class Signature:
+    """What lowering needs to know of an operator class, computed once."""
+
+    names: frozenset[str]
+    operands: tuple[str, ...]
+    renamed: Mapping[str, str]
+    adapt: Callable[..., dict[str, object]] | None
+    counts_outputs: bool
+    expected: Mapping[str, Expected]
+
+
+@record
+class Expected:
+    """What a field takes: the element types of a number, a text or a list of them."""
+
+    words: str
+    types: tuple[type, ...]
+    is_list: bool = False
+
+    def takes(self, value: object) -> bool:
+        """Whether ``value`` is of this sort."""
+        if not self.is_list:
+            return isinstance(value, self.types)
+        return isinstance(value, tuple) and all(isinstance(v, self.types) for v in value)
+
+
+_INTEGER = Expected("an integer", (int,))
+_INTEGERS = Expected("a list of integers", (int,), is_list=True)
+_EXPECTED: Mapping[str, Expected] = {
+    **dict.fromkeys(("int", "bool", "Positive", "Natural"), _INTEGER),
+    **dict.fromkeys(("tuple[int, ...]", "Positives", "Naturals"), _INTEGERS),
+    "float": Expected("a number", (int, float)),
+    "str": Expected("a text", (str,)),
+    "DType": Expected("an element type", (int, DType)),
+    "int | DType": Expected("an element type", (int, DType)),
+    "tuple[float, ...]": Expected("a list of numbers", (int, float), is_list=True),
+    "tuple[str, ...]": Expected("a list of texts", (str,), is_list=True),
+}
+"""By the annotation of the field, ``| None`` taken off; other fields take anything."""
+
+
+_SIGNATURES: dict[type[Op], Signature] = {}
+
+
+def signature(cls: type[Op]) -> Signature:
+    """Fields, operands and adapter of an operator class."""
+    found = _SIGNATURES.get(cls)
+    if found is None:
+        names = frozenset(f.name for f in fields(cls))
+        renamed: Mapping[str, str] = getattr(cls, "renamed", {})
+        adapt: Callable[..., dict[str, object]] | None = getattr(cls, "adapt", None)
+        sorts = {f.name: _EXPECTED.get(str(f.type).removesuffix(" | None")) for f in fields(cls)}
+        expected = {name: e for name, e in sorts.items() if e is not None}
+        found = Signature(names, cls.operands, renamed, adapt, "num_outputs" in names, expected)
+        _SIGNATURES[cls] = found
+    return found
+
+
+@record
+class Built:
+    """An operator, and the contents of inputs that the file states as attributes."""
+
+    op: Op
+    extra_inputs: tuple[tuple[int, Content], ...] = ()
+
+
+def _as_content(value: object, dtype: DType | None) -> Content | None:
+    """An attribute of an older opset as the constant input that replaced it."""
+    match value:
+        case Content():
+            return value
+        case bool():
+            return None
+        case int():
+            return _constant(dtype or DType.I64, (), (value,))
+        case float():
+            return _constant(dtype or DType.F32, (), (value,))
+        case tuple() if value and all(isinstance(v, float) for v in value):
+            return _constant(DType.F32, (len(value),), value)
+        case tuple() if all(isinstance(v, int) for v in value):
+            return _constant(DType.I64, (len(value),), value)
+        case _:
+            return None
+
+
+def _constant(dtype: DType, shape: tuple[int, ...], items: tuple[Any, ...]) -> Content:
+    return Content(TensorType(dtype, shape), Known.of(shape, items), Tensor(dims=shape))
+
+
+def build(
+    cls: type[Op], raw: Mapping[str, object], version: int, n_inputs: int, n_outputs: int
+) -> Built:
+    """Make the operator from a node's attributes.
+
+    Attributes named like an operand become that input where the node does not give it; attributes
+    nobody knows are left out.
+
+    Raises:
+        TypeError, ValueError: an attribute does not fit the operator.
+    """
+    sig = signature(cls)
+    attrs: dict[str, object] = {sig.renamed.get(k, k): v for k, v in raw.items()}
+    if sig.adapt is not None:
+        attrs = sig.adapt(attrs, version, n_inputs, n_outputs)
+    if sig.counts_outputs and "num_outputs" not in attrs:
+        attrs["num_outputs"] = n_outputs
+    extra: list[tuple[int, Content]] = []
+    kept: dict[str, Any] = {}
+    for name, value in attrs.items():
+        expected = sig.expected.get(name)
+        if expected is not None and value is not None and not expected.takes(value):
+            shown = "a tensor" if isinstance(value, Content) else f"{value!r:.60}"
+            raise TypeError(f"{name} is {shown}, not {expected.words}")
+        if isinstance(value, Content) and name in sig.names:
+            kept[name] = value.known
+            if f"{name}_dtype" in sig.names:
+                kept[f"{name}_dtype"] = value.type.dtype
+        elif name in sig.names:
+            kept[name] = value
+        elif name in sig.operands:
+            content = _as_content(value, None)
+            if content is not None:
+                extra.append((sig.operands.index(name), content))
+    return Built(cls(**kept), tuple(extra))
+
+
+def constant_content(value: object) -> Content:
+    """``value_int``, ``value_floats``, ``value_strings`` … of a Constant node."""
+    match value:
+        case str():
+            return Content(TensorType(DType.STR, ()), Known.scalar(value), Tensor())
+        case tuple() if value and all(isinstance(v, str) for v in value):
+            shape = (len(value),)
+            return Content(TensorType(DType.STR, shape), Known.of(shape, value), Tensor(dims=shape))
+        case _:
+            content = _as_content(value, None)
+            return content or Content(TensorType(DType.UNKNOWN, None), None, Tensor())

@@ -1,0 +1,164 @@
+"""Functions: those a model brings, and the bodies that ONNX gives its own operators."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from typing import Any
+
+from perfc.errors import ModelError
+from perfc.ir.graph import Loc, Value
+from perfc.ir.record import entity
+from perfc.ir.symbolic.dim import Poly
+from perfc.ir.tensors.types import TensorType
+
+from ..reading import proto
+
+
+@entity
+class Functions:
+    """The functions of one model by domain, name and overload."""
+
+    table: Mapping[tuple[str, str, str], proto.Function] = field(
+        default_factory=dict[tuple[str, str, str], proto.Function]
+    )
+
+    @staticmethod
+    def of(model: proto.Model) -> Functions:
+        """Those that the model file brings.
+
+        Raises:
+            ModelError: two of them have one name, so that a call could mean either.
+        """
+        table: dict[tuple[str, str, str], proto.Function] = {}
+        for f in model.functions:
+            if table.setdefault((domain_key(f.domain), f.name, f.overload), f) is not f:
+                overload = f" with overload {f.overload!r}" if f.overload else ""
+                raise ModelError(
+                    f"two functions are called {f.name!r} in domain {f.domain!r}{overload}",
+                    hint="a call could mean either; keep one, or give each its overload",
+                )
+        return Functions(table)
+
+    def find(self, domain: str, name: str, overload: str) -> proto.Function | None:
+        """The function a node calls, None for an operator."""
+        return self.table.get((domain, name, overload)) if self.table else None
+
+    @staticmethod
+    def arguments(
+        function: proto.Function, call: proto.Node, outer: Mapping[str, proto.Attribute] | None
+    ) -> dict[str, proto.Attribute]:
+        """Attributes the body can refer to: defaults, then the call's own."""
+        found = {a.name: a for a in function.attribute_proto}
+        for a in call.attribute:
+            actual = (outer or {}).get(a.ref_attr_name) if a.ref_attr_name else a
+            if actual is not None:
+                found[a.name] = actual
+        return found
+
+    @staticmethod
+    def location(
+        function: proto.Function, call: proto.Node, prefix: str, outer: Loc | None
+    ) -> Loc | None:
+        """What the body's nodes are called: an expanded operator keeps its own name."""
+        if outer is not None:
+            return outer
+        if function.domain == EXPANDED:
+            name = call.name or next((o for o in call.output if o), call.op_type)
+            return Loc(prefix + name, call.op_type, is_expanded=True)
+        return None
+
+
+EXPANDED = "expanded by perfc"
+STANDARD = frozenset({"", "ai.onnx.ml", "ai.onnx.preview.training"})
+"""Domains whose operators ONNX itself describes."""
+
+
+def expansion(
+    node: proto.Node, domain: str, version: int, inputs: Sequence[Value | None]
+) -> proto.Function | None:
+    """The body ONNX defines for a standard operator that we have none of our own for.
+
+    None where it defines none, or none that goes with these inputs and attributes.
+    """
+    if domain not in STANDARD:
+        return None
+    import onnx
+
+    schema: Any
+    newest = onnx.defs.onnx_opset_version()
+    # a version beyond the newest, or a senseless one, reads as the newest
+    since = version if 0 < version <= newest else newest
+    try:
+        schema = onnx.defs.get_schema(node.op_type, since, domain)
+        body = _body(schema, node, inputs)
+    except (onnx.defs.SchemaError, RuntimeError, TypeError, ValueError):
+        return None
+    return None if body is None else _decoded(body, since)
+
+
+def _body(schema: Any, node: proto.Node, inputs: Sequence[Value | None]) -> Any:
+    import onnx
+
+    if schema.has_function:
+        body = schema.function_body
+        return body
+    if not schema.has_context_dependent_function:
+        return None
+    types = [_type_message(v) for v in inputs]
+    data = schema.get_context_dependent_function(_node_message(node), types)
+    return onnx.FunctionProto.FromString(data) if data else None
+
+
+def _decoded(body: Any, version: int) -> proto.Function:
+    import onnx
+
+    from ..source import open_model
+
+    model = onnx.ModelProto(ir_version=10, functions=[body])
+    model.opset_import.add(domain="", version=version)
+    model.graph.name = body.name
+    function = open_model(model.SerializeToString()).functions[0]
+    function.domain = EXPANDED
+    return function
+
+
+def _node_message(node: proto.Node) -> bytes:
+    """The node as ONNX's own message; tensor and graph attributes do not shape function bodies."""
+    import onnx
+
+    simple: dict[str, Any] = {
+        a.name: a.value
+        for a in node.attribute
+        if isinstance(a.value, int | float | bytes) or (isinstance(a.value, tuple) and a.value)
+    }
+    message = onnx.helper.make_node(
+        node.op_type, node.input, node.output, name=node.name, domain=node.domain, **simple
+    )
+    return bytes(message.SerializeToString())
+
+
+def _type_message(value: Value | None) -> bytes:
+    import onnx
+
+    if value is None or not isinstance(value.type, TensorType):
+        return bytes(onnx.TypeProto().SerializeToString())
+    shape = value.type.shape
+    dims = None if shape is None else [str(d) if isinstance(d, Poly) else d for d in shape]
+    message = onnx.helper.make_tensor_type_proto(value.type.dtype.onnx, dims)
+    return bytes(message.SerializeToString())
+
+
+def without(node: proto.Node, missing: set[str]) -> proto.Node:
+    """``node`` with inputs that its caller leaves out left out."""
+    if not missing or missing.isdisjoint(node.input):
+        return node
+    inputs = ["" if name in missing else name for name in node.input]
+    return proto.Node(
+        node.name, node.op_type, node.domain, node.overload, inputs, node.output, node.attribute
+    )
+
+
+def domain_key(name: str) -> str:
+    """A domain as operators are looked up by: the standard one has two names."""
+    return "" if name == "ai.onnx" else name

@@ -1,0 +1,107 @@
+"""Says which initializers are not learned: buffers and constants that an exporter stored."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from itertools import chain
+
+from perfc.ir.record import record
+
+from ..reading import proto
+
+KIND = "pkg.torch.export.graph_signature.InputSpec.kind"
+"""What torch.onnx notes of each input of an exported program: PARAMETER, BUFFER, CONSTANT_TENSOR.
+Source: PyTorch, torch/onnx/_internal/exporter/_core.py."""
+FOLDED = "pkg.onnxscript.optimizer.folded_from"
+"""Names of the initializers that the optimizer of ONNX Script folded into one."""
+MADE = re.compile(
+    r"(.*/)?_?[Cc]onstant(_\d+)?(_output_\d+)?|_?lifted_tensor.*"
+    r"|(scalar_tensor|zeros|ones|full|arange|eye|empty|fill)(_like)?(_default)?(_\d+)?"
+)
+"""Names of results of operators that make constants, which exporters and runtimes store."""
+VECTOR = re.compile(r"val_\d+|.*_cast(_\d+)?")
+"""Names that torch.onnx gives to constants it makes; it folds parameters of one axis nowhere."""
+ROOT = re.compile(
+    r"\w+_(token|tokens|embed|embedding|embeddings|weight|bias|query|queries)|gamma\d*"
+)
+"""Names of parameters of the outermost module, which no dot tells from names of results."""
+SCALAR = re.compile(r"onnx::\w+|/.*|\d+")
+"""Names that exporters give to what has none in the model, folded parameters among it."""
+QUANTISED = re.compile(r"_(quantized|scales?|zero_points?|zp|DQ_Q\w+|Q\d\w*)$")
+"""What ONNX Runtime's quantizers append to the name of the tensor that they replace."""
+BUFFERS = frozenset(
+    {"inv_freq", "original_inv_freq", "attn_mask", "relative_coords_table", "position_ids"}
+)
+"""Last parts of names under which models register tables that are not learned."""
+MOST_FOLDED = 64
+"""How often a tensor was folded from folded ones; more is no file of an exporter."""
+
+
+def unlearned(graph: proto.Graph) -> frozenset[str]:
+    """Names of the initializers of a graph that are not parameters.
+
+    Where the exporter marked parameters, its marks say so; else names do.
+    """
+    marks = Marks(
+        {
+            info.name: props
+            for info in chain(graph.value_info, graph.input)
+            if (props := info.metadata_props) and not props.keys().isdisjoint((KIND, FOLDED))
+        }
+    )
+    found = {t.name for t in graph.initializer if not marks.is_learned(t.name, t)}
+    # a tensor that several operators read transposed is folded for each: the first one counts
+    originals = {f"['{t.name}']" for t in graph.initializer}
+    for tensor in graph.initializer:
+        before = QUANTISED.sub("", tensor.name)
+        source = marks.props.get(before, {}).get(FOLDED, "")
+        extents = f"{source} {sorted(tensor.dims)} {tensor.name.removeprefix(before)}"
+        if source and (source in originals or extents in originals):
+            found.add(tensor.name)
+        originals.add(extents)
+    return frozenset(found)
+
+
+@record
+class Marks:
+    """What the exporter noted of stored tensors, by name."""
+
+    props: Mapping[str, Mapping[str, str]]
+
+    def is_learned(self, name: str, tensor: proto.Tensor | None = None, depth: int = 0) -> bool:
+        """Whether a stored tensor is a parameter, or made of one.
+
+        Args:
+            name: of the tensor, or of one that it was folded from.
+            tensor: its extents; None for one that the file no longer has.
+            depth: of tensors that were folded from folded ones.
+        """
+        props = self.props.get(name, {})
+        if kind := props.get(KIND):
+            return kind == "PARAMETER"
+        if FOLDED in props and depth < MOST_FOLDED:
+            first, *others = re.findall(r"[^\s'\",\[\]]+", props[FOLDED]) or [""]
+            sources = [first, *others]
+            is_shown = ROOT.fullmatch(first) is not None and all(map(VECTOR.fullmatch, others))
+            if not any("." in s for s in sources) and any(is_made(s, None) for s in sources):
+                return is_shown and not is_made(first, None)
+            return any(self.is_learned(s, None, depth + 1) for s in sources)
+        if (before := QUANTISED.sub("", name)) != name:
+            return self.is_learned(before) if before in self.props else not is_made(before, tensor)
+        return not is_made(name, tensor) and (tensor is None or "." in name or not self.props)
+
+
+def is_made(name: str, tensor: proto.Tensor | None) -> bool:
+    """Whether a name is that of a table or a constant, for a tensor of these extents."""
+    if last(name) in BUFFERS or MADE.fullmatch(name):
+        return True
+    if VECTOR.fullmatch(name) and (tensor is None or len(tensor.dims) < 2):
+        return True
+    is_one = tensor is not None and tensor.element_count in (0, 1)
+    return is_one and SCALAR.fullmatch(name) is not None
+
+
+def last(name: str) -> str:
+    """The part of a dotted name behind the modules."""
+    return name.rpartition(".")[2]

@@ -1,0 +1,113 @@
+"""Nodes in an order in which every value is made before it is read."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Sequence
+
+from perfc.errors import ModelError
+
+from ..reading.proto import Attribute, Graph, Node
+
+
+def topological(
+    nodes: Sequence[Node], defined: Callable[[str], object], known: Collection[str] = ()
+) -> Iterator[Node]:
+    """Yield ``nodes`` as they stand where that order works, else sorted.
+
+    Args:
+        nodes: nodes of one graph.
+        defined: gives None for a name that is not defined yet.
+        known: names to take for defined.
+
+    Raises:
+        ModelError: the nodes need each other in a circle.
+    """
+    made = {name for node in nodes for name in node.output if name}
+    left = set(made)
+    waiting: list[Node] = []
+    for node in nodes:
+        if waiting or not _ready(node, left, defined, known):
+            waiting.append(node)
+            continue
+        yield node
+        left.difference_update(node.output)
+    if waiting:
+        yield from _sorted(waiting, made, defined, known)
+
+
+def needs(node: Node) -> set[str]:
+    """Names that a node reads, its subgraphs' outer names included."""
+    names = {name for name in node.input if name}
+    for attribute in node.attribute:
+        for graph in subgraphs(attribute):
+            own = {i.name for i in graph.input} | {t.name for t in graph.initializer}
+            own |= {o for n in graph.node for o in n.output}
+            inner = {name for n in graph.node for name in needs(n)}
+            names |= (inner | {o.name for o in graph.output}) - own
+    return names
+
+
+def label(node: Node) -> str:
+    """What a node is called in messages."""
+    return node.name or next((o for o in node.output if o), node.op_type)
+
+
+def subgraphs(attribute: Attribute) -> tuple[Graph, ...]:
+    """The graphs that an attribute holds."""
+    return (attribute.g, *attribute.graphs) if attribute.g else tuple(attribute.graphs)
+
+
+def ordered_subgraphs(source: Node) -> list[Graph]:
+    """The graphs that a node holds, as its operator counts them."""
+    graphs = {a.name: a.g for a in source.attribute if a.g is not None}
+    # If keeps its branches in the order then, else, whatever the file's order
+    found = [graphs[name] for name in sorted(graphs, key=lambda n: (n != "then_branch", n))]
+    for a in source.attribute:
+        if a.graphs:
+            found += a.graphs
+    return found
+
+
+def _ready(
+    node: Node, left: set[str], defined: Callable[[str], object], known: Collection[str]
+) -> bool:
+    """Whether nothing that a node reads is ``left`` to be made and not defined elsewhere."""
+    names: Collection[str] = node.input
+    if [a for a in node.attribute if a.g or a.graphs]:
+        names = needs(node)
+    if left.isdisjoint(names):
+        return True
+    return not [n for n in names if n in left and defined(n) is None and n not in known]
+
+
+def _sorted(
+    waiting: list[Node], made: set[str], defined: Callable[[str], object], known: Collection[str]
+) -> Iterator[Node]:
+    blockers: dict[int, int] = {}
+    readers: dict[str, list[Node]] = {}
+    ready: deque[Node] = deque()
+    for node in waiting:
+        missing = {n for n in needs(node) if n in made and defined(n) is None and n not in known}
+        blockers[id(node)] = len(missing)
+        for name in missing:
+            readers.setdefault(name, []).append(node)
+        if not missing:
+            ready.append(node)
+    done = 0
+    while ready:
+        node = ready.popleft()
+        done += 1
+        yield node
+        for name in node.output:
+            for reader in readers.pop(name, ()):
+                blockers[id(reader)] -= 1
+                if not blockers[id(reader)]:
+                    ready.append(reader)
+    if done < len(waiting):
+        stuck = next(n for n in waiting if blockers[id(n)])
+        raise ModelError(
+            "the graph has a cycle",
+            where=f"node {label(stuck)!r}",
+            hint="a node reads, through others, what it makes itself",
+        )

@@ -1,0 +1,117 @@
+"""Declared shapes of a model file as types with symbols, and the defaults of those symbols."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from itertools import islice
+
+from perfc.errors import ParseError
+from perfc.ir.graph import SymbolDecl
+from perfc.ir.record import entity
+from perfc.ir.symbolic.dim import Atom, Dim, Poly, symbol
+from perfc.ir.syntax.names import symbol_key
+from perfc.ir.tensors.types import (
+    BY_ONNX,
+    UNKNOWN,
+    DType,
+    MapType,
+    OptionalType,
+    SequenceType,
+    Shape,
+    TensorType,
+    Type,
+)
+
+from ..reading.proto import TypeKind, TypeProto
+from .roles import Assumption, Place, Roles
+
+MAX_RANK = 64
+EXPRESSION = re.compile(r"(?=.*([+*]|//| - ))[\w.\s()+*/-]+\Z")
+"""Exporters write ``past + seq`` or ``2*s0``; a name with a dash is a name."""
+
+
+@entity
+class SymbolTable:
+    """Symbols met while reading a model, with the values the caller gave."""
+
+    given: Mapping[str, int] = field(default_factory=dict[str, int])
+    seen: dict[str, Atom] = field(default_factory=dict[str, Atom])
+    places: dict[str, list[Place]] = field(default_factory=dict[str, list[Place]])
+    read: dict[str, Dim] = field(default_factory=dict[str, Dim])
+
+    def extent(self, dim: int | str | None, unnamed: str) -> Dim:
+        """A declared dimension; what has no number and no name becomes the symbol ``unnamed``."""
+        if isinstance(dim, int) and dim >= 0:
+            return dim
+        name = dim if isinstance(dim, str) and dim else unnamed
+        found = self.read.get(name)
+        if found is None:
+            is_expression = name is dim and EXPRESSION.match(name)
+            found = self._expression(name) if is_expression else self._symbol(name)
+            self.read[name] = found
+        return found
+
+    def _symbol(self, name: str) -> Poly:
+        lo = 0 if "past" in name.lower() or self.given.get(symbol_key(name)) == 0 else 1
+        made = symbol(name, lo)
+        atom = next(made.atoms())
+        return Poly((((self.seen.setdefault(atom.key, atom),), 1),))
+
+    def _expression(self, text: str) -> Dim:
+        from perfc.ir.syntax.parse import parse_dim
+
+        try:
+            made = [self._symbol(name) for name in re.findall(r"[A-Za-z_][\w.]*", text)]
+            return parse_dim(text, {atom.key: p for p in made for atom in p.atoms()})
+        except (ParseError, ZeroDivisionError):
+            return self._symbol(text)
+
+    def type(self, proto: TypeProto | None, name: str) -> Type:
+        """The declared type of the value ``name``."""
+        if proto is None:
+            return UNKNOWN
+        match proto.kind:
+            case TypeKind.TENSOR | TypeKind.SPARSE_TENSOR:
+                dtype = BY_ONNX.get(proto.elem_type, DType.UNKNOWN)
+                if proto.shape is None or len(proto.shape) > MAX_RANK:
+                    return TensorType(dtype, None)
+                return TensorType(dtype, self.shape(proto.shape, dtype, name))
+            case TypeKind.SEQUENCE:
+                return SequenceType(self.type(proto.elem, name))
+            case TypeKind.OPTIONAL:
+                return OptionalType(self.type(proto.elem, name))
+            case TypeKind.MAP:
+                key = BY_ONNX.get(proto.key_type, DType.UNKNOWN)
+                return MapType(key, self.type(proto.elem, name))
+            case _:
+                return UNKNOWN
+
+    def shape(self, dims: Sequence[int | str | None], dtype: DType, name: str) -> Shape:
+        """Declared extents of the value ``name``."""
+        extents: list[Dim] = []
+        axes: list[tuple[str, int]] = []
+        for axis, d in enumerate(dims):
+            if isinstance(d, int) and d >= 0:
+                extents.append(d)
+                continue
+            before = len(self.seen)
+            extent = self.extent(d, f"{name}_d{axis}")
+            extents.append(extent)
+            new = islice(reversed(self.seen), len(self.seen) - before)
+            axes += [(key, axis) for key in {str(extent), *new} if key in self.seen]
+        shape = tuple(extents)
+        for key, axis in axes:
+            self.places.setdefault(key, []).append(Place(name, axis, shape, dtype))
+        return shape
+
+    def declarations(self) -> tuple[SymbolDecl, ...]:
+        """Every symbol with its default, in order of appearance."""
+        roles = Roles(self.places, {key: a.lo for key, a in self.seen.items()})
+        return tuple(self._declaration(a, roles.assumed(key)) for key, a in self.seen.items())
+
+    def _declaration(self, atom: Atom, assumed: Assumption) -> SymbolDecl:
+        if atom.key in self.given:
+            return SymbolDecl(atom.key, self.given[atom.key], atom.lo, atom.hi, assumed.basis)
+        return SymbolDecl(atom.key, assumed.size, atom.lo, atom.hi, assumed.basis, assumed.tie)

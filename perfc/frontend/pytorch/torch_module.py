@@ -1,0 +1,282 @@
+"""PyTorch modules as models: exported to ONNX first, parameters not kept."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import fields, is_dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from perfc.errors import MissingExtraError, ModelError
+from perfc.ir.graph import Module
+from perfc.ir.graphs.rewrite import with_defaults
+from perfc.ir.symbolic.sizes import sizes_of
+from perfc.ir.tensors.types import TensorType
+
+from .. import load
+from .torch_inputs import Call, call_of, inferred, is_tensor, mapped, require_extents
+
+BATCH = "batch"
+EXAMPLES = 2
+"""Batch that a module is exported with: exporters take 1 for an extent that broadcasts."""
+
+
+def is_torch_module(model: object) -> bool:
+    """Whether a model is a ``torch.nn.Module``; PyTorch is not imported for the question."""
+    return hasattr(model, "named_parameters") and callable(model)
+
+
+def graph_of(
+    model: Any, input: object = None, inputs: object = None, dims: Mapping[str, Any] | None = None
+) -> Any:
+    """Returns a PyTorch module in the IR, any other model as it is.
+
+    Args:
+        model: what ``perfc.analyze`` takes.
+        input: shape of one example of the only input of a module.
+        inputs: of a module with several: a tuple or dict of shapes, tensors and scalars.
+        dims: sizes by name, of what the module says nothing of.
+
+    Raises:
+        ModelError: as `exported`; ``inputs`` of a model that states them itself.
+        MissingExtraError: PyTorch or its exporter is not installed.
+    """
+    if is_torch_module(model):
+        return exported(model, input, inputs, dims)
+    if inputs is not None:
+        raise ModelError("inputs are for PyTorch modules", hint="a file states its inputs")
+    return model
+
+
+def exported(
+    model: Any, input: object = None, inputs: object = None, dims: Mapping[str, Any] | None = None
+) -> Module:
+    """A PyTorch module in the IR, its batch a symbol; its parameters are not kept.
+
+    A shape without an element type has that of the parameters, or is of indices where the module
+    looks up rows by them. Where the module holds for one batch only, its batch is a number.
+
+    Args:
+        model: a ``torch.nn.Module`` or ``torch.export.ExportedProgram``.
+        input: shape of one example, or a tensor, of its only input.
+        inputs: a tuple or dict of those of all its inputs.
+        dims: sizes by name: ``seq`` of a model of transformers without either.
+
+    Raises:
+        ModelError: no example, one that does not fit, or PyTorch cannot export it.
+        MissingExtraError: PyTorch or its exporter is not installed.
+    """
+    if isinstance(model, type):
+        name = model.__name__
+        raise ModelError(f"{name} is a class, not a module", hint=f"an instance: {name}(...)")
+    try:
+        import onnxscript  # noqa: F401
+        import torch
+    except ImportError as error:
+        from perfc.common.extras import install
+
+        raise MissingExtraError(f"a module needs {error.name}", hint=install("runs")) from None
+    if isinstance(model, torch.jit.ScriptModule):
+        hint = "the module that it was made from"
+        raise ModelError("PyTorch cannot export a ScriptModule", hint=hint)
+    call, known = call_of(input, inputs), sizes_of(dims or {})
+    if isinstance(model, torch.export.ExportedProgram):
+        if call is not None:
+            raise ModelError("an ExportedProgram has its inputs", hint="leave out input and inputs")
+        with unheard():
+            try:
+                return program_of(model, Call((), {}))
+            except Exception as error:
+                raise ModelError(f"PyTorch cannot export it: {why(error)}") from None
+    model = getattr(model, "_orig_mod", model)  # of torch.compile
+    call = call or inferred(model, known)
+    call.bound(model)
+    return traced(model, call, max(known.get(BATCH, 1), 1))
+
+
+def traced(model: Any, call: Call, batch: int) -> Module:
+    """Returns the module that a call of a PyTorch module computes.
+
+    Args:
+        model: a ``torch.nn.Module``.
+        call: its arguments.
+        batch: of shapes, where the module does not hold for any other.
+
+    Raises:
+        ModelError: PyTorch cannot export it.
+    """
+    import torch
+
+    tensors = list(model.parameters())
+    device = tensors[0].device if tensors else torch.device("cpu")
+    floats = next((t.dtype for t in tensors if t.is_floating_point()), torch.float32)
+    has_embedding = any(isinstance(part, lookups()) for part in model.modules())
+    failed: Exception | None = None
+    with as_run(model), unheard(), hooked(model):
+        for is_symbol in (True, False):
+            failed = None
+            size = call.batch or (EXAMPLES if is_symbol else batch)
+            doubled = is_symbol and size == 1
+            for typed in call.typed(floats, has_embedding=has_embedding):
+                given = typed.tensors(size, device, doubled=doubled)
+                extent = (EXAMPLES if doubled else size) if is_symbol else None
+                try:
+                    module = program_of(model, given, extent)
+                except Exception as error:
+                    failed = failed or error
+                    continue
+                return module if call.batch is None else with_batch(module, call.batch)
+    raise ModelError(f"PyTorch cannot export it: {why(failed)}") from None
+
+
+def with_batch(module: Module, batch: int) -> Module:
+    """Returns the module with a default for the symbols that lead the shapes of its inputs."""
+    leading = {str(v.type.shape[0]) for v in module.graph.inputs
+               if isinstance(v.type, TensorType) and v.type.shape}  # fmt: skip
+    return with_defaults(module, {s.name: batch for s in module.symbols if s.name in leading})
+
+
+@contextmanager
+def as_run(model: Any) -> Iterator[None]:
+    """The module as it runs once: in evaluation, without a cache of what it has seen."""
+    modes = {part: part.training for part in model.modules()}
+    config = getattr(model, "config", None)
+    cached = getattr(config, "use_cache", None)
+    model.eval()
+    if cached:
+        config.use_cache = False  # type: ignore[union-attr]
+    try:
+        yield
+    finally:
+        for part, mode in modes.items():
+            part.training = mode
+        if cached:
+            config.use_cache = cached  # type: ignore[union-attr]
+
+
+@contextmanager
+def hooked(model: Any) -> Iterator[None]:
+    """The module with the tensors of its output only, its layers checked for their operands.
+
+    Exporters refuse outputs of unknown classes, and let floating-point layers take indices.
+    """
+
+    def floats_only(part: Any, given: tuple[Any, ...]) -> None:
+        if any(is_tensor(t) and not t.is_floating_point() for t in given[:1]):
+            raise TypeError(f"{type(part).__name__} takes floats, not {given[0].dtype}")
+
+    layers = [part for part in model.modules() if type(part).__module__.startswith("torch.nn.")
+              and not isinstance(part, lookups())
+              and any(t.is_floating_point() for t in part.parameters(recurse=False))]  # fmt: skip
+    hooks = [layer.register_forward_pre_hook(floats_only) for layer in layers]
+    hooks.append(model.register_forward_hook(lambda _part, _given, output: tensors_of(output)))
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def lookups() -> tuple[type, ...]:
+    """Returns the layers that take indices."""
+    import torch
+
+    return torch.nn.Embedding, torch.nn.EmbeddingBag
+
+
+@contextmanager
+def unheard() -> Iterator[None]:
+    """Without what exporters print, log and warn of: errors say what matters."""
+    import logging
+
+    before, said = logging.root.manager.disable, io.StringIO()
+    logging.disable(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings(), redirect_stdout(said), redirect_stderr(said):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)
+
+
+def program_of(model: Any, given: Call, batch: int | None = None) -> Module:
+    """What PyTorch exports at example inputs.
+
+    Args:
+        model: a module, or a program that has its inputs.
+        given: tensors and scalars.
+        batch: first extent of tensors that becomes a symbol; None for none.
+    """
+    import tempfile
+
+    import torch
+
+    shapes = None
+    if batch is not None:
+        extent = torch.export.Dim(BATCH, min=1, max=1 << 16)
+        shapes = {name: mapped(lambda t: {0: extent} if is_batched(t, batch) else None, value)
+                  for name, value in given.bound(model).items()}  # fmt: skip
+    program = torch.onnx.export(
+        model, given.args, kwargs=dict(given.kwargs), dynamo=True, optimize=False, verbose=False,
+        dynamic_shapes=shapes,
+    )  # fmt: skip
+    if program is None:
+        raise ModelError("PyTorch exported nothing")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.onnx"
+        program.save(os.fspath(path), external_data=True)
+        module = load(path)
+    graph = replace(module.graph, name=type(model).__name__)
+    return replace(module, graph=graph, origin=replace(module.origin, path=""))
+
+
+def is_batched(value: Any, batch: int) -> bool:
+    """True for a tensor whose first extent is the batch."""
+    return is_tensor(value) and tuple(value.shape[:1]) == (batch,)
+
+
+def tensors_of(output: Any) -> tuple[Any, ...]:
+    """Returns the tensors of an output, from its dataclasses, mappings and sequences."""
+    if is_tensor(output):
+        return (output,)
+    match output:
+        case Mapping():
+            parts = list(output.values())
+        case tuple() | list():
+            parts = list(output)
+        case _ if is_dataclass(output):
+            parts = [getattr(output, f.name) for f in fields(output)]
+        case _:
+            parts = []
+    return tuple(tensor for part in parts for tensor in tensors_of(part))
+
+
+def why(error: BaseException | None) -> str:
+    """First line of what went wrong at first, without colours."""
+    while error is not None and error.__cause__ is not None:
+        error = error.__cause__
+    line = str(error).strip().partition("\n")[0]
+    return re.sub(r"\x1b\[[0-9;]*m", "", line) or type(error).__name__
+
+
+def check_example(module: Module, example: Sequence[int]) -> None:
+    """Refuse a model whose first input has other extents than one example.
+
+    Raises:
+        ModelError: it has, or these are none.
+    """
+    require_extents(example)
+    kind = module.graph.inputs[0].type if module.graph.inputs else None
+    shape = kind.shape if isinstance(kind, TensorType) else None
+    if shape is None:
+        return
+    fixed = [(own, int(asked)) for own, asked in zip(shape[1:], example, strict=False)]
+    same = all(own == asked for own, asked in fixed if isinstance(own, int))
+    if len(shape) != len(example) + 1 or not same:
+        own = ", ".join(map(str, shape[1:]))
+        raise ModelError(f"its input is ({own})", where=module.name, hint="export it at that size")

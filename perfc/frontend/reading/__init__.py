@@ -1,0 +1,1 @@
+"""Bounded readers of ONNX files."""

@@ -1,0 +1,154 @@
+"""Small contents that a model keeps in other files: those that can drive a shape.
+
+A file beside the model is read only inside the model's folder, a few KiB a tensor, as far as the
+tensor's type and extents say. What is missing, damaged or elsewhere stays unread, as weights do.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from perfc.errors import ModelError
+from perfc.ir.tensors.types import BY_ONNX
+
+from ..lowering.attributes import MAX_FLOATS
+from ..lowering.elements import stored_bytes
+from .proto import Tensor
+from .table import PAYLOAD_CAP_BYTES
+
+MOST_FILES = 256
+"""Files that one model's contents are read from."""
+MOST_BYTES = 1 << 25
+"""Bytes that are read of all of them."""
+
+
+class Place(NamedTuple):
+    """Where the elements of a tensor lie in their file."""
+
+    offset: int
+    nbytes: int
+
+
+def external_path(model_dir: str | os.PathLike[str], location: str) -> Path:
+    """Path of a tensor's external data; it lies inside the model's folder. Nothing is opened.
+
+    Raises:
+        ModelError: the location is absolute, or leads out of the folder, also through a link.
+    """
+    parts = re.split(r"[/\\]", location)
+    drive = len(location) > 1 and location[1] == ":"
+    if not location or "\0" in location or parts[0] == "" or ".." in parts or drive:
+        raise _outside(location)
+    folder = os.path.realpath(os.fspath(model_dir))
+    try:
+        target = os.path.realpath(os.path.join(folder, location))
+    except (OSError, ValueError):
+        raise _outside(location) from None
+    if os.path.commonpath([folder, target]) != folder or target == folder:
+        raise _outside(location)
+    return Path(target)
+
+
+def _outside(location: str) -> ModelError:
+    shown = location if location.isprintable() else ascii(location)
+    return ModelError(
+        f"external data at {shown!r} is not inside the model's folder",
+        hint="external data must lie beside the model, named by a relative path",
+    )
+
+
+def read_contents(
+    tensors: Iterable[Tensor], model_dir: str | os.PathLike[str]
+) -> tuple[str, tuple[str, ...]]:
+    """Give small tensors the elements that lie in files of the model's folder.
+
+    Args:
+        tensors: those that the model says lie elsewhere; what is read becomes their ``payload``.
+        model_dir: the folder of the model.
+
+    Returns:
+        SHA-256 of all that was read, and the files it was read from; both empty without any.
+    """
+    wanted: dict[str, list[tuple[Tensor, Place]]] = {}
+    total = 0
+    for tensor in tensors:
+        place = small_place(tensor)
+        location = (tensor.external or {}).get("location", "")
+        if place is None or (location not in wanted and len(wanted) >= MOST_FILES):
+            continue
+        total += place.nbytes
+        if total > MOST_BYTES:
+            break
+        wanted.setdefault(location, []).append((tensor, place))
+    digest = hashlib.sha256()
+    files: list[str] = []
+    for location, places in wanted.items():
+        with opened(model_dir, location) as file:
+            if file is None:
+                continue
+            files.append(location)
+            for tensor, (offset, nbytes) in places:
+                data = _read(file, offset, nbytes)
+                if data is not None:
+                    tensor.payload, tensor.nbytes = data, nbytes
+                    digest.update(f"{location}:{offset}:{nbytes}:".encode("utf-8", "replace"))
+                    digest.update(data)
+    return digest.hexdigest() if files else "", tuple(files)
+
+
+def small_place(tensor: Tensor) -> Place | None:
+    """Where elements lie that somebody would track; None where the entry contradicts itself."""
+    count, given = tensor.element_count, tensor.external
+    nbytes = None if count is None else stored_bytes(tensor.data_type, count)
+    if given is None or not nbytes or nbytes > PAYLOAD_CAP_BYTES:
+        return None
+    dtype = BY_ONNX.get(tensor.data_type)
+    if dtype is None or (dtype.is_float and (count or 0) > MAX_FLOATS):
+        return None
+    offset, length = (_number(given.get(key, "")) for key in ("offset", "length"))
+    if offset is None or length is None or length not in (0, nbytes):
+        return None
+    return Place(offset, nbytes)
+
+
+def _number(text: str) -> int | None:
+    """A decimal number below 2^63, 0 for one that is not given, None for anything else."""
+    if not text:
+        return 0
+    found = int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else None
+    return found if found is not None and found < 1 << 63 else None
+
+
+@contextmanager
+def opened(model_dir: str | os.PathLike[str], location: str) -> Iterator[BinaryIO | None]:
+    """A regular file inside the model's folder, None where there is none that may be read."""
+    try:
+        target = external_path(model_dir, location)
+        # a link put there since is not followed, and a pipe is not waited for
+        flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+        is_file = stat.S_ISREG(os.lstat(target).st_mode)
+        handle = os.open(target, flags | getattr(os, "O_BINARY", 0)) if is_file else None
+    except (OSError, ValueError, ModelError):
+        handle = None
+    if handle is None:
+        yield None
+        return
+    with open(handle, "rb", buffering=0) as file:
+        yield file if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else None
+
+
+def _read(file: BinaryIO, offset: int, nbytes: int) -> bytes | None:
+    """So many bytes, None where the file ends before."""
+    try:
+        file.seek(offset)
+        data = file.read(nbytes)
+    except (OSError, ValueError):
+        return None
+    return data if len(data) == nbytes else None

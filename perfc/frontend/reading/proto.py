@@ -1,0 +1,319 @@
+"""The messages of onnx.proto3 as plain Python objects, with the names ONNX gives them.
+
+Equal attributes and types may be one shared object: treat everything here as immutable.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import field
+from enum import Enum, IntEnum
+
+from perfc.ir.record import mutable, record
+
+from ..lowering.elements import Scalar, unpack_elements
+
+
+class _NoProps(Mapping[str, str]):
+    """The empty mapping that all objects without properties share."""
+
+    __slots__ = ()
+
+    def __getitem__(self, key: str) -> str:
+        raise KeyError(key)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+    def __hash__(self) -> int:
+        return 0
+
+    def __repr__(self) -> str:
+        return "{}"
+
+
+NO_PROPS: Mapping[str, str] = _NoProps()
+
+Dim = int | str | None
+
+
+class AttributeType(IntEnum):
+    """Which field of an attribute is in use (``AttributeProto.AttributeType``)."""
+
+    UNDEFINED = 0
+    FLOAT = 1
+    INT = 2
+    STRING = 3
+    TENSOR = 4
+    GRAPH = 5
+    FLOATS = 6
+    INTS = 7
+    STRINGS = 8
+    TENSORS = 9
+    GRAPHS = 10
+    SPARSE_TENSOR = 11
+    SPARSE_TENSORS = 12
+    TYPE_PROTO = 13
+    TYPE_PROTOS = 14
+
+
+class TypeKind(Enum):
+    """Which member of the ``TypeProto.value`` oneof is set."""
+
+    UNDEFINED = "undefined"
+    TENSOR = "tensor"
+    SPARSE_TENSOR = "sparse_tensor"
+    SEQUENCE = "seq"
+    OPTIONAL = "optional"
+    MAP = "map"
+    OPAQUE = "opaque"
+
+
+@record
+class TypeProto:
+    """Type of a value, tagged by ``kind``.
+
+    Args:
+        kind: which of the others mean something.
+        elem_type: ONNX data type of a tensor's or sparse tensor's elements, 0 when not said.
+        shape: a dim is its number as written (exporters do write -1), its symbol, or None;
+            None in place of the tuple is a tensor of unknown rank.
+        elem: element of a sequence or an optional, value of a map.
+        key_type: ONNX data type of a map's keys.
+    """
+
+    kind: TypeKind
+    elem_type: int = 0
+    shape: tuple[Dim, ...] | None = None
+    elem: TypeProto | None = None
+    key_type: int = 0
+
+
+@mutable
+class Tensor:
+    """A constant: its type always, its elements only when they are few.
+
+    Args:
+        name: name of the value it gives.
+        dims: as written; nothing says they are not negative.
+        data_type: ONNX data type, as written.
+        payload: little-endian elements as in ``raw_data``, or None when they were not read.
+        nbytes: bytes of elements the file says it holds, None when it does not say.
+        offset: position in the file of elements that were left unread.
+        external: location, offset and length of elements kept in another file; small ones are
+            read from there.
+        string_data: elements of a string tensor, None when they were not read.
+    """
+
+    name: str = ""
+    dims: tuple[int, ...] = ()
+    data_type: int = 0
+    payload: bytes | None = None
+    nbytes: int | None = None
+    offset: int | None = None
+    external: Mapping[str, str] | None = None
+    string_data: tuple[bytes, ...] | None = None
+
+    @property
+    def element_count(self) -> int | None:
+        """Product of the dims, or None when one is negative."""
+        count = 1
+        for dim in self.dims:
+            if dim < 0:
+                return None
+            count *= dim
+        return count
+
+    def values(self) -> tuple[Scalar, ...] | None:
+        """Elements in row-major order; None when unread or when they do not fit the dims."""
+        count = self.element_count
+        if count is None:
+            return None
+        if self.string_data is not None:
+            return self.string_data if len(self.string_data) == count else None
+        if self.payload is None:
+            return None
+        return unpack_elements(self.data_type, self.payload, count)
+
+    @property
+    def content_digest(self) -> str | None:
+        """SHA-256 over data type, dims and elements, or None when they were not read."""
+        if self.payload is None and self.string_data is None:
+            return None
+        digest = hashlib.sha256(f"{self.data_type}:{list(self.dims)}:".encode())
+        for piece in self.string_data or ():
+            digest.update(f"{len(piece)}:".encode() + piece)
+        digest.update(self.payload or b"")
+        return digest.hexdigest()
+
+
+@mutable
+class SparseTensor:
+    """A constant in coordinate form."""
+
+    values: Tensor
+    indices: Tensor
+    dims: tuple[int, ...] = ()
+
+
+@mutable
+class ValueInfo:
+    """Name and declared type of a value."""
+
+    name: str = ""
+    type: TypeProto | None = None
+    metadata_props: Mapping[str, str] = NO_PROPS
+
+
+@mutable
+class Attribute:
+    """A named constant of a node; ``type`` says which field is in use, ``value`` reads it."""
+
+    name: str = ""
+    type: AttributeType = AttributeType.UNDEFINED
+    f: float = 0.0
+    i: int = 0
+    s: bytes = b""
+    t: Tensor | None = None
+    g: Graph | None = None
+    tp: TypeProto | None = None
+    sparse_tensor: SparseTensor | None = None
+    floats: tuple[float, ...] = ()
+    ints: tuple[int, ...] = ()
+    strings: tuple[bytes, ...] = ()
+    tensors: tuple[Tensor, ...] = ()
+    graphs: tuple[Graph, ...] = ()
+    sparse_tensors: tuple[SparseTensor, ...] = ()
+    type_protos: tuple[TypeProto, ...] = ()
+    ref_attr_name: str = ""
+
+    @property
+    def value(self) -> AttributeValue:
+        """The field that ``type`` names; None for a reference to a function's attribute."""
+        name = _FIELD_OF_TYPE.get(self.type)
+        if name is None or self.ref_attr_name:
+            return None
+        value: AttributeValue = getattr(self, name)
+        return value
+
+
+_FIELD_OF_TYPE = {
+    AttributeType.FLOAT: "f",
+    AttributeType.INT: "i",
+    AttributeType.STRING: "s",
+    AttributeType.TENSOR: "t",
+    AttributeType.GRAPH: "g",
+    AttributeType.FLOATS: "floats",
+    AttributeType.INTS: "ints",
+    AttributeType.STRINGS: "strings",
+    AttributeType.TENSORS: "tensors",
+    AttributeType.GRAPHS: "graphs",
+    AttributeType.SPARSE_TENSOR: "sparse_tensor",
+    AttributeType.SPARSE_TENSORS: "sparse_tensors",
+    AttributeType.TYPE_PROTO: "tp",
+    AttributeType.TYPE_PROTOS: "type_protos",
+}
+
+
+@mutable
+class Node:
+    """One call of an operator or a function; an empty input or output name means left out."""
+
+    name: str = ""
+    op_type: str = ""
+    domain: str = ""
+    overload: str = ""
+    input: list[str] = field(default_factory=list)
+    output: list[str] = field(default_factory=list)
+    attribute: list[Attribute] = field(default_factory=list)
+    metadata_props: Mapping[str, str] = NO_PROPS
+
+
+@mutable
+class Graph:
+    """Nodes in the file's order, with the constants and the declared types of values."""
+
+    name: str = ""
+    node: list[Node] = field(default_factory=list)
+    initializer: list[Tensor] = field(default_factory=list)
+    sparse_initializer: list[SparseTensor] = field(default_factory=list)
+    input: list[ValueInfo] = field(default_factory=list)
+    output: list[ValueInfo] = field(default_factory=list)
+    value_info: list[ValueInfo] = field(default_factory=list)
+    quantization_annotation: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    metadata_props: Mapping[str, str] = NO_PROPS
+
+
+@mutable
+class Function:
+    """A function of the model itself: nodes over named inputs and attributes."""
+
+    name: str = ""
+    domain: str = ""
+    overload: str = ""
+    input: list[str] = field(default_factory=list)
+    output: list[str] = field(default_factory=list)
+    attribute: list[str] = field(default_factory=list)
+    attribute_proto: list[Attribute] = field(default_factory=list)
+    node: list[Node] = field(default_factory=list)
+    opset_import: list[tuple[str, int]] = field(default_factory=list)
+    value_info: list[ValueInfo] = field(default_factory=list)
+    metadata_props: Mapping[str, str] = NO_PROPS
+
+
+@record
+class Origin:
+    """Where a model was read from.
+
+    Args:
+        path: as the caller wrote it; empty for a model given as bytes.
+        nbytes: size of the serialized model, decompressed.
+        sha256: digest of all its bytes but the elements that were left unread, and of what was
+            read of other files.
+        beside: other files that small contents were read from, as the model names them.
+    """
+
+    path: str = ""
+    nbytes: int = 0
+    sha256: str = ""
+    beside: tuple[str, ...] = ()
+
+
+@mutable
+class Model:
+    """A model file; ``opset_import`` keeps the file's order and its spelling of the domains."""
+
+    ir_version: int = 0
+    opset_import: list[tuple[str, int]] = field(default_factory=list)
+    producer_name: str = ""
+    producer_version: str = ""
+    domain: str = ""
+    model_version: int = 0
+    doc_string: str = ""
+    metadata_props: Mapping[str, str] = NO_PROPS
+    graph: Graph = field(default_factory=Graph)
+    functions: list[Function] = field(default_factory=list)
+    origin: Origin = field(default_factory=Origin)
+
+
+AttributeValue = (
+    float
+    | int
+    | bytes
+    | Tensor
+    | Graph
+    | SparseTensor
+    | TypeProto
+    | tuple[float, ...]
+    | tuple[int, ...]
+    | tuple[bytes, ...]
+    | tuple[Tensor, ...]
+    | tuple[Graph, ...]
+    | tuple[SparseTensor, ...]
+    | tuple[TypeProto, ...]
+    | None
+)

@@ -1,0 +1,383 @@
+"""Decoder of the protobuf wire format, driven by tables of fields (``schema``).
+
+A message of at most ``INLINE_BYTES`` is decoded from a buffer that holds all of it; a longer one
+is walked entry by entry, so that the elements of a large tensor are skipped without being read.
+
+Source: protobuf.dev/programming-guides/encoding.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Callable
+from typing import Any
+
+from perfc.errors import ModelError
+
+from ..lowering.window import Window
+from .proto import Attribute, Tensor, TypeProto
+from .table import PAYLOAD_CAP_BYTES, Field, Fields, Kind, Message, Unread
+
+INLINE_BYTES = 1 << 14
+LONGEST_LEAF_BYTES = 1 << 26
+LONGEST_TEXT_BYTES = 1 << 20
+DEEPEST_NESTING = 64
+
+# Tag and length are varints of at most ten bytes each.
+_HEAD_BYTES = 20
+_GROUP_DEPTH = 64
+_MASK64 = (1 << 64) - 1
+_VARINT, _FIXED64, _LEN, _GROUP, _GROUP_END, _FIXED32 = range(6)
+
+_ELEMENT_WIRE = {Kind.INTS: _VARINT, Kind.FLOATS: _FIXED32, Kind.DOUBLES: _FIXED64}
+_NUMBER = {_VARINT: rb"[\x80-\xff]{0,9}[\x00-\x7f]", _FIXED32: b".{4}", _FIXED64: b".{8}"}
+"""The bytes of one number by wire type."""
+_RUN_BYTES = 1 << 16
+"""Looked through at once for numbers behind the same tag."""
+
+
+class Strings(dict[bytes, str]):
+    """Text by its bytes: a value's name stands in the file once for each use."""
+
+    def __missing__(self, key: bytes) -> str:
+        text = key.decode("utf-8", "replace")
+        if len(key) <= 256:
+            self[key] = text
+        return text
+
+
+class Decoder:
+    """State of reading one model.
+
+    ``base`` is the position in the file of the buffer that is being decoded.
+    """
+
+    def __init__(self, window: Window, messages: dict[str, Message]) -> None:
+        self.window = window
+        self.messages = messages
+        self.base = 0
+        self.strings = Strings()
+        self.attributes: dict[bytes, Attribute] = {}
+        self.types: dict[bytes, TypeProto] = {}
+        self.external: list[Tensor] = []
+
+    def fault(self, what: str, at: int) -> ModelError:
+        """The error for malformed bytes at an offset of the current buffer."""
+        return ModelError(
+            f"{what} at byte {self.base + at}",
+            hint="the file is damaged or not an ONNX model: download or export it again",
+            where=self.window.where,
+        )
+
+    def varint(self, buf: bytes | bytearray, pos: int, end: int) -> tuple[int, int]:
+        """An unsigned 64-bit number and the offset after it."""
+        value = shift = 0
+        start = pos
+        while True:
+            if pos >= end:
+                raise self.fault("a number runs past the end of its message", start)
+            byte = buf[pos]
+            pos += 1
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return value & _MASK64, pos
+            shift += 7
+            if shift >= 70:
+                raise self.fault("a number of more than ten bytes", start)
+
+    def varints(self, data: bytes | bytearray) -> tuple[int, ...]:
+        """All numbers of a run of varints, as signed 64-bit."""
+        if data.isascii():
+            return tuple(data)
+        numbers: list[int] = []
+        pos, end = 0, len(data)
+        while pos < end:
+            value, pos = self.varint(data, pos, end)
+            numbers.append(value - (1 << 64) if value >> 63 else value)
+        return tuple(numbers)
+
+    def tag(self, buf: bytes, pos: int, end: int) -> tuple[int, int, int]:
+        """Field number, wire type and the offset after the tag."""
+        tag, after = self.varint(buf, pos, end)
+        number, wire = tag >> 3, tag & 7
+        if number == 0 or number >= 1 << 29 or wire > _FIXED32:
+            raise self.fault(f"no field has the tag {tag}", pos)
+        return number, wire, after
+
+    def decode(self, message: Message, buf: bytes, pos: int, end: int, depth: int) -> Any:
+        """The object of a message that lies between two offsets of a buffer."""
+        if message.nests:
+            depth = self.deeper(depth, pos)
+        if message.fast is not None:
+            return message.fast(self, buf, pos, end, depth)
+        fields: Fields = {}
+        while pos < end:
+            pos = self.field(message, fields, buf, pos, end, depth)
+        return message.build(self, fields)
+
+    def deeper(self, depth: int, at: int) -> int:
+        """Depth of a graph or type inside one of the given depth."""
+        if depth >= DEEPEST_NESTING:
+            raise self.fault(f"graph nested deeper than {DEEPEST_NESTING}", at)
+        return depth + 1
+
+    def field(
+        self, message: Message, fields: Fields, buf: bytes, pos: int, end: int, depth: int
+    ) -> int:
+        """Decode the entry at an offset into ``fields``; return the offset after it."""
+        start = pos
+        if 8 <= buf[pos] < 0x80:
+            number, wire = buf[pos] >> 3, buf[pos] & 7
+            pos += 1
+        else:
+            number, wire, pos = self.tag(buf, pos, end)
+        spec = message.fields.get(number)
+        if wire == _LEN:
+            if pos < end and buf[pos] < 0x80:
+                size = buf[pos]
+                pos += 1
+            else:
+                size, pos = self.varint(buf, pos, end)
+            stop = pos + size
+            if stop > end:
+                raise self._overrun(message, number, stop - end, start)
+            if spec is not None:
+                self._store_bytes(spec, fields, buf, pos, stop, depth)
+            return stop
+        if wire == _VARINT:
+            value, stop = self.varint(buf, pos, end)
+        else:
+            value, stop = 0, self._skip(wire, number, buf, pos, end, 0)
+        if spec is not None:
+            self._store_number(spec, fields, wire, value, buf[pos:stop])
+        return stop
+
+    def _overrun(self, message: Message, number: int, excess: int, at: int) -> ModelError:
+        spec = message.fields.get(number)
+        name = spec.name if spec is not None else f"field {number}"
+        return self.fault(f"{message.name}.{name} runs {excess} bytes past its message", at)
+
+    def _store_number(
+        self, spec: Field, fields: Fields, wire: int, value: int, data: bytes
+    ) -> None:
+        if spec.kind is Kind.INT and wire == _VARINT:
+            fields.pop(spec.name, None)
+            fields[spec.name] = value - (1 << 64) if value >> 63 else value
+        elif spec.kind is Kind.FLOAT and wire == _FIXED32:
+            fields[spec.name] = struct.unpack("<f", data)[0]
+        elif _ELEMENT_WIRE.get(spec.kind) == wire:
+            _extend(spec, fields, data)
+
+    def _store_bytes(
+        self, spec: Field, fields: Fields, buf: bytes, pos: int, stop: int, depth: int
+    ) -> None:
+        value: Any
+        match spec.kind:
+            case Kind.MESSAGE:
+                value = self.decode(self.messages[spec.of], buf, pos, stop, depth)
+            case Kind.TEXT:
+                value = self.strings[buf[pos:stop]]
+            case _ if spec.weight and stop - pos > PAYLOAD_CAP_BYTES:
+                _leave(spec, fields, self.base + pos, stop - pos)
+                return
+            case Kind.ELEMENTS:
+                value = buf[pos:stop]
+            case Kind.BYTES:
+                value = buf[pos : min(stop, pos + LONGEST_TEXT_BYTES)]
+            case Kind.INTS | Kind.FLOATS | Kind.DOUBLES:
+                if (stop - pos) % {Kind.FLOATS: 4, Kind.DOUBLES: 8}.get(spec.kind, 1):
+                    raise self.fault(f"{spec.name} does not hold whole numbers", pos)
+                if spec.kind is Kind.INTS and stop > pos and buf[stop - 1] > 0x7F:
+                    raise self.fault(f"{spec.name} ends inside a number", pos)
+                _extend(spec, fields, buf[pos:stop])
+                return
+            case _:
+                return
+        if spec.many:
+            values = fields.setdefault(spec.name, [])
+            if isinstance(values, list):
+                values.append(value)
+        else:
+            # The last of a oneof's members wins: put it last.
+            fields.pop(spec.name, None)
+            fields[spec.name] = value
+
+    def _skip(self, wire: int, number: int, buf: bytes, pos: int, end: int, depth: int) -> int:
+        """The offset after a value that is neither varint nor length-delimited."""
+        if wire > _FIXED32:
+            raise self.fault(f"no wire type {wire}", pos)
+        if wire in (_FIXED64, _FIXED32):
+            stop = pos + (8 if wire == _FIXED64 else 4)
+            if stop > end:
+                raise self.fault("a number runs past the end of its message", pos)
+            return stop
+        if wire == _GROUP_END or depth >= _GROUP_DEPTH:
+            raise self.fault("an unmatched group", pos)
+        while pos < end:
+            inner, wire, pos = self.tag(buf, pos, end)
+            if wire == _GROUP_END and inner == number:
+                return pos
+            if wire == _VARINT:
+                _, pos = self.varint(buf, pos, end)
+            elif wire == _LEN:
+                size, pos = self.varint(buf, pos, end)
+                pos += size
+            else:
+                pos = self._skip(wire, inner, buf, pos, end, depth + 1)
+        raise self.fault("a group without end", min(pos, end))
+
+    def walk(self, message: Message, pos: int, end: int, depth: int) -> Any:
+        """The object of a message that lies between two positions of the file."""
+        if message.nests:
+            depth = self.deeper(depth, pos - self.base)
+        fields: Fields = {}
+        fast = self._fast_readers(message, fields)
+        while pos < end:
+            buf, self.base = self.window.at(pos, min(_HEAD_BYTES, end - pos))
+            i, stop = pos - self.base, min(end - self.base, len(buf))
+            # A header that the window cuts is read again from a window that starts at it.
+            last = stop if self.base + stop == end else stop - _HEAD_BYTES
+            while i < last:
+                j = i + 2
+                reader = fast.get(buf[i])
+                if reader is None or j > stop:
+                    break
+                size = buf[i + 1]
+                if size > 0x7F:
+                    size, j = self.varint(buf, i + 1, stop)
+                if size > INLINE_BYTES or j + size > stop:
+                    break
+                decode, append = reader
+                i = j + size
+                append(decode(self, buf, j, i, depth))
+            pos = self.base + i
+            if pos < end:
+                pos = self._entry(message, fields, pos, end, depth)
+        return message.build(self, fields)
+
+    def _fast_readers(self, message: Message, fields: Fields) -> dict[int, tuple[Any, Any]]:
+        """By tag byte: decoder and collector of repeated texts, and of messages written by hand."""
+        readers: dict[int, tuple[Any, Any]] = {}
+        for number, spec in message.fields.items():
+            if not spec.many or number > 15:
+                continue
+            if spec.kind is Kind.MESSAGE:
+                decode = self.messages[spec.of].fast
+                if decode is not None:
+                    values = fields.setdefault(spec.name, [])
+                    readers[number << 3 | _LEN] = (decode, values.append)
+            elif spec.kind in _LEAVES:
+                readers[number << 3 | _LEN] = (_LEAVES[spec.kind], _collector(spec, fields))
+        return readers
+
+    def _entry(self, message: Message, fields: Fields, pos: int, end: int, depth: int) -> int:
+        """Decode or skip the entry at a position of the file; return the position after it."""
+        buf, self.base = self.window.at(pos, min(_HEAD_BYTES, end - pos))
+        i, stop = pos - self.base, min(end - self.base, len(buf))
+        number, wire, j = self.tag(buf, i, stop)
+        spec = message.fields.get(number)
+        if spec is not None and number < 16 and _ELEMENT_WIRE.get(spec.kind) == wire:
+            taken = _numbers(spec, fields, wire, buf[i : min(stop, i + _RUN_BYTES)])
+            if taken:
+                return pos + taken
+        if wire != _LEN:
+            want = min(INLINE_BYTES if wire == _GROUP else _HEAD_BYTES, end - pos)
+            buf, self.base = self.window.at(pos, want)
+            i = pos - self.base
+            return self.base + self.field(message, fields, buf, i, i + want, depth)
+        size, j = self.varint(buf, j, stop)
+        start, after = self.base + j, self.base + j + size
+        if after > end:
+            if end == self.window.nbytes:
+                raise self.window.ends_early(after)
+            raise self._overrun(message, number, after - end, i)
+        if size > INLINE_BYTES:
+            self._long_entry(spec, fields, start, after, depth)
+        else:
+            buf, self.base = self.window.at(pos, after - pos)
+            i = pos - self.base
+            self.field(message, fields, buf, i, i + after - pos, depth)
+        return after
+
+    def _long_entry(
+        self, spec: Field | None, fields: Fields, start: int, after: int, depth: int
+    ) -> None:
+        if spec is None:
+            self.window.skip(start, after)
+        elif spec.weight and after - start > PAYLOAD_CAP_BYTES:
+            self.window.skip(start, after)
+            _leave(spec, fields, start, after - start)
+        elif spec.kind is Kind.MESSAGE:
+            value = self.walk(self.messages[spec.of], start, after, depth)
+            if spec.many:
+                fields.setdefault(spec.name, []).append(value)
+            else:
+                fields[spec.name] = value
+        elif spec.kind is Kind.BYTES and after - start > LONGEST_TEXT_BYTES:
+            self._store_long_bytes(spec, fields, start, after)
+        elif after - start > LONGEST_LEAF_BYTES:
+            raise self.fault(f"{spec.name} of {after - start} bytes", start - self.base)
+        else:
+            buf, self.base = self.window.at(start, after - start)
+            i = start - self.base
+            self._store_bytes(spec, fields, buf, i, i + after - start, depth)
+
+    def _store_long_bytes(self, spec: Field, fields: Fields, start: int, after: int) -> None:
+        """Keep the beginning of text that no analysis reads to its end."""
+        stop = start + LONGEST_TEXT_BYTES
+        buf, self.base = self.window.at(start, stop - start)
+        i = start - self.base
+        self._store_bytes(spec, fields, buf, i, i + stop - start, 0)
+        self.window.skip(stop, after)
+
+
+def _numbers(spec: Field, fields: Fields, wire: int, data: bytes) -> int:
+    """Store the numbers that ``data`` begins with, each behind the same tag.
+
+    So writers that do not pack lay a list out; read one by one, a million takes seconds. Returns
+    how many bytes they take, 0 where not even the first is whole.
+    """
+    tag, number = re.escape(data[:1]), _NUMBER[wire]
+    run = re.match(b"(?:%b%b)+" % (tag, number), data, re.DOTALL)
+    if run is None:
+        return 0
+    _extend(spec, fields, b"".join(re.findall(b"%b(%b)" % (tag, number), run[0], re.DOTALL)))
+    return run.end()
+
+
+def _collector(spec: Field, fields: Fields) -> Callable[[Any], None]:
+    """Appends to the field's list, which is there only if something is."""
+
+    def collect(value: object) -> None:
+        fields.setdefault(spec.name, []).append(value)
+
+    return collect
+
+
+def _text(decoder: Decoder, buf: bytes, pos: int, end: int, depth: int) -> str:
+    return decoder.strings[buf[pos:end]]
+
+
+def _bytes(decoder: Decoder, buf: bytes, pos: int, end: int, depth: int) -> bytes:
+    return buf[pos:end]
+
+
+def _leave(spec: Field, fields: Fields, offset: int, nbytes: int) -> None:
+    """Note elements that stay in the file; of several runs not even the length is kept."""
+    fields[spec.name] = Unread(-1, -1) if spec.name in fields else Unread(offset, nbytes)
+
+
+def _extend(spec: Field, fields: Fields, data: bytes) -> None:
+    """Append the wire bytes of numbers; forget a tensor's when they become many."""
+    known = fields.get(spec.name)
+    if known is None:
+        fields[spec.name] = bytearray(data)
+    elif isinstance(known, bytearray):
+        known += data
+        if spec.weight and len(known) > PAYLOAD_CAP_BYTES:
+            fields[spec.name] = Unread(-1, -1)
+
+
+_LEAVES = {Kind.TEXT: _text, Kind.BYTES: _bytes}
+"""Readers of what is repeated and is no message."""

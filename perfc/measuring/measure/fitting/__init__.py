@@ -1,0 +1,1 @@
+"""Fits of predictions to measurements, and their residuals."""

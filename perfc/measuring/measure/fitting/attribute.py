@@ -1,0 +1,177 @@
+"""Attribution of a runtime's kernel times to ONNX nodes and analyzed kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from perfc.ir.graph import Node, walk
+from perfc.ir.record import record
+
+from ..profile import Profile, RuntimeKernel
+from ..runtimes.tensorrt import RANGE
+from ..trace import How, Names, Origin
+
+if TYPE_CHECKING:
+    from perfc.api import Report
+
+
+@record
+class Part:
+    """Analyzed kernels and runtime kernels that execute the same nodes.
+
+    Args:
+        kernels: indices of analyzed kernels; empty for nodes that launch no analyzed kernel.
+        runtime: the runtime's kernels, in order.
+        nodes: names of the ONNX nodes, in order.
+        time_s: measured.
+        iqr_s: of that.
+        best_s: sum of the shortest times of the runtime's kernels.
+        inserted_s: time of those that stand for no node: copies and changes of layout.
+    """
+
+    kernels: tuple[int, ...]
+    runtime: tuple[RuntimeKernel, ...]
+    nodes: tuple[str, ...]
+    time_s: float
+    iqr_s: float
+    best_s: float = 0.0
+    inserted_s: float = 0.0
+
+    @property
+    def is_exact(self) -> bool:
+        """True for a single analyzed kernel, whose time need not be distributed."""
+        return len(self.kernels) == 1
+
+
+@record
+class Attribution:
+    """Attribution of the measured time.
+
+    Args:
+        parts: by kernel of ours, in order; what launches nothing is one part for each node.
+        lost: kernels of the runtime without an ONNX node.
+        total_s: time of all kernels.
+    """
+
+    parts: tuple[Part, ...]
+    lost: tuple[RuntimeKernel, ...]
+    total_s: float
+
+    @property
+    def share(self) -> float:
+        """Fraction of the measured kernel time attributed to ONNX nodes."""
+        return 1 - sum(k.time_s for k in self.lost) / self.total_s if self.total_s > 0 else 0.0
+
+
+def by_names(profile: Profile, report: Report) -> dict[str, Origin]:
+    """Return the nodes behind kernels by name, for a profile without a graph."""
+    names = Names.of(report.source.graph)
+    order = list(walk(report.source.graph))
+    origins: dict[str, Origin] = {}
+    for k in profile.kernels:
+        members = [n for m in k.members for n in nodes_called(names, m)]
+        members += [n for m in k.members if RANGE in m for n in nodes_from(names, m, order)]
+        single = names.find(k.name)
+        if not members and single is not None:
+            members = [single]
+        if not members:
+            members = nodes_called(names, k.name)
+        if members:
+            origins[k.name] = Origin(frozenset(members), How.NAMED)
+    return origins
+
+
+def nodes_from(names: Names, text: str, order: Sequence[Node]) -> list[Node]:
+    """Return the nodes in a TensorRT range ``a...b``."""
+    first, _, last = text.partition(RANGE)
+    ends = [order.index(n) for name in (first, last) for n in nodes_called(names, name)]
+    return list(order[min(ends) : max(ends) + 1]) if len(ends) > 1 else []
+
+
+def nodes_called(names: Names, name: str) -> list[Node]:
+    """Return the nodes with this name, or those below a call or module with this name."""
+    node = names.by_name.get(name) or names.makers.get(name)
+    if node is not None:
+        return [node]
+    if name in names.below:
+        return list(names.below[name])
+    return []
+
+
+def attribute(profile: Profile, origins: Mapping[str, Origin], report: Report) -> Attribution:
+    """Assign each runtime kernel's time to the analyzed kernels that share nodes with it."""
+    home = kernel_of(report)
+    order = {n: i for i, n in enumerate(walk(report.source.graph))}
+    union = Union(len(report.kernels.kernels))
+    reached: list[tuple[RuntimeKernel, Origin, int | None]] = []
+    lost: list[RuntimeKernel] = []
+    for k in profile.kernels:
+        origin = origins.get(k.name)
+        if origin is None:
+            lost.append(k)
+            continue
+        homes = sorted({home[n] for n in origin.nodes if n in home})
+        for other in homes[1:]:
+            union.join(homes[0], other)
+        reached.append((k, origin, homes[0] if homes else None))
+    groups: dict[int, list[tuple[RuntimeKernel, Origin]]] = {}
+    hosts: list[Part] = []
+    for k, origin, first in reached:
+        if first is None:
+            hosts.append(part((), [(k, origin)], order))
+        else:
+            groups.setdefault(union.root(first), []).append((k, origin))
+    members: dict[int, list[int]] = {}
+    for i in range(len(report.kernels.kernels)):
+        members.setdefault(union.root(i), []).append(i)
+    parts = [part(tuple(members[r]), groups.get(r, []), order) for r in sorted(members)]
+    total = sum(k.time_s for k in profile.kernels)
+    return Attribution((*parts, *hosts), tuple(lost), total)
+
+
+def part(
+    kernels: tuple[int, ...],
+    timed: Sequence[tuple[RuntimeKernel, Origin]],
+    order: Mapping[Node, int],
+) -> Part:
+    """Return one part with its nodes in file order."""
+    nodes = sorted({n for _, o in timed for n in o.nodes}, key=lambda n: order.get(n, 0))
+    names = tuple(dict.fromkeys(n.name for n in nodes))
+    time_s = sum(k.time_s for k, _ in timed)
+    iqr_s = sum(k.iqr_s**2 for k, _ in timed) ** 0.5
+    best_s = sum(k.best_s for k, _ in timed)
+    inserted_s = sum(k.time_s for k, o in timed if o.how is How.INSERTED)
+    runtime = tuple(k for k, _ in timed)
+    return Part(kernels, runtime, names, time_s, iqr_s, best_s, inserted_s)
+
+
+def kernel_of(report: Report) -> dict[Node, int]:
+    """Return the analyzed kernel by node of the file; nodes match by their results."""
+    made = {v.name: n for n in walk(report.source.graph) for v in n.results}
+    kernels_of: dict[Node, int] = {}
+    for i, kernel in enumerate(report.kernels.kernels):
+        for node in kernel.nodes:
+            for v in node.results:
+                if v.name in made:
+                    kernels_of.setdefault(made[v.name], i)
+    return kernels_of
+
+
+class Union:
+    """Disjoint sets of numbers. Source: Tarjan 1975."""
+
+    def __init__(self, count: int) -> None:
+        self.parent = list(range(count))
+
+    def root(self, i: int) -> int:
+        """Return the set's smallest member."""
+        while self.parent[i] != i:
+            self.parent[i] = self.parent[self.parent[i]]
+            i = self.parent[i]
+        return i
+
+    def join(self, a: int, b: int) -> None:
+        """Merge two sets."""
+        a, b = self.root(a), self.root(b)
+        self.parent[max(a, b)] = min(a, b)

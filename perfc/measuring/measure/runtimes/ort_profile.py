@@ -1,0 +1,130 @@
+"""onnxruntime's profile: one event for each execution of a node of the optimised graph."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from statistics import median
+
+from perfc.errors import ParseError
+
+from ..profile import Profile, RuntimeKernel, Sampled, Source
+from .events import Event, events, inner, number, text
+
+SUFFIX = "_kernel_time"
+CUT_S = 0.5e-6
+"""Durations are whole microseconds, cut: half of one is lost on average."""
+MOST_NAMES = 200_000
+
+
+@dataclass(slots=True)
+class Reading:
+    """Events seen so far.
+
+    Args:
+        run: number of the run that is being read.
+        open: intervals of the run that no other contains yet, as (begin, duration) in µs.
+        device: provider of most of the nodes.
+    """
+
+    samples: dict[str, Sampled] = field(default_factory=dict[str, Sampled])
+    run_s: list[float] = field(default_factory=list[float])
+    run: int = 0
+    open: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
+    providers: dict[str, int] = field(default_factory=dict[str, int])
+    on_device: dict[str, Sampled] = field(default_factory=dict[str, Sampled])
+    last: str = ""
+
+    def event(self, e: Event) -> None:
+        """Take one event, in the order of their ends."""
+        name, dur = text(e, "name"), number(e, "dur")
+        if dur is None or dur < 0:
+            return
+        category = text(e, "cat")
+        if category == "Session" and name == "model_run":
+            self.run_s.append(dur * 1e-6 + CUT_S)
+            self.run += 1
+            self.open.clear()
+        elif category == "Node" and name.endswith(SUFFIX):
+            self.node(e, name.removesuffix(SUFFIX), dur)
+        elif category == "Kernel":
+            parent = text(inner(e, "args"), "parent_name").removesuffix(SUFFIX) or self.last
+            self.sample(self.on_device, parent, text(inner(e, "args"), "op_name"), dur * 1e-6)
+
+    def node(self, e: Event, name: str, dur: float) -> None:
+        """One execution of a node; what its sub-graphs took is theirs."""
+        begin = number(e, "ts") or 0.0
+        below = 0.0
+        while self.open and self.open[-1][0] >= begin:
+            below += self.open.pop()[1]
+        self.open.append((begin, dur))
+        args = inner(e, "args")
+        provider = text(args, "provider")
+        self.providers[provider] = self.providers.get(provider, 0) + 1
+        self.last = name
+        op = text(args, "op_name")
+        self.sample(self.samples, name, op, max(dur - below, 0.0) * 1e-6 + CUT_S)
+
+    def sample(self, where: dict[str, Sampled], name: str, op: str, time_s: float) -> None:
+        """Add a time under a name."""
+        sampled = where.get(name)
+        if sampled is None:
+            if len(where) >= MOST_NAMES:
+                raise ParseError("more than 200,000 names of kernels in a profile")
+            sampled = where[name] = Sampled(name, op)
+        sampled.add(self.run, time_s)
+
+
+def reading(path: str | os.PathLike[str]) -> Reading:
+    """All events of a profile."""
+    result = Reading()
+    for e in events(path):
+        result.event(e)
+    return result
+
+
+def read(path: str | os.PathLike[str]) -> Profile:
+    """The profile; its first run warms up and does not count where there are others.
+
+    Raises:
+        ParseError: no node ran.
+    """
+    trace = reading(path)
+    last = max((r for s in trace.samples.values() for r in s.times_s), default=-1)
+    runs = list(range(1, last + 1)) if last > 0 else [0]
+    return profile(trace, runs)
+
+
+def profile(trace: Reading, runs: Sequence[int]) -> Profile:
+    """Kernels over the runs that count; times on the device where the profile has them."""
+    kernels: list[RuntimeKernel] = []
+    for name, sampled in trace.samples.items():
+        timed = trace.on_device.get(name, sampled) if trace.on_device else sampled
+        kernel = timed.kernel(list(runs))
+        kernels.append(
+            RuntimeKernel(
+                name, sampled.op, kernel.time_s, kernel.iqr_s, kernel.best_s, kernel.calls
+            )
+        )
+    run_s = [trace.run_s[r] for r in runs if r < len(trace.run_s)]
+    device = max(trace.providers, key=trace.providers.__getitem__, default="")
+    return Profile(Source.ORT, tuple(kernels), len(runs), median(run_s) if run_s else None, device)
+
+
+def segments(
+    path: str | os.PathLike[str], profiled: Sequence[tuple[int, int]]
+) -> tuple[Profile, ...]:
+    """The profiles of several bindings that ran one after the other in one session.
+
+    Args:
+        path: of the profile.
+        profiled: of each binding the runs to skip and those that count.
+    """
+    trace = reading(path)
+    profiles: list[Profile] = []
+    start = 0
+    for skip, count in profiled:
+        profiles.append(profile(trace, range(start + skip, start + skip + count)))
+        start += skip + count
+    return tuple(profiles)

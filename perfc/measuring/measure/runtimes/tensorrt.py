@@ -1,0 +1,99 @@
+"""TensorRT's profile of layers (``trtexec --exportProfile``) and its layer information."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from typing import cast
+
+from perfc.errors import ParseError
+
+from ..profile import Profile, RuntimeKernel, Source
+from .events import Event, number, text, whole
+
+MOST_LAYERS = 200_000
+_ONNX = re.compile(r"\[ONNX Layer: ([^\]]+)\]")
+_FOREIGN = re.compile(r"ForeignNode\[(.+?)\.\.\.(.+?)\]")
+_WRAPPED = re.compile(r"^(?:PWN\(|\()+")
+_REFORMAT = re.compile(r"^Reformatting CopyNode\b")
+RANGE = "..."
+
+
+def read(path: str | os.PathLike[str], layers: str | os.PathLike[str] | None = None) -> Profile:
+    """Read the profile, with the ONNX nodes of its layers.
+
+    Args:
+        path: of the profile, or of the layer information where ``layers`` is the profile.
+        layers: the other of the two files; without it, names of layers must do.
+
+    Raises:
+        ParseError: no times in it.
+    """
+    content, other = whole(path), whole(layers) if layers is not None else None
+    if is_layers(content):
+        content, other = other, content
+    if not isinstance(content, list):
+        raise ParseError(
+            "layer information without times",
+            where=os.fspath(path),
+            hint="give the file of trtexec --exportProfile too",
+        )
+    named = members_by_layer(other)
+    kernels: list[RuntimeKernel] = []
+    runs = 1
+    for item in cast("list[object]", content)[:MOST_LAYERS]:
+        if not isinstance(item, dict):
+            continue
+        layer = cast("Event", item)
+        count = number(layer, "count")
+        if count is not None and "name" not in layer:
+            runs = max(int(count), 1)
+            continue
+        name = text(layer, "name")
+        time_ms = number(layer, "medianMs")
+        if time_ms is None:
+            time_ms = number(layer, "averageMs")
+        if time_ms is None:
+            continue
+        members = named.get(name) or members_of(name)
+        time_s = max(time_ms, 0.0) * 1e-3
+        unique = name if all(k.name != name for k in kernels[-4:]) else f"{name}#{len(kernels)}"
+        kernels.append(RuntimeKernel(unique, "", time_s, members=members))
+    return Profile(Source.TENSORRT, tuple(kernels), runs, None, "cuda")
+
+
+def is_layers(content: object) -> bool:
+    """Return True if a file is layer information."""
+    return isinstance(content, dict) and "Layers" in content
+
+
+def members_by_layer(content: object) -> Mapping[str, tuple[str, ...]]:
+    """Return the names of the ONNX nodes of each layer, from its metadata."""
+    if not isinstance(content, dict):
+        return {}
+    members_by_layer: dict[str, tuple[str, ...]] = {}
+    layers = cast("dict[str, object]", content).get("Layers")
+    for item in cast("list[object]", layers)[:MOST_LAYERS] if isinstance(layers, list) else ():
+        if isinstance(item, dict):
+            layer = cast("Event", item)
+            members = tuple(m.strip() for m in _ONNX.findall(text(layer, "Metadata")))
+            members_by_layer[text(layer, "Name")] = members or members_of(text(layer, "Name"))
+    return members_by_layer
+
+
+def members_of(name: str) -> tuple[str, ...]:
+    """Return the ONNX nodes in a layer's name; ``a...b`` is a range."""
+    if _REFORMAT.match(name):
+        return ()
+    words: list[str] = []
+    for begin, end in _FOREIGN.findall(name):
+        words.append(f"{begin.strip()}{RANGE}{end.strip()}")
+    rest = _FOREIGN.sub("", name)
+    for part in re.split(r" \+ |, |\|\|", rest):
+        word = _WRAPPED.sub("", part.strip(" {}"))
+        while word.endswith(")") and word.count(")") > word.count("("):
+            word = word[:-1]
+        if word:
+            words.append(word)
+    return tuple(words)

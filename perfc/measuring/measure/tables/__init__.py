@@ -1,0 +1,1 @@
+"""Rows of measurements: tables, inputs and weights."""

@@ -1,0 +1,190 @@
+"""Data sets of measured rows: CSV, compressed CSV or Parquet, written atomically."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, TypeVar, cast
+
+from perfc.common.extras import install
+from perfc.common.whole_file import write_whole
+from perfc.errors import MissingExtraError, ParseError
+from perfc.view.report.formats import comma
+
+from .rows import SCHEMA, KernelRow, ModelRow
+
+R = TypeVar("R", KernelRow, ModelRow)
+LARGEST_ROWS = 20_000_000
+
+
+def models_file(path: Path) -> Path:
+    """Return the file for rows of whole runs: ``rows-models.csv.gz`` for ``rows.csv.gz``."""
+    stem, dot, endings = path.name.partition(".")
+    return path.with_name(f"{stem}-models{dot}{endings}")
+
+
+def check_writable(path: Path) -> None:
+    """Reject a data set that could not be written, before measuring.
+
+    Raises:
+        ParseError: no such format, or no such folder.
+        MissingExtraError: Parquet without pyarrow.
+    """
+    if path.name.endswith(".parquet"):
+        pyarrow(path)
+    elif not path.name.endswith((".csv", ".csv.gz")):
+        raise ParseError(
+            "rows are written as .csv, .csv.gz or .parquet", where=str(path), hint="name it so"
+        )
+    if not path.absolute().parent.is_dir():
+        raise ParseError("no such folder", where=str(path.parent))
+
+
+def append(path: Path, rows: Sequence[R]) -> None:
+    """Append rows atomically to a data set: ``.csv``, ``.csv.gz`` or ``.parquet``.
+
+    Raises:
+        ParseError: no such format, or a file of other columns.
+        MissingExtraError: Parquet without pyarrow.
+    """
+    if not rows:
+        return
+    old: list[R] = read(path, type(rows[0])) if path.exists() else []
+    write(path, [*old, *rows])
+
+
+def write(path: Path, rows: Sequence[R]) -> None:
+    """Write a data set atomically.
+
+    Raises:
+        ParseError: no such format.
+        MissingExtraError: Parquet without pyarrow.
+    """
+    write_whole(path, encoded(path, rows))
+
+
+def encoded(path: Path, rows: Sequence[R]) -> bytes:
+    """Encode a data set in the format of its suffix."""
+    columns = [f.name for f in fields(rows[0])] if rows else []
+    if path.name.endswith(".parquet"):
+        arrow, parquet = pyarrow(path)
+        table = arrow.table({c: [getattr(r, c) for r in rows] for c in columns})
+        sink = io.BytesIO()
+        parquet.write_table(table, sink, compression="zstd")
+        return sink.getvalue()
+    if not path.name.endswith((".csv", ".csv.gz")):
+        raise ParseError(
+            "rows are written as .csv, .csv.gz or .parquet", where=str(path), hint="name it so"
+        )
+    sink_text = io.StringIO()
+    writer = csv.writer(sink_text, lineterminator="\n")
+    writer.writerow(columns)
+    for r in rows:
+        writer.writerow([cell(getattr(r, c)) for c in columns])
+    data = sink_text.getvalue().encode("utf-8")
+    return gzip.compress(data, mtime=0) if path.name.endswith(".gz") else data
+
+
+def cell(value: object) -> object:
+    """Round a number to the resolution of a clock."""
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else f"{value:.4g}"
+    return comma.harmless(value) if isinstance(value, str) else value
+
+
+def read(path: Path, kind: type[R]) -> list[R]:
+    """Read the rows of a data set.
+
+    Raises:
+        ParseError: not such rows.
+        MissingExtraError: Parquet without pyarrow.
+    """
+    columns = fields(kind)
+    try:
+        rows_read = list(records(path))
+    except (OSError, EOFError, UnicodeDecodeError, csv.Error) as error:
+        raise ParseError(f"cannot be read: {error}", where=str(path)) from None
+    rows: list[R] = []
+    for n, record in enumerate(rows_read):
+        present = [f for f in columns if record.get(f.name) is not None]
+        missing = [f.name for f in columns if f not in present and f.default is MISSING]
+        if missing:
+            raise ParseError(
+                f"no column {missing[0]}",
+                where=str(path),
+                hint=f"{kind.__name__} has {len(columns)}",
+            )
+        try:
+            values = {f.name: _typed(record[f.name], str(f.type)) for f in present}
+        except ValueError as error:
+            raise ParseError(str(error), where=f"{path}:{n + 2}") from None
+        if values["schema"] != SCHEMA:
+            message = f"rows of schema {values['schema']}, this perfc reads {SCHEMA}"
+            raise ParseError(message, where=str(path))
+        rows.append(kind(**values))  # type: ignore[arg-type]
+    return rows
+
+
+def records(path: Path) -> Iterable[Mapping[str, object]]:
+    """Rows as mappings."""
+    if path.name.endswith(".parquet"):
+        _, parquet = pyarrow(path)
+        yield from cast("list[dict[str, object]]", parquet.read_table(path).to_pylist())
+        return
+    with gzip.open(path) if path.name.endswith(".gz") else path.open("rb") as raw:
+        stream = io.TextIOWrapper(cast("BinaryIO", raw), encoding="utf-8", newline="")
+        try:
+            for n, record in enumerate(csv.DictReader(stream)):
+                if n >= LARGEST_ROWS:
+                    raise ParseError("more than 20 million rows", where=str(path))
+                yield cast("dict[str, object]", record)
+        except csv.Error as error:
+            raise ParseError(f"not CSV: {error}", where=str(path)) from None
+
+
+def _typed(value: object, type_: str) -> object:
+    if type_ == "str":
+        return str(value)
+    if type_ == "int":
+        return int(float(str(value)))
+    number = float(str(value))
+    if number != number or abs(number) == float("inf"):
+        raise ValueError(f"{value} is no measurement")
+    return number
+
+
+def pyarrow(path: Path) -> tuple[_Arrow, _Parquet]:
+    """The libraries that read and write Parquet.
+
+    Raises:
+        MissingExtraError: they are not installed.
+    """
+    try:
+        from importlib import import_module
+
+        arrow = cast("_Arrow", import_module("pyarrow"))
+        return arrow, cast("_Parquet", import_module("pyarrow.parquet"))
+    except ImportError:
+        raise MissingExtraError(
+            "Parquet needs pyarrow", hint=f"{install('data')}, or use .csv.gz",
+            where=str(path),
+        ) from None  # fmt: skip
+
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class _Table(Protocol):
+        def to_pylist(self) -> list[object]: ...
+
+    class _Arrow(Protocol):
+        def table(self, columns: Mapping[str, Sequence[object]]) -> _Table: ...
+
+    class _Parquet(Protocol):
+        def write_table(self, table: _Table, where: io.BytesIO, compression: str) -> None: ...
+
+        def read_table(self, where: Path) -> _Table: ...

@@ -1,0 +1,322 @@
+"""Measurements as rows of a data set: one per analyzed kernel, one per run of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from perfc.analyzers.estimators.fitted_rates.layout import moved_bytes
+from perfc.analyzers.estimators.fitted_rates.subject import (
+    LONGEST_OP,
+    Amounts,
+    Subject,
+    of_texts,
+    operands,
+    operators,
+    types,
+    views,
+)
+from perfc.ir.record import record
+from perfc.ir.symbolic.evaluate import evaluate
+
+if TYPE_CHECKING:
+    from perfc.passes.roofline.roofline import KernelBound
+
+    from ..fitting.compare import Compared, Measurement
+
+SCHEMA = 1
+"""Version of the columns; readers reject other versions."""
+MOST_NODES = 24
+"""Names of nodes listed for one kernel; the rest are counted."""
+
+
+@record
+class KernelRow:
+    """One analyzed kernel in one measured run; times of one run.
+
+    Args:
+        schema: version of the columns.
+        digest: first 16 hexadecimal digits of the SHA-256 of the model file.
+        model: file name without its endings.
+        runtime: ``ort``, ``torch`` or ``tensorrt``.
+        version: of the runtime, with its name.
+        device: ``cpu`` or ``cuda:0``.
+        threads: of the runtime's pool.
+        dims: values of the symbols, ``batch=4 seq=128``.
+        kernel: index in execution order; -1 for nodes that launch no analyzed kernel.
+        part: rows of one run with the same part were timed together.
+        part_s: measured time of the whole part.
+        time_s: measured; the part's time distributed by sustained time if it has several kernels.
+        iqr_s: interquartile range of the part's time.
+        best_s: shortest time of the part.
+        inserted_s: what of the part's time went to copies and changes of layout.
+        floor_s: lower bound on ``target``.
+        sustained_s: at the measured or nominal rates of ``target``, launches included.
+        target: machine of the two.
+        label: operators.
+        kind: class of the kernel; ``host`` for nodes that launch no analyzed kernel.
+        dtype: element type of the multiply-accumulates.
+        ops: ONNX operators that are not views, in order, joined by ``+``.
+        views: nodes that move nothing.
+        runtime_ops: operators of the runtime's kernels, with how often each occurs.
+        nodes: names of the ONNX nodes, separated by blanks.
+        launches: in one run.
+        mac: multiply-accumulates of one launch.
+        alu: other arithmetic of one launch.
+        sfu: special functions of one launch.
+        integer: integer operations of one launch.
+        read_bytes: compulsory, of one launch.
+        write_bytes: compulsory, of one launch.
+        moved_bytes: expected to change layout beside it, read and written; see ``layout``.
+        op: operator the kernel is named after, with its attributes, as the text form writes it.
+        operands: types of that operator's inputs; ``w`` after stored ones.
+        results: types of what the kernel writes.
+    """
+
+    schema: int
+    digest: str
+    model: str
+    runtime: str
+    version: str
+    device: str
+    threads: int
+    dims: str
+    kernel: int
+    part: int
+    part_s: float
+    time_s: float
+    iqr_s: float
+    best_s: float
+    inserted_s: float
+    floor_s: float
+    sustained_s: float
+    target: str
+    label: str
+    kind: str
+    dtype: str
+    ops: str
+    views: int
+    runtime_ops: str
+    nodes: str
+    launches: float
+    mac: float
+    alu: float
+    sfu: float
+    integer: float
+    read_bytes: float
+    write_bytes: float
+    moved_bytes: float
+    op: str
+    operands: str
+    results: str
+
+
+@record
+class ModelRow:
+    """One measured run of a model.
+
+    Args:
+        schema: version of the columns.
+        digest: first 16 hexadecimal digits of the SHA-256 of the model file.
+        model: file name without its endings.
+        runtime: ``ort``, ``torch`` or ``tensorrt``.
+        version: of the runtime, with its name.
+        device: ``cpu`` or ``cuda:0``.
+        threads: of the runtime's pool.
+        dims: values of the symbols.
+        time_s: median of whole runs, without profiling.
+        iqr_s: distance of their quartiles.
+        best_s: shortest of them.
+        runs: that the median is of.
+        kernel_s: time inside kernels, in the profiled session.
+        attributed: fraction of it attributed to ONNX nodes.
+        peak_rss_bytes: highest memory of the process; with several bindings, up to this one.
+        base_rss_bytes: memory of the process before it had a model.
+        floor_s: lower bound on ``target``.
+        sustained_s: at the rates of ``target``.
+        target: machine of the two.
+        nodes: of the file.
+        kernels: number of analyzed kernels.
+        runtime_kernels: of the runtime.
+        mac: multiply-accumulates.
+        flop: floating-point operations.
+        read_bytes: compulsory, kernel by kernel.
+        write_bytes: compulsory, kernel by kernel.
+        weight_bytes: stored tensors.
+        activation_bytes: highest sum of live activations.
+        date: of the measurement.
+        table: fusion table that stands for the run, ``eager`` or ``inductor``.
+        precision: of tensors and products, ``f16`` or ``amp-f16``; empty for the model's own.
+    """
+
+    schema: int
+    digest: str
+    model: str
+    runtime: str
+    version: str
+    device: str
+    threads: int
+    dims: str
+    time_s: float
+    iqr_s: float
+    best_s: float
+    runs: int
+    kernel_s: float
+    attributed: float
+    peak_rss_bytes: int
+    base_rss_bytes: int
+    floor_s: float
+    sustained_s: float
+    target: str
+    nodes: int
+    kernels: int
+    runtime_kernels: int
+    mac: float
+    flop: float
+    read_bytes: float
+    write_bytes: float
+    weight_bytes: float
+    activation_bytes: int
+    date: str
+    table: str = ""
+    precision: str = ""
+
+
+def model_name(path: str) -> str:
+    """Return a file's name without folder and suffixes."""
+    name = Path(path).name
+    for ending in (".gz", ".onnx"):
+        name = name.removesuffix(ending)
+    return name
+
+
+@record
+class Run:
+    """The columns that all rows of a run share."""
+
+    digest: str
+    model: str
+    runtime: str
+    version: str
+    device: str
+    threads: int
+    dims: str
+    target: str
+
+    @staticmethod
+    def of(m: Measurement) -> Run:
+        """Return the columns of a measurement."""
+        dims = " ".join(f"{k}={v}" for k, v in m.report.env.items())
+        digest, model = m.report.source.origin.digest[:16], model_name(m.report.path)
+        s = m.setting
+        target = m.report.machine.name
+        return Run(digest, model, s.runtime, s.version, s.device, s.threads, dims, target)
+
+
+def kernel_rows(m: Measurement) -> list[KernelRow]:
+    """Return a row for every analyzed kernel that the runtime timed."""
+    run = Run.of(m)
+    rows: list[KernelRow] = []
+    kernels = m.report.kernels
+    moved = moved_bytes(kernels.kernels, kernels.runtime, m.report.env)
+    for number, c in enumerate(m.rows):
+        if not c.is_measured:
+            continue
+        if not c.bounds:
+            rows.append(host_row(run, number, c))
+            continue
+        whole_s = sum(b.time_s for b in c.bounds)
+        for index, b in zip(c.part.kernels, c.bounds, strict=True):
+            share = b.time_s / whole_s if whole_s > 0 else 1 / len(c.bounds)
+            rows.append(timed_row(run, number, c, index, b, share, moved[index], m.report.env))
+    return rows
+
+
+def timed_row(
+    run: Run,
+    number: int,
+    c: Compared,
+    index: int,
+    b: KernelBound,
+    share: float,
+    moved: float,
+    env: Mapping[str, int],
+) -> KernelRow:
+    """Return the row of one kernel with ``share`` of its part's time."""
+    k, n = b.kernel, b.counts
+    return KernelRow(
+        schema=SCHEMA, digest=run.digest, model=run.model, runtime=run.runtime,
+        version=run.version, device=run.device, threads=run.threads, dims=run.dims,
+        kernel=index, part=number, part_s=c.time_s, time_s=c.time_s * share, iqr_s=c.part.iqr_s,
+        best_s=c.part.best_s, inserted_s=c.part.inserted_s, floor_s=b.floor_s,
+        sustained_s=b.time_s, target=run.target, label=k.label, kind=k.kind.value,
+        dtype=b.dtype.code, ops="+".join(operators(k)), views=views(k),
+        runtime_ops=runtime_operators(c), nodes=names(o.name for o in k.nodes),
+        launches=b.launches, mac=n.mac, alu=n.alu, sfu=n.sfu,
+        integer=n.integer, read_bytes=n.read_bytes, write_bytes=n.write_bytes,
+        moved_bytes=moved, op=str(k.anchor.op)[:LONGEST_OP],
+        operands=types(operands(k.anchor.inputs, env)), results=types(operands(k.writes, env)),
+    )  # fmt: skip
+
+
+def host_row(run: Run, number: int, c: Compared) -> KernelRow:
+    """Return the row of nodes that launch no analyzed kernel."""
+    return KernelRow(
+        schema=SCHEMA, digest=run.digest, model=run.model, runtime=run.runtime,
+        version=run.version, device=run.device, threads=run.threads, dims=run.dims, kernel=-1,
+        part=number, part_s=c.time_s, time_s=c.time_s, iqr_s=c.part.iqr_s, best_s=c.part.best_s,
+        inserted_s=c.part.inserted_s, floor_s=0.0, sustained_s=0.0, target=run.target,
+        label=c.label, kind="host", dtype="", ops="", views=0, runtime_ops=runtime_operators(c),
+        nodes=names(c.part.nodes), launches=1.0, mac=0.0, alu=0.0, sfu=0.0, integer=0.0,
+        read_bytes=0.0, write_bytes=0.0, moved_bytes=0.0, op="", operands="", results="",
+    )  # fmt: skip
+
+
+def model_row(m: Measurement, date: str) -> ModelRow:
+    """Return the row of a whole run."""
+    from perfc.ir.graph import walk
+
+    report, env, run = m.report, m.report.env, Run.of(m)
+    work = report.cost.work
+    kernels = report.roofline.kernels
+    return ModelRow(
+        schema=SCHEMA, digest=run.digest, model=run.model, runtime=run.runtime,
+        version=run.version, device=run.device, threads=run.threads, dims=run.dims,
+        time_s=m.total_s, iqr_s=m.total_iqr_s, best_s=m.best_s, runs=m.runs, kernel_s=m.kernel_s,
+        attributed=m.attribution.share, peak_rss_bytes=m.peak_rss_bytes,
+        base_rss_bytes=m.base_rss_bytes, floor_s=m.floor_s, sustained_s=report.roofline.time_s,
+        target=run.target, nodes=sum(1 for _ in walk(report.source.graph)), kernels=len(kernels),
+        runtime_kernels=sum(len(c.part.runtime) for c in m.rows),
+        mac=evaluate(work.mac, env), flop=evaluate(work.flop, env),
+        read_bytes=sum(b.launches * b.counts.read_bytes for b in kernels),
+        write_bytes=sum(b.launches * b.counts.write_bytes for b in kernels),
+        weight_bytes=evaluate(report.weight_bytes, env),
+        activation_bytes=report.liveness.peak(env)[0], date=date,
+        table=report.deployment.table.name, precision=report.deployment.dtype,
+    )  # fmt: skip
+
+
+def runtime_operators(c: Compared) -> str:
+    """Format the operators of runtime kernels with counts: ``Conv+ReorderOutput*2``."""
+    counts: dict[str, int] = {}
+    for k in c.part.runtime:
+        counts[k.op or k.name] = counts.get(k.op or k.name, 0) + 1
+    return "+".join(f"{op}*{n}" if n > 1 else op for op, n in counts.items())
+
+
+def names(operators: Iterable[str]) -> str:
+    """Join names of nodes in one cell; spaces become underscores."""
+    listed = [n.replace(" ", "_") for n in operators]
+    more = len(listed) - MOST_NODES
+    return " ".join([*listed[:MOST_NODES], *([f"+{more}"] if more > 0 else [])])
+
+
+def subject_of(row: KernelRow) -> Subject:
+    """Return the kernel of a row for fitting efficiencies."""
+    return of_texts(
+        row.kind, row.op, row.ops, row.views, row.dtype, row.operands, row.results,
+        Amounts(
+            row.launches, row.mac, row.sfu, row.read_bytes, row.write_bytes, row.moved_bytes
+        ),
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Lock file with the baseline figures."""

@@ -1,0 +1,1 @@
+"""Fixes of findings, and proofs that they keep the results."""

@@ -1,0 +1,150 @@
+"""Verification that two models give bitwise equal results on random inputs in ONNX Runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from perfc.common.extras import install
+from perfc.common.plain_text import say
+from perfc.errors import MissingExtraError, PerfcError
+from perfc.measuring.measure.memory import Allocator, check_room, fits, need_of
+from perfc.measuring.measure.tables.feeds import contents, inputs_of
+
+from .onnx_edit import FixError
+
+if TYPE_CHECKING:
+    from perfc.ir.graph import Module
+    from perfc.measuring.measure.tables.feeds import Input
+
+RUNS = 5
+VARIED = 2
+"""Number of runs with other extents than assumed, if the model supports it."""
+_FOLDER = "session.model_external_initializers_file_folder_path"
+
+
+def session(model: bytes, folder: Path | None = None) -> Any:
+    """Create a single-threaded session without optimizations, so that results are exact.
+
+    Raises:
+        MissingExtraError: onnxruntime is not installed.
+    """
+    try:
+        import onnxruntime
+    except ImportError:
+        raise MissingExtraError(
+            "--fix proves its results with onnxruntime", hint=install("ort")
+        ) from None
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    # buffers are given back as soon as nobody reads them: both models run in this process
+    options.enable_cpu_mem_arena = options.enable_mem_pattern = False
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    if folder is not None:
+        options.add_session_config_entry(_FOLDER, str(folder))
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+
+def prove(
+    before: bytes,
+    after: bytes,
+    module: Module,
+    folder: Path,
+    values: Mapping[str, object] | None = None,
+) -> int:
+    """Verify equal results, and return the number of random inputs: ``RUNS``.
+
+    Compares element by element, with NaN equal to NaN. The last runs have other extents, if the
+    original accepts them and they fit in memory.
+
+    Args:
+        before: the original model.
+        after: the fixed model.
+        module: the analyzed original, with types, vocabularies and extents.
+        folder: folder of external data.
+        values: required contents of some inputs.
+
+    Raises:
+        FixError: a model does not run, or results differ.
+        ModelError: out of memory.
+    """
+    env = module.defaults()
+    if warning := check_room(need_of(module, env, Allocator.RETURNED, sessions=2)):
+        say(f"warning: {warning}", is_error=True)
+    sessions = [_opened(m, folder, what) for m, what in ((before, "original"), (after, "fixed"))]
+    plain = inputs_of(module, env)
+    larger = {k: n + 1 for k, n in env.items()}
+    has_room = fits(need_of(module, larger, Allocator.RETURNED, sessions=2))
+    other = inputs_of(module, larger) if has_room else plain
+    for seed in range(RUNS):
+        inputs = other if seed >= RUNS - VARIED and not values else plain
+        try:
+            expected = _outputs(sessions[0], inputs, seed, values)
+        except PerfcError:
+            raise
+        except Exception as error:  # onnxruntime's exceptions share no other base
+            if inputs is plain:
+                raise FixError(f"the original does not run: {_reason(error)}") from None
+            expected = _outputs(sessions[0], inputs := plain, seed, values)
+        try:
+            actual = _outputs(sessions[1], inputs, seed, values)
+        except Exception as error:  # as above
+            raise FixError(f"the fixed model does not run: {_reason(error)}") from None
+        _compare(expected, actual, sessions[0], seed)
+    return RUNS
+
+
+def _opened(model: bytes, folder: Path, what: str) -> Any:
+    try:
+        return session(model, folder)
+    except PerfcError:
+        raise
+    except Exception as error:  # as above
+        hint = "a fix is written only where onnxruntime proves it equal"
+        raise FixError(f"onnxruntime cannot load the {what}: {_reason(error)}", hint=hint) from None
+
+
+def _reason(error: Exception) -> str:
+    return " ".join(str(error).split())[:200]
+
+
+def _outputs(
+    run: Any, inputs: Sequence[Input], seed: int, values: Mapping[str, object] | None
+) -> list[Any]:
+    import numpy as np
+    import onnxruntime
+
+    arrays = contents(tuple(inputs), seed)
+    for i in inputs:
+        if values and i.name in values:
+            arrays[i.name] = np.asarray(values[i.name]).astype(arrays[i.name].dtype)
+    make = onnxruntime.OrtValue
+    feeds = {
+        i.name: make.ortvalue_from_numpy_with_onnx_type(arrays[i.name], i.dtype.onnx)
+        for i in inputs
+    }
+    return list(run.run_with_ort_values(None, feeds))
+
+
+def _compare(expected: Sequence[Any], actual: Sequence[Any], run: Any, seed: int) -> None:
+    for info, a, b in zip(run.get_outputs(), expected, actual, strict=True):
+        if not a.is_tensor() or not b.is_tensor() or a.data_type() != b.data_type():
+            raise FixError(f"output {info.name!r} is not a tensor of one type in both models")
+        if not _is_equal(a.numpy(), b.numpy()):
+            raise FixError(
+                f"the fixed model differs in output {info.name!r} on random input {seed}",
+                hint="nothing was written; please report it",
+            )
+
+
+def _is_equal(a: Any, b: Any) -> bool:
+    import numpy as np
+
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    same = a == b
+    if a.dtype.kind in "fc":
+        same = same | (np.isnan(a) & np.isnan(b))
+    return bool(np.all(same))

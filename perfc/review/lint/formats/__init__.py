@@ -1,0 +1,1 @@
+"""Formats of the report."""

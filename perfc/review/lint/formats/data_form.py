@@ -1,0 +1,125 @@
+"""JSON form of findings."""
+
+from __future__ import annotations
+
+from perfc.ir.record import record
+
+from ..engine import Linted, Outcome
+from ..finding import Finding, Gain
+
+SCHEMA = "perfc-lint/1"
+
+
+@record
+class GainView:
+    """Time saved by fixing a finding, per run.
+
+    Args:
+        time_s: predicted time before minus after.
+        share: fraction of the run's predicted time.
+        floor_s: part confirmed by the lower bounds.
+        basis: how the gain was computed.
+    """
+
+    time_s: float
+    share: float
+    floor_s: float
+    basis: str
+
+    @classmethod
+    def of(cls, gain: Gain) -> GainView:
+        """Build the view of a gain."""
+        return cls(gain.time_s, gain.share, gain.floor_s, gain.basis.value)
+
+
+@record
+class FindingView:
+    """A place in a model where a rule applies.
+
+    Args:
+        code: code of the rule.
+        rule: name of the rule.
+        severity: how it is shown.
+        saves: what a fix improves.
+        message: what was found, in one line.
+        advice: what to do about it.
+        nodes: names of the ONNX nodes, beginning with the one it is shown at.
+        tensor: name of the value or weight; "" for a finding about nodes.
+        gain: predicted gain; null if unknown.
+        saved_bytes: resident memory saved; null if not applicable.
+        fixable: True if ``--fix`` can fix it.
+        fingerprint: stable identifier of rule and place.
+    """
+
+    code: str
+    rule: str
+    severity: str
+    saves: str
+    message: str
+    advice: str
+    nodes: tuple[str, ...]
+    tensor: str
+    gain: GainView | None
+    saved_bytes: int | None
+    fixable: bool
+    fingerprint: str
+
+    @classmethod
+    def of(cls, f: Finding) -> FindingView:
+        """Build the view of a finding."""
+        return cls(
+            f.code, f.rule, f.severity.value, f.saves.value, f.message, f.advice, tuple(f.nodes),
+            f.tensor, None if f.gain is None else GainView.of(f.gain), f.saved_bytes,
+            f.is_fixable, f.fingerprint,
+        )  # fmt: skip
+
+
+@record
+class FileView:
+    """Findings of one file.
+
+    Args:
+        path: path as given by the user.
+        target: name of the target.
+        time_s: predicted time of one run, to which gains relate.
+        findings: reported findings, largest gain first.
+        below_min_gain: number of findings below the minimum gain or with unknown gain.
+        suppressed: number of findings hidden by per-file ignores.
+        known_before: number of earlier findings, if only new ones are requested.
+    """
+
+    path: str
+    target: str
+    time_s: float | None
+    findings: tuple[FindingView, ...]
+    below_min_gain: int
+    suppressed: int
+    known_before: int
+
+    @classmethod
+    def of(cls, x: Linted) -> FileView:
+        """Build the view of a file."""
+        findings = tuple(map(FindingView.of, x.findings))
+        return cls(x.path, x.target, x.time_s, findings, x.small, x.suppressed, x.known)
+
+
+@record
+class LintView:
+    """All files, and findings about the configuration.
+
+    Args:
+        files: files in the given order.
+        configuration: unused suppressions.
+        errors: files that could not be analyzed, one line each.
+    """
+
+    files: tuple[FileView, ...]
+    configuration: tuple[FindingView, ...]
+    errors: tuple[str, ...]
+
+    @classmethod
+    def of(cls, outcome: Outcome) -> LintView:
+        """Build the view of an outcome."""
+        files = tuple(map(FileView.of, outcome.files))
+        configuration = tuple(FindingView.of(f) for _, f in outcome.configuration)
+        return cls(files, configuration, tuple(outcome.errors))

@@ -1,0 +1,24 @@
+"""Findings as JUnit XML: one case per file."""
+
+from __future__ import annotations
+
+from perfc.view.report.formats import junit
+
+from ..engine import Outcome
+from ..finding import Finding
+from .output import sentence
+
+
+def junit_xml(outcome: Outcome) -> str:
+    """Format every file, and the configuration if it has findings."""
+    cases = [junit.Case(x.path, x.target, tuple(map(line, x.findings))) for x in outcome.files]
+    for path in dict.fromkeys(path for path, _ in outcome.configuration):
+        wrong = tuple(line(f) for at, f in outcome.configuration if at == path)
+        cases.append(junit.Case(path, "configuration", wrong))
+    cases += [junit.Case(e.partition(":")[0], "not analysed", error=e) for e in outcome.errors]
+    return junit.render("perfc lint", cases)
+
+
+def line(finding: Finding) -> str:
+    """Format a finding in one line."""
+    return f"{finding.code} {sentence(finding)}"

@@ -1,0 +1,195 @@
+"""Findings as text, JSON and annotations; SARIF is in ``sarif``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from enum import Enum
+from pathlib import Path
+
+from perfc.ir.record import record
+from perfc.view.report import annotation
+from perfc.view.report.annotation import Annotation, Level
+from perfc.view.report.formats.json_form import enveloped, strict
+from perfc.view.report.units import Unit, plural, quantity, share
+
+from ..engine import Linted, Outcome, near
+from ..finding import Finding, Gain, Saves, Severity
+from .data_form import SCHEMA, LintView
+
+
+class Format(Enum):
+    """Output formats of ``perfc lint``."""
+
+    TEXT = "text"
+    JSON = "json"
+    CSV = "csv"
+    MARKDOWN = "markdown"
+    SARIF = "sarif"
+    GITHUB = "github"
+    GITLAB = "gitlab"
+    JUNIT = "junit"
+
+
+def rendered(outcome: Outcome, form: Format) -> str:
+    """Format the outcome."""
+    match form:
+        case Format.TEXT:
+            return text(outcome)
+        case Format.JSON:
+            return strict(enveloped(SCHEMA, LintView.of(outcome)), indent=2) + "\n"
+        case Format.CSV:
+            from .tables import csv_form
+
+            return csv_form(outcome)
+        case Format.MARKDOWN:
+            from .tables import markdown_form
+
+            return markdown_form(outcome)
+        case Format.SARIF:
+            from .sarif import sarif
+
+            return strict(sarif(outcome), indent=2) + "\n"
+        case Format.JUNIT:
+            from .junit_form import junit_xml
+
+            return junit_xml(outcome)
+        case Format.GITHUB:
+            return annotation.github(annotated(outcome))
+        case Format.GITLAB:
+            return annotation.code_quality(annotated(outcome))
+
+
+@record
+class Group:
+    """Findings of one file with the same message at several places."""
+
+    first: Finding
+    places: tuple[str, ...]
+
+
+def groups(linted: Linted) -> list[Group]:
+    """Group equal findings, in the order of the first."""
+    by_message: dict[tuple[object, ...], list[Finding]] = {}
+    for f in linted.findings:
+        # equal layers differ in what the cache holds before them, by a little
+        gain = None if f.gain is None else f"{f.gain.time_s:.2e}"
+        key = (f.code, f.message, f.advice, gain, f.is_fixable)
+        by_message.setdefault(key, []).append(f)
+    return [Group(fs[0], tuple(f.place for f in fs)) for fs in by_message.values()]
+
+
+def text(outcome: Outcome) -> str:
+    """Format findings as lines: place, code, message, gain, advice."""
+    lines: list[str] = []
+    for linted in outcome.files:
+        for group in groups(linted):
+            f = group.first
+            place = f" {f.place}:" if f.place else ""
+            mark = " [*]" if f.is_fixable else ""
+            lines.append(printable(f"{linted.path}:{place} {f.code}{mark} {f.message}"))
+            lines.append(printable(f"    {worth(f)}; {f.advice}"))
+            if len(group.places) > 1:
+                lines.append(printable(f"    the same at {others(group.places[1:])}"))
+    for path, f in outcome.configuration:
+        lines.append(printable(f"{path}: {f.code} {f.message}"))
+        lines.append(f"    {f.advice}")
+    return "\n".join([*lines, *closing(outcome)]) + "\n"
+
+
+def printable(line: str) -> str:
+    """Escape non-printing characters of a line."""
+    if line.isprintable():
+        return line
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)
+
+
+def others(places: tuple[str, ...]) -> str:
+    """Format the first places and the number of others."""
+    more = f" and {len(places) - 3} more" if len(places) > 3 else ""
+    return ", ".join(places[:3]) + more
+
+
+def worth(finding: Finding) -> str:
+    """Describe the benefit of a fix."""
+    gain, parts = finding.gain, list[str]()
+    if finding.saved_bytes is not None:
+        parts.append(f"saves {quantity(finding.saved_bytes, Unit.BYTE)} of memory")
+    if finding.saves is Saves.LOADING:
+        parts.append("saves loading time, nothing of a run")
+    elif finding.saves is Saves.KNOWLEDGE:
+        parts.append("gain unknown" if gain is None else "no gain by itself")
+    elif gain is None:
+        parts.append("gain unknown")
+    elif finding.saves is Saves.TIME:
+        parts.append(gain_text(gain))
+    return ", ".join(parts)
+
+
+def gain_text(gain: Gain) -> str:
+    """Format a gain with its lower bound."""
+    if not gain.time_s:
+        return "gains no time here"
+    floor = quantity(gain.floor_s, Unit.SECOND) if gain.floor_s else "0"
+    saved = quantity(gain.time_s, Unit.SECOND)
+    return f"gains {saved} ({share(gain.share)} of the run), floor of the gain {floor}"
+
+
+def closing(outcome: Outcome) -> Iterator[str]:
+    """Yield the last lines: numbers of findings, fixable and hidden ones."""
+    total = outcome.count
+    files = plural(len(outcome.files), "file")
+    if outcome.errors:
+        yield f"{plural(len(outcome.errors), 'file')} not analysed."
+    if not total and not outcome.files:
+        return
+    if not total:
+        yield f"All checks passed in {files}."
+    else:
+        fixable = sum(f.is_fixable for x in outcome.files for f in x.findings)
+        yield f"Found {plural(total, 'finding')} in {files}."
+        if fixable:
+            yield f"[*] {fixable} fixable with --fix."
+    small = sum(x.small for x in outcome.files)
+    if small:
+        yield f"{small} of little or unknown gain not shown (--min-gain 0)."
+    known = sum(x.known for x in outcome.files)
+    if known:
+        yield f"{known} that were there before not shown (without --new)."
+    suppressed = sum(x.suppressed for x in outcome.files)
+    if suppressed:
+        yield f"{suppressed} suppressed by per-file-ignores."
+
+
+def statistics(outcome: Outcome) -> str:
+    """Count findings by code, most frequent first."""
+    names = {f.code: f.rule for x in outcome.files for f in x.findings}
+    names.update((f.code, f.rule) for _, f in outcome.configuration)
+    counts = Counter(f.code for x in outcome.files for f in x.findings)
+    counts.update(f.code for _, f in outcome.configuration)
+    width = max((len(str(n)) for n in counts.values()), default=1)
+    rows = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return "".join(f"{n:{width}}  {code}  {names[code]}\n" for code, n in rows)
+
+
+def located(outcome: Outcome) -> Iterator[tuple[str, Finding]]:
+    """Yield every finding with its file, relative to the current folder if inside."""
+    for x in outcome.files:
+        for f in x.findings:
+            yield near(Path(x.path)), f
+    yield from outcome.configuration
+
+
+def sentence(finding: Finding) -> str:
+    """Format a finding in one line with its place."""
+    place = f"{finding.place}: " if finding.place else ""
+    parts = (finding.message, worth(finding), finding.advice)
+    return printable(place + "; ".join(p for p in parts if p))
+
+
+def annotated(outcome: Outcome) -> Iterator[Annotation]:
+    """Yield annotations for every finding, and for files that could not be analyzed."""
+    for path, f in located(outcome):
+        level = Level.WARNING if f.severity is Severity.WARNING else Level.NOTE
+        yield Annotation(level, path, f.rule, f"perfc {f.code}", f.code, sentence(f), f.fingerprint)
+    yield from map(annotation.unreadable, outcome.errors)

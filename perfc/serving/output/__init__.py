@@ -1,0 +1,1 @@
+"""Text and charts of serving reports."""

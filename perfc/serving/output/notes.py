@@ -1,0 +1,114 @@
+"""Notes of a serving report: what its reader must know in addition to the numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from perfc.frontend.config import OF_IMAGES, LanguageModel, Sampling, WeightFormat, precision_of
+from perfc.passes.runtimes import runtime
+from perfc.view.report.names import runs_elsewhere
+from perfc.view.report.units import Unit, plural, quantity
+
+from ..cost.context import EMULATION_OPS
+from ..engine import Engine, lacks
+from ..simulation.simulate import Run
+
+STAND_INS = {WeightFormat.W8: "f8e4m3", WeightFormat.MXFP4: "f4e2m1"}
+"""Storage formats and the element type that multiplies them; without it they are widened."""
+
+
+def notes_of(engine: Engine, run: Run, users: int) -> tuple[str, ...]:
+    """Return the notes of an engine under a load of ``users`` users."""
+    return (
+        *_queued(engine, users), *_unrecorded(engine, run), *_unmeasured(engine),
+        *_standing(engine),
+    )  # fmt: skip
+
+
+def _unmeasured(engine: Engine) -> tuple[str, ...]:
+    """Return a note if the version of the runtime was not measured, naming the stand-in."""
+    law, version = engine.law, engine.version
+    if law.is_of(version):
+        return ()
+    nearest = "no version was measured"
+    if law.rows:
+        nearest = "the measurements behind its host overhead state no version"
+    if law.versions:
+        nearest = f"host overhead taken from{_span(law.versions)}"
+    return (f"{engine.runtime} {version} was not measured: {nearest}",)
+
+
+def _span(versions: Sequence[str]) -> str:
+    """Return the oldest and the newest version after a space, or "" if there are none."""
+    return f" {' to '.join(dict.fromkeys((versions[0], versions[-1])))}" if versions else ""
+
+
+def beyond_positions(model: LanguageModel, tokens: int) -> tuple[str, ...]:
+    """Return a note if sequences of so many tokens exceed the model's positions."""
+    if not 0 < model.context < tokens:
+        return ()
+    return (f"{model.name} has {model.context:,} positions, and sequences have {tokens:,} tokens",)
+
+
+def _lacking(engine: Engine, code: str) -> str:
+    """Return the machine or runtime that cannot multiply a type; "" if both can."""
+    if not engine.machine.takes(code):
+        return engine.machine.name
+    return engine.runtime if lacks(engine.machine, engine.kind, code) else ""
+
+
+def _queued(engine: Engine, users: int) -> tuple[str, ...]:
+    """Return a note if the engine runs fewer sequences at once than it has users."""
+    seats = engine.kind.max_num_seqs
+    if users <= seats:
+        return ()
+    return (f"{seats:,} of {users:,} users run at once, the rest queue: --max-num-seqs",)
+
+
+def _unrecorded(engine: Engine, run: Run) -> tuple[str, ...]:
+    """Return a note if decode steps exceed the largest recorded graph and that costs time."""
+    most, law = engine.cost.recorded, engine.law
+    largest = max([s.decodes for s in run.strides if not s.chunks], default=0)
+    if not law.launch_s or not most or not engine.cost.launches((), largest):
+        return ()
+    return (f"steps of more than {most:,} tokens launch kernel by kernel: --recorded-tokens",)
+
+
+def _standing(engine: Engine) -> tuple[str, ...]:
+    """Return the notes that hold for an engine under any load."""
+    law = engine.law
+    stranger = runs_elsewhere(runtime(engine.runtime), engine.machine)
+    read = {OF_IMAGES} if engine.images else set()
+    left_out = [part for part in engine.model.left_out if part not in read]
+    notes = [stranger] if stranger else []
+    notes += [f"{part} is not counted" for part in left_out]
+    is_changed = precision_of(engine.model.dtype, None).half is not engine.precision.half
+    if is_changed and (whose := _lacking(engine, "bf16")):
+        notes.append(f"{whose} has no bf16: computed in f16")
+    stored = engine.precision.weights, engine.precision.of_experts
+    for form, narrow in STAND_INS.items():
+        if form in stored and (whose := _lacking(engine, narrow)):
+            notes.append(f"{whose} has no {narrow}: {form.value} weights are widened")
+    cached = engine.precision.cached
+    if cached in EMULATION_OPS and not engine.machine.takes(cached.code):
+        notes.append(
+            f"{engine.machine.name} has no {cached.code}: cached keys and values are converted"
+        )
+    if engine.model.adapters is not None:
+        notes.append("adapters were not measured: their kernels are predicted as small matmuls")
+    if skew := engine.model.expert_skew:
+        notes.append(f"tokens choose experts by a power law of exponent {skew:g}")
+    if engine.model.sampling is Sampling.TOP_P:
+        notes.append(
+            "sorting the vocabulary was not measured: at least one pass over it is counted"
+        )
+    if law.rows:
+        notes.append(
+            f"host overhead of {engine.runtime}{_span(law.versions)} fitted to "
+            f"{plural(law.rows, 'published run')} of {plural(len(law.models), 'model')}"
+        )
+    else:
+        launch = f"{quantity(law.launch_s, Unit.SECOND)} per launch"
+        waits = f"{launch} is assumed" if law.launch_s else "only kernels are counted"
+        notes.append(f"host overhead of {engine.runtime} was not measured: {waits}")
+    return tuple(notes)

@@ -1,0 +1,240 @@
+"""Serving reports and search results as documents to print."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from perfc.view.report.formats.document import (
+    Amount,
+    Cell,
+    Column,
+    Document,
+    Fact,
+    Facts,
+    Note,
+    Section,
+    Table,
+)
+from perfc.view.report.units import Unit, plural, quantity
+
+from ..search import SearchResult
+from ..served import SimulationView
+from ..service import IntervalFactors, ServingReport
+from ..simulation.load import Load
+from ..simulation.metrics import Quantiles
+from .front_chart import front_chart
+
+LEAST_SHARE = 0.02
+"""Share of a step below which text leaves a part out."""
+
+
+def load_words(load: Load) -> str:
+    """Return the load in words."""
+    if load.trace:
+        return f"trace {load.trace}"
+    sizes = f"{load.isl} tokens in, {load.osl} out"
+    if load.is_batch:
+        return f"{sizes}, {plural(load.requests or load.concurrency, 'request')} at once"
+    if load.rate:
+        return f"{sizes}, {load.rate:g} requests a second"
+    return f"{sizes}, {plural(load.concurrency, 'user')}"
+
+
+def engine_words(r: ServingReport) -> str:
+    """Return the engine's setting in words."""
+    p = r.parallel
+    degrees = (("tp", p.tensor), ("pp", p.pipeline), ("ep", p.expert),
+               ("attention dp", p.attention_data), ("dp", r.engines))  # fmt: skip
+    divided = ", ".join(f"{name} {n}" for name, n in degrees if n > 1)
+    gpus = f"{r.gpus} × {r.target}"
+    version = f" {r.version}" if r.version else ""
+    stored = f"{r.weights} weights" + _of_experts(r)
+    return " · ".join(filter(None, (gpus, divided, f"{r.runtime}{version}", stored)))
+
+
+def _of_experts(r: ServingReport) -> str:
+    """Return the format of the experts if it differs from that of the other weights, else ""."""
+    return f", {r.experts} experts" if r.experts else ""
+
+
+def document(r: ServingReport) -> Document:
+    """Return the first screen of a serving report."""
+    title = f"{r.model} on {engine_words(r)} · {load_words(r.load)}"
+    sections = [Section("memory", "memory of a GPU", (Facts(tuple(_memory(r))),))]
+    notes = tuple(Note(n) for n in r.notes)
+    if r.latencies is None:
+        note = Note("does not fit: there is no memory for even one request", is_warning=True)
+        return Document(title, (replace_parts(sections[0], note, *notes),))
+    # the first note of a load that cannot be sustained goes with the numbers that it invalidates
+    late = int(r.simulated is not None and r.simulated.is_late)
+    warnings = tuple(replace(n, is_warning=True) for n in notes[:late])
+    answer = Section(
+        "serving", "latency and throughput", (_latencies(r), Facts(tuple(_delivered(r))))
+    )
+    answer = replace_parts(answer, *warnings)
+    return Document(title, (answer, replace_parts(sections[0], *notes[late:])))
+
+
+def replace_parts(section: Section, *notes: Note) -> Section:
+    """Return the section with notes after its parts."""
+    return Section(section.name, section.title, (*section.parts, *notes))
+
+
+def _latencies(r: ServingReport) -> Table:
+    """Return one line per latency, the mean with its prediction interval."""
+    times = r.latencies
+    assert times is not None
+    columns = (
+        Column("what", ""),
+        Column("mean_s", "mean"),
+        Column("range", "90% interval"),
+        Column("p50_s", "p50"),
+        Column("p90_s", "p90"),
+        Column("p99_s", "p99"),
+    )
+    named: tuple[tuple[str, Quantiles | None, IntervalFactors | None], ...] = (
+        ("time to first token (TTFT)", times.ttft, r.ttft_band),
+        ("time per output token (TPOT)", times.tpot, r.tpot_band),
+        ("inter-token latency (ITL)", times.itl, None),
+        ("end-to-end time per token", times.tpot_inclusive, None),
+        ("end-to-end time", times.end_to_end, None),
+    )
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (
+            name,
+            Amount(q.mean, Unit.SECOND),
+            "" if band is None else _range(q.mean, band),
+            *(Amount(v, Unit.SECOND) for v in (q.p50, q.p90, q.p99)),
+        )
+        for name, q, band in named
+        if q is not None
+    )
+    return Table(columns, rows)
+
+
+def _range(mean_s: float, band: IntervalFactors) -> str:
+    low, high = (quantity(mean_s * f, Unit.SECOND) for f in (band.low, band.high))
+    return f"{low} to {high}"
+
+
+def _delivered(r: ServingReport) -> Iterator[Fact]:
+    """Throughput, steps and expenses."""
+    rate, spent = r.throughput, r.expenses
+    assert rate is not None
+    assert spent is not None
+    each = f"{rate.output_tokens_per_s_per_gpu:,.0f} per GPU, {rate.requests_per_s:.3g} requests/s"
+    words = f"{rate.output_tokens_per_s:,.0f} tokens/s"
+    if r.batch is not None:
+        b = r.batch
+        low, high = (rate.output_tokens_per_s * b.time_s / end for end in (b.high_s, b.low_s))
+        words += f", {low:,.0f} to {high:,.0f}"
+        ends = " to ".join(quantity(end, Unit.SECOND) for end in (b.low_s, b.high_s))
+        yield Fact("batch", Amount(b.time_s, Unit.SECOND), f"{ends}; first step to last token")
+    yield Fact("output", None, f"{words}: {each}")
+    if r.drafts is not None:
+        d = r.drafts
+        rate_words = (
+            f"{d.tokens_per_step:.2f} tokens per step, each accepted with {d.acceptance:.0%}"
+        )
+        yield Fact("drafts", None, f"{d.tokens} by {d.drafter}: {rate_words}")
+    if r.images is not None:
+        i = r.images
+        tiles = f", {i.tiles} tiles" if i.tiles > 1 else ""
+        size = f"{plural(i.count, 'image')} of {i.edge} × {i.edge} pixels{tiles}"
+        yield Fact("images", None, f"{size}: {i.count * i.tokens} of the input tokens")
+    if r.adapters is not None:
+        a = r.adapters
+        yield Fact("adapters", None, f"{a.count} of rank {a.rank}, used in rotation")
+    for step in r.steps:
+        words = f"{step.what}; lower bound {quantity(step.floor_s, Unit.SECOND)}"
+        host = f", {quantity(step.host_s, Unit.SECOND)} host overhead" if step.host_s > 0 else ""
+        goes = ", ".join(
+            f"{p.what} {p.time_s / step.time_s:.0%}"
+            for p in step.parts if p.time_s >= LEAST_SHARE * step.time_s
+        )  # fmt: skip
+        yield Fact(
+            "step", Amount(step.time_s, Unit.SECOND), f"{words}; {goes}" if goes else words + host
+        )
+    if spent.energy_j_per_token is not None:
+        grams = f"{spent.carbon_g_per_million:,.0f} g CO2 per million tokens"
+        carbon = f"per token; {grams}, grid: {spent.grid}, {spent.grid_date}"
+        yield Fact("energy", Amount(spent.energy_j_per_token, Unit.JOULE), carbon)
+    if spent.price_per_million is not None:
+        price = f"{spent.price_per_million:.3g} {spent.currency} per million tokens"
+        yield Fact("price", None, f"{price}, rented, as of {spent.price_date}")
+    if r.simulated is not None and r.simulated.half_width is not None:
+        yield Fact("simulated", None, _certainty(r.simulated))
+    if r.preempted:
+        yield Fact("preempted", None, f"{plural(r.preempted, 'time')}: the pool was full")
+
+
+def _certainty(view: SimulationView) -> str:
+    """Return the length of a simulation and the confidence in its means, in words."""
+    measured = view.requests - view.warm_up_requests
+    words = f"{view.requests:,} requests of a copy, {measured:,} of them steady (MSER)"
+    words += f"; means within {view.half_width:.1%} (95%)"
+    if view.capacity_requests_per_s is not None:
+        words += f"; sustains up to {view.capacity_requests_per_s:.3g} requests/s"
+    return words
+
+
+def _memory(r: ServingReport) -> Iterator[Fact]:
+    m = r.memory
+    whole = quantity(m.capacity_bytes, Unit.BYTE)
+    yield Fact("weights", Amount(m.weight_bytes, Unit.BYTE), f"of {whole}")
+    rest = m.activation_bytes + m.overhead_bytes
+    yield Fact("activations", Amount(rest, Unit.BYTE), "plus contexts, libraries, recorded graphs")
+    users = plural(m.largest_concurrency, "user")
+    if m.kv_bytes_per_token:
+        each = quantity(m.kv_bytes_per_token, Unit.BYTE)
+        users = f"{m.kv_tokens:,} tokens of {each}, {users}"
+    yield Fact(m.pool_name, Amount(max(m.pool_bytes, 0.0), Unit.BYTE), users)
+
+
+def search_document(result: SearchResult, *, has_chart: bool = False) -> Document:
+    """Return the Pareto front of cost against speed as a document.
+
+    Args:
+        result: the search.
+        has_chart: True to draw it as a text chart too.
+    """
+    title = f"{result.model} · {result.load.isl} tokens in, {result.load.osl} out · cheapest first"
+    columns = (
+        Column("target", "target"),
+        Column("weights", "weights"),
+        Column("gpus", "GPUs", Unit.COUNT),
+        Column("expert", "ep", Unit.COUNT),
+        Column("users", "users", Unit.COUNT),
+        Column("token_budget", "step tokens", Unit.COUNT),
+        Column("ttft_s", "TTFT"),
+        Column("tpot_s", "TPOT"),
+        Column("tokens_per_s_per_gpu", "tokens/s per GPU", Unit.COUNT),
+        Column("price", "per million"),
+    )
+    rows = tuple(
+        (
+            r.target, r.weights + _of_experts(r), float(r.gpus), float(r.parallel.expert),
+            float(r.load.concurrency), float(r.token_budget),
+            Amount(r.latencies.ttft.mean, Unit.SECOND),
+            Amount(r.latencies.tpot.mean if r.latencies.tpot else None, Unit.SECOND),
+            round(r.throughput.output_tokens_per_s_per_gpu),
+            "" if r.expenses is None or r.expenses.price_per_million is None
+            else f"{r.expenses.price_per_million:.3g} {r.expenses.currency}",
+        )
+        for r in result.pareto
+        if r.latencies is not None and r.throughput is not None
+    )  # fmt: skip
+    looked = (
+        f"{result.settings:,} settings, {result.misfits:,} of them too large or with too many users"
+    )
+    notes = [Note(looked), *(Note(words, is_warning=True) for words in result.notes)]
+    if result.unpriced:
+        names = ", ".join(result.unpriced)
+        notes.append(Note(f"no price for {names}: sorted by {result.cost_unit}"))
+    if not rows:
+        notes.append(Note("no setting is within the limits", is_warning=True))
+    drawn = tuple(front_chart(result)) if has_chart and rows else ()
+    return Document(
+        title, (Section("search", "cost against speed", (Table(columns, rows), *drawn, *notes)),)
+    )

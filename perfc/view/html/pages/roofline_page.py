@@ -1,0 +1,67 @@
+"""HTML page of the hierarchical roofline, with predicted and measured kernels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from perfc.view.chart import Basis, Chart, Mark
+from perfc.view.chart.chart import Window
+from perfc.view.chart.table import columns, document
+from perfc.view.chart.table import row as cells
+from perfc.view.report.formats.document import Table
+
+from ..blocks import section_block
+from ..page import ChartBlock, chart_page
+from ..payload import Json, decades, interned, lines, number, points, table, text
+
+SCRIPTS = ("format", "theme", "canvas", "selection", "roofline", "ready")
+ROOFLINE = ChartBlock(
+    "roofline",
+    "hierarchical roofline",
+    "A point is a kernel at one memory level; its area is its share of the time. Hover for the "
+    "kernel. Dashed: peak rate; solid: measured.",
+    "Roofline; arrow keys step through the kernels",
+)
+
+
+def roofline_page(drawn: Chart) -> str:
+    """Return the chart and its tables as a self-contained HTML document."""
+    drawn = replace(drawn, window=Window(decades(drawn.window.x), decades(drawn.window.y)))
+    bases = [[m for m in drawn.marks if (m.basis is Basis.MEASURED) is is_measured]
+             for is_measured in (False, True)]  # fmt: skip
+    # measured kernels lie over the predicted ones as hollow points, or stand alone
+    sides = [marks for marks in bases if marks] or [[]]
+    data: Json = {
+        "reports": [report(drawn, marks) for marks in sides],
+        "hollow": "Hollow: measured." if len(sides) > 1 else "",
+    }
+    sections = [section_block(s) for s in document(drawn, None).sections]
+    return chart_page(f"roofline: {drawn.title}", [ROOFLINE], sections, data, SCRIPTS)
+
+
+def report(drawn: Chart, marks: Sequence[Mark]) -> Json:
+    """Return the data of one set of kernels."""
+    index = {id(mark): i for i, mark in enumerate(marks)}
+    shown = [p for p in drawn.points if id(p.mark) in index]
+    return {
+        "label": text(drawn.title),
+        "kernels_s": math.fsum(m.time_s * m.count for m in marks),
+        "kernels": {
+            "table": table(Table(columns(), tuple(cells(drawn, m) for m in marks))),
+            "label": interned(lambda i: text(marks[i].label), len(marks)),
+            "bound": interned(lambda i: marks[i].bound or "unknown", len(marks)),
+            "alike": list(range(len(marks))),
+            "time_s": [number(m.time_s) for m in marks],
+            "low_s": [None] * len(marks),
+            "high_s": [None] * len(marks),
+        },
+        "roofline": {
+            "x": drawn.window.x,
+            "y": drawn.window.y,
+            "lines": list(lines(drawn)),
+            "points": points(shown, index),
+            "moving": 0,
+        },
+    }

@@ -1,0 +1,159 @@
+"""Notebook output of the first screen: self-contained HTML with style and charts, no script."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from perfc.common.plain_text import printable
+from perfc.ir.record import record
+
+from ..amounts import ratio, title
+from ..memory_sections.memory import bucketed
+from ..sections.confidence import Grade
+from ..sections.kernels import Group, groups, title_of
+from ..sections.limits import LimitShare
+from ..sections.verdict import Verdict
+from ..units import Unit, quantity, share
+from ..views import Views
+from .screen import KINDS, facts_of, percents, running
+from .screen_tables import LIMITS, gain_title, place_of, remedy_cells, rest_lines, useful
+from .text import Style
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+TEMPLATE = "notebook.html.j2"
+SPANS = 64
+"""Maximum number of bars in the memory chart."""
+LONGEST_NAME = 200
+"""Maximum number of characters shown of a name."""
+GRADES = {Grade.HIGH: "good", Grade.MEDIUM: "fair", Grade.LOW: "poor"}
+
+
+@record
+class Part:
+    """A colored part of a bar.
+
+    Args:
+        words: tooltip with its number.
+        percent: length in percent of the bar.
+        kind: ``compute``, ``traffic`` or ``waiting``.
+    """
+
+    words: str
+    percent: float
+    kind: str
+
+
+@record
+class Kind:
+    """A row of equal kernels.
+
+    Args:
+        words: title of the kernels.
+        place: place in the model.
+        cells: share, count, time and lower bound of each.
+        bar: bar of the share, the largest as long as the column.
+        limit: limiting ceiling.
+    """
+
+    words: str
+    place: str
+    cells: tuple[str, str, str, str]
+    bar: Part
+    limit: str
+
+
+def render(views: Views) -> str:
+    """Return the screen as self-contained HTML; names from files are escaped."""
+    v = views.verdict
+    model, machine, *how = (clipped(part) for part in running(views))
+    ordered = sorted(groups(views.kernels), key=lambda g: (-g.predicted_s, g.first.index))
+    rest = "".join(s.text for line in rest_lines(ordered[KINDS:], v) for s in line)
+    return template(TEMPLATE).render(
+        model=model,
+        machine=machine,
+        how=" · ".join(how),
+        facts=[(f.label, f.number, printable(f.words)) for f in facts_of(v)],
+        grade="" if v.confidence is None else GRADES[v.confidence.grade],
+        strip=strip(v),
+        limits=[part(one, p) for one, p in zip(v.limits, percents(v.limits), strict=True) if p],
+        kinds=kinds(ordered[:KINDS], v.time_s),
+        rest=rest.replace("(--top all)", "").strip(),
+        gain=gain_title(useful(views), v),
+        remedies=[(r.name, r.option, *remedy_cells(r, v)) for r in useful(views)],
+        memory=bars(views.memory.live_bytes),
+        peak=str(views.memory.peak_bytes),
+    ).strip()  # fmt: skip
+
+
+@cache
+def template(name: str) -> Template:
+    """Load a template of this folder with autoescaping."""
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    def load(wanted: str) -> str:
+        return (files("perfc.view.report") / wanted).read_text(encoding="utf-8")
+
+    return Environment(
+        loader=FunctionLoader(load),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    ).get_template(name)
+
+
+def clipped(text: str) -> str:
+    """Return a printable name of limited length."""
+    return printable(text if len(text) <= LONGEST_NAME else f"{text[:LONGEST_NAME]}…")
+
+
+def strip(v: Verdict) -> dict[str, float]:
+    """Return lower bound, interval and predicted time in percent of the longest."""
+    last_s = max(v.expected.high, v.time_s, v.floor_s)
+    times_s = {"floor": v.floor_s, "low": v.expected.low, "mid": v.time_s, "high": v.expected.high}
+    return {name: round(100 * ratio(time_s, last_s), 2) for name, time_s in times_s.items()}
+
+
+def part(one: LimitShare, percent: int) -> Part:
+    """Return one part of the bar of limits."""
+    return Part(f"{one.title} {percent} %", round(100 * one.share, 2), kind_of(one.key))
+
+
+def kind_of(key: str) -> str:
+    """Return the color class of a limit: compute, traffic or waiting."""
+    match LIMITS.get(key):
+        case Style.COMPUTE:
+            return "compute"
+        case Style.TRAFFIC:
+            return "traffic"
+        case _:
+            return "waiting"
+
+
+def kinds(shown: Sequence[Group], total_s: float) -> list[Kind]:
+    """Return the rows of kernels."""
+    most = max((g.predicted_share for g in shown), default=0.0)
+    rows: list[Kind] = []
+    for g in shown:
+        each_s = ratio(g.predicted_share * total_s, len(g.rows))
+        percent = share(g.predicted_share)
+        cells = (percent, str(len(g.rows)), quantity(each_s, Unit.SECOND),
+                 quantity(g.first.floor_s, Unit.SECOND))  # fmt: skip
+        bar = Part(
+            percent, round(100 * ratio(g.predicted_share, most), 2), kind_of(g.first.held_by)
+        )
+        words, where = clipped(title_of(g.first)), clipped(place_of(g))
+        rows.append(Kind(words, where, cells, bar, title(g.first.held_by)))
+    return rows
+
+
+def bars(live_bytes: Sequence[float]) -> list[float]:
+    """Return heights of the memory chart in percent of the highest."""
+    values = bucketed(live_bytes, SPANS)
+    most = max(values, default=0.0)
+    return [round(100 * ratio(value, most), 1) for value in values] if most > 0 else []

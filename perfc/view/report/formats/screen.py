@@ -1,0 +1,294 @@
+"""The first screen: the prediction, its limits, the longest kernels, and possible changes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from perfc.common.plain_text import printable
+from perfc.ir.record import record
+
+from ..amounts import ratio
+from ..sections.confidence import Grade
+from ..sections.kernels import groups
+from ..sections.limits import LimitShare
+from ..sections.phases import Step
+from ..sections.verdict import Verdict
+from ..units import INTERVAL, LOWER_BOUND, Unit, quantity, span
+from ..views import Views
+from .screen_tables import LIMITED_BY, LIMITS, Line, help_lines, kind_lines, rest_lines, useful
+from .text import GAP, HARD_SPACE, INDENT, Span, Style, columns_of, elided, padded, wrapped
+
+MOST_LINES = 24
+"""Maximum number of lines of the screen."""
+KINDS = 5
+"""Kinds of kernels shown by default."""
+LEAST_KINDS = 3
+"""Minimum number of kinds shown next to possible changes."""
+MARGINS = 5
+"""Lines of gaps, table heads and the closing line."""
+WIDEST = 110
+"""Maximum width of the screen."""
+FULL = "\N{FULL BLOCK}"
+UNIT = re.compile(r"(\d) (\S{1,3}\b)")
+"""Number and unit, which stay on one line."""
+
+GRADES = {Grade.HIGH: Style.GOOD, Grade.MEDIUM: Style.FAIR, Grade.LOW: Style.POOR}
+
+
+def lines(views: Views, width: int, top: int | None = KINDS) -> Iterator[Line]:
+    """Yield the lines of the screen, none longer than ``width``.
+
+    Args:
+        views: views of one report.
+        width: columns of the page.
+        top: kinds of kernels shown, longest first; None for all.
+    """
+    room = max(min(width, WIDEST), 40)
+    first = [*titles(views, room), (), *aligned([*facts_of(views.verdict)], room)]
+    first += limit_lines(views.verdict.limits, room)
+    kinds = sorted(groups(views.kernels), key=lambda g: (-g.predicted_s, g.first.index))
+    left = MOST_LINES - len(first) - MARGINS
+    helping = useful(views)[: max(left - LEAST_KINDS - 1, 1)]
+    most = max(left - len(helping) - bool(helping), 1)
+    shown = kinds if top is None else kinds[: top if top > KINDS else min(top, most)]
+    yield from first
+    if shown:
+        yield ()
+        yield from kind_lines(shown, room, views.verdict.time_s)
+        yield from rest_lines(kinds[len(shown) :], views.verdict)
+    yield ()
+    yield from help_lines(helping, views.verdict, room)
+    yield from next_lines(views, room)
+
+
+def render(views: Views, width: int, top: int | None = KINDS) -> str:
+    """Return the screen as plain text."""
+    return "".join(f"{plain(line)}\n" for line in lines(views, width, top))
+
+
+def plain(line: Line) -> str:
+    """Return a line without its styles."""
+    return "".join(s.text for s in line).rstrip()
+
+
+def verdict_line(verdict: Verdict) -> str:
+    """Return the prediction in one line, for ``--quiet``."""
+    v, memory = verdict, verdict.memory
+    parts = [f"{time_words(v)} per run"]
+    if v.is_predicted:
+        parts[0] += f" ({span(v.expected.low, v.expected.high, Unit.SECOND)})"
+    if v.time_s > 0:
+        parts.append(throughput_words(v))
+    if memory.capacity_bytes is not None:
+        needed = quantity(memory.total_bytes, Unit.BYTE)
+        fits = "fits in" if memory.fits else "does not fit in"
+        parts.append(f"{needed} {fits} {quantity(memory.capacity_bytes, Unit.BYTE)}")
+    if v.limits:
+        parts.append(f"limited by {v.limits[0].title}")
+    if v.confidence is not None:
+        parts.append(f"confidence {v.confidence.grade.value}")
+    return printable(f"{v.model} on {v.machine}: {', '.join(parts)}")
+
+
+def summary_lines(views: Views) -> tuple[str, str, str]:
+    """Return three lines: model and machine, predicted time, lower bound and memory."""
+    v = views.verdict
+    model, machine, *parts = (printable(elided(part, WIDEST)) for part in running(views))
+    first = f"{'predicted' if v.is_predicted else 'time'} {time_words(v)} per run"
+    if v.is_predicted:
+        first += f" ({INTERVAL} {span(v.expected.low, v.expected.high, Unit.SECOND)})"
+    takes = [first]
+    if v.time_s > 0:
+        takes.append(throughput_words(v))
+    if v.confidence is not None:
+        takes.append(f"confidence {v.confidence.grade.value}")
+    needed, room, _ = memory_words(v)
+    could = [f"{LOWER_BOUND} {quantity(v.floor_s, Unit.SECOND)}"]
+    could += [f"limited by {v.limits[0].title}"] if v.limits else []
+    could.append(f"memory {needed} {room.partition(':')[0]}" if ":" in room else f"memory {needed}")
+    title = " · ".join([f"{model} on {machine}", *parts])
+    return title, f"  {', '.join(takes)}", f"  {', '.join(could)}"
+
+
+def running(views: Views) -> list[str]:
+    """Return model, machine, sizes, runtime and precision as words."""
+    a, v = views.assumptions, views.verdict
+    sizes = [f"{s.label} {s.value}" for s in a.symbols if s.origin != "data"]
+    shown = [*sizes[:3], f"{len(sizes) - 3} more sizes"] if len(sizes) > 4 else sizes
+    types = {k.dtype for k in views.kernels if (k.mac.value or 0) > 0}
+    stored = ", ".join(sorted(types)) or "stored types"
+    narrow = "TF32" if a.tf32 is True else f"TF32 {a.tf32}"
+    precision = a.dtype or (f"{stored} ({narrow})" if a.tf32 and uses_tf32(views) else stored)
+    return [v.model, v.machine, *shown, v.runtime, precision]
+
+
+def titles(views: Views, width: int) -> Iterator[Line]:
+    """Yield the title lines: model, machine and setting."""
+    model, *parts = running(views)
+    line, style = printable(elided(model, width - 4)), Style.TITLE
+    for separator, part in zip((" on ", *([" · "] * len(parts))), parts, strict=False):
+        words = printable(elided(part, width - 4))
+        if columns_of(line) + columns_of(separator + words) > width:
+            yield (Span(line, style),)
+            line = INDENT + separator.replace("·", "").strip() + " " * (separator == " on ") + words
+        else:
+            line += separator + words
+    yield (Span(line, style),)
+
+
+def uses_tf32(views: Views) -> bool:
+    """Return True if f32 products use TF32."""
+    rates = views.assumptions.rates
+    return any(r.ceiling == "matrix" and r.dtype == "f32" and ".tf32." in r.key for r in rates)
+
+
+def time_words(verdict: Verdict) -> str:
+    """Return the time of a run as text."""
+    return quantity(verdict.time_s, Unit.SECOND)
+
+
+def throughput_words(verdict: Verdict) -> str:
+    """Return the throughput with three digits."""
+    per_s = verdict.throughput.per_s
+    if per_s >= 1e6:
+        number = quantity(per_s, Unit.COUNT)
+    else:
+        digits = 0 if per_s >= 99.95 else 1 if per_s >= 9.995 else 2
+        step = 10 ** max(len(str(int(per_s))) - 3, 0)
+        number = f"{round(per_s / step) * step:,}" if not digits else f"{per_s:.{digits}f}"
+    return f"{number} {verdict.throughput.item.value}/s"
+
+
+@record
+class Fact:
+    """One figure of the screen.
+
+    Args:
+        label: label of the figure.
+        number: number with its unit, or a grade.
+        words: explanation.
+        style: style of the number.
+    """
+
+    label: str
+    number: str
+    words: str
+    style: Style
+
+
+def facts_of(v: Verdict) -> Iterator[Fact]:
+    """Yield predicted time, confidence, lower bound, memory, phases and energy."""
+    if v.is_predicted:
+        ends = span(v.expected.low, v.expected.high, Unit.SECOND)
+        words = f"{throughput_words(v)}, {INTERVAL} {ends}"
+        yield Fact("predicted", time_words(v), words, Style.NUMBER)
+    else:
+        words = f"{throughput_words(v)}, at measured rates (--no-predict)"
+        yield Fact("time", time_words(v), words, Style.NUMBER)
+    if v.confidence is not None:
+        grade = v.confidence.grade
+        yield Fact("confidence", grade.value, v.confidence.reason, GRADES[grade])
+    times = ratio(v.time_s, v.floor_s)
+    headline = "the predicted time" if v.is_predicted else "the time"
+    words = f"{times:.1f} × below {headline}" if times >= 1.05 else f"as long as {headline}"
+    yield Fact(LOWER_BOUND, quantity(v.floor_s, Unit.SECOND), words, Style.NUMBER)
+    yield Fact("memory", *memory_words(v))
+    if v.step is not None:
+        yield Fact("phases", *step_words(v.step))
+    if v.energy is not None:
+        words = f"{span(v.energy.low, v.energy.high, Unit.JOULE)} per run, board only"
+        yield Fact("energy", quantity(v.energy.mid, Unit.JOULE), words, Style.PLAIN)
+
+
+def step_words(step: Step) -> tuple[str, str, Style]:
+    """Describe the phases of a training step, longest first, with their limits."""
+    longest, *others = sorted(step.phases, key=lambda p: -p.time_s)
+    parts = [f"{p.phase} {p.share:.0%}, {p.limited_by}" for p in others if p.share >= 0.005]
+    saved = quantity(step.saved_bytes, Unit.BYTE)
+    words = "; ".join([longest.limited_by, *parts, f"{saved} saved for backward"])
+    return f"{longest.phase} {longest.share:.0%}", words, Style.NUMBER
+
+
+def aligned(facts: Sequence[Fact], width: int) -> Iterator[Line]:
+    """Yield labels and numbers in columns, with the words wrapped below themselves."""
+    labels = max(columns_of(f.label) for f in facts)
+    numbers = max(columns_of(f.number) for f in facts)
+    margin = len(INDENT) + labels + numbers + 2 * len(GAP)
+    for fact in facts:
+        head: Line = (
+            Span(f"{INDENT}{fact.label:{labels}}{GAP}", Style.FAINT),
+            Span(padded(fact.number, numbers, align_right=False) + GAP, fact.style),
+        )
+        hard = UNIT.sub(rf"\1{HARD_SPACE}\2", printable(fact.words))
+        for line in wrapped(hard, max(width - margin, 20), indent=""):
+            yield (*head, Span(line.replace(HARD_SPACE, " ")))
+            head = (Span(" " * margin),)
+
+
+def memory_words(v: Verdict) -> tuple[str, str, Style]:
+    """Describe the memory of a run against the capacity of the machine."""
+    m = v.memory
+    more = "≥ " if m.is_bound else ""
+    needed = more + quantity(m.total_bytes, Unit.BYTE)
+    weights, live = quantity(m.weight_bytes, Unit.BYTE), quantity(m.activation_bytes, Unit.BYTE)
+    parts = f"weights {weights}, activations {live}"
+    if m.context_bytes:
+        parts = f"{parts}, context {quantity(m.context_bytes, Unit.BYTE)}"
+    if m.capacity_bytes is None:
+        return needed, parts, Style.PLAIN
+    room = quantity(m.capacity_bytes, Unit.BYTE)
+    if m.fits:
+        return needed, f"of {room}: {parts}", Style.PLAIN
+    reserved = quantity(m.held_bytes, Unit.BYTE)
+    return needed, f"does not fit in {room} with {reserved} reserved: {parts}", Style.POOR
+
+
+def limit_lines(limits: Sequence[LimitShare], width: int) -> Iterator[Line]:
+    """Yield the limits of the predicted time, largest first: name, percent and bar."""
+    label = f"{INDENT}{LIMITED_BY:{len(LOWER_BOUND)}}{GAP}"
+    entries = [
+        (one, percent, f"{one.title} {percent} %")
+        for one, percent in zip(limits, percents(limits), strict=True)
+        if percent
+    ]
+    line: list[Span] = [Span(label, Style.FAINT)]
+    used = len(label)
+    for one, percent, words in entries:
+        bar = FULL * round(percent / 5)
+        size = len(words) + 1 + len(bar)
+        is_first = len(line) == 1
+        if not is_first and used + len(GAP) + size > width:
+            yield tuple(line)
+            line, used, is_first = [Span(" " * len(label))], len(label), True
+        gap = "" if is_first else GAP
+        style = LIMITS.get(one.key, Style.WAITING)
+        line += [Span(f"{gap}{words} "), Span(bar, style)]
+        used += len(gap) + size
+    if entries:
+        yield tuple(line)
+
+
+def percents(limits: Sequence[LimitShare]) -> list[int]:
+    """Round shares to percents that add up to 100, by largest remainder."""
+    exact = [100 * one.share for one in limits]
+    rounded = [int(x) for x in exact]
+    order = sorted(range(len(exact)), key=lambda i: rounded[i] - exact[i])
+    for i in order[: round(sum(exact)) - sum(rounded)]:
+        rounded[i] += 1
+    return rounded
+
+
+def next_lines(views: Views, width: int) -> Iterator[Line]:
+    """Yield the closing line: commands for the full report, the page and the longest kernel."""
+    parts = ["--full", "-o report.html", "perfc lint MODEL"]
+    kinds = groups(views.kernels)
+    if kinds:
+        largest = max(kinds, key=lambda g: g.predicted_s).first
+        parts.insert(2, f"perfc explain MODEL kernel:{largest.index}")
+    line = f"{INDENT}more: {parts[0]}"
+    for part in map(printable, parts[1:]):
+        if columns_of(f"{line}  ·  {part}") > width:
+            break
+        line += f"  ·  {part}"
+    yield (Span(line, Style.FAINT),)

@@ -1,0 +1,193 @@
+"""Tables of the first screen: kinds of kernels, and possible changes with their gains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from perfc.common.plain_text import printable
+from perfc.ir.record import record
+
+from ..amounts import ratio, title
+from ..memory_sections.remedies import Remedy
+from ..names import place
+from ..sections.kernels import Group, title_of
+from ..sections.limits import HOST
+from ..sections.verdict import Verdict
+from ..units import LOWER_BOUND, Unit, plural, quantity, share
+from ..views import Views
+from .text import GAP, INDENT, ROOM_FOR_NAMES, Span, Style, columns_of, elided, padded
+
+Line = tuple[Span, ...]
+REMEDIES = 3
+"""Maximum number of changes shown."""
+LEAST_SAVING = 0.01
+"""Minimum share of the time that a change must save to be shown."""
+LEAST_PLACE = 14
+"""Minimum width of the places in the model."""
+LIMITED_BY = "limited by"
+LIMITS = {
+    "matrix": Style.COMPUTE,
+    "vector": Style.COMPUTE,
+    "special": Style.COMPUTE,
+    "integer": Style.COMPUTE,
+    "l1": Style.TRAFFIC,
+    "l2": Style.TRAFFIC,
+    "device": Style.TRAFFIC,
+}
+"""Styles of limits: work, traffic, and waiting for the others."""
+
+
+@record
+class Column:
+    """Cells of one column of the screen, starting with its head."""
+
+    cells: tuple[str, ...]
+    is_right: bool
+    styles: tuple[Style, ...] = ()
+
+    @property
+    def width(self) -> int:
+        """Width in characters."""
+        return max(map(columns_of, self.cells))
+
+
+def kind_lines(kinds: Sequence[Group], width: int, total_s: float) -> Iterator[Line]:
+    """Yield the table of kinds of kernels: name, share, count, time, lower bound and limit.
+
+    Args:
+        kinds: groups of equal kernels.
+        width: columns of the page.
+        total_s: predicted time of the run.
+    """
+    each = [
+        ratio(g.predicted_share * total_s, len(g.rows)) if g.first.predicted else g.first.time_s
+        for g in kinds
+    ]
+    limit = [title(g.first.held_by) for g in kinds]
+    styles = tuple(LIMITS.get(g.first.held_by, Style.WAITING) for g in kinds)
+    columns = [
+        Column(("share", *(share(g.predicted_share) for g in kinds)), True),
+        Column(("n", *(str(len(g.rows)) for g in kinds)), True),
+        Column(("each", *(quantity(t, Unit.SECOND) for t in each)), True),
+        Column((LOWER_BOUND, *(quantity(g.first.floor_s, Unit.SECOND) for g in kinds)), True),
+        Column((LIMITED_BY, *limit), False, (Style.FAINT, *styles)),
+    ]
+    room = width - len(INDENT) - sum(c.width + len(GAP) for c in columns)
+    if room < ROOM_FOR_NAMES:
+        dropped = columns.pop(3)
+        room += dropped.width + len(GAP)
+    names = name_column(kinds, room)
+    for i in range(len(kinds) + 1):
+        line = [Span(INDENT + padded(names.cells[i], names.width, align_right=False), head(i))]
+        for c in columns:
+            style = c.styles[i] if c.styles else head(i)
+            line.append(Span(GAP + padded(c.cells[i], c.width, align_right=c.is_right), style))
+        yield tuple(line)
+
+
+def head(row: int) -> Style:
+    """Return the style of a row: faint for the head."""
+    return Style.PLAIN if row else Style.FAINT
+
+
+def name_column(kinds: Sequence[Group], room: int) -> Column:
+    """Return the column of kernel names and places, fitted to the width."""
+    labels = [printable(title_of(g.first)) for g in kinds]
+    places = [printable(place_of(g)) for g in kinds]
+    longest = max(map(columns_of, labels))
+    left = room - longest - len(GAP)
+    if left < LEAST_PLACE:
+        longest = min(longest, max(room - LEAST_PLACE - len(GAP), room // 2))
+        left = room - longest - len(GAP)
+    cells = [
+        padded(cut(label, longest), longest, align_right=False) + GAP + elided(where, left, 0)
+        if left >= LEAST_PLACE // 2
+        else cut(label, room)
+        for label, where in zip(labels, places, strict=True)
+    ]
+    heading = "where the time goes" if room >= len("where the time goes") else "kernels"
+    return Column((heading, *cells), False)
+
+
+def place_of(group: Group) -> str:
+    """Return the place of equal kernels in the model."""
+    return place([r.anchor for r in group.rows], operator(group))
+
+
+def cut(label: str, width: int) -> str:
+    """Drop the last operators of a label that does not fit."""
+    if columns_of(label) <= width:
+        return label
+    short = label
+    while columns_of(f"{short} …") > width and " + " in short:
+        short = short.rpartition(" + ")[0]
+    return f"{short} …" if columns_of(f"{short} …") <= width else elided(short, width)
+
+
+def operator(group: Group) -> str:
+    """Return the operator that node names end in: a word of the kernel's title."""
+    return next((w for w in group.first.title.split() if f"/{w}" in group.first.anchor), "")
+
+
+def rest_lines(rest: Sequence[Group], verdict: Verdict) -> Iterator[Line]:
+    """Yield the line of omitted kinds and of the host with their shares."""
+    parts: list[str] = []
+    if rest:
+        parts.append(f"{share(sum_of(rest))} in {plural(len(rest), 'more kind')} (--top all)")
+    parts += [f"{share(one.share)} {HOST}" for one in verdict.limits if one.key == HOST]
+    if parts:
+        yield (Span(f"{INDENT}… {', '.join(parts)}", Style.FAINT),)
+
+
+def sum_of(kinds: Sequence[Group]) -> float:
+    """Return the share of the run's time of kinds of kernels."""
+    return sum(g.predicted_share for g in kinds)
+
+
+def useful(views: Views) -> list[Remedy]:
+    """Return the changes worth making, largest saving first."""
+    total_s, remedies = views.verdict.time_s, views.bottlenecks.remedies
+    return [r for r in remedies if ratio(r.saving_s, total_s) >= LEAST_SAVING][:REMEDIES]
+
+
+def help_lines(useful: Sequence[Remedy], verdict: Verdict, width: int) -> Iterator[Line]:
+    """Yield the table of changes with the analyzed time of each; empty without changes."""
+    if not useful:
+        return
+    rows = [remedy_cells(r, verdict) for r in useful]
+    times = Column(("predicted", *(r[0] for r in rows)), True)
+    gains = Column((gain_title(useful, verdict), *(r[1] for r in rows)), True)
+    room = width - len(INDENT) - times.width - gains.width - 2 * len(GAP)
+    cells = (fitting(r, room) for r in useful)
+    names = Column((elided("what would help", room), *cells), False)
+    for i in range(len(rows) + 1):
+        name = padded(names.cells[i], names.width, align_right=False)
+        time = padded(times.cells[i], times.width, align_right=True)
+        gain = padded(gains.cells[i], gains.width, align_right=True)
+        yield (
+            Span(f"{INDENT}{name}{GAP}{time}{GAP}", head(i)),
+            Span(gain, Style.GOOD if i else Style.FAINT),
+        )
+
+
+def gain_title(useful: Sequence[Remedy], verdict: Verdict) -> str:
+    """Return the head of the gains: per item for larger batches, else per run."""
+    is_batch = any(r.items > 1 for r in useful)
+    return f"per {verdict.throughput.item.value.removesuffix('s') if is_batch else 'run'}"
+
+
+def fitting(remedy: Remedy, width: int) -> str:
+    """Return the longest form of a change and its option that fits."""
+    option = printable(remedy.option)
+    forms = (
+        f"{remedy.name} ({option or 'assumed gaps'})",
+        remedy.name,
+        option or remedy.name,
+    )
+    return next((f for f in forms if columns_of(f) <= width), elided(forms[-1], width))
+
+
+def remedy_cells(remedy: Remedy, verdict: Verdict) -> tuple[str, str]:
+    """Return the time of the run with a change, and the saving per item."""
+    saved = ratio(remedy.saving_s, verdict.time_s)
+    return quantity(remedy.time_s, Unit.SECOND), f"-{100 * saved:.0f} %"

@@ -1,0 +1,84 @@
+"""Chrome trace of the predicted run: one slice per kernel, live bytes as a counter.
+
+Format: the JSON array format of Chrome's trace events, which Perfetto and chrome://tracing read.
+Source: Google, "Trace Event Format"; times are in microseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from perfc.common.plain_text import printable
+from perfc.common.version import __version__
+
+from ..sections.kernels import KernelRow
+from ..views import Views, headline
+from .json_form import plain, strict
+
+PROCESS, DEVICE, FLOOR = 1, 1, 2
+"""Identifiers of the process and its two tracks."""
+
+
+def render(views: Views) -> str:
+    """Return the trace: kernels back to back in execution order.
+
+    Launches of one kernel in a loop are one slice; kernels do not overlap.
+    """
+    tree = {
+        "displayTimeUnit": "ns",
+        "otherData": {"perfc": __version__, "title": printable(headline(views))},
+        "traceEvents": [*tracks(views), *slices(views)],
+    }
+    return strict(tree) + "\n"
+
+
+def tracks(views: Views) -> Iterator[dict[str, object]]:
+    """Yield the names of the process and its tracks."""
+    title = printable(headline(views))
+    yield {"ph": "M", "pid": PROCESS, "name": "process_name", "args": {"name": title}}
+    is_predicted = views.prediction is not None
+    for track, words in (
+        (DEVICE, "kernels, predicted" if is_predicted else "kernels at measured rates"),
+        (FLOOR, "lower bounds"),
+    ):
+        named = {"ph": "M", "pid": PROCESS, "tid": track, "name": "thread_name"}
+        yield {**named, "args": {"name": words}}
+        yield {**named, "name": "thread_sort_index", "args": {"sort_index": track}}
+
+
+def slices(views: Views) -> Iterator[dict[str, object]]:
+    """Yield each kernel, its lower bound from the same start, and the live bytes at its start."""
+    live = dict(zip(views.memory.nodes, views.memory.live_bytes, strict=True))
+    start_us = 0.0
+    for row in views.kernels:
+        time_us = (row.predicted.time_s if row.predicted else row.time_s) * 1e6
+        about = {"ph": "X", "pid": PROCESS, "name": printable(row.label), "cat": row.kind}
+        stamp = round(start_us, 4)
+        yield {**about, "tid": DEVICE, "ts": stamp, "dur": round(time_us, 4), "args": facts(row)}
+        yield {**about, "tid": FLOOR, "ts": stamp, "dur": round(row.floor_s * 1e6, 4)}
+        alive = max((live[n] for n in row.nodes if n in live), default=None)
+        if alive is not None:
+            counter = {"ph": "C", "pid": PROCESS, "name": "live activation bytes", "ts": stamp}
+            yield {**counter, "args": {"bytes": alive}}
+        start_us += time_us
+
+
+def facts(row: KernelRow) -> dict[str, object]:
+    """Return the arguments of a slice, shown when it is selected."""
+    arguments: dict[str, object] = {
+        "kernel": row.index,
+        "nodes": [printable(n) for n in row.nodes],
+        "bound": row.bound,
+        "dtype": row.dtype,
+        "launches": row.launches,
+        "floor_s": row.floor_s,
+        "flop": row.flop.value,
+        "read_bytes": row.read_bytes.value,
+        "write_bytes": row.write_bytes.value,
+        "intensity_flop_per_byte": row.intensity_flop_per_byte,
+        "is_bound": row.is_bound,
+    }
+    if row.predicted is not None:
+        arguments |= {"low_s": row.predicted.low_s, "high_s": row.predicted.high_s}
+        arguments["predictor"] = row.predicted.predictor
+    return {name: plain(value) for name, value in arguments.items()}

@@ -1,0 +1,1 @@
+"""Memory sections of the report."""

@@ -1,0 +1,149 @@
+"""Utilization of each unit and memory level, over the run and per kernel."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from perfc.ir.record import record
+from perfc.passes.roofline.roofline import Ceiling, KernelBound
+
+from ..amounts import key, ratio, title
+from ..formats.document import Column, Section, Table
+from ..sections.kernels import KernelRow, groups, title_of
+from ..sections.prediction import Forecast
+from ..units import LOWER_BOUND, Unit
+
+if TYPE_CHECKING:
+    from perfc.api import Report
+
+    from ..sections.verdict import Verdict
+
+
+@record
+class Pressure:
+    """Utilization of one ceiling over the whole run.
+
+    Args:
+        ceiling: unit, memory level, waves or launch.
+        title: title of the ceiling.
+        busy_s: time it would take alone at measured rates.
+        share: ``busy_s`` as a share of the run's time, predicted if there is a prediction.
+        floor_s: time it would take alone at peak rates.
+        bound_kernels: number of kernels it limits.
+        bound_s: time of the run that it limits.
+        bound_share: ``bound_s`` as a share.
+    """
+
+    ceiling: str
+    title: str
+    busy_s: float
+    share: float
+    floor_s: float
+    bound_kernels: int
+    bound_s: float
+    bound_share: float
+
+
+@record
+class Repeated:
+    """Equal kernels of a run, with their count.
+
+    Args:
+        kernel: one of the kernels.
+        count: number of kernels.
+        binding: limiting ceiling of each.
+        time_s: sustained time of each, including its launch.
+        predicted: prediction of each; None without predictions.
+    """
+
+    kernel: KernelBound
+    count: int
+    binding: Ceiling
+    time_s: float
+    predicted: Forecast | None = None
+
+
+def repeated(report: Report, rows: Sequence[KernelRow]) -> list[Repeated]:
+    """Return the distinct kernels of ``report``, so that sums skip the duplicates."""
+    kernels = report.roofline.kernels
+    return [
+        Repeated(
+            kernels[first],
+            count,
+            Ceiling[rows[first].held_by.upper()],
+            kernels[first].time_s,
+            rows[first].predicted,
+        )
+        for first, count in Counter(r.alike for r in rows).items()
+    ]
+
+
+def collect(report: Report, kernels: Sequence[Repeated], verdict: Verdict) -> tuple[Pressure, ...]:
+    """Collect every ceiling that takes time, in the order of the machine."""
+    total = verdict.time_s
+    shares = {one.key: one.share for one in verdict.limits}
+    pressures: list[Pressure] = []
+    for c in Ceiling:
+        bound = [k for k in kernels if k.binding is c]
+        busy = math.fsum(k.count * k.kernel.sustained.get(c, 0.0) for k in kernels)
+        if c is Ceiling.LAUNCH:
+            busy = report.roofline.launch_gap_s
+        if not busy and not bound:
+            continue
+        bound_share = shares.get(key(c), 0.0)
+        pressures.append(
+            Pressure(
+                key(c),
+                c.value,
+                busy,
+                ratio(busy, total),
+                math.fsum(k.count * k.kernel.floor.get(c, 0.0) for k in kernels),
+                sum(k.count for k in bound),
+                bound_share * total,
+                bound_share,
+            )
+        )
+    return tuple(pressures)
+
+
+def section(rows: Sequence[Pressure]) -> Section:
+    """Return the section of ceilings with their busy time and limited kernels."""
+    columns = (
+        Column("ceiling", "limited by"),
+        Column("bound_share", "share", Unit.SHARE),
+        Column("bound_kernels", "kernels", Unit.COUNT),
+        Column("share", "busy", Unit.SHARE),
+        Column("busy_s", "busy", Unit.SECOND),
+        Column("floor_s", LOWER_BOUND, Unit.SECOND, is_spare=True),
+    )
+    cells = tuple(
+        (r.title, r.bound_share, r.bound_kernels, r.share, r.busy_s, r.floor_s or None)
+        for r in rows
+    )
+    return Section("pressure", "resource pressure", (Table(columns, cells),))
+
+
+def ceilings(rows: Sequence[KernelRow], used: Sequence[Pressure], top: int | None) -> Section:
+    """Return the section of each ceiling's busy share per kernel."""
+    names = [p.ceiling for p in used]
+    shown = list(rows) if top is None else [g.first for g in groups(rows)[:top]]
+    columns = (
+        Column("index", "#", Unit.COUNT),
+        *(Column(n, title(n), Unit.SHARE, is_spare=True) for n in names),
+        Column("kernel", "kernel", is_name=True),
+    )
+    cells = tuple((r.index, *(busy(r, n) for n in names), title_of(r)) for r in shown)
+    return Section("ceilings", "resource pressure by kernel", (Table(columns, cells),))
+
+
+def busy(row: KernelRow, ceiling: str) -> float | None:
+    """Return the share of a kernel's time for which a ceiling is busy; None if unused."""
+    p = row.predicted
+    time_s, wait_s = (row.time_s, row.launch_gap_s) if p is None else (p.time_s, p.wait_s)
+    if ceiling == key(Ceiling.LAUNCH):
+        return ratio(wait_s, time_s) if wait_s else None
+    used = row.ceilings.get(ceiling)
+    return ratio(used.sustained_s, time_s) if used and used.sustained_s else None

@@ -1,0 +1,170 @@
+"""Confidence in a predicted time: a grade and its main reason."""
+
+from __future__ import annotations
+
+import math
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from perfc.analyzers.estimate.estimate import Estimate, Predictor
+from perfc.analyzers.estimate.interval import HIGH_ERROR, MEDIUM_ERROR
+from perfc.ir.record import record
+
+from ..names import emulated, machine_title, runs_elsewhere, runtime_title
+from .uncertainty import in_doubt
+
+if TYPE_CHECKING:
+    from perfc.analyzers.runs.prediction import PredictionTable
+    from perfc.api import Report
+
+LEAST_MEASURED = 0.5
+"""Minimum share of the time in kernel kinds measured on the machine to name it as the reason."""
+
+NOUNS = {
+    "attention": "attention kernel",
+    "attention_decode": "attention kernel",
+    "attention_prefill": "attention kernel",
+    "batched_matmul": "matrix product",
+    "causal_convolution": "convolution",
+    "conv": "convolution",
+    "convolution": "convolution",
+    "elementwise": "elementwise kernel",
+    "experts": "expert kernel",
+    "latent_attention": "attention kernel",
+    "linear_attention": "attention kernel",
+    "matmul": "matrix product",
+    "matmul_f32": "matrix product",
+    "mixed_attention": "attention kernel",
+    "movement": "copying kernel",
+    "normalization": "normalization",
+    "pool": "pooling kernel",
+    "softmax": "softmax",
+}
+"""Nouns for kernel classes and kinds; the others use their own name."""
+
+
+class Grade(Enum):
+    """Grade of confidence in a predicted time, highest first."""
+
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+
+@record
+class Confidence:
+    """Grade of confidence and its main reason.
+
+    Args:
+        grade: high, medium or low.
+        reason: main reason, in words that do not begin a sentence.
+    """
+
+    grade: Grade
+    reason: str
+
+
+def confidence(report: Report, table: PredictionTable) -> Confidence:
+    """Grade a prediction and give the main reason.
+
+    The grade follows the median error implied by the prediction interval: at most 6 % is high, at
+    most 15 % is medium. It is low above that, if part of the costs is unknown, if the runtime does
+    not run on the machine, or if the machine lacks units for a type of products. If half of the
+    time depends on rates that are assumed or were not reproducible, it is at most medium.
+    """
+    if report.cost.is_bound:
+        return Confidence(Grade.LOW, "some nodes have unknown cost (--view coverage)")
+    if not table.kernels:
+        return Confidence(Grade.HIGH, "no kernel is launched")
+    stranger = runs_elsewhere(report.kernels.runtime, report.machine) or emulated(
+        report.machine, {k.dtype.code for k in report.roofline.kernels if k.dtype is not None}
+    )
+    if stranger:
+        return Confidence(Grade.LOW, stranger)
+    error = table.total.time.middle_error
+    doubt = "" if table.total.predictor else in_doubt(report, table)
+    if error <= HIGH_ERROR and not doubt:
+        return Confidence(Grade.HIGH, known(report, table))
+    grade = Grade.MEDIUM if error <= MEDIUM_ERROR else Grade.LOW
+    return Confidence(grade, doubt if doubt and not table.behind_s else unknown(report, table))
+
+
+def known(report: Report, table: PredictionTable) -> str:
+    """Return the basis of a good prediction."""
+    if table.total.predictor:
+        return "similar whole runs were measured"
+    where = machine_title(report.machine)
+    measured_s = math.fsum(
+        k.time_s for k in table.kernels if k.is_own or k.predictor is Predictor.FITTED
+    )
+    part = measured_s / table.kernels_s if table.kernels_s else 0.0
+    if part >= LEAST_MEASURED:
+        return f"kernels of these kinds were measured on {where}"
+    return f"kernels of these kinds were measured on machines similar to {where}"
+
+
+def unknown(report: Report, table: PredictionTable) -> str:
+    """Return what widens the interval most: the host, a whole-run predictor or a kernel class."""
+    if table.total.predictor:
+        how = "on other hosts (--host-launch)" if table.behind_s > 0 else "with as wide a spread"
+        return outside(table) or f"similar whole runs were measured, {how}"
+    if table.behind_s > 0 and report.deployment.host_launch is not None:
+        return "host-bound, and launch times on a host vary"
+    if table.behind_s > 0:
+        return "host-bound, and the launch overhead of the host is assumed, not measured"
+    by_basis: dict[tuple[object, ...], list[int]] = {}
+    for i, k in enumerate(table.kernels):
+        by_basis.setdefault((k.predictor, k.class_name, k.is_own, k.is_extrapolating), []).append(i)
+
+    def width_s(indices: list[int]) -> float:
+        return math.fsum(
+            table.kernels[i].summed.high - table.kernels[i].summed.low for i in indices
+        )
+
+    widest = max(by_basis.values(), key=width_s)[0]
+    return of_kernel(report, widest, table.kernels[widest])
+
+
+def outside(table: PredictionTable) -> str:
+    """Return why the whole-run predictor extrapolates; empty if it does not."""
+    start = f"predictor {table.total.predictor} extrapolates: "
+    return next((n.removeprefix(start) for n in table.notes if n.startswith(start)), "")
+
+
+def of_kernel(report: Report, index: int, estimate: Estimate) -> str:
+    """Return the reason for the uncertainty of one kernel."""
+    where = machine_title(report.machine)
+    noun = NOUNS.get(estimate.class_name, f"{estimate.class_name.replace('_', ' ')} kernel")
+    match estimate.predictor:
+        case Predictor.FITTED:
+            return f"measured {noun}s on {where} vary widely around the fitted rates"
+        case Predictor.ROOFLINE:
+            return f"no predictor covers {noun}s on {where}: roofline only"
+        case Predictor.STEPS if not estimate.is_own:
+            how = runtime_title(report.kernels.runtime)
+            return " ".join(filter(None, ("no measured", report.dtype, how, "run on", where)))
+        case Predictor.STEPS:
+            return f"on {where} such kernels were timed only within whole runs"
+        case _:
+            return learned(report, index, estimate, noun, where)
+
+
+def learned(report: Report, index: int, estimate: Estimate, noun: str, where: str) -> str:
+    """Return the reason for the uncertainty of a kernel predicted by forests."""
+    from perfc.analyzers.estimators.forest import HALVES, basis
+
+    rows = basis(report.execution, index)
+    if rows is None:
+        return f"no measured {noun} is similar to these"
+    declared = report.roofline.kernels[index].dtype.code
+    dtype = "TF32" if rows.dtype == "tf32" else rows.dtype
+    if not estimate.is_own and report.machine.name not in rows.machines:
+        halved = declared if {declared, dtype} == HALVES else dtype
+        return f"no measured {halved} {noun} on {where if rows.machines else 'any machine'}"
+    if not estimate.is_own:
+        return f"no measured {dtype} {noun} on {where}"
+    if not rows.is_timed_so:
+        return f"every measured {dtype} {noun} on {where} was timed alone, none within a run"
+    if estimate.is_extrapolating:
+        return f"no measured {dtype} {noun} of similar shape on {where}"
+    return f"times of measured {dtype} {noun}s on {where} vary as much"

@@ -1,0 +1,132 @@
+"""Critical kernels: the few that take most of the time, with the reason for each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from perfc.ir.record import record
+
+from ..amounts import title
+from ..formats.document import Column, Note, Section, Table
+from ..units import Unit, plural, quantity, share
+from .kernels import Group, KernelRow, groups, title_of
+
+CARRIED = 0.6
+"""Share of the time that the critical kernels cover, in at most ``MOST`` rows."""
+MOST = 12
+
+
+@record
+class CriticalStep:
+    """One group of equal critical kernels.
+
+    Args:
+        kernels: indices in execution order.
+        time_s: total time, predicted if there is a prediction.
+        share: share of the run's time.
+        reason: what limits each kernel, and by how much.
+    """
+
+    kernels: tuple[int, ...]
+    time_s: float
+    share: float
+    reason: str
+
+
+@record
+class Critical:
+    """The critical kernels of a run.
+
+    Args:
+        steps: groups of equal kernels, in order of the first kernel of each.
+        share: share of the run's time that they take.
+    """
+
+    steps: tuple[CriticalStep, ...]
+    share: float
+
+
+def collect(rows: Sequence[KernelRow], launch_s: float) -> Critical:
+    """Select the fewest groups of equal kernels that take ``CARRIED`` of the time."""
+    chosen: list[Group] = []
+    covered = 0.0
+    ordered = sorted(groups(rows), key=lambda g: (-g.predicted_s, g.first.index))
+    for g in ordered[:MOST]:
+        if covered >= CARRIED or not g.predicted_s:
+            break
+        chosen.append(g)
+        covered += g.predicted_share
+    steps = (
+        CriticalStep(
+            tuple(r.index for r in g.rows),
+            g.predicted_s,
+            g.predicted_share,
+            reason(g.first, launch_s),
+        )
+        for g in sorted(chosen, key=lambda g: g.first.index)
+    )
+    return Critical(tuple(steps), covered)
+
+
+def reason(row: KernelRow, launch_s: float) -> str:
+    """Explain the time of a kernel by its limiting ceiling."""
+    is_above = row.margin and row.next_bound and row.held_by == row.bound
+    above = f", {row.margin:.1f} × {title(row.next_bound)} time" if is_above else ""
+    held = row.ceilings.get(row.held_by)
+    matrix = row.ceilings.get("matrix")
+    match row.held_by:
+        case "launch":
+            what = "the known part of the kernel" if row.is_bound else "the kernel"
+            each = row.sustained_s / row.launches if row.launches else 0.0
+            text = (
+                f"launch takes longer than {what}: {quantity(launch_s, Unit.SECOND)} "
+                f"for {quantity(each, Unit.SECOND)} of work"
+            )
+        case "waves" if held and matrix:
+            idle = 1 - matrix.sustained_s / held.sustained_s
+            text = f"{share(idle)} of tile slots empty in part-full waves{above}"
+        case "matrix":
+            text = f"{row.mac} of {row.dtype} on the matrix units{above}"
+        case "device":
+            text = f"{quantity(row.device_bytes, Unit.BYTE)} through device memory{above}"
+        case "l1" | "l2":
+            nbytes = (row.read_bytes.value or 0) + (row.write_bytes.value or 0)
+            text = f"{quantity(nbytes, Unit.BYTE)} through {title(row.held_by)}{above}"
+        case "special":
+            text = f"exp, log, sqrt or division{above}"
+        case _:
+            text = f"{row.flop} on the {title(row.held_by)}{above}"
+    waits_s = row.launch_gap_s if row.predicted is None else row.predicted.wait_s
+    if row.held_by != "launch" and waits_s:
+        text += f"; its launch adds {quantity(waits_s, Unit.SECOND)}"
+    if row.is_bound and row.held_by != "launch":
+        text += "; lower bound, part of its cost is unknown"
+    return text
+
+
+def section(view: Critical, rows: Sequence[KernelRow]) -> Section:
+    """Return the section of critical kernels."""
+    if not view.steps:
+        return Section("critical", "critical kernels", (Note("no kernel takes time"),))
+    columns = (
+        Column("index", "#", Unit.COUNT),
+        Column("count", "count", Unit.COUNT),
+        Column("time_s", "time", Unit.SECOND),
+        Column("share", "share", Unit.SHARE),
+        Column("kernel", "kernel", is_name=True),
+        Column("reason", "reason", is_name=True, wraps=True),
+    )
+    cells = tuple(
+        (
+            s.kernels[0],
+            len(s.kernels),
+            s.time_s,
+            s.share,
+            title_of(rows[s.kernels[0]]),
+            s.reason,
+        )
+        for s in view.steps
+    )
+    count = sum(len(s.kernels) for s in view.steps)
+    heading = f"critical kernels: {plural(count, 'kernel')}, {share(view.share)} of the time"
+    return Section("critical", heading, (Table(columns, cells),))

@@ -1,0 +1,341 @@
+"""One row per kernel: time, lower bound, limiting ceiling, and the ONNX nodes it executes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from perfc.ir.record import record
+from perfc.passes.roofline.roofline import Ceiling, KernelBound
+
+from .. import names
+from ..amounts import amount, key, ratio, title
+from ..formats.document import Amount, Cell, Column, Name, Note, Section, Table
+from ..units import INTERVAL, LOWER_BOUND, Unit, share
+from .prediction import Forecast, forecast
+
+if TYPE_CHECKING:
+    from perfc.analyzers.estimate.estimate import Estimate
+    from perfc.analyzers.runs.energy import Energy
+    from perfc.api import Report
+
+
+@record
+class CeilingTime:
+    """Time of one unit or memory level alone.
+
+    Args:
+        floor_s: time at the peak rate.
+        sustained_s: time at the measured rate.
+    """
+
+    floor_s: float
+    sustained_s: float
+
+
+@record
+class KernelRow:
+    """A kernel, with all its launches in one run.
+
+    Args:
+        index: position in execution order, from 0; other views refer to it.
+        alike: index of the first kernel that is equal to it except for names.
+        label: operators it executes.
+        nodes: names of the ONNX nodes, in execution order.
+        anchor: name of its heaviest node.
+        title: short name, ``Conv 3x3 + Relu``.
+        kind: class of its heaviest operator.
+        dtype: element type of its multiply-accumulates.
+        tier: coverage tier of its cost.
+        launches: launches in one run.
+        share: share of the run's time.
+        time_s: sustained time plus launch gap.
+        floor_s: lower bound of its time.
+        sustained_s: time at measured rates, without launches.
+        launch_gap_s: launch overhead of a kernel that is shorter than its launch.
+        bound: limiting ceiling, as far as the kernel is known.
+        next_bound: next ceiling of another unit or level; empty if there is none.
+        margin: time of the limiting ceiling over that of the next; None if there is no next one or
+            if the cost is not fully known.
+        intensity_flop_per_byte: flop per compulsory byte; None if nothing moves.
+        flop: operations; 1 mac is 2 flop.
+        mac: multiply-accumulates.
+        read_bytes: compulsory bytes read.
+        write_bytes: compulsory bytes written.
+        device_bytes: bytes charged to device memory in the sustained time.
+        ceilings: time of every unit and memory level it uses.
+        predicted: prediction; None without predictions.
+    """
+
+    index: int
+    alike: int
+    label: str
+    nodes: tuple[str, ...]
+    anchor: str
+    title: str
+    kind: str
+    dtype: str
+    tier: str
+    launches: float
+    share: float
+    time_s: float
+    floor_s: float
+    sustained_s: float
+    launch_gap_s: float
+    bound: str
+    next_bound: str
+    margin: float | None
+    intensity_flop_per_byte: float | None
+    flop: Amount
+    mac: Amount
+    read_bytes: Amount
+    write_bytes: Amount
+    device_bytes: float
+    ceilings: dict[str, CeilingTime]
+    predicted: Forecast | None
+
+    @property
+    def held_by(self) -> str:
+        """Ceiling that takes most of its time, predicted if there is a prediction."""
+        return self.bound if self.predicted is None else self.predicted.bound
+
+    @property
+    def is_bound(self) -> bool:
+        """True if its numbers are lower bounds."""
+        return self.flop.is_bound or self.read_bytes.is_bound or self.write_bytes.is_bound
+
+
+SHARED = tuple([f.name for f in fields(KernelRow)][5:])
+"""Fields that equal kernels share: all except index, ``alike``, label and names."""
+
+
+def collect(report: Report, *, predict: bool = False) -> tuple[KernelRow, ...]:
+    """Collect the kernels of ``report`` in execution order."""
+    total = report.roofline.time_s
+    firsts: dict[tuple[object, ...], KernelRow] = {}
+    twins: dict[tuple[object, ...], tuple[KernelRow, tuple[Any, ...]]] = {}
+    rows: list[KernelRow] = []
+    bounds = report.roofline.kernels
+    predicted: Sequence[Estimate | None] = (None,) * len(bounds)
+    energies: Sequence[Energy | None] = (None,) * len(bounds)
+    whole_s = 0.0
+    if predict:
+        table = report.prediction
+        predicted, energies, whole_s = table.kernels, table.energies, table.kernels_total.time_s
+    for i, (bound, prediction, energy) in enumerate(zip(bounds, predicted, energies, strict=True)):
+        names = tuple([n.name for n in bound.kernel.nodes])
+        # numbers alone distinguish most kernels; the full identity is compared once per twin
+        twin = (bound.kernel.alike, bound.device_bytes, id(bound.floor), id(prediction))
+        if twin not in twins:
+            same = (*identity(bound), prediction)
+            if same not in firsts:
+                view = None if prediction is None else forecast(prediction, energy, whole_s, bound)
+                firsts[same] = row(i, bound, total, report.env, view)
+            first = firsts[same]
+            twins[twin] = first, tuple([getattr(first, name) for name in SHARED])
+        first, shared = twins[twin]
+        anchor = bound.kernel.anchor.name
+        rows.append(KernelRow(i, first.index, first.label, names, anchor, *shared))
+    return tuple(rows)
+
+
+def identity(bound: KernelBound) -> tuple[object, ...]:
+    """Return the identity that equal kernels share; transformer layers repeat a few kernels."""
+    kernel = bound.kernel
+    times = (*bound.floor.values(), *bound.sustained.values(), bound.launch_gap_s)
+    counted = (kernel.work, kernel.traffic, kernel.repeat, bound.device_bytes)
+    return kernel.label, kernel.tier, bound.dtype, bound.launches, times, counted
+
+
+def row(
+    index: int,
+    bound: KernelBound,
+    total_s: float,
+    env: Mapping[str, int],
+    predicted: Forecast | None = None,
+) -> KernelRow:
+    """Return the row of one kernel."""
+    kernel = bound.kernel
+    work, traffic, repeat = kernel.work, kernel.traffic, kernel.repeat
+    unsized = traffic.is_bound
+    partial = kernel.tier.value in ("bytes only", "unknown")
+    flop = amount(work.flop * repeat, env, Unit.FLOP, is_bound=partial)
+    reads = amount(traffic.read_bytes * repeat, env, Unit.BYTE, is_bound=unsized)
+    writes = amount(traffic.write_bytes * repeat, env, Unit.BYTE, is_bound=unsized)
+    is_bound = flop.is_bound or reads.is_bound or writes.is_bound
+    next_bound, margin = ("", None) if is_bound else runner_up(bound)
+    return KernelRow(
+        index,
+        index,
+        kernel.label,
+        tuple(n.name for n in kernel.nodes),
+        kernel.anchor.name,
+        names.title(kernel),
+        kernel.kind.name.lower(),
+        bound.dtype.code,
+        kernel.tier.value,
+        bound.launches,
+        ratio(bound.time_s, total_s),
+        bound.time_s,
+        bound.floor_s,
+        bound.sustained_s,
+        bound.launch_gap_s,
+        key(bound.binding),
+        next_bound,
+        margin,
+        None if is_bound else bound.intensity_flop_per_byte,
+        flop,
+        amount(work.mac * repeat, env, Unit.MAC, is_bound=partial),
+        reads,
+        writes,
+        bound.device_bytes,
+        {
+            key(c): CeilingTime(bound.floor.get(c, 0.0), bound.sustained.get(c, 0.0))
+            for c in Ceiling
+            if c in bound.floor or c in bound.sustained
+        },
+        predicted,
+    )
+
+
+def runner_up(bound: KernelBound) -> tuple[str, float | None]:
+    """Return the ceiling after the limiting one, and the ratio of their times.
+
+    Whole waves and the matrix unit count as one ceiling.
+    """
+    top = bound.binding
+    same = {top} if top not in (Ceiling.WAVES, Ceiling.MATRIX) else {Ceiling.WAVES, Ceiling.MATRIX}
+    others = {c: t for c, t in bound.sustained.items() if c not in same and t > 0}
+    if not others:
+        return "", None
+    second = max(others, key=others.__getitem__)
+    longest = bound.launch_gap_s if top is Ceiling.LAUNCH else bound.sustained_s
+    return key(second), longest / others[second]
+
+
+@record
+class Group:
+    """Kernels that are equal except for names, in execution order."""
+
+    rows: tuple[KernelRow, ...]
+
+    @property
+    def first(self) -> KernelRow:
+        """Kernel that runs first."""
+        return self.rows[0]
+
+    @property
+    def time_s(self) -> float:
+        """Total time of the group."""
+        return len(self.rows) * self.first.time_s
+
+    @property
+    def predicted_s(self) -> float:
+        """Total predicted time; sustained time without a prediction."""
+        first = self.first
+        return len(self.rows) * (first.predicted.time_s if first.predicted else first.time_s)
+
+    @property
+    def predicted_share(self) -> float:
+        """Share of the predicted time."""
+        first = self.first
+        return len(self.rows) * (first.predicted.share if first.predicted else first.share)
+
+    @property
+    def share(self) -> float:
+        """Share of the run's time."""
+        return len(self.rows) * self.first.share
+
+
+def groups(rows: Sequence[KernelRow]) -> list[Group]:
+    """Group equal kernels, longest total time first."""
+    by_first: dict[int, list[KernelRow]] = {}
+    for r in rows:
+        by_first.setdefault(r.alike, []).append(r)
+    made = [Group(tuple(same)) for same in by_first.values()]
+    return sorted(made, key=lambda g: (-g.time_s, g.first.index))
+
+
+COLUMNS = (
+    Column("index", "#", Unit.COUNT),
+    Column("share", "share", Unit.SHARE),
+    Column("count", "n", Unit.COUNT, "equal kernels"),
+    Column("time_s", "each", Unit.SECOND),
+    Column("predicted_s", "each", Unit.SECOND),
+    Column("floor_s", "bound", Unit.SECOND, LOWER_BOUND, is_spare=True),
+    Column("low_s", "low", Unit.SECOND, f"{INTERVAL}, up to high"),
+    Column("high_s", "high", Unit.SECOND, is_spare=True, pair="low_s"),
+    Column("bound", "limited by"),
+    Column("margin", "margin", Unit.RATIO, is_spare=True),
+    Column("intensity", "flop/B", Unit.COUNT, is_spare=True),
+    Column("dtype", "type", is_spare=True),
+    Column("kernel", "kernel", is_name=True),
+    Column("nodes", "<- ONNX nodes", is_name=True),
+)
+"""Columns of the kernel table."""
+
+PREDICTED = frozenset({"predicted_s", "low_s", "high_s"})
+"""Columns that only reports with predictions show."""
+BOUNDED = frozenset({"time_s", "margin", "intensity"})
+"""Columns that only reports without predictions show."""
+
+
+def section(rows: Sequence[KernelRow], top: int | None) -> Section:
+    """Return the section of the longest kernel groups, or of every kernel if ``top`` is None."""
+    if top is None:
+        shown = [Group((r,)) for r in rows]
+        heading = f"kernels: all {len(rows)}, in execution order"
+    else:
+        ordered = sorted(groups(rows), key=lambda g: (-g.predicted_s, g.first.index))
+        shown = ordered[:top]
+        count = sum(len(g.rows) for g in shown)
+        carried = share(sum(g.predicted_share for g in shown))
+        heading = f"kernels: {count} of {len(rows)}, {carried} of the time"
+        heading += "" if count == len(rows) else " (--top all)"
+    is_predicted = any(g.first.predicted is not None for g in shown)
+    left_out = BOUNDED if is_predicted else PREDICTED
+    keep = [i for i, c in enumerate(COLUMNS) if c.name not in left_out]
+    columns = tuple(COLUMNS[i] for i in keep)
+    cells = tuple(tuple(cells_of(g)[i] for i in keep) for g in shown)
+    if not rows:
+        return Section("kernels", "kernels", (Note("no kernel is launched"),))
+    parts: list[Table | Note] = [Table(columns, cells)]
+    if any(g.first.is_bound for g in shown):
+        parts.append(Note("≥ marks lower bounds: part of the kernel's cost is unknown", True))
+    return Section("kernels", heading, tuple(parts))
+
+
+def cells_of(group: Group) -> tuple[Cell, ...]:
+    """Return the cells of one row in the order of ``COLUMNS``."""
+    r = group.first
+    p = r.predicted
+    return (
+        r.index,
+        group.predicted_share,
+        len(group.rows),
+        r.time_s,
+        None if p is None else p.time_s,
+        r.floor_s,
+        None if p is None else p.low_s,
+        None if p is None else p.high_s,
+        title(r.held_by),
+        r.margin,
+        r.intensity_flop_per_byte,
+        r.dtype,
+        title_of(r),
+        names_of(r),
+    )
+
+
+def names_of(row: KernelRow) -> Name:
+    """Return the nodes of a kernel, abbreviated to the first and the number of others."""
+    more = f" +{len(row.nodes) - 1}" if len(row.nodes) > 1 else ""
+    first = next(iter(row.nodes), "")
+    return Name(f"<- {names.gathered(row.nodes)}", f"<- {first}{more}", kept=3)
+
+
+def title_of(row: KernelRow) -> str:
+    """Return the title of a kernel, with its launches if it has several."""
+    text = f"≥ {row.title}" if row.is_bound else row.title
+    return text if row.launches == 1 else f"{text} x{row.launches:g}"

@@ -1,0 +1,277 @@
+"""Prediction of a run: time, prediction interval and predictors."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from perfc.ir.record import record
+
+from ..amounts import key, ratio
+from ..formats.document import Amount, Column, Fact, Facts, Note, Section, Table
+from ..units import INTERVAL, LOWER_BOUND, Unit, quantity, share, span
+from .limits import held_by
+
+if TYPE_CHECKING:
+    from perfc.analyzers.estimate.estimate import CandidateRun, Estimate
+    from perfc.analyzers.runs.energy import Energy
+    from perfc.analyzers.runs.prediction import PredictionTable
+    from perfc.api import Report
+    from perfc.passes.roofline.ceilings import KernelBound
+
+    from .confidence import Confidence
+
+
+@record
+class Forecast:
+    """Prediction of one kernel, with all its launches in one run.
+
+    Args:
+        share: share of the predicted time of all kernels.
+        time_s: predicted time including the wait for its launch; at least the lower bound.
+        low_s: lower end of the 90 % prediction interval.
+        high_s: upper end of the interval.
+        wait_s: part of the time that only waits for the launch.
+        bound: limiting ceiling, or launch.
+        predictor: fitted to this machine and runtime, learned on several machines, fitted to whole
+            steps, or the roofline.
+        class_name: class of the measured kernels it is based on.
+        is_extrapolating: True if no measured kernel is similar.
+        is_measured: True if kernels of the class were measured on this or a similar machine.
+        energy_j: energy of the board; None without a fitted power model.
+        energy_low_j: lower end of the energy's interval.
+        energy_high_j: upper end of the energy's interval.
+        power_w: mean power of the board during the kernel.
+    """
+
+    share: float
+    time_s: float
+    low_s: float
+    high_s: float
+    wait_s: float
+    bound: str
+    predictor: str
+    class_name: str
+    is_extrapolating: bool
+    is_measured: bool
+    energy_j: float | None
+    energy_low_j: float | None
+    energy_high_j: float | None
+    power_w: float | None
+
+
+@record
+class PredictorShare:
+    """One predictor and its share of the kernels.
+
+    Args:
+        predictor: name of the predictor.
+        kernels: number of kernels it predicted.
+        share: share of the predicted kernel time.
+        classes: kernel classes it is based on, longest first.
+    """
+
+    predictor: str
+    kernels: int
+    share: float
+    classes: tuple[str, ...]
+
+
+@record
+class OtherRun:
+    """Prediction of a whole-run predictor that was not used.
+
+    Args:
+        predictor: name of the predictor, as for ``--predictor``.
+        time_s: predicted time.
+        low_s: lower end of its interval.
+        high_s: upper end of its interval; None if it has none.
+        words: description of its training runs.
+        reason: why it was not used.
+        outside: why it extrapolates; empty if it does not.
+    """
+
+    predictor: str
+    time_s: float
+    low_s: float
+    high_s: float | None
+    words: str
+    reason: str
+    outside: tuple[str, ...]
+
+    @classmethod
+    def of(cls, run: CandidateRun) -> OtherRun:
+        """Create the view of a candidate run."""
+        high_s = None if math.isinf(run.high_s) else run.high_s
+        return cls(
+            run.predictor, run.time_s, run.low_s, high_s, run.words, run.withheld, run.outside
+        )
+
+    @property
+    def ends(self) -> str:
+        """Prediction interval as text."""
+        if self.high_s is None:
+            return f"from {quantity(self.low_s, Unit.SECOND)}"
+        return span(self.low_s, self.high_s, Unit.SECOND)
+
+
+@record
+class Prediction:
+    """Prediction of a run.
+
+    Args:
+        floor_s: lower bound of the run.
+        time_s: predicted time: kernels, waits for launches, and nodes on the host.
+        predictor: whole-run predictor; empty if the kernels are summed.
+        whole: description of that predictor and its training runs.
+        kernels_s: sum of ``predicted.time_s`` of all kernels.
+        summed_s: time of the run as the sum of its kernels, including ``wait_s`` and ``host_s``.
+        low_s: lower end of the 90 % prediction interval.
+        high_s: upper end of the interval.
+        wait_s: part of the time that waits for launches.
+        host_s: part of the time in nodes that run on the host.
+        energy_j: energy of the board in one run; unknown without a fitted power model.
+        energy_low_j: lower end of the energy's interval.
+        energy_high_j: upper end of the energy's interval.
+        power_w: mean power of the board.
+        predictors: predictors with their shares.
+        notes: warnings about the prediction.
+        others: predictions of whole-run predictors that were not used.
+    """
+
+    floor_s: Amount
+    time_s: Amount
+    predictor: str
+    whole: str
+    kernels_s: Amount
+    summed_s: Amount
+    low_s: Amount
+    high_s: Amount
+    wait_s: Amount
+    host_s: Amount
+    energy_j: Amount
+    energy_low_j: Amount
+    energy_high_j: Amount
+    power_w: Amount
+    predictors: tuple[PredictorShare, ...]
+    notes: tuple[str, ...]
+    others: tuple[OtherRun, ...] = ()
+
+
+def forecast(
+    estimate: Estimate, energy: Energy | None, total_s: float, bound: KernelBound
+) -> Forecast:
+    """Return the prediction of one kernel."""
+    return Forecast(
+        ratio(estimate.time_s, total_s),
+        estimate.time_s,
+        estimate.low_s,
+        estimate.high_s,
+        estimate.wait_s,
+        key(held_by(bound, estimate.time_s, estimate.wait_s)),
+        estimate.predictor.value,
+        estimate.class_name,
+        estimate.is_extrapolating,
+        estimate.is_measured,
+        None if energy is None else energy.energy_j,
+        None if energy is None else energy.low_j,
+        None if energy is None else energy.high_j,
+        None if energy is None else energy.power_w,
+    )
+
+
+def collect(report: Report) -> Prediction:
+    """Collect the prediction of ``report``."""
+    table = report.prediction
+    total, energy = table.total, table.energy
+
+    def seconds(value: float) -> Amount:
+        return Amount(value, Unit.SECOND)
+
+    return Prediction(
+        Amount(total.floor_s, Unit.SECOND, None, True),
+        seconds(total.time_s),
+        total.predictor,
+        table.whole,
+        seconds(table.kernels_s),
+        seconds(table.kernels_total.time_s),
+        seconds(total.low_s),
+        seconds(total.high_s),
+        seconds(total.wait_s),
+        seconds(total.host_s),
+        Amount(None if energy is None else energy.energy_j, Unit.JOULE),
+        Amount(None if energy is None else energy.low_j, Unit.JOULE),
+        Amount(None if energy is None else energy.high_j, Unit.JOULE),
+        Amount(None if energy is None else energy.power_w, Unit.WATT),
+        shares(table),
+        table.notes,
+        tuple(map(OtherRun.of, report.unheard_runs)),
+    )
+
+
+def shares(table: PredictionTable) -> tuple[PredictorShare, ...]:
+    """Return the share of each predictor, largest first."""
+    times: dict[str, dict[str, float]] = {}
+    counts: dict[str, int] = {}
+    for k in table.kernels:
+        name = k.predictor.value
+        classes = times.setdefault(name, {})
+        classes[k.class_name] = classes.get(k.class_name, 0.0) + k.time_s
+        counts[name] = counts.get(name, 0) + 1
+    whole = sum(sum(c.values()) for c in times.values())
+    answered = (
+        PredictorShare(
+            name,
+            counts[name],
+            ratio(sum(classes.values()), whole),
+            tuple(sorted(classes, key=lambda c: (-classes[c], c))),
+        )
+        for name, classes in times.items()
+    )
+    return tuple(sorted(answered, key=lambda p: -p.share))
+
+
+COLUMNS = (
+    Column("predictor", "predictor"),
+    Column("kernels", "kernels", Unit.COUNT),
+    Column("share", "share", Unit.SHARE),
+    Column("classes", "kernel classes", is_name=True),
+)
+
+
+def section(view: Prediction, confidence: Confidence | None) -> Section:
+    """Return the section of the prediction: time, interval, confidence and predictors."""
+    ends = span(view.low_s.value or 0.0, view.high_s.value or 0.0, Unit.SECOND)
+    tight = share(ratio(view.floor_s.value or 0, view.time_s.value or 0))
+    parts = ["sum of the kernels"] if view.whole else []
+    if view.wait_s.value:
+        parts.append(f"{view.wait_s} of it waiting for launches")
+    if view.host_s.value:
+        parts.append(f"{view.host_s} on the host")
+    summed = "; ".join(parts) or "kernels and their launches"
+    rows = [
+        Fact("predicted", view.time_s, view.whole or summed),
+        *([Fact("kernels", view.summed_s, summed)] if view.whole else []),
+        *(
+            Fact(
+                other.predictor,
+                Amount(other.time_s, Unit.SECOND),
+                f"{other.ends}; not used: {other.reason}",
+            )
+            for other in view.others
+        ),
+        Fact(INTERVAL, None, ends),
+        Fact(LOWER_BOUND, view.floor_s, f"{tight} of the predicted time"),
+    ]
+    if confidence is not None:
+        words = f"{confidence.grade.value}: {confidence.reason}"
+        rows.insert(-1, Fact("confidence", None, words))
+    if view.energy_j.value is not None:
+        ends = span(view.energy_low_j.value or 0.0, view.energy_high_j.value or 0.0, Unit.JOULE)
+        words = f"{ends}; {view.power_w} on average, board only"
+        rows.append(Fact("energy", view.energy_j, words))
+    cells = tuple((p.predictor, p.kernels, p.share, ", ".join(p.classes)) for p in view.predictors)
+    table = (Table(COLUMNS, cells),) if cells else ()
+    reason = "" if confidence is None else confidence.reason
+    notes = tuple(Note(n, is_warning=True) for n in view.notes if not reason or reason not in n)
+    return Section("prediction", "prediction", (Facts(tuple(rows)), *table, *notes))

@@ -1,0 +1,222 @@
+"""Headline of a report: time, confidence, limits, memory and energy."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from enum import Enum
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from perfc.analyzers.estimate.interval import Interval
+from perfc.ir.record import record
+from perfc.ir.symbolic.dim import Dim
+from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir.tensors.types import DType, TensorType
+from perfc.passes.memory.storage import Role
+
+from ..amounts import open_symbols
+from ..memory_sections.footprint import footprint, workspace_bytes
+from ..names import machine_title, runtime_title
+from .confidence import Confidence, confidence
+from .limits import LimitShare, limits
+from .phases import Step, step_of
+
+if TYPE_CHECKING:
+    from perfc.api import Report
+    from perfc.ir.graph import Value
+
+COLOUR_CHANNELS = (1, 3, 4)
+"""Channels of image inputs: gray, RGB, RGBA."""
+TOKENS = re.compile(r"(^|[._])(input_?ids|tokens?|token_ids|ids)([._]?\d+)?$")
+"""Names of inputs with one token per element."""
+CACHED = re.compile(r"(^|[._])(past|cache|caches)([._]|$)")
+"""Names of cache inputs, some of which have as many axes as images."""
+
+
+class Item(Enum):
+    """Items that throughput counts."""
+
+    IMAGE = "images"
+    TOKEN = "tokens"
+    RUN = "runs"
+
+
+@record
+class Throughput:
+    """Throughput of a run.
+
+    Args:
+        item: counted item.
+        per_run: items per run.
+        per_s: items per second at the predicted time.
+    """
+
+    item: Item
+    per_run: int
+    per_s: float
+
+
+@record
+class MemoryNeed:
+    """Device memory of one run and the capacity of the machine.
+
+    Args:
+        weight_bytes: stored tensors.
+        activation_bytes: peak of live bytes without weights.
+        capacity_bytes: memory reported by the driver, minus ``--reserve``; None if the target does
+            not declare it.
+        is_bound: True if more may be needed, because something is unknown.
+        held_bytes: capacity reserved for the context, the workspace of products and the margin.
+        context_bytes: memory of the driver and the libraries, counted for a training step, whose
+            activations are what its allocator reserves.
+    """
+
+    weight_bytes: int
+    activation_bytes: int
+    capacity_bytes: int | None
+    is_bound: bool
+    held_bytes: int = 0
+    context_bytes: int = 0
+
+    @property
+    def total_bytes(self) -> int:
+        """Weights, activations and context."""
+        return self.weight_bytes + self.activation_bytes + self.context_bytes
+
+    @property
+    def fits(self) -> bool | None:
+        """True if the machine has this much memory; None if its memory is unknown."""
+        if self.capacity_bytes is None:
+            return None
+        return self.total_bytes + self.held_bytes <= self.capacity_bytes
+
+
+@record
+class Verdict:
+    """Headline of one report. Times are of one run, in seconds.
+
+    Args:
+        model: file name, or the name of the graph of a model in memory.
+        target: name of the machine.
+        machine: product name of the machine.
+        runtime: title of the runtime.
+        expected: predicted time with its 90 % prediction interval. Without a prediction all three
+            are the time at measured rates.
+        is_predicted: True if ``expected`` is a prediction.
+        floor_s: lower bound of the time.
+        throughput: throughput at the predicted time.
+        memory: memory of the run and of the machine.
+        energy: energy of the board in one run, in joules; None without a fitted power model.
+        confidence: confidence in the predicted time; None without a prediction.
+        limits: shares of the predicted time by limit, largest first; they add up to 1. Empty if
+            nothing takes time.
+        step: phases of a training step; None for a forward pass.
+    """
+
+    model: str
+    target: str
+    machine: str
+    runtime: str
+    expected: Interval
+    is_predicted: bool
+    floor_s: float
+    throughput: Throughput
+    memory: MemoryNeed
+    energy: Interval | None
+    confidence: Confidence | None
+    limits: tuple[LimitShare, ...]
+    step: Step | None = None
+
+    @property
+    def time_s(self) -> float:
+        """Predicted time."""
+        return self.expected.mid
+
+    @classmethod
+    def of(cls, report: Report, *, predict: bool = True) -> Verdict:
+        """Create the headline of ``report``.
+
+        Args:
+            report: result of ``perfc.analyze``.
+            predict: use the predicted time; otherwise the time at measured rates.
+        """
+        table = report.prediction if predict else None
+        roof = report.roofline
+        time = table.total.time if table is not None else Interval.exactly(roof.time_s)
+        energy = None if table is None or table.energy is None else table.energy
+        return cls(
+            PurePath(report.path).name or report.source.name,
+            report.machine.name,
+            machine_title(report.machine),
+            runtime_title(report.kernels.runtime),
+            time,
+            table is not None,
+            roof.floor_s,
+            throughput(report, time.mid),
+            memory_need(report),
+            None if energy is None else Interval(energy.low_j, energy.energy_j, energy.high_j),
+            None if table is None else confidence(report, table),
+            limits(roof, table),
+            step_of(report, table),
+        )
+
+
+def memory_need(report: Report) -> MemoryNeed:
+    """Return weights and peak activations; for a training step its whole footprint."""
+    if report.deployment.train:
+        return need_of_step(report)
+    table, env, capacity = report.liveness, report.env, report.deployment.capacity(report.machine)
+    need = int(evaluate(report.weight_bytes, env)), int(table.peak(env)[0])
+    if capacity is None:
+        return MemoryNeed(*need, None, table.is_bound)
+    workspace = workspace_bytes(report, report.kernels.runtime.framework)
+    reserved = capacity.context_bytes + capacity.margin_bytes + workspace
+    return MemoryNeed(*need, capacity.usable_bytes, table.is_bound, reserved)
+
+
+def need_of_step(report: Report) -> MemoryNeed:
+    """Return the memory of a training step as in `perfc fit`, with allocator and context."""
+    need = footprint(report)
+    weights = sum(need.parts.get(role, 0) for role in (Role.PARAMETER, Role.STATE))
+    return MemoryNeed(
+        weights, need.reserved_bytes - weights, need.capacity_bytes, need.is_bound,
+        need.margin_bytes, need.context_bytes,
+    )  # fmt: skip
+
+
+def throughput(report: Report, time_s: float) -> Throughput:
+    """Return the throughput in images or tokens if the inputs tell, otherwise in runs.
+
+    Images are inputs with four axes and 1, 3 or 4 channels that are no caches; tokens are integer
+    inputs with one or two axes and a name such as ``input_ids``.
+    """
+    item, per_run = Item.RUN, 1
+    unset = open_symbols(report)
+    for value in report.source.graph.inputs:
+        counted = None if unset else items(value, report.env)
+        if counted is not None:
+            item, per_run = counted
+            per_run *= report.deployment.accumulate
+            break
+    return Throughput(item, per_run, per_run / time_s if time_s > 0 else 0.0)
+
+
+def items(value: Value, env: Mapping[str, int]) -> tuple[Item, int] | None:
+    """Return item and count of an input; None if neither shape nor name tells."""
+    type_ = value.type
+    if not isinstance(type_, TensorType) or type_.shape is None:
+        return None
+    shape: tuple[Dim, ...] = type_.shape
+    name = value.name.lower()
+    is_pixel = (type_.dtype.is_float or type_.dtype is DType.U8) and not CACHED.search(name)
+    match len(shape):
+        case 4 if is_pixel and (shape[1] in COLOUR_CHANNELS or shape[3] in COLOUR_CHANNELS):
+            counted, item = shape[:1], Item.IMAGE
+        case 1 | 2 if not type_.dtype.is_float and TOKENS.search(name):
+            counted, item = shape, Item.TOKEN
+        case _:
+            return None
+    count = math.prod(int(evaluate(d, env)) for d in counted)
+    return (item, count) if count > 0 else None
