@@ -40,7 +40,7 @@ NOTHING = "0"
 
 @record
 class Convention:
-    """How one tool counts operations; fields as in the module's documentation."""
+    """Counting convention of one tool; fields as in the module's documentation."""
 
     name: str
     tool: str
@@ -170,11 +170,11 @@ class _Counter:
         return count
 
     def is_stored(self, value: Value) -> bool:
-        """Whether the model's file holds a value, or all that it is computed from."""
+        """Return True if the file stores a value, or everything it is computed from."""
         return value.weight is not None or value.known is not None or value in self.stored
 
     def is_swish(self, node: Node) -> bool:
-        """Whether a product multiplies a value by its sigmoid, as exporters write Swish (SiLU)."""
+        """Return True if a product is Swish (SiLU) written out as ``x * sigmoid(x)``."""
         match node.op, node.inputs:
             case Mul(), (Value() as a, Value() as b):
                 return self.sigmoid_of.get(b) is a or self.sigmoid_of.get(a) is b
@@ -182,7 +182,7 @@ class _Counter:
                 return False
 
     def is_bias(self, node: Node) -> bool:
-        """Whether an addition adds a stored tensor to the result of a product."""
+        """Return True if an addition adds a stored tensor to the result of a product."""
         operands = [v for v in node.inputs if v is not None]
         return any(map(self.is_stored, operands)) and any(v in self.products for v in operands)
 

@@ -88,7 +88,7 @@ class Remedies:
         return ()
 
     def is_short(self, p: Poly, kept: Mapping[str, SymbolDecl], env: Mapping[str, int]) -> bool:
-        """Whether an extent below 1 asks for larger sizes.
+        """Return True if an extent below 1 needs larger sizes.
 
         One that is limited to 0, as that of a slice behind the end, may be 0 where what the
         symbols stand for is known. One is meant to be where an extent of 0 was given.
@@ -178,7 +178,7 @@ def most(s: SymbolDecl, limit: int = LARGEST) -> int:
 
 
 def is_limited(d: Dim) -> bool:
-    """Whether a minimum or maximum occurs in an extent."""
+    """Return True if an extent contains a minimum or a maximum."""
     return isinstance(d, Poly) and any(
         a.kind in (AtomKind.MIN, AtomKind.MAX) or any(map(is_limited, a.args)) for a in d.atoms()
     )
@@ -235,7 +235,7 @@ def equalities(
 
 
 def tie_of(s: SymbolDecl, d: Dim, other: Dim) -> Dim | None:
-    """What ``s`` is where ``d`` equals ``other``, if it follows from other symbols by a sum."""
+    """Return the value of ``s`` for which ``d`` equals ``other``, if it is a sum of symbols."""
     rest = (
         [(m, c) for m, c in d.terms if [a.key for a in m] != [s.name]]
         if isinstance(d, Poly)

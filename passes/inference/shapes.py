@@ -28,7 +28,7 @@ Key = tuple[int, ...]
 
 
 class Inferred(NamedTuple):
-    """What an application gives: types, contents, and the numbers of both together.
+    """Result of an application: types, contents, and the numbers of both together.
 
     ``misfit`` is the first result that no tensor can be, as its position and the extent at fault.
     """
@@ -216,7 +216,7 @@ class Inference:
         return numeric
 
     def fill(self, inferred: Type, declared: Type) -> tuple[Type, bool]:
-        """What `filled` gives, and whether it is what was inferred; remembered.
+        """Return the result of `filled`, and True if it is the inferred type; cached.
 
         Where it is what was declared, it is that very object.
         """
@@ -297,7 +297,7 @@ def checked(types: Types, folded: Folded) -> Folded:
 
 
 def fits(type_: Type, known: Known | None) -> bool:
-    """Whether a content is one that a value of this type can have."""
+    """Return True if a value of this type can have this content."""
     match type_:
         case TensorType(shape=shape):
             return known is not None and known.shape == shape

@@ -112,7 +112,7 @@ def numbered(sizing: Sizing, at: Settled, formulas: Collection[str] = ()) -> Mod
 
 
 def holds(typed: Module, numeric: Module, env: Mapping[str, int]) -> bool:
-    """Whether formulas say at ``env`` what inference with numbers says.
+    """Return True if formulas at ``env`` equal the result of inference with numbers.
 
     Control flow is compared by the contents that decide it, too. Operators on nothing are cases of
     their own, which formulas may not know.
@@ -134,18 +134,18 @@ def holds(typed: Module, numeric: Module, env: Mapping[str, int]) -> bool:
 
 
 def as_well_known(formula: Value | None, number: Value | None) -> bool:
-    """Whether as many elements of a content are known with symbols as with numbers."""
+    """Return True if as many elements of a content are known with symbols as with numbers."""
     return known_items(formula) >= known_items(number)
 
 
 def known_items(v: Value | None) -> int:
-    """How many elements of a value are known."""
+    """Return the number of known elements of a value."""
     content: Known | None = None if v is None else v.known
     return 0 if content is None else sum(i is not None for i in content.items)
 
 
 def agrees(a: Type, b: Type, *, is_exact: bool) -> bool:
-    """Whether ``a`` contradicts nothing that ``b`` says, and leaves no more open.
+    """Return True if ``a`` is consistent with ``b`` and at least as specific.
 
     With ``is_exact`` it must not say more either.
     """
@@ -168,7 +168,7 @@ def agrees(a: Type, b: Type, *, is_exact: bool) -> bool:
 
 
 def agrees_in(a: Dim | None, b: Dim, *, is_exact: bool) -> bool:
-    """Whether one extent agrees with another, as types do."""
+    """Return True if one extent agrees with another, as types do."""
     if isinstance(b, Poly):
         return not is_exact or isinstance(a, Poly)
     return a == b

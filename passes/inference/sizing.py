@@ -21,7 +21,7 @@ MOST_STEPS = 500_000
 
 
 class Refusal(NamedTuple):
-    """Where inference with numbers ended.
+    """Node at which inference with numbers failed.
 
     Args:
         position: of the node among all of the module's.
@@ -74,12 +74,12 @@ class Sizing:
 
     @cached_property
     def met(self) -> Sequence[Application]:
-        """What inference of ``typed`` met."""
+        """Applications met by inference of ``typed``."""
         return inferred(self.read)[1] if self.applications is None else self.applications
 
     @cached_property
     def has_regions(self) -> bool:
-        """Whether control flow occurs."""
+        """True if the module has control flow."""
         return any(n.regions for n in self.read.graph.nodes)
 
     @cached_property
@@ -97,7 +97,7 @@ class Sizing:
         return tuple(d for d in dict.fromkeys(extents) if self.is_closed(d))
 
     def is_closed(self, d: Dim) -> bool:
-        """Whether an extent follows from the symbols alone."""
+        """Return True if an extent follows from the symbols alone."""
         return all(a.key in self.names for a in symbols(d))
 
     @cached_property
@@ -106,7 +106,7 @@ class Sizing:
         return tuple(zip(walk(self.read.graph), walk(self.typed.graph), strict=False))
 
     def is_filled(self, env: Mapping[str, int]) -> bool:
-        """Whether no extent that follows from the symbols is empty or negative."""
+        """Return True if no extent that follows from the symbols is empty or negative."""
         return all(evaluate(p, env) >= 1 for p in self.formulas)
 
     @cached_property
@@ -116,14 +116,14 @@ class Sizing:
 
     @cached_property
     def is_local(self) -> bool:
-        """Whether formulas hold where they hold of every application by itself.
+        """True if formulas hold whenever they hold for every application by itself.
 
         So it is without control flow, and where every extent follows from the symbols.
         """
         return not self.has_regions and not any(is_open_in(t, self.names) for t in self.types)
 
     def holds_at(self, env: Mapping[str, int]) -> bool:
-        """Whether every application gives with numbers what its formulas say; False if unsure."""
+        """Return True if formulas of all applications hold with numbers; False if unsure."""
         if 0 in env.values() or not self.is_local:
             return False
         types: dict[Type, Type] = {}
@@ -181,7 +181,7 @@ class Sizing:
 
     @property
     def is_exhausted(self) -> bool:
-        """Whether no further numbers are tried, so that time stays bounded."""
+        """True if the search budget is used up, so that no further numbers are tried."""
         return self.steps > MOST_STEPS
 
 
@@ -206,12 +206,12 @@ def extents_of(type_: Type) -> Iterator[Dim]:
 
 
 def has_symbols(v: Value) -> bool:
-    """Whether a symbol occurs in the type or content of a value."""
+    """Return True if a symbol occurs in the type or content of a value."""
     return any(isinstance(d, Poly) for d in extents_of(v.type)) or is_symbolic(v.known)
 
 
 def is_open_in(type_: Type, names: Collection[str]) -> bool:
-    """Whether a type leaves more open than the values of some symbols."""
+    """Return True if a type depends on more than the values of some symbols."""
     match type_:
         case TensorType(_, shape) if shape is not None:
             return any(a.key not in names for d in shape for a in symbols(d))

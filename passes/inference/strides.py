@@ -35,7 +35,7 @@ Extents = tuple[int, ...]
 
 @record
 class StrideTable:
-    """How values lie in memory.
+    """Strides of values in memory.
 
     Args:
         shapes: extents with every symbol at ``PROBE``.

@@ -1,4 +1,4 @@
-"""What of a kernel's bytes must come from device memory: caches kept between kernels and runs."""
+"""Traffic to device memory, with tensors that stay in caches between kernels and runs."""
 
 from __future__ import annotations
 

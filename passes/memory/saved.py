@@ -1,4 +1,4 @@
-"""What a training step keeps of its forward pass for its backward pass."""
+"""Tensors that a training step saves in the forward pass for the backward pass."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class SavedTable:
 
     @property
     def storages(self) -> tuple[Value, ...]:
-        """What is held, each storage once."""
+        """Saved storages, each once."""
         return tuple(dict.fromkeys(self.values.values()))
 
     @property
@@ -113,7 +113,7 @@ class Saved(Analysis[SavedTable]):
 
 
 def is_copied(v: Value, reader: Node, table: StrideTable) -> bool:
-    """Whether a view is copied before its kernel, which then keeps the copy.
+    """Return True if a view is copied before its kernel, which then saves the copy.
 
     Axes of a batch of products are one, and so are the rows of a product with a matrix, whose
     gradient reads them by a reshape; groups of channels lie together.

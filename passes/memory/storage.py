@@ -33,24 +33,24 @@ FORWARD = (Phase.FORWARD, Phase.LOSS)
 
 
 class Role(Enum):
-    """What a buffer is for."""
+    """Purpose of a buffer."""
 
     PARAMETER = "parameters"
     """Stored tensors of the model, constants and statistics among them."""
     STATE = "optimizer"
-    """What an optimiser keeps from step to step."""
+    """Optimizer state."""
     GRADIENT = "gradients"
-    """Of parameters: what the optimiser reads."""
+    """Gradients of parameters, which the optimizer reads."""
     SAVED = "saved"
     """Made by the forward pass and read by the backward pass."""
     CACHE = "cache"
     """Keys and values of earlier tokens."""
     INPUT = "inputs"
-    """Of the caller."""
+    """Inputs of the model."""
     ACTIVATION = "activations"
     """Everything else: read soon after it is made."""
     WORKSPACE = "workspace"
-    """What a kernel needs while it runs."""
+    """Temporary memory of a kernel."""
 
     __hash__ = object.__hash__
 
@@ -107,7 +107,7 @@ class StorageTable:
 
     @cached_property
     def phases(self) -> tuple[Phase, ...]:
-        """Of every kernel."""
+        """Phase of every kernel."""
         return tuple(n.loc.phase for n in self.steps)
 
     def live(self, env: Mapping[str, int]) -> list[dict[Role, int]]:
@@ -126,7 +126,7 @@ class StorageTable:
         return line
 
     def events(self, env: Mapping[str, int]) -> Iterator[tuple[int, int, int]]:
-        """What an allocator is asked for, in order: kernel, number of the buffer, bytes.
+        """Yield an allocator's requests in order: kernel, number of the buffer, bytes.
 
         Bytes are below zero where the buffer is given back. Stored tensors come first, of kernel
         -1; buffers that outlive the run are never given back.
@@ -173,7 +173,7 @@ class _Walk:
     copies: frozenset[Node]
 
     def is_view(self, node: Node) -> bool:
-        """Whether a node shows its operand instead of writing a result."""
+        """Return True if a node is a view of its operand."""
         shows = node.op.kind is Kind.VIEW or node.op.mnemonic in self.runtime.views
         return shows and node not in self.copies
 
@@ -216,7 +216,7 @@ class _Walk:
             yield Buffer(w, storage(w.type), -1, count, role)
 
     def given(self, count: int) -> Iterator[Buffer]:
-        """What the caller gives: a cache where an attention writes the next one."""
+        """Yield buffers of inputs, including a cache if an attention writes the next one."""
         for v in self.module.graph.inputs:
             role = Role.CACHE if v.name.startswith("past") else Role.INPUT
             yield Buffer(v, storage(v.type), -1, count, role)
@@ -224,7 +224,7 @@ class _Walk:
     def made(
         self, owner: Mapping[Value, Value], born: Mapping[Value, int], dies: Mapping[Value, int]
     ) -> Iterator[Buffer]:
-        """What kernels make, but for what stays inside one."""
+        """Yield buffers that kernels write, without values inside one kernel."""
         graph = self.module.graph
         outside = set(graph.outputs)
         for k in self.kernels:
@@ -250,7 +250,7 @@ class _Walk:
 def role_of(
     home: Value, start: int, end: int, phases: Sequence[Phase], updated: set[Value]
 ) -> Role:
-    """What a buffer that a kernel makes is for."""
+    """Return the role of a buffer that a kernel writes."""
     if not phases:
         return Role.ACTIVATION
     made, read = phases[start], phases[min(end, len(phases) - 1)]

@@ -175,7 +175,7 @@ class Retyping:
         return op if type(op) is plain else _as(op, plain)
 
     def value(self, v: Value) -> Value:
-        """What stands for ``v``: the same object where nothing changes."""
+        """Return the replacement of ``v``; the same object if nothing changes."""
         dtype = self.narrow if self.narrow is not None and is_narrowed(v) else self.stored
         type_ = retyped(v.type, dtype)
         if type_ == v.type:
@@ -191,7 +191,7 @@ class Retyping:
 
 
 def is_narrowed(v: Value) -> bool:
-    """Whether quantised models may store a floating-point tensor narrow.
+    """Return True if quantized models may store a floating-point tensor in the narrow type.
 
     Activations, and weights of two axes or more. Contents that are known are constants, such as the
     scales of a Resize, which passes still read.
@@ -203,7 +203,7 @@ def is_narrowed(v: Value) -> bool:
 
 
 def is_wide_float(dtype: DType) -> bool:
-    """Whether it is a real floating-point type of 16 bits or more."""
+    """Return True for a real floating-point type of 16 bits or more."""
     return dtype.is_float and dtype.bits >= 16
 
 
@@ -261,7 +261,7 @@ def of_elements(type_: Type, dtype: DType) -> Type:
 
 @record
 class Loaded:
-    """What an operator on narrow tensors computes with, products apart.
+    """Element types with which an operator on narrow tensors computes, other than products.
 
     Args:
         computed: type of what it computes.

@@ -187,7 +187,7 @@ class Window(NamedTuple):
 
 
 def _window(node: Node) -> Window | None:
-    """Of a convolution whose filter is stored, dense and centred; None of any other."""
+    """Return the window of a convolution with stored, dense, centred filters, else None."""
     op, w = node.op, node.inputs[1] if len(node.inputs) > 1 else None
     if not isinstance(op, Conv) or w is None or w.weight is None:
         return None
@@ -210,5 +210,5 @@ def _is_norm(node: Node) -> bool:
 
 
 def _is_lone(graph: Graph, v: Value) -> bool:
-    """Whether one node reads a value, once, and nobody outside."""
+    """Return True if a value has exactly one reader and is not a result of the graph."""
     return len(graph.users.get(v, ())) == 1 and v not in graph.outputs

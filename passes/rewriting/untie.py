@@ -1,4 +1,4 @@
-"""Stored tensors that an exporter merged, each module's own again."""
+"""Separation of stored tensors that an exporter merged, so that each module has its own again."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @frozen
 class Untie(Transform):
-    """The module whose modules of equal parameters each read their own, as they are trained.
+    """Give each module with merged parameters its own tensors, as they are trained.
 
     torch.onnx stores tensors of equal contents once (``_jit_pass_onnx_deduplicate_initializers``),
     as those of a model that was not trained yet, or was written without its contents. A module
@@ -40,31 +40,31 @@ class Untie(Transform):
                 if v in readers:
                     readers[v].append((node, node.name.rpartition("/")[0]))
         with numbering():
-            own = _own(readers, Tape(v.name for v in all_values(graph)))
-        if not own:
+            replacements = _replacements(readers, Tape(v.name for v in all_values(graph)))
+        if not replacements:
             return module
-        changed = {node for node, _ in own}
-        nodes = tuple(_reading(n, own) if n in changed else n for n in graph.nodes)
-        weights = tuple(dict.fromkeys((*graph.weights, *own.values())))
+        changed = {node for node, _ in replacements}
+        nodes = tuple(_reading(n, replacements) if n in changed else n for n in graph.nodes)
+        weights = tuple(dict.fromkeys((*graph.weights, *replacements.values())))
         return replace(module, graph=Graph(graph.name, graph.inputs, graph.outputs, nodes, weights))
 
 
-def _own(
+def _replacements(
     readers: dict[Value, list[tuple[Node, str]]], tape: Tape
 ) -> dict[tuple[Node, Value], Value]:
-    """What each node reads in the place of a tensor that is its module's no more."""
-    own: dict[tuple[Node, Value], Value] = {}
+    """Return the replacement of each merged tensor, by the node that reads it."""
+    replacements: dict[tuple[Node, Value], Value] = {}
     for w, read in readers.items():
         paths = dict.fromkeys(path for _, path in read)
         if len(paths) < 2 or not all(paths) or not _is_of_modules(w, [n for n, _ in read]):
             continue
         copies = {p: replace(w, name=tape.fresh(name_in(p, w.name))) for p in [*paths][1:]}
-        own.update(((node, w), copies[path]) for node, path in read if path in copies)
-    return own
+        replacements.update(((node, w), copies[path]) for node, path in read if path in copies)
+    return replacements
 
 
 def name_in(path: str, name: str) -> str:
-    """What PyTorch calls the tensor in the module of a path, so that ``--freeze`` means it.
+    """Return PyTorch's name of a tensor in the module of a path, as ``--freeze`` matches it.
 
     >>> name_in("/blocks/blocks.1/attn/proj", "blocks.0.norm1.bias")
     'blocks.1.attn.proj.bias'
@@ -79,18 +79,18 @@ def name_in(path: str, name: str) -> str:
 
 
 def _is_merged(w: Value) -> bool:
-    """Whether a tensor may stand for several: a parameter whose contents the file leaves out."""
+    """Return True for a parameter without contents in the file, which may be several merged."""
     weight = w.weight
     is_outside = weight is not None and weight.is_parameter and weight.location != ""
     return is_outside and weight is not None and not weight.digest and w.is_real
 
 
 def _is_of_modules(w: Value, nodes: Sequence[Node]) -> bool:
-    """Whether the readers are modules of one kind: a vector's always, a matrix' by operator."""
+    """Return True if the readers are modules of one kind: always for vectors, else by operator."""
     kinds = {type(n.op) for n in nodes}
     return Gather not in kinds and (len(shape_of(w)) < 2 or len(kinds) == 1)
 
 
-def _reading(node: Node, own: dict[tuple[Node, Value], Value]) -> Node:
-    inputs: Inputs = tuple(v if v is None else own.get((node, v), v) for v in node.inputs)
+def _reading(node: Node, replacements: dict[tuple[Node, Value], Value]) -> Node:
+    inputs: Inputs = tuple(v if v is None else replacements.get((node, v), v) for v in node.inputs)
     return replace(node, inputs=inputs)

@@ -84,7 +84,7 @@ class RooflineTable:
 
     @cached_property
     def launch_gap_s(self) -> float:
-        """What launching adds to it."""
+        """Launch overhead of one run."""
         return math.fsum(k.launch_gap_s for k in self.kernels)
 
     @cached_property

@@ -28,7 +28,7 @@ SHARED = (
     Ceiling.MATRIX, Ceiling.VECTOR, Ceiling.SPECIAL, Ceiling.INTEGER,
     Ceiling.L1, Ceiling.L2, Ceiling.DEVICE,
 )  # fmt: skip
-"""What kernels that run at once share; the SMs come last."""
+"""Resources that concurrent kernels share; the SMs come last."""
 RESIDENT_THREADS = 2048
 """Threads that one SM keeps at once where the target does not say; those of A100 and H100."""
 

@@ -23,7 +23,7 @@ from ._engine_kind import StaticShare as StaticShare
 
 
 class Launch(Enum):
-    """How kernels reach the device."""
+    """Launch mechanism of kernels."""
 
     EAGER = "eager"
     """The host launches each; its overhead shows when kernels are short."""
@@ -32,7 +32,7 @@ class Launch(Enum):
 
 
 class Framework(Enum):
-    """What executes a model, as `perfc measure` and profiles call it."""
+    """Software that executes a model, named as in `perfc measure` and profiles."""
 
     TORCH = "torch"
     ORT = "ort"
@@ -45,16 +45,16 @@ class Tf32(Enum):
 
     NONE = False
     CONVOLUTIONS = "convolutions"
-    """As PyTorch does unless told otherwise: cuDNN may, cuBLAS may not."""
+    """PyTorch's default: cuDNN may use TF32, cuBLAS may not."""
     ALL = True
 
     @property
     def title(self) -> str:
-        """As people read it."""
+        """Name in reports."""
         return {Tf32.NONE: "off", Tf32.ALL: "on"}.get(self, f"{self.value} alone")
 
     def of(self, kind: Kind) -> bool:
-        """Whether kernels of a kind may."""
+        """Return True if kernels of a kind may use TF32."""
         return self is Tf32.ALL or (self is Tf32.CONVOLUTIONS and kind is Kind.CONV)
 
 
@@ -77,7 +77,7 @@ class Steps(Enum):
 
 
 class Layout(Enum):
-    """How feature maps lie in memory."""
+    """Memory layout of feature maps."""
 
     CHANNELS_FIRST = "channels-first"
     CHANNELS_LAST = "channels-last"
@@ -111,9 +111,9 @@ RANK: Mapping[Kind, int] = {
 STRIDED = frozenset({"transpose", "slice", "split", "expand", "identity"})
 """Movements that frameworks with strides express as a view of the operand."""
 TRAINING_DEFAULT = "eager"
-"""The same, of a training step: PyTorch, operator by operator."""
+"""Default runtime of a training step: PyTorch, operator by operator."""
 CLUSTER_DEFAULT = "cudagraph"
-"""Of a training step on many devices: PyTorch's kernels, whose launches hide behind them."""
+"""Runtime of training steps on many devices: PyTorch's kernels, launch overhead hidden."""
 
 
 ANY_DEVICE: Mapping[str, frozenset[str]] = {"cpu": frozenset(), "cuda": frozenset()}
@@ -124,7 +124,7 @@ CPU: Mapping[str, frozenset[str]] = {"cpu": frozenset()}
 
 @record
 class FusedAttention:
-    """What kernels of attention written out a runtime has; others run as products and a softmax.
+    """Fused attention kernels of a runtime; other attention runs as products and a softmax.
 
     Args:
         most_bits: of an element.
@@ -135,7 +135,7 @@ class FusedAttention:
     most_keys: int | None = None
 
     def takes(self, bits: int, keys: object) -> bool:
-        """Whether a kernel has such elements and so many keys; a number nobody knows is in reach.
+        """Return True if a kernel supports the element type and the number of keys, if known.
 
         >>> FusedAttention(16, 384).takes(16, 197), FusedAttention(16, 384).takes(16, 577)
         (True, False)
@@ -224,38 +224,38 @@ class Runtime:
 
     @property
     def known_steps(self) -> Steps | None:
-        """``steps``, but None for old versions: weights tell kernels of the newest one."""
+        """``steps``, but None for old versions, because weights are for the newest one."""
         return self.steps if self.before is None else None
 
     @property
     def serves(self) -> bool:
-        """Whether language models are served under its name; older tables go by versions."""
+        """Return True if language models are served under this name, not under older versions."""
         return self.engine is not None and self.before is None
 
     @property
     def measured_name(self) -> str:
-        """Whose measured runs of whole models stand for it; "" where streams or a graph launch."""
+        """Runtime whose measured whole models represent it; "" with streams or a recorded graph."""
         is_other = self.streams > 1 or self.is_recorded
         return "" if is_other else self.measured_as or self.name
 
     @property
     def tells_versions(self) -> bool:
-        """Whether what is predicted depends on its version."""
+        """Return True if predictions depend on the version."""
         return self.is_versioned or self.known_steps is not None
 
     @property
     def fuses_attention(self) -> bool:
-        """Whether attention that an exporter split is one kernel."""
+        """Return True if attention that an exporter split runs as one kernel."""
         return not {"attention", "sdpa"}.isdisjoint(self.patterns)
 
     @property
     def is_recorded(self) -> bool:
-        """Whether kernels that were launched one by one are replayed as a graph."""
+        """Return True if recorded kernels are replayed as a graph."""
         return self.steps is not None and self.launch is Launch.GRAPH
 
     @property
     def is_dispatched(self) -> bool:
-        """Whether a framework's host launches each operator, and may keep the device waiting."""
+        """Return True if the host launches operators one by one, and may be the bottleneck."""
         return self.steps is Steps.EAGER and not self.is_recorded
 
     def tf32_on(self, maker: str) -> Tf32:
@@ -268,7 +268,7 @@ class Runtime:
         return Tf32.NONE if maker == "AMD" else self.tf32
 
     def runs_on(self, kind: str, maker: str) -> bool:
-        """Whether it runs on devices of a kind, ``cpu`` or ``cuda``, by that maker."""
+        """Return True if it runs on a kind of device, ``cpu`` or ``cuda``, of a vendor."""
         makers = self.devices.get(kind)
         return makers is not None and (not makers or maker in makers)
 
@@ -278,14 +278,14 @@ class Runtime:
         return RANK.get(node.op.kind, 3)
 
     def is_view(self, node: Node) -> bool:
-        """Whether a node hands on the bytes of its first operand."""
+        """Return True if a node passes on the bytes of its first operand."""
         op = node.op
         if op.kind is Kind.VIEW or op.mnemonic in self.views:
             return True
         return WINDOWS in self.views and window_steps(node) is not None
 
     def absorbs(self, kernel: Kind, kind: Kind, tag: str) -> bool:
-        """Whether a kernel of this kind takes in what follows it."""
+        """Return True if kernels of this kind absorb the operators after them."""
         if kind not in self.epilogue.get(kernel, ()):
             return False
         only = self.epilogue_tags.get(kernel)

@@ -1,4 +1,4 @@
-"""How runtimes that serve language models schedule their steps."""
+"""Scheduling of steps by runtimes that serve language models."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ class PoolOf(Enum):
     """Memory that the share of an engine is of, and what that part must hold."""
 
     DEVICE = "device"
-    """Of the device: weights, activations, contexts and the pool together."""
+    """Share of device memory: weights, activations, contexts and the KV cache pool."""
     STATIC = "static"
-    """Of what is free before the model is loaded: weights and the pool, activations beside it."""
+    """Share of memory that is free before loading: weights and the pool, without activations."""
     FREE = "free"
-    """Of what weights, activations and contexts leave: the pool alone."""
+    """Share of memory left by weights, activations and contexts: the pool alone."""
 
 
 @record
 class StaticShare:
-    """How an engine chooses its share of memory, in MiB that it leaves to steps.
+    """Default memory share of an engine, from the MiB it reserves for steps.
 
     Args:
         constant: for any model.
@@ -106,7 +106,7 @@ class Recording:
 
 @record
 class EngineKind:
-    """How a runtime serves language models where nothing else is said.
+    """Default scheduling of a runtime that serves language models.
 
     Args:
         batching: whose tokens a step may have.

@@ -89,30 +89,30 @@ class Checkpoints:
                 return edge
 
     def is_shared(self, v: Value) -> bool:
-        """Whether it is a tensor of real numbers that nothing trained has a part in."""
+        """Return True for a floating-point tensor that is not a trained parameter."""
         return v.is_real and v not in self.trained
 
     def choices(self, block: Block) -> list[Choice]:
-        """Ways of treating a block."""
-        found: list[Choice] = []
+        """Return the choices of policy for a block with their cost."""
+        options: list[Choice] = []
         for policy in (Policy.NONE, Policy.SELECTIVE, Policy.BLOCK):
             kept = self.kept_in(block, policy)
             again = needed(block.nodes, self.read - kept, kept)
             read = [v for n in block.nodes for v in n.results if v in self.read & kept]
             inputs = {v for n in again for v in n.inputs if v in kept and v not in read and v}
             held = {v for v in (*read, *inputs) if v is not block.boundary}
-            found.append(
+            options.append(
                 Choice(policy, sum(map(self.size, held)), sum(self.cost(n) for n in again))
             )
-        return found
+        return options
 
     def size(self, v: Value) -> int:
-        """Bytes of a value; views, which are made with what they show, have none."""
+        """Return the bytes of a value; views have none."""
         nbytes = v.type.nbytes if isinstance(v.type, TensorType) else None
         return 0 if nbytes is None else int(evaluate(nbytes, self.env))
 
     def cost(self, node: Node) -> int:
-        """What computing a node again takes, in bytes."""
+        """Return the cost of recomputing a node, in bytes."""
         if node.op.kind is Kind.VIEW:
             return 0
         types = tuple(node.op.infer(node.inputs))[: len(node.outputs)]
@@ -160,25 +160,25 @@ class Checkpoints:
 
 
 def pareto(points: Mapping[int, Point]) -> dict[int, Point]:
-    """Points that no smaller one is as fast as."""
-    found: dict[int, Point] = {}
+    """Return the points that no smaller point matches in cost."""
+    best: dict[int, Point] = {}
     least: int | None = None
     for level in sorted(points):
         point = points[level]
         if least is None or point.cost_bytes < least:
-            found[level], least = point, point.cost_bytes
-    return found
+            best[level], least = point, point.cost_bytes
+    return best
 
 
 def needed(nodes: Sequence[Node], wanted: set[Value], kept: set[Value]) -> list[Node]:
-    """The nodes that make what is wanted out of what is kept, in their order."""
+    """Return the nodes that compute ``wanted`` from ``kept``, in their order."""
     open_values = set(wanted)
-    found: list[Node] = []
+    nodes_needed: list[Node] = []
     for node in reversed(nodes):
         if any(v in open_values for v in node.results):
-            found.append(node)
+            nodes_needed.append(node)
             open_values.update(v for v in node.inputs if v is not None and v not in kept)
-    return found[::-1]
+    return nodes_needed[::-1]
 
 
 def recomputed(
@@ -187,7 +187,7 @@ def recomputed(
     plan: tuple[Checkpoints, tuple[Policy, ...]],
     tape: Tape,
 ) -> list[Node]:
-    """The backward pass, with what was not kept computed again before a block is first read."""
+    """Return the backward pass; a block is recomputed before its first read."""
     points, policies = plan
     kept: set[Value] = set()
     block_of: dict[Value, int] = {}
@@ -195,16 +195,16 @@ def recomputed(
         kept |= points.kept_in(block, policy)
         block_of.update((v, i) for n in block.nodes for v in n.results)
     again: dict[Value, Value] = {}
-    found: list[Node] = []
+    nodes: list[Node] = []
     for node in backward:
         for v in node.inputs:
             if v is None or v not in block_of or v in kept or v in again:
                 continue
             wanted = {w for w in points.read - kept if block_of[w] == block_of[v]}
             for old in needed(forward, wanted, kept | again.keys()):
-                found.append(repeated(old, again, kept, tape))
-        found.append(replace(node, inputs=tuple(v and again.get(v, v) for v in node.inputs)))
-    return found
+                nodes.append(repeated(old, again, kept, tape))
+        nodes.append(replace(node, inputs=tuple(v and again.get(v, v) for v in node.inputs)))
+    return nodes
 
 
 def repeated(node: Node, again: dict[Value, Value], kept: set[Value], tape: Tape) -> Node:

@@ -17,7 +17,7 @@ from ..precision.retype import is_wide_float
 
 @entity
 class Derivatives:
-    """What differentiation gives.
+    """Result of differentiation.
 
     Args:
         forward: the nodes, with the results that the backward pass needs besides.
@@ -29,7 +29,7 @@ class Derivatives:
 
 
 def may_carry(v: Value) -> bool:
-    """Whether gradients may pass through a value: real numbers, or what may hold such tensors."""
+    """Return True if gradients may pass through a value: real tensors and their containers."""
     return v.is_real or not isinstance(v.type, TensorType) or dtype_of(v) is DType.UNKNOWN
 
 
@@ -95,7 +95,7 @@ def collect(
 
 
 def without_rule(node: Node) -> PassError:
-    """That an operator has no gradient."""
+    """Return the error for an operator without a gradient."""
     kind = "control flow" if node.regions else "an operator without a rule"
     return PassError(
         f"no gradient of {node.op.mnemonic}, {kind}",

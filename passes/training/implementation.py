@@ -1,4 +1,4 @@
-"""How an optimiser reaches the device, and what a step keeps of its forward pass."""
+"""Launch implementations of optimizers, and policies of activation checkpointing."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ from enum import Enum
 
 
 class Implementation(Enum):
-    """How an optimiser is launched."""
+    """Launch implementation of an optimizer."""
 
     FOREACH = "foreach"
-    """A kernel an operation, over all tensors; the default of PyTorch."""
+    """One kernel per operation, over all tensors; PyTorch's default."""
     FUSED = "fused"
-    """One kernel for everything."""
+    """One kernel for the whole update."""
 
     __hash__ = object.__hash__
 
 
 class Policy(Enum):
-    """Which results are computed again."""
+    """Policy that selects the results to recompute."""
 
     NONE = "none"
-    """Everything that the backward pass reads is kept."""
+    """Save everything that the backward pass reads."""
     BLOCK = "block"
-    """Of each repeated block only its operand is kept."""
+    """Save only the input of each repeated block."""
     SELECTIVE = "selective"
-    """Results of matrix operations are kept; what is cheap is computed again."""
+    """Save results of matrix operations; recompute the cheap ones."""
     OPTIMAL = "optimal"
-    """Each block as the time-memory curve has it at the share of bytes that may be kept."""
+    """Choose per block from the time-memory curve, within the share of bytes to save."""
 
     __hash__ = object.__hash__

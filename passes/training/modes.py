@@ -33,6 +33,6 @@ def _trained(node: Node, tape: Tape) -> Node:
 
 
 def op_trains(node: Node) -> bool:
-    """Whether a dropout drops already."""
+    """Return True if a dropout node is already in training mode."""
     assert isinstance(node.op, Dropout)
     return node.op._trains(node.inputs)

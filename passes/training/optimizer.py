@@ -60,7 +60,7 @@ class Optimizer:
 
     @property
     def state_bytes(self) -> float:
-        """Of the states of one element of a large matrix in 32 bits."""
+        """Bytes of optimizer state per element of a large matrix, for 32-bit states."""
         return 4.0 * len(self.states)
 
     def update(

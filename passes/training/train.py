@@ -160,7 +160,7 @@ class Train(Transform):
         return tape.scaled(loss, factor)
 
     def is_trained(self, w: Value) -> bool:
-        """Whether a stored tensor is a parameter that is not frozen."""
+        """Return True if a stored tensor is a parameter that is not frozen."""
         if w.weight is None or not w.weight.is_parameter or not w.is_real:
             return False
         if fnmatchcase(w.name, UNNAMED) and len(shape_of(w)) <= 1:

@@ -50,7 +50,7 @@ class Allocator(ABC):
 
 @record
 class Replay:
-    """What an allocator did in a run.
+    """Result of simulating an allocator over a run.
 
     Args:
         reserved_bytes: most that was taken of the device.

@@ -23,7 +23,7 @@ class Block:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is its segment."""
+        """Return True if the block covers its whole segment."""
         return self.before is None and self.after is None
 
 

@@ -31,7 +31,7 @@ def rounded(nbytes: int) -> int:
 
 
 def segment_bytes(nbytes: int) -> int:
-    """What is asked of the device for a rounded size.
+    """Return the segment size requested from the device for a rounded size.
 
     >>> [segment_bytes(n) >> 20 for n in (512, 2 << 20, 11 << 20)]
     [2, 20, 12]
@@ -47,7 +47,7 @@ class CudaCaching(Allocator):
     """The allocator of one device.
 
     Args:
-        capacity_bytes: of the device, what others have of it taken off; None without an end.
+        capacity_bytes: device memory without that of other processes; None for no limit.
     """
 
     title = "PyTorch's caching allocator"
@@ -59,7 +59,7 @@ class CudaCaching(Allocator):
         self.next_address = 0
 
     def pool(self, nbytes: int) -> Pool:
-        """Where a rounded size is looked for."""
+        """Return the pool that is searched for a rounded size."""
         return self.small if nbytes <= SMALL else self.large
 
     def allocate(self, key: int, nbytes: int) -> None:

@@ -22,7 +22,7 @@ from perfc.ir.tensors.types import DType
 from .written_out import Written
 
 MOST_BRANCHES = 8
-"""That are added before the residual stream: attention and a feed-forward layer are two."""
+"""Maximum number of parallel branches added to the residual stream, such as attention and MLP."""
 
 
 def dropped(nodes: Sequence[Node], ratio: float, tape: Tape) -> list[Node]:
@@ -67,10 +67,9 @@ def dropped(nodes: Sequence[Node], ratio: float, tape: Tape) -> list[Node]:
 
 
 class Places:
-    """Where the values of a graph are dropped.
+    """Positions of dropout in a graph.
 
-    Every value is asked once, in the order in which nodes run, so that no graph takes longer than
-    its nodes.
+    Every value is visited once, in execution order, so that the time is linear in the nodes.
 
     Args:
         nodes: in an order that can run.
@@ -111,17 +110,17 @@ class Places:
                 pass
 
     def is_stored(self, v: Value | None) -> bool:
-        """Whether a value is a parameter, turned over or cast."""
+        """Return True if a value is a parameter, transposed or cast."""
         return v in self.stored or (
             v is not None and v.weight is not None and v.weight.is_parameter
         )
 
     def is_table(self, v: Value | None) -> bool:
-        """Whether a value is a stored matrix."""
+        """Return True if a value is a stored matrix."""
         return v is not None and self.is_stored(v) and len(shape_of(v)) == 2
 
     def products(self, node: Node) -> tuple[Value, ...]:
-        """What ends the branches whose sum a node makes; none where it is another's.
+        """Return the ends of the branches that a node sums; none if another node sums them.
 
         What is read twice ends no branch: a GELU that is written out reads so.
         """
@@ -140,7 +139,7 @@ class Places:
         return parts if all(sides) and len(parts) <= MOST_BRANCHES else ()
 
     def branches(self, node: Node) -> tuple[Value, ...]:
-        """What a node adds to the residual stream, each branch for itself."""
+        """Return the values that a node adds to the residual stream, one per branch."""
         if not node.op.is_exactly(Add):
             return ()
         sides = [self.ends.get(v, ()) for v in node.inputs if not self.is_stored(v)]
@@ -148,13 +147,13 @@ class Places:
         return tuple(v for side in sides for v in side) if is_residual else ()
 
     def weighs(self, v: Value) -> bool:
-        """Whether probabilities that are a tensor weigh values."""
+        """Return True if probabilities are only read by a matrix product."""
         reader = self.at.reader(v, MatMul, Cast)
         if reader is not None and reader.op.is_exactly(Cast):
             reader = self.at.reader(reader.results[0], MatMul)
         return reader is not None
 
     def embeddings(self, sums: Value) -> Value:
-        """What is dropped of a sum of embeddings: what normalises it alone, or the sum."""
+        """Return the dropped value of a sum of embeddings: its normalization, or the sum."""
         norm = self.at.reader(sums, LayerNormalization)
         return norm.results[0] if norm is not None else sums

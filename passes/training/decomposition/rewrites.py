@@ -1,4 +1,4 @@
-"""What exporters write out, as the operators that a framework differentiates."""
+"""Rewrites of exported patterns into the operators that a framework differentiates."""
 
 from __future__ import annotations
 
@@ -107,12 +107,12 @@ def factored_gelu(node: Node, at: Written) -> Changes:
 
 
 def parts_of(node: Node, at: Written, kind: type[Op]) -> list[Node]:
-    """What makes the operands of a node, as far as it is of a kind."""
+    """Return nodes of a kind that compute the operands of a node."""
     return [n for n in (at.maker(v, kind) for v in node.inputs) if n is not None]
 
 
 def factored(node: Node) -> Value | None:
-    """What a product scales by a number."""
+    """Return the operand that a product multiplies by a stored number."""
     numbers = [v for v in node.inputs if v is not None and v.weight and not _shape(v.type)]
     others = [v for v in node.inputs if v is not None and v not in numbers]
     return others[0] if len(numbers) == 1 and len(others) == 1 else None

@@ -34,7 +34,7 @@ from perfc.ir.symbolic.dim import Dim
 from perfc.ir.tensors.types import DType
 
 CAP = 50.0
-"""Of scores; any number takes as long."""
+"""Soft cap of attention scores; its value does not change the cost."""
 
 
 def unfused(nodes: Sequence[Node], tape: Tape, *, fuses_attention: bool) -> list[Node]:
@@ -132,7 +132,7 @@ def heads(tape: Tape, x: Value, shape: tuple[Dim, Dim, Dim, Dim]) -> Value:
 
 
 def repeated(tape: Tape, x: Value, count: int) -> Value:
-    """As many heads as queries have, each of the fewer ones copied."""
+    """Return keys or values with one head per query head, shared heads copied."""
     b, g, t, d = shape_of(x)
     if g == count:
         return x
@@ -142,7 +142,7 @@ def repeated(tape: Tape, x: Value, count: int) -> Value:
 
 
 def relative(tape: Tape, bias: Value, extents: tuple[int, Dim, Dim], dtype: DType) -> Value:
-    """What is added to the scores of every head: rows of a table by distance, or slopes."""
+    """Return the bias of each head's scores: rows of a relative-position table, or slopes."""
     h, s, t = extents
     if len(shape_of(bias)) == 2:
         table = tape.apply(Gather(), bias, tape.expand(tape.ints((0,)), (s, t)))

@@ -22,19 +22,19 @@ from ...fusion.neighbourhood import is_scalar, number
 
 Changes = dict[Node, list[Node]]
 CLOSE = 1e-3
-"""Relative, of numbers that exporters round."""
+"""Relative tolerance for numbers that exporters round."""
 CUBE, INNER = 0.044715, math.sqrt(2 / math.pi)
-"""Of GELU by tanh. Source: Hendrycks & Gimpel 2016, section 2."""
+"""Coefficients of GELU by tanh. Source: Hendrycks & Gimpel 2016, section 2."""
 RANK = 4
-"""Of queries, keys and values: batch, heads, tokens, width."""
+"""Rank of queries, keys and values: batch, heads, tokens, head width."""
 
 
 class Written:
-    """Who makes and who reads the values of a graph, and what may not disappear.
+    """Producers and readers of the values of a graph, and values that must stay.
 
     Args:
-        nodes: in an order that can run.
-        taken: values that somebody outside reads.
+        nodes: in execution order.
+        taken: values that are read outside.
     """
 
     def __init__(self, nodes: Sequence[Node], taken: Collection[Value]) -> None:
@@ -48,30 +48,30 @@ class Written:
                     self.users.setdefault(v, []).append(node)
 
     def maker(self, v: Value | None, *kinds: type[Op]) -> Node | None:
-        """The node that makes a value, where its operator is exactly of one of the kinds."""
+        """Return the node that computes a value, if its operator is exactly of one of the kinds."""
         node = None if v is None else self.makers.get(v)
         return node if node is not None and node.op.is_exactly(*kinds) else None
 
     def reader(self, v: Value, *kinds: type[Op]) -> Node | None:
-        """The only reader of a value, where its operator is exactly of one of the kinds."""
+        """Return the only reader of a value, if its operator is exactly of one of the kinds."""
         readers = self.users.get(v, [])
         if len(readers) != 1 or v in self.taken or not readers[0].op.is_exactly(*kinds):
             return None
         return readers[0]
 
     def is_inner(self, nodes: Sequence[Node]) -> bool:
-        """Whether the results of nodes are read once each, by nobody outside."""
+        """Return True if each result of nodes has one reader and is not a result of the graph."""
         results = [v for n in nodes for v in n.results]
         return all(len(self.users.get(v, [])) == 1 and v not in self.taken for v in results)
 
 
-def is_near(found: float | None, wanted: float) -> bool:
-    """Whether a number is the one wanted, but for rounding."""
-    return found is not None and math.isclose(found, wanted, rel_tol=CLOSE)
+def is_near(actual: float | None, wanted: float) -> bool:
+    """Return True if a number equals the expected one up to rounding."""
+    return actual is not None and math.isclose(actual, wanted, rel_tol=CLOSE)
 
 
 def factor(node: Node | None) -> tuple[Value, float] | None:
-    """What a node scales, and by which number."""
+    """Return the operand that a node scales, and the factor."""
     if node is None or not node.op.is_exactly(Mul, Div) or len(node.inputs) != 2:
         return None
     first, second = node.inputs
@@ -122,9 +122,9 @@ def gelu_by_tanh(node: Node, at: Written) -> Changes:
             continue
         behind = _cubed(x, cube, at)
         if behind and is_near(cubed[1], CUBE):
-            found = closed(node, x, [*behind, small, total, inner, node], "tanh", at)
-            is_named = any("gelu" in last.name for last, written in found.items() if written)
-            return found if is_named or not cube.op.is_exactly(Pow) else {}
+            actual = closed(node, x, [*behind, small, total, inner, node], "tanh", at)
+            is_named = any("gelu" in last.name for last, written in actual.items() if written)
+            return actual if is_named or not cube.op.is_exactly(Pow) else {}
     return {}
 
 
@@ -170,7 +170,7 @@ def closed(node: Node, x: Value, gone: list[Node], approximate: str, at: Written
 
 
 def _halves(node: Node, v: Value) -> bool:
-    """Whether a node takes half of a value."""
+    """Return True if a node halves a value."""
     scaled = factor(node)
     return scaled is not None and scaled[0] is v and is_near(scaled[1], 0.5)
 
@@ -196,10 +196,10 @@ def attention(node: Node, at: Written, trained: Collection[Value], tape: Tape) -
     if total is None or scores is None or product is None or (mask in trained and mask):
         return {}
     ends = [at.maker(v, Mul, Div) for v in scores.inputs]
-    found = [_scaled(end) for end in ends]
-    if len(found) != 2 or None in found or product.inputs[0] not in _ends(node, cleaned):
+    actual = [_scaled(end) for end in ends]
+    if len(actual) != 2 or None in actual or product.inputs[0] not in _ends(node, cleaned):
         return {}
-    q, k = (v for v in found if v is not None)
+    q, k = (v for v in actual if v is not None)
     v = product.inputs[1]
     if v is None or not _are_heads(node, q, k, v):
         return {}
@@ -243,12 +243,12 @@ def _weighted(node: Node, at: Written) -> tuple[Node | None, list[Node]]:
 
 
 def _ends(node: Node, cleaned: Sequence[Node]) -> tuple[Value, ...]:
-    """Where the probabilities are read: behind the softmax, or behind what cleans them."""
+    """Return the value from which probabilities are read: the softmax, or its cleaned result."""
     return (cleaned[-1] if cleaned else node).results
 
 
 def _scaled(node: Node | None) -> Value | None:
-    """What a node scales by one number, stored or computed from shapes."""
+    """Return the operand that a node scales by one number, stored or computed from shapes."""
     if node is None:
         return None
     wide = [v for v in node.inputs if v is not None and not is_scalar(v)]
@@ -256,7 +256,7 @@ def _scaled(node: Node | None) -> Value | None:
 
 
 def _are_heads(softmax: Node, q: Value, k: Value, v: Value) -> bool:
-    """Whether these are queries, keys shown with their tokens last, and values.
+    """Return True for queries, transposed keys and values of one attention.
 
     Heads of keys and values are those of queries, or one that all of them read.
     """

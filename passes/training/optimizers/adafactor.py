@@ -17,9 +17,9 @@ FACTORED = (
     Step("update", "grc", "t", alu=3, sfu=1),
     Step("_foreach_add_", "pt", "p", alu=4),
 )
-"""Of matrices; the norm of an update, one number a tensor, is left out."""
+"""Operations per element of a matrix, without the norm of an update."""
 WHOLE = (Step("_foreach_lerp_", "vg", "v", alu=4), Step("_foreach_addcdiv_", "pgv", "p", 3, 2))
-"""Of vectors."""
+"""Operations per element of a vector."""
 
 
 @frozen
@@ -34,7 +34,7 @@ class Factored(Optimizer):
     def update(
         self, tape: Tape, trained: Sequence[tuple[Value, Value]], how: Implementation
     ) -> tuple[list[Value], list[Value]]:
-        """As `Optimizer.update`."""
+        """Return the updated values; see `Optimizer.update`."""
         del how
         updated: list[Value] = []
         kept: list[Value] = []
@@ -54,7 +54,7 @@ class Factored(Optimizer):
 
 
 def means(tape: Tape, parameters: Sequence[Value]) -> dict[str, list[Value]]:
-    """Of rows and of columns."""
+    """Return the states of matrices: one mean per row and one per column."""
     rows, columns = [], []
     for p in parameters:
         shape = shape_of(p)
@@ -64,7 +64,7 @@ def means(tape: Tape, parameters: Sequence[Value]) -> dict[str, list[Value]]:
 
 
 def whole(tape: Tape, parameters: Sequence[Value]) -> dict[str, list[Value]]:
-    """Of every element."""
+    """Return the states of vectors: one variance per element."""
     return {"v": [state_like(tape, p, "variance") for p in parameters]}
 
 

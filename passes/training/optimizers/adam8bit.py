@@ -21,17 +21,17 @@ LEAST_ELEMENTS = 4096
 
 @frozen
 class Blockwise(Optimizer):
-    """One kernel a tensor, with quantised states."""
+    """AdamW with 8-bit states, one kernel per tensor."""
 
     @property
     def state_bytes(self) -> float:
-        """Of both means, and of the scales of their blocks."""
+        """Bytes per element of both moments and of the scales of their blocks."""
         return 2 * (1 + 4 / BLOCK)
 
     def update(
         self, tape: Tape, trained: Sequence[tuple[Value, Value]], how: Implementation
     ) -> tuple[list[Value], list[Value]]:
-        """As `Optimizer.update`."""
+        """Return the updated values; see `Optimizer.update`."""
         del how
         updated: list[Value] = []
         kept: list[Value] = []

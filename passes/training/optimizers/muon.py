@@ -17,7 +17,7 @@ from . import adamw
 
 ITERATIONS = 5
 COEFFICIENTS = (3.4445, -4.775, 2.0315)
-"""Of the Newton-Schulz iteration, in bf16."""
+"""Coefficients of the Newton-Schulz iteration, which runs in bf16."""
 MOMENTUM = (Step("_foreach_lerp_", "mg", "m", alu=3), Step("_foreach_lerp_", "gm", "g", alu=3))
 STEP = (Step("_foreach_mul_", "p", "p"), Step("_foreach_add_", "pu", "p", alu=2))
 
@@ -28,13 +28,13 @@ class Orthogonal(Optimizer):
 
     @property
     def state_bytes(self) -> float:
-        """Of the momentum."""
+        """Bytes of momentum per element."""
         return 4.0
 
     def update(
         self, tape: Tape, trained: Sequence[tuple[Value, Value]], how: Implementation
     ) -> tuple[list[Value], list[Value]]:
-        """As `Optimizer.update`."""
+        """Return the updated values; see `Optimizer.update`."""
         matrices = [pair for pair in trained if len(shape_of(pair[0])) == 2]
         rest = [pair for pair in trained if len(shape_of(pair[0])) != 2]
         updated, kept = adamw.OPTIMIZER.update(tape, rest, how) if rest else ([], [])
