@@ -89,7 +89,7 @@ class Checkpoints:
                 return edge
 
     def is_shared(self, v: Value) -> bool:
-        """Return True for a floating-point tensor that is not a trained parameter."""
+        """Return True for a floating-point tensor that depends on no trained parameter."""
         return v.is_real and v not in self.trained
 
     def choices(self, block: Block) -> list[Choice]:

@@ -197,7 +197,7 @@ def test_running_statistics_are_not_parameters() -> None:
     summary = report.to_dict()["summary"]
     assert summary["parameters"]["value"] == 16
     assert summary["running_statistics"]["value"] == 16
-    assert besides(report.views.summary) == "128 B of stored tensors; besides 16 running statistics"
+    assert besides(report.views.summary) == "128 B of stored tensors; plus 16 running statistics"
 
 
 def test_a_loop_has_the_parameters_of_its_body_and_no_trip_count() -> None:

@@ -1,4 +1,4 @@
-"""What a type leaves open besides the values of some symbols, and the search for a size."""
+"""Tests of symbols that types leave open, and of the search for a size."""
 
 from __future__ import annotations
 
