@@ -99,9 +99,9 @@ def reasons(card: GraphCard, row: GraphRow, extent: Extent, *, by_launch: bool) 
     """
     operators = extent.operators
     if row.part not in card.modes:
-        yield f"no measured run {row.part}"
+        yield f"no measured {row.part} run"
     elif card.runs and row.target in card.targets and not card.covers(row.target, row.setting):
-        yield f"no measured run {row.part} in {row.setting.precision.value} on {row.target}"
+        yield f"no measured {row.part} run in {row.setting.precision.value} on {row.target}"
     small = small_batch(card, row, extent)
     if row.batch * FAR_BELOW < small:
         yield f"batch {row.batch:,} is far below the measured batches, {small:,} and more"

@@ -17,10 +17,10 @@ from perfc.ir.ops.normalization.normalization import BatchNormalization
 from perfc.ir.record import entity, frozen, record
 from perfc.ir.symbolic.evaluate import evaluate
 from perfc.ir.tensors.types import TensorType
-from perfc.passes.fusion.kernel import Kernel
 
 from .. import Analysis
 from ..fusion.fuse import Fuse, KernelTable
+from ..fusion.kernel import Kernel
 from ..fusion.windows import window_steps
 from ..runtimes import Runtime
 

@@ -186,8 +186,7 @@ def llm(
         seed: random seed.
         dtype: format of the weights; "" for the published one.
         kv_dtype: element type of the KV cache; "" for that of activations.
-        parallel: degrees of parallelism, as ``{"tp": 4, "dp": 2}``; ``dp`` engines, each over
-            ``nodes`` nodes.
+        parallel: degrees of parallelism, as ``{"tp": 4, "dp": 2}``; ``dp`` counts engines.
         runtime: vllm, sglang, trtllm, transformers or llamacpp.
         runtime_version: version of the runtime; "" for the newest that was measured.
         max_num_seqs: maximum concurrent sequences; by default the runtime's, as the next two.
@@ -195,7 +194,7 @@ def llm(
         utilization: share of memory that the engine takes, as its runtime defines it.
         prefill_gpus: GPUs of disaggregated prefill; 0 for none.
         draft_tokens: tokens drafted per sequence before a step verifies them; 0 for none.
-        acceptance: probability that a drafted token is accepted if those before it were.
+        acceptance: probability that a token is accepted if those before it were.
         draft: configuration of the drafting model; "" for the model's own prediction layer.
         prices: prices by machine; by default those of target files and the dated table.
         grid: electricity grid; the world average by default.
@@ -207,10 +206,9 @@ def llm(
     """
     model = with_additions(decoder_of(config), runtime, added, has_trace=bool(trace))
     isl += (images := added.get("images", 0)) * (model.tower.tokens if model.tower else 0)
-    requested = isl, osl, 0 if rate or trace else concurrency, rate, os.fspath(trace), spread
-    load = Load(
-        *requested, cached_tokens, cached_share, requests, seed, added.get("offline", False)
-    )
+    arrivals = 0 if rate or trace else concurrency, rate, os.fspath(trace), spread
+    prefix = cached_tokens, cached_share
+    load = Load(isl, osl, *arrivals, *prefix, requests, seed, added.get("offline", False))
     divided = _degrees(parallel)
     engine, few = _driven(engine_for(
         model, str(load_machine(target).path), dtype, kv_dtype, replace(divided, data=1), runtime,
@@ -218,8 +216,8 @@ def llm(
         Speculation(draft_tokens, acceptance, decoder_of(draft) if draft else None), images,
         prefill_gpus > 0, *of_host(added), Reserve.parse(added.get("reserve", "")),
     ), load, divided.data)  # fmt: skip
-    shown = prices or Prices(), grid, few, has_parts
-    return report_of(engine, load.checked(), divided.data, prefill_gpus, *shown)
+    load, prices = load.checked(), prices or Prices()
+    return report_of(engine, load, divided.data, prefill_gpus, prices, grid, few, has_parts)
 
 
 def _degrees(parallel: Parallel | Mapping[str, object]) -> Parallel:

@@ -36,7 +36,7 @@ def test_whole_runs_without_such_layers_teach_nothing_of_them() -> None:
         LSTM.format(steps=10).encode(), "a100", runtime="ort", dtype="f16", predictor="runs"
     ).prediction
     assert found.total.predictor == "runs"
-    assert any("no run with recurrent layers was measured" in note for note in found.notes)
+    assert any("no measured run with recurrent layers" in note for note in found.notes)
 
 
 def test_floors_know_nothing_of_steps() -> None:

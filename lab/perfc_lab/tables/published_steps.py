@@ -118,7 +118,7 @@ def step_of(row: Mapping[str, object], several: pd.DataFrame) -> PublishedStep |
     is_last = is_amp and name in CHANNELS_LAST
     optimizer = "adam" if name in ADAM or seq == FINE_TUNED else "momentum"
     runtime = of_steps(Steps.EAGER, PYTORCH).name if isinstance(seq, int) else TRAINING_DEFAULT
-    how = Deployment().stated(
+    how = Deployment().with_values(
         {
             "target": machine(device, gpu), "runtime": runtime, "tf32": tf32,
             "dtype": dtype if is_amp else "", "train": optimizer,

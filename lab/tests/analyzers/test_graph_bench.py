@@ -306,7 +306,7 @@ def test_a_model_is_predicted_and_told_when_it_lies_outside(
     assert inside["floor_s"] <= inside["low"] <= inside["value"] <= inside["high"]
     code, text = run(predict_command, model, *given, *plain, "-t", "a100")
     outside = json.loads(text)
-    assert "no whole run was measured on a100" in " ".join(outside["extrapolating"])
+    assert "no measured whole run on a100" in " ".join(outside["extrapolating"])
     width = [x["high"] / x["value"] for x in (inside, outside)]
     assert width[1] > width[0]
     assert run(predict_command, model, *given, "-t", "nonsense")[0] == 2

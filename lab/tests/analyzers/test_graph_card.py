@@ -80,25 +80,25 @@ def test_a_batch_is_far_below_where_it_is_eight_times_smaller_than_small_ones() 
     assert FAR_BELOW == 8.0
     assert small_batch(card(), run(6), Extent(("conv",), 6e6)) == 48
     assert said(run(6), "conv") == []
-    assert said(run(5), "conv") == ["batch 5 is far below what was measured, batch 48 and more"]
+    assert said(run(5), "conv") == ["batch 5 is far below the measured batches, 48 and more"]
     assert small_batch(card(), run(6), Extent(("conv",), 0.0)) == 0
 
 
 def test_what_was_not_trained_on_is_named() -> None:
     training = replace(AMP, training=True)
-    assert said(run(setting=training), "conv") == ["nothing was measured training"]
+    assert said(run(setting=training), "conv") == ["no measured training run"]
     wide = Setting(Precision.F32)
-    assert said(run(setting=wide), "conv") == ["nothing was measured eager in f32 on rtx3090"]
+    assert said(run(setting=wide), "conv") == ["no measured eager run in f32 on rtx3090"]
     assert said(run(target="t4", setting=wide), "conv") == [], "of its machine it is said apart"
-    assert said(run(), *["conv"] * 6) == ["6 operators, the largest trained on has 5"]
+    assert said(run(), *["conv"] * 6) == ["6 operators, the largest graph in training 5"]
     assert said(run(), "conv", "matmul", "gemm") == [
-        "operators of no graph trained on: gemm, matmul"
+        "operators absent from the training graphs: gemm, matmul"
     ]
     six = ("a", "b", "c", "d", "e", "f")
     (_, more) = said(run(), *six)
-    assert more == "operators of no graph trained on: a, b, c, d, e, …"
+    assert more == "operators absent from the training graphs: a, b, c, d, e, …"
     (five,) = said(run(), *six[:5])
-    assert five == "operators of no graph trained on: a, b, c, d, e"
+    assert five == "operators absent from the training graphs: a, b, c, d, e"
 
 
 def test_operators_that_differ_by_name_alone_are_alike_to_what_reads_launches() -> None:
@@ -106,9 +106,9 @@ def test_operators_that_differ_by_name_alone_are_alike_to_what_reads_launches() 
     assert not is_plain("matmul")
     assert not is_plain("nobody's")
     assert said(run(), "conv", "tanh", by_launch=True) == []
-    assert said(run(), "conv", "tanh") == ["operators of no graph trained on: tanh"]
+    assert said(run(), "conv", "tanh") == ["operators absent from the training graphs: tanh"]
     assert said(run(), "conv", "matmul", by_launch=True) == [
-        "operators of no graph trained on: matmul"
+        "operators absent from the training graphs: matmul"
     ]
 
 
