@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfc.ir.record import record
-from perfc.machine import Unit
 from perfc.passes.runtimes import Launch
 
 from ..artefacts import artefact
@@ -18,45 +17,29 @@ from ..artefacts.implementations import known_framework
 from ..estimate.estimate import Estimate, Predictor
 from ..estimate.interval import Interval
 from ..features.lowering import Lowered, lower
-from ..features.rows import Protocol
 from ..features.sheet import Sheet
 from ..intervals.adapt import of_class, of_machine
 from ..intervals.conformal import EXTRAPOLATED
 from . import predictor
 from .estimator import Estimator, Execution
+from .forest_reason import ForestReason, reasons
+from .selection import INSIDE, inside, is_integer_product, of_half_depth, served, weighted
 from .unfused import FUSED, bounded, parts
 
 if TYPE_CHECKING:
     from perfc.machine import Machine
     from perfc.passes.roofline.roofline import RooflineTable
 
-    from ..artefacts.card import Card
     from ..features.classes import Array
-    from .forest_reason import ForestReason
 
-TENSOR_CORES = frozenset({"matmul", "convolution"})
-"""Classes whose f32 products run as TF32 where that is allowed."""
-SINGLE = {"matmul": "matmul_f32"}
-"""Classes of the same kernels in full single precision."""
-STREAMED = {"movement": "elementwise", "embedding": "elementwise"}
-"""Classes without rows of their own, and the one whose kernels stream tensors as theirs do."""
-TOKENWISE = frozenset({"normalization", "elementwise", "embedding"})
-"""Classes whose kernels frameworks for serving have of their own, in `STORED` types."""
-STORED = frozenset({"bf16", "f16", "f8e4m3", "i8"})
-SERVED, SERVED_TYPE = "tokenwise", "bf16"
-"""The class of such, and the one type of its rows: what is computed in does not matter."""
 HALVES = frozenset({"bf16", "f16"})
 """Types whose products run on the same units."""
-INSIDE = Protocol.GRAPH
-"""A kernel of a recorded graph: its launch on the device counts."""
 HALVED = (0.92, 1.3)
 """Integer product over one in 16 bits of half the depth: nine in ten are above or below each.
 
 Of the 4,095 pairs of `aic_gemm` on A100, 845 take 100 us or more: 1.03 times in the middle. Shorter
 ones are longer by 4 to 8 us, which their quantisation takes.
 """
-PROFILED = frozenset({"matmul"})
-"""Classes with profiled rows of many machines; those of others are few, or of other libraries."""
 
 
 class Forests(Estimator):
@@ -74,8 +57,6 @@ class Forests(Estimator):
 
     def why(self, execution: Execution, index: int) -> ForestReason | None:
         """The physical estimate, the factor, the nearest rows and what moved it."""
-        from .forest_reason import reasons
-
         return reasons(
             execution.bounds, index, launch=execution.kernels.runtime.launch,
             framework=execution.framework,
@@ -125,22 +106,6 @@ def learned(
         if class_name in FUSED and not is_known(class_name, dtype, machine, folder):
             found |= no_slower_than_parts(bounds, rows, found, launch, folder)
     return found | widened({i: found[i] for i in halved if i in found})
-
-
-def is_integer_product(row: Lowered) -> bool:
-    """Whether it multiplies matrices of integers, which are not widened first."""
-    return row.class_name == "matmul" and row.dtype == "i8" and "weight_bits" not in row.parameters
-
-
-def of_half_depth(row: Lowered, machine: Machine) -> Lowered:
-    """A product of integers as one in 16 bits that is as deep as their rates differ: half as deep.
-
-    Its operands are as many bytes and its multiplications take as long. Products of integers that
-    were measured (`aic_gemm`, SmoothQuant) quantise their left operand first.
-    """
-    whole, half = (machine.entry(Unit.MATRIX, t).nominal.value for t in (row.dtype, "f16"))
-    depth = max(row.parameters["k"] * min(half / whole, 1.0), 1.0)
-    return Lowered(row.class_name, "f16", {**row.parameters, "k": depth})
 
 
 def widened(found: Mapping[int, Estimate]) -> dict[int, Estimate]:
@@ -251,46 +216,6 @@ def basis(execution: Execution, index: int) -> Basis | None:
     return Basis(*own, tuple(machines), inside(card, launch, machine.name) in card.protocols)
 
 
-def weighted(
-    row: Lowered, machine: Machine, known: Collection[str], *, tf32: bool
-) -> tuple[str, str] | None:
-    """The class with weights that predicts a kernel, and the element type; None without one."""
-    choices = (computed(row, machine, tf32=tf32), row[:2])
-    return next((choice for choice in choices if choice[0] in known), None)
-
-
-def served(
-    row: Lowered, machine: Machine, framework: str, known: Collection[str], folder: Path
-) -> tuple[str, str] | None:
-    """The same for kernels that a framework for serving has of its own, where they were measured.
-
-    None elsewhere: frameworks' kernels differ by three times, and other classes know more machines.
-    """
-    if SERVED not in known or row.class_name not in TOKENWISE or row.dtype not in STORED:
-        return None
-    if "tokens" not in row.parameters:
-        # a reduction, whose operand is larger than its result
-        return None
-    is_known = predictor.has_rows_of(SERVED, SERVED_TYPE, machine.name, framework, folder)
-    return (SERVED, SERVED_TYPE) if is_known else None
-
-
-def computed(row: Lowered, machine: Machine, *, tf32: bool) -> tuple[str, str]:
-    """The class and the element type that products are done in.
-
-    Products of f16 run on the same units as those of bf16, of which there are more rows, unless the
-    machine has no bf16 as fast. Products of f32 without TF32 are a class of their own.
-    """
-    name, dtype, parameters = row
-    if name not in TENSOR_CORES:
-        return STREAMED.get(name, name), dtype
-    if dtype == "f16" and not parameters.get("weight_bits"):
-        return name, "bf16" if Sheet(machine).has_equal_halves else "f16"
-    if dtype == "f32" and tf32 and (Unit.MATRIX, "tf32") in machine.compute:
-        return name, "tf32"
-    return (SINGLE.get(name, name), dtype) if dtype == "f32" else (name, dtype)
-
-
 def predicted(
     bounds: RooflineTable,
     class_name: str,
@@ -341,20 +266,6 @@ def predicted(
         )
         estimates.append(estimate)
     return {i: estimates[at] for at, (i, _) in zip(of, rows, strict=True)}
-
-
-def inside(card: Card, launch: Launch, target: str) -> Protocol:
-    """How a kernel of a run is timed: as a profiler does where the host launches it.
-
-    Of classes that were timed in no other way all kernels are, and of others those of machines that
-    were not.
-    """
-    if card.protocols == (Protocol.KERNELS,):
-        return Protocol.KERNELS
-    if card.class_name in PROFILED and Protocol.KERNELS in card.protocols:
-        return Protocol.KERNELS if launch is Launch.EAGER else INSIDE
-    of_target = {one.protocol for one in card.implementations if one.target == target}
-    return Protocol.KERNELS if of_target == {Protocol.KERNELS} else INSIDE
 
 
 def columns_of(rows: Sequence[Mapping[str, float]]) -> dict[str, Array]:

@@ -15,11 +15,12 @@ from perfc.passes.runtimes import Launch
 
 from ..artefacts import artefact
 from ..artefacts.implementations import known_framework, meant
+from ..features.distance import distance
 from ..features.lowering import Lowered, lower
 from ..features.sheet import Sheet
 from ..features.table import class_of, complete, tabulate
 from . import predictor
-from .forest import INSIDE, inside, is_integer_product, of_half_depth, served, weighted
+from .selection import INSIDE, inside, is_integer_product, of_half_depth, served, weighted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -199,8 +200,6 @@ def candidates(kind: KernelClass, parts: Sequence[Meant], each: Mixture) -> tupl
 
 def neighbours(artefact: Artefact, row: Lowered, sheet: Sheet) -> tuple[Neighbour, ...]:
     """The nearest cells of training rows: by extents, then machine, then type."""
-    from ..features.distance import distance
-
     cells, card = artefact.cells, artefact.card
     if cells is None or not len(cells.count):
         return ()

@@ -28,9 +28,9 @@ from ..estimate.interval import Interval
 from ..features.sheet import Sheet
 from ..steps.columns import columns as columns_of
 from ..steps.features import LAUNCH_S, SHARED, TILE, log2, tabulate
-from ..steps.kernels import Stored
 from ..steps.launch_kind import LaunchKind
 from ..steps.setting import Precision, Setting
+from ..steps.stored import Stored
 from .host import host_sides
 
 if TYPE_CHECKING:

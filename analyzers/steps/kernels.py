@@ -49,9 +49,10 @@ from .predict import (
     weights_name,
 )
 from .setting import Mode, Precision, Setting
+from .stored import Stored
 
 if TYPE_CHECKING:
-    from perfc.ir.graph import Module, Value
+    from perfc.ir.graph import Module
     from perfc.passes.fusion.fuse import KernelTable
     from perfc.passes.fusion.kernel import Kernel
     from perfc.passes.roofline.roofline import RooflineTable
@@ -102,14 +103,6 @@ class Autocasting:
             return None
         am = Analyses()
         return cls(narrow, am.apply(Canonicalize(), source), am)
-
-
-class Stored(Listing):
-    """Launches of a module whose types are those that are stored."""
-
-    def bits(self, v: Value) -> int:
-        """Of an element, as declared."""
-        return v.type.dtype.bits if isinstance(v.type, TensorType) else 0
 
 
 def kernel_times(

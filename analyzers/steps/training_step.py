@@ -18,9 +18,9 @@ from perfc.passes.rewriting.untie import Untie
 from perfc.passes.runtimes import runtime
 from perfc.passes.training.train import Train
 
-from .kernels import Stored
 from .launch_kind import LaunchKind, Role
 from .launches import Launch
+from .stored import Stored
 
 if TYPE_CHECKING:
     from perfc.passes.manager import Analyses

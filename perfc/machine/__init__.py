@@ -3,6 +3,14 @@
 from __future__ import annotations
 
 from .capacity import CONTEXT_BYTES, NOTHING, Capacity, Reserve, capacity_of
+from .catalog import (
+    add,
+    list_clusters,
+    list_machines,
+    load_machine,
+    render_markdown,
+    validate,
+)
 from .cluster import Cluster
 from .machine import (
     HOST,
@@ -15,12 +23,6 @@ from .machine import (
     Source,
     Spread,
     Unit,
-    add,
-    list_clusters,
-    list_machines,
-    load_machine,
-    render_markdown,
-    validate,
 )
 from .slices import Partition, Profile, partition_of, partitions, split
 

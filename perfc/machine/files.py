@@ -17,16 +17,14 @@ from perfc.common.whole_file import write_whole
 from perfc.errors import TargetError
 
 from .cluster_file import CLUSTER, is_cluster, parse_cluster
+from .folders import CLUSTERS, SHIPPED, files_in, user_folder
 from .machine import HOST, Listing, Machine, MemoryLevel, Peak, Rate, Unit
 from .schema import NAME, parse
 from .slices import sliced, split
 
-SHIPPED = Path(__file__).parents[1] / "targets"
-CLUSTERS = SHIPPED / "clusters"
 MAX_FILE_BYTES = 131_072
 MAX_LINE_BYTES = 1_000  # a dotted key takes tomllib quadratic time in its parts
 _HEAD_BYTES = 4_096
-_MAX_FILES = 1_000
 CLOSE, SUGGESTED = 8, 3  # names that are close to an unknown one, and those of them that are told
 _MAX_LOCATED = 100
 """Problems whose line is looked for, each in the whole file."""
@@ -94,22 +92,6 @@ def _located(problem: str, content: bytes, path: Path) -> tuple[str, str]:
     key = re.match(r"[\w.+-]+", problem)
     line = line_of(content.decode("utf-8", "replace"), key[0]) if key else 1
     return f"{path.name}:{line}" if line > 1 else path.name, problem
-
-
-def user_folder() -> Path:
-    """Where the user's own targets lie, by the XDG base directory specification."""
-    config = os.environ.get("XDG_CONFIG_HOME", "")
-    root = Path(config) if config.startswith("/") else Path.home() / ".config"
-    return root / "perfc" / "targets"
-
-
-def files_in(folder: Path) -> list[Path]:
-    """The TOML files of a folder by name; none where it cannot be read."""
-    try:
-        names = sorted(n for n in os.listdir(folder) if n.endswith(".toml"))
-    except OSError:
-        return []
-    return [folder / n for n in names[:_MAX_FILES]]
 
 
 def _scan(folder: Path) -> Iterator[Listing]:

@@ -19,6 +19,7 @@ from perfc.errors import ParseError, TargetError
 from perfc.ir.facts import Origin
 from perfc.ir.record import record
 
+from .folders import SHIPPED, files_in, user_folder
 from .machine import Machine, MemoryLevel, Peak, Rate, Source
 
 FOLDER = "slices"
@@ -91,8 +92,6 @@ def partitions() -> Iterator[Partition]:
     Raises:
         TargetError: a file that is not as it should be.
     """
-    from .files import SHIPPED, files_in, user_folder
-
     for folder in (user_folder(), SHIPPED):
         yield from map(read_partition, files_in(folder / FOLDER))
 

@@ -147,7 +147,7 @@ def check(row: Measured) -> None:
 
 def class_of(row: Measured, machine: Machine, known: Collection[str]) -> tuple[str, str] | None:
     """Return class and element type for the operator predictor, None if it has no weights."""
-    from perfc.analyzers.estimators.forest import computed
+    from perfc.analyzers.estimators.selection import computed
     from perfc.analyzers.features.lowering import Lowered
 
     dtype = dtype_named(row.dtype).code
@@ -165,7 +165,8 @@ def by_class(
         AdaptError: a time far below its lower bound.
     """
     from perfc.analyzers.estimators import predictor
-    from perfc.analyzers.estimators.forest import INSIDE, columns_of
+    from perfc.analyzers.estimators.forest import columns_of
+    from perfc.analyzers.estimators.selection import INSIDE
 
     columns = columns_of([r.parameters for r in group])
     made = predictor.predict(name, columns, dtype, machine, INSIDE, folder=folder)

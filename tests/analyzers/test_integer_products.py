@@ -8,7 +8,8 @@ import pytest
 
 import perfc
 from perfc.analyzers.estimate.estimate import Estimate
-from perfc.analyzers.estimators.forest import HALVED, is_integer_product, of_half_depth
+from perfc.analyzers.estimators.forest import HALVED
+from perfc.analyzers.estimators.selection import is_integer_product, of_half_depth
 from perfc.analyzers.features.lowering import Lowered
 from perfc.api import Report
 from perfc.machine import load_machine

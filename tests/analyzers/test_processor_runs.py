@@ -12,7 +12,7 @@ import pytest
 import perfc
 from perfc.analyzers.intervals.adapt import Adaptation, Correction
 from perfc.analyzers.runs.processor_runs import laws
-from perfc.machine.files import SHIPPED
+from perfc.machine.folders import SHIPPED
 from perfc.measuring.adapt import rendered
 from perfc.view.report.sections.confidence import Grade, confidence
 

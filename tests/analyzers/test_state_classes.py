@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from perfc.analyzers.artefacts.artefact import SHIPPED
-from perfc.analyzers.estimators.forest import served
 from perfc.analyzers.estimators.predictor import known_classes, predict
+from perfc.analyzers.estimators.selection import served
 from perfc.analyzers.features.classes.linear_attention import CHUNK, work
 from perfc.analyzers.features.lowering import Lowered, lower
 from perfc.analyzers.features.rows import Protocol

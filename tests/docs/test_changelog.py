@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from perfc.machine import list_machines
-from perfc.machine.files import SHIPPED
+from perfc.machine.folders import SHIPPED
 from perfc.review.lint.catalogue import infos
 
 TEXT = (Path(__file__).resolve().parents[2] / "CHANGELOG.md").read_text(encoding="utf-8")

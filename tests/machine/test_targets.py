@@ -9,7 +9,7 @@ import pytest
 
 from perfc.ir.facts import Origin
 from perfc.machine import Unit, list_machines, load_machine, render_markdown, validate
-from perfc.machine.files import SHIPPED
+from perfc.machine.folders import SHIPPED
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted(SHIPPED.glob("*.toml"))

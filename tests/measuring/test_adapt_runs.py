@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from perfc import cli
-from perfc.machine.files import SHIPPED
+from perfc.machine.folders import SHIPPED
 
 pytest.importorskip("pandas")
 

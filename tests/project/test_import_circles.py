@@ -9,8 +9,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = {"perfc": "perfc", **{f: f"perfc.{f}" for f in ("ir", "passes", "analyzers", "kernels")}}
-BUDGET = 11
-"""Most circles; the aim is 3. Only ever lowered."""
+BUDGET = 0
+"""Maximum number of circles. Only ever lowered."""
 OPEN = ("perfc.ir", "perfc.kernels", "perfc.passes")
 """Packages without a circle."""
 

@@ -10,7 +10,7 @@ from perfc.analyzers.estimate.estimate import Estimate, Predictor
 from perfc.analyzers.estimate.interval import Interval
 from perfc.analyzers.estimators import predictor
 from perfc.analyzers.estimators.choice import comes_first
-from perfc.analyzers.estimators.forest import computed, inside
+from perfc.analyzers.estimators.selection import computed, inside
 from perfc.analyzers.features.lowering import Lowered
 from perfc.analyzers.features.rows import Protocol
 from perfc.machine import load_machine

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import pytest
 
-from perfc.analyzers.estimators.forest import inside
+from perfc.analyzers.estimators.selection import inside
 from perfc.analyzers.features.classes.attention import BLOCK_QUERIES, key_s
 from perfc.analyzers.features.classes.experts import (
     UNITS,

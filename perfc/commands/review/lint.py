@@ -90,8 +90,8 @@ def command(
     Each finding says how much time its fix saves on the target. `perfc rule PF101` explains a rule.
     """
     from perfc.review.lint.engine import Linter, joined, selected
-    from perfc.review.lint.formats.output import Format, rendered
     from perfc.review.lint.formats.output import statistics as counted
+    from perfc.review.lint.formats.rendered import Format, rendered
     from perfc.review.lint.settings import parse_share, read_settings
     from perfc.review.lint.work import Work, models_in
 

@@ -6,7 +6,6 @@ arXiv:2112.10752, section 3).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from enum import Enum
 from typing import Any
@@ -156,25 +155,3 @@ class Pipeline:
             if part.role is role:
                 return part
         raise ModelError(f"a pipeline without a {role.value}", where=self.name)
-
-    def latent(self, picture: Picture) -> Latent:
-        """The latent of a picture: its edges divided by what the decoder multiplies them by.
-
-        Raises:
-            ParseError: the decoder makes no such picture.
-            ModelError: the decoder is none perfc knows.
-        """
-        from .decoders import decoder_of
-
-        decoder = self.part(Role.DECODER)
-        edge, time = decoder_of(decoder).factors(decoder)
-        across = (("height", picture.height), ("width", picture.width))
-        for name, size in across:
-            if size % edge:
-                near = max(1, round(size / edge)) * edge
-                raise ParseError(f"a {name} of {size} pixels", where="--size",
-                                 hint=f"multiples of {edge}, as {near}")  # fmt: skip
-        frames = 1 + math.ceil((picture.frames - 1) / time)
-        key = "latent_channels" if "latent_channels" in decoder.config else "z_dim"
-        channels = decoder.number(key)
-        return Latent(channels, frames, picture.height // edge, picture.width // edge)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def default_path(device: Device) -> Path:
     """The file of the device's name in the user's folder of targets."""
-    from perfc.machine.files import user_folder
+    from perfc.machine.folders import user_folder
 
     return user_folder() / f"{slug(device.name) or device.kind}.toml"
 
@@ -148,7 +148,7 @@ def _data_sheet(device: Device) -> Machine | None:
     """The shipped target of an accelerator of this name."""
     if device.kind != "cuda":
         return None
-    from perfc.machine.files import SHIPPED
+    from perfc.machine.folders import SHIPPED
 
     wanted = slug(device.name).removeprefix("nvidia-").removeprefix("tesla-")
     for path in sorted(SHIPPED.glob("*.toml")):

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from enum import Enum
 from statistics import median
 
-from perfc.errors import ParseError
 from perfc.ir.record import record
 
 from .process import iqr
-from .runtimes.events import head
 
 
 class Source(Enum):
@@ -91,65 +88,3 @@ class Sampled:
         return RuntimeKernel(
             self.name, self.op, median(times), iqr(times), min(times), called, self.members
         )
-
-
-def recognise(path: str | os.PathLike[str]) -> Source:
-    """Detect the tool that wrote a profile by its content.
-
-    Raises:
-        ParseError: nobody we know.
-    """
-    start = head(path)
-    if not start.lstrip()[:1] or start.lstrip()[0] not in "[{":
-        raise ParseError(
-            "not a profile: neither a JSON list nor a JSON object",
-            where=os.fspath(path),
-            hint="onnxruntime, PyTorch and TensorRT profiles are read",
-        )
-    if '"traceEvents"' in start or '"deviceProperties"' in start or '"schemaVersion"' in start:
-        return Source.KINETO
-    if (
-        '"averageMs"' in start
-        or '"timeMs"' in start
-        or '"medianMs"' in start
-        or '"Layers"' in start
-    ):
-        return Source.TENSORRT
-    if '"model_loading' in start or '_kernel_time"' in start or '"session_initialization"' in start:
-        return Source.ORT
-    if '"cpu_op"' in start or '"ph"' in start:
-        return Source.KINETO
-    raise ParseError(
-        "a JSON file, but of no profiler known here",
-        where=os.fspath(path),
-        hint="onnxruntime, PyTorch and TensorRT profiles are read",
-    )
-
-
-def read(path: str | os.PathLike[str], layers: str | os.PathLike[str] | None = None) -> Profile:
-    """A profile of any kind.
-
-    Args:
-        path: of the file, gzipped or not.
-        layers: TensorRT's layer information beside it, which names the ONNX nodes of a layer.
-
-    Raises:
-        ParseError: no profile, or one without kernels.
-    """
-    source = recognise(path)
-    match source:
-        case Source.ORT:
-            from .runtimes.ort_profile import read as read_ort
-
-            profile = read_ort(path)
-        case Source.KINETO:
-            from .runtimes.kineto import read as read_kineto
-
-            profile = read_kineto(path)
-        case Source.TENSORRT:
-            from .runtimes.tensorrt import read as read_tensorrt
-
-            profile = read_tensorrt(path, layers)
-    if not profile.kernels or profile.kernel_s <= 0:
-        raise ParseError("a profile in which nothing ran", where=os.fspath(path))
-    return profile

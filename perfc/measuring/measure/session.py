@@ -23,7 +23,8 @@ from .fitting.attribute import Attribution, attribute, by_names
 from .fitting.compare import Compared, Measurement, Setting, compared
 from .memory import Allocator, check_room, need_of
 from .process import Case, Outcome, Protocol, all_threads, check_installed, execute, workspace
-from .profile import Profile, Source, read
+from .profile import Profile, Source
+from .profilers import read
 from .runtimes.ort_profile import segments
 from .tables.feeds import inputs_of
 from .tables.weights import Runnable, runnable

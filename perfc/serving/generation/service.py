@@ -12,6 +12,7 @@ from perfc.errors import ParseError
 from perfc.frontend.config import Step, lower
 from perfc.frontend.config.reader import described
 from perfc.frontend.diffusion import Part, Picture, Pipeline, Role, module_of, read_pipeline
+from perfc.frontend.diffusion.decoders import latent_of
 from perfc.frontend.diffusion.denoisers import denoiser_of
 from perfc.frontend.diffusion.pipeline import MOST_STEPS, Latent
 from perfc.ir.graph import Module
@@ -170,7 +171,7 @@ def views(
     guided: bool,
 ) -> Iterator[PartView]:  # fmt: skip
     """Each part as it runs."""
-    latent = pipeline.latent(picture)
+    latent = latent_of(pipeline, picture)
     for part in pipeline.parts:
         match part.role:
             case Role.PROMPT:

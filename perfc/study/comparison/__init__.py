@@ -5,7 +5,8 @@ from __future__ import annotations
 from perfc.study.expenses import Offer, Prices
 
 from .data_form import ComparisonView, to_csv, to_json
-from .rows import USUAL, Comparison, Order, Row, Setting, Standing, compare, compare_models
+from .order import Order, Standing
+from .rows import USUAL, Comparison, Row, Setting, compare, compare_models
 from .views import document, recommendations
 
 __all__ = [

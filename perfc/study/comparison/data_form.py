@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from perfc.ir.record import record
 from perfc.view.report.formats import comma
 from perfc.view.report.formats.json_form import enveloped, strict
 
-from .rows import Comparison, Row
+if TYPE_CHECKING:
+    from .rows import Comparison, Row
 
 SCHEMA = "perfc-compare/1"
 NESTED = ("sizes", "assumed", "limits")

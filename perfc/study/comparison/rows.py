@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from enum import Enum
 from typing import TYPE_CHECKING, Any, Unpack
 
 from perfc.analyzers.runs.power_cap import cap_law
@@ -22,6 +21,8 @@ from perfc.study.expenses.regions import WORLD
 from perfc.view.presentation import WIDTH, data_frame
 from perfc.view.report import Verdict
 
+from .order import Order, Standing
+
 if TYPE_CHECKING:
     import pandas
 
@@ -30,33 +31,6 @@ if TYPE_CHECKING:
 MILLION = 1e6
 USUAL = ("a100", "h100", "l4", "t4")
 """Default targets."""
-
-
-class Order(Enum):
-    """Sort order of rows; best first, unknown last."""
-
-    GIVEN = "given"
-    """Order of the given models, runtimes, precisions and targets."""
-    TIME = "time"
-    FLOOR = "floor"
-    THROUGHPUT = "throughput"
-    ENERGY = "energy"
-    MEMORY = "memory"
-    PRICE = "price"
-    TARGET = "target"
-
-    __hash__ = object.__hash__
-
-
-class Standing(Enum):
-    """Status of a run against its maximum time."""
-
-    HOLDS = "yes"
-    """The whole prediction interval meets it."""
-    LIKELY = "likely"
-    """The predicted time meets it, the end of the interval does not."""
-    MISSES = "no"
-    """The predicted time is longer, or the run does not fit in memory."""
 
 
 @record

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from perfc.machine import load_machine
 from perfc.study.expenses import Market
@@ -21,7 +22,10 @@ from perfc.view.report.names import emulated
 from perfc.view.report.units import INTERVAL, LOWER_BOUND, Unit, plural, quantity
 
 from .amounts import mass
-from .rows import Comparison, Order, Row, Standing
+from .order import Order, Standing
+
+if TYPE_CHECKING:
+    from .rows import Comparison, Row
 
 BAR = 16
 """Length of the longest bar in characters."""

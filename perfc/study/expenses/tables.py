@@ -13,7 +13,7 @@ from pathlib import Path
 
 from perfc.common.toml_file import parse, read_text
 from perfc.errors import ParseError
-from perfc.machine.files import files_in, user_folder
+from perfc.machine.folders import files_in, user_folder
 
 HERE = Path(__file__).parent
 LARGEST_BYTES = 131_072

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from perfc.view.report.formats.text import LEVELS
 from perfc.view.report.units import INTERVAL, LOWER_BOUND, Unit, plural, quantity
 
-from .results import Capacity, Crossover, Point, Span, Sweep
+if TYPE_CHECKING:
+    from .results import Capacity, Crossover, Point, Span, Sweep
+
 
 MAX_ROWS = 24
 MAX_SPANS = 4

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import PurePath
+from typing import TYPE_CHECKING
 
 from perfc.common.plain_text import printable
 from perfc.view.report.formats.document import Amount, Column, Document, Note, Section, Table
 from perfc.view.report.units import LOWER_BOUND, Unit, plural, quantity
 
-from .results import Point, Sweep
 from .text import capacity_in_words, in_words
+
+if TYPE_CHECKING:
+    from .results import Point, Sweep
 
 LONGEST = 100
 """Maximum number of characters of a name."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from perfc.common.plain_text import printable
 from perfc.ir.record import record
 from perfc.review.diff.figures import BY_KEY, Metric
-from perfc.review.diff.views import TotalRow, in_words, percent, signed
+from perfc.review.diff.views import TotalRow, collect, in_words, percent, signed
 from perfc.view.report import Views
 from perfc.view.report.formats.notebook import clipped
 from perfc.view.report.formats.screen import UNIT, Fact, facts_of, percents, plain, titles
@@ -85,9 +85,7 @@ def change_block(difference: Difference, after: Views, title: str) -> VerdictBlo
         after: views of the new analysis, for its limits.
         title: title of the page.
     """
-    from perfc.review.diff import views_of
-
-    views = views_of(difference)
+    views = collect(difference)
     rows = {BY_KEY[row.metric]: row for row in views.totals}
     time = rows[Metric.TIME]
     first = Fact("time", sides(time), f"{target_of(views)}predicted, per run", Style.PLAIN)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from perfc.errors import ParseError
-from perfc.measuring.measure import profile
+from perfc.measuring.measure import profilers
 from perfc.measuring.measure.fitting import align
 from perfc.measuring.measure.profile import Source
 from perfc.measuring.measure.runtimes import kineto, ort_profile, tensorrt
@@ -55,7 +55,7 @@ NAMES = {"v2_nchwc": 40.0, "v4_nchwc": 60.0, "v7_nchwc": 5.0, "fc": 10.0}
 def test_onnxruntime_profile_is_charged_by_names(residual: str, tmp_path: Path) -> None:
     path = write(tmp_path / "p.json.gz", ort(NAMES))
     m = read_profile(residual, path)
-    assert profile.recognise(path) is Source.ORT
+    assert profilers.recognise(path) is Source.ORT
     assert m.attribution.share == 1
     assert m.total_s == pytest.approx(500.5e-6)
     times = {c.part.nodes[0]: c.time_s for c in m.rows if c.part.nodes}
@@ -140,7 +140,7 @@ LAYERS = [
 def test_tensorrt_layers_are_charged_to_their_nodes(residual: str, tmp_path: Path) -> None:
     path = write(tmp_path / "p.json", LAYERS)
     m = read_profile(residual, path, "a100")
-    assert profile.recognise(path) is Source.TENSORRT
+    assert profilers.recognise(path) is Source.TENSORRT
     assert m.attribution.share == 1
     assert m.total_s == pytest.approx(0.46e-3)
     charged = {c.part.nodes: c.time_s for c in m.rows if c.part.runtime}
@@ -184,14 +184,14 @@ def test_hostile_files_give_one_line(content: bytes, text: str, tmp_path: Path) 
     path = tmp_path / "p.json"
     path.write_bytes(content)
     with pytest.raises(ParseError, match=text):
-        profile.read(path)
+        profilers.read(path)
 
 
 def test_a_cut_profile_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
     text = json.dumps(ort(NAMES))
     path = tmp_path / "p.json"
     path.write_text(text[: len(text) - 60])
-    assert len(profile.read(path).kernels) == len(NAMES)
+    assert len(profilers.read(path).kernels) == len(NAMES)
 
 
 def test_events_are_read_across_pieces_and_characters(

@@ -30,7 +30,8 @@ from perfc.measuring.measure.fitting.fit import (
 from perfc.measuring.measure.fitting.fit_file import models_beside, most_common
 from perfc.measuring.measure.fitting.nnls import bounded, nnls, robust
 from perfc.measuring.measure.memory import Allocator
-from perfc.measuring.measure.profile import Profile, RuntimeKernel, Sampled, Source, recognise
+from perfc.measuring.measure.profile import Profile, RuntimeKernel, Sampled, Source
+from perfc.measuring.measure.profilers import recognise
 from perfc.measuring.measure.tables import weights
 from perfc.measuring.measure.tables.rows import MOST_NODES, model_name, names, runtime_operators
 from perfc.measuring.measure.tables.weights import (

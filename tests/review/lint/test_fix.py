@@ -11,8 +11,8 @@ from onnx import numpy_helper
 
 from perfc.api import typed
 from perfc.cli import run
+from perfc.review.lint.fixes.edit import FixError
 from perfc.review.lint.fixes.fix import fixed_model
-from perfc.review.lint.fixes.onnx_edit import FixError
 from perfc.review.lint.fixes.proof import RUNS, prove
 from tests.review.lint.models import F32, blemished, model, node
 

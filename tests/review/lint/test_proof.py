@@ -12,7 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 pytest.importorskip("onnxruntime")
 
 from perfc.api import typed
-from perfc.review.lint.fixes.onnx_edit import FixError
+from perfc.review.lint.fixes.edit import FixError
 from perfc.review.lint.fixes.proof import RUNS, _is_equal, prove
 
 

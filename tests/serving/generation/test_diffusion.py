@@ -13,7 +13,7 @@ import perfc
 from perfc import cli
 from perfc.errors import MissingExtraError, ModelError, ParseError
 from perfc.frontend.diffusion import Picture, Role, read_pipeline, shipped
-from perfc.frontend.diffusion.decoders import decoder_of
+from perfc.frontend.diffusion.decoders import decoder_of, latent_of
 from perfc.frontend.diffusion.denoisers import denoiser_of
 from perfc.frontend.diffusion.export import inputs_of, kept
 from perfc.frontend.diffusion.pipeline import Latent, Pipeline
@@ -34,7 +34,7 @@ def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pipeline:
     """A tiny pipeline whose graphs, exported from diffusers, lie in the cache already."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     found = read_pipeline(TINY)
-    latent = found.latent(Picture(EDGE, EDGE))
+    latent = latent_of(found, Picture(EDGE, EDGE))
     for role in (Role.DENOISER, Role.DECODER):
         part = found.part(role)
         path = kept(part, inputs_of(part, latent, found.tokens))
@@ -147,7 +147,7 @@ def test_it_is_public() -> None:
 @pytest.mark.parametrize("name", shipped())
 def test_shipped_pipelines_are_whole(name: str) -> None:
     pipeline = read_pipeline(name)
-    latent = pipeline.latent(pipeline.picture)
+    latent = latent_of(pipeline, pipeline.picture)
     assert min(latent.channels, latent.frames, latent.height, latent.width) > 0
     denoiser, decoder = pipeline.part(Role.DENOISER), pipeline.part(Role.DECODER)
     inputs = denoiser_of(denoiser).inputs(denoiser, latent, pipeline.tokens)
@@ -168,7 +168,7 @@ def test_shipped_pipelines_are_whole(name: str) -> None:
 )
 def test_latents(name: str, latent: Latent) -> None:
     pipeline = read_pipeline(name)
-    assert pipeline.latent(pipeline.picture) == latent
+    assert latent_of(pipeline, pipeline.picture) == latent
 
 
 @pytest.mark.parametrize(
@@ -253,7 +253,7 @@ def test_exported_anew_it_is_the_same_graph(pipeline: Pipeline, tmp_path: Path) 
     from perfc.frontend import load
     from perfc.frontend.diffusion.export import export
 
-    latent = pipeline.latent(Picture(EDGE, EDGE))
+    latent = latent_of(pipeline, Picture(EDGE, EDGE))
     for role in (Role.DENOISER, Role.DECODER):
         part = pipeline.part(role)
         inputs = inputs_of(part, latent, pipeline.tokens)

@@ -19,7 +19,8 @@ from pathlib import Path
 from perfc.analyzers.artefacts import artefact
 from perfc.analyzers.estimate.interval import Interval
 from perfc.analyzers.estimators import predictor
-from perfc.analyzers.estimators.forest import INSIDE, columns_of, computed
+from perfc.analyzers.estimators.forest import columns_of
+from perfc.analyzers.estimators.selection import INSIDE, computed
 from perfc.analyzers.features.lowering import Lowered
 from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.intervals.summing import (

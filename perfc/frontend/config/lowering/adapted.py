@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from perfc.ir.graph import Value
 from perfc.ir.ops.contraction.grouped_matmul import GroupedGemm
 
-from .builder import Builder
+if TYPE_CHECKING:
+    from .builder import Builder
 
 
 def adapted_product(

@@ -14,7 +14,8 @@ from perfc.ir.symbolic.dim import Dim, dim_min
 from perfc.ir.tensors.types import DType
 
 from ..model import Attention, NormKind, QueryKeyNorm
-from .builder import Builder, trimmed
+from .builder import Builder
+from .quantised import trimmed
 from .step import Running
 from .written_out import MERGED
 

@@ -22,6 +22,9 @@ from perfc.ir.tensors.types import UNKNOWN, DType, TensorType
 
 from ..model import Adapters, Norm, NormKind
 from ..precision import Precision, WeightFormat
+from .adapted import adapted_product
+from .quantised import quantised_product
+from .written_out import rms_norm
 
 ADD, RMS, GATHER = Add(), RMSNormalization(), Gather()
 LAYER_NORM = LayerNormalization()
@@ -150,8 +153,6 @@ class Builder:
     def rms(self, x: Value, scale: Value | None, shape: tuple[int, ...], name: str) -> Value:
         """``x`` over its root mean square along the axes of ``shape``."""
         if self.writes_out:
-            from .written_out import rms_norm
-
             return rms_norm(self, x, scale, name)
         if scale is None:
             scale = self.buffer(f"ones.{'x'.join(map(str, shape))}", shape, self.half)
@@ -180,8 +181,6 @@ class Builder:
         whole = self._whole_product(x, extents, name, is_biased, weights)
         if weights is not None or self.adapter_of is None or not slices:
             return whole
-        from .adapted import adapted_product
-
         return adapted_product(self, x, whole, extents, name, slices)
 
     def _whole_product(
@@ -194,8 +193,6 @@ class Builder:
         if form is WeightFormat.HALF:
             weight = self.weight(f"{name}.weight", (extents[1], extents[0]))
             return self.node(LINEAR, (x, weight, bias) if bias else (x, weight), name)
-        from .quantised import quantised_product
-
         return quantised_product(self, x, extents, name, bias, form)
 
     def all_reduce(self, x: Value, name: str) -> Value:
@@ -233,11 +230,3 @@ class Builder:
 
 PARAMETER = Weight()
 BUFFER = Weight(is_parameter=False)
-
-
-def trimmed(*operands: Value | None) -> tuple[Value | None, ...]:
-    """Operands without those left out at the end."""
-    given = list(operands)
-    while given and given[-1] is None:
-        given.pop()
-    return tuple(given)

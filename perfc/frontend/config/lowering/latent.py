@@ -10,7 +10,8 @@ from perfc.ir.ops.movement.slice import Split
 
 from ..model import LatentAttention, Norm, NormKind
 from .attention import rotated_heads
-from .builder import JOIN, ROW_JOIN, Builder, trimmed
+from .builder import JOIN, ROW_JOIN, Builder
+from .quantised import trimmed
 from .step import Running
 
 MATMUL = MatMul()

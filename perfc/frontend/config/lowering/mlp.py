@@ -23,7 +23,8 @@ from perfc.ir.tensors.types import DType
 
 from ..model import Activation, Experts, Mlp
 from ..precision import WeightFormat
-from .builder import Builder, trimmed
+from .builder import Builder
+from .quantised import trimmed
 from .written_out import gelu_by_tanh, quick_gelu
 
 ADD, MUL, SIGMOID = Add(), Mul(), Sigmoid()

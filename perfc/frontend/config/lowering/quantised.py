@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from perfc.ir.graph import Value
+from perfc.ir.ops.elementwise.elementwise import Add
 from perfc.ir.ops.quantized.quantize import QuantizeLinear
 from perfc.ir.ops.quantized.quantized_matmul import GemmFloat8, MatMulIntegerToFloat
 from perfc.ir.ops.quantized.weight_only_matmul import (
@@ -13,7 +16,9 @@ from perfc.ir.ops.quantized.weight_only_matmul import (
 from perfc.ir.tensors.types import DType
 
 from ..precision import WeightFormat
-from .builder import ADD, Builder, trimmed
+
+if TYPE_CHECKING:
+    from .builder import Builder
 
 
 def quantised_product(
@@ -41,7 +46,7 @@ def quantised_product(
             scales = b.scales(f"{name}.absmax", (-(-n * k // form.block),), scale)
             looked_up = MatMulBnb4(K=k, N=n, block_size=form.block, quant_type=1)
             y = b.node(looked_up, (x, packed, scales), name)
-            return y if bias is None else b.node(ADD, (y, bias), f"{name}.biased")
+            return y if bias is None else b.node(Add(), (y, bias), f"{name}.biased")
         case WeightFormat.MXFP4 | WeightFormat.MXFP4_F8:
             block = b.precision.block(form, k, name)
             packed = b.weight(weight, (n, -(-k // 2)), DType.U8)
@@ -90,3 +95,11 @@ def quantised(b: Builder, x: Value, form: WeightFormat) -> Value:
         op = QuantizeLinear(output_dtype=form.multiplied, block_size=form.block, axis=-1)
         found = b.quantised[x, form] = b.node(op, (x, one), f"{x.name}.{form.value}")
     return found
+
+
+def trimmed(*operands: Value | None) -> tuple[Value | None, ...]:
+    """Operands without those left out at the end."""
+    given = list(operands)
+    while given and given[-1] is None:
+        given.pop()
+    return tuple(given)

@@ -10,6 +10,8 @@ and `activations.NewGELUActivation`.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from perfc.ir.graph import Value
 from perfc.ir.ops.elementwise.activation import Sigmoid, Tanh
 from perfc.ir.ops.elementwise.cast import Cast
@@ -17,7 +19,9 @@ from perfc.ir.ops.elementwise.elementwise import Add, Mul, Pow, Reciprocal, Sqrt
 from perfc.ir.ops.normalization.reduce import ReduceMean
 from perfc.ir.tensors.types import DType
 
-from .builder import Builder
+if TYPE_CHECKING:
+    from .builder import Builder
+
 
 ADD, MUL = Add(), Mul()
 WIDE = Cast(to=DType.F32)

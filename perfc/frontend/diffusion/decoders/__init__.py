@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Sequence
 
-from perfc.errors import ModelError
+from perfc.errors import ModelError, ParseError
 
 from ..kinds import PartKind, kind_of
-from ..pipeline import Latent, Part, Tensor
+from ..pipeline import Latent, Part, Picture, Pipeline, Role, Tensor
 
 
 class Decoder(PartKind):
@@ -30,6 +31,27 @@ def decoder_of(part: Part) -> Decoder:
         ModelError: perfc knows none of its class.
     """
     return kind_of(part, __name__, Decoder)
+
+
+def latent_of(pipeline: Pipeline, picture: Picture) -> Latent:
+    """The latent of a picture: its edges divided by what the decoder multiplies them by.
+
+    Raises:
+        ParseError: the decoder makes no such picture.
+        ModelError: the decoder is none perfc knows.
+    """
+    decoder = pipeline.part(Role.DECODER)
+    edge, time = decoder_of(decoder).factors(decoder)
+    across = (("height", picture.height), ("width", picture.width))
+    for name, size in across:
+        if size % edge:
+            near = max(1, round(size / edge)) * edge
+            raise ParseError(f"a {name} of {size} pixels", where="--size",
+                             hint=f"multiples of {edge}, as {near}")  # fmt: skip
+    frames = 1 + math.ceil((picture.frames - 1) / time)
+    key = "latent_channels" if "latent_channels" in decoder.config else "z_dim"
+    channels = decoder.number(key)
+    return Latent(channels, frames, picture.height // edge, picture.width // edge)
 
 
 def doubled(edges: object) -> int:

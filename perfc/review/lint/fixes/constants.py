@@ -46,7 +46,7 @@ def _run(model: onnx.ModelProto) -> list[Any]:
     from perfc.api import typed
     from perfc.measuring.measure.memory import Allocator, check_room, need_of
 
-    from .onnx_edit import FixError
+    from .edit import FixError
     from .proof import session
 
     module = typed(model)
@@ -62,7 +62,7 @@ def _ancestors(model: onnx.ModelProto, names: Sequence[str]) -> onnx.ModelProto:
     """Return a model of the ancestors of some values, without inputs."""
     import onnx
 
-    from .onnx_edit import FixError
+    from .edit import FixError
 
     makers = {o: n for n in model.graph.node for o in n.output if o}
     stored = {t.name: t for t in model.graph.initializer}

@@ -10,11 +10,16 @@ from dataclasses import field, replace
 from types import MappingProxyType
 from typing import TypeAlias
 
+from perfc.errors import PerfcError
 from perfc.ir.graph import Module, Node, Value
 from perfc.ir.graphs.rewrite import Rewriter, with_graph
 from perfc.ir.record import record
 
 NO_ATTRIBUTES: Mapping[str, tuple[int, ...]] = MappingProxyType({})
+
+
+class FixError(PerfcError):
+    """A fix that cannot be applied or verified; nothing is written."""
 
 
 @record

@@ -18,7 +18,8 @@ from perfc.view.report.units import Unit, plural, quantity, share
 from ..engine import Linted, Outcome, fixable
 from ..formats.output import text
 from ..work import Work, named
-from .onnx_edit import FixError, OnnxEditor
+from .edit import FixError
+from .onnx_edit import OnnxEditor
 
 if TYPE_CHECKING:
     import onnx

@@ -6,19 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from perfc.errors import PerfcError
 from perfc.ir.graph import Node, Value
 
-from .edit import Edit, ReadInstead, Remove, Rewire, Store, Unname, Unstore, touched
+from .edit import Edit, FixError, ReadInstead, Remove, Rewire, Store, Unname, Unstore, touched
 
 if TYPE_CHECKING:
     import onnx
 
     from ..finding import Finding
-
-
-class FixError(PerfcError):
-    """A fix that cannot be applied or verified; nothing is written."""
 
 
 class RefusedError(Exception):

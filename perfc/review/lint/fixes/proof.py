@@ -12,7 +12,7 @@ from perfc.errors import MissingExtraError, PerfcError
 from perfc.measuring.measure.memory import Allocator, check_room, fits, need_of
 from perfc.measuring.measure.tables.feeds import contents, inputs_of
 
-from .onnx_edit import FixError
+from .edit import FixError
 
 if TYPE_CHECKING:
     from perfc.ir.graph import Module

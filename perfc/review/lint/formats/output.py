@@ -1,63 +1,18 @@
-"""Findings as text, JSON and annotations; SARIF is in ``sarif``."""
+"""Findings as text and annotations."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from enum import Enum
 from pathlib import Path
 
 from perfc.ir.record import record
 from perfc.view.report import annotation
 from perfc.view.report.annotation import Annotation, Level
-from perfc.view.report.formats.json_form import enveloped, strict
 from perfc.view.report.units import Unit, plural, quantity, share
 
 from ..engine import Linted, Outcome, near
 from ..finding import Finding, Gain, Saves, Severity
-from .data_form import SCHEMA, LintView
-
-
-class Format(Enum):
-    """Output formats of ``perfc lint``."""
-
-    TEXT = "text"
-    JSON = "json"
-    CSV = "csv"
-    MARKDOWN = "markdown"
-    SARIF = "sarif"
-    GITHUB = "github"
-    GITLAB = "gitlab"
-    JUNIT = "junit"
-
-
-def rendered(outcome: Outcome, form: Format) -> str:
-    """Format the outcome."""
-    match form:
-        case Format.TEXT:
-            return text(outcome)
-        case Format.JSON:
-            return strict(enveloped(SCHEMA, LintView.of(outcome)), indent=2) + "\n"
-        case Format.CSV:
-            from .tables import csv_form
-
-            return csv_form(outcome)
-        case Format.MARKDOWN:
-            from .tables import markdown_form
-
-            return markdown_form(outcome)
-        case Format.SARIF:
-            from .sarif import sarif
-
-            return strict(sarif(outcome), indent=2) + "\n"
-        case Format.JUNIT:
-            from .junit_form import junit_xml
-
-            return junit_xml(outcome)
-        case Format.GITHUB:
-            return annotation.github(annotated(outcome))
-        case Format.GITLAB:
-            return annotation.code_quality(annotated(outcome))
 
 
 @record

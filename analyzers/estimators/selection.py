@@ -1,0 +1,106 @@
+"""Weights that predict a kernel: its class, element type and measurement protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from perfc.machine import Unit
+from perfc.passes.runtimes import Launch
+
+from ..features.lowering import Lowered
+from ..features.rows import Protocol
+from ..features.sheet import Sheet
+from . import predictor
+
+if TYPE_CHECKING:
+    from perfc.machine import Machine
+
+    from ..artefacts.card import Card
+
+TENSOR_CORES = frozenset({"matmul", "convolution"})
+"""Classes whose f32 products run as TF32 where that is allowed."""
+SINGLE = {"matmul": "matmul_f32"}
+"""Classes of the same kernels in full single precision."""
+STREAMED = {"movement": "elementwise", "embedding": "elementwise"}
+"""Classes without rows of their own, and the one whose kernels stream tensors as theirs do."""
+TOKENWISE = frozenset({"normalization", "elementwise", "embedding"})
+"""Classes whose kernels frameworks for serving have of their own, in `STORED` types."""
+STORED = frozenset({"bf16", "f16", "f8e4m3", "i8"})
+SERVED, SERVED_TYPE = "tokenwise", "bf16"
+"""The class of such, and the one type of its rows: what is computed in does not matter."""
+INSIDE = Protocol.GRAPH
+"""A kernel of a recorded graph: its launch on the device counts."""
+PROFILED = frozenset({"matmul"})
+"""Classes with profiled rows of many machines; those of others are few, or of other libraries."""
+
+
+def is_integer_product(row: Lowered) -> bool:
+    """Whether it multiplies matrices of integers, which are not widened first."""
+    return row.class_name == "matmul" and row.dtype == "i8" and "weight_bits" not in row.parameters
+
+
+def of_half_depth(row: Lowered, machine: Machine) -> Lowered:
+    """A product of integers as one in 16 bits that is as deep as their rates differ: half as deep.
+
+    Its operands are as many bytes and its multiplications take as long. Products of integers that
+    were measured (`aic_gemm`, SmoothQuant) quantise their left operand first.
+    """
+    whole, half = (machine.entry(Unit.MATRIX, t).nominal.value for t in (row.dtype, "f16"))
+    depth = max(row.parameters["k"] * min(half / whole, 1.0), 1.0)
+    return Lowered(row.class_name, "f16", {**row.parameters, "k": depth})
+
+
+def weighted(
+    row: Lowered, machine: Machine, known: Collection[str], *, tf32: bool
+) -> tuple[str, str] | None:
+    """The class with weights that predicts a kernel, and the element type; None without one."""
+    choices = (computed(row, machine, tf32=tf32), row[:2])
+    return next((choice for choice in choices if choice[0] in known), None)
+
+
+def served(
+    row: Lowered, machine: Machine, framework: str, known: Collection[str], folder: Path
+) -> tuple[str, str] | None:
+    """The same for kernels that a framework for serving has of its own, where they were measured.
+
+    None elsewhere: frameworks' kernels differ by three times, and other classes know more machines.
+    """
+    if SERVED not in known or row.class_name not in TOKENWISE or row.dtype not in STORED:
+        return None
+    if "tokens" not in row.parameters:
+        # a reduction, whose operand is larger than its result
+        return None
+    is_known = predictor.has_rows_of(SERVED, SERVED_TYPE, machine.name, framework, folder)
+    return (SERVED, SERVED_TYPE) if is_known else None
+
+
+def computed(row: Lowered, machine: Machine, *, tf32: bool) -> tuple[str, str]:
+    """The class and the element type that products are done in.
+
+    Products of f16 run on the same units as those of bf16, of which there are more rows, unless the
+    machine has no bf16 as fast. Products of f32 without TF32 are a class of their own.
+    """
+    name, dtype, parameters = row
+    if name not in TENSOR_CORES:
+        return STREAMED.get(name, name), dtype
+    if dtype == "f16" and not parameters.get("weight_bits"):
+        return name, "bf16" if Sheet(machine).has_equal_halves else "f16"
+    if dtype == "f32" and tf32 and (Unit.MATRIX, "tf32") in machine.compute:
+        return name, "tf32"
+    return (SINGLE.get(name, name), dtype) if dtype == "f32" else (name, dtype)
+
+
+def inside(card: Card, launch: Launch, target: str) -> Protocol:
+    """How a kernel of a run is timed: as a profiler does where the host launches it.
+
+    Of classes that were timed in no other way all kernels are, and of others those of machines that
+    were not.
+    """
+    if card.protocols == (Protocol.KERNELS,):
+        return Protocol.KERNELS
+    if card.class_name in PROFILED and Protocol.KERNELS in card.protocols:
+        return Protocol.KERNELS if launch is Launch.EAGER else INSIDE
+    of_target = {one.protocol for one in card.implementations if one.target == target}
+    return Protocol.KERNELS if of_target == {Protocol.KERNELS} else INSIDE

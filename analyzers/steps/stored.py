@@ -1,0 +1,20 @@
+"""Launches of a module in its declared types."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from perfc.ir.tensors.types import TensorType
+
+from .launches import Listing
+
+if TYPE_CHECKING:
+    from perfc.ir.graph import Value
+
+
+class Stored(Listing):
+    """Launches of a module whose types are those that are stored."""
+
+    def bits(self, v: Value) -> int:
+        """Of an element, as declared."""
+        return v.type.dtype.bits if isinstance(v.type, TensorType) else 0

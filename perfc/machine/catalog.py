@@ -1,0 +1,62 @@
+"""Targets by name: list, load, validate, add; files are read on demand."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from .machine import Listing, Machine
+
+
+def list_machines() -> tuple[Listing, ...]:
+    """All targets by name, the user's own first; one of theirs hides a shipped one of its name."""
+    from .files import listings
+
+    return listings()
+
+
+def list_clusters() -> tuple[Listing, ...]:
+    """All clusters by name, as `list_machines`."""
+    from .files import cluster_listings
+
+    return cluster_listings()
+
+
+def load_machine(name: str | os.PathLike[str]) -> Machine:
+    """Read a target by name, alias, or path of a ``.toml`` file; ``NAME/3g.20gb`` is its slice.
+
+    The user's folder ``$XDG_CONFIG_HOME/perfc/targets`` (by default in ``~/.config``) is first.
+    Names are compared without case, with ``-`` for spaces and underscores, and without a leading
+    ``NVIDIA`` or ``Tesla``, as drivers print.
+
+    Raises:
+        TargetError: no such target, or a file with numbers that do not say where they are from.
+    """
+    from .files import load
+
+    return load(name)
+
+
+def validate(path: str | os.PathLike[str]) -> list[str]:
+    """Everything wrong with a target file, one line each with its key; empty when it is right."""
+    from .files import problems_in
+
+    return problems_in(Path(path))
+
+
+def add(path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+    """Copy a valid target file to the user's folder, in one step; returns where it now lies.
+
+    Raises:
+        TargetError: the file is not valid, or one of that name is there and ``overwrite`` is off.
+    """
+    from .files import install
+
+    return install(Path(path), overwrite=overwrite)
+
+
+def render_markdown() -> str:
+    """The page ``docs/targets.md``: shipped targets, every number with its source."""
+    from .files import page
+
+    return page()

@@ -1,0 +1,26 @@
+"""Folders of target files."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+SHIPPED = Path(__file__).parents[1] / "targets"
+CLUSTERS = SHIPPED / "clusters"
+_MAX_FILES = 1_000
+
+
+def user_folder() -> Path:
+    """Where the user's own targets lie, by the XDG base directory specification."""
+    config = os.environ.get("XDG_CONFIG_HOME", "")
+    root = Path(config) if config.startswith("/") else Path.home() / ".config"
+    return root / "perfc" / "targets"
+
+
+def files_in(folder: Path) -> list[Path]:
+    """The TOML files of a folder by name; none where it cannot be read."""
+    try:
+        names = sorted(n for n in os.listdir(folder) if n.endswith(".toml"))
+    except OSError:
+        return []
+    return [folder / n for n in names[:_MAX_FILES]]

@@ -1,0 +1,67 @@
+"""Profiles of every known profiler, recognised by content."""
+
+from __future__ import annotations
+
+import os
+
+from perfc.errors import ParseError
+
+from .profile import Profile, Source
+from .runtimes import kineto, ort_profile, tensorrt
+from .runtimes.events import head
+
+
+def recognise(path: str | os.PathLike[str]) -> Source:
+    """Detect the tool that wrote a profile by its content.
+
+    Raises:
+        ParseError: nobody we know.
+    """
+    start = head(path)
+    if not start.lstrip()[:1] or start.lstrip()[0] not in "[{":
+        raise ParseError(
+            "not a profile: neither a JSON list nor a JSON object",
+            where=os.fspath(path),
+            hint="onnxruntime, PyTorch and TensorRT profiles are read",
+        )
+    if '"traceEvents"' in start or '"deviceProperties"' in start or '"schemaVersion"' in start:
+        return Source.KINETO
+    if (
+        '"averageMs"' in start
+        or '"timeMs"' in start
+        or '"medianMs"' in start
+        or '"Layers"' in start
+    ):
+        return Source.TENSORRT
+    if '"model_loading' in start or '_kernel_time"' in start or '"session_initialization"' in start:
+        return Source.ORT
+    if '"cpu_op"' in start or '"ph"' in start:
+        return Source.KINETO
+    raise ParseError(
+        "a JSON file, but of no profiler known here",
+        where=os.fspath(path),
+        hint="onnxruntime, PyTorch and TensorRT profiles are read",
+    )
+
+
+def read(path: str | os.PathLike[str], layers: str | os.PathLike[str] | None = None) -> Profile:
+    """A profile of any kind.
+
+    Args:
+        path: of the file, gzipped or not.
+        layers: TensorRT's layer information beside it, which names the ONNX nodes of a layer.
+
+    Raises:
+        ParseError: no profile, or one without kernels.
+    """
+    source = recognise(path)
+    match source:
+        case Source.ORT:
+            profile = ort_profile.read(path)
+        case Source.KINETO:
+            profile = kineto.read(path)
+        case Source.TENSORRT:
+            profile = tensorrt.read(path, layers)
+    if not profile.kernels or profile.kernel_s <= 0:
+        raise ParseError("a profile in which nothing ran", where=os.fspath(path))
+    return profile

@@ -1,0 +1,49 @@
+"""Output formats of findings."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from perfc.view.report import annotation
+from perfc.view.report.formats.json_form import enveloped, strict
+
+from ..engine import Outcome
+from .data_form import SCHEMA, LintView
+from .junit_form import junit_xml
+from .output import annotated, text
+from .sarif import sarif
+from .tables import csv_form, markdown_form
+
+
+class Format(Enum):
+    """Output formats of ``perfc lint``."""
+
+    TEXT = "text"
+    JSON = "json"
+    CSV = "csv"
+    MARKDOWN = "markdown"
+    SARIF = "sarif"
+    GITHUB = "github"
+    GITLAB = "gitlab"
+    JUNIT = "junit"
+
+
+def rendered(outcome: Outcome, form: Format) -> str:
+    """Format the outcome."""
+    match form:
+        case Format.TEXT:
+            return text(outcome)
+        case Format.JSON:
+            return strict(enveloped(SCHEMA, LintView.of(outcome)), indent=2) + "\n"
+        case Format.CSV:
+            return csv_form(outcome)
+        case Format.MARKDOWN:
+            return markdown_form(outcome)
+        case Format.SARIF:
+            return strict(sarif(outcome), indent=2) + "\n"
+        case Format.JUNIT:
+            return junit_xml(outcome)
+        case Format.GITHUB:
+            return annotation.github(annotated(outcome))
+        case Format.GITLAB:
+            return annotation.code_quality(annotated(outcome))
