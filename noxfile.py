@@ -109,7 +109,7 @@ def docs(session: nox.Session) -> None:
     """Write the generated pages anew; fails where that changes one."""
     session.install("-e", ".[test]", "-e", "./lab")
     session.run("perfc", "dev", "ops", "--markdown", "-o", "docs/ops.md")
-    session.run("perfc", "rule", "--all", "-o", "docs/rules.md")
+    session.run("perfc", "lint", "--explain", "all", "-o", "docs/rules.md")
     session.run("perfc", "dev", "schema", "-o", "docs/report.schema.json")
     write = "import perfc.machine as m, pathlib as p; "
     write += "p.Path('docs/targets.md').write_text(m.render_markdown(), encoding='utf-8')"

@@ -12,7 +12,7 @@ from typing import NoReturn
 
 import click
 
-from perfc.commands.shared import listing
+from perfc.commands.shared import former, listing
 from perfc.common import plugins
 from perfc.common.version import __version__
 from perfc.errors import PerfcError
@@ -43,9 +43,9 @@ class Commands(click.Group):
         if not args or args[0].startswith("-") or listing.module_of(args[0]) is not None:
             return super().resolve_command(ctx, args)
         name = args[0]
-        if name in listing.modules_of(listing.DEV):
-            say(f"note: perfc {name} is now perfc dev {name}")
-            return super().resolve_command(ctx, [listing.DEV, *args])
+        if words := former.words_of(name):
+            say(f"note: perfc {name} is now perfc {' '.join(words)}")
+            return super().resolve_command(ctx, former.replaced(args))
         if name in plugins.LAB_COMMANDS:
             ctx.fail(f"{name!r} is a command of perfc-lab; {plugins.LAB_HINT}")
         ctx.fail(f"no command {name!r}; {replacement(args, self.list_commands(ctx))}")

@@ -220,7 +220,7 @@ class Deployment:
             ParseError: a degree of parallelism above 1.
         """
         if self.parallel != ALONE:
-            hint = "`perfc plan`, `perfc scale` and `perfc llm` answer for several"
+            hint = "`perfc plan` and `perfc llm` answer for several"
             raise ParseError("only one device is analysed", where=where, hint=hint)
 
     def capacity(self, machine: Machine) -> Capacity | None:

@@ -48,8 +48,6 @@ CALLS: Mapping[str, str] = {
     "predict": "model.onnx --target a100",
     "dev reduce": "model.onnx --node relu",
     "roofline": "a100 --model model.onnx",
-    "rule": "",
-    "scale": "gpt2 -t dgx-a100 --seq 256 --gpus 1,8",
     "dev schema": "",
     "sweep": "model.onnx --dim n=1:4",
     "compare": "model.onnx -t a100,t4",

@@ -381,7 +381,7 @@ def test_a_baseline_remembers_whose_kernels_and_what_a_launch_costs() -> None:
         ("llm search llama-2-7b --streams 2", "a search has no --streams"),
         ("plan llama-2-7b --gpus 8 --batch 4", "a step on many devices has no --batch, but --glo"),
         ("plan llama-2-7b --gpus 8 --master-weights", "a step on many devices has no --master-we"),
-        ("scale llama-2-7b --loss mse", "a step on many devices has no --loss"),
+        ("plan --curve llama-2-7b --loss mse", "a step on many devices has no --loss"),
         ("op collective --bytes 1MiB --ranks 8 --layout channels-last", "a collective has no --la"),
     ],
 )

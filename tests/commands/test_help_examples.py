@@ -12,6 +12,7 @@ import pytest
 
 from perfc import cli
 from perfc.commands.shared import listing
+from perfc.commands.shared.former import words_of
 from perfc.passes.training.implementation import Policy
 from perfc.serving.search import search
 
@@ -90,12 +91,26 @@ def test_help_lists_every_command_in_its_section(capsys: pytest.CaptureFixture[s
         assert shown == list(modules)
 
 
-def test_a_former_name_works_with_a_note(capsys: pytest.CaptureFixture[str]) -> None:
-    former_name = "passes"
-    assert cli.run([former_name]) == 0
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        ("passes", "dev passes"),
+        ("rule", "lint --explain"),
+        ("rule PF101", "lint --explain PF101"),
+        ("rule --output-format json PF101", "lint --explain PF101 --output-format json"),
+        ("rule --all", "lint --explain all --output-format markdown"),
+        ("scale gpt2 --seq 64 --gpus 1,2", "plan --curve gpt2 --seq 64 --gpus 1,2"),
+    ],
+)
+def test_a_former_name_works_with_a_note(
+    before: str, now: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run(before.split()) == 0
     former = capsys.readouterr()
-    assert former.err == "note: perfc passes is now perfc dev passes\n"
-    assert cli.run(["dev", "passes"]) == 0
+    name = before.split()[0]
+    assert former.err == f"note: perfc {name} is now perfc {' '.join(words_of(name))}\n"
+    assert name not in cli.cli.list_commands(click.Context(cli.cli))
+    assert cli.run(now.split()) == 0
     assert capsys.readouterr() == (former.out, "")
 
 

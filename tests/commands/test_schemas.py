@@ -45,8 +45,8 @@ CASES = (
     ("diff", "diff model.onnx new.onnx"),
     ("lint", "lint model.onnx --min-gain 0 --extend-select ALL"),
     ("lint", "lint model.onnx missing.onnx"),
-    ("rule", "rule"),
-    ("rule", "rule PF101"),
+    ("rule", "lint --explain all"),
+    ("rule", "lint --explain PF101"),
     ("explain", "explain model.onnx relu"),
     ("explain", "explain model.onnx 0 --runtime eager -t cpu"),
     ("explain", "explain model.onnx 0 --dtype f16 --batch 8"),
@@ -68,8 +68,8 @@ CASES = (
     ("llm", "llm serve llama-3.1-8b -t l40s --isl 64 --osl 8 --tp 2 --rate 2"),
     ("plan", "plan gpt2 --gpus 2 -t dgx-a100 --seq 64 --global-batch 4 --micro-batch 1"),
     ("plan", "plan olmoe-1b-7b --gpus 2 -t h100 --seq 64 --global-batch 4 --dp 2 --train sgd"),
-    ("scale", "scale gpt2 -t dgx-a100 --seq 256 --gpus 1,8"),
-    ("scale", "scale llama-3.2-1b -t h100 --seq 256 --tp 2 --gpus 2,3,4"),
+    ("scale", "plan --curve gpt2 -t dgx-a100 --seq 256 --gpus 1,8"),
+    ("scale", "plan --curve llama-3.2-1b -t h100 --seq 256 --tp 2 --gpus 2,3,4"),
     ("llm-search", "llm search llama-3.1-8b -t h100 --isl 64 --osl 8"),
 )
 ELSEWHERE = {"schema", "annotate", "eval"}

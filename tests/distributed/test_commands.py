@@ -1,4 +1,4 @@
-"""`perfc plan` and `perfc scale`: what they find, how long it takes, and what wrong input says."""
+"""`perfc plan` and its `--curve`: what they find, how long it takes, and what wrong input says."""
 
 from __future__ import annotations
 
@@ -114,14 +114,14 @@ def test_a_curve_has_as_many_samples_at_once_as_fit(capsys: pytest.CaptureFixtur
     at_most = found.micro_batch * 2 * 4096 > 65536
     assert at_most or not any(p.cost.fits for p in more.points if p.cost)
     code, out, _ = said(
-        capsys, "scale", "llama-3.1-8b", "-t", "dgx-h100", "--zero", "3", "--seq", "8192"
+        capsys, "plan", "--curve", "llama-3.1-8b", "-t", "dgx-h100", "--zero", "3", "--seq", "8192"
     )
     assert code == 0
     assert "micro-batch 1: the largest power of two that fits" in out
     assert "does not fit on 1, 2, 4, 8 GPUs: " in out
     listed = [line.split()[0] for line in out.splitlines() if " dp " in line]
     assert listed == ["16", "32", "64", "128", "256", "512", "1024"]
-    code, out, _ = said(capsys, "scale", "llama-3.1-8b", "-t", "h100")
+    code, out, _ = said(capsys, "plan", "--curve", "llama-3.1-8b", "-t", "h100")
     assert code == 1
     assert out.count("GPUs") == 1, "no table, one line"
     one = scale("gpt2", "h100", gpus=(2, 4), seq=256, batch=12)
@@ -172,7 +172,7 @@ def test_the_file_of_the_project_divides_and_the_command_line_changes_it(
     (tmp_path / "perfc.toml").write_text(
         '[deployment]\ntarget = "dgx-a100"\nparallel = { tp = 2, zero = 1 }\n'
     )
-    words = ["scale", "gpt2", "--seq", "256", "--gpus", "4", "--output-format", "json"]
+    words = ["plan", "--curve", "gpt2", "--seq", "256", "--gpus", "4", "--output-format", "json"]
     code, out, _ = said(capsys, *words)
     assert code == 0
     stated = json.loads(out)["points"][0]["cost"]["parallel"]
@@ -192,15 +192,15 @@ def test_the_file_of_the_project_divides_and_the_command_line_changes_it(
         (("plan", "gpt2", "--gpus", "8", "--zero", "4"), "--zero: '4' is no degree (0 to 3)"),
         (("plan", "gpt2", "--gpus", "8", "--checkpointing", "some"), "--checkpointing: no 'some'"),
         (("plan", "gpt2", "--gpus", "8", "--checkpointing", "optimal"), "treated as all are"),
-        (("scale", "gpt2", "--trained-by", "tf"), "--trained-by: no runs of 'tf'"),
+        (("plan", "--curve", "gpt2", "--trained-by", "tf"), "--trained-by: no runs of 'tf'"),
         (("plan", "gpt2", "--gpus", "8", "--batch", "4"), "no --batch, but --global-batch"),
         (("plan", "gpt2", "--gpus", "8", "--seq", "x"), "--seq"),
         (("plan", "gpt2", "--gpus", "8", "-t", "dgx-h1000"), "no such target 'dgx-h1000'"),
         (("plan", "gpt2", "--gpus", "8", "--train", "lion"), "lion"),
         (("plan", "t5-small", "--gpus", "8"), "models of one stack are trained so far"),
-        (("scale", "gpt2", "--gpus", "8,x"), "--gpus: '8,x' are no numbers of devices"),
-        (("scale", "gpt2", "--schedule", "gossip"), "--schedule: no schedule 'gossip'"),
-        (("scale", "nothing.onnx"), "nothing.onnx"),
+        (("plan", "--curve", "gpt2", "--gpus", "8,x"), "--gpus: '8,x' are no numbers of devices"),
+        (("plan", "--curve", "gpt2", "--schedule", "gossip"), "--schedule: no schedule 'gossip'"),
+        (("plan", "--curve", "nothing.onnx"), "nothing.onnx"),
     ],
 )
 def test_wrong_input_is_one_line(
@@ -266,8 +266,8 @@ def test_images_are_no_tokens_in_what_is_printed(capsys: pytest.CaptureFixture[s
     source = str(Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.gz")
     printed = [
         said(capsys, "plan", source, "--gpus", "2", "-t", "dgx-h100", "--global-batch", "8"),
-        said(capsys, "scale", source, "-t", "dgx-h100", "--gpus", "1,2"),
-        said(capsys, "scale", "llama-3.2-1b", "-t", "dgx-h100", "--gpus", "1,2"),
+        said(capsys, "plan", "--curve", source, "-t", "dgx-h100", "--gpus", "1,2"),
+        said(capsys, "plan", "--curve", "llama-3.2-1b", "-t", "dgx-h100", "--gpus", "1,2"),
     ]
     assert [code for code, *_ in printed] == [0, 0, 0]
     assert ["tokens" in out for _, out, _ in printed] == [False, False, True]

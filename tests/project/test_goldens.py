@@ -107,7 +107,7 @@ def test_a_golden_file_that_is_wrong_fails_and_is_mended(
     wrong = folder / "wrong.pir"
     wrong.write_text(WRONG, encoding="utf-8")
     command = folder / "version.txt"
-    command.write_text("$ perfc rule PF101 --no-such-option\n", encoding="utf-8")
+    command.write_text("$ perfc lint --explain PF101 --no-such-option\n", encoding="utf-8")
     estimates = folder / "wrong.table"
     estimates.write_text(WRONG_TABLE, encoding="utf-8")
     run = ("-p", "tests.conftest", "-p", "no:cacheprovider")

@@ -35,9 +35,10 @@ def command(name: str, output: Path | None) -> None:
     """Print the JSON Schema (draft 2020-12) of document NAME.
 
     NAME is `report`, which `perfc analyze` writes, by default, or a command: `ask`, `compare`,
-    `op`, `sweep`, `explain`, `diff`, `check`, `baseline`, `lint`, `rule`, `roofline`, `measure`,
-    `ncu`, `predict`, `llm`, `llm-search`; `collective` is of `perfc op`, `target`, `targets` and
-    `target-list` of `perfc targets`. Documents name their schema: perfc-compare/1.
+    `op`, `sweep`, `explain`, `diff`, `check`, `baseline`, `lint`, `roofline`, `measure`,
+    `ncu`, `predict`, `plan`, `llm`, `llm-search`; `rule` is of `perfc lint --explain`, `scale` of
+    `perfc plan --curve`, `collective` of `perfc op`, `target`, `targets` and `target-list` of
+    `perfc targets`. Documents name their schema: perfc-compare/1.
     """
     import json
 

@@ -19,19 +19,28 @@ from ..shared.output import emit, format_options, output_format
 from ._budgets import by_project, slashed
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from perfc.review.lint.engine import Outcome
     from perfc.review.lint.settings import Settings
 
 FORMATS = ("text", "json", "csv", "markdown", "sarif", "github", "gitlab", "junit")
+EXPLAINED = ("text", "json", "markdown")
+"""Formats of `--explain`."""
 UNREADABLE = 2
 DOCUMENT = ("lint", "perfc.review.lint.formats.data_form:LintView")
 """JSON document of the command, and the type that defines its schema."""
+DOCUMENTS = (("rule", "perfc.review.lint.formats.rule_pages:RulesView"),)
+"""JSON document of `--explain`, and the type that defines its schema."""
+EVERY = "all"
+"""Code that stands for every rule."""
 
 
 @grouped_command(
-    "lint", epilog=examples("lint model.onnx", "lint model.onnx --select PF1 --min-gain 0")
+    "lint",
+    epilog=examples("lint model.onnx --select PF1 --min-gain 0", "lint --explain PF101"),
 )
-@click.argument("files", nargs=-1, required=True, type=click.Path())
+@click.argument("files", nargs=-1, type=click.Path(), metavar="FILES...")
 @deployment_options
 @click.option(
     "--select",
@@ -67,6 +76,14 @@ DOCUMENT = ("lint", "perfc.review.lint.formats.data_form:LintView")
     help="Write a fixed model, verified against the original with ONNX Runtime.",
 )
 @click.option("--in-place", is_flag=True, help="With --fix: overwrite the input.")
+@click.option(
+    "--explain",
+    type=Names(_names.rules),
+    is_flag=False,
+    flag_value=EVERY,
+    metavar="CODE",
+    help="Explain a rule instead, or list 'all'; the page docs/rules.md is 'all' as markdown.",
+)
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings.")
 @format_options(*FORMATS, also=("onnx",), words="With --fix the output is a model.")
 def command(
@@ -81,13 +98,15 @@ def command(
     statistics: bool,
     fix: bool,
     in_place: bool,
+    explain: str | None,
     exit_zero: bool,
     form: str,
     output: Path | None,
 ) -> int:
     """Lint FILES (models or folders), each with the nearest perfc.toml upwards.
 
-    Each finding says how much time its fix saves on the target. `perfc rule PF101` explains a rule.
+    Each finding says how much time its fix saves on the target. `perfc lint --explain PF101`
+    explains a rule.
     """
     from perfc.review.lint.engine import Linter, joined, selected
     from perfc.review.lint.formats.output import statistics as counted
@@ -95,6 +114,9 @@ def command(
     from perfc.review.lint.settings import parse_share, read_settings
     from perfc.review.lint.work import Work, models_in
 
+    if explain is not None:
+        return explained(explain, files, form, output)
+    require(files)
     if output is not None:
         output_format(None, output, ("onnx",) if fix else FORMATS)
     if form not in ("text", "onnx") and (fix or statistics):
@@ -127,6 +149,37 @@ def command(
     text = counted(outcome) if statistics else rendered(outcome, Format(form))
     emit(text, output, has_commands=form == "github")
     return verdict(outcome, exit_zero=exit_zero)
+
+
+def explained(code: str, files: Sequence[str], form: str, output: Path | None) -> int:
+    """Print the explanation of a rule, or of all rules, and return the exit code 0.
+
+    Raises:
+        click.UsageError: files next to the code, or a format of findings.
+    """
+    from perfc.review.lint.catalogue import find, infos
+    from perfc.review.lint.formats.rule_pages import as_json, described, listing, page
+
+    if files:
+        raise click.UsageError("--explain takes one rule and no files")
+    if form not in EXPLAINED:
+        raise click.UsageError(f"--explain prints {', '.join(EXPLAINED)}, not {form}")
+    rules = infos() if code.lower() == EVERY else (find(code),)
+    if form == "json":
+        text = as_json(rules)
+    elif code.lower() != EVERY:
+        text = described(*rules)
+    else:
+        text = page() if form == "markdown" else listing()
+    emit(text, output)
+    return 0
+
+
+def require(files: Sequence[str]) -> None:
+    """Refuse a call without FILES, as click does for a required argument."""
+    if not files:
+        ctx = click.get_current_context()
+        raise click.MissingParameter(ctx=ctx, param=ctx.command.params[0])
 
 
 def is_nearest(_path: Path, _file: str) -> bool:

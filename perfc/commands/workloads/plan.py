@@ -1,11 +1,13 @@
-"""``perfc plan``: find the fastest parallelism and checkpointing to train a model on N GPUs."""
+"""``perfc plan``: find the fastest parallelism to train a model, or its scaling curve."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
+
+from perfc.errors import ParseError
 
 from ..shared.deployment import DeploymentOptions
 from ..shared.examples import examples
@@ -16,41 +18,106 @@ if TYPE_CHECKING:
 
 DOCUMENT = ("plan", "perfc.distributed.plan:PlanView")
 """JSON document of the command, and the type that defines its schema."""
+DOCUMENTS = (("scale", "perfc.distributed.scale:ScaleView"),)
+"""JSON document of `--curve`, and the type that defines its schema."""
 FINDINGS = 1
+GLOBAL_BATCH = 256
+"""Default global batch size of a plan."""
+MOST_GPUS = 1 << 16
 
 
 @click.command(
     "plan",
     epilog=examples(
         "plan llama-3.1-8b --gpus 64 -t dgx-h100 --global-batch 256 --seq 8192",
-        "plan mixtral-8x7b --gpus 128 -t h100 --zero 1 --output-format json",
+        "plan llama-2-70b --curve -t dgx-a100 --tp 8 --pp 4 --gpus 32,256,1024",
     ),
 )
 @click.argument("model", metavar="MODEL")
-@click.option("--gpus", required=True, type=click.IntRange(1, 1 << 16), help="Number of GPUs.")
 @click.option(
-    "--global-batch", default=256, show_default=True, type=click.IntRange(1),
-    help="Global batch size: samples per step on all GPUs.",
+    "--gpus", default="", metavar="N,...",
+    help="Number of GPUs, or several with --curve (default there: powers of two up to 1024).",
+)  # fmt: skip
+@click.option(
+    "--global-batch", type=click.IntRange(0), metavar="N",
+    help="Global batch size: samples per step on all GPUs (default: 256; with --curve, one "
+         "micro-batch per replica on the fewest GPUs).",
+)  # fmt: skip
+@click.option(
+    "--curve", "is_curve", is_flag=True,
+    help="Predict how a step scales with GPUs, and name the bottleneck: the number of replicas "
+         "grows, the options divide each replica.",
+)  # fmt: skip
+@click.option(
+    "--strong", is_flag=True,
+    help="With --curve: strong scaling, the same global batch size on every number of GPUs.",
 )  # fmt: skip
 @step_options
 def command(
-    options: DeploymentOptions, parallel: Mapping[str, int | str], /, model: str, gpus: int,
-    global_batch: int, micro_batch: int, trained_by: str, form: str, output: Path | None,
+    options: DeploymentOptions, parallel: Mapping[str, int | str], /, model: str, gpus: str,
+    global_batch: int | None, is_curve: bool, strong: bool, micro_batch: int, trained_by: str,
+    form: str, output: Path | None,
 ) -> None:  # fmt: skip
     """Search for the parallelism and checkpointing with the shortest training step of MODEL.
 
     MODEL is a config.json of a language model, a shipped name, or a graph, which only data
-    parallelism divides. Given degrees are not searched. Exits with 1 if nothing fits.
+    parallelism divides. Given degrees are not searched. Without --micro-batch, --curve uses the
+    largest that fits. Exits with 1 if nothing fits.
     """
-    from perfc.distributed.service import plan
-    from perfc.distributed.views import plan_document
+    from perfc.distributed.service import plan, scale
+    from perfc.distributed.views import plan_document, scale_document
 
     how = step_of(options)
-    result = plan(
-        model, gpus, how.target, batch=global_batch, seq=how.seq, train=how.train,
-        dtype=how.dtype, runtime=how.runtime, parallel=parallel, checkpointing=how.checkpointing,
-        micro_batch=micro_batch, trained_by=trained_by, reserve=how.reserve,
-    )  # fmt: skip
-    show(result.document, result, plan_document(result), form, output)
-    if result.best is None:
+    common: dict[str, Any] = {
+        "seq": how.seq, "train": how.train, "dtype": how.dtype, "runtime": how.runtime,
+        "parallel": parallel, "micro_batch": micro_batch, "trained_by": trained_by,
+        "reserve": how.reserve,
+    }  # fmt: skip
+    if is_curve:
+        curve = scale(
+            model, how.target, gpus=numbers(gpus), batch=global_batch or 0, is_weak=not strong,
+            checkpointing=how.checkpointing or "none", **common,
+        )  # fmt: skip
+        show(curve.document, curve, scale_document(curve), form, output)
+        fits = any(p.cost is not None and p.cost.fits for p in curve.points)
+    else:
+        batch = GLOBAL_BATCH if global_batch is None else global_batch
+        best = plan(
+            model, one_number(gpus, strong=strong), how.target, batch=batch,
+            checkpointing=how.checkpointing, **common,
+        )  # fmt: skip
+        show(best.document, best, plan_document(best), form, output)
+        fits = best.best is not None
+    if not fits:
         raise SystemExit(FINDINGS)
+
+
+def one_number(text: str, *, strong: bool) -> int:
+    """Parse the number of GPUs of a plan.
+
+    Raises:
+        click.UsageError: no number, several, or an option of curves.
+    """
+    if strong:
+        raise click.UsageError("--strong needs --curve")
+    if "," in text:
+        raise click.UsageError("--gpus: several numbers of GPUs need --curve")
+    ctx = click.get_current_context()
+    option = next(p for p in ctx.command.params if p.name == "gpus")
+    if not text:
+        raise click.MissingParameter(ctx=ctx, param=option)
+    return int(click.IntRange(1, MOST_GPUS).convert(text, option, ctx))
+
+
+def numbers(text: str) -> tuple[int, ...]:
+    """Parse ``8,64`` into numbers.
+
+    Raises:
+        ParseError: not numbers.
+    """
+    parts = [p.strip() for p in text.split(",") if p.strip()]
+    if len(parts) > 64 or not all(p.isascii() and p.isdigit() and int(p[:6]) > 0 for p in parts):
+        raise ParseError(
+            f"{text[:32]!r} are no numbers of devices", where="--gpus", hint="8,64,512"
+        )
+    return tuple([int(p[:6]) for p in parts])

@@ -112,7 +112,7 @@ class Parallel:
         """
         for key in OF_TRAINING:
             if getattr(self, KEYS[key]) != getattr(ALONE, KEYS[key]):
-                hint = "`perfc plan` and `perfc scale` divide training steps so"
+                hint = "`perfc plan` divides training steps so"
                 raise ParseError(
                     "engines that serve are not divided so", where=flag(key), hint=hint
                 )

@@ -107,5 +107,6 @@ def find(name: str) -> RuleInfo:
 
     names = [n for i in infos() for n in (i.code, i.name)]
     close = get_close_matches(wanted, names, 3, 0.5)
-    hint = f"did you mean {' or '.join(close)}?" if close else "`perfc rule` lists all"
+    listed = "`perfc lint --explain all` lists them"
+    hint = f"did you mean {' or '.join(close)}?" if close else listed
     raise ParseError(f"no rule {name!r}", hint=hint)

@@ -94,7 +94,7 @@ def codes_of(patterns: Sequence[str], where: str) -> frozenset[str]:
             if upper == "ALL" or i.code.startswith(upper) or i.name == wanted.lower()
         }
         if not matched or not wanted:
-            hint = "`perfc rule` lists codes; prefixes such as PF1 work"
+            hint = "`perfc lint --explain all` lists codes; prefixes such as PF1 work"
             raise SettingsError(f"no rule {pattern!r}", where=where, hint=hint)
         codes |= matched
     return frozenset(codes)

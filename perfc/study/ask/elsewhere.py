@@ -135,7 +135,7 @@ ELSEWHERE = (
          "data parallel", "cluster", "distributed", "infiniband", "allreduce", "all reduce",
          "number of gpus", "how many gpu|gpus"),
         "a report covers one device",
-        "perfc scale MODEL or perfc plan MODEL",
+        "perfc plan MODEL --gpus N or perfc plan --curve MODEL",
     ),
     Elsewhere(
         ("compile time", "startup", "start up", "cold start", "warm up", "warmup", "load time",

@@ -1,4 +1,4 @@
-"""``perfc lint`` and ``perfc rule``: selection, suppressions, formats, exit codes."""
+"""``perfc lint``: selection, explanations, suppressions, formats, exit codes."""
 
 from __future__ import annotations
 
@@ -259,12 +259,16 @@ def test_statistics_count_by_rule(folder: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_a_rule_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["rule", "PF101"]) == 0
+    assert run(["lint", "--explain", "PF101"]) == 0
     assert "## Use instead" in capsys.readouterr().out
-    assert run(["rule"]) == 0
+    assert run(["lint", "--explain", "all"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == len(infos())
-    assert run(["rule", "PF999"]) == 2
+    assert run(["lint", "--explain", "PF999"]) == 2
     assert "no rule 'PF999'" in capsys.readouterr().err
+    assert run(["lint", "--explain", "PF101", "m.onnx"]) == 2
+    assert "takes one rule and no files" in capsys.readouterr().err
+    assert run(["lint", "--explain", "PF101", "--output-format", "csv"]) == 2
+    assert "prints text, json, markdown, not csv" in capsys.readouterr().err
 
 
 def test_the_page_of_rules_is_the_one_committed() -> None:

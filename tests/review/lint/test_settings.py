@@ -81,7 +81,10 @@ def test_everything_that_a_file_says_is_read(tmp_path: Path) -> None:
         ("selekt = []", "2: lint.selekt: no such key (there are select, ignore, "),
         ("select = 1", "2: lint.select: not a list of codes (as in "),
         ("select = [1]", "2: lint.select: not a list of codes (as in "),
-        ('ignore = ["PF9999"]', "2: lint.ignore: no rule 'PF9999' (`perfc rule` lists codes"),
+        (
+            'ignore = ["PF9999"]',
+            "2: lint.ignore: no rule 'PF9999' (`perfc lint --explain all` lists",
+        ),
         ('ignore = [" "]', "2: lint.ignore: no rule ' '"),
         ("target = 1", "2: lint.target: not a string"),
         ("min-gain = 1.1", '2: lint.min-gain: not a share (as in "0.1 %" or 0.001)'),

@@ -25,7 +25,7 @@ CALLS: dict[str, tuple[list[str], list[str]]] = {
     "misfit": (["llm", "llama-3.1-70b", "-t", "t4"], ["room"]),
     "search": (["llm", "search", "llama-3.2-1b", "-t", "h100,l40s"], ["front"]),
     "plan": (["plan", "llama-3.2-1b", "--gpus", "8", "-t", "dgx-h100"], []),
-    "scale": (["scale", "llama-3.2-1b", "-t", "dgx-h100"], []),
+    "scale": (["plan", "--curve", "llama-3.2-1b", "-t", "dgx-h100"], []),
     "sweep": (["sweep", RESNET, "--batch", "1,8,64", "-t", "a100,t4"], ["times", "each"]),
 }
 

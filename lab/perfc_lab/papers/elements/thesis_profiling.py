@@ -50,9 +50,8 @@ SEED = Seed(
         ours(
             "Section 3.4.3",
             "one to four GPUs",
-            "predicted; `perfc scale` and `perfc plan` do so for any network",
+            "predicted; `perfc plan` does so for any network",
             f"{MTD}/distributed.py",
-            "perfc/commands/workloads/scale.py",
             "perfc/commands/workloads/plan.py",
         ),
         ours(
