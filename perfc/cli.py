@@ -12,7 +12,7 @@ from typing import NoReturn
 
 import click
 
-from perfc.commands.shared import former, listing
+from perfc.commands.shared import listing
 from perfc.common import plugins
 from perfc.common.version import __version__
 from perfc.errors import PerfcError
@@ -42,6 +42,8 @@ class Commands(click.Group):
         """Resolve the command that ``args`` call; the error suggests similar names."""
         if not args or args[0].startswith("-") or listing.module_of(args[0]) is not None:
             return super().resolve_command(ctx, args)
+        from perfc.commands.shared import former
+
         name = args[0]
         if words := former.words_of(name):
             say(f"note: perfc {name} is now perfc {' '.join(words)}")
