@@ -61,9 +61,6 @@ def with_additions(
     Raises:
         PerfcError: a value is out of range, or the model or the runtime lacks the feature.
     """
-    for name in added.keys() - Additions.__annotations__.keys():
-        hint = f"there are {', '.join(Additions.__annotations__)}"
-        raise ParseError(f"no {name!r}", where="llm", hint=hint)
     model = with_adapters(model, added.get("lora_rank", 0), added.get("loras", 0), runtime)
     sampling = added.get("sampling", "")
     if isinstance(sampling, Sampling):

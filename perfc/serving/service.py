@@ -14,15 +14,15 @@ from perfc.frontend.config import Adapters, LanguageModel, precision_of, read_co
 from perfc.frontend.config.parallel import ALONE, Parallel
 from perfc.ir.record import record
 from perfc.machine import NOTHING, Reserve, load_machine
-from perfc.passes.runtimes import SERVING_DEFAULT
 from perfc.study.expenses import Prices, Region
 
-from .additions import Additions, of_host, with_additions
+from .additions import of_host, with_additions
 from .cost.drafts import DraftsView, Speculation
 from .cost.images import ImagesView
 from .cost.memory import MemoryPlan
 from .engine import Engine
 from .host import disaggregated_host_model
+from .options import ServingOptions, split
 from .output.notes import beyond_positions, notes_of
 from .parts import StepView, steps_of, with_parts
 from .power import Expenses, energy_j_per_token, expenses
@@ -158,66 +158,51 @@ class ServingReport:
 
 
 def llm(
-    config: str | os.PathLike[str] | LanguageModel, target: str = "h100", *, isl: int = 2048,
-    osl: int = 256, concurrency: int = 1, rate: float = 0.0, trace: str | os.PathLike[str] = "",
-    spread: float = 0.0, cached_tokens: int = 0, cached_share: float = 1.0, requests: int = 0,
-    seed: int = 0, dtype: str = "", kv_dtype: str = "",
-    parallel: Parallel | Mapping[str, object] = ALONE, runtime: str = SERVING_DEFAULT,
-    runtime_version: str = "", max_num_seqs: int | None = None, token_budget: int | None = None,
-    utilization: float | None = None, prefill_gpus: int = 0, draft_tokens: int = 0,
-    acceptance: float = 0.0, draft: str | os.PathLike[str] | LanguageModel = "",
-    prices: Prices | None = None, grid: Region | None = None, has_parts: bool = False,
-    **added: Unpack[Additions],
-) -> ServingReport:  # fmt: skip
+    config: str | os.PathLike[str] | LanguageModel,
+    target: str = "h100",
+    **options: Unpack[ServingOptions],
+) -> ServingReport:
     """Predict latency, throughput, memory and cost of serving a language model.
 
     Args:
         config: path of a config.json, a folder with one, a shipped name, or a loaded model.
         target: name or file of the machine.
-        isl: tokens of a prompt.
-        osl: tokens of an answer.
-        concurrency: users of a closed loop.
-        rate: requests per second of an open loop, in place of ``concurrency``.
-        trace: file of requests in place of both, one JSON object per line.
-        spread: share by which lengths vary downwards.
-        cached_tokens: prompt tokens that the prefix cache holds.
-        cached_share: share of the requests that hit the prefix cache.
-        requests: requests to simulate; 0 for as many as a steady state needs.
-        seed: random seed.
-        dtype: format of the weights; "" for the published one.
-        kv_dtype: element type of the KV cache; "" for that of activations.
-        parallel: degrees of parallelism, as ``{"tp": 4, "dp": 2}``; ``dp`` counts engines.
-        runtime: vllm, sglang, trtllm, transformers or llamacpp.
-        runtime_version: version of the runtime; "" for the newest that was measured.
-        max_num_seqs: maximum concurrent sequences; by default the runtime's, as the next two.
-        token_budget: tokens of a step.
-        utilization: share of memory that the engine takes, as its runtime defines it.
-        prefill_gpus: GPUs of disaggregated prefill; 0 for none.
-        draft_tokens: tokens drafted per sequence before a step verifies them; 0 for none.
-        acceptance: probability that a token is accepted if those before it were.
-        draft: configuration of the drafting model; "" for the model's own prediction layer.
-        prices: prices by machine; by default those of target files and the dated table.
-        grid: electricity grid; the world average by default.
-        has_parts: True to break the time of steps down, which takes a little longer.
-        added: adapters, images, sampling, experts, `offline`, as in `Additions`.
+        options: load, engine and output, as in `Settings`; adapters, images, sampling, experts
+            and ``offline``, as in `Additions`.
 
     Raises:
         PerfcError: a value is invalid, a file cannot be read, or the model cannot be divided so.
+
+    >>> import perfc
+    >>> report = perfc.llm("llama-3.2-1b", "h100", isl=128, osl=16, concurrency=4)
+    >>> report.throughput.tokens_per_s > 0
+    True
     """
-    model = with_additions(decoder_of(config), runtime, added, has_trace=bool(trace))
-    isl += (images := added.get("images", 0)) * (model.tower.tokens if model.tower else 0)
-    arrivals = 0 if rate or trace else concurrency, rate, os.fspath(trace), spread
-    prefix = cached_tokens, cached_share
-    load = Load(isl, osl, *arrivals, *prefix, requests, seed, added.get("offline", False))
-    divided = _degrees(parallel)
-    engine, few = _driven(engine_for(
-        model, str(load_machine(target).path), dtype, kv_dtype, replace(divided, data=1), runtime,
-        runtime_version, max_num_seqs, token_budget, utilization,
-        Speculation(draft_tokens, acceptance, decoder_of(draft) if draft else None), images,
-        prefill_gpus > 0, *of_host(added), Reserve.parse(added.get("reserve", "")),
-    ), load, divided.data)  # fmt: skip
-    load, prices = load.checked(), prices or Prices()
-    return report_of(engine, load, divided.data, prefill_gpus, prices, grid, few, has_parts)
+    given, added = split(options)
+    has_trace, images = bool(given["trace"]), added.get("images", 0)
+    model = with_additions(decoder_of(config), given["runtime"], added, has_trace=has_trace)
+    image_tokens = images * (model.tower.tokens if model.tower else 0)
+    load = Load(
+        given["isl"] + image_tokens, given["osl"],
+        0 if given["rate"] or has_trace else given["concurrency"],
+        given["rate"], os.fspath(given["trace"]), given["spread"], given["cached_tokens"],
+        given["cached_share"], given["requests"], given["seed"], added.get("offline", False),
+    )  # fmt: skip
+    divided, draft = _degrees(given["parallel"]), given["draft"]
+    drafts = Speculation(
+        given["draft_tokens"], given["acceptance"], decoder_of(draft) if draft else None
+    )
+    engine = engine_for(
+        model, str(load_machine(target).path), given["dtype"], given["kv_dtype"],
+        replace(divided, data=1), given["runtime"], given["runtime_version"],
+        given["max_num_seqs"], given["token_budget"], given["utilization"], drafts, images,
+        given["prefill_gpus"] > 0, *of_host(added), Reserve.parse(added.get("reserve", "")),
+    )  # fmt: skip
+    engine, few = _driven(engine, load, divided.data)
+    return report_of(
+        engine, load.checked(), divided.data, given["prefill_gpus"],
+        given["prices"] or Prices(), given["grid"], few, given["has_parts"],
+    )  # fmt: skip
 
 
 def _degrees(parallel: Parallel | Mapping[str, object]) -> Parallel:
