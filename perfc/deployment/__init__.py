@@ -210,8 +210,8 @@ class Deployment:
             ParseError: such a training step.
         """
         if self.mode is not Mode.INFERENCE and not self.train:
-            hint = f"--train adamw; `perfc predict --mode {self.mode.value}` predicts whole steps"
-            raise ParseError("a training step needs an optimiser", where=where, hint=hint)
+            message = "a training step needs an optimiser"
+            raise ParseError(message, where=where, hint="--train adamw")
 
     def require_alone(self, where: str = "parallel") -> None:
         """Reject several devices in an analysis of one device.

@@ -52,7 +52,7 @@ CASES = (
     ("explain", "explain model.onnx 0 --dtype f16 --batch 8"),
     ("explain", "explain model.onnx 0 -t rtx4090 --runtime eager --dtype amp-f16"),
     ("predict", "predict model.onnx -t rtx4090"),
-    ("predict", "predict model.onnx -t a100 --mode training --steps 10 --hourly-price 2"),
+    ("predict", "predict model.onnx -t a100 --train adamw --steps 10 --hourly-price 2"),
     ("ncu", "ncu report.csv"),
     ("ncu", "ncu report.csv --target v100-16gb"),
     ("roofline", "roofline a100 --model model.onnx"),

@@ -58,7 +58,7 @@ def test_links_lead_to_where_the_site_has_the_page(page: str, link: str, expecte
 def test_the_reference_of_commands_has_each_with_its_help() -> None:
     text = site_pages.commands()
     headings = set(re.findall(r"^#+ (perfc.*)$", text, re.MULTILINE))
-    with cli.make_context("perfc", ["--debug", "rule"]) as context:
+    with cli.make_context("perfc", ["--debug", "lint"]) as context:
         names = set(cli.list_commands(context))
     assert {f"perfc {name}" for name in names} <= headings
     assert "perfc targets show" in headings

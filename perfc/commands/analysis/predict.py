@@ -51,7 +51,7 @@ def former_options(function: C) -> C:
     "predict",
     epilog=examples(
         "predict model.onnx -t rtx4090 --batch 8",
-        "predict model.onnx -t a100 --mode training --steps 1000",
+        "predict model.onnx -t a100 --train adamw --steps 1000",
     ),
 )
 @click.argument("model", type=click.Path(dir_okay=False))

@@ -54,7 +54,7 @@ def command(
 
     Without NEW, OLD is compared with itself under the --to options, or else as it is in HEAD with
     as it is now: `perfc diff model.onnx`, `perfc diff HEAD~1:model.onnx model.onnx`,
-    `perfc diff model.onnx --dim batch=1 --to-dim batch=8`.
+    `perfc diff model.onnx --batch 1 --to-batch 8`.
     """
     from perfc.review.diff import Setting, both, compare, document, to_csv, to_json, views_of
 

@@ -66,7 +66,7 @@ _FIELDS: Mapping[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     }),
     "streams": (("--streams",), {"metavar": "N", "words": "Concurrent CUDA streams ({default})."}),
     "mode": (("--mode",), {
-        "type": Names(_names.modes), "metavar": "NAME",
+        "type": Names(_names.modes), "metavar": "NAME", "hidden": True,
         "words": "Mode: {names} (a whole step); {default}.",
     }),
     **STEP,

@@ -33,7 +33,7 @@ class LaunchBound(Rule):
 
     Use instead:
         options = {"enable_cuda_graph": "1"}                   # or torch.cuda.CUDAGraph; or
-        perfc lint model.onnx --dim batch=8                    # more work for each launch
+        perfc lint model.onnx --batch 8                    # more work for each launch
 
     Source:
         NVIDIA, CUDA C++ Programming Guide, section on CUDA graphs; ONNX Runtime, documentation of

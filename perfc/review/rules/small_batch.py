@@ -31,10 +31,10 @@ class SmallBatch(Rule):
         partially full, and launches take longer than kernels.
 
     Example:
-        perfc lint model.onnx --dim batch=1
+        perfc lint model.onnx --batch 1
 
     Use instead:
-        perfc lint model.onnx --dim batch=8    # if requests can be batched
+        perfc lint model.onnx --batch 8    # if requests can be batched
 
     Source:
         Williams et al. 2009, roofline: intensity grows with the reuse of weights.

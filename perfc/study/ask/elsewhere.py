@@ -167,7 +167,7 @@ ELSEWHERE = (
          "fine tune", "days to train", "train the model", "take to train", "to train it",
          "train this"),
         "a report covers one run or one step, not a whole training",
-        "perfc predict MODEL --mode training --steps N",
+        "perfc predict MODEL --train adamw --steps N",
     ),
     Elsewhere(
         ("faster than", "slower than", "better than", "worse than", "more than", "less than",

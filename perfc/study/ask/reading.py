@@ -179,8 +179,8 @@ def claims_of(
 
 def changes(change: Remedy) -> tuple[str, ...]:
     """Return the phrases for an analyzed change."""
-    _, _, value = change.option.rpartition(" ")
-    axis, _, number = value.rpartition("=")
+    name, _, value = change.option.rpartition(" ")
+    axis, _, number = (f"batch={value}" if name == "--batch" else value).rpartition("=")
     if axis:
         sizes = (f"batch {number}", f"batch size {number}", f"batch of {number}",
                  f"batch size of {number}", f"{axis} {number}",

@@ -126,9 +126,8 @@ def test_every_gain_is_what_the_command_says(name: str) -> None:
                 changed = {**how, "dtype": value}
             case "--runtime":
                 changed = {**how, "runtime": value}
-            case "--dim":
-                symbol, _, size = value.partition("=")
-                changed = {**how, "dims": {symbol: int(size)}}
+            case "--batch":
+                changed = {**how, "dims": {"batch": int(value)}}
             case _:
                 assert not option
                 continue

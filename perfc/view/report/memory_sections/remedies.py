@@ -98,7 +98,8 @@ def what_ifs(report: Report) -> Iterator[tuple[str, str, DeploymentKeywords, int
     symbol = batch_symbol(report)
     if symbol and report.env.get(symbol):
         batch = LARGER * report.env[symbol]
-        yield "a larger batch", f"--dim {symbol}={batch}", {"dims": {symbol: batch}}, LARGER
+        option = f"--batch {batch}" if symbol == "batch" else f"--dim {symbol}={batch}"
+        yield "a larger batch", option, {"dims": {symbol: batch}}, LARGER
 
 
 def runtimes(report: Report) -> Iterator[str]:
