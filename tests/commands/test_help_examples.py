@@ -114,6 +114,17 @@ def test_a_former_name_works_with_a_note(
     assert capsys.readouterr() == (former.out, "")
 
 
+@pytest.mark.parametrize(("before", "now"), [("rule", "lint"), ("ir", "dev ir")])
+def test_help_of_a_former_name_is_that_of_todays(
+    before: str, now: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run(["help", before]) == 0
+    former = capsys.readouterr()
+    assert former.err == f"note: perfc {before} is now perfc {' '.join(words_of(before))}\n"
+    assert cli.run(["help", *now.split()]) == 0
+    assert capsys.readouterr() == (former.out, "")
+
+
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("name", sorted(helped()))
 def test_help_ends_in_two_examples_that_work(

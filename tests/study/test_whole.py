@@ -104,7 +104,7 @@ def test_a_predictor_asked_for_says_that_it_extrapolates() -> None:
 
 
 @pytest.mark.parametrize(("batch", "target"), [(8, "rtx4090"), (256, "a100")])
-def test_a_run_has_one_floor_whichever_command_states_it(
+def test_a_run_has_one_time_and_floor_whichever_command_states_it(
     batch: int, target: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked = ["--batch", str(batch), "-t", target, "--output-format", "json"]
@@ -114,6 +114,11 @@ def test_a_run_has_one_floor_whichever_command_states_it(
     assert cli.run(["analyze", RESNET, *asked, *how]) == 0
     verdict = json.loads(capsys.readouterr().out)["verdict"]
     assert whole["floor_s"] == pytest.approx(verdict["floor_s"])
+    total = perfc.analyze(
+        RESNET, target, batch=batch, runtime="eager", dtype="amp-f16", predictor=whole["predictor"]
+    ).prediction.total
+    answer = (whole["low"], whole["value"], whole["high"])
+    assert answer == (total.low_s, total.time_s, total.high_s)
     assert whole["floor_s"] <= whole["low"] <= whole["value"] <= whole["high"]
 
 

@@ -90,7 +90,8 @@ def command(
 ) -> None:
     """Predict a whole run of MODEL: time, memory or energy, depending on the weights.
 
-    Models outside of the training data are marked as extrapolating, with a wider interval.
+    The time is the one that `perfc analyze --predictor NAME` reports. Models outside of the
+    training data are marked as extrapolating, with a wider interval.
     """
     from perfc.analyzers.whole_runs.shipped import known_name
     from perfc.api import located

@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from perfc.common.plain_text import say
+
 from ..shared.examples import examples
+from ..shared.former import words_of
 from ..shared.names import completed
 
 if TYPE_CHECKING:
@@ -39,6 +42,10 @@ def named(context: click.Context, names: tuple[str, ...]) -> click.Context | Non
 @click.pass_context
 def command(ctx: click.Context, names: tuple[str, ...]) -> None:
     """Print the help of perfc or of COMMAND: `perfc help targets list`."""
+    if words := words_of(names[0]) if names else ():
+        now = tuple(word for word in words if not word.startswith("-"))
+        say(f"note: perfc {names[0]} is now perfc {' '.join(words)}", is_error=True)
+        names = (*now, *names[1:])
     context = named(ctx.find_root(), names)
     if context is None:
         raise click.UsageError(f"no command {' '.join(names)!r}", ctx.find_root())
