@@ -178,8 +178,11 @@ def answer_of_command(words: Sequence[str]) -> tuple[int, Any]:
     """Run a command line in this process; return its exit code and the numbers of its JSON."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "answer.json"
-        with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
-            code = run([*words, "--output-format", "json", "-o", str(path)])
+        try:
+            with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
+                code = run([*words, "--output-format", "json", "-o", str(path)])
+        except SystemExit as stop:
+            code = int(stop.code or 0)
         return code, numbers(json.loads(path.read_text())) if path.exists() else {}
 
 

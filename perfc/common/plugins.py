@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -19,10 +21,37 @@ LAB_HINT = "install perfc-lab: pip install ./lab in a checkout of perfc"
 
 @cache
 def entries(group: str) -> Mapping[str, str]:
-    """Return the modules registered in a group by name."""
-    from importlib.metadata import entry_points
+    """Return the modules that distributions named ``perfc-…`` register in a group, by name.
 
-    return {entry.name: entry.module for entry in sorted(entry_points(group=group))}
+    Read from their ``entry_points.txt``: importing ``importlib.metadata`` would take a fifth of
+    the time of ``perfc --help``.
+    """
+    registered: dict[str, str] = {}
+    for folder in dict.fromkeys(sys.path):
+        try:
+            names = os.listdir(folder or ".")
+        except OSError:
+            continue
+        for name in sorted(names):
+            if name.startswith("perfc_") and name.endswith(".dist-info"):
+                registered |= parsed(Path(folder, name, "entry_points.txt"), group)
+    return registered
+
+
+def parsed(path: Path, group: str) -> dict[str, str]:
+    """Return the modules of one group of an ``entry_points.txt``; none if it cannot be read."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return {}
+    section, modules = "", dict[str, str]()
+    for line in map(str.strip, lines):
+        if line.startswith("["):
+            section = line.strip("[]")
+        elif section == group and "=" in line:
+            name, _, module = line.partition("=")
+            modules[name.strip()] = module.partition(":")[0].strip()
+    return modules
 
 
 def modules(group: str) -> Iterator[str]:

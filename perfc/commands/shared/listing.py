@@ -32,17 +32,17 @@ def modules_of(folder: str) -> Mapping[str, str]:
 
 def sections() -> Mapping[str, Mapping[str, str]]:
     """Return the modules of all commands by section and name."""
-    own = {section: modules_of(section) for section in SECTIONS}
+    built_in = {section: modules_of(section) for section in SECTIONS}
     extra = plugins.entries(plugins.COMMANDS)
-    return {**own, DEV: {DEV: f"{PACKAGE}.{DEV}"}, **({LAB: extra} if extra else {})}
+    return {**built_in, DEV: {DEV: f"{PACKAGE}.{DEV}"}, **({LAB: extra} if extra else {})}
 
 
 def module_of(name: str) -> str | None:
     """Return the module of a command; plug-ins are read only for a name that perfc lacks."""
     if name == DEV:
         return f"{PACKAGE}.{DEV}"
-    own = (modules_of(section).get(name) for section in SECTIONS)
-    return next(filter(None, own), None) or plugins.entries(plugins.COMMANDS).get(name)
+    built_in = (modules_of(section).get(name) for section in SECTIONS)
+    return next(filter(None, built_in), None) or plugins.entries(plugins.COMMANDS).get(name)
 
 
 def command_of(module: str) -> click.Command:
@@ -54,7 +54,11 @@ def command_of(module: str) -> click.Command:
 
 def summary(module: str) -> str:
     """Return the first line of a command's file, which is not imported, without its name."""
-    with plugins.file_of(module).open(encoding="utf-8") as stream:
+    built_in = module.removeprefix(f"{PACKAGE}.").replace(".", "/")
+    path = ROOT / built_in / "__init__.py" if built_in == DEV else ROOT / f"{built_in}.py"
+    if not module.startswith(PACKAGE):
+        path = plugins.file_of(module)
+    with path.open(encoding="utf-8") as stream:
         line = stream.readline().strip().strip('"')
     text = line.partition(": ")[2] or line
     return text[:1].upper() + text[1:]

@@ -89,7 +89,7 @@ def command(
         show(best.document, best, plan_document(best), form, output)
         fits = best.best is not None
     if not fits:
-        raise SystemExit(FINDINGS)
+        raise click.exceptions.Exit(FINDINGS)
 
 
 def one_number(text: str, *, strong: bool) -> int:
