@@ -19,7 +19,7 @@ from statistics import mean, median
 
 from perfc.errors import PerfcError
 from perfc.serving import llm
-from perfc_lab.serving import Quantity, ServedRow
+from perfc_lab.serving import ServedRow, ServingQuantity
 from perfc_lab.serving.aic import STATED, aic_serving
 from perfc_lab.serving.replay import CONFIGS, divided, model_of
 from perfc_lab.serving.settings import ACCEPTANCE
@@ -65,8 +65,8 @@ def told(row: ServedRow) -> Told:
     tpot = found.latencies.tpot if found.latencies is not None else None
     if tpot is None or found.throughput is None or found.tpot_band is None:
         raise PerfcError("it does not fit", where=row.name)
-    measured_s = row.measured[Quantity.TPOT_S]
-    answer_s = row.measured[Quantity.TTFT_S] + (row.osl - 1) * measured_s
+    measured_s = row.measured[ServingQuantity.TPOT_S]
+    answer_s = row.measured[ServingQuantity.TTFT_S] + (row.osl - 1) * measured_s
     return Told(
         found.throughput.output_tokens_per_s / (row.concurrency * row.osl / answer_s),
         tpot.mean / measured_s,

@@ -32,7 +32,7 @@ from perfc.errors import PerfcError
 from perfc.ir.symbolic.dim import Poly
 from perfc.ir.symbolic.evaluate import evaluate
 from perfc.ir.tensors.types import TensorType
-from perfc.measuring.measure.process import Protocol, all_threads, workspace
+from perfc.measuring.measure.process import MeasurementProtocol, all_threads, workspace
 from perfc.measuring.measure.session import measure_cases
 from perfc.measuring.measure.tables import dataset, rows
 from perfc.measuring.measure.tables.weights import runnable
@@ -169,7 +169,7 @@ class Campaign:
                 for b in BATCHES
                 if b != first.env[symbol]
             ]
-        protocol = Protocol(
+        protocol = MeasurementProtocol(
             threads=threads, repeat=7, min_time_s=o.min_time_s, max_time_s=SLOWEST_S,
             limit_s=min(o.limit_s, max(self.left_s(), 10)),
         )  # fmt: skip

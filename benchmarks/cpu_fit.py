@@ -20,7 +20,7 @@ from perfc.analyzers.estimators.fitted_rates import of_machine
 from perfc.api import analyze
 from perfc.measuring.measure.fitting import fit_file
 from perfc.measuring.measure.fitting.evaluate import (
-    Outcome,
+    PredictedRun,
     choose,
     leave_one_out,
     mean_error,
@@ -43,7 +43,7 @@ def is_single(m: ModelRow | KernelRow) -> bool:
 def analysed(
     options: argparse.Namespace, kernels: list[KernelRow], models: list[ModelRow],
     train: set[str], tests: list[ModelRow],
-) -> list[Outcome]:  # fmt: skip
+) -> list[PredictedRun]:  # fmt: skip
     """Total times of the test models by the analysis with a fitted target file."""
     with tempfile.TemporaryDirectory() as folder:
         rows = Path(folder) / "kernels.csv"
@@ -51,7 +51,7 @@ def analysed(
         write(Path(folder) / "models.csv", [m for m in models if m.digest in train])
         target = Path(folder) / "fitted.toml"
         fit_file.fit_from(rows, options.target, target)
-        found: list[Outcome] = []
+        found: list[PredictedRun] = []
         for m in tests:
             path = next(options.models.glob(f"{m.model}.onnx*"), None)
             if path is None:
@@ -61,7 +61,7 @@ def analysed(
             efficiencies = of_machine(report.machine, TABLE)
             assert efficiencies is not None
             total = total_s(report, efficiencies)
-            found.append(Outcome(m.model, m.dims, m.time_s, total, report.roofline.floor_s))
+            found.append(PredictedRun(m.model, m.dims, m.time_s, total, report.roofline.floor_s))
         return found
 
 

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from perfc.frontend import load
 from perfc.ir.tensors.types import TensorType
-from perfc.review.diff import Metric, Setting, both, compare
+from perfc.review.diff import Metric, SideSetting, both, compare
 
 
 def pairs_of(folder: Path) -> Iterator[tuple[str, Path, Path]]:
@@ -141,7 +141,7 @@ def exported(folder: Path) -> Iterator[tuple[str, Path, Path]]:
 
 def row(name: str, old: Path, new: Path) -> tuple[int, int, bool]:
     """Align one pair, print it; aligned and all compute nodes, and whether no work changed."""
-    reports = both(Setting(str(old)), Setting(str(new)))
+    reports = both(SideSetting(str(old)), SideSetting(str(new)))
     began = time.perf_counter()
     found = compare(*reports)
     seconds = time.perf_counter() - began

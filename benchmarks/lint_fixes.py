@@ -34,7 +34,7 @@ from perfc.measuring.measure.tables.weights import runnable
 from perfc.review.lint.engine import Linter, selected
 from perfc.review.lint.fixes.fix import mended
 from perfc.review.lint.settings import Settings
-from perfc.review.lint.work import Work
+from perfc.review.lint.work import LintWork
 
 MAX_RANK = 5
 Blemish = Callable[["Patient"], str]
@@ -223,7 +223,7 @@ def node_tests(folder: Path) -> Iterator[tuple[str, str, Path]]:
         yield case.name, "", target
 
 
-def attempt(work: Work, model: str, what: str, code: str, file: Path) -> dict[str, object]:
+def attempt(work: LintWork, model: str, what: str, code: str, file: Path) -> dict[str, object]:
     """Mend one model and say how that went."""
     start = time.perf_counter()
     row: dict[str, object] = {"model": model, "blemish": what, "code": code}
@@ -258,7 +258,7 @@ def main() -> int:
     args = parser.parse_args()
     settings = Settings()
     linter = Linter(settings, selected(settings), 0.0)
-    work = Work(linter, args.target, args.runtime, "", True, {}, {})
+    work = LintWork(linter, args.target, args.runtime, "", True, {}, {})
     rows: list[dict[str, object]] = []
     with tempfile.TemporaryDirectory() as name:
         for what, code, file in node_tests(Path(name)) if args.nodes else ():

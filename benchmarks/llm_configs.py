@@ -215,7 +215,13 @@ def decode_macs(model: Any, stated: dict[str, Any], result: Any, cache: Any) -> 
 
 def ours(name: str) -> dict[str, int | None]:
     """The same of perfc's module."""
-    from perfc.frontend.config import Precision, Step, lower, lower_images, read_config
+    from perfc.frontend.config import (
+        ForwardStep,
+        ServingPrecision,
+        lower,
+        lower_images,
+        read_config,
+    )
     from perfc.frontend.config.facts import cache_bytes as held
     from perfc.frontend.config.facts import parameters
     from perfc.ir.graph import Module
@@ -250,14 +256,14 @@ def ours(name: str) -> dict[str, int | None]:
 
     found: dict[str, int | None] = {
         "parameters": parameters(model).resident,
-        "prefill_macs": macs(lower(model, Step.PREFILL, Precision())),
+        "prefill_macs": macs(lower(model, ForwardStep.PREFILL, ServingPrecision())),
     }  # fmt: skip
     if model.decoder is not None:
         length = TARGET if len(model.stacks) == 2 else TOKENS
-        found["cache_bytes"] = held(model, length, Precision())
-        found["decode_macs"] = macs(lower(model, Step.DECODE, Precision()))
+        found["cache_bytes"] = held(model, length, ServingPrecision())
+        found["decode_macs"] = macs(lower(model, ForwardStep.DECODE, ServingPrecision()))
     if model.tower is not None:
-        found["image_macs"] = macs(lower_images(model, Precision()))
+        found["image_macs"] = macs(lower_images(model, ServingPrecision()))
     return found
 
 

@@ -16,17 +16,17 @@ from pathlib import Path
 
 from perfc.errors import PerfcError
 from perfc.serving.simulation.scheduler import Chunk
-from perfc_lab.serving import Quantity, ServedRow
+from perfc_lab.serving import ServedRow, ServingQuantity
 from perfc_lab.serving.aic import aic_serving
 from perfc_lab.serving.replay import engine_of_row, model_of
 from perfc_lab.serving.tables import trtllm_throughput
 
 TABLES = (aic_serving, trtllm_throughput)
 SHOWN = 5
-TIMES = (Quantity.TTFT_S, Quantity.TPOT_S)
+TIMES = (ServingQuantity.TTFT_S, ServingQuantity.TPOT_S)
 
 
-def shares(row: ServedRow) -> Iterator[tuple[float, Quantity]]:
+def shares(row: ServedRow) -> Iterator[tuple[float, ServingQuantity]]:
     """Floor over measured, of each time that a row states and perfc answers."""
     if model_of(row.model) is None:
         return
@@ -38,7 +38,7 @@ def shares(row: ServedRow) -> Iterator[tuple[float, Quantity]]:
     for quantity in TIMES:
         if quantity not in row.measured:
             continue
-        first = quantity is Quantity.TTFT_S
+        first = quantity is ServingQuantity.TTFT_S
         chunks, decodes = ([Chunk(row.isl, 0)], 0) if first else ([], 1)
         least = cost.parts("floor_s", chunks, decodes, float(row.isl))
         each = 1.0 if first else engine.speculation.tokens_per_step

@@ -31,17 +31,17 @@ from perfc.analyzers.graph.measured_runs import model_folder
 from perfc.analyzers.runs.prediction import predict
 from perfc.analyzers.steps.kernels import Autocasting
 from perfc.analyzers.steps.predict import weights_name
-from perfc.analyzers.steps.setting import Mode, Precision
+from perfc.analyzers.steps.setting import Precision, RunMode
 from perfc.analyzers.whole_runs.whole_run import with_whole
 from perfc.errors import PerfcError
 from perfc.frontend import load
-from perfc_lab.tables.architectures import Part, random_architectures
-from perfc_lab.tables.timm import Measured, measured
+from perfc_lab.tables.architectures import DatasetPart, random_architectures
+from perfc_lab.tables.timm import TimmLine, measured
 from perfc_lab.training.experiments import experiments
 from perfc_lab.training.experiments.steps import StepExperiment
 from perfc_lab.training.runs.step_fit import train_steps
 
-RUNTIMES = {Mode.EAGER: "eager", Mode.COMPILED: "inductor"}
+RUNTIMES = {RunMode.EAGER: "eager", RunMode.COMPILED: "inductor"}
 TESTED = "tested.txt"
 """Architectures that the weights beside it have not seen."""
 DTYPES = {
@@ -60,14 +60,14 @@ class Scored:
     shares: tuple[float, ...]
 
 
-def lines(data: Path, mode: Mode) -> list[Measured]:
+def lines(data: Path, mode: RunMode) -> list[TimmLine]:
     """Rows of one way of running whose graph is there."""
     graphs = model_folder(data)
     found = [m for m in measured(data) if m.setting.mode is mode and m.setting.precision in DTYPES]
     return [m for m in found if (graphs / f"{m.file}.onnx.gz").is_file()]
 
 
-def weights(data: Path, mode: Mode, part: str, keep: Path, seed: int) -> Path:
+def weights(data: Path, mode: RunMode, part: str, keep: Path, seed: int) -> Path:
     """Folder of all weights, those of the steps learned without the test.
 
     Args:
@@ -90,8 +90,8 @@ def weights(data: Path, mode: Mode, part: str, keep: Path, seed: int) -> Path:
     rows = experiment.rows(data, print)
     if part == "random":
         cut = random_architectures(sorted({r.architecture for r in rows}), seed)
-        rows = [r for r in rows if cut[r.architecture] is not Part.TEST]
-        tested = sorted(a for a, side in cut.items() if side is Part.TEST)
+        rows = [r for r in rows if cut[r.architecture] is not DatasetPart.TEST]
+        tested = sorted(a for a, side in cut.items() if side is DatasetPart.TEST)
         (folder / TESTED).write_text("\n".join(tested), encoding="utf-8")
     found = train_steps(
         name, [r for r in rows if r.target != part], experiment.recipe, group=str,
@@ -101,13 +101,13 @@ def weights(data: Path, mode: Mode, part: str, keep: Path, seed: int) -> Path:
     return folder
 
 
-def drawn(found: Sequence[Measured], most: int, seed: int) -> list[Measured]:
+def drawn(found: Sequence[TimmLine], most: int, seed: int) -> list[TimmLine]:
     """At most so many, one an architecture."""
     mixed = random.Random(seed).sample(list(found), len(found))
     return list({m.architecture: m for m in mixed}.values())[:most]
 
 
-def kinds(found: Sequence[Measured], most: int, seed: int) -> Iterator[tuple[str, list[Measured]]]:
+def kinds(found: Sequence[TimmLine], most: int, seed: int) -> Iterator[tuple[str, list[TimmLine]]]:
     """Rows of every kind, of the newest PyTorch, and of those that ran without autocast."""
     newest = max(m.setting.version for m in found)
     latest = [m for m in found if m.setting.version == newest]
@@ -119,7 +119,7 @@ def kinds(found: Sequence[Measured], most: int, seed: int) -> Iterator[tuple[str
         yield ", no autocast", drawn(plain, most, seed)
 
 
-def scored(data: Path, found: Sequence[Measured], folder: Path, card: str) -> Iterator[Scored]:
+def scored(data: Path, found: Sequence[TimmLine], folder: Path, card: str) -> Iterator[Scored]:
     """Totals as a user's call gives them, with other weights."""
     for one in found:
         path = model_folder(data) / f"{one.file}.onnx.gz"

@@ -17,7 +17,7 @@ from .target import Number
 
 if TYPE_CHECKING:
     from .backends.backend import Device
-    from .ceilings import Ceiling, Level
+    from .ceilings import MeasuredCeiling, SweepLevel
 
 COMPUTE_HEADROOM = 1.25
 CACHE_HEADROOM = 1.25
@@ -58,7 +58,7 @@ def flop_per_clock(device: Device, dtype: str, *, matrix: bool) -> float:
     return best * 2 if device.features & {"i8mm", "bf16"} and dtype in ("i8", "bf16") else best
 
 
-def impossible(device: Device, ceilings: Iterable[Ceiling]) -> str:
+def impossible(device: Device, ceilings: Iterable[MeasuredCeiling]) -> str:
     """A rate that no such device reaches, in words; empty where all are possible."""
     for ceiling in ceilings:
         most = _most(device, ceiling.key)
@@ -88,7 +88,7 @@ def _most(device: Device, key: str) -> float:
 
 
 def cpu_numbers(
-    device: Device, ceilings: dict[str, Ceiling], levels: tuple[Level, ...]
+    device: Device, ceilings: dict[str, MeasuredCeiling], levels: tuple[SweepLevel, ...]
 ) -> Iterator[Number]:
     """Peaks, capacities and clocks of a processor."""
     yield Number("device.sm_count", device.cores, "system", "cores in use")
@@ -99,7 +99,7 @@ def cpu_numbers(
     yield from _memory(ceilings)
 
 
-def _memory(ceilings: Mapping[str, Ceiling]) -> Iterator[Number]:
+def _memory(ceilings: Mapping[str, MeasuredCeiling]) -> Iterator[Number]:
     """The bound of device memory; that of the fastest level where time did not suffice for it."""
     levels = {k: c for k, c in ceilings.items() if k.startswith("memory.") and "bandwidth" in k}
     device = levels.get("memory.device.sustained_bandwidth_bytes_per_s")
@@ -112,7 +112,7 @@ def _memory(ceilings: Mapping[str, Ceiling]) -> Iterator[Number]:
     yield Number("memory.device.bandwidth_bytes_per_s", value, "bound", note)
 
 
-def _above(ceilings: Iterable[Ceiling], factor: float) -> tuple[float, str]:
+def _above(ceilings: Iterable[MeasuredCeiling], factor: float) -> tuple[float, str]:
     """A bound above the best samples of one thing, and what it is made of."""
     best = max(ceilings, key=lambda c: c.extreme * c.headroom)
     note = f"best sample × {factor:g}"
@@ -121,7 +121,7 @@ def _above(ceilings: Iterable[Ceiling], factor: float) -> tuple[float, str]:
     return _rounded_up(best.extreme * factor * best.headroom), note
 
 
-def _clock(device: Device, ceilings: dict[str, Ceiling]) -> Number:
+def _clock(device: Device, ceilings: dict[str, MeasuredCeiling]) -> Number:
     key = "device.clock_max_hz"
     measured = ceilings.get("device.clock_sustained_hz")
     if measured is None and not device.clock_max_hz:
@@ -132,7 +132,7 @@ def _clock(device: Device, ceilings: dict[str, Ceiling]) -> Number:
     return Number(key, _rounded_up(best), "bound", f"best measured clock × {CLOCK_HEADROOM:g}")
 
 
-def _compute(device: Device, ceilings: dict[str, Ceiling]) -> Iterator[Number]:
+def _compute(device: Device, ceilings: dict[str, MeasuredCeiling]) -> Iterator[Number]:
     for dtype in ("f64", "f32", "f16", "i32", "i8"):
         vector, matrix = (f"compute.{u}.{dtype}.sustained_flop_per_s" for u in ("vector", "matrix"))
         measured = [ceilings[k] for k in (vector, matrix) if k in ceilings]
@@ -158,7 +158,7 @@ def _compute(device: Device, ceilings: dict[str, Ceiling]) -> Iterator[Number]:
 
 
 def _caches(
-    device: Device, ceilings: dict[str, Ceiling], levels: tuple[Level, ...]
+    device: Device, ceilings: dict[str, MeasuredCeiling], levels: tuple[SweepLevel, ...]
 ) -> Iterator[Number]:
     stated = sorted(device.caches.items())
     for level in levels:
@@ -181,13 +181,13 @@ def _caches(
         yield Number(f"{at}.bytes_per_clock_per_sm", _L1_BYTES_PER_CLOCK, "bound", note)
 
 
-def _step(level: Level) -> str:
+def _step(level: SweepLevel) -> str:
     if not level.is_seen:
         return "no step was seen in the bandwidth"
     return f"step seen at {level.capacity / 1024:.0f} KiB"
 
 
-def _seen(level: Level) -> Number:
+def _seen(level: SweepLevel) -> Number:
     """A capacity that the system does not state, or states too small."""
     capacity = math.ceil(level.capacity / 4096) * 4096
     key = f"memory.{level.name}.capacity_bytes"
@@ -198,7 +198,7 @@ def _seen(level: Level) -> Number:
 
 
 def device_numbers(
-    device: Device, ceilings: dict[str, Ceiling], levels: tuple[Level, ...]
+    device: Device, ceilings: dict[str, MeasuredCeiling], levels: tuple[SweepLevel, ...]
 ) -> Iterator[Number]:
     """Peaks of an accelerator nobody has a data sheet of: the best sample with headroom."""
     yield Number("device.sm_count", device.cores, "system", "multiprocessors")
@@ -214,8 +214,8 @@ def device_numbers(
 
 def unlisted(
     device: Device,
-    ceilings: dict[str, Ceiling],
-    levels: tuple[Level, ...],
+    ceilings: dict[str, MeasuredCeiling],
+    levels: tuple[SweepLevel, ...],
     sheet: Mapping[str, Number],
 ) -> Iterator[Number]:
     """Peaks of the tables that were measured and the data sheet does not have.

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING
 from perfc.ir.record import record
 from perfc.machine import Spread
 
-from .probe import PROBES, STREAMS, Case, Quantity, Scope
+from .probe import PROBES, STREAMS, Case, ProbeQuantity, Scope
 from .steps import plateaus
 
 if TYPE_CHECKING:
-    from .backends.backend import Device, Load
+    from .backends.backend import Device, PowerDraw
     from .session import Sample
 
 AGREEMENT = 0.05
@@ -40,7 +40,7 @@ PRIVATE = ("l1", "l2_private")
 
 
 @record
-class Ceiling:
+class MeasuredCeiling:
     """One number of the target file, measured.
 
     Args:
@@ -103,7 +103,7 @@ class Ceiling:
 
 
 @record
-class Level:
+class SweepLevel:
     """A memory level that the sweep shows.
 
     Args:
@@ -120,7 +120,7 @@ class Level:
 Samples = Mapping[tuple[Case, int], "Sample"]
 
 
-def levels(samples: Samples, device: Device) -> tuple[Level, ...]:
+def levels(samples: Samples, device: Device) -> tuple[SweepLevel, ...]:
     """Memory levels, found in the read sweep of all cores; an accelerator has two caches.
 
     Where the sweep shows no step, the caches that the system states stand in. Sizes that something
@@ -134,14 +134,14 @@ def levels(samples: Samples, device: Device) -> tuple[Level, ...]:
     found = plateaus(sizes, rates, most=3 if device.kind == "cuda" else 4)
     if len(found) > 1:
         names = _NAMES[len(found)]
-        return tuple(Level(name, p.capacity) for name, p in zip(names, found, strict=True))
+        return tuple(SweepLevel(name, p.capacity) for name, p in zip(names, found, strict=True))
     stated = sorted(c for c in device.caches.values() if c)[-3:] or sizes[-1:]
     capacities = (*stated, math.inf)
     names = _NAMES[len(capacities)]
-    return tuple(Level(n, c, is_seen=False) for n, c in zip(names, capacities, strict=True))
+    return tuple(SweepLevel(n, c, is_seen=False) for n, c in zip(names, capacities, strict=True))
 
 
-def ceilings(samples: Samples, device: Device) -> tuple[Ceiling, ...]:
+def ceilings(samples: Samples, device: Device) -> tuple[MeasuredCeiling, ...]:
     """Everything measured, by key."""
     found = [*_rates(samples), *_links(samples)]
     steps = levels(samples, device)
@@ -159,7 +159,7 @@ def _of(samples: Samples, probe: str, scope: Scope) -> list[Sample]:
     return [s for (c, _), s in samples.items() if c.probe == probe and c.scope is scope]
 
 
-def _ceiling(key: str, chosen: Iterable[Sample], note: str = "") -> Ceiling | None:
+def _ceiling(key: str, chosen: Iterable[Sample], note: str = "") -> MeasuredCeiling | None:
     """The rounds of the best size of one probe."""
     chosen = list(chosen)
     if not chosen:
@@ -170,7 +170,7 @@ def _ceiling(key: str, chosen: Iterable[Sample], note: str = "") -> Ceiling | No
     same = [s for s in chosen if s.case == best.case]
     rates = [s.rate(t) for s in same for t in s.series.seconds]
     is_product = best.case.probe.startswith("matrix.")
-    return Ceiling(
+    return MeasuredCeiling(
         key,
         tuple(s.best for s in _undisturbed(same)),
         pick(s.extreme for s in chosen),
@@ -179,7 +179,7 @@ def _ceiling(key: str, chosen: Iterable[Sample], note: str = "") -> Ceiling | No
         tuple(dict.fromkeys(s.case for s in chosen)) if is_product else (best.case,),
         f"n = {best.case.size}" if is_product else note,
         is_time,
-        PROBES[best.case.probe].quantity is Quantity.LAUNCH,
+        PROBES[best.case.probe].quantity is ProbeQuantity.LAUNCH,
         others=_others(chosen, pick),
     )
 
@@ -209,14 +209,14 @@ def _keys(samples: Samples) -> Iterator[tuple[str, str, Scope, str]]:
                 continue
             probe, what = PROBES[name], name.partition(".")[2]
             match probe.quantity:
-                case Quantity.MATRIX:
+                case ProbeQuantity.MATRIX:
                     yield f"compute.matrix.{what}.{prefix}_flop_per_s", name, scope, ""
-                case Quantity.VECTOR:
+                case ProbeQuantity.VECTOR:
                     yield f"compute.vector.{what}.{prefix}_flop_per_s", name, scope, ""
-                case Quantity.DOT if what == "i8":
+                case ProbeQuantity.DOT if what == "i8":
                     note = "four-way dot products in registers"
                     yield f"compute.vector.i8.{prefix}_flop_per_s", name, scope, note
-                case Quantity.SPECIAL if name == special:
+                case ProbeQuantity.SPECIAL if name == special:
                     yield f"compute.special.f32.{prefix}_op_per_s", name, scope, what
                 case _:
                     continue
@@ -226,7 +226,7 @@ def _keys(samples: Samples) -> Iterator[tuple[str, str, Scope, str]]:
     yield "device.host_launch_s", "launch.framework", Scope.ALL, "operators of a small network"
 
 
-def _rates(samples: Samples) -> Iterator[Ceiling]:
+def _rates(samples: Samples) -> Iterator[MeasuredCeiling]:
     for key, probe, scope, note in _keys(samples):
         chosen = _of(samples, probe, scope)
         # Products: the larger half of the sweep is what a large one sustains; beside other
@@ -237,7 +237,7 @@ def _rates(samples: Samples) -> Iterator[Ceiling]:
             yield found
 
 
-def _links(samples: Samples) -> Iterator[Ceiling]:
+def _links(samples: Samples) -> Iterator[MeasuredCeiling]:
     ways = (("sustained_bandwidth", "pinned"), ("pageable_bandwidth", "pageable"))
     for name, kind in ways:
         found = [
@@ -250,7 +250,9 @@ def _links(samples: Samples) -> Iterator[Ceiling]:
             yield replace(best, key=f"link.host.{name}_bytes_per_s", note=f"{best.note}, one way")
 
 
-def _bandwidths(samples: Samples, steps: tuple[Level, ...], device: Device) -> Iterator[Ceiling]:
+def _bandwidths(
+    samples: Samples, steps: tuple[SweepLevel, ...], device: Device
+) -> Iterator[MeasuredCeiling]:
     """Each level's best kind of stream; reads alone on one core."""
     cores = device.cores
     for scope, prefix in ((Scope.ALL, "sustained_"), (Scope.ONE, "one_core_")):
@@ -259,7 +261,7 @@ def _bandwidths(samples: Samples, steps: tuple[Level, ...], device: Device) -> I
             own = cores if scope is Scope.ONE and level.name in PRIVATE else 1
             capacity = level.capacity / own
             key = f"memory.{level.name}.{prefix}bandwidth_bytes_per_s"
-            found = list[Ceiling]()
+            found = list[MeasuredCeiling]()
             for kind in STREAMS:
                 chosen = _within(_of(samples, f"stream.{kind}", scope), inner, capacity)
                 if chosen:
@@ -282,7 +284,7 @@ def _within(samples: list[Sample], inner: float, outer: float) -> list[Sample]:
     return [s for s in samples if inner < s.case.size <= outer]
 
 
-def _plateau(key: str, chosen: list[Sample], kind: str, is_private: bool) -> Ceiling:
+def _plateau(key: str, chosen: list[Sample], kind: str, is_private: bool) -> MeasuredCeiling:
     """A round's value is the median of the best third of the sizes of the level.
 
     A core's own caches have few sizes, some of them slow to stream: there the best counts. A round
@@ -299,7 +301,9 @@ def _plateau(key: str, chosen: list[Sample], kind: str, is_private: bool) -> Cei
     cases = tuple(dict.fromkeys(s.case for s in chosen if s.case.size <= 1 << 30))
     extreme = max(s.extreme for s in chosen)
     others = _others(chosen, max)
-    return Ceiling(key, rounds, extreme, len(rates), _iqr(rates), cases, kind, others=others)
+    return MeasuredCeiling(
+        key, rounds, extreme, len(rates), _iqr(rates), cases, kind, others=others
+    )
 
 
 def _upper(values: list[float]) -> float:
@@ -307,7 +311,9 @@ def _upper(values: list[float]) -> float:
     return best[len(best) // 2]
 
 
-def _latencies(samples: Samples, steps: tuple[Level, ...], device: Device) -> Iterator[Ceiling]:
+def _latencies(
+    samples: Samples, steps: tuple[SweepLevel, ...], device: Device
+) -> Iterator[MeasuredCeiling]:
     """Chases that fit a level and not the one before; a core's own share of private ones."""
     inner = 0.0
     for level in steps:
@@ -322,7 +328,7 @@ def _latencies(samples: Samples, steps: tuple[Level, ...], device: Device) -> It
                 yield replace(found, note=f"pointer chase over {found.cases[0].size >> 10} KiB")
 
 
-def energies(loads: Mapping[str, Load]) -> dict[str, float]:
+def energies(loads: Mapping[str, PowerDraw]) -> dict[str, float]:
     """Power and energy by key; energy is what is drawn above idle."""
     if "idle" not in loads:
         return {}

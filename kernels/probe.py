@@ -16,14 +16,14 @@ from . import reference
 
 if TYPE_CHECKING:
     from .backends.backend import Device
-    from .reference import Expected, Inputs
+    from .reference import Inputs, ReferenceResult
 
 KIB = 1 << 10
 MIB = 1 << 20
 GIB = 1 << 30
 
 
-class Quantity(Enum):
+class ProbeQuantity(Enum):
     """What a probe's number is."""
 
     MATRIX = "matrix"
@@ -39,7 +39,7 @@ class Quantity(Enum):
     @property
     def is_time(self) -> bool:
         """Whether less is better: seconds a step instead of work a second."""
-        return self in (Quantity.LATENCY, Quantity.LAUNCH)
+        return self in (ProbeQuantity.LATENCY, ProbeQuantity.LAUNCH)
 
 
 class Scope(Enum):
@@ -66,14 +66,14 @@ class Probe:
     """
 
     id: str
-    quantity: Quantity
+    quantity: ProbeQuantity
     unit: str
     sizes: Callable[[Device, bool], tuple[int, ...]]
     work: float = 1.0
     dtype: str = ""
     scopes: tuple[Scope, ...] = (Scope.ALL, Scope.ONE)
     inputs: Callable[[int], Inputs] | None = None
-    expected: Callable[[Inputs], Expected] | None = None
+    expected: Callable[[Inputs], ReferenceResult] | None = None
 
 
 @record
@@ -156,7 +156,7 @@ def _matrix(dtype: str) -> Probe:
     inputs, expected = reference.product(dtype)
     return Probe(
         f"matrix.{dtype}",
-        Quantity.MATRIX,
+        ProbeQuantity.MATRIX,
         "flop/s",
         _products,
         2.0,
@@ -171,7 +171,7 @@ def _vector(dtype: str) -> Probe:
     inputs, expected = reference.multiply_add(dtype)
     return Probe(
         f"fma.{dtype}",
-        Quantity.VECTOR,
+        ProbeQuantity.VECTOR,
         "flop/s",
         _no_size,
         2.0,
@@ -185,7 +185,7 @@ def _dot(dtype: str) -> Probe:
     inputs, expected = reference.dot(dtype)
     return Probe(
         f"dot.{dtype}",
-        Quantity.DOT,
+        ProbeQuantity.DOT,
         "flop/s",
         _no_size,
         2.0,
@@ -199,7 +199,7 @@ def _special(function: str) -> Probe:
     inputs, expected = reference.unary(function)
     return Probe(
         f"special.{function}",
-        Quantity.SPECIAL,
+        ProbeQuantity.SPECIAL,
         "op/s",
         _no_size,
         dtype="f32",
@@ -214,7 +214,7 @@ def _stream(kind: str) -> Probe:
     sizes = _reads if kind == "read" else _streams
     return Probe(
         f"stream.{kind}",
-        Quantity.BANDWIDTH,
+        ProbeQuantity.BANDWIDTH,
         "bytes/s",
         sizes,
         scopes=scopes,
@@ -227,7 +227,7 @@ def _latency() -> Probe:
     inputs, expected = reference.chase()
     return Probe(
         "chase",
-        Quantity.LATENCY,
+        ProbeQuantity.LATENCY,
         "s",
         _chases,
         scopes=(Scope.ONE,),
@@ -237,11 +237,11 @@ def _latency() -> Probe:
 
 
 def _launch(way: str) -> Probe:
-    return Probe(f"launch.{way}", Quantity.LAUNCH, "s", _no_size, scopes=(Scope.ALL,))
+    return Probe(f"launch.{way}", ProbeQuantity.LAUNCH, "s", _no_size, scopes=(Scope.ALL,))
 
 
 def _link(way: str) -> Probe:
-    return Probe(f"link.{way}", Quantity.LINK, "bytes/s", _transfers, scopes=(Scope.ALL,))
+    return Probe(f"link.{way}", ProbeQuantity.LINK, "bytes/s", _transfers, scopes=(Scope.ALL,))
 
 
 MATRIX_TYPES = ("f64", "f32", "tf32", "f16", "bf16", "f8e4m3", "i8")
@@ -256,7 +256,7 @@ recorded work (on a processor: a call through a pointer), ``wake`` rouses thread
 PROBES: dict[str, Probe] = {
     p.id: p
     for p in (
-        Probe("clock", Quantity.CLOCK, "Hz", _no_size, scopes=(Scope.ONE,)),
+        Probe("clock", ProbeQuantity.CLOCK, "Hz", _no_size, scopes=(Scope.ONE,)),
         *(_vector(d) for d in VECTOR_TYPES),
         *(_dot(d) for d in ("bf16", "i8")),
         *(_special(f) for f in SPECIAL_FUNCTIONS),
@@ -288,7 +288,7 @@ def cases(device: Device, quick: bool) -> tuple[Case, ...]:
 def _ordered(probe: Probe, device: Device, quick: bool) -> Sequence[int]:
     """A quick sweep of working sets goes from the largest, and from coarse to fine."""
     sizes = probe.sizes(device, quick)
-    if not quick or probe.quantity not in (Quantity.BANDWIDTH, Quantity.LATENCY):
+    if not quick or probe.quantity not in (ProbeQuantity.BANDWIDTH, ProbeQuantity.LATENCY):
         return sizes
     coarse_to_fine = (i for step in (8, 4, 2, 1) for i in range(len(sizes) - 1, -1, -step))
     return [sizes[i] for i in dict.fromkeys(coarse_to_fine)]

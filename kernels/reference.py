@@ -31,7 +31,7 @@ _TOLERANCES = {
 
 
 @dataclass(frozen=True)
-class Expected:
+class ReferenceResult:
     """An answer, and the largest deviation from it that rounding explains.
 
     Args:
@@ -59,7 +59,7 @@ class Expected:
         return self.error(answer) <= self.tolerance
 
 
-Pair = tuple[Callable[[int], "Inputs"], Callable[["Inputs"], "Expected"]]
+Pair = tuple[Callable[[int], "Inputs"], Callable[["Inputs"], "ReferenceResult"]]
 
 
 def product(dtype: str) -> Pair:
@@ -84,12 +84,12 @@ def product(dtype: str) -> Pair:
                 a, b = rng.standard_normal(shape).astype(kind)
         return {"a": a, "b": b}
 
-    def expected(given: Inputs) -> Expected:
+    def expected(given: Inputs) -> ReferenceResult:
         import numpy as np
 
         kind = np.int32 if dtype == "i8" else np.float64
         values = given["a"].astype(kind) @ given["b"].astype(kind)
-        return Expected(values, _TOLERANCES[dtype])
+        return ReferenceResult(values, _TOLERANCES[dtype])
 
     return inputs, expected
 
@@ -108,18 +108,18 @@ def multiply_add(dtype: str) -> Pair:
         values = rng.integers(-8, 8, 384) if dtype == "bf16" else rng.uniform(-4, 4, 384)
         return {"x": values.astype(kind)}
 
-    def expected(given: Inputs) -> Expected:
+    def expected(given: Inputs) -> ReferenceResult:
         import numpy as np
 
         if dtype == "i32":
             x = given["x"].astype(np.int64)
             for _ in range(STEPS):
                 x = x * 5 + 7 & 0xFFFFFFFF
-            return Expected(x.astype(np.uint32).view(np.int32), 0.0)
+            return ReferenceResult(x.astype(np.uint32).view(np.int32), 0.0)
         y = given["x"].astype(np.float64)
         for _ in range(STEPS):
             y = y * 0.75 + 0.25
-        return Expected(y, _TOLERANCES[dtype])
+        return ReferenceResult(y, _TOLERANCES[dtype])
 
     return inputs, expected
 
@@ -138,15 +138,17 @@ def dot(dtype: str) -> Pair:
         p, q = rng.integers(-8, 8, (2, 128)).astype(np.float32).view(np.uint32) >> 16
         return {"p": p.astype(np.uint16), "q": q.astype(np.uint16)}
 
-    def expected(given: Inputs) -> Expected:
+    def expected(given: Inputs) -> ReferenceResult:
         import numpy as np
 
         if dtype == "i8":
             pairs = given["p"].astype(np.int32) * given["q"].astype(np.int32)
-            return Expected(pairs.reshape(-1, 4).sum(1, dtype=np.int32) * np.int32(STEPS), 0.0)
+            return ReferenceResult(
+                pairs.reshape(-1, 4).sum(1, dtype=np.int32) * np.int32(STEPS), 0.0
+            )
         p, q = ((given[k].astype(np.uint32) << np.uint32(16)).view(np.float32) for k in ("p", "q"))
         values = (p * q).reshape(-1, 2).sum(1, dtype=np.float32) * np.float32(STEPS)
-        return Expected(values, 0.0)
+        return ReferenceResult(values, 0.0)
 
     return inputs, expected
 
@@ -159,7 +161,7 @@ def unary(function: str) -> Pair:
 
         return {"x": np.random.default_rng(seed).uniform(1 / 16, 8, 1024).astype(np.float32)}
 
-    def expected(given: Inputs) -> Expected:
+    def expected(given: Inputs) -> ReferenceResult:
         import numpy as np
 
         x = given["x"].astype(np.float64)
@@ -174,7 +176,7 @@ def unary(function: str) -> Pair:
                 values = 1 / np.sqrt(x)
             case _:
                 values = 1 / x
-        return Expected(values, 2e-6)
+        return ReferenceResult(values, 2e-6)
 
     return inputs, expected
 
@@ -193,18 +195,18 @@ def stream(kind: str) -> Pair:
         b = rng.integers(0, 1 << 32, count, dtype=np.uint32)
         return {"b": np.full_like(b, b[0]) if kind == "write" else b}
 
-    def expected(given: Inputs) -> Expected:
+    def expected(given: Inputs) -> ReferenceResult:
         import numpy as np
 
         match kind:
             case "read":
                 total = np.sum(given["b"], dtype=np.uint32, keepdims=True)
-                return Expected(np.asarray(total), 0.0)
+                return ReferenceResult(np.asarray(total), 0.0)
             case "triad":
                 values = given["b"].astype(np.float64) + 1.5 * given["c"].astype(np.float64)
-                return Expected(values, 1e-6)
+                return ReferenceResult(values, 1e-6)
             case _:
-                return Expected(given["b"], 0.0)
+                return ReferenceResult(given["b"], 0.0)
 
     return inputs, expected
 
@@ -227,12 +229,12 @@ def chase() -> Pair:
 
         return {"next": cycle(SLOTS, seed), "steps": np.array([SLOTS * 3 // 4])}
 
-    def expected(given: Inputs) -> Expected:
+    def expected(given: Inputs) -> ReferenceResult:
         import numpy as np
 
         at, following = 0, given["next"].tolist()
         for _ in range(int(given["steps"][0])):
             at = following[at]
-        return Expected(np.array([at], np.int64), 0.0)
+        return ReferenceResult(np.array([at], np.int64), 0.0)
 
     return inputs, expected

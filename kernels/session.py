@@ -14,10 +14,10 @@ from perfc.ir.record import record
 from .backends import host
 from .backends.backend import MeasurementError
 from .probe import PROBES, Case, Scope, cases
-from .timing import Clocks, Deadline, Series, Settings, measure
+from .timing import Clocks, Deadline, Series, TimingSettings, measure
 
 if TYPE_CHECKING:
-    from .backends.backend import Backend, Load
+    from .backends.backend import Backend, PowerDraw
 
 FORMAT = 1
 LARGE_BYTES = 1 << 30
@@ -70,13 +70,13 @@ class Sample:
         return self.rate(min(self.series.seconds))
 
 
-def settings_for(kind: str, quick: bool) -> Settings:
+def settings_for(kind: str, quick: bool) -> TimingSettings:
     """On an accelerator samples are longer: a launch must not count in them."""
     samples, limit_s = (9, 0.4) if quick else (15, 2.0)
     if kind == "cuda":
         budget_s, warm_up_s = (0.1, 0.05) if quick else (0.2, 0.1)
-        return Settings(2e-3, samples, budget_s, warm_up_s, limit_s=limit_s)
-    return Settings(samples=samples, limit_s=limit_s)
+        return TimingSettings(2e-3, samples, budget_s, warm_up_s, limit_s=limit_s)
+    return TimingSettings(samples=samples, limit_s=limit_s)
 
 
 @record
@@ -113,7 +113,7 @@ class Session:
         quick: bool = False,
         path: Path | None = None,
         resume: bool = False,
-        settings: Settings | None = None,
+        settings: TimingSettings | None = None,
         tell: Callable[[Progress], None] | None = None,
         deadline: Deadline | None = None,
     ) -> None:
@@ -122,7 +122,7 @@ class Session:
         self.settings = settings or settings_for(backend.device.kind, quick)
         self.path, self.tell = path, tell
         self.samples: dict[tuple[Case, int], Sample] = {}
-        self.loads: dict[str, Load] = {}
+        self.loads: dict[str, PowerDraw] = {}
         self.refused: dict[str, str] = {}
         self.cases = self._plan(quick)
         self.header = {

@@ -12,7 +12,7 @@ from perfc.ir.record import record
 from .backends.backend import MeasurementError
 
 if TYPE_CHECKING:
-    from .backends.backend import Run
+    from .backends.backend import PreparedCase
 
 CLOCK_RESOLUTIONS = 2_000
 """A sample lasts at least so many ticks of the clock: its reading is then exact to 0.05 %."""
@@ -56,7 +56,7 @@ class Deadline:
 
 
 @record
-class Settings:
+class TimingSettings:
     """How long to measure.
 
     Args:
@@ -154,8 +154,8 @@ def _host_clocks() -> tuple[float, float]:
 
 
 def measure(
-    run: Run,
-    settings: Settings,
+    run: PreparedCase,
+    settings: TimingSettings,
     clocks: Clocks | None = None,
     deadline: Deadline | None = None,
 ) -> Series:
@@ -179,7 +179,7 @@ def measure(
 
 
 def _measured(
-    run: Run, settings: Settings, deadline: Deadline, repeats: int, last: float
+    run: PreparedCase, settings: TimingSettings, deadline: Deadline, repeats: int, last: float
 ) -> Series:
     recent = [last]
     spent = last * repeats
@@ -198,12 +198,14 @@ def _measured(
     return Series(repeats, tuple(seconds))
 
 
-def _needed(settings: Settings) -> float:
+def _needed(settings: TimingSettings) -> float:
     """Seconds a sample must last."""
     return max(settings.sample_s, CLOCK_RESOLUTIONS * _resolution())
 
 
-def _enough(run: Run, settings: Settings, deadline: Deadline, repeats: int) -> tuple[int, float]:
+def _enough(
+    run: PreparedCase, settings: TimingSettings, deadline: Deadline, repeats: int
+) -> tuple[int, float]:
     """Repeats that make a sample long enough, and what one takes then."""
     needed = _needed(settings)
     for _ in range(40):
@@ -222,7 +224,7 @@ def _enough(run: Run, settings: Settings, deadline: Deadline, repeats: int) -> t
     raise MeasurementError("the clock stands still")
 
 
-def _timed(run: Run, repeats: int) -> float:
+def _timed(run: PreparedCase, repeats: int) -> float:
     elapsed = run.sample(repeats)
     if elapsed <= 0:
         raise MeasurementError("the clock stands still or goes backwards")

@@ -20,7 +20,7 @@ R = TypeVar("R")
 
 
 @record
-class Step:
+class PassStep:
     """One pass that ran (or one cached result), as instruments see it.
 
     ``depth`` is 0 for passes of the pipeline, 1 for analyses that these request, and so on.
@@ -47,7 +47,7 @@ class Step:
 class Instrument(Protocol):
     """Watches passes from outside."""
 
-    def after(self, step: Step) -> None:
+    def after(self, step: PassStep) -> None:
         """Called when a pass has run."""
         ...
 
@@ -123,7 +123,7 @@ class Analyses:
         if not cached:
             self._done.append(pass_name(pass_))
         if self.instruments:
-            step = Step(pass_, module, result, t, cached, len(self._running))
+            step = PassStep(pass_, module, result, t, cached, len(self._running))
             for instrument in self.instruments:
                 instrument.after(step)
 
@@ -134,7 +134,7 @@ class Timing:
 
     steps: list[tuple[str, float, int]] = field(default_factory=list)
 
-    def after(self, step: Step) -> None:
+    def after(self, step: PassStep) -> None:
         """Record the time."""
         if not step.is_cached:
             self.steps.append((step.name, step.time_s, step.depth))
@@ -152,7 +152,7 @@ class PrintAfter:
     names: frozenset[str] | None = None
     stream: TextIO | None = None
 
-    def after(self, step: Step) -> None:
+    def after(self, step: PassStep) -> None:
         """Print the module with the facts of an analysis."""
         if step.is_cached or (self.names is not None and step.name not in self.names):
             return
@@ -166,7 +166,7 @@ class PrintAfter:
 class VerifyEach:
     """Verifies the module after every transform."""
 
-    def after(self, step: Step) -> None:
+    def after(self, step: PassStep) -> None:
         """Verify the module; an error names the pass that broke it."""
         if isinstance(step.pass_, Transform):
             from perfc.ir.graphs.verify import verify
@@ -184,7 +184,7 @@ class DumpTo:
     folder: Path
     count: int = 0
 
-    def after(self, step: Step) -> None:
+    def after(self, step: PassStep) -> None:
         """Write the next file."""
         if step.is_cached:
             return

@@ -44,7 +44,7 @@ from perfc.machine import load_machine
 from perfc.passes.manager import Analyses
 from perfc.passes.rewriting.canonicalize import Canonicalize
 from perfc.passes.runtimes import Tf32
-from perfc_lab.papers.kernel_forest import FEATURES, KernelTable
+from perfc_lab.papers.kernel_forest import FEATURES, LaunchTable
 from perfc_lab.papers.networks.row_features import ROW, row_features
 from perfc_lab.papers.perf_graph import EDGES, GRAPH, NODES, edge_table, graph_vector, node_table
 from perfc_lab.training.runs.end_to_end import Plan, Spent, inference, training
@@ -287,7 +287,7 @@ def graph(
     data = Measurements("golden", {path.stem: result}, (measured,))
     yield "totals"
     yield from numbers(totals(result, measured).items())
-    kernels_of = KernelTable(data, measured)
+    kernels_of = LaunchTable(data, measured)
     names = dict(zip(FEATURES.columns, kernels_of.features.T.astype(np.float64), strict=True))
     yield from named_sums("kernels", {**names, "roofline_s": kernels_of.roofline_s})
     linear = linear_runs(data)

@@ -25,14 +25,14 @@ import pytest
 from lab.tests.analyzers.graph_rows import measurements
 from lab.tests.analyzers.synthetic import matmul_rows
 from perfc.analyzers.artefacts.artefact import Artefact
-from perfc.analyzers.graph.predictor import Budget, GraphPredictor, predictor
+from perfc.analyzers.graph.predictor import GraphPredictor, TrainingBudget, predictor
 from perfc.analyzers.intervals.conformal import Bands
 from perfc_lab.training.calibration.calibrate import Calibrating
-from perfc_lab.training.evaluate import Asked, Slice, everything, figure
+from perfc_lab.training.evaluate import CallerContext, RowSlice, everything, figure
 from perfc_lab.training.evaluate import test as tested
 from perfc_lab.training.fit import Recipe, train
 from perfc_lab.training.graphs.bench import adapted, figures, scored
-from perfc_lab.training.graphs.protocols import Fold, Protocol, folds
+from perfc_lab.training.graphs.protocols import Fold, GraphProtocol, folds
 from perfc_lab.whole_runs import boosted_totals, launch_costs, physics_residual, residual_fit
 from tests.golden_estimates import numbers, text
 
@@ -81,9 +81,9 @@ def forest(given: Mapping[str, str]) -> Iterator[str]:
     cells = 0 if made.cells is None else len(made.cells.count)
     yield f"implementations: {len(card.implementations)}, cells: {cells}"
     yield from box(made)
-    for asked_of, target in itertools.product(Asked, ("h100-sxm5-80gb", "t4")):
+    for asked_of, target in itertools.product(CallerContext, ("h100-sxm5-80gb", "t4")):
         result = tested(made, [matmul_rows(target, 40, 9, "two")], asked_of)
-        line = figure("held out", Slice("all", everything, 0.5, "words"), result)
+        line = figure("held out", RowSlice("all", everything, 0.5, "words"), result)
         assert line is not None
         yield f"{asked_of.value or 'everything'} on {target}: goal met {line.met}, " + ", ".join(
             f"{n} {about(getattr(line, n))}"
@@ -126,7 +126,7 @@ def learned(name: str, protocol: str, given: Mapping[str, str]) -> Iterator[str]
     data = measurements()
     noisy = [replace(r, time_s=r.time_s * (1 + 0.2 * sin(i))) for i, r in enumerate(data.rows)]
     data = data.of(noisy)
-    fold = next(folds(data, Protocol(protocol), (int(given.get("seed", "0")),), 6))
+    fold = next(folds(data, GraphProtocol(protocol), (int(given.get("seed", "0")),), 6))
     said: list[str] = []
     made = predictor(name)
     with (
@@ -135,7 +135,7 @@ def learned(name: str, protocol: str, given: Mapping[str, str]) -> Iterator[str]
         patch.multiple(boosted_totals, ROUNDS=20),
         patch.multiple(launch_costs, LEAST_ROWS=12),
     ):
-        made.fit(fold.train, fold.validation, Budget(), said.append)
+        made.fit(fold.train, fold.validation, TrainingBudget(), said.append)
     made.calibrate(fold.validation)
     counts = [len(part) for part in (fold.train, fold.validation, fold.test, fold.few)]
     yield f"{fold.name}: rows to train, validate, test, adapt: {counts}; said {len(said)} lines"

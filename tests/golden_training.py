@@ -35,7 +35,7 @@ from perfc_lab.datasets import dataset as dataset_named
 from perfc_lab.tables import architectures as splits
 from perfc_lab.tables import sources
 from perfc_lab.tables.timm import measured
-from perfc_lab.training.evaluate import Slice
+from perfc_lab.training.evaluate import RowSlice
 from perfc_lab.training.experiments import OperatorExperiment, experiments
 from tests.golden_estimates import named_sums, text
 
@@ -146,7 +146,7 @@ def split(kind: str, seed: int) -> Iterator[str]:
         case _:
             yield " ".join(f"{m}={i}" for m, i in splits.fold_of(MODELS, seed, 1).items())
             return
-    for side in splits.Part:
+    for side in splits.DatasetPart:
         names = sorted(m for m, p in part.items() if p is side)
         yield f"{side.value}: {' '.join(f'{n} ({splits.family(n)})' for n in names)}"
 
@@ -175,7 +175,7 @@ def experiment(name: str, folder: Path) -> Iterator[str]:
             yield from (f"  {line}" for line in chosen_rows(part, blocks))
 
 
-def chosen_rows(part: Slice, blocks: list[Rows]) -> Iterator[str]:
+def chosen_rows(part: RowSlice, blocks: list[Rows]) -> Iterator[str]:
     """Rows of a slice, by block."""
     for rows in blocks:
         which = np.flatnonzero(part.which(rows)).tolist()

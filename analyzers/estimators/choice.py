@@ -7,9 +7,9 @@ from .estimator import Estimator, Execution
 from .fitted import Fitted
 from .forest import Forests
 from .roofline import SustainedRoofline
-from .steps import Steps
+from .steps import StepFactors
 
-IN_ORDER: tuple[Estimator, ...] = (Fitted(), Forests(), Steps(), SustainedRoofline())
+IN_ORDER: tuple[Estimator, ...] = (Fitted(), Forests(), StepFactors(), SustainedRoofline())
 """A kernel is estimated by the first that knows it; `comes_first` may prefer whole steps."""
 WIDELY = frozenset({"matmul", "attention_prefill", "attention_decode"})
 """Classes measured in 16 bits on many machines."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfc.ir.record import record
-from perfc.passes.runtimes import Launch
+from perfc.passes.runtimes import LaunchMode
 
 from ..artefacts import artefact
 from ..artefacts.implementations import known_framework
@@ -68,7 +68,7 @@ def learned(
     bounds: RooflineTable,
     wanted: Iterable[int],
     *,
-    launch: Launch = Launch.GRAPH,
+    launch: LaunchMode = LaunchMode.GRAPH,
     framework: str = "",
     stores_integers: bool = False,
     folder: Path = artefact.SHIPPED,
@@ -136,7 +136,7 @@ def no_slower_than_parts(
     bounds: RooflineTable,
     rows: Sequence[tuple[int, Lowered]],
     found: Mapping[int, Estimate],
-    launch: Launch,
+    launch: LaunchMode,
     folder: Path,
 ) -> dict[int, Estimate]:
     """Fused kernels in a type that none was measured in, bounded by their parts.
@@ -174,7 +174,7 @@ def no_slower_than_parts(
 
 
 @record
-class Basis:
+class MeasuredBasis:
     """The measured rows that a learned estimate may rest on.
 
     Args:
@@ -191,7 +191,7 @@ class Basis:
     is_timed_so: bool
 
 
-def basis(execution: Execution, index: int) -> Basis | None:
+def basis(execution: Execution, index: int) -> MeasuredBasis | None:
     """The rows behind the estimate of a kernel; None where no class with weights knows it.
 
     Raises:
@@ -213,7 +213,9 @@ def basis(execution: Execution, index: int) -> Basis | None:
     launch = execution.kernels.runtime.launch
     types = {own[1], row.dtype} if {own[1], row.dtype} == HALVES else {own[1]}
     machines = dict.fromkeys(target for target, dtype, _ in card.kin if dtype in types)
-    return Basis(*own, tuple(machines), inside(card, launch, machine.name) in card.protocols)
+    return MeasuredBasis(
+        *own, tuple(machines), inside(card, launch, machine.name) in card.protocols
+    )
 
 
 def predicted(
@@ -221,7 +223,7 @@ def predicted(
     class_name: str,
     dtype: str,
     rows: Sequence[tuple[int, Lowered]],
-    launch: Launch,
+    launch: LaunchMode,
     framework: str,
     folder: Path,
 ) -> dict[int, Estimate]:

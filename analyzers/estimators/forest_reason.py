@@ -11,7 +11,7 @@ import numpy as np
 
 from perfc.ir.record import record
 from perfc.machine import load_machine
-from perfc.passes.runtimes import Launch
+from perfc.passes.runtimes import LaunchMode
 
 from ..artefacts import artefact
 from ..artefacts.implementations import known_framework, meant
@@ -129,7 +129,7 @@ def reasons(
     bounds: RooflineTable,
     index: int,
     *,
-    launch: Launch = Launch.GRAPH,
+    launch: LaunchMode = LaunchMode.GRAPH,
     framework: str = "",
     stores_integers: bool = False,
     folder: Path = artefact.SHIPPED,

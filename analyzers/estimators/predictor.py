@@ -20,7 +20,7 @@ from ..features import reach
 from ..features.distance import nearest
 from ..features.rows import Protocol
 from ..features.sheet import Sheet
-from ..features.table import Table, class_of, complete, tabulate
+from ..features.table import KernelBatch, class_of, complete, tabulate
 from ..intervals.conformal import EXTRAPOLATED, LEAST_SPREAD, LONGEST, excess, sides
 from ..intervals.mixture import Mixture
 
@@ -227,7 +227,7 @@ def possible(
     ]
     powered_s = [kind.powered_s(choice.columns, dtype, sheet) for choice in parts]
     *ends, outside = named(
-        artefact, Table.joined(tables), dtype, sheet, protocol,
+        artefact, KernelBatch.joined(tables), dtype, sheet, protocol,
         np.concatenate(asked_s), np.concatenate(powered_s),
     )  # fmt: skip
     part = np.repeat(np.arange(len(parts)), [len(choice.rows) for choice in parts])
@@ -242,7 +242,7 @@ def possible(
 
 def named(
     artefact: Artefact,
-    table: Table,
+    table: KernelBatch,
     dtype: str,
     sheet: Sheet,
     protocol: Protocol,
@@ -297,7 +297,7 @@ def is_measured(card: Card, dtype: str, sheet: Sheet) -> bool:
 
 
 def evaluate(
-    artefact: Artefact, table: Table, *, measured: bool = True
+    artefact: Artefact, table: KernelBatch, *, measured: bool = True
 ) -> tuple[Array, Array, Array]:
     """``log(time / scale)``, its spread, and how far each row leaves the training hull."""
     # trees are constant outside their hull; clipping says so and keeps overflow out

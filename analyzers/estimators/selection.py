@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfc.machine import Unit
-from perfc.passes.runtimes import Launch
+from perfc.passes.runtimes import LaunchMode
 
 from ..features.lowering import Lowered
 from ..features.rows import Protocol
@@ -92,7 +92,7 @@ def computed(row: Lowered, machine: Machine, *, tf32: bool) -> tuple[str, str]:
     return (SINGLE.get(name, name), dtype) if dtype == "f32" else (name, dtype)
 
 
-def inside(card: Card, launch: Launch, target: str) -> Protocol:
+def inside(card: Card, launch: LaunchMode, target: str) -> Protocol:
     """How a kernel of a run is timed: as a profiler does where the host launches it.
 
     Of classes that were timed in no other way all kernels are, and of others those of machines that
@@ -101,6 +101,6 @@ def inside(card: Card, launch: Launch, target: str) -> Protocol:
     if card.protocols == (Protocol.KERNELS,):
         return Protocol.KERNELS
     if card.class_name in PROFILED and Protocol.KERNELS in card.protocols:
-        return Protocol.KERNELS if launch is Launch.EAGER else INSIDE
+        return Protocol.KERNELS if launch is LaunchMode.EAGER else INSIDE
     of_target = {one.protocol for one in card.implementations if one.target == target}
     return Protocol.KERNELS if of_target == {Protocol.KERNELS} else INSIDE

@@ -52,7 +52,7 @@ class StepReason:
     error: float
 
 
-class Steps(Estimator):
+class StepFactors(Estimator):
     """Factors of launches that were learned through the times of whole steps."""
 
     predictor = Predictor.STEPS

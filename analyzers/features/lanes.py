@@ -51,7 +51,7 @@ HELD_SHARE, STRIPE_SHARE = 0.75, 0.5
 
 
 @record
-class Tile:
+class LibraryTile:
     """One kernel of a library.
 
     Args:
@@ -69,13 +69,22 @@ class Tile:
     share: float = 1.0
 
 
-WIDE, TALL = Tile(64, 128, 128, 0.25), Tile(128, 64, 128, 0.25)
-LARGE, SMALL = Tile(128, 128, 256, 0.25), Tile(64, 64, 64, 0.25, 0.85)
-THIN, FLAT = Tile(128, 32, 256, 0.5), Tile(32, 128, 256, 0.5)
-ALL = (LARGE, WIDE, TALL, SMALL, THIN, FLAT, Tile(32, 64, 256, 0.75), Tile(32, 32, 128, 0.5))
+WIDE, TALL = LibraryTile(64, 128, 128, 0.25), LibraryTile(128, 64, 128, 0.25)
+LARGE, SMALL = LibraryTile(128, 128, 256, 0.25), LibraryTile(64, 64, 64, 0.25, 0.85)
+THIN, FLAT = LibraryTile(128, 32, 256, 0.5), LibraryTile(32, 128, 256, 0.5)
+ALL = (
+    LARGE,
+    WIDE,
+    TALL,
+    SMALL,
+    THIN,
+    FLAT,
+    LibraryTile(32, 64, 256, 0.75),
+    LibraryTile(32, 32, 128, 0.5),
+)
 
 
-def batched_tiles(sheet: Sheet) -> tuple[Tile, ...]:
+def batched_tiles(sheet: Sheet) -> tuple[LibraryTile, ...]:
     """Tiles of batched products; all where nobody looked."""
     if 0 < sheet.generation < VOLTA:
         return (WIDE,)
@@ -84,7 +93,7 @@ def batched_tiles(sheet: Sheet) -> tuple[Tile, ...]:
     return (LARGE,) if sheet.generation == AMPERE else ALL
 
 
-def single_tiles(sheet: Sheet) -> tuple[Tile, ...]:
+def single_tiles(sheet: Sheet) -> tuple[LibraryTile, ...]:
     """Tiles of products that are not batched."""
     return (THIN, SMALL, LARGE) if 0 < sheet.generation < VOLTA else ALL
 
@@ -168,7 +177,7 @@ def again_s(m: Array, n: Array, k: Array, sheet: Sheet) -> Array:
 
 
 def tiled_s(
-    m: Array, n: Array, k: Array, batch: Array, tiles: tuple[Tile, ...], sheet: Sheet
+    m: Array, n: Array, k: Array, batch: Array, tiles: tuple[LibraryTile, ...], sheet: Sheet
 ) -> Array:
     """The least over some tiles."""
     peak, powered = peak_flop_per_s(sheet), power_share(sheet)

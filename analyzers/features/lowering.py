@@ -20,8 +20,8 @@ from perfc.ir.problem import (
     MixedAttention,
     Product,
     Rows,
+    SlidingWindow,
     Span,
-    Window,
     forward_of,
 )
 from perfc.ir.symbolic.evaluate import Numbers, evaluate
@@ -81,9 +81,9 @@ def lower(bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
             return _product(problem, bound, env)
         case LinearAttention() as problem:
             return _linear_attention(problem, bound, env)
-        case Window() as problem if problem.carried != 0:
+        case SlidingWindow() as problem if problem.carried != 0:
             return _causal_convolution(problem, bound, env)
-        case Window() as problem if kind is Kind.CONV:
+        case SlidingWindow() as problem if kind is Kind.CONV:
             extents = convolution(problem, env)
             return None if extents is None else Lowered("convolution", bound.dtype.code, extents)
         case Attention() as problem:
@@ -131,7 +131,7 @@ def _product(problem: Product, bound: KernelBound, env: Mapping[str, int]) -> Lo
 
 
 def _causal_convolution(
-    problem: Window, bound: KernelBound, env: Mapping[str, int]
+    problem: SlidingWindow, bound: KernelBound, env: Mapping[str, int]
 ) -> Lowered | None:
     """Tokens of a sequence, on average, and channels; of types that were not measured any."""
     at = Numbers(env)
@@ -175,7 +175,7 @@ def _linear_attention(
     return Lowered("linear_attention", TWIN.get(dtype, dtype), parameters)
 
 
-def convolution(problem: Window, env: Mapping[str, int]) -> dict[str, float] | None:
+def convolution(problem: SlidingWindow, env: Mapping[str, int]) -> dict[str, float] | None:
     """Extents in at most two directions, more are folded into the first; None where one is 0."""
     at = Numbers(env)
     spatial = [int(at(d)) for d in problem.in_extents]

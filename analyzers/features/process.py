@@ -1,7 +1,8 @@
 """What a quantity is where rows that are alike were measured: a Gaussian process of many terms.
 
-The logarithm is a sum of functions, one a term of a `Form`. Two rows are alike in an aspect from 0
-to 1; in a term they are as alike as the product of its aspects. Far from all rows it is 0.
+The logarithm is a sum of functions, one a term of a `SimilarityAspects`. Two rows are alike in an
+aspect from 0 to 1; in a term they are as alike as the product of its aspects. Far from all rows it
+is 0.
 
 Source: Rasmussen and Williams, "Gaussian Processes for Machine Learning", 2006: equation 2.25, the
 mean; equation 2.26, the deviation; equation 4.17, likeness with a reach for each column; equation
@@ -34,7 +35,7 @@ LOCAL = 50
 """Known rows that tell the deviation of a row: those most like it."""
 LEAST_DEVIATION = 1e-3
 PLACED = ("kinds", "places")
-"""Names of the arrays of `Rows`."""
+"""Names of the arrays of `RowPositions`."""
 
 
 @record
@@ -55,7 +56,7 @@ class Near:
 
 
 @entity
-class Form:
+class SimilarityAspects:
     """What rows are alike in.
 
     Args:
@@ -80,7 +81,7 @@ class Form:
 
 
 @entity
-class Rows:
+class RowPositions:
     """Rows as places.
 
     Args:
@@ -91,12 +92,12 @@ class Rows:
     kinds: NDArray[np.float32]
     places: NDArray[np.float32]
 
-    def take(self, chosen: NDArray[Any]) -> Rows:
+    def take(self, chosen: NDArray[Any]) -> RowPositions:
         """Some of them."""
-        return Rows(self.kinds[chosen], self.places[chosen])
+        return RowPositions(self.kinds[chosen], self.places[chosen])
 
 
-def alike(form: Form, mine: Rows, theirs: Rows) -> dict[Enum, Array]:
+def alike(form: SimilarityAspects, mine: RowPositions, theirs: RowPositions) -> dict[Enum, Array]:
     """How alike rows are in each aspect, ``[mine, theirs]``, from 0 to 1.
 
     Args:
@@ -139,16 +140,16 @@ class Process:
         noise: deviation of what nothing tells; NaN where that was not kept.
     """
 
-    form: Form
+    form: SimilarityAspects
     centre: Array
     width: Array
     amplitudes: Array
-    known: Rows
+    known: RowPositions
     weights: Array
     noise: float = np.nan
 
     @classmethod
-    def read(cls, form: Form, arrays: Mapping[str, Any]) -> Process:
+    def read(cls, form: SimilarityAspects, arrays: Mapping[str, Any]) -> Process:
         """From arrays of an artefact.
 
         Raises:
@@ -163,7 +164,9 @@ class Process:
         if [one.shape for one in (centre, width, amplitudes, kinds, places)] != wanted:
             raise ValueError("rows of another shape")
         (noise,) = np.asarray(arrays.get(NOISE, [np.nan]), np.float64).reshape(-1)
-        return cls(form, centre, width, amplitudes, Rows(kinds, places), weights, float(noise))
+        return cls(
+            form, centre, width, amplitudes, RowPositions(kinds, places), weights, float(noise)
+        )
 
     def arrays(self) -> dict[str, Any]:
         """What `read` reads."""
@@ -174,20 +177,22 @@ class Process:
             "weights": self.weights.astype(np.float32), NOISE: np.array([self.noise], np.float32),
         }  # fmt: skip
 
-    def placed(self, rows: Rows) -> Rows:
+    def placed(self, rows: RowPositions) -> RowPositions:
         """Rows in units of reach."""
-        return Rows(rows.kinds, ((rows.places - self.centre) / self.width).astype(np.float32))
+        return RowPositions(
+            rows.kinds, ((rows.places - self.centre) / self.width).astype(np.float32)
+        )
 
-    def beyond(self, rows: Rows) -> Array:
+    def beyond(self, rows: RowPositions) -> Array:
         """The logarithm that is expected of rows, ``[rows]``."""
         expected: Array = self.covariance(self.placed(rows), self.known) @ self.weights
         return expected
 
-    def deviation(self, rows: Rows) -> Array:
+    def deviation(self, rows: RowPositions) -> Array:
         """Of what is measured of rows from what is expected of them, ``[rows]``."""
         return self.told(rows)[1]
 
-    def told(self, rows: Rows) -> tuple[Array, Array]:
+    def told(self, rows: RowPositions) -> tuple[Array, Array]:
         """`beyond` and `deviation` of rows, whose likeness with those known is computed once."""
         covariance = self.covariance(self.placed(rows), self.known)
         alone = float((self.amplitudes**2).sum()) + self.noise**2
@@ -203,7 +208,7 @@ class Process:
         among[np.diag_indices_from(among)] += self.noise**2
         return float(covariance[near] @ np.linalg.solve(among, covariance[near]))
 
-    def covariance(self, mine: Rows, theirs: Rows) -> Array:
+    def covariance(self, mine: RowPositions, theirs: RowPositions) -> Array:
         """Of rows in units of reach, ``[mine, theirs]``."""
         likeness = alike(self.form, mine, theirs)
         total: Array = np.zeros((len(mine.places), len(theirs.places)))

@@ -28,7 +28,7 @@ class KernelError(PerfcError):
 
 
 @entity
-class Table:
+class KernelBatch:
     """Kernels of one class, element type and machine, ready to be predicted.
 
     Args:
@@ -50,7 +50,7 @@ class Table:
         return self.values[:, self.names.index(name)]
 
     @classmethod
-    def joined(cls, parts: Sequence[Table]) -> Table:
+    def joined(cls, parts: Sequence[KernelBatch]) -> KernelBatch:
         """The rows of one or several of the same features."""
         return cls(
             parts[0].names,
@@ -104,7 +104,7 @@ def tabulate(
     framework: str = "",
     frameworks: tuple[str, ...] = (),
     protocols: tuple[Protocol, ...] = (),
-) -> Table:
+) -> KernelBatch:
     """Features, scale and floor of kernels.
 
     Args:
@@ -129,7 +129,7 @@ def tabulate(
     values = np.empty((count, len(features)), np.float32)
     for index, column in enumerate(features.values()):
         values[:, index] = column
-    return Table(
+    return KernelBatch(
         tuple(features),
         values,
         kind.scale_s(columns, dtype, sheet, protocol),

@@ -46,7 +46,7 @@ OVERLAP = 2.75
 
 
 @entity
-class Product:
+class TiledProduct:
     """Matrix products with their operands in bytes.
 
     Args:
@@ -87,7 +87,7 @@ class Tiling:
         return self.latency_s + joined ** (1 / OVERLAP)
 
 
-def estimate(product: Product, flop_per_s: float, sheet: Sheet) -> Tiling:
+def estimate(product: TiledProduct, flop_per_s: float, sheet: Sheet) -> Tiling:
     """What matrix products take, by waves of tiles.
 
     Args:
@@ -99,7 +99,7 @@ def estimate(product: Product, flop_per_s: float, sheet: Sheet) -> Tiling:
     return Tiling(latency_s, _device_s(product, sheet), _tile_s(product, flop_per_s, sheet))
 
 
-def _device_s(product: Product, sheet: Sheet) -> Array:
+def _device_s(product: TiledProduct, sheet: Sheet) -> Array:
     """What caches do not hold from one call to the next."""
     l2 = max(sheet.l2_bytes, 1.0)
 
@@ -116,7 +116,7 @@ def _device_s(product: Product, sheet: Sheet) -> Array:
     return found
 
 
-def _tile_s(product: Product, flop_per_s: float, sheet: Sheet) -> Array:
+def _tile_s(product: TiledProduct, flop_per_s: float, sheet: Sheet) -> Array:
     """The least over tiles and splits of the reduction."""
     m, n, k, batch = product.m, product.n, product.k, product.batch
     sm, clock, l2 = sheet.sm_count, sheet.clock_hz, L2_SHARE * sheet.l2_bytes_per_s

@@ -11,7 +11,7 @@ from perfc.errors import ModelError
 from perfc.ir.cost import dim_sum
 from perfc.ir.graph import Module, Node, Value, walk
 from perfc.ir.op import Kind
-from perfc.ir.problem import Problem, Window
+from perfc.ir.problem import Problem, SlidingWindow
 from perfc.ir.symbolic.dim import Poly
 from perfc.ir.symbolic.evaluate import Numbers
 from perfc.ir.tensors.types import DType, TensorType, Type
@@ -182,7 +182,7 @@ def _fixed(node: Node, problem: Problem | None) -> list[float]:
     data = _data(node)
     weight = [float(d) if isinstance(d, int) else 0.0 for d in filters[:4]]
     return [
-        *(_moving(problem) if isinstance(problem, Window) else NOT_WINDOWED),
+        *(_moving(problem) if isinstance(problem, SlidingWindow) else NOT_WINDOWED),
         float(len(given) - len(stored)),
         float(len(stored)),
         float(sum([_elements(v) for v in stored])),
@@ -199,7 +199,7 @@ NOT_WINDOWED = (0.0,) * 9
 """Window, strides, dilations, pads and groups of an operator without a window."""
 
 
-def _moving(window: Window) -> list[float]:
+def _moving(window: SlidingWindow) -> list[float]:
     """A window and how it moves: strides, dilations, pads on both sides together, groups."""
     return [
         *_pair(window.extents, 0),

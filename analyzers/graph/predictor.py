@@ -35,7 +35,7 @@ LEAST_FACTOR, MOST_FACTOR = 0.05, 0.95
 
 
 @record
-class Budget:
+class TrainingBudget:
     """How long and how a predictor may train.
 
     Args:
@@ -120,7 +120,9 @@ class GraphPredictor(ABC):
         self.quantity = quantity
         self.factor: tuple[float, float, float] = (1.0, float("nan"), float("nan"))
 
-    def fit(self, train: Measurements, validation: Measurements, budget: Budget, say: Say) -> None:
+    def fit(
+        self, train: Measurements, validation: Measurements, budget: TrainingBudget, say: Say
+    ) -> None:
         """Train on rows; early stopping and selection use the validation rows only.
 
         Raises:
@@ -129,7 +131,7 @@ class GraphPredictor(ABC):
         del train, validation, budget, say
         raise PerfcError(f"{self.name} cannot be trained here", hint=LAB_HINT)
 
-    def finish(self, data: Measurements, budget: Budget, say: Say) -> None:
+    def finish(self, data: Measurements, budget: TrainingBudget, say: Say) -> None:
         """Learn again from every row, once tested; what was chosen, and the interval, stay.
 
         Raises:
@@ -256,6 +258,6 @@ def usable(say: Say) -> tuple[str, ...]:
     return tuple(found)
 
 
-def bounded(budget: Budget, share: float) -> Budget:
+def bounded(budget: TrainingBudget, share: float) -> TrainingBudget:
     """A part of a budget's time."""
     return replace(budget, limit_s=budget.limit_s * share)

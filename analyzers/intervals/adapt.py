@@ -53,7 +53,7 @@ class AdaptError(PerfcError):
 
 
 @record
-class Residual:
+class KernelResidual:
     """A measured kernel beside its prediction.
 
     Args:
@@ -104,7 +104,7 @@ class Correction:
 
 
 @record
-class Point:
+class LearningPoint:
     """One step of a learning curve: error of kernels left out, after ``count`` measured ones."""
 
     count: int
@@ -122,7 +122,7 @@ class Adaptation:
     """
 
     corrections: Mapping[str, Correction]
-    curve: tuple[Point, ...] = ()
+    curve: tuple[LearningPoint, ...] = ()
     enough: int | None = None
 
 
@@ -165,7 +165,7 @@ def slope_of(predicted_s: float) -> float:
     return 2 * place(predicted_s) - 1
 
 
-def posterior(rows: Sequence[Residual]) -> Posterior:
+def posterior(rows: Sequence[KernelResidual]) -> Posterior:
     """Offsets and slopes; the noise is what the rows scatter around them."""
     classes = tuple(sorted({r.class_name for r in rows}))
     deviations = [MACHINE_DEVIATION] + [CLASS_DEVIATION, SLOPE_DEVIATION] * len(classes)
@@ -175,7 +175,7 @@ def posterior(rows: Sequence[Residual]) -> Posterior:
     return Posterior(classes, Offsets.learned(shaped, residual, np.array(deviations), USUAL_NOISE))
 
 
-def adapt(rows: Sequence[Residual]) -> Adaptation:
+def adapt(rows: Sequence[KernelResidual]) -> Adaptation:
     """Corrections of every class among the rows, and of the others, with a learning curve.
 
     Raises:
@@ -186,7 +186,7 @@ def adapt(rows: Sequence[Residual]) -> Adaptation:
     for r in rows:
         if not (math.isfinite(r.measured_s) and r.measured_s > 0):
             raise AdaptError(f"a kernel that takes {r.measured_s} s", hint="drop such rows")
-    groups: dict[str, list[Residual]] = {}
+    groups: dict[str, list[KernelResidual]] = {}
     for r in rows:
         groups.setdefault(r.predictor, []).append(r)
     corrections: dict[str, Correction] = {}
@@ -215,12 +215,12 @@ def correction(fitted: Posterior, name: str, samples: int) -> Correction:
     return Correction(small, large, math.exp(-reach), math.exp(reach), samples)
 
 
-def learning_curve(rows: Sequence[Residual], seed: int = 0) -> tuple[Point, ...]:
+def learning_curve(rows: Sequence[KernelResidual], seed: int = 0) -> tuple[LearningPoint, ...]:
     """Mean absolute error of kernels left out, after 0, 1, 2, 3, 5 … others are measured."""
     import random
 
     rng = random.Random(seed)
-    points: list[Point] = []
+    points: list[LearningPoint] = []
     for count in STEPS:
         if len(rows) - count < LEAST_TEST:
             break
@@ -232,11 +232,11 @@ def learning_curve(rows: Sequence[Residual], seed: int = 0) -> tuple[Point, ...]
                 r = rows[i]
                 expected = fitted.log_ratio(r.class_name, r.predicted_s) if count else 0.0
                 errors.append(abs(math.exp(expected - r.log_ratio) - 1))
-        points.append(Point(count, math.fsum(errors) / len(errors)))
+        points.append(LearningPoint(count, math.fsum(errors) / len(errors)))
     return tuple(points)
 
 
-def enough(curve: Sequence[Point]) -> int | None:
+def enough(curve: Sequence[LearningPoint]) -> int | None:
     """The stop rule: the first count whose error no later one improves by ``WORTH`` of it."""
     for i, point in enumerate(curve[:-1]):
         if all(later.error > (1 - WORTH) * point.error for later in curve[i + 1 :]):

@@ -34,7 +34,7 @@ taken for one error."""
 
 
 @record
-class Side:
+class ErrorSide:
     """How far one kernel may be off on one side of its prediction.
 
     Args:
@@ -48,20 +48,20 @@ class Side:
     width: float
 
 
-Sides = Mapping[Side, float]
+Sides = Mapping[ErrorSide, float]
 """Kernels and how often each runs; such of the same width are the same kernel."""
 
 
-def sides_of(kernels: Sequence[Estimate]) -> tuple[Counter[Side], Counter[Side]]:
+def sides_of(kernels: Sequence[Estimate]) -> tuple[Counter[ErrorSide], Counter[ErrorSide]]:
     """How far kernels may be below and above, as their sum counts them."""
-    below: Counter[Side] = Counter()
-    above: Counter[Side] = Counter()
+    below: Counter[ErrorSide] = Counter()
+    above: Counter[ErrorSide] = Counter()
     # kernels that are alike share their estimate
     each = {id(k): k for k in kernels}
     for at, count in Counter(map(id, kernels)).items():
         k = each[at]
-        below[Side(k.class_name, k.is_own, k.time_s - k.summed.low)] += count
-        above[Side(k.class_name, k.is_own, k.summed.high - k.time_s)] += count
+        below[ErrorSide(k.class_name, k.is_own, k.time_s - k.summed.low)] += count
+        above[ErrorSide(k.class_name, k.is_own, k.summed.high - k.time_s)] += count
     return below, above
 
 

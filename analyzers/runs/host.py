@@ -14,7 +14,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from perfc.passes.runtimes import Launch, Steps, recorded
+from perfc.passes.runtimes import LaunchMode, Steps, recorded
 
 from ..estimate.interval import Interval
 from ..features.sheet import Sheet
@@ -98,7 +98,7 @@ def launch_cost(
     Graphs are launched as a whole. A runtime that is no eager framework waits where a deployment
     says for what.
     """
-    if machine.kind == "cpu" or runtime.launch is Launch.GRAPH:
+    if machine.kind == "cpu" or runtime.launch is LaunchMode.GRAPH:
         return None
     if runtime.is_dispatched or launched_by(runtime) is not None:
         stated = stated_host(machine, host_launch_s)

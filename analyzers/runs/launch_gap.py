@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from perfc.ir.facts import Origin
 from perfc.passes.roofline.roofline import GRAPH_GAP
-from perfc.passes.runtimes import Launch
+from perfc.passes.runtimes import LaunchMode
 
 from ..estimate.interval import Interval
 
@@ -19,14 +19,14 @@ MEASURED_LAUNCH = Interval(0.8, 1.0, 1.25)
 """Of one that was; assumed."""
 
 
-def launch_gap(machine: Machine, launch: Launch) -> Interval:
+def launch_gap(machine: Machine, launch: LaunchMode) -> Interval:
     """Shortest time from one launch to the next, in seconds.
 
     In a recorded graph what the target states of its shortest kernel, ``launch_graph_s``; where it
     states none, a share of the host's launch that is assumed.
     """
     host = machine.launch_overhead_s
-    if launch is not Launch.GRAPH:
+    if launch is not LaunchMode.GRAPH:
         return _between(host, 1.0)
     stated = machine.device("launch_graph_s")
     return _between(stated, 1.0) if stated is not None else _between(host, GRAPH_GAP)

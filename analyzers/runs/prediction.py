@@ -16,7 +16,7 @@ from ..estimate.interval import Interval
 from ..estimators import Execution, estimates
 from ..estimators.fitted_rates import Efficiencies, host_nodes, of_machine
 from ..estimators.fitted_rates.efficiencies import WHOLE
-from ..estimators.steps import Steps
+from ..estimators.steps import StepFactors
 from ..intervals import adapt
 from ..intervals.summing import half_width, sides_of
 from .energy import Energy, energy_of, idling, summed
@@ -194,7 +194,7 @@ def in_run(execution: Execution, alone: Sequence[Estimate]) -> list[Estimate]:
     launch = launch_gap(machine, execution.kernels.runtime.launch)
     timed_alone = (Predictor.LEARNED, Predictor.ROOFLINE)
     plain = [i for i, e in enumerate(alone) if e.predictor in timed_alone]
-    copies = Steps().copies(execution, plain)
+    copies = StepFactors().copies(execution, plain)
     found: list[Estimate] = []
     firsts: dict[tuple[int, int], Estimate] = {}
     for i, (bound, estimate) in enumerate(zip(bounds.kernels, alone, strict=True)):

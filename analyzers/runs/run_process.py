@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..features.process import NOBODY, Form, Near
-from ..features.process import Rows as Runs
+from ..features.process import NOBODY, Near, SimilarityAspects
+from ..features.process import RowPositions as Runs
 from ..steps.launch_kind import LaunchKind
 from .run_table import IS_RUNTIME, OF_MACHINE
 
@@ -77,7 +77,7 @@ GROUPS: Mapping[Aspect, slice] = {
 }
 KINDS = (Aspect.RUNTIME, Aspect.PRECISION, Aspect.VERSION, Aspect.GRAPH)
 LEAST_RATE = 1e-9
-FORM = Form(
+FORM = SimilarityAspects(
     TERMS,
     {
         Aspect.RUNTIME: (0,), Aspect.PRECISION: (1,), Aspect.VERSION: (0, 2), Aspect.GRAPH: (3,),

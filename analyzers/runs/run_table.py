@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from ..estimate.estimate import Estimate
     from ..estimators import Execution
     from ..features.classes import Array
-    from ..features.table import Table
+    from ..features.table import KernelBatch
     from ..steps.columns import Columns
     from .prediction import PredictionTable
 
@@ -200,7 +200,7 @@ def tabulated(
     """
     wide = stored if stored in ("f32", "tf32") else deployment.dtype
     how = STORED.get(wide, Precision.F16)
-    parts = Parts.of(execution, table, Setting(how))
+    parts = RunKernels.of(execution, table, Setting(how))
     own, runtime = parts.own(), execution.kernels.runtime.measured_name
     shared = {
         "log2_attended": parts.log2_attended,
@@ -226,7 +226,7 @@ def tabulated(
 
 
 @cached_entity
-class Parts:
+class RunKernels:
     """Distinct kernels of a run, of which its rows are made.
 
     Args:
@@ -239,14 +239,14 @@ class Parts:
     """
 
     columns: Columns
-    features: Table
+    features: KernelBatch
     kernels: Sequence[Estimate]
     count: Array
     launched: Array
     sheet: Sheet
 
     @classmethod
-    def of(cls, execution: Execution, table: PredictionTable, setting: Setting) -> Parts:
+    def of(cls, execution: Execution, table: PredictionTable, setting: Setting) -> RunKernels:
         """Kernels that are equal and have the same estimate, once."""
         assert execution.module is not None
         bounds, sheet = execution.bounds, Sheet(execution.machine)

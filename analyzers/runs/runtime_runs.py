@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfc.ir.record import cached_entity
-from perfc.passes.runtimes import Launch
+from perfc.passes.runtimes import LaunchMode
 from perfc.passes.runtimes import runtime as runtime_named
 
 from ..artefacts import artefact
@@ -319,7 +319,7 @@ def unlike(run: RunTable, name: str) -> tuple[float, Band]:
         run: its columns.
         name: of the runtime.
     """
-    if runtime_named(name).launch is not Launch.EAGER:
+    if runtime_named(name).launch is not LaunchMode.EAGER:
         return 0.0, UNLIKE
     short_s, long_s = LONG_S
     share = np.log(mean_launch_s(run) / short_s) / np.log(long_s / short_s)

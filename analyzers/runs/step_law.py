@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from perfc.ir.graph import Phase
 from perfc.ir.op import Kind
-from perfc.ir.problem.window import Window
+from perfc.ir.problem.window import SlidingWindow
 from perfc.ir.record import record
 from perfc.passes.runtimes import Layout
 
@@ -56,7 +56,7 @@ VOLUME = 3
 """Axes of a convolution that libraries filter directly: Winograd's transforms are of two."""
 
 
-class Part(Enum):
+class KernelTrait(Enum):
     """What kernels of a step have in common."""
 
     VECTOR = "convolution_vector"
@@ -89,13 +89,13 @@ class StepLaw:
         architectures: of how many networks.
     """
 
-    factors: Mapping[Part, float]
+    factors: Mapping[KernelTrait, float]
     band: Band
     measured: tuple[tuple[str, str], ...]
     steps: int
     architectures: int
 
-    def factor(self, parts: tuple[Part, ...]) -> float:
+    def factor(self, parts: tuple[KernelTrait, ...]) -> float:
         """Of a kernel of these parts."""
         return math.prod(self.factors.get(part, 1.0) for part in parts)
 
@@ -115,7 +115,7 @@ def law() -> StepLaw:
 def read(text: str) -> StepLaw:
     """A law as `as_toml` writes it."""
     data = tomllib.loads(text)
-    factors = {Part(name): float(value) for name, value in data["factors"].items()}
+    factors = {KernelTrait(name): float(value) for name, value in data["factors"].items()}
     measured = tuple((str(t), str(p)) for t, p in data["measured"])
     band = Band(float(data["low"]), float(data["high"]))
     return StepLaw(factors, band, measured, int(data["steps"]), int(data["architectures"]))
@@ -124,7 +124,9 @@ def read(text: str) -> StepLaw:
 def as_toml(found: StepLaw) -> str:
     """The file of a law."""
     measured = ", ".join(f'["{target}", "{stored}"]' for target, stored in found.measured)
-    factors = "\n".join(f"{p.value} = {found.factors[p]:.4g}" for p in Part if p in found.factors)
+    factors = "\n".join(
+        f"{p.value} = {found.factors[p]:.4g}" for p in KernelTrait if p in found.factors
+    )
     return (
         "# Steps of convolutional networks; written by lab/perfc_lab/fits/published_steps.py.\n"
         f"low = {found.band.low:.4g}\nhigh = {found.band.high:.4g}\n"
@@ -133,7 +135,7 @@ def as_toml(found: StepLaw) -> str:
     )
 
 
-def parts_of(kernel: Kernel, stored: str, layout: Layout) -> tuple[Part, ...]:
+def parts_of(kernel: Kernel, stored: str, layout: Layout) -> tuple[KernelTrait, ...]:
     """The parts that a kernel is of.
 
     Args:
@@ -146,34 +148,34 @@ def parts_of(kernel: Kernel, stored: str, layout: Layout) -> tuple[Part, ...]:
     if kernel.kind in PRODUCTS:
         return ()
     if kernel.kind is not Kind.CONV:
-        return (Part.OTHER_VECTOR if is_vector else Part.OTHER_MATRIX,)
-    narrow = Part.LAST if layout is Layout.CHANNELS_LAST else Part.FIRST
-    parts = [Part.VECTOR if is_vector else narrow]
+        return (KernelTrait.OTHER_VECTOR if is_vector else KernelTrait.OTHER_MATRIX,)
+    narrow = KernelTrait.LAST if layout is Layout.CHANNELS_LAST else KernelTrait.FIRST
+    parts = [KernelTrait.VECTOR if is_vector else narrow]
     if phase is Phase.BACKWARD:
-        parts.append(Part.BACKWARD)
+        parts.append(KernelTrait.BACKWARD)
     problem = kernel.problem
-    if isinstance(problem, Window):
+    if isinstance(problem, SlidingWindow):
         if is_vector and len(problem.extents) == VOLUME:
-            parts.append(Part.VOLUME)
+            parts.append(KernelTrait.VOLUME)
         if problem.is_depthwise:
-            parts.append(Part.DEPTHWISE)
+            parts.append(KernelTrait.DEPTHWISE)
     return tuple(parts)
 
 
 def sums_s(
     execution: Execution, table: PredictionTable, stored: str, layout: Layout
-) -> dict[tuple[Part, ...], float]:
+) -> dict[tuple[KernelTrait, ...], float]:
     """The kernels' estimates by what they have in common, in seconds."""
-    found: dict[tuple[Part, ...], float] = {}
+    found: dict[tuple[KernelTrait, ...], float] = {}
     for bound, estimate in zip(execution.bounds.kernels, table.kernels, strict=True):
         parts = parts_of(bound.kernel, stored, layout)
         found[parts] = found.get(parts, 0.0) + estimate.time_s
     return found
 
 
-def is_convolutional(sums: Mapping[tuple[Part, ...], float]) -> bool:
+def is_convolutional(sums: Mapping[tuple[KernelTrait, ...], float]) -> bool:
     """Whether convolutions take longer than products."""
-    of_convolutions = {Part.VECTOR, Part.FIRST, Part.LAST}
+    of_convolutions = {KernelTrait.VECTOR, KernelTrait.FIRST, KernelTrait.LAST}
     convolutions_s = math.fsum(t for p, t in sums.items() if not of_convolutions.isdisjoint(p))
     return convolutions_s > sums.get((), 0.0)
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from ..features import physics
 from ..features.classes import Amounts
-from ..features.table import Table
-from .launch_kind import LaunchKind, Role
+from ..features.table import KernelBatch
+from .launch_kind import LaunchKind, LaunchRole
 
 if TYPE_CHECKING:
     from ..features.classes import Array
@@ -44,7 +44,7 @@ def floors_s(columns: Columns, setting: Setting, sheet: Sheet) -> Array:
         a["mac"], a["floor_mac"], none, none, a["least_read_bytes"], a["least_write_bytes"]
     )  # fmt: skip
     floor_s = physics.floor_s(least, setting.precision.dtype, sheet)
-    is_forward = columns.traits[ROLE] <= Role.FORWARD.number
+    is_forward = columns.traits[ROLE] <= LaunchRole.FORWARD.number
     found: Array = np.where(is_forward, floor_s, 0.0)
     return found
 
@@ -61,7 +61,7 @@ SHARED = (
 """Features that all launches of a step have in common: the machine and the setting."""
 
 
-def tabulate(columns: Columns, setting: Setting, sheet: Sheet) -> Table:
+def tabulate(columns: Columns, setting: Setting, sheet: Sheet) -> KernelBatch:
     """Features of launches, their scale and their floors.
 
     The scale is the roofline of one launch at the rates of the data sheet, products padded to
@@ -118,7 +118,7 @@ def tabulate(columns: Columns, setting: Setting, sheet: Sheet) -> Table:
     features |= constants(len(columns), setting, sheet)
     values = np.stack(list(features.values()), axis=1).astype(np.float32)
     floor_s = floors_s(columns, setting, sheet)
-    return Table(tuple(features), values, scale_s, floor_s, np.zeros(len(columns), np.intp))
+    return KernelBatch(tuple(features), values, scale_s, floor_s, np.zeros(len(columns), np.intp))
 
 
 def constants(count: int, setting: Setting, sheet: Sheet) -> dict[str, Array]:

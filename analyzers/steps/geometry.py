@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from perfc.ir.graph import Value
 from perfc.ir.op import Kind
-from perfc.ir.problem import Attention, Product, Rows, Span, Window
+from perfc.ir.problem import Attention, Product, Rows, SlidingWindow, Span
 from perfc.ir.symbolic.dim import Dim
 from perfc.ir.tensors.types import TensorType
 
@@ -55,9 +55,9 @@ def product(extents: tuple[Dim, ...]) -> Dim:
 def geometry(kernel: Kernel) -> Geometry:
     """Of what a kernel computes."""
     match kernel.problem:
-        case Window() as w if kernel.kind is Kind.POOL:
+        case SlidingWindow() as w if kernel.kind is Kind.POOL:
             return Geometry(window=w.taps, stride=w.stride)
-        case Window() as w:
+        case SlidingWindow() as w:
             depth = w.depth if w.is_transposed else w.depth * w.taps
             return Geometry(w.positions, w.filters, depth, w.groups, w.taps, w.stride)
         case Product() as p:
@@ -78,7 +78,7 @@ def kind_of(kernel: Kernel, found: Geometry, channels: float) -> LaunchKind:
     match kernel.kind:
         case Kind.CONV if channels <= IMAGE_CHANNELS:
             return LaunchKind.STEM
-        case Kind.CONV if isinstance(kernel.problem, Window) and kernel.problem.is_depthwise:
+        case Kind.CONV if isinstance(kernel.problem, SlidingWindow) and kernel.problem.is_depthwise:
             return LaunchKind.DEPTHWISE
         case Kind.CONV if found.groups != 1:
             return LaunchKind.GROUPED

@@ -37,7 +37,7 @@ from ..features.sheet import Sheet
 from ..intervals.conformal import EXTRAPOLATED, LONGEST
 from .columns import columns as columns_of
 from .features import tabulate
-from .launches import Launch, Listing
+from .launches import Launch, LaunchWalk
 from .predict import (
     CLASS,
     FAR,
@@ -48,7 +48,7 @@ from .predict import (
     walked,
     weights_name,
 )
-from .setting import Mode, Precision, Setting
+from .setting import Precision, RunMode, Setting
 from .stored import Stored
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from ..artefacts.card import Card
     from ..features.classes import Array
 
-MODES = {Steps.EAGER: Mode.EAGER, Steps.COMPILED: Mode.COMPILED}
+MODES = {Steps.EAGER: RunMode.EAGER, Steps.COMPILED: RunMode.COMPILED}
 """Whose weights know the kernels of a runtime, by the steps that launched them."""
 PRECISIONS = {
     "f16": (Precision.AMP_F16, Precision.F16), "bf16": (Precision.AMP_BF16, Precision.BF16),
@@ -153,7 +153,7 @@ class Asked:
 
     weights: Artefact
     setting: Setting
-    listing: Listing
+    listing: LaunchWalk
     indices: Sequence[int]
 
 
@@ -179,11 +179,11 @@ def asked(
         dtype = autocast.dtype if autocast else element_type(kernel)
         if dtype in artefact.card.dtypes and kernel.kind not in NEVER_RUN:
             groups.setdefault(dtype, []).append(i)
-    listing: Listing | None = None
+    listing: LaunchWalk | None = None
     parts: list[Asked] = []
     for dtype, indices in groups.items():
         setting = setting_of(
-            artefact.card, dtype, mode is Mode.COMPILED, bounds.machine.name,
+            artefact.card, dtype, mode is RunMode.COMPILED, bounds.machine.name,
             mixed=autocast is not None,
         )  # fmt: skip
         if setting is None:
@@ -227,7 +227,7 @@ def listed(
     module: Module,
     compiled: bool,
     autocast: Autocasting | None,
-) -> Listing:
+) -> LaunchWalk:
     """Counts launches at the values of the roofline."""
     from perfc.ir.symbolic.evaluate import Numbers
 
@@ -236,7 +236,7 @@ def listed(
         return Stored(kernels, None, strides_of(module, kernels), compiled, at)
     am, wide = autocast.am, autocast.module
     stored = am.get(Autocast(autocast.dtype), wide)
-    return Listing(am.get(Fuse(name), wide), stored, am.get(Strides(name), wide), compiled, at)
+    return LaunchWalk(am.get(Fuse(name), wide), stored, am.get(Strides(name), wide), compiled, at)
 
 
 @record
@@ -365,7 +365,7 @@ def estimated(
 
 
 def launches_of(
-    listing: Listing, bounds: RooflineTable, indices: Sequence[int], *, copies_alone: bool
+    listing: LaunchWalk, bounds: RooflineTable, indices: Sequence[int], *, copies_alone: bool
 ) -> Owned:
     """Launches of kernels, the casts before and the copies of their views after each."""
     owners: list[int] = []

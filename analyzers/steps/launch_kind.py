@@ -42,7 +42,7 @@ class LaunchKind(Enum):
 NUMBERS = {kind: i for i, kind in enumerate(LaunchKind)}
 
 
-class Role(Enum):
+class LaunchRole(Enum):
     """What a launch is for in a training step; gradients of convolutions run kernels of their own.
 
     The number is the value of a feature. A launch of no listed step has 0.

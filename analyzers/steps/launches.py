@@ -79,11 +79,11 @@ def launches(
     stored = am.get(Autocast(setting.precision.dtype), module) if mixed else None
     strides = am.get(Strides(setting.runtime), module)
     at = [Numbers(e) for e in envs]
-    listing = Listing(table, stored, strides, setting.compiled, at, setting.precision.bits)
+    listing = LaunchWalk(table, stored, strides, setting.compiled, at, setting.precision.bits)
     return table, list(listing.all())
 
 
-class Listing:
+class LaunchWalk:
     """Walks over a kernel table."""
 
     def __init__(

@@ -22,7 +22,7 @@ from .columns import columns as columns_of
 from .features import SHARED, tabulate
 from .launch_kind import LaunchKind
 from .launches import Launch, launches
-from .setting import Mode, Setting
+from .setting import RunMode, Setting
 from .similarity import StepErrorProcess
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class StepEstimate:
     predictor: str
 
 
-def weights_name(mode: Mode) -> str:
+def weights_name(mode: RunMode) -> str:
     """Name of the weights of a way of running."""
     return f"step-{mode.value.replace(' ', '-')}"
 

@@ -11,7 +11,7 @@ from perfc.deployment.fields import Mode as Run
 from perfc.errors import ModelError, ParseError
 from perfc.ir.record import record
 from perfc.ir.tensors.types import dtype_named
-from perfc.passes.runtimes import Launch, Layout, Runtime, Steps, Tf32, of_steps, tables
+from perfc.passes.runtimes import LaunchMode, Layout, Runtime, Steps, Tf32, of_steps, tables
 
 
 class Precision(Enum):
@@ -98,7 +98,7 @@ def is_measured_whole(table: Runtime) -> bool:
     return table.known_steps is not None and not is_replayed and table.streams == 1
 
 
-class Mode(Enum):
+class RunMode(Enum):
     """Ways of running so different that each has weights of its own."""
 
     EAGER = "eager"
@@ -168,7 +168,7 @@ class Setting:
             deployment.layout is Layout.CHANNELS_LAST,
             table.steps is Steps.COMPILED,
             training=deployment.mode is Run.TRAINING,
-            host_launch_s=0.0 if table.launch is Launch.GRAPH else deployment.host_launch,
+            host_launch_s=0.0 if table.launch is LaunchMode.GRAPH else deployment.host_launch,
         )
 
     @property
@@ -179,13 +179,13 @@ class Setting:
         return of_steps(Steps.COMPILED if self.compiled else Steps.EAGER, self.version).name
 
     @property
-    def mode(self) -> Mode:
+    def mode(self) -> RunMode:
         """Whose weights know it."""
         if self.training:
-            return Mode.TRAINING
+            return RunMode.TRAINING
         if self.compiled:
-            return Mode.COMPILED
-        return Mode.CHANNELS_LAST if self.channels_last else Mode.EAGER
+            return RunMode.COMPILED
+        return RunMode.CHANNELS_LAST if self.channels_last else RunMode.EAGER
 
     @property
     def way(self) -> str:

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from perfc.ir.tensors.types import TensorType
 
-from .launches import Listing
+from .launches import LaunchWalk
 
 if TYPE_CHECKING:
     from perfc.ir.graph import Value
 
 
-class Stored(Listing):
+class Stored(LaunchWalk):
     """Launches of a module whose types are those that are stored."""
 
     def bits(self, v: Value) -> int:

@@ -18,7 +18,7 @@ from perfc.passes.rewriting.untie import Untie
 from perfc.passes.runtimes import runtime
 from perfc.passes.training.train import Train
 
-from .launch_kind import LaunchKind, Role
+from .launch_kind import LaunchKind, LaunchRole
 from .launches import Launch
 from .stored import Stored
 
@@ -68,8 +68,8 @@ class StepListing(Stored):
     def all(self) -> Iterator[Launch]:
         """Every launch; casts of parameters and of their gradients come last, of the mean size."""
         kernels = self.table.kernels
-        gradients = {v for k in kernels if role_of(k) is Role.OPTIMIZER for v in k.reads}
-        known: dict[tuple[int, Role], Mapping[str, float]] = {}
+        gradients = {v for k in kernels if role_of(k) is LaunchRole.OPTIMIZER for v in k.reads}
+        known: dict[tuple[int, LaunchRole], Mapping[str, float]] = {}
         cast_bytes, casts = 0.0, 0
         for index, kernel in enumerate(kernels):
             if is_of_parameters(kernel, gradients):
@@ -86,7 +86,7 @@ class StepListing(Stored):
         if casts:
             half = self.same(cast_bytes / casts / 2)
             amounts = {"read_bytes": half, "write_bytes": half}
-            traits = {"role": float(Role.FORWARD.number), "operands": 1.0}
+            traits = {"role": float(LaunchRole.FORWARD.number), "operands": 1.0}
             yield Launch(LaunchKind.WEIGHT_CAST, -1, amounts, traits, float(casts))
 
 
@@ -99,16 +99,16 @@ def is_of_parameters(kernel: Kernel, gradients: Container[Value]) -> bool:
     )
 
 
-def role_of(kernel: Kernel) -> Role:
+def role_of(kernel: Kernel) -> LaunchRole:
     """What a kernel is for, by its anchor."""
     match kernel.anchor.loc.phase, kernel.anchor.op:
         case Phase.OPTIMIZER, _:
-            return Role.OPTIMIZER
+            return LaunchRole.OPTIMIZER
         case Phase.BACKWARD, ConvDataGrad():
-            return Role.DATA_GRADIENT
+            return LaunchRole.DATA_GRADIENT
         case Phase.BACKWARD, ConvFilterGrad():
-            return Role.FILTER_GRADIENT
+            return LaunchRole.FILTER_GRADIENT
         case Phase.BACKWARD | Phase.RECOMPUTE, _:
-            return Role.BACKWARD
+            return LaunchRole.BACKWARD
         case _:
-            return Role.FORWARD
+            return LaunchRole.FORWARD

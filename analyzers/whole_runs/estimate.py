@@ -43,7 +43,7 @@ KINLESS = "no training graph has a similar structure"
 
 
 @record
-class Estimate:
+class WholeRunEstimate:
     """What a run of a model is predicted to take.
 
     Args:
@@ -86,7 +86,7 @@ def estimate(
     dims: Mapping[str, int] | None = None,
     *,
     quantity: Quantity = Quantity.TIME,
-) -> Estimate:
+) -> WholeRunEstimate:
     """Predict a run of a module; its one symbol that is not in ``dims`` is the batch.
 
     Args:
@@ -133,7 +133,7 @@ def estimate(
         host = host_gap(machine, setting) * launches
         outside = (*outside, *waiting(machine, setting, launches, run))
         run = run.slower_of(host)
-    return Estimate(
+    return WholeRunEstimate(
         made.quantity, run.mid, run.low, run.high, row.floor_s,
         (*outside, *unlike(numbers)), found, ready - start, end - ready, setting, size,
     )  # fmt: skip

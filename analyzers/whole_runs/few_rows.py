@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..steps.setting import Mode, Precision
+from ..steps.setting import Precision, RunMode
 from .kernel_sums import KINDS
 from .pooled import SHARES_START
 
@@ -49,15 +49,15 @@ def design(data: Measurements, features: NDArray[np.float32], like: Array) -> Ar
     """
     settings = [r.setting for r in data.rows]
     ages = np.array([sum(s.version >= v for v in AGES) for s in settings], np.int64)
-    modes = np.array([[s.mode is m for m in Mode] for s in settings]).reshape(-1, len(Mode))
+    modes = np.array([[s.mode is m for m in RunMode] for s in settings]).reshape(-1, len(RunMode))
     columns = [np.ones(len(data)), np.log2([r.batch for r in data.rows]) / LOG_BATCHES]
-    columns += [modes[:, i].astype(np.float64) for i in range(len(Mode))]
+    columns += [modes[:, i].astype(np.float64) for i in range(len(RunMode))]
     columns += [np.array([float(s.precision is p) for s in settings]) for p in Precision]
     columns += [(ages >= age).astype(np.float64) for age in range(1, len(AGES) + 1)]
     shares = features[:, SHARES_START : SHARES_START + KINDS].astype(np.float64)
     at_age = [
         (modes[:, i] & (ages == age)).astype(np.float64)
-        for i in range(len(Mode)) for age in range(len(AGES) + 1)
+        for i in range(len(RunMode)) for age in range(len(AGES) + 1)
     ]  # fmt: skip
     unlike = (
         np.array([s.compiled for s in settings], np.bool_),
@@ -76,7 +76,7 @@ def deviations(trained: Collection[str], machines: int) -> Array:
         trained: names of ways of running that something was trained on.
         machines: that something was trained on.
     """
-    modes = [WAY if m.value in trained else UNTRAINED for m in Mode]
+    modes = [WAY if m.value in trained else UNTRAINED for m in RunMode]
     plain = [MACHINE, WAY, *modes, *[WAY] * (len(Precision) + len(AGES)), *[KIND] * KINDS]
-    at_age = [AGE] * (len(Mode) * (len(AGES) + 1))
+    at_age = [AGE] * (len(RunMode) * (len(AGES) + 1))
     return np.array([*plain, *[LIKE] * machines, *at_age, *[KIND_OF_WAY] * (3 * KINDS)])

@@ -37,7 +37,7 @@ CONTEXT = ("compiled", "training")
 
 
 @dataclass(frozen=True, eq=False)
-class RunTable:
+class LaunchSums:
     """Launches of runs, equal ones once.
 
     Args:
@@ -91,7 +91,7 @@ def distinct(kernels: KernelGraph) -> LinearColumns:
 
 def tabulated_runs(
     data: Measurements, wanted: Array, sheets: Callable[[str], Sheet] = sheet
-) -> RunTable:
+) -> LaunchSums:
     """Launches of every row.
 
     Args:
@@ -126,7 +126,7 @@ def tabulated_runs(
         known,
         wanted,
     )
-    return RunTable(stack, np.concatenate(times))
+    return LaunchSums(stack, np.concatenate(times))
 
 
 def by_kind(stack: SumStack, per_launch: Array) -> Array:

@@ -9,8 +9,8 @@ import numpy as np
 
 from ..artefacts.forest import Forest
 from ..steps.predict import walked
-from .kernel_sums import KindRates, Pruned, RunTable, effective_sheet, tabulated_runs
-from .memory import Memory
+from .kernel_sums import KindRates, LaunchSums, Pruned, effective_sheet, tabulated_runs
+from .memory import OffsetMemory
 from .pooled import pooled
 from .similarity import OperatorSimilarity
 
@@ -57,7 +57,7 @@ class Learned:
     low: Array
     high: Array
     targets: frozenset[str]
-    memory: Memory
+    memory: OffsetMemory
     kinship: OperatorSimilarity
 
     @property
@@ -76,7 +76,7 @@ class Learned:
         return self.features_of(data, runs, Pruned.of(runs.stack, self.rates))
 
     def features_of(
-        self, data: Measurements, runs: RunTable, pruned: Pruned
+        self, data: Measurements, runs: LaunchSums, pruned: Pruned
     ) -> tuple[Array, NDArray[np.float32]]:
         """The same from the launches of the runs."""
         by_kinds = self.sums(pruned)

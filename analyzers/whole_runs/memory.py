@@ -27,7 +27,7 @@ PULL = 1.0
 
 
 @dataclass(frozen=True, eq=False)
-class Memory:
+class OffsetMemory:
     """Offsets of the logarithm.
 
     Args:
@@ -45,7 +45,7 @@ class Memory:
         return ordered and self.keys.shape == self.offsets.shape and self.keys.dtype.kind == "u"
 
     @classmethod
-    def learned(cls, data: Measurements, left: Array) -> Memory:
+    def learned(cls, data: Measurements, left: Array) -> OffsetMemory:
         """From rows and what is left of each, ``log(measured / estimated)``."""
         sums: dict[int, list[float]] = {}
         above: dict[int, int] = {}

@@ -32,7 +32,7 @@ from .few_rows import design, deviations
 from .kernel_sums import KINDS, KindRates, RunKin
 from .learned import Learned, Trees
 from .machine_bands import RunBands, from_few
-from .memory import Memory
+from .memory import OffsetMemory
 from .pooled import pooled_schema
 from .similarity import SIMILAR, OperatorSimilarity
 
@@ -69,7 +69,7 @@ class Detail:
 
 
 @dataclass(frozen=True, eq=False)
-class Scores:
+class HeldOutScores:
     """Rows that were held out.
 
     Args:
@@ -80,10 +80,10 @@ class Scores:
     score: Array
     apart: Array
 
-    def where(self, *, has_kin: bool) -> Scores:
+    def where(self, *, has_kin: bool) -> HeldOutScores:
         """Those whose graphs have kin, or the others."""
         chosen = (self.apart <= SIMILAR) == has_kin
-        return Scores(self.score[chosen], self.apart[chosen])
+        return HeldOutScores(self.score[chosen], self.apart[chosen])
 
 
 class PhysicsResidual(GraphPredictor):
@@ -105,7 +105,7 @@ class PhysicsResidual(GraphPredictor):
         self.bands = RunBands()
         self.shift: Array | None = None
         self.moved: frozenset[str] = frozenset()
-        self.calibrated: Scores | None = None
+        self.calibrated: HeldOutScores | None = None
 
     def predict(self, data: Measurements) -> Array:
         """Sum, residual and shift; the floor is kept by `estimates`."""
@@ -173,7 +173,7 @@ class PhysicsResidual(GraphPredictor):
             return
         found = self.detail(validation)
         wrong = np.log(validation.values(self.quantity) / found.value)
-        self.calibrated = Scores(wrong / found.width, found.apart)
+        self.calibrated = HeldOutScores(wrong / found.width, found.apart)
         self.bands.seen = band(self.calibrated.score)
 
     def estimates(self, data: Measurements) -> GraphEstimates:
@@ -249,7 +249,7 @@ class PhysicsResidual(GraphPredictor):
         known = tuple(RunKin(*map(str, kin)) for kin in meta["known"])
         table = np.asarray(arrays["rates"])
         remembered: tuple[Any, Any] = arrays["memory.keys"], arrays["memory.offsets"]
-        memory = Memory(*remembered)
+        memory = OffsetMemory(*remembered)
         none = deviations((), len(meta["targets"]))
         shift = np.asarray(arrays.get("shift", none), np.float64)
         fits = table.shape == (len(known), KINDS) and shift.shape == none.shape

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..graph.schema import Schema
 from ..steps.launch_kind import LaunchKind
-from .kernel_sums import KINDS, RunTable, by_kind
+from .kernel_sums import KINDS, LaunchSums, by_kind
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,7 +39,7 @@ def pooled_schema(launch_features: tuple[str, ...]) -> Schema:
 
 
 def pooled(
-    data: Measurements, runs: RunTable, by_kinds: Array, plain: Array
+    data: Measurements, runs: LaunchSums, by_kinds: Array, plain: Array
 ) -> NDArray[np.float32]:
     """``[runs, features]`` as `pooled_schema` names them.
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from perfc.machine import Machine
 
     from ..estimators import Execution
-    from .estimate import Estimate
+    from .estimate import WholeRunEstimate
 
 WIDEST = 12.0
 """Upper over lower end beyond which the kernels' sum is as good: three and a half either way."""
@@ -185,7 +185,7 @@ def withheld(run: CandidateRun, reason: str) -> CandidateRun:
     return replace(run, withheld=reason or (TOO_WIDE if run.width > WIDEST else ""))
 
 
-def whole_run(run: Estimate) -> CandidateRun:
+def whole_run(run: WholeRunEstimate) -> CandidateRun:
     """An estimate of a predictor of graphs; without an interval it reaches to its floor."""
     low = run.floor_s if math.isnan(run.low) else run.low
     high = math.inf if math.isnan(run.low) else run.high
@@ -267,7 +267,7 @@ def asked(
 
 def run_of(
     source: Module, card: Path, machine: Machine, setting: Setting, env: Mapping[str, int]
-) -> Estimate:
+) -> WholeRunEstimate:
     """The estimate at the values of the symbols, the leading one of the first input the batch."""
     from .estimate import estimate
 
@@ -377,7 +377,7 @@ def no_slower(run: CandidateRun, launched: CandidateRun | None) -> CandidateRun:
     return replace(run, time=time, outside=(*run.outside, reason))
 
 
-def words(run: Estimate) -> str:
+def words(run: WholeRunEstimate) -> str:
     """Who predicts the whole run, from which rows, run how."""
     setting, card = run.setting, run.card
     how = f"{setting.mode.value}, {setting.precision.value}, {setting.framework}"

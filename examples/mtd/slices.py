@@ -15,7 +15,7 @@ import thesis
 
 from perfc.deployment import Deployment
 from perfc.machine.mig import mig_profile
-from perfc.study.comparison.rows import Setting
+from perfc.study.comparison.rows import ModelSetting
 from perfc.study.comparison.slices import Holding, slicing
 
 SLO_S = 0.037
@@ -26,7 +26,7 @@ MIB = 1 << 20
 def main() -> None:
     """Print the slices of an A100, and DIPPM's table again."""
     how = Deployment(runtime="eager", dtype="f16", dims={"batch": 1})
-    found = slicing(Setting(network.PATH, how), thesis.TARGETS["A100"], slo_s=SLO_S)
+    found = slicing(ModelSetting(network.PATH, how), thesis.TARGETS["A100"], slo_s=SLO_S)
     header = ["slice", "SMs", "fit", "expected ms", "floor ms", "memory MiB", "of GiB", "enough"]
     rows = [
         (

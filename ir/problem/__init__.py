@@ -25,9 +25,9 @@ from .product import Product as Product
 from .recurrence import Recurrence as Recurrence
 from .rows import Rows as Rows
 from .rows import Span as Span
-from .window import Window as Window
+from .window import SlidingWindow as SlidingWindow
 
 Problem: TypeAlias = (
-    "Product | Window | Attention | MixedAttention | LinearAttention | Experts | Rows | Recurrence "
-    "| Collective | Backward"
+    "Product | SlidingWindow | Attention | MixedAttention | LinearAttention | Experts | Rows "
+    "| Recurrence | Collective | Backward"
 )

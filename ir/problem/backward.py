@@ -8,7 +8,7 @@ from .attention import Attention
 from .experts import Experts
 from .linear_attention import LinearAttention
 from .mixed_attention import MixedAttention
-from .window import Window
+from .window import SlidingWindow
 
 if TYPE_CHECKING:
     from . import Problem
@@ -23,7 +23,7 @@ class Backward(NamedTuple):
         rate: its rate divided by that of the forward kernel.
     """
 
-    of: Attention | MixedAttention | LinearAttention | Experts | Window
+    of: Attention | MixedAttention | LinearAttention | Experts | SlidingWindow
     products: float
     rate: float = 1.0
 

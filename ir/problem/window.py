@@ -13,7 +13,7 @@ MOST_GAIN = 4.0
 """Maximum gain of minimal filtering F(4, r) along an axis, for any ``r``."""
 
 
-class Form(Enum):
+class WindowOperation(Enum):
     """Operation on the elements of a window."""
 
     CONVOLUTION = "convolution"
@@ -23,7 +23,7 @@ class Form(Enum):
     __hash__ = object.__hash__
 
 
-class Window(NamedTuple):
+class SlidingWindow(NamedTuple):
     """A window of ``extents`` that moves over ``[batch, in_channels, *in_extents]``.
 
     Args:
@@ -53,13 +53,13 @@ class Window(NamedTuple):
     pads: tuple[tuple[int, int], ...]
     auto_pad: str = "NOTSET"
     groups: int = 1
-    form: Form = Form.CONVOLUTION
+    form: WindowOperation = WindowOperation.CONVOLUTION
     carried: Dim = 0
 
     @property
     def is_transposed(self) -> bool:
         """Return True if every input element spreads a filter over the result."""
-        return self.form is Form.TRANSPOSED
+        return self.form is WindowOperation.TRANSPOSED
 
     @property
     def is_depthwise(self) -> bool:
@@ -68,7 +68,11 @@ class Window(NamedTuple):
         It does not sum over channels, so it is not a matrix product. One channel without groups
         is a plain convolution: its filters share the columns of one product.
         """
-        return self.form is not Form.POOL and self.groups > 1 and self.in_channels == self.groups
+        return (
+            self.form is not WindowOperation.POOL
+            and self.groups > 1
+            and self.in_channels == self.groups
+        )
 
     @property
     def depth(self) -> Dim:
@@ -109,7 +113,9 @@ class Window(NamedTuple):
         Dilated windows are excluded, since no library does so. Source: Winograd 1980; Lavin & Gray
         2016, section 3.
         """
-        if self.form is Form.POOL or any(s != 1 for s in (*self.strides, *self.dilations)):
+        if self.form is WindowOperation.POOL or any(
+            s != 1 for s in (*self.strides, *self.dilations)
+        ):
             return 1.0
         gains = [4 * r / (r + 3) if isinstance(r, int) else MOST_GAIN for r in self.extents]
         return math.prod(gain for gain in gains if gain > 1)

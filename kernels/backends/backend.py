@@ -55,7 +55,7 @@ class Device:
 
 
 @record
-class Load:
+class PowerDraw:
     """What the device draws while it does something.
 
     Args:
@@ -67,7 +67,7 @@ class Load:
     work_per_s: float
 
 
-class Run(Protocol):
+class PreparedCase(Protocol):
     """A case with its buffers in place, ready to be timed."""
 
     count: float
@@ -98,7 +98,7 @@ class Backend(Protocol):
         """What the probe's kernel makes of the operands of its verification."""
         ...
 
-    def prepare(self, case: Case) -> Run:
+    def prepare(self, case: Case) -> PreparedCase:
         """Allocate and fill the buffers."""
         ...
 
@@ -113,6 +113,6 @@ class Backend(Protocol):
         """
         ...
 
-    def load(self, case: Case | None, seconds: float) -> Load | None:
+    def load(self, case: Case | None, seconds: float) -> PowerDraw | None:
         """Power while a case runs, idle for None; None where no counter can be read."""
         ...

@@ -32,8 +32,8 @@ FLAGS = (
 TIMEOUT_S = 60
 
 
-class Task(ctypes.Structure):
-    """``Task`` of ``native/task.h``."""
+class NativeTask(ctypes.Structure):
+    """``NativeTask`` of ``native/task.h``."""
 
     _fields_ = (
         ("a", ctypes.c_void_p),

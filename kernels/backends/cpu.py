@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 from perfc.errors import TargetError
 
 from .. import reference
-from ..probe import PROBES, Case, Probe, Quantity, Scope
+from ..probe import PROBES, Case, Probe, ProbeQuantity, Scope
 from . import blas, compiled, host, numpy_runs
-from .backend import Backend, Device, Load, MeasurementError, Run
-from .compiled import Task
+from .backend import Backend, Device, MeasurementError, PowerDraw, PreparedCase
+from .compiled import NativeTask
 
 if TYPE_CHECKING:
     from ..reference import Array, Inputs
@@ -54,7 +54,7 @@ class Arena:
 
         block = np.random.default_rng(1).integers(0, 1 << 62, _BLOCK // 8)
         tasks = [
-            Task(self.address + i * part, block.ctypes.data, 0, part, _BLOCK)
+            NativeTask(self.address + i * part, block.ctypes.data, 0, part, _BLOCK)
             for i in range(len(cpus))
         ]
         _timed(lib, "fill", tasks, cpus)
@@ -81,11 +81,11 @@ def _address(memory: mmap.mmap) -> int:
     return ctypes.addressof(ctypes.c_char.from_buffer(memory))
 
 
-def _timed(lib: ctypes.CDLL, kernel: str, tasks: list[Task], cpus: tuple[int, ...]) -> float:
+def _timed(lib: ctypes.CDLL, kernel: str, tasks: list[NativeTask], cpus: tuple[int, ...]) -> float:
     function = ctypes.cast(getattr(lib, kernel), ctypes.c_void_p)
     if len(tasks) == 1:
         return float(lib.run_here(function, ctypes.byref(tasks[0])))
-    array = (Task * len(tasks))(*tasks)
+    array = (NativeTask * len(tasks))(*tasks)
     elapsed = float(lib.run_threads(function, array, len(tasks), (ctypes.c_int * len(cpus))(*cpus)))
     for task, done in zip(tasks, array, strict=True):
         task.answer = done.answer
@@ -99,7 +99,7 @@ class KernelRun:
         self,
         lib: ctypes.CDLL,
         kernel: str,
-        tasks: list[Task],
+        tasks: list[NativeTask],
         cpus: tuple[int, ...],
         count: float,
         keep: object = None,
@@ -185,19 +185,19 @@ class Cpu:
 
     def answer(self, probe: Probe, given: Inputs) -> Array:
         """What the probe's kernel makes of the operands of its verification."""
-        if probe.quantity is Quantity.MATRIX:
+        if probe.quantity is ProbeQuantity.MATRIX:
             return numpy_runs.product(given)
         if self.lib is None:
             return numpy_runs.answer(probe, given)
         match probe.quantity:
-            case Quantity.VECTOR | Quantity.DOT:
+            case ProbeQuantity.VECTOR | ProbeQuantity.DOT:
                 return self._chained(probe, given)
-            case Quantity.LATENCY:
+            case ProbeQuantity.LATENCY:
                 return self._chased(given)
             case _:
                 return self._streamed(probe, given)
 
-    def _call(self, kernel: str, task: Task) -> int:
+    def _call(self, kernel: str, task: NativeTask) -> int:
         assert self.lib is not None
         _timed(self.lib, kernel, [task], self.cpus[:1])
         return int(task.answer)
@@ -208,7 +208,7 @@ class Cpu:
 
         kernel = probe.id.replace(".", "_")
         rounds = reference.STEPS // self.steps
-        if probe.quantity is Quantity.VECTOR:
+        if probe.quantity is ProbeQuantity.VECTOR:
             x = _aligned(given["x"])
             size = self.vector_bytes * self.chains
             for at in range(0, x.nbytes, size):
@@ -216,7 +216,7 @@ class Cpu:
                 at = min(at, x.nbytes - size)
                 place = x.ctypes.data + at
                 source = _aligned(given["x"].view(np.uint8)[at : at + size])
-                self._call(kernel, Task(place, source.ctypes.data, 0, 0, rounds))
+                self._call(kernel, NativeTask(place, source.ctypes.data, 0, 0, rounds))
             return x
         kind = np.int32 if probe.dtype == "i8" else np.float32
         results: list[Array] = []
@@ -225,7 +225,8 @@ class Cpu:
         made = _aligned(np.zeros(self.vector_bytes * self.chains // 4, kind))
         for at in range(0, p.nbytes, width):
             self._call(
-                kernel, Task(made.ctypes.data, p.ctypes.data + at, q.ctypes.data + at, 0, rounds)
+                kernel,
+                NativeTask(made.ctypes.data, p.ctypes.data + at, q.ctypes.data + at, 0, rounds),
             )
             results.append(made[: width // 4].copy())
         return np.concatenate(results)
@@ -239,7 +240,7 @@ class Cpu:
 
         pointers = _pointers(given["next"])
         steps = int(given["steps"][0])
-        end = self._call("pointer_chase", Task(0, pointers.ctypes.data, 0, 0, steps))
+        end = self._call("pointer_chase", NativeTask(0, pointers.ctypes.data, 0, 0, steps))
         return np.array([end // LINE], np.int64)
 
     def _streamed(self, probe: Probe, given: Inputs) -> Array:
@@ -250,42 +251,42 @@ class Cpu:
         kind, _, what = probe.id.partition(".")
         kernel = f"{what}_stream" if kind == "stream" else f"special_{what}"
         b, c = operands[0].ctypes.data, operands[-1].ctypes.data
-        total = self._call(kernel, Task(result.ctypes.data, b, c, result.nbytes, 1))
+        total = self._call(kernel, NativeTask(result.ctypes.data, b, c, result.nbytes, 1))
         return np.array([total], np.uint32) if what == "read" else result
 
-    def prepare(self, case: Case) -> Run:
+    def prepare(self, case: Case) -> PreparedCase:
         """Buffers of a case."""
         probe = PROBES[case.probe]
-        if probe.quantity is Quantity.MATRIX or self.lib is None:
+        if probe.quantity is ProbeQuantity.MATRIX or self.lib is None:
             return numpy_runs.prepare(case, self._device)
         cpus = self.cpus if case.scope is Scope.ALL else self.cpus[:1]
         what = case.probe.partition(".")[2]
         for scope, arena in self.arenas.items():
-            if probe.quantity is not Quantity.BANDWIDTH or scope is not case.scope:
+            if probe.quantity is not ProbeQuantity.BANDWIDTH or scope is not case.scope:
                 arena.release()
         match probe.quantity:
-            case Quantity.VECTOR | Quantity.DOT:
+            case ProbeQuantity.VECTOR | ProbeQuantity.DOT:
                 return self._registers(probe, cpus)
-            case Quantity.SPECIAL:
+            case ProbeQuantity.SPECIAL:
                 return self._over_l1(what, cpus)
-            case Quantity.BANDWIDTH:
+            case ProbeQuantity.BANDWIDTH:
                 return self._stream(what, case, cpus)
-            case Quantity.LATENCY:
+            case ProbeQuantity.LATENCY:
                 pointers = _pointers(reference.cycle(case.size // LINE, case.size))
-                task = Task(0, pointers.ctypes.data, 0, 0, case.size // LINE)
+                task = NativeTask(0, pointers.ctypes.data, 0, 0, case.size // LINE)
                 if case.size <= 64 << 20:
                     self._call("pointer_chase", task)
                 return KernelRun(self.lib, "pointer_chase", [task], cpus, 1.0, pointers)
-            case Quantity.CLOCK:
-                return KernelRun(self.lib, "one_clock_each", [Task()], cpus, 64.0)
-            case Quantity.LAUNCH if what == "graph":
-                return KernelRun(self.lib, "call", [Task()], cpus[:1], 1.0)
-            case Quantity.LAUNCH:
+            case ProbeQuantity.CLOCK:
+                return KernelRun(self.lib, "one_clock_each", [NativeTask()], cpus, 64.0)
+            case ProbeQuantity.LAUNCH if what == "graph":
+                return KernelRun(self.lib, "call", [NativeTask()], cpus[:1], 1.0)
+            case ProbeQuantity.LAUNCH:
                 return DispatchRun(self.lib, len(cpus), what == "wake")
             case _:
                 raise MeasurementError(f"no way to measure {case.probe}")
 
-    def _registers(self, probe: Probe, cpus: tuple[int, ...]) -> Run:
+    def _registers(self, probe: Probe, cpus: tuple[int, ...]) -> PreparedCase:
         import numpy as np
 
         assert self.lib is not None
@@ -293,7 +294,7 @@ class Cpu:
         width = self.vector_bytes * self.chains
         operands = _aligned(np.ones(width * 2 * len(cpus) // 4, np.float32))
         tasks = [
-            Task(start + width, start, start, 0, 1)
+            NativeTask(start + width, start, start, 0, 1)
             for start in (operands.ctypes.data + 2 * width * i for i in range(len(cpus)))
         ]
         lanes = self.vector_bytes // _LANE_BYTES[probe.dtype]
@@ -302,7 +303,7 @@ class Cpu:
         count = lanes * self.chains * self.steps * len(cpus)
         return KernelRun(self.lib, kernel, tasks, cpus, float(count), operands)
 
-    def _over_l1(self, what: str, cpus: tuple[int, ...]) -> Run:
+    def _over_l1(self, what: str, cpus: tuple[int, ...]) -> PreparedCase:
         import numpy as np
 
         assert self.lib is not None
@@ -310,24 +311,24 @@ class Cpu:
         values = np.random.default_rng(2).uniform(0.5, 4, 2 * _L1_FLOATS * len(cpus))
         data = _aligned(values.astype(np.float32))
         tasks = [
-            Task(start, start + size, 0, size, 1)
+            NativeTask(start, start + size, 0, size, 1)
             for start in (data.ctypes.data + 2 * size * i for i in range(len(cpus)))
         ]
         count = float(_L1_FLOATS * len(cpus))
         return KernelRun(self.lib, f"special_{what}", tasks, cpus, count, data)
 
-    def _stream(self, what: str, case: Case, cpus: tuple[int, ...]) -> Run:
+    def _stream(self, what: str, case: Case, cpus: tuple[int, ...]) -> PreparedCase:
         assert self.lib is not None
         streams = _STREAMS[what]
         each = case.size // len(cpus) // streams // 512 * 512
         arena = self.arenas[case.scope]
         arena.reserve(self.lib, cpus, each * streams)
-        tasks = list[Task]()
+        tasks = list[NativeTask]()
         for i in range(len(cpus)):
             start = arena.address + i * arena.part
             places = [start + k * (each + PAD) for k in range(streams)]
             b = places[1] if streams > 1 else start
-            tasks.append(Task(start, b, places[-1], each, 1))
+            tasks.append(NativeTask(start, b, places[-1], each, 1))
         count = float(each * streams * len(cpus))
         return KernelRun(self.lib, f"{what}_stream", tasks, cpus, count)
 
@@ -335,7 +336,7 @@ class Cpu:
         """The clock now."""
         if self.lib is None:
             return {}
-        task = Task(0, 0, 0, 0, 1000)
+        task = NativeTask(0, 0, 0, 0, 1000)
         cpus = self.cpus[:1]
         best = min(_timed(self.lib, "one_clock_each", [task], cpus) for _ in range(3))
         return {"clock_hz": 64_000 / best} if best > 0 else {}
@@ -346,7 +347,7 @@ class Cpu:
         time.sleep(seconds)
         return others.share()
 
-    def load(self, case: Case | None, seconds: float) -> Load | None:
+    def load(self, case: Case | None, seconds: float) -> PowerDraw | None:
         """Power by RAPL, where the system lets it be read."""
         before = host.energy_j()
         if before is None:
@@ -369,7 +370,7 @@ class Cpu:
         if after is None or after <= before:
             return None
         work = PROBES[case.probe].work * run.count * done / elapsed if case and run else 0.0
-        return Load((after - before) / elapsed, work)
+        return PowerDraw((after - before) / elapsed, work)
 
 
 def _aligned(values: Array) -> Array:

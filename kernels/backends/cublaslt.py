@@ -23,7 +23,7 @@ _TRANSPOSE = 1
 
 
 @record
-class Kind:
+class ProductTypes:
     """Types of a product.
 
     Args:
@@ -46,13 +46,13 @@ class Kind:
 
 
 KINDS = {
-    "f64": Kind(1, 1, 70, 1, 0, 8, 8),
-    "f32": Kind(0, 0, 68, 0, 0, 4, 4),
-    "tf32": Kind(0, 0, 77, 0, 80, 4, 4),
-    "f16": Kind(2, 2, 68, 0, 70, 2, 2),
-    "bf16": Kind(14, 14, 68, 0, 80, 2, 2),
-    "f8e4m3": Kind(28, 14, 68, 0, 89, 1, 2),
-    "i8": Kind(3, 10, 72, 10, 75, 1, 4),
+    "f64": ProductTypes(1, 1, 70, 1, 0, 8, 8),
+    "f32": ProductTypes(0, 0, 68, 0, 0, 4, 4),
+    "tf32": ProductTypes(0, 0, 77, 0, 80, 4, 4),
+    "f16": ProductTypes(2, 2, 68, 0, 70, 2, 2),
+    "bf16": ProductTypes(14, 14, 68, 0, 80, 2, 2),
+    "f8e4m3": ProductTypes(28, 14, 68, 0, 89, 1, 2),
+    "i8": ProductTypes(3, 10, 72, 10, 75, 1, 4),
 }
 
 
@@ -103,7 +103,7 @@ class Multiplier:
     """
 
     def __init__(
-        self, library: ctypes.CDLL, kind: Kind, extent: int, workspace: int, one: int
+        self, library: ctypes.CDLL, kind: ProductTypes, extent: int, workspace: int, one: int
     ) -> None:
         self.library, self.kind, self.workspace = library, kind, workspace
         self.handle, self.operation = c_void_p(), c_void_p()

@@ -11,16 +11,16 @@ from perfc.common.extras import install
 from perfc.errors import MissingExtraError, TargetError
 
 from .. import reference
-from ..probe import PROBES, Case, Quantity, Scope
+from ..probe import PROBES, Case, ProbeQuantity, Scope
 from . import compiled, cuda_answers, cuda_runs, framework_runs
-from .backend import Device, Load, MeasurementError
+from .backend import Device, MeasurementError, PowerDraw
 from .cublaslt import KINDS, WORKSPACE_BYTES, Multiplier, find_library
 from .nvml import Nvml
 
 if TYPE_CHECKING:
     from ..probe import Probe
     from ..reference import Array, Inputs
-    from .backend import Backend, Run
+    from .backend import Backend, PreparedCase
 
 _SPECIAL = ("exp2", "rsqrt", "reciprocal")
 _CHAIN_DTYPES = {"f64": "f8", "f32": "f4", "f16": "u4", "bf16": "u4", "i32": "i4", "i8": "i4"}
@@ -135,21 +135,21 @@ class Cuda:
         """What the probe's kernel makes of the operands of its verification."""
         with self.stream:
             match probe.quantity:
-                case Quantity.MATRIX:
+                case ProbeQuantity.MATRIX:
                     multiplier = self._multiplier(probe.dtype, reference.EXTENT)
                     return cuda_answers.product(self, multiplier, probe.dtype, given)
-                case Quantity.VECTOR:
+                case ProbeQuantity.VECTOR:
                     return cuda_answers.chain(self, probe, given)
-                case Quantity.DOT:
+                case ProbeQuantity.DOT:
                     return cuda_answers.dot(self, given)
-                case Quantity.SPECIAL:
+                case ProbeQuantity.SPECIAL:
                     return cuda_answers.special(self, probe, given)
-                case Quantity.LATENCY:
+                case ProbeQuantity.LATENCY:
                     return cuda_answers.chase(self, given)
                 case _:
                     return cuda_answers.stream(self, probe.id.partition(".")[2], given)
 
-    def prepare(self, case: Case) -> Run:
+    def prepare(self, case: Case) -> PreparedCase:
         """Buffers of a case."""
         try:
             with self.stream:
@@ -158,30 +158,30 @@ class Cuda:
             self.cupy.get_default_memory_pool().free_all_blocks()
             raise MemoryError from None
 
-    def _prepare(self, case: Case) -> Run:
+    def _prepare(self, case: Case) -> PreparedCase:
         probe = PROBES[case.probe]
         what = case.probe.partition(".")[2]
         match probe.quantity:
-            case Quantity.MATRIX:
+            case ProbeQuantity.MATRIX:
                 return cuda_runs.ProductRun(
                     self, self._multiplier(what, case.size), what, case.size
                 )
-            case Quantity.VECTOR | Quantity.DOT | Quantity.SPECIAL:
+            case ProbeQuantity.VECTOR | ProbeQuantity.DOT | ProbeQuantity.SPECIAL:
                 dtype = _CHAIN_DTYPES[probe.dtype]
                 return cuda_runs.ChainRun(self, case.probe.replace(".", "_"), dtype, probe.dtype)
-            case Quantity.BANDWIDTH:
+            case ProbeQuantity.BANDWIDTH:
                 return cuda_runs.StreamRun(self, what, case.size)
-            case Quantity.LATENCY:
+            case ProbeQuantity.LATENCY:
                 return cuda_runs.ChaseRun(self, case.size)
-            case Quantity.CLOCK:
+            case ProbeQuantity.CLOCK:
                 return cuda_runs.ClockRun(self)
-            case Quantity.LAUNCH if what == "graph":
+            case ProbeQuantity.LAUNCH if what == "graph":
                 return cuda_runs.GraphRun(self)
-            case Quantity.LAUNCH if what == "framework":
+            case ProbeQuantity.LAUNCH if what == "framework":
                 return framework_runs.FrameworkRun(f"cuda:{self.cuda_device.id}")
-            case Quantity.LAUNCH:
+            case ProbeQuantity.LAUNCH:
                 return cuda_runs.EagerRun(self)
-            case Quantity.LINK:
+            case ProbeQuantity.LINK:
                 return cuda_runs.LinkRun(self, what, case.size)
 
     def state(self) -> Mapping[str, float]:
@@ -193,7 +193,7 @@ class Cuda:
         time.sleep(seconds)
         return self.nvml.busy_share()
 
-    def load(self, case: Case | None, seconds: float) -> Load | None:
+    def load(self, case: Case | None, seconds: float) -> PowerDraw | None:
         """Power by NVML's energy counter, by its power reading where there is no counter."""
         if self.nvml.power_w() is None:
             return None
@@ -216,7 +216,7 @@ class Cuda:
         if before is not None and after is not None and after > before:
             power = (after - before) / elapsed
         work = PROBES[case.probe].work * run.count * done / elapsed if case and run else 0.0
-        return Load(power, work)
+        return PowerDraw(power, work)
 
 
 def open_cuda(index: int) -> Backend:

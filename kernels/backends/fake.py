@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from perfc.ir.record import record
 
-from ..probe import PROBES, Case, Quantity, Scope
-from .backend import Device, Load
+from ..probe import PROBES, Case, ProbeQuantity, Scope
+from .backend import Device, PowerDraw
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,7 +47,7 @@ TIMES = {"launch.eager": 4e-6, "launch.graph": 1.2e-6, "launch.framework": 30e-6
 
 
 @record
-class Cache:
+class FakeCache:
     """A level of the fake hierarchy; ``capacity`` in bytes, all instances together."""
 
     name: str
@@ -57,9 +57,9 @@ class Cache:
 
 
 LEVELS = (
-    Cache("l1", 1.5 * MIB, 8e12, 20e-9),
-    Cache("l2", 24 * MIB, 3e12, 150e-9),
-    Cache("device", float(16 << 30), 1e12, 400e-9),
+    FakeCache("l1", 1.5 * MIB, 8e12, 20e-9),
+    FakeCache("l2", 24 * MIB, 3e12, 150e-9),
+    FakeCache("device", float(16 << 30), 1e12, 400e-9),
 )
 STREAMS = {"read": 1.0, "copy": 0.93, "write": 0.9, "triad": 0.95}
 
@@ -190,11 +190,11 @@ class Fake:
         """As told; nobody waits."""
         return self.busy
 
-    def load(self, case: Case | None, seconds: float) -> Load | None:
+    def load(self, case: Case | None, seconds: float) -> PowerDraw | None:
         """100 W idle, 1 pJ a flop and 10 pJ a byte above."""
         if case is None:
-            return Load(100.0, 0.0)
+            return PowerDraw(100.0, 0.0)
         run = self.prepare(case)
         rate = run.count * PROBES[case.probe].work / run.once_s
-        cost = 1e-12 if PROBES[case.probe].quantity is Quantity.MATRIX else 1e-11
-        return Load(100.0 + rate * cost, rate)
+        cost = 1e-12 if PROBES[case.probe].quantity is ProbeQuantity.MATRIX else 1e-11
+        return PowerDraw(100.0 + rate * cost, rate)

@@ -20,7 +20,7 @@ MATRIX_TYPES = ("f32", "f64")
 _SPECIAL = ("exp", "exp2", "sqrt", "reciprocal")
 
 
-class Product:
+class NumpyProduct:
     """``c = a b`` over buffers that rotate, so that small operands come from where big ones do."""
 
     def __init__(self, size: int, dtype: str, threads: int, cache_bytes: int) -> None:
@@ -125,14 +125,14 @@ def answer(probe: Probe, given: Inputs) -> Array:
     return np.array([total], np.uint32) if what == "read" else result
 
 
-def prepare(case: Case, device: Device) -> Product | Calls:
+def prepare(case: Case, device: Device) -> NumpyProduct | Calls:
     """Buffers and calls of a case."""
     import numpy as np
 
     kind, _, what = case.probe.partition(".")
     threads = device.cores if case.scope is Scope.ALL else 1
     if kind == "matrix":
-        return Product(case.size, what, threads, device.cache_bytes)
+        return NumpyProduct(case.size, what, threads, device.cache_bytes)
     rng = np.random.default_rng(case.size)
     if kind == "special":
         x, y = rng.random((2, threads, 4096), np.float32)

@@ -16,7 +16,7 @@ from ..runtimes import RANK, Runtime
 from .group import Group
 from .kernel import HOST, Alternative, Kernel
 from .neighbourhood import Neighbourhood
-from .patterns import SLICE_UPDATE, Unit, find_patterns
+from .patterns import SLICE_UPDATE, FusionUnit, find_patterns
 from .product_patterns import is_dequantize
 
 
@@ -25,7 +25,7 @@ class Segment:
     """State of a segment (consecutive nodes without regions) while it is grouped."""
 
     near: Neighbourhood
-    units: dict[Node, Unit]
+    units: dict[Node, FusionUnit]
     groups: list[Group] = field(default_factory=list[Group])
     maker: dict[Value, Group] = field(default_factory=dict[Value, Group])
     home: dict[Node, Group] = field(default_factory=dict[Node, Group])
@@ -310,7 +310,7 @@ class Grouping:
         return left
 
     @staticmethod
-    def split(unit: Unit, segment: Segment) -> None:
+    def split(unit: FusionUnit, segment: Segment) -> None:
         """Discard a match of a pattern; its nodes are grouped one by one."""
         for m in unit.members:
             segment.units.pop(m, None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from perfc.ir.cost import Traffic, Work
 from perfc.ir.graph import Node, Value
 from perfc.ir.op import Kind
-from perfc.ir.problem import Backward, Problem, Window
+from perfc.ir.problem import Backward, Problem, SlidingWindow
 from perfc.ir.problem.window import MOST_GAIN
 from perfc.ir.record import entity
 from perfc.ir.symbolic.dim import Dim
@@ -68,7 +68,7 @@ class Kernel:
 
         A convolution with an unknown window, as in a gradient, has the largest factor.
         """
-        if isinstance(self.problem, Window):
+        if isinstance(self.problem, SlidingWindow):
             return self.problem.winograd_gain
         if self.kind is not Kind.CONV:
             return 1.0

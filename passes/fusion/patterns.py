@@ -18,7 +18,7 @@ from .neighbourhood import Neighbourhood
 
 
 @entity
-class Unit:
+class FusionUnit:
     """Nodes that fuse into one kernel, or stay separate.
 
     Args:
@@ -105,7 +105,7 @@ PATTERNS: Mapping[str, Pattern] = {
 
 def find_patterns(
     nodes: Sequence[Node], near: Neighbourhood, names: Sequence[str]
-) -> dict[Node, Unit]:
+) -> dict[Node, FusionUnit]:
     """Return the unit of every node in a pattern; patterns earlier in ``names`` win."""
     starting: dict[str | Kind, list[Node]] = {}
     wanted = {s for name in names for s in PATTERNS[name].starts}
@@ -113,7 +113,7 @@ def find_patterns(
         for key in (node.op.mnemonic, node.op.kind):
             if key in wanted:
                 starting.setdefault(key, []).append(node)
-    units: dict[Node, Unit] = {}
+    units: dict[Node, FusionUnit] = {}
     for name in names:
         pattern = PATTERNS[name]
         for key in pattern.starts:
@@ -125,8 +125,8 @@ def find_patterns(
 
 
 def _unit(
-    pattern: Pattern, node: Node, near: Neighbourhood, units: Mapping[Node, Unit]
-) -> Unit | None:
+    pattern: Pattern, node: Node, near: Neighbourhood, units: Mapping[Node, FusionUnit]
+) -> FusionUnit | None:
     members = pattern.find(node, near)
     if members is None or len(members) < (1 if pattern.tag == SLICE_UPDATE else 2):
         return None
@@ -137,4 +137,4 @@ def _unit(
     kind = pattern.kind
     if kind is Kind.QUANTIZE:
         kind = max(whole, key=Runtime.rank).op.kind
-    return Unit(pattern.tag, kind, whole, folded)
+    return FusionUnit(pattern.tag, kind, whole, folded)

@@ -97,7 +97,7 @@ class Strides(Analysis[StrideTable]):
 
 def strides_of(module: Module, kernels: KernelTable) -> StrideTable:
     """Strides of the values of the main graph, whose kernels are known."""
-    walk = Walk({s.name: PROBE for s in module.symbols}, kernels.runtime)
+    walk = StrideWalk({s.name: PROBE for s in module.symbols}, kernels.runtime)
     fused = {n for k in kernels.kernels if k.kind is Kind.ATTENTION for n in k.nodes}
     for node in module.graph.nodes:
         walk.visit(node, node in fused)
@@ -105,7 +105,7 @@ def strides_of(module: Module, kernels: KernelTable) -> StrideTable:
 
 
 @entity
-class Walk:
+class StrideWalk:
     """State of one walk over the nodes."""
 
     env: Mapping[str, int]

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 FORWARD = (Phase.FORWARD, Phase.LOSS)
 
 
-class Role(Enum):
+class BufferRole(Enum):
     """Purpose of a buffer."""
 
     PARAMETER = "parameters"
@@ -71,7 +71,7 @@ class Buffer:
     nbytes: Dim | None
     born: int
     dies: int
-    role: Role
+    role: BufferRole
 
 
 @frozen
@@ -90,7 +90,7 @@ class StorageTable:
     names: tuple[str, ...]
     buffers: tuple[Buffer, ...]
     is_bound: bool
-    shards: Mapping[Role, int] = field(default_factory=dict[Role, int])
+    shards: Mapping[BufferRole, int] = field(default_factory=dict[BufferRole, int])
 
     def sizes(self, env: Mapping[str, int]) -> list[int]:
         """Bytes of every buffer; 0 where nobody knows."""
@@ -110,15 +110,15 @@ class StorageTable:
         """Phase of every kernel."""
         return tuple(n.loc.phase for n in self.steps)
 
-    def live(self, env: Mapping[str, int]) -> list[dict[Role, int]]:
+    def live(self, env: Mapping[str, int]) -> list[dict[BufferRole, int]]:
         """Bytes alive while each kernel runs, by what they are for."""
         count = len(self.steps)
-        starts: list[list[tuple[Role, int]]] = [[] for _ in range(count + 1)]
-        current: dict[Role, int] = {}
+        starts: list[list[tuple[BufferRole, int]]] = [[] for _ in range(count + 1)]
+        current: dict[BufferRole, int] = {}
         for b, nbytes in zip(self.buffers, self.sizes(env), strict=True):
             starts[max(b.born, 0)].append((b.role, nbytes))
             starts[min(b.dies + 1, count)].append((b.role, -nbytes))
-        line: list[dict[Role, int]] = []
+        line: list[dict[BufferRole, int]] = []
         for step in range(count):
             for role, nbytes in starts[step]:
                 current[role] = current.get(role, 0) + nbytes
@@ -212,13 +212,13 @@ class _Walk:
         count = len(self.kernels)
         for w in in_memory(all_weights(self.module.graph), self.runtime):
             is_state = w.weight is not None and w.weight.is_state
-            role = Role.STATE if is_state else Role.PARAMETER
+            role = BufferRole.STATE if is_state else BufferRole.PARAMETER
             yield Buffer(w, storage(w.type), -1, count, role)
 
     def given(self, count: int) -> Iterator[Buffer]:
         """Yield buffers of inputs, including a cache if an attention writes the next one."""
         for v in self.module.graph.inputs:
-            role = Role.CACHE if v.name.startswith("past") else Role.INPUT
+            role = BufferRole.CACHE if v.name.startswith("past") else BufferRole.INPUT
             yield Buffer(v, storage(v.type), -1, count, role)
 
     def made(
@@ -242,20 +242,20 @@ class _Walk:
                 continue
             end = dies[home]
             role = role_of(home, start, end, phases, updated)
-            if role is Role.GRADIENT:
+            if role is BufferRole.GRADIENT:
                 end = len(phases) - 1  # until the next step sets it to nothing
             yield Buffer(home, storage(home.type), start, end, role)
 
 
 def role_of(
     home: Value, start: int, end: int, phases: Sequence[Phase], updated: set[Value]
-) -> Role:
+) -> BufferRole:
     """Return the role of a buffer that a kernel writes."""
     if not phases:
-        return Role.ACTIVATION
+        return BufferRole.ACTIVATION
     made, read = phases[start], phases[min(end, len(phases) - 1)]
     if made in (Phase.BACKWARD, Phase.LOSS) and home in updated:
-        return Role.GRADIENT
+        return BufferRole.GRADIENT
     if made in FORWARD and read not in FORWARD:
-        return Role.SAVED
-    return Role.ACTIVATION
+        return BufferRole.SAVED
+    return BufferRole.ACTIVATION

@@ -61,7 +61,7 @@ def _settled(graph: Graph, fold: Callable[[Graph], Graph]) -> Graph:
         graph = folded
 
 
-class Branch(NamedTuple):
+class LinearBranch(NamedTuple):
     """A way from a tensor to a summand.
 
     Args:
@@ -129,7 +129,7 @@ def _summands(graph: Graph, root: Node) -> tuple[set[Node], list[Value]]:
     return sums, summands
 
 
-def _branch(graph: Graph, v: Value) -> Branch:
+def _branch(graph: Graph, v: Value) -> LinearBranch:
     """The linear way that ends in ``v``, one convolution at most on it."""
     convolution: Node | None = None
     while _is_lone(graph, v):
@@ -142,10 +142,10 @@ def _branch(graph: Graph, v: Value) -> Branch:
         elif not _is_norm(node):
             break
         v = x
-    return Branch(v, convolution)
+    return LinearBranch(v, convolution)
 
 
-def _merged(branches: Sequence[Branch], result: Value) -> Node | None:
+def _merged(branches: Sequence[LinearBranch], result: Value) -> Node | None:
     """The convolution that all of them are, None where they are not one."""
     convolutions = [b.convolution for b in branches if b.convolution is not None]
     if len(branches) < 2 or len(branches) > MAX_BRANCHES or not convolutions:
@@ -170,7 +170,7 @@ def _merged(branches: Sequence[Branch], result: Value) -> Node | None:
     return convolutions[largest] if fits else None
 
 
-class Window(NamedTuple):
+class FilterExtents(NamedTuple):
     """Extents of a centred filter, its strides and groups."""
 
     extents: tuple[int, ...]
@@ -186,7 +186,7 @@ class Window(NamedTuple):
         return count
 
 
-def _window(node: Node) -> Window | None:
+def _window(node: Node) -> FilterExtents | None:
     """Return the window of a convolution with stored, dense, centred filters, else None."""
     op, w = node.op, node.inputs[1] if len(node.inputs) > 1 else None
     if not isinstance(op, Conv) or w is None or w.weight is None:
@@ -202,7 +202,7 @@ def _window(node: Node) -> Window | None:
     half = tuple([e // 2 for e in extents])
     if (op.pads or (0,) * (2 * rank)) != half + half:
         return None
-    return Window(tuple(extents), op.strides or (1,) * rank, op.group)
+    return FilterExtents(tuple(extents), op.strides or (1,) * rank, op.group)
 
 
 def _is_norm(node: Node) -> bool:

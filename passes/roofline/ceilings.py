@@ -40,7 +40,7 @@ def vector_dtype(dtype: DType) -> DType:
 
 
 @record
-class Counts:
+class LaunchCounts:
     """Operations and bytes of one launch as numbers.
 
     ``floor_mac`` is the lowest count of any algorithm: minimal filtering, no masked pairs.
@@ -82,7 +82,7 @@ class KernelBound:
     """
 
     kernel: Kernel
-    counts: Counts
+    counts: LaunchCounts
     launches: float
     floor: Mapping[Ceiling, float]
     sustained: Mapping[Ceiling, float]

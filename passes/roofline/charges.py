@@ -26,7 +26,7 @@ TIERS = {tier: i for i, tier in enumerate(Tier)}
 MATRIX = frozenset({Kind.MATMUL, Kind.CONV})
 
 
-class Sizes(dict[Type, Dim]):
+class ByteSizes(dict[Type, Dim]):
     """Bytes of values by their type, 0 if unknown."""
 
     def __missing__(self, type_: Type) -> Dim:
@@ -61,7 +61,7 @@ class Charging:
         """
         self.cost, self.table, self.shows, self.views = cost, table, shows, views
         self.makers, self.written, self.class_ids = makers, written, class_ids
-        self.sizes = Sizes()
+        self.sizes = ByteSizes()
         # equal applications share their costs, so that these are looked up by identity
         self.parts: dict[int, tuple[tuple[int, Dim], ...]] = {}
         self.sums: dict[tuple[int, ...], Work] = {}
@@ -240,7 +240,7 @@ class Charging:
         return max(types, key=lambda d: d.bits) if types else None
 
 
-def shares(node: Node, read_bytes: Dim, sizes: Sizes) -> Iterator[tuple[int, Dim]]:
+def shares(node: Node, read_bytes: Dim, sizes: ByteSizes) -> Iterator[tuple[int, Dim]]:
     """Yield the bytes that a node reads of each operand, by position.
 
     Where it does not read all of everything, the first operand is the one read in part; a

@@ -270,7 +270,7 @@ def problem_of(op: Op, node: Node, outs: Types) -> Problem | None:
 
 
 @record
-class Runs:
+class RegionRuns:
     """Regions of a node that run, and their number of executions.
 
     ``is_choice`` means that only one of them runs, ``is_certain`` that the count is exact and not
@@ -283,7 +283,7 @@ class Runs:
     is_choice: bool = False
 
 
-def executions(node: Node) -> Runs:
+def executions(node: Node) -> RegionRuns:
     """Return the regions of a node that run, with their lowest number of executions.
 
     Of an If the taken branch where the condition is known. A Loop runs its known trip count, else
@@ -294,8 +294,8 @@ def executions(node: Node) -> Runs:
             condition = node.inputs[0].known if node.inputs and node.inputs[0] else None
             taken = condition.item if condition is not None else None
             if taken is not None and len(node.regions) == 2:
-                return Runs((node.regions[0 if taken else 1],))
-            return Runs(node.regions, is_choice=len(node.regions) > 1)
+                return RegionRuns((node.regions[0 if taken else 1],))
+            return RegionRuns(node.regions, is_choice=len(node.regions) > 1)
         case Loop():
             return _surely(node.regions, _trip_count(node), _starts(node))
         case Scan() as scan:
@@ -303,16 +303,16 @@ def executions(node: Node) -> Runs:
         case SequenceMap():
             return _surely(node.regions, _sequence_length(node))
         case _:
-            return Runs(node.regions)
+            return RegionRuns(node.regions)
 
 
-def _surely(regions: tuple[Graph, ...], count: Dim | None, least: int = 0) -> Runs:
+def _surely(regions: tuple[Graph, ...], count: Dim | None, least: int = 0) -> RegionRuns:
     if count is None:
-        return Runs(regions, least, is_certain=False)
+        return RegionRuns(regions, least, is_certain=False)
     lo, hi = interval(count)
     if isinstance(count, int) or (lo is not None and lo > 0) or hi is not None:
-        return Runs(regions, count)
-    return Runs(regions, max(lo or 0, least), is_certain=False)
+        return RegionRuns(regions, count)
+    return RegionRuns(regions, max(lo or 0, least), is_certain=False)
 
 
 def _starts(node: Node) -> int:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from perfc.ir.problem import Product, Window
-from perfc.ir.problem.window import Form
+from perfc.ir.problem import Product, SlidingWindow
+from perfc.ir.problem.window import WindowOperation
 from perfc.ir.symbolic.evaluate import Numbers
 from perfc.machine import Machine
 
@@ -26,7 +26,9 @@ def wave_efficiency(kernel: Kernel, machine: Machine, env: Mapping[str, int]) ->
     match kernel.problem:
         case Product() as problem:
             extents = problem.products, problem.rows, problem.n
-        case Window() as problem if problem.form is not Form.POOL and not problem.is_depthwise:
+        case SlidingWindow() as problem if (
+            problem.form is not WindowOperation.POOL and not problem.is_depthwise
+        ):
             extents = problem.groups, problem.positions, problem.filters
         case _:
             return 1.0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from perfc.ir.graph import Module, Value
 from perfc.ir.op import Kind
-from perfc.ir.problem import Experts, Window
+from perfc.ir.problem import Experts, SlidingWindow
 from perfc.ir.record import frozen
 from perfc.ir.symbolic.evaluate import Numbers
 from perfc.ir.tensors.types import DType
@@ -21,12 +21,12 @@ from .. import Analysis
 from ..fusion.fuse import Fuse, KernelTable
 from ..fusion.kernel import Kernel
 from ..memory.residency import capacity, missed
-from ..runtimes import DEFAULT, Launch, Tf32
+from ..runtimes import DEFAULT, LaunchMode, Tf32
 from .ceilings import Ceiling as Ceiling
-from .ceilings import Counts as Counts
 from .ceilings import KernelBound as KernelBound
+from .ceilings import LaunchCounts as LaunchCounts
 from .ceilings import lowered, vector_dtype
-from .charges import Sizes
+from .charges import ByteSizes
 from .efficiency import TILE as TILE
 from .efficiency import wave_efficiency
 from .floor import Floors
@@ -132,14 +132,14 @@ def bounds(
     tf32 = table.runtime.tf32_on(machine.vendor) if tf32 is None else tf32
     at = Numbers(env)
     sizes = value_bytes(table, at)
-    firsts: dict[int, Counts] = {}
+    firsts: dict[int, LaunchCounts] = {}
     counts = [
         firsts.get(k.alike) or firsts.setdefault(k.alike, counts_at(k, at)) for k in table.kernels
     ]
     charged = device_traffic(table.kernels, counts, sizes, machine)
     overhead = machine.launch_overhead_s
     gap_s = overhead.value if overhead is not None else 0.0
-    if table.runtime.launch is Launch.GRAPH:
+    if table.runtime.launch is LaunchMode.GRAPH:
         gap_s *= GRAPH_GAP
     rates = rates_by_kind(machine, tf32)
     bound_of: dict[tuple[int, float], KernelBound] = {}
@@ -160,7 +160,7 @@ def bounds(
 
 def value_bytes(table: KernelTable, at: Numbers) -> dict[Value, float]:
     """Bytes of each value that kernels read or write."""
-    nbytes = Sizes()
+    nbytes = ByteSizes()
     sizes: dict[Value, float] = {}
     for k in table.kernels:
         for v in (*k.reads, *k.writes):
@@ -169,7 +169,7 @@ def value_bytes(table: KernelTable, at: Numbers) -> dict[Value, float]:
     return sizes
 
 
-def counted(kernel: Kernel, env: Mapping[str, int]) -> Counts:
+def counted(kernel: Kernel, env: Mapping[str, int]) -> LaunchCounts:
     """The kernel's formulas at ``env``."""
     return counts_at(kernel, Numbers(env))
 
@@ -189,13 +189,13 @@ def reads_at(kernel: Kernel, at: Numbers) -> list[float]:
     ]
 
 
-def counts_at(kernel: Kernel, at: Numbers) -> Counts:
+def counts_at(kernel: Kernel, at: Numbers) -> LaunchCounts:
     """The kernel's formulas as numbers."""
     w, t = kernel.work, kernel.traffic
     read_bytes = at(t.read_bytes)
     if isinstance(kernel.problem, Experts):
         read_bytes += math.fsum(reads_at(kernel, at)) - math.fsum(map(at, kernel.read_parts))
-    return Counts(
+    return LaunchCounts(
         at(w.mac),
         at(w.floor_mac) / kernel.winograd_gain,
         at(w.alu),
@@ -208,7 +208,7 @@ def counts_at(kernel: Kernel, at: Numbers) -> Counts:
 
 def device_traffic(
     kernels: Sequence[Kernel],
-    counts: Sequence[Counts],
+    counts: Sequence[LaunchCounts],
     sizes: Mapping[Value, float],
     machine: Machine,
 ) -> list[float]:
@@ -245,7 +245,7 @@ class Rates(Floors):
     def bound(
         self,
         kernel: Kernel,
-        c: Counts,
+        c: LaunchCounts,
         launches: float,
         device_bytes: float,
         gap_s: float,
@@ -268,7 +268,7 @@ class Rates(Floors):
     def sustained_s(
         self,
         kernel: Kernel,
-        c: Counts,
+        c: LaunchCounts,
         dtype: DType,
         device_bytes: float,
         env: Mapping[str, int],
@@ -278,7 +278,7 @@ class Rates(Floors):
         vector = vector_dtype(dtype)
         if c.mac:
             time_s = 2 * c.mac / self.measured(Unit.MATRIX, dtype)
-            if isinstance(kernel.problem, Window) and kernel.problem.is_depthwise:
+            if isinstance(kernel.problem, SlidingWindow) and kernel.problem.is_depthwise:
                 times_s[Ceiling.VECTOR] = 2 * c.mac / self.measured(Unit.VECTOR, vector)
             times_s[Ceiling.MATRIX] = time_s
             waves = wave_efficiency(kernel, self.machine, env)

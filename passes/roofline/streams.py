@@ -14,7 +14,7 @@ from perfc.ir.tensors.types import TensorType
 
 from .. import Analysis
 from ..fusion.fuse import Fuse, KernelTable
-from ..runtimes import DEFAULT, Launch, Tf32
+from ..runtimes import DEFAULT, LaunchMode, Tf32
 from .ceilings import Ceiling, KernelBound
 from .efficiency import TILE
 from .roofline import GRAPH_GAP, Roofline
@@ -84,12 +84,12 @@ class Streams(Analysis[Timeline]):
         return timeline(depends_on(table, module.graph), times, uses, waits, table.runtime.streams)
 
 
-def launch_s(machine: Machine, launch: Launch) -> float:
+def launch_s(machine: Machine, launch: LaunchMode) -> float:
     """Shortest time from one launch to the next; 0 where the target states none."""
     overhead = machine.launch_overhead_s
     if overhead is None:
         return 0.0
-    return overhead.value * (GRAPH_GAP if launch is Launch.GRAPH else 1.0)
+    return overhead.value * (GRAPH_GAP if launch is LaunchMode.GRAPH else 1.0)
 
 
 def depends_on(table: KernelTable, graph: Graph) -> list[set[int]]:

@@ -18,11 +18,11 @@ from ..fusion.windows import WINDOWS, window_steps
 from ._engine_kind import Batching as Batching
 from ._engine_kind import EngineKind as EngineKind
 from ._engine_kind import PoolOf as PoolOf
-from ._engine_kind import Recording as Recording
+from ._engine_kind import RecordedSteps as RecordedSteps
 from ._engine_kind import StaticShare as StaticShare
 
 
-class Launch(Enum):
+class LaunchMode(Enum):
     """Launch mechanism of kernels."""
 
     EAGER = "eager"
@@ -123,7 +123,7 @@ CPU: Mapping[str, frozenset[str]] = {"cpu": frozenset()}
 
 
 @record
-class FusedAttention:
+class AttentionKernels:
     """Fused attention kernels of a runtime; other attention runs as products and a softmax.
 
     Args:
@@ -192,11 +192,11 @@ class Runtime:
 
     name: str
     title: str
-    launch: Launch
+    launch: LaunchMode
     epilogue: Mapping[Kind, frozenset[Kind]] = field(default_factory=dict)
     epilogue_tags: Mapping[Kind, frozenset[str]] = field(default_factory=dict)
     patterns: tuple[str, ...] = ()
-    attention: FusedAttention = FusedAttention()
+    attention: AttentionKernels = AttentionKernels()
     stores_integers: bool = False
     views: frozenset[str] = frozenset()
     keeps_shared: bool = False
@@ -251,7 +251,7 @@ class Runtime:
     @property
     def is_recorded(self) -> bool:
         """Return True if recorded kernels are replayed as a graph."""
-        return self.steps is not None and self.launch is Launch.GRAPH
+        return self.steps is not None and self.launch is LaunchMode.GRAPH
 
     @property
     def is_dispatched(self) -> bool:

@@ -72,7 +72,7 @@ class StaticShare:
 
 
 @record
-class Recording:
+class RecordedSteps:
     """Which steps of language models a runtime records as graphs, each launched as one.
 
     Args:
@@ -162,7 +162,7 @@ class EngineKind:
     beside: int = 0
     beside_quantized: int = 0
     launched: Mapping[str, int] = field(default_factory=dict)
-    recording: Recording | None = Recording()
+    recording: RecordedSteps | None = RecordedSteps()
     recorded_tokens: int = 0
     is_compiled: bool = False
     held: int = 0

@@ -2,14 +2,14 @@
 
 from dataclasses import replace
 
-from . import GPU, Launch
+from . import GPU, LaunchMode
 from .eager import TABLE as EAGER
 
 TABLE = replace(
     EAGER,
     name="cudagraph",
     title="operator by operator, recorded as a CUDA graph and replayed",
-    launch=Launch.GRAPH,
+    launch=LaunchMode.GRAPH,
     devices=GPU,
     merged_by="",
     aliases=(),

@@ -1,12 +1,12 @@
 """A framework that runs operator by operator: one launch a node, strided views free."""
 
 from ..fusion.windows import WINDOWS
-from . import STRIDED, Framework, Launch, Layout, Runtime, Steps, Tf32
+from . import STRIDED, Framework, LaunchMode, Layout, Runtime, Steps, Tf32
 
 TABLE = Runtime(
     name="eager",
     title="operator by operator, as an eager framework runs",
-    launch=Launch.EAGER,
+    launch=LaunchMode.EAGER,
     patterns=(
         "slice_update",
         "sdpa",

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from perfc.ir.op import Kind
 
-from . import Framework, FusedAttention
+from . import AttentionKernels, Framework
 from .tensorrt import TABLE as TENSORRT
 
 _POINTWISE = frozenset({Kind.ELEMENTWISE, Kind.QUANTIZE})
@@ -24,7 +24,7 @@ TABLE = replace(
     is_versioned=False,
     # cuBLASLt's products of integers in tiles of 32 columns, not what an engine chose by timing
     stores_integers=False,
-    attention=FusedAttention(most_bits=16, most_keys=384),
+    attention=AttentionKernels(most_bits=16, most_keys=384),
     stands_for=frozenset(),
     aliases=("ft", "tensorrt-plugin"),
     source="FasterTransformer 5, layers/FfnLayer.cc, attention_layers/UnfusedAttentionLayer.cc: "

@@ -6,7 +6,7 @@ Its wrapper launches one after the other, unless graphs are recorded (`inductor_
 from perfc.ir.op import Kind
 
 from ..fusion.windows import WINDOWS
-from . import STRIDED, Framework, Launch, Layout, Runtime, Steps, Tf32
+from . import STRIDED, Framework, LaunchMode, Layout, Runtime, Steps, Tf32
 
 _POINTWISE = frozenset({Kind.ELEMENTWISE, Kind.QUANTIZE, Kind.MOVEMENT, Kind.RANDOM})
 _LOOPS = _POINTWISE | {Kind.NORMALIZATION, Kind.REDUCTION, Kind.SOFTMAX}
@@ -14,7 +14,7 @@ _LOOPS = _POINTWISE | {Kind.NORMALIZATION, Kind.REDUCTION, Kind.SOFTMAX}
 TABLE = Runtime(
     name="inductor",
     title="torch.compile (Inductor)",
-    launch=Launch.EAGER,
+    launch=LaunchMode.EAGER,
     epilogue={
         Kind.ELEMENTWISE: _LOOPS,
         Kind.MOVEMENT: _LOOPS,

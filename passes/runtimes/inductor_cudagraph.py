@@ -2,14 +2,14 @@
 
 from dataclasses import replace
 
-from . import GPU, Launch
+from . import GPU, LaunchMode
 from .inductor import TABLE as INDUCTOR
 
 TABLE = replace(
     INDUCTOR,
     name="inductor-cudagraph",
     title="torch.compile (Inductor) in a CUDA graph",
-    launch=Launch.GRAPH,
+    launch=LaunchMode.GRAPH,
     devices=GPU,
     aliases=("reduce-overhead",),
     source=f"{INDUCTOR.source}; mode='reduce-overhead' records the same kernels (CUDAGraph Trees)",

@@ -1,11 +1,11 @@
 """llama.cpp on CUDA: ggml's own kernels, recorded as CUDA graphs."""
 
-from . import STRIDED, Batching, EngineKind, Framework, Launch, Runtime
+from . import STRIDED, Batching, EngineKind, Framework, LaunchMode, Runtime
 
 TABLE = Runtime(
     name="llamacpp",
     title="llama.cpp",
-    launch=Launch.GRAPH,
+    launch=LaunchMode.GRAPH,
     views=STRIDED,
     framework=Framework.OTHER,
     aliases=("llama.cpp", "ggml"),

@@ -2,12 +2,12 @@
 
 from perfc.ir.op import Kind
 
-from . import CPU, Launch, Runtime
+from . import CPU, LaunchMode, Runtime
 
 TABLE = Runtime(
     name="openvino",
     title="OpenVINO, CPU plugin",
-    launch=Launch.EAGER,
+    launch=LaunchMode.EAGER,
     epilogue={
         Kind.CONV: frozenset({Kind.ELEMENTWISE, Kind.QUANTIZE}),
         Kind.MATMUL: frozenset({Kind.ELEMENTWISE, Kind.QUANTIZE}),

@@ -2,7 +2,7 @@
 
 from perfc.ir.op import Kind
 
-from . import Framework, Launch, Runtime
+from . import Framework, LaunchMode, Runtime
 
 PATTERNS = (
     "quantized",
@@ -24,7 +24,7 @@ PATTERNS = (
 TABLE = Runtime(
     name="ort",
     title="ONNX Runtime, all graph optimisations, CUDA",
-    launch=Launch.EAGER,
+    launch=LaunchMode.EAGER,
     epilogue={Kind.CONV: frozenset({Kind.ELEMENTWISE})},
     epilogue_tags={Kind.CONV: frozenset({"relu", "add_relu"})},
     patterns=("add_relu", *PATTERNS),

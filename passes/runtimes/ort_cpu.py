@@ -2,7 +2,7 @@
 
 from perfc.ir.op import Kind
 
-from . import CPU, Framework, Launch, Runtime
+from . import CPU, Framework, LaunchMode, Runtime
 from .ort import PATTERNS
 
 _ACTIVATIONS = frozenset({"relu", "sigmoid", "tanh", "leaky_relu", "clip", "hard_sigmoid"})
@@ -10,7 +10,7 @@ _ACTIVATIONS = frozenset({"relu", "sigmoid", "tanh", "leaky_relu", "clip", "hard
 TABLE = Runtime(
     name="ort-cpu",
     title="ONNX Runtime, extended graph optimisations, CPU",
-    launch=Launch.EAGER,
+    launch=LaunchMode.EAGER,
     epilogue={Kind.CONV: frozenset({Kind.ELEMENTWISE})},
     epilogue_tags={Kind.CONV: _ACTIVATIONS},
     patterns=("gemm_activation", *PATTERNS),

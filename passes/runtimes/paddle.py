@@ -2,12 +2,12 @@
 
 from perfc.ir.op import Kind
 
-from . import Launch, Runtime
+from . import LaunchMode, Runtime
 
 TABLE = Runtime(
     name="paddle",
     title="Paddle Inference, CUDA",
-    launch=Launch.EAGER,
+    launch=LaunchMode.EAGER,
     epilogue={Kind.CONV: frozenset({Kind.ELEMENTWISE})},
     epilogue_tags={Kind.CONV: frozenset({"relu", "add_relu"})},
     patterns=("add_relu", "conv_affine", "gemm", "gelu", "layer_norm"),

@@ -2,14 +2,14 @@
 
 from perfc.ir.op import Kind
 
-from . import Launch, Runtime
+from . import LaunchMode, Runtime
 
 _ACTIVATIONS = frozenset({"relu", "clip", "elu", "leaky_relu"})
 
 TABLE = Runtime(
     name="tensorflow",
     title="TensorFlow graph executor, CUDA",
-    launch=Launch.EAGER,
+    launch=LaunchMode.EAGER,
     epilogue={Kind.CONV: frozenset({Kind.ELEMENTWISE})},
     epilogue_tags={Kind.CONV: _ACTIVATIONS},
     patterns=("conv_affine", "gemm", "gelu", "layer_norm"),

@@ -2,14 +2,14 @@
 
 from perfc.ir.op import Kind
 
-from . import NVIDIA_GPU, STRIDED, Framework, Launch, Runtime, Serving
+from . import NVIDIA_GPU, STRIDED, Framework, LaunchMode, Runtime, Serving
 
 _POINTWISE = frozenset({Kind.ELEMENTWISE, Kind.QUANTIZE})
 
 TABLE = Runtime(
     name="tensorrt",
     title="TensorRT engine",
-    launch=Launch.GRAPH,
+    launch=LaunchMode.GRAPH,
     epilogue={
         Kind.CONV: _POINTWISE,
         Kind.MATMUL: _POINTWISE,

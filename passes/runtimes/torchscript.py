@@ -2,12 +2,12 @@
 
 from perfc.ir.op import Kind
 
-from . import STRIDED, Framework, Launch, Runtime, Tf32
+from . import STRIDED, Framework, LaunchMode, Runtime, Tf32
 
 TABLE = Runtime(
     name="torchscript",
     title="TorchScript, traced or scripted",
-    launch=Launch.EAGER,
+    launch=LaunchMode.EAGER,
     epilogue={Kind.ELEMENTWISE: frozenset({Kind.ELEMENTWISE})},
     patterns=("linear_bias", "activation", "layer_norm", "rms_norm", "affine_norm"),
     views=STRIDED,

@@ -2,7 +2,7 @@
 
 from perfc.ir.op import Kind
 
-from . import STRIDED, Batching, EngineKind, Framework, Launch, Recording, Runtime, Serving
+from . import STRIDED, Batching, EngineKind, Framework, LaunchMode, RecordedSteps, Runtime, Serving
 
 FUSED_EXPERTS = {"moe": 8, "qmoe": 8}
 """Launches of experts as one operator: a choice, tokens sorted by expert (2), two products, the
@@ -10,7 +10,7 @@ activation between them, the sum of what was chosen, and a quantisation."""
 TABLE = Runtime(
     name="vllm",
     title="vLLM",
-    launch=Launch.GRAPH,
+    launch=LaunchMode.GRAPH,
     epilogue={
         Kind.ELEMENTWISE: frozenset({Kind.NORMALIZATION, Kind.QUANTIZE}),
         Kind.NORMALIZATION: frozenset({Kind.QUANTIZE}),
@@ -34,7 +34,7 @@ TABLE = Runtime(
         adapters="max_loras",
         is_ahead=True,
         launched=FUSED_EXPERTS,
-        recording=Recording({"": 512, "gpt_oss": 1024}, of_decode=2, around_attention=3),
+        recording=RecordedSteps({"": 512, "gpt_oss": 1024}, of_decode=2, around_attention=3),
     ),
     trains=False,
     source="vLLM, csrc/layernorm_kernels.cu and activation_kernels.cu: fused_add_rms_norm, "

@@ -28,7 +28,7 @@ ACTIVATIONS = (1, 2, 3)
 
 
 @frozen
-class Backward(Transform):
+class AddGradients(Transform):
     """Add gradients of parameters and of activations from the previous part to a module.
 
     Results are those of the module, then gradients of inputs, then those of parameters. Unlike
@@ -60,7 +60,7 @@ class BothWays:
 
 
 def differentiated(module: Module) -> BothWays:
-    """Return a part with its backward pass; options and errors as in `Backward`."""
+    """Return a part with its backward pass; options and errors as in `AddGradients`."""
     with numbering():
         graph = module.graph
         tape = Tape((v.name for v in all_values(graph)), Phase.BACKWARD)

@@ -14,7 +14,7 @@ from perfc.ir.tensors.types import TensorType
 
 from .blocks import Block, blocks_of, makers_of
 from .differentiate import active
-from .implementation import Policy
+from .implementation import RecomputePolicy
 
 MATRIX = frozenset({Kind.MATMUL, Kind.CONV, Kind.ATTENTION, Kind.RECURRENT})
 FLOP_PER_BYTE = 150
@@ -33,13 +33,13 @@ class Choice:
         cost_bytes: what computing the rest again takes, in bytes of traffic that take as long.
     """
 
-    policy: Policy
+    policy: RecomputePolicy
     kept_bytes: int
     cost_bytes: int
 
 
 @record
-class Point:
+class CurvePosition:
     """A point of the time-memory curve.
 
     Args:
@@ -50,7 +50,7 @@ class Point:
 
     kept_bytes: int
     cost_bytes: int
-    policies: tuple[Policy, ...]
+    policies: tuple[RecomputePolicy, ...]
 
 
 @entity
@@ -75,15 +75,15 @@ class Checkpoints:
         read = {v for n in backward for v in n.inputs if v is not None and v in made}
         return Checkpoints(blocks_of(forward, trained), read, trained, env)
 
-    def kept_in(self, block: Block, policy: Policy) -> set[Value]:
+    def kept_in(self, block: Block, policy: RecomputePolicy) -> set[Value]:
         """Results of a block that are kept under a policy; those that leave it always are."""
         results = {v for n in block.nodes for v in n.results}
         # what no parameter has a part in, as a mask, other blocks read too
         edge = {v for v in results if v is block.boundary or self.is_shared(v)}
         match policy:
-            case Policy.NONE:
+            case RecomputePolicy.NONE:
                 return results | edge
-            case Policy.SELECTIVE:
+            case RecomputePolicy.SELECTIVE:
                 return {v for n in block.nodes if n.op.kind in MATRIX for v in n.results} | edge
             case _:
                 return edge
@@ -95,7 +95,7 @@ class Checkpoints:
     def choices(self, block: Block) -> list[Choice]:
         """Return the choices of policy for a block with their cost."""
         options: list[Choice] = []
-        for policy in (Policy.NONE, Policy.SELECTIVE, Policy.BLOCK):
+        for policy in (RecomputePolicy.NONE, RecomputePolicy.SELECTIVE, RecomputePolicy.BLOCK):
             kept = self.kept_in(block, policy)
             again = needed(block.nodes, self.read - kept, kept)
             read = [v for n in block.nodes for v in n.results if v in self.read & kept]
@@ -121,7 +121,7 @@ class Checkpoints:
         flop = 0 if work is None else int(evaluate(work.flop, self.env))
         return max(moved, flop // FLOP_PER_BYTE)
 
-    def curve(self) -> list[Point]:
+    def curve(self) -> list[CurvePosition]:
         """Least cost for each size, from nothing kept to everything: a choice for each block.
 
         Dynamic programming over blocks and sizes, exact to one part in ``LEVELS``.
@@ -130,12 +130,12 @@ class Checkpoints:
         options = [self.choices(b) for b in self.blocks]
         most = sum(max(c.kept_bytes for c in ways) for ways in options)
         unit = max(most // LEVELS, 1)
-        best: dict[int, Point] = {0: Point(0, 0, ())}
+        best: dict[int, CurvePosition] = {0: CurvePosition(0, 0, ())}
         for ways in options:
-            after: dict[int, Point] = {}
+            after: dict[int, CurvePosition] = {}
             for so_far in best.values():
                 for way in ways:
-                    point = Point(
+                    point = CurvePosition(
                         so_far.kept_bytes + way.kept_bytes,
                         so_far.cost_bytes + way.cost_bytes,
                         (*so_far.policies, way.policy),
@@ -147,21 +147,21 @@ class Checkpoints:
             best = pareto(after)
         return sorted(best.values(), key=lambda p: p.kept_bytes)
 
-    def policies(self, policy: Policy, share: float) -> tuple[Policy, ...]:
+    def policies(self, policy: RecomputePolicy, share: float) -> tuple[RecomputePolicy, ...]:
         """The policy of each block; what is no repeated block is checkpointed by a search alone."""
-        if policy is not Policy.OPTIMAL:
+        if policy is not RecomputePolicy.OPTIMAL:
             named = [b.name != "" for b in self.blocks]
             chosen = named if any(named) else [b.boundary is not None for b in self.blocks]
-            return tuple(policy if is_one else Policy.NONE for is_one in chosen)
+            return tuple(policy if is_one else RecomputePolicy.NONE for is_one in chosen)
         curve = self.curve()
         limit = share * curve[-1].kept_bytes
         fitting = [p for p in curve if p.kept_bytes <= limit] or curve[:1]
         return min(fitting, key=lambda p: p.cost_bytes).policies
 
 
-def pareto(points: Mapping[int, Point]) -> dict[int, Point]:
+def pareto(points: Mapping[int, CurvePosition]) -> dict[int, CurvePosition]:
     """Return the points that no smaller point matches in cost."""
-    best: dict[int, Point] = {}
+    best: dict[int, CurvePosition] = {}
     least: int | None = None
     for level in sorted(points):
         point = points[level]
@@ -184,7 +184,7 @@ def needed(nodes: Sequence[Node], wanted: set[Value], kept: set[Value]) -> list[
 def recomputed(
     forward: Sequence[Node],
     backward: Sequence[Node],
-    plan: tuple[Checkpoints, tuple[Policy, ...]],
+    plan: tuple[Checkpoints, tuple[RecomputePolicy, ...]],
     tape: Tape,
 ) -> list[Node]:
     """Return the backward pass; a block is recomputed before its first read."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 
-class Implementation(Enum):
+class OptimizerLaunch(Enum):
     """Launch implementation of an optimizer."""
 
     FOREACH = "foreach"
@@ -16,7 +16,7 @@ class Implementation(Enum):
     __hash__ = object.__hash__
 
 
-class Policy(Enum):
+class RecomputePolicy(Enum):
     """Policy that selects the results to recompute."""
 
     NONE = "none"

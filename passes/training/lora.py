@@ -19,14 +19,14 @@ ALPHA = 16.0
 
 
 @entity
-class Adapted:
+class LoraModule:
     """Nodes with factors beside matrices, and the factors, which alone are trained."""
 
     nodes: list[Node]
     factors: list[Value]
 
 
-def adapted(nodes: Sequence[Node], rank: int, patterns: Sequence[str], tape: Tape) -> Adapted:
+def adapted(nodes: Sequence[Node], rank: int, patterns: Sequence[str], tape: Tape) -> LoraModule:
     """``y + (x @ A) @ B * alpha / rank`` for each product with a stored matrix.
 
     Args:
@@ -54,7 +54,7 @@ def adapted(nodes: Sequence[Node], rank: int, patterns: Sequence[str], tape: Tap
     if not factors:
         names = ", ".join(patterns)
         raise PassError(f"no product has a matrix called {names}", where="--lora")
-    return Adapted(found, factors)
+    return LoraModule(found, factors)
 
 
 def matrix_of(node: Node, makers: dict[Value, Node]) -> Value | None:
@@ -69,13 +69,13 @@ def matrix_of(node: Node, makers: dict[Value, Node]) -> Value | None:
     return w if is_matrix and w is not None and w.weight and w.weight.is_parameter else None
 
 
-def beside(node: Node, w: Value, rank: int, tape: Tape) -> Adapted:
+def beside(node: Node, w: Value, rank: int, tape: Tape) -> LoraModule:
     """One product with its factors."""
     x, y = node.inputs[0], node.results[0]
     assert x is not None
     inner, outer = shape_of(x)[-1], shape_of(y)[-1]
     if isinstance(node.op, Gemm) and node.op.transA:
-        return Adapted([node], [])
+        return LoraModule([node], [])
     a = factor(tape, w, "lora_A", (inner, rank))
     b = factor(tape, w, "lora_B", (rank, outer))
     tape.place, tape.suffix, tape.nodes = Loc(node.name), ".lora", []
@@ -86,7 +86,7 @@ def beside(node: Node, w: Value, rank: int, tape: Tape) -> Adapted:
     loc = Loc(f"{node.name}.lora", "Add", False, node.loc.phase)
     made = [base, *tape.nodes, Node(Add(), (plain, up), (y,), (), loc)]
     tape.nodes = []
-    return Adapted(made, [a, b])
+    return LoraModule(made, [a, b])
 
 
 def factor(tape: Tape, w: Value, name: str, shape: tuple[object, ...]) -> Value:

@@ -16,11 +16,11 @@ from perfc.ir.record import frozen, record
 from perfc.ir.tensors.types import DType, Shape, TensorType
 
 from . import optimizers
-from .implementation import Implementation
+from .implementation import OptimizerLaunch
 
 
 @record
-class Step:
+class ListKernel:
     """One kernel over lists of tensors.
 
     Args:
@@ -39,7 +39,7 @@ class Step:
 
 
 @frozen
-class Optimizer:
+class ListOptimizer:
     """An optimiser whose kernels go over lists of tensors.
 
     Args:
@@ -54,8 +54,8 @@ class Optimizer:
     name: str
     title: str
     states: Mapping[str, str] = field(default_factory=dict[str, str])
-    foreach: tuple[Step, ...] = ()
-    fused: Step | None = None
+    foreach: tuple[ListKernel, ...] = ()
+    fused: ListKernel | None = None
     source: str = ""
 
     @property
@@ -64,7 +64,7 @@ class Optimizer:
         return 4.0 * len(self.states)
 
     def update(
-        self, tape: Tape, trained: Sequence[tuple[Value, Value]], how: Implementation
+        self, tape: Tape, trained: Sequence[tuple[Value, Value]], how: OptimizerLaunch
     ) -> tuple[list[Value], list[Value]]:
         """Write the update of parameters by their gradients.
 
@@ -76,14 +76,14 @@ class Optimizer:
         for letter, name in self.states.items():
             lists[letter] = [state_like(tape, p, name) for p, _ in trained]
             kept += lists[letter]
-        steps = (self.fused,) if how is Implementation.FUSED and self.fused else self.foreach
+        steps = (self.fused,) if how is OptimizerLaunch.FUSED and self.fused else self.foreach
         for step in steps:
             apply(tape, step, lists)
         updated = [v for letter in ("p", *self.states) for v in lists[letter]]
         return updated, kept
 
 
-def apply(tape: Tape, step: Step, lists: dict[str, list[Value]]) -> None:
+def apply(tape: Tape, step: ListKernel, lists: dict[str, list[Value]]) -> None:
     """Write one kernel; the lists that it writes stand for their new contents."""
     ins = tuple(v for letter in step.reads for v in lists[letter])
     over = [letter for letter in step.writes if letter in step.reads]
@@ -117,7 +117,7 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(m.name for m in iter_modules(optimizers.__path__)))
 
 
-def optimizer(name: str) -> Optimizer:
+def optimizer(name: str) -> ListOptimizer:
     """The optimiser ``name``.
 
     Raises:
@@ -125,5 +125,5 @@ def optimizer(name: str) -> Optimizer:
     """
     if name not in names():
         raise PassError(f"no optimiser {name[:32]!r}", hint=", ".join(names()), where="--train")
-    found: Optimizer = import_module(f"{optimizers.__name__}.{name}").OPTIMIZER
+    found: ListOptimizer = import_module(f"{optimizers.__name__}.{name}").OPTIMIZER
     return found

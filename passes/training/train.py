@@ -23,11 +23,11 @@ from .decomposition.dropouts import dropped
 from .decomposition.rewrites import rewritten
 from .decomposition.unfused import unfused
 from .differentiate import Derivatives, differentiate
-from .implementation import Implementation, Policy
+from .implementation import OptimizerLaunch, RecomputePolicy
 from .lora import adapted
 from .loss import head
 from .modes import trained_form
-from .optimizer import Step, apply, optimizer, state_like
+from .optimizer import ListKernel, apply, optimizer, state_like
 
 if TYPE_CHECKING:
     from ..manager import Analyses
@@ -43,8 +43,8 @@ UNNAMED = "val_[0-9]*"
 convolutions; parameters under such a name are matrices that it turned over."""
 SCALE = 65536.0
 """PyTorch, torch.amp.GradScaler: the scale that it starts with."""
-UNSCALE = Step("_amp_foreach_non_finite_check_and_unscale_", "g", "g", alu=2)
-COPY = Step("_foreach_copy_", "pw", "p", alu=0)
+UNSCALE = ListKernel("_amp_foreach_non_finite_check_and_unscale_", "g", "g", alu=2)
+COPY = ListKernel("_foreach_copy_", "pw", "p", alu=0)
 
 
 @frozen
@@ -147,8 +147,8 @@ class Train(Transform):
         self, module: Module, forward: Sequence[Node], trained: Sequence[Value], tape: Tape
     ) -> list[Node]:
         """The backward pass on the tape, with what the policy does not keep computed again."""
-        policy = Policy(self.checkpointing)
-        if policy is Policy.NONE:
+        policy = RecomputePolicy(self.checkpointing)
+        if policy is RecomputePolicy.NONE:
             return tape.nodes
         points = Checkpoints.of(forward, tape.nodes, trained, module.defaults())
         plan = points, points.policies(policy, self.keep)
@@ -191,7 +191,7 @@ class Train(Transform):
         """New parameters and states, and the states; gradients where nothing updates."""
         if not self.optimizer:
             return [g for _, g in pairs], []
-        how = Implementation(self.implementation)
+        how = OptimizerLaunch(self.implementation)
         if self.loss_scaling:
             lists = {"p": [p for p, _ in pairs], "g": [g for _, g in pairs]}
             apply(tape, UNSCALE, lists)

@@ -29,7 +29,7 @@ from perfc.passes.runtimes import (
     runtime,
     tables,
 )
-from perfc.passes.training.implementation import Implementation, Policy
+from perfc.passes.training.implementation import OptimizerLaunch, RecomputePolicy
 
 if TYPE_CHECKING:
     from perfc.ir.graph import Module
@@ -83,13 +83,13 @@ class Deployment:
     mode: Mode = Mode.INFERENCE
     train: str = ""
     loss: str = ""
-    update: Implementation = Implementation.FOREACH
+    update: OptimizerLaunch = OptimizerLaunch.FOREACH
     freeze: tuple[str, ...] = ()
     lora_rank: int = 0
     lora: tuple[str, ...] = ()
     accumulate: int = 1
     master_weights: bool = False
-    checkpointing: Policy = Policy.NONE
+    checkpointing: RecomputePolicy = RecomputePolicy.NONE
     keep: float = 0.5
     dropout: float = 0.0
     host_launch: float | None = None
@@ -304,13 +304,13 @@ class DeploymentKeywords(TypedDict, total=False):
     mode: str | Mode
     train: str
     loss: str
-    update: str | Implementation
+    update: str | OptimizerLaunch
     freeze: str | Sequence[str]
     lora_rank: int
     lora: str | Sequence[str]
     accumulate: int
     master_weights: bool
-    checkpointing: str | Policy
+    checkpointing: str | RecomputePolicy
     keep: float
     dropout: float
     host_launch: str | float | None

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from perfc.errors import ParseError, ShapeError
-from perfc.frontend.lowering.roles import Place, Roles
+from perfc.frontend.lowering.roles import Roles, SymbolPlace
 from perfc.ir.graph import Basis, Module, SymbolDecl, Value, walk
 from perfc.ir.graphs.rewrite import Rewriter, with_graph
 from perfc.ir.record import record
@@ -27,22 +27,22 @@ SHOWN_INPUTS = 6
 """Maximum number of inputs in a message."""
 
 
-def is_batch(place: Place) -> bool:
+def is_batch(place: SymbolPlace) -> bool:
     """Return True if an extent counts examples."""
     return place.axis == 0
 
 
-def is_token_axis(place: Place) -> bool:
+def is_token_axis(place: SymbolPlace) -> bool:
     """Return True if an extent counts the tokens of an integer input."""
     return place.axis == 1 and place.rank == 2 and not place.dtype.is_float
 
 
-def is_embedded_axis(place: Place) -> bool:
+def is_embedded_axis(place: SymbolPlace) -> bool:
     """Return True if an extent counts tokens of an embedded input."""
     return place.axis == 1 and place.rank == 3 and place.dtype.is_float
 
 
-AXES: Mapping[str, tuple[str, Basis, tuple[Callable[[Place], bool], ...]]] = {
+AXES: Mapping[str, tuple[str, Basis, tuple[Callable[[SymbolPlace], bool], ...]]] = {
     BATCH: ("batch", Basis.BATCH, (is_batch,)),
     SEQUENCE: ("sequence", Basis.SEQUENCE, (is_token_axis, is_embedded_axis)),
 }
@@ -53,7 +53,7 @@ The first place that some input has is used.
 
 
 @record
-class Axis:
+class NamedExtent:
     """Extent of a model for one name of ``AXES``.
 
     Args:
@@ -72,10 +72,10 @@ class Axis:
         return bool(self.keys or self.fixed)
 
 
-def places_of(module: Module) -> list[tuple[Value, Place]]:
+def places_of(module: Module) -> list[tuple[Value, SymbolPlace]]:
     """Return every extent of the inputs, in order."""
     return [
-        (v, Place(v.name, axis, v.type.shape, v.type.dtype))
+        (v, SymbolPlace(v.name, axis, v.type.shape, v.type.dtype))
         for v in module.graph.inputs
         if isinstance(v.type, TensorType) and v.type.shape is not None
         for axis in range(len(v.type.shape))
@@ -84,14 +84,14 @@ def places_of(module: Module) -> list[tuple[Value, Place]]:
 
 def roles_of(module: Module) -> Roles:
     """Return the meaning of the symbols of the inputs."""
-    places: dict[str, list[Place]] = {}
+    places: dict[str, list[SymbolPlace]] = {}
     for _, place in places_of(module):
         for atom in symbols(place.shape[place.axis]):
             places.setdefault(atom.key, []).append(place)
     return Roles(places, {s.name: s.lo for s in module.symbols})
 
 
-def axis_of(module: Module, name: str) -> Axis:
+def axis_of(module: Module, name: str) -> NamedExtent:
     """Return the extents of a model for one name of ``AXES``."""
     _, basis, kinds = AXES[name]
     every = places_of(module)
@@ -102,10 +102,12 @@ def axis_of(module: Module, name: str) -> Axis:
             matching = [(v, p) for v, p in matching if not p.is_companion] or matching
         if matching:
             return _symbolic(module, matching, basis) or _fixed(every, matching, name)
-    return Axis()
+    return NamedExtent()
 
 
-def _symbolic(module: Module, matching: Sequence[tuple[Value, Place]], basis: Basis) -> Axis | None:
+def _symbolic(
+    module: Module, matching: Sequence[tuple[Value, SymbolPlace]], basis: Basis
+) -> NamedExtent | None:
     """Return the symbols in some extents; None if the first extent is a constant."""
     roles = roles_of(module)
     declared = {s.name: s for s in module.symbols}
@@ -117,7 +119,7 @@ def _symbolic(module: Module, matching: Sequence[tuple[Value, Place]], basis: Ba
             keys.append(key)
     # what follows another extent gets its size from there
     free = [k for k in dict.fromkeys(keys) if not _follows(declared[k], keys)]
-    return Axis(tuple(free or keys[:1])) if keys else None
+    return NamedExtent(tuple(free or keys[:1])) if keys else None
 
 
 def _follows(declared: SymbolDecl, keys: Sequence[str]) -> bool:
@@ -125,18 +127,20 @@ def _follows(declared: SymbolDecl, keys: Sequence[str]) -> bool:
 
 
 def _fixed(
-    every: Sequence[tuple[Value, Place]], matching: Sequence[tuple[Value, Place]], name: str
-) -> Axis:
+    every: Sequence[tuple[Value, SymbolPlace]],
+    matching: Sequence[tuple[Value, SymbolPlace]],
+    name: str,
+) -> NamedExtent:
     """Return the extents of the inputs with the same constant as the first one."""
     first = matching[0][1]
     size = first.shape[first.axis]
     if not isinstance(size, int):
-        return Axis()
+        return NamedExtent()
     such = [(v, p.axis) for v, p in every if _is_same(p, first, size, name)]
-    return Axis((), tuple(such), size)
+    return NamedExtent((), tuple(such), size)
 
 
-def _is_same(place: Place, first: Place, size: int, name: str) -> bool:
+def _is_same(place: SymbolPlace, first: SymbolPlace, size: int, name: str) -> bool:
     """Return True if an extent is the batch or token count of the first one."""
     if place.axis != first.axis or place.shape[place.axis] != size:
         return False
@@ -163,7 +167,7 @@ def sized(module: Module, dims: Mapping[str, object]) -> tuple[Module, dict[str,
     declared = {s.name for s in module.symbols}
     for name in [n for n in given if n not in declared]:
         size = given.pop(name)
-        axis = axis_of(module, name) if name in AXES else Axis()
+        axis = axis_of(module, name) if name in AXES else NamedExtent()
         if not axis.is_there:
             raise no_symbol(module, name)
         if size < 1:
@@ -188,7 +192,7 @@ def with_sizes(module: Module, given: Mapping[str, int]) -> Module:
     return replace(module, symbols=tuple(changed))
 
 
-def opened(module: Module, name: str, axis: Axis, size: int) -> Module:
+def opened(module: Module, name: str, axis: NamedExtent, size: int) -> Module:
     """Replace a constant of the inputs by a symbol.
 
     Raises:

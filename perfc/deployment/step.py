@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from perfc.common.choice import member, text_of
 from perfc.errors import ParseError
-from perfc.passes.training.implementation import Implementation, Policy
+from perfc.passes.training.implementation import OptimizerLaunch, RecomputePolicy
 
 if TYPE_CHECKING:
     from perfc.deployment import Deployment
@@ -45,8 +45,8 @@ def _named(value: object, where: str, field: str, names: Sequence[str]) -> dict[
 
 
 def _update(value: object, where: str) -> dict[str, Any]:
-    is_known = isinstance(value, Implementation)
-    return {"update": value if is_known else member(Implementation, text_of(value, where), where)}
+    is_known = isinstance(value, OptimizerLaunch)
+    return {"update": value if is_known else member(OptimizerLaunch, text_of(value, where), where)}
 
 
 def _freeze(value: object, where: str) -> dict[str, Any]:
@@ -72,8 +72,12 @@ def _master_weights(value: object, where: str) -> dict[str, Any]:
 
 
 def _checkpointing(value: object, where: str) -> dict[str, Any]:
-    is_known = isinstance(value, Policy)
-    return {"checkpointing": value if is_known else member(Policy, text_of(value, where), where)}
+    is_known = isinstance(value, RecomputePolicy)
+    return {
+        "checkpointing": value
+        if is_known
+        else member(RecomputePolicy, text_of(value, where), where)
+    }
 
 
 def _keep(value: object, where: str) -> dict[str, Any]:
@@ -144,6 +148,6 @@ def check_together(how: Deployment, where: Callable[[str], str]) -> None:
         raise ParseError(message, where=where(given[0]), hint="select an optimizer: --train adamw")
     if how.lora and not how.lora_rank:
         raise ParseError("requires a LoRA rank", where=where("lora"), hint="--lora-rank 16")
-    if how.keep != usual.keep and how.checkpointing is not Policy.OPTIMAL:
-        hint = f"--checkpointing {Policy.OPTIMAL.value}"
+    if how.keep != usual.keep and how.checkpointing is not RecomputePolicy.OPTIMAL:
+        hint = f"--checkpointing {RecomputePolicy.OPTIMAL.value}"
         raise ParseError("only optimal checkpointing reads it", where=where("keep"), hint=hint)

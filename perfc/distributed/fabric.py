@@ -22,7 +22,7 @@ OPERATIONS = {exchange: operation for operation, exchange in EXCHANGES.items()}
 
 
 @record
-class Group:
+class RankGroup:
     """Ranks that exchange with one another.
 
     Args:
@@ -55,7 +55,7 @@ class Fabric:
     efficiency: float = 1.0
     known: dict[tuple[object, ...], float] = field(default_factory=dict[tuple[object, ...], float])
 
-    def time_s(self, exchange: Exchange, nbytes: float, group: Group) -> float:
+    def time_s(self, exchange: Exchange, nbytes: float, group: RankGroup) -> float:
         """Of one message; 0 for one rank alone.
 
         Args:
@@ -70,7 +70,7 @@ class Fabric:
             self.known[key] = self._time_s(exchange, nbytes, group)
         return self.known[key]
 
-    def _time_s(self, exchange: Exchange, nbytes: float, group: Group) -> float:
+    def _time_s(self, exchange: Exchange, nbytes: float, group: RankGroup) -> float:
         nodes = group.nodes(self.cluster.gpus_per_node)
         ranks = group.size if nodes == 1 else nodes * -(-group.size // nodes)
         if exchange is Exchange.SEND_RECEIVE:
@@ -78,7 +78,7 @@ class Fabric:
         if nodes == 1 and exchange is not Exchange.SEND_RECEIVE:
             path = str(self.cluster.machine.path)
             return learned(path, exchange, min(group.size, self.cluster.gpus_per_node)).at(nbytes)
-        message = networks.Message.of(
+        message = networks.LinkExchange.of(
             exchange, nbytes, ranks, nodes, self.cluster, efficiency=self.efficiency
         )
         return networks.time_s(message)

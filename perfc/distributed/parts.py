@@ -25,7 +25,7 @@ from perfc.passes.fusion.kernel import Kernel
 from perfc.passes.roofline.roofline import RooflineTable, bounds
 from perfc.passes.runtimes import Tf32
 
-from .costs.both_passes import BothPasses, Ran, Role, both_passes, kept
+from .costs.both_passes import BothPasses, Ran, Waiter, both_passes, kept
 from .costs.part_memory import CHEAP, PartMemory
 
 Env = Mapping[str, int]
@@ -69,7 +69,7 @@ class Doing(Enum):
 
 
 @record
-class Passes:
+class PassSeconds:
     """Seconds of kernels of one kind.
 
     Args:
@@ -111,7 +111,7 @@ class PartCost:
         replicated_bytes: saved activations that all tensor-parallel ranks hold.
     """
 
-    passes: tuple[Passes, ...]
+    passes: tuple[PassSeconds, ...]
     forward_s: float
     input_s: float
     weight_s: float
@@ -145,7 +145,9 @@ class PartCost:
         if times == 1:
             return self
         each = [
-            Passes(p.forward_s * times, p.input_s * times, p.weight_s * times) if d is doing else p
+            PassSeconds(p.forward_s * times, p.input_s * times, p.weight_s * times)
+            if d is doing
+            else p
             for d, p in zip(Doing, self.passes, strict=True)
         ]
         again = replace(self, passes=tuple(each))
@@ -208,11 +210,11 @@ def part_of(
         inputs: inputs from the part before.
         tensor: tensor-parallel communication.
     """
-    sums = {(work, role): 0.0 for work in Doing for role in Role}
+    sums = {(work, role): 0.0 for work in Doing for role in Waiter}
     for r in rows:
         sums[Doing.of(r.bound.kernel), r.role] += r.count * r.time.time_s
-    passes = tuple([Passes(*[sums[work, role] for role in Role]) for work in Doing])
-    ahead = [r for r in rows if r.role is Role.FORWARD]
+    passes = tuple([PassSeconds(*[sums[work, role] for role in Waiter]) for work in Doing])
+    ahead = [r for r in rows if r.role is Waiter.FORWARD]
     whole_s = math.fsum([r.count * r.time.time_s for r in rows])
     dense, experts = parameters_of(forward)
     saved, of_products = saved_bytes(forward, kept(rows, written), env)

@@ -11,12 +11,12 @@ from typing import ClassVar
 from perfc.errors import ModelError, ParseError, PerfcError
 from perfc.frontend.config.parallel import ALONE, KEYS, Parallel
 from perfc.ir.record import record
-from perfc.passes.training.implementation import Policy
+from perfc.passes.training.implementation import RecomputePolicy
 
-from .costs.work import Work
+from .costs.work import TrainingWork
 from .law import RunLaw
 from .schedules import schedule_named, schedules
-from .step import StepCost, capacity_bytes, cluster_of, step_cost
+from .step import DividedStepCost, capacity_bytes, cluster_of, step_cost
 from .training import CHECKPOINTINGS, Training
 
 MICRO_BATCHES = (1, 2, 4, 8)
@@ -58,14 +58,14 @@ class PlanView:
     capacity_bytes: float
     settings: int
     misfits: int
-    best: StepCost | None
-    pareto: tuple[StepCost, ...]
-    smallest: StepCost | None
+    best: DividedStepCost | None
+    pareto: tuple[DividedStepCost, ...]
+    smallest: DividedStepCost | None
 
 
 def plan(
-    work: Work, gpus: int, training: Training, *, fixed: Mapping[str, int | str],
-    checkpointings: Sequence[Policy] = CHECKPOINTINGS,
+    work: TrainingWork, gpus: int, training: Training, *, fixed: Mapping[str, int | str],
+    checkpointings: Sequence[RecomputePolicy] = CHECKPOINTINGS,
     micro_batches: Sequence[int] = MICRO_BATCHES, law: RunLaw | None = None,
 ) -> PlanView:  # fmt: skip
     """Return the fastest setting and the Pareto front of time and memory.
@@ -86,7 +86,7 @@ def plan(
     if not 1 <= gpus <= 1 << 16:
         raise ParseError(f"{gpus} devices", where="--gpus", hint="1 to 65536")
     schedule_named(str(fixed.get("schedule", ALONE.schedule)))
-    found: list[StepCost] = []
+    found: list[DividedStepCost] = []
     failed: PerfcError | None = None
     settings = product(divisions(work, gpus, training.seq, fixed), micro_batches, checkpointings)
     for parallel, samples, again in islice(settings, MOST_SETTINGS):
@@ -108,9 +108,9 @@ def plan(
     )  # fmt: skip
 
 
-def pareto(found: Sequence[StepCost]) -> tuple[StepCost, ...]:
+def pareto(found: Sequence[DividedStepCost]) -> tuple[DividedStepCost, ...]:
     """Return the settings that no other beats in both time and memory, fastest first."""
-    best: list[StepCost] = []
+    best: list[DividedStepCost] = []
     least = math.inf
     for cost in sorted(found, key=lambda c: (c.time_s, c.memory.total)):
         if cost.memory.total < least:
@@ -120,7 +120,7 @@ def pareto(found: Sequence[StepCost]) -> tuple[StepCost, ...]:
 
 
 def divisions(
-    work: Work, gpus: int, seq: int, fixed: Mapping[str, int | str]
+    work: TrainingWork, gpus: int, seq: int, fixed: Mapping[str, int | str]
 ) -> Iterator[Parallel]:
     """Yield every useful division of a model among devices.
 
@@ -155,7 +155,7 @@ def divisions(
 
 
 def _choices(
-    work: Work, gpus: int, seq: int, fixed: Mapping[str, int | str]
+    work: TrainingWork, gpus: int, seq: int, fixed: Mapping[str, int | str]
 ) -> dict[str, tuple[int, ...]]:
     """Return the degrees to choose from for each way to divide one copy, by field."""
     within = cluster_of(work).gpus_per_node
@@ -172,7 +172,9 @@ def _choices(
     }
 
 
-def undivided(work: Work, gpus: int, seq: int, fixed: Mapping[str, int | str]) -> ModelError:
+def undivided(
+    work: TrainingWork, gpus: int, seq: int, fixed: Mapping[str, int | str]
+) -> ModelError:
     """Return the error that no degrees multiply to the number of devices, naming the options."""
     names = {field: key for key, field in KEYS.items()}
     choices = _choices(work, gpus, seq, fixed)
@@ -205,7 +207,9 @@ def _powers(most: int) -> tuple[int, ...]:
     return tuple([1 << i for i in range(max(most, 1).bit_length()) if 1 << i <= most])
 
 
-def _orders(work: Work, pipeline: int, fixed: Mapping[str, int | str]) -> Iterator[tuple[str, int]]:
+def _orders(
+    work: TrainingWork, pipeline: int, fixed: Mapping[str, int | str]
+) -> Iterator[tuple[str, int]]:
     """Yield the pipeline schedules with the number of virtual stages."""
     if pipeline == 1:
         yield ALONE.schedule, 1

@@ -10,9 +10,9 @@ from perfc.errors import ParseError, PerfcError
 from perfc.frontend.config.parallel import Parallel
 from perfc.ir.record import record
 
-from .costs.work import Work
+from .costs.work import TrainingWork
 from .law import RunLaw
-from .step import StepCost, capacity_bytes, cluster_of, step_cost
+from .step import DividedStepCost, capacity_bytes, cluster_of, step_cost
 from .training import Training
 
 MOST_GPUS = 1024
@@ -32,7 +32,7 @@ class ScalePoint:
     """
 
     gpus: int
-    cost: StepCost | None
+    cost: DividedStepCost | None
     efficiency: float | None = None
     why: str = ""
 
@@ -78,7 +78,7 @@ def counts(most: int = MOST_GPUS, least: int = 1) -> tuple[int, ...]:
 
 
 def scale(
-    work: Work, parallel: Parallel, training: Training, *, gpus: Sequence[int] = (),
+    work: TrainingWork, parallel: Parallel, training: Training, *, gpus: Sequence[int] = (),
     is_weak: bool = True, is_largest: bool = False, law: RunLaw | None = None,
 ) -> ScaleView:  # fmt: skip
     """Return the scaling curve of more and more copies, each divided by ``parallel``.
@@ -136,7 +136,12 @@ def micro_batches_of(parallel: Parallel) -> int:
 
 
 def largest_micro_batch(
-    work: Work, parallel: Parallel, training: Training, gpus: Sequence[int], *, is_weak: bool
+    work: TrainingWork,
+    parallel: Parallel,
+    training: Training,
+    gpus: Sequence[int],
+    *,
+    is_weak: bool,
 ) -> int:
     """Return the largest micro-batch, a power of two, that fits in memory; 1 if none does.
 
@@ -176,9 +181,9 @@ def largest_micro_batch(
 
 
 def _at(
-    work: Work, parallel: Parallel, training: Training, gpus: int, wanted: Sequence[int],
+    work: TrainingWork, parallel: Parallel, training: Training, gpus: int, wanted: Sequence[int],
     is_weak: bool, law: RunLaw | None,
-) -> StepCost:  # fmt: skip
+) -> DividedStepCost:  # fmt: skip
     """Return the cost of a step on so many devices."""
     each = parallel.devices // parallel.data
     if gpus % each:

@@ -10,7 +10,7 @@ from typing import Any
 from perfc.deployment import Deployment
 from perfc.errors import ParseError
 from perfc.frontend.config import (
-    Precision,
+    ServingPrecision,
     WeightFormat,
     in_half,
     is_config,
@@ -20,9 +20,9 @@ from perfc.frontend.config import (
 from perfc.frontend.config.parallel import ALONE, KEYS, Parallel
 from perfc.machine import NOTHING, Reserve, load_machine
 from perfc.passes.runtimes import CLUSTER_DEFAULT
-from perfc.passes.training.implementation import Policy
+from perfc.passes.training.implementation import RecomputePolicy
 
-from .costs.work import LanguageWork, Work
+from .costs.work import LanguageWork, TrainingWork
 from .law import USUAL as USUAL_LAW
 from .law import RunLaw, law_of
 from .plan import MICRO_BATCHES, PlanView
@@ -37,7 +37,7 @@ MOST_BATCH = 1 << 24
 
 def work_of(
     model: Any, target: str, *, dtype: str = "", runtime: str = CLUSTER_DEFAULT, seq: int = 0
-) -> Work:
+) -> TrainingWork:
     """Return the model on its machine: a language model's configuration or a graph.
 
     Args:
@@ -74,7 +74,7 @@ def work_of(
     return GraphWork(model, name, Deployment().with_values(values), seq=tokens)
 
 
-def trained_in(stored: str, dtype: str) -> Precision:
+def trained_in(stored: str, dtype: str) -> ServingPrecision:
     """Return the element types of a training step.
 
     Args:
@@ -200,7 +200,7 @@ def scale(
     return scaled(work, fixed, training, gpus=gpus, is_weak=is_weak, is_largest=is_largest, law=law)
 
 
-def law_on(work: Work, framework: str) -> RunLaw:
+def law_on(work: TrainingWork, framework: str) -> RunLaw:
     """Return the run overhead of a framework on a model's machine.
 
     Raises:
@@ -211,7 +211,7 @@ def law_on(work: Work, framework: str) -> RunLaw:
 
 def sizes(
     batch: int, seq: int, train: str, micro_batch: int = 1,
-    checkpointing: Policy = Policy.NONE,
+    checkpointing: RecomputePolicy = RecomputePolicy.NONE,
 ) -> Training:  # fmt: skip
     """Return the checked sizes of a step.
 
@@ -227,7 +227,7 @@ def sizes(
     return Training(seq, batch, micro_batch, optimizer(train).name, checkpointing)
 
 
-def named(text: str) -> Policy:
+def named(text: str) -> RecomputePolicy:
     """Return a checkpointing policy by name.
 
     Raises:
@@ -235,7 +235,7 @@ def named(text: str) -> Policy:
     """
     from perfc.common.choice import member
 
-    found = member(Policy, text, "--checkpointing")
+    found = member(RecomputePolicy, text, "--checkpointing")
     if found not in CHECKPOINTINGS:
         hint = "`perfc plan` without it looks at none, selective and block"
         raise ParseError("one block is treated as all are", where="--checkpointing", hint=hint)

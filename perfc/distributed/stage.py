@@ -7,10 +7,10 @@ from functools import cached_property
 
 from perfc.frontend.config.parallel import Parallel
 from perfc.ir.record import frozen
-from perfc.passes.training.implementation import Policy
+from perfc.passes.training.implementation import RecomputePolicy
 
-from .costs.work import Parts, Work
-from .fabric import Fabric, Group
+from .costs.work import RankParts, TrainingWork
+from .fabric import Fabric, RankGroup
 from .parts import PartCost
 from .schedules import Schedule, Stage, schedule_named
 from .training import Training
@@ -30,8 +30,8 @@ class StageWork:
         micro_batches: of each copy.
     """
 
-    model: Work
-    parts: Parts
+    model: TrainingWork
+    parts: RankParts
     stage: int
     parallel: Parallel
     training: Training
@@ -59,17 +59,17 @@ class StageWork:
         return schedule_named(self.parallel.schedule)
 
     @property
-    def copies(self) -> Group:
+    def copies(self) -> RankGroup:
         """Ranks that hold the same parameters: copies, and ranks that share sequences."""
         p = self.parallel
-        return Group(p.data * p.context, p.tensor)
+        return RankGroup(p.data * p.context, p.tensor)
 
     @property
-    def expert_copies(self) -> Group:
+    def expert_copies(self) -> RankGroup:
         """Ranks that hold the same experts."""
         p = self.parallel
         ranks = p.tensor * p.data * p.context
-        return Group(ranks // p.expert, p.expert) if p.expert > 1 else self.copies
+        return RankGroup(ranks // p.expert, p.expert) if p.expert > 1 else self.copies
 
     @cached_property
     def parameters(self) -> float:
@@ -109,9 +109,9 @@ class StageWork:
 
     def _again_s(self, part: PartCost) -> float:
         match self.training.checkpointing:
-            case Policy.NONE:
+            case RecomputePolicy.NONE:
                 return 0.0
-            case Policy.SELECTIVE:
+            case RecomputePolicy.SELECTIVE:
                 return part.cheap_s
             case _:
                 return part.forward_s

@@ -12,7 +12,7 @@ from perfc.ir.record import record
 from perfc.machine import Cluster, Machine, capacity_of
 
 from .costs.memory import MemoryParts, memory_of
-from .costs.work import Parts, Work
+from .costs.work import RankParts, TrainingWork
 from .fabric import Fabric, fabric_of
 from .kinds import Loss, kinds
 from .law import RunLaw, law_of
@@ -30,7 +30,7 @@ STRAGGLING = "slowest rank"
 
 
 @record
-class StepCost:
+class DividedStepCost:
     """A step of a divided model.
 
     Args:
@@ -79,7 +79,7 @@ class StepCost:
         return name if losses and losses[name] > 0.02 * self.time_s else COMPUTATION
 
 
-def checked(work: Work, parallel: Parallel) -> Parallel:
+def checked(work: TrainingWork, parallel: Parallel) -> Parallel:
     """Degrees that go together.
 
     Raises:
@@ -113,9 +113,9 @@ def checked(work: Work, parallel: Parallel) -> Parallel:
 
 
 def step_cost(
-    work: Work, parallel: Parallel, training: Training, *, law: RunLaw | None = None,
+    work: TrainingWork, parallel: Parallel, training: Training, *, law: RunLaw | None = None,
     fabric: Fabric | None = None,
-) -> StepCost:  # fmt: skip
+) -> DividedStepCost:  # fmt: skip
     """What a step takes.
 
     Args:
@@ -160,7 +160,7 @@ def step_cost(
     memory = max([memory_of(s) for s in stages], key=lambda m: m.total)
     cluster, capacity = links.cluster, capacity_of(machine, work.reserve)
     low, high = _band(parts.layers[0].low, parts.layers[0].high, known)
-    return StepCost(
+    return DividedStepCost(
         parallel, training, parallel.devices, -(-parallel.devices // cluster.gpus_per_node), count,
         time_s, time_s * low, time_s * high,
         count * sum([p.floor_s for p in slowest.work.every_part]),
@@ -171,12 +171,12 @@ def step_cost(
     )  # fmt: skip
 
 
-_SCALED: dict[tuple[int, RunLaw, bool], tuple[Parts, Parts]] = {}
+_SCALED: dict[tuple[int, RunLaw, bool], tuple[RankParts, RankParts]] = {}
 """Parts under a law, by the identity of those without: hashing them takes longer than a step."""
 MOST_SCALED = 2048
 
 
-def scaled(parts: Parts, law: RunLaw, training: Training) -> Parts:
+def scaled(parts: RankParts, law: RunLaw, training: Training) -> RankParts:
     """Parts as runs have them; where parameters are frozen nobody asks for their gradients."""
     key = id(parts), law, training.is_frozen
     if key in _SCALED and _SCALED[key][0] is parts:
@@ -190,7 +190,7 @@ def scaled(parts: Parts, law: RunLaw, training: Training) -> Parts:
         return found[id(part)]
 
     layers = tuple([one(p) for p in parts.layers])
-    new = Parts(one(parts.first), layers, one(parts.last), parts.tied_parameters)
+    new = RankParts(one(parts.first), layers, one(parts.last), parts.tied_parameters)
     if len(_SCALED) >= MOST_SCALED:
         _SCALED.clear()
     _SCALED[key] = parts, new
@@ -286,12 +286,12 @@ def peak_flop_per_s(machine: Machine) -> float:
     return max(machine.entry(Unit.MATRIX, dtype).nominal.value for dtype in ("bf16", "f16"))
 
 
-def capacity_bytes(work: Work, machine: Machine) -> float:
+def capacity_bytes(work: TrainingWork, machine: Machine) -> float:
     """Bytes that the driver of a device reports, less what is held back; 0 where not known."""
     capacity = capacity_of(machine, work.reserve)
     return float(capacity.usable_bytes) if capacity is not None else 0.0
 
 
-def cluster_of(work: Work) -> Cluster:
+def cluster_of(work: TrainingWork) -> Cluster:
     """Of the target of a model's work."""
     return fabric_of(work.target).cluster

@@ -7,10 +7,10 @@ from functools import cache
 
 from perfc.errors import ParseError
 from perfc.ir.record import record
-from perfc.passes.training.implementation import Policy
+from perfc.passes.training.implementation import RecomputePolicy
 from perfc.passes.training.optimizer import optimizer
 
-CHECKPOINTINGS = (Policy.NONE, Policy.SELECTIVE, Policy.BLOCK)
+CHECKPOINTINGS = (RecomputePolicy.NONE, RecomputePolicy.SELECTIVE, RecomputePolicy.BLOCK)
 """What a step on many devices may compute again: nothing, what costs little, every layer."""
 MASTER_BYTES = 4.0
 """Of each parameter's copy in 32 bits, as mixed precision keeps it."""
@@ -62,7 +62,7 @@ class Training:
     batch: int = 256
     micro_batch: int = 1
     optimizer: str = "adamw"
-    checkpointing: Policy = Policy.NONE
+    checkpointing: RecomputePolicy = RecomputePolicy.NONE
     overlap: bool = True
     bucket_bytes: float = 25e6
     gradient_bytes: float = 2.0

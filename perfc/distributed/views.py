@@ -19,7 +19,7 @@ from perfc.view.report.units import Unit, plural, quantity
 
 from .plan import SHOWN, PlanView
 from .scale import MOST_SAMPLES, MOST_TOKENS, ScaleView
-from .step import StepCost
+from .step import DividedStepCost
 from .training import GRADIENT_BYTES, WEIGHT_BYTES, state_bytes
 
 
@@ -42,7 +42,7 @@ def columns(seq: int) -> tuple[Column, ...]:
     )
 
 
-def row(c: StepCost) -> tuple[Cell, ...]:
+def row(c: DividedStepCost) -> tuple[Cell, ...]:
     """Return a setting as a table row."""
     return (
         c.parallel.described(), float(c.training.micro_batch), c.training.checkpointing.value,
@@ -74,7 +74,7 @@ def plan_document(view: PlanView) -> Document:
     return Document(title, tuple(sections))
 
 
-def step_facts(c: StepCost, capacity: float) -> Iterator[Fact]:
+def step_facts(c: DividedStepCost, capacity: float) -> Iterator[Fact]:
     """Yield the facts of a step."""
     ends = f"{quantity(c.low_s, Unit.SECOND)} to {quantity(c.high_s, Unit.SECOND)}"
     yield Fact("step", Amount(c.time_s, Unit.SECOND), f"{ends} (90% interval)")
@@ -99,7 +99,7 @@ def step_facts(c: StepCost, capacity: float) -> Iterator[Fact]:
     yield Fact("bytes", None, f"{each} for its f32 copy and {name}: mixed precision")
 
 
-def losses(c: StepCost) -> Table:
+def losses(c: DividedStepCost) -> Table:
     """Return the breakdown of a step, with the total time of partly hidden communication."""
     columns = (
         Column("what", ""), Column("time_s", "time"), Column("share", "of the step"),

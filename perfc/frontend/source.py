@@ -14,11 +14,11 @@ from perfc.errors import ModelError
 
 from .collector import paused_collector
 from .lowering.schema import MESSAGES
-from .lowering.window import Window
+from .lowering.window import ByteWindow
 from .reading.external import read_contents
 from .reading.magic import HEAD_BYTES, Form, looks_like_text, plain_text, recognise
-from .reading.proto import Model, Origin
-from .reading.wire import Decoder
+from .reading.proto import FileOrigin, ProtoModel
+from .reading.wire import WireDecoder
 
 MEMORY_BYTES = 64 << 20
 LONGEST_TEXT_BYTES = 16 << 20
@@ -33,7 +33,7 @@ _DEEPEST_TEXT = 64
 _ALONE: tuple[str, ...] = ()
 
 
-def open_model(model: str | os.PathLike[str] | bytes) -> Model:
+def open_model(model: str | os.PathLike[str] | bytes) -> ProtoModel:
     """The graph of a model without its weights.
 
     Args:
@@ -63,7 +63,7 @@ def open_model(model: str | os.PathLike[str] | bytes) -> Model:
                 return _from_text(file.read(LONGEST_TEXT_BYTES + 1), path, where)
         except OSError as error:
             raise _unreadable(error, where) from None
-        return _decode(Window(where, file=file, nbytes=nbytes), head, path)
+        return _decode(ByteWindow(where, file=file, nbytes=nbytes), head, path)
 
 
 def _one_line(path: str) -> str:
@@ -93,7 +93,7 @@ def _unreadable(error: OSError | ValueError, where: str) -> ModelError:
             return ModelError(f"not a path: {error}", where=where)
 
 
-def _from_bytes(data: bytes, path: str, where: str, *, text_suffix: bool) -> Model:
+def _from_bytes(data: bytes, path: str, where: str, *, text_suffix: bool) -> ProtoModel:
     head = data[:HEAD_BYTES]
     match recognise(head, where, text_suffix=text_suffix):
         case Form.GZIP:
@@ -103,10 +103,10 @@ def _from_bytes(data: bytes, path: str, where: str, *, text_suffix: bool) -> Mod
         case Form.TEXT:
             return _from_text(data[: LONGEST_TEXT_BYTES + 1], path, where)
         case Form.BINARY:
-            return _decode(Window(where, data=data), head, path)
+            return _decode(ByteWindow(where, data=data), head, path)
 
 
-def _from_gzip(file: BinaryIO, path: str, where: str, *, text_suffix: bool) -> Model:
+def _from_gzip(file: BinaryIO, path: str, where: str, *, text_suffix: bool) -> ProtoModel:
     blocks: list[bytes] = []
     total = 0
     stream = _gunzip(file, where)
@@ -133,7 +133,7 @@ def _from_gzip(file: BinaryIO, path: str, where: str, *, text_suffix: bool) -> M
         head = spill.read(HEAD_BYTES)
         if recognise(head, where) is not Form.BINARY:
             raise ModelError("too large for anything but a binary model", where=where)
-        return _decode(Window(where, file=spill, nbytes=nbytes), head, path)
+        return _decode(ByteWindow(where, file=spill, nbytes=nbytes), head, path)
 
 
 def _gunzip(file: BinaryIO, where: str) -> Iterator[bytes]:
@@ -170,7 +170,7 @@ def _gunzip(file: BinaryIO, where: str) -> Iterator[bytes]:
         raise ModelError(what, hint="it was cut short: download it again", where=where)
 
 
-def _from_text(text: bytes, path: str, where: str) -> Model:
+def _from_text(text: bytes, path: str, where: str) -> ProtoModel:
     if len(text) > LONGEST_TEXT_BYTES:
         what = f"ONNX text of more than {LONGEST_TEXT_BYTES >> 20} MiB"
         raise ModelError(what, hint="convert it to the binary form", where=where)
@@ -186,7 +186,7 @@ def _from_text(text: bytes, path: str, where: str) -> Model:
         reason = " ".join(str(error).split())
         what = f"the ONNX text does not parse: {reason[:300]}"
         raise ModelError(what, hint="see the syntax in onnx/docs/Syntax.md", where=where) from None
-    return _decode(Window(where, data=data), data[:HEAD_BYTES], path)
+    return _decode(ByteWindow(where, data=data), data[:HEAD_BYTES], path)
 
 
 def _check_nesting(text: bytes, where: str) -> None:
@@ -201,11 +201,11 @@ def _check_nesting(text: bytes, where: str) -> None:
             raise ModelError(f"graph nested deeper than {_DEEPEST_TEXT}", where=where)
 
 
-def _decode(window: Window, head: bytes, path: str) -> Model:
-    decoder = Decoder(window, MESSAGES)
+def _decode(window: ByteWindow, head: bytes, path: str) -> ProtoModel:
+    decoder = WireDecoder(window, MESSAGES)
     try:
         with paused_collector():
-            model: Model | None = decoder.walk(MESSAGES["ModelProto"], 0, window.nbytes, 0)
+            model: ProtoModel | None = decoder.walk(MESSAGES["ModelProto"], 0, window.nbytes, 0)
     except ModelError:
         if looks_like_text(head):
             raise plain_text(head, window.where) from None
@@ -222,5 +222,5 @@ def _decode(window: Window, head: bytes, path: str) -> Model:
         read, beside = read_contents(decoder.external, os.path.dirname(path) or ".")
         if read:
             digest = hashlib.sha256(f"{digest}:{read}".encode()).hexdigest()
-    model.origin = Origin(path, window.nbytes, digest, beside)
+    model.origin = FileOrigin(path, window.nbytes, digest, beside)
     return model

@@ -24,7 +24,7 @@ from .machine import (
     Spread,
     Unit,
 )
-from .slices import Partition, Profile, partition_of, partitions, split
+from .slices import Partition, SliceProfile, partition_of, partitions, split
 
 __all__ = [
     "CONTEXT_BYTES",
@@ -38,9 +38,9 @@ __all__ = [
     "MemoryLevel",
     "Partition",
     "Peak",
-    "Profile",
     "Rate",
     "Reserve",
+    "SliceProfile",
     "Source",
     "Spread",
     "Unit",

@@ -21,7 +21,7 @@ from perfc.ir.record import frozen, record
 from .stand_ins import MATRIX_CHAIN, SAME_MATRIX, VECTOR_CHAIN
 
 if TYPE_CHECKING:
-    from .slices import Profile
+    from .slices import SliceProfile
 
 HOST = "host"
 """Name of the target that is this machine."""
@@ -166,7 +166,7 @@ class Machine:
     facts: Mapping[str, Rate]
     path: Path
     cluster: str = ""
-    slice: Profile | None = None
+    slice: SliceProfile | None = None
 
     @property
     def label(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from perfc.ir.record import frozen
-from perfc.machine import Profile, load_machine, partition_of
+from perfc.machine import SliceProfile, load_machine, partition_of
 
 GB = 1e9
 
@@ -45,7 +45,7 @@ def profiles(target: str) -> tuple[MigProfile, ...]:
     return tuple(found)
 
 
-def _size(profile: Profile) -> tuple[int, int]:
+def _size(profile: SliceProfile) -> tuple[int, int]:
     return profile.compute_slices, profile.capacity_bytes
 
 

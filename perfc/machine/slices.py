@@ -31,7 +31,7 @@ _WHOLE = ("sm_count", "memory_slices", "capacity_bytes", "instances")
 
 
 @record
-class Profile:
+class SliceProfile:
     """A way of cutting one slice.
 
     Args:
@@ -72,7 +72,7 @@ class Partition:
     """
 
     cards: tuple[str, ...]
-    profiles: tuple[Profile, ...]
+    profiles: tuple[SliceProfile, ...]
     source: Source
     path: Path
 
@@ -128,7 +128,7 @@ def read_partition(path: Path) -> Partition:
     )
 
 
-def _profile(table: object, of: Mapping[str, int], path: Path) -> Profile:
+def _profile(table: object, of: Mapping[str, int], path: Path) -> SliceProfile:
     name = table.get("name") if isinstance(table, dict) else None
     found = re.fullmatch(PROFILE, name) if isinstance(name, str) else None
     if found is None or not isinstance(table, dict):
@@ -137,7 +137,7 @@ def _profile(table: object, of: Mapping[str, int], path: Path) -> Profile:
     compute = int(found[1])
     if compute > of["compute_slices"] or n["memory_slices"] > of["memory_slices"]:
         raise TargetError(f"{found[0]} is larger than its card", where=str(path))
-    return Profile(
+    return SliceProfile(
         found[0], n["sm_count"], compute, compute / of["compute_slices"],
         n["memory_slices"] / of["memory_slices"], n["capacity_bytes"], n["instances"],
         str(table.get("note", ""))[:200],
@@ -183,7 +183,7 @@ class _Cut:
     """A card, and the profile that it is cut by."""
 
     card: Machine
-    profile: Profile
+    profile: SliceProfile
     partition: Partition
 
     def machine(self) -> Machine:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from perfc.analyzers.artefacts.artefact import SHIPPED
 from perfc.analyzers.estimate.estimate import Predictor
-from perfc.analyzers.estimators.fitted_rates.subject import Operand, Subject
+from perfc.analyzers.estimators.fitted_rates.subject import KernelSubject, Operand
 from perfc.analyzers.features.lowering import convolution
-from perfc.analyzers.intervals.adapt import Adaptation, AdaptError, Residual, adapt
+from perfc.analyzers.intervals.adapt import Adaptation, AdaptError, KernelResidual, adapt
 from perfc.common.choice import member
 from perfc.common.extras import install
 from perfc.errors import MissingExtraError, PerfcError
@@ -42,7 +42,7 @@ _FIXED = frozenset({"class", "dtype", "time_s", "protocol"})
 
 
 @record
-class Measured:
+class AdaptationSample:
     """One measured kernel.
 
     Args:
@@ -93,8 +93,8 @@ def adapt_target(
 
 
 def residuals(
-    measured: Sequence[Measured], machine: Machine, folder: Path = SHIPPED
-) -> list[Residual]:
+    measured: Sequence[AdaptationSample], machine: Machine, folder: Path = SHIPPED
+) -> list[KernelResidual]:
     """Return residuals of measured kernels against the predictor that `perfc analyze` uses.
 
     That is the roofline on CPUs and the operator predictor elsewhere, for classes with weights,
@@ -110,8 +110,8 @@ def residuals(
     known = predictor.known_classes(folder) if machine.kind != "cpu" else frozenset[str]()
     for row in measured:
         check(row)
-    groups: dict[tuple[str, str], list[Measured]] = {}
-    others: list[Measured] = []
+    groups: dict[tuple[str, str], list[AdaptationSample]] = {}
+    others: list[AdaptationSample] = []
     for row in measured:
         kind = class_of(row, machine, known)
         if kind is None:
@@ -131,7 +131,7 @@ def residuals(
     return result
 
 
-def check(row: Measured) -> None:
+def check(row: AdaptationSample) -> None:
     """Reject an invalid measurement.
 
     Raises:
@@ -145,7 +145,9 @@ def check(row: Measured) -> None:
         raise AdaptError(f"a {row.class_name} with an extent below 1", hint="drop such rows")
 
 
-def class_of(row: Measured, machine: Machine, known: Collection[str]) -> tuple[str, str] | None:
+def class_of(
+    row: AdaptationSample, machine: Machine, known: Collection[str]
+) -> tuple[str, str] | None:
     """Return class and element type for the operator predictor, None if it has no weights."""
     from perfc.analyzers.estimators.selection import computed
     from perfc.analyzers.features.lowering import Lowered
@@ -157,8 +159,8 @@ def class_of(row: Measured, machine: Machine, known: Collection[str]) -> tuple[s
 
 
 def by_class(
-    name: str, dtype: str, group: Sequence[Measured], machine: Machine, folder: Path
-) -> Iterator[Residual]:
+    name: str, dtype: str, group: Sequence[AdaptationSample], machine: Machine, folder: Path
+) -> Iterator[KernelResidual]:
     """Yield residuals of one class and element type against the operator predictor.
 
     Raises:
@@ -176,10 +178,10 @@ def by_class(
                 f"a {r.class_name} that takes {r.time_s:.3g} s, at best {floor_s:.3g} s",
                 hint="times are seconds; or the target's rates are too low",
             )
-        yield Residual(name, float(predicted_s), r.time_s)
+        yield KernelResidual(name, float(predicted_s), r.time_s)
 
 
-def by_roofline(group: Sequence[Measured], machine: Machine) -> Iterator[Residual]:
+def by_roofline(group: Sequence[AdaptationSample], machine: Machine) -> Iterator[KernelResidual]:
     """Yield residuals against the sustained roofline of the target used when measuring."""
     from perfc.analyzers.estimators.roofline import measured_share
 
@@ -189,10 +191,10 @@ def by_roofline(group: Sequence[Measured], machine: Machine) -> Iterator[Residua
             continue
         kind = member(Kind, row.kind, "kind")
         predicted_s = row.sustained_s / row.launches * measured_share(machine.kind, kind).mid
-        yield Residual(kind.value, predicted_s, measured.time_s, ROOFLINE)
+        yield KernelResidual(kind.value, predicted_s, measured.time_s, ROOFLINE)
 
 
-def by_fit(group: Sequence[Measured], machine: Machine) -> Iterator[Residual]:
+def by_fit(group: Sequence[AdaptationSample], machine: Machine) -> Iterator[KernelResidual]:
     """Yield residuals against rates fitted on the machine under the same runtime."""
     from perfc.analyzers.estimators.fitted_rates import of_machine
     from perfc.passes.runtimes import tables
@@ -207,17 +209,17 @@ def by_fit(group: Sequence[Measured], machine: Machine) -> Iterator[Residual]:
         fitted = None if efficiencies is None else efficiencies.kernel(subject_of(row))
         if fitted is not None and fitted.time_s > 0:
             predicted_s, time_s = fitted.time_s / row.launches, row.time_s / row.launches
-            yield Residual(fitted.name, predicted_s, time_s, FITTED)
+            yield KernelResidual(fitted.name, predicted_s, time_s, FITTED)
 
 
-def probes(machine: Machine) -> Iterator[Measured]:
+def probes(machine: Machine) -> Iterator[AdaptationSample]:
     """Yield kernels equivalent to calibrate's rates: a large product per type, a large copy."""
     mac = float(PRODUCT) ** 3
     extents = {"m": float(PRODUCT), "n": float(PRODUCT), "k": float(PRODUCT)}
     for (unit, dtype), peak in machine.compute.items():
         rate = peak.sustained
         if unit is Unit.MATRIX and rate is not None and rate.origin is Origin.MEASURED:
-            yield Measured("matmul", dtype, extents, 2 * mac / rate.value)
+            yield AdaptationSample("matmul", dtype, extents, 2 * mac / rate.value)
     device = machine.level("device")
     if device is not None and device.sustained is not None:
         nbytes = float(COPIED_BYTES)
@@ -225,10 +227,12 @@ def probes(machine: Machine) -> Iterator[Measured]:
             "elements": nbytes / 4, "read_bytes": nbytes, "write_bytes": nbytes,
             "operands": 1.0, "tensor_operands": 1.0,
         }  # fmt: skip
-        yield Measured("elementwise", "f32", parameters, 2 * nbytes / device.sustained.value)
+        yield AdaptationSample(
+            "elementwise", "f32", parameters, 2 * nbytes / device.sustained.value
+        )
 
 
-def read(path: Path) -> list[Measured]:
+def read(path: Path) -> list[AdaptationSample]:
     """Read rows of ``perfc measure --append``, or a table of class, dtype, time_s and parameters.
 
     Raises:
@@ -242,12 +246,12 @@ def read(path: Path) -> list[Measured]:
     if missing:
         hint = "class, dtype, time_s and the parameters of the class"
         raise AdaptError(f"no column {missing[0]!r}", where=str(path), hint=hint)
-    result: list[Measured] = []
+    result: list[AdaptationSample] = []
     for row in rows:
         numbers = {k: number(v, path) for k, v in row.items() if k not in _FIXED}
         present = {k: v for k, v in numbers.items() if not math.isnan(v)}
         time_s = number(row["time_s"], path)
-        result.append(Measured(str(row["class"]), str(row["dtype"]), present, time_s))
+        result.append(AdaptationSample(str(row["class"]), str(row["dtype"]), present, time_s))
     return result
 
 
@@ -305,7 +309,7 @@ def number(value: object, path: Path) -> float:
         raise AdaptError(f"{value!r} is no number", where=str(path)) from None
 
 
-def of_kernel(row: KernelRow) -> Iterator[Measured]:
+def of_kernel(row: KernelRow) -> Iterator[AdaptationSample]:
     """Yield the kernel of a row of ``perfc measure`` if it has a known class."""
     if row.kernel < 0 or row.launches <= 0:
         return
@@ -314,10 +318,10 @@ def of_kernel(row: KernelRow) -> Iterator[Measured]:
     time_s = (row.time_s - row.inserted_s) / row.launches
     if time_s > 0:
         class_name, parameters = result or ("", {})
-        yield Measured(class_name, subject.dtype, parameters, time_s, row)
+        yield AdaptationSample(class_name, subject.dtype, parameters, time_s, row)
 
 
-def lowered(s: Subject) -> tuple[str, dict[str, float]] | None:
+def lowered(s: KernelSubject) -> tuple[str, dict[str, float]] | None:
     """Return class and parameters of a measured kernel from its operands and counts."""
     y = s.result
     if y is None or not y.numel:
@@ -343,7 +347,7 @@ def lowered(s: Subject) -> tuple[str, dict[str, float]] | None:
             return None
 
 
-def product(s: Subject, y: Operand) -> dict[str, float]:
+def product(s: KernelSubject, y: Operand) -> dict[str, float]:
     """Return extents of a matrix product; a two-dimensional right operand merges all rows."""
     right = s.operand(1)
     n, k = float(y.shape[-1]), s.mac / y.numel

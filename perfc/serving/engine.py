@@ -9,10 +9,10 @@ from perfc.analyzers.estimate.interval import Interval
 from perfc.analyzers.runs.host import launch_cost
 from perfc.analyzers.runs.launch_gap import launch_gap
 from perfc.errors import ParseError
-from perfc.frontend.config import LanguageModel, Parallel, Precision, runnable, verifying
+from perfc.frontend.config import LanguageModel, Parallel, ServingPrecision, runnable, verifying
 from perfc.ir.record import frozen
 from perfc.machine import NOTHING, Machine, Reserve, capacity_of
-from perfc.passes.runtimes import EngineKind, Launch, tables
+from perfc.passes.runtimes import EngineKind, LaunchMode, tables
 from perfc.passes.runtimes import runtime as table_of
 
 from .cost.drafts import DraftedCost, Speculation
@@ -47,7 +47,7 @@ def waiting(law: HostModel, host: Interval) -> HostModel:
     )  # fmt: skip
 
 
-def run_in(precision: Precision, machine: Machine, kind: EngineKind) -> Precision:
+def run_in(precision: ServingPrecision, machine: Machine, kind: EngineKind) -> ServingPrecision:
     """Return the precision that an engine computes in; eager frameworks run bf16 on any machine."""
     if kind.recording is None:
         return precision
@@ -80,7 +80,7 @@ class Engine:
 
     model: LanguageModel
     machine: Machine
-    precision: Precision
+    precision: ServingPrecision
     parallel: Parallel
     runtime: str
     version: str
@@ -100,7 +100,7 @@ class Engine:
         cls,
         model: LanguageModel,
         machine: Machine,
-        precision: Precision,
+        precision: ServingPrecision,
         parallel: Parallel,
         runtime: str,
         version: str = "",
@@ -184,7 +184,7 @@ class Engine:
             count += self.kind.beside_quantized
         if not count or model.decoder is None:
             return 0.0
-        launch = table_of(self.runtime).launch if self.parallel.pipeline == 1 else Launch.EAGER
+        launch = table_of(self.runtime).launch if self.parallel.pipeline == 1 else LaunchMode.EAGER
         gap_s = launch_gap(self.machine, launch).mid
         return count * len(model.decoder.layers) * gap_s
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from perfc.analyzers.artefacts.arrays import packed, unpacked
 from perfc.analyzers.features.distance import SAME_CHIP, coordinates
-from perfc.analyzers.features.process import NOBODY, Form, Near, Process, Rows
+from perfc.analyzers.features.process import NOBODY, Near, Process, RowPositions, SimilarityAspects
 from perfc.analyzers.features.sheet import Sheet
 from perfc.frontend.config.model import Experts, LanguageModel
 from perfc.ir.record import record
@@ -38,7 +38,7 @@ PROMPT_TOKENS = 2048
 """Tokens of the prompt at which attention is evaluated at most."""
 
 
-class Aspect(Enum):
+class BenchmarkAspect(Enum):
     """Features in which two benchmarks may be similar."""
 
     VERSION = auto()
@@ -59,25 +59,35 @@ AMONG = (0, 2, 4)
 """Indices of `MACHINE` among the coordinates of a machine."""
 SHARES = ("attention", "exchanges", "prompts")
 COLUMNS = (*LOAD, *MACHINE, *SHARES)
-_CELL = (Aspect.VERSION, Aspect.PRECISION)
-FORM = Form(
+_CELL = (BenchmarkAspect.VERSION, BenchmarkAspect.PRECISION)
+FORM = SimilarityAspects(
     (
-        (), (Aspect.VERSION,), (Aspect.PRECISION,), _CELL, (Aspect.MACHINE,),
-        (*_CELL, Aspect.MACHINE), (Aspect.LOAD,), (Aspect.VERSION, Aspect.LOAD),
-        (*_CELL, Aspect.LOAD), (Aspect.SHARES,), (Aspect.PRECISION, Aspect.SHARES),
-        (Aspect.MODEL,), (Aspect.MODEL, Aspect.VERSION),
-        (Aspect.MODEL, *_CELL, Aspect.MACHINE), (Aspect.MODEL, Aspect.LOAD),
-        (Aspect.MODEL, *_CELL, Aspect.LOAD),
+        (),
+        (BenchmarkAspect.VERSION,),
+        (BenchmarkAspect.PRECISION,),
+        _CELL,
+        (BenchmarkAspect.MACHINE,),
+        (*_CELL, BenchmarkAspect.MACHINE),
+        (BenchmarkAspect.LOAD,),
+        (BenchmarkAspect.VERSION, BenchmarkAspect.LOAD),
+        (*_CELL, BenchmarkAspect.LOAD),
+        (BenchmarkAspect.SHARES,),
+        (BenchmarkAspect.PRECISION, BenchmarkAspect.SHARES),
+        (BenchmarkAspect.MODEL,),
+        (BenchmarkAspect.MODEL, BenchmarkAspect.VERSION),
+        (BenchmarkAspect.MODEL, *_CELL, BenchmarkAspect.MACHINE),
+        (BenchmarkAspect.MODEL, BenchmarkAspect.LOAD),
+        (BenchmarkAspect.MODEL, *_CELL, BenchmarkAspect.LOAD),
     ),
-    {Aspect.VERSION: (0,), Aspect.PRECISION: (1,), Aspect.MODEL: (2,)},
+    {BenchmarkAspect.VERSION: (0,), BenchmarkAspect.PRECISION: (1,), BenchmarkAspect.MODEL: (2,)},
     {
-        Aspect.LOAD: Near(slice(0, 6), has_each=True, start=1.0),
-        Aspect.MACHINE: Near(slice(6, 9)),
-        Aspect.SHARES: Near(slice(9, 12)),
+        BenchmarkAspect.LOAD: Near(slice(0, 6), has_each=True, start=1.0),
+        BenchmarkAspect.MACHINE: Near(slice(6, 9)),
+        BenchmarkAspect.SHARES: Near(slice(9, 12)),
     },
     len(COLUMNS),
-    Aspect.MODEL,
-)  # fmt: skip
+    BenchmarkAspect.MODEL,
+)
 
 
 @record
@@ -138,7 +148,9 @@ def sequences(engine: Engine, isl: int, osl: int, users: int) -> int:
     return min(max(1, each), most) if users else most
 
 
-def rows_of(points: Sequence[BenchmarkFeatures], models: Sequence[int] | None = None) -> Rows:
+def rows_of(
+    points: Sequence[BenchmarkFeatures], models: Sequence[int] | None = None
+) -> RowPositions:
     """Return the features of benchmarks as rows of a Gaussian process.
 
     Args:
@@ -147,7 +159,7 @@ def rows_of(points: Sequence[BenchmarkFeatures], models: Sequence[int] | None = 
     """
     numbers = [NOBODY] * len(points) if models is None else models
     kinds = [(*point.kinds, number) for point, number in zip(points, numbers, strict=True)]
-    return Rows(
+    return RowPositions(
         np.array(kinds, np.float32), np.array([point.columns for point in points], np.float32)
     )
 
@@ -155,7 +167,7 @@ def rows_of(points: Sequence[BenchmarkFeatures], models: Sequence[int] | None = 
 def log_slowdown(process: Process, points: Sequence[BenchmarkFeatures]) -> list[float]:
     """Return the expected ``log(measured / predicted)``; 0 on machines without benchmarks."""
     rows = rows_of(points)
-    columns = FORM.near[Aspect.MACHINE].columns
+    columns = FORM.near[BenchmarkAspect.MACHINE].columns
     width = np.where(np.isfinite(process.width), process.width, 0.0)
     known = (process.known.places * width + process.centre)[:, columns]
     distances = rows.places[:, None, columns] - known

@@ -19,10 +19,10 @@ from .cost.step import StageCost
 from .engine import Engine
 from .simulation.load import Load
 from .simulation.scheduler import Chunk
-from .simulation.simulate import Run
+from .simulation.simulate import SimulatedRun
 
 
-class Share(Enum):
+class WorkShare(Enum):
     """Kinds of work in a step."""
 
     PRODUCTS = "products"
@@ -95,7 +95,7 @@ class StepView:
     parts: tuple[StepPart, ...] = ()
 
 
-def steps_of(engine: Engine, run: Run, load: Load) -> tuple[StepView, ...]:
+def steps_of(engine: Engine, run: SimulatedRun, load: Load) -> tuple[StepView, ...]:
     """Return the steps to show: one prompt alone, and the most frequent decode step."""
     decodes = [s for s in run.strides if not s.chunks] or list(run.strides)
     usual = max(decodes, key=lambda s: s.steps * s.decodes)
@@ -149,27 +149,29 @@ STATEFUL = frozenset({
     "linear_attention", "state_space_scan",
 })  # fmt: skip
 """Mnemonics of ops that read and write recurrent states."""
-SHARES: Mapping[Kind, Share] = {
-    Kind.MATMUL: Share.PRODUCTS, Kind.ATTENTION: Share.ATTENTION, Kind.RECURRENT: Share.STATES,
-    Kind.COLLECTIVE: Share.EXCHANGES,
-}  # fmt: skip
+SHARES: Mapping[Kind, WorkShare] = {
+    Kind.MATMUL: WorkShare.PRODUCTS,
+    Kind.ATTENTION: WorkShare.ATTENTION,
+    Kind.RECURRENT: WorkShare.STATES,
+    Kind.COLLECTIVE: WorkShare.EXCHANGES,
+}
 
 
-def share_of(kernel: Kernel) -> Share:
+def share_of(kernel: Kernel) -> WorkShare:
     """Return the kind of work that a kernel does."""
     anchor = kernel.nodes[0]
     mnemonics = {node.op.mnemonic for node in kernel.nodes}
     if mnemonics & {"moe", "qmoe"}:
-        return Share.EXPERTS
+        return WorkShare.EXPERTS
     if mnemonics & STATEFUL:
-        return Share.STATES
+        return WorkShare.STATES
     if "grouped_gemm" in mnemonics:
-        return Share.ADAPTERS
+        return WorkShare.ADAPTERS
     if anchor.results[0].name.startswith("sampling."):
-        return Share.SAMPLING
+        return WorkShare.SAMPLING
     if kernel.kind is Kind.MATMUL and ".head" in anchor.results[0].name:
-        return Share.HEAD
-    return SHARES.get(kernel.kind, Share.BETWEEN)
+        return WorkShare.HEAD
+    return SHARES.get(kernel.kind, WorkShare.BETWEEN)
 
 
 def parts_of(
@@ -184,17 +186,17 @@ def parts_of(
         host_s: the rest of its time.
         is_decode: True for a decode step, False for a prefill step.
     """
-    sums: dict[Share, float] = {}
+    sums: dict[WorkShare, float] = {}
     cost = engine.cost
     if isinstance(cost, ImagedCost):
         if not is_decode and not env["past"]:
             tower = cost.tower.at("time_s", cost.images)
-            sums[Share.TOWER] = tower.kernels + tower.exchanges
+            sums[WorkShare.TOWER] = tower.kernels + tower.exchanges
         cost = cost.language
-    stages: list[tuple[StageCost, int, Share | None]] = [(s, n, None) for s, n in cost.stages]
+    stages: list[tuple[StageCost, int, WorkShare | None]] = [(s, n, None) for s, n in cost.stages]
     if isinstance(cost, DraftedCost):
         passes = cost.tokens if is_decode else 1
-        stages += [(stage, passes * n, Share.DRAFTS) for stage, n in cost.drafting.stages]
+        stages += [(stage, passes * n, WorkShare.DRAFTS) for stage, n in cost.drafting.stages]
     for stage, count, whole in stages:
         times = (_decode_times if is_decode else _prefill_times)(stage, env, engine)
         for share, time_s in times:
@@ -204,10 +206,10 @@ def parts_of(
     scale = device_s / sum(sums.values())
     ordered = sorted(sums.items(), key=lambda pair: -pair[1])
     parts = [StepPart(share.value, time_s * scale) for share, time_s in ordered]
-    return (*parts, StepPart(Share.HOST.value, host_s)) if host_s > 0 else tuple(parts)
+    return (*parts, StepPart(WorkShare.HOST.value, host_s)) if host_s > 0 else tuple(parts)
 
 
-Times = list[tuple[Share, float]]
+Times = list[tuple[WorkShare, float]]
 
 
 def _decode_times(stage: StageCost, env: Env, engine: Engine) -> Times:
@@ -222,7 +224,7 @@ def _prefill_times(stage: StageCost, env: Env, engine: Engine) -> Times:
     """Return the kernel times of a prefill step, including conversions and widened weights."""
     times: Times = []
     if stage.widened is not None and stage.widens(env["seq"]):
-        times.append((Share.BETWEEN, stage.widening_s))
+        times.append((WorkShare.BETWEEN, stage.widening_s))
         stage = stage.widened
     program, machine, kind = stage.passes.prefill, engine.machine, stage.kind
     costs = each_alone(program, env, machine, stage.framework)
@@ -231,5 +233,5 @@ def _prefill_times(stage: StageCost, env: Env, engine: Engine) -> Times:
         times.append((share_of(kernel), run.time_s))
     if kind is not None and kind.converts:
         every = range(len(program.counts))
-        times.append((Share.BETWEEN, between_s(program, every, env, machine)))
+        times.append((WorkShare.BETWEEN, between_s(program, every, env, machine)))
     return times

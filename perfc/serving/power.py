@@ -18,8 +18,8 @@ from perfc.study.expenses import HOUR_S, Offer, Prices, Region, region_named
 from perfc.study.expenses.regions import WORLD
 
 from .engine import Engine
-from .simulation.metrics import MILLION, Throughput
-from .simulation.simulate import Run
+from .simulation.metrics import MILLION, LoadThroughput
+from .simulation.simulate import SimulatedRun
 from .simulation.steady_state import Steady
 
 FILE = Path(__file__).with_suffix(".toml")
@@ -99,7 +99,7 @@ class Expenses:
     price_date: str
 
 
-def run_energy_j(run: Run, engine: Engine) -> float:
+def run_energy_j(run: SimulatedRun, engine: Engine) -> float:
     """Return the energy of one rank group's boards in joules; NaN if the power is unknown.
 
     Kernels draw power by their utilization; the rest of a step and idle boards draw idle power.
@@ -129,7 +129,7 @@ def _has_power(machine: Machine) -> bool:
 
 
 def energy_j_per_token(
-    result: Steady, rate: Throughput, engine: Engine, prefill_gpus: int = 0
+    result: Steady, rate: LoadThroughput, engine: Engine, prefill_gpus: int = 0
 ) -> float | None:
     """Return the joules of all boards per output token, prefill included.
 
@@ -154,7 +154,11 @@ def price_per_million(price: Offer, tokens_per_s: float) -> float:
 
 
 def expenses(
-    each_j: float | None, rate: Throughput, machine: Machine, prices: Prices, grid: Region | None
+    each_j: float | None,
+    rate: LoadThroughput,
+    machine: Machine,
+    prices: Prices,
+    grid: Region | None,
 ) -> Expenses:
     """Return the energy, carbon and price of output tokens.
 

@@ -75,7 +75,7 @@ class Slo:
 
 
 @record
-class Setting:
+class ServingSetting:
     """One serving setting with its numbers, from `llm` or from the steady-state model.
 
     Args:
@@ -135,7 +135,7 @@ class SearchResult:
     unpriced: tuple[str, ...]
     cheapest: ServingReport | None
     pareto: tuple[ServingReport, ...]
-    others: tuple[Setting, ...] = ()
+    others: tuple[ServingSetting, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -177,8 +177,8 @@ def search(
     currencies = {p.currency if p is not None else "" for p in each_price.values()}
     currency = currencies.pop() if len(currencies) == 1 else ""
     query = _Query(model, machines, load, runtime, known, reserve, is_priced=bool(currency))
-    candidates: list[Setting] = []
-    some: list[Setting] = []
+    candidates: list[ServingSetting] = []
+    some: list[ServingSetting] = []
     looked = 0
     for engine, dtype in _engines(query, dtypes, ranks, budgets):
         each = list(_settings(engine, dtype, load, known, is_priced=query.is_priced))
@@ -197,7 +197,7 @@ def search(
     )  # fmt: skip
 
 
-def _within(candidates: Sequence[Setting], query: _Query, slo: Slo) -> list[ServingReport]:
+def _within(candidates: Sequence[ServingSetting], query: _Query, slo: Slo) -> list[ServingReport]:
     """Return the simulated reports within the limits, cheapest first."""
     held = [r for s in _front(candidates)[:MOST_CHECKED] if _holds(r := query(s), slo)]
     if not held:
@@ -230,7 +230,7 @@ class _Query:
     reserve: Reserve
     is_priced: bool
 
-    def __call__(self, s: Setting) -> ServingReport:
+    def __call__(self, s: ServingSetting) -> ServingReport:
         """Return the report of `llm` for a setting."""
         load = self.load
         (target,) = [str(m.path) for m in self.machines if m.name == s.target]
@@ -242,7 +242,7 @@ class _Query:
             reserve=self.reserve,
         )  # fmt: skip
 
-    def simulated(self, s: Setting) -> Setting:
+    def simulated(self, s: ServingSetting) -> ServingSetting:
         """Return the setting with the numbers of its simulated report."""
         report = self(s)
         times, rate, spent = report.latencies, report.throughput, report.expenses
@@ -296,7 +296,7 @@ def _has_experts(model: LanguageModel) -> bool:
 
 def _settings(
     engine: Engine, dtype: str, load: Load, prices: Prices, *, is_priced: bool
-) -> Iterator[Setting]:
+) -> Iterator[ServingSetting]:
     """Yield the settings of an engine that fit in its memory."""
     plan, budget = engine.memory(load.isl, load.osl), engine.kind.token_budget
     seats = plan.sequences(load.isl + load.osl, load.cached_tokens, load.cached_share)
@@ -309,7 +309,7 @@ def _settings(
         each = rate / engine.ranks
         spent = None if price is None else price_per_million(price, each)
         cost = spent if is_priced and spent is not None else 1 / each
-        yield Setting(
+        yield ServingSetting(
             engine.machine.name, dtype, engine.parallel.tensor, engine.parallel.expert, users,
             budget, ttft_s, tpot_s, each, spent, cost,
         )  # fmt: skip
@@ -343,14 +343,14 @@ def steady(engine: Engine, load: Load, users: int, budget: int) -> tuple[float, 
     return chunks * mixed_s * (1 + load_share / (2 * (1 - load_share))), tpot_s
 
 
-def _times(setting: Setting, load: Load) -> tuple[float, float, float]:
+def _times(setting: ServingSetting, load: Load) -> tuple[float, float, float]:
     whole_s = setting.ttft_s + setting.tpot_s * (load.osl - 1)
     return setting.ttft_s, setting.tpot_s, whole_s
 
 
-def _front(settings: Iterable[Setting]) -> list[Setting]:
+def _front(settings: Iterable[ServingSetting]) -> list[ServingSetting]:
     """Return the Pareto front of cost and time per token, cheapest first."""
-    best: list[Setting] = []
+    best: list[ServingSetting] = []
     least = math.inf
     for setting in sorted(settings, key=lambda s: (s.cost, s.tpot_s)):
         if setting.tpot_s < least:

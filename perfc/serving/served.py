@@ -11,7 +11,7 @@ from .engine import Engine
 from .simulation.arrivals import Workload
 from .simulation.disaggregated import Prefill, simulate_disaggregated
 from .simulation.load import Load
-from .simulation.simulate import Run, simulate
+from .simulation.simulate import SimulatedRun, simulate
 from .simulation.steady_state import Server, Steady, at_once, steady
 
 
@@ -41,7 +41,7 @@ def served(engine: Engine, load: Load, engines: int, prefill_gpus: int = 0) -> S
     limits = engine.limits(isl, osl, stages)
     busy = min(groups, load.concurrency or groups)
 
-    def serve(workload: Workload) -> Run:
+    def serve(workload: Workload) -> SimulatedRun:
         if prefill_gpus:
             prefill = Prefill(engine, prefill_gpus // engine.ranks, busy)
             return simulate_disaggregated(workload, limits, engine.cost, prefill)

@@ -29,8 +29,8 @@ from .power import Expenses, energy_j_per_token, expenses
 from .remedies import would_fit
 from .served import BatchView, SimulationView, late_notes, served
 from .simulation.load import Load
-from .simulation.metrics import Latencies, Throughput, latencies, throughput
-from .simulation.simulate import Run
+from .simulation.metrics import Latencies, LoadThroughput, latencies, throughput
+from .simulation.simulate import SimulatedRun
 
 MOST_ENGINES = 1 << 12
 
@@ -142,7 +142,7 @@ class ServingReport:
     latencies: Latencies | None = None
     ttft_band: IntervalFactors | None = None
     tpot_band: IntervalFactors | None = None
-    throughput: Throughput | None = None
+    throughput: LoadThroughput | None = None
     batch: BatchView | None = None
     simulated: SimulationView | None = None
     steps: tuple[StepView, ...] = ()
@@ -311,7 +311,9 @@ def report_of(
     )  # fmt: skip
 
 
-def _interval_factors(engine: Engine, run: Run, low: float, high: float) -> IntervalFactors:
+def _interval_factors(
+    engine: Engine, run: SimulatedRun, low: float, high: float
+) -> IntervalFactors:
     """Return the interval of held-out runs, widened if the kernels are less certain."""
     stride = max(run.strides, key=lambda s: s.step_s * s.steps)
     at = stride.chunks, stride.decodes, stride.context

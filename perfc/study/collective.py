@@ -139,7 +139,7 @@ def collective_of(
     Raises:
         PerfcError: a missing, unknown or invalid extent, or as ``collective``.
     """
-    from perfc.passes.runtimes import Launch
+    from perfc.passes.runtimes import LaunchMode
 
     if how.dims:
         raise ParseError("a collective has no batch, seq, dims")
@@ -161,7 +161,7 @@ def collective_of(
         numbers.append(size)
     nbytes, ranks, nodes = numbers
     machines = [load_machine(name) for name in (target or how.target).split(",")]
-    is_graph = how.table.launch is Launch.GRAPH
+    is_graph = how.table.launch is LaunchMode.GRAPH
     return collective(
         operation, nbytes, ranks, machines, nodes=nodes, dtype=how.dtype, is_graph=is_graph
     )

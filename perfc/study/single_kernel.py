@@ -24,7 +24,7 @@ Shapes = tuple[tuple[str | int, ...] | None, ...]
 
 
 @record
-class Extent:
+class KernelExtent:
     """Extent of a kernel.
 
     Args:
@@ -37,7 +37,7 @@ class Extent:
 
 
 @record
-class Kernel:
+class KernelKind:
     """A kind of kernel.
 
     Args:
@@ -50,7 +50,7 @@ class Kernel:
     """
 
     title: str
-    extents: Mapping[str, Extent]
+    extents: Mapping[str, KernelExtent]
     make: Callable[[Extents, str], Op]
     shapes: Callable[[Extents, str], Shapes]
     usual: Extents
@@ -109,65 +109,65 @@ def _make_experts(e: Extents, function: str) -> Op:
 
 BINARY = ("add", "mul", "sub", "div")
 UNARY = ("relu", "gelu", "sigmoid", "tanh", "exp")
-_ROWS = {"rows": Extent("independent rows"), "columns": Extent("elements per row")}
-KERNELS: Mapping[str, Kernel] = {
-    "matmul": Kernel(
+_ROWS = {"rows": KernelExtent("independent rows"), "columns": KernelExtent("elements per row")}
+KERNELS: Mapping[str, KernelKind] = {
+    "matmul": KernelKind(
         "matrix product, [m, k] by [k, n]",
-        {"m": Extent("rows of the first matrix and the result"),
-         "n": Extent("columns of the second matrix and the result"),
-         "k": Extent("reduction dimension"), "batch": Extent("batch size", 1)},
+        {"m": KernelExtent("rows of the first matrix and the result"),
+         "n": KernelExtent("columns of the second matrix and the result"),
+         "k": KernelExtent("reduction dimension"), "batch": KernelExtent("batch size", 1)},
         lambda e, f: operator("matmul")(),
         _matmul,
         {"m": 4096, "n": 4096, "k": 4096},
     ),
-    "conv": Kernel(
+    "conv": KernelKind(
         "2-D convolution with square filters and same padding",
-        {"batch": Extent("images", 1), "channels": Extent("input channels"),
-         "filters": Extent("output channels"), "height": Extent("image height"),
-         "width": Extent("image width"), "kernel": Extent("kernel size", 3),
-         "stride": Extent("stride", 1),
-         "groups": Extent("groups; equal to --channels for a depthwise convolution", 1)},
+        {"batch": KernelExtent("images", 1), "channels": KernelExtent("input channels"),
+         "filters": KernelExtent("output channels"), "height": KernelExtent("image height"),
+         "width": KernelExtent("image width"), "kernel": KernelExtent("kernel size", 3),
+         "stride": KernelExtent("stride", 1),
+         "groups": KernelExtent("groups; equal to --channels for a depthwise convolution", 1)},
         _make_conv,
         _conv,
         {"channels": 64, "filters": 64, "height": 56, "width": 56},
     ),
-    "attention": Kernel(
+    "attention": KernelKind(
         "attention",
-        {"batch": Extent("sequences", 1), "heads": Extent("query heads"),
-         "seq": Extent("query tokens"), "head_dim": Extent("head dimension", 64),
-         "keys": Extent("key and value tokens, if different from --seq", 0),
-         "kv_heads": Extent("key and value heads, if fewer than --heads", 0)},
+        {"batch": KernelExtent("sequences", 1), "heads": KernelExtent("query heads"),
+         "seq": KernelExtent("query tokens"), "head_dim": KernelExtent("head dimension", 64),
+         "keys": KernelExtent("key and value tokens, if different from --seq", 0),
+         "kv_heads": KernelExtent("key and value heads, if fewer than --heads", 0)},
         lambda e, f: operator("attention")(is_causal=int(f == "causal")),  # type: ignore[call-arg]
         _attention,
         {"heads": 16, "seq": 1024},
         ("full", "causal"),
     ),
-    "experts": Kernel(
+    "experts": KernelKind(
         "mixture-of-experts layer",
-        {"tokens": Extent("tokens"), "hidden": Extent("hidden size"),
-         "inner": Extent("expert intermediate size on this device"),
-         "chosen": Extent("experts per token"), "experts": Extent("number of experts")},
+        {"tokens": KernelExtent("tokens"), "hidden": KernelExtent("hidden size"),
+         "inner": KernelExtent("expert intermediate size on this device"),
+         "chosen": KernelExtent("experts per token"), "experts": KernelExtent("number of experts")},
         _make_experts,
         _experts,
         {"tokens": 64, "hidden": 2048, "inner": 768, "chosen": 8, "experts": 128},
         ("gated", "plain"),
     ),
-    "softmax": Kernel(
+    "softmax": KernelKind(
         "softmax of each row", _ROWS,
         lambda e, f: operator("softmax")(axis=-1),  # type: ignore[call-arg]
         lambda e, f: (("rows", "columns"),),
         {"rows": 4096, "columns": 1024},
     ),
-    "norm": Kernel(
+    "norm": KernelKind(
         "normalization of each row, with scale", _ROWS,
         lambda e, f: operator(f)(axis=-1),  # type: ignore[call-arg]
         _norm,
         {"rows": 4096, "columns": 1024},
         ("layer_norm", "rms_norm"),
     ),
-    "elementwise": Kernel(
+    "elementwise": KernelKind(
         "elementwise function of one or two operands",
-        {"elements": Extent("number of output elements")},
+        {"elements": KernelExtent("number of output elements")},
         lambda e, f: operator(f)(),
         lambda e, f: (("elements",),) * (2 if f in BINARY else 1),
         {"elements": 1 << 20},
@@ -224,7 +224,7 @@ def operator_names(op: Op, count: int) -> list[str]:
     return [name.rstrip("?*+") for name in op.operands[:count]]
 
 
-def checked(kind: str, kernel: Kernel, extents: Mapping[str, int | None]) -> dict[str, int]:
+def checked(kind: str, kernel: KernelKind, extents: Mapping[str, int | None]) -> dict[str, int]:
     """Return every extent of a kind, with defaults.
 
     Raises:

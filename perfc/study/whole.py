@@ -10,7 +10,7 @@ from typing import Any, Unpack
 from perfc.analyzers.graph.rows import Quantity
 from perfc.analyzers.runs.run_table import stored_element
 from perfc.analyzers.steps.setting import Precision, Setting
-from perfc.analyzers.whole_runs.estimate import Estimate, at_sizes, estimate
+from perfc.analyzers.whole_runs.estimate import WholeRunEstimate, at_sizes, estimate
 from perfc.analyzers.whole_runs.shipped import in_measured_half, known_name, named, newest
 from perfc.analyzers.whole_runs.whole_run import batch_symbol
 from perfc.api import analyze, located, read
@@ -154,7 +154,7 @@ def floor_of(module: Module, deployment: Deployment) -> float:
 
 
 @record
-class WholeRun(Estimate):
+class WholeRun(WholeRunEstimate):
     """Whole-run estimate for programs and notebooks.
 
     Args:
@@ -270,7 +270,7 @@ class WholeRunView:
         )  # fmt: skip
 
 
-def echoed(estimate: Estimate, target: str, precision: Precision) -> WholeRun:
+def echoed(estimate: WholeRunEstimate, target: str, precision: Precision) -> WholeRun:
     """Return an estimate labeled with the requested target and precision."""
     given = {f.name: getattr(estimate, f.name) for f in fields(estimate)}
     measured = estimate.setting.precision
@@ -278,7 +278,7 @@ def echoed(estimate: Estimate, target: str, precision: Precision) -> WholeRun:
     return WholeRun(**given, target=target, measured_as=measured if measured != precision else None)
 
 
-def at_least(estimate: Estimate, floor_s: float) -> Estimate:
+def at_least(estimate: WholeRunEstimate, floor_s: float) -> WholeRunEstimate:
     """Raise the lower bound of a time estimate, and its values to at least that."""
     floor_s = max(estimate.floor_s, floor_s)
     low, value, high = (max(x, floor_s) for x in (estimate.low, estimate.value, estimate.high))

@@ -11,8 +11,8 @@ from perfc.analyzers.estimate.interval import Interval
 from perfc.analyzers.intervals.adapt import (
     ANY,
     Correction,
-    Point,
-    Residual,
+    KernelResidual,
+    LearningPoint,
     adapt,
     corrected,
     enough,
@@ -43,7 +43,7 @@ def test_one_row_moves_machine_and_class_in_proportion_to_their_variances() -> N
     Machine and class have a variance of 0.04 each, so both move alike; they share what the noise
     leaves of 1, between 0.08 / (0.08 + noise²) for the largest and the least noise.
     """
-    found = posterior([Residual("matmul", 1e-4, math.e * 1e-4)])
+    found = posterior([KernelResidual("matmul", 1e-4, math.e * 1e-4)])
     machine, own, slope = found.offsets.mean.tolist()
     assert machine == pytest.approx(own)
     assert slope == pytest.approx(0, abs=1e-12)
@@ -64,8 +64,8 @@ def test_without_rows_the_prior_is_all_that_is_known() -> None:
 
 
 def test_corrections_of_many_equal_rows_are_their_ratio() -> None:
-    rows = [Residual("matmul", t, 2 * t) for t in (1e-5, 1e-4, 1e-3) for _ in range(200)]
-    found = adapt([*rows, *(Residual("conv", 1e-4, 3e-4, "roofline") for _ in range(300))])
+    rows = [KernelResidual("matmul", t, 2 * t) for t in (1e-5, 1e-4, 1e-3) for _ in range(200)]
+    found = adapt([*rows, *(KernelResidual("conv", 1e-4, 3e-4, "roofline") for _ in range(300))])
     assert found.corrections.keys() == {"matmul", ANY, "roofline.conv", "roofline.any"}
     own = found.corrections["matmul"]
     assert (own.small_ratio, own.large_ratio) == pytest.approx((2, 2), rel=0.01)
@@ -81,7 +81,7 @@ def test_corrections_of_many_equal_rows_are_their_ratio() -> None:
 
 def test_more_rows_are_worth_it_while_they_take_a_tenth_of_the_error_away() -> None:
     def stop(*errors: float) -> int | None:
-        return enough([Point(count, error) for count, error in enumerate(errors)])
+        return enough([LearningPoint(count, error) for count, error in enumerate(errors)])
 
     assert stop(1.0, 0.5, 0.46, 0.451) == 1
     assert stop(1.0, 0.5, 0.44, 0.43) == 2

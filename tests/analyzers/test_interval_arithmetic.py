@@ -22,7 +22,7 @@ from perfc.analyzers.intervals.conformal import (
     sides,
 )
 from perfc.analyzers.intervals.mixture import Mixture
-from perfc.analyzers.intervals.summing import Side, half_width, sides_of
+from perfc.analyzers.intervals.summing import ErrorSide, half_width, sides_of
 
 
 def ends(found: Interval) -> tuple[float, float, float]:
@@ -241,12 +241,12 @@ def test_an_estimate_that_does_not_speak_of_a_row_has_no_share_of_it() -> None:
 
 def test_a_class_that_is_correlated_in_part_sums_in_part() -> None:
     """ρ 0.45 of pointwise kernels of 1 and 3: √(0.45 · 16 + 0.55 · 10)."""
-    two = {Side("elementwise", True, 1.0): 1.0, Side("elementwise", True, 3.0): 1.0}
+    two = {ErrorSide("elementwise", True, 1.0): 1.0, ErrorSide("elementwise", True, 3.0): 1.0}
     assert half_width(two) == pytest.approx(math.sqrt(0.45 * 16 + 0.55 * 10))
     for name, shared in (("softmax", 0.4), ("normalization", 0.4), ("matmul_f32", 0.08)):
-        sides = {Side(name, True, 1.0): 2.0, Side(name, True, 3.0): 1.0}
+        sides = {ErrorSide(name, True, 1.0): 2.0, ErrorSide(name, True, 3.0): 1.0}
         assert half_width(sides) == pytest.approx(math.sqrt(shared * 25 + (1 - shared) * 13))
-    products = {Side("matmul_f32", True, 1.0): 1.0, Side("matmul_f32", True, 3.0): 1.0}
+    products = {ErrorSide("matmul_f32", True, 1.0): 1.0, ErrorSide("matmul_f32", True, 3.0): 1.0}
     assert half_width(products, 1.0) == 4
     assert half_width(products, 0.0) == pytest.approx(math.sqrt(10))
 
@@ -254,5 +254,5 @@ def test_a_class_that_is_correlated_in_part_sums_in_part() -> None:
 def test_sides_are_what_a_kernel_may_be_off_in_a_run() -> None:
     kernels = [of(1, 2, 8), of(1, 2, 8), of(1, 2, 8, in_run=Interval(1.5, 2, 4), is_own=True)]
     below, above = sides_of(kernels)
-    assert below == {Side("matmul", False, 1): 2, Side("matmul", True, 0.5): 1}
-    assert above == {Side("matmul", False, 6): 2, Side("matmul", True, 2): 1}
+    assert below == {ErrorSide("matmul", False, 1): 2, ErrorSide("matmul", True, 0.5): 1}
+    assert above == {ErrorSide("matmul", False, 6): 2, ErrorSide("matmul", True, 2): 1}

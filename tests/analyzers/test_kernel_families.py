@@ -27,9 +27,9 @@ from perfc.analyzers.estimators.fitted_rates.layout import channels, size
 from perfc.analyzers.estimators.fitted_rates.subject import (
     LONGEST_OP,
     MOST_OPERANDS,
-    Amounts,
+    KernelSubject,
+    LaunchAmounts,
     Operand,
-    Subject,
     of_texts,
     operands,
     parse_types,
@@ -40,12 +40,14 @@ from perfc.ir.symbolic.dim import symbol
 from perfc.ir.tensors.types import UNKNOWN, DType, TensorType
 
 
-def subject(kind: str, op: str, read: str, written: str, mac: float = 0.0, **more: Any) -> Subject:
+def subject(
+    kind: str, op: str, read: str, written: str, mac: float = 0.0, **more: Any
+) -> KernelSubject:
     """A kernel of one launch with five special functions; its bytes are those of its tensors."""
     read_bytes, write_bytes = (
         float(sum(o.nbytes for o in parse_types(text) if o is not None)) for text in (read, written)
     )
-    amounts = Amounts(1.0, mac, 5.0, read_bytes, write_bytes, more.get("moved", 0.0))
+    amounts = LaunchAmounts(1.0, mac, 5.0, read_bytes, write_bytes, more.get("moved", 0.0))
     name = op.split()[0].title()
     return of_texts(kind, op, name, 0, more.get("dtype", "f32"), read, written, amounts)
 
@@ -195,7 +197,7 @@ def test_types_are_read_as_they_are_written() -> None:
 
 def test_attributes_of_a_row_are_numbers_lists_and_words() -> None:
     text = 'conv strides=[2, 1] group=4 auto_pad="SAME" ceil=true flip=false axis=-1'
-    made = of_texts("conv", text, "Conv++Relu", 2, "f32", "", "", Amounts(1, 0, 0, 3, 4, 0))
+    made = of_texts("conv", text, "Conv++Relu", 2, "f32", "", "", LaunchAmounts(1, 0, 0, 3, 4, 0))
     assert made.op == "conv"
     assert made.ops == ("Conv", "Relu")
     assert made.attributes == {
@@ -203,7 +205,7 @@ def test_attributes_of_a_row_are_numbers_lists_and_words() -> None:
     }  # fmt: skip
     assert made.words == {"auto_pad": "SAME"}
     assert (made.nbytes, made.result, made.operand(0), made.views) == (7, None, None, 2)
-    cut = of_texts("x", "a" * (LONGEST_OP + 5), "", 0, "", "", "", Amounts(1, 0, 0, 0, 0, 0))
+    cut = of_texts("x", "a" * (LONGEST_OP + 5), "", 0, "", "", "", LaunchAmounts(1, 0, 0, 0, 0, 0))
     assert len(cut.op) == LONGEST_OP
 
 

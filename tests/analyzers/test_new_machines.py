@@ -11,7 +11,7 @@ from perfc.analyzers.graph.rows import GraphRow, Measurements
 from perfc.analyzers.intervals.conformal import LEAST_SPREAD, Band, Unseen
 from perfc.analyzers.intervals.offsets import NOISES, TAIL, Offsets, noise_prior, regressed
 from perfc.analyzers.intervals.unseen import LeftOut
-from perfc.analyzers.steps.setting import Mode, Precision, Setting
+from perfc.analyzers.steps.setting import Precision, RunMode, Setting
 from perfc.analyzers.whole_runs.few_rows import (
     AGE,
     KIND,
@@ -124,13 +124,13 @@ def test_offsets_multiply_batches_ways_precisions_versions_and_kinds() -> None:
     features[0, SHARES_START + 3], features[1, SHARES_START] = 0.5, 1.0
     like = np.array([[0.1, -0.2], [0.3, 0.0]])
     found = design(Measurements("d", {}, rows), features, like)
-    modes, precisions = len(Mode), len(Precision)
+    modes, precisions = len(RunMode), len(Precision)
     plain = 2 + modes + precisions + 2 + KINDS
     assert found.shape == (2, plain + 2 + 3 * modes + 3 * KINDS)
     # 256 are eight doublings
     assert found[:, :2].tolist() == [[1, 1], [1, 0]]
     ways = found[:, 2 : 2 + modes]
-    assert [list(Mode)[i] for i in ways.argmax(axis=1)] == [Mode.COMPILED, Mode.EAGER]
+    assert [list(RunMode)[i] for i in ways.argmax(axis=1)] == [RunMode.COMPILED, RunMode.EAGER]
     typed = found[:, 2 + modes : 2 + modes + precisions]
     assert [list(Precision)[i] for i in typed.argmax(axis=1)] == [
         Precision.BF16, Precision.AMP_F16,
@@ -141,8 +141,8 @@ def test_offsets_multiply_batches_ways_precisions_versions_and_kinds() -> None:
     assert (shares[0, 3], shares[1, 0], shares.sum()) == (0.5, 1.0, 1.5)
     assert np.array_equal(found[:, plain : plain + 2], like)
     at_age = found[:, plain + 2 : plain + 2 + 3 * modes].reshape(2, modes, 3)
-    places = [(row, list(Mode)[mode], age) for row, mode, age in np.argwhere(at_age).tolist()]
-    assert places == [(0, Mode.COMPILED, 2), (1, Mode.EAGER, 0)]
+    places = [(row, list(RunMode)[mode], age) for row, mode, age in np.argwhere(at_age).tolist()]
+    assert places == [(0, RunMode.COMPILED, 2), (1, RunMode.EAGER, 0)]
     # of kinds where they are compiled, channels last, or of an old framework
     compiled, last, old = found[:, -3 * KINDS :].reshape(2, 3, KINDS).swapaxes(0, 1)
     assert (compiled[0, 3], compiled.sum(), last.sum()) == (0.5, 0.5, 0.0)
@@ -150,12 +150,12 @@ def test_offsets_multiply_batches_ways_precisions_versions_and_kinds() -> None:
 
 
 def test_offsets_that_ways_of_running_share_with_those_trained_on_are_small() -> None:
-    modes, expected = len(Mode), deviations({"eager", "training"}, 2)
+    modes, expected = len(RunMode), deviations({"eager", "training"}, 2)
     plain = 2 + modes + len(Precision) + 2 + KINDS
     assert len(expected) == plain + 2 + 3 * modes + 3 * KINDS
     assert expected[:2].tolist() == [MACHINE, WAY]
     assert expected[2 : 2 + modes].tolist() == [
-        WAY if m in (Mode.EAGER, Mode.TRAINING) else UNTRAINED for m in Mode
+        WAY if m in (RunMode.EAGER, RunMode.TRAINING) else UNTRAINED for m in RunMode
     ]
     assert set(expected[2 + modes : plain - KINDS]) == {WAY}
     assert set(expected[plain - KINDS : plain]) == {KIND}

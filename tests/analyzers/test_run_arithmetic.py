@@ -29,7 +29,7 @@ from perfc.machine import load_machine
 from perfc.passes.roofline.ceilings import KernelBound
 from perfc.passes.roofline.roofline import GRAPH_GAP
 from perfc.passes.roofline.streams import launch_s
-from perfc.passes.runtimes import Launch
+from perfc.passes.runtimes import LaunchMode
 from perfc.passes.runtimes import runtime as runtime_named
 
 from .toy import bound, toy
@@ -50,18 +50,18 @@ def us(low: float, mid: float, high: float) -> object:
 
 def test_a_launch_that_was_measured_is_surer_than_one_that_was_not(tmp_path: Path) -> None:
     measured = toy(tmp_path, "launch_overhead_s 10e-6 lab")
-    assert ends(launch_gap(measured, Launch.EAGER)) == us(8, 10, 12.5)
+    assert ends(launch_gap(measured, LaunchMode.EAGER)) == us(8, 10, 12.5)
     stated = toy(tmp_path, "launch_overhead_s 10e-6 sheet")
-    assert ends(launch_gap(stated, Launch.EAGER)) == us(6, 10, 20)
+    assert ends(launch_gap(stated, LaunchMode.EAGER)) == us(6, 10, 20)
 
 
 def test_a_graph_takes_its_own_launch_or_a_quarter_of_the_hosts(tmp_path: Path) -> None:
     assert GRAPH_GAP == 0.25
     measured = toy(tmp_path, "launch_overhead_s 10e-6 lab")
-    assert ends(launch_gap(measured, Launch.GRAPH)) == us(1.5, 2.5, 5)
+    assert ends(launch_gap(measured, LaunchMode.GRAPH)) == us(1.5, 2.5, 5)
     own = toy(tmp_path, "launch_overhead_s 10e-6 lab", "launch_graph_s 2e-6 lab")
-    assert ends(launch_gap(own, Launch.GRAPH)) == us(1.6, 2, 2.5)
-    assert ends(launch_gap(own, Launch.EAGER)) == us(8, 10, 12.5)
+    assert ends(launch_gap(own, LaunchMode.GRAPH)) == us(1.6, 2, 2.5)
+    assert ends(launch_gap(own, LaunchMode.EAGER)) == us(8, 10, 12.5)
 
 
 ADD = b"""<ir_version: 10, opset_import: ["" : 21]>
@@ -74,7 +74,7 @@ def test_a_machine_that_states_no_launch_is_launched_in_no_time(
 ) -> None:
     """6 kB pass 4 TB/s of L2 in 1.5 ns; nothing is added to that, and never a second."""
     machine = toy(tmp_path)
-    for launch in Launch:
+    for launch in LaunchMode:
         assert ends(launch_gap(machine, launch)) == (0, 0, 0)
         assert launch_s(machine, launch) == 0
     report = perfc.analyze(ADD, str(machine.path), runtime=runtime, predictor="kernels")
@@ -86,7 +86,7 @@ def test_a_machine_that_states_no_launch_is_launched_in_no_time(
     with_launch = perfc.analyze(ADD, str(stated.path), runtime=runtime).roofline
     assert with_launch.launch_gap_s == pytest.approx(gap_s - with_launch.sustained_s)
     assert launch_s(
-        stated, Launch.GRAPH if runtime == "cudagraph" else Launch.EAGER
+        stated, LaunchMode.GRAPH if runtime == "cudagraph" else LaunchMode.EAGER
     ) == pytest.approx(gap_s)
 
 

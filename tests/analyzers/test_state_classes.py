@@ -18,7 +18,7 @@ from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.features.table import class_of, complete
 from perfc.frontend.config import Parallel, precision_of, read_config
 from perfc.ir.op import Kind
-from perfc.ir.problem import LinearAttention, Product, Window
+from perfc.ir.problem import LinearAttention, Product, SlidingWindow
 from perfc.ir.tensors.types import DType, TensorType
 from perfc.machine import load_machine
 from perfc.passes.roofline.roofline import bounds
@@ -92,7 +92,7 @@ def test_states_are_rows_of_their_own() -> None:
 
 
 def test_convolutions_that_carry_their_inputs_are_causal_ones() -> None:
-    problem = Window(
+    problem = SlidingWindow(
         1, 8192, 8192, (2048,), (2048,), (4,), (1,), (1,), ((3, 0),), groups=8192, carried=2
     )
     row = lower(bound(problem), {})

@@ -34,7 +34,7 @@ from perfc.analyzers.steps.kernels import (
 )
 from perfc.analyzers.steps.launch_kind import LaunchKind
 from perfc.analyzers.steps.predict import CLASS, weights_name
-from perfc.analyzers.steps.setting import Mode, Precision, Setting
+from perfc.analyzers.steps.setting import Precision, RunMode, Setting
 from perfc.ir.op import Kind
 from perfc.machine import load_machine
 from perfc.passes.roofline.roofline import RooflineTable
@@ -45,7 +45,7 @@ MODEL = Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.gz"
 KIN = (("rtx3090", "amp f16", "torch 1.13"), ("rtx4090", "amp f16", "torch 2.4"))
 
 
-def write_steps(folder: Path, mode: Mode, factor: float = 2.0, hull: float = 1e12) -> None:
+def write_steps(folder: Path, mode: RunMode, factor: float = 2.0, hull: float = 1e12) -> None:
     """Weights by which every launch takes ``factor`` times its scale."""
     machines = [load_machine(k[0]) for k in KIN]
     features = tabulate(columns([]), Setting(), Sheet(machines[0])).names
@@ -102,7 +102,7 @@ def test_every_kernel_of_a_step_is_known(runtime: str, weights: Path) -> None:
 
 def test_times_follow_what_steps_taught(weights: Path, tmp_path: Path) -> None:
     report = analysed("eager")
-    write_steps(tmp_path, Mode.EAGER, factor=4.0)
+    write_steps(tmp_path, RunMode.EAGER, factor=4.0)
     once, twice = of(report, weights), of(report, tmp_path)
     longest = max(range(len(once.kernels)), key=lambda i: once.kernels[i].time_s)
     assert twice.kernels[longest].time_s == pytest.approx(2 * once.kernels[longest].time_s)
@@ -139,7 +139,7 @@ def test_machines_without_steps_get_wider_intervals(weights: Path) -> None:
 def test_steps_of_the_machine_come_before_operators(
     dtype: str, measured: str, tmp_path: Path
 ) -> None:
-    write_steps(tmp_path, Mode.EAGER)
+    write_steps(tmp_path, RunMode.EAGER)
     flat_weights.write(tmp_path, "matmul", (dtype,), (measured,))
     found = of(analysed("eager"), tmp_path)
     assert {k.predictor for k in found.kernels} == {Predictor.STEPS}
@@ -157,7 +157,7 @@ def copies(folder: Path, name: str) -> list[tuple[float, float]]:
 
 
 def test_a_product_of_a_class_has_the_copies_that_the_framework_makes(tmp_path: Path) -> None:
-    write_steps(tmp_path, Mode.EAGER)
+    write_steps(tmp_path, RunMode.EAGER)
     flat_weights.write(tmp_path, "matmul", ("bf16",), ("h100-sxm5-80gb",))
     head = '<ir_version: 8, opset_import: ["" : 18]>\n'
     head += "net (float16[64, 32, 128] x, float16[4096, 256] w)"
@@ -177,7 +177,7 @@ def test_a_product_of_a_class_has_the_copies_that_the_framework_makes(tmp_path: 
 
 
 def test_intervals_of_what_is_unlike_all_steps_stay_finite(tmp_path: Path) -> None:
-    write_steps(tmp_path, Mode.EAGER, hull=1.0)
+    write_steps(tmp_path, RunMode.EAGER, hull=1.0)
     report = analysed("eager", target="h100")
     for k in of(report, tmp_path).kernels:
         assert k.is_extrapolating
@@ -185,7 +185,7 @@ def test_intervals_of_what_is_unlike_all_steps_stay_finite(tmp_path: Path) -> No
 
 
 def test_operators_come_first_where_steps_know_no_such_machine(tmp_path: Path) -> None:
-    write_steps(tmp_path, Mode.EAGER)
+    write_steps(tmp_path, RunMode.EAGER)
     flat_weights.write(tmp_path, "matmul", ("bf16",), ("a100",))
     found = of(analysed("eager", target="h100"), tmp_path)
     learned = [k for k in found.kernels if k.predictor is Predictor.LEARNED]
@@ -219,8 +219,8 @@ def test_without_weights_the_roofline_answers(tmp_path: Path) -> None:
 
 
 def test_damaged_weights_are_one_line(tmp_path: Path) -> None:
-    write_steps(tmp_path, Mode.EAGER)
-    path = tmp_path / f"{weights_name(Mode.EAGER)}.npz"
+    write_steps(tmp_path, RunMode.EAGER)
+    path = tmp_path / f"{weights_name(RunMode.EAGER)}.npz"
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(WeightsError) as caught:
         of(analysed("eager"), tmp_path)
@@ -230,7 +230,7 @@ def test_damaged_weights_are_one_line(tmp_path: Path) -> None:
 def test_the_newest_version_of_the_machine_is_taken(weights: Path) -> None:
     from perfc.analyzers.artefacts import artefact
 
-    card = artefact.load(weights / f"{weights_name(Mode.EAGER)}.json").card
+    card = artefact.load(weights / f"{weights_name(RunMode.EAGER)}.json").card
     here = setting_of(card, "f16", compiled=False, target="rtx3090")
     there = setting_of(card, "f16", compiled=False, target="h100")
     assert here is not None

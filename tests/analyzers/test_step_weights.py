@@ -9,7 +9,7 @@ import pytest
 
 from perfc.analyzers.artefacts.artefact import WeightsError
 from perfc.analyzers.steps.predict import StepEstimate, predict_module, weights_name
-from perfc.analyzers.steps.setting import Mode, Precision, Setting
+from perfc.analyzers.steps.setting import Precision, RunMode, Setting
 from perfc.api import typed
 from perfc.machine import load_machine
 from perfc.passes.manager import Analyses
@@ -17,24 +17,24 @@ from perfc.passes.rewriting.canonicalize import Canonicalize
 
 MODELS = Path(__file__).parents[2] / "examples" / "models"
 SETTINGS = {
-    Mode.EAGER: Setting(version=(2, 4)),
-    Mode.COMPILED: Setting(compiled=True),
-    Mode.TRAINING: Setting(version=(1, 12), training=True),
+    RunMode.EAGER: Setting(version=(2, 4)),
+    RunMode.COMPILED: Setting(compiled=True),
+    RunMode.TRAINING: Setting(version=(1, 12), training=True),
 }
 
 
-def predicted(name: str, mode: Mode, target: str, batch: int = 256) -> StepEstimate:
+def predicted(name: str, mode: RunMode, target: str, batch: int = 256) -> StepEstimate:
     am = Analyses()
-    keeps = mode is Mode.TRAINING
+    keeps = mode is RunMode.TRAINING
     module = am.apply(Canonicalize(keeps), typed(MODELS / f"{name}.onnx.gz", am=am))
     env = {s.name: batch for s in module.symbols}
     return predict_module(module, env, SETTINGS[mode], load_machine(target))[1]
 
 
-@pytest.mark.parametrize("mode", [Mode.EAGER, Mode.COMPILED, Mode.TRAINING])
+@pytest.mark.parametrize("mode", [RunMode.EAGER, RunMode.COMPILED, RunMode.TRAINING])
 @pytest.mark.parametrize("name", ["resnet50", "vit-b16", "swin-t"])
-def test_every_way_of_running_predicts_every_model(name: str, mode: Mode) -> None:
-    found = predicted(name, mode, "rtx4090" if mode is Mode.COMPILED else "rtx3090")
+def test_every_way_of_running_predicts_every_model(name: str, mode: RunMode) -> None:
+    found = predicted(name, mode, "rtx4090" if mode is RunMode.COMPILED else "rtx3090")
     assert found.predictor == weights_name(mode)
     assert 0 < found.floor_s <= found.low_s <= found.time_s <= found.high_s
     assert found.high_s < 3 * found.low_s
@@ -42,23 +42,23 @@ def test_every_way_of_running_predicts_every_model(name: str, mode: Mode) -> Non
 
 
 def test_what_must_be_slower_is_slower() -> None:
-    eager = predicted("vit-b16", Mode.EAGER, "rtx4090").time_s
-    assert predicted("vit-b16", Mode.COMPILED, "rtx4090").time_s < eager
-    assert predicted("vit-b16", Mode.EAGER, "rtx3090").time_s > eager
-    assert predicted("vit-b16", Mode.EAGER, "rtx4090", batch=512).time_s > 1.8 * eager
-    assert predicted("vit-b16", Mode.TRAINING, "rtx3090").time_s > 2 * eager
+    eager = predicted("vit-b16", RunMode.EAGER, "rtx4090").time_s
+    assert predicted("vit-b16", RunMode.COMPILED, "rtx4090").time_s < eager
+    assert predicted("vit-b16", RunMode.EAGER, "rtx3090").time_s > eager
+    assert predicted("vit-b16", RunMode.EAGER, "rtx4090", batch=512).time_s > 1.8 * eager
+    assert predicted("vit-b16", RunMode.TRAINING, "rtx3090").time_s > 2 * eager
 
 
 def test_a_machine_nobody_measured_is_said_and_widens() -> None:
-    known = predicted("resnet50", Mode.COMPILED, "rtx4090")
-    other = predicted("resnet50", Mode.COMPILED, "h200")
-    assert predicted("resnet50", Mode.COMPILED, "p100").is_extrapolating
+    known = predicted("resnet50", RunMode.COMPILED, "rtx4090")
+    other = predicted("resnet50", RunMode.COMPILED, "h200")
+    assert predicted("resnet50", RunMode.COMPILED, "p100").is_extrapolating
     assert other.high_s / other.low_s > known.high_s / known.low_s
 
 
 @pytest.mark.speed
 def test_many_launches_are_predicted_quickly() -> None:
-    predicted("swin-t", Mode.EAGER, "rtx3090")
+    predicted("swin-t", RunMode.EAGER, "rtx3090")
     from perfc.analyzers.steps.columns import columns
     from perfc.analyzers.steps.launches import launches
     from perfc.analyzers.steps.predict import predict_step
@@ -66,10 +66,10 @@ def test_many_launches_are_predicted_quickly() -> None:
     am = Analyses()
     module = am.apply(Canonicalize(), typed(MODELS / "swin-t.onnx.gz", am=am))
     env = {s.name: 8 for s in module.symbols}
-    found = columns(launches(module, am, SETTINGS[Mode.EAGER], [env])[1])
+    found = columns(launches(module, am, SETTINGS[RunMode.EAGER], [env])[1])
     assert len(found) > 200
     start = time.process_time()
-    predict_step(found, SETTINGS[Mode.EAGER], load_machine("rtx3090"))
+    predict_step(found, SETTINGS[RunMode.EAGER], load_machine("rtx3090"))
     assert time.process_time() - start < 0.3
 
 

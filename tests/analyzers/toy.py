@@ -11,7 +11,7 @@ from perfc.machine import Machine, load_machine
 from perfc.passes.fusion.fuse import Fuse
 from perfc.passes.fusion.kernel import Kernel
 from perfc.passes.manager import Analyses
-from perfc.passes.roofline.ceilings import Ceiling, Counts, KernelBound
+from perfc.passes.roofline.ceilings import Ceiling, KernelBound, LaunchCounts
 from tests.passes.random_graphs import op
 
 TARGET = """\
@@ -83,7 +83,7 @@ def bound(
     sustained: Mapping[Ceiling, float] | None = None,
 ) -> KernelBound:
     """A kernel of so many operations and bytes, of which nothing else is known."""
-    every = Counts(
+    every = LaunchCounts(
         **{
             name: counts.get(name, 0.0)
             for name in ("mac", "floor_mac", "alu", "sfu", "integer", "read_bytes", "write_bytes")

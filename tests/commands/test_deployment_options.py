@@ -16,7 +16,7 @@ from perfc.commands.analysis.predict import FORMER_FLAGS
 from perfc.deployment import KEYS, Deployment
 from perfc.deployment.fields import READERS
 from perfc.passes.runtimes import runtimes
-from perfc.review.check.lock.baseline import Case
+from perfc.review.check.lock.baseline import BaselineCase
 from perfc.study.former_names import Former
 from perfc.view.report import collect, document
 from perfc.view.report.formats import text
@@ -365,10 +365,10 @@ def test_the_page_has_every_field() -> None:
 
 def test_a_baseline_remembers_whose_kernels_and_what_a_launch_costs() -> None:
     how = Deployment().with_values({"runtime": "eager", "host_launch": "30us", "framework": "vllm"})
-    case = Case.of("model.onnx", "a100", how)
+    case = BaselineCase.of("model.onnx", "a100", how)
     assert dict(case.others) == {"framework": "vllm", "host-launch": "30us"}
     assert (case.deployment.host_launch, case.deployment.serving) == (3e-05, how.serving)
-    assert case != Case.of("model.onnx", "a100", Deployment(runtime="eager"))
+    assert case != BaselineCase.of("model.onnx", "a100", Deployment(runtime="eager"))
 
 
 @pytest.mark.parametrize(

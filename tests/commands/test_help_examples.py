@@ -13,7 +13,7 @@ import pytest
 from perfc import cli
 from perfc.commands.shared import listing
 from perfc.commands.shared.former import words_of
-from perfc.passes.training.implementation import Policy
+from perfc.passes.training.implementation import RecomputePolicy
 from perfc.serving.search import search
 
 from .invocations import prepare
@@ -57,7 +57,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setattr("perfc.serving.search.MOST_CHECKED", 1)
         patch.setitem(search.__kwdefaults__, "ranks", (1,))
         patch.setattr("perfc.distributed.service.MICRO_BATCHES", (1,))
-        patch.setattr("perfc.distributed.service.CHECKPOINTINGS", (Policy.NONE,))
+        patch.setattr("perfc.distributed.service.CHECKPOINTINGS", (RecomputePolicy.NONE,))
         prepare(path)
         shutil.copy("model.onnx", "new.onnx")
         for name in ("data", "graphs"):

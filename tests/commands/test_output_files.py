@@ -20,10 +20,10 @@ import pytest
 from perfc import cli
 from perfc.commands.shared.output import OutputFile
 from perfc.common.formats import SUFFIXES
-from perfc_lab.distributed.scores import Evidence as Runs
-from perfc_lab.serving.scores import Evidence
-from perfc_lab.training.evaluate import Figure
-from perfc_lab.trees.experiment import Comparison
+from perfc_lab.distributed.scores import DistributedEvidence as Runs
+from perfc_lab.serving.scores import ServingEvidence
+from perfc_lab.training.evaluate import SliceErrors
+from perfc_lab.trees.experiment import TreeComparison
 
 from .invocations import CALLS, commands, prepare
 
@@ -49,8 +49,8 @@ class Little:
 
     name = title = held_out = "little"
 
-    def evaluate(self, *_: object) -> Iterator[Figure]:
-        yield Figure("a part", "all", 1, 0.1, 0.1, 1.0, 1.0, 2.0)
+    def evaluate(self, *_: object) -> Iterator[SliceErrors]:
+        yield SliceErrors("a part", "all", 1, 0.1, 0.1, 1.0, 1.0, 2.0)
 
 
 @pytest.fixture(scope="module")
@@ -61,11 +61,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setattr("perfc_lab.training.experiments.chosen", lambda names: (Little(),))
         patch.setattr("perfc.analyzers.graph.dataset.load", lambda *_: None)
         patch.setattr("perfc_lab.training.graphs.bench.evaluated", lambda *_, **__: [])
-        patch.setattr("perfc_lab.serving.scores.gathered", lambda *_: Evidence((), ()))
+        patch.setattr("perfc_lab.serving.scores.gathered", lambda *_: ServingEvidence((), ()))
         runs = Runs((), {})
         patch.setattr("perfc_lab.distributed.scores.gathered", lambda *_: runs)
         patch.setattr("perfc_lab.distributed.scoreboard.link_scores", lambda _: ())
-        none = Comparison((), (), (), ())
+        none = TreeComparison((), (), (), ())
         patch.setattr("perfc_lab.trees.experiment.compared", lambda *_, **__: none)
         for check in ("replays", "llama_cpp"):
             patch.setattr(f"perfc_lab.serving.scoreboard.{check}", lambda _: ())

@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from perfc.commands.shared import progress as _progress
-from perfc.commands.shared.progress import PASSES, Progress
+from perfc.commands.shared.progress import PASSES, ProgressBar
 from perfc_lab.commands._training import telling
 
 
@@ -47,7 +47,7 @@ def step(name: str, *, is_cached: bool = False) -> Any:
 
 def test_a_bar_follows_the_passes_that_run(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal(monkeypatch)
-    with Progress() as progress:
+    with ProgressBar() as progress:
         timer = cast(Timer, progress.timer)
         assert (timer.delay_s, timer.is_started, timer.daemon) == (1.0, True, True)
         assert timer.call == progress.start
@@ -72,7 +72,7 @@ def test_a_bar_follows_the_passes_that_run(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_work_that_is_over_draws_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = terminal(monkeypatch)
-    with Progress() as progress:
+    with ProgressBar() as progress:
         pass
     progress.start()
     assert progress.bar is None
@@ -81,7 +81,7 @@ def test_work_that_is_over_draws_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_file_gets_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", io.StringIO())
-    with Progress() as progress:
+    with ProgressBar() as progress:
         assert progress.timer is None
 
 

@@ -300,7 +300,7 @@ def test_the_backward_pass_of_a_graph_is_that_of_its_step() -> None:
     import math
 
     from perfc.analyzers.runs.step_law import factors
-    from perfc.distributed.costs.both_passes import Role
+    from perfc.distributed.costs.both_passes import Waiter
     from perfc.distributed.costs.graph_work import rows_of
     from perfc.distributed.service import work_of
     from perfc.ir.graph import Phase
@@ -321,20 +321,20 @@ def test_the_backward_pass_of_a_graph_is_that_of_its_step() -> None:
     forward_s = math.fsum(p.forward_s for p in parts)
     assert forward_s == pytest.approx(summed[Phase.FORWARD] + summed[Phase.LOSS])
     assert math.fsum(p.backward_s for p in parts) == pytest.approx(summed[Phase.BACKWARD])
-    found: dict[str, dict[Role, float]] = {}
+    found: dict[str, dict[Waiter, float]] = {}
     of = ""
     for row in rows_of(bounds, times):
         # backward kernels are behind the forward one that they are of
-        of = row.bound.kernel.anchor.loc.name if row.role is Role.FORWARD else of
-        found.setdefault(of, dict.fromkeys(Role, 0.0))[row.role] += row.time.time_s
+        of = row.bound.kernel.anchor.loc.name if row.role is Waiter.FORWARD else of
+        found.setdefault(of, dict.fromkeys(Waiter, 0.0))[row.role] += row.time.time_s
     taken = {
         (b.kernel.anchor.loc.name, b.kernel.anchor.op.mnemonic): t.time_s
         for b, t in zip(bounds, times, strict=True)
     }
     # a filter's gradient is waited for by nobody, the first layer's images need none
     middle, first = "/layer2/layer2.1/conv2/Conv", "/conv1/Conv"
-    assert found[middle][Role.WEIGHT] == taken[f"{middle}.grad", "conv_filter_grad"]
-    assert found[middle][Role.INPUT] == taken[f"{middle}.grad", "conv_data_grad"]
-    assert found[first][Role.INPUT] == 0
-    assert found[first][Role.WEIGHT] == taken[f"{first}.grad", "conv_filter_grad"]
-    assert found["/layer2/layer2.1/act2/Relu"][Role.WEIGHT] == 0
+    assert found[middle][Waiter.WEIGHT] == taken[f"{middle}.grad", "conv_filter_grad"]
+    assert found[middle][Waiter.INPUT] == taken[f"{middle}.grad", "conv_data_grad"]
+    assert found[first][Waiter.INPUT] == 0
+    assert found[first][Waiter.WEIGHT] == taken[f"{first}.grad", "conv_filter_grad"]
+    assert found["/layer2/layer2.1/act2/Relu"][Waiter.WEIGHT] == 0

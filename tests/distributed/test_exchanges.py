@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perfc.analyzers.features import networks
-from perfc.analyzers.features.networks import Message, hierarchical, pairwise, ring, tree
-from perfc.distributed.fabric import Group, fabric_of
+from perfc.analyzers.features.networks import LinkExchange, hierarchical, pairwise, ring, tree
+from perfc.distributed.fabric import RankGroup, fabric_of
 from perfc.ir.problem import Exchange
 from perfc.machine import Cluster, load_machine
 from perfc.study.collective import collective
@@ -17,8 +17,8 @@ DGX = Cluster.of(load_machine("dgx-h100"))
 RATE = 1e9
 
 
-def without_waits(exchange: Exchange, nbytes: float, ranks: int, nodes: int = 1) -> Message:
-    return Message(exchange, nbytes, ranks, nodes, 0.0, RATE, 0.0, RATE)
+def without_waits(exchange: Exchange, nbytes: float, ranks: int, nodes: int = 1) -> LinkExchange:
+    return LinkExchange(exchange, nbytes, ranks, nodes, 0.0, RATE, 0.0, RATE)
 
 
 @given(st.integers(2, 512))
@@ -37,9 +37,9 @@ def test_parts_of_a_hierarchy_carry_what_a_ring_of_each_level_does(each: int, no
 
 
 def test_small_messages_take_the_tree_and_large_ones_a_ring_or_a_hierarchy() -> None:
-    small = Message.of(Exchange.ALL_REDUCE, 1024, 512, 64, DGX)
+    small = LinkExchange.of(Exchange.ALL_REDUCE, 1024, 512, 64, DGX)
     assert networks.time_s(small) < ring.time_s(small)
-    large = Message.of(Exchange.ALL_REDUCE, 1e10, 16, 2, DGX)
+    large = LinkExchange.of(Exchange.ALL_REDUCE, 1e10, 16, 2, DGX)
     assert networks.time_s(large) < tree.time_s(large)
 
 
@@ -47,25 +47,25 @@ def test_small_messages_take_the_tree_and_large_ones_a_ring_or_a_hierarchy() -> 
 def test_nothing_beats_the_adapters_of_a_node(
     exchange: Exchange, nbytes: float, nodes: int, power: int
 ) -> None:
-    message = Message.of(exchange, nbytes, (1 << min(power, 3)) * nodes, nodes, DGX)
+    message = LinkExchange.of(exchange, nbytes, (1 << min(power, 3)) * nodes, nodes, DGX)
     assert networks.least_s(message, DGX) <= networks.time_s(message) or message.ranks < 2
 
 
 @given(st.floats(1e3, 1e9), st.sampled_from(list(Exchange)))
 def test_more_bytes_take_no_less(nbytes: float, exchange: Exchange) -> None:
     less, more = (
-        networks.time_s(Message.of(exchange, n, 16, 2, DGX)) for n in (nbytes, 2 * nbytes)
+        networks.time_s(LinkExchange.of(exchange, n, 16, 2, DGX)) for n in (nbytes, 2 * nbytes)
     )
     assert less <= more
 
 
 def test_one_rank_alone_exchanges_nothing() -> None:
-    assert networks.time_s(Message.of(Exchange.ALL_REDUCE, 1e9, 1, 1, DGX)) == 0.0
-    assert fabric_of(str(DGX.machine.path)).time_s(Exchange.ALL_REDUCE, 1e9, Group(1, 8)) == 0.0
+    assert networks.time_s(LinkExchange.of(Exchange.ALL_REDUCE, 1e9, 1, 1, DGX)) == 0.0
+    assert fabric_of(str(DGX.machine.path)).time_s(Exchange.ALL_REDUCE, 1e9, RankGroup(1, 8)) == 0.0
 
 
 def test_a_pair_has_its_part_of_the_adapters() -> None:
-    message = Message.of(Exchange.SEND_RECEIVE, 1e9, 2, 2, DGX)
+    message = LinkExchange.of(Exchange.SEND_RECEIVE, 1e9, 2, 2, DGX)
     rate = networks.NETWORK_EFFICIENCY * DGX.network_bytes_per_s / 8
     assert pairwise.time_s(message) == pytest.approx(DGX.network_latency_s + 1e9 / rate)
 
@@ -74,13 +74,13 @@ def test_a_pair_has_its_part_of_the_adapters() -> None:
     ("size", "stride", "nodes"), [(8, 1, 1), (2, 4, 1), (16, 1, 2), (8, 8, 8), (4, 4, 2), (3, 8, 3)]
 )
 def test_groups_spread_over_nodes_by_their_stride(size: int, stride: int, nodes: int) -> None:
-    assert Group(size, stride).nodes(8) == nodes
+    assert RankGroup(size, stride).nodes(8) == nodes
 
 
 def test_the_command_answers_between_nodes_by_the_law_and_within_one_as_learned() -> None:
     dgx = [load_machine("dgx-h100")]
     (between,) = collective("all-reduce", 1 << 30, 16, dgx, nodes=2).rows
-    message = Message.of(Exchange.ALL_REDUCE, 1 << 30, 16, 2, DGX)
+    message = LinkExchange.of(Exchange.ALL_REDUCE, 1 << 30, 16, 2, DGX)
     assert between.time_s == pytest.approx(networks.time_s(message))
     assert between.floor_s == pytest.approx((1 << 30) / DGX.network_bytes_per_s)
     assert not between.is_extrapolating

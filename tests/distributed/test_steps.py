@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from perfc.distributed.costs.both_passes import Role, both_passes
+from perfc.distributed.costs.both_passes import Waiter, both_passes
 from perfc.distributed.costs.work import LanguageWork
 from perfc.distributed.law import RunLaw
 from perfc.distributed.plan import divisions, pareto
@@ -346,15 +346,15 @@ def test_the_backward_pass_of_a_layer_is_its_graph(name: str) -> None:
     for layer in dict.fromkeys(model.stacks[0].layers):
         passes = both_passes(layer_part(model, layer, precision_of("bfloat16", None)), "cudagraph")
         kernels = [k for k in passes.table.kernels if k.kind is Kind.MATMUL]
-        macs = dict.fromkeys(Role, 0.0)
+        macs = dict.fromkeys(Waiter, 0.0)
         for kernel, count, role in zip(
             passes.table.kernels, passes.counts, passes.roles, strict=True
         ):
             if kernel in kernels:
                 macs[role] += count * evaluate(kernel.work.mac, env)
         # each product has one for what it reads and one for its parameters
-        assert macs[Role.FORWARD] > 0
-        assert macs[Role.INPUT] == macs[Role.WEIGHT] == macs[Role.FORWARD]
+        assert macs[Waiter.FORWARD] > 0
+        assert macs[Waiter.INPUT] == macs[Waiter.WEIGHT] == macs[Waiter.FORWARD]
 
 
 def test_products_of_the_backward_pass_have_the_format_of_the_forward_one() -> None:

@@ -9,9 +9,9 @@ from onnx import TensorProto, helper, numpy_helper
 
 from perfc.frontend.lowering.elements import ELEMENT_BITS, DataType, stored_bytes, unpack_elements
 from perfc.frontend.lowering.schema import MESSAGES
-from perfc.frontend.lowering.window import Window
-from perfc.frontend.reading.proto import Tensor
-from perfc.frontend.reading.wire import Decoder
+from perfc.frontend.lowering.window import ByteWindow
+from perfc.frontend.reading.proto import ProtoTensor
+from perfc.frontend.reading.wire import WireDecoder
 
 KNOWN_TO_ONNX = [DataType(code) for code in TensorProto.DataType.values() if code in ELEMENT_BITS]
 IN_INT32_DATA = [
@@ -21,12 +21,12 @@ IN_INT32_DATA = [
 ]
 
 
-def read(tensor: TensorProto) -> Tensor:
+def read(tensor: TensorProto) -> ProtoTensor:
     data = tensor.SerializeToString()
-    found = Decoder(Window("t", data=data), MESSAGES).decode(
+    found = WireDecoder(ByteWindow("t", data=data), MESSAGES).decode(
         MESSAGES["TensorProto"], data, 0, len(data), 0
     )
-    assert isinstance(found, Tensor)
+    assert isinstance(found, ProtoTensor)
     return found
 
 

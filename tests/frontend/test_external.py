@@ -13,7 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 import perfc
 from perfc.errors import ModelError
 from perfc.frontend.reading.external import external_path, read_contents, small_place
-from perfc.frontend.reading.proto import Tensor
+from perfc.frontend.reading.proto import ProtoTensor
 from perfc.frontend.source import open_model
 
 
@@ -121,8 +121,10 @@ def test_a_place_outside_the_folder_is_not_read(tmp_path: Path, location: str) -
     assert perfc.analyze(path).cost.is_bound
 
 
-def entry(dims: tuple[int, ...], data_type: int = TensorProto.INT64, **external: str) -> Tensor:
-    return Tensor("t", dims, data_type, external={"location": "t.bin", **external})
+def entry(
+    dims: tuple[int, ...], data_type: int = TensorProto.INT64, **external: str
+) -> ProtoTensor:
+    return ProtoTensor("t", dims, data_type, external={"location": "t.bin", **external})
 
 
 @pytest.mark.parametrize(
@@ -147,7 +149,9 @@ def entry(dims: tuple[int, ...], data_type: int = TensorProto.INT64, **external:
         (entry((10**12,)), False),
     ],
 )
-def test_only_small_entries_that_fit_their_type_are_read(tensor: Tensor, is_read: bool) -> None:
+def test_only_small_entries_that_fit_their_type_are_read(
+    tensor: ProtoTensor, is_read: bool
+) -> None:
     assert (small_place(tensor) is not None) == is_read
 
 
@@ -183,7 +187,7 @@ def test_the_same_bytes_elsewhere_give_another_digest(tmp_path: Path) -> None:
     for name in ("t.bin", "u.bin"):
         (tmp_path / name).write_bytes(bytes(64))
 
-    def digest(*tensors: Tensor) -> str:
+    def digest(*tensors: ProtoTensor) -> str:
         return read_contents(tensors, tmp_path)[0]
 
     first, further, longer = entry((2,)), entry((2,), offset="8"), entry((3,))

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from perfc.errors import ModelError
 from perfc.frontend.lowering.order import needs, topological
-from perfc.frontend.reading.proto import Attribute, AttributeType, Graph, Node, ValueInfo
+from perfc.frontend.reading.proto import Attribute, AttributeType, ProtoGraph, ProtoNode, ValueInfo
 
 
-def chain(count: int) -> list[Node]:
-    return [Node(f"n{i}", "Relu", input=[f"v{i}"], output=[f"v{i + 1}"]) for i in range(count)]
+def chain(count: int) -> list[ProtoNode]:
+    return [ProtoNode(f"n{i}", "Relu", input=[f"v{i}"], output=[f"v{i + 1}"]) for i in range(count)]
 
 
-def ordered(nodes: list[Node]) -> list[str]:
+def ordered(nodes: list[ProtoNode]) -> list[str]:
     made = {"v0"}
     names = []
     for n in topological(nodes, lambda name: name if name in made else None):
@@ -36,7 +36,7 @@ def test_an_order_that_works_is_kept() -> None:
 def test_shuffled_nodes_are_sorted(count: int, rng: random.Random) -> None:
     nodes = chain(count)
     nodes += [
-        Node(f"m{i}", "Add", input=[f"v{rng.randrange(count)}", f"v{count}"], output=[f"w{i}"])
+        ProtoNode(f"m{i}", "Add", input=[f"v{rng.randrange(count)}", f"v{count}"], output=[f"w{i}"])
         for i in range(count)
     ]
     rng.shuffle(nodes)
@@ -55,20 +55,22 @@ def test_a_cycle_names_a_node_on_it(length: int) -> None:
         list(topological(nodes, lambda name: None))
 
 
-def subgraph(*nodes: Node, inputs: tuple[str, ...] = (), out: str = "o") -> Attribute:
-    graph = Graph(node=list(nodes), input=[ValueInfo(i) for i in inputs], output=[ValueInfo(out)])
+def subgraph(*nodes: ProtoNode, inputs: tuple[str, ...] = (), out: str = "o") -> Attribute:
+    graph = ProtoGraph(
+        node=list(nodes), input=[ValueInfo(i) for i in inputs], output=[ValueInfo(out)]
+    )
     return Attribute("body", AttributeType.GRAPH, g=graph)
 
 
 def test_a_subgraph_needs_the_outer_names_it_reads() -> None:
-    inner = Node("i", "Add", input=["a", "hidden"], output=["o"])
-    outer = Node(
+    inner = ProtoNode("i", "Add", input=["a", "hidden"], output=["o"])
+    outer = ProtoNode(
         "l", "Loop", input=["m"], output=["y"], attribute=[subgraph(inner, inputs=("hidden",))]
     )
     assert needs(outer) == {"m", "a"}
 
 
 def test_nodes_wait_for_what_their_subgraphs_read() -> None:
-    inner = Node("i", "Relu", input=["v1"], output=["o"])
-    loop = Node("l", "Loop", input=[], output=["y"], attribute=[subgraph(inner)])
+    inner = ProtoNode("i", "Relu", input=["v1"], output=["o"])
+    loop = ProtoNode("l", "Loop", input=[], output=["y"], attribute=[subgraph(inner)])
     assert ordered([loop, *chain(1)]) == ["n0", "l"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perfc.frontend.lowering.roles import TYPICAL, Place, Roles, by_place, is_numbered
+from perfc.frontend.lowering.roles import TYPICAL, Roles, SymbolPlace, by_place, is_numbered
 from perfc.frontend.lowering.symbols import SymbolTable
 from perfc.frontend.reading.proto import TypeKind, TypeProto
 from perfc.ir.graph import Basis
@@ -14,14 +14,14 @@ from perfc.ir.tensors.types import DType
 ONNX = {"f32": 1, "u8": 2, "i64": 7}
 
 
-def place(value: str, dtype: str, extents: str, axis: int) -> Place:
+def place(value: str, dtype: str, extents: str, axis: int) -> SymbolPlace:
     """An axis of an input whose extents are numbers, or ``*`` for symbols."""
     parts = extents.split(",")
     shape: tuple[Dim, ...] = tuple(
         symbol(f"s{i}") if p == "*" else int(p) for i, p in enumerate(parts)
     )
     (kind,) = (t for t in DType if t.code == dtype)
-    return Place(value, axis, shape, kind)
+    return SymbolPlace(value, axis, shape, kind)
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ from onnx import TensorProto, helper, printer
 from perfc.errors import ModelError
 from perfc.frontend import source
 from perfc.frontend.lowering.schema import MESSAGES
-from perfc.frontend.lowering.window import Window
-from perfc.frontend.reading.wire import Decoder
+from perfc.frontend.lowering.window import ByteWindow
+from perfc.frontend.reading.wire import WireDecoder
 from perfc.frontend.source import open_model
 
 RELU = helper.make_model(
@@ -86,8 +86,8 @@ def test_a_weight_of_five_gigabytes_is_never_read(tmp_path: Path) -> None:
     nbytes = 5 << 30
     with_weight(path, nbytes)
     with CountingFile(str(path)) as file:
-        window = Window("large", file=file, nbytes=path.stat().st_size)
-        model = Decoder(window, MESSAGES).walk(MESSAGES["ModelProto"], 0, window.nbytes, 0)
+        window = ByteWindow("large", file=file, nbytes=path.stat().st_size)
+        model = WireDecoder(window, MESSAGES).walk(MESSAGES["ModelProto"], 0, window.nbytes, 0)
         assert file.read_bytes < 20_000
     weight = model.graph.initializer[0]
     assert (weight.name, weight.payload, weight.nbytes) == ("w", None, nbytes)

@@ -9,7 +9,7 @@ import pytest
 
 from perfc.errors import ModelError
 from perfc.frontend.lowering import window
-from perfc.frontend.lowering.window import FIRST_READ_BYTES, LONGEST_READ_BYTES, Window
+from perfc.frontend.lowering.window import FIRST_READ_BYTES, LONGEST_READ_BYTES, ByteWindow
 
 
 class Counted(io.BytesIO):
@@ -34,12 +34,12 @@ class Drops(Counted):
 DATA = bytes(i * 7 % 251 for i in range(1 << 16))
 
 
-def of(data: bytes = DATA, kind: type[Counted] = Counted) -> tuple[Window, Counted]:
+def of(data: bytes = DATA, kind: type[Counted] = Counted) -> tuple[ByteWindow, Counted]:
     file = kind(data)
-    return Window("m.onnx", file=file, nbytes=len(data)), file
+    return ByteWindow("m.onnx", file=file, nbytes=len(data)), file
 
 
-def seen(w: Window, position: int, want: int) -> bytes:
+def seen(w: ByteWindow, position: int, want: int) -> bytes:
     buffer, base = w.at(position, want)
     assert base <= position
     return buffer[position - base : position - base + want]
@@ -88,24 +88,24 @@ def test_the_digest_is_of_all_bytes_but_those_skipped() -> None:
     w.at(40_000, 10)
     w.skip(40_010, len(DATA))
     assert w.digest() == hashlib.sha256(DATA[:100] + DATA[40_000:40_010]).hexdigest()
-    whole = Window("m.onnx", data=DATA)
+    whole = ByteWindow("m.onnx", data=DATA)
     assert whole.digest() == hashlib.sha256(DATA).hexdigest()
     assert whole.nbytes == len(DATA)
-    twice = Window("m.onnx", data=DATA[:50])
+    twice = ByteWindow("m.onnx", data=DATA[:50])
     twice.skip(10, 20)
     twice.at(30, 5)
     assert twice.digest() == hashlib.sha256(DATA[:10] + DATA[20:50]).hexdigest()
 
 
 def test_a_file_shorter_than_it_says_is_named_with_the_byte() -> None:
-    w = Window("m.onnx", data=b"12345")
+    w = ByteWindow("m.onnx", data=b"12345")
     assert seen(w, 0, 5) == b"12345"
     with pytest.raises(ModelError, match="ends at byte 5, where 7 bytes are announced"):
         w.at(4, 3)
     w, _ = of(b"12345")
     with pytest.raises(ModelError, match="ends at byte 5, where 6 bytes are announced"):
         w.at(0, 6)
-    short = Window("m.onnx", file=Counted(b"12345"), nbytes=9)
+    short = ByteWindow("m.onnx", file=Counted(b"12345"), nbytes=9)
     with pytest.raises(ModelError, match="ends at byte 5, where 9 bytes are announced") as caught:
         short.at(0, 8)
     assert caught.value.where == "m.onnx"

@@ -18,11 +18,11 @@ from perfc.frontend.reading.proto import (
     Attribute,
     AttributeType,
     Function,
-    Graph,
-    Model,
-    Node,
+    ProtoGraph,
+    ProtoModel,
+    ProtoNode,
+    ProtoTensor,
     SparseTensor,
-    Tensor,
     TypeKind,
     TypeProto,
     ValueInfo,
@@ -52,9 +52,12 @@ def check(found: Any, expected: Any) -> None:
                 check(one, other)
         case (TypeProto(), ProtoMessage()):
             check_type(found, expected)
-        case (Tensor(), ProtoMessage()):
+        case (ProtoTensor(), ProtoMessage()):
             check_tensor(found, expected)
-        case (Model() | Graph() | Node() | Function() | Attribute() | ValueInfo(), ProtoMessage()):
+        case (
+            ProtoModel() | ProtoGraph() | ProtoNode() | Function() | Attribute() | ValueInfo(),
+            ProtoMessage(),
+        ):
             check_fields(found, expected)
         case (SparseTensor(), ProtoMessage()):
             check_fields(found, expected)
@@ -84,7 +87,7 @@ def check_fields(found: Any, expected: ProtoMessage) -> None:
             check(ours, theirs)
 
 
-def check_tensor(found: Tensor, expected: TensorProto) -> None:
+def check_tensor(found: ProtoTensor, expected: TensorProto) -> None:
     assert (found.name, found.dims, found.data_type) == (
         expected.name,
         tuple(expected.dims),
@@ -253,9 +256,9 @@ def test_long_lists_behind_tags_are_read_whole(
 
 def test_a_million_numbers_are_read_in_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     entries: list[int] = []
-    plain = wire.Decoder.field
+    plain = wire.WireDecoder.field
     monkeypatch.setattr(
-        wire.Decoder, "field", lambda self, *a: (entries.append(1), plain(self, *a))[1]
+        wire.WireDecoder, "field", lambda self, *a: (entries.append(1), plain(self, *a))[1]
     )
     node = helper.make_node("Conv", ["x", "w"], ["y"], strides=[1] * 10**6)
     assert len(only_node(node.SerializeToString()).attribute[0].ints) == 10**6
@@ -295,7 +298,7 @@ def node_with(attribute: bytes) -> bytes:
     return entry(5, attribute)
 
 
-def only_node(node: bytes) -> Node:
+def only_node(node: bytes) -> ProtoNode:
     return open_model(b"\x08\x08" + entry(7, entry(1, node))).graph.node[0]
 
 
@@ -347,16 +350,16 @@ def test_a_cut_file_says_how_much_is_missing() -> None:
         open_model(data[: len(data) // 2])
 
 
-def touch_all(graph: Graph) -> None:
+def touch_all(graph: ProtoGraph) -> None:
     for tensor in graph.initializer:
         tensor.values()
         assert tensor.content_digest is None or len(tensor.content_digest) == 64
     for node in graph.node:
         for attribute in node.attribute:
             value = attribute.value
-            if isinstance(value, Tensor):
+            if isinstance(value, ProtoTensor):
                 value.values()
-            elif isinstance(value, Graph):
+            elif isinstance(value, ProtoGraph):
                 touch_all(value)
 
 

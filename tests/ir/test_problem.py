@@ -6,8 +6,8 @@ import pytest
 
 from perfc.ir.graph import Value
 from perfc.ir.op import REGISTRY
-from perfc.ir.problem import Product, Rows, Span, Window
-from perfc.ir.problem.window import Form
+from perfc.ir.problem import Product, Rows, SlidingWindow, Span
+from perfc.ir.problem.window import WindowOperation
 from perfc.ir.symbolic.dim import Dim
 from perfc.ir.tensors.types import DType, TensorType
 from tests.passes.random_graphs import op
@@ -34,15 +34,19 @@ def test_depthwise_is_a_filter_for_each_of_several_channels(
 ) -> None:
     x, filters = (2, in_channels, 56, 56), (out_channels, in_channels // group, 3, 3)
     found = stated("conv", x, filters, group=group)
-    assert isinstance(found, Window)
+    assert isinstance(found, SlidingWindow)
     assert found.is_depthwise is is_depthwise
     assert (found.depth, found.filters) == (in_channels // group, out_channels // group)
 
 
 def test_a_transposed_convolution_has_its_input_channels_first() -> None:
     found = stated("conv_transpose", (1, 8, 5, 5), (8, 3, 2, 2), group=8, strides=(2, 2))
-    assert isinstance(found, Window)
-    assert (found.in_channels, found.out_channels, found.form) == (8, 24, Form.TRANSPOSED)
+    assert isinstance(found, SlidingWindow)
+    assert (found.in_channels, found.out_channels, found.form) == (
+        8,
+        24,
+        WindowOperation.TRANSPOSED,
+    )
     assert found.is_depthwise
     assert (found.in_extents, found.out_extents) == ((5, 5), (10, 10))
 
@@ -59,7 +63,7 @@ def test_a_convolution_over_the_past_is_depthwise(
     mnemonic: str, x: tuple[int, ...], channels_last: int
 ) -> None:
     found = stated(mnemonic, x, (64, 1, 4), channels_last=channels_last)
-    assert isinstance(found, Window)
+    assert isinstance(found, SlidingWindow)
     assert found.is_depthwise
     assert (found.in_channels, found.in_extents, found.out_extents) == (64, (100,), (100,))
     assert found.pads_before((100,)) == (3,)
@@ -77,24 +81,24 @@ def test_minimal_filtering_is_of_plain_windows_of_stride_one(
     attributes: dict[str, object], gain: float
 ) -> None:
     found = stated("conv", (1, 4, 9, 9), (4, 4, 3, 3), **attributes)
-    assert isinstance(found, Window)
+    assert isinstance(found, SlidingWindow)
     assert found.winograd_gain == gain
 
 
 def test_pads_that_are_not_stated_follow_from_extents() -> None:
     found = stated("conv", (1, 4, 7, 8), (4, 4, 3, 2), auto_pad="SAME_LOWER")
-    assert isinstance(found, Window)
+    assert isinstance(found, SlidingWindow)
     assert found.pads_before((7, 8)) == (1, 1)
     stated_pads = stated("conv", (1, 4, 7, 8), (4, 4, 3, 2), pads=(2, 0, 1, 1))
-    assert isinstance(stated_pads, Window)
+    assert isinstance(stated_pads, SlidingWindow)
     assert stated_pads.pads_before((7, 8)) == (2, 0)
 
 
 def test_a_pool_is_no_depthwise_convolution() -> None:
     found = stated("max_pool", (1, 64, 8, 8), kernel_shape=(2, 2), strides=(2, 2))
-    assert isinstance(found, Window)
+    assert isinstance(found, SlidingWindow)
     assert not found.is_depthwise
-    assert (found.taps, found.stride, found.form) == (4, 4, Form.POOL)
+    assert (found.taps, found.stride, found.form) == (4, 4, WindowOperation.POOL)
 
 
 @pytest.mark.parametrize(

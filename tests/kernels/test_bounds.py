@@ -15,7 +15,7 @@ from perfc.kernels.bounds import (
     flop_per_clock,
     lanes,
 )
-from perfc.kernels.ceilings import Ceiling, Level
+from perfc.kernels.ceilings import MeasuredCeiling, SweepLevel
 
 DEVICE = Device(
     kind="cpu",
@@ -30,18 +30,18 @@ DEVICE = Device(
     features=frozenset({"avx2", "fma"}),
 )
 LEVELS = (
-    Level("l1", 120e3),
-    Level("l2_private", 1.9e6),
-    Level("l2", 20e6),
-    Level("device", math.inf),
+    SweepLevel("l1", 120e3),
+    SweepLevel("l2_private", 1.9e6),
+    SweepLevel("l2", 20e6),
+    SweepLevel("device", math.inf),
 )
 
 
-def ceiling(key: str, value: float) -> Ceiling:
-    return Ceiling(key, (value, value), value * 1.02, 30, value / 100)
+def ceiling(key: str, value: float) -> MeasuredCeiling:
+    return MeasuredCeiling(key, (value, value), value * 1.02, 30, value / 100)
 
 
-def found(*pairs: tuple[str, float]) -> dict[str, Ceiling]:
+def found(*pairs: tuple[str, float]) -> dict[str, MeasuredCeiling]:
     return {key: ceiling(key, value) for key, value in pairs}
 
 
@@ -54,7 +54,9 @@ MEASURED = found(
 )
 
 
-def numbers(device: Device = DEVICE, measured: dict[str, Ceiling] = MEASURED) -> dict[str, float]:
+def numbers(
+    device: Device = DEVICE, measured: dict[str, MeasuredCeiling] = MEASURED
+) -> dict[str, float]:
     return {n.key: n.value for n in cpu_numbers(device, measured, LEVELS)}
 
 

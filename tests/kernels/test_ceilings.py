@@ -8,15 +8,15 @@ from dataclasses import replace
 import pytest
 
 from perfc.kernels.backends.fake import Fake
-from perfc.kernels.ceilings import Ceiling, Level, ceilings, levels
+from perfc.kernels.ceilings import MeasuredCeiling, SweepLevel, ceilings, levels
 from perfc.kernels.probe import PROBES, Case, Scope
 from perfc.kernels.session import Sample
 from perfc.kernels.timing import Series
 from perfc.machine import Spread
 
 
-def ceiling(*rounds: float, **options: object) -> Ceiling:
-    return Ceiling("memory.l2.x", rounds, max(rounds), 9, 1.0, **options)  # type: ignore[arg-type]
+def ceiling(*rounds: float, **options: object) -> MeasuredCeiling:
+    return MeasuredCeiling("memory.l2.x", rounds, max(rounds), 9, 1.0, **options)  # type: ignore[arg-type]
 
 
 def test_a_ceiling_is_the_median_and_settled_where_the_best_round_is_close() -> None:
@@ -92,11 +92,11 @@ def test_without_a_step_the_stated_caches_are_the_levels() -> None:
     flat = keyed(*(sample("stream.read", 1 << k, 0, 1e11) for k in range(13, 25)))
     device = replace(Fake().device, caches={"l1": 1 << 16, "l2": 1 << 21, "l3": 32 << 20})
     assert levels(flat, device) == (
-        Level("l1", 1 << 16, False),
-        Level("l2_private", 1 << 21, False),
-        Level("l2", 32 << 20, False),
-        Level("device", math.inf, False),
+        SweepLevel("l1", 1 << 16, False),
+        SweepLevel("l2_private", 1 << 21, False),
+        SweepLevel("l2", 32 << 20, False),
+        SweepLevel("device", math.inf, False),
     )
     # nothing shows where a cache ends: all that was measured may lie in it
     unknown = levels(flat, replace(device, caches={}))
-    assert unknown == (Level("l2", 1 << 24, False), Level("device", math.inf, False))
+    assert unknown == (SweepLevel("l2", 1 << 24, False), SweepLevel("device", math.inf, False))

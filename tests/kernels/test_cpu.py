@@ -13,12 +13,12 @@ import pytest
 from perfc.errors import TargetError
 from perfc.kernels.backends import blas, compiled, host
 from perfc.kernels.backends.cpu import Cpu, DispatchRun
-from perfc.kernels.backends.numpy_runs import Product
-from perfc.kernels.probe import PROBES, Case, Probe, Quantity, Scope, cases
-from perfc.kernels.timing import Settings, measure
+from perfc.kernels.backends.numpy_runs import NumpyProduct
+from perfc.kernels.probe import PROBES, Case, Probe, ProbeQuantity, Scope, cases
+from perfc.kernels.timing import TimingSettings, measure
 
 VERIFIED = [p for p in PROBES.values() if p.expected is not None]
-BRIEF = Settings(samples=5, budget_s=0.02, warm_up_s=0.005)
+BRIEF = TimingSettings(samples=5, budget_s=0.02, warm_up_s=0.005)
 needs_compiler = pytest.mark.skipif(
     not any(shutil.which(c) for c in compiled.COMPILERS), reason="no C compiler"
 )
@@ -62,9 +62,9 @@ def test_the_fallback_answers_rightly(fallback: Cpu, probe: Probe) -> None:
 def test_every_kind_of_case_can_be_timed(cpu: Cpu) -> None:
     plan = [c for c in cases(cpu.device, True) if not cpu.refuses(c) and c.size <= 1 << 20]
     first = {(c.probe, c.scope): c for c in reversed(plan)}
-    assert {PROBES[p].quantity for p, _ in first} >= set(Quantity) - {
-        Quantity.LINK,
-        Quantity.DOT,
+    assert {PROBES[p].quantity for p, _ in first} >= set(ProbeQuantity) - {
+        ProbeQuantity.LINK,
+        ProbeQuantity.DOT,
     }
     for case in first.values():
         run = cpu.prepare(case)
@@ -205,7 +205,7 @@ def test_products_give_blas_its_threads_back() -> None:
     if threads is None:
         pytest.skip("a BLAS that cannot be asked")
     before = threads.get()
-    run = Product(64, "f32", 1, 1 << 20)
+    run = NumpyProduct(64, "f32", 1, 1 << 20)
     assert threads.get() == 1
     run.close()
     assert threads.get() == before

@@ -24,7 +24,7 @@ from perfc.kernels.backends.cublaslt import KINDS, Multiplier
 from perfc.kernels.backends.opening import open_backend
 from perfc.kernels.probe import MATRIX_TYPES, PROBES, Case, Scope
 from perfc.machine import load_machine
-from perfc.measuring.calibrate import Budget, calibrate
+from perfc.measuring.calibrate import MeasurementBudget, calibrate
 from perfc.measuring.calibrate import run as calibrate_module
 
 HERE = Path(__file__).parent
@@ -108,7 +108,9 @@ def test_what_an_architecture_lacks_is_refused_in_words(stand_in: Any) -> None:
 def test_a_device_can_be_calibrated_end_to_end(
     stand_in: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(calibrate_module, "_QUICK", {"cuda": Budget(2, 20, 0.0, math.inf)})
+    monkeypatch.setattr(
+        calibrate_module, "_QUICK", {"cuda": MeasurementBudget(2, 20, 0.0, math.inf)}
+    )
     path = tmp_path / "card.toml"
     # launches and pageable copies are timed by the host's clock, which is the device's here
     now = SimpleNamespace(perf_counter=lambda: stand_in.CLOCK.now)

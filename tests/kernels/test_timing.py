@@ -14,7 +14,7 @@ from perfc.kernels.timing import (
     Clocks,
     Deadline,
     Series,
-    Settings,
+    TimingSettings,
     measure,
 )
 
@@ -37,7 +37,7 @@ class Scripted:
 
 
 def test_samples_last_long_enough_for_the_clock() -> None:
-    series = measure(Scripted(3e-9), Settings())
+    series = measure(Scripted(3e-9), TimingSettings())
     assert series.repeats * 3e-9 >= 0.8 * 4e-4
     assert series.best_s == pytest.approx(3e-9)
     # 100 ns are what coarse clocks have
@@ -46,7 +46,7 @@ def test_samples_last_long_enough_for_the_clock() -> None:
 
 def test_interruptions_do_not_move_the_best_third() -> None:
     run = Scripted(1e-3, lambda n: 9.0 if n % 2 else 1.0)
-    assert measure(run, Settings()).best_s == pytest.approx(1e-3)
+    assert measure(run, TimingSettings()).best_s == pytest.approx(1e-3)
 
 
 def test_the_single_best_sample_is_not_the_result() -> None:
@@ -56,7 +56,7 @@ def test_the_single_best_sample_is_not_the_result() -> None:
 
 def test_warming_up_ends_when_samples_agree() -> None:
     run = Scripted(1e-3, lambda n: max(1.0, 3.0 - 0.2 * n))
-    series = measure(run, Settings(warm_up_s=1.0))
+    series = measure(run, TimingSettings(warm_up_s=1.0))
     assert max(series.seconds) == pytest.approx(1e-3)
 
 
@@ -73,7 +73,9 @@ class Elsewhere(Scripted):
 def test_a_case_ends_when_its_time_is_over_with_three_samples() -> None:
     run = Elsewhere(1e-3)
     deadline = Deadline(now=lambda: run.now)
-    assert len(measure(run, Settings(limit_s=2.0), deadline=deadline).seconds) == LEAST_SAMPLES
+    assert (
+        len(measure(run, TimingSettings(limit_s=2.0), deadline=deadline).seconds) == LEAST_SAMPLES
+    )
     # two to find out how long one lasts, two more to be sure
     assert run.now <= 0.5 * (4 + LEAST_SAMPLES)
 
@@ -81,7 +83,9 @@ def test_a_case_ends_when_its_time_is_over_with_three_samples() -> None:
 def test_a_case_that_begins_when_all_time_is_over_still_has_three_samples() -> None:
     run = Elsewhere(1e-3)
     deadline = Deadline(0.0, lambda: run.now)
-    assert len(measure(run, Settings(limit_s=60.0), deadline=deadline).seconds) == LEAST_SAMPLES
+    assert (
+        len(measure(run, TimingSettings(limit_s=60.0), deadline=deadline).seconds) == LEAST_SAMPLES
+    )
 
 
 def test_time_that_is_left_counts_from_the_start() -> None:
@@ -96,8 +100,8 @@ def test_time_that_is_left_counts_from_the_start() -> None:
 
 
 def test_long_runs_get_fewer_samples() -> None:
-    assert len(measure(Scripted(1.0), Settings()).seconds) == 3
-    assert len(measure(Scripted(1e-3), Settings()).seconds) == Settings().samples
+    assert len(measure(Scripted(1.0), TimingSettings()).seconds) == 3
+    assert len(measure(Scripted(1e-3), TimingSettings()).seconds) == TimingSettings().samples
 
 
 def test_quartiles_are_those_of_all_samples() -> None:
@@ -109,12 +113,12 @@ def test_quartiles_are_those_of_all_samples() -> None:
 @pytest.mark.parametrize("once_s", [0.0, -1e-3])
 def test_a_clock_that_stands_still_or_goes_back_is_refused(once_s: float) -> None:
     with pytest.raises(MeasurementError, match="clock"):
-        measure(Scripted(once_s), Settings())
+        measure(Scripted(once_s), TimingSettings())
 
 
 def test_a_clock_that_goes_back_later_is_refused() -> None:
     with pytest.raises(MeasurementError, match="backwards"):
-        measure(Scripted(1e-3, lambda n: -1.0 if n == 6 else 1.0), Settings())
+        measure(Scripted(1e-3, lambda n: -1.0 if n == 6 else 1.0), TimingSettings())
 
 
 def test_a_clock_that_jumps_is_refused() -> None:
@@ -127,5 +131,5 @@ def test_a_clock_that_jumps_is_refused() -> None:
 
 def test_the_clocks_of_this_machine_agree() -> None:
     clocks = Clocks()
-    measure(Scripted(1e-3), Settings(), clocks)
+    measure(Scripted(1e-3), TimingSettings(), clocks)
     clocks.check()

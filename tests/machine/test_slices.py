@@ -18,7 +18,7 @@ from perfc.machine.files import whole_card
 from perfc.machine.folders import SHIPPED, files_in
 from perfc.machine.slices import FOLDER, read_partition
 from perfc.review.check.lock.digests import of_target
-from perfc.study.comparison.slices import Holding, Setting, by_use, slicing
+from perfc.study.comparison.slices import Holding, ModelSetting, by_use, slicing
 
 MODELS = Path(__file__).parents[2] / "examples" / "models"
 RESNET = str(MODELS / "resnet50.onnx.gz")
@@ -127,7 +127,7 @@ def test_every_card_of_a_file_is_a_target_with_as_many_multiprocessors() -> None
 
 
 def test_the_smallest_slice_holds_memory_and_time() -> None:
-    setting = Setting(RESNET, Deployment(dims={"batch": 8}))
+    setting = ModelSetting(RESNET, Deployment(dims={"batch": 8}))
     result = slicing(setting, "a100-40gb", slo_s=5e-3)
     assert result.smallest is not None
     holding = [s.holding(5e-3) for s in result.slices]
@@ -143,7 +143,7 @@ def test_the_smallest_slice_holds_memory_and_time() -> None:
 
 
 def test_a_slice_whose_memory_is_too_small_is_not_taken() -> None:
-    setting = Setting(RESNET, Deployment(dims={"batch": 1024}))
+    setting = ModelSetting(RESNET, Deployment(dims={"batch": 1024}))
     result = slicing(setting, "a100-40gb", predict=False)
     need = result.card.verdict.memory.total_bytes + CONTEXT_BYTES
     assert result.need_bytes >= need

@@ -16,7 +16,7 @@ from perfc.analyzers.estimate.estimate import Predictor
 from perfc.analyzers.estimators.fitted_rates import Efficiencies
 from perfc.analyzers.estimators.fitted_rates.classes import Term
 from perfc.analyzers.estimators.fitted_rates.subject import (
-    Amounts,
+    LaunchAmounts,
     of_texts,
     operands,
     operators,
@@ -24,7 +24,7 @@ from perfc.analyzers.estimators.fitted_rates.subject import (
 )
 from perfc.analyzers.intervals.adapt import (
     AdaptError,
-    Residual,
+    KernelResidual,
     adapt,
     enough,
     of_machine,
@@ -49,13 +49,13 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def rows_of(factor: float, noise: float, count: int, seed: int = 0) -> list[Residual]:
+def rows_of(factor: float, noise: float, count: int, seed: int = 0) -> list[KernelResidual]:
     rng = random.Random(seed)
     result = []
     for _ in range(count):
         time_s = math.exp(rng.uniform(math.log(1e-5), math.log(1e-3)))
         measured_s = time_s * factor * math.exp(rng.gauss(0, noise))
-        result.append(Residual(rng.choice(("matmul", "softmax")), time_s, measured_s))
+        result.append(KernelResidual(rng.choice(("matmul", "softmax")), time_s, measured_s))
     return result
 
 
@@ -81,7 +81,7 @@ def test_offset_of_a_machine_is_found() -> None:
 
 def test_no_row_moves_nothing_and_one_moves_part_of_the_way() -> None:
     assert posterior([]).log_ratio("matmul", 1e-4) == 0
-    one = posterior([Residual("matmul", 1e-4, 2e-4)]).log_ratio("matmul", 1e-4)
+    one = posterior([KernelResidual("matmul", 1e-4, 2e-4)]).log_ratio("matmul", 1e-4)
     assert 0 < one < math.log(2)
 
 
@@ -112,14 +112,14 @@ def test_learning_curve_falls_and_the_rule_stops() -> None:
 
 def test_outliers_do_not_carry_the_correction() -> None:
     rows = rows_of(1.0, 0.05, 30)
-    rows[0] = Residual("matmul", 1e-4, 1e-2)
+    rows[0] = KernelResidual("matmul", 1e-4, 1e-2)
     assert adapt(rows).corrections["matmul"].at(1e-4) == pytest.approx(1, rel=0.1)
 
 
 @pytest.mark.parametrize("time_s", [0.0, -1.0, math.nan, math.inf])
 def test_times_that_are_none_are_refused(time_s: float) -> None:
     with pytest.raises(AdaptError, match="drop such rows"):
-        adapt([Residual("matmul", 1e-4, time_s)])
+        adapt([KernelResidual("matmul", 1e-4, time_s)])
 
 
 def test_adapted_target_is_valid_and_predicts_what_was_measured(
@@ -167,13 +167,19 @@ def test_calibrated_rates_alone_adapt(tmp_path: Path, weights: Path) -> None:
 def test_rows_of_measure_are_lowered() -> None:
     product = of_texts(
         "matmul", "matmul", "MatMul", 0, "f32", "f32[4,128,768] f32[768,3072]w",
-        "f32[4,128,3072]", Amounts(1, 4 * 128 * 768 * 3072, 0, 1e6, 1e6, 0),
+        "f32[4,128,3072]", LaunchAmounts(1, 4 * 128 * 768 * 3072, 0, 1e6, 1e6, 0),
     )  # fmt: skip
     assert lowered(product) == ("matmul", {"m": 512.0, "n": 3072.0, "k": 768.0, "batch": 1.0})
     conv = of_texts(
-        "conv", "conv {pads=[1, 1, 1, 1], strides=[2, 2]}", "Conv", 0, "f32",
-        "f32[1,3,32,32] f32[8,3,3,3]w", "f32[1,8,16,16]", Amounts(1, 8 * 27 * 256, 0, 1e4, 1e4, 0),
-    )  # fmt: skip
+        "conv",
+        "conv {pads=[1, 1, 1, 1], strides=[2, 2]}",
+        "Conv",
+        0,
+        "f32",
+        "f32[1,3,32,32] f32[8,3,3,3]w",
+        "f32[1,8,16,16]",
+        LaunchAmounts(1, 8 * 27 * 256, 0, 1e4, 1e4, 0),
+    )
     result = lowered(conv)
     assert result is not None
     assert result[0] == "convolution"
@@ -189,14 +195,16 @@ def test_rows_of_statistics_have_their_last_axis_as_columns(
     kind: str, shape: str, rows: float, cols: float
 ) -> None:
     text = f"f32[{shape}]"
-    subject = of_texts(kind, "softmax", "Softmax", 0, "f32", text, text, Amounts(1, 0, 0, 8, 8, 0))
+    subject = of_texts(
+        kind, "softmax", "Softmax", 0, "f32", text, text, LaunchAmounts(1, 0, 0, 8, 8, 0)
+    )
     assert lowered(subject) == (kind, {"rows": rows, "cols": cols})
 
 
 def test_elementwise_rows_count_whole_operands_and_scalars() -> None:
     subject = of_texts(
         "elementwise", "where", "Where", 0, "f32", "b1[4,64] f32[4,64] f32[]", "f32[4,64]",
-        Amounts(1, 0, 256, 1284, 1024, 0),
+        LaunchAmounts(1, 0, 256, 1284, 1024, 0),
     )  # fmt: skip
     result = lowered(subject)
     assert result is not None

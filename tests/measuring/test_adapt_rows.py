@@ -10,14 +10,14 @@ from typing import Any, cast
 
 import pytest
 
-from perfc.analyzers.estimators.fitted_rates.subject import Amounts, of_texts
+from perfc.analyzers.estimators.fitted_rates.subject import LaunchAmounts, of_texts
 from perfc.analyzers.intervals.adapt import AdaptError
 from perfc.machine import load_machine
 from perfc.measuring import adapt
 from perfc.measuring.adapt import (
     COPIED_BYTES,
     PRODUCT,
-    Measured,
+    AdaptationSample,
     check,
     lowered,
     number,
@@ -47,7 +47,7 @@ def test_cells_are_numbers_or_empty() -> None:
 def test_tables_of_classes_are_read(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("class,dtype,time_s,protocol,m,n\nmatmul,f16,0.5,graph,8,\n", encoding="utf-8")
-    assert read(path) == [Measured("matmul", "f16", {"m": 8.0}, 0.5)]
+    assert read(path) == [AdaptationSample("matmul", "f16", {"m": 8.0}, 0.5)]
     path.write_text("class,m\nmatmul,8\n", encoding="utf-8")
     with pytest.raises(AdaptError, match="no column 'dtype'"):
         read(path)
@@ -73,15 +73,15 @@ def test_tables_have_a_bounded_number_of_rows(
 @pytest.mark.parametrize("time_s", [0.0, -1.0, math.nan, math.inf])
 def test_times_that_are_no_times_are_refused(time_s: float) -> None:
     with pytest.raises(AdaptError, match="a matmul that takes "):
-        check(Measured("matmul", "f16", {}, time_s))
+        check(AdaptationSample("matmul", "f16", {}, time_s))
 
 
 @pytest.mark.parametrize("name", adapt.EXTENTS)
 def test_extents_are_one_or_more(name: str) -> None:
-    check(Measured("matmul", "f16", {name: 1.0}, 1e-9))
+    check(AdaptationSample("matmul", "f16", {name: 1.0}, 1e-9))
     with pytest.raises(AdaptError, match="a matmul with an extent below 1"):
-        check(Measured("matmul", "f16", {name: 0.99}, 1e-9))
-    check(Measured("matmul", "f16", {"sfu": 0.0}, 1e-9))
+        check(AdaptationSample("matmul", "f16", {name: 0.99}, 1e-9))
+    check(AdaptationSample("matmul", "f16", {"sfu": 0.0}, 1e-9))
 
 
 def test_probes_are_a_product_of_each_type_and_a_copy() -> None:
@@ -118,7 +118,7 @@ def test_a_row_of_measure_is_a_launch_without_its_copies() -> None:
 
 
 def subject(kind: str, operands: str, results: str, mac: float = 0.0, sfu: float = 0.0) -> Any:
-    amounts = Amounts(1.0, mac, sfu, 40.0, 20.0, 0.0)
+    amounts = LaunchAmounts(1.0, mac, sfu, 40.0, 20.0, 0.0)
     return of_texts(kind, kind, kind, 0, "f32", operands, results, amounts)
 
 

@@ -19,7 +19,7 @@ from perfc.cli import run
 from perfc.commands.measurement.calibrate import quantity
 from perfc.errors import PerfcError
 from perfc.ir.facts import Origin
-from perfc.kernels.backends.backend import Device, Load, MeasurementError
+from perfc.kernels.backends.backend import Device, MeasurementError, PowerDraw
 from perfc.kernels.backends.fake import LEVELS, RATES, TIMES, Fake, FakeRun
 from perfc.kernels.ceilings import energies
 from perfc.kernels.probe import Case, Scope
@@ -27,9 +27,9 @@ from perfc.kernels.session import Sample, Session
 from perfc.kernels.timing import Series
 from perfc.machine import Unit, load_machine, validate
 from perfc.machine.machine import Rate, Spread
-from perfc.measuring.calibrate import Budget, Calibration, UncertainError, calibrate
+from perfc.measuring.calibrate import CalibratedTarget, MeasurementBudget, UncertainError, calibrate
 from perfc.measuring.calibrate import run as module
-from perfc.measuring.calibrate.outcome import Row
+from perfc.measuring.calibrate.outcome import CeilingRow
 
 QUICK = module._QUICK
 
@@ -57,12 +57,15 @@ TRUTH = {
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    unhurried = {"cuda": Budget(2, 4, 0.0, math.inf), "cpu": Budget(2, 0, 0.0, 60.0)}
+    unhurried = {
+        "cuda": MeasurementBudget(2, 4, 0.0, math.inf),
+        "cpu": MeasurementBudget(2, 0, 0.0, 60.0),
+    }
     monkeypatch.setattr(module, "_QUICK", unhurried)
     monkeypatch.setattr(module, "_BUDGETS", unhurried)
 
 
-def measured(path: Path, **options: object) -> Calibration:
+def measured(path: Path, **options: object) -> CalibratedTarget:
     backend = Fake(**options)  # type: ignore[arg-type]
     return calibrate("fake", path, backend=backend)
 
@@ -505,15 +508,15 @@ def test_more_than_the_data_sheet_says_is_refused(tmp_path: Path) -> None:
 
 
 def test_energy_is_what_is_drawn_above_idle() -> None:
-    loads: Mapping[str, Load] = {
-        "idle": Load(50.0, 0.0),
-        "matrix.f16": Load(250.0, 100e12),
-        "stream.copy": Load(150.0, 1e12),
+    loads: Mapping[str, PowerDraw] = {
+        "idle": PowerDraw(50.0, 0.0),
+        "matrix.f16": PowerDraw(250.0, 100e12),
+        "stream.copy": PowerDraw(150.0, 1e12),
     }
     result = energies(loads)
     assert result["compute.matrix.f16.energy_per_flop_j"] == pytest.approx(2e-12)
     assert result["memory.device.energy_per_byte_j"] == pytest.approx(1e-10)
-    assert energies({"matrix.f16": Load(250.0, 1.0)}) == {}
+    assert energies({"matrix.f16": PowerDraw(250.0, 1.0)}) == {}
 
 
 def test_a_flat_sweep_is_written_too(tmp_path: Path) -> None:
@@ -677,8 +680,8 @@ def test_this_processor_is_calibrated_in_time_however_busy_it_is(tmp_path: Path)
 
 
 def test_ceilings_that_did_not_repeat_are_named_by_doubt() -> None:
-    def row(key: str, spread: Spread | None) -> Row:
-        return Row(key, None, Rate(100.0, Origin.MEASURED, "lab", key=key, spread=spread))
+    def row(key: str, spread: Spread | None) -> CeilingRow:
+        return CeilingRow(key, None, Rate(100.0, Origin.MEASURED, "lab", key=key, spread=spread))
 
     rows = (
         row("twelve percent", Spread(9, 112.0, 90.0)),
@@ -690,7 +693,7 @@ def test_ceilings_that_did_not_repeat_are_named_by_doubt() -> None:
         row("twenty percent", Spread(9, 120.0, 99.0)),
     )
     nothing: Any = None
-    done = Calibration(nothing, nothing, nothing, rows, (), False, (), 0.0)
+    done = CalibratedTarget(nothing, nothing, nothing, rows, (), False, (), 0.0)
     assert [r.key for r in done.uncertain] == [
         "disturbed", "once", "twice", "twenty percent", "twelve percent",
     ]  # fmt: skip

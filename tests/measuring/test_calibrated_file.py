@@ -12,7 +12,14 @@ from perfc.ir.facts import Origin
 from perfc.kernels.backends import host
 from perfc.machine import Rate, Spread, load_machine
 from perfc.measuring.calibrate import file, run
-from perfc.measuring.calibrate.outcome import Calibration, Change, Row, _spec, changes, rows
+from perfc.measuring.calibrate.outcome import (
+    CalibratedTarget,
+    CeilingRow,
+    ChangedRate,
+    _spec,
+    changes,
+    rows,
+)
 from perfc.measuring.calibrate.run import MeasurementError, UncertainError
 
 
@@ -74,8 +81,8 @@ def test_numbers_that_differ_by_more_than_half_a_per_cent_changed() -> None:
 
     old, new = machine(a=100.0, b=100.0, c=1.0, e=100.0), machine(a=100.5, b=100.6, d=2.0, e=99.4)
     assert list(changes(old, new)) == [
-        Change("b", 100.0, 100.6), Change("d", None, 2.0), Change("e", 100.0, 99.4),
-        Change("c", 1.0, None),
+        ChangedRate("b", 100.0, 100.6), ChangedRate("d", None, 2.0), ChangedRate("e", 100.0, 99.4),
+        ChangedRate("c", 1.0, None),
     ]  # fmt: skip
     assert list(changes(None, new)) == []
 
@@ -99,12 +106,14 @@ def test_ceilings_stand_beside_what_data_sheets_say() -> None:
 
 
 def test_the_widest_doubt_comes_first() -> None:
-    def row(name: str, rounds: int, best: float, worst: float) -> Row:
-        return Row(name, None, rate(1.0, Spread(rounds, best, worst)))
+    def row(name: str, rounds: int, best: float, worst: float) -> CeilingRow:
+        return CeilingRow(name, None, rate(1.0, Spread(rounds, best, worst)))
 
     all_rows = (row("sure", 5, 1.001, 0.999), row("wide", 5, 1.5, 0.5), row("once", 1, 1.0, 1.0),
                 row("some", 5, 1.2, 0.8))  # fmt: skip
-    result = Calibration(load_machine("t4"), Path("a"), Path("b"), all_rows, (), False, (), 1.0)
+    result = CalibratedTarget(
+        load_machine("t4"), Path("a"), Path("b"), all_rows, (), False, (), 1.0
+    )
     assert [r.key for r in result.uncertain] == ["once", "wide", "some"]
 
 

@@ -23,10 +23,10 @@ from perfc.measuring.ncu import table
 from perfc.measuring.ncu.command import command_line
 from perfc.measuring.ncu.metrics import collected, instruction
 from perfc.measuring.ncu.output import shown, to_csv, to_json
-from perfc.measuring.ncu.report import NcuReport, Phase, Severity, load, phase_of
+from perfc.measuring.ncu.report import MessageSeverity, NcuReport, NvtxPhase, load, phase_of
 from perfc.measuring.ncu.table import range_name
-from perfc.measuring.ncu.units import Convention, convention_of, factor, number
-from perfc.view.chart.roofs import Level
+from perfc.measuring.ncu.units import NumberFormat, convention_of, factor, number
+from perfc.view.chart.roofs import RoofLevel
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "ncu"
 V100 = FIXTURES / "v100-details-2022.csv"
@@ -64,11 +64,11 @@ def test_the_default_page_gives_the_thesis_numbers_by_hand() -> None:
     assert sgemm.time_s == pytest.approx(2e-3)
     # 3.4: 1e6 + 2 * 5e9 + 2e6, twice
     assert sgemm.flop == {(Unit.VECTOR, "f32"): pytest.approx(2 * 10_003_000_000)}
-    assert sgemm.nbytes == {Level.L1: 800e6, Level.L2: 400e6, Level.DEVICE: 200e6}
-    assert sgemm.mark.intensity(Level.DEVICE) == pytest.approx(100.03)
+    assert sgemm.nbytes == {RoofLevel.L1: 800e6, RoofLevel.L2: 400e6, RoofLevel.DEVICE: 200e6}
+    assert sgemm.mark.intensity(RoofLevel.DEVICE) == pytest.approx(100.03)
     # 3.6: 50e6 instructions * 512
     assert hgemm.flop[Unit.MATRIX, "f16"] == 25_600_000_000
-    assert hgemm.nbytes[Level.L1] == 1.6e9
+    assert hgemm.nbytes[RoofLevel.L1] == 1.6e9
     assert hgemm.mark.flop_per_s == pytest.approx((25.6e9 + 2e6) / 0.5e-3)
 
 
@@ -76,7 +76,7 @@ def test_shares_are_of_the_measured_ceilings() -> None:
     result = shown(load(V100), load_machine("v100-16gb"))
     sgemm, hgemm = result.standings
     assert sgemm.units[0].share == pytest.approx(10.003e12 / 15.5e12)
-    assert sgemm.levels[Level.DEVICE].share == pytest.approx(100e9 / 818.5e9)
+    assert sgemm.levels[RoofLevel.DEVICE].share == pytest.approx(100e9 / 818.5e9)
     named = {c.name: c for c in hgemm.units}
     assert named["f16 matrix"].share == pytest.approx(51.2e12 / 101.2e12)
     assert hgemm.nearest is named["f16 matrix"]
@@ -86,14 +86,16 @@ def test_shares_are_of_the_measured_ceilings() -> None:
 def test_the_raw_page_splits_a_training_step() -> None:
     report = load(A100)
     by_phase = {k.phase: k for k in report.kernels}
-    assert set(by_phase) == {Phase.FORWARD, Phase.BACKWARD, Phase.OPTIMISER}
-    forward = by_phase[Phase.FORWARD]
+    assert set(by_phase) == {NvtxPhase.FORWARD, NvtxPhase.BACKWARD, NvtxPhase.OPTIMISER}
+    forward = by_phase[NvtxPhase.FORWARD]
     assert forward.launches == 2
     assert forward.flop == {(Unit.MATRIX, "tf32"): 40e9, (Unit.VECTOR, "f32"): 4e6}
     # read and write added up, where their sum was not collected
-    assert forward.nbytes[Level.DEVICE] == 200e6
-    assert by_phase[Phase.OPTIMISER].flop_total == 3e6 + 2 * 9e6 + 5e6
-    assert by_phase[Phase.OPTIMISER].kernel.startswith("void tensorflow::functor::ApplyAdamKernel")
+    assert forward.nbytes[RoofLevel.DEVICE] == 200e6
+    assert by_phase[NvtxPhase.OPTIMISER].flop_total == 3e6 + 2 * 9e6 + 5e6
+    assert by_phase[NvtxPhase.OPTIMISER].kernel.startswith(
+        "void tensorflow::functor::ApplyAdamKernel"
+    )
     assert "2 processes added up (100 python3.9, 200 python3.9); --process keeps one" in said(
         report
     )
@@ -112,7 +114,7 @@ def test_a_german_report_reads_like_any_other() -> None:
     gemm = next(k for k in report.kernels if "gemm" in k.kernel)
     assert gemm.time_s == pytest.approx(10e-6)
     assert gemm.flop == {(Unit.VECTOR, "f32"): 4e6}
-    assert gemm.nbytes[Level.L1] == pytest.approx(100.25e6)
+    assert gemm.nbytes[RoofLevel.L1] == pytest.approx(100.25e6)
 
 
 def test_what_is_missing_is_named_and_makes_a_bound() -> None:
@@ -230,7 +232,7 @@ def test_a_kernel_above_the_roof_is_an_error(tmp_path: Path) -> None:
 
 def test_another_chip_than_the_target_is_said() -> None:
     result = shown(load(V100), load_machine("a100-40gb"))
-    told = [d.text for d in result.diagnostics if d.severity is Severity.WARNING]
+    told = [d.text for d in result.diagnostics if d.severity is MessageSeverity.WARNING]
     assert any("is of sm_70, the target a100-sxm4-40gb of sm_80" in t for t in told)
 
 
@@ -270,18 +272,18 @@ def test_a_unit_has_one_meaning(unit: str, expected: float | None) -> None:
     [("1,234,567.89", 1234567.89), ("1,234", 1234.0), ("5.5e+09", 5.5e9), ("12 345.5", 12345.5)],
 )
 def test_a_pointed_number_reads(text: str, value: float) -> None:
-    assert number(text, Convention.POINT) == pytest.approx(value)
+    assert number(text, NumberFormat.POINT) == pytest.approx(value)
 
 
 @pytest.mark.parametrize("text", ["", "n/a", "nan", "inf", "N/A", "abc"])
 def test_what_is_no_number_is_missing(text: str) -> None:
-    assert number(text, Convention.POINT) is None
+    assert number(text, NumberFormat.POINT) is None
 
 
-@given(st.floats(0, 1e15), st.sampled_from(Convention))
-def test_a_grouped_number_survives_its_convention(value: float, convention: Convention) -> None:
+@given(st.floats(0, 1e15), st.sampled_from(NumberFormat))
+def test_a_grouped_number_survives_its_convention(value: float, convention: NumberFormat) -> None:
     text = f"{value:,.2f}"
-    if convention is Convention.COMMA:
+    if convention is NumberFormat.COMMA:
         text = text.translate(str.maketrans(",.", ".,"))
     assert convention_of([text]) is convention
     assert number(text, convention) == pytest.approx(float(f"{value:.2f}"))
@@ -300,21 +302,21 @@ def test_contradicting_conventions_are_an_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "phase"),
     [
-        ("forward", Phase.FORWARD),
-        ("Model.fwd", Phase.FORWARD),
-        ("autograd::engine::evaluate_function: ConvolutionBackward0", Phase.BACKWARD),
-        ("Optimizer.step#Adam.step", Phase.OPTIMISER),
-        ("apply_gradients", Phase.OPTIMISER),
-        ("upgrade", Phase.OTHER),
-        ("data loading", Phase.OTHER),
+        ("forward", NvtxPhase.FORWARD),
+        ("Model.fwd", NvtxPhase.FORWARD),
+        ("autograd::engine::evaluate_function: ConvolutionBackward0", NvtxPhase.BACKWARD),
+        ("Optimizer.step#Adam.step", NvtxPhase.OPTIMISER),
+        ("apply_gradients", NvtxPhase.OPTIMISER),
+        ("upgrade", NvtxPhase.OTHER),
+        ("data loading", NvtxPhase.OTHER),
     ],
 )
-def test_a_range_tells_its_phase(name: str, phase: Phase) -> None:
+def test_a_range_tells_its_phase(name: str, phase: NvtxPhase) -> None:
     assert phase_of(["step", name]) is phase
 
 
 def test_the_innermost_telling_range_counts() -> None:
-    assert phase_of(["forward", "backward", "conv1"]) is Phase.BACKWARD
+    assert phase_of(["forward", "backward", "conv1"]) is NvtxPhase.BACKWARD
 
 
 @pytest.mark.parametrize(
@@ -407,7 +409,7 @@ def test_an_unknown_unit_is_left_out_and_said(tmp_path: Path) -> None:
         row("dram__bytes.sum", "furlong", "1"),
     )
     report = load(path)
-    assert Level.DEVICE not in report.kernels[0].nbytes
+    assert RoofLevel.DEVICE not in report.kernels[0].nbytes
     assert "dram__bytes.sum left out: nobody knows the unit 'furlong'" in said(report)
 
 

@@ -18,10 +18,10 @@ from perfc.measuring.ncu.derive import (
     seconds,
 )
 from perfc.measuring.ncu.metrics import collected, generation, has_tensor_pipe, tensor_counters
-from perfc.measuring.ncu.report import Phase, is_cut, load, phase_of
+from perfc.measuring.ncu.report import NvtxPhase, is_cut, load, phase_of
 from perfc.measuring.ncu.standing import problems, standing
-from perfc.measuring.ncu.table import MAX_COLUMNS, Launch
-from perfc.view.chart.roofs import Level
+from perfc.measuring.ncu.table import MAX_COLUMNS, NcuLaunch
+from perfc.view.chart.roofs import RoofLevel
 from tests.measuring.test_ncu import HEADER, row, written
 
 F32 = "{}__sass_thread_inst_executed_op_f{}_pred_on.sum"
@@ -79,16 +79,16 @@ def test_an_addition_counts_one_and_a_multiply_add_two() -> None:
 @pytest.mark.parametrize(
     ("metrics", "level", "nbytes"),
     [
-        ({"dram__bytes.sum": 7.0, "dram__bytes_read.sum": 1.0}, Level.DEVICE, 7.0),
-        ({"dram__bytes_read.sum": 1.0, "dram__bytes_write.sum": 2.0}, Level.DEVICE, 3.0),
-        ({"dram__bytes_read.sum": 1.0}, Level.DEVICE, None),
-        ({"lts__t_sectors.sum": 3.0}, Level.L2, 96.0),
-        ({"l1tex__t_sectors.sum": 5.0, "l1tex__t_bytes.sum": 1.0}, Level.L1, 1.0),
-        ({"lts__t_sectors.sum": 3.0}, Level.L1, None),
+        ({"dram__bytes.sum": 7.0, "dram__bytes_read.sum": 1.0}, RoofLevel.DEVICE, 7.0),
+        ({"dram__bytes_read.sum": 1.0, "dram__bytes_write.sum": 2.0}, RoofLevel.DEVICE, 3.0),
+        ({"dram__bytes_read.sum": 1.0}, RoofLevel.DEVICE, None),
+        ({"lts__t_sectors.sum": 3.0}, RoofLevel.L2, 96.0),
+        ({"l1tex__t_sectors.sum": 5.0, "l1tex__t_bytes.sum": 1.0}, RoofLevel.L1, 1.0),
+        ({"lts__t_sectors.sum": 3.0}, RoofLevel.L1, None),
     ],
 )
 def test_bytes_of_a_level_are_counted_or_summed_from_parts(
-    metrics: dict[str, float], level: Level, nbytes: float | None
+    metrics: dict[str, float], level: RoofLevel, nbytes: float | None
 ) -> None:
     assert bytes_at(metrics, level) == nbytes
 
@@ -115,7 +115,7 @@ def test_operations_of_the_tensor_pipe_are_counted_once_by_type(
 
 
 def test_a_launch_without_counters_lacks_all_of_them() -> None:
-    result = derive(Launch("k"), "sm_80")
+    result = derive(NcuLaunch("k"), "sm_80")
     assert (result.time_s, result.flop, result.nbytes) == (None, {}, {})
     assert set(result.missing) == {
         "time", "FP32", "FP16", "FP64", TENSOR, "L1 bytes", "L2 bytes", "device bytes",
@@ -128,7 +128,7 @@ def test_a_launch_without_counters_lacks_all_of_them() -> None:
 
 def test_a_missing_double_precision_makes_no_bound() -> None:
     half = {name.replace("op_f", "op_h"): 1.0 for name in SCALARS}
-    result = derive(Launch("k", metrics={**SCALARS, **half}), "sm_61")
+    result = derive(NcuLaunch("k", metrics={**SCALARS, **half}), "sm_61")
     assert set(result.missing) == {"time", "FP64", "L1 bytes", "L2 bytes", "device bytes"}
     assert result.flop == {(Unit.VECTOR, "f32"): 0.0, (Unit.VECTOR, "f16"): 4.0}
     assert not result.is_bound
@@ -140,7 +140,7 @@ def test_cycles_follow_from_a_duration_and_a_rate() -> None:
         "sm__cycles_elapsed.avg.per_second": 50.0,
         **{name + ".per_cycle_elapsed": 1.0 for name in SCALARS},
     }
-    result = derive(Launch("k", metrics=metrics), "sm_61")
+    result = derive(NcuLaunch("k", metrics=metrics), "sm_61")
     assert (result.time_s, result.flop[Unit.VECTOR, "f32"]) == (2.0, 400.0)
 
 
@@ -169,7 +169,7 @@ def test_instructions_of_the_tensor_pipe_are_what_the_architecture_does(
     is_missing: bool, is_assumed: bool,
 ) -> None:  # fmt: skip
     named = {f"sm__inst_executed_pipe_tensor{k}.sum": v for k, v in metrics.items()}
-    result = derive(Launch(kernel, metrics=named), arch)
+    result = derive(NcuLaunch(kernel, metrics=named), arch)
     assert result.flop == {(Unit.MATRIX, dtype): count for dtype, count in flop.items()}
     assert (TENSOR in result.missing) is is_missing
     assert bool(result.assumed) is is_assumed
@@ -208,9 +208,9 @@ def test_names_that_are_cut_are_known(name: str, is_short: bool) -> None:
 
 
 def test_the_phase_of_no_range_is_none() -> None:
-    assert phase_of(()) is Phase.OTHER
-    assert phase_of(("step", "x")) is Phase.OTHER
-    assert phase_of(("forward", "optimizer.step", "x")) is Phase.OPTIMISER
+    assert phase_of(()) is NvtxPhase.OTHER
+    assert phase_of(("step", "x")) is NvtxPhase.OTHER
+    assert phase_of(("forward", "optimizer.step", "x")) is NvtxPhase.OPTIMISER
 
 
 def test_launches_of_a_kernel_are_added_up_and_incomplete_levels_left_out(tmp_path: Path) -> None:
@@ -228,7 +228,7 @@ def test_launches_of_a_kernel_are_added_up_and_incomplete_levels_left_out(tmp_pa
     (kernel,) = report.kernels
     assert (kernel.launches, report.arch) == (2, "sm_80")
     assert kernel.time_s == pytest.approx(2e-6)
-    assert kernel.nbytes == {Level.DEVICE: 40.0}
+    assert kernel.nbytes == {RoofLevel.DEVICE: 40.0}
     assert kernel.main == (Unit.VECTOR, "f32")
     assert kernel.is_bound
     said = [d.text for d in report.diagnostics]

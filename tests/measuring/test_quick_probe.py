@@ -10,7 +10,7 @@ import pytest
 
 from perfc.errors import TargetError
 from perfc.measuring.calibrate import host, run
-from perfc.measuring.measure.fitting.fit_file import Fitted
+from perfc.measuring.measure.fitting.fit_file import FitResult
 
 
 def test_a_probe_writes_its_file_in_one_step(
@@ -48,4 +48,4 @@ def test_a_place_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
 def test_the_error_of_a_fit_is_the_mean_of_models(errors: tuple[float, ...], mean: float) -> None:
     nothing: Any = None
     outcomes: Any = tuple(SimpleNamespace(error=e) for e in errors)
-    assert Fitted(nothing, nothing, outcomes, "", 1).error == pytest.approx(mean)
+    assert FitResult(nothing, nothing, outcomes, "", 1).error == pytest.approx(mean)

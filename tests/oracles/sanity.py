@@ -24,8 +24,8 @@ from pathlib import Path
 from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.runs.energy import idle_w, power_model
 from perfc.analyzers.runs.prediction import PredictionTable, predict
-from perfc.analyzers.steps.setting import Mode, Precision, Setting
-from perfc.analyzers.whole_runs.estimate import Estimate, estimate
+from perfc.analyzers.steps.setting import Precision, RunMode, Setting
+from perfc.analyzers.whole_runs.estimate import WholeRunEstimate, estimate
 from perfc.analyzers.whole_runs.shipped import newest
 from perfc.api import typed
 from perfc.errors import PerfcError
@@ -219,7 +219,7 @@ class Model:
         dims = {k: v for k, v in self.module.defaults().items() if k not in self.env(batch)}
         setting = newest(None, machine.name, setting)
         asked = batch if self.batched else None
-        found: Estimate = estimate(self.read, None, machine.name, setting, asked, dims)
+        found: WholeRunEstimate = estimate(self.read, None, machine.name, setting, asked, dims)
         way = f"whole, {setting.precision.value}, {setting.mode.value}"
         return Run(
             self.name, machine, way, batch, found.floor_s, found.value, found.low, found.high,
@@ -239,9 +239,12 @@ def asked(model: Model, draw: random.Random) -> Iterator[Ask]:
     dtype, runtime = draw.choice(DTYPES), draw.choice(RUNTIMES)
     yield lambda machine, batch: model.kernels(machine, dtype, runtime, batch)
     precision = draw.choice(list(Precision))
-    mode = draw.choice(list(Mode))
+    mode = draw.choice(list(RunMode))
     setting = Setting(
-        precision, mode is Mode.CHANNELS_LAST, mode is Mode.COMPILED, training=mode is Mode.TRAINING
+        precision,
+        mode is RunMode.CHANNELS_LAST,
+        mode is RunMode.COMPILED,
+        training=mode is RunMode.TRAINING,
     )
     yield lambda machine, batch: model.whole(machine, setting, batch)
 

@@ -133,14 +133,14 @@ def test_results_of_iterations_are_stacked_along_an_axis() -> None:
 def test_how_often_a_body_runs_is_sure_or_a_least_number() -> None:
     body: Any = (Graph("b", (), (), ()),)
     open_, positive = data_extent(), N
-    assert cost._surely(body, None, 1) == cost.Runs(body, 1, is_certain=False)
-    assert cost._surely(body, 4) == cost.Runs(body, 4)
-    assert cost._surely(body, 0) == cost.Runs(body, 0)
-    assert cost._surely(body, positive) == cost.Runs(body, positive)
-    assert cost._surely(body, open_, 1) == cost.Runs(body, 1, is_certain=False)
-    assert cost._surely(body, open_) == cost.Runs(body, 0, is_certain=False)
+    assert cost._surely(body, None, 1) == cost.RegionRuns(body, 1, is_certain=False)
+    assert cost._surely(body, 4) == cost.RegionRuns(body, 4)
+    assert cost._surely(body, 0) == cost.RegionRuns(body, 0)
+    assert cost._surely(body, positive) == cost.RegionRuns(body, positive)
+    assert cost._surely(body, open_, 1) == cost.RegionRuns(body, 1, is_certain=False)
+    assert cost._surely(body, open_) == cost.RegionRuns(body, 0, is_certain=False)
     bounded = data_extent(9)
-    assert cost._surely(body, bounded) == cost.Runs(body, bounded)
+    assert cost._surely(body, bounded) == cost.RegionRuns(body, bounded)
 
 
 class Broken(Relu):

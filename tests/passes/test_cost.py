@@ -14,7 +14,7 @@ from perfc.ir.tensors.types import DType, SequenceType, TensorType
 from perfc.machine import load_machine
 from perfc.passes.fusion.fuse import Fuse
 from perfc.passes.inference.shapes import Shapes
-from perfc.passes.manager import Analyses, Step
+from perfc.passes.manager import Analyses, PassStep
 from perfc.passes.roofline.cost import Cost, CostTable, Tier
 from perfc.passes.roofline.roofline import bounds
 from tests.passes.random_graphs import Builder, modules, op
@@ -224,9 +224,9 @@ graph @main(%q: f32[40, 64], %v: ?, %offsets: i32[n, s], %ends: i32[n]) {
 def test_an_instrument_is_told_how_long_an_analysis_took() -> None:
     class Noting:
         def __init__(self) -> None:
-            self.steps: list[Step] = []
+            self.steps: list[PassStep] = []
 
-        def after(self, step: Step) -> None:
+        def after(self, step: PassStep) -> None:
             self.steps.append(step)
 
     noting = Noting()

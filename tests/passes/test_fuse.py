@@ -18,7 +18,7 @@ from perfc.passes.fusion.grouping import Grouping
 from perfc.passes.fusion.kernel import Kernel
 from perfc.passes.manager import Analyses
 from perfc.passes.roofline.cost import Cost, CostTable
-from perfc.passes.runtimes import Launch, Runtime, runtimes
+from perfc.passes.runtimes import LaunchMode, Runtime, runtimes
 from tests.passes.random_graphs import modules
 
 ENV = {"N": 3}
@@ -141,7 +141,7 @@ def test_an_unknown_runtime_names_those_there_are() -> None:
 EVERYTHING = Runtime(
     name="everything",
     title="a runtime without limits, to strain the search for circles",
-    launch=Launch.GRAPH,
+    launch=LaunchMode.GRAPH,
     epilogue={k: frozenset(Kind) - {Kind.SHAPE} for k in Kind},
     patterns=("attention", "activation"),
     views=frozenset({"transpose", "slice"}),

@@ -104,8 +104,8 @@ def test_a_filter_is_centred_dense_and_stored_or_has_no_window(
 
 
 def test_a_window_has_as_many_taps_as_elements() -> None:
-    assert reparameterize.Window((3, 5), (1, 1), 1).taps == 15
-    assert reparameterize.Window((), (), 1).taps == 1
+    assert reparameterize.FilterExtents((3, 5), (1, 1), 1).taps == 15
+    assert reparameterize.FilterExtents((), (), 1).taps == 1
 
 
 def op(name: str, **attributes: Any) -> Op:

@@ -13,7 +13,7 @@ import perfc
 from perfc.errors import PassError
 from perfc.passes.manager import Analyses
 from perfc.passes.roofline.streams import Streams, Timeline, depends_on, timeline
-from perfc.passes.runtimes import Launch, runtime
+from perfc.passes.runtimes import LaunchMode, runtime
 
 RESNET = Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.gz"
 
@@ -108,7 +108,7 @@ def test_every_kernel_waits_for_what_it_reads() -> None:
 
 
 def test_a_recorded_graph_runs_eager_kernels_with_shorter_gaps() -> None:
-    assert runtime("cudagraph").launch is Launch.GRAPH
+    assert runtime("cudagraph").launch is LaunchMode.GRAPH
     assert runtime("cudagraph").patterns == runtime("eager").patterns
     eager, graph = (
         perfc.analyze(RESNET, "a100", dims={"batch": 1}, runtime=n).prediction.total

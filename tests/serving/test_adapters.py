@@ -8,8 +8,8 @@ from perfc.analyzers.features.lowering import lower as row_of
 from perfc.errors import ModelError, ParseError
 from perfc.frontend.config import (
     Adapters,
+    ForwardStep,
     Parallel,
-    Step,
     adapted,
     lower,
     precision_of,
@@ -29,7 +29,7 @@ HALF = precision_of("bfloat16", None)
 
 def products(name: str) -> int:
     """Products with adapters of a decode step."""
-    module = lower(adapted(read_config(name), 16, 4), Step.DECODE, HALF)
+    module = lower(adapted(read_config(name), 16, 4), ForwardStep.DECODE, HALF)
     return sum(isinstance(node.op, GroupedGemm) for node in module.graph.nodes)
 
 
@@ -60,7 +60,7 @@ def test_every_linear_layer_has_a_pair() -> None:
 
 
 def test_tokens_of_a_step_are_spread_over_adapters() -> None:
-    program = Program.of(lower(adapted(read_config(NAME), 16, 8), Step.DECODE, HALF), "vllm")
+    program = Program.of(lower(adapted(read_config(NAME), 16, 8), ForwardStep.DECODE, HALF), "vllm")
     machine = load_machine("h100")
     for decodes, groups, rows in ((1, 1, 1.0), (4, 4, 1.0), (20, 8, 2.5), (64, 8, 8.0)):
         env = {"decodes": decodes, "context": 512}

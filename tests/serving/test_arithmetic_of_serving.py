@@ -17,21 +17,21 @@ from perfc.frontend.config.parallel import Parallel
 from perfc.machine import load_machine
 from perfc.passes.runtimes import Batching
 from perfc.serving import Load, llm, power
-from perfc.serving.cost.memory import Demand, MemoryPlan
+from perfc.serving.cost.memory import MemoryDemand, MemoryPlan
 from perfc.serving.host import FEW, HostModel, amounts
-from perfc.serving.search import Setting, Slo, _best, _front, _holds, cost_of, steady
+from perfc.serving.search import ServingSetting, Slo, _best, _front, _holds, cost_of, steady
 from perfc.serving.service import IntervalFactors, _interval_factors
 from perfc.serving.simulation import arrivals, disaggregated
 from perfc.serving.simulation.arrivals import Request, Workload, closed_loop, poisson, traced
 from perfc.serving.simulation.disaggregated import Prefill, simulate_disaggregated
 from perfc.serving.simulation.metrics import (
+    LoadThroughput,
     Quantiles,
-    Throughput,
     latencies,
     throughput,
 )
 from perfc.serving.simulation.scheduler import Chunk, Limits, Scheduler
-from perfc.serving.simulation.simulate import Run, Served, Stride, simulate
+from perfc.serving.simulation.simulate import Served, SimulatedRun, Stride, simulate
 from perfc.serving.simulation.steady_state import Share, Steady
 from perfc.study.expenses import Offer, Prices, Region, region_named
 
@@ -49,8 +49,8 @@ def served(arrival: float, first: float, last: float, tokens: int, prompt: int =
     return Served(Request(arrival, prompt, tokens), arrival, first, last)
 
 
-def run_of(*each: Served, strides: Sequence[Stride] = (), time_s: float = 10.0) -> Run:
-    return Run(each, tuple(strides), time_s, 0)
+def run_of(*each: Served, strides: Sequence[Stride] = (), time_s: float = 10.0) -> SimulatedRun:
+    return SimulatedRun(each, tuple(strides), time_s, 0)
 
 
 # requests
@@ -473,7 +473,7 @@ def test_throughput_is_that_of_all_groups() -> None:
     run = run_of(served(0, 1, 2, 4, 6), served(0, 1, 2, 8, 2))
     found = Steady((Share(run, 3, 0, 2, 2.0), Share(run, 1, 0, 1, 1.0)), idle=2)
     # three groups of two requests a second with 6 tokens each, one of one with four
-    assert throughput(found, 6) == Throughput(40.0, 30.0, 7.0, 6)
+    assert throughput(found, 6) == LoadThroughput(40.0, 30.0, 7.0, 6)
     assert throughput(found, 6).output_tokens_per_s_per_gpu == pytest.approx(40 / 6)
 
 
@@ -490,18 +490,18 @@ def test_a_law_is_a_sum_of_amounts() -> None:
 
 
 def test_states_take_room_and_tokens_whole_pages() -> None:
-    plan = MemoryPlan(1000.0, 0.5, Demand(100.0, 2.0, 10.0, 50.0), 30.0, block_tokens=8)
+    plan = MemoryPlan(1000.0, 0.5, MemoryDemand(100.0, 2.0, 10.0, 50.0), 30.0, block_tokens=8)
     assert plan.pool_bytes == 320
     assert plan.kv_tokens == 160
     assert plan.sequences(9) == 7, "two pages of 32 bytes... and a state of ten: 42"
     assert plan.sequences(8) == 12
     assert plan.fits(148)
     assert not plan.fits(153)
-    empty = MemoryPlan(100.0, 0.5, Demand(100.0, 2.0), 0.0)
+    empty = MemoryPlan(100.0, 0.5, MemoryDemand(100.0, 2.0), 0.0)
     assert (empty.kv_tokens, empty.sequences(1), empty.fits(1)) == (0, 0, False)
-    free = MemoryPlan(100.0, 1.0, Demand(10.0, 0.0), 0.0)
+    free = MemoryPlan(100.0, 1.0, MemoryDemand(10.0, 0.0), 0.0)
     assert (free.kv_tokens, free.sequences(5)) == (1 << 40, 1 << 20)
-    assert MemoryPlan(100.0, 0.1, Demand(10.0, 0.0), 0.0).kv_tokens == 0
+    assert MemoryPlan(100.0, 0.1, MemoryDemand(10.0, 0.0), 0.0).kv_tokens == 0
 
 
 # money and energy
@@ -510,7 +510,7 @@ def test_states_take_room_and_tokens_whole_pages() -> None:
 def test_tokens_cost_their_hours_and_their_energy() -> None:
     price = Offer(3.6, "EUR", "us", "2026-01-01")
     assert power.price_per_million(price, 100.0) == pytest.approx(10.0)
-    rate = Throughput(400.0, 0.0, 0.0, 2)
+    rate = LoadThroughput(400.0, 0.0, 0.0, 2)
     grid = Region("here", 100.0, "who", "2026-01-02")
     found = power.expenses(2.0, rate, H100, Prices({H100.name: price}), grid)
     assert found.energy_j_per_token == 2.0
@@ -523,7 +523,7 @@ def test_tokens_cost_their_hours_and_their_energy() -> None:
         "who",
         "2026-01-02",
     )
-    bare = power.expenses(None, Throughput(0.0, 0.0, 0.0, 1), H100, Prices(), None)
+    bare = power.expenses(None, LoadThroughput(0.0, 0.0, 0.0, 1), H100, Prices(), None)
     assert (bare.energy_j_per_token, bare.carbon_g_per_million, bare.price_per_million) == (
         None,
     ) * 3
@@ -553,8 +553,8 @@ class Parts:
     def step_s(self, chunks: Sequence[Chunk], decodes: int, context: float) -> float:
         return Clock().step_s(chunks, decodes, context)
 
-    def demand(self, tokens: int, budget: int, sequences: int) -> Demand:
-        return Demand(0.0, 1e6)
+    def demand(self, tokens: int, budget: int, sequences: int) -> MemoryDemand:
+        return MemoryDemand(0.0, 1e6)
 
 
 def test_energy_of_a_run_is_of_kernels_waits_and_idle_boards(
@@ -664,8 +664,8 @@ def test_both_halves_of_a_closed_loop_pass_as_many_requests() -> None:
 # the search
 
 
-def setting(cost: float, tpot_s: float) -> Setting:
-    return Setting("h100", "", 1, 1, 8, 1024, 0.1, tpot_s, 4.0, cost, cost)
+def setting(cost: float, tpot_s: float) -> ServingSetting:
+    return ServingSetting("h100", "", 1, 1, 8, 1024, 0.1, tpot_s, 4.0, cost, cost)
 
 
 def test_a_front_has_what_no_other_beats() -> None:
@@ -689,7 +689,7 @@ def answer(tpot_s: float | None, price: float | None = None, rate: float = 100.0
     return SimpleNamespace(
         latencies=SimpleNamespace(ttft=mean, tpot=tpot, end_to_end=mean), gpus=2,
         expenses=None if price is None else SimpleNamespace(price_per_million=price),
-        throughput=Throughput(rate, 0.0, 0.0, 2) if rate else None,
+        throughput=LoadThroughput(rate, 0.0, 0.0, 2) if rate else None,
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from perfc.errors import ModelError, ParseError
-from perfc.frontend.config import Step, lower, read_config, token_predictor, verifying
+from perfc.frontend.config import ForwardStep, lower, read_config, token_predictor, verifying
 from perfc.frontend.config.facts import parameters
 from perfc.ir.graph import Module
 from perfc.ir.tensors.types import Type
@@ -71,9 +71,9 @@ def test_the_layer_that_predicts_further_tokens_is_that_of_the_model() -> None:
 
 def test_a_step_verifies_all_that_is_drafted() -> None:
     model = read_config("llama-3.2-1b")
-    plain, verified = (inputs(lower(m, Step.DECODE)) for m in (model, verifying(model, 3)))
-    assert verified == inputs(lower(model, Step.DECODE, new_tokens=4))
-    assert plain == inputs(lower(model, Step.DECODE, new_tokens=1))
+    plain, verified = (inputs(lower(m, ForwardStep.DECODE)) for m in (model, verifying(model, 3)))
+    assert verified == inputs(lower(model, ForwardStep.DECODE, new_tokens=4))
+    assert plain == inputs(lower(model, ForwardStep.DECODE, new_tokens=1))
     assert plain != verified
 
 

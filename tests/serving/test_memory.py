@@ -6,7 +6,7 @@ import pytest
 
 from perfc.frontend.config import Parallel, precision_of, read_config
 from perfc.machine import load_machine
-from perfc.serving.cost.memory import Demand
+from perfc.serving.cost.memory import MemoryDemand
 from perfc.serving.engine import Engine
 from perfc.serving.output.views import document
 from perfc.serving.service import llm
@@ -15,7 +15,7 @@ from perfc.view.html.pages.serving_page import memory
 TOKENS = 8192
 
 
-def demand(config: str, runtime: str = "vllm", sequences: int = 1) -> Demand:
+def demand(config: str, runtime: str = "vllm", sequences: int = 1) -> MemoryDemand:
     model = read_config(config)
     precision = precision_of(model.dtype, model.quantization)
     engine = Engine.of(model, load_machine("h200"), precision, Parallel(), runtime)

@@ -8,7 +8,7 @@ from perfc.frontend.config import precision_of, read_config
 from perfc.frontend.config.parallel import Parallel
 from perfc.machine import CONTEXT_BYTES, Reserve, load_machine
 from perfc.passes.runtimes import PoolOf
-from perfc.serving.cost.memory import Demand, MemoryPlan
+from perfc.serving.cost.memory import MemoryDemand, MemoryPlan
 from perfc.serving.engine import Engine, kind_of
 from perfc.serving.service import ServingReport, llm
 
@@ -22,7 +22,7 @@ def served(model: str = LLAMA, target: str = "h100", **more: object) -> ServingR
 
 
 def test_a_share_is_of_what_the_runtime_takes_it_of() -> None:
-    demand = Demand(weight_bytes=40 * GIB, kv_bytes=1.0, activation_bytes=2 * GIB)
+    demand = MemoryDemand(weight_bytes=40 * GIB, kv_bytes=1.0, activation_bytes=2 * GIB)
     plans = [
         MemoryPlan(80 * GIB, 0.9, demand, overhead_bytes=GIB, pool_of=of)
         for of in (PoolOf.DEVICE, PoolOf.FREE, PoolOf.STATIC)

@@ -8,10 +8,10 @@ import pytest
 
 from perfc.errors import ParseError
 from perfc.frontend.config import (
+    ForwardStep,
     Parallel,
-    Precision,
     Sampling,
-    Step,
+    ServingPrecision,
     lower,
     read_config,
     token_predictor,
@@ -28,9 +28,13 @@ NAME = "llama-3.2-1b"
 VOCAB = 128256
 
 
-def shaped(sampling: Sampling | None, tensor: int = 1, step: Step = Step.DECODE) -> Module:
+def shaped(
+    sampling: Sampling | None, tensor: int = 1, step: ForwardStep = ForwardStep.DECODE
+) -> Module:
     model = replace(read_config(NAME), sampling=sampling)
-    return Analyses().apply(Shapes(), lower(model, step, Precision(), Parallel(tensor=tensor)))
+    return Analyses().apply(
+        Shapes(), lower(model, step, ServingPrecision(), Parallel(tensor=tensor))
+    )
 
 
 def mnemonics(module: Module) -> list[str]:
@@ -51,8 +55,8 @@ def test_a_step_ends_with_tokens_where_they_are_sampled() -> None:
 
 
 @pytest.mark.parametrize("sampling", list(Sampling))
-@pytest.mark.parametrize("step", [Step.PREFILL, Step.DECODE, Step.MIXED])
-def test_there_is_a_token_for_each_sequence(sampling: Sampling, step: Step) -> None:
+@pytest.mark.parametrize("step", [ForwardStep.PREFILL, ForwardStep.DECODE, ForwardStep.MIXED])
+def test_there_is_a_token_for_each_sequence(sampling: Sampling, step: ForwardStep) -> None:
     module = shaped(sampling, step=step)
     token = module.graph.outputs[0].type
     scores = shaped(None, step=step).graph.outputs[0].type

@@ -13,11 +13,11 @@ from perfc.serving.simulation import simulate as simulation
 from perfc.serving.simulation.arrivals import Request, Workload, closed_loop, poisson, traced
 from perfc.serving.simulation.metrics import Latencies, latencies
 from perfc.serving.simulation.scheduler import Chunk, Limits, Scheduler
-from perfc.serving.simulation.simulate import Run, simulate
+from perfc.serving.simulation.simulate import SimulatedRun, simulate
 from perfc.serving.simulation.steady_state import Share
 
 
-def all_of(run: Run) -> Latencies:
+def all_of(run: SimulatedRun) -> Latencies:
     """Latencies of all requests of a run."""
     return latencies((Share(run, 1, 0, len(run.served), 1.0),), lambda _: 0.0)
 
@@ -30,7 +30,7 @@ class Linear:
         return 1e-3 + 1e-5 * tokens + 1e-5 * decodes + 1e-8 * decodes * context
 
 
-def tokens_written(run: Run) -> int:
+def tokens_written(run: SimulatedRun) -> int:
     firsts = sum(1 for s in run.served)
     return firsts + sum(s.steps * s.decodes for s in run.strides)
 

@@ -14,7 +14,7 @@ import pytest
 from perfc.errors import ParseError
 from perfc.frontend.config.parallel import Parallel
 from perfc.serving import llm
-from perfc.serving.cost.memory import Demand, MemoryPlan
+from perfc.serving.cost.memory import MemoryDemand, MemoryPlan
 from perfc.serving.output.views import document
 from perfc.serving.service import ServingReport
 from perfc.serving.simulation.arrivals import Request
@@ -267,7 +267,7 @@ def test_requests_of_a_batch_beyond_its_users_follow_one_another() -> None:
 
 
 def test_a_shared_prefix_is_stored_once() -> None:
-    plan = MemoryPlan(3200.0, 1.0, Demand(0.0, 1.0), 0.0, block_tokens=16)
+    plan = MemoryPlan(3200.0, 1.0, MemoryDemand(0.0, 1.0), 0.0, block_tokens=16)
     assert plan.sequences(160) == 20
     # 128 tokens once, 32 of each user
     assert plan.sequences(160, 128) == (3200 - 128) // 32

@@ -19,7 +19,7 @@ from perfc.study.expenses import (
     Offer,
     Prices,
     Region,
-    Terms,
+    RentalTerms,
     offers_of,
     region_named,
 )
@@ -72,17 +72,17 @@ def test_every_offer_says_where_it_is_from() -> None:
         assert offer.date[:2] == "20"
         assert offer.cloud
         assert 0.01 < offer.per_hour < 100
-    assert {o.terms for o in all_offers()[""]} == set(Terms)
+    assert {o.terms for o in all_offers()[""]} == set(RentalTerms)
 
 
 def test_the_newest_table_counts_and_terms_and_clouds_choose() -> None:
     h100 = load_machine("h100")
-    assert Prices().of(h100) == offers_of(h100, Terms.ON_DEMAND)[0]
-    assert offers_of(h100, Terms.ON_DEMAND)[0].date == "2026-05-31"
-    spot = Prices(terms=Terms.SPOT).of(h100)
+    assert Prices().of(h100) == offers_of(h100, RentalTerms.ON_DEMAND)[0]
+    assert offers_of(h100, RentalTerms.ON_DEMAND)[0].date == "2026-05-31"
+    spot = Prices(terms=RentalTerms.SPOT).of(h100)
     assert spot is not None
     assert (spot.cloud, spot.per_hour) == ("verda", 0.8015)
-    reserved = Prices(terms=Terms.RESERVED, cloud="aws").of(h100)
+    reserved = Prices(terms=RentalTerms.RESERVED, cloud="aws").of(h100)
     assert reserved is not None
     assert reserved.per_hour == pytest.approx(39.33 / 8)
     assert Prices(cloud="nebius").of(load_machine("p4")) is None

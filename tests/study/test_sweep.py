@@ -15,7 +15,7 @@ from perfc.commands.analysis.sweep import command
 from perfc.errors import ParseError
 from perfc.machine import load_machine
 from perfc.passes.roofline.roofline import bounds
-from perfc.study.sweep import Capacity, Regime, Span, largest, merged_spans, sweep
+from perfc.study.sweep import Regime, RegimeSpan, SizeLimit, largest, merged_spans, sweep
 from perfc.study.sweep.axes import Axis, parse_axes
 from perfc.study.sweep.data_form import render_csv, render_json
 from perfc.study.sweep.text import capacity_in_words, in_words, render_text
@@ -132,15 +132,15 @@ def test_a_third_regime_between_two_points_is_found() -> None:
 
 def test_spans_meet_and_bisection_finds_the_change() -> None:
     spans = merged_spans((1, 100, 200), lambda v: Regime.LAUNCH if v < 37 else Regime.COMPUTE)
-    assert spans == (Span(Regime.LAUNCH, 1, 36), Span(Regime.COMPUTE, 37, 200))
+    assert spans == (RegimeSpan(Regime.LAUNCH, 1, 36), RegimeSpan(Regime.COMPUTE, 37, 200))
     assert in_words(spans, "batch") == "launch-bound until batch 36, compute-bound from batch 37"
 
 
 def test_one_regime_and_many_are_said_in_words() -> None:
     compute, memory = Regime.COMPUTE, Regime.MEMORY
-    assert in_words((Span(compute, 1, 8),), "n") == "compute-bound from n 1 to 8"
-    assert in_words((Span(compute, 8, 8),), "n") == "compute-bound at n 8"
-    spans = [Span((compute, memory)[i % 2], i, i) for i in range(1, 8)]
+    assert in_words((RegimeSpan(compute, 1, 8),), "n") == "compute-bound from n 1 to 8"
+    assert in_words((RegimeSpan(compute, 8, 8),), "n") == "compute-bound at n 8"
+    spans = [RegimeSpan((compute, memory)[i % 2], i, i) for i in range(1, 8)]
     assert "alternating between compute and memory from n 2 to 6" in in_words(spans, "n")
 
 
@@ -148,7 +148,7 @@ def test_the_largest_value_that_fits() -> None:
     assert largest(lambda v: v <= 1431) == 1431
     assert largest(lambda v: False) == 0
     assert largest(lambda v: True) is None
-    c = Capacity("a100", "batch", {}, 80 << 30, 511)
+    c = SizeLimit("a100", "batch", {}, 80 << 30, 511)
     assert capacity_in_words(c, c.symbol) == "does not fit in 80.0 GiB from batch 512"
 
 

@@ -4,7 +4,7 @@
 ``[efficiency."CLASS"]``.
 """
 
-from .efficiencies import Efficiencies, Fitted, Ratios, of_machine
+from .efficiencies import Efficiencies, FittedTime, Ratios, of_machine
 from .host import host_nodes
 
-__all__ = ["Efficiencies", "Fitted", "Ratios", "host_nodes", "of_machine"]
+__all__ = ["Efficiencies", "FittedTime", "Ratios", "host_nodes", "of_machine"]

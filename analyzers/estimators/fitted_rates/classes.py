@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from perfc.ir.record import record
 
-from .subject import Subject
+from .subject import KernelSubject
 
 BLOCK = 16
 """Elements of f32 in a 512-bit vector; channels are stored in blocks of so many."""
@@ -65,7 +65,7 @@ class Class:
     terms: Terms
 
 
-def classify(s: Subject) -> Class:
+def classify(s: KernelSubject) -> Class:
     """The class of a kernel."""
     family = _FAMILIES.get(s.kind, _other)
     kind = family(s)
@@ -88,7 +88,7 @@ def padded(extent: int, block: int = BLOCK) -> int:
     return -(-extent // block) * block
 
 
-def _conv(s: Subject) -> Class:
+def _conv(s: KernelSubject) -> Class:
     y, w, problem = s.result, s.operand(1), s.window
     if problem is None or y is None or w is None:
         return Class(("conv",), {Term.MAC: s.mac, **traffic(s.nbytes)})
@@ -143,7 +143,7 @@ def _conv(s: Subject) -> Class:
     return Class(("conv.direct", "conv"), terms)
 
 
-def _matmul(s: Subject) -> Class:
+def _matmul(s: KernelSubject) -> Class:
     a, b, y = s.operand(0), s.operand(1), s.result
     if a is None or b is None or y is None or not y.shape or not a.numel or not y.numel:
         return Class(("gemm",), {Term.MAC: s.mac, **traffic(s.nbytes)})
@@ -166,7 +166,7 @@ def _matmul(s: Subject) -> Class:
     return Class((f"gemm.{kind}", "gemm"), terms)
 
 
-def _elementwise(s: Subject) -> Class:
+def _elementwise(s: KernelSubject) -> Class:
     y = s.result
     elements = float(y.numel) if y is not None else s.write_bytes / 4
     name = "+".join(s.ops)[:60] or s.op
@@ -181,7 +181,7 @@ def _elementwise(s: Subject) -> Class:
     return Class((*names, "elementwise", "memory"), terms)
 
 
-def broadcast(s: Subject) -> tuple[str, float]:
+def broadcast(s: KernelSubject) -> tuple[str, float]:
     """How the operands of an elementwise kernel fit, and the spans it works on.
 
     A span is the longest run of elements in which no operand starts over: all operands vary in it
@@ -207,7 +207,7 @@ def broadcast(s: Subject) -> tuple[str, float]:
     return max(forms, key=lambda f: f[1], default=("same", 1.0))
 
 
-def _rows(s: Subject, name: str) -> Class:
+def _rows(s: KernelSubject, name: str) -> Class:
     x = s.operand(0)
     elements = float(x.numel) if x is not None else s.read_bytes / 4
     inner = x.shape[-1] if x is not None and x.shape else 1
@@ -241,19 +241,19 @@ def reduced(before: tuple[int, ...], after: tuple[int, ...]) -> str:
     return pattern or "k"
 
 
-def _softmax(s: Subject) -> Class:
+def _softmax(s: KernelSubject) -> Class:
     return _rows(s, "softmax")
 
 
-def _normalization(s: Subject) -> Class:
+def _normalization(s: KernelSubject) -> Class:
     return _rows(s, "normalization")
 
 
-def _reduction(s: Subject) -> Class:
+def _reduction(s: KernelSubject) -> Class:
     return _rows(s, "reduction")
 
 
-def _pool(s: Subject) -> Class:
+def _pool(s: KernelSubject) -> Class:
     x, y = s.operand(0), s.result
     window = math.prod(s.attributes.get("kernel_shape", (1,)))
     elements = float(y.numel) if y is not None else 0.0
@@ -290,7 +290,7 @@ def permutation(shape: tuple[int, ...], perm: tuple[int, ...]) -> tuple[str, int
     return pattern, inner
 
 
-def _movement(s: Subject) -> Class:
+def _movement(s: KernelSubject) -> Class:
     x, y = s.operand(0), s.result
     op = "+".join(s.ops)[:60] or s.op
     elements = float(y.numel) if y is not None else s.write_bytes / 4
@@ -308,7 +308,7 @@ def _movement(s: Subject) -> Class:
     return Class((f"movement.{op}", "movement", "memory"), terms)
 
 
-def copies(s: Subject) -> float:
+def copies(s: KernelSubject) -> float:
     """Contiguous pieces that a kernel copies: extents before the last axis that it cuts."""
     x, y = s.operand(0), s.result
     if x is None or y is None or not y.shape:
@@ -326,7 +326,7 @@ def copies(s: Subject) -> float:
     return float(math.prod(shape[: cut[-1]]) * many)
 
 
-def _other(s: Subject) -> Class:
+def _other(s: KernelSubject) -> Class:
     y = s.result
     elements = float(y.numel) if y is not None else s.write_bytes / 4
     op = "+".join(s.ops)[:60] or s.op
@@ -337,7 +337,7 @@ def _other(s: Subject) -> Class:
     return Class((f"{s.kind}.{op}", s.kind, "memory"), terms)
 
 
-_FAMILIES: dict[str, Callable[[Subject], Class]] = {
+_FAMILIES: dict[str, Callable[[KernelSubject], Class]] = {
     "conv": _conv,
     "matmul": _matmul,
     "elementwise": _elementwise,

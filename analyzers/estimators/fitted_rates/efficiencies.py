@@ -11,7 +11,7 @@ from perfc.machine import Machine
 
 from .classes import Class, Term, classify
 from .layout import moved_bytes
-from .subject import Subject, of_bound
+from .subject import KernelSubject, of_bound
 
 if TYPE_CHECKING:
     from perfc.passes.roofline.roofline import RooflineTable
@@ -36,7 +36,7 @@ class Ratios:
 
 
 @record
-class Fitted:
+class FittedTime:
     """Time of one kernel by fitted rates.
 
     Args:
@@ -71,7 +71,7 @@ class Efficiencies:
         """The most specific name of a class that was measured, empty where none was."""
         return next((name for name in found.names if name in self.seconds), "")
 
-    def kernel(self, subject: Subject) -> Fitted | None:
+    def kernel(self, subject: KernelSubject) -> FittedTime | None:
         """Time of one kernel, all launches; None where no class of it was ever measured."""
         found = classify(subject)
         name = self.name_of(found)
@@ -79,9 +79,9 @@ class Efficiencies:
             return None
         rates = self.seconds[name]
         time_s = sum(q * rates.get(t, 0.0) for t, q in found.terms.items())
-        return Fitted(time_s * subject.launches + self.moved_s(subject.moved_bytes), name)
+        return FittedTime(time_s * subject.launches + self.moved_s(subject.moved_bytes), name)
 
-    def kernel_s(self, subject: Subject) -> float | None:
+    def kernel_s(self, subject: KernelSubject) -> float | None:
         """Time of one kernel, all launches; None where no class of it was ever measured."""
         found = self.kernel(subject)
         return None if found is None else found.time_s
@@ -93,20 +93,20 @@ class Efficiencies:
             return 0.0
         return rates.get(Term.LAUNCH, 0.0) + nbytes * rates.get(Term.MOVED_BYTE, 0.0)
 
-    def kernels(self, table: RooflineTable, runtime: Runtime) -> list[Fitted | None]:
+    def kernels(self, table: RooflineTable, runtime: Runtime) -> list[FittedTime | None]:
         """Time of every kernel, not below its floor; None where no class was ever measured.
 
         Args:
             table: bounds of the kernels.
             runtime: the fusion table that made them.
         """
-        found: list[Fitted | None] = []
+        found: list[FittedTime | None] = []
         moves = moved_bytes([b.kernel for b in table.kernels], runtime, table.env)
         for bound, moved in zip(table.kernels, moves, strict=True):
             fitted = self.kernel(of_bound(bound, table.env, moved))
             if fitted is not None and fitted.time_s < bound.floor_s:
                 # no prediction is below the floor
-                fitted = Fitted(bound.floor_s, fitted.name)
+                fitted = FittedTime(bound.floor_s, fitted.name)
             found.append(fitted)
         return found
 

@@ -19,7 +19,7 @@ from perfc.ir.ops.elementwise.elementwise import Add, Mul, Sum
 from perfc.ir.ops.movement.slice import Concat
 from perfc.ir.ops.normalization.normalization import BatchNormalization
 from perfc.ir.ops.resampling.resize import Resize, Upsample
-from perfc.ir.problem import Window
+from perfc.ir.problem import SlidingWindow
 from perfc.ir.symbolic.evaluate import evaluate
 from perfc.ir.tensors.types import DType, TensorType
 
@@ -129,7 +129,7 @@ def is_data(kernel: Kernel, v: Value) -> bool:
     if not isinstance(kernel.anchor.op, Conv):
         return True
     problem = kernel.problem
-    if kernel.anchor.inputs[0] is not v or not isinstance(problem, Window):
+    if kernel.anchor.inputs[0] is not v or not isinstance(problem, SlidingWindow):
         return True
     return not (problem.groups == 1 and isinstance(problem.depth, int) and problem.depth < BLOCK)
 
@@ -137,7 +137,7 @@ def is_data(kernel: Kernel, v: Value) -> bool:
 def is_blocked_conv(kernel: Kernel) -> bool:
     """Whether a convolution is done on blocks."""
     problem, weight = kernel.problem, kernel.anchor.inputs[1]
-    if not isinstance(problem, Window) or weight is None or weight.weight is None:
+    if not isinstance(problem, SlidingWindow) or weight is None or weight.weight is None:
         return False
     if kernel.mac_dtype is not DType.F32 or len(problem.extents) != 2:
         return False

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from perfc.ir.graph import Value
 from perfc.ir.op import Kind, Op
-from perfc.ir.problem import Window
-from perfc.ir.problem.window import Form
+from perfc.ir.problem import SlidingWindow
+from perfc.ir.problem.window import WindowOperation
 from perfc.ir.record import record
 from perfc.ir.symbolic.evaluate import evaluate
 from perfc.ir.tensors.types import TensorType
@@ -53,7 +53,7 @@ class Operand:
 
 
 @record
-class Subject:
+class KernelSubject:
     """One kernel.
 
     Args:
@@ -95,7 +95,7 @@ class Subject:
         return self.operands[index] if index < len(self.operands) else None
 
     @property
-    def window(self) -> Window | None:
+    def window(self) -> SlidingWindow | None:
         """The window of a convolution, None where operands do not tell it."""
         x, w, y = self.operand(0), self.operand(1), self.result
         if (
@@ -110,11 +110,15 @@ class Subject:
         pads, groups = of.get("pads") or (0,) * 2 * rank, of.get("group", (1,))[0]
         if {len(strides), len(dilations), len(pads) - rank} != {rank} or groups < 1:
             return None
-        form = Form.TRANSPOSED if self.op == "conv_transpose" else Form.CONVOLUTION
+        form = (
+            WindowOperation.TRANSPOSED
+            if self.op == "conv_transpose"
+            else WindowOperation.CONVOLUTION
+        )
         made, taken = w.shape[0], w.shape[1] * groups
-        if form is Form.TRANSPOSED:
+        if form is WindowOperation.TRANSPOSED:
             made, taken = w.shape[1] * groups, w.shape[0]
-        return Window(
+        return SlidingWindow(
             y.shape[0], taken, made, x.shape[2:], y.shape[2:], w.shape[2:], strides, dilations,
             tuple(zip(pads[:rank], pads[rank:], strict=True)),
             self.words.get("auto_pad", "NOTSET"), groups, form,
@@ -140,11 +144,11 @@ def parse_types(text: str) -> tuple[Operand | None, ...]:
     return tuple(found)
 
 
-def of_bound(bound: KernelBound, env: Mapping[str, int], moved_bytes: float = 0.0) -> Subject:
+def of_bound(bound: KernelBound, env: Mapping[str, int], moved_bytes: float = 0.0) -> KernelSubject:
     """The kernel of an analysis."""
     kernel, n = bound.kernel, bound.counts
     attributes, words = attributes_of(kernel.anchor.op)
-    return Subject(
+    return KernelSubject(
         kernel.kind.value, kernel.anchor.op.mnemonic, operators(kernel), views(kernel),
         bound.dtype.code, attributes, operands(kernel.anchor.inputs, env),
         operands(kernel.writes, env), bound.launches, n.mac, n.sfu, n.read_bytes, n.write_bytes,
@@ -171,7 +175,7 @@ def attributes_of(op: Op) -> tuple[dict[str, tuple[int, ...]], dict[str, str]]:
 
 
 @record
-class Amounts:
+class LaunchAmounts:
     """Numbers of a kernel: launches in a run, and what one launch does."""
 
     launches: float
@@ -190,8 +194,8 @@ def of_texts(
     dtype: str,
     operands: str,
     results: str,
-    n: Amounts,
-) -> Subject:
+    n: LaunchAmounts,
+) -> KernelSubject:
     """The kernel that a row of a dataset states: operator and types as text."""
     name, _, rest = op[:LONGEST_OP].partition(" ")
     attributes = {
@@ -204,7 +208,7 @@ def of_texts(
             words[key] = value.strip('"')
         else:
             attributes[key] = (int(value) if value.lstrip("-").isdigit() else int(value == "true"),)
-    return Subject(
+    return KernelSubject(
         kind, name, tuple(o for o in ops.split("+") if o), view_count, dtype, attributes,
         parse_types(operands), parse_types(results), n.launches, n.mac, n.sfu, n.read_bytes,
         n.write_bytes, n.moved_bytes, words,

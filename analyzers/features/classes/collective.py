@@ -114,7 +114,7 @@ class Collective(KernelClass):
         return expected * LAW_LOW, expected, expected * LAW_HIGH
 
 
-def _by_law(rows: Columns, sheet: Sheet) -> Iterator[tuple[int, networks.Message]]:
+def _by_law(rows: Columns, sheet: Sheet) -> Iterator[tuple[int, networks.LinkExchange]]:
     """Rows that `networks` answers, by their place."""
     is_pair = rows["operation"] == Operation.SEND_RECEIVE
     wanted = ((rows["nodes"] > 1) | is_pair) & (rows["ranks"] > 1)
@@ -124,7 +124,10 @@ def _by_law(rows: Columns, sheet: Sheet) -> Iterator[tuple[int, networks.Message
             rows[name][at] for name in ("operation", "nbytes", "ranks", "nodes")
         )
         exchange = EXCHANGES[Operation(int(kind))]
-        yield int(at), networks.Message.of(exchange, float(nbytes), int(ranks), int(nodes), cluster)
+        yield (
+            int(at),
+            networks.LinkExchange.of(exchange, float(nbytes), int(ranks), int(nodes), cluster),
+        )
 
 
 def wire_bytes(rows: Columns) -> Array:

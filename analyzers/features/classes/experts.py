@@ -170,7 +170,7 @@ NORM = 2.0
 
 
 @entity
-class Work:
+class RankWork:
     """What the rank that is timed does; arrays with one element a kernel.
 
     Args:
@@ -219,7 +219,7 @@ def weight_bytes(rows: Columns, dtype: str) -> Array:
     return np.where(rows["weight_bits"] > 0, rows["weight_bits"], bits_of(dtype)) / 8
 
 
-def work(rows: Columns, dtype: str, sheet: Sheet) -> Work:
+def work(rows: Columns, dtype: str, sheet: Sheet) -> RankWork:
     """Touched experts, load and tiles of the rank that is timed."""
     share = popularity(rows)
     counts = tokens_of_experts(rows, share)
@@ -238,7 +238,7 @@ def work(rows: Columns, dtype: str, sheet: Sheet) -> Work:
     )
     beyond = physics.beyond_l2(moved, sheet)
     rate = beyond * sheet.device_bytes_per_s + (1 - beyond) * sheet.l2_bytes_per_s / 2
-    return Work(
+    return RankWork(
         touched, load, tiles, nbytes, nbytes / sheet.device_bytes_per_s, compute_s, moved / rate
     )
 

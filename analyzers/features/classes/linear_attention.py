@@ -133,7 +133,7 @@ class LinearAttention(KernelClass):
 
 
 @entity
-class Work:
+class PromptWork:
     """What kernels for prompts do; arrays with one element a kernel.
 
     Args:
@@ -157,7 +157,7 @@ class Work:
     state_s: Array
 
 
-def work(rows: Columns, dtype: str, sheet: Sheet) -> Work:
+def work(rows: Columns, dtype: str, sheet: Sheet) -> PromptWork:
     """Chunks of `CHUNK` tokens: inside by products, between them through the state.
 
     Kernels write keys and values corrected inside each chunk (delta rules alone), and the state
@@ -179,7 +179,7 @@ def work(rows: Columns, dtype: str, sheet: Sheet) -> Work:
     states = chunks * heads * key * value * 2
     state_bytes = 2 * rows["batch"] * heads * key * value * STATE_BYTES
     nbytes = (operands + between + states) * element + state_bytes
-    return Work(
+    return PromptWork(
         chunks,
         blocks,
         2 * chunks * heads * (inside + through) / rate,

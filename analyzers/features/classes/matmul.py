@@ -152,7 +152,7 @@ def _tiling(rows: Columns, dtype: str, sheet: Sheet) -> tiling.Tiling:
     x_bytes, w_bytes, y_bytes = _bytes(rows, dtype)
     computed = float(bits_of(dtype))
     _, w_bits, _ = bits(rows, dtype)
-    product = tiling.Product(
+    product = tiling.TiledProduct(
         rows["m"], rows["n"], rows["k"], rows["batch"],
         x_bytes, w_bytes, y_bytes, np.full_like(x_bytes, computed), w_bits,
     )  # fmt: skip

@@ -109,7 +109,7 @@ class MixedAttention(FusedAttention):
 
 
 @entity
-class Schedule:
+class TileSchedule:
     """How tiles of queries share the multiprocessors; arrays with one element a kernel.
 
     Args:
@@ -150,7 +150,7 @@ def decode_rows(rows: Columns) -> dict[str, Array]:
     return {name: rows[name] for name in ("cached_len", *SHARED)} | {"batch": rows["decodes"]}
 
 
-def schedule(rows: Columns, dtype: str, sheet: Sheet) -> Schedule:
+def schedule(rows: Columns, dtype: str, sheet: Sheet) -> TileSchedule:
     """Blocks of queries of one head, each of which walks its keys on one multiprocessor.
 
     A kernel for chunks gives a single token a tile of its own in each head, of which all rows but
@@ -177,6 +177,6 @@ def schedule(rows: Columns, dtype: str, sheet: Sheet) -> Schedule:
     traffic_s = head_bytes * rows["kv_heads"] / sheet.device_bytes_per_s
     traffic_s = traffic_s * (1 + beyond * (again - 1))
     total_s = np.maximum.reduce([work_s, np.ceil(waves) * token_s, chunks_s, traffic_s])
-    return Schedule(
+    return TileSchedule(
         work_s, chunk_s, token_s, waves, token_work_s / work_s, head_bytes, traffic_s, total_s
     )

@@ -27,7 +27,7 @@ NETWORK_EFFICIENCY = 0.71
 
 
 @record
-class Message:
+class LinkExchange:
     """An exchange as its links see it; rates are of one direction.
 
     Args:
@@ -59,7 +59,7 @@ class Message:
     def of(
         cls, exchange: Exchange, nbytes: float, ranks: int, nodes: int, cluster: Cluster,
         *, efficiency: float = 1.0,
-    ) -> Message:  # fmt: skip
+    ) -> LinkExchange:  # fmt: skip
         """Between ranks of a cluster, of which each has its part of the node's adapters.
 
         Args:
@@ -91,7 +91,7 @@ class Algorithm:
 
     name: str
     exchanges: frozenset[Exchange]
-    time_s: Callable[[Message], float]
+    time_s: Callable[[LinkExchange], float]
 
 
 @cache
@@ -100,19 +100,19 @@ def algorithms() -> tuple[Algorithm, ...]:
     return tuple([m.ALGORITHM for m in modules(__name__)])
 
 
-def fitting(message: Message) -> Iterator[Algorithm]:
+def fitting(message: LinkExchange) -> Iterator[Algorithm]:
     """The algorithms that do such an exchange."""
     return (a for a in algorithms() if message.exchange in a.exchanges)
 
 
-def time_s(message: Message) -> float:
+def time_s(message: LinkExchange) -> float:
     """By the fastest algorithm; nothing for one rank alone."""
     if message.ranks < 2:
         return 0.0
     return min(a.time_s(message) for a in fitting(message))
 
 
-def least_s(message: Message, cluster: Cluster) -> float:
+def least_s(message: LinkExchange, cluster: Cluster) -> float:
     """What adapters of a node must carry at their stated rate; no algorithm is faster.
 
     Even where switches add, a node sends its own sum and receives that of all. Nothing within one

@@ -6,10 +6,10 @@ import math
 
 from perfc.ir.problem import Exchange
 
-from . import Algorithm, Message
+from . import Algorithm, LinkExchange
 
 
-def time_s(m: Message) -> float:
+def time_s(m: LinkExchange) -> float:
     """Parts within the node, and of each part an exchange between nodes by halves.
 
     An all-reduce scatters and gathers within the node; the others do one of both.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from perfc.ir.problem import Exchange
 
-from . import Algorithm, Message
+from . import Algorithm, LinkExchange
 
 
-def time_s(m: Message) -> float:
+def time_s(m: LinkExchange) -> float:
     """What stays in the node and what leaves it go side by side; the slower counts.
 
     Messages are sent without waiting for one another, so that only the first one's wait is seen.

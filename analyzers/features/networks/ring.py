@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from perfc.ir.problem import Exchange
 
-from . import Algorithm, Message
+from . import Algorithm, LinkExchange
 
 
-def time_s(m: Message) -> float:
+def time_s(m: LinkExchange) -> float:
     """``n - 1`` steps of ``1/n`` of the message each; an all-reduce goes round twice.
 
     Within a node each rank sends over its own link. Between nodes as many rings run side by side

@@ -10,10 +10,10 @@ import math
 
 from perfc.ir.problem import Exchange
 
-from . import Algorithm, Message
+from . import Algorithm, LinkExchange
 
 
-def time_s(m: Message) -> float:
+def time_s(m: LinkExchange) -> float:
     """Up and down: each rank sends and receives the message twice in all."""
     wait_s = 2 * (m.per_node - 1) * m.local_s
     rates = [m.local_bytes_per_s] if m.per_node > 1 else []

@@ -20,7 +20,7 @@ QUERY, KEY, VALUE, LENGTHS, PAST_KEY, PAST_VALUE, DECODE_KEY, DECODE_VALUE, BIAS
 
 
 @record
-class Group:
+class SequenceGroup:
     """Sequences with equal numbers of new tokens and equally long caches.
 
     Args:
@@ -101,27 +101,27 @@ class RaggedAttention(Op):
             return 0
         return axis(tensor(ins, QUERY).shape, 0) or 0
 
-    def groups(self, ins: Inputs) -> tuple[Group | None, Group | None]:
+    def groups(self, ins: Inputs) -> tuple[SequenceGroup | None, SequenceGroup | None]:
         """Return prefill and decode groups, None if the operands have none."""
         queries, keys = axis(tensor(ins, QUERY).shape, 0), self.new_keys(ins)
         if queries is None:
             return None, None
-        decodes: Group | None = None
+        decodes: SequenceGroup | None = None
         if has(ins, DECODE_KEY):
             cache = tensor(ins, DECODE_KEY).shape
             sequences, past = axis(cache, 0) or 0, axis(cache, 2) or 0
             # without new keys, as in cross-attention to an encoder, all keys are cached
             new = self.decode_tokens if has(ins, KEY) or keys != 0 else 0
-            decodes = Group(sequences, self.decode_tokens, new, past)
+            decodes = SequenceGroup(sequences, self.decode_tokens, new, past)
             queries = queries - sequences * self.decode_tokens
             keys = keys - sequences * new
         if not has(ins, LENGTHS):
             return None, decodes
         prompts = axis(tensor(ins, LENGTHS).shape, 0) or 1
         past = axis(tensor(ins, PAST_KEY).shape, 2) or 0
-        return Group(prompts, queries // prompts, keys // prompts, past), decodes
+        return SequenceGroup(prompts, queries // prompts, keys // prompts, past), decodes
 
-    def scores(self, group: Group, *, is_biased: bool) -> Scores:
+    def scores(self, group: SequenceGroup, *, is_biased: bool) -> Scores:
         """Return the variables of one group."""
         s, t = group.queries, group.keys + group.past
         u: Dim = s * t
@@ -134,7 +134,7 @@ class RaggedAttention(Op):
             group.sequences, self.num_heads, s, t, self.head_dim, self.value_dim, u, x, 1 + capped
         )
 
-    def chunked(self, group: Group) -> Dim:
+    def chunked(self, group: SequenceGroup) -> Dim:
         """Return pairs within chunks; the cache holds the chunk of the first new token so far."""
         last, c = group.past + group.queries, self.chunk
         return (last // c) * triangle(c) + triangle(last % c) - triangle(group.past)
@@ -162,7 +162,7 @@ class RaggedAttention(Op):
             return MixedAttention(first, second)
         return first or second
 
-    def attention(self, group: Group, cache: TensorType) -> Attention:
+    def attention(self, group: SequenceGroup, cache: TensorType) -> Attention:
         """Return the attention of one group alone; chunks of a prompt are separate sequences."""
         sequences, queries, keys = group.sequences, group.queries, group.keys + group.past
         if self.chunk:

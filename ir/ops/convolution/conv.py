@@ -11,7 +11,7 @@ from ...cost import Traffic, dim_sum
 from ...definition import Naturals, Positive, Positives
 from ...graph import Inputs
 from ...op import Kind, Op, Types, each_once, has, tensor
-from ...problem import Window
+from ...problem import SlidingWindow
 from ...record import frozen
 from ...symbolic.dim import Dim, Poly, same
 from ...symbolic.fresh import data_extent
@@ -168,13 +168,13 @@ class Conv(Epilogue, InLayout):
         letters = {"n": y[0], "c": c, "k": y[1], "p": p, "q": q, "r": r, "s": s}
         return {**letters, "g": self.group, "x": alu, "y": sfu}
 
-    def problem(self, ins: Inputs, outs: Types) -> Window | None:
+    def problem(self, ins: Inputs, outs: Types) -> SlidingWindow | None:
         e, kernel = self.extents(ins, outs), self.kernel(ins)
         if not e or kernel is None:
             return None
         x, y = self.maps(ins), channels_first(result_shape(outs), self.layout()) or ()
         rank = len(kernel)
-        return Window(
+        return SlidingWindow(
             e["n"], e["c"], e["k"], x[2:] if x else (), y[2:], kernel,
             per_axis(self.strides, rank, 1, "strides"),
             per_axis(self.dilations, rank, 1, "dilations"),

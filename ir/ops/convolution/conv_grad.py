@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 from ...cost import Traffic
 from ...graph import Inputs, Value
 from ...op import Types, tensor
-from ...problem import Window
-from ...problem.window import Form
+from ...problem import SlidingWindow
+from ...problem.window import WindowOperation
 from ...record import frozen
 from ...symbolic.dim import Dim
 from ...tensors.contents import elements
@@ -59,20 +59,20 @@ class ConvGrad(Conv):
         letters = {"n": y[0], "c": w[1] * self.group, "k": y[1], "p": p, "q": q, "r": r, "s": s}
         return {**letters, "g": self.group}
 
-    def window(self, ins: Inputs, outs: Types) -> Window | None:
+    def window(self, ins: Inputs, outs: Types) -> SlidingWindow | None:
         """Return the window of the forward convolution."""
         e, (x, w), y = self.extents(ins, outs), self.sides(ins, outs), tensor(ins, 0).shape
         if not e or x is None or w is None or y is None:
             return None
         rank = len(w) - 2
-        return Window(
+        return SlidingWindow(
             e["n"], e["c"], e["k"], x[2:], y[2:], w[2:],
             per_axis(self.strides, rank, 1, "strides"),
             per_axis(self.dilations, rank, 1, "dilations"),
             pad_pairs(self.pads, rank), self.auto_pad, self.group,
         )  # fmt: skip
 
-    def problem(self, ins: Inputs, outs: Types) -> Window | None:
+    def problem(self, ins: Inputs, outs: Types) -> SlidingWindow | None:
         return self.window(ins, outs)
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
@@ -97,12 +97,15 @@ class ConvDataGrad(ConvGrad):
         x = outs[0].shape if isinstance(outs[0], TensorType) else None
         return x, tensor(ins, 1).shape
 
-    def problem(self, ins: Inputs, outs: Types) -> Window | None:
+    def problem(self, ins: Inputs, outs: Types) -> SlidingWindow | None:
         forward = self.window(ins, outs)
         return forward and forward._replace(
-            in_channels=forward.out_channels, out_channels=forward.in_channels,
-            in_extents=forward.out_extents, out_extents=forward.in_extents, form=Form.TRANSPOSED,
-        )  # fmt: skip
+            in_channels=forward.out_channels,
+            out_channels=forward.in_channels,
+            in_extents=forward.out_extents,
+            out_extents=forward.in_extents,
+            form=WindowOperation.TRANSPOSED,
+        )
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...]:
         window = self.window(ins, outs)
@@ -161,7 +164,7 @@ class ConvFilterGrad(ConvGrad):
         return (tape.part(whole, {i + 2: (0, d) for i, d in enumerate(window.extents)}),)
 
 
-def explicit_pads(window: Window) -> tuple[int, ...]:
+def explicit_pads(window: SlidingWindow) -> tuple[int, ...]:
     """Return pads before and after each axis, computed for ``auto_pad``; extents are numbers."""
     extents = [d for d in window.in_extents if isinstance(d, int)]
     before = window.pads_before(extents)

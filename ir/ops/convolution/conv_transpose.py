@@ -10,8 +10,8 @@ from perfc.errors import ShapeError
 from ...definition import Naturals, Positive, Positives
 from ...graph import Inputs
 from ...op import Kind, Types, has, known, tensor
-from ...problem import Window
-from ...problem.window import Form
+from ...problem import SlidingWindow
+from ...problem.window import WindowOperation
 from ...record import frozen
 from ...symbolic.dim import Dim, dim_max, same
 from ...symbolic.fresh import data_extent
@@ -125,17 +125,17 @@ class ConvTranspose(Epilogue, InLayout):
         letters = {"n": x[0], "c": x[1], "h": h, "w": w, "k": y[1], "p": p, "q": q}
         return {**letters, "r": r, "s": s, "g": self.group, "x": bias}
 
-    def problem(self, ins: Inputs, outs: Types) -> Window | None:
+    def problem(self, ins: Inputs, outs: Types) -> SlidingWindow | None:
         x, _, kernel = self._operands(ins)
         y = channels_first(result_shape(outs), self.layout())
         if x is None or kernel is None or y is None:
             return None
         rank = len(kernel)
-        return Window(
+        return SlidingWindow(
             x[0], x[1], y[1], x[2:], y[2:], kernel,
             per_axis(self.strides, rank, 1, "strides"),
             per_axis(self.dilations, rank, 1, "dilations"),
-            pad_pairs(self.pads, rank), self.auto_pad, self.group, Form.TRANSPOSED,
+            pad_pairs(self.pads, rank), self.auto_pad, self.group, WindowOperation.TRANSPOSED,
         )  # fmt: skip
 
 

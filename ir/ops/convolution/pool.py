@@ -11,8 +11,8 @@ from ...cost import Traffic, dim_sum
 from ...definition import Naturals, Positives
 from ...graph import Inputs
 from ...op import Kind, Op, Types, each_once, first_dtype, has, known, tensor
-from ...problem import Window
-from ...problem.window import Form
+from ...problem import SlidingWindow
+from ...problem.window import WindowOperation
 from ...record import frozen
 from ...symbolic.dim import Dim, ceil_div
 from ...symbolic.fresh import data_extent
@@ -111,15 +111,15 @@ class Pool(InLayout):
         taps = product(self.kernel_shape)
         return {"e": product(shape), "t": taps, "x": x, "y": y, "z": z, "v": v}
 
-    def problem(self, ins: Inputs, outs: Types) -> Window | None:
+    def problem(self, ins: Inputs, outs: Types) -> SlidingWindow | None:
         x = channels_first(tensor(ins, 0).shape, self.layout())
         y = channels_first(result_shape(outs), self.layout())
         if x is None or y is None:
             return None
         kernels, strides, dilations, pads = zip(*self._axes(len(x) - 2), strict=True)
-        return Window(
+        return SlidingWindow(
             x[0], x[1], y[1], x[2:], y[2:], kernels, strides, dilations, pads,
-            self.auto_pad, form=Form.POOL,
+            self.auto_pad, form=WindowOperation.POOL,
         )  # fmt: skip
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:

@@ -8,7 +8,7 @@ from typing import ClassVar
 from ...definition import Natural, Positive
 from ...graph import Inputs
 from ...op import Kind, Op, Types, first_dtype, has, tensor
-from ...problem import Window
+from ...problem import SlidingWindow
 from ...record import frozen
 from ...symbolic.dim import Dim
 from ...tensors.types import Shape, TensorType
@@ -68,14 +68,14 @@ class CausalConvWithState(Op):
         """Return the shape of the input as batch, channels, sequence."""
         return channels_first(tensor(ins, 0).shape, self.channels_last)
 
-    def problem(self, ins: Inputs, outs: Types) -> Window | None:
+    def problem(self, ins: Inputs, outs: Types) -> SlidingWindow | None:
         x, w = self.maps(ins), tensor(ins, 1).shape
         if x is None or w is None or len(x) != len(w) or not isinstance(x[1], int) or not x[1]:
             return None
         window, rank = w[2:], len(w) - 2
         taken = [(d - 1) * self.dilation for d in window]
         pads = tuple([(past if isinstance(past, int) else 0, 0) for past in taken])
-        return Window(
+        return SlidingWindow(
             x[0], x[1], x[1], x[2:], x[2:], window, (1,) * rank, (self.dilation,) * rank, pads,
             groups=x[1], carried=self.sequences(ins),
         )  # fmt: skip

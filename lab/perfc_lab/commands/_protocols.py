@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from perfc.common.choice import member
 
 if TYPE_CHECKING:
-    from ..training.graphs.protocols import Protocol
+    from ..training.graphs.protocols import GraphProtocol
 
 
-def chosen_protocols(names: Sequence[str]) -> list[Protocol]:
+def chosen_protocols(names: Sequence[str]) -> list[GraphProtocol]:
     """Return the split protocols with these names (default: random and families)."""
-    from ..training.graphs.protocols import Protocol
+    from ..training.graphs.protocols import GraphProtocol
 
-    return [member(Protocol, name, "--split") for name in names or ("random", "family")]
+    return [member(GraphProtocol, name, "--split") for name in names or ("random", "family")]

@@ -129,10 +129,14 @@ def trees(
     """Score tree models for language models: features only, and with the kernel sum."""
     from perfc_lab.trees.board import written
     from perfc_lab.trees.experiment import compared
-    from perfc_lab.trees.kept import Kept
+    from perfc_lab.trees.kept import NumberCache
 
     scores = compared(
-        data, lambda line: say(line, is_error=True), is_full=grid, gnn_s=gnn_s, kept=Kept(kept)
+        data,
+        lambda line: say(line, is_error=True),
+        is_full=grid,
+        gnn_s=gnn_s,
+        kept=NumberCache(kept),
     )
     emit(written(scores, form, written_by(ctx)), output)
 
@@ -239,7 +243,7 @@ def graph(
 ) -> None:
     """Score whole-model predictors on one data set."""
     from perfc.analyzers.graph.dataset import load
-    from perfc.analyzers.graph.predictor import Budget, usable
+    from perfc.analyzers.graph.predictor import TrainingBudget, usable
     from perfc.analyzers.whole_runs import shipped
     from perfc.commands.shared.graph import chosen_quantity, of_mode
     from perfc.view.vegalite import converter
@@ -258,7 +262,7 @@ def graph(
     data = of_mode(load(graphs, dataset), mode)
     protocols, wanted = chosen_protocols(splits), chosen_quantity(quantity)
     with telling() as to:
-        budget = Budget(
+        budget = TrainingBudget(
             limit_s=limit_s, folder=folder, scale=scale, progress=to.progress,
             is_faithful=faithful, unlabelled=unlabelled_graphs(graphs),
         )  # fmt: skip

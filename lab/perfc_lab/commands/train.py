@@ -187,7 +187,7 @@ def graph(
     An interrupted training goes on from the checkpoints in --folder.
     """
     from perfc.analyzers.graph.dataset import load
-    from perfc.analyzers.graph.predictor import Budget
+    from perfc.analyzers.graph.predictor import TrainingBudget
     from perfc.analyzers.graph.weights import card_of, save
     from perfc.commands.shared.graph import chosen_quantity, of_mode
     from perfc_lab.commands._protocols import chosen_protocols
@@ -204,7 +204,7 @@ def graph(
     if fold is None or not len(fold.train) or not len(fold.test):
         raise ParseError(f"{split!r} leaves nothing to train on or to test", where="--split")
     with telling() as to:
-        budget = Budget(
+        budget = TrainingBudget(
             seed, limit_s, folder, scale, to.progress, faithful, unlabelled_graphs(graphs)
         )
         predictor, metrics = trained(name, fold, wanted, budget, to.say)

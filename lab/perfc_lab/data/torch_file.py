@@ -44,14 +44,14 @@ WRONG = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError
 
 
 @record
-class Name:
+class PickledName:
     """A class or function that a file names; it is not looked up."""
 
     text: str
 
 
 @dataclass(slots=True)
-class Call:
+class TorchCall:
     """A call that a file asks for; it is not made."""
 
     name: str
@@ -69,7 +69,7 @@ class Storage:
     count: int
 
 
-class Machine:
+class PickleMachine:
     """The stack of a pickle."""
 
     def __init__(self) -> None:
@@ -103,18 +103,18 @@ class Machine:
                 case "NONE" | "NEWTRUE" | "NEWFALSE":
                     push({"NONE": None, "NEWTRUE": True, "NEWFALSE": False}[op])
                 case "GLOBAL":
-                    push(Name(str(argument).replace(" ", ".")))
+                    push(PickledName(str(argument).replace(" ", ".")))
                 case "STACK_GLOBAL":
                     last, first = pop(), pop()
-                    push(Name(f"{first}.{last}"))
+                    push(PickledName(f"{first}.{last}"))
                 case "REDUCE" | "NEWOBJ":
                     arguments, called = pop(), pop()
-                    if not isinstance(called, Name) or not isinstance(arguments, tuple):
+                    if not isinstance(called, PickledName) or not isinstance(arguments, tuple):
                         raise TypeError(op)
-                    push(Call(called.text, arguments))
+                    push(TorchCall(called.text, arguments))
                 case "BUILD":
                     state, call = pop(), self.stack[-1]
-                    if not isinstance(call, Call):
+                    if not isinstance(call, TorchCall):
                         raise TypeError(op)
                     call.state = state
                 case "BINPERSID":
@@ -173,7 +173,7 @@ class Machine:
     def update(self, items: list[object]) -> None:
         """Set entries of the mapping on top."""
         top = self.stack[-1]
-        target = top.items if isinstance(top, Call) else top
+        target = top.items if isinstance(top, TorchCall) else top
         if not isinstance(target, dict):
             raise TypeError("SETITEM")
         target.update(zip(items[::2], items[1::2], strict=True))
@@ -184,7 +184,11 @@ def storage_of(reference: object) -> Storage:
     if not isinstance(reference, tuple) or reference[0] != "storage":
         raise ValueError("a reference to no storage")
     kind, key, count = reference[1], str(reference[2]), int(reference[4])
-    if not isinstance(kind, Name) or kind.text not in STORAGES or not 0 <= count <= MAX_ELEMENTS:
+    if (
+        not isinstance(kind, PickledName)
+        or kind.text not in STORAGES
+        or not 0 <= count <= MAX_ELEMENTS
+    ):
         raise ValueError(f"a storage of {kind}")
     return Storage(STORAGES[kind.text], key, count)
 
@@ -216,21 +220,21 @@ def from_archive(path: Path) -> tuple[object, dict[str, bytes]]:
         (main,) = (name for name in sizes if name.endswith("/data.pkl"))
         root = main.removesuffix("data.pkl") + "data/"
         storages = {n.removeprefix(root): archive.read(n) for n in sizes if n.startswith(root)}
-        return Machine().run(io.BytesIO(archive.read(main))), storages
+        return PickleMachine().run(io.BytesIO(archive.read(main))), storages
 
 
 def from_pickles(path: Path) -> tuple[object, dict[str, bytes]]:
     """Value and storages of the older container: five pickles, then the storages in order."""
     stream = io.BytesIO(path.read_bytes())
-    if Machine().run(stream) != MAGIC:
+    if PickleMachine().run(stream) != MAGIC:
         raise ValueError("another kind of file")
-    Machine().run(stream)
-    system = Machine().run(stream)
+    PickleMachine().run(stream)
+    system = PickleMachine().run(stream)
     if not isinstance(system, dict) or system.get("little_endian") is not True:
         raise ValueError("numbers of another byte order")
-    machine = Machine()
+    machine = PickleMachine()
     value = machine.run(stream)
-    keys = Machine().run(stream)
+    keys = PickleMachine().run(stream)
     storages: dict[str, bytes] = {}
     for key in keys if isinstance(keys, list) else []:
         count = int.from_bytes(stream.read(8), "little")
@@ -264,20 +268,20 @@ class Resolver:
                 return [self.resolve(item) for item in value]
             case dict():
                 return {key: self.resolve(item) for key, item in value.items()}
-            case Call(name="collections.OrderedDict"):
+            case TorchCall(name="collections.OrderedDict"):
                 return {key: self.resolve(item) for key, item in value.items.items()}
-            case Call(name=name) if name.startswith("torch._utils._rebuild_tensor"):
+            case TorchCall(name=name) if name.startswith("torch._utils._rebuild_tensor"):
                 return self.tensor(value)
-            case Call(name=name) if name.endswith("multiarray._reconstruct"):
+            case TorchCall(name=name) if name.endswith("multiarray._reconstruct"):
                 return ndarray(value.state)
-            case Call(name=name) if name.endswith("multiarray.scalar"):
+            case TorchCall(name=name) if name.endswith("multiarray.scalar"):
                 return array_of(raw(value.arguments[1]), dtype_of(value.arguments[0])).tolist()[0]
-            case Call(name=name) | Name(text=name):
+            case TorchCall(name=name) | PickledName(text=name):
                 raise ValueError(f"the name {name}")
             case _:
                 raise ValueError(f"a {type(value).__name__}")
 
-    def tensor(self, call: Call) -> object:
+    def tensor(self, call: TorchCall) -> object:
         """A tensor as nested lists."""
         import numpy as np
 
@@ -314,7 +318,7 @@ def ndarray(state: object) -> object:
 
 def dtype_of(call: object) -> str:
     """Kind of the numbers of an array: floats, integers or truth values, of this byte order."""
-    if not isinstance(call, Call) or call.name != "numpy.dtype":
+    if not isinstance(call, TorchCall) or call.name != "numpy.dtype":
         raise TypeError("an array of no dtype")
     name = str(call.arguments[0])
     order = call.state[1] if isinstance(call.state, tuple) else "<"
@@ -325,7 +329,7 @@ def dtype_of(call: object) -> str:
 
 def raw(content: object) -> bytes:
     """Bytes, which older pickles spell as a text."""
-    if isinstance(content, Call) and content.name == "_codecs.encode":
+    if isinstance(content, TorchCall) and content.name == "_codecs.encode":
         content = content.arguments[0]
     if isinstance(content, str):
         return content.encode("latin1")

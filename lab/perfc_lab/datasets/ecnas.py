@@ -28,7 +28,7 @@ EPOCHS, IMAGES = 4, 40_000
 """Of CIFAR-10, those of training (Ying et al., NAS-Bench-101, ICML 2019, section 2.3)."""
 
 
-class EcNas(GraphDataset):
+class EcNasRuns(GraphDataset):
     """One row a training: times and energies of a step, the mean of all of its steps.
 
     The energy is the processor's own and includes an evaluation now and then, as published: about

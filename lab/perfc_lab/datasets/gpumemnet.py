@@ -22,7 +22,7 @@ from perfc.analyzers.graph.rows import GraphRow
 from perfc.analyzers.steps.setting import Precision, Setting
 
 from ..tables import read_parquet
-from .spaces.builder import Builder
+from .spaces.builder import NetworkBuilder
 
 if TYPE_CHECKING:
     from perfc.ir.graph import Module
@@ -101,7 +101,7 @@ def network(inputs: int, text: str) -> Module:
     Raises:
         DataError: a layer that nobody knows.
     """
-    b = Builder("mlp", (inputs,))
+    b = NetworkBuilder("mlp", (inputs,))
     x = b.x
     for kind, width in parse(text):
         match kind.lower():

@@ -13,7 +13,7 @@ from perfc.analyzers.graph.model_graph import ModelGraph
 from perfc.analyzers.graph.rows import GraphRow
 from perfc.errors import PerfcError
 
-from ..tables.timm import TABLE, Measured, measured
+from ..tables.timm import TABLE, TimmLine, measured
 from ..tables.timm_variants import forms, parameters, read_variants
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ FOLDED = "--folded-"
 """Behind a graph's name the number of its deployed form."""
 
 
-class Timm(GraphDataset):
+class TimmRuns(GraphDataset):
     """Inference eager, channels last and compiled, and training steps; RTX 3090, 4090, PRO 6000."""
 
     name: ClassVar[str] = "timm"
@@ -35,7 +35,7 @@ class Timm(GraphDataset):
 
         Takes a minute or two: forms are told apart by parameters, which are counted in the graphs.
         """
-        wanted: dict[str, list[Measured]] = {}
+        wanted: dict[str, list[TimmLine]] = {}
         for one in measured(folder):
             wanted.setdefault(one.file, []).append(one)
         graphs = model_folder(folder)
@@ -57,7 +57,7 @@ class Timm(GraphDataset):
         return encode(graph, made[int(form)], am, settings)
 
 
-def _forms(path: Path, rows: Sequence[Measured]) -> Iterator[str]:
+def _forms(path: Path, rows: Sequence[TimmLine]) -> Iterator[str]:
     """Name of the graph that each row of a file was run on."""
     stated = [row.parameters for row in rows]
     try:

@@ -40,7 +40,7 @@ ERROR = 0.05
 
 
 @record
-class Fitted:
+class FittedLaw:
     """A law with what it was fitted to.
 
     Args:

@@ -54,7 +54,7 @@ def link_scores(data: Path) -> Iterator[LinkScore]:
         measured = block.groupby("size_bytes")["latency_median_us"].median() * 1e-6
         ratio = measured / [
             networks.time_s(
-                networks.Message.of(EXCHANGES[str(kind)], float(n), int(ranks), nodes, cluster)
+                networks.LinkExchange.of(EXCHANGES[str(kind)], float(n), int(ranks), nodes, cluster)
             )
             for n in measured.index
         ]

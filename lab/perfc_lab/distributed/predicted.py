@@ -7,8 +7,8 @@ from functools import cache
 
 from perfc.distributed.costs.work import LanguageWork
 from perfc.distributed.law import RunLaw
-from perfc.distributed.step import StepCost, step_cost
-from perfc.frontend.config import Precision, WeightFormat, precision_of
+from perfc.distributed.step import DividedStepCost, step_cost
+from perfc.frontend.config import ServingPrecision, WeightFormat, precision_of
 from perfc.frontend.config.reader import described
 from perfc.ir.tensors.types import DType
 from perfc.machine import load_machine
@@ -28,14 +28,14 @@ def work_of(
     """A model of a row on its machine."""
     found = described(json.loads(config), model, model) if config else model_of(model, seq)
     if weights == "f32":
-        exact = Precision(WeightFormat.HALF, DType.F32)
+        exact = ServingPrecision(WeightFormat.HALF, DType.F32)
         return LanguageWork(found, exact, runtime, str(load_machine(cluster).path), tf32=Tf32.NONE)
     stored = "float16" if weights == "f16" else "bfloat16"
     precision = precision_of(stored, None, weights)
     return LanguageWork(found, precision, runtime, str(load_machine(cluster).path))
 
 
-def cost_of(row: RunRow, law: RunLaw = PHYSICS) -> StepCost:
+def cost_of(row: RunRow, law: RunLaw = PHYSICS) -> DividedStepCost:
     """A step of a run."""
     runtime = of_steps(Steps.COMPILED).name if row.compiled else CLUSTER_DEFAULT
     work = work_of(row.model, row.training.seq, row.weights, row.cluster, runtime, row.config)

@@ -10,7 +10,7 @@ from typing import Any
 
 from perfc.distributed.training import Training
 from perfc.frontend.config.parallel import Parallel
-from perfc.passes.training.implementation import Policy
+from perfc.passes.training.implementation import RecomputePolicy
 from perfc_lab.tables import read_parquet
 
 from . import RunRow
@@ -96,7 +96,7 @@ def _neusight(r: Any) -> RunRow | None:
 def _foundry(r: Any) -> RunRow:
     """llm-foundry: FSDP, one way of dividing alone."""
     zero = 3 if str(r.sharding) == "FULL_SHARD" else 2
-    again = Policy.BLOCK if str(r.checkpointing) == "True" else Policy.NONE
+    again = RecomputePolicy.BLOCK if str(r.checkpointing) == "True" else RecomputePolicy.NONE
     gbs, seq, gpus = int(r.gbs), int(r.seq), int(r.gpus)
     training = Training(seq, gbs, int(r.mbs), "adamw", again)
     return RunRow(
@@ -132,7 +132,7 @@ def _torchtitan(r: Any) -> RunRow | None:
         return None
     gpus, seq = int(r.gpus), int(r.seq)
     weights = "f8" if "loat8" in words.rpartition("|")[2] or "=float8" in words else "bf16"
-    again = Policy.SELECTIVE
+    again = RecomputePolicy.SELECTIVE
     local, cp, tp = 2, 1, 1
     compiled = "torch.compile" in words.rpartition("|")[2]
     if found := re.search(r"FSDP=8, TP=8", words):
@@ -140,7 +140,7 @@ def _torchtitan(r: Any) -> RunRow | None:
     elif found := re.search(r"CP (\d)", words):
         if r.tokens_per_s_per_gpu < 200:
             return None  # of another model: its caption is that of the table before
-        local, cp, again, weights, compiled = 1, int(found[1]), Policy.BLOCK, "f8", True
+        local, cp, again, weights, compiled = 1, int(found[1]), RecomputePolicy.BLOCK, "f8", True
     elif "local batch size 2" not in words.lower():
         return None
     data = gpus // (tp * cp)
@@ -166,7 +166,7 @@ def _bigscience(r: Any) -> RunRow | None:
     if gpus != dp * tp * pp:
         return None
     zero = 1 if _text(r.zero) == "Y" else 3 if "ZeRO" in str(r.section) else 0
-    training = Training(SEQ, int(r.gbs), int(r.mbs), "adam", Policy.BLOCK)
+    training = Training(SEQ, int(r.gbs), int(r.mbs), "adam", RecomputePolicy.BLOCK)
     if training.batch % (dp * training.micro_batch):
         return None
     return RunRow(

@@ -11,11 +11,11 @@ from perfc.view.presentation import WIDTH
 from perfc.view.report.formats.document import Column, Document, Note, Section, Table
 
 from .links import LinkScore, link_scores
-from .scores import Evidence, Scaling, Score, scalings, scored
+from .scores import DistributedEvidence, DistributedScore, Scaling, scalings, scored
 
 
 @record
-class Scoreboard:
+class DistributedScoreboard:
     """Everything that was compared.
 
     Args:
@@ -26,18 +26,18 @@ class Scoreboard:
     """
 
     document: ClassVar[str] = "perfc-eval-training/1"
-    scores: tuple[Score, ...]
+    scores: tuple[DistributedScore, ...]
     scaling: tuple[Scaling, ...]
     links: tuple[LinkScore, ...]
     laws: dict[str, RunLaw]
 
 
-def written(evidence: Evidence, data: Path, form: str, by: str) -> str:
+def written(evidence: DistributedEvidence, data: Path, form: str, by: str) -> str:
     """The scoreboard in a format."""
     from perfc.view.report.formats import markdown, text
     from perfc.view.report.formats.json_form import enveloped, strict
 
-    found = Scoreboard(
+    found = DistributedScoreboard(
         tuple(scored(evidence)), tuple(scalings(evidence)), tuple(link_scores(data)), evidence.laws
     )
     if form == "json":
@@ -47,7 +47,7 @@ def written(evidence: Evidence, data: Path, form: str, by: str) -> str:
     return f"{shown.rstrip()}\n\n{by}\n"
 
 
-def document(found: Scoreboard) -> Document:
+def document(found: DistributedScoreboard) -> Document:
     """Held-out runs, scaling, links and the laws."""
     names = ("source", "rows", "n", "mean error", "median", "bias")
     columns = tuple([Column(n.replace(" ", "_"), n) for n in names])
@@ -65,7 +65,7 @@ RULE = (
 )
 
 
-def _scaling(found: Scoreboard) -> Section:
+def _scaling(found: DistributedScoreboard) -> Section:
     columns = tuple(
         [Column(n, n) for n in ("model", "cluster", "gpus", "measured", "predicted", "points")]
     )
@@ -85,7 +85,7 @@ def _scaling(found: Scoreboard) -> Section:
     return Section("scaling", "scaling", (Table(columns, rows), note))
 
 
-def _links(found: Scoreboard) -> Section:
+def _links(found: DistributedScoreboard) -> Section:
     names = ("system", "exchange", "ranks", "nodes", "messages", "measured over law", "from 4 MiB")
     columns = tuple([Column(n.replace(" ", "_"), n) for n in names])
     rows = tuple(
@@ -99,7 +99,7 @@ def _links(found: Scoreboard) -> Section:
     return Section("links", "exchanges between nodes", (Table(columns, rows), note))
 
 
-def _laws(found: Scoreboard) -> Section:
+def _laws(found: DistributedScoreboard) -> Section:
     columns = tuple([Column(n, n.replace("_", " ")) for n in ("law", "rows", *LEARNED)])
     rows = tuple(
         (name, str(law.rows), *[f"{getattr(law, n):.4g}" for n in LEARNED])

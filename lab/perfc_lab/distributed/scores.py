@@ -22,7 +22,7 @@ SCALED_SEQ = 2048
 
 
 @record
-class Answer:
+class RunAnswer:
     """A run that no law was fitted to, with what was said of it.
 
     Args:
@@ -44,7 +44,7 @@ class Answer:
 
 
 @record
-class Score:
+class DistributedScore:
     """Errors of some runs.
 
     Args:
@@ -64,7 +64,7 @@ class Score:
     bias: float
 
     @classmethod
-    def of(cls, source: str, what: str, answers: Sequence[Answer]) -> Score:
+    def of(cls, source: str, what: str, answers: Sequence[RunAnswer]) -> DistributedScore:
         """Of some answers."""
         errors = [a.error for a in answers]
         sizes = [abs(e) for e in errors]
@@ -91,7 +91,7 @@ class Scaling:
 
 
 @record
-class Evidence:
+class DistributedEvidence:
     """All answers, and the laws of all rows.
 
     Args:
@@ -99,11 +99,11 @@ class Evidence:
         laws: by group, fitted to every row.
     """
 
-    answers: tuple[Answer, ...]
+    answers: tuple[RunAnswer, ...]
     laws: dict[str, RunLaw]
 
 
-def gathered(data: Path, say: Say) -> Evidence:
+def gathered(data: Path, say: Say) -> DistributedEvidence:
     """Fit with each model left out, and say what that gives for it."""
     known = list(usable(list(rows(data)), say))
     say(f"{len(known)} runs")
@@ -111,7 +111,7 @@ def gathered(data: Path, say: Say) -> Evidence:
     groups: dict[str, list[RunRow]] = {}
     for row in known:
         groups.setdefault(group_of(row), []).append(row)
-    answers: list[Answer] = []
+    answers: list[RunAnswer] = []
     laws: dict[str, RunLaw] = {}
     for name, own in sorted(groups.items()):
         found = list(held_out(own, tangents))
@@ -122,10 +122,10 @@ def gathered(data: Path, say: Say) -> Evidence:
         laws[name] = with_band(law, ratios, len(own), models, own[0].source)
         error = f"{mean(abs(a.error) for a in found):.1%}" if found else "none left out"
         say(f"{name}: {len(own)} rows, {error}")
-    return Evidence(tuple(answers), {**laws, **dict(pooled(groups, tangents))})
+    return DistributedEvidence(tuple(answers), {**laws, **dict(pooled(groups, tangents))})
 
 
-def held_out(own: Sequence[RunRow], tangents: dict[int, Tangent]) -> Iterator[Answer]:
+def held_out(own: Sequence[RunRow], tangents: dict[int, Tangent]) -> Iterator[RunAnswer]:
     """Each model by a law of the others; rows of several GPUs of ``ALONE`` by those of one."""
     for model in sorted({r.model for r in own}):
         others = [r for r in own if base_name(r.model) != base_name(model)]
@@ -135,7 +135,7 @@ def held_out(own: Sequence[RunRow], tangents: dict[int, Tangent]) -> Iterator[An
         for row in own:
             is_seen = own[0].framework == ALONE and row.parallel.devices == 1
             if row.model == model and not is_seen:
-                yield Answer(row, predicted_s(row, law))
+                yield RunAnswer(row, predicted_s(row, law))
 
 
 def base_name(model: str) -> str:
@@ -179,13 +179,13 @@ def pooled(
         yield name, with_band(law, ratios, len(own), models, sources)
 
 
-def scored(evidence: Evidence) -> Iterator[Score]:
+def scored(evidence: DistributedEvidence) -> Iterator[DistributedScore]:
     """By table; dense models apart from those with experts, links apart from GPUs."""
-    groups: dict[tuple[str, str], list[Answer]] = {}
+    groups: dict[tuple[str, str], list[RunAnswer]] = {}
     for answer in evidence.answers:
         groups.setdefault((answer.row.source, what(answer.row)), []).append(answer)
     for (source, kind), answers in sorted(groups.items()):
-        yield Score.of(source, kind, answers)
+        yield DistributedScore.of(source, kind, answers)
     sources = ("llm-foundry", "megatron-bridge", "nemo", "torchtitan")
     for is_sparse, name in ((False, "dense"), (True, "experts")):
         every = [
@@ -193,7 +193,7 @@ def scored(evidence: Evidence) -> Iterator[Score]:
             if a.row.source in sources and a.row.is_sparse is is_sparse
         ]  # fmt: skip
         if every:
-            yield Score.of("llm_train_throughput", f"{name}, all sources", every)
+            yield DistributedScore.of("llm_train_throughput", f"{name}, all sources", every)
 
 
 def what(row: RunRow) -> str:
@@ -203,7 +203,7 @@ def what(row: RunRow) -> str:
     return "experts, model left out" if row.is_sparse else "dense, model left out"
 
 
-def scalings(evidence: Evidence) -> Iterator[Scaling]:
+def scalings(evidence: DistributedEvidence) -> Iterator[Scaling]:
     """Of models that one source measured on eight GPUs and on more, sizes as the source chose."""
     own = [
         a for a in evidence.answers

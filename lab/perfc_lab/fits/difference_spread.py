@@ -39,8 +39,8 @@ from perfc.analyzers.intervals.difference import (
     semivariograms,
 )  # fmt: skip
 from perfc.ir.record import record
-from perfc_lab.training.calibration.machines import Memory
-from perfc_lab.training.evaluate import Asked, Tested
+from perfc_lab.training.calibration.machines import ForestCache
+from perfc_lab.training.evaluate import CallerContext, Tested
 from perfc_lab.training.experiments import OperatorExperiment, experiments
 from perfc_lab.training.protocols import Holdout, UnseenMachine, UnseenShapes, every_fold, targets
 
@@ -101,7 +101,7 @@ class Errors:
 
 
 @record
-class Fit:
+class FittedSemivariogram:
     """A fitted semivariogram, and the rows that it is of."""
 
     nugget: float
@@ -126,10 +126,12 @@ def held_out(
     if machines:
         ways.append(tuple(UnseenMachine(t) for t in targets(blocks)))
     for holdouts in ways:
-        memory, found = Memory(), list[Tested]()
+        memory, found = ForestCache(), list[Tested]()
         for holdout in holdouts:
             kept = memory if isinstance(holdout, UnseenMachine) else None
-            found += experiment.tested(blocks, holdout, print, kept).get(Asked.EVERYTHING, [])
+            found += experiment.tested(blocks, holdout, print, kept).get(
+                CallerContext.EVERYTHING, []
+            )
         yield found
 
 
@@ -204,7 +206,7 @@ def bins(machines: Sequence[Errors]) -> tuple[Array, Array]:
     return np.array([np.mean(c) if c else nan for c in centres]), values
 
 
-def fitted(ways: Sequence[Sequence[Errors]]) -> Fit:
+def fitted(ways: Sequence[Sequence[Errors]]) -> FittedSemivariogram:
     """The semivariogram of the worse way of holding out, bin by bin."""
     each = [bins(machines) for machines in ways]
     worst = max(range(len(each)), key=lambda k: float(np.nanmax(each[k][1])))
@@ -223,7 +225,7 @@ def fitted(ways: Sequence[Sequence[Errors]]) -> Fit:
             loss = float((np.where(off < 0, 3 * off, off) ** 2).sum())
             best = min(best, (loss, float(nugget), float(reach), power))
     rows = sum(len(m.error) for machines in ways for m in machines)
-    return Fit(best[1], sill, best[2], best[3], rows)
+    return FittedSemivariogram(best[1], sill, best[2], best[3], rows)
 
 
 def coverage(group: str, machines: Sequence[Errors]) -> str:
@@ -283,7 +285,7 @@ def keep(folder: Path, name: str, ways: Sequence[Sequence[Errors]]) -> None:
         np.savez_compressed(folder / f"{name}-{way}.npz", **arrays)  # type: ignore[arg-type]
 
 
-def table(name: str, fit: Fit) -> str:
+def table(name: str, fit: FittedSemivariogram) -> str:
     """One entry of the file."""
     names = ("nugget", "sill", "reach", "power")
     numbers = "".join(f"{n} = {getattr(fit, n):.3g}\n" for n in names)
@@ -300,7 +302,7 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, default=Path(tempfile.mkdtemp(prefix="perfc-")))
     options = parser.parse_args()
     errors: dict[str, list[list[Errors]]] = {}
-    found: dict[str, Fit] = {}
+    found: dict[str, FittedSemivariogram] = {}
     for name in NAMES:
         ways = stored(options.keep, name)
         if not ways:
@@ -323,7 +325,7 @@ def main() -> None:
     worst = max(found.values(), key=lambda fit: fit.sill)
     nugget = max(fit.nugget for fit in found.values())
     rows = sum(fit.rows for fit in found.values())
-    found[ANY] = Fit(nugget, worst.sill, worst.reach, worst.power, rows)
+    found[ANY] = FittedSemivariogram(nugget, worst.sill, worst.reach, worst.power, rows)
     text = "\n".join([HEAD, *(table(*entry) for entry in found.items())])
     FILE.write_text(text, encoding="utf-8")
     print(text)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from perfc.analyzers.artefacts.forest import Forest
-from perfc.analyzers.graph.predictor import Budget, GraphPredictor, Say
+from perfc.analyzers.graph.predictor import GraphPredictor, Say, TrainingBudget
 from perfc.analyzers.graph.rows import Measurements, Quantity
 from perfc.analyzers.graph.schema import Schema
 from perfc.errors import PerfcError
@@ -84,7 +84,9 @@ class GBoost(GraphPredictor):
         self.forest: Forest | None = None
         self.setting = TreeSetting()
 
-    def fit(self, train: Measurements, validation: Measurements, budget: Budget, say: Say) -> None:
+    def fit(
+        self, train: Measurements, validation: Measurements, budget: TrainingBudget, say: Say
+    ) -> None:
         """Boost as many trees as the setting has; nothing is stopped early."""
         start, best = time.process_time(), float("inf")
         for setting in grid() if self.variant == GRID else (self.setting,):
@@ -96,7 +98,7 @@ class GBoost(GraphPredictor):
                 self.forest, self.setting, best = forest, setting, error
         say(f"{self.name}: {self.setting}, validation {best:.1%}")
 
-    def _boosted(self, train: Measurements, setting: TreeSetting, budget: Budget) -> Forest:
+    def _boosted(self, train: Measurements, setting: TreeSetting, budget: TrainingBudget) -> Forest:
         library = xgboost()
         target = np.log(train.values(self.quantity))
         names = list(FEATURES.columns)

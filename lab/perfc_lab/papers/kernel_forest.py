@@ -9,7 +9,7 @@ import numpy as np
 
 from perfc.analyzers.artefacts.forest import Forest
 from perfc.analyzers.graph.dataset import sheet
-from perfc.analyzers.graph.predictor import Budget, GraphPredictor, Say
+from perfc.analyzers.graph.predictor import GraphPredictor, Say, TrainingBudget
 from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
 from perfc.analyzers.graph.schema import Schema
 from perfc.errors import PerfcError
@@ -61,7 +61,9 @@ class KernelForest(GraphPredictor):
         super().__init__(variant, quantity)
         self.forests: dict[int, Forest] = {}
 
-    def fit(self, train: Measurements, validation: Measurements, budget: Budget, say: Say) -> None:
+    def fit(
+        self, train: Measurements, validation: Measurements, budget: TrainingBudget, say: Say
+    ) -> None:
         """Share, fit, share again."""
         del validation
         if self.quantity is not Quantity.TIME:
@@ -85,14 +87,14 @@ class KernelForest(GraphPredictor):
             launches = f"{len(features):,} launches of {len(tables):,} rows"
             say(f"{self.name}: round {number + 1}, {launches}")
 
-    def share(self, table: KernelTable) -> Array:
+    def share(self, table: LaunchTable) -> Array:
         """The row's time shared among its launches, seconds of one launch each."""
         found = self.kernels_s(table)
         total = float((found * table.times).sum())
         shared: Array = found * (table.time_s / max(total, 1e-12))
         return shared
 
-    def kernels_s(self, table: KernelTable) -> Array:
+    def kernels_s(self, table: LaunchTable) -> Array:
         """What the forests say of each launch, seconds; the roofline where no forest is."""
         found = table.roofline_s.copy()
         for kind, trees in self.forests.items():
@@ -105,7 +107,7 @@ class KernelForest(GraphPredictor):
         """Seconds of every row."""
         if not self.forests:
             raise PerfcError(f"{self.name} is not trained", hint="call fit first")
-        tables = (KernelTable(data, row) for row in data.rows)
+        tables = (LaunchTable(data, row) for row in data.rows)
         sums = [float((self.kernels_s(t) * t.times).sum()) for t in tables]
         return np.array(sums, np.float64)
 
@@ -133,7 +135,7 @@ class KernelForest(GraphPredictor):
             self.forests[int(kind)] = Forest.from_arrays(FEATURES.columns, own, float(base))
 
 
-class KernelTable:
+class LaunchTable:
     """The launches of one row.
 
     Args:
@@ -159,14 +161,14 @@ class KernelTable:
         self.time_s = row.time_s
 
 
-def kernel_tables(data: Measurements, rows: Sequence[GraphRow], *, limit: int) -> list[KernelTable]:
+def kernel_tables(data: Measurements, rows: Sequence[GraphRow], *, limit: int) -> list[LaunchTable]:
     """Whole rows until their launches reach a limit."""
-    found: list[KernelTable] = []
+    found: list[LaunchTable] = []
     launches = 0
     for row in rows:
         if launches >= limit:
             break
-        found.append(KernelTable(data, row))
+        found.append(LaunchTable(data, row))
         launches += len(found[-1].kinds)
     return found
 

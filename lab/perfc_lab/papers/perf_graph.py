@@ -94,7 +94,7 @@ def graph_vector(graph: ModelGraph, batch: float) -> list[float]:
 ENCODING = Encoding(NODES, node_table, GRAPH, graph_vector, EDGES, edge_table)
 
 
-class Group(Enum):
+class FeatureGroup(Enum):
     """A column of Table 1: features that are left out together."""
 
     HYPER_PARAMETERS = HYPER_PARAMETERS
@@ -117,7 +117,7 @@ class Group(Enum):
 
 def first_groups(count: int) -> Encoding:
     """What a line of Table 1 reads: the first groups, of nodes, then edges, then the graph."""
-    kept = {name for group in list(Group)[:count] for name in group.value}
+    kept = {name for group in list(FeatureGroup)[:count] for name in group.value}
     nodes, edges, whole = (
         [i for i, name in enumerate(schema.columns) if name in kept]
         for schema in (NODES, EDGES, GRAPH)

@@ -21,7 +21,7 @@ MEAN, NO_GLOBAL_NODE, PLAIN, NO_EDGES, NO_GRAPH, ONE_HOT, FREQUENCY = (
     "mean", "no-global-node", "plain", "no-edge-features", "no-graph-features", "one-hot",
     "frequency",
 )  # fmt: skip
-TABLE_1 = {f"table-1-{line}": line for line in range(1, len(perf_graph.Group) + 1)}
+TABLE_1 = {f"table-1-{line}": line for line in range(1, len(perf_graph.FeatureGroup) + 1)}
 """Variants that are the lines of Table 1, and how many groups of features each reads."""
 
 

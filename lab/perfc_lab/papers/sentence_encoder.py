@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 from torch import nn
 
 from perfc.analyzers.graph.model_graph import ModelGraph
-from perfc.analyzers.graph.predictor import Budget, Say
+from perfc.analyzers.graph.predictor import Say, TrainingBudget
 from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
 from perfc.analyzers.graph.schema import Schema
 
@@ -58,7 +58,9 @@ class SentenceEncoderNetwork(nnlqp.Nnlqp):
             graph_vector=self.totals,
         )
 
-    def fit(self, train: Measurements, validation: Measurements, budget: Budget, say: Say) -> None:
+    def fit(
+        self, train: Measurements, validation: Measurements, budget: TrainingBudget, say: Say
+    ) -> None:
         count = self.embed(train) + self.embed(validation)
         say(f"{self.name}: {count:,} rows described, embedded by {ENCODERS[self.variant]}")
         super().fit(train, validation, budget, say)

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from perfc.analyzers.graph.model_graph import ModelGraph
-from perfc.analyzers.graph.predictor import Budget, Say
+from perfc.analyzers.graph.predictor import Say, TrainingBudget
 from perfc.analyzers.graph.rows import Measurements, Quantity
 from perfc.analyzers.graph.schema import Schema
 from perfc.analyzers.graph.store import StoredGraphs
@@ -79,7 +79,7 @@ class TrappmNetwork(TaskNetwork):
         return every[:, self.column(self.quantity.value)]
 
 
-class Pool(Sequence[GraphTensors]):
+class GraphPool(Sequence[GraphTensors]):
     """Graphs with and without rows, encoded when they are asked for.
 
     Args:
@@ -134,7 +134,9 @@ class Trappm(SeveralQuantities):
         every = (Quantity.TIME, Quantity.MEMORY, Quantity.POWER)
         return every if self.quantity in every else (*every, self.quantity)
 
-    def prepare(self, graphs: Mapping[str, ModelGraph], budget: Budget, say: Say) -> Budget:
+    def prepare(
+        self, graphs: Mapping[str, ModelGraph], budget: TrainingBudget, say: Say
+    ) -> TrainingBudget:
         """Phase 1: the auto-encoder, on graphs alone; that of an interrupted training is kept."""
         if self.variant == WITHOUT:
             return budget
@@ -154,14 +156,14 @@ class Trappm(SeveralQuantities):
         self.encoder.eval()
         return replace(budget, limit_s=budget.limit_s - (clock_s() - start))
 
-    def pool(self, graphs: Mapping[str, ModelGraph], budget: Budget) -> Pool:
+    def pool(self, graphs: Mapping[str, ModelGraph], budget: TrainingBudget) -> GraphPool:
         """What the auto-encoder learns from."""
         rest: Mapping[str, ModelGraph] = {}
         if budget.unlabelled is not None and self.variant != SUPERVISED:
             rest = StoredGraphs(budget.unlabelled)
-        return Pool(graphs, rest, super().tensors)
+        return GraphPool(graphs, rest, super().tensors)
 
-    def _kept(self, pool: Pool, seed: int) -> str:
+    def _kept(self, pool: GraphPool, seed: int) -> str:
         names = sorted(name for _, name in pool.sources)
         text = json.dumps([names, seed, self.width, self.variant, NODES.digest, AT_BATCH])
         return f"encoder-{hashlib.sha256(text.encode()).hexdigest()[:16]}.safetensors"

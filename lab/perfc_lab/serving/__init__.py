@@ -8,10 +8,10 @@ from enum import Enum
 from perfc.ir.record import record
 from perfc.passes.runtimes import Batching
 
-__all__ = ["Quantity", "ServedRow", "Stated"]
+__all__ = ["ServedRow", "ServingQuantity", "Stated"]
 
 
-class Quantity(Enum):
+class ServingQuantity(Enum):
     """What a row states."""
 
     TTFT_S = "time to first token"
@@ -98,7 +98,7 @@ class ServedRow:
     is_static: bool
     prefill: tuple[int, int, int] | tuple[()]
     is_eager: bool
-    measured: Mapping[Quantity, float]
+    measured: Mapping[ServingQuantity, float]
     dataset: str = ""
     drafted: int = 0
     stated: Stated = Stated()
@@ -109,7 +109,7 @@ class ServedRow:
     @property
     def run(self) -> tuple[str | float, ...]:
         """The run that was measured: rows with the same figures are of one, published again."""
-        return self.source, *(self.measured[q] for q in Quantity if q in self.measured)
+        return self.source, *(self.measured[q] for q in ServingQuantity if q in self.measured)
 
     @property
     def gpus(self) -> int:

@@ -12,8 +12,8 @@ from perfc.ir.record import frozen
 from perfc.machine import load_machine
 from perfc_lab.tables import read_parquet
 
-from . import Quantity, ServedRow, Stated
-from .inferencex import Apart, Run, apart
+from . import ServedRow, ServingQuantity, Stated
+from .inferencex import DisaggregatedRun, ServedRun, apart
 from .settings import RANGE_RATIO, cache_of, distinct_prompts, drafted_tokens, generated, together
 from .weights import published
 
@@ -116,12 +116,12 @@ def aic_serving(folder: Path) -> Iterator[ServedRow]:
             yield _together(r, run, drafts)
 
 
-def _run(row: Any) -> Run:
+def _run(row: Any) -> ServedRun:
     """What a row says of a run whose lists are looked for."""
     is_apart = row.mode == DISAGGREGATED
     part = "decode_" if is_apart else ""
     ranks = max(number(getattr(row, f"{part}tp_size"), 1), _ranks_of(row, part)[0])
-    return Run(
+    return ServedRun(
         str(row.system), str(row.backend), text(row.precision), text(row.backend_version),
         text(row.measured), int(row.isl), int(row.osl), _users(row),
         ranks, _ranks_of(row, "prefill_")[:2] if is_apart else (),
@@ -148,7 +148,7 @@ def _stated(row: Any, same: Any) -> ServedRow:
     return _served(row, (ranks, expert, groups), workers, (each, share, prompts), 0, STATED, batch)
 
 
-def _listed(row: Any, kept: Apart) -> ServedRow:
+def _listed(row: Any, kept: DisaggregatedRun) -> ServedRow:
     """One that a list has."""
     each, share = kept.prompts or _ranks_of(row, "prefill_")[:2]
     groups = kept.ranks if kept.has_own_sequences else 1
@@ -165,7 +165,7 @@ def _unlisted(row: Any) -> ServedRow:
     return _served(row, _ranks_of(row, "decode_"), 1, (each, share, 1), 0, UNSTATED)
 
 
-def _together(row: Any, run: Run, drafts: bool | None) -> ServedRow:
+def _together(row: Any, run: ServedRun, drafts: bool | None) -> ServedRow:
     """One whose prompts and answers are computed by the same GPUs."""
     ranks, expert, groups = _ranks_of(row, "")
     drafted: int | None = 0
@@ -188,7 +188,7 @@ def _served(
         AIC, str(row.row_id), str(row.model_path), load_machine(SYSTEMS[str(row.system)]).name,
         str(row.backend), version, _weights(row), held, ranks // groups, expert, groups, workers,
         int(row.isl), int(row.osl), users, False, prefill, False,
-        {Quantity.TTFT_S: row.ttft_ms / 1e3, Quantity.TPOT_S: row.tpot_ms / 1e3},
+        {ServingQuantity.TTFT_S: row.ttft_ms / 1e3, ServingQuantity.TPOT_S: row.tpot_ms / 1e3},
         dataset, drafted, stated, distinct_prompts=distinct_prompts(str(row.backend), version),
         measured_on=text(row.measured),
     )  # fmt: skip

@@ -35,7 +35,7 @@ CHUNK, CHUNKS = 512, 2
 
 
 @record
-class Check:
+class RunCheck:
     """One number of a run beside its prediction.
 
     Args:
@@ -58,7 +58,7 @@ class Check:
         return self.predicted / self.measured - 1
 
 
-def replays(folder: Path, law: HostModel | None = None) -> Iterator[Check]:
+def replays(folder: Path, law: HostModel | None = None) -> Iterator[RunCheck]:
     """The runs of ``llmservingsim_requests.parquet``, each request when it was queued.
 
     Args:
@@ -90,10 +90,10 @@ def replays(folder: Path, law: HostModel | None = None) -> Iterator[Check]:
             ("makespan", rows.last_token_s.max(), run.time_s),
         )
         for name, measured, expected in pairs:
-            yield Check(REQUESTS, str(device), name, float(measured), expected)
+            yield RunCheck(REQUESTS, str(device), name, float(measured), expected)
 
 
-class Card(NamedTuple):
+class CardGroup(NamedTuple):
     """Some cards of one kind, as the table names them."""
 
     name: str
@@ -101,14 +101,14 @@ class Card(NamedTuple):
     cards: int
 
 
-def card_of(text: str) -> Card:
+def card_of(text: str) -> CardGroup:
     """``4090 24GB  2``: two cards of 24 GiB."""
     words = text.split()
     count = int(words.pop()) if words[-1].isdigit() else 1
-    return Card(" ".join(words), float(words[-1].removesuffix("GB")), count)
+    return CardGroup(" ".join(words), float(words[-1].removesuffix("GB")), count)
 
 
-def llama_cpp(folder: Path) -> Iterator[Check]:
+def llama_cpp(folder: Path) -> Iterator[RunCheck]:
     """The rows of ``llamacpp_speed.parquet``: does it fit, how fast where perfc has the card."""
     model = read_config("llama-3-8b")
     parameters = 8.03e9
@@ -117,7 +117,7 @@ def llama_cpp(folder: Path) -> Iterator[Check]:
         need = parameters * BITS[str(r.precision)] / 8 + GIB
         fits = need <= card.memory_gib * card.cards * GIB
         name = f"{r.device} {r.precision} {r.phase}"
-        yield Check(LLAMA_CPP, name, "fits", 1.0 + bool(r.fits), 1.0 + fits)
+        yield RunCheck(LLAMA_CPP, name, "fits", 1.0 + bool(r.fits), 1.0 + fits)
         try:
             machine = load_machine(CARDS[card.name])
         except (KeyError, TargetError):
@@ -133,7 +133,7 @@ def llama_cpp(folder: Path) -> Iterator[Check]:
             rate = CHUNKS * CHUNK / _prompt_s(engine)
         else:
             rate = 1 / engine.cost.step_s((), 1, 512)
-        yield Check(LLAMA_CPP, name, str(r.phase).split()[0], float(r.tokens_per_s), rate)
+        yield RunCheck(LLAMA_CPP, name, str(r.phase).split()[0], float(r.tokens_per_s), rate)
 
 
 def _prompt_s(engine: Engine) -> float:

@@ -11,9 +11,9 @@ from perfc.machine import load_machine
 from perfc.serving.host import HostModel
 from perfc.serving.power import ANY_BOARD, BoardPower, board_of
 
-from . import Quantity
+from . import ServingQuantity
 from .learn import LEAST_ROWS, fitted, of_kernels, predicted
-from .replay import Sample
+from .replay import ReplayedNumber
 
 WAITING = tuple([n / 4 for n in range(4, 19)])
 """What is tried of a waiting board's power over an idle one's. An idle one draws a fifth of what a
@@ -25,16 +25,16 @@ Parts = tuple[float, float, float]
 what was measured."""
 
 
-def times_of_tokens(law: HostModel, own: Sequence[Sample]) -> dict[str, float]:
+def times_of_tokens(law: HostModel, own: Sequence[ReplayedNumber]) -> dict[str, float]:
     """Seconds of a token of each row whose throughput was measured, as a law has it."""
     return {
-        s.row.name: predicted(law, s) / s.value / s.row.measured[Quantity.TOKENS_PER_S]
+        s.row.name: predicted(law, s) / s.value / s.row.measured[ServingQuantity.TOKENS_PER_S]
         for s in own
-        if s.quantity is Quantity.TOKENS_PER_S
+        if s.quantity is ServingQuantity.TOKENS_PER_S
     }
 
 
-def parts_of(law: HostModel, sample: Sample, token_s: float) -> Parts:
+def parts_of(law: HostModel, sample: ReplayedNumber, token_s: float) -> Parts:
     """Both energies of a token, of all its boards."""
     drawn_j, kernels_s = of_kernels(law, sample)
     waiting_s = max(token_s * sample.row.tensor - kernels_s, 0.0)
@@ -69,24 +69,24 @@ def power_by_board(parts: Sequence[tuple[str, Parts]]) -> dict[str, BoardPower]:
     return found | ({ANY_BOARD: power_of([p for _, p in parts])} if parts else {})
 
 
-LawName = Callable[[Sample], str]
+LawName = Callable[[ReplayedNumber], str]
 Laws = Mapping[str, HostModel]
 
 
 def energies_of(
-    samples: Sequence[Sample], laws: Laws, law_name: LawName
-) -> Iterator[tuple[Sample, Parts]]:
+    samples: Sequence[ReplayedNumber], laws: Laws, law_name: LawName
+) -> Iterator[tuple[ReplayedNumber, Parts]]:
     """Both energies of each row whose power was watched, as its own law has the time."""
     for name in dict.fromkeys(map(law_name, samples)):
         own = [s for s in samples if law_name(s) == name]
         times = times_of_tokens(laws[name], own)
         for s in own:
-            if s.quantity is Quantity.ENERGY_J:
+            if s.quantity is ServingQuantity.ENERGY_J:
                 yield s, parts_of(laws[name], s, times[s.row.name])
 
 
 def taught_boards(
-    samples: Sequence[Sample], laws: Laws, law_name: LawName
+    samples: Sequence[ReplayedNumber], laws: Laws, law_name: LawName
 ) -> dict[str, BoardPower]:
     """Numbers of boards from rows, whichever law speaks for each."""
     parts = energies_of(samples, laws, law_name)
@@ -94,8 +94,8 @@ def taught_boards(
 
 
 def energies_left_out(
-    own: Sequence[Sample], law_name: LawName, fold_of: Callable[[Sample], str]
-) -> Iterator[tuple[Sample, float]]:
+    own: Sequence[ReplayedNumber], law_name: LawName, fold_of: Callable[[ReplayedNumber], str]
+) -> Iterator[tuple[ReplayedNumber, float]]:
     """Energies by laws and numbers of boards that have none of the fold.
 
     Boards of hosts that launch each kernel have numbers of their own.

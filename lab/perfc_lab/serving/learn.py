@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from perfc.measuring.measure.fitting.nnls import nnls
 from perfc.serving.host import FACTORS, LEARNED, HostModel
 
-from . import Quantity, ServedRow
-from .replay import CONFIGS, Sample
+from . import ServedRow, ServingQuantity
+from .replay import CONFIGS, ReplayedNumber
 from .tables import TRTLLM
 
 if TYPE_CHECKING:
@@ -39,10 +39,10 @@ REQUEST_TRUST = FACTOR_TRUST
 TOKEN_S = 3e-6
 """Of a server that reads a prompt as text, for each token: a tokenizer took 2.3
 to 3.4 microseconds on one core."""
-IN_TIME = frozenset({Quantity.TPOT_S, Quantity.TOKENS_PER_S})
+IN_TIME = frozenset({ServingQuantity.TPOT_S, ServingQuantity.TOKENS_PER_S})
 
 
-def fitted(samples: Sequence[Sample], base: HostModel | None = None) -> HostModel:
+def fitted(samples: Sequence[ReplayedNumber], base: HostModel | None = None) -> HostModel:
     """The law that fits samples best, errors counted as ratios and far ones little.
 
     Args:
@@ -52,7 +52,7 @@ def fitted(samples: Sequence[Sample], base: HostModel | None = None) -> HostMode
     """
     cold = [s for s in samples if not is_warm(s.row)]
     steps = [s for s in cold if s.quantity in IN_TIME]
-    first = [s for s in cold if s.quantity is Quantity.TTFT_S]
+    first = [s for s in cold if s.quantity is ServingQuantity.TTFT_S]
     known = base or HostModel()
     if len(steps) + len(first) < LEAST_ROWS:
         return known
@@ -73,7 +73,7 @@ def is_warm(row: ServedRow) -> bool:
 
 
 def of_other_hosts(
-    samples: Sequence[Sample], law_name: Callable[[Sample], str], name: str
+    samples: Sequence[ReplayedNumber], law_name: Callable[[ReplayedNumber], str], name: str
 ) -> HostModel | None:
     """What hosts of other servers take, where rows of a server tell too little of its own.
 
@@ -101,7 +101,9 @@ def is_server(name: str) -> bool:
     return "-" not in name
 
 
-def _numbers(samples: Sequence[Sample], start_law: HostModel, trust: float) -> dict[str, Any]:
+def _numbers(
+    samples: Sequence[ReplayedNumber], start_law: HostModel, trust: float
+) -> dict[str, Any]:
     """The numbers of steps; those of hosts are drawn to where they start by ``trust`` rows."""
     import numpy as np
 
@@ -122,7 +124,7 @@ def _numbers(samples: Sequence[Sample], start_law: HostModel, trust: float) -> d
     return {name: float(v) for name, v in zip(LEARNED, x, strict=True)}
 
 
-def _request_s(law: HostModel, first: Sequence[Sample]) -> float:
+def _request_s(law: HostModel, first: Sequence[ReplayedNumber]) -> float:
     """What of the time to the first token is not the scheduler's: least mean of absolute logs."""
     import numpy as np
 
@@ -137,7 +139,7 @@ def _request_s(law: HostModel, first: Sequence[Sample]) -> float:
     return min(REQUESTS_S, key=error)
 
 
-def steps_s(law: HostModel, samples: Sequence[Sample]) -> Array:
+def steps_s(law: HostModel, samples: Sequence[ReplayedNumber]) -> Array:
     """What a law says of the steps of samples, in seconds."""
     import numpy as np
 
@@ -146,17 +148,17 @@ def steps_s(law: HostModel, samples: Sequence[Sample]) -> Array:
     return found
 
 
-def predicted(law: HostModel, sample: Sample) -> float:
+def predicted(law: HostModel, sample: ReplayedNumber) -> float:
     """What a law says of a sample, in its own unit of time."""
     step = math.fsum(
         getattr(law, name) * v for name, v in zip(LEARNED, sample.amounts, strict=True)
     )
-    if sample.quantity is not Quantity.TTFT_S:
+    if sample.quantity is not ServingQuantity.TTFT_S:
         return step
     return law.before_s(sample.row.isl) + step
 
 
-def of_kernels(law: HostModel, sample: Sample) -> tuple[float, float]:
+def of_kernels(law: HostModel, sample: ReplayedNumber) -> tuple[float, float]:
     """Joules and seconds of a token in kernels, of a sample of energy, as a law weighs them."""
     factors = [getattr(law, name) for name in FACTORS]
     halves = sample.amounts[: len(FACTORS)], sample.amounts[len(FACTORS) :]
@@ -166,10 +168,10 @@ def of_kernels(law: HostModel, sample: Sample) -> tuple[float, float]:
     return drawn_j, kernels_s
 
 
-Fold = Callable[[Sample], str]
+Fold = Callable[[ReplayedNumber], str]
 
 
-def left_out(samples: Sequence[Sample], law_name: Fold, fold_of: Fold) -> list[float]:
+def left_out(samples: Sequence[ReplayedNumber], law_name: Fold, fold_of: Fold) -> list[float]:
     """What each sample is predicted to be by a law that has none of its fold.
 
     Args:
@@ -192,7 +194,7 @@ def left_out(samples: Sequence[Sample], law_name: Fold, fold_of: Fold) -> list[f
     return found
 
 
-def random_fold(samples: Iterable[Sample], folds: int = 5, seed: int = 0) -> Fold:
+def random_fold(samples: Iterable[ReplayedNumber], folds: int = 5, seed: int = 0) -> Fold:
     """Folds that know nothing of models; all samples of a run are in one."""
     import random
 
@@ -206,11 +208,11 @@ TWINS = {"llama-7b": "llama-2-7b", "llama-3-8b": "llama-3.1-8b"}
 """Configurations whose layers are those of another."""
 
 
-def config_of(sample: Sample) -> str:
+def config_of(sample: ReplayedNumber) -> str:
     """The configuration of a sample's model."""
     return CONFIGS.get(sample.row.model, sample.row.model)
 
 
-def model_fold(sample: Sample) -> str:
+def model_fold(sample: ReplayedNumber) -> str:
     """One fold a model; models of one configuration, or with the same layers, are one."""
     return TWINS.get(config_of(sample), config_of(sample))

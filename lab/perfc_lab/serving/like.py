@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from perfc.serving.host import BENCH, HostModel
 
 from .learn import LEAST_ROWS, Fold, fitted, left_out, model_fold, predicted
-from .replay import Sample, engine_of_row
+from .replay import ReplayedNumber, engine_of_row
 
 if TYPE_CHECKING:
     from perfc.analyzers.features.process import Process
@@ -39,7 +39,7 @@ def recipe() -> ProcessRecipe:
     return ProcessRecipe(rows=300, of_model=80, steps=50)
 
 
-def placed(sample: Sample, law: str) -> Sample:
+def placed(sample: ReplayedNumber, law: str) -> ReplayedNumber:
     """A sample with its place among benchmarks, where it is one; others as they are.
 
     Args:
@@ -57,7 +57,7 @@ def placed(sample: Sample, law: str) -> Sample:
 
 
 def fitted_processes(
-    samples: Sequence[Sample], law_name: Fold, laws: Mapping[str, HostModel]
+    samples: Sequence[ReplayedNumber], law_name: Fold, laws: Mapping[str, HostModel]
 ) -> dict[str, Process]:
     """A process for each kind of benchmark of which there are enough rows.
 
@@ -85,16 +85,16 @@ def fitted_processes(
     return found
 
 
-def by_kind(samples: Sequence[Sample], kind_of: Fold) -> dict[str, list[Sample]]:
+def by_kind(samples: Sequence[ReplayedNumber], kind_of: Fold) -> dict[str, list[ReplayedNumber]]:
     """Samples that have a place, by the process that speaks for them."""
-    found: dict[str, list[Sample]] = {}
+    found: dict[str, list[ReplayedNumber]] = {}
     for s in samples:
         if s.place is not None and kind_of(s):
             found.setdefault(kind_of(s), []).append(s)
     return found
 
 
-def told_unseen(samples: Sequence[Sample], law_name: Fold, fold_of: Fold) -> list[float]:
+def told_unseen(samples: Sequence[ReplayedNumber], law_name: Fold, fold_of: Fold) -> list[float]:
     """What each sample is predicted to be by laws and processes that have none of its fold.
 
     Args:

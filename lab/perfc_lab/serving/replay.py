@@ -27,9 +27,9 @@ from perfc.serving.simulation.arrivals import Workload, closed_loop
 from perfc.serving.simulation.load import Load
 from perfc.serving.simulation.metrics import written
 from perfc.serving.simulation.scheduler import Chunk, Limits
-from perfc.serving.simulation.simulate import Run, Served, Stride, simulate
+from perfc.serving.simulation.simulate import Served, SimulatedRun, Stride, simulate
 
-from . import Quantity, ServedRow, Stated, is_mixture
+from . import ServedRow, ServingQuantity, Stated, is_mixture
 from .asked import at_once, cached, spread_of
 from .hosts import LAUNCH_S, is_compiled, launch_of
 from .settings import ACCEPTANCE, tasks
@@ -87,7 +87,7 @@ CONFIGS = {
 
 
 @record
-class Sample:
+class ReplayedNumber:
     """A measured number as amounts that the numbers of a law multiply.
 
     Args:
@@ -99,7 +99,7 @@ class Sample:
     """
 
     row: ServedRow
-    quantity: Quantity
+    quantity: ServingQuantity
     amounts: tuple[float, ...]
     value: float
     place: BenchmarkFeatures | None = None
@@ -150,7 +150,7 @@ def engine_of(
     )  # fmt: skip
 
 
-def samples(row: ServedRow, seed_law: HostModel = BARE) -> list[Sample] | Unanswered:
+def samples(row: ServedRow, seed_law: HostModel = BARE) -> list[ReplayedNumber] | Unanswered:
     """A row as samples: the engine is simulated, its steps are counted.
 
     Args:
@@ -195,22 +195,22 @@ def _amounts(engine: Engine, chunks: Sequence[Chunk], decodes: int, context: flo
     return list(amounts(parts.kernels, parts.exchanges, len(chunks), decodes))
 
 
-def _static(row: ServedRow, engine: Engine) -> list[Sample]:
+def _static(row: ServedRow, engine: Engine) -> list[ReplayedNumber]:
     """One batch from its prompts to its last token."""
     batch, points = row.concurrency, 8
     total = _amounts(engine, [Chunk(row.isl, 0)] * batch, 0, 0.0)
-    if Quantity.TTFT_S in row.measured:
-        value = row.measured[Quantity.TTFT_S]
-        return [Sample(row, Quantity.TTFT_S, tuple(total), value)]
+    if ServingQuantity.TTFT_S in row.measured:
+        value = row.measured[ServingQuantity.TTFT_S]
+        return [ReplayedNumber(row, ServingQuantity.TTFT_S, tuple(total), value)]
     for i in range(points):
         context = row.isl + (row.osl - 1) * (i + 0.5) / points
         step = _amounts(engine, (), batch, context)
         total = [t + s * (row.osl - 1) / points for t, s in zip(total, step, strict=True)]
-    value = batch * row.osl / row.measured[Quantity.TOKENS_PER_S]
-    return [Sample(row, Quantity.TOKENS_PER_S, tuple(total), value)]
+    value = batch * row.osl / row.measured[ServingQuantity.TOKENS_PER_S]
+    return [ReplayedNumber(row, ServingQuantity.TOKENS_PER_S, tuple(total), value)]
 
 
-def _apart(row: ServedRow, engine: Engine) -> list[Sample]:
+def _apart(row: ServedRow, engine: Engine) -> list[ReplayedNumber]:
     """Prompts by workers of their own: the steady state of both halves."""
     ranks, share, workers = row.prefill or (1, 1, 1)
     has_own = share > 1 or ranks not in EVEN
@@ -240,8 +240,8 @@ def _apart(row: ServedRow, engine: Engine) -> list[Sample]:
     later = of_each(found.writing)
     prompts, tokens = found.wait.prompt_s / prompt_s, found.wait.seat_s / _bare_s(later)
     first = [prompts * p + tokens * t for p, t in zip(prompt, later, strict=True)]
-    counted = {Quantity.TTFT_S: first, Quantity.TPOT_S: later}
-    return [Sample(row, q, tuple(counted[q]), v) for q, v in row.measured.items()]
+    counted = {ServingQuantity.TTFT_S: first, ServingQuantity.TPOT_S: later}
+    return [ReplayedNumber(row, q, tuple(counted[q]), v) for q, v in row.measured.items()]
 
 
 def _bare_s(counted: Sequence[float]) -> float:
@@ -249,12 +249,12 @@ def _bare_s(counted: Sequence[float]) -> float:
     return sum(counted[: len(FACTORS)])
 
 
-def _served(row: ServedRow, engine: Engine) -> list[Sample]:
+def _served(row: ServedRow, engine: Engine) -> list[ReplayedNumber]:
     """A closed loop, or as many requests as the memory holds."""
     if row.requests:
         return [_whole(row, engine)]
     users = max(1, round(row.concurrency / row.engines / row.attention_data))
-    if Quantity.TOKENS_PER_S in row.measured:
+    if ServingQuantity.TOKENS_PER_S in row.measured:
         return _while_full(row, engine, users)
     if not row.concurrency:
         limits = engine.limits(row.isl, row.osl)
@@ -269,20 +269,20 @@ def _served(row: ServedRow, engine: Engine) -> list[Sample]:
         row.isl, row.osl, users, spread=spread_of(row), cached_tokens=held, cached_share=found_by
     )
     counted = _loop(engine, load, is_first)
-    return [Sample(row, q, counted[q], value) for q, value in row.measured.items()]
+    return [ReplayedNumber(row, q, counted[q], value) for q, value in row.measured.items()]
 
 
-def _whole(row: ServedRow, engine: Engine) -> Sample:
+def _whole(row: ServedRow, engine: Engine) -> ReplayedNumber:
     """A run of requests that all come at once, from the first step to the last."""
     count = math.ceil(row.requests / (row.engines * row.attention_data))
     work = closed_loop(count, row.isl, row.osl, count=count)
     _, history = recorded(work, engine.limits(row.isl, row.osl), engine)
-    value = row.requests * row.osl / row.measured[Quantity.TOKENS_PER_S]
-    return Sample(row, Quantity.TOKENS_PER_S, history[-1], value)
+    value = row.requests * row.osl / row.measured[ServingQuantity.TOKENS_PER_S]
+    return ReplayedNumber(row, ServingQuantity.TOKENS_PER_S, history[-1], value)
 
 
 @lru_cache(maxsize=4096)
-def _loop(engine: Engine, load: Load, is_first: bool) -> dict[Quantity, tuple[float, ...]]:
+def _loop(engine: Engine, load: Load, is_first: bool) -> dict[ServingQuantity, tuple[float, ...]]:
     """The amounts of a closed loop."""
     users = load.concurrency
     rounds = ROUNDS if users <= MANY else ROUNDS - 1
@@ -294,12 +294,12 @@ def _loop(engine: Engine, load: Load, is_first: bool) -> dict[Quantity, tuple[fl
     first, later = run.served[:users], run.served[users:]
     tokens = [_mean_tpot(part, history) for part in (later if is_first else first, later)]
     return {
-        Quantity.TPOT_S: _joined(*tokens),
-        Quantity.TTFT_S: _joined(_mean_ttft(first, history), _mean_ttft(later, history)),
+        ServingQuantity.TPOT_S: _joined(*tokens),
+        ServingQuantity.TTFT_S: _joined(_mean_ttft(first, history), _mean_ttft(later, history)),
     }
 
 
-def _while_full(row: ServedRow, engine: Engine, seats: int) -> list[Sample]:
+def _while_full(row: ServedRow, engine: Engine, seats: int) -> list[ReplayedNumber]:
     """Requests that all come at once, while every seat is taken.
 
     Source: ``RequestTracker`` of ML.ENERGY's ``mlenergy/llm/benchmark.py``: from the first token of
@@ -314,12 +314,14 @@ def _while_full(row: ServedRow, engine: Engine, seats: int) -> list[Sample]:
         first, last = 0, len(run.strides)
     tokens = float(sum(written(s) for s in run.strides[first:last]))
     amounts_of = {
-        Quantity.TOKENS_PER_S: tuple(_between(history, first, last)),
-        Quantity.ENERGY_J: _energy(run.strides[first:last], engine, tokens),
+        ServingQuantity.TOKENS_PER_S: tuple(_between(history, first, last)),
+        ServingQuantity.ENERGY_J: _energy(run.strides[first:last], engine, tokens),
     }
     share = tokens * row.engines * row.attention_data
     return [
-        Sample(row, q, amounts_of[q], share / value if q is Quantity.TOKENS_PER_S else value)
+        ReplayedNumber(
+            row, q, amounts_of[q], share / value if q is ServingQuantity.TOKENS_PER_S else value
+        )
         for q, value in row.measured.items()
     ]
 
@@ -341,9 +343,9 @@ def _energy(strides: Sequence[Stride], engine: Engine, tokens: float) -> tuple[f
 History = list[tuple[float, ...]]
 
 
-def recorded(workload: Workload, limits: Limits, engine: Engine) -> tuple[Run, History]:
+def recorded(workload: Workload, limits: Limits, engine: Engine) -> tuple[SimulatedRun, History]:
     """A run, and the amounts of all strides before each stride, the whole at the end."""
-    counter = _Counter(engine)
+    counter = _ClockCounter(engine)
     run = simulate(workload, limits, counter)
     total = [0.0] * len(LEARNED)
     history: History = [tuple(total)]
@@ -353,7 +355,7 @@ def recorded(workload: Workload, limits: Limits, engine: Engine) -> tuple[Run, H
     return run, history
 
 
-class _Counter:
+class _ClockCounter:
     """A clock that keeps the amounts of each step it is asked for."""
 
     def __init__(self, engine: Engine) -> None:

@@ -12,15 +12,15 @@ from perfc.view.presentation import WIDTH
 from perfc.view.report.formats.document import Column, Document, Note, Section, Table
 from perfc.view.report.units import plural
 
-from .checks import Check, llama_cpp, replays
-from .scores import Evidence, Score, scored
+from .checks import RunCheck, llama_cpp, replays
+from .scores import ServingEvidence, ServingScore, scored
 
 SPEEDS = "generate", "prompt"
 """Phases of llama.cpp's runs, each in tokens a second."""
 
 
 @record
-class Scoreboard:
+class ServingScoreboard:
     """Everything that was compared.
 
     Args:
@@ -30,22 +30,22 @@ class Scoreboard:
     """
 
     document: ClassVar[str] = "perfc-eval-serving/1"
-    scores: tuple[Score, ...]
-    checks: tuple[Check, ...]
+    scores: tuple[ServingScore, ...]
+    checks: tuple[RunCheck, ...]
     unanswered: dict[str, int]
 
 
-def scoreboard(evidence: Evidence, data: Path) -> Scoreboard:
+def scoreboard(evidence: ServingEvidence, data: Path) -> ServingScoreboard:
     """Of evidence, and of the checks of a folder of tables."""
     reasons: dict[str, int] = {}
     for missed in evidence.unanswered:
         name = f"{missed.row.source}: {missed.reason}"
         reasons[name] = reasons.get(name, 0) + 1
     checks = (*replays(data), *llama_cpp(data))
-    return Scoreboard(tuple(scored(evidence)), checks, reasons)
+    return ServingScoreboard(tuple(scored(evidence)), checks, reasons)
 
 
-def written(evidence: Evidence, data: Path, form: str, by: str) -> str:
+def written(evidence: ServingEvidence, data: Path, form: str, by: str) -> str:
     """The scoreboard in a format."""
     from perfc.view.report.formats import markdown, text
     from perfc.view.report.formats.json_form import enveloped, strict
@@ -57,7 +57,7 @@ def written(evidence: Evidence, data: Path, form: str, by: str) -> str:
     return markdown.render(page) if form == "markdown" else text.render(page, WIDTH)
 
 
-def document(found: Scoreboard, by: str) -> Document:
+def document(found: ServingScoreboard, by: str) -> Document:
     """One table of folds, one of runs, and what has no answer."""
     columns = (
         Column("source", "table"), Column("quantity", "quantity"), Column("rows", "rows"),
@@ -83,7 +83,7 @@ def document(found: Scoreboard, by: str) -> Document:
     )
 
 
-def _checks(checks: Sequence[Check]) -> Section:
+def _checks(checks: Sequence[RunCheck]) -> Section:
     """Replays one by one, llama.cpp summed up."""
     columns = (
         Column("row", "run"), Column("quantity", "quantity"), Column("measured", "measured"),

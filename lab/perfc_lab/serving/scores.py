@@ -13,13 +13,13 @@ from perfc.ir.record import record
 from perfc.serving.host import BENCH, DISAGGREGATED, EXPERTS, HostModel, numbers_of
 from perfc.serving.power import BoardPower
 
-from . import Quantity, ServedRow, is_mixture
+from . import ServedRow, ServingQuantity, is_mixture
 from .aic import AIC, DRAFTS_UNSTATED, STATED, UNSTATED
 from .energy import energies_left_out, taught_boards
 from .hosts import is_compiled, launch_of, shares_host
 from .learn import LEAST_ROWS, config_of, fitted, is_warm, model_fold, of_other_hosts, random_fold
 from .like import fitted_processes, placed, told_unseen
-from .replay import Sample, Unanswered, samples
+from .replay import ReplayedNumber, Unanswered, samples
 from .tables import ML_ENERGY, ML_ENERGY_VLLM, TABLES, TRTLLM
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ TOLD_APART = {"trtllm": "1.0."}
 
 
 @record
-class Score:
+class ServingScore:
     """Errors on rows of one kind.
 
     Args:
@@ -52,7 +52,7 @@ class Score:
     """
 
     source: str
-    quantity: Quantity
+    quantity: ServingQuantity
     rows: str
     folds: str
     count: int
@@ -63,20 +63,20 @@ class Score:
 
 
 @record
-class Evidence:
+class ServingEvidence:
     """The samples of all tables, and the rows that gave none."""
 
-    samples: tuple[Sample, ...]
+    samples: tuple[ReplayedNumber, ...]
     unanswered: tuple[Unanswered, ...]
 
 
-def gathered(data: Path, say: Say, wanted: Sequence[str] = tuple(TABLES)) -> Evidence:
+def gathered(data: Path, say: Say, wanted: Sequence[str] = tuple(TABLES)) -> ServingEvidence:
     """Every row of some tables replayed.
 
     Raises:
         DataError: a table is missing.
     """
-    found: list[Sample] = []
+    found: list[ReplayedNumber] = []
     missed: list[Unanswered] = []
     for name in wanted:
         before = len(found)
@@ -87,10 +87,10 @@ def gathered(data: Path, say: Say, wanted: Sequence[str] = tuple(TABLES)) -> Evi
             else:
                 found += [placed(s, law_name(s)) for s in each]
         say(f"{name}: {len(found) - before} numbers")
-    return Evidence(tuple(found), tuple(missed))
+    return ServingEvidence(tuple(found), tuple(missed))
 
 
-def law_name(sample: Sample) -> str:
+def law_name(sample: ReplayedNumber) -> str:
     """The law that speaks for a sample: of its runtime, and of how that was driven.
 
     Where several dense models and several with experts were run, each kind has its own. Of
@@ -126,7 +126,7 @@ def has_experts(row: ServedRow) -> bool:
     return is_mixture(row.model)
 
 
-def trained(evidence: Evidence) -> dict[str, HostModel]:
+def trained(evidence: ServingEvidence) -> dict[str, HostModel]:
     """The laws that ship, from all rows, with the bands that left-out models give.
 
     The law of a runtime is taught by its servers and by benchmarks of its newest version alike.
@@ -137,7 +137,7 @@ def trained(evidence: Evidence) -> dict[str, HostModel]:
     for name in dict.fromkeys(map(law_name, evidence.samples)):
         taught_by = (name, f"{name}{BENCH}")
         own = [s for s in evidence.samples if law_name(s) in taught_by]
-        timed = [s for s in own if s.quantity is not Quantity.ENERGY_J]
+        timed = [s for s in own if s.quantity is not ServingQuantity.ENERGY_J]
         others = of_other_hosts(evidence.samples, law_name, name)
         law = replace(fitted(timed, others), **_bands(timed, [unseen[id(s)] for s in timed]))
         found[name] = replace(
@@ -164,7 +164,9 @@ def versions_of(rows: Iterable[ServedRow]) -> tuple[str, ...]:
     return tuple([".".join(map(str, numbers)) for numbers in sorted(found)])
 
 
-def trained_boards(evidence: Evidence, laws: Mapping[str, HostModel]) -> dict[str, BoardPower]:
+def trained_boards(
+    evidence: ServingEvidence, laws: Mapping[str, HostModel]
+) -> dict[str, BoardPower]:
     """The numbers of boards that ship, from servers that record their steps.
 
     Energy was measured under one runtime; what it says of boards stands for all.
@@ -173,16 +175,18 @@ def trained_boards(evidence: Evidence, laws: Mapping[str, HostModel]) -> dict[st
     return taught_boards(watched, laws, law_name)
 
 
-def trained_processes(evidence: Evidence, laws: Mapping[str, HostModel]) -> dict[str, Process]:
+def trained_processes(
+    evidence: ServingEvidence, laws: Mapping[str, HostModel]
+) -> dict[str, Process]:
     """The processes that ship, from all rows: what benchmarks took beyond the laws that ship."""
     return fitted_processes(_timed(evidence), law_name, laws)
 
 
-def _timed(evidence: Evidence) -> list[Sample]:
-    return [s for s in evidence.samples if s.quantity is not Quantity.ENERGY_J]
+def _timed(evidence: ServingEvidence) -> list[ReplayedNumber]:
+    return [s for s in evidence.samples if s.quantity is not ServingQuantity.ENERGY_J]
 
 
-def _bands(own: Sequence[Sample], unseen: Sequence[float]) -> dict[str, Any]:
+def _bands(own: Sequence[ReplayedNumber], unseen: Sequence[float]) -> dict[str, Any]:
     """The ends of the intervals, from what is told of models left out."""
     ratios = _ratios(own, unseen)
     found: dict[str, float] = {}
@@ -190,7 +194,7 @@ def _bands(own: Sequence[Sample], unseen: Sequence[float]) -> dict[str, Any]:
         values = [
             (model_fold(s), r)
             for s, r in zip(own, ratios, strict=True)
-            if (s.quantity is Quantity.TTFT_S) is is_first and not is_warm(s.row)
+            if (s.quantity is ServingQuantity.TTFT_S) is is_first and not is_warm(s.row)
         ]
         if values:
             low, high = edges_of_unseen(values)
@@ -198,7 +202,7 @@ def _bands(own: Sequence[Sample], unseen: Sequence[float]) -> dict[str, Any]:
     return found
 
 
-def _ratios(own: Sequence[Sample], expected: Sequence[float]) -> list[float]:
+def _ratios(own: Sequence[ReplayedNumber], expected: Sequence[float]) -> list[float]:
     return [s.value / max(p, 1e-12) for s, p in zip(own, expected, strict=True)]
 
 
@@ -240,7 +244,7 @@ def _ranked(share: float, values: Sequence[float]) -> float:
     return ordered[min(len(ordered), math.ceil(share * (len(ordered) + 1))) - 1]
 
 
-def scored(evidence: Evidence) -> Iterator[Score]:
+def scored(evidence: ServingEvidence) -> Iterator[ServingScore]:
     """Both kinds of folds of every table and quantity."""
     every = _timed(evidence)
     for folds, fold_of in (("random", random_fold(evidence.samples)), ("model", model_fold)):
@@ -248,7 +252,7 @@ def scored(evidence: Evidence) -> Iterator[Score]:
         watched = [s for s in evidence.samples if s.row.source == ML_ENERGY]
         pairs += energies_left_out(watched, law_name, fold_of)
         for source in (AIC, TRTLLM, ML_ENERGY):
-            for quantity in Quantity:
+            for quantity in ServingQuantity:
                 for rows, takes in _kinds(source):
                     some = [
                         (s, p) for s, p in pairs
@@ -278,26 +282,28 @@ def _kinds(source: str) -> tuple[tuple[str, Callable[[ServedRow], bool]], ...]:
 
 
 def _score(
-    source: str, quantity: Quantity, rows: str, folds: str,
-    pairs: Sequence[tuple[Sample, float]], fold_of: Callable[[Sample], str],
-) -> Score:  # fmt: skip
+    source: str, quantity: ServingQuantity, rows: str, folds: str,
+    pairs: Sequence[tuple[ReplayedNumber, float]], fold_of: Callable[[ReplayedNumber], str],
+) -> ServingScore:  # fmt: skip
     errors = sorted(_error(s, p) for s, p in pairs)
     count = len(errors)
     middle = (errors[(count - 1) // 2] + errors[count // 2]) / 2
-    return Score(
+    return ServingScore(
         source, quantity, rows, folds, count, math.fsum(errors) / count, middle,
         _tau([(s.value, p) for s, p in pairs]), _held(pairs, fold_of),
     )  # fmt: skip
 
 
-def _error(sample: Sample, expected: float) -> float:
+def _error(sample: ReplayedNumber, expected: float) -> float:
     """Relative error of what was measured: a rate is the inverse of its time."""
-    if sample.quantity is Quantity.TOKENS_PER_S:
+    if sample.quantity is ServingQuantity.TOKENS_PER_S:
         return abs(sample.value / max(expected, 1e-12) - 1)
     return abs(expected / sample.value - 1)
 
 
-def _held(pairs: Sequence[tuple[Sample, float]], fold_of: Callable[[Sample], str]) -> float:
+def _held(
+    pairs: Sequence[tuple[ReplayedNumber, float]], fold_of: Callable[[ReplayedNumber], str]
+) -> float:
     """Share inside the interval whose ends the other folds' ratios give."""
     held = 0
     ratios = [(fold_of(s), s.value / max(p, 1e-12)) for s, p in pairs]

@@ -13,7 +13,7 @@ from perfc.ir.record import record
 from perfc.passes.runtimes import Batching
 
 from . import Stated
-from .inferencex import SERVERS, Run
+from .inferencex import SERVERS, ServedRun
 
 GENERATED = Path(__file__).with_name("aiconfigurator.toml")
 QUESTIONS = Path(__file__).with_name("mlenergy.toml")
@@ -68,7 +68,7 @@ def together(
     return Stated(), ""
 
 
-def drafted_tokens(run: Run, groups: int, drafts: bool | None) -> int | None:
+def drafted_tokens(run: ServedRun, groups: int, drafts: bool | None) -> int | None:
     """How many DeepSeek drafts on one server of InferenceX; None where lists do not agree.
 
     Args:
@@ -88,7 +88,7 @@ def drafted_tokens(run: Run, groups: int, drafts: bool | None) -> int | None:
     return 0
 
 
-def _has_run(told: Mapping[str, Any], run: Run) -> bool:
+def _has_run(told: Mapping[str, Any], run: ServedRun) -> bool:
     """Whether a list may have a run; what it does not name may be anything."""
     return (
         told["runtime"] == run.runtime

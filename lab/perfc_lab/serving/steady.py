@@ -37,7 +37,7 @@ class Wait:
 
 
 @frozen
-class Steady:
+class SteadyUsers:
     """Where users are.
 
     Args:
@@ -52,7 +52,7 @@ class Steady:
 def steady(
     users: int, workers: int, seats: int, osl: int, prompt_s: float, at_once: int,
     token_s: Callable[[float], float],
-) -> Steady:  # fmt: skip
+) -> SteadyUsers:  # fmt: skip
     """The balance of prompts and answers, by Little's law of both.
 
     Args:
@@ -74,7 +74,9 @@ def steady(
         writing = (writing + now) / 2
         if is_close:
             break
-    return Steady(max(1.0, writing), waited(users, workers, seats, prompt_s, at_once, answer_s))
+    return SteadyUsers(
+        max(1.0, writing), waited(users, workers, seats, prompt_s, at_once, answer_s)
+    )
 
 
 def waited(

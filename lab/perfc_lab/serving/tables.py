@@ -9,7 +9,7 @@ from typing import Any
 from perfc.machine import load_machine
 from perfc_lab.tables import read_parquet
 
-from . import Quantity, ServedRow, Stated
+from . import ServedRow, ServingQuantity, Stated
 from .aic import AIC, aic_serving, number
 from .overviews import cache, groups, is_of_nvidia, told
 from .settings import prompt_tokens
@@ -44,7 +44,9 @@ def trtllm_throughput(folder: Path) -> Iterator[ServedRow]:
         data = groups(str(r.version), model, int(r.tp), int(r.dep))
         rate = float(r.value) * ranks if r.version == PER_GPU else r.total_output_tokens_per_s
         value = (
-            {Quantity.TTFT_S: r.value / 1e3} if is_first else {Quantity.TOKENS_PER_S: float(rate)}
+            {ServingQuantity.TTFT_S: r.value / 1e3}
+            if is_first
+            else {ServingQuantity.TOKENS_PER_S: float(rate)}
         )
         batch = number(r.batch)
         stated, requests = told(str(r.version), model, int(r.tp), int(r.isl), int(r.osl))
@@ -72,8 +74,8 @@ def ml_energy(folder: Path) -> Iterator[ServedRow]:
             int(r.num_gpus), 1, 1, 1, prompt_tokens(str(r.task)), max(2, round(r.avg_output_len)),
             int(r.max_num_seqs), False, (), _is_launched_singly(r),
             {
-                Quantity.TOKENS_PER_S: float(r.output_throughput_tokens_per_sec),
-                Quantity.ENERGY_J: float(r.energy_per_token_joules),
+                ServingQuantity.TOKENS_PER_S: float(r.output_throughput_tokens_per_sec),
+                ServingQuantity.ENERGY_J: float(r.energy_per_token_joules),
             },
             str(r.task), stated=Stated(max_num_seqs=int(r.max_num_seqs)),
         )  # fmt: skip

@@ -24,7 +24,7 @@ MODEL = "model"
 class: rows are held out by it."""
 
 
-class Source(ABC):
+class TableSource(ABC):
     """Tables that others measured, read as rows of kernel classes.
 
     A source drops what its publisher or the table itself flags as wrong, and nothing else.
@@ -44,9 +44,9 @@ class Source(ABC):
 
 
 @cache
-def sources() -> Mapping[str, Source]:
+def sources() -> Mapping[str, TableSource]:
     """Every source by its name."""
-    return {source.name: source for source in instances(__name__, Source)}
+    return {source.name: source for source in instances(__name__, TableSource)}
 
 
 def target_of(product: str) -> str:
@@ -119,7 +119,7 @@ def digests(folder: Path, names: Iterable[str]) -> dict[str, str]:
     return found
 
 
-class Block(NamedTuple):
+class RowBlock(NamedTuple):
     """Rows of one device, framework, version and type; ``label`` names framework and version."""
 
     device: str
@@ -129,7 +129,7 @@ class Block(NamedTuple):
     rows: pd.DataFrame
 
 
-def versioned(frame: pd.DataFrame, dtype: str) -> Iterator[Block]:
+def versioned(frame: pd.DataFrame, dtype: str) -> Iterator[RowBlock]:
     """Blocks of a table; a framework keeps its plain name for its newest version on a device.
 
     Args:
@@ -144,4 +144,4 @@ def versioned(frame: pd.DataFrame, dtype: str) -> Iterator[Block]:
     for (device, framework, version, kind), rows in blocks:
         superseded = version != newest[device, framework]
         label = f"{framework}-{version}" if superseded else framework
-        yield Block(device, framework, label, str(kind), rows)
+        yield RowBlock(device, framework, label, str(kind), rows)

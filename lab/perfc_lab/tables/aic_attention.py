@@ -14,7 +14,7 @@ from perfc.analyzers.features.sheet import Sheet
 from perfc.ir.tensors.types import bits_of, dtype_named
 from perfc.machine import load_machine
 
-from . import Source, read_parquet, target_of, versioned
+from . import TableSource, read_parquet, target_of, versioned
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,7 +52,7 @@ NARROW_VALUES = ("sglang", 192, 128)
 would pass the memory of an H100 by 7 %, with 128 they take what heads of 128 and 256 take."""
 
 
-class AicAttention(Source):
+class AicAttention(TableSource):
     """``aic_attention_*.parquet``: aiconfigurator's attention tables, Apache-2.0.
 
     Rows flagged ``suspect`` are left out, and of single tokens those whose window holds every

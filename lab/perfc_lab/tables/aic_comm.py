@@ -12,7 +12,7 @@ from perfc.analyzers.features.classes.collective import Operation
 from perfc.analyzers.features.rows import Protocol, Rows
 from perfc.ir.tensors.types import dtype_named
 
-from . import Source, read_parquet, target_of
+from . import TableSource, read_parquet, target_of
 
 TARGETS = {
     "a100_sxm": "a100-sxm4-80gb",
@@ -32,7 +32,7 @@ OPERATIONS = {
 }
 
 
-class AicComm(Source):
+class AicComm(TableSource):
     """``aic_comm.parquet``: aiconfigurator's communication tables, Apache-2.0.
 
     NCCL's own test enqueues calls back to back, so its times are what a replayed graph takes.

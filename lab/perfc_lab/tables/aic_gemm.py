@@ -10,7 +10,7 @@ import numpy as np
 
 from perfc.analyzers.features.rows import Protocol, Rows
 
-from . import Source, read_parquet, target_of, versioned
+from . import TableSource, read_parquet, target_of, versioned
 
 PARAMETERS: dict[str, tuple[str, dict[str, float]]] = {
     "bfloat16": ("bf16", {}),
@@ -24,7 +24,7 @@ PARAMETERS: dict[str, tuple[str, dict[str, float]]] = {
 """What the source's type names mean: the type computed in, and how operands lie in memory."""
 
 
-class AicGemm(Source):
+class AicGemm(TableSource):
     """``aic_gemm.parquet``: aiconfigurator's GEMM tables, Apache-2.0.
 
     Rows whose time is the host's (``host_bound``) are left out. A framework that has several

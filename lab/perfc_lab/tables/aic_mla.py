@@ -12,7 +12,7 @@ from perfc.analyzers.features.classes.latent_attention import LatentKernel
 from perfc.analyzers.features.rows import Protocol, Rows
 from perfc.ir.tensors.types import bits_of, dtype_named
 
-from . import Source, read_parquet, target_of, versioned
+from . import TableSource, read_parquet, target_of, versioned
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,7 +36,7 @@ CALLED = frozenset({("vllm", "0.14.0")})
 whatever they do, where all others take 8 to 20."""
 
 
-class AicMla(Source):
+class AicMla(TableSource):
     """``aic_mla_*.parquet``: aiconfigurator's tables of latent attention, Apache-2.0.
 
     Steps of decoding hold latents; prompts expand their keys, unless their kernel does not. A

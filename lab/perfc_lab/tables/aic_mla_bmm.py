@@ -10,7 +10,7 @@ import numpy as np
 
 from perfc.analyzers.features.rows import Protocol, Rows
 
-from . import Source, read_parquet, target_of, versioned
+from . import TableSource, read_parquet, target_of, versioned
 
 FILE = "aic_mla_bmm.parquet"
 BEFORE, AFTER = (512.0, 128.0), (128.0, 512.0)
@@ -21,7 +21,7 @@ IN_BLOCKS = "block"
 """In names of kernels whose weights have a scale for 128 by 128."""
 
 
-class AicMlaBmm(Source):
+class AicMlaBmm(TableSource):
     """``aic_mla_bmm.parquet``: aiconfigurator's batched products, Apache-2.0.
 
     Rows of 8 bits include the quantisation of what is multiplied.

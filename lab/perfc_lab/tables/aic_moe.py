@@ -13,7 +13,7 @@ from perfc.analyzers.features.rows import Protocol, Rows
 from perfc.analyzers.features.sheet import Sheet
 from perfc.machine import load_machine
 
-from . import Source, read_parquet, target_of, versioned
+from . import TableSource, read_parquet, target_of, versioned
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,7 +57,7 @@ to six times what TensorRT-LLM's tuned ones take; products in blocks have one ke
 HOPPER = 9
 
 
-class AicMoe(Source):
+class AicMoe(TableSource):
     """``aic_moe.parquet``: aiconfigurator's tables of fused experts, Apache-2.0.
 
     The rank of the busiest experts is timed, with all tokens and no exchange. A framework that has

@@ -11,7 +11,7 @@ import numpy as np
 from perfc.analyzers.features.classes.linear_attention import LinearKernel
 from perfc.analyzers.features.rows import Protocol, Rows
 
-from . import MODEL, Source, read_parquet, target_of, versioned
+from . import MODEL, TableSource, read_parquet, target_of, versioned
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,7 +36,7 @@ KERNELS: tuple[tuple[str, LinearKernel], ...] = (
 """Words of the source's names of kernels; the first that a name holds counts."""
 
 
-class AicStateSpace(Source):
+class AicStateSpace(TableSource):
     """``aic_gdn.parquet`` and ``aic_mamba2.parquet``: aiconfigurator's tables, Apache-2.0.
 
     Gated delta nets are Qwen3.5's, under three frameworks. Of Mamba-2 there is TensorRT-LLM alone:

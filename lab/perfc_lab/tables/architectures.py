@@ -22,7 +22,7 @@ VARIANTS = frozenset({"tf", "legacy", "test", "nf", "cs", "eca", "ese", "dm", "g
 """First words of names that say how, not what: a family is then named by the second."""
 
 
-class Part(Enum):
+class DatasetPart(Enum):
     """Where an architecture belongs."""
 
     TRAIN = "train"
@@ -43,7 +43,7 @@ def family(model: str) -> str:
     return match.group() if match else words[0]
 
 
-def random_architectures(models: Iterable[str], seed: int) -> dict[str, Part]:
+def random_architectures(models: Iterable[str], seed: int) -> dict[str, DatasetPart]:
     """Architectures at random, 70 : 15 : 15.
 
     >>> [p.value for p in random_architectures("abcdefghijklmnopqrst", 0).values()].count("train")
@@ -52,7 +52,7 @@ def random_architectures(models: Iterable[str], seed: int) -> dict[str, Part]:
     return _cut({m: m for m in models}, seed)
 
 
-def within_families(models: Iterable[str], seed: int) -> dict[str, Part]:
+def within_families(models: Iterable[str], seed: int) -> dict[str, DatasetPart]:
     """70 : 30 of the architectures of each family; a seventh of those trained on validates.
 
     As TraPPM divides its rows (thesis, Section 5.5.4), which has no validation.
@@ -64,19 +64,19 @@ def within_families(models: Iterable[str], seed: int) -> dict[str, Part]:
     members: dict[str, list[str]] = {}
     for model in sorted(models):
         members.setdefault(family(model), []).append(model)
-    parts: dict[str, Part] = {}
+    parts: dict[str, DatasetPart] = {}
     draw = random.Random(seed)
     for names in members.values():
         draw.shuffle(names)
         tested = round(0.3 * len(names))
         validated = tested + round((len(names) - tested) / 7)
         for i, name in enumerate(names):
-            known = Part.TEST if i < tested else Part.VALIDATION
-            parts[name] = known if i < validated else Part.TRAIN
+            known = DatasetPart.TEST if i < tested else DatasetPart.VALIDATION
+            parts[name] = known if i < validated else DatasetPart.TRAIN
     return parts
 
 
-def unseen_families(models: Iterable[str], seed: int) -> dict[str, Part]:
+def unseen_families(models: Iterable[str], seed: int) -> dict[str, DatasetPart]:
     """Families at random until each part has its share of architectures.
 
     A family that would carry the tested part beyond twice its share is trained on.
@@ -84,7 +84,7 @@ def unseen_families(models: Iterable[str], seed: int) -> dict[str, Part]:
     return _cut({m: family(m) for m in models}, seed)
 
 
-def families_in_turn(models: Iterable[str], turn: int) -> dict[str, Part]:
+def families_in_turn(models: Iterable[str], turn: int) -> dict[str, DatasetPart]:
     """Families in seven parts of about as many architectures, of which one is tested.
 
     >>> names = ["resnet50", "vit_base", "vit_small", "nfnet_f0", "deit_base", "swin_tiny"]
@@ -98,11 +98,13 @@ def families_in_turn(models: Iterable[str], turn: int) -> dict[str, Part]:
     names = sorted(members)
     random.Random(0).shuffle(names)
     filled = [0] * FAMILY_PARTS
-    part: dict[str, Part] = {}
+    part: dict[str, DatasetPart] = {}
     for name in sorted(names, key=lambda n: -len(members[n])):
         least = filled.index(min(filled))
         filled[least] += len(members[name])
-        part |= dict.fromkeys(members[name], Part.TEST if least == turn else Part.TRAIN)
+        part |= dict.fromkeys(
+            members[name], DatasetPart.TEST if least == turn else DatasetPart.TRAIN
+        )
     return part
 
 
@@ -113,20 +115,20 @@ def fold_of(groups: Iterable[str], folds: int, seed: int) -> dict[str, int]:
     return {name: i % folds for i, name in enumerate(names)}
 
 
-def _cut(group_of: Mapping[str, str], seed: int) -> dict[str, Part]:
+def _cut(group_of: Mapping[str, str], seed: int) -> dict[str, DatasetPart]:
     members: dict[str, list[str]] = {}
     for model in sorted(group_of):
         members.setdefault(group_of[model], []).append(model)
     groups = sorted(members)
     random.Random(seed).shuffle(groups)
-    part: dict[str, Part] = {}
+    part: dict[str, DatasetPart] = {}
     share = round(VALIDATION_SHARE * len(group_of))
-    filled = {Part.TEST: 0, Part.VALIDATION: 0}
+    filled = {DatasetPart.TEST: 0, DatasetPart.VALIDATION: 0}
     for group in groups:
         size = len(members[group])
         fits = [p for p, n in filled.items() if n < share and (size == 1 or n + size <= 2 * share)]
-        chosen = fits[0] if fits else Part.TRAIN
-        if chosen is not Part.TRAIN:
+        chosen = fits[0] if fits else DatasetPart.TRAIN
+        if chosen is not DatasetPart.TRAIN:
             filled[chosen] += size
         part |= dict.fromkeys(members[group], chosen)
     return part

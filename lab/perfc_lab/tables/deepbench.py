@@ -11,7 +11,7 @@ import numpy as np
 from perfc.analyzers.features.rows import Protocol, Rows
 from perfc.machine import load_machine
 
-from . import Source, read_parquet
+from . import TableSource, read_parquet
 from .operand_layout import OTHER_LAYOUT
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ DTYPES: Mapping[str, str] = {
 """What precisions compute in; 16-bit inputs multiplied in 32 bits are a type of their own."""
 
 
-class DeepBench(Source):
+class DeepBenchTable(TableSource):
     """``deepbench_ops.parquet``: DeepBench, Apache-2.0; the algorithm that cuDNN finds fastest.
 
     Products of int8 are left out: on these machines they run beside the matrix unit.

@@ -12,7 +12,7 @@ from perfc.analyzers.features.classes.attention import AttentionKernel
 from perfc.analyzers.features.rows import Protocol, Rows
 from perfc.ir.record import frozen
 
-from . import MODEL, Source, read_parquet, target_of
+from . import MODEL, TableSource, read_parquet, target_of
 from .language_models import COMPUTED, IN_BLOCK, SHARDS, TokenExtents, in_block, number, token_rows
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ OLD = "v0_torch_profiler"
 
 
 @frozen
-class Extents:
+class ModelExtents:
     """Extents of a model; ``inner`` of one expert where there are several."""
 
     hidden: int
@@ -37,13 +37,13 @@ class Extents:
     vocabulary: int
 
 
-MODELS: Mapping[str, Extents] = {
-    "meta-llama/Llama-3.1-8B": Extents(4096, 14336, 32, 8, 128256),
-    "meta-llama/Llama-3.1-70B": Extents(8192, 28672, 64, 8, 128256),
-    "mistralai/Mixtral-8x7B-v0.1": Extents(4096, 14336, 32, 8, 32000),
-    "microsoft/Phi-mini-MoE-instruct": Extents(4096, 960, 32, 8, 32064),
-    "Qwen/Qwen3-30B-A3B-Instruct-2507": Extents(2048, 768, 32, 4, 151936),
-    "Qwen/Qwen3-32B": Extents(5120, 25600, 64, 8, 151936),
+MODELS: Mapping[str, ModelExtents] = {
+    "meta-llama/Llama-3.1-8B": ModelExtents(4096, 14336, 32, 8, 128256),
+    "meta-llama/Llama-3.1-70B": ModelExtents(8192, 28672, 64, 8, 128256),
+    "mistralai/Mixtral-8x7B-v0.1": ModelExtents(4096, 14336, 32, 8, 32000),
+    "microsoft/Phi-mini-MoE-instruct": ModelExtents(4096, 960, 32, 8, 32064),
+    "Qwen/Qwen3-30B-A3B-Instruct-2507": ModelExtents(2048, 768, 32, 4, 151936),
+    "Qwen/Qwen3-32B": ModelExtents(5120, 25600, 64, 8, 151936),
 }
 """From the models' published configurations."""
 DENSE_MODELS = frozenset({
@@ -57,7 +57,7 @@ DENSE, STEP = 64, 16
 two lengths side by side differ by noise, and the older profiler has every one up to 2048."""
 
 
-class LlmServingSimAttention(Source):
+class LlmServingSimAttention(TableSource):
     """``llmservingsim_attention.parquet``: vLLM's attention kernels, MIT.
 
     The older profiler states tokens of a cache in a way that fits neither one sequence nor all, so
@@ -121,7 +121,7 @@ def lengths(part: pd.DataFrame, *, old: bool) -> dict[str, Array]:
     return prompt | {"decodes": decodes, "cached_len": column("kv_decode")}
 
 
-class LlmServingSimLayers(Source):
+class LlmServingSimLayers(TableSource):
     """``llmservingsim_layers.parquet``: layers of shards of language models, MIT.
 
     Experts are whole where a model is sharded: so timed, at the rates of whole ones. They are left
@@ -185,7 +185,7 @@ def token_extents(model: str, shards: float, rows: pd.DataFrame) -> TokenExtents
     return TokenExtents(own.hidden, own.inner / shards, HEAD_DIM * heads, heads)
 
 
-def width_and_depth(model: Extents, layer: str, shards: int) -> tuple[int, int] | None:
+def width_and_depth(model: ModelExtents, layer: str, shards: int) -> tuple[int, int] | None:
     """Columns and reduction of a layer's product on one machine; None for what is none."""
     head = int(HEAD_DIM)
     heads, kv_heads = model.heads * head // shards, model.kv_heads * head // shards

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from perfc.analyzers.features.rows import Protocol, Rows
 from perfc.machine import load_machine
 
-from . import Source, read_parquet
+from . import TableSource, read_parquet
 from .operand_layout import OTHER_LAYOUT, layout
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ POINTWISE: Mapping[str, tuple[int, int, int, int]] = {
 """Operands, those of full size, simple and special operations an element, as the IR counts."""
 
 
-class NeuSight(Source):
+class NeuSightTable(TableSource):
     """``neusight_ops.parquet``: operator tables of NeuSight, MIT; PyTorch 2.1 (NVIDIA), 2.4 (AMD).
 
     The mean of the five fastest of 25 calls between two events, so that the host's launch is

@@ -53,7 +53,7 @@ MOST_SCALING = 1.1
 CARDS = 8
 
 
-class LeftOut(Enum):
+class SkipReason(Enum):
     """Why a row is no measured step."""
 
     BINNED = "its sequences are shorter than stated"
@@ -76,7 +76,7 @@ class PublishedStep:
     graph: str
     deployment: Deployment
     time_s: float
-    left_out: LeftOut | None = None
+    left_out: SkipReason | None = None
 
 
 def published_steps(folder: Path) -> Iterator[PublishedStep]:
@@ -126,9 +126,9 @@ def step_of(row: Mapping[str, object], several: pd.DataFrame) -> PublishedStep |
         }
     )  # fmt: skip
     rate = float(str(row["throughput_per_s"]))
-    left_out = LeftOut.BINNED if seq == BINNED else None
+    left_out = SkipReason.BINNED if seq == BINNED else None
     if is_contradicted(row, rate, several):
-        left_out = LeftOut.CONTRADICTED
+        left_out = SkipReason.CONTRADICTED
     graph = GRAPHS.get(name, str(row["graph"]))
     return PublishedStep(name, graph, how, batch / rate, left_out)
 

@@ -63,7 +63,7 @@ class StepRow:
 
 
 @frozen
-class Measured:
+class TimmLine:
     """A line of the table.
 
     Args:
@@ -98,7 +98,7 @@ def step_rows(folder: Path, say: Say = lambda _: None, *, training: bool = False
     from perfc.frontend.collector import paused_collector
 
     graphs = model_folder(folder)
-    wanted: dict[str, list[Measured]] = {}
+    wanted: dict[str, list[TimmLine]] = {}
     for row in measured(folder):
         if row.setting.training is training:
             wanted.setdefault(row.file, []).append(row)
@@ -135,7 +135,7 @@ def models_of(folder: Path) -> list[tuple[str, int]]:
     return sorted({(str(model), int(size)) for model, size in pairs})
 
 
-def measured(folder: Path) -> Iterator[Measured]:
+def measured(folder: Path) -> Iterator[TimmLine]:
     """Usable lines of the table: with a time, on a machine that has a target.
 
     Raises:
@@ -172,7 +172,7 @@ def measured(folder: Path) -> Iterator[Measured]:
             (int(major), int(minor)),
             mode == "train",
         )
-        yield Measured(
+        yield TimmLine(
             f"timm__{model}__{size}", str(model), setting, TARGETS[device], int(batch),
             float(time_ms) / 1e3, count * 1e6 if count and count > 0 else None,
         )  # fmt: skip
@@ -181,7 +181,7 @@ def measured(folder: Path) -> Iterator[Measured]:
 Key = tuple[str, bool, int]
 
 
-def lower(path: Path, rows: Sequence[Measured]) -> list[LinearColumns]:
+def lower(path: Path, rows: Sequence[TimmLine]) -> list[LinearColumns]:
     """Launches of a graph for each row, in the form and under the setting that it was run in.
 
     Raises:
@@ -200,7 +200,7 @@ def lower(path: Path, rows: Sequence[Measured]) -> list[LinearColumns]:
     return columns
 
 
-def lower_steps(path: Path, rows: Sequence[Measured]) -> list[LinearColumns]:
+def lower_steps(path: Path, rows: Sequence[TimmLine]) -> list[LinearColumns]:
     """Launches of a graph's training step for each row, under the setting that it was run in.
 
     Raises:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from perfc.analyzers.features.rows import Protocol, Rows
 
-from . import MODEL, Source, read_parquet, target_of
+from . import MODEL, TableSource, read_parquet, target_of
 from .language_models import COMPUTED, IN_BLOCK, SHARDS, TokenExtents, in_block, number, token_rows
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ TARGETS: Mapping[str, str] = {"a100": "a100-sxm4-80gb", "h100": "h100-sxm5-80gb"
 """Devices whose names are no target's, or of several."""
 
 
-class VidurMlp(Source):
+class VidurMlp(TableSource):
     """``vidur_mlp.parquet``: PyTorch's products of shards of language models, MIT.
 
     The median of twenty calls. Those of layers that are no products are whole microseconds, so

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class Asked(Enum):
+class CallerContext(Enum):
     """What a caller says of a kernel besides what its model tells; the value is for tables."""
 
     EVERYTHING = ""
@@ -34,13 +34,17 @@ class Asked(Enum):
 
     def of(self, rows: Rows) -> Rows:
         """Rows as such a caller describes them."""
-        hidden = class_of(rows.class_name).by_framework if self is Asked.NOTHING else ()
+        hidden = class_of(rows.class_name).by_framework if self is CallerContext.NOTHING else ()
         columns = {n: c for n, c in rows.columns.items() if n not in hidden}
-        return rows if self is Asked.EVERYTHING else replace(rows, columns=columns, framework="")
+        return (
+            rows
+            if self is CallerContext.EVERYTHING
+            else replace(rows, columns=columns, framework="")
+        )
 
     def among(self, blocks: Sequence[Rows]) -> list[Rows]:
         """Rows that such a caller may mean: of kernels that a tuner chose, or that are named."""
-        if self is not Asked.NOTHING:
+        if self is not CallerContext.NOTHING:
             return list(blocks)
         masks = [untuned(block) for block in blocks]
         return [
@@ -49,9 +53,9 @@ class Asked(Enum):
             if not mask.all()
         ]
 
-    def slices(self, slices: Sequence[Slice]) -> Sequence[Slice]:
+    def slices(self, slices: Sequence[RowSlice]) -> Sequence[RowSlice]:
         """The same; goals are of callers who say everything."""
-        if self is Asked.EVERYTHING:
+        if self is CallerContext.EVERYTHING:
             return slices
         return [replace(part, goal=None, anchor="") for part in slices]
 
@@ -67,7 +71,7 @@ def untuned(rows: Rows) -> NDArray[np.bool_]:
 
 
 @frozen
-class Slice:
+class RowSlice:
     """Some of the rows tested, and what is asked of them.
 
     Args:
@@ -84,7 +88,7 @@ class Slice:
 
 
 @frozen
-class Figure:
+class SliceErrors:
     """Errors of one slice under one way of holding out.
 
     Args:
@@ -125,7 +129,7 @@ class Tested:
     estimates: Estimates
 
 
-def test(found: Artefact, blocks: Sequence[Rows], asked: Asked) -> list[Tested]:
+def test(found: Artefact, blocks: Sequence[Rows], asked: CallerContext) -> list[Tested]:
     """Predict blocks as a user's call would."""
     return [
         Tested(
@@ -143,7 +147,7 @@ def test(found: Artefact, blocks: Sequence[Rows], asked: Asked) -> list[Tested]:
     ]
 
 
-def figure(split: str, part: Slice, tested: Sequence[Tested]) -> Figure | None:
+def figure(split: str, part: RowSlice, tested: Sequence[Tested]) -> SliceErrors | None:
     """The figures of a slice; None if it has no rows."""
     names = ("time_s", "low_s", "high_s", "floor_s")
     columns: dict[str, list[NDArray[np.float64]]] = {n: [] for n in ("measured", *names)}
@@ -157,7 +161,7 @@ def figure(split: str, part: Slice, tested: Sequence[Tested]) -> Figure | None:
     if not len(measured):
         return None
     error = np.abs(joined["time_s"] / measured - 1)
-    return Figure(
+    return SliceErrors(
         split,
         part.name,
         len(measured),

@@ -16,7 +16,7 @@ from perfc.analyzers.intervals.conformal import Band, Bands, Calibration
 from perfc.common.version import __version__
 
 from .calibration.calibrate import Calibrating, calibrate
-from .calibration.machines import Memory, places
+from .calibration.machines import ForestCache, places
 from .cells import summarise
 from .growing import Recipe, protocols_of, stacked
 from .protocols import targets
@@ -33,7 +33,7 @@ def train(
     data: Mapping[str, str] | None = None,
     leave_machines_out: bool = True,
     calibrating: Calibrating = Calibrating(),  # noqa: B008 — frozen
-    memory: Memory | None = None,
+    memory: ForestCache | None = None,
     ready: Ready | None = None,
 ) -> Artefact:
     """Train on all rows given; those held out for testing must not be among them.
@@ -62,7 +62,7 @@ def train(
         leave_machines_out=leave_machines_out, how=calibrating, memory=memory,
     )  # fmt: skip
     stack = stacked(blocks, card.frameworks, recipe)
-    forests = memory or Memory()
+    forests = memory or ForestCache()
     factor = forests.grow(blocks, card.frameworks, card.protocols, recipe, stack).forest
     values = stack.table.values
     return Artefact(

@@ -11,7 +11,7 @@ import numpy as np
 from perfc.analyzers.artefacts.forest import Forest
 from perfc.analyzers.features.rows import Protocol, Rows
 from perfc.analyzers.features.sheet import Sheet
-from perfc.analyzers.features.table import Table, class_of, tabulate
+from perfc.analyzers.features.table import KernelBatch, class_of, tabulate
 from perfc.ir.record import frozen
 from perfc.machine import load_machine
 
@@ -85,7 +85,7 @@ class Recipe:
 
 
 @dataclass(frozen=True, eq=False)
-class Stack:
+class StackedTables:
     """Tables of several blocks as one.
 
     Args:
@@ -97,7 +97,7 @@ class Stack:
         increasing: features in which the factor may only rise.
     """
 
-    table: Table
+    table: KernelBatch
     log_factor: Array
     weight: Array
     block: NDArray[np.int64]
@@ -110,7 +110,7 @@ def stacked(
     frameworks: tuple[str, ...],
     recipe: Recipe,
     protocols: tuple[Protocol, ...] | None = None,
-) -> Stack:
+) -> StackedTables:
     """Blocks as one table, at most ``recipe.max_rows`` of them.
 
     ``protocols`` are those a forest knows; by default those of the blocks.
@@ -118,7 +118,7 @@ def stacked(
     rng = np.random.default_rng(recipe.seed)
     shares = kept(list(map(len, blocks)), recipe)
     protocols = protocols or protocols_of(blocks)
-    parts: list[Table] = []
+    parts: list[KernelBatch] = []
     factor, weight, index = [], [], []
     for number, block in enumerate(blocks):
         kind, sheet = class_of(block.class_name), Sheet(load_machine(block.target))
@@ -136,8 +136,8 @@ def stacked(
         weight.append(np.full(len(chosen), stands_for * float(len(block)) ** -recipe.balance))
         index.append(np.full(len(chosen), number))
     weights = np.concatenate(weight)
-    return Stack(
-        Table.joined(parts),
+    return StackedTables(
+        KernelBatch.joined(parts),
         np.concatenate(factor),
         weights / weights.mean(),
         np.concatenate(index),
@@ -165,7 +165,7 @@ def kept(sizes: Sequence[int], recipe: Recipe) -> list[float]:
     return [min(1.0, most / max(size, 1)) for size in sizes]
 
 
-def grow(stack: Stack, recipe: Recipe) -> Forest:
+def grow(stack: StackedTables, recipe: Recipe) -> Forest:
     """The forest of ``log(time / scale)``, of a machine of middling level where levels are off."""
     if recipe.general:
         small = recipe.for_unseen_machine()
@@ -180,14 +180,14 @@ def grow(stack: Stack, recipe: Recipe) -> Forest:
     return forest
 
 
-def balanced(stack: Stack, balance: float) -> Array:
+def balanced(stack: StackedTables, balance: float) -> Array:
     """Weights of rows by how many their block has, mean 1."""
     weights = np.bincount(stack.block)[stack.block] ** -balance
     found: Array = weights / weights.mean()
     return found
 
 
-def levels(residual: Array, stack: Stack) -> Array:
+def levels(residual: Array, stack: StackedTables) -> Array:
     """Level of every row's machine in its family, less the middle of the family's machines.
 
     A level is the mean of the medians of the blocks, so that a large one does not outweigh others.
@@ -206,7 +206,7 @@ def levels(residual: Array, stack: Stack) -> Array:
     return level
 
 
-def grown(stack: Stack, recipe: Recipe) -> Forest:
+def grown(stack: StackedTables, recipe: Recipe) -> Forest:
     """One forest of what the stack says."""
     names = stack.table.names
     by_leaf = {"grow_policy": "lossguide", "max_leaves": recipe.leaves} if recipe.leaves else {}

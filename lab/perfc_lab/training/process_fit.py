@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfc.analyzers.features.distance import squares
-from perfc.analyzers.features.process import Form, Near, Process, Rows, alike, term
+from perfc.analyzers.features.process import (
+    Near,
+    Process,
+    RowPositions,
+    SimilarityAspects,
+    alike,
+    term,
+)
 
 if TYPE_CHECKING:
     from enum import Enum
@@ -53,7 +60,9 @@ class ProcessRecipe:
     seed: int = 0
 
 
-def fitted_process(form: Form, rows: Rows, beyond: Array, recipe: ProcessRecipe) -> Process:
+def fitted_process(
+    form: SimilarityAspects, rows: RowPositions, beyond: Array, recipe: ProcessRecipe
+) -> Process:
     """The process that knows some rows.
 
     Args:
@@ -67,16 +76,20 @@ def fitted_process(form: Form, rows: Rows, beyond: Array, recipe: ProcessRecipe)
     beyond = np.clip(beyond, -MOST_BEYOND, MOST_BEYOND)
     deviation, centre = scale(form, rows.places)
     likely = Likelihood(
-        form, Rows(rows.kinds, ((rows.places - centre) / deviation).astype(np.float32)), beyond
+        form,
+        RowPositions(rows.kinds, ((rows.places - centre) / deviation).astype(np.float32)),
+        beyond,
     )
     chosen = drawn(rows, recipe)
     likeliest = minimize(
         likely.take(chosen).minus_log, likely.start(), jac=True, method="L-BFGS-B",
         options={"maxiter": recipe.steps},
     ).x  # fmt: skip
-    parameters = Parameters.of(form, likeliest)
+    parameters = FittedParameters.of(form, likeliest)
     width = deviation * parameters.reach
-    known = Rows(rows.kinds, ((rows.places - centre) / width).astype(np.float16).astype(np.float32))
+    known = RowPositions(
+        rows.kinds, ((rows.places - centre) / width).astype(np.float16).astype(np.float32)
+    )
     process = Process(
         form, centre, width, parameters.amplitudes, known, np.zeros(len(beyond)), parameters.noise
     )
@@ -86,7 +99,7 @@ def fitted_process(form: Form, rows: Rows, beyond: Array, recipe: ProcessRecipe)
     return replace(process, weights=weights)
 
 
-def scale(form: Form, places: NDArray[np.float32]) -> tuple[Array, Array]:
+def scale(form: SimilarityAspects, places: NDArray[np.float32]) -> tuple[Array, Array]:
     """Deviation of each column, infinite where rows do not differ, and its mean.
 
     Columns in one unit all have 1.
@@ -100,7 +113,7 @@ def scale(form: Form, places: NDArray[np.float32]) -> tuple[Array, Array]:
     return np.where(is_same, np.inf, deviation), values.mean(axis=0)
 
 
-def drawn(rows: Rows, recipe: ProcessRecipe) -> NDArray[np.int64]:
+def drawn(rows: RowPositions, recipe: ProcessRecipe) -> NDArray[np.int64]:
     """Some rows, few of each model."""
     random = np.random.default_rng(recipe.seed)
     order = random.permutation(len(rows.kinds))
@@ -113,7 +126,7 @@ def drawn(rows: Rows, recipe: ProcessRecipe) -> NDArray[np.int64]:
     return np.sort(some[: recipe.rows])
 
 
-def reaches(form: Form) -> list[tuple[Near, slice]]:
+def reaches(form: SimilarityAspects) -> list[tuple[Near, slice]]:
     """Where the logarithms of reaches stand behind those of amplitudes and of the noise."""
     at = len(form.terms) + 1
     places: list[tuple[Near, slice]] = []
@@ -125,7 +138,7 @@ def reaches(form: Form) -> list[tuple[Near, slice]]:
 
 
 @dataclass(frozen=True, eq=False)
-class Parameters:
+class FittedParameters:
     """What is fitted.
 
     Args:
@@ -139,7 +152,7 @@ class Parameters:
     reach: Array
 
     @classmethod
-    def of(cls, form: Form, logs: Array) -> Parameters:
+    def of(cls, form: SimilarityAspects, logs: Array) -> FittedParameters:
         """From logarithms: of amplitudes, of the noise, of reaches."""
         count = len(form.terms)
         reach = np.ones(form.columns)
@@ -158,8 +171,8 @@ class Likelihood:
         beyond: logarithm of what was measured over what was expected.
     """
 
-    form: Form
-    rows: Rows
+    form: SimilarityAspects
+    rows: RowPositions
     beyond: Array
 
     def take(self, chosen: NDArray[np.int64]) -> Likelihood:
@@ -175,8 +188,10 @@ class Likelihood:
 
     def minus_log(self, logs: Array) -> tuple[float, Array]:
         """Minus the logarithm of likelihood and of what is believed before, with its gradient."""
-        parameters = Parameters.of(self.form, logs)
-        placed = Rows(self.rows.kinds, (self.rows.places / parameters.reach).astype(np.float32))
+        parameters = FittedParameters.of(self.form, logs)
+        placed = RowPositions(
+            self.rows.kinds, (self.rows.places / parameters.reach).astype(np.float32)
+        )
         likeness = alike(self.form, placed, placed)
         terms = [
             amplitude**2 * term(aspects, likeness)
@@ -202,7 +217,7 @@ class Likelihood:
 
     def _by_reach(
         self,
-        placed: Rows,
+        placed: RowPositions,
         likeness: dict[Enum, Array],
         terms: list[Array | float],
         pull: Array,
@@ -230,7 +245,7 @@ def _weighed(weight: Array, column: Array) -> float:
     return float(both @ column**2 - 2 * column @ weight @ column)
 
 
-def believed(form: Form, logs: Array) -> tuple[float, Array]:
+def believed(form: SimilarityAspects, logs: Array) -> tuple[float, Array]:
     """Minus the logarithm of what is believed of parameters before, and its gradient."""
     middle, spread = np.full(len(logs), USUAL), np.full(len(logs), SPREAD)
     for near, at in reaches(form):

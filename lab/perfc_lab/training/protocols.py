@@ -125,7 +125,7 @@ Holdout = UnseenShapes | UnseenGroups | UnseenMachine
 
 
 @frozen
-class Split:
+class BlockSplit:
     """Blocks to train on, and blocks to test on."""
 
     train: list[Rows] = field(default_factory=list)
@@ -137,9 +137,9 @@ def kin(target: str) -> frozenset[str]:
     return next((group for group in TWINS if target in group), frozenset({target}))
 
 
-def split(blocks: Sequence[Rows], holdout: Holdout) -> Split:
+def split(blocks: Sequence[Rows], holdout: Holdout) -> BlockSplit:
     """Blocks cut in two; empty parts are left out."""
-    found = Split()
+    found = BlockSplit()
     for block in blocks:
         if isinstance(holdout, UnseenMachine) and holdout.dropped(block):
             continue

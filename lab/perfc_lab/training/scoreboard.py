@@ -11,10 +11,10 @@ from perfc.analyzers.artefacts.artefact import SHIPPED, record
 from perfc.common.whole_file import write_whole
 from perfc.view.vegalite import svg
 
-from .evaluate import Figure
+from .evaluate import SliceErrors
 from .experiments import Experiment
 
-Board = Mapping[Experiment, Sequence[Figure]]
+Board = Mapping[Experiment, Sequence[SliceErrors]]
 COLUMNS = (
     "*n* counts the rows tested. *MAPE* is the mean of |predicted / measured − 1| over them, "
     "*median* its median.\n*in 90 %* is the share of rows inside their interval, *floor holds* "
@@ -43,7 +43,7 @@ def written(board: Board, form: str, origin: str = "") -> str:
             return "\n".join(_text(board)) + "\n"
 
 
-def _cells(figure: Figure) -> tuple[str, ...]:
+def _cells(figure: SliceErrors) -> tuple[str, ...]:
     goal = "" if figure.goal is None else f"{figure.goal:.0%}{'' if figure.met else ' missed'}"
     return (
         figure.split,

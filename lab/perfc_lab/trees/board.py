@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from perfc.view.report.formats.document import Column, Document, Note, Section, Table
 
 from . import thesis
-from .experiment import GNN, PLAIN, Comparison
-from .folds import LeftOut
+from .experiment import GNN, PLAIN, TreeComparison
+from .folds import HeldOutKind
 from .predictors import MOST_CHOICE_ROWS
 from .rows import Target
 from .scores import ALL, LEAST_FOLDS, TreeScore
@@ -17,7 +17,7 @@ from .scores import ALL, LEAST_FOLDS, TreeScore
 UNITS = {Target.THROUGHPUT: "tokens/s", Target.MEMORY: "GB", Target.ENERGY: "J a token"}
 
 
-def written(found: Comparison, form: str, by: str) -> str:
+def written(found: TreeComparison, form: str, by: str) -> str:
     """The comparison as ``text``, ``json`` or ``markdown``; ``by`` says what wrote it."""
     from perfc.view.presentation import WIDTH
     from perfc.view.report.formats import markdown, text
@@ -32,7 +32,7 @@ def written(found: Comparison, form: str, by: str) -> str:
     return text.render(page, WIDTH)
 
 
-def document(found: Comparison) -> Document:
+def document(found: TreeComparison) -> Document:
     """The page."""
     sections = (
         Section("folds", "errors by what is left out", (_folds(found.scores), *_read())),
@@ -117,7 +117,7 @@ def _cells(s: TreeScore) -> tuple[str, ...]:
 def _stated(s: TreeScore) -> str:
     """The thesis's figure of the same predictor, where it is of random folds."""
     known = {PLAIN: thesis.TREES, GNN: thesis.GNN}.get(s.method)
-    if known is None or s.left_out is not LeftOut.RANDOM or "," in s.source:
+    if known is None or s.left_out is not HeldOutKind.RANDOM or "," in s.source:
         return "–"
     cell = known[s.target]
     return f"{cell.mape:.2%}, {cell.rmse:g}, {cell.tau:g}"
@@ -125,15 +125,17 @@ def _stated(s: TreeScore) -> str:
 
 def _ablation(scores: Iterable[TreeScore]) -> Table:
     columns = (
-        Column("target", "target"), Column("features", "features"),
-        *(Column(kind.name.lower(), kind.value) for kind in LeftOut), Column("thesis", "thesis"),
-    )  # fmt: skip
-    lines: dict[tuple[Target, str], dict[LeftOut, float]] = {}
+        Column("target", "target"),
+        Column("features", "features"),
+        *(Column(kind.name.lower(), kind.value) for kind in HeldOutKind),
+        Column("thesis", "thesis"),
+    )
+    lines: dict[tuple[Target, str], dict[HeldOutKind, float]] = {}
     for s in scores:
         lines.setdefault((s.target, s.method), {})[s.left_out] = s.mape
     rows = tuple(
         (
-            target.value, name, *(_share(by.get(kind, math.nan)) for kind in LeftOut),
+            target.value, name, *(_share(by.get(kind, math.nan)) for kind in HeldOutKind),
             _share(thesis.ABLATION[target].get(name, math.nan)),
         )
         for (target, name), by in lines.items()
@@ -141,7 +143,7 @@ def _ablation(scores: Iterable[TreeScore]) -> Table:
     return Table(columns, rows)
 
 
-def _speed(found: Comparison) -> Table:
+def _speed(found: TreeComparison) -> Table:
     columns = (
         Column("method", "predictor"),
         Column("rate", "rows a second"),
@@ -154,7 +156,7 @@ def _speed(found: Comparison) -> Table:
     return Table(columns, (*rows, ("thesis: trees over graph network", "–", f"{thesis.FASTER:g}")))
 
 
-def _quantised(found: Comparison) -> Table:
+def _quantised(found: TreeComparison) -> Table:
     columns = (
         Column("target", "target"), Column("weights", "weights"), Column("count", "n"),
         Column("measured", "measured over BF16"), Column("predicted", "predicted over BF16"),
@@ -167,7 +169,7 @@ def _quantised(found: Comparison) -> Table:
     return Table(columns, (*rows, stated))
 
 
-def _carbon(found: Comparison) -> Table:
+def _carbon(found: TreeComparison) -> Table:
     columns = (
         Column("model", "model"), Column("count", "n"),
         Column("measured", "g CO2 a million tokens, of measured energy"),

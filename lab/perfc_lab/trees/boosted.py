@@ -11,7 +11,7 @@ from perfc.analyzers.artefacts.forest import Forest
 from perfc.ir.record import frozen
 from perfc_lab.training.libraries import xgboost
 
-from .kept import NOTHING, Kept
+from .kept import NOTHING, NumberCache
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,7 +24,7 @@ NUMBERS = (100, 500, 1000, 2000)
 
 
 @frozen
-class Settings:
+class ForestSettings:
     """Of one forest.
 
     Args:
@@ -49,7 +49,7 @@ class Settings:
         return f"rate {self.rate:g}, depth {self.depth}, share {self.share:g}, {self.trees} trees"
 
 
-THESIS = Settings()
+THESIS = ForestSettings()
 """The best of the thesis's grid."""
 FULL_GRID = tuple(product((0.1, 0.01, 0.001), (3, 5, 8, 10, 30), (0.5, 0.75, 1.0)))
 """Learning rates, depths and shares; all numbers of trees are tried of each."""
@@ -59,11 +59,11 @@ Error = Callable[["Array"], float]
 
 
 @frozen
-class Trees:
+class BoostedForest:
     """A forest that was grown, and what it reads."""
 
     booster: Any
-    settings: Settings
+    settings: ForestSettings
     columns: tuple[int, ...]
 
     def __call__(self, features: Array) -> Array:
@@ -93,9 +93,9 @@ def names(table: Array) -> list[str]:
 
 
 def grown(
-    features: Array, logs: Array, settings: Settings, columns: tuple[int, ...],
+    features: Array, logs: Array, settings: ForestSettings, columns: tuple[int, ...],
     weights: Array | None = None,
-) -> Trees:  # fmt: skip
+) -> BoostedForest:  # fmt: skip
     """A forest on rows, by errors of the logarithm.
 
     Args:
@@ -108,14 +108,16 @@ def grown(
     library = xgboost()
     table = known(features, columns)
     matrix = library.DMatrix(table, logs, weight=weights, feature_names=names(table))
-    return Trees(library.train(_parameters(settings), matrix, settings.trees), settings, columns)
+    return BoostedForest(
+        library.train(_parameters(settings), matrix, settings.trees), settings, columns
+    )
 
 
 def best_of(
     features: Array, logs: Array, tests: Sequence[NDArray[np.bool_]],
     grid: tuple[tuple[float, int, float], ...],
-    columns: tuple[int, ...], kept: Kept = NOTHING, of: tuple[str, ...] = (),
-) -> Settings:  # fmt: skip
+    columns: tuple[int, ...], kept: NumberCache = NOTHING, of: tuple[str, ...] = (),
+) -> ForestSettings:  # fmt: skip
     """The settings with the least mean relative error on parts of the rows, each left out once.
 
     Args:
@@ -132,14 +134,14 @@ def best_of(
     library = xgboost()
     table, count = known(features, columns), sum(int(is_test.sum()) for is_test in tests)
 
-    def errors() -> Iterator[tuple[float, int, Settings]]:
+    def errors() -> Iterator[tuple[float, int, ForestSettings]]:
         for place, (rate, depth, share) in enumerate(grid):
-            most = Settings(rate, depth, share, NUMBERS[-1])
+            most = ForestSettings(rate, depth, share, NUMBERS[-1])
             found = kept.numbers((*of, "choice", most), partial(by_number, most))
             for trees, error in zip(NUMBERS, found, strict=True):
-                yield error, place, Settings(rate, depth, share, trees)
+                yield error, place, ForestSettings(rate, depth, share, trees)
 
-    def by_number(most: Settings) -> Iterator[float]:
+    def by_number(most: ForestSettings) -> Iterator[float]:
         sums = dict.fromkeys(NUMBERS, 0.0)
         for is_test in tests:
             matrix, asked = library.DMatrix(table[~is_test], logs[~is_test]), table[is_test]
@@ -152,7 +154,7 @@ def best_of(
     return min(errors(), key=lambda found: found[:2])[2]
 
 
-def _parameters(settings: Settings) -> dict[str, object]:
+def _parameters(settings: ForestSettings) -> dict[str, object]:
     return {
         "eta": settings.rate, "max_depth": settings.depth, "subsample": settings.share,
         "objective": "reg:absoluteerror" if settings.is_absolute else "reg:squarederror",

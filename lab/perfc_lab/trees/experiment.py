@@ -17,10 +17,10 @@ from perfc.study.expenses.regions import WORLD
 from ..serving.aic import AIC
 from ..serving.tables import ML_ENERGY, TRTLLM
 from . import predictors as ways
-from .boosted import THESIS, Settings
-from .folds import LeftOut, folds_of
+from .boosted import THESIS, ForestSettings
+from .folds import HeldOutKind, folds_of
 from .graph_network import GraphNetwork, measurements, network_of
-from .kept import NOTHING, Kept
+from .kept import NOTHING, NumberCache
 from .rows import QWEN, Target, TreeRow, rows_of
 from .scores import Maker, Say, TreeScore, left_out, score, scores_of
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 LEARNED_FROM = (ML_ENERGY, TRTLLM, AIC)
 PLAIN, SUM, RESIDUAL, GNN = "trees", "kernel sum", "trees on the kernel sum", "graph network"
-ABLATED = Settings(trees=100)
+ABLATED = ForestSettings(trees=100)
 """The thesis's best with fewer trees, whose order of feature sets is the same."""
 SPEED_ROWS = 256
 SHORT_S = 2.0
@@ -83,7 +83,7 @@ class Carbon:
 
 
 @record
-class Comparison:
+class TreeComparison:
     """Everything that was compared.
 
     Args:
@@ -105,8 +105,13 @@ class Comparison:
 
 
 def compared(
-    folder: Path, say: Say, *, is_full: bool = False, gnn_s: float = 20.0, kept: Kept = NOTHING
-) -> Comparison:
+    folder: Path,
+    say: Say,
+    *,
+    is_full: bool = False,
+    gnn_s: float = 20.0,
+    kept: NumberCache = NOTHING,
+) -> TreeComparison:
     """Every predictor on every kind of folds.
 
     Args:
@@ -143,8 +148,8 @@ def gathered(folder: Path, names: Sequence[str], say: Say) -> list[TreeRow]:
 
 def compared_rows(
     rows: Sequence[TreeRow], say: Say, *, is_full: bool = False, gnn_s: float = 20.0,
-    kept: Kept = NOTHING,
-) -> Comparison:  # fmt: skip
+    kept: NumberCache = NOTHING,
+) -> TreeComparison:  # fmt: skip
     """`compared` of rows that were read."""
     found: list[TreeScore] = []
     ablation: list[TreeScore] = []
@@ -162,36 +167,36 @@ def compared_rows(
                 words = f"alone, {ABLATED}"
                 every = scores_of(taught, line.name, _with(line), kind, say, kept, words)
                 ablation += list(every)[-1:]
-    return Comparison(
+    return TreeComparison(
         tuple(found), tuple(ablation), tuple(checked(rows)), tuple(speeds(rows, gnn_s)),
         tuple(quantised(rows)), tuple(carbon(rows)),
     )  # fmt: skip
 
 
-def limit_of(rows: Sequence[TreeRow], kind: LeftOut, gnn_s: float) -> float:
+def limit_of(rows: Sequence[TreeRow], kind: HeldOutKind, gnn_s: float) -> float:
     """Longest training of one fold's graph network: kinds beside the thesis's share one's time."""
-    return gnn_s if kind is LeftOut.RANDOM else gnn_s / len(set(folds_of(rows, kind)))
+    return gnn_s if kind is HeldOutKind.RANDOM else gnn_s / len(set(folds_of(rows, kind)))
 
 
-def makers(settings: Settings, gnn_s: float) -> dict[str, Maker]:
+def makers(settings: ForestSettings, gnn_s: float) -> dict[str, Maker]:
     """Every way of predicting."""
     found: dict[str, Maker] = {
         PLAIN: lambda: ways.PlainTrees(settings=settings),
-        SUM: ways.Sum,
+        SUM: ways.CalibratedSum,
         RESIDUAL: ways.ResidualTrees,
     }
     return found | {GNN: lambda: GraphNetwork(gnn_s)} if gnn_s else found
 
 
 def settings_of(
-    rows: Sequence[TreeRow], kind: LeftOut, is_full: bool, kept: Kept = NOTHING
-) -> Settings:
+    rows: Sequence[TreeRow], kind: HeldOutKind, is_full: bool, kept: NumberCache = NOTHING
+) -> ForestSettings:
     """Of the plain trees, chosen once: on what the first fold leaves to learn from.
 
     All of the grid is for random folds, as the thesis had no others.
     """
     folds = folds_of(rows, kind)
-    chooser = ways.PlainTrees(is_full=is_full and kind is LeftOut.RANDOM)
+    chooser = ways.PlainTrees(is_full=is_full and kind is HeldOutKind.RANDOM)
     taught = [row for row, fold in zip(rows, folds, strict=True) if fold != folds[0]]
     return chooser.choose(taught, kind, kept)
 
@@ -206,9 +211,9 @@ def learned_from(rows: Sequence[TreeRow], target: Target) -> list[TreeRow]:
     return [row for row in rows if row.target is target and row.served.source in sources]
 
 
-def kinds_of(rows: Sequence[TreeRow]) -> Iterator[LeftOut]:
+def kinds_of(rows: Sequence[TreeRow]) -> Iterator[HeldOutKind]:
     """The folds that leave something to learn from."""
-    for kind in LeftOut:
+    for kind in HeldOutKind:
         if len(set(folds_of(rows, kind))) > 1:
             yield kind
 
@@ -217,21 +222,21 @@ def checked(rows: Sequence[TreeRow]) -> Iterator[TreeScore]:
     """Rows of Qwen2.5 by predictors that learned the other tables."""
     taught = learned_from(rows, Target.THROUGHPUT)
     asked = [r for r in rows if r.source == QWEN and r.target is Target.THROUGHPUT and r.parts]
-    makers: Mapping[str, Callable[[], ways.Predictor]] = {
-        PLAIN: ways.PlainTrees, SUM: ways.Sum, RESIDUAL: ways.ResidualTrees,
+    makers: Mapping[str, Callable[[], ways.TreePredictor]] = {
+        PLAIN: ways.PlainTrees, SUM: ways.CalibratedSum, RESIDUAL: ways.ResidualTrees,
     }  # fmt: skip
     if not taught or not asked:
         return
     for name, make in makers.items():
         start = time.process_time()
         predictor = make()
-        predictor.fit(taught, LeftOut.MODEL)
+        predictor.fit(taught, HeldOutKind.MODEL)
         said = predictor.predict(asked)
         seconds = time.process_time() - start
         for runtime in dict.fromkeys(row.served.runtime for row in asked):
             places = [i for i, row in enumerate(asked) if row.served.runtime == runtime]
             some = [asked[i] for i in places]
-            yield score(some, said[places], name, LeftOut.MODEL, f"{QWEN}, {runtime}", seconds)
+            yield score(some, said[places], name, HeldOutKind.MODEL, f"{QWEN}, {runtime}", seconds)
 
 
 def speeds(rows: Sequence[TreeRow], gnn_s: float) -> Iterator[Speed]:
@@ -241,14 +246,14 @@ def speeds(rows: Sequence[TreeRow], gnn_s: float) -> Iterator[Speed]:
         return
     asked = [taught[i % len(taught)] for i in range(SPEED_ROWS)]
     plain = ways.PlainTrees(settings=THESIS)
-    plain.fit(taught, LeftOut.RANDOM)
+    plain.fit(taught, HeldOutKind.RANDOM)
     table = ways.table_of(asked)
     assert plain.trees is not None
     yield Speed(PLAIN, rate_of(partial(plain.trees, table)))
     if gnn_s:
         # how fast it answers does not depend on what it learned
         network = GraphNetwork(min(gnn_s, SHORT_S))
-        network.fit(taught, LeftOut.RANDOM)
+        network.fit(taught, HeldOutKind.RANDOM)
         assert network.network is not None
         yield Speed(GNN, rate_of(partial(network.network.predict, measurements(asked))))
 
@@ -273,7 +278,7 @@ def quantised(rows: Sequence[TreeRow]) -> Iterator[Quantised]:
         ]  # fmt: skip
         if not own:
             continue
-        said, _ = left_out(own, lambda: ways.PlainTrees(settings=THESIS), LeftOut.RANDOM)
+        said, _ = left_out(own, lambda: ways.PlainTrees(settings=THESIS), HeldOutKind.RANDOM)
         wide = {
             (row.model, row.served.isl): (row.value, float(value))
             for row, value in zip(own, said, strict=True)
@@ -298,7 +303,7 @@ def carbon(rows: Sequence[TreeRow]) -> Iterator[Carbon]:
     if not own:
         return
     grams = region_named(WORLD).carbon_g(MILLION)
-    said, _ = left_out(own, lambda: ways.PlainTrees(settings=THESIS), LeftOut.RANDOM)
+    said, _ = left_out(own, lambda: ways.PlainTrees(settings=THESIS), HeldOutKind.RANDOM)
     for model in dict.fromkeys(row.model for row in own):
         places = [i for i, row in enumerate(own) if row.model == model]
         measured = math.fsum(own[i].value for i in places) / len(places)

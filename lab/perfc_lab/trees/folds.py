@@ -11,7 +11,7 @@ from .rows import TreeRow
 FOLDS = 5
 
 
-class LeftOut(Enum):
+class HeldOutKind(Enum):
     """Kinds of folds."""
 
     RANDOM = "random fifth"
@@ -22,7 +22,7 @@ class LeftOut(Enum):
     __hash__ = object.__hash__
 
 
-def folds_of(rows: Sequence[TreeRow], kind: LeftOut, seed: int = 0) -> list[str]:
+def folds_of(rows: Sequence[TreeRow], kind: HeldOutKind, seed: int = 0) -> list[str]:
     """The fold of each row; one for all that was measured of a run, however often it is published.
 
     Args:
@@ -31,11 +31,11 @@ def folds_of(rows: Sequence[TreeRow], kind: LeftOut, seed: int = 0) -> list[str]
         seed: of the random ones, which are dealt out to five within each table and model.
     """
     match kind:
-        case LeftOut.MODEL:
+        case HeldOutKind.MODEL:
             return [row.model for row in rows]
-        case LeftOut.MACHINE:
+        case HeldOutKind.MACHINE:
             return [row.machine for row in rows]
-        case LeftOut.RANDOM:
+        case HeldOutKind.RANDOM:
             return _dealt(rows, seed)
 
 

@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from perfc.analyzers.graph.predictor import Budget, GraphPredictor, predictor
+from perfc.analyzers.graph.predictor import GraphPredictor, TrainingBudget, predictor
 from perfc.analyzers.graph.rows import Measurements, Quantity
 from perfc.analyzers.steps.setting import Setting
 
 from ..serving.replay import model_of
-from .folds import LeftOut
+from .folds import HeldOutKind
 from .hardware import HARDWARE
 from .model_features import prompts_of
 from .predictors import inner_folds
@@ -44,7 +44,7 @@ class GraphNetwork:
         self.limit_s = limit_s
         self.network: GraphPredictor | None = None
 
-    def fit(self, rows: Sequence[TreeRow], kind: LeftOut) -> None:
+    def fit(self, rows: Sequence[TreeRow], kind: HeldOutKind) -> None:
         """Learn; when to stop is told by a part of the rows, left out in the same way."""
         self.network = network_of(rows[0].target)
         folds = inner_folds(rows, kind)
@@ -52,7 +52,7 @@ class GraphNetwork:
         pairs = list(zip(every.rows, folds, strict=True))
         held = [row for row, fold in pairs if fold == folds[-1]]
         taught = [row for row, fold in pairs if fold != folds[-1]] or held
-        budget = Budget(limit_s=self.limit_s)
+        budget = TrainingBudget(limit_s=self.limit_s)
         self.network.fit(every.of(taught), every.of(held), budget, lambda _: None)
 
     def predict(self, rows: Sequence[TreeRow]) -> Array:

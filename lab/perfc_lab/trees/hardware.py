@@ -32,7 +32,7 @@ GIB = float(1 << 30)
 
 
 @record
-class Host:
+class HostProcessors:
     """The processors beside a GPU.
 
     Args:
@@ -48,17 +48,21 @@ class Host:
     source: str
 
 
-REFERENCE_HOSTS: Mapping[str, Host] = {
-    "v100": Host("xeon-e5-2698-v4", 2, 512 * GIB, "NVIDIA DGX-1 data sheet, 2019"),
-    "a100": Host("epyc-7742", 2, 2048 * GIB, "NVIDIA DGX A100 data sheet, 2021"),
-    "h100": Host("xeon-platinum-8480plus", 2, 2048 * GIB, "NVIDIA DGX H100 data sheet, 2023"),
-    "h200": Host("xeon-platinum-8480plus", 2, 2048 * GIB, "NVIDIA DGX H200 data sheet, 2024"),
+REFERENCE_HOSTS: Mapping[str, HostProcessors] = {
+    "v100": HostProcessors("xeon-e5-2698-v4", 2, 512 * GIB, "NVIDIA DGX-1 data sheet, 2019"),
+    "a100": HostProcessors("epyc-7742", 2, 2048 * GIB, "NVIDIA DGX A100 data sheet, 2021"),
+    "h100": HostProcessors(
+        "xeon-platinum-8480plus", 2, 2048 * GIB, "NVIDIA DGX H100 data sheet, 2023"
+    ),
+    "h200": HostProcessors(
+        "xeon-platinum-8480plus", 2, 2048 * GIB, "NVIDIA DGX H200 data sheet, 2024"
+    ),
 }
 """The vendor's own system of a GPU: assumed where rows do not name their host, as none here do.
 The H100's and H200's host is a Xeon 8480C, a variant of the 8480+ for one customer."""
 
 
-def hardware_features(machine: Machine, host: Host | None = None) -> tuple[float, ...]:
+def hardware_features(machine: Machine, host: HostProcessors | None = None) -> tuple[float, ...]:
     """``[20]``, in the order of `HARDWARE`.
 
     Args:
@@ -100,7 +104,7 @@ def _gpu(machine: Machine) -> tuple[float, ...]:
     )
 
 
-def _host(host: Host) -> tuple[float, ...]:
+def _host(host: HostProcessors) -> tuple[float, ...]:
     """The last seven; caches are those of one socket, cores those of all."""
     cpu = load_machine(host.target)
     first, private = (_capacity(cpu, level) for level in ("l1", "l2_private"))

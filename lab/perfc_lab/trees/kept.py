@@ -17,7 +17,7 @@ Numbers = list[float]
 
 
 @frozen
-class Kept:
+class NumberCache:
     """Lists of numbers by what they were computed from.
 
     A change of the code that computes them is not noticed: another folder is for other code.
@@ -72,4 +72,4 @@ def digest_of(rows: Sequence[TreeRow]) -> str:
     return digest.hexdigest()[:20]
 
 
-NOTHING = Kept()
+NOTHING = NumberCache()

@@ -13,11 +13,11 @@ from perfc.frontend.config.model import Attention, LatentAttention, mixers
 from perfc.serving.host import LEARNED, HostModel
 from perfc.serving.power import BoardPower, board_of
 
-from ..serving import Quantity
+from ..serving import ServingQuantity
 from ..serving.aic import UNSTATED
 from ..serving.energy import Parts, parts_of, power_by_board
 from ..serving.learn import LEAST_ROWS, fitted, of_other_hosts, predicted
-from ..serving.replay import Sample, model_of
+from ..serving.replay import ReplayedNumber, model_of
 from ..serving.scores import law_name
 from .rows import Target, TreeRow
 
@@ -101,8 +101,8 @@ class KernelSum:
     def __init__(self, taught: Sequence[TreeRow], keeps_up: bool = False) -> None:
         self.keeps_up = keeps_up
         samples = [s for row in taught for _, s in row.parts]
-        timed = [s for s in samples if s.quantity is not Quantity.ENERGY_J]
-        named: dict[str, list[Sample]] = {}
+        timed = [s for s in samples if s.quantity is not ServingQuantity.ENERGY_J]
+        named: dict[str, list[ReplayedNumber]] = {}
         for sample in timed:
             named.setdefault(law_name(sample), []).append(sample)
         self.laws = {
@@ -121,7 +121,7 @@ class KernelSum:
         }
         """By whether hosts launch each kernel."""
 
-    def law(self, sample: Sample) -> HostModel:
+    def law(self, sample: ReplayedNumber) -> HostModel:
         """The law of a sample's runtime; that of all runtimes where none was fitted."""
         return self.laws.get(law_name(sample), self.everywhere)
 
@@ -146,17 +146,17 @@ class KernelSum:
                 time_s = math.fsum(w * predicted(self.law(s), s) for w, s in self.timed(row))
                 return row.tokens / max(time_s, SMALLEST)
 
-    def timed(self, row: TreeRow) -> list[tuple[float, Sample]]:
+    def timed(self, row: TreeRow) -> list[tuple[float, ReplayedNumber]]:
         """The times that make a row's, and by how much each counts."""
         is_apart = self.keeps_up and row.served.dataset == UNSTATED
-        left_out = {Quantity.ENERGY_J} | ({Quantity.TTFT_S} if is_apart else set())
+        left_out = {ServingQuantity.ENERGY_J} | ({ServingQuantity.TTFT_S} if is_apart else set())
         return [(w, s) for w, s in row.parts if s.quantity not in left_out]
 
     def joules(self, row: TreeRow) -> Parts:
         """Energy of a token in kernels, of boards that wait as idle ones, and what was measured."""
         (_, energy), (_, time) = row.parts
         law = self.law(time)
-        made = time.value * row.served.measured[Quantity.TOKENS_PER_S]
+        made = time.value * row.served.measured[ServingQuantity.TOKENS_PER_S]
         return parts_of(law, energy, predicted(law, time) / made)
 
     def _energy(self, rows: Sequence[TreeRow]) -> dict[str, BoardPower]:

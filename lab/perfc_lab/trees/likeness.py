@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
-from perfc.analyzers.features.process import Form, Near, Process, Rows
+from perfc.analyzers.features.process import Near, Process, RowPositions, SimilarityAspects
 from perfc.ir.record import entity
 from perfc_lab.training.process_fit import ProcessRecipe, fitted_process
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
-class Aspect(Enum):
+class RowAspect(Enum):
     """What two rows may be alike in."""
 
     VERSION = auto()
@@ -52,35 +52,38 @@ LAYOUT = ("GPUs", "tensor", "expert", "data", "engines", "prompt GPUs", "drafted
 LOAD = ("users", "users of a rank", "SL", "output tokens", "time of a token")
 OF_TIME = ("prompts", "exchanges", "host", "sequences", "caches")
 DAY = "day"
-PLACES: tuple[tuple[Aspect, int, float], ...] = (
-    (Aspect.LOAD, len(LOAD), 1.0), (Aspect.RANKS, len(LAYOUT), 1.0),
-    (Aspect.SHARES, len(OF_TIME), 1.0), (Aspect.DAY, 1, 0.0), (Aspect.EVERY, len(PARTS), 2.0),
-)  # fmt: skip
+PLACES: tuple[tuple[RowAspect, int, float], ...] = (
+    (RowAspect.LOAD, len(LOAD), 1.0),
+    (RowAspect.RANKS, len(LAYOUT), 1.0),
+    (RowAspect.SHARES, len(OF_TIME), 1.0),
+    (RowAspect.DAY, 1, 0.0),
+    (RowAspect.EVERY, len(PARTS), 2.0),
+)
 """Aspects in which near rows are alike, how many columns each has, and the logarithm of the reach
 that a search starts from."""
-KINDS = Aspect.VERSION, Aspect.PRECISION, Aspect.MACHINE, Aspect.LAYOUT, Aspect.MODEL
-_ENGINE = (Aspect.VERSION, Aspect.PRECISION, Aspect.MACHINE, Aspect.MODEL)
-_PLACE = (Aspect.LOAD, Aspect.RANKS)
-_WHOLE = (*_PLACE, Aspect.SHARES)
+KINDS = RowAspect.VERSION, RowAspect.PRECISION, RowAspect.MACHINE, RowAspect.LAYOUT, RowAspect.MODEL
+_ENGINE = (RowAspect.VERSION, RowAspect.PRECISION, RowAspect.MACHINE, RowAspect.MODEL)
+_PLACE = (RowAspect.LOAD, RowAspect.RANKS)
+_WHOLE = (*_PLACE, RowAspect.SHARES)
 
 
-class Terms(Enum):
+class AspectSums(Enum):
     """Sums of functions, each alike for rows that are alike in all of its aspects."""
 
-    ONE = ((Aspect.EVERY,),)
+    ONE = ((RowAspect.EVERY,),)
     MANY = (
-        (), (Aspect.VERSION,), (Aspect.MACHINE, Aspect.MODEL), _ENGINE,
-        _WHOLE, (Aspect.VERSION, *_WHOLE), (Aspect.MACHINE, Aspect.MODEL, *_WHOLE),
+        (), (RowAspect.VERSION,), (RowAspect.MACHINE, RowAspect.MODEL), _ENGINE,
+        _WHOLE, (RowAspect.VERSION, *_WHOLE), (RowAspect.MACHINE, RowAspect.MODEL, *_WHOLE),
         (*_ENGINE, *_PLACE), (*_ENGINE, *_WHOLE),
-        (*_ENGINE, Aspect.LAYOUT), (*_ENGINE, Aspect.LAYOUT, Aspect.LOAD),
-        (*_ENGINE, Aspect.DAY), (*_ENGINE, Aspect.DAY, *_PLACE),
-        (Aspect.EVERY,),
+        (*_ENGINE, RowAspect.LAYOUT), (*_ENGINE, RowAspect.LAYOUT, RowAspect.LOAD),
+        (*_ENGINE, RowAspect.DAY), (*_ENGINE, RowAspect.DAY, *_PLACE),
+        (RowAspect.EVERY,),
     )  # fmt: skip
 
     __hash__ = object.__hash__
 
     @property
-    def form(self) -> Form:
+    def form(self) -> SimilarityAspects:
         """Of the process."""
         near: dict[Enum, Near] = {}
         at = 0
@@ -88,7 +91,7 @@ class Terms(Enum):
             near[aspect] = Near(slice(at, at + count), has_each=True, start=start)
             at += count
         kinds: dict[Enum, tuple[int, ...]] = {aspect: (i,) for i, aspect in enumerate(KINDS)}
-        return Form(self.value, kinds, near, at, Aspect.MODEL)
+        return SimilarityAspects(self.value, kinds, near, at, RowAspect.MODEL)
 
 
 RECIPE = ProcessRecipe(rows=600, of_model=600, steps=40)
@@ -113,7 +116,9 @@ class Likeness:
     means: dict[str, float]
 
     @classmethod
-    def fitted(cls, terms: Terms, rows: Sequence[TreeRow], table: Array, left: Array) -> Likeness:
+    def fitted(
+        cls, terms: AspectSums, rows: Sequence[TreeRow], table: Array, left: Array
+    ) -> Likeness:
         """To rows.
 
         Args:
@@ -154,7 +159,7 @@ def by_table(rows: Sequence[TreeRow]) -> dict[str, NDArray[np.int64]]:
     return {name: np.flatnonzero([n == name for n in names]) for name in dict.fromkeys(names)}
 
 
-def tabulated(rows: Sequence[TreeRow], table: Array) -> Rows:
+def tabulated(rows: Sequence[TreeRow], table: Array) -> RowPositions:
     """Rows as a process reads them.
 
     Args:
@@ -175,7 +180,7 @@ def tabulated(rows: Sequence[TreeRow], table: Array) -> Rows:
     every = np.nan_to_num(table, nan=-1.0)
     every = np.sign(every) * np.log1p(np.abs(every))
     found = np.concatenate([np.nan_to_num(np.stack(places, axis=1)), every], axis=1)
-    return Rows(kinds_of(rows), found.astype(np.float32))
+    return RowPositions(kinds_of(rows), found.astype(np.float32))
 
 
 def counted_of(amounts: Array) -> Array:

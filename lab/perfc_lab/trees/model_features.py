@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from perfc.analyzers.graph.encode import encode_module
 from perfc.analyzers.graph.model_graph import ModelGraph
-from perfc.frontend.config import LanguageModel, Step, WeightFormat, lower, precision_of
+from perfc.frontend.config import ForwardStep, LanguageModel, WeightFormat, lower, precision_of
 from perfc.frontend.config.facts import parameters
 from perfc.frontend.config.lowering.step import SEQ
 from perfc.frontend.config.model import Attention, LatentAttention, Stack, TokenEmbedding, mixers
@@ -63,7 +63,7 @@ def model_features(
 @lru_cache(maxsize=256)
 def prompts_of(model: LanguageModel, length: int) -> ModelGraph:
     """The operators of a pass over prompts of a length, in which counts grow with the batch."""
-    module = lower(model, Step.PREFILL)
+    module = lower(model, ForwardStep.PREFILL)
     return encode_module(f"{model.name} {length}", module, (), {SEQ: length})
 
 

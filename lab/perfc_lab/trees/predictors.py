@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from perfc.ir.record import frozen
 
-from .boosted import FULL_GRID, SHORT_GRID, THESIS, Settings, Trees, best_of, grown
-from .folds import LeftOut, folds_of
+from .boosted import FULL_GRID, SHORT_GRID, THESIS, BoostedForest, ForestSettings, best_of, grown
+from .folds import HeldOutKind, folds_of
 from .hardware import HARDWARE
-from .kept import NOTHING, Kept, digest_of
+from .kept import NOTHING, NumberCache, digest_of
 from .kernel_sum import SHARES, KernelSum, NoSum
-from .likeness import Likeness, Terms
+from .likeness import AspectSums, Likeness
 from .model_features import MODEL
 from .rows import COLUMNS, Target, TreeRow
 
@@ -40,10 +40,10 @@ MOST_CHOICE_ROWS = 500
 """That settings of the plain trees are chosen on: the whole grid takes an hour of all rows."""
 
 
-class Predictor(Protocol):
+class TreePredictor(Protocol):
     """Learns rows of one target."""
 
-    def fit(self, rows: Sequence[TreeRow], kind: LeftOut) -> None:
+    def fit(self, rows: Sequence[TreeRow], kind: HeldOutKind) -> None:
         """From rows, to be asked about what is left out in such a way."""
 
     def predict(self, rows: Sequence[TreeRow]) -> Array:
@@ -99,18 +99,23 @@ class PlainTrees:
     """
 
     def __init__(
-        self, features: FeatureSet = WHOLE, settings: Settings | None = None, is_full: bool = False
+        self,
+        features: FeatureSet = WHOLE,
+        settings: ForestSettings | None = None,
+        is_full: bool = False,
     ) -> None:
         self.features, self.settings = features, settings
         self.grid = FULL_GRID if is_full else SHORT_GRID
-        self.trees: Trees | None = None
+        self.trees: BoostedForest | None = None
 
-    def fit(self, rows: Sequence[TreeRow], kind: LeftOut) -> None:
+    def fit(self, rows: Sequence[TreeRow], kind: HeldOutKind) -> None:
         """Grow on all rows; settings are chosen first where none are given."""
         settings = self.settings or self.choose(rows, kind)
         self.trees = grown(table_of(rows), logs_of(rows), settings, self.features.places)
 
-    def choose(self, rows: Sequence[TreeRow], kind: LeftOut, kept: Kept = NOTHING) -> Settings:
+    def choose(
+        self, rows: Sequence[TreeRow], kind: HeldOutKind, kept: NumberCache = NOTHING
+    ) -> ForestSettings:
         """Of the grid, by parts of the rows that are left out in the same way.
 
         Of more than `MOST_CHOICE_ROWS`, so many are drawn.
@@ -124,7 +129,7 @@ class PlainTrees:
         if len(names) < 2:
             return THESIS
         # random parts are alike; of models and machines one says little of the others
-        tests = [folds == name for name in (names[:1] if kind is LeftOut.RANDOM else names)]
+        tests = [folds == name for name in (names[:1] if kind is HeldOutKind.RANDOM else names)]
         table, logs = table_of(rows), logs_of(rows)
         of = ("trees", kind.value, self.features.name, digest_of(rows))
         return best_of(table, logs, tests, self.grid, self.features.places, kept, of)
@@ -138,13 +143,13 @@ class PlainTrees:
         return found
 
 
-class Sum:
+class CalibratedSum:
     """The kernel sum, its host's law fitted to the rows."""
 
     def __init__(self) -> None:
         self.sum: KernelSum | None = None
 
-    def fit(self, rows: Sequence[TreeRow], kind: LeftOut) -> None:
+    def fit(self, rows: Sequence[TreeRow], kind: HeldOutKind) -> None:
         """Fit the laws."""
         del kind
         self.sum = KernelSum(rows)
@@ -176,7 +181,7 @@ class Base(Enum):
 
 
 @frozen
-class Residual:
+class ResidualForest:
     """One way of correcting a kernel sum.
 
     Args:
@@ -186,16 +191,19 @@ class Residual:
     """
 
     base: Base
-    settings: Settings | Terms | None = None
+    settings: ForestSettings | AspectSums | None = None
     share: float = 1.0
 
 
-FLAT, ABSOLUTE = Settings(0.1, 3, 0.75, 100), Settings(0.1, 5, 0.75, 100, is_absolute=True)
+FLAT, ABSOLUTE = (
+    ForestSettings(0.1, 3, 0.75, 100),
+    ForestSettings(0.1, 5, 0.75, 100, is_absolute=True),
+)
 CANDIDATES = (
-    Residual(Base.WAITING),
-    Residual(Base.KEEPING_UP),
+    ResidualForest(Base.WAITING),
+    ResidualForest(Base.KEEPING_UP),
     *(
-        Residual(base, settings, share)
+        ResidualForest(base, settings, share)
         for base in (Base.KEEPING_UP, Base.BARE)
         for settings in (FLAT, ABSOLUTE)
         for share in (0.5, 1.0)
@@ -204,16 +212,16 @@ CANDIDATES = (
 """Corrections that are half believed are for models that have no like among those learned from."""
 FINE = (
     *(
-        Residual(base, settings)
+        ResidualForest(base, settings)
         for base in (Base.KEEPING_UP, Base.BARE, Base.NOTHING)
         for settings in (
-            Settings(0.1, 8, 0.75, 500),
-            Settings(0.1, 14, 0.8, 300, beside=4, node_columns=0.4),
-            Settings(0.05, 6, 0.75, 600, beside=4, node_columns=0.4),
-            Settings(0.03, 8, 0.7, 800, node_columns=0.3),
+            ForestSettings(0.1, 8, 0.75, 500),
+            ForestSettings(0.1, 14, 0.8, 300, beside=4, node_columns=0.4),
+            ForestSettings(0.05, 6, 0.75, 600, beside=4, node_columns=0.4),
+            ForestSettings(0.03, 8, 0.7, 800, node_columns=0.3),
         )
     ),
-    *(Residual(Base.KEEPING_UP, terms) for terms in Terms),
+    *(ResidualForest(Base.KEEPING_UP, terms) for terms in AspectSums),
 )
 """Further ones where the tested models are among those that were learned, so that processes may
 tell a row from others of its setting."""
@@ -228,22 +236,22 @@ class ResidualTrees:
     """
 
     def __init__(self) -> None:
-        self.chosen: dict[str, tuple[Residual, ...]] = {}
+        self.chosen: dict[str, tuple[ResidualForest, ...]] = {}
         self.sums: dict[Base, KernelSum | NoSum] = {}
-        self.learned: dict[tuple[Base, Settings | Terms], Trees | Likeness] = {}
+        self.learned: dict[tuple[Base, ForestSettings | AspectSums], BoostedForest | Likeness] = {}
         self.columns: tuple[int, ...] = ()
-        self.kind = LeftOut.RANDOM
+        self.kind = HeldOutKind.RANDOM
 
-    def fit(self, rows: Sequence[TreeRow], kind: LeftOut) -> None:
+    def fit(self, rows: Sequence[TreeRow], kind: HeldOutKind) -> None:
         """Choose for each table, then fit laws and grow on all rows."""
         import numpy as np
 
         self.kind = kind
-        candidates = (*CANDIDATES, *FINE) if kind is LeftOut.RANDOM else CANDIDATES
+        candidates = (*CANDIDATES, *FINE) if kind is HeldOutKind.RANDOM else CANDIDATES
         if rows[0].target is Target.MEMORY:
             candidates = tuple(c for c in candidates if c.base is Base.KEEPING_UP)
         shares = tuple(range(len(COLUMNS), len(COLUMNS) + len(SHARES)))
-        names = COLUMNS if kind is LeftOut.RANDOM else RESIDUAL
+        names = COLUMNS if kind is HeldOutKind.RANDOM else RESIDUAL
         self.columns = (*(COLUMNS.index(name) for name in names), *shares)
         folds = np.array(inner_folds(rows, kind))
         unseen = np.zeros((len(rows), len(candidates)))
@@ -258,7 +266,7 @@ class ResidualTrees:
         self._learn(rows, self._answering())
 
     def _choose(
-        self, rows: Sequence[TreeRow], candidates: Sequence[Residual], unseen: Array
+        self, rows: Sequence[TreeRow], candidates: Sequence[ResidualForest], unseen: Array
     ) -> None:
         """The least mean error of each table; of all rows for tables that are not among them."""
         sources = ["", *dict.fromkeys(row.source for row in rows)]
@@ -266,11 +274,11 @@ class ResidualTrees:
             places = [i for i, row in enumerate(rows) if source in ("", row.source)]
             self.chosen[source] = tuple(candidates[i] for i in together(unseen[places]))
 
-    def _answering(self) -> tuple[Residual, ...]:
+    def _answering(self) -> tuple[ResidualForest, ...]:
         """Those that were chosen, each once."""
         return tuple(dict.fromkeys(chain.from_iterable(self.chosen.values())))
 
-    def _learn(self, rows: Sequence[TreeRow], candidates: Sequence[Residual]) -> None:
+    def _learn(self, rows: Sequence[TreeRow], candidates: Sequence[ResidualForest]) -> None:
         """Sums, and what corrects them, of some candidates."""
         self.sums = {base: base.of(rows) for base in dict.fromkeys(c.base for c in candidates)}
         self.learned = {}
@@ -279,14 +287,14 @@ class ResidualTrees:
             table, left = self._table(rows, base), logs - own(rows)
             for s in dict.fromkeys(c.settings for c in candidates if c.base is base):
                 match s:
-                    case Settings():
+                    case ForestSettings():
                         self.learned[base, s] = grown(table, left, s, self.columns, weights)
-                    case Terms():
+                    case AspectSums():
                         self.learned[base, s] = Likeness.fitted(s, rows, table, left)
 
     def _weights(self, rows: Sequence[TreeRow]) -> Array | None:
         """Rows count alike where their models are known."""
-        return None if self.kind is LeftOut.RANDOM else weights_of(rows)
+        return None if self.kind is HeldOutKind.RANDOM else weights_of(rows)
 
     def _table(self, rows: Sequence[TreeRow], base: Base) -> Array:
         """``[rows, COLUMNS and SHARES]``."""
@@ -294,12 +302,12 @@ class ResidualTrees:
 
         return np.concatenate([table_of(rows), self.sums[base].shares(rows)], axis=1)
 
-    def _answer(self, candidate: Residual, rows: Sequence[TreeRow]) -> Array:
+    def _answer(self, candidate: ResidualForest, rows: Sequence[TreeRow]) -> Array:
         said, settings = self.sums[candidate.base](rows), candidate.settings
         if settings is None:
             return said
         learned, table = self.learned[candidate.base, settings], self._table(rows, candidate.base)
-        left = learned(table) if isinstance(learned, Trees) else learned(rows, table)
+        left = learned(table) if isinstance(learned, BoostedForest) else learned(rows, table)
         return said + candidate.share * left
 
     def predict(self, rows: Sequence[TreeRow]) -> Array:
@@ -351,11 +359,11 @@ def weights_of(rows: Sequence[TreeRow]) -> Array:
     return weights
 
 
-def inner_folds(rows: Sequence[TreeRow], kind: LeftOut) -> list[str]:
+def inner_folds(rows: Sequence[TreeRow], kind: HeldOutKind) -> list[str]:
     """Folds of what is learned, as it is left out for the figures, three groups at most."""
     folds = folds_of(rows, kind, seed=1)
     names = {name: str(i % MOST_INNER_FOLDS) for i, name in enumerate(dict.fromkeys(folds))}
     return [names[fold] for fold in folds]
 
 
-__all__ = ["ABLATION", "PlainTrees", "Predictor", "ResidualTrees", "Sum", "Target"]
+__all__ = ["ABLATION", "CalibratedSum", "PlainTrees", "ResidualTrees", "Target", "TreePredictor"]

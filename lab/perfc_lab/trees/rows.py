@@ -17,9 +17,9 @@ from perfc.ir.record import record
 from perfc.machine import load_machine
 from perfc_lab.tables import read_parquet
 
-from ..serving import Quantity, ServedRow
+from ..serving import ServedRow, ServingQuantity
 from ..serving.aic import AIC, DRAFTS_UNSTATED, UNSTATED
-from ..serving.replay import CONFIGS, Sample, Unanswered, engine_of, model_of, samples
+from ..serving.replay import CONFIGS, ReplayedNumber, Unanswered, engine_of, model_of, samples
 from ..serving.tables import TABLES
 from ..serving.weights import EXPERTS_NVFP4
 from .hardware import HARDWARE, hardware_of
@@ -91,7 +91,7 @@ class TreeRow:
     value: float
     features: tuple[float, ...]
     served: ServedRow
-    parts: tuple[tuple[float, Sample], ...] = ()
+    parts: tuple[tuple[float, ReplayedNumber], ...] = ()
     tokens: float = 1.0
     expected: float = math.nan
 
@@ -105,45 +105,54 @@ def rows_of(name: str, folder: Path) -> Iterator[TreeRow]:
     for served in (qwen_speed if name == QWEN else TABLES[name])(folder):
         if model_of(served.model) is None:
             continue
-        timed: dict[Quantity, float] = {
-            q: v for q, v in served.measured.items() if q is not Quantity.MEMORY_BYTES
+        timed: dict[ServingQuantity, float] = {
+            q: v for q, v in served.measured.items() if q is not ServingQuantity.MEMORY_BYTES
         }
         counted = samples(replace(served, measured=timed))
         yield from targets_of(served, () if isinstance(counted, Unanswered) else counted)
 
 
-def targets_of(served: ServedRow, counted: Sequence[Sample]) -> Iterator[TreeRow]:
+def targets_of(served: ServedRow, counted: Sequence[ReplayedNumber]) -> Iterator[TreeRow]:
     """The numbers of a row that chapter 6 predicts."""
     by = {sample.quantity: sample for sample in counted}
     measured = served.measured
-    if Quantity.TOKENS_PER_S in by:
-        sample = by[Quantity.TOKENS_PER_S]
-        value = measured[Quantity.TOKENS_PER_S]
+    if ServingQuantity.TOKENS_PER_S in by:
+        sample = by[ServingQuantity.TOKENS_PER_S]
+        value = measured[ServingQuantity.TOKENS_PER_S]
         yield _row(served, Target.THROUGHPUT, value, ((1.0, sample),), value * sample.value)
-    elif served.source == AIC and Quantity.TPOT_S in by and Quantity.TTFT_S in by:
+    elif served.source == AIC and ServingQuantity.TPOT_S in by and ServingQuantity.TTFT_S in by:
         # a closed loop: each user has an answer after the first token and all later ones
         later = served.osl - 1.0
-        time_s = measured[Quantity.TTFT_S] + later * measured[Quantity.TPOT_S]
+        time_s = measured[ServingQuantity.TTFT_S] + later * measured[ServingQuantity.TPOT_S]
         tokens = float(served.concurrency * served.osl)
-        parts = ((1.0, by[Quantity.TTFT_S]), (later, by[Quantity.TPOT_S]))
+        parts = ((1.0, by[ServingQuantity.TTFT_S]), (later, by[ServingQuantity.TPOT_S]))
         yield _row(served, Target.THROUGHPUT, tokens / time_s, parts, tokens)
-    if Quantity.ENERGY_J in by:
-        parts = ((1.0, by[Quantity.ENERGY_J]), (1.0, by[Quantity.TOKENS_PER_S]))
-        yield _row(served, Target.ENERGY, measured[Quantity.ENERGY_J], parts, 1.0)
-    if Quantity.MEMORY_BYTES in measured:
-        row = _row(served, Target.MEMORY, measured[Quantity.MEMORY_BYTES], (), 1.0)
+    if ServingQuantity.ENERGY_J in by:
+        parts = ((1.0, by[ServingQuantity.ENERGY_J]), (1.0, by[ServingQuantity.TOKENS_PER_S]))
+        yield _row(served, Target.ENERGY, measured[ServingQuantity.ENERGY_J], parts, 1.0)
+    if ServingQuantity.MEMORY_BYTES in measured:
+        row = _row(served, Target.MEMORY, measured[ServingQuantity.MEMORY_BYTES], (), 1.0)
         yield replace(row, expected=expected_bytes(served))
 
 
 def _row(
-    served: ServedRow, target: Target, value: float, parts: tuple[tuple[float, Sample], ...],
+    served: ServedRow,
+    target: Target,
+    value: float,
+    parts: tuple[tuple[float, ReplayedNumber], ...],
     tokens: float,
-) -> TreeRow:  # fmt: skip
+) -> TreeRow:
     return TreeRow(
         scored_with(served),
-        CONFIGS.get(served.model, served.model), served.target, target, value,
-        features_of(served), served, parts, tokens,
-    )  # fmt: skip
+        CONFIGS.get(served.model, served.model),
+        served.target,
+        target,
+        value,
+        features_of(served),
+        served,
+        parts,
+        tokens,
+    )
 
 
 def scored_with(served: ServedRow) -> str:
@@ -261,9 +270,9 @@ def qwen_speed(folder: Path) -> Iterator[ServedRow]:
     """``qwen_speed.parquet``: one user of Qwen2.5 on A100; nothing that ships learns from it."""
     target = load_machine("a100-sxm4-80gb").name
     for i, r in enumerate(read_parquet(folder / f"{QWEN}.parquet").itertuples()):
-        value = {Quantity.TOKENS_PER_S: float(r.tokens_per_s)}
+        value = {ServingQuantity.TOKENS_PER_S: float(r.tokens_per_s)}
         if r.memory == r.memory:
-            value[Quantity.MEMORY_BYTES] = float(r.memory) * GIB
+            value[ServingQuantity.MEMORY_BYTES] = float(r.memory) * GIB
         name = str(r.model).removesuffix("-Instruct").lower()
         yield ServedRow(
             QWEN, f"{r.model} {r.precision} {r.input_tokens} {i}", name, target,

@@ -12,9 +12,9 @@ from perfc.ir.record import record
 from perfc_lab.training.graphs.bench import kendall_tau
 
 from ..serving.scores import edges
-from .folds import LeftOut, folds_of
-from .kept import NOTHING, Kept, digest_of
-from .predictors import Predictor
+from .folds import HeldOutKind, folds_of
+from .kept import NOTHING, NumberCache, digest_of
+from .predictors import TreePredictor
 from .rows import PARTLY, Target, TreeRow
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class TreeScore:
 
     target: Target
     method: str
-    left_out: LeftOut
+    left_out: HeldOutKind
     source: str
     count: int
     mape: float
@@ -67,12 +67,12 @@ class TreeScore:
     width: float = math.nan
 
 
-Maker = Callable[[], Predictor]
+Maker = Callable[[], TreePredictor]
 
 
 def left_out(
-    rows: Sequence[TreeRow], make: Maker, kind: LeftOut, say: Say = lambda _: None,
-    kept: Kept = NOTHING, method: str = "",
+    rows: Sequence[TreeRow], make: Maker, kind: HeldOutKind, say: Say = lambda _: None,
+    kept: NumberCache = NOTHING, method: str = "",
 ) -> tuple[Array, float]:  # fmt: skip
     """What each row is predicted to be by a training without its fold, and processor seconds.
 
@@ -110,8 +110,8 @@ def left_out(
 
 
 def scores_of(
-    rows: Sequence[TreeRow], method: str, make: Maker, kind: LeftOut, say: Say = lambda _: None,
-    kept: Kept = NOTHING, told: str = "",
+    rows: Sequence[TreeRow], method: str, make: Maker, kind: HeldOutKind, say: Say = lambda _: None,
+    kept: NumberCache = NOTHING, told: str = "",
 ) -> Iterator[TreeScore]:  # fmt: skip
     """Of one target and way of predicting: every table, then all, last, where there are several.
 
@@ -181,7 +181,12 @@ def held_of(
 
 
 def score(
-    rows: Sequence[TreeRow], said: Array, method: str, kind: LeftOut, source: str, seconds: float
+    rows: Sequence[TreeRow],
+    said: Array,
+    method: str,
+    kind: HeldOutKind,
+    source: str,
+    seconds: float,
 ) -> TreeScore:
     """Of rows and what was said of them."""
     import numpy as np

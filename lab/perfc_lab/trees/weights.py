@@ -13,8 +13,8 @@ from perfc.analyzers.graph.store import write_file
 from perfc.errors import ParseError
 from perfc.ir.record import frozen
 
-from .boosted import UNKNOWN, Settings
-from .folds import LeftOut
+from .boosted import UNKNOWN, ForestSettings
+from .folds import HeldOutKind
 from .predictors import WHOLE, PlainTrees
 from .rows import COLUMNS, Target, TreeRow
 
@@ -37,7 +37,9 @@ class ServingTrees:
         return math.exp(float(self.forest(np.array([row], np.float32))[0]))
 
 
-def train(rows: Sequence[TreeRow], folder: Path, settings: Settings | None = None) -> list[Path]:
+def train(
+    rows: Sequence[TreeRow], folder: Path, settings: ForestSettings | None = None
+) -> list[Path]:
     """Trees of every target that rows have, written into a folder with their cards.
 
     Args:
@@ -51,7 +53,7 @@ def train(rows: Sequence[TreeRow], folder: Path, settings: Settings | None = Non
         if not own:
             continue
         learned = PlainTrees(WHOLE, settings)
-        learned.fit(own, LeftOut.RANDOM)
+        learned.fit(own, HeldOutKind.RANDOM)
         assert learned.trees is not None
         forest = learned.trees.forest
         card = {

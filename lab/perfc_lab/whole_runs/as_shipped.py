@@ -9,16 +9,16 @@ from pathlib import Path
 
 import numpy as np
 
-from perfc.analyzers.graph.predictor import Budget, Say
+from perfc.analyzers.graph.predictor import Say, TrainingBudget
 from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
 from perfc.analyzers.graph.weights import card_of, save
-from perfc.analyzers.whole_runs.estimate import Estimate, estimate
+from perfc.analyzers.whole_runs.estimate import WholeRunEstimate, estimate
 from perfc.errors import PerfcError
 from perfc.frontend import load
 
 from ..tables.architectures import SEEDS
 from ..training.graphs.bench import GraphFigure, Scored, by_family, figures, trained
-from ..training.graphs.protocols import Fold, Protocol, folds
+from ..training.graphs.protocols import Fold, GraphProtocol, folds
 
 ENDING = ".onnx.gz"
 WORDS = "random, seed {}; then every row"
@@ -27,12 +27,12 @@ WORDS = "random, seed {}; then every row"
 def figures_as_shipped(
     names: Iterable[str],
     data: Measurements,
-    protocols: Sequence[Protocol],
+    protocols: Sequence[GraphProtocol],
     models: Path,
     *,
     quantity: Quantity = Quantity.TIME,
     seeds: Sequence[int] = SEEDS,
-    budget: Budget | None = None,
+    budget: TrainingBudget | None = None,
     families: bool = False,
     say: Say = lambda _: None,
 ) -> list[GraphFigure]:
@@ -60,7 +60,7 @@ def figures_as_shipped(
         for name in names:
             every = folds(data.measured(quantity), protocol, seeds)
             done = [
-                scored_as_shipped(name, fold, models, quantity, budget or Budget(), say)
+                scored_as_shipped(name, fold, models, quantity, budget or TrainingBudget(), say)
                 for fold in every
                 if len(fold.train) and len(fold.test)
             ]
@@ -69,7 +69,7 @@ def figures_as_shipped(
 
 
 def scored_as_shipped(
-    name: str, fold: Fold, models: Path, quantity: Quantity, budget: Budget, say: Say
+    name: str, fold: Fold, models: Path, quantity: Quantity, budget: TrainingBudget, say: Say
 ) -> Scored:
     """What a fold tests, by weights made of all else."""
     rest = fold.train.of([*fold.train.rows, *fold.validation.rows])
@@ -95,10 +95,15 @@ def model_of(models: Path, row: GraphRow) -> Path:
 
 
 def _shipped(
-    name: str, data: Measurements, quantity: Quantity, budget: Budget, say: Say, folder: Path
+    name: str,
+    data: Measurements,
+    quantity: Quantity,
+    budget: TrainingBudget,
+    say: Say,
+    folder: Path,
 ) -> Path:
     """The card of weights that know all rows."""
-    inner = next(folds(data, Protocol.RANDOM, (budget.seed,)))
+    inner = next(folds(data, GraphProtocol.RANDOM, (budget.seed,)))
     made, metrics = trained(name, inner, quantity, budget, say)
     made.finish(data, budget, say)
     return save(made, card_of(made, data, WORDS.format(budget.seed), metrics), folder)
@@ -106,7 +111,7 @@ def _shipped(
 
 def _estimates(
     rows: Sequence[GraphRow], card: Path, models: Path, say: Say
-) -> Iterator[tuple[GraphRow, Estimate]]:
+) -> Iterator[tuple[GraphRow, WholeRunEstimate]]:
     """Rows with their estimates; those without a model that can be read are left out, and told."""
     by_model: dict[Path, list[GraphRow]] = {}
     for row in rows:

@@ -11,7 +11,7 @@ import numpy as np
 from perfc.analyzers.artefacts.forest import Forest
 from perfc.analyzers.graph.dataset import sheet
 from perfc.analyzers.graph.model_graph import ModelGraph
-from perfc.analyzers.graph.predictor import Budget, GraphPredictor, Say
+from perfc.analyzers.graph.predictor import GraphPredictor, Say, TrainingBudget
 from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
 from perfc.analyzers.graph.schema import Schema
 from perfc.analyzers.steps.launch_kind import LaunchKind
@@ -64,7 +64,9 @@ class BoostedTotals(GraphPredictor):
         self.schema = SCALARS if variant else TOTALS
         self.forest: Forest | None = None
 
-    def fit(self, train: Measurements, validation: Measurements, budget: Budget, say: Say) -> None:
+    def fit(
+        self, train: Measurements, validation: Measurements, budget: TrainingBudget, say: Say
+    ) -> None:
         """Boost until the validation architectures stop getting better."""
         library = xgboost()
         values, scale = self.features(train)

@@ -16,7 +16,7 @@ import numpy as np
 from perfc.analyzers.graph.rows import Measurements
 from perfc.analyzers.graph.schema import Schema
 from perfc.analyzers.steps.launch_kind import LaunchKind
-from perfc.analyzers.whole_runs.kernel_sums import KINDS, RunTable, tabulated_runs
+from perfc.analyzers.whole_runs.kernel_sums import KINDS, LaunchSums, tabulated_runs
 
 if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
@@ -71,7 +71,7 @@ def linear_runs(data: Measurements) -> LinearRuns:
     return LinearRuns(table, total)
 
 
-def launch_table(runs: RunTable) -> Array:
+def launch_table(runs: LaunchSums) -> Array:
     """``[launches, len(LAUNCH)]``."""
     stack = runs.stack
     one_s = stack.scale_s / np.maximum(runs.times, 1.0)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from perfc.analyzers.graph.predictor import Budget, GraphEstimates, GraphPredictor, Say
+from perfc.analyzers.graph.predictor import GraphEstimates, GraphPredictor, Say, TrainingBudget
 from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity, at_several_batches
 from perfc.analyzers.intervals.conformal import Band, Unseen, band
 from perfc.analyzers.whole_runs.kernel_sums import kin_of
@@ -23,7 +23,7 @@ from perfc.analyzers.whole_runs.machine_bands import RunBands
 from perfc.errors import PerfcError
 
 from .launch_columns import RUNS, LinearRuns, linear_runs
-from .population import LEAST, Few, Known, Prior, learned
+from .population import LEAST, Few, KnownCondition, Prior, learned
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -100,7 +100,7 @@ class LaunchCosts(GraphPredictor):
 
     def __init__(self, variant: str = "", quantity: Quantity = Quantity.TIME) -> None:
         super().__init__(variant, quantity)
-        self.known: dict[Condition, Known] = {}
+        self.known: dict[Condition, KnownCondition] = {}
         self.has_batches = False
         self.active: Array | None = None
         self.bands = RunBands(Band(-1.645, 1.645))
@@ -114,7 +114,9 @@ class LaunchCosts(GraphPredictor):
         batch = row.batch if self.has_batches else 0
         return Condition(*kin_of(row), batch)
 
-    def fit(self, train: Measurements, validation: Measurements, budget: Budget, say: Say) -> None:
+    def fit(
+        self, train: Measurements, validation: Measurements, budget: TrainingBudget, say: Say
+    ) -> None:
         """Every condition alone; then the interval of machines left out in turn."""
         del validation
         self.has_batches = at_several_batches(train.rows)
@@ -319,7 +321,7 @@ class LaunchCosts(GraphPredictor):
             raise PerfcError(f"weights of {self.name} of another shape", hint="train it anew")
         columns = zip(arrays["weights"], arrays["factor"], arrays["noise"], strict=True)
         self.known = {
-            c: Known(w, float(f), float(n))
+            c: KnownCondition(w, float(f), float(n))
             for c, (w, f, n) in zip(conditions, columns, strict=True)
         }
         self.active = arrays["active"]
@@ -353,7 +355,7 @@ def _places(conditions: Sequence[Condition]) -> Mapping[Condition, NDArray[np.in
     return {c: np.array(rows) for c, rows in found.items()}
 
 
-def _nearest(wanted: Condition, known: Mapping[Condition, Known]) -> Prior | None:
+def _nearest(wanted: Condition, known: Mapping[Condition, KnownCondition]) -> Prior | None:
     if not known:
         return None
     best = max(wanted.alike(c) for c in known)

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from perfc.analyzers.graph.predictor import Budget, Say
+from perfc.analyzers.graph.predictor import Say, TrainingBudget
 from perfc.analyzers.graph.rows import Measurements, Quantity
 from perfc.analyzers.intervals.conformal import AT_ONCE, Unseen, band
 from perfc.analyzers.intervals.unseen import LeftOut
 from perfc.analyzers.whole_runs import physics_residual
 from perfc.analyzers.whole_runs.kernel_sums import kin_of
 from perfc.analyzers.whole_runs.machine_bands import RunBands, unseen
-from perfc.analyzers.whole_runs.physics_residual import Scores
+from perfc.analyzers.whole_runs.physics_residual import HeldOutScores
 from perfc.errors import PerfcError
 
-from ..tables.architectures import FAMILY_PARTS, Part, families_in_turn
+from ..tables.architectures import FAMILY_PARTS, DatasetPart, families_in_turn
 from ..training.runs.sums import SumRecipe
 from .residual_fit import RECIPE, fitted
 
@@ -31,7 +31,9 @@ LEAST_KIN = 100
 class PhysicsResidual(physics_residual.PhysicsResidual):
     """The predictor that ships, with its training."""
 
-    def fit(self, train: Measurements, validation: Measurements, budget: Budget, say: Say) -> None:
+    def fit(
+        self, train: Measurements, validation: Measurements, budget: TrainingBudget, say: Say
+    ) -> None:
         """Multipliers, factors by parts, then the residual; stops by the validation rows."""
         self.learned = fitted(train, validation, self.quantity, budget, RECIPE, say)
         self.shift, self.moved = None, frozenset()
@@ -39,7 +41,7 @@ class PhysicsResidual(physics_residual.PhysicsResidual):
         if len(train.targets) > 1:
             self.bands.unseen = _apart(train, self.quantity, budget, say)
 
-    def finish(self, data: Measurements, budget: Budget, say: Say) -> None:
+    def finish(self, data: Measurements, budget: TrainingBudget, say: Say) -> None:
         """Learn again from every row, as many trees as validation had chosen.
 
         Bands of machines stay. Where families can be left out, graphs without kin get a band, and
@@ -59,7 +61,7 @@ class PhysicsResidual(physics_residual.PhysicsResidual):
         )  # fmt: skip
 
 
-def _apart(train: Measurements, quantity: Quantity, budget: Budget, say: Say) -> Unseen:
+def _apart(train: Measurements, quantity: Quantity, budget: TrainingBudget, say: Say) -> Unseen:
     """How far off machines are that are left out one at a time."""
     machines = []
     for target in train.targets:
@@ -76,14 +78,14 @@ def _apart(train: Measurements, quantity: Quantity, budget: Budget, say: Say) ->
 
 
 def _families_apart(
-    data: Measurements, quantity: Quantity, budget: Budget, say: Say, rounds: int
-) -> Scores:
+    data: Measurements, quantity: Quantity, budget: TrainingBudget, say: Say, rounds: int
+) -> HeldOutScores:
     """Rows of families that are left out in turn, by what the others teach."""
     score, apart = [np.zeros(0)], [np.zeros(0)]
     for turn in range(FAMILY_PARTS):
         part = families_in_turn(data.architectures, turn)
-        others = data.where(lambda r, p=part: p[r.architecture] is Part.TRAIN)  # type: ignore[misc]
-        mine = data.where(lambda r, p=part: p[r.architecture] is Part.TEST)  # type: ignore[misc]
+        others = data.where(lambda r, p=part: p[r.architecture] is DatasetPart.TRAIN)  # type: ignore[misc]
+        mine = data.where(lambda r, p=part: p[r.architecture] is DatasetPart.TEST)  # type: ignore[misc]
         if not len(others) or not len(mine):
             continue
         one = PhysicsResidual(quantity=quantity)
@@ -95,7 +97,7 @@ def _families_apart(
         score.append(wrong / found.width)
         apart.append(found.apart)
         say(f"families, part {turn + 1}: {np.abs(np.expm1(-wrong)).mean():.1%}")
-    return Scores(np.concatenate(score), np.concatenate(apart))
+    return HeldOutScores(np.concatenate(score), np.concatenate(apart))
 
 
 PREDICTOR = PhysicsResidual

@@ -36,7 +36,7 @@ SHRINKAGE = 2.0
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
+class KnownCondition:
     """One condition of which many rows were measured: ``y = factor · scale · (x · weights)``.
 
     Args:
@@ -50,7 +50,7 @@ class Known:
     noise: float
 
 
-def learned(table: Array, ratio: Array) -> Known:
+def learned(table: Array, ratio: Array) -> KnownCondition:
     """A condition from its rows, weights drawn towards nought with deviation one.
 
     Args:
@@ -73,7 +73,7 @@ def learned(table: Array, ratio: Array) -> Known:
             best = float(evidence), noise, vectors @ (inverse * turned)
     assert best is not None
     left = 1 - relative @ best[2]
-    return Known(best[2], factor, max(float(np.sqrt(np.mean(left**2))), NOISES[0]))
+    return KnownCondition(best[2], factor, max(float(np.sqrt(np.mean(left**2))), NOISES[0]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +93,7 @@ class Prior:
     noise: float
 
     @classmethod
-    def of(cls, others: Sequence[Known]) -> Prior:
+    def of(cls, others: Sequence[KnownCondition]) -> Prior:
         """Of at least one."""
         weights = np.array([one.weights for one in others])
         mean = weights.mean(axis=0)

@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfc.analyzers.artefacts.forest import Forest
-from perfc.analyzers.graph.predictor import Budget, Say
+from perfc.analyzers.graph.predictor import Say, TrainingBudget
 from perfc.analyzers.graph.rows import Measurements, Quantity
 from perfc.analyzers.steps.launch_stack import SumStack
 from perfc.analyzers.whole_runs.kernel_sums import (
     KindRates,
+    LaunchSums,
     Pruned,
     RunKin,
-    RunTable,
     effective_sheet,
     tabulated_runs,
 )
 from perfc.analyzers.whole_runs.learned import Learned, Trees
-from perfc.analyzers.whole_runs.memory import Memory
+from perfc.analyzers.whole_runs.memory import OffsetMemory
 from perfc.analyzers.whole_runs.pooled import pooled, pooled_schema
 from perfc.analyzers.whole_runs.similarity import OperatorSimilarity
 
@@ -90,7 +90,7 @@ def fitted(
     train: Measurements,
     validation: Measurements,
     quantity: Quantity,
-    budget: Budget,
+    budget: TrainingBudget,
     recipe: SumRecipe,
     say: Say,
     parts: int = PARTS,
@@ -113,7 +113,7 @@ def fitted(
     if quantity is not Quantity.TIME:
         unit = float(np.median(runs.stack.time_s / runs.stack.total(runs.stack.scale_s)))
         stack = replace(runs.stack, time_s=runs.stack.time_s / unit)
-        runs = RunTable(stack, runs.times)
+        runs = LaunchSums(stack, runs.times)
     stack = runs.stack
     rates = learned_rates(stack, recipe)
     pruned = Pruned.of(stack, rates)
@@ -128,7 +128,7 @@ def fitted(
     names = pooled_schema(stack.names).columns
     draft = Learned(
         unit, rates, factors, None, None, *_box(values, names),  # type: ignore[arg-type]
-        frozenset(train.targets), Memory.learned(train.of(()), np.zeros(0)),
+        frozenset(train.targets), OffsetMemory.learned(train.of(()), np.zeros(0)),
         OperatorSimilarity.learned(
             train.graphs[name].ops for name in sorted({r.graph for r in train.rows})
         ),
@@ -143,7 +143,7 @@ def fitted(
     draft = replace(draft, residual=residual, spread=_spread(values, left, names, budget.seed))
     total, seen = draft.features_of(train, runs, pruned)
     rest = np.log(stack.time_s / total) - residual(seen)
-    return replace(draft, memory=Memory.learned(train, rest))
+    return replace(draft, memory=OffsetMemory.learned(train, rest))
 
 
 def _factors(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from perfc.analyzers.graph.dataset import sheet
-from perfc.analyzers.graph.predictor import Budget, GraphPredictor, Say
+from perfc.analyzers.graph.predictor import GraphPredictor, Say, TrainingBudget
 from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
 from perfc.errors import PerfcError
 
@@ -37,7 +37,7 @@ def roofline_s(columns: Columns, row: GraphRow) -> Array:
     return longest * columns.times * passes
 
 
-class Roofline(GraphPredictor):
+class RooflineSum(GraphPredictor):
     """The sum over launches.
 
     The variant ``scaled`` multiplies by the median ratio of each way of running, learned from the
@@ -52,7 +52,9 @@ class Roofline(GraphPredictor):
         super().__init__(variant, quantity)
         self.ratios: dict[str, float] = {}
 
-    def fit(self, train: Measurements, validation: Measurements, budget: Budget, say: Say) -> None:
+    def fit(
+        self, train: Measurements, validation: Measurements, budget: TrainingBudget, say: Say
+    ) -> None:
         """One number for each way of running, if at all."""
         del validation, budget
         if self.quantity is not Quantity.TIME:
@@ -82,4 +84,4 @@ class Roofline(GraphPredictor):
         self.ratios = {name: float(array[0]) for name, array in arrays.items()}
 
 
-PREDICTOR = Roofline
+PREDICTOR = RooflineSum

@@ -9,7 +9,7 @@ import pytest
 from perfc_lab.tables.architectures import (
     FAMILY_PARTS,
     SEEDS,
-    Part,
+    DatasetPart,
     families_in_turn,
     family,
     fold_of,
@@ -29,15 +29,15 @@ MODELS += [f"net{chr(97 + i)}_{j}" for i in range(20) for j in range(3)]
 @pytest.mark.parametrize("seed", SEEDS)
 def test_shares_are_kept(seed: int) -> None:
     count = Counter(random_architectures(MODELS, seed).values())
-    assert count[Part.TEST] == count[Part.VALIDATION] == round(0.15 * len(MODELS))
+    assert count[DatasetPart.TEST] == count[DatasetPart.VALIDATION] == round(0.15 * len(MODELS))
     families = Counter(unseen_families(MODELS, seed).values())
-    assert round(0.15 * len(MODELS)) <= families[Part.TEST] <= 0.3 * len(MODELS)
+    assert round(0.15 * len(MODELS)) <= families[DatasetPart.TEST] <= 0.3 * len(MODELS)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_family_is_on_one_side(seed: int) -> None:
     part = unseen_families(MODELS, seed)
-    sides: dict[str, set[Part]] = {}
+    sides: dict[str, set[DatasetPart]] = {}
     for model, side in part.items():
         sides.setdefault(family(model), set()).add(side)
     assert all(len(s) == 1 for s in sides.values())
@@ -47,8 +47,8 @@ def test_every_family_is_tested_once() -> None:
     parts = [families_in_turn(MODELS, turn) for turn in range(FAMILY_PARTS)]
     assert parts == [families_in_turn(reversed(MODELS), turn) for turn in range(FAMILY_PARTS)]
     turns = {m: [p[m] for p in parts] for m in MODELS}
-    assert all(sides.count(Part.TEST) == 1 for sides in turns.values())
-    by_family: dict[str, set[tuple[Part, ...]]] = {}
+    assert all(sides.count(DatasetPart.TEST) == 1 for sides in turns.values())
+    by_family: dict[str, set[tuple[DatasetPart, ...]]] = {}
     for model, sides in turns.items():
         by_family.setdefault(family(model), set()).add(tuple(sides))
     assert all(len(sides) == 1 for sides in by_family.values())

@@ -20,8 +20,8 @@ from perfc.analyzers.features.rows import Protocol
 from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.features.table import complete
 from perfc.machine import load_machine
-from perfc_lab.tables.deepbench import DeepBench
-from perfc_lab.tables.neusight import POINTWISE, NeuSight
+from perfc_lab.tables.deepbench import DeepBenchTable
+from perfc_lab.tables.neusight import POINTWISE, NeuSightTable
 from perfc_lab.tables.operand_layout import OTHER_LAYOUT, layout
 from perfc_lab.training.experiments import OperatorExperiment, experiments
 
@@ -198,7 +198,7 @@ def test_neusights_rows_become_classes(tmp_path: Path) -> None:
     ).reindex(columns=["op", "device", "split", "latency_us", "kernel_name", *names])
     frame[list(names)] = frame[list(names)].astype("Int32")
     frame.to_parquet(tmp_path / "neusight_ops.parquet")
-    blocks = list(NeuSight().rows(tmp_path))
+    blocks = list(NeuSightTable().rows(tmp_path))
     assert {b.class_name for b in blocks} == {
         "matmul_f32", "softmax", "normalization", "convolution", "elementwise",
     }  # fmt: skip
@@ -245,7 +245,7 @@ def test_deepbenchs_convolutions_keep_their_strides(tmp_path: Path) -> None:
     }  # fmt: skip
     lines = [line, line | {"device": "MI25"}, line | {"op": "rnn"}, line | {"precision": "odd"}]
     pd.DataFrame(lines).to_parquet(tmp_path / "deepbench_ops.parquet")
-    (block,) = DeepBench().rows(tmp_path)
+    (block,) = DeepBenchTable().rows(tmp_path)
     assert (block.target, block.dtype, block.protocol) == ("titan-xp", "f32", Protocol.KERNELS)
     assert block.columns["out_h"][0] == 112
     kind = Convolution()

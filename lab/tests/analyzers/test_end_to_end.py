@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from perfc.analyzers.features.lowering import lower
-from perfc.analyzers.intervals.summing import Side
+from perfc.analyzers.intervals.summing import ErrorSide
 from perfc.ir.syntax.parse import parse_module
 from perfc.passes.runtimes import Tf32
-from perfc_lab.training.runs.end_to_end import Plan, Run, Spent, inference, training
+from perfc_lab.training.runs.end_to_end import Plan, Spent, TrainingStep, inference, training
 from perfc_lab.training.runs.second_kernels import accumulated, second
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -84,11 +84,11 @@ def test_a_faster_machine_takes_less(plan: Plan) -> None:
 
 
 def test_layers_are_the_difference_of_two_cuts() -> None:
-    layer, head = Side("pooling", True, 0.5), Side("pooling", True, 0.25)
+    layer, head = ErrorSide("pooling", True, 0.5), ErrorSide("pooling", True, 0.25)
 
-    def run(time_s: float, layers: int) -> Run:
+    def run(time_s: float, layers: int) -> TrainingStep:
         sides = {layer: float(layers), head: 1.0}
-        return Run(Spent(time_s, (sides,), (sides,)), Spent(0.0))
+        return TrainingStep(Spent(time_s, (sides,), (sides,)), Spent(0.0))
 
     whole = run(5.0, 2).layers(run(3.0, 1), 12).whole
     assert whole.time_s == 25.0
@@ -97,7 +97,7 @@ def test_layers_are_the_difference_of_two_cuts() -> None:
 
 
 def test_errors_of_passes_add_up() -> None:
-    sides = {Side("matmul_f32", True, 0.1): 2.0, Side("matmul_f32", True, 0.3): 1.0}
+    sides = {ErrorSide("matmul_f32", True, 0.1): 2.0, ErrorSide("matmul_f32", True, 0.3): 1.0}
     one = Spent(2.0, (sides,), (sides,))
     both = one + one
     assert both.high_s - both.time_s == pytest.approx(2 * (one.high_s - one.time_s))

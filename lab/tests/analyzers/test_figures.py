@@ -22,12 +22,12 @@ from perfc_lab.training import evaluate, power, scoreboard
 from perfc_lab.training.calibration import calibrate
 from perfc_lab.training.calibration.levels import thinned
 from perfc_lab.training.cells import summarise
-from perfc_lab.training.evaluate import Asked, Slice, everything, figure
+from perfc_lab.training.evaluate import CallerContext, RowSlice, everything, figure
 from perfc_lab.training.experiments import experiments
 from perfc_lab.training.graphs import bench
 from perfc_lab.training.graphs import scoreboard as graph_scoreboard
 from perfc_lab.training.graphs.bench import Scored, by_family, figures, kendall_tau, rank_agreement
-from perfc_lab.training.graphs.protocols import Protocol as GraphProtocol
+from perfc_lab.training.graphs.protocols import GraphProtocol as GraphProtocol
 from tests.analyzers import flat_weights
 
 # Kernels
@@ -59,7 +59,7 @@ def test_a_figure_counts_errors_coverage_and_floors() -> None:
         evaluate.Tested(kernel_rows([1.0, 2.0]), estimates([1.0, 1.0], 0.5, 1.5, 0.9)),
         evaluate.Tested(kernel_rows([4.0, 1.0]), estimates([5.0, 2.0], 0.6, 1.2, 1.5)),
     ]
-    found = figure("left out", Slice("all", everything, 0.5, "theirs"), tested)
+    found = figure("left out", RowSlice("all", everything, 0.5, "theirs"), tested)
     assert found is not None
     assert (found.split, found.slice, found.rows, found.anchor) == ("left out", "all", 4, "theirs")
     assert found.mape == pytest.approx((0 + 0.5 + 0.25 + 1) / 4)
@@ -68,22 +68,22 @@ def test_a_figure_counts_errors_coverage_and_floors() -> None:
     assert found.floor_holds == 0.75
     assert found.width == pytest.approx((3 + 2) / 2)
     assert found.met
-    late = figure("left out", Slice("late", lambda r: r.time_s > 3, 0.2), tested)
+    late = figure("left out", RowSlice("late", lambda r: r.time_s > 3, 0.2), tested)
     assert late is not None
     assert (late.rows, late.met) == (1, False)
-    assert figure("left out", Slice("none", lambda r: r.time_s > 9), tested) is None
+    assert figure("left out", RowSlice("none", lambda r: r.time_s > 9), tested) is None
 
 
 def test_a_caller_who_says_less_leaves_out_what_is_the_frameworks(tmp_path: Path) -> None:
     rows = kernel_rows([1.0], m=[8.0], n=[8.0], k=[8.0], input_bits=[16.0], scale_block=[128.0])
-    assert Asked.EVERYTHING.of(rows) is rows
-    choices, nothing = Asked.CHOICES.of(rows), Asked.NOTHING.of(rows)
+    assert CallerContext.EVERYTHING.of(rows) is rows
+    choices, nothing = CallerContext.CHOICES.of(rows), CallerContext.NOTHING.of(rows)
     assert (choices.framework, nothing.framework) == ("", "")
     assert set(choices.columns) == set(rows.columns)
     assert set(nothing.columns) == {"m", "n", "k"}
-    part = Slice("all", everything, 0.1, "theirs")
-    assert Asked.EVERYTHING.slices([part]) == [part]
-    (told,) = Asked.NOTHING.slices([part])
+    part = RowSlice("all", everything, 0.1, "theirs")
+    assert CallerContext.EVERYTHING.slices([part]) == [part]
+    (told,) = CallerContext.NOTHING.slices([part])
     assert (told.goal, told.anchor) == (None, "")
 
 
@@ -167,8 +167,8 @@ def test_the_spread_of_a_turn_is_learned_from_the_others(monkeypatch: pytest.Mon
 def test_a_scoreboard_says_each_figure_in_every_form() -> None:
     experiment = experiments()["matmul"]
     tested = [evaluate.Tested(kernel_rows([1.0, 2.0]), estimates([1.1, 1.0], 0.5, 1.5, 0.5))]
-    good = figure("fold 0", Slice("all", everything, 0.4, "theirs"), tested)
-    bad = figure("fold 0", Slice("second", lambda r: r.time_s > 1, 0.4), tested)
+    good = figure("fold 0", RowSlice("all", everything, 0.4, "theirs"), tested)
+    bad = figure("fold 0", RowSlice("second", lambda r: r.time_s > 1, 0.4), tested)
     assert good is not None
     assert bad is not None
     board = {experiment: [good, bad]}
@@ -196,7 +196,7 @@ def test_a_scoreboard_says_each_figure_in_every_form() -> None:
 def test_figures_are_written_into_the_cards_that_are_there(tmp_path: Path) -> None:
     flat_weights.write(tmp_path, "matmul", ("bf16",))
     tested = [evaluate.Tested(kernel_rows([1.0, 2.0]), estimates([1.1, 1.0], 0.5, 1.5, 0.5))]
-    one = figure("fold 0", Slice("all", everything), tested)
+    one = figure("fold 0", RowSlice("all", everything), tested)
     assert one is not None
     board = {experiments()["matmul"]: [one], experiments()["softmax"]: [one]}
     scoreboard.into_cards(board, tmp_path)

@@ -17,7 +17,7 @@ from perfc.analyzers.graph.store import rows_text, save_graph, write_file
 from perfc_lab.papers.gnn_llm.counts import LAYOUT, SUMS, graph_vector
 from perfc_lab.papers.gnn_llm.descriptions import TOTALS
 from perfc_lab.tables.architectures import family
-from perfc_lab.training.graphs.protocols import KIN, NEW, Protocol, folds
+from perfc_lab.training.graphs.protocols import KIN, NEW, GraphProtocol, folds
 
 from .graph_rows import measurements
 
@@ -57,7 +57,7 @@ def test_a_new_family_is_unlike_what_is_trained_on() -> None:
     names += [f"resnet{i}" for i in range(18)]
     of = dict(zip(data.architectures, names, strict=True))
     data = data.of([replace(row, architecture=of[row.architecture]) for row in data.rows])
-    (fold,) = folds(data, Protocol.NEW_FAMILY, (0,), samples=3)
+    (fold,) = folds(data, GraphProtocol.NEW_FAMILY, (0,), samples=3)
     known = {family(r.architecture) for r in (*fold.train.rows, *fold.validation.rows)}
     assert known == {"resnet"}
     assert {family(r.architecture) for r in fold.test.rows} == {NEW}
@@ -86,13 +86,13 @@ def test_what_is_restored_is_what_was_hidden() -> None:
 
 
 def test_an_interrupted_stage_ends_as_one_that_was_not(tmp_path: Path) -> None:
-    from perfc_lab.papers.gnn_llm.loop import Recipe, learn
+    from perfc_lab.papers.gnn_llm.loop import StageRecipe, learn
 
     def part(network: Any, epochs: int, folder: Path) -> None:
         x = torch.arange(12.0).reshape(4, 3) / 12
         learn(
             network, [(network.parameters(), 0.1)], lambda order: order.sample([0, 1, 2, 3], 4),
-            lambda i: (network(x[i]) - i).square().sum(), Recipe(epochs, 1e9),
+            lambda i: (network(x[i]) - i).square().sum(), StageRecipe(epochs, 1e9),
             seed=0, folder=folder, say=lambda _: None,
         )  # fmt: skip
 
@@ -347,7 +347,7 @@ def test_slopes_are_those_of_prelu() -> None:
 
 def test_a_rate_rises_and_falls_within_an_epoch() -> None:
     """Trainings of less than an epoch are annealed too."""
-    from perfc.analyzers.graph.predictor import Budget
+    from perfc.analyzers.graph.predictor import TrainingBudget
     from perfc_lab.papers.networks.train import TrainRecipe, clock_s, paced
 
     layer = torch.nn.Linear(1, 1)
@@ -355,12 +355,12 @@ def test_a_rate_rises_and_falls_within_an_epoch() -> None:
     recipe = TrainRecipe(learning_rate=1.0, is_annealed=True, rising_steps=4)
     rates = []
     nothing: list[Any] = [None] * 6
-    for _ in paced(nothing, optimiser, recipe, Budget(0, 1e9), clock_s()):
+    for _ in paced(nothing, optimiser, recipe, TrainingBudget(0, 1e9), clock_s()):
         rates.append(optimiser.param_groups[0]["lr"])
         layer(torch.ones(1, 1)).sum().backward()
         optimiser.step()
     assert rates == pytest.approx([0.505 * min(i, 4) / 4 for i in range(1, 7)], rel=1e-3)
-    over = paced(nothing, optimiser, recipe, Budget(0, 1.0), clock_s() - 2.0)
+    over = paced(nothing, optimiser, recipe, TrainingBudget(0, 1.0), clock_s() - 2.0)
     assert len(list(over)) == 1
 
 
@@ -419,9 +419,9 @@ def test_a_part_of_the_rows_is_an_epoch() -> None:
 def test_tokens_stand_in_the_order_in_which_a_summary_names_their_numbers(tmp_path: Path) -> None:
     pytest.importorskip("peft")
     from perfc_lab.papers.gnn_llm.counts import KINDS, OF_KIND, OF_TOTALS
-    from perfc_lab.papers.gnn_llm.projection import Projection, Readout
+    from perfc_lab.papers.gnn_llm.projection import GraphProjection, Readout
 
-    network = Projection(16, 8, Readout.NUMBERS)
+    network = GraphProjection(16, 8, Readout.NUMBERS)
     graph = next(iter(measurements().graphs.values()))
     sums = torch.tensor(graph_vector(graph, 8.0))[None]
     tokens, is_there = network(torch.zeros(1, 16), sums)
@@ -446,13 +446,13 @@ def test_drawn_summaries_name_every_kind_of_layer() -> None:
 
 def test_names_of_operators_are_a_token_each(tmp_path: Path) -> None:
     pytest.importorskip("transformers")
-    from perfc_lab.papers.gnn_llm.language_model import LanguageModel, make_tokenizer
+    from perfc_lab.papers.gnn_llm.language_model import CausalLanguageModel, make_tokenizer
     from perfc_lab.papers.gnn_llm.lessons import NAMES
     from perfc_lab.papers.gnn_llm.presets import DecoderShape
 
     text = "Layer: max_pool, Implemented: 12 times, FLOPs: 4.1 million and more of rtx-max-q"
     tokenizer = make_tokenizer([text], DecoderShape(400, 32, 64, 2, 2, 1024), NAMES)
-    model = LanguageModel(torch.nn.Linear(1, 1), tokenizer, tmp_path)
+    model = CausalLanguageModel(torch.nn.Linear(1, 1), tokenizer, tmp_path)
     assert len(tokenizer) <= 400
     assert model.text(model.ids(text)) == text
     assert len({len(model.ids(name)) for name in NAMES}) == 1
@@ -474,10 +474,10 @@ def test_a_chart_of_few_rows_has_the_mean_of_the_seeds() -> None:
 
 
 def test_a_settled_projection_says_how_graphs_differ() -> None:
-    from perfc_lab.papers.gnn_llm.projection import Projection, Readout
+    from perfc_lab.papers.gnn_llm.projection import GraphProjection, Readout
 
     torch.manual_seed(0)
-    network = Projection(16, 8, Readout.MEAN)
+    network = GraphProjection(16, 8, Readout.MEAN)
     g, sums = 10.0 + 0.1 * torch.randn(32, 16), torch.zeros(32, len(SUMS))
 
     def differing() -> float:

@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 
 from perfc.analyzers.graph.dataset import sheet
-from perfc.analyzers.graph.predictor import Budget
+from perfc.analyzers.graph.predictor import TrainingBudget
 from perfc.analyzers.graph.rows import Quantity
 from perfc.errors import PerfcError
 from perfc.machine.mig import A100_40GB, mig_profile
-from perfc_lab.papers.kernel_forest import KernelForest, KernelTable
-from perfc_lab.training.graphs.protocols import Fold, Protocol, folds
-from perfc_lab.whole_runs.roofline import SCALED, Roofline
+from perfc_lab.papers.kernel_forest import KernelForest, LaunchTable
+from perfc_lab.training.graphs.protocols import Fold, GraphProtocol, folds
+from perfc_lab.whole_runs.roofline import SCALED, RooflineSum
 
 from .graph_rows import measurements
 
 
 def fold() -> Fold:
-    return next(folds(measurements(), Protocol.RANDOM, (0,)))
+    return next(folds(measurements(), GraphProtocol.RANDOM, (0,)))
 
 
 def silent(line: str) -> None:
@@ -35,16 +35,16 @@ def test_the_roofline_is_the_longer_of_arithmetic_and_traffic_of_each_launch() -
         nbytes = launches.amounts["read_bytes"][i] + launches.amounts["write_bytes"][i]
         longest = max(2 * launches.amounts["mac"][i] / rate, nbytes / machine.device_bytes_per_s)
         total += longest * launches.times[i]
-    assert Roofline().predict(data.of([row]))[0] == pytest.approx(total)
+    assert RooflineSum().predict(data.of([row]))[0] == pytest.approx(total)
 
 
 def test_the_scaled_roofline_is_right_in_the_middle() -> None:
     data = fold()
-    made = Roofline(SCALED)
-    made.fit(data.train, data.validation, Budget(), silent)
+    made = RooflineSum(SCALED)
+    made.fit(data.train, data.validation, TrainingBudget(), silent)
     ratio = data.train.values(Quantity.TIME) / made.predict(data.train)
     assert np.median(ratio) == pytest.approx(1.0)
-    again = Roofline(SCALED)
+    again = RooflineSum(SCALED)
     again.restore(made.arrays(), made.meta())
     np.testing.assert_array_equal(again.predict(data.test), made.predict(data.test))
 
@@ -52,12 +52,14 @@ def test_the_scaled_roofline_is_right_in_the_middle() -> None:
 def test_a_roofline_gives_no_energy() -> None:
     data = fold()
     with pytest.raises(PerfcError, match="energy"):
-        Roofline(quantity=Quantity.ENERGY).fit(data.train, data.validation, Budget(), silent)
+        RooflineSum(quantity=Quantity.ENERGY).fit(
+            data.train, data.validation, TrainingBudget(), silent
+        )
 
 
 def test_kernels_share_the_time_of_their_row() -> None:
     data = measurements()
-    table = KernelTable(data, data.rows[3])
+    table = LaunchTable(data, data.rows[3])
     shared = KernelForest().share(table)
     assert (shared * table.times).sum() == pytest.approx(data.rows[3].time_s)
 
@@ -66,7 +68,7 @@ def test_forests_of_kernels_learn_and_come_back() -> None:
     pytest.importorskip("xgboost")
     data = fold()
     made = KernelForest()
-    made.fit(data.train, data.validation, Budget(), silent)
+    made.fit(data.train, data.validation, TrainingBudget(), silent)
     found = made.predict(data.test)
     assert np.abs(found / data.test.values(Quantity.TIME) - 1).mean() < 0.2
     again = KernelForest()

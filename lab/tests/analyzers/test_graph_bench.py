@@ -17,7 +17,13 @@ from perfc.analyzers.artefacts.artefact import WeightsError
 from perfc.analyzers.graph import weights
 from perfc.analyzers.graph.dataset import NAMED, GraphDataset, in_words, load
 from perfc.analyzers.graph.model_graph import ModelGraph
-from perfc.analyzers.graph.predictor import Budget, GraphPredictor, Say, predictor, predictors
+from perfc.analyzers.graph.predictor import (
+    GraphPredictor,
+    Say,
+    TrainingBudget,
+    predictor,
+    predictors,
+)
 from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
 from perfc.commands.analysis.predict import command as predict_command
 from perfc.commands.measurement.adapt import command as adapt_command
@@ -28,7 +34,7 @@ from perfc_lab.commands.train import command as train_command
 from perfc_lab.datasets import datasets
 from perfc_lab.training.graphs import bench
 from perfc_lab.training.graphs.bench import evaluate, figures, kendall_tau, rank_agreement
-from perfc_lab.training.graphs.protocols import SAMPLES, Fold, Protocol, folds, thinned
+from perfc_lab.training.graphs.protocols import SAMPLES, Fold, GraphProtocol, folds, thinned
 from perfc_lab.training.graphs.scoreboard import write_plots, written
 from perfc_lab.training.graphs.statistics import statistics
 from perfc_lab.whole_runs.boosted_totals import BoostedTotals
@@ -61,40 +67,42 @@ class Oracle(GraphPredictor):
     title: ClassVar[str] = "the rule itself"
     shown: ClassVar[list[Measurements]] = []
 
-    def fit(self, train: Measurements, validation: Measurements, budget: Budget, say: Say) -> None:
+    def fit(
+        self, train: Measurements, validation: Measurements, budget: TrainingBudget, say: Say
+    ) -> None:
         self.shown.append(train)
 
     def predict(self, data: Measurements) -> NDArray[np.float64]:
         return np.array([3 * r.floor_s + 5e-6 * len(data.kernels(r)) for r in data.rows])
 
 
-@pytest.mark.parametrize("protocol", list(Protocol))
-def test_what_is_tested_was_not_trained_on(protocol: Protocol) -> None:
-    of_architectures = (Protocol.RANDOM, Protocol.WITHIN_FAMILIES)
+@pytest.mark.parametrize("protocol", list(GraphProtocol))
+def test_what_is_tested_was_not_trained_on(protocol: GraphProtocol) -> None:
+    of_architectures = (GraphProtocol.RANDOM, GraphProtocol.WITHIN_FAMILIES)
     found = list(folds(measurements(), protocol, (0,)))
     assert found
     for fold in found:
         assert not set(fold.train.rows) & set(fold.test.rows)
         assert not set(fold.validation.rows) & {*fold.train.rows, *fold.test.rows}
-        if protocol in (*of_architectures, Protocol.DEVICE_AND_ARCHITECTURE):
+        if protocol in (*of_architectures, GraphProtocol.DEVICE_AND_ARCHITECTURE):
             parts = [{r.architecture for r in p.rows} for p in (fold.train, fold.test)]
             assert not parts[0] & parts[1]
-        if protocol not in (*of_architectures, Protocol.FAMILY):
+        if protocol not in (*of_architectures, GraphProtocol.FAMILY):
             assert fold.test.targets != fold.train.targets
             assert not set(fold.test.targets) & set(fold.train.targets)
 
 
 def test_a_transfer_sees_few_rows_of_architectures_that_are_not_tested() -> None:
-    for fold in folds(measurements(), Protocol.TRANSFER, (0, 1)):
+    for fold in folds(measurements(), GraphProtocol.TRANSFER, (0, 1)):
         shown = [r.architecture for r in fold.few.rows]
         assert 0 < len(shown) <= SAMPLES
         assert len(set(shown)) == len(shown)
         assert not set(shown) & {r.architecture for r in fold.test.rows}
 
 
-@pytest.mark.parametrize("protocol", list(Protocol))
+@pytest.mark.parametrize("protocol", list(GraphProtocol))
 def test_folds_of_the_same_rows_are_learned_once_and_others_by_themselves(
-    protocol: Protocol, monkeypatch: pytest.MonkeyPatch
+    protocol: GraphProtocol, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def learned(name: str, fold: Fold, *_: object) -> GraphPredictor:
         made = Oracle()
@@ -113,13 +121,13 @@ def test_folds_of_the_same_rows_are_learned_once_and_others_by_themselves(
 
 
 def test_splits_are_the_same_every_time() -> None:
-    for protocol in Protocol:
+    for protocol in GraphProtocol:
         one, two = (list(folds(measurements(), protocol, (3,))) for _ in range(2))
         assert [f.train.rows for f in one] == [f.train.rows for f in two]
 
 
 def test_smaller_shares_lie_in_larger_ones() -> None:
-    fold = next(folds(measurements(), Protocol.RANDOM, (0,)))
+    fold = next(folds(measurements(), GraphProtocol.RANDOM, (0,)))
     some, more = (set(thinned(fold, s).train.architectures) for s in (0.25, 0.5))
     assert some < more < set(fold.train.architectures)
 
@@ -150,7 +158,7 @@ def test_batches_are_ranked_apart_where_a_graph_has_several() -> None:
 
 def test_a_predictor_that_knows_the_rule_makes_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench, "predictor", lambda name, quantity: Oracle("", quantity))
-    done = evaluate("oracle", measurements(), Protocol.RANDOM, seeds=(0, 1))
+    done = evaluate("oracle", measurements(), GraphProtocol.RANDOM, seeds=(0, 1))
     every = next(iter(figures("oracle", done)))
     assert every.mape < 1e-9
     assert every.tau == pytest.approx(1.0)
@@ -180,9 +188,9 @@ def test_a_few_rows_of_a_machine_correct_its_scale() -> None:
 
 @pytest.fixture(scope="module")
 def boosted() -> tuple[BoostedTotals, Measurements]:
-    fold = next(folds(measurements(), Protocol.RANDOM, (0,)))
+    fold = next(folds(measurements(), GraphProtocol.RANDOM, (0,)))
     made = BoostedTotals()
-    made.fit(fold.train, fold.validation, Budget(), SILENT)
+    made.fit(fold.train, fold.validation, TrainingBudget(), SILENT)
     made.calibrate(fold.validation)
     return made, fold.test
 
@@ -348,7 +356,7 @@ def test_every_data_set_says_what_it_is() -> None:
 def test_figures_are_drawn(tmp_path: Path) -> None:
     pytest.importorskip("vl_convert")
     done = bench.evaluated(
-        ["boosted-totals"], measurements(), [Protocol.RANDOM], seeds=(0,), shares=(0.5, 1.0)
+        ["boosted-totals"], measurements(), [GraphProtocol.RANDOM], seeds=(0,), shares=(0.5, 1.0)
     )
     paths = write_plots(done, tmp_path)
     assert [p.name for p in paths] == ["nb201-random.svg", "nb201-random-curve.svg"]
@@ -361,7 +369,7 @@ def test_figures_are_drawn(tmp_path: Path) -> None:
 def test_families_have_a_chart_of_their_own(tmp_path: Path) -> None:
     pytest.importorskip("vl_convert")
     done = bench.evaluated(
-        ["roofline"], measurements(), [Protocol.RANDOM], seeds=(0,), families=True
+        ["roofline"], measurements(), [GraphProtocol.RANDOM], seeds=(0,), families=True
     )
     families = [f for f in done if f.is_family]
     assert families

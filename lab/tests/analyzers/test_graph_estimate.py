@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import perfc
-from perfc.analyzers.graph.predictor import Budget, GraphEstimates, GraphPredictor, Say
+from perfc.analyzers.graph.predictor import GraphEstimates, GraphPredictor, Say, TrainingBudget
 from perfc.analyzers.graph.rows import Measurements, Quantity
 from perfc.analyzers.graph.weights import SMALL, GraphCard, small_peaks
 from perfc.analyzers.runs.host import host_gap
 from perfc.analyzers.steps.setting import Setting
 from perfc.analyzers.whole_runs import shipped
-from perfc.analyzers.whole_runs.estimate import WIDENING, Estimate, estimate
+from perfc.analyzers.whole_runs.estimate import WIDENING, WholeRunEstimate, estimate
 from perfc.analyzers.whole_runs.reach import FAR_BELOW, is_surely_far
 from perfc.analyzers.whole_runs.whole_run import by_default, by_graph
 from perfc.frontend import load
@@ -41,7 +41,9 @@ class Fixed(GraphPredictor):
     title: ClassVar[str] = "fixed"
     is_far: ClassVar[bool] = False
 
-    def fit(self, train: Measurements, validation: Measurements, budget: Budget, say: Say) -> None:
+    def fit(
+        self, train: Measurements, validation: Measurements, budget: TrainingBudget, say: Say
+    ) -> None:
         """Nothing is learned."""
 
     def predict(self, data: Measurements) -> Array:
@@ -74,7 +76,7 @@ def estimated(
     batch: int = 8,
     setting: Setting = SETTING,
     small_peaks: tuple[float, ...] = (),
-) -> Estimate:
+) -> WholeRunEstimate:
     run = "rtx3090", SETTING.precision.value, SETTING.mode.value, SETTING.framework
     card = GraphCard(
         "fixed", "fixed", Quantity.TIME.value, "made", "", "", ("rtx3090",),

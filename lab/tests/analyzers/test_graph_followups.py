@@ -11,14 +11,14 @@ import pytest
 from click.testing import CliRunner
 
 from perfc.analyzers.graph import weights
-from perfc.analyzers.graph.predictor import Budget
+from perfc.analyzers.graph.predictor import TrainingBudget
 from perfc.analyzers.graph.rows import Quantity
 from perfc.analyzers.whole_runs.training_run import TrainingRun
 from perfc.commands.analysis.predict import command as predict_command
 from perfc.machine.mig import A100_40GB, GB, profiles
 from perfc_lab.commands.eval import command as eval_command
 from perfc_lab.commands.train import command as train_command
-from perfc_lab.training.graphs.protocols import Protocol, folds
+from perfc_lab.training.graphs.protocols import GraphProtocol, folds
 from perfc_lab.whole_runs.boosted_totals import BoostedTotals
 
 from .graph_rows import measurements
@@ -29,9 +29,9 @@ MODEL = str(Path(__file__).parents[3] / "examples" / "models" / "resnet50.onnx.g
 def card(folder: Path, quantity: Quantity) -> str:
     data = measurements()
     data = data.of([replace(r, memory_bytes=1e9 + 1e6 * r.batch) for r in data.rows])
-    fold = next(folds(data, Protocol.RANDOM, (0,)))
+    fold = next(folds(data, GraphProtocol.RANDOM, (0,)))
     made = BoostedTotals("", quantity)
-    made.fit(fold.train, fold.validation, Budget(), lambda _: None)
+    made.fit(fold.train, fold.validation, TrainingBudget(), lambda _: None)
     made.calibrate(fold.validation)
     return str(weights.save(made, weights.card_of(made, fold.train, "random", {}), folder))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from perfc_lab.datasets.timm import Timm
+from perfc_lab.datasets.timm import TimmRuns
 
 pytest.importorskip("onnx")
 pd = pytest.importorskip("pandas")
@@ -62,7 +62,7 @@ def branched() -> bytes:
 def test_a_row_with_the_parameters_of_folded_branches_has_a_graph_without_them(
     folder: Path, tmp_path: Path
 ) -> None:
-    found = Timm().build(folder, tmp_path / "graphs", lambda _: None)
+    found = TimmRuns().build(folder, tmp_path / "graphs", lambda _: None)
     exported, deployed = sorted(found.rows, key=lambda r: r.setting.version)
     assert exported.architecture == deployed.architecture == "rep"
     assert (exported.graph, deployed.graph) == ("timm__rep__32", "timm__rep__32--folded-2")
@@ -73,5 +73,5 @@ def test_a_row_with_the_parameters_of_folded_branches_has_a_graph_without_them(
 
 def test_a_row_whose_graph_is_missing_or_unreadable_is_of_the_graph_as_it_is(folder: Path) -> None:
     (folder / "models" / "timm__rep__32.onnx.gz").write_bytes(b"nothing")
-    names = {row.graph for row in Timm().rows(folder)}
+    names = {row.graph for row in TimmRuns().rows(folder)}
     assert names == {"timm__rep__32", "timm__absent__32"}

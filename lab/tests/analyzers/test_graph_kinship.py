@@ -13,7 +13,7 @@ import pytest
 
 from perfc.analyzers.estimate.interval import Interval
 from perfc.analyzers.graph.model_graph import OP_FIXED, OpGraph
-from perfc.analyzers.graph.predictor import Budget
+from perfc.analyzers.graph.predictor import TrainingBudget
 from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
 from perfc.analyzers.graph.weights import card_of, load, save
 from perfc.analyzers.intervals.conformal import Band, Unseen
@@ -27,7 +27,7 @@ from perfc.frontend import load as load_model
 from perfc.ir.graph import Module
 from perfc.machine import load_machine
 from perfc_lab.datasets.spaces.nas_bench_201 import network
-from perfc_lab.training.graphs.protocols import Protocol
+from perfc_lab.training.graphs.protocols import GraphProtocol
 from perfc_lab.whole_runs import as_shipped, physics_residual, residual_fit
 from perfc_lab.whole_runs.as_shipped import figures_as_shipped
 from perfc_lab.whole_runs.physics_residual import PhysicsResidual
@@ -138,9 +138,11 @@ def ready() -> PhysicsResidual:
         small(patch)
         made = PhysicsResidual()
         rest = data.where(lambda r: r.architecture not in held)
-        made.fit(rest, data.where(lambda r: r.architecture in held), Budget(), lambda _: None)
+        made.fit(
+            rest, data.where(lambda r: r.architecture in held), TrainingBudget(), lambda _: None
+        )
         made.calibrate(data.where(lambda r: r.architecture in held))
-        made.finish(data, Budget(), lambda _: None)
+        made.finish(data, TrainingBudget(), lambda _: None)
     return made
 
 
@@ -188,10 +190,10 @@ def test_no_band_is_made_of_one_family() -> None:
         small(patch)
         made = PhysicsResidual()
         rows = measurements()
-        made.fit(rows, rows.of(rows.rows[:30]), Budget(), lambda _: None)
+        made.fit(rows, rows.of(rows.rows[:30]), TrainingBudget(), lambda _: None)
         made.calibrate(rows.of(rows.rows[:30]))
         seen = made.bands.seen
-        made.finish(rows, Budget(), lambda _: None)
+        made.finish(rows, TrainingBudget(), lambda _: None)
     assert (made.bands.kinless, made.bands.seen) == (None, seen)
     assert made.estimates(strange(rows)).kinless is None
 
@@ -229,7 +231,7 @@ def test_weights_are_scored_as_they_ship(monkeypatch: pytest.MonkeyPatch, tmp_pa
 
     monkeypatch.setattr(as_shipped, "load", module_of)
     found = figures_as_shipped(
-        ["physics-residual"], of_families(), [Protocol.FAMILY], tmp_path,
+        ["physics-residual"], of_families(), [GraphProtocol.FAMILY], tmp_path,
         quantity=Quantity.TIME, seeds=(0,), say=said.append,
     )  # fmt: skip
     (every,) = (one for one in found if one.slice == "all rows")
@@ -241,7 +243,9 @@ def test_weights_are_scored_as_they_ship(monkeypatch: pytest.MonkeyPatch, tmp_pa
 
 def test_a_predictor_that_does_not_learn_from_every_row_cannot_ship(tmp_path: Path) -> None:
     with pytest.raises(PerfcError, match="every row"):
-        figures_as_shipped(["roofline"], of_families(), [Protocol.RANDOM], tmp_path, seeds=(0,))
+        figures_as_shipped(
+            ["roofline"], of_families(), [GraphProtocol.RANDOM], tmp_path, seeds=(0,)
+        )
 
 
 @pytest.mark.parametrize(

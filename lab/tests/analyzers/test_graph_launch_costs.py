@@ -9,15 +9,15 @@ from functools import cache
 import numpy as np
 import pytest
 
-from perfc.analyzers.graph.predictor import Budget
+from perfc.analyzers.graph.predictor import TrainingBudget
 from perfc.analyzers.graph.rows import Measurements, Quantity
 from perfc.analyzers.whole_runs.kernel_sums import KINDS, tabulated_runs
 from perfc.errors import PerfcError
 from perfc_lab.training.graphs.bench import rank_agreement
-from perfc_lab.training.graphs.protocols import Fold, Protocol, folds
+from perfc_lab.training.graphs.protocols import Fold, GraphProtocol, folds
 from perfc_lab.whole_runs.launch_columns import DOUBLINGS, RUNS, hats, linear_runs
 from perfc_lab.whole_runs.launch_costs import LaunchCosts
-from perfc_lab.whole_runs.population import Few, Known, Prior, learned
+from perfc_lab.whole_runs.population import Few, KnownCondition, Prior, learned
 
 from .graph_rows import TARGETS, measurements
 
@@ -42,13 +42,13 @@ def rows() -> Measurements:
 
 @cache
 def fold() -> Fold:
-    return next(folds(rows(), Protocol.TRANSFER_AT_BATCH, (0,), 10))
+    return next(folds(rows(), GraphProtocol.TRANSFER_AT_BATCH, (0,), 10))
 
 
 @pytest.fixture(scope="module")
 def trained() -> LaunchCosts:
     made = LaunchCosts()
-    made.fit(fold().train, fold().validation, Budget(), silent)
+    made.fit(fold().train, fold().validation, TrainingBudget(), silent)
     made.calibrate(fold().validation)
     return made
 
@@ -152,11 +152,11 @@ def test_nothing_is_said_before_training() -> None:
     with pytest.raises(PerfcError, match="not trained"):
         LaunchCosts().predict(fold().test)
     with pytest.raises(PerfcError, match="no machine"):
-        LaunchCosts().fit(fold().few, fold().few, Budget(), silent)
+        LaunchCosts().fit(fold().few, fold().few, TrainingBudget(), silent)
 
 
 def test_each_batch_of_a_machine_is_a_transfer_of_its_own() -> None:
-    found = list(folds(rows(), Protocol.TRANSFER_AT_BATCH, (0,), 10))
+    found = list(folds(rows(), GraphProtocol.TRANSFER_AT_BATCH, (0,), 10))
     assert len(found) == len(TARGETS) * 2
     for one in found:
         assert len({r.batch for r in (*one.few.rows, *one.test.rows)}) == 1
@@ -180,7 +180,7 @@ def test_estimates_of_few_rows_are_as_wrong_as_they_say() -> None:
     for _ in range(30):
         draws = [1 + generator.normal(0, 0.2, 5) for _ in range(4)]
         table = generator.uniform(0.1, 1, (120, 5))
-        prior = Prior.of([Known(w, 1.0, 0.01) for w in draws[1:]])
+        prior = Prior.of([KnownCondition(w, 1.0, 0.01) for w in draws[1:]])
         ratio = table @ draws[0] * np.exp(generator.normal(0, 0.01, 120))
         few = Few.of(table[:12], ratio[:12], np.zeros(12, np.int64), [prior])
         value, deviation = few(table[12:], np.zeros(108, np.int64), [])

@@ -11,7 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
 
-from perfc.analyzers.graph.predictor import Budget, predictor
+from perfc.analyzers.graph.predictor import TrainingBudget, predictor
 from perfc.analyzers.graph.rows import Quantity
 from perfc.analyzers.graph.weights import card_of, load, save
 from perfc.errors import PerfcError
@@ -22,7 +22,7 @@ from perfc_lab.papers.networks.several import SeveralQuantities
 from perfc_lab.papers.pmgns import Pmgns
 from perfc_lab.papers.seernet import SeerNet
 from perfc_lab.papers.static_features import STATIC, static_features
-from perfc_lab.training.graphs.protocols import Fold, Protocol, folds
+from perfc_lab.training.graphs.protocols import Fold, GraphProtocol, folds
 
 from .graph_rows import measurements
 
@@ -37,18 +37,18 @@ TABLES = (
     (pmgns.NODES, pmgns.node_table, 32), (trappm.NODES, trappm.node_table, 113),
     (nnlqp.NODES, nnlqp.node_table, 44), (perf_graph.NODES, perf_graph.node_table, 19),
 )  # fmt: skip
-QUICK = Budget(0, 0.6, None, 1 / 16)
+QUICK = TrainingBudget(0, 0.6, None, 1 / 16)
 
 
 def fold() -> Fold:
-    return next(folds(measurements(), Protocol.RANDOM, (0,)))
+    return next(folds(measurements(), GraphProtocol.RANDOM, (0,)))
 
 
 def silent(line: str) -> None:
     del line
 
 
-def trained(name: str, budget: Budget = QUICK) -> NetworkPredictor:
+def trained(name: str, budget: TrainingBudget = QUICK) -> NetworkPredictor:
     made = predictor(name)
     assert isinstance(made, NetworkPredictor)
     made.fit(fold().train, fold().validation, budget, silent)
@@ -57,7 +57,7 @@ def trained(name: str, budget: Budget = QUICK) -> NetworkPredictor:
 
 @pytest.mark.parametrize("is_faithful", [False, True])
 def test_the_paper_s_width_is_trained_by_either_recipe(is_faithful: bool) -> None:
-    made = trained("pmgns", Budget(0, 1.0, is_faithful=is_faithful))
+    made = trained("pmgns", TrainingBudget(0, 1.0, is_faithful=is_faithful))
     assert made.width == Pmgns.hidden
     assert made.trained is not None
     rates = [line[4] for line in made.trained.history]
@@ -134,7 +134,7 @@ def test_a_row_is_predicted_alike_alone_and_in_company(name: str) -> None:
 @pytest.mark.parametrize("name", ["seernet", "nnlqp"])
 def test_made_up_times_are_learned(name: str) -> None:
     data = fold()
-    made = trained(name, Budget(0, 120.0, None, 1 / 8))
+    made = trained(name, TrainingBudget(0, 120.0, None, 1 / 8))
     measured = data.test.values(Quantity.TIME)
     guess = np.exp(np.log(data.train.values(Quantity.TIME)).mean())
     error = np.abs(made.predict(data.test) / measured - 1).mean()
@@ -164,7 +164,7 @@ def test_a_slice_follows_from_predicted_memory() -> None:
         for part in (data.train, data.validation)
     )
     made = Pmgns("mlp", Quantity.MEMORY)
-    made.fit(train, validation, Budget(0, 120.0, None, 1 / 8), silent)
+    made.fit(train, validation, TrainingBudget(0, 120.0, None, 1 / 8), silent)
     found = made.mig_profiles(data.test)
     wanted = ["1g.5gb" if r.batch == 1 else "2g.10gb" for r in data.test.rows]
     assert [p.name if p else "" for p in found] == wanted
@@ -176,7 +176,7 @@ def test_no_slice_follows_from_time() -> None:
 
 
 def test_fine_tuning_takes_a_machine_that_is_twice_as_slow() -> None:
-    made, data = trained("trappm:random", Budget(0, 120.0, None, 1 / 8)), fold()
+    made, data = trained("trappm:random", TrainingBudget(0, 120.0, None, 1 / 8)), fold()
     slow = data.train.of([replace(r, time_s=2 * r.time_s) for r in data.train.rows[:32]])
     before = np.abs(made.predict(slow) / slow.values(Quantity.TIME) - 1).mean()
     made.adapt(slow)

@@ -12,7 +12,7 @@ import pytest
 
 from perfc.analyzers.graph.branches import foldable_share
 from perfc.analyzers.graph.model_graph import OpGraph
-from perfc.analyzers.graph.predictor import Budget
+from perfc.analyzers.graph.predictor import TrainingBudget
 from perfc.analyzers.graph.rows import Measurements, Quantity, drawn
 from perfc.analyzers.graph.weights import card_of, load, save
 from perfc.analyzers.whole_runs.adapted import adapted
@@ -24,7 +24,7 @@ from perfc.analyzers.whole_runs.kernel_sums import (
     tabulated_runs,
 )
 from perfc.errors import PerfcError
-from perfc_lab.training.graphs.protocols import Fold, Protocol, folds
+from perfc_lab.training.graphs.protocols import Fold, GraphProtocol, folds
 from perfc_lab.whole_runs import physics_residual, residual_fit
 from perfc_lab.whole_runs.physics_residual import PhysicsResidual
 from perfc_lab.whole_runs.residual_fit import learned_rates
@@ -41,7 +41,7 @@ def silent(line: str) -> None:
 @cache
 def fold() -> Fold:
     """A machine left out, but for one row each of ten architectures that are not tested."""
-    found = next(folds(measurements(), Protocol.DEVICE, (0,)))
+    found = next(folds(measurements(), GraphProtocol.DEVICE, (0,)))
     few = found.test.of(drawn(found.test.rows, 0, 10))
     shown = {r.architecture for r in few.rows}
     return replace(found, few=few, test=found.test.where(lambda r: r.architecture not in shown))
@@ -54,7 +54,7 @@ def trained() -> PhysicsResidual:
         patch.setattr(physics_residual, "APART", SMALL)
         patch.setattr(residual_fit, "ROUNDS", 20)
         made = PhysicsResidual()
-        made.fit(fold().train, fold().validation, Budget(), silent)
+        made.fit(fold().train, fold().validation, TrainingBudget(), silent)
         made.calibrate(fold().validation)
     return made
 
@@ -212,7 +212,7 @@ def test_learning_from_every_row_keeps_the_bands(trained: PhysicsResidual) -> No
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(physics_residual, "RECIPE", SMALL)
         whole = again(trained)
-        whole.finish(measurements(), Budget(), silent)
+        whole.finish(measurements(), TrainingBudget(), silent)
     assert whole.bands.seen == trained.bands.seen
     assert whole.learned is not None
     assert trained.learned is not None

@@ -11,13 +11,13 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
 from perfc.analyzers.graph.model_graph import ModelGraph
-from perfc.analyzers.graph.predictor import Budget
+from perfc.analyzers.graph.predictor import TrainingBudget
 from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
 from perfc.errors import PerfcError
 from perfc_lab.papers.networks.batches import Batch, GraphTensors, LogScale, RowBatches, Standard
 from perfc_lab.papers.networks.tensors import read_tensors, write_tensors
 from perfc_lab.papers.networks.train import TrainRecipe, fit_network, huber, predicted, seeded
-from perfc_lab.training.graphs.protocols import Protocol, folds
+from perfc_lab.training.graphs.protocols import GraphProtocol, folds
 
 from .graph_rows import TARGETS, measurements
 
@@ -96,14 +96,19 @@ def test_constant_columns_become_nought() -> None:
 
 
 def test_training_lowers_the_error_and_is_the_same_every_time() -> None:
-    fold = next(folds(measurements(), Protocol.RANDOM, (0,)))
+    fold = next(folds(measurements(), GraphProtocol.RANDOM, (0,)))
     train, validation = batches(fold.train), batches(fold.validation)
     found = []
     for _ in range(2):
         seeded(0)
         network = Network()
         done = fit_network(
-            network, train, validation, TrainRecipe(12, 0.02), Budget(0, 60.0), lambda _: None
+            network,
+            train,
+            validation,
+            TrainRecipe(12, 0.02),
+            TrainingBudget(0, 60.0),
+            lambda _: None,
         )
         assert done.best < done.history[0][3]
         found.append(predicted(network, validation))
@@ -111,7 +116,7 @@ def test_training_lowers_the_error_and_is_the_same_every_time() -> None:
 
 
 def test_an_interrupted_training_ends_where_the_other_does(tmp_path: Path) -> None:
-    fold = next(folds(measurements(), Protocol.RANDOM, (0,)))
+    fold = next(folds(measurements(), GraphProtocol.RANDOM, (0,)))
     train, validation = batches(fold.train), batches(fold.validation)
 
     calls = [0]
@@ -127,7 +132,7 @@ def test_an_interrupted_training_ends_where_the_other_does(tmp_path: Path) -> No
             return huber(network, batch)
 
         recipe = TrainRecipe(6, 0.01, halve_after=100, patience=100, checkpoint_every_s=0.0)
-        budget = Budget(0, 600.0, folder)
+        budget = TrainingBudget(0, 600.0, folder)
         done = fit_network(network, train, validation, recipe, budget, lambda _: None, loss=loss)
         return [round(line[3], 5) for line in done.history]
 
@@ -141,11 +146,11 @@ def test_an_interrupted_training_ends_where_the_other_does(tmp_path: Path) -> No
 
 
 def test_a_checkpoint_of_another_training_is_not_gone_on_from(tmp_path: Path) -> None:
-    fold = next(folds(measurements(), Protocol.RANDOM, (0,)))
+    fold = next(folds(measurements(), GraphProtocol.RANDOM, (0,)))
     train, validation = batches(fold.train), batches(fold.validation)
     for epochs, seed in ((2, 0), (2, 1)):
         seeded(seed)
-        budget = Budget(seed, 60.0, tmp_path)
+        budget = TrainingBudget(seed, 60.0, tmp_path)
         recipe = TrainRecipe(epochs, 0.01)
         done = fit_network(Network(), train, validation, recipe, budget, lambda _: None)
         assert len(done.history) == 2

@@ -15,7 +15,7 @@ from perfc.analyzers.features.classes.collective import Operation
 from perfc.analyzers.features.rows import DataError, Protocol, Rows
 from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity, at_several_batches
-from perfc.analyzers.steps.setting import Mode, Precision, Setting, precision_of
+from perfc.analyzers.steps.setting import Precision, RunMode, Setting, precision_of
 from perfc.machine import load_machine
 from perfc_lab.datasets import datasets
 from perfc_lab.datasets.spaces import help_nas
@@ -23,7 +23,7 @@ from perfc_lab.tables import sources
 from perfc_lab.tables.aic_attention import kernel_of
 from perfc_lab.tables.architectures import (
     FAMILY_PARTS,
-    Part,
+    DatasetPart,
     families_in_turn,
     family,
     fold_of,
@@ -181,11 +181,11 @@ def test_several_batches_are_those_of_one_graph_on_one_machine() -> None:
 
 def test_a_way_of_running_has_a_mode_a_table_of_fusion_and_a_name() -> None:
     modes = {
-        Mode.EAGER: Setting(), Mode.CHANNELS_LAST: Setting(channels_last=True),
-        Mode.COMPILED: Setting(compiled=True, channels_last=True),
-        Mode.TRAINING: Setting(training=True, compiled=True),
+        RunMode.EAGER: Setting(), RunMode.CHANNELS_LAST: Setting(channels_last=True),
+        RunMode.COMPILED: Setting(compiled=True, channels_last=True),
+        RunMode.TRAINING: Setting(training=True, compiled=True),
     }  # fmt: skip
-    assert {mode: s.mode for mode, s in modes.items()} == {mode: mode for mode in Mode}
+    assert {mode: s.mode for mode, s in modes.items()} == {mode: mode for mode in RunMode}
     assert Setting(compiled=True).runtime == "inductor"
     assert Setting(version=(2, 0)).runtime == "eager"
     assert Setting(version=(1, 13)).runtime == "eager-unfused"
@@ -248,7 +248,7 @@ def test_architectures_are_cut_at_random_or_by_family() -> None:
     names = [f"{family}{i}_a" for family in ("resnet", "vit", "swin", "vgg") for i in range(10)]
     for cut_by, is_family in ((random_architectures, False), (unseen_families, True)):
         found = cut_by(names, 1)
-        counts = [sum(p is part for p in found.values()) for part in Part]
+        counts = [sum(p is part for p in found.values()) for part in DatasetPart]
         assert sum(counts) == 40
         if not is_family:
             assert counts == [28, 6, 6]
@@ -263,8 +263,8 @@ def test_architectures_are_cut_at_random_or_by_family() -> None:
 def test_every_family_is_tested_in_one_turn() -> None:
     names = [f"{family}_{i}" for family in "abcdefghij" for i in range(3)]
     turns = [families_in_turn(names, turn) for turn in range(FAMILY_PARTS)]
-    assert all(sum(t[n] is Part.TEST for t in turns) == 1 for n in names)
-    sizes = [sum(p is Part.TEST for p in t.values()) for t in turns]
+    assert all(sum(t[n] is DatasetPart.TEST for t in turns) == 1 for n in names)
+    sizes = [sum(p is DatasetPart.TEST for p in t.values()) for t in turns]
     assert sorted(sizes) == [3, 3, 3, 3, 6, 6, 6]
 
 

@@ -22,7 +22,7 @@ from perfc.analyzers.features.table import complete
 from perfc.analyzers.intervals.conformal import coverage_of
 from perfc.machine import load_machine
 from perfc_lab.tables.aic_moe import kernel_of
-from perfc_lab.training.evaluate import Asked
+from perfc_lab.training.evaluate import CallerContext
 from perfc_lab.training.fit import Recipe, train
 
 from .synthetic import MACHINES, matmul_rows
@@ -118,9 +118,9 @@ def test_a_machine_that_nobody_measured_means_what_runs_on_the_nearest(found: Ar
     assert frameworks("gb200") == {"one"}
 
 
-@pytest.mark.parametrize("how", [Asked.NOTHING, Asked.CHOICES])
+@pytest.mark.parametrize("how", [CallerContext.NOTHING, CallerContext.CHOICES])
 def test_nine_in_ten_further_kernels_lie_inside_whoever_they_are(
-    found: Artefact, how: Asked
+    found: Artefact, how: CallerContext
 ) -> None:
     low, high, time_s = [], [], []
     for i, framework in enumerate(SLOWER):
@@ -244,10 +244,10 @@ def test_untuned_rows_are_asked_for_by_name_alone() -> None:
     rows = Rows(
         "experts", "h100-sxm5-80gb", "bf16", Protocol.GRAPH, "sglang", columns, np.ones(2)
     )  # fmt: skip
-    assert [len(one) for one in Asked.EVERYTHING.among([rows])] == [2]
-    (left,) = Asked.NOTHING.among([rows])
+    assert [len(one) for one in CallerContext.EVERYTHING.among([rows])] == [2]
+    (left,) = CallerContext.NOTHING.among([rows])
     assert left.columns["kernel"].tolist() == [ExpertsKernel.TRITON]
-    assert Asked.NOTHING.among([rows.take(np.array([0]))]) == []
+    assert CallerContext.NOTHING.among([rows.take(np.array([0]))]) == []
 
 
 @pytest.mark.parametrize(

@@ -12,21 +12,21 @@ from pandas import DataFrame
 
 from perfc import cli
 from perfc.analyzers.features.rows import DataError
-from perfc.analyzers.intervals.summing import Side
+from perfc.analyzers.intervals.summing import ErrorSide
 from perfc.errors import MissingExtraError
 from perfc.passes.runtimes import Tf32
 from perfc_lab.training.experiments import neusight_runs
-from perfc_lab.training.experiments.neusight_runs import EXPERIMENT, Timed, correlation
-from perfc_lab.training.runs.end_to_end import Run, Spent
+from perfc_lab.training.experiments.neusight_runs import EXPERIMENT, TimedLabel, correlation
+from perfc_lab.training.runs.end_to_end import Spent, TrainingStep
 
 KERNELS = 4
 
 
-def timed(off: float) -> Timed:
+def timed(off: float) -> TimedLabel:
     """A run of four equal kernels of 1 s, each within a tenth, measured ``off`` seconds longer."""
-    sides = {Side("matmul_f32", True, 0.1 + i * 1e-12): 1.0 for i in range(KERNELS)}
-    made = Run(Spent(float(KERNELS), (sides,), (sides,)), Spent(0.0))
-    return Timed("v100", "net", "inf", KERNELS + off, made)
+    sides = {ErrorSide("matmul_f32", True, 0.1 + i * 1e-12): 1.0 for i in range(KERNELS)}
+    made = TrainingStep(Spent(float(KERNELS), (sides,), (sides,)), Spent(0.0))
+    return TimedLabel("v100", "net", "inf", KERNELS + off, made)
 
 
 def test_errors_that_cancel_need_none() -> None:
@@ -80,10 +80,14 @@ def test_runs_are_two_cuts_and_as_many_layers_more(
     monkeypatch.setattr(neusight_runs, "Plan", SimpleNamespace(of=plan_of))
     # head 1 s, a layer 2 s forward; backward 3 s a layer; floors 0.5 s and 1 s a layer
     monkeypatch.setattr(
-        neusight_runs, "inference", lambda p: Run(Spent(1.0 + 2 * p[1]), Spent(0.0), 0.5 + p[1])
+        neusight_runs,
+        "inference",
+        lambda p: TrainingStep(Spent(1.0 + 2 * p[1]), Spent(0.0), 0.5 + p[1]),
     )
     monkeypatch.setattr(
-        neusight_runs, "training", lambda p: Run(Spent(1.0 + 2 * p[1]), Spent(3.0 * p[1]), 0.5)
+        neusight_runs,
+        "training",
+        lambda p: TrainingStep(Spent(1.0 + 2 * p[1]), Spent(3.0 * p[1]), 0.5),
     )
     said: list[str] = []
     for mode, whole_s in (("inf", 11.0), ("train", 26.0)):
@@ -114,7 +118,7 @@ def test_figures_are_of_both_modes_of_each_and_of_each_machine(
     ]  # fmt: skip
     monkeypatch.setattr(neusight_runs, "read_parquet", lambda path: DataFrame(rows))
 
-    def made(row: Any, say: object) -> Timed:
+    def made(row: Any, say: object) -> TimedLabel:
         return replace(
             timed(row.e2e_latency_ms * 1e-3 - KERNELS),
             device=row.device, model=row.model, mode=row.mode,
@@ -142,7 +146,7 @@ def test_figures_are_of_both_modes_of_each_and_of_each_machine(
 def test_nothing_is_trained_and_without_torch_nothing_said(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def missing(row: object, say: object) -> Timed:
+    def missing(row: object, say: object) -> TimedLabel:
         raise MissingExtraError("building models needs torch", hint="pip")
 
     with pytest.raises(DataError, match="no weights of their own"):
@@ -160,7 +164,7 @@ def test_nothing_is_trained_and_without_torch_nothing_said(
 def test_a_page_stays_as_it_is_where_no_figure_was_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def missing(row: object, say: object) -> Timed:
+    def missing(row: object, say: object) -> TimedLabel:
         raise MissingExtraError("building models needs torch", hint="pip")
 
     monkeypatch.setattr(

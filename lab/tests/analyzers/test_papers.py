@@ -12,9 +12,9 @@ from perfc.analyzers.graph.predictor import predictor
 from perfc.analyzers.graph.store import StoredGraphs
 from perfc.errors import PerfcError
 from perfc_lab.datasets.unlabelled import Unlabelled, drawn
-from perfc_lab.papers.elements import Standing, page, seeds
-from perfc_lab.papers.reproduction.published import Metric, every_table, tables
-from perfc_lab.tables.architectures import Part, family, within_families
+from perfc_lab.papers.elements import ElementStatus, page, seeds
+from perfc_lab.papers.reproduction.published import PublishedMetric, every_table, tables
+from perfc_lab.tables.architectures import DatasetPart, family, within_families
 
 from .graph_rows import measurements
 
@@ -25,8 +25,8 @@ def test_every_file_of_an_element_exists_and_whoever_differs_says_why() -> None:
     for seed in seeds():
         for element in seed.elements:
             assert all((ROOT / name).exists() for name in element.files), element
-            assert bool(element.why) is (element.standing is not Standing.FAITHFUL), element
-            assert bool(element.files) is (element.standing is not Standing.MISSING), element
+            assert bool(element.why) is (element.standing is not ElementStatus.FAITHFUL), element
+            assert bool(element.files) is (element.standing is not ElementStatus.MISSING), element
 
 
 def test_the_page_of_elements_is_that_of_the_code() -> None:
@@ -55,7 +55,9 @@ def test_families_are_divided_seventy_to_thirty() -> None:
     parts = within_families(names, 0)
     for word in ("vit", "swin", "resnet"):
         mine = [part for name, part in parts.items() if family(name) == word]
-        assert [mine.count(p) for p in (Part.TRAIN, Part.VALIDATION, Part.TEST)] == [12, 2, 6]
+        assert [
+            mine.count(p) for p in (DatasetPart.TRAIN, DatasetPart.VALIDATION, DatasetPart.TEST)
+        ] == [12, 2, 6]
     assert within_families(names, 1) != parts
 
 
@@ -126,7 +128,7 @@ def test_a_result_is_trained_once_and_shown_beside_the_paper(
     stored = runs.stored(tmp_path, wanted[1])
     assert stored is not None
     mape = stored["slices"]["all rows"]["mape"]
-    assert f"| GraphSAGE | {shown(mape, Metric.MAPE)} | 16.0% |" in text
+    assert f"| GraphSAGE | {shown(mape, PublishedMetric.MAPE)} | 16.0% |" in text
     assert "2 of 2 trainings stand (2 of seed 0)" in text
 
 
@@ -163,20 +165,22 @@ def test_a_table_by_family_has_a_line_a_family() -> None:
 def test_an_order_that_is_undefined_of_a_seed_is_left_out_of_the_mean() -> None:
     """Answers that are all alike have none."""
     from perfc_lab.papers.reproduction.page import number, spread
-    from perfc_lab.papers.reproduction.published import Column
+    from perfc_lab.papers.reproduction.published import PublishedColumn
 
-    column = Column("τ", metric=Metric.TAU)
-    seeds = [{"slices": {column.slice: {Metric.TAU.value: tau}}} for tau in (0.5, math.nan, 0.7)]
+    column = PublishedColumn("τ", metric=PublishedMetric.TAU)
+    seeds = [
+        {"slices": {column.slice: {PublishedMetric.TAU.value: tau}}} for tau in (0.5, math.nan, 0.7)
+    ]
     known = [n for seed in seeds if (n := number(seed, column)) is not None]
-    assert spread(known, Metric.TAU) == "0.600 ± 0.100"
+    assert spread(known, PublishedMetric.TAU) == "0.600 ± 0.100"
     assert number({"slices": {}}, column) is None
 
 
 def test_rows_that_cannot_be_fetched_are_left_out_where_they_are_not(tmp_path: Path) -> None:
-    from perfc_lab.papers.reproduction.published import Rows, built
+    from perfc_lab.papers.reproduction.published import RowSelection, built
 
     every = list(tables())
-    assert [t for t in every if t.rows is Rows.MEMORY]
-    assert not [t for t in built(every, tmp_path) if t.rows is Rows.MEMORY]
-    (tmp_path / Rows.MEMORY.dataset).mkdir()
+    assert [t for t in every if t.rows is RowSelection.MEMORY]
+    assert not [t for t in built(every, tmp_path) if t.rows is RowSelection.MEMORY]
+    (tmp_path / RowSelection.MEMORY.dataset).mkdir()
     assert built(every, tmp_path) == every

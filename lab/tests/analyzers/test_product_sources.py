@@ -14,7 +14,7 @@ from perfc.analyzers.estimators.selection import computed, inside
 from perfc.analyzers.features.lowering import Lowered
 from perfc.analyzers.features.rows import Protocol
 from perfc.machine import load_machine
-from perfc.passes.runtimes import Launch
+from perfc.passes.runtimes import LaunchMode
 from perfc_lab.tables import sources
 from perfc_lab.tables.llmservingsim import MODELS, width_and_depth
 
@@ -94,13 +94,13 @@ def test_half_precision_is_another_type_where_bf16_is_slow() -> None:
 
 def test_the_host_launches_what_profilers_time() -> None:
     products = predictor.select("matmul", "bf16", Protocol.GRAPH).card
-    assert inside(products, Launch.EAGER, "a100-sxm4-80gb") is Protocol.KERNELS
-    assert inside(products, Launch.GRAPH, "a100-sxm4-80gb") is Protocol.GRAPH
+    assert inside(products, LaunchMode.EAGER, "a100-sxm4-80gb") is Protocol.KERNELS
+    assert inside(products, LaunchMode.GRAPH, "a100-sxm4-80gb") is Protocol.GRAPH
     attention = predictor.select("attention_prefill", "bf16", Protocol.GRAPH).card
-    assert inside(attention, Launch.EAGER, "h100-sxm5-80gb") is Protocol.GRAPH, (
+    assert inside(attention, LaunchMode.EAGER, "h100-sxm5-80gb") is Protocol.GRAPH, (
         "few rows, of one library"
     )
-    for launch in Launch:
+    for launch in LaunchMode:
         assert inside(attention, launch, "rtx4090") is Protocol.KERNELS, "no others of the machine"
 
 

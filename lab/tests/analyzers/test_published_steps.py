@@ -13,11 +13,11 @@ import perfc
 from perfc.analyzers.estimate.estimate import Predictor
 from perfc.analyzers.intervals.conformal import Band
 from perfc.analyzers.runs import step_law
-from perfc.analyzers.runs.step_law import Part, StepLaw, as_toml, is_convolutional, law, read
+from perfc.analyzers.runs.step_law import KernelTrait, StepLaw, as_toml, is_convolutional, law, read
 from perfc.deployment import Deployment
 from perfc.errors import ModelError
 from perfc.passes.runtimes import Layout, Tf32
-from perfc_lab.tables.published_steps import GRAPHS, LeftOut, PublishedStep, published_steps
+from perfc_lab.tables.published_steps import GRAPHS, PublishedStep, SkipReason, published_steps
 from perfc_lab.training.runs.published_steps import (
     SummedStep,
     band_of,
@@ -83,13 +83,13 @@ def test_what_contradicts_itself_is_left_out_and_what_nobody_knows_is_no_row(
     )  # fmt: skip
     names = [(s.architecture, s.left_out) for s in found]
     assert names == [
-        ("resnet50", LeftOut.CONTRADICTED), ("resnet50", LeftOut.CONTRADICTED),
-        ("bert-large-uncased", LeftOut.BINNED), ("efficientnet_b4", None), ("resnet50", None),
+        ("resnet50", SkipReason.CONTRADICTED), ("resnet50", SkipReason.CONTRADICTED),
+        ("bert-large-uncased", SkipReason.BINNED), ("efficientnet_b4", None), ("resnet50", None),
     ]  # fmt: skip
     assert found[3].graph == GRAPHS["efficientnet_b4"]
 
 
-def made(name: str, factor: float, shares: dict[tuple[Part, ...], float]) -> SummedStep:
+def made(name: str, factor: float, shares: dict[tuple[KernelTrait, ...], float]) -> SummedStep:
     """A step that takes ``factor`` times its convolutions, and its rest once."""
     time_s = sum(t * (factor if parts else 1.0) for parts, t in shares.items())
     step = PublishedStep(name, "g", Deployment(), time_s)
@@ -99,9 +99,11 @@ def made(name: str, factor: float, shares: dict[tuple[Part, ...], float]) -> Sum
 def test_factors_are_learned_through_sums() -> None:
     pytest.importorskip("scipy")
     shares = (0.2, 0.5, 0.9)
-    steps = [made(f"n{i}", 2.0, {(Part.VECTOR,): s, (): 1 - s}) for i, s in enumerate(shares * 20)]
+    steps = [
+        made(f"n{i}", 2.0, {(KernelTrait.VECTOR,): s, (): 1 - s}) for i, s in enumerate(shares * 20)
+    ]
     found = learned(steps)
-    assert found.factors[Part.VECTOR] == pytest.approx(2.0, rel=0.02)
+    assert found.factors[KernelTrait.VECTOR] == pytest.approx(2.0, rel=0.02)
     assert (found.steps, found.architectures) == (60, 60)
     assert found.measured == (("a100", "f32"),)
     assert steps[0].told_s(found) == pytest.approx(steps[0].step.time_s, rel=0.02)
@@ -109,7 +111,7 @@ def test_factors_are_learned_through_sums() -> None:
 
 def test_a_network_is_scored_by_a_law_that_has_not_seen_it() -> None:
     pytest.importorskip("scipy")
-    sums = {(Part.VECTOR,): 1.0}
+    sums = {(KernelTrait.VECTOR,): 1.0}
     steps = [made("one", 2.0, sums), made("one", 2.0, sums), made("other", 4.0, sums)]
     errors = {s.step.time_s: e for s, e in left_out(steps)}
     # each is told by the other, drawn towards no factor
@@ -128,9 +130,13 @@ def test_a_band_holds_nine_in_ten_with_the_correction_for_few() -> None:
 
 
 def test_products_and_rows_with_faults_teach_nothing() -> None:
-    conv = made("a", 1.0, {(Part.FIRST, Part.BACKWARD): 0.3, (): 0.2, (Part.OTHER_MATRIX,): 0.5})
-    product = made("b", 1.0, {(Part.FIRST,): 0.2, (): 0.3})
-    faulty = replace(conv, step=replace(conv.step, left_out=LeftOut.BINNED))
+    conv = made(
+        "a",
+        1.0,
+        {(KernelTrait.FIRST, KernelTrait.BACKWARD): 0.3, (): 0.2, (KernelTrait.OTHER_MATRIX,): 0.5},
+    )
+    product = made("b", 1.0, {(KernelTrait.FIRST,): 0.2, (): 0.3})
+    faulty = replace(conv, step=replace(conv.step, left_out=SkipReason.BINNED))
     assert learnable([conv, product, faulty]) == [conv]
     assert not is_convolutional({})
 
@@ -138,11 +144,11 @@ def test_products_and_rows_with_faults_teach_nothing() -> None:
 def test_a_law_is_read_as_it_is_written() -> None:
     found = law()
     assert read(as_toml(found)) == found
-    assert found.factor((Part.LAST, Part.BACKWARD)) == pytest.approx(
-        found.factors[Part.LAST] * found.factors[Part.BACKWARD]
+    assert found.factor((KernelTrait.LAST, KernelTrait.BACKWARD)) == pytest.approx(
+        found.factors[KernelTrait.LAST] * found.factors[KernelTrait.BACKWARD]
     )
     assert found.factor(()) == 1.0
-    assert StepLaw({}, Band(0, 0), (), 0, 0).factor((Part.FIRST,)) == 1.0
+    assert StepLaw({}, Band(0, 0), (), 0, 0).factor((KernelTrait.FIRST,)) == 1.0
 
 
 def step(**how: Any) -> perfc.Report:
@@ -161,7 +167,12 @@ def test_the_total_is_the_law_of_the_kernels() -> None:
     ), rel=1e-6)  # fmt: skip
     assert table.total.time_s >= table.total.floor_s
     assert table.total.low_s < table.total.time_s < table.total.high_s
-    assert {(Part.FIRST,), (Part.FIRST, Part.BACKWARD), (Part.OTHER_MATRIX,), ()} == set(sums)
+    assert {
+        (KernelTrait.FIRST,),
+        (KernelTrait.FIRST, KernelTrait.BACKWARD),
+        (KernelTrait.OTHER_MATRIX,),
+        (),
+    } == set(sums)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from perfc.analyzers.artefacts.arrays import packed, unpacked
 from perfc.analyzers.features.process import LOCAL, NOBODY, NOISE, Process, alike
-from perfc.analyzers.features.process import Rows as Runs
+from perfc.analyzers.features.process import RowPositions as Runs
 from perfc.analyzers.runs.run_process import (
     COLUMNS,
     FORM,

@@ -42,7 +42,7 @@ from perfc.passes.runtimes import Tf32, runtime
 from perfc_lab.tables.whole_models import WholeModel, version_of, whole_models
 from perfc_lab.training.experiments.runtimes import RuntimeExperiment
 from perfc_lab.training.process_fit import ProcessRecipe
-from perfc_lab.training.runs.chips_left_out import Apart, by_precision, left_out
+from perfc_lab.training.runs.chips_left_out import HeldOutChip, by_precision, left_out
 from perfc_lab.training.runs.measured_runs import MeasuredRun, measured_runs, of_graph
 from perfc_lab.training.runs.run_forests import RuntimeRecipe, mean, of_all, varying
 from perfc_lab.training.runs.run_stack import stacked
@@ -288,7 +288,7 @@ def test_products_that_nobody_timed_are_told_by_runs_under_other_runtimes() -> N
 
 def test_on_machines_left_out_all_predictions_count_the_same() -> None:
     wrong = np.array([[0.4, 0.1, 0.1], [0.5, 0.1, 0.0], [-0.2, 0.4, -0.5]])
-    one = Apart(1.0, wrong, np.array([0, 0, 1]), np.array([False, True, False]))
+    one = HeldOutChip(1.0, wrong, np.array([0, 0, 1]), np.array([False, True, False]))
     assert one.pooled() == pytest.approx([0.2, 0.2, -0.1])
     held = left_out(one, np.array([0.2, 0.3]))
     assert held.spread.tolist() == [0.2, 0.2, 0.3]

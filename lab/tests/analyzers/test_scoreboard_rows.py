@@ -15,9 +15,9 @@ from perfc.analyzers.features.rows import Protocol, Rows
 from perfc.analyzers.graph.rows import Quantity
 from perfc.analyzers.steps.columns import LinearColumns
 from perfc.analyzers.steps.predict import StepEstimate
-from perfc.analyzers.steps.setting import Mode, Setting
+from perfc.analyzers.steps.setting import RunMode, Setting
 from perfc_lab.datasets import ecnas
-from perfc_lab.datasets.ecnas import EcNas
+from perfc_lab.datasets.ecnas import EcNasRuns
 from perfc_lab.tables.architectures import family
 from perfc_lab.tables.timm import StepRow
 from perfc_lab.training import power
@@ -65,7 +65,7 @@ def test_steps_are_held_out_by_architecture_by_family_and_by_machine(
     trained: list[tuple[list[StepRow], dict[str, Any]]], tmp_path: Path
 ) -> None:
     """40 architectures on two machines: three draws of six, every family once, either machine."""
-    experiment = StepExperiment("step-eager", "title", Mode.EAGER)
+    experiment = StepExperiment("step-eager", "title", RunMode.EAGER)
     said: list[str] = []
     found = list(experiment.evaluate(tmp_path, said.append))
     assert [(f.split, f.slice, f.rows) for f in found] == [
@@ -93,7 +93,7 @@ def test_one_machine_is_not_left_out(
 ) -> None:
     own = tuple(r for r in rows() if r.target == "rtx3090")
     monkeypatch.setattr(steps, "every_row", lambda folder, say, training: own)
-    found = list(StepExperiment("x", "title", Mode.COMPILED).evaluate(tmp_path, lambda _: None))
+    found = list(StepExperiment("x", "title", RunMode.COMPILED).evaluate(tmp_path, lambda _: None))
     assert [(f.split, f.slice) for f in found] == [
         (RANDOM, "compiled, rtx3090"), (FAMILIES, "compiled, rtx3090"),
     ]  # fmt: skip
@@ -174,11 +174,11 @@ def test_a_training_is_the_mean_of_its_steps(tmp_path: Path) -> None:
         "train_time_s": [1250.0, 0.0, 9.0], "gpu_energy_j": 62_500.0, "gpu_power_w": 50.0,
     }).to_parquet(tmp_path / ecnas.TABLE)  # fmt: skip
     ecnas.cells.cache_clear()
-    (row,) = EcNas().rows(tmp_path)
+    (row,) = EcNasRuns().rows(tmp_path)
     assert (row.batch, row.time_s, row.energy_j, row.power_w) == (256, 2, 100, 50)
     assert row.value(Quantity.ENERGY) == 100
     assert row.setting.training
-    made = EcNas().encode(row.graph, [row.setting], tmp_path)
+    made = EcNasRuns().encode(row.graph, [row.setting], tmp_path)
     assert made is not None
     assert made.ops.ops.count("conv") >= 9
-    assert EcNas().encode("cell-none", [row.setting], tmp_path) is None
+    assert EcNasRuns().encode("cell-none", [row.setting], tmp_path) is None

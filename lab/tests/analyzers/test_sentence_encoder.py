@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from perfc.analyzers.graph import predictor as contract
-from perfc.analyzers.graph.predictor import Budget, predictor, usable
+from perfc.analyzers.graph.predictor import TrainingBudget, predictor, usable
 from perfc.errors import MissingExtraError, PerfcError
 from perfc_lab.papers.gnn_llm import sentences
 
@@ -69,7 +69,7 @@ def test_a_folder_is_read_and_learned_with(tmp_path: Path, monkeypatch: pytest.M
     data = measurements()
     for name in ("sentence-encoder", "sentence-encoder:text"):
         model = predictor(name)
-        model.fit(data, data, Budget(limit_s=2, scale=0.05, epochs=2), lambda _: None)
+        model.fit(data, data, TrainingBudget(limit_s=2, scale=0.05, epochs=2), lambda _: None)
         assert (model.predict(data) > 0).all()
 
 

@@ -27,7 +27,7 @@ from perfc.ir.op import Kind
 from perfc.ir.problem import Attention, Experts, MixedAttention
 from perfc.ir.tensors.types import DType
 from perfc.machine import load_machine
-from perfc.passes.runtimes import Launch
+from perfc.passes.runtimes import LaunchMode
 from perfc.study.single_kernel import op
 from perfc_lab.training.calibration.calibrate import Calibrating, calibrate
 from perfc_lab.training.calibration.machines import FEWER_MACHINES, unseen_machines
@@ -300,10 +300,10 @@ def test_rows_of_one_group_are_calibrated_by_single_rows() -> None:
 
 def test_kernels_that_only_a_profiler_timed_are_known_in_every_runtime() -> None:
     card = _card("matmul", [replace(matmul_rows(), protocol=Protocol.KERNELS)], ("n", "k"), {})
-    assert {inside(card, launch, "h100") for launch in Launch} == {Protocol.KERNELS}
+    assert {inside(card, launch, "h100") for launch in LaunchMode} == {Protocol.KERNELS}
     both = replace(card, protocols=(Protocol.GRAPH, Protocol.KERNELS))
-    assert inside(both, Launch.GRAPH, "h100") is Protocol.GRAPH
-    assert inside(both, Launch.EAGER, "h100") is Protocol.KERNELS
+    assert inside(both, LaunchMode.GRAPH, "h100") is Protocol.GRAPH
+    assert inside(both, LaunchMode.EAGER, "h100") is Protocol.KERNELS
 
 
 def test_classes_of_two_machines_borrow_what_machines_share() -> None:

@@ -12,14 +12,14 @@ from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.steps.columns import columns
 from perfc.analyzers.steps.features import tabulate
 from perfc.analyzers.steps.launch_kind import LaunchKind
-from perfc.analyzers.steps.launches import Launch, Listing, launches
+from perfc.analyzers.steps.launches import Launch, LaunchWalk, launches
 from perfc.analyzers.steps.setting import Precision, Setting
 from perfc.api import typed
 from perfc.machine import load_machine
 from perfc.passes.manager import Analyses
 from perfc.passes.rewriting.canonicalize import Canonicalize
 from perfc.passes.roofline.cost import Cost
-from perfc_lab.tables.timm import BATCHES, Measured, lower
+from perfc_lab.tables.timm import BATCHES, TimmLine, lower
 
 MODELS = Path(__file__).parents[3] / "examples" / "models"
 SETTINGS = (
@@ -50,7 +50,7 @@ def test_every_multiply_accumulate_is_in_one_launch(name: str, setting: Setting)
 @pytest.mark.parametrize("setting", SETTINGS)
 @pytest.mark.parametrize("name", ["resnet50", "swin-t"])
 def test_amounts_grow_linearly_with_the_batch(name: str, setting: Setting) -> None:
-    row = Measured(name, name, setting, "rtx4090", 8, 1.0)
+    row = TimmLine(name, name, setting, "rtx4090", 8, 1.0)
     between = lower(MODELS / f"{name}.onnx.gz", [row])[0]
     beyond = between.at(4 * BATCHES[1])
     direct = columns(listed(name, setting, 4 * BATCHES[1])[0])
@@ -105,5 +105,5 @@ def test_a_repeated_launch_is_what_it_would_be_if_counted_again(
     name: str, setting: Setting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found, _ = listed(name, setting)
-    monkeypatch.setattr(Listing, "signature", lambda self, kernel: (kernel,))
+    monkeypatch.setattr(LaunchWalk, "signature", lambda self, kernel: (kernel,))
     assert found == listed(name, setting)[0]

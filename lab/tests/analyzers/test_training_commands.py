@@ -17,7 +17,7 @@ from perfc_lab.commands.eval import command as evaluate
 from perfc_lab.commands.train import command as train
 from perfc_lab.training import experiments as module
 from perfc_lab.training import growing, scoreboard
-from perfc_lab.training.evaluate import Figure
+from perfc_lab.training.evaluate import SliceErrors
 from perfc_lab.training.fit import Recipe
 
 from .synthetic import write_table
@@ -26,7 +26,7 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("pandas")
 
 NAMED = module.experiments()
-FIGURE = Figure("random", "all", 3, 0.1, 0.1, 0.9, 1.0, 1.5, None, "")
+FIGURE = SliceErrors("random", "all", 3, 0.1, 0.1, 0.9, 1.0, 1.5, None, "")
 
 
 @pytest.fixture(autouse=True)

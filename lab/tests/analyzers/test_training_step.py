@@ -12,7 +12,7 @@ from perfc.analyzers.features.rows import DataError
 from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.steps.columns import Columns, columns
 from perfc.analyzers.steps.features import ROLE, tabulate
-from perfc.analyzers.steps.launch_kind import LaunchKind, Role
+from perfc.analyzers.steps.launch_kind import LaunchKind, LaunchRole
 from perfc.analyzers.steps.launches import launches
 from perfc.analyzers.steps.setting import Precision, Setting
 from perfc.analyzers.steps.training_step import step_launches
@@ -20,7 +20,7 @@ from perfc.api import typed
 from perfc.machine import load_machine
 from perfc.passes.manager import Analyses
 from perfc.passes.rewriting.canonicalize import Canonicalize
-from perfc_lab.tables.timm import Measured, lower_steps
+from perfc_lab.tables.timm import TimmLine, lower_steps
 from perfc_lab.tables.timm_variants import read_trained, require_parameters
 
 MODELS = Path(__file__).parents[3] / "examples" / "models"
@@ -36,7 +36,7 @@ def listed(name: str, setting: Setting = TRAINED, batch: int = 8) -> tuple[Colum
     return step, columns(launches(module, am, setting, envs)[1])
 
 
-def summed(found: Columns, role: Role, amount: str = "mac") -> float:
+def summed(found: Columns, role: LaunchRole, amount: str = "mac") -> float:
     of_role = found.traits[ROLE] == role.number
     return float((found.amounts[amount] * found.times)[of_role].sum())
 
@@ -45,10 +45,10 @@ def test_a_convolution_is_done_three_times_but_for_the_first_ones_data_gradient(
     step, forward = listed("resnet50")
     once = float((forward.amounts["mac"] * forward.times).sum())
     head, stem = 8 * 2048 * 1000, 8 * 64 * 112 * 112 * 147
-    assert summed(step, Role.FORWARD) == once
-    assert summed(step, Role.FILTER_GRADIENT) == once - head
-    assert summed(step, Role.DATA_GRADIENT) == once - head - stem
-    assert summed(step, Role.BACKWARD) == 2 * head
+    assert summed(step, LaunchRole.FORWARD) == once
+    assert summed(step, LaunchRole.FILTER_GRADIENT) == once - head
+    assert summed(step, LaunchRole.DATA_GRADIENT) == once - head - stem
+    assert summed(step, LaunchRole.BACKWARD) == 2 * head
 
 
 def test_casts_of_parameters_and_of_their_gradients_are_one_launch() -> None:
@@ -69,14 +69,14 @@ def test_launches_of_a_step_count_once_and_floors_are_those_of_the_forward_pass(
     assert ROLE in told.names
     assert ROLE not in thrice.names
     assert np.allclose(thrice.scale_s, 3 * once.scale_s)
-    assert not told.floor_s[step.traits[ROLE] > Role.FORWARD.number].any()
+    assert not told.floor_s[step.traits[ROLE] > LaunchRole.FORWARD.number].any()
     floors = [float((t.floor_s * c.times).sum()) for t, c in ((told, step), (once, forward))]
     assert floors[0] == pytest.approx(floors[1], rel=0.05)
     assert 2 < (told.scale_s * step.times).sum() / (once.scale_s * forward.times).sum() < 4
 
 
 def test_both_layouts_of_a_row_share_launches_that_grow_with_the_batch() -> None:
-    row = Measured("resnet50", "resnet50", TRAINED, "rtx3090", 64, 1.0, 25.56e6)
+    row = TimmLine("resnet50", "resnet50", TRAINED, "rtx3090", 64, 1.0, 25.56e6)
     last = replace(row, setting=replace(TRAINED, channels_last=True))
     first, second = lower_steps(MODELS / "resnet50.onnx.gz", [row, last])
     assert first is second

@@ -12,7 +12,15 @@ import pytest
 
 from perfc_lab.data import torch_file
 from perfc_lab.data.source import FetchError
-from perfc_lab.data.torch_file import Call, Machine, Name, Resolver, Storage, read_torch, storage_of
+from perfc_lab.data.torch_file import (
+    PickledName,
+    PickleMachine,
+    Resolver,
+    Storage,
+    TorchCall,
+    read_torch,
+    storage_of,
+)
 
 from .test_hostile_sources import archive, placed
 
@@ -63,8 +71,8 @@ def test_arrays_of_other_orders_and_kinds_are_refused(array: Any, tmp_path: Path
         read_torch(path)
 
 
-def tensor(*arguments: object) -> Call:
-    return Call("torch._utils._rebuild_tensor_v2", arguments)
+def tensor(*arguments: object) -> TorchCall:
+    return TorchCall("torch._utils._rebuild_tensor_v2", arguments)
 
 
 STORED = {"0": np.arange(12, dtype="<f4").tobytes()}
@@ -112,7 +120,7 @@ def test_a_storage_has_a_bounded_number_of_elements(
     count: int, is_fine: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(torch_file, "MAX_ELEMENTS", 9)
-    reference = ("storage", Name("torch.HalfStorage"), 7, "cpu", count)
+    reference = ("storage", PickledName("torch.HalfStorage"), 7, "cpu", count)
     if is_fine:
         assert storage_of(reference) == Storage("<f2", "7", count)
     else:
@@ -122,7 +130,7 @@ def test_a_storage_has_a_bounded_number_of_elements(
 
 @pytest.mark.parametrize(
     "reference", [[], ("module", 1), ("storage", "torch.FloatStorage", 0, "cpu", 1),
-                  ("storage", Name("torch.QInt8Storage"), 0, "cpu", 1)],
+                  ("storage", PickledName("torch.QInt8Storage"), 0, "cpu", 1)],
 )  # fmt: skip
 def test_what_refers_to_no_storage_is_refused(reference: object) -> None:
     with pytest.raises(ValueError, match=r"a (reference to no )?storage"):
@@ -136,21 +144,21 @@ def test_what_refers_to_no_storage_is_refused(reference: object) -> None:
 )  # fmt: skip
 def test_instructions_on_what_they_are_not_for_are_refused(program: bytes) -> None:
     with pytest.raises((TypeError, IndexError)):
-        Machine().run(io.BytesIO(program))
+        PickleMachine().run(io.BytesIO(program))
 
 
 def test_calls_are_noted_and_not_made() -> None:
-    call = Machine().run(io.BytesIO(b"cos\nsystem\nS'x'\n\x85RK\x07b."))
-    assert isinstance(call, Call)
+    call = PickleMachine().run(io.BytesIO(b"cos\nsystem\nS'x'\n\x85RK\x07b."))
+    assert isinstance(call, TorchCall)
     assert (call.name, call.arguments, call.state) == ("os.system", ("x",), 7)
 
 
 def test_an_ordered_mapping_is_a_mapping() -> None:
-    call = Call("collections.OrderedDict", ())
+    call = TorchCall("collections.OrderedDict", ())
     call.items = {"a": (1, 2), "b": tensor(NUMBERS, 3, (1,), (1,))}
     assert Resolver(STORED).resolve(call) == {"a": [1, 2], "b": [3.0]}
     with pytest.raises(ValueError, match=r"the name os\.system"):
-        Resolver({}).resolve(Call("os.system", ()))
+        Resolver({}).resolve(TorchCall("os.system", ()))
     with pytest.raises(ValueError, match="a set"):
         Resolver({}).resolve({1})
 

@@ -17,7 +17,7 @@ from perfc.frontend.config.parallel import Parallel
 from perfc.ir.problem import Exchange
 from perfc.machine import Cluster, load_machine
 from perfc.passes.runtimes import Tf32
-from perfc.passes.training.implementation import Policy
+from perfc.passes.training.implementation import RecomputePolicy
 from perfc.view.report.formats import text
 from perfc_lab.distributed import RunRow, learn, scores
 from perfc_lab.distributed.learn import LEAST, PRIOR, Tangent, fit, group_of, usable
@@ -25,8 +25,8 @@ from perfc_lab.distributed.links import LARGE_BYTES, LinkScore, link_scores
 from perfc_lab.distributed.models import MEGATRON, MPT, NEMO, SHIPPED, model_of
 from perfc_lab.distributed.predicted import PHYSICS, cost_of, work_of
 from perfc_lab.distributed.rows import rows
-from perfc_lab.distributed.scoreboard import Scoreboard, document, written
-from perfc_lab.distributed.scores import Answer, Evidence, Scaling, Score
+from perfc_lab.distributed.scoreboard import DistributedScoreboard, document, written
+from perfc_lab.distributed.scores import DistributedEvidence, DistributedScore, RunAnswer, Scaling
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
@@ -79,9 +79,9 @@ def test_rows_of_llm_foundry(tmp_path: Path) -> None:
     ])  # fmt: skip
     assert first == RunRow(
         "llm-foundry", "llm-foundry", "125m", "bm-gpu-h100-8", "bf16", Parallel(data=8, zero=3),
-        Training(2048, 64, 4, "adamw", Policy.NONE), 1.0,
+        Training(2048, 64, 4, "adamw", RecomputePolicy.NONE), 1.0,
     )  # fmt: skip
-    assert (second.parallel.zero, second.training.checkpointing) == (2, Policy.BLOCK)
+    assert (second.parallel.zero, second.training.checkpointing) == (2, RecomputePolicy.BLOCK)
     assert (second.weights, second.cluster) == ("f8", "bm-gpu4-8")
 
 
@@ -105,24 +105,60 @@ def test_rows_of_nemo_and_megatron_bridge(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "speed", "parallel", "batch", "again", "weights", "compiled"),
     [
-        ("Local batch size 2 | FSDP", 4096.0, Parallel(data=8, zero=3), 16, Policy.SELECTIVE,
-         "bf16", False),
-        ("local batch size 2 | FSDP + torch.compile + Float8", 4096.0, Parallel(data=8, zero=3), 16,
-         Policy.SELECTIVE, "f8", True),
-        ("local batch size 2 float8 | FSDP", 4096.0, Parallel(data=8, zero=3), 16,
-         Policy.SELECTIVE, "bf16", False),
-        ("FSDP=8, TP=8 | all", 4096.0, Parallel(8, data=1, zero=3, sequence=1), 12,
-         Policy.SELECTIVE, "bf16", True),
-        ("CP 4 | float8", 200.0, Parallel(data=2, context=4, zero=3), 2, Policy.BLOCK, "f8", True),
+        (
+            "Local batch size 2 | FSDP",
+            4096.0,
+            Parallel(data=8, zero=3),
+            16,
+            RecomputePolicy.SELECTIVE,
+            "bf16",
+            False,
+        ),
+        (
+            "local batch size 2 | FSDP + torch.compile + Float8",
+            4096.0,
+            Parallel(data=8, zero=3),
+            16,
+            RecomputePolicy.SELECTIVE,
+            "f8",
+            True,
+        ),
+        (
+            "local batch size 2 float8 | FSDP",
+            4096.0,
+            Parallel(data=8, zero=3),
+            16,
+            RecomputePolicy.SELECTIVE,
+            "bf16",
+            False,
+        ),
+        (
+            "FSDP=8, TP=8 | all",
+            4096.0,
+            Parallel(8, data=1, zero=3, sequence=1),
+            12,
+            RecomputePolicy.SELECTIVE,
+            "bf16",
+            True,
+        ),
+        (
+            "CP 4 | float8",
+            200.0,
+            Parallel(data=2, context=4, zero=3),
+            2,
+            RecomputePolicy.BLOCK,
+            "f8",
+            True,
+        ),
         ("CP 4 | float8", 199.0, None, 0, None, "", False),
         ("Table 3, local batch size 2", 4096.0, None, 0, None, "", False),
         ("local batch size 2, Schedule=1F1B", 4096.0, None, 0, None, "", False),
         ("nothing said", 4096.0, None, 0, None, "", False),
     ],
-)  # fmt: skip
+)
 def test_rows_of_torchtitan_say_in_words_how_they_ran(
     tmp_path: Path, words: str, speed: float, parallel: Parallel | None, batch: int,
-    again: Policy | None, weights: str, compiled: bool,
+    again: RecomputePolicy | None, weights: str, compiled: bool,
 ) -> None:  # fmt: skip
     found = read(tmp_path, [{**TITAN, "techniques": words, "tokens_per_s_per_gpu": speed}])
     if parallel is None:
@@ -131,7 +167,7 @@ def test_rows_of_torchtitan_say_in_words_how_they_ran(
     (one,) = found
     assert (one.parallel, one.weights, one.compiled) == (parallel, weights, compiled)
     assert one.training == Training(
-        2048, batch, batch // parallel.data, "adamw", again or Policy.NONE
+        2048, batch, batch // parallel.data, "adamw", again or RecomputePolicy.NONE
     )
     assert one.step_s == pytest.approx(batch * 2048 / (8 * speed))
     assert one.cluster == "grand-teton-h100"
@@ -196,7 +232,7 @@ def test_rows_of_bigscience(tmp_path: Path, change: dict[str, Any], zero: int | 
     (one,) = found
     assert one.parallel == Parallel(4, 8, data=2, zero=zero)
     batch = int(change.get("gbs", 1024))
-    assert one.training == Training(1024, batch, 1, "adam", Policy.BLOCK)
+    assert one.training == Training(1024, batch, 1, "adam", RecomputePolicy.BLOCK)
     assert (one.model, one.step_s, one.weights) == ("104B", 100.0, "f16")
     assert (one.cluster, one.framework) == ("jean-zay-v100", "megatron-v100")
 
@@ -377,8 +413,8 @@ def test_a_band_holds_nine_in_ten_and_is_no_narrower_than_five_percent() -> None
 
 
 def test_errors_are_told_with_and_without_their_sign() -> None:
-    answers = [Answer(replace(ROW, step_s=2.0), s) for s in (1.0, 2.0, 4.0, 2.2)]
-    found = Score.of("a", "b", answers)
+    answers = [RunAnswer(replace(ROW, step_s=2.0), s) for s in (1.0, 2.0, 4.0, 2.2)]
+    found = DistributedScore.of("a", "b", answers)
     assert (found.source, found.rows, found.count) == ("a", "b", 4)
     assert (found.mean, found.median, found.bias) == pytest.approx((0.4, 0.3, 0.15))
     by_links = replace(ROW, source="neusight", parallel=Parallel(tensor=4, sequence=1))
@@ -387,8 +423,8 @@ def test_errors_are_told_with_and_without_their_sign() -> None:
 
 
 def test_scaling_is_over_eight_devices_of_the_same_model_and_cluster() -> None:
-    def answer(gpus: int, step_s: float, predicted_s: float, **changes: Any) -> Answer:
-        return Answer(foundry("1b", gpus, step_s, **changes), predicted_s)
+    def answer(gpus: int, step_s: float, predicted_s: float, **changes: Any) -> RunAnswer:
+        return RunAnswer(foundry("1b", gpus, step_s, **changes), predicted_s)
 
     known = [
         answer(64, 2.0, 1.25), answer(8, 1.0, 1.0), answer(16, 1.25, 1.0),
@@ -396,7 +432,7 @@ def test_scaling_is_over_eight_devices_of_the_same_model_and_cluster() -> None:
         answer(16, 9.0, 1.0, training=Training(4096, 128, 1)),
         answer(16, 1.0, 1.0, cluster="dgx-a100"), answer(32, 1.0, 1.0, cluster="dgx-a100"),
     ]  # fmt: skip
-    found = list(scores.scalings(Evidence(tuple(known), {})))
+    found = list(scores.scalings(DistributedEvidence(tuple(known), {})))
     assert [(s.gpus, s.measured, s.predicted) for s in found] == [(16, 0.8, 1.0), (64, 0.5, 0.8)]
     assert {(s.model, s.cluster) for s in found} == {("1b", "dgx-h100")}
 
@@ -405,7 +441,7 @@ def test_links_are_measured_over_the_law(tmp_path: Path) -> None:
     cluster = Cluster.of(load_machine("dgx-h100"))
 
     def row(nbytes: int, times: float, **changes: Any) -> dict[str, object]:
-        message = networks.Message.of(Exchange.ALL_REDUCE, float(nbytes), 16, 2, cluster)
+        message = networks.LinkExchange.of(Exchange.ALL_REDUCE, float(nbytes), 16, 2, cluster)
         usual = {
             "suspect": False, "devices_per_node": 8, "num_workers": 16, "system": "h100_dgx",
             "collective": "all_reduce", "size_bytes": nbytes,
@@ -424,8 +460,8 @@ def test_links_are_measured_over_the_law(tmp_path: Path) -> None:
     assert (found.rows, found.ratio, found.large) == pytest.approx((4, 2.5, 1.75))
 
 
-BOARD = Scoreboard(
-    (Score("nemo", "dense, model left out", 7, 0.0615, 0.04, -0.021),),
+BOARD = DistributedScoreboard(
+    (DistributedScore("nemo", "dense, model left out", 7, 0.0615, 0.04, -0.021),),
     (Scaling("1b", "dgx-h100", 16, 0.8, 0.75), Scaling("1b", "dgx-h100", 64, 0.5, 0.54),
      Scaling("3b", "dgx-h100", 64, 0.5, 0.541)),
     (LinkScore("h100_dgx", "all_reduce", 16, 2, 4, 1.25, 0.98),),
@@ -449,7 +485,7 @@ def test_the_scoreboard_is_written_in_a_format(monkeypatch: pytest.MonkeyPatch) 
     from perfc_lab.distributed import scoreboard
 
     monkeypatch.setattr(scoreboard, "link_scores", lambda _: iter(BOARD.links))
-    none = Evidence((), BOARD.laws)
+    none = DistributedEvidence((), BOARD.laws)
     found = json.loads(written(none, Path(), "json", "by: x"))
     assert found["schema"] == "perfc-eval-training/1"
     assert found["laws"]["any"]["products"] == 1.23456

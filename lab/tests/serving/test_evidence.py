@@ -23,8 +23,8 @@ from perfc.serving.power import ANY_BOARD, BoardPower, board_of
 from perfc.serving.simulation.arrivals import Request
 from perfc.serving.simulation.scheduler import Chunk, Limits
 from perfc_lab.serving import (
-    Quantity,
     ServedRow,
+    ServingQuantity,
     Stated,
     aic,
     energy,
@@ -34,7 +34,7 @@ from perfc_lab.serving import (
     tables,
 )
 from perfc_lab.serving.asked import at_once, cached, spread_of
-from perfc_lab.serving.checks import Check, card_of, llama_cpp, replays
+from perfc_lab.serving.checks import RunCheck, card_of, llama_cpp, replays
 from perfc_lab.serving.hosts import (
     LAUNCH_S,
     NEWER_LAUNCH_S,
@@ -51,15 +51,15 @@ from perfc_lab.serving.learn import (
     of_other_hosts,
     random_fold,
 )
-from perfc_lab.serving.replay import Sample, Unanswered, engine_of_row, samples
-from perfc_lab.serving.scores import Evidence, Score, law_name, scored, trained
+from perfc_lab.serving.replay import ReplayedNumber, Unanswered, engine_of_row, samples
+from perfc_lab.serving.scores import ServingEvidence, ServingScore, law_name, scored, trained
 from perfc_lab.serving.settings import tasks
 from perfc_lab.serving.steady import waited
 from perfc_lab.serving.weights import EXPERTS_NVFP4, published
 
 ROW = ServedRow(
     "t", "one", "llama-3.1-8b", "h100-sxm5-80gb", "vllm", "", "bf16", "", 2, 1, 1, 1, 100, 11, 4,
-    False, (), False, {Quantity.TPOT_S: 0.02},
+    False, (), False, {ServingQuantity.TPOT_S: 0.02},
 )  # fmt: skip
 
 
@@ -67,9 +67,11 @@ def row(**changed: Any) -> ServedRow:
     return replace(ROW, **changed)
 
 
-def sample(value: float = 1.0, quantity: Quantity = Quantity.TPOT_S, **changed: Any) -> Sample:
+def sample(
+    value: float = 1.0, quantity: ServingQuantity = ServingQuantity.TPOT_S, **changed: Any
+) -> ReplayedNumber:
     amounts = changed.pop("amounts", (1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 1.0))
-    return Sample(row(**changed), quantity, amounts, value)
+    return ReplayedNumber(row(**changed), quantity, amounts, value)
 
 
 class Bare:
@@ -109,7 +111,7 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     return asked
 
 
-def answered(measured: ServedRow) -> list[Sample]:
+def answered(measured: ServedRow) -> list[ReplayedNumber]:
     found = samples(measured)
     assert not isinstance(found, Unanswered), found
     return found
@@ -122,7 +124,7 @@ def test_gpus_are_those_of_decodes_and_of_prompts() -> None:
 
 
 def test_a_static_batch_is_its_prompts_and_then_its_tokens(bare: list[tuple[Any, ...]]) -> None:
-    (found,) = answered(row(is_static=True, measured={Quantity.TOKENS_PER_S: 50.0}))
+    (found,) = answered(row(is_static=True, measured={ServingQuantity.TOKENS_PER_S: 50.0}))
     asked = ("llama-3.1-8b", ROW.target, "bf16", "", Parallel(2, 1, 1, 1), "vllm", 0)
     assert bare == [(*asked, Stated(), HostModel(launch_s=VLLM_LAUNCH_S), "", None)]
     amounts = dict(zip(LEARNED, found.amounts, strict=True))
@@ -134,7 +136,7 @@ def test_a_static_batch_is_its_prompts_and_then_its_tokens(bare: list[tuple[Any,
     assert amounts["prompt_s"] == pytest.approx(4)
     assert amounts["sequence_s"] == amounts["few_s"] == pytest.approx(4 + 40)
     assert found.value == pytest.approx(4 * 11 / 50)
-    (first,) = answered(row(is_static=True, measured={Quantity.TTFT_S: 0.5}))
+    (first,) = answered(row(is_static=True, measured={ServingQuantity.TTFT_S: 0.5}))
     assert first.value == 0.5
     assert first.amounts[3] == 1
 
@@ -145,10 +147,10 @@ def test_ranks_of_racks_have_sequences_of_their_own(tensor: int, data: int) -> N
 
 
 def test_prompts_apart_wait_for_their_workers(bare: list[tuple[Any, ...]]) -> None:
-    measured = {Quantity.TTFT_S: 0.4, Quantity.TPOT_S: 0.005}
+    measured = {ServingQuantity.TTFT_S: 0.4, ServingQuantity.TPOT_S: 0.005}
     first, token = answered(row(prefill=(4, 1, 2), measured=measured))
     assert bare[1] == ("llama-3.1-8b", ROW.target, "bf16", "", Parallel(4, 1, 1, 1), "vllm")
-    assert (first.quantity, first.value, token.value) == (Quantity.TTFT_S, 0.4, 0.005)
+    assert (first.quantity, first.value, token.value) == (ServingQuantity.TTFT_S, 0.4, 0.005)
     assert token.amounts[0] == pytest.approx(4e-3)
     assert token.amounts[3] == 1
     # two steps of 64 and 36 tokens; two of four users wait for another at first, one now and then
@@ -165,7 +167,7 @@ def test_prompts_apart_wait_for_their_workers(bare: list[tuple[Any, ...]]) -> No
 def test_one_worker_of_prompts_that_cannot_keep_up_lets_them_queue(
     bare: list[tuple[Any, ...]],
 ) -> None:
-    measured = {Quantity.TTFT_S: 1.0}
+    measured = {ServingQuantity.TTFT_S: 1.0}
     (first,) = answered(
         row(isl=64_000, osl=2, concurrency=40, prefill=(1, 1, 1), measured=measured)
     )
@@ -175,7 +177,7 @@ def test_one_worker_of_prompts_that_cannot_keep_up_lets_them_queue(
 
 
 def test_a_wait_for_a_seat_is_time_of_tokens(bare: list[tuple[Any, ...]]) -> None:
-    measured = {Quantity.TTFT_S: 1.0, Quantity.TPOT_S: 0.02}
+    measured = {ServingQuantity.TTFT_S: 1.0, ServingQuantity.TPOT_S: 0.02}
     first, token = answered(row(concurrency=16, prefill=(4, 1, 16), measured=measured))
     # eight users write while eight others wait for them: an answer of 11 tokens of eight sequences
     assert token.amounts[0] == pytest.approx(8e-3)
@@ -186,10 +188,10 @@ def test_a_wait_for_a_seat_is_time_of_tokens(bare: list[tuple[Any, ...]]) -> Non
 
 
 def test_a_closed_loop_gives_means_of_its_requests(bare: list[tuple[Any, ...]]) -> None:
-    measured = {Quantity.TTFT_S: 0.1, Quantity.TPOT_S: 0.02}
+    measured = {ServingQuantity.TTFT_S: 0.1, ServingQuantity.TPOT_S: 0.02}
     found = {s.quantity: s for s in answered(row(concurrency=1, measured=measured))}
     # alone: prompts of 64 and 36 tokens, then ten steps of one sequence
-    first, token = found[Quantity.TTFT_S].amounts, found[Quantity.TPOT_S].amounts
+    first, token = found[ServingQuantity.TTFT_S].amounts, found[ServingQuantity.TPOT_S].amounts
     assert first[1] == pytest.approx(1e-4)
     assert first[3] == pytest.approx(2)
     assert token[0] == pytest.approx(1e-3)
@@ -224,18 +226,18 @@ def test_answers_that_are_cut_short_at_first_are_no_requests_of_a_benchmark(
 
 
 def test_rates_are_of_the_middle_of_a_run_and_of_all_engines(bare: list[tuple[Any, ...]]) -> None:
-    measured = {Quantity.TOKENS_PER_S: 100.0, Quantity.ENERGY_J: 2.0}
+    measured = {ServingQuantity.TOKENS_PER_S: 100.0, ServingQuantity.ENERGY_J: 2.0}
     one = {s.quantity: s for s in answered(row(osl=50, measured=measured))}
     two = {
         s.quantity: s for s in answered(row(osl=50, concurrency=8, engines=2, measured=measured))
     }
-    rate, twice = one[Quantity.TOKENS_PER_S], two[Quantity.TOKENS_PER_S]
+    rate, twice = one[ServingQuantity.TOKENS_PER_S], two[ServingQuantity.TOKENS_PER_S]
     assert twice.amounts == rate.amounts
     assert twice.value == pytest.approx(2 * rate.value)
     # steps of four sequences take 4.4 ms, and little else happens: 1.1 ms a token
     assert sum(rate.amounts[:3]) / (100 * rate.value) == pytest.approx(1.1e-3, rel=0.02)
     # of two ranks: joules of kernels, of prompts and of exchanges, then seconds of the same
-    amounts = one[Quantity.ENERGY_J].amounts
+    amounts = one[ServingQuantity.ENERGY_J].amounts
     drawn_j, (kernels_s, prompts_s, exchanges_s) = amounts[:3], amounts[3:]
     assert drawn_j == pytest.approx((300 * kernels_s, 300 * prompts_s, 300 * exchanges_s))
     assert exchanges_s == pytest.approx(0.1 * (kernels_s + prompts_s))
@@ -306,7 +308,7 @@ def test_answers_vary_about_the_mean_that_was_measured() -> None:
 
 def test_a_server_is_measured_while_every_seat_is_taken(bare: list[tuple[Any, ...]]) -> None:
     """Answers of short and long requests are drawn anew; the longest ones are left alone."""
-    measured = {Quantity.TOKENS_PER_S: 1.0}
+    measured = {ServingQuantity.TOKENS_PER_S: 1.0}
     asked = row(source=tables.ML_ENERGY, dataset="gpqa", osl=40, concurrency=4, measured=measured)
     (found,) = answered(asked)
     amounts = dict(zip(LEARNED, found.amounts, strict=True))
@@ -318,9 +320,9 @@ def test_a_server_is_measured_while_every_seat_is_taken(bare: list[tuple[Any, ..
 
 @pytest.mark.parametrize("ranks", [1, 2, 4, 8, 16, 32, 64])
 def test_powers_of_two_share_heads(ranks: int, bare: list[tuple[Any, ...]]) -> None:
-    answered(row(prefill=(ranks, 1, 1), measured={Quantity.TTFT_S: 0.4}))
+    answered(row(prefill=(ranks, 1, 1), measured={ServingQuantity.TTFT_S: 0.4}))
     assert bare[-1][4] == Parallel(ranks, 1, 1, 1, max(1, ranks // 8)), "eight GPUs a node"
-    answered(row(target="gb200", prefill=(ranks, 1, 1), measured={Quantity.TTFT_S: 0.4}))
+    answered(row(target="gb200", prefill=(ranks, 1, 1), measured={ServingQuantity.TTFT_S: 0.4}))
     assert bare[-1][4] == Parallel(ranks, 1, 1, 1), "a rack is one node"
 
 
@@ -329,9 +331,12 @@ def test_without_users_there_are_as_many_as_the_memory_holds(
 ) -> None:
     asked: list[int] = []
     monkeypatch.setattr(
-        replay, "_loop",
-        lambda e, load, *more: asked.append(load.concurrency) or {Quantity.TPOT_S: (1.0,) * 7},
-    )  # fmt: skip
+        replay,
+        "_loop",
+        lambda e, load, *more: (
+            asked.append(load.concurrency) or {ServingQuantity.TPOT_S: (1.0,) * 7}
+        ),
+    )
     for isl in (100, 1000, 5000):
         answered(row(isl=isl, osl=100, concurrency=0))
     answered(row(concurrency=24, engines=2, attention_data=3, tensor=1))
@@ -450,7 +455,7 @@ def test_engines_of_aiconfigurator_are_read(tmp_path: Path) -> None:
     assert (whole.runtime, whole.version, whole.weights) == ("trtllm", "1.0.0", "f8-block")
     assert (whole.tensor, whole.expert, whole.attention_data, whole.engines) == (2, 1, 1, 1)
     assert (whole.isl, whole.osl, whole.concurrency, whole.prefill) == (1024, 512, 16, ())
-    assert whole.measured == {Quantity.TTFT_S: 0.25, Quantity.TPOT_S: 0.008}
+    assert whole.measured == {ServingQuantity.TTFT_S: 0.25, ServingQuantity.TPOT_S: 0.008}
     assert (whole.dataset, whole.is_static, whole.is_eager) == ("", False, False)
     assert (two.tensor, two.engines, two.prefill, two.dataset) == (4, 2, (2, 1, 3), aic.STATED)
     assert two.concurrency == 4, "the batch stated first"
@@ -489,10 +494,10 @@ def test_benchmarks_of_tensorrt_llm_are_read(tmp_path: Path) -> None:
         written(tmp_path, tables.TRTLLM, TRT, faulty, first, split)
     )
     assert rate.name == "0.10.0 GPTJ 6B H100 fp8 128/128 0"
-    assert rate.measured == {Quantity.TOKENS_PER_S: 900.0}
+    assert rate.measured == {ServingQuantity.TOKENS_PER_S: 900.0}
     assert (rate.weights, rate.cache, rate.tensor, rate.expert) == ("f8", "f8e4m3", 2, 1)
     assert (rate.concurrency, rate.is_static, rate.attention_data) == (64, True, 1)
-    assert ttft.measured == {Quantity.TTFT_S: 0.007}
+    assert ttft.measured == {ServingQuantity.TTFT_S: 0.007}
     assert (ttft.model, ttft.weights, ttft.cache) == ("LLaMA v2 70B", "f16", "")
     assert (ttft.concurrency, ttft.is_static) == (0, False)
     assert (experts.tensor, experts.expert, experts.attention_data) == (1, 8, 8)
@@ -502,7 +507,7 @@ def test_benchmarks_of_tensorrt_llm_are_read(tmp_path: Path) -> None:
 def test_a_page_that_states_single_gpus_is_read_so(tmp_path: Path) -> None:
     old = {**TRT, "version": "0.6.1", "total_output_tokens_per_s": 7.0}
     (found,) = tables.trtllm_throughput(written(tmp_path, tables.TRTLLM, old))
-    assert found.measured == {Quantity.TOKENS_PER_S: 14.0}, "7 of each of two GPUs"
+    assert found.measured == {ServingQuantity.TOKENS_PER_S: 14.0}, "7 of each of two GPUs"
 
 
 def test_one_user_waits_where_an_engine_has_a_seat_less(tmp_path: Path) -> None:
@@ -552,7 +557,7 @@ def test_rows_with_power_are_read(tmp_path: Path) -> None:
     assert chat.osl == 2, "two tokens at least"
     assert eager.stated == Stated(max_num_seqs=32)
     assert (eager.weights, llama.weights, eager.tensor) == ("bf16", "", 2)
-    assert eager.measured == {Quantity.TOKENS_PER_S: 1000.0, Quantity.ENERGY_J: 0.5}
+    assert eager.measured == {ServingQuantity.TOKENS_PER_S: 1000.0, ServingQuantity.ENERGY_J: 0.5}
 
 
 def test_cards_are_counted() -> None:
@@ -638,13 +643,13 @@ def test_bands_hold_what_is_expected_and_are_of_each_latency() -> None:
     slow = [replace(s, value=1.5 * s.value) for s in lawful(law, "a")]
     given = [*slow, *lawful(law, "b"), *lawful(law, "c")]
 
-    def bands(own: list[Sample]) -> dict[str, Any]:
+    def bands(own: list[ReplayedNumber]) -> dict[str, Any]:
         return scores._bands(own, left_out(own, law_name, model_fold))
 
     found = bands(given)
     assert set(found) == {"tpot_low", "tpot_high"}
     assert found["tpot_low"] <= 1.0 < found["tpot_high"]
-    first = [replace(s, quantity=Quantity.TTFT_S) for s in given]
+    first = [replace(s, quantity=ServingQuantity.TTFT_S) for s in given]
     assert set(bands(first)) == {"ttft_low", "ttft_high"}
     # all of them exact: the band is no narrower than what is expected
     exact = bands([replace(s, amounts=(s.value, *(0.0,) * 6)) for s in given])
@@ -658,8 +663,8 @@ def test_bands_hold_what_is_expected_and_are_of_each_latency() -> None:
 def test_errors_are_of_what_was_measured() -> None:
     assert scores._error(sample(2.0), 3.0) == pytest.approx(0.5)
     # as a time twice as long the rate is half of what was measured
-    assert scores._error(sample(1.0, Quantity.TOKENS_PER_S), 2.0) == pytest.approx(0.5)
-    assert scores._error(sample(1.0, Quantity.TOKENS_PER_S), 0.5) == pytest.approx(1.0)
+    assert scores._error(sample(1.0, ServingQuantity.TOKENS_PER_S), 2.0) == pytest.approx(0.5)
+    assert scores._error(sample(1.0, ServingQuantity.TOKENS_PER_S), 0.5) == pytest.approx(1.0)
 
 
 def test_order_is_told_by_pairs() -> None:
@@ -678,25 +683,27 @@ def test_what_is_held_is_said_by_other_folds() -> None:
 
 def test_a_score_has_the_middle_of_an_even_number_of_rows() -> None:
     pairs = [(sample(1.0, name=str(i)), 1 + e) for i, e in enumerate((0.1, 0.4, 0.2, 0.3))]
-    found = scores._score("t", Quantity.TPOT_S, "all", "random", pairs, lambda s: s.row.name)
+    found = scores._score("t", ServingQuantity.TPOT_S, "all", "random", pairs, lambda s: s.row.name)
     assert (found.count, found.source, found.folds) == (4, "t", "random")
     assert found.mean == pytest.approx(0.25)
     assert found.median == pytest.approx(0.25)
-    odd = scores._score("t", Quantity.TPOT_S, "all", "random", pairs[:3], lambda s: s.row.name)
+    odd = scores._score(
+        "t", ServingQuantity.TPOT_S, "all", "random", pairs[:3], lambda s: s.row.name
+    )
     assert odd.median == pytest.approx(0.2)
 
 
 def test_energy_is_of_kernels_and_of_boards_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(energy, "idle_of", lambda target: 50.0)
     law = HostModel(kernels=2.0, prompts=3.0, exchanges=0.5)
-    given = sample(1.0, Quantity.ENERGY_J, amounts=(7.0, 1.0, 2.0, 0.1, 0.01, 0.02))
+    given = sample(1.0, ServingQuantity.ENERGY_J, amounts=(7.0, 1.0, 2.0, 0.1, 0.01, 0.02))
     # 2 · 7 + 3 · 1 + 0.5 · 2 joules in 2 · 0.1 + 3 · 0.01 + 0.5 · 0.02 s, of two ranks for 0.3 s
     assert of_kernels(law, given) == (pytest.approx(18.0), pytest.approx(0.24))
     assert energy.parts_of(law, given, 0.3) == pytest.approx((18, 50 * (0.6 - 0.24), 1))
     assert energy.parts_of(law, given, 0.05) == pytest.approx((18, 0, 1)), "nothing waits"
     assert BoardPower(1.5, 3.0).joules(18, 4) == 1.5 * 18 + 3 * 4
     rate = sample(
-        4.0, Quantity.TOKENS_PER_S, measured={Quantity.TOKENS_PER_S: 10.0},
+        4.0, ServingQuantity.TOKENS_PER_S, measured={ServingQuantity.TOKENS_PER_S: 10.0},
         amounts=(8.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
     )  # fmt: skip
     assert energy.times_of_tokens(law, [rate, given]) == {"one": 16 / 4 / 10}
@@ -725,12 +732,15 @@ def test_each_board_that_rows_tell_of_has_its_own_power() -> None:
 
 
 def test_energies_of_a_fold_are_told_by_boards_that_others_watched() -> None:
-    def of(model: str, i: int) -> list[Sample]:
-        made = {Quantity.TOKENS_PER_S: 100.0, Quantity.ENERGY_J: 3.0 if model == "a" else 4.0}
+    def of(model: str, i: int) -> list[ReplayedNumber]:
+        made = {
+            ServingQuantity.TOKENS_PER_S: 100.0,
+            ServingQuantity.ENERGY_J: 3.0 if model == "a" else 4.0,
+        }
         told: Any = {"name": f"{model}{i}", "model": model, "measured": made}
         return [
-            sample(0.01, Quantity.TOKENS_PER_S, amounts=(0.01, *(0.0,) * 6), **told),
-            sample(made[Quantity.ENERGY_J], Quantity.ENERGY_J,
+            sample(0.01, ServingQuantity.TOKENS_PER_S, amounts=(0.01, *(0.0,) * 6), **told),
+            sample(made[ServingQuantity.ENERGY_J], ServingQuantity.ENERGY_J,
                    amounts=(2.0, 0.0, 0.0, 1.0, 0.0, 0.0), **told),
         ]  # fmt: skip
 
@@ -746,7 +756,9 @@ def test_prefixes_that_engines_seem_to_know_teach_nothing() -> None:
 
 
 def test_all_numbers_of_a_run_are_in_one_fold_however_often_it_is_published() -> None:
-    figures = [{Quantity.TTFT_S: 0.5, Quantity.TPOT_S: 0.01 + i // 2} for i in range(40)]
+    figures = [
+        {ServingQuantity.TTFT_S: 0.5, ServingQuantity.TPOT_S: 0.01 + i // 2} for i in range(40)
+    ]
     many = [sample(name=str(i), measured=figures[i]) for i in range(40)]
     assert many[0].row.run == many[1].row.run == ("t", 0.5, 0.01)
     fold = random_fold(many)
@@ -756,16 +768,16 @@ def test_all_numbers_of_a_run_are_in_one_fold_however_often_it_is_published() ->
     assert counts == [8] * 5
 
 
-def lawful(law: HostModel, models: Sequence[str], **changed: Any) -> list[Sample]:
+def lawful(law: HostModel, models: Sequence[str], **changed: Any) -> list[ReplayedNumber]:
     """Numbers that obey a law, of several models and sizes of batches."""
-    found: list[Sample] = []
+    found: list[ReplayedNumber] = []
     for m, model in enumerate(models):
         for i, n in enumerate((1, 4, 16, 64, 256)):
             kernels = (3e-3 + 1e-3 * m) * (1 + n / 64)
             amounts = (kernels, 0.0, 0.0, 1.0, 0.0, float(n), float(min(n, 64)))
             value = sum(getattr(law, k) * v for k, v in zip(LEARNED, amounts, strict=True))
             name = f"{model} {i}"
-            own = {"measured": {Quantity.TPOT_S: value}, **changed}
+            own = {"measured": {ServingQuantity.TPOT_S: value}, **changed}
             found.append(sample(value, amounts=amounts, name=name, model=model, **own))
     return found
 
@@ -806,7 +818,7 @@ def test_hosts_of_benchmarks_tell_nothing_of_servers() -> None:
 
 def test_laws_that_ship_name_their_rows_and_models() -> None:
     given = lawful(HostModel(step_s=4e-3), ("a", "b", "LLaMA 7B"), source="table")
-    laws = trained(Evidence(tuple(given), ()))
+    laws = trained(ServingEvidence(tuple(given), ()))
     law = laws["vllm"]
     assert (law.rows, law.models, law.source) == (15, ("a", "b", "llama-7b"), "table")
     assert law.step_s == pytest.approx(4e-3, rel=0.2)
@@ -820,7 +832,7 @@ def test_laws_that_ship_name_their_rows_and_models() -> None:
 def test_benchmarks_teach_the_law_of_the_server_too() -> None:
     servers = lawful(HostModel(step_s=4e-3), "ab", source=aic.AIC)
     bench = lawful(HostModel(step_s=4e-3), "cd", source=tables.ML_ENERGY)
-    laws = trained(Evidence((*servers, *bench), ()))
+    laws = trained(ServingEvidence((*servers, *bench), ()))
     assert laws["vllm"].rows == 20
     assert laws["vllm"].models == ("a", "b", "c", "d")
     assert laws["vllm-bench"].rows == 10
@@ -829,7 +841,7 @@ def test_benchmarks_teach_the_law_of_the_server_too() -> None:
 def test_every_kind_of_row_is_scored_apart() -> None:
     dense = lawful(HostModel(step_s=4e-3), "abc", source=aic.AIC)
     mixed = lawful(HostModel(step_s=4e-3), ("mixtral-a", "mixtral-b"), source=aic.AIC)
-    found = list(scored(Evidence((*dense, *mixed), ())))
+    found = list(scored(ServingEvidence((*dense, *mixed), ())))
     kinds = [(s.folds, s.rows, s.count) for s in found]
     assert kinds == [
         (folds, rows, count)
@@ -849,13 +861,15 @@ def test_every_kind_of_row_is_scored_apart() -> None:
 
 
 def test_a_page_has_folds_runs_and_what_is_missing() -> None:
-    score = Score("t", Quantity.TPOT_S, "dense", "model", 7, 0.123, 0.1, 0.5, 0.9)
+    score = ServingScore("t", ServingQuantity.TPOT_S, "dense", "model", 7, 0.123, 0.1, 0.5, 0.9)
     checks = (
-        Check("s", "RTX4090", "TTFT", 2.0, 1.0), Check("c", "x", "fits", 2.0, 2.0),
-        Check("c", "y", "fits", 1.0, 2.0), Check("c", "x", "generate", 100.0, 90.0),
-        Check("c", "y", "generate", 100.0, 130.0), Check("c", "y", "prompt", 100.0, 150.0),
+        RunCheck("s", "RTX4090", "TTFT", 2.0, 1.0), RunCheck("c", "x", "fits", 2.0, 2.0),
+        RunCheck("c", "y", "fits", 1.0, 2.0), RunCheck("c", "x", "generate", 100.0, 90.0),
+        RunCheck("c", "y", "generate", 100.0, 130.0), RunCheck("c", "y", "prompt", 100.0, 150.0),
     )  # fmt: skip
-    page = scoreboard.document(scoreboard.Scoreboard((score,), checks, {"t: why": 3}), "by hand")
+    page = scoreboard.document(
+        scoreboard.ServingScoreboard((score,), checks, {"t: why": 3}), "by hand"
+    )
     folds, runs, missed = page.sections
     table, fits, generate, prompt, both = runs.parts
     assert folds.parts[0].rows == (

@@ -11,9 +11,9 @@ import pytest
 np = pytest.importorskip("numpy")
 pytest.importorskip("scipy")
 
-from perfc_lab.serving import Quantity, ServedRow
+from perfc_lab.serving import ServedRow, ServingQuantity
 from perfc_lab.trees.kernel_sum import SHARES
-from perfc_lab.trees.likeness import LEAST_ROWS, PARTS, Likeness, Terms, by_table, tabulated
+from perfc_lab.trees.likeness import LEAST_ROWS, PARTS, AspectSums, Likeness, by_table, tabulated
 from perfc_lab.trees.predictors import table_of
 from perfc_lab.trees.rows import APART, PARTLY, Target, TreeRow, features_of
 
@@ -24,7 +24,7 @@ USERS = (1, 2, 4, 16, 32, 64)
 def row(model: str, users: int, source: str = "a", **changed: object) -> TreeRow:
     served = ServedRow(
         source, f"{model} {users}", model, "h100-sxm5-80gb", "vllm", "0.19.0", "bf16", "",
-        1, 1, 1, 1, 128, 64, users, False, (), False, {Quantity.TOKENS_PER_S: 1.0},
+        1, 1, 1, 1, 128, 64, users, False, (), False, {ServingQuantity.TOKENS_PER_S: 1.0},
     )  # fmt: skip
     served = replace(served, **changed)  # type: ignore[arg-type]
     features = features_of(served)
@@ -45,8 +45,8 @@ def left_of(rows: list[TreeRow], of: Callable[[TreeRow], float]) -> object:
     return np.array([of(one) for one in rows])
 
 
-@pytest.mark.parametrize("terms", Terms)
-def test_rows_between_known_ones_are_told_from_them(terms: Terms) -> None:
+@pytest.mark.parametrize("terms", AspectSums)
+def test_rows_between_known_ones_are_told_from_them(terms: AspectSums) -> None:
     known = [row(model, users) for model in MODELS for users in USERS]
     asked = [row(model, 8) for model in MODELS]
     likeness = Likeness.fitted(terms, known, table(known), left_of(known, smooth))
@@ -58,7 +58,7 @@ def test_tables_say_nothing_of_each_other_and_few_rows_nothing_at_all() -> None:
     known = [row(model, users) for model in MODELS for users in USERS]
     few = [row(MODELS[0], users, "b") for users in range(1, LEAST_ROWS)]
     every = known + few
-    likeness = Likeness.fitted(Terms.ONE, every, table(every), np.ones(len(every)))
+    likeness = Likeness.fitted(AspectSums.ONE, every, table(every), np.ones(len(every)))
     assert set(likeness.processes) == {"a"}
     asked = [row(MODELS[0], 8, source) for source in ("a", "b", "c")]
     assert likeness(asked, table(asked)) == pytest.approx([1.0, 0.0, 0.0], abs=0.01)

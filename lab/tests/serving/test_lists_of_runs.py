@@ -12,10 +12,10 @@ import pytest
 
 from perfc_lab.serving import ServedRow
 from perfc_lab.serving.aic import AIC, DRAFTS_UNSTATED, STATED, UNSTATED, aic_serving
-from perfc_lab.serving.inferencex import FOLDER, Apart, Counted, Run, apart
+from perfc_lab.serving.inferencex import FOLDER, Counted, DisaggregatedRun, ServedRun, apart
 from perfc_lab.serving.settings import drafted_tokens
 
-B200 = Run(
+B200 = ServedRun(
     "b200_sxm", "trtllm", "fp4", "0.8.1.post1", "2026-01-29", 1024, 1024, 1214, 8, (4, 4)
 )  # fmt: skip
 LISTS = sorted(path for path in FOLDER.glob("*.toml") if path.name != "servers.toml")
@@ -23,7 +23,7 @@ LISTS = sorted(path for path in FOLDER.glob("*.toml") if path.name != "servers.t
 
 def test_settings_are_found_where_they_are_one() -> None:
     found = apart(B200)
-    assert found == Apart(1, 2, 8, True, 8, 2, (), 64)
+    assert found == DisaggregatedRun(1, 2, 8, True, 8, 2, (), 64)
     assert apart(replace(B200, ranks=4)) is None
     assert apart(replace(B200, precision="fp8")) is None
     assert apart(replace(B200, users=1215)) is None
@@ -34,35 +34,41 @@ def test_settings_are_found_where_they_are_one() -> None:
 def test_lists_that_differ_in_drafts_alone_say_the_rest() -> None:
     both = replace(B200, users=6)
     found = apart(both)
-    assert found == Apart(1, 5, 8, False, 8, None, (), 1)
+    assert found == DisaggregatedRun(1, 5, 8, False, 8, None, (), 1)
     assert apart(both, drafts=True) == replace(found, drafted=3)
     assert apart(both, drafts=False) == replace(found, drafted=0)
 
 
 def test_rows_that_count_all_gpus_are_those_of_workers_apart() -> None:
-    rack = Run("gb200", "trtllm", "fp4", "", "2025-11-17", 1024, 1024, 144, 36, ())
+    rack = ServedRun("gb200", "trtllm", "fp4", "", "2025-11-17", 1024, 1024, 144, 36, ())
     found = apart(rack)
-    assert found == Apart(1, 4, 8, False, 8, 3, (4, 4), 32)
+    assert found == DisaggregatedRun(1, 4, 8, False, 8, 3, (4, 4), 32)
     assert found.gpus == 36
-    assert apart(replace(rack, users=1075)) == Apart(1, 1, 32, True, 32, 0, (4, 4), 32)
-    assert apart(replace(rack, users=1075, ranks=20)) == Apart(1, 1, 16, True, 16, None, (4, 4), 64)
+    assert apart(replace(rack, users=1075)) == DisaggregatedRun(1, 1, 32, True, 32, 0, (4, 4), 32)
+    assert apart(replace(rack, users=1075, ranks=20)) == DisaggregatedRun(
+        1, 1, 16, True, 16, None, (4, 4), 64
+    )
     assert apart(replace(rack, ranks=24)) is None
-    fp8 = Run("gb200", "sglang", "fp8", "", "2025-12-01", 1024, 1024, 5632, 72, ())
-    assert apart(fp8) == Apart(3, 1, 48, True, 48, 0, (8, 8)), "whatever its users"
+    fp8 = ServedRun("gb200", "sglang", "fp8", "", "2025-12-01", 1024, 1024, 5632, 72, ())
+    assert apart(fp8) == DisaggregatedRun(3, 1, 48, True, 48, 0, (8, 8)), "whatever its users"
 
 
 def test_rows_that_count_nothing_are_told_by_their_users() -> None:
-    run = Run("gb200", "sglang", "fp4", "0.5.5.post2", "2025-12-21", 8192, 1024, 512, 1, (1, 1))
-    assert apart(run) == Apart(6, 1, 48, True, 48, 0, (4, 1))
+    run = ServedRun(
+        "gb200", "sglang", "fp4", "0.5.5.post2", "2025-12-21", 8192, 1024, 512, 1, (1, 1)
+    )
+    assert apart(run) == DisaggregatedRun(6, 1, 48, True, 48, 0, (4, 1))
     assert apart(replace(run, users=1024)) is None, "on 48 ranks and on 32"
 
 
 def test_a_version_that_ran_two_lists_is_told_by_the_day() -> None:
-    plain = Run("b200_sxm", "sglang", "fp8", "0.5.8.post1", "2026-02-07", 8192, 1024, 32, 8, (8, 8))
+    plain = ServedRun(
+        "b200_sxm", "sglang", "fp8", "0.5.8.post1", "2026-02-07", 8192, 1024, 32, 8, (8, 8)
+    )
     assert apart(plain) is None, "one worker of tokens, and six"
-    assert apart(replace(plain, day="2026-02-13")) == Apart(1, 1, 8, False, 8, 2, (8, 8))
+    assert apart(replace(plain, day="2026-02-13")) == DisaggregatedRun(1, 1, 8, False, 8, 2, (8, 8))
     few = replace(plain, day="2026-03-18", prompts=(8, 1))
-    assert apart(few, drafts=False) == Apart(1, 6, 8, False, 1, 0, (8, 1))
+    assert apart(few, drafts=False) == DisaggregatedRun(1, 6, 8, False, 1, 0, (8, 1))
 
 
 @pytest.mark.parametrize("path", LISTS, ids=lambda path: path.stem)
@@ -86,14 +92,16 @@ def test_every_setting_is_one(path: Path) -> None:
 
 
 def test_servers_draft_by_version_and_day() -> None:
-    run = Run("h200_sxm", "trtllm", "fp8", "1.1.0rc2.post2", "2026-01-14", 1024, 1024, 64, 8, ())
+    run = ServedRun(
+        "h200_sxm", "trtllm", "fp8", "1.1.0rc2.post2", "2026-01-14", 1024, 1024, 64, 8, ()
+    )
     assert drafted_tokens(run, 1, None) == 3
     assert drafted_tokens(run, 8, None) == 1, "ranks that have sequences of their own"
     assert drafted_tokens(replace(run, day="2025-12-15"), 1, None) == 0
     later = replace(run, day="2026-01-28", osl=8192)
     assert drafted_tokens(later, 1, None) is None
     assert drafted_tokens(replace(later, users=128), 1, None) == 3
-    fp8 = Run("b200_sxm", "sglang", "fp8", "0.5.9", "2026-03-25", 1024, 1024, 64, 8, ())
+    fp8 = ServedRun("b200_sxm", "sglang", "fp8", "0.5.9", "2026-03-25", 1024, 1024, 64, 8, ())
     assert [drafted_tokens(fp8, 1, drafts) for drafts in (True, False, None)] == [2, 0, None]
     assert drafted_tokens(replace(fp8, precision="fp4"), 1, None) == 0
     assert drafted_tokens(replace(fp8, ranks=4), 1, None) == 0, "the list that drafts has 8 alone"

@@ -39,10 +39,10 @@ from perfc.serving.offline import (
     sequences,
     slowed,
 )
-from perfc_lab.serving import Quantity, ServedRow
+from perfc_lab.serving import ServedRow, ServingQuantity
 from perfc_lab.serving.learn import left_out, model_fold
 from perfc_lab.serving.like import fitted_processes, told_unseen
-from perfc_lab.serving.replay import Sample
+from perfc_lab.serving.replay import ReplayedNumber
 from perfc_lab.serving.scores import law_name
 from perfc_lab.serving.tables import TRTLLM
 from perfc_lab.training.process_fit import ProcessRecipe, fitted_process
@@ -63,7 +63,7 @@ def place(law: str, isl: float, batch: float) -> BenchmarkFeatures:
     return BenchmarkFeatures((number_of(law), 1.0), tuple(columns.values()))
 
 
-def rows() -> Iterator[Sample]:
+def rows() -> Iterator[ReplayedNumber]:
     """Of four models under one version, whose rows of larger batches all take longer."""
     for m, model in enumerate("abcd"):
         for isl in (7.0, 9.0, 11.0):
@@ -72,12 +72,12 @@ def rows() -> Iterator[Sample]:
                 row = ServedRow(
                     TRTLLM, name, model, "h100-sxm5-80gb", "trtllm", "0.11.0", "f8", "", 1, 1, 1,
                     1, round(2**isl), 128, 2**batch, False, (), False,
-                    {Quantity.TOKENS_PER_S: 1.0},
+                    {ServingQuantity.TOKENS_PER_S: 1.0},
                 )  # fmt: skip
                 amounts = (1.0 + m, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
                 value = (1.0 + m) * math.exp(LOWER * math.tanh(batch - 4))
                 at = place("trtllm-bench 0.11", isl, float(batch))
-                yield Sample(row, Quantity.TOKENS_PER_S, amounts, value, at)
+                yield ReplayedNumber(row, ServingQuantity.TOKENS_PER_S, amounts, value, at)
 
 
 @pytest.fixture(scope="module")

@@ -16,14 +16,14 @@ from perfc.passes.runtimes import Batching
 from perfc.serving.engine import Engine, kind_of
 from perfc.serving.host import HostModel
 from perfc.serving.simulation.scheduler import Chunk, Limits
-from perfc_lab.serving import Quantity, ServedRow, Stated, checks, replay, scores
+from perfc_lab.serving import ServedRow, ServingQuantity, Stated, checks, replay, scores
 from perfc_lab.serving.checks import _prompt_s
 from perfc_lab.serving.overviews import cache, groups, is_of_nvidia, told
 from perfc_lab.serving.settings import cache_of, distinct_prompts, generated, together
 
 ROW = ServedRow(
     "t", "one", "llama-3.1-8b", "h100-sxm5-80gb", "trtllm", "0.11.0", "bf16", "", 1, 1, 1, 1, 8, 3,
-    0, False, (), False, {Quantity.TOKENS_PER_S: 100.0},
+    0, False, (), False, {ServingQuantity.TOKENS_PER_S: 100.0},
 )  # fmt: skip
 
 

@@ -23,7 +23,7 @@ from perfc.machine import load_machine
 from perfc.passes.roofline.roofline import bounds
 from perfc.serving import Load, llm
 from perfc.serving.cost.grid import Grid, octaves, points
-from perfc.serving.cost.memory import Demand, MemoryPlan
+from perfc.serving.cost.memory import MemoryDemand, MemoryPlan
 from perfc.serving.engine import Engine
 from perfc.serving.host import (
     DISAGGREGATED,
@@ -37,9 +37,9 @@ from perfc.serving.output.front_chart import HEIGHT
 from perfc.serving.output.views import document
 from perfc.serving.search import Slo, search
 from perfc.serving.simulation.scheduler import Chunk
-from perfc_lab.serving import Quantity, ServedRow
+from perfc_lab.serving import ServedRow, ServingQuantity
 from perfc_lab.serving.learn import fitted, predicted
-from perfc_lab.serving.replay import Sample
+from perfc_lab.serving.replay import ReplayedNumber
 
 LLAMA = "llama-3.1-8b"
 
@@ -113,28 +113,28 @@ def test_keys_and_values_of_a_token_are_those_of_the_configuration(engine: Engin
 
 
 def test_a_pool_is_of_whole_pages() -> None:
-    plan = MemoryPlan(100.0, 0.9, Demand(50.0, 1.0, 0.0, 5.0), overhead_bytes=2.0)
+    plan = MemoryPlan(100.0, 0.9, MemoryDemand(50.0, 1.0, 0.0, 5.0), overhead_bytes=2.0)
     assert plan.pool_bytes == 33
     assert plan.kv_tokens == 32
     assert plan.sequences(17) == 1
     assert plan.fits(33) is False
-    states = MemoryPlan(100.0, 1.0, Demand(50.0, 0.0, 10.0), overhead_bytes=0.0)
+    states = MemoryPlan(100.0, 1.0, MemoryDemand(50.0, 0.0, 10.0), overhead_bytes=0.0)
     assert states.sequences(10**6) == 5
 
 
 def test_a_law_is_found_again_from_what_it_says() -> None:
     true = HostModel(step_s=2e-3, sequence_s=4e-5, few_s=6e-5)
-    samples: list[Sample] = []
+    samples: list[ReplayedNumber] = []
     for kernels in (3e-3, 9e-3, 27e-3):
         for n in (1, 8, 30, 64, 120, 500):
             for share in (0.0, 0.3):
                 found = amounts(kernels, share * kernels, 0, n)
                 row = ServedRow(
                     "t", f"{kernels} {n} {share}", "m", "h100", "vllm", "", "", "", 1, 1, 1, 1,
-                    1, 2, n, False, (), False, {Quantity.TPOT_S: 1.0},
+                    1, 2, n, False, (), False, {ServingQuantity.TPOT_S: 1.0},
                 )  # fmt: skip
                 value = true.step(kernels, share * kernels, 0, n)
-                samples.append(Sample(row, Quantity.TPOT_S, found, value))
+                samples.append(ReplayedNumber(row, ServingQuantity.TPOT_S, found, value))
     law = fitted(samples)
     assert law.step_s == pytest.approx(true.step_s, rel=0.2)
     assert max(abs(predicted(law, s) / s.value - 1) for s in samples) < 0.05

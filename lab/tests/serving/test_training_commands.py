@@ -15,10 +15,10 @@ from perfc.serving.host import HostModel
 from perfc.serving.power import BoardPower
 from perfc_lab.commands import eval as evaluating
 from perfc_lab.commands import train as training
-from perfc_lab.serving import Quantity, ServedRow, scoreboard, scores
+from perfc_lab.serving import ServedRow, ServingQuantity, scoreboard, scores
 from perfc_lab.serving.learn import predicted
-from perfc_lab.serving.replay import Sample
-from perfc_lab.serving.scores import Evidence
+from perfc_lab.serving.replay import ReplayedNumber
+from perfc_lab.serving.scores import ServingEvidence
 from perfc_lab.trees import experiment, weights
 
 
@@ -32,10 +32,10 @@ def test_laws_are_written_into_a_folder_that_is_made(
 ) -> None:
     asked: list[Path] = []
 
-    def gathered(data: Path, say: Any) -> Evidence:
+    def gathered(data: Path, say: Any) -> ServingEvidence:
         asked.append(data)
         say("two numbers")
-        return Evidence((), ())
+        return ServingEvidence((), ())
 
     monkeypatch.setattr(scores, "gathered", gathered)
     monkeypatch.setattr(scores, "trained", lambda evidence: {"vllm": HostModel(step_s=0.00123456)})
@@ -85,7 +85,7 @@ def test_trees_are_written_into_their_folder(
 def test_the_scoreboard_is_written_in_every_form(
     form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scores, "gathered", lambda data, say: Evidence((), ()))
+    monkeypatch.setattr(scores, "gathered", lambda data, say: ServingEvidence((), ()))
     monkeypatch.setattr(scoreboard, "replays", lambda data: ())
     monkeypatch.setattr(scoreboard, "llama_cpp", lambda data: ())
     code, said = run(
@@ -109,8 +109,8 @@ def test_a_first_token_waits_for_its_server() -> None:
         kernels=2.0, step_s=0.25, sequence_s=0.5, request_s=10.0
     )  # fmt: skip
     expected = {
-        Quantity.TPOT_S: 3.0, Quantity.TOKENS_PER_S: 3.0,
-        Quantity.TTFT_S: 10 + 3.0,
+        ServingQuantity.TPOT_S: 3.0, ServingQuantity.TOKENS_PER_S: 3.0,
+        ServingQuantity.TTFT_S: 10 + 3.0,
     }  # fmt: skip
-    found = {q: predicted(law, Sample(row, q, amounts, 1.0)) for q in expected}
+    found = {q: predicted(law, ReplayedNumber(row, q, amounts, 1.0)) for q in expected}
     assert found == pytest.approx(expected)

@@ -19,13 +19,13 @@ from perfc.serving.host import HostModel
 from perfc.serving.power import ANY_BOARD, BoardPower
 from perfc.study.expenses import region_named
 from perfc.study.expenses.regions import J_PER_KWH
-from perfc_lab.serving import Quantity, ServedRow, energy
+from perfc_lab.serving import ServedRow, ServingQuantity, energy
 from perfc_lab.serving.aic import AIC
-from perfc_lab.serving.replay import Sample, Unanswered
+from perfc_lab.serving.replay import ReplayedNumber, Unanswered
 from perfc_lab.serving.tables import ML_ENERGY
 from perfc_lab.trees import experiment, kernel_sum, rows
 from perfc_lab.trees.boosted import NUMBERS, best_of, grown
-from perfc_lab.trees.folds import LeftOut
+from perfc_lab.trees.folds import HeldOutKind
 from perfc_lab.trees.graph_network import STATIC, measurements
 from perfc_lab.trees.kernel_sum import KernelSum
 from perfc_lab.trees.rows import (
@@ -42,13 +42,15 @@ from perfc_lab.trees.rows import (
 
 SERVED = ServedRow(
     AIC, "one", "llama-3.1-8b", "h100-sxm5-80gb", "sglang", "1.2.3", "bf16", "", 2, 4, 1, 3, 100,
-    11, 4, False, (), True, {Quantity.TPOT_S: 0.02, Quantity.TTFT_S: 0.3},
+    11, 4, False, (), True, {ServingQuantity.TPOT_S: 0.02, ServingQuantity.TTFT_S: 0.3},
 )  # fmt: skip
 STEP = (0.5, 0.25, 0.125, 2.0, 1.0, 8.0, 8.0)
 
 
-def sample(quantity: Quantity, value: float = 1.0, amounts: tuple[float, ...] = STEP) -> Sample:
-    return Sample(SERVED, quantity, amounts, value)
+def sample(
+    quantity: ServingQuantity, value: float = 1.0, amounts: tuple[float, ...] = STEP
+) -> ReplayedNumber:
+    return ReplayedNumber(SERVED, quantity, amounts, value)
 
 
 def named(row: TreeRow) -> dict[str, float]:
@@ -56,13 +58,13 @@ def named(row: TreeRow) -> dict[str, float]:
 
 
 def test_a_closed_loop_writes_its_answers_in_the_time_of_the_first_and_the_later_tokens() -> None:
-    counted = [sample(Quantity.TTFT_S), sample(Quantity.TPOT_S)]
+    counted = [sample(ServingQuantity.TTFT_S), sample(ServingQuantity.TPOT_S)]
     (found,) = targets_of(SERVED, counted)
     assert found.target is Target.THROUGHPUT
     assert found.value == pytest.approx(4 * 11 / (0.3 + 10 * 0.02))
     assert found.tokens == 44
     assert [w for w, _ in found.parts] == [1.0, 10.0]
-    assert [s.quantity for _, s in found.parts] == [Quantity.TTFT_S, Quantity.TPOT_S]
+    assert [s.quantity for _, s in found.parts] == [ServingQuantity.TTFT_S, ServingQuantity.TPOT_S]
     other = replace(SERVED, source="elsewhere")
     assert list(targets_of(other, counted)) == [], "of other tables nobody says it is a closed loop"
     assert list(targets_of(SERVED, counted[:1])) == []
@@ -71,19 +73,25 @@ def test_a_closed_loop_writes_its_answers_in_the_time_of_the_first_and_the_later
 def test_a_rate_that_was_measured_is_of_as_many_tokens_as_its_time() -> None:
     served = replace(
         SERVED, prefill=(1, 1, 2), model="LLaMA v3 8B",
-        measured={Quantity.TOKENS_PER_S: 50.0, Quantity.ENERGY_J: 0.7},
+        measured={ServingQuantity.TOKENS_PER_S: 50.0, ServingQuantity.ENERGY_J: 0.7},
     )  # fmt: skip
-    counted = [sample(Quantity.TOKENS_PER_S, 0.25), sample(Quantity.ENERGY_J, 0.7, (3.0, 0.1))]
+    counted = [
+        sample(ServingQuantity.TOKENS_PER_S, 0.25),
+        sample(ServingQuantity.ENERGY_J, 0.7, (3.0, 0.1)),
+    ]
     rate, energy = targets_of(served, counted)
     assert (rate.value, rate.tokens) == (50.0, 12.5)
     assert (rate.source, rate.model) == (f"{AIC}, prompts apart", "llama-3-8b")
     assert (energy.target, energy.value, energy.tokens) == (Target.ENERGY, 0.7, 1.0)
-    assert [s.quantity for _, s in energy.parts] == [Quantity.ENERGY_J, Quantity.TOKENS_PER_S]
+    assert [s.quantity for _, s in energy.parts] == [
+        ServingQuantity.ENERGY_J,
+        ServingQuantity.TOKENS_PER_S,
+    ]
     assert math.isnan(energy.expected)
 
 
 def test_features_say_how_a_row_was_deployed() -> None:
-    (found,) = targets_of(SERVED, [sample(Quantity.TTFT_S), sample(Quantity.TPOT_S)])
+    (found,) = targets_of(SERVED, [sample(ServingQuantity.TTFT_S), sample(ServingQuantity.TPOT_S)])
     stated = {
         "BS": 4, "SL": 100, "GPUs": 6, "tensor": 2, "expert": 4, "data": 1, "engines": 3,
         "prompt GPUs": 0, "output tokens": 11, "static": 0, "runtime": 1, "version": 1002.003,
@@ -142,11 +150,11 @@ def test_speeds_of_qwen_are_read(tmp_path: Path) -> None:
         "qwen2.5-7b", "a100-sxm4-80gb", "transformers",
     )  # fmt: skip
     assert plain.measured == {
-        Quantity.TOKENS_PER_S: 40.0, Quantity.MEMORY_BYTES: 14.5 * 2**30,
+        ServingQuantity.TOKENS_PER_S: 40.0, ServingQuantity.MEMORY_BYTES: 14.5 * 2**30,
     }  # fmt: skip
     assert (plain.concurrency, plain.isl, plain.osl, plain.weights) == (1, 1, 2048, "bf16")
     assert (quantised.isl, quantised.tensor, quantised.weights) == (1, 2, "gptq")
-    assert quantised.measured == {Quantity.TOKENS_PER_S: 40.0}
+    assert quantised.measured == {ServingQuantity.TOKENS_PER_S: 40.0}
     assert quantised.runtime == "vllm"
 
 
@@ -160,7 +168,9 @@ def test_rows_without_a_configuration_are_left_out_and_those_without_steps_are_k
         rows, "samples", lambda served: asked.append(served) or Unanswered(served, "no")
     )
     (memory,) = rows_of(QWEN, tmp_path)
-    assert [list(s.measured) for s in asked] == [[Quantity.TOKENS_PER_S]], "memory takes no time"
+    assert [list(s.measured) for s in asked] == [[ServingQuantity.TOKENS_PER_S]], (
+        "memory takes no time"
+    )
     assert (memory.target, memory.value) == (Target.MEMORY, 14.5 * 2**30)
     assert memory.expected == expected_bytes(memory.served)
     said: list[str] = []
@@ -169,9 +179,11 @@ def test_rows_without_a_configuration_are_left_out_and_those_without_steps_are_k
 
 
 def energetic(kernels_j: float, kernels_s: float, token_s: float, value: float) -> TreeRow:
-    served = replace(SERVED, source=ML_ENERGY, measured={Quantity.TOKENS_PER_S: 1 / token_s})
-    timed = Sample(served, Quantity.TOKENS_PER_S, (token_s, *(0.0,) * 6), token_s)
-    drawn = Sample(served, Quantity.ENERGY_J, (kernels_j, 0.0, 0.0, kernels_s, 0.0, 0.0), value)
+    served = replace(SERVED, source=ML_ENERGY, measured={ServingQuantity.TOKENS_PER_S: 1 / token_s})
+    timed = ReplayedNumber(served, ServingQuantity.TOKENS_PER_S, (token_s, *(0.0,) * 6), token_s)
+    drawn = ReplayedNumber(
+        served, ServingQuantity.ENERGY_J, (kernels_j, 0.0, 0.0, kernels_s, 0.0, 0.0), value
+    )
     return TreeRow(
         ML_ENERGY, served.model, served.target, Target.ENERGY, value, features_of(served), served,
         ((1.0, drawn), (1.0, timed)),
@@ -217,7 +229,7 @@ def test_shares_of_a_time_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel_sum, "grouping", lambda name: 2.0)
     monkeypatch.setattr(kernel_sum, "cache_share", lambda name, tokens: tokens / 1000)
     law = HostModel(kernels=2.0, prompts=4.0, exchanges=8.0, step_s=0.5, sequence_s=0.25)
-    parts = ((2.0, sample(Quantity.TPOT_S)),)
+    parts = ((2.0, sample(ServingQuantity.TPOT_S)),)
     row = TreeRow(AIC, "m", "h100", Target.THROUGHPUT, 1.0, (), SERVED, parts, 10.0)
     said = KernelSum(())
     said.everywhere = law
@@ -230,7 +242,7 @@ def test_shares_of_a_time_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     # of less than a step the sequences are those that there are
     short = (0.0, 0.0, 0.0, 0.5, 0.0, 6.0, 6.0)
-    part = replace(row, parts=((1.0, sample(Quantity.TPOT_S, 1.0, short)),))
+    part = replace(row, parts=((1.0, sample(ServingQuantity.TPOT_S, 1.0, short)),))
     assert said.shares([part])[0][4] == pytest.approx(6.0)
     bare = replace(row, parts=())
     assert math.isnan(said.value(bare))
@@ -306,7 +318,7 @@ def test_carbon_is_the_mean_energy_of_a_model_by_the_worlds_grid(
 
 def test_folds_that_leave_nothing_to_learn_from_are_none() -> None:
     own = [energetic(1.0, 0.01, 0.01, v) for v in (1.0, 2.0)]
-    assert LeftOut.MODEL not in list(experiment.kinds_of(own))
+    assert HeldOutKind.MODEL not in list(experiment.kinds_of(own))
     assert experiment.learned_from([qwen_row("BF16", 1.0), *own], Target.ENERGY) == own
     memory = experiment.learned_from([qwen_row("BF16", 1.0), *own], Target.MEMORY)
     assert [r.source for r in memory] == [QWEN]

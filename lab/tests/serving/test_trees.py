@@ -18,22 +18,22 @@ from perfc.frontend.config import read_config
 from perfc.frontend.config.facts import parameters
 from perfc.machine import load_machine
 from perfc.serving.host import HostModel, amounts
-from perfc_lab.serving import Quantity, ServedRow
+from perfc_lab.serving import ServedRow, ServingQuantity
 from perfc_lab.serving.aic import UNSTATED
-from perfc_lab.serving.replay import Sample
+from perfc_lab.serving.replay import ReplayedNumber
 from perfc_lab.trees import experiment, predictors, weights
 from perfc_lab.trees.board import written
-from perfc_lab.trees.boosted import Settings, grown
-from perfc_lab.trees.folds import LeftOut, folds_of
+from perfc_lab.trees.boosted import ForestSettings, grown
+from perfc_lab.trees.folds import HeldOutKind, folds_of
 from perfc_lab.trees.graph_network import GraphNetwork
 from perfc_lab.trees.hardware import HARDWARE, hardware_of
-from perfc_lab.trees.kept import Kept, digest_of
+from perfc_lab.trees.kept import NumberCache, digest_of
 from perfc_lab.trees.kernel_sum import SHARES, KernelSum, cache_share, grouping
 from perfc_lab.trees.model_features import METHODS, MODEL, QUANTISATIONS, model_features
 from perfc_lab.trees.rows import COLUMNS, Target, TreeRow, features_of, version_number
 from perfc_lab.trees.scores import groups_of, held_of, left_out, score, scores_of
 
-FEW = Settings(0.3, 3, 1.0, 20)
+FEW = ForestSettings(0.3, 3, 1.0, 20)
 LAW = HostModel(kernels=1.3, step_s=0.004, sequence_s=5e-5)
 MODELS = ("llama-2-7b", "llama-3.1-8b", "mistral-7b-v0.1", "opt-6.7b")
 
@@ -46,9 +46,9 @@ def row(model: str, users: int, target: str = "h100", isl: int = 128) -> TreeRow
     served = ServedRow(
         "aic_serving", f"{model} {users}", model, load_machine(target).name, "vllm", "0.19.0",
         "bf16", "", 1, 1, 1, 1, isl, 64, users, False, (), False,
-        {Quantity.TOKENS_PER_S: users / time_s},
+        {ServingQuantity.TOKENS_PER_S: users / time_s},
     )  # fmt: skip
-    sample = Sample(served, Quantity.TOKENS_PER_S, counted, time_s)
+    sample = ReplayedNumber(served, ServingQuantity.TOKENS_PER_S, counted, time_s)
     return TreeRow(
         served.source, model, served.target, Target.THROUGHPUT, users / time_s,
         features_of(served), served, ((1.0, sample),), float(users),
@@ -117,15 +117,15 @@ def test_versions_are_numbers_that_grow(text: str, number: float) -> None:
 def test_random_folds_have_every_model_in_training_and_others_leave_it_out(
     rows: list[TreeRow],
 ) -> None:
-    folds = folds_of(rows, LeftOut.RANDOM)
+    folds = folds_of(rows, HeldOutKind.RANDOM)
     assert sorted(set(folds)) == list("01234")
     for fold in set(folds):
         taught = {r.model for r, name in zip(rows, folds, strict=True) if name != fold}
         assert taught == set(MODELS)
-    again = folds_of([*rows, *rows], LeftOut.RANDOM)
+    again = folds_of([*rows, *rows], HeldOutKind.RANDOM)
     assert again[: len(rows)] == again[len(rows) :] == folds, "a run that is published twice"
-    assert folds_of(rows, LeftOut.MODEL) == [r.model for r in rows]
-    assert set(folds_of(rows, LeftOut.MACHINE)) == {load_machine("h100").name}
+    assert folds_of(rows, HeldOutKind.MODEL) == [r.model for r in rows]
+    assert set(folds_of(rows, HeldOutKind.MACHINE)) == {load_machine("h100").name}
 
 
 def test_a_law_is_found_again_and_makes_the_kernel_sum_exact(rows: list[TreeRow]) -> None:
@@ -143,7 +143,7 @@ def test_residual_trees_have_half_the_error_of_plain_ones_on_unseen_models(
         wrong = []
         for model in MODELS:
             predictor = make()
-            predictor.fit([r for r in rows if r.model != model], LeftOut.MODEL)
+            predictor.fit([r for r in rows if r.model != model], HeldOutKind.MODEL)
             asked = [r for r in rows if r.model == model]
             wrong += list(abs(predictor.predict(asked) / [r.value for r in asked] - 1))
         errors[make] = sum(wrong) / len(wrong)
@@ -155,9 +155,9 @@ def test_residual_trees_have_half_the_error_of_plain_ones_on_unseen_models(
 def test_prompts_apart_keep_up_or_are_added_to_the_time_of_an_answer() -> None:
     plain = row("llama-3.1-8b", 8)
     served = replace(plain.served, prefill=(8, 1, 1), dataset=UNSTATED)
-    first = Sample(served, Quantity.TTFT_S, amounts(0.0, 0.0, 0, 0), 1.0)
+    first = ReplayedNumber(served, ServingQuantity.TTFT_S, amounts(0.0, 0.0, 0, 0), 1.0)
     first = replace(first, amounts=(1.0, *[0.0] * (len(first.amounts) - 1)))
-    later = replace(plain.parts[0][1], row=served, quantity=Quantity.TPOT_S)
+    later = replace(plain.parts[0][1], row=served, quantity=ServingQuantity.TPOT_S)
     apart = replace(plain, served=served, parts=((1.0, first), (10.0, later)), tokens=10.0)
     waiting, keeping = KernelSum(()), KernelSum((), keeps_up=True)
     tokens_s = 10.0 / waiting.value(apart) - 1.0
@@ -200,7 +200,7 @@ def test_formats_of_caches_and_drafts_are_features_of_a_deployment() -> None:
 def test_a_correction_that_is_half_believed_is_half_as_large(rows: list[TreeRow]) -> None:
     base = predictors.Base.BARE
     whole, half, none = (
-        predictors.Residual(base, settings, share)
+        predictors.ResidualForest(base, settings, share)
         for settings, share in ((predictors.FLAT, 1.0), (predictors.FLAT, 0.5), (None, 1.0))
     )
     residual = predictors.ResidualTrees()
@@ -218,12 +218,12 @@ def test_answers_together_are_their_mean_as_often_as_each_was_added() -> None:
 
 
 def test_trees_without_a_sum_say_all_of_it(rows: list[TreeRow]) -> None:
-    alone = predictors.Residual(predictors.Base.NOTHING, predictors.FLAT)
+    alone = predictors.ResidualForest(predictors.Base.NOTHING, predictors.FLAT)
     residual = predictors.ResidualTrees()
     residual.columns = tuple(range(len(COLUMNS)))
     residual._learn(rows, (alone,))
     assert residual._answer(alone, rows) == pytest.approx(predictors.logs_of(rows), abs=0.2)
-    residual.chosen = {"": (alone, predictors.Residual(predictors.Base.NOTHING))}
+    residual.chosen = {"": (alone, predictors.ResidualForest(predictors.Base.NOTHING))}
     half = residual.predict(rows)
     assert half**2 == pytest.approx(np.exp(residual._answer(alone, rows))), "the other says one"
 
@@ -235,7 +235,7 @@ def test_what_was_computed_is_kept_with_what_it_was_computed_from(tmp_path: Path
         counted.append(1)
         return [1.5, math.nan]
 
-    kept = Kept(tmp_path)
+    kept = NumberCache(tmp_path)
     first, second = (kept.numbers(("trees", "0"), numbers) for _ in range(2))
     assert len(counted) == 1
     assert first[0] == second[0] == 1.5
@@ -246,32 +246,32 @@ def test_what_was_computed_is_kept_with_what_it_was_computed_from(tmp_path: Path
         path.write_text("[]")
     kept.numbers(("trees", "0"), numbers)
     assert len(counted) == 3, "a file that is none is written anew"
-    Kept().numbers(("trees", "0"), numbers)
+    NumberCache().numbers(("trees", "0"), numbers)
     assert len(counted) == 4
 
 
 def test_folds_that_were_tested_are_not_trained_again(rows: list[TreeRow], tmp_path: Path) -> None:
     made: Any = Taught
-    kept = Kept(tmp_path)
-    found, seconds = left_out(rows, made, LeftOut.MODEL, kept=kept, method="x")
-    again = left_out(rows, None, LeftOut.MODEL, kept=kept, method="x")  # type: ignore[arg-type]
+    kept = NumberCache(tmp_path)
+    found, seconds = left_out(rows, made, HeldOutKind.MODEL, kept=kept, method="x")
+    again = left_out(rows, None, HeldOutKind.MODEL, kept=kept, method="x")  # type: ignore[arg-type]
     assert again[0].tolist() == found.tolist()
     assert again[1] == seconds
     changed = [replace(rows[0], value=2 * rows[0].value), *rows[1:]]
     assert digest_of(changed) != digest_of(rows)
     with pytest.raises(TypeError):
-        left_out(changed, None, LeftOut.MODEL, kept=kept, method="x")  # type: ignore[arg-type]
+        left_out(changed, None, HeldOutKind.MODEL, kept=kept, method="x")  # type: ignore[arg-type]
 
 
 def test_an_unknown_number_is_a_branch_of_its_own() -> None:
     table = np.array([[math.nan], [0.0], [5.0]] * 8)
-    trees = grown(table, np.array([1.0, 2.0, 3.0] * 8), Settings(0.5, 2, 1.0, 40), (0,))
+    trees = grown(table, np.array([1.0, 2.0, 3.0] * 8), ForestSettings(0.5, 2, 1.0, 40), (0,))
     assert trees(table)[:3] == pytest.approx([1, 2, 3], abs=0.1)
 
 
 def test_trees_beside_each_other_choose_columns_at_each_node() -> None:
     table = np.random.default_rng(0).random((64, 4))
-    settings = Settings(0.1, 3, 1.0, 5)
+    settings = ForestSettings(0.1, 3, 1.0, 5)
     columns = (0, 1, 2, 3)
     alone, beside, chosen = (
         grown(table, table[:, 0], s, columns)
@@ -285,7 +285,7 @@ def test_trees_beside_each_other_choose_columns_at_each_node() -> None:
 def test_a_score_counts_what_has_no_answer(rows: list[TreeRow]) -> None:
     said = np.array([1.1 * r.value for r in rows])
     said[0] = math.nan
-    found = score(rows, said, "x", LeftOut.RANDOM, "all", 0.0)
+    found = score(rows, said, "x", HeldOutKind.RANDOM, "all", 0.0)
     assert (found.count, found.unanswered) == (len(rows) - 1, 1)
     assert found.mape == pytest.approx(0.1)
     assert found.tau == pytest.approx(1.0)
@@ -294,8 +294,8 @@ def test_a_score_counts_what_has_no_answer(rows: list[TreeRow]) -> None:
 class Taught:
     """Predicts the number of rows that it was taught."""
 
-    def fit(self, rows: list[TreeRow], kind: LeftOut) -> None:
-        assert kind is LeftOut.MODEL
+    def fit(self, rows: list[TreeRow], kind: HeldOutKind) -> None:
+        assert kind is HeldOutKind.MODEL
         self.models = {row.model for row in rows}
         self.count = len(rows)
 
@@ -307,17 +307,17 @@ class Taught:
 def test_each_row_is_predicted_by_a_training_without_its_fold(rows: list[TreeRow]) -> None:
     told: list[str] = []
     made: Any = Taught
-    found, seconds = left_out(rows, made, LeftOut.MODEL, told.append)
+    found, seconds = left_out(rows, made, HeldOutKind.MODEL, told.append)
     assert found.tolist() == [24.0] * len(rows)
     assert told == [f"{rows[0].target.value}, unseen model: {seconds:.0f} s"]
     mixed = [replace(r, source="other") if i % 2 else r for i, r in enumerate(rows)]
-    scores = list(scores_of(mixed, "x", made, LeftOut.MODEL))
+    scores = list(scores_of(mixed, "x", made, HeldOutKind.MODEL))
     assert [(s.source, s.count) for s in scores] == [
         ("aic_serving", 16), ("other", 16), ("all tables", 32)
     ]  # fmt: skip
-    assert [s.source for s in scores_of(rows, "x", made, LeftOut.MODEL)] == ["aic_serving"]
+    assert [s.source for s in scores_of(rows, "x", made, HeldOutKind.MODEL)] == ["aic_serving"]
     one_model = [r for r in rows if r.model == MODELS[0]]
-    assert np.isnan(left_out(one_model, made, LeftOut.MODEL)[0]).all(), "nothing to learn from"
+    assert np.isnan(left_out(one_model, made, HeldOutKind.MODEL)[0]).all(), "nothing to learn from"
 
 
 def test_ends_of_few_other_folds_are_at_least_as_far_as_those_of_all_tables() -> None:
@@ -349,7 +349,7 @@ def test_trees_are_written_and_read_back_alike(rows: list[TreeRow], tmp_path: Pa
     weights.train(own, tmp_path, FEW)
     trees = weights.read(tmp_path, Target.THROUGHPUT)
     again = predictors.PlainTrees(settings=FEW)
-    again.fit(own, LeftOut.RANDOM)
+    again.fit(own, HeldOutKind.RANDOM)
     assert [trees(r.features) for r in own] == pytest.approx(list(again.predict(own)), rel=1e-3)
     with pytest.raises(ParseError, match="no trees of energy"):
         weights.read(tmp_path, Target.ENERGY)
@@ -370,7 +370,9 @@ def test_the_page_has_both_kinds_of_folds_and_the_figures_of_the_thesis(
     monkeypatch.setattr(predictors, "FINE", ())
     found = experiment.compared_rows(rows[::2], lambda _: None, gnn_s=0)
     kinds = {s.left_out for s in found.scores}
-    assert kinds == {LeftOut.RANDOM, LeftOut.MODEL}, "one machine leaves nothing to learn from"
+    assert kinds == {HeldOutKind.RANDOM, HeldOutKind.MODEL}, (
+        "one machine leaves nothing to learn from"
+    )
     page = written(found, "markdown", "by hand")
     assert "5.49%, 109.73, 0.96" in page
     assert "unseen model" in page
@@ -392,7 +394,7 @@ def test_a_network_without_pytorch_is_refused_before_anything_is_read(
 def test_the_graph_network_learns_rows_of_language_models(rows: list[TreeRow]) -> None:
     pytest.importorskip("torch_geometric")
     network = GraphNetwork(limit_s=1.0)
-    network.fit(rows, LeftOut.RANDOM)
+    network.fit(rows, HeldOutKind.RANDOM)
     said = network.predict(rows)
     assert said.shape == (len(rows),)
     assert (said > 0).all()

@@ -19,9 +19,9 @@ from perfc.serving.simulation.load import Load
 from perfc.serving.simulation.metrics import latencies
 from perfc.serving.simulation.simulate import simulate
 from perfc.serving.simulation.steady_state import Share
-from perfc_lab.serving import Quantity, ServedRow, Stated
+from perfc_lab.serving import ServedRow, ServingQuantity, Stated
 from perfc_lab.serving.learn import USUAL_REQUEST_S, fitted, predicted
-from perfc_lab.serving.replay import Sample
+from perfc_lab.serving.replay import ReplayedNumber
 from perfc_lab.serving.settings import together
 
 
@@ -61,9 +61,9 @@ def test_energy_of_prompts_takes_the_factor_of_prompts(
     assert joules(kernels=0.5) == pytest.approx(joules())
 
 
-def waiting(count: int) -> list[Sample]:
+def waiting(count: int) -> list[ReplayedNumber]:
     """Rows of a server that takes 100 ms of its own."""
-    found: list[Sample] = []
+    found: list[ReplayedNumber] = []
     for i in range(count):
         kernels_s = 0.02 * (1 + i % 10)
         row = ServedRow(
@@ -71,8 +71,8 @@ def waiting(count: int) -> list[Sample]:
         )
         first, step = amounts(kernels_s, 0.0, 1, 0), amounts(kernels_s / 10, 0.0, 0, 1)
         found += [
-            Sample(row, Quantity.TTFT_S, first, 0.1 + kernels_s),
-            Sample(row, Quantity.TPOT_S, step, kernels_s / 10),
+            ReplayedNumber(row, ServingQuantity.TTFT_S, first, 0.1 + kernels_s),
+            ReplayedNumber(row, ServingQuantity.TPOT_S, step, kernels_s / 10),
         ]
     return found
 

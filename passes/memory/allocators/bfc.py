@@ -10,7 +10,7 @@ Source: ONNX Runtime 1.2x, core/framework/bfc_arena.cc, ``kNextPowerOfTwo``.
 from __future__ import annotations
 
 from . import Allocator, OutOfMemoryError
-from .blocks import Block, Pool, split
+from .blocks import FreeBlocks, MemoryBlock, split
 
 MIN_CHUNK = 256
 FIRST_REGION = 1 << 20
@@ -30,8 +30,8 @@ class BfcArena(Allocator):
 
     def __init__(self, capacity_bytes: int | None = None) -> None:
         self.capacity_bytes = capacity_bytes
-        self.pool = Pool()
-        self.given: dict[int, Block] = {}
+        self.pool = FreeBlocks()
+        self.given: dict[int, MemoryBlock] = {}
         self.next_address = 0
         self.next_region = FIRST_REGION
 
@@ -55,7 +55,7 @@ class BfcArena(Allocator):
         self.allocated_bytes -= chunk.nbytes
         self.pool.release(chunk)
 
-    def extend(self, nbytes: int) -> Block:
+    def extend(self, nbytes: int) -> MemoryBlock:
         """Take a region of the device."""
         has_grown = False
         while nbytes > self.next_region:
@@ -71,7 +71,7 @@ class BfcArena(Allocator):
             region = min(region, left)
         if not has_grown:
             self.next_region = min(2 * self.next_region, LARGEST_REGION)
-        block = Block(self.next_address, region)
+        block = MemoryBlock(self.next_address, region)
         self.next_address += region + MIN_CHUNK
         self.reserved_bytes += region
         return block

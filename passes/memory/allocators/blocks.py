@@ -8,14 +8,14 @@ from perfc.ir.record import mutable
 
 
 @mutable
-class Block:
+class MemoryBlock:
     """A part of a segment; neighbours are of the same segment."""
 
     address: int
     nbytes: int
     is_free: bool
-    before: Block | None
-    after: Block | None
+    before: MemoryBlock | None
+    after: MemoryBlock | None
 
     def __init__(self, address: int, nbytes: int) -> None:
         self.address, self.nbytes, self.is_free = address, nbytes, True
@@ -27,29 +27,29 @@ class Block:
         return self.before is None and self.after is None
 
 
-class Pool:
+class FreeBlocks:
     """Free blocks by size, then address."""
 
     def __init__(self) -> None:
         self.order: list[tuple[int, int]] = []
-        self.blocks: dict[int, Block] = {}
+        self.blocks: dict[int, MemoryBlock] = {}
 
-    def add(self, block: Block) -> None:
+    def add(self, block: MemoryBlock) -> None:
         """Keep a free block."""
         insort(self.order, (block.nbytes, block.address))
         self.blocks[block.address] = block
 
-    def remove(self, block: Block) -> None:
+    def remove(self, block: MemoryBlock) -> None:
         """Forget a block."""
         del self.order[bisect_left(self.order, (block.nbytes, block.address))]
         del self.blocks[block.address]
 
-    def best(self, nbytes: int) -> Block | None:
+    def best(self, nbytes: int) -> MemoryBlock | None:
         """The smallest that is large enough, the lowest of such; None where none is."""
         at = bisect_left(self.order, (nbytes, 0))
         return self.blocks[self.order[at][1]] if at < len(self.order) else None
 
-    def release(self, block: Block) -> Block:
+    def release(self, block: MemoryBlock) -> MemoryBlock:
         """Merge a block with its free neighbours and keep what comes of it."""
         block.is_free = True
         for other in (block.before, block.after):
@@ -60,9 +60,9 @@ class Pool:
         return block
 
 
-def split(block: Block, nbytes: int) -> Block:
+def split(block: MemoryBlock, nbytes: int) -> MemoryBlock:
     """Cut a block after so many bytes and return the rest."""
-    rest = Block(block.address + nbytes, block.nbytes - nbytes)
+    rest = MemoryBlock(block.address + nbytes, block.nbytes - nbytes)
     rest.before, rest.after = block, block.after
     if block.after is not None:
         block.after.before = rest
@@ -70,7 +70,7 @@ def split(block: Block, nbytes: int) -> Block:
     return rest
 
 
-def joined(low: Block, high: Block) -> Block:
+def joined(low: MemoryBlock, high: MemoryBlock) -> MemoryBlock:
     """Two neighbours as one."""
     low.nbytes += high.nbytes
     low.after = high.after

@@ -11,7 +11,7 @@ Source: PyTorch 2, c10/cuda/CUDACachingAllocator.cpp.
 from __future__ import annotations
 
 from . import Allocator, OutOfMemoryError
-from .blocks import Block, Pool, split
+from .blocks import FreeBlocks, MemoryBlock, split
 
 MIN_BLOCK = 512
 SMALL = 1 << 20
@@ -54,11 +54,11 @@ class CudaCaching(Allocator):
 
     def __init__(self, capacity_bytes: int | None = None) -> None:
         self.capacity_bytes = capacity_bytes
-        self.small, self.large = Pool(), Pool()
-        self.given: dict[int, tuple[Block, Pool]] = {}
+        self.small, self.large = FreeBlocks(), FreeBlocks()
+        self.given: dict[int, tuple[MemoryBlock, FreeBlocks]] = {}
         self.next_address = 0
 
-    def pool(self, nbytes: int) -> Pool:
+    def pool(self, nbytes: int) -> FreeBlocks:
         """Return the pool that is searched for a rounded size."""
         return self.small if nbytes <= SMALL else self.large
 
@@ -84,13 +84,13 @@ class CudaCaching(Allocator):
         self.allocated_bytes -= block.nbytes
         pool.release(block)
 
-    def segment(self, nbytes: int) -> Block:
+    def segment(self, nbytes: int) -> MemoryBlock:
         """Take a segment of the device, after giving back what is unused where it is full."""
         if self.capacity_bytes is not None and self.reserved_bytes + nbytes > self.capacity_bytes:
             self.give_back()
             if self.reserved_bytes + nbytes > self.capacity_bytes:
                 raise OutOfMemoryError
-        block = Block(self.next_address, nbytes)
+        block = MemoryBlock(self.next_address, nbytes)
         self.next_address += nbytes + ROUND_SEGMENT
         self.reserved_bytes += nbytes
         return block

@@ -22,8 +22,8 @@ from perfc.ir.ops.attention.ragged_attention import (
     PAST_KEY,
     QUERY,
     VALUE,
-    Group,
     RaggedAttention,
+    SequenceGroup,
 )
 from perfc.ir.ops.contraction.matmul import MatMul
 from perfc.ir.ops.elementwise.activation import Tanh
@@ -78,7 +78,9 @@ def sinks(node: Node) -> Value | None:
     return bias if bias is not None and is_trained and len(shape_of(bias)) == 1 else None
 
 
-def written(op: RaggedAttention, node: Node, group: Group, tape: Tape, *, is_sdpa: bool) -> Value:
+def written(
+    op: RaggedAttention, node: Node, group: SequenceGroup, tape: Tape, *, is_sdpa: bool
+) -> Value:
     """The result of an attention, operator by operator."""
     b, s, t, h = group.sequences, group.queries, group.keys, op.num_heads
     bias, extra = at(node, BIAS), sinks(node)

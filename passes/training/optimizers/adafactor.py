@@ -8,22 +8,25 @@ from perfc.ir.gradients.tape import Tape, shape_of
 from perfc.ir.graph import Value
 from perfc.ir.record import frozen
 
-from ..implementation import Implementation
-from ..optimizer import Optimizer, Step, apply, state_like
+from ..implementation import OptimizerLaunch
+from ..optimizer import ListKernel, ListOptimizer, apply, state_like
 
 FACTORED = (
-    Step("row means", "gr", "r", alu=2),
-    Step("column means", "gc", "c", alu=2),
-    Step("update", "grc", "t", alu=3, sfu=1),
-    Step("_foreach_add_", "pt", "p", alu=4),
+    ListKernel("row means", "gr", "r", alu=2),
+    ListKernel("column means", "gc", "c", alu=2),
+    ListKernel("update", "grc", "t", alu=3, sfu=1),
+    ListKernel("_foreach_add_", "pt", "p", alu=4),
 )
 """Operations per element of a matrix, without the norm of an update."""
-WHOLE = (Step("_foreach_lerp_", "vg", "v", alu=4), Step("_foreach_addcdiv_", "pgv", "p", 3, 2))
+WHOLE = (
+    ListKernel("_foreach_lerp_", "vg", "v", alu=4),
+    ListKernel("_foreach_addcdiv_", "pgv", "p", 3, 2),
+)
 """Operations per element of a vector."""
 
 
 @frozen
-class Factored(Optimizer):
+class Factored(ListOptimizer):
     """Matrices with means of rows and columns, vectors with every element's."""
 
     @property
@@ -32,9 +35,9 @@ class Factored(Optimizer):
         return 0.0
 
     def update(
-        self, tape: Tape, trained: Sequence[tuple[Value, Value]], how: Implementation
+        self, tape: Tape, trained: Sequence[tuple[Value, Value]], how: OptimizerLaunch
     ) -> tuple[list[Value], list[Value]]:
-        """Return the updated values; see `Optimizer.update`."""
+        """Return the updated values; see `ListOptimizer.update`."""
         del how
         updated: list[Value] = []
         kept: list[Value] = []

@@ -10,8 +10,8 @@ from perfc.ir.ops.training.multi_tensor import MultiTensor
 from perfc.ir.record import frozen
 from perfc.ir.tensors.types import DType, TensorType
 
-from ..implementation import Implementation
-from ..optimizer import Optimizer, state_like
+from ..implementation import OptimizerLaunch
+from ..optimizer import ListOptimizer, state_like
 
 BLOCK = 256
 """Elements that share a scale."""
@@ -20,7 +20,7 @@ LEAST_ELEMENTS = 4096
 
 
 @frozen
-class Blockwise(Optimizer):
+class Blockwise(ListOptimizer):
     """AdamW with 8-bit states, one kernel per tensor."""
 
     @property
@@ -29,9 +29,9 @@ class Blockwise(Optimizer):
         return 2 * (1 + 4 / BLOCK)
 
     def update(
-        self, tape: Tape, trained: Sequence[tuple[Value, Value]], how: Implementation
+        self, tape: Tape, trained: Sequence[tuple[Value, Value]], how: OptimizerLaunch
     ) -> tuple[list[Value], list[Value]]:
-        """Return the updated values; see `Optimizer.update`."""
+        """Return the updated values; see `ListOptimizer.update`."""
         del how
         updated: list[Value] = []
         kept: list[Value] = []

@@ -11,19 +11,22 @@ from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.record import frozen
 from perfc.ir.tensors.types import DType
 
-from ..implementation import Implementation
-from ..optimizer import Optimizer, Step, apply, state_like
+from ..implementation import OptimizerLaunch
+from ..optimizer import ListKernel, ListOptimizer, apply, state_like
 from . import adamw
 
 ITERATIONS = 5
 COEFFICIENTS = (3.4445, -4.775, 2.0315)
 """Coefficients of the Newton-Schulz iteration, which runs in bf16."""
-MOMENTUM = (Step("_foreach_lerp_", "mg", "m", alu=3), Step("_foreach_lerp_", "gm", "g", alu=3))
-STEP = (Step("_foreach_mul_", "p", "p"), Step("_foreach_add_", "pu", "p", alu=2))
+MOMENTUM = (
+    ListKernel("_foreach_lerp_", "mg", "m", alu=3),
+    ListKernel("_foreach_lerp_", "gm", "g", alu=3),
+)
+STEP = (ListKernel("_foreach_mul_", "p", "p"), ListKernel("_foreach_add_", "pu", "p", alu=2))
 
 
 @frozen
-class Orthogonal(Optimizer):
+class Orthogonal(ListOptimizer):
     """Matrices with one state, the rest with those of AdamW."""
 
     @property
@@ -32,9 +35,9 @@ class Orthogonal(Optimizer):
         return 4.0
 
     def update(
-        self, tape: Tape, trained: Sequence[tuple[Value, Value]], how: Implementation
+        self, tape: Tape, trained: Sequence[tuple[Value, Value]], how: OptimizerLaunch
     ) -> tuple[list[Value], list[Value]]:
-        """Return the updated values; see `Optimizer.update`."""
+        """Return the updated values; see `ListOptimizer.update`."""
         matrices = [pair for pair in trained if len(shape_of(pair[0])) == 2]
         rest = [pair for pair in trained if len(shape_of(pair[0])) != 2]
         updated, kept = adamw.OPTIMIZER.update(tape, rest, how) if rest else ([], [])

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ..optimizer import Optimizer, Step
+from ..optimizer import ListKernel, ListOptimizer
 
-OPTIMIZER = Optimizer(
+OPTIMIZER = ListOptimizer(
     name="sgd",
     title="stochastic gradient descent",
-    foreach=(Step("_foreach_add_", "pg", "p", alu=2),),
-    fused=Step("_fused_sgd_", "pg", "p", alu=2),
+    foreach=(ListKernel("_foreach_add_", "pg", "p", alu=2),),
+    fused=ListKernel("_fused_sgd_", "pg", "p", alu=2),
     source="PyTorch, torch/optim/sgd.py: no momentum, no weight decay",
 )

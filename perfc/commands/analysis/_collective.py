@@ -54,13 +54,13 @@ def command(
     SIZE is the whole message of one rank: what an all-reduce sums, what an all-gather ends with,
     what a reduce-scatter starts from. Numbers are bf16 unless --dtype says otherwise.
     """
-    from perfc.passes.runtimes import Launch
+    from perfc.passes.runtimes import LaunchMode
     from perfc.study.collective import collective
 
     how = options.deployment(dims={}, is_several=True)
     view = collective(
         operation, bytes_of(size), ranks, options.machines(how.target), nodes=nodes,
-        dtype=how.dtype, is_graph=how.table.launch is Launch.GRAPH,
+        dtype=how.dtype, is_graph=how.table.launch is LaunchMode.GRAPH,
     )  # fmt: skip
     show(view, form, output)
 

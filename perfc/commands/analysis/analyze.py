@@ -18,7 +18,7 @@ from ..shared.help import grouped_command
 from ..shared.names import Names
 from ..shared.options import names_in, print_after_option
 from ..shared.output import deliver, emit, format_options
-from ..shared.progress import Progress
+from ..shared.progress import ProgressBar
 from ..shared.report import UNSET, color_option, parse_top, parse_views, show
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def command(
     shown = shown_views(views, count_as, full=full, everything=all_views)
     limit = UNSET if top is None else parse_top(top)
     timing = Timing()
-    with Progress() as progress:
+    with ProgressBar() as progress:
         from perfc.view.report import Format, collect
         from perfc.view.report.formats import screen
 

@@ -54,7 +54,7 @@ def command(
     and `compare`. Other questions are refused with exit code 1. No language model is needed.
     """
     from perfc.common.plain_text import say
-    from perfc.study.ask.answer import Answers, Source, every_fact
+    from perfc.study.ask.answer import Answers, AnswerSource, every_fact
     from perfc.study.ask.text import render_json, render_text
     from perfc.study.ask.what_if import ask
     from perfc.study.expenses import Prices
@@ -66,7 +66,7 @@ def command(
     said = [ask(report, views, q, prices) for q in questions] or [every_fact(views)]
     if adapter is not None:
         said = in_words_of(adapter, report, views, said)
-        if not any(answer.source is Source.ADAPTER for answer in said):
+        if not any(answer.source is AnswerSource.ADAPTER for answer in said):
             note = "the adapter wrote no number that the report holds; the report answers"
             say(f"note: {note}", is_error=True)
     answers = Answers(views.verdict.model, views.verdict.target, tuple(said))

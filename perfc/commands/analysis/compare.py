@@ -23,7 +23,7 @@ from ..shared.report import color_option
 
 if TYPE_CHECKING:
     from perfc.machine import Machine
-    from perfc.study.comparison import Comparison, Setting
+    from perfc.study.comparison import Comparison, ModelSetting
 
 FINDINGS = 1
 FORMATS = ("text", "json", "csv", "markdown", "html")
@@ -132,16 +132,18 @@ def time_of(text: str) -> float:
     return limit.value
 
 
-def settings_of(options: DeploymentOptions, models: Sequence[str | bytes]) -> Iterator[Setting]:
+def settings_of(
+    options: DeploymentOptions, models: Sequence[str | bytes]
+) -> Iterator[ModelSetting]:
     """Yield each model with each named runtime and precision."""
-    from perfc.study.comparison import Setting
+    from perfc.study.comparison import ModelSetting
 
     contents = options.contents
     for model in models:
         for runtime in several(options.runtime):
             for dtype in several(options.dtype):
                 typed = replace(options, runtime=runtime, dtype=dtype)
-                yield Setting(model, typed.deployment(is_several=True), contents)
+                yield ModelSetting(model, typed.deployment(is_several=True), contents)
 
 
 def several(text: str | None) -> Sequence[str | None]:
@@ -149,7 +151,9 @@ def several(text: str | None) -> Sequence[str | None]:
     return [None] if text is None else names_in(text) or [text]
 
 
-def machines_of(options: DeploymentOptions, settings: Sequence[Setting]) -> tuple[Machine, ...]:
+def machines_of(
+    options: DeploymentOptions, settings: Sequence[ModelSetting]
+) -> tuple[Machine, ...]:
     """Return the named targets, or the default ones."""
     from perfc.study.comparison import USUAL
 

@@ -108,13 +108,15 @@ def billed(
 
     from perfc.common.choice import member
     from perfc.study.comparison import Order, compare
-    from perfc.study.comparison.bills import Amounts, costs
-    from perfc.study.expenses import HOST, Host, Prices, Terms, region_named
+    from perfc.study.comparison.bills import BilledAmount, costs
+    from perfc.study.expenses import HOST, Host, Prices, RentalTerms, region_named
 
     from .compare import machines_of, settings_of
 
     where = region_named(region)
-    prices = replace(Prices.read(options.file), terms=member(Terms, terms, "--terms"), cloud=cloud)
+    prices = replace(
+        Prices.read(options.file), terms=member(RentalTerms, terms, "--terms"), cloud=cloud
+    )
     host = HOST
     if host_power is not None:
         host = Host(host_power, host_power, host_power, "as given")
@@ -125,6 +127,6 @@ def billed(
         predict=not no_predict,
     )  # fmt: skip
     return costs(
-        comparison, machines, Amounts(steps, items), prices, host=host, pue=pue,
+        comparison, machines, BilledAmount(steps, items), prices, host=host, pue=pue,
         power_limit_w=math.inf if power_limit is None else power_limit,
     )  # fmt: skip

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from perfc.study.single_kernel import KERNELS, Kernel, module_of
+from perfc.study.single_kernel import KERNELS, KernelKind, module_of
 
 from ..shared.deployment import DeploymentOptions, deployment_options
 from ..shared.document import show_document
@@ -67,7 +67,7 @@ def command() -> None:
     """
 
 
-def kind_command(name: str, kernel: Kernel) -> click.Command:
+def kind_command(name: str, kernel: KernelKind) -> click.Command:
     """Build the subcommand of one kind."""
 
     @click.pass_context
@@ -89,13 +89,13 @@ def kind_command(name: str, kernel: Kernel) -> click.Command:
     return grouped_command(name, epilog=calls(name, kernel))(made)
 
 
-def calls(name: str, kernel: Kernel) -> str:
+def calls(name: str, kernel: KernelKind) -> str:
     """Return example calls of one kind with typical extents."""
     flags = " ".join(f"{FLAG.format(n.replace('_', '-'))} {x}" for n, x in kernel.usual.items())
     return examples(f"op {name} {flags} -t h100", f"op {name} {flags} --dtype bf16 -t a100,l4")
 
 
-def extent_options(kernel: Kernel) -> Iterator[Callable[[Any], Any]]:
+def extent_options(kernel: KernelKind) -> Iterator[Callable[[Any], Any]]:
     """Yield an option for each extent without a common option, and for the functions."""
     for name, extent in kernel.extents.items():
         if name in ("batch", "seq"):
@@ -132,9 +132,9 @@ def deployment_of(module: Module, options: DeploymentOptions) -> Deployment:
 def compared(module: Module, how: Deployment, options: DeploymentOptions) -> Comparison:
     """Compare the kernel on every named target."""
     from perfc.analyzers.whole_runs.whole_run import KERNELS
-    from perfc.study.comparison import Order, Setting, compare
+    from perfc.study.comparison import ModelSetting, Order, compare
 
-    alone = Setting(module, how, predictor=KERNELS)
+    alone = ModelSetting(module, how, predictor=KERNELS)
     return compare([alone], options.machines(how.target), order=Order.GIVEN)
 
 

@@ -21,7 +21,7 @@ from ..shared.output import emit, format_options
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from perfc.analyzers.whole_runs.estimate import Estimate
+    from perfc.analyzers.whole_runs.estimate import WholeRunEstimate
     from perfc.study.whole import WholeRun
 
 C = TypeVar("C", bound=Callable[..., Any])
@@ -139,7 +139,7 @@ def lines(run: WholeRun) -> Sequence[str]:
 
 
 def further(
-    result: Estimate, target: str, steps: int | None, hourly_price: float | None
+    result: WholeRunEstimate, target: str, steps: int | None, hourly_price: float | None
 ) -> dict[str, float | str]:
     """Derive total training time and price from a step, or the MIG profile from memory."""
     from perfc.analyzers.graph.rows import Quantity

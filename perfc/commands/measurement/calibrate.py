@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from perfc.kernels.session import Progress
-    from perfc.measuring.calibrate import Calibration
+    from perfc.measuring.calibrate import CalibratedTarget
 
 INCOMPLETE = 3
 LINE_S = 5.0
@@ -189,7 +189,7 @@ def _time(now: Progress) -> str:
     return f"{now.elapsed_s:.0f} of at most {now.limit_s:.0f} s"
 
 
-def _lines(done: Calibration) -> Iterator[str]:
+def _lines(done: CalibratedTarget) -> Iterator[str]:
     yield f"{done.machine.description}"
     yield ""
     rows: list[tuple[str, ...]] = [
@@ -214,7 +214,7 @@ def _lines(done: Calibration) -> Iterator[str]:
     yield f"samples: {done.samples}"
 
 
-def _verdict(done: Calibration) -> str:
+def _verdict(done: CalibratedTarget) -> str:
     """Return the quality of the target file and what to do if it is uncertain."""
     uncertain, all_ = done.uncertain, len(done.rows)
     if not uncertain:
@@ -225,7 +225,7 @@ def _verdict(done: Calibration) -> str:
     return f"{summary}; --resume measures on when the machine rests; {done.elapsed_s:.0f} s"
 
 
-def _differences(done: Calibration) -> Iterator[str]:
+def _differences(done: CalibratedTarget) -> Iterator[str]:
     """Yield the differences from the previous file."""
     if not done.replaced:
         return

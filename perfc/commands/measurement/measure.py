@@ -88,7 +88,7 @@ def command(
     Missing weights get random values. The runtime's fused kernels are traced back to the nodes of
     the model. Nothing is written before everything is measured.
     """
-    from perfc.measuring.measure.process import Protocol
+    from perfc.measuring.measure.process import MeasurementProtocol
     from perfc.measuring.measure.session import check_device, measure, threads_of
     from perfc.measuring.measure.tables import dataset as files
     from perfc.measuring.measure.views import NO_TARGET, render
@@ -102,7 +102,7 @@ def command(
         measurement = from_profiles(model, profiles, target, dict(how.dims))
     else:
         check_device(device)
-        protocol = Protocol(
+        protocol = MeasurementProtocol(
             framework=executor(how, options.place("runtime")), device=device,
             threads=threads_of(threads), repeat=repeat, min_time_s=min_time,
             max_time_s=max(20.0, 3 * min_time), limit_s=limit, seed=seed,

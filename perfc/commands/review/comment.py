@@ -32,5 +32,5 @@ def command(check: Path, policy: str, output: Path | None) -> None:
     from perfc.review.check import comment
 
     result = comment.load(check)
-    text = comment.render(result) if comment.is_due(result, comment.Policy(policy)) else ""
+    text = comment.render(result) if comment.is_due(result, comment.CommentPolicy(policy)) else ""
     emit(text, output)

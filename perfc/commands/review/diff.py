@@ -56,18 +56,18 @@ def command(
     as it is now: `perfc diff model.onnx`, `perfc diff HEAD~1:model.onnx model.onnx`,
     `perfc diff model.onnx --batch 1 --to-batch 8`.
     """
-    from perfc.review.diff import Setting, both, compare, document, to_csv, to_json, views_of
+    from perfc.review.diff import SideSetting, both, compare, document, to_csv, to_json, views_of
 
     refuse_revisions(old, new)
     limit = parse_top(top)
     how = options.deployment()
-    first = Setting(old, how, options.contents)
+    first = SideSetting(old, how, options.contents)
     changed = {k.removeprefix("to_"): v for k, v in to.items() if v is not None}
     there = how.with_values(
         {**changed, "dims": parse_dims(to_dims)}, lambda f: f"--to-{flag_of(f)[2:]}"
     )
     there.require_kernels("--to-mode")
-    second = Setting(new or old, there, options.contents)
+    second = SideSetting(new or old, there, options.contents)
     if new is None and first == second:
         if ":" in old and not Path(old).exists():
             raise ParseError("nothing to compare with", where=old, hint="give a second model")

@@ -21,7 +21,7 @@ from ._budgets import by_project, slashed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from perfc.review.lint.engine import Outcome
+    from perfc.review.lint.engine import LintOutcome
     from perfc.review.lint.settings import Settings
 
 FORMATS = ("text", "json", "csv", "markdown", "sarif", "github", "gitlab", "junit")
@@ -110,9 +110,9 @@ def command(
     """
     from perfc.review.lint.engine import Linter, joined, selected
     from perfc.review.lint.formats.output import statistics as counted
-    from perfc.review.lint.formats.rendered import Format, rendered
+    from perfc.review.lint.formats.rendered import LintFormat, rendered
     from perfc.review.lint.settings import parse_share, read_settings
-    from perfc.review.lint.work import Work, models_in
+    from perfc.review.lint.work import LintWork, models_in
 
     if explain is not None:
         return explained(explain, files, form, output)
@@ -127,10 +127,10 @@ def command(
         raise click.UsageError("--fix also changes what --new leaves out")
     least = parse_share(min_gain) if min_gain else None
 
-    def work_of(near: DeploymentOptions) -> Work:
+    def work_of(near: DeploymentOptions) -> LintWork:
         settings = read_settings(near.file)
         chosen = selected(settings, names_in(select), names_in(ignore), names_in(extend_select))
-        return Work(
+        return LintWork(
             Linter(settings, chosen, least),
             near.deployment(also=deployment_of(settings, near), also_at=f"{settings.path}: lint"),
             near.contents,
@@ -146,7 +146,7 @@ def command(
             raise click.UsageError("--in-place needs --fix")
         return max(fix_files(work, paths, output, in_place=in_place) for work, paths in groups)
     outcome = joined(work.lint_all(paths) for work, paths in groups)
-    text = counted(outcome) if statistics else rendered(outcome, Format(form))
+    text = counted(outcome) if statistics else rendered(outcome, LintFormat(form))
     emit(text, output, has_commands=form == "github")
     return verdict(outcome, exit_zero=exit_zero)
 
@@ -193,7 +193,7 @@ def deployment_of(settings: Settings, options: DeploymentOptions) -> dict[str, o
     return {k: v for k, v in of_lint.items() if v and getattr(options, k) is None}
 
 
-def verdict(outcome: Outcome, *, exit_zero: bool) -> int:
+def verdict(outcome: LintOutcome, *, exit_zero: bool) -> int:
     """Print what could not be read, and return the exit code."""
     for line in outcome.errors:
         say(f"error: {line}", is_error=True)

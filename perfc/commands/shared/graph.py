@@ -19,11 +19,11 @@ def chosen_quantity(name: str) -> Quantity:
 
 def of_mode(data: Measurements, name: str) -> Measurements:
     """Select rows of one mode (default: all); ``inference`` is everything except training."""
-    from perfc.analyzers.steps.setting import Mode
+    from perfc.analyzers.steps.setting import RunMode
 
     if not name:
         return data
     if name == "inference":
         return data.where(lambda r: not r.setting.training)
-    mode = member(Mode, name, "--mode")
+    mode = member(RunMode, name, "--mode")
     return data.where(lambda r: r.setting.mode is mode)

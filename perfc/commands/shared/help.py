@@ -16,7 +16,7 @@ _SHOWN = "perfc.help_all"
 _SHARED = ("config", "isolated", "help_all", "help")
 
 
-class Section(Enum):
+class HelpSection(Enum):
     """Section of the help, by heading."""
 
     COMMAND = "Options"
@@ -25,14 +25,14 @@ class Section(Enum):
     SHARED = "Common options"
 
 
-def section_of(option: click.Parameter) -> Section:
+def section_of(option: click.Parameter) -> HelpSection:
     """Return the section of an option."""
     name = (option.name or "").removeprefix("to_")
     if isinstance(option, DeploymentOption):
-        return Section.STEP if option.field in STEP else Section.DEPLOYMENT
+        return HelpSection.STEP if option.field in STEP else HelpSection.DEPLOYMENT
     if name in SIZES:
-        return Section.DEPLOYMENT
-    return Section.SHARED if name in _SHARED else Section.COMMAND
+        return HelpSection.DEPLOYMENT
+    return HelpSection.SHARED if name in _SHARED else HelpSection.COMMAND
 
 
 def show_all(ctx: click.Context, option: click.Parameter, value: bool) -> None:
@@ -57,12 +57,12 @@ class GroupedCommand(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options by section; training options only with ``--help-all``."""
         is_whole = bool(ctx.meta.get(_SHOWN))
-        rows: dict[Section, list[tuple[str, str]]] = {section: [] for section in Section}
+        rows: dict[HelpSection, list[tuple[str, str]]] = {section: [] for section in HelpSection}
         for option in self.get_params(ctx):
             section = section_of(option)
             if isinstance(option, click.Argument):
                 continue
-            if section is Section.STEP and option.name != "train" and not is_whole:
+            if section is HelpSection.STEP and option.name != "train" and not is_whole:
                 continue
             if (row := option.get_help_record(ctx)) is not None:
                 rows[section].append(row)

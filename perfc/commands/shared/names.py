@@ -174,9 +174,9 @@ def regions() -> Iterable[str]:
 
 def terms() -> Iterable[str]:
     """Return the rental terms."""
-    from perfc.study.expenses import Terms
+    from perfc.study.expenses import RentalTerms
 
-    return (one.value for one in Terms)
+    return (one.value for one in RentalTerms)
 
 
 def optimizers() -> Iterable[str]:
@@ -195,13 +195,13 @@ def losses() -> Iterable[str]:
 
 def updates() -> Iterable[str]:
     """Return the optimizer implementations."""
-    from perfc.passes.training.implementation import Implementation
+    from perfc.passes.training.implementation import OptimizerLaunch
 
-    return (how.value for how in Implementation)
+    return (how.value for how in OptimizerLaunch)
 
 
 def checkpointing() -> Iterable[str]:
     """Return the checkpointing policies."""
-    from perfc.passes.training.implementation import Policy
+    from perfc.passes.training.implementation import RecomputePolicy
 
-    return (policy.value for policy in Policy)
+    return (policy.value for policy in RecomputePolicy)

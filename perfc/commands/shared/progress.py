@@ -8,16 +8,16 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
-    from rich.progress import Progress as Bar
+    from rich.progress import ProgressBar as Bar
 
-    from perfc.passes.manager import Step
+    from perfc.passes.manager import PassStep
 
 DELAY_S = 1.0
 """Minimum duration before the bar is shown."""
 PASSES = ("load", "shapes", "canonicalize", "cost", "fuse", "roofline", "liveness", "report")
 
 
-class Progress:
+class ProgressBar:
     """Pass instrument that draws a progress bar from a thread after ``DELAY_S``."""
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ class Progress:
             if self.bar is not None:
                 self.bar.stop()
 
-    def after(self, step: Step) -> None:
+    def after(self, step: PassStep) -> None:
         """Record that a pass has finished and the next one is running."""
         if step.is_cached or step.name not in PASSES:
             return
@@ -64,13 +64,13 @@ class Progress:
     def start(self) -> None:
         """Draw the bar."""
         from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+        from rich.progress import BarColumn, ProgressBar, TextColumn, TimeElapsedColumn
 
         columns = (TextColumn("{task.description:12}"), BarColumn(), TimeElapsedColumn())
         with self.lock:
             if self.is_over:
                 return
-            bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            bar = ProgressBar(*columns, console=Console(stderr=True), transient=True)
             bar.add_task(self.now, total=len(PASSES), completed=self.done)
             bar.start()
             self.bar = bar

@@ -22,7 +22,7 @@ from perfc.passes.roofline.roofline import KernelBound
 from perfc.passes.training.backward import differentiated
 
 
-class Role(Enum):
+class Waiter(Enum):
     """Who waits for a kernel: the part behind, the part before, or the optimiser."""
 
     FORWARD = "forward"
@@ -46,7 +46,7 @@ class Ran:
     count: int
     bound: KernelBound
     time: Estimate
-    role: Role
+    role: Waiter
 
 
 @frozen
@@ -66,7 +66,7 @@ class BothPasses:
     inputs: tuple[Value, ...]
     table: KernelTable
     counts: tuple[int, ...]
-    roles: tuple[Role, ...]
+    roles: tuple[Waiter, ...]
     whole: tuple[Kernel, ...]
 
     @classmethod
@@ -81,8 +81,8 @@ class BothPasses:
         both = differentiated(typed)
         am.get(Cost(), both.module)
         whole = am.get(Fuse(runtime), both.module)
-        firsts: dict[tuple[int, Role], Kernel] = {}
-        count: Counter[tuple[int, Role]] = Counter()
+        firsts: dict[tuple[int, Waiter], Kernel] = {}
+        count: Counter[tuple[int, Waiter]] = Counter()
         for kernel in whole.kernels:
             if kernel.kind is not Kind.COLLECTIVE:
                 role = role_of(kernel, both.before)
@@ -105,7 +105,7 @@ def both_passes(module: Module, runtime: str) -> BothPasses:
     return BothPasses.of(module, runtime)
 
 
-def role_of(kernel: Kernel, before: AbstractSet[Node]) -> Role:
+def role_of(kernel: Kernel, before: AbstractSet[Node]) -> Waiter:
     """Who waits for a kernel.
 
     Args:
@@ -113,8 +113,8 @@ def role_of(kernel: Kernel, before: AbstractSet[Node]) -> Role:
         before: nodes of the backward pass that the part before waits for.
     """
     if kernel.anchor.loc.phase is Phase.FORWARD:
-        return Role.FORWARD
-    return Role.WEIGHT if before.isdisjoint(kernel.nodes) else Role.INPUT
+        return Waiter.FORWARD
+    return Waiter.WEIGHT if before.isdisjoint(kernel.nodes) else Waiter.INPUT
 
 
 def kept(rows: Iterable[Ran], written: Iterable[Value]) -> tuple[Value, ...]:
@@ -125,5 +125,5 @@ def kept(rows: Iterable[Ran], written: Iterable[Value]) -> tuple[Value, ...]:
         written: what the forward pass has: what it was given and what it computed.
     """
     known = set(written)
-    read = [v for r in rows if r.role is not Role.FORWARD for v in r.bound.kernel.reads]
+    read = [v for r in rows if r.role is not Waiter.FORWARD for v in r.bound.kernel.reads]
     return tuple(dict.fromkeys(v for v in read if v in known))

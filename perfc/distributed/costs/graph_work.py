@@ -22,8 +22,8 @@ from perfc.machine import load_machine
 from perfc.passes.roofline.roofline import KernelBound
 
 from ..parts import PartCost, part_of
-from .both_passes import Ran, Role
-from .work import Parts, Work
+from .both_passes import Ran, Waiter
+from .work import RankParts, TrainingWork
 
 if TYPE_CHECKING:
     from perfc.api import Report
@@ -40,7 +40,7 @@ SUFFIX = ".grad"
 """Of the names of backward nodes, after that of the forward one."""
 
 
-class GraphWork(Work):
+class GraphWork(TrainingWork):
     """A model that a file describes as a graph.
 
     Args:
@@ -55,7 +55,7 @@ class GraphWork(Work):
         self.seq = seq
         self.target = str(load_machine(deployment.target).path)
         self.is_divisible = False
-        self.known: dict[int, Parts] = {}
+        self.known: dict[int, RankParts] = {}
         self.has_step_law = False
 
     def tokens(self, stated: int) -> int:
@@ -86,7 +86,7 @@ class GraphWork(Work):
             return known
         return replace(known, products=1.0, attention=1.0, experts=1.0, pointwise=1.0)
 
-    def parts(self, parallel: Parallel, samples: int, seq: int) -> Parts:
+    def parts(self, parallel: Parallel, samples: int, seq: int) -> RankParts:
         """Of one copy, for a micro-batch; ``seq`` is that of the deployment.
 
         Raises:
@@ -99,7 +99,7 @@ class GraphWork(Work):
             self.known[samples] = self._parts(samples)
         return self.known[samples]
 
-    def _parts(self, samples: int) -> Parts:
+    def _parts(self, samples: int) -> RankParts:
         from perfc.api import analyze
 
         how = replace(
@@ -108,14 +108,14 @@ class GraphWork(Work):
         report = analyze(self.model, deployment=how, predictor="kernels")
         bounds, env = report.roofline.kernels, report.env
         rows = rows_of(bounds, self._times(report))
-        ahead = [i for i, r in enumerate(rows) if r.role is Role.FORWARD]
+        ahead = [i for i, r in enumerate(rows) if r.role is Waiter.FORWARD]
         cuts = cuts_of([rows[i].time.time_s for i in ahead])
         written = [*report.module.graph.inputs, *(v for i in ahead for v in writes(rows[i]))]
         made = []
         for first, last in pairwise([*[ahead[i] for i in cuts[:-1]], len(rows)]):
-            forward = [r.bound.kernel for r in rows[first:last] if r.role is Role.FORWARD]
+            forward = [r.bound.kernel for r in rows[first:last] if r.role is Waiter.FORWARD]
             made.append(part_of(forward, rows[first:last], env, written))
-        return Parts(nothing(env), tuple(made), nothing(env))
+        return RankParts(nothing(env), tuple(made), nothing(env))
 
     def _times(self, report: Report) -> Sequence[Estimate]:
         """Of the step's kernels, by the law of published steps where it is of them."""
@@ -155,9 +155,9 @@ def rows_of(bounds: Sequence[KernelBound], times: Sequence[Estimate]) -> list[Ra
         names = [n.loc.name.removesuffix(SUFFIX) for n in bounds[i].kernel.nodes]
         at = of[i] = next((places[name] for name in names if name in places), at)
     waited_for = read_elsewhere(bounds, of)
-    behind: list[list[Ran]] = [[Ran(1, bounds[i], times[i], Role.FORWARD)] for i in forward]
+    behind: list[list[Ran]] = [[Ran(1, bounds[i], times[i], Waiter.FORWARD)] for i in forward]
     for i, place in of.items():
-        role = Role.INPUT if i in waited_for else Role.WEIGHT
+        role = Waiter.INPUT if i in waited_for else Waiter.WEIGHT
         behind[place].append(Ran(1, bounds[i], times[i], role))
     return [row for rows in behind for row in rows]
 

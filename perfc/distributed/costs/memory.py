@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from perfc.ir.record import record
-from perfc.passes.training.implementation import Policy
+from perfc.passes.training.implementation import RecomputePolicy
 
 from ..stage import StageWork
 from ..training import GRADIENT_BYTES, WEIGHT_BYTES, state_bytes
@@ -75,9 +75,9 @@ def _kept(work: StageWork, at: int) -> float:
     """What one layer keeps for one micro-batch."""
     part = work.layers[at][1]
     match work.training.checkpointing:
-        case Policy.BLOCK:
+        case RecomputePolicy.BLOCK:
             kept = part.boundary_bytes
-        case Policy.SELECTIVE:
+        case RecomputePolicy.SELECTIVE:
             kept = part.products_bytes
         case _:
             kept = part.saved_bytes
@@ -92,7 +92,7 @@ def _working(work: StageWork) -> float:
     """Of the largest layer while it runs, and of the loss."""
     largest = max([p for _, p in work.layers], key=lambda p: p.saved_bytes, default=None)
     again = largest.saved_bytes if largest is not None else 0.0
-    if work.training.checkpointing is Policy.NONE:
+    if work.training.checkpointing is RecomputePolicy.NONE:
         again = largest.boundary_bytes * 2 if largest is not None else 0.0
     gathered = 0.0
     if work.parallel.zero > 2:

@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from perfc.errors import ModelError
-from perfc.frontend.config import LanguageModel, Precision, usual_sequence
+from perfc.frontend.config import LanguageModel, ServingPrecision, usual_sequence
 from perfc.frontend.config.lowering.parts import embedding_part, head_part, layer_part
 from perfc.frontend.config.model import Experts, Layer, Stack, TokenEmbedding, mixers
 from perfc.frontend.config.parallel import Parallel
@@ -29,7 +29,7 @@ USUAL_SAMPLES = (1, 2, 4, 8)
 
 
 @record
-class Parts:
+class RankParts:
     """The parts of a model on one rank, for one micro-batch.
 
     Args:
@@ -46,7 +46,7 @@ class Parts:
     tied_parameters: float = 0.0
 
 
-class Work(ABC):
+class TrainingWork(ABC):
     """A model as a training step sees it."""
 
     name: str
@@ -71,7 +71,7 @@ class Work(ABC):
         """Layers that a pipeline may divide."""
 
     @abstractmethod
-    def parts(self, parallel: Parallel, samples: int, seq: int) -> Parts:
+    def parts(self, parallel: Parallel, samples: int, seq: int) -> RankParts:
         """On one rank, for a micro-batch.
 
         Args:
@@ -97,7 +97,7 @@ class Work(ABC):
         """Bytes of keys and values of a token over those of the layer's input."""
 
 
-class LanguageWork(Work):
+class LanguageWork(TrainingWork):
     """A language model that a configuration describes.
 
     Args:
@@ -110,7 +110,7 @@ class LanguageWork(Work):
     """
 
     def __init__(
-        self, model: LanguageModel, precision: Precision, runtime: str, target: str,
+        self, model: LanguageModel, precision: ServingPrecision, runtime: str, target: str,
         framework: str = "", *, tf32: Tf32 | None = None,
     ) -> None:  # fmt: skip
         self.model, self.precision, self.runtime = model, precision, runtime
@@ -155,7 +155,7 @@ class LanguageWork(Work):
                 return m.kv_heads * (m.head_dim + m.values) / self.stack.hidden
         return 1.0
 
-    def parts(self, parallel: Parallel, samples: int, seq: int) -> Parts:
+    def parts(self, parallel: Parallel, samples: int, seq: int) -> RankParts:
         """On one rank; attention sees what other ranks hold of the sequence, half of it on average.
 
         Raises:
@@ -176,7 +176,7 @@ class LanguageWork(Work):
 @lru_cache(maxsize=512)
 def parts_of(
     work: LanguageWork, share: tuple[int, int], samples: tuple[int, ...], seq: int, past: int
-) -> tuple[Parts, ...]:
+) -> tuple[RankParts, ...]:
     """The parts of a language model for several micro-batches at once.
 
     Args:
@@ -188,7 +188,7 @@ def parts_of(
     """
     envs = [{"batch": n, "seq": seq, "past": past} for n in samples]
     model, precision, plain = work.model, work.precision, Parallel(share[0])
-    in_halves = Precision(half=precision.half)
+    in_halves = ServingPrecision(half=precision.half)
 
     def cost(module: Module) -> Sequence[PartCost]:
         return costs(module, work.runtime, work.target, envs, work.framework, tf32=work.tf32)
@@ -209,7 +209,9 @@ def parts_of(
     tied = tied_elements(work.stack, share[0])
     return tuple(
         [
-            Parts(first[i], tuple([kinds[layer][i] for layer in work.stack.layers]), last[i], tied)
+            RankParts(
+                first[i], tuple([kinds[layer][i] for layer in work.stack.layers]), last[i], tied
+            )
             for i in range(len(samples))
         ]
     )

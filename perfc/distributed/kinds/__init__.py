@@ -41,7 +41,7 @@ class Loss:
 
 
 @record
-class Kind:
+class Parallelism:
     """A kind of parallelism.
 
     Args:
@@ -57,6 +57,6 @@ class Kind:
 
 
 @cache
-def kinds() -> tuple[Kind, ...]:
+def kinds() -> tuple[Parallelism, ...]:
     """Those that the files here declare as ``KIND``, by name of file."""
     return tuple([m.KIND for m in modules(__name__)])

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from perfc.ir.problem import Exchange
 
-from ..fabric import Group
+from ..fabric import RankGroup
 from ..stage import StageWork
-from . import Kind, Loss
+from . import Loss, Parallelism
 
 ATTENTION_SHARE = 0.2
 """Of a layer's time that attention takes at least where sequences are divided; hides a ring."""
@@ -21,7 +21,7 @@ def of_micro_batch(work: StageWork) -> Loss:
     size = work.parallel.context
     if size < 2:
         return Loss()
-    group = Group(size, work.parallel.tensor)
+    group = RankGroup(size, work.parallel.tensor)
     found = Loss()
     for number, part in work.layers:
         nbytes = part.boundary_bytes * work.model.kv_share(number) / work.parallel.tensor
@@ -32,4 +32,4 @@ def of_micro_batch(work: StageWork) -> Loss:
     return found
 
 
-KIND = Kind("context parallel", of_micro_batch)
+KIND = Parallelism("context parallel", of_micro_batch)

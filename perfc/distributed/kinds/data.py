@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from perfc.ir.problem import Exchange
 
-from ..fabric import Group
+from ..fabric import RankGroup
 from ..stage import StageWork
 from ..training import WEIGHT_BYTES
-from . import Kind, Loss
+from . import Loss, Parallelism
 
 
 def of_step(work: StageWork) -> Loss:
@@ -32,7 +32,7 @@ def of_step(work: StageWork) -> Loss:
     return found
 
 
-def beside_backward(work: StageWork, exchange: Exchange, copies: Group) -> Loss:
+def beside_backward(work: StageWork, exchange: Exchange, copies: RankGroup) -> Loss:
     """Buckets on a stream of their own: each starts when its gradients are there.
 
     One bucket is exchanged after the other; the step waits for those that end after the pass.
@@ -55,7 +55,7 @@ def beside_backward(work: StageWork, exchange: Exchange, copies: Group) -> Loss:
     return Loss(exposed_s, total_s, total_bytes)
 
 
-def gathered(work: StageWork, copies: Group) -> Loss:
+def gathered(work: StageWork, copies: RankGroup) -> Loss:
     """Changed parameters, beside the first forward pass of the next step."""
     nbytes = work.parameters * WEIGHT_BYTES
     experts = work.expert_parameters * WEIGHT_BYTES
@@ -65,4 +65,4 @@ def gathered(work: StageWork, copies: Group) -> Loss:
     return Loss(max(time_s - hidden_s, 0.0), time_s, nbytes + experts)
 
 
-KIND = Kind("data parallel", of_step=of_step)
+KIND = Parallelism("data parallel", of_step=of_step)

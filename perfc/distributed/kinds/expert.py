@@ -6,11 +6,11 @@ Source: D. Lepikhin et al., "GShard", 2020; tokens are taken to spread evenly.
 from __future__ import annotations
 
 from perfc.ir.problem import Exchange
-from perfc.passes.training.implementation import Policy
+from perfc.passes.training.implementation import RecomputePolicy
 
-from ..fabric import Group
+from ..fabric import RankGroup
 from ..stage import StageWork
-from . import Kind, Loss
+from . import Loss, Parallelism
 
 
 def of_micro_batch(work: StageWork) -> Loss:
@@ -18,8 +18,8 @@ def of_micro_batch(work: StageWork) -> Loss:
     size = work.parallel.expert
     if size < 2:
         return Loss()
-    group = Group(size, 1)
-    passes = 6 if work.training.checkpointing is Policy.BLOCK else 4
+    group = RankGroup(size, 1)
+    passes = 6 if work.training.checkpointing is RecomputePolicy.BLOCK else 4
     found = Loss()
     for number, part in work.layers:
         routed = work.model.routed(number)
@@ -32,4 +32,4 @@ def of_micro_batch(work: StageWork) -> Loss:
     return found
 
 
-KIND = Kind("expert parallel", of_micro_batch)
+KIND = Parallelism("expert parallel", of_micro_batch)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from perfc.ir.problem import Exchange
 
-from ..fabric import Group
+from ..fabric import RankGroup
 from ..stage import StageWork
-from . import Kind, Loss
+from . import Loss, Parallelism
 
 
 def of_step(work: StageWork) -> Loss:
@@ -14,7 +14,7 @@ def of_step(work: StageWork) -> Loss:
     stages = work.parallel.pipeline
     if stages < 2:
         return Loss()
-    group = Group(stages, work.parallel.devices // stages)
+    group = RankGroup(stages, work.parallel.devices // stages)
     nbytes = work.boundary_bytes / (work.parallel.tensor if work.parallel.sequence else 1)
     time_s = work.fabric.time_s(Exchange.SEND_RECEIVE, nbytes, group)
     waits = work.schedule.hand_overs(work.pipeline)
@@ -22,4 +22,4 @@ def of_step(work: StageWork) -> Loss:
     return Loss(waits * time_s, messages * time_s, messages * nbytes)
 
 
-KIND = Kind("pipeline hand-over", of_step=of_step)
+KIND = Parallelism("pipeline hand-over", of_step=of_step)

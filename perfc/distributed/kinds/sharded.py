@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from perfc.ir.problem import Exchange
 
-from ..fabric import Group
+from ..fabric import RankGroup
 from ..parts import PartCost
 from ..stage import StageWork
 from ..training import WEIGHT_BYTES
-from . import Kind, Loss
+from . import Loss, Parallelism
 
 
 def of_micro_batch(work: StageWork) -> Loss:
@@ -44,11 +44,11 @@ def of_micro_batch(work: StageWork) -> Loss:
 
 
 def exchanged_s(
-    work: StageWork, part: PartCost, item: float, exchange: Exchange, copies: Group
+    work: StageWork, part: PartCost, item: float, exchange: Exchange, copies: RankGroup
 ) -> float:
     """Parameters of a part that all copies have, and those of its experts."""
     time_s = work.fabric.time_s(exchange, part.parameters * item, copies)
     return time_s + work.fabric.time_s(exchange, part.expert_parameters * item, work.expert_copies)
 
 
-KIND = Kind("sharded parameters", of_micro_batch)
+KIND = Parallelism("sharded parameters", of_micro_batch)

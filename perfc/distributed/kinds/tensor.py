@@ -10,11 +10,11 @@ recomputation in large transformer models", 2022.
 from __future__ import annotations
 
 from perfc.ir.problem import Exchange
-from perfc.passes.training.implementation import Policy
+from perfc.passes.training.implementation import RecomputePolicy
 
-from ..fabric import Group
+from ..fabric import RankGroup
 from ..stage import StageWork
-from . import Kind, Loss
+from . import Loss, Parallelism
 
 
 def of_micro_batch(work: StageWork) -> Loss:
@@ -22,7 +22,7 @@ def of_micro_batch(work: StageWork) -> Loss:
     size = work.parallel.tensor
     if size < 2:
         return Loss()
-    group = Group(size, 1)
+    group = RankGroup(size, 1)
     found = Loss()
     for part in work.every_part:
         if not part.tensor.count:
@@ -35,10 +35,10 @@ def of_micro_batch(work: StageWork) -> Loss:
             )
         else:
             time_s = work.fabric.time_s(Exchange.ALL_REDUCE, nbytes, group)
-        passes = 3 if work.training.checkpointing is Policy.BLOCK else 2
+        passes = 3 if work.training.checkpointing is RecomputePolicy.BLOCK else 2
         times = passes * part.tensor.count
         found += Loss(times * time_s, times * time_s, times * nbytes)
     return found
 
 
-KIND = Kind("tensor parallel", of_micro_batch)
+KIND = Parallelism("tensor parallel", of_micro_batch)

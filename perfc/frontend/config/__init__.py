@@ -15,12 +15,12 @@ from .images import with_images as with_images
 from .lowering import lower as lower
 from .lowering import lower_images as lower_images
 from .lowering import usual_sequence as usual_sequence
-from .lowering.step import Step as Step
+from .lowering.step import ForwardStep as ForwardStep
 from .model import OF_IMAGES as OF_IMAGES
 from .model import Adapters as Adapters
 from .model import LanguageModel as LanguageModel
 from .model import Sampling as Sampling
-from .precision import Precision as Precision
+from .precision import ServingPrecision as ServingPrecision
 from .precision import WeightFormat as WeightFormat
 from .precision import in_half as in_half
 from .precision import precision_of as precision_of
@@ -47,7 +47,7 @@ def load_config(source: str, dims: Mapping[str, int], *, is_trained: bool = Fals
 
     from perfc.ir.graphs.rewrite import with_defaults
 
-    module = lower(read_config(source), Step.TRAINING if is_trained else Step.PREFILL)
+    module = lower(read_config(source), ForwardStep.TRAINING if is_trained else ForwardStep.PREFILL)
     digest = hashlib.sha256(content_of(located(source)[0])).hexdigest()
     module = replace(module, origin=ModelOrigin(source, digest))
     declared = {s.name for s in module.symbols}

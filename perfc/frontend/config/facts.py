@@ -11,13 +11,13 @@ from perfc.ir.record import record
 from perfc.ir.tensors.types import TensorType
 
 from .lowering import lower, lower_images
-from .lowering.step import Step
+from .lowering.step import ForwardStep
 from .model import Attention, DeltaNet, LanguageModel, LatentAttention, Layer, Mamba, Mamba2, mixers
-from .precision import Precision
+from .precision import ServingPrecision
 
 
 @record
-class Parameters:
+class ParameterCounts:
     """How many numbers a model has learned.
 
     Args:
@@ -30,12 +30,12 @@ class Parameters:
 
 
 @lru_cache(maxsize=64)
-def parameters(model: LanguageModel) -> Parameters:
+def parameters(model: LanguageModel) -> ParameterCounts:
     """Parameters of the whole model, counted on what it is lowered to."""
-    module = lower(model, Step.PREFILL, Precision())
+    module = lower(model, ForwardStep.PREFILL, ServingPrecision())
     resident = _held(module)
-    of_tower = 0 if model.tower is None else _held(lower_images(model, Precision()))
-    return Parameters(resident + of_tower, resident + of_tower - _idle(module))
+    of_tower = 0 if model.tower is None else _held(lower_images(model, ServingPrecision()))
+    return ParameterCounts(resident + of_tower, resident + of_tower - _idle(module))
 
 
 def _held(module: Module) -> int:
@@ -69,10 +69,10 @@ def _idle(module: Module) -> int:
 
 
 def weight_bytes(
-    model: LanguageModel, precision: Precision, parallel: Parallel = ALONE, stage: int = 0
+    model: LanguageModel, precision: ServingPrecision, parallel: Parallel = ALONE, stage: int = 0
 ) -> int:
     """Bytes of stored weights on one machine: scales and tables of angles included."""
-    step = Step.PREFILL
+    step = ForwardStep.PREFILL
     module = lower(model, step, precision, parallel, stage=stage)
     sizes = (v.type.nbytes for v in module.graph.weights if isinstance(v.type, TensorType))
     return sum(n for n in sizes if isinstance(n, int))
@@ -81,7 +81,7 @@ def weight_bytes(
 def cache_bytes(
     model: LanguageModel,
     tokens: int,
-    precision: Precision,
+    precision: ServingPrecision,
     parallel: Parallel = ALONE,
     stage: int = 0,
 ) -> int:
@@ -99,7 +99,7 @@ def cache_bytes(
 
 
 def cache_bytes_a_token(
-    model: LanguageModel, precision: Precision, parallel: Parallel = ALONE, stage: int = 0
+    model: LanguageModel, precision: ServingPrecision, parallel: Parallel = ALONE, stage: int = 0
 ) -> int:
     """Bytes that a further token adds to the caches of one machine, in layers without a window."""
     elements = sum(
@@ -142,7 +142,7 @@ def _kept(m: object, tokens: int) -> int:
 
 
 def state_bytes(
-    model: LanguageModel, precision: Precision, parallel: Parallel = ALONE, stage: int = 0
+    model: LanguageModel, precision: ServingPrecision, parallel: Parallel = ALONE, stage: int = 0
 ) -> int:
     """Bytes that one sequence holds in states of state spaces, however long it is."""
     where, bits = model.name, 0

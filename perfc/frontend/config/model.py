@@ -32,7 +32,6 @@ __all__ = [
     "DeltaNet",
     "Embedding",
     "Experts",
-    "Head",
     "ImageScaling",
     "LanguageModel",
     "LatentAttention",
@@ -43,6 +42,7 @@ __all__ = [
     "Mlp",
     "Norm",
     "NormKind",
+    "OutputHead",
     "PatchEmbedding",
     "Projection",
     "Projector",
@@ -158,7 +158,7 @@ Embedding: TypeAlias = "TokenEmbedding | PatchEmbedding | SoundEmbedding"
 
 
 @record
-class Head:
+class OutputHead:
     """A product behind the last layer.
 
     Args:
@@ -206,7 +206,7 @@ class Stack:
     embedding: Embedding
     layers: tuple[Layer, ...]
     norm: Norm | None = None
-    heads: tuple[Head, ...] = ()
+    heads: tuple[OutputHead, ...] = ()
     is_decoder: bool = False
 
 

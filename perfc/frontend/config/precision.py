@@ -97,7 +97,7 @@ HALVES = {
 
 
 @record
-class Rule:
+class FormatRule:
     """Modules whose weights have another format than the rest.
 
     Args:
@@ -125,11 +125,11 @@ class Quantization:
     weights: WeightFormat
     experts: WeightFormat | None = None
     group: int = 0
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[FormatRule, ...] = ()
 
 
 @record
-class Precision:
+class ServingPrecision:
     """Element types of a model that is served.
 
     Embeddings, normalisations, routers and the head stay in ``half``, as serving engines have it.
@@ -150,7 +150,7 @@ class Precision:
     experts: WeightFormat | None = None
     state: DType = DType.F32
     group: int = 0
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[FormatRule, ...] = ()
 
     @property
     def cached(self) -> DType:
@@ -163,7 +163,7 @@ class Precision:
         return self.experts or self.weights
 
     @property
-    def in_halves(self) -> Precision:
+    def in_halves(self) -> ServingPrecision:
         """The same with all weights in 16 bits."""
         return replace(self, weights=WeightFormat.HALF, experts=None, rules=())
 
@@ -178,12 +178,12 @@ class Precision:
         rule = self._rule_of(name)
         return usual if rule is None else rule.weights
 
-    def _rule_of(self, name: str) -> Rule | None:
+    def _rule_of(self, name: str) -> FormatRule | None:
         return _rule_of(name, self.rules) if self.rules else None
 
 
 @lru_cache(maxsize=1 << 14)
-def _rule_of(name: str, rules: tuple[Rule, ...]) -> Rule | None:
+def _rule_of(name: str, rules: tuple[FormatRule, ...]) -> FormatRule | None:
     """The first rule that names a product; None where none does."""
     from .modules import matches, names_of
 
@@ -209,7 +209,7 @@ def weight_format(name: str) -> WeightFormat:
         raise ParseError(f"no format of weights {name[:32]!r}", hint=f"one of {choice}") from None
 
 
-def in_half(precision: Precision, takes: Callable[[str], bool]) -> Precision:
+def in_half(precision: ServingPrecision, takes: Callable[[str], bool]) -> ServingPrecision:
     """The precision with f16 in the place of bf16 where the machine multiplies no bf16.
 
     vLLM wants ``--dtype half`` there, SGLang takes it by itself, and TensorRT-LLM has no other.
@@ -224,7 +224,7 @@ def in_half(precision: Precision, takes: Callable[[str], bool]) -> Precision:
     return replace(precision, half=DType.F16, cache=cache)
 
 
-def runnable(precision: Precision, takes: Callable[[str], bool]) -> Precision:
+def runnable(precision: ServingPrecision, takes: Callable[[str], bool]) -> ServingPrecision:
     """The precision in which an engine runs a model: also as `in_half` has it.
 
     Weights in a type that the machine does not multiply are widened on their way into products, as
@@ -249,7 +249,7 @@ def runnable(precision: Precision, takes: Callable[[str], bool]) -> Precision:
 
 def precision_of(
     stored: str, quantization: Quantization | None = None, weights: str = "", cache: str = ""
-) -> Precision:
+) -> ServingPrecision:
     """The precision of a model as it is published, or with other weights or another cache.
 
     Args:
@@ -271,11 +271,13 @@ def precision_of(
     if quantization is not None and quantization.experts and plain in ("", *_OF_EXPERTS):
         # gpt-oss: only experts are stored in four bits
         experts = WeightFormat(plain) if plain else quantization.experts
-        return Precision(quantization.weights, half, cached, experts, rules=quantization.rules)
+        return ServingPrecision(
+            quantization.weights, half, cached, experts, rules=quantization.rules
+        )
     if quantization is None or plain:
-        return Precision(weight_format(plain or "half"), half, cached)
+        return ServingPrecision(weight_format(plain or "half"), half, cached)
     q = quantization
-    return Precision(q.weights, half, cached, q.experts, group=q.group, rules=q.rules)
+    return ServingPrecision(q.weights, half, cached, q.experts, group=q.group, rules=q.rules)
 
 
 _OF_EXPERTS = frozenset({WeightFormat.MXFP4.value, WeightFormat.MXFP4_F8.value})

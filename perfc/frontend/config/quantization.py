@@ -14,7 +14,7 @@ from perfc.ir.record import record
 
 from .keys import Keys
 from .modules import checked
-from .precision import Quantization, Rule
+from .precision import FormatRule, Quantization
 from .precision import WeightFormat as Form
 
 
@@ -166,17 +166,17 @@ def _read(keys: Keys, method: Method) -> Quantization:
     Raises:
         ModelError: as `quantization_of`.
     """
-    rules = [Rule((*_skipped(keys, method),), Form.HALF), *_overrides(keys, method)]
+    rules = [FormatRule((*_skipped(keys, method),), Form.HALF), *_overrides(keys, method)]
     groups = list(_schemes(keys, method)) if method.types is _SCHEMES else []
     if groups:
         form, group = groups[0][1:]
-        rules += [Rule(*each) for each in groups[1:]]
+        rules += [FormatRule(*each) for each in groups[1:]]
     else:
         is_mixed = _said(keys, "quant_algo") == "mixed_precision"
         form = Form.HALF if is_mixed else _form(keys, method)
         group = _group(keys, method)
     if only := _only(keys, method):
-        rules.append(Rule(only, form, group))
+        rules.append(FormatRule(only, form, group))
         form = Form.HALF
     kept = tuple(rule for rule in rules if rule.modules)
     if method.is_of_experts:
@@ -272,7 +272,7 @@ def _only(keys: Keys, method: Method) -> tuple[str, ...]:
     return Keys({"modules": found or None}, keys.where).texts("modules") or ()
 
 
-def _overrides(keys: Keys, method: Method) -> Iterator[Rule]:
+def _overrides(keys: Keys, method: Method) -> Iterator[FormatRule]:
     """Formats of single modules.
 
     Raises:
@@ -289,7 +289,7 @@ def _overrides(keys: Keys, method: Method) -> Iterator[Rule]:
             is_half = "bits" in own.stated and own.whole("bits") >= 16
         form = Form.HALF if is_half or own is None else _form(own, method)
         group = 0 if own is None else _group(own, method)
-        yield Rule((checked(plain, keys.where),), form, group)
+        yield FormatRule((checked(plain, keys.where),), form, group)
 
 
 _SPELLINGS = {"fp4": "float4", "mxfp4": "float4", "fp8_e4m3": "float8"}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from .export import module_of as module_of
-from .pipeline import Part as Part
+from .pipeline import DiffusionPipeline as DiffusionPipeline
+from .pipeline import PartRole as PartRole
 from .pipeline import Picture as Picture
-from .pipeline import Pipeline as Pipeline
-from .pipeline import Role as Role
+from .pipeline import PipelinePart as PipelinePart
 from .reader import read_pipeline as read_pipeline
 from .reader import shipped as shipped

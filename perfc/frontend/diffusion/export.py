@@ -24,7 +24,7 @@ from perfc.frontend.pytorch.torch_module import unheard, why
 
 from .decoders import decoder_of
 from .denoisers import denoiser_of
-from .pipeline import Latent, Part, Role, Tensor
+from .pipeline import Latent, PartRole, PipelinePart, Tensor
 
 if TYPE_CHECKING:
     from perfc.ir.graph import Module
@@ -39,7 +39,7 @@ FORM = 1
 PACKAGES = ("diffusers", "torch", "onnxscript")
 
 
-def module_of(part: Part, latent: Latent, tokens: int) -> Module:
+def module_of(part: PipelinePart, latent: Latent, tokens: int) -> Module:
     """A denoiser in the IR, its batch a symbol; or a decoder of one picture.
 
     Decoders are bound to few pictures a call: their largest activations are indexed by 32 bits.
@@ -66,21 +66,21 @@ def module_of(part: Part, latent: Latent, tokens: int) -> Module:
     return load(path)
 
 
-def inputs_of(part: Part, latent: Latent, tokens: int) -> tuple[Tensor, ...]:
+def inputs_of(part: PipelinePart, latent: Latent, tokens: int) -> tuple[Tensor, ...]:
     """What a part is called with, but for the batch."""
-    if part.role is Role.DECODER:
+    if part.role is PartRole.DECODER:
         return decoder_of(part).inputs(latent)
     return denoiser_of(part).inputs(part, latent, tokens)
 
 
-def digest(part: Part, inputs: tuple[Tensor, ...], versions: Sequence[str] = ()) -> str:
+def digest(part: PipelinePart, inputs: tuple[Tensor, ...], versions: Sequence[str] = ()) -> str:
     """What tells the graph of a part apart, and of packages where they make it."""
     told = [FORM, part.class_name, dict(part.config), [asdict(i) for i in inputs], list(versions)]
     content = json.dumps(told, sort_keys=True, default=str)
     return hashlib.sha256(content.encode()).hexdigest()[:24]
 
 
-def kept(part: Part, inputs: tuple[Tensor, ...]) -> Path:
+def kept(part: PipelinePart, inputs: tuple[Tensor, ...]) -> Path:
     """Where the graph of a part lies that the packages of this machine made."""
     try:
         versions = [f"{name} {version(name)}" for name in PACKAGES]
@@ -89,7 +89,7 @@ def kept(part: Part, inputs: tuple[Tensor, ...]) -> Path:
     return cache_folder("diffusion") / f"{digest(part, inputs, versions)}.onnx"
 
 
-def export(part: Part, inputs: tuple[Tensor, ...], path: Path) -> None:
+def export(part: PipelinePart, inputs: tuple[Tensor, ...], path: Path) -> None:
     """Write the graph of a part, without its weights.
 
     Raises:
@@ -114,12 +114,12 @@ def export(part: Part, inputs: tuple[Tensor, ...], path: Path) -> None:
     onnx_ir.save(written.model, path)
 
 
-def written_by_torch(part: Part, inputs: tuple[Tensor, ...]) -> Any:
+def written_by_torch(part: PipelinePart, inputs: tuple[Tensor, ...]) -> Any:
     """What PyTorch exports of a part on its meta device."""
     import diffusers
     import torch
 
-    batch = 1 if part.role is Role.DECODER else EXAMPLES
+    batch = 1 if part.role is PartRole.DECODER else EXAMPLES
     with torch.device("meta"), torch.no_grad():
         found = getattr(diffusers, part.class_name).from_config(dict(part.config))
         called = calling(found.to(torch.bfloat16).eval(), part, inputs)
@@ -132,12 +132,12 @@ def written_by_torch(part: Part, inputs: tuple[Tensor, ...]) -> Any:
         return torch.onnx.export(program, dynamo=True, optimize=False, verbose=False)
 
 
-def calling(module: Any, part: Part, inputs: tuple[Tensor, ...]) -> Any:
+def calling(module: Any, part: PipelinePart, inputs: tuple[Tensor, ...]) -> Any:
     """A module that takes the tensors in their order and calls a part with them by name."""
     import torch
 
     names = [tensor.name for tensor in inputs]
-    is_decoder = part.role is Role.DECODER
+    is_decoder = part.role is PartRole.DECODER
     fixed = {} if is_decoder else denoiser_of(part).fixed()
 
     class Calling(torch.nn.Module):

@@ -9,7 +9,7 @@ from typing import ClassVar, TypeVar
 from perfc.common.declared import instances
 from perfc.errors import ModelError
 
-from .pipeline import Part
+from .pipeline import PipelinePart
 
 
 class PartKind(ABC):
@@ -28,7 +28,7 @@ def known(package: str, kind: type[K]) -> tuple[K, ...]:
     return tuple(instances(package, kind))
 
 
-def kind_of(part: Part, package: str, kind: type[K]) -> K:
+def kind_of(part: PipelinePart, package: str, kind: type[K]) -> K:
     """The family of a part.
 
     Raises:

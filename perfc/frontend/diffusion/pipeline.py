@@ -19,7 +19,7 @@ MOST_FRAMES = 1 << 10
 MOST_STEPS = 1 << 12
 
 
-class Role(Enum):
+class PartRole(Enum):
     """What a part does, in the order of a run."""
 
     PROMPT = "prompt"
@@ -78,7 +78,7 @@ class Tensor:
 
 
 @record
-class Part:
+class PipelinePart:
     """A network of a pipeline.
 
     Args:
@@ -89,7 +89,7 @@ class Part:
     """
 
     name: str
-    role: Role
+    role: PartRole
     class_name: str
     config: Mapping[str, Any]
 
@@ -123,7 +123,7 @@ class Latent:
 
 
 @record
-class Pipeline:
+class DiffusionPipeline:
     """A generator.
 
     Args:
@@ -139,13 +139,13 @@ class Pipeline:
 
     name: str
     class_name: str
-    parts: tuple[Part, ...]
+    parts: tuple[PipelinePart, ...]
     picture: Picture
     steps: int
     tokens: int
     is_guided: bool
 
-    def part(self, role: Role) -> Part:
+    def part(self, role: PartRole) -> PipelinePart:
         """The first part of a role.
 
         Raises:

@@ -11,19 +11,19 @@ from typing import Any
 from perfc.errors import ModelError
 from perfc.frontend.config.reader import FILE, loaded
 
-from .pipeline import Part, Picture, Pipeline, Role
+from .pipeline import DiffusionPipeline, PartRole, Picture, PipelinePart
 
 HERE = Path(__file__).parent / "pipelines"
 INDEX = "model_index.json"
 MOST_LAYERS, LARGEST_NUMBER = 1 << 10, 1 << 24
 """Of a configuration; published denoisers have up to some hundred layers."""
-ROLES: Mapping[str, Role] = {
-    "text_encoder": Role.PROMPT,
-    "text_encoder_2": Role.PROMPT,
-    "text_encoder_3": Role.PROMPT,
-    "transformer": Role.DENOISER,
-    "unet": Role.DENOISER,
-    "vae": Role.DECODER,
+ROLES: Mapping[str, PartRole] = {
+    "text_encoder": PartRole.PROMPT,
+    "text_encoder_2": PartRole.PROMPT,
+    "text_encoder_3": PartRole.PROMPT,
+    "transformer": PartRole.DENOISER,
+    "unet": PartRole.DENOISER,
+    "vae": PartRole.DECODER,
 }
 """Parts that run on the device, by the names that pipelines have for them."""
 EDGE, FRAMES, STEPS, TOKENS = 1024, 1, 20, 300
@@ -35,7 +35,7 @@ def shipped() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in HERE.glob("*.json")))
 
 
-def read_pipeline(source: str | os.PathLike[str]) -> Pipeline:
+def read_pipeline(source: str | os.PathLike[str]) -> DiffusionPipeline:
     """The pipeline of a folder, or of a shipped name.
 
     Raises:
@@ -52,7 +52,7 @@ def read_pipeline(source: str | os.PathLike[str]) -> Pipeline:
     raise ModelError(f"no pipeline {name[:64]!r}", hint=hint)
 
 
-def of_folder(folder: Path) -> Pipeline:
+def of_folder(folder: Path) -> DiffusionPipeline:
     """The pipeline whose parts lie in folders beside its index.
 
     Raises:
@@ -69,7 +69,7 @@ def of_folder(folder: Path) -> Pipeline:
     return described(folder.resolve().name, stated)
 
 
-def described(name: str, stated: Mapping[str, Any]) -> Pipeline:
+def described(name: str, stated: Mapping[str, Any]) -> DiffusionPipeline:
     """A pipeline from what a file says.
 
     Raises:
@@ -82,16 +82,16 @@ def described(name: str, stated: Mapping[str, Any]) -> Pipeline:
     picture = Picture(
         stated.get("height", EDGE), stated.get("width", EDGE), stated.get("frames", FRAMES)
     ).checked()
-    pipeline = Pipeline(
+    pipeline = DiffusionPipeline(
         name, str(stated.get("pipeline")), found, picture, stated.get("steps", STEPS),
         stated.get("tokens", TOKENS), stated.get("guided", True),
     )  # fmt: skip
-    for role in (Role.DENOISER, Role.DECODER):
+    for role in (PartRole.DENOISER, PartRole.DECODER):
         pipeline.part(role)
     return pipeline
 
 
-def _parts(name: str, parts: Mapping[str, Any]) -> Iterator[Part]:
+def _parts(name: str, parts: Mapping[str, Any]) -> Iterator[PipelinePart]:
     for key, role in ROLES.items():
         config = parts.get(key)
         if not isinstance(config, dict):
@@ -101,7 +101,7 @@ def _parts(name: str, parts: Mapping[str, Any]) -> Iterator[Part]:
             raise ModelError("a part without a class", where=f"{name}: {key}")
         kept = {k: v for k, v in config.items() if not k.startswith("_")}
         require_sizes(kept, f"{name}: {key}")
-        yield Part(key, role, stated, kept)
+        yield PipelinePart(key, role, stated, kept)
 
 
 def require_sizes(config: Mapping[str, Any], where: str) -> None:

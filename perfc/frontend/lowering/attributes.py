@@ -12,7 +12,7 @@ from perfc.ir.record import record
 from perfc.ir.tensors.known import MAX_ELEMENTS, Item, Known
 from perfc.ir.tensors.types import BY_ONNX, DType, TensorType
 
-from ..reading.proto import Attribute, AttributeType, SparseTensor, Tensor
+from ..reading.proto import Attribute, AttributeType, ProtoTensor, SparseTensor
 from .elements import DataType
 
 MAX_FLOATS: Final = 256
@@ -27,10 +27,10 @@ class Content:
 
     type: TensorType
     known: Known | None
-    tensor: Tensor = field(compare=False)
+    tensor: ProtoTensor = field(compare=False)
 
 
-def elements(tensor: Tensor, dtype: DType) -> Known | None:
+def elements(tensor: ProtoTensor, dtype: DType) -> Known | None:
     """Elements of a small tensor that could drive a shape or a branch."""
     if dtype.is_float and (tensor.element_count or 0) > MAX_FLOATS:
         return None
@@ -54,7 +54,7 @@ def elements(tensor: Tensor, dtype: DType) -> Known | None:
     return Known.of(tensor.dims, items)
 
 
-def tensor_content(tensor: Tensor) -> Content:
+def tensor_content(tensor: ProtoTensor) -> Content:
     """Type and small content of a stored tensor.
 
     Raises:
@@ -68,7 +68,7 @@ def tensor_content(tensor: Tensor) -> Content:
     return Content(TensorType(dtype, tuple(tensor.dims)), elements(tensor, dtype), tensor)
 
 
-class Kept(NamedTuple):
+class StoredAttribute(NamedTuple):
     """What is kept of a stored tensor, its place in the file apart."""
 
     type: TensorType
@@ -76,16 +76,18 @@ class Kept(NamedTuple):
     digest: str
 
 
-class Tensors(dict[tuple[object, ...], Kept]):
+class Tensors(dict[tuple[object, ...], StoredAttribute]):
     """What is kept of stored tensors; made once for equal ones, of which a model has many."""
 
-    def kept(self, tensor: Tensor) -> Kept:
+    def kept(self, tensor: ProtoTensor) -> StoredAttribute:
         """Type, small content and digest."""
         key = tensor.data_type, tensor.dims, tensor.payload, tensor.string_data
         found = self.get(key)
         if found is None:
             content = tensor_content(tensor)
-            found = self[key] = Kept(content.type, content.known, tensor.content_digest or "")
+            found = self[key] = StoredAttribute(
+                content.type, content.known, tensor.content_digest or ""
+            )
         return found
 
 
@@ -209,7 +211,7 @@ def _as_content(value: object, dtype: DType | None) -> Content | None:
 
 
 def _constant(dtype: DType, shape: tuple[int, ...], items: tuple[Any, ...]) -> Content:
-    return Content(TensorType(dtype, shape), Known.of(shape, items), Tensor(dims=shape))
+    return Content(TensorType(dtype, shape), Known.of(shape, items), ProtoTensor(dims=shape))
 
 
 def build(
@@ -253,10 +255,12 @@ def constant_content(value: object) -> Content:
     """``value_int``, ``value_floats``, ``value_strings`` … of a Constant node."""
     match value:
         case str():
-            return Content(TensorType(DType.STR, ()), Known.scalar(value), Tensor())
+            return Content(TensorType(DType.STR, ()), Known.scalar(value), ProtoTensor())
         case tuple() if value and all(isinstance(v, str) for v in value):
             shape = (len(value),)
-            return Content(TensorType(DType.STR, shape), Known.of(shape, value), Tensor(dims=shape))
+            return Content(
+                TensorType(DType.STR, shape), Known.of(shape, value), ProtoTensor(dims=shape)
+            )
         case _:
             content = _as_content(value, None)
-            return content or Content(TensorType(DType.UNKNOWN, None), None, Tensor())
+            return content or Content(TensorType(DType.UNKNOWN, None), None, ProtoTensor())

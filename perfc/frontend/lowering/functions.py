@@ -24,7 +24,7 @@ class Functions:
     )
 
     @staticmethod
-    def of(model: proto.Model) -> Functions:
+    def of(model: proto.ProtoModel) -> Functions:
         """Those that the model file brings.
 
         Raises:
@@ -46,7 +46,7 @@ class Functions:
 
     @staticmethod
     def arguments(
-        function: proto.Function, call: proto.Node, outer: Mapping[str, proto.Attribute] | None
+        function: proto.Function, call: proto.ProtoNode, outer: Mapping[str, proto.Attribute] | None
     ) -> dict[str, proto.Attribute]:
         """Attributes the body can refer to: defaults, then the call's own."""
         found = {a.name: a for a in function.attribute_proto}
@@ -58,7 +58,7 @@ class Functions:
 
     @staticmethod
     def location(
-        function: proto.Function, call: proto.Node, prefix: str, outer: Loc | None
+        function: proto.Function, call: proto.ProtoNode, prefix: str, outer: Loc | None
     ) -> Loc | None:
         """What the body's nodes are called: an expanded operator keeps its own name."""
         if outer is not None:
@@ -75,7 +75,7 @@ STANDARD = frozenset({"", "ai.onnx.ml", "ai.onnx.preview.training"})
 
 
 def expansion(
-    node: proto.Node, domain: str, version: int, inputs: Sequence[Value | None]
+    node: proto.ProtoNode, domain: str, version: int, inputs: Sequence[Value | None]
 ) -> proto.Function | None:
     """The body ONNX defines for a standard operator that we have none of our own for.
 
@@ -97,7 +97,7 @@ def expansion(
     return None if body is None else _decoded(body, since)
 
 
-def _body(schema: Any, node: proto.Node, inputs: Sequence[Value | None]) -> Any:
+def _body(schema: Any, node: proto.ProtoNode, inputs: Sequence[Value | None]) -> Any:
     import onnx
 
     if schema.has_function:
@@ -123,7 +123,7 @@ def _decoded(body: Any, version: int) -> proto.Function:
     return function
 
 
-def _node_message(node: proto.Node) -> bytes:
+def _node_message(node: proto.ProtoNode) -> bytes:
     """The node as ONNX's own message; tensor and graph attributes do not shape function bodies."""
     import onnx
 
@@ -149,12 +149,12 @@ def _type_message(value: Value | None) -> bytes:
     return bytes(message.SerializeToString())
 
 
-def without(node: proto.Node, missing: set[str]) -> proto.Node:
+def without(node: proto.ProtoNode, missing: set[str]) -> proto.ProtoNode:
     """``node`` with inputs that its caller leaves out left out."""
     if not missing or missing.isdisjoint(node.input):
         return node
     inputs = ["" if name in missing else name for name in node.input]
-    return proto.Node(
+    return proto.ProtoNode(
         node.name, node.op_type, node.domain, node.overload, inputs, node.output, node.attribute
     )
 

@@ -38,12 +38,12 @@ MOST_FOLDED = 64
 """How often a tensor was folded from folded ones; more is no file of an exporter."""
 
 
-def unlearned(graph: proto.Graph) -> frozenset[str]:
+def unlearned(graph: proto.ProtoGraph) -> frozenset[str]:
     """Names of the initializers of a graph that are not parameters.
 
     Where the exporter marked parameters, its marks say so; else names do.
     """
-    marks = Marks(
+    marks = ExporterNotes(
         {
             info.name: props
             for info in chain(graph.value_info, graph.input)
@@ -64,12 +64,14 @@ def unlearned(graph: proto.Graph) -> frozenset[str]:
 
 
 @record
-class Marks:
+class ExporterNotes:
     """What the exporter noted of stored tensors, by name."""
 
     props: Mapping[str, Mapping[str, str]]
 
-    def is_learned(self, name: str, tensor: proto.Tensor | None = None, depth: int = 0) -> bool:
+    def is_learned(
+        self, name: str, tensor: proto.ProtoTensor | None = None, depth: int = 0
+    ) -> bool:
         """Whether a stored tensor is a parameter, or made of one.
 
         Args:
@@ -92,7 +94,7 @@ class Marks:
         return not is_made(name, tensor) and (tensor is None or "." in name or not self.props)
 
 
-def is_made(name: str, tensor: proto.Tensor | None) -> bool:
+def is_made(name: str, tensor: proto.ProtoTensor | None) -> bool:
     """Whether a name is that of a table or a constant, for a tensor of these extents."""
     if last(name) in BUFFERS or MADE.fullmatch(name):
         return True

@@ -45,12 +45,12 @@ Contents = dict[tuple[int, ...], Content]
 
 
 @entity
-class Scope:
+class NameScope:
     """Names visible in a graph, and what calling context its nodes need."""
 
     opsets: Mapping[str, int]
     values: dict[str, Value] = field(default_factory=dict[str, Value])
-    outer: Scope | None = None
+    outer: NameScope | None = None
     prefix: str = ""
     renamed: Mapping[str, str] = field(default_factory=dict[str, str])
     arguments: Mapping[str, proto.Attribute] | None = None
@@ -69,7 +69,7 @@ class Scope:
 
     def find(self, name: str) -> Value | None:
         """The value called ``name`` here or further out."""
-        scope: Scope | None = self
+        scope: NameScope | None = self
         while scope is not None:
             if (value := scope.values.get(name)) is not None:
                 return value
@@ -81,7 +81,7 @@ class Scope:
 class Lowering:
     """Lowers one model; keeps the symbols met and operators made."""
 
-    model: proto.Model
+    model: proto.ProtoModel
     symbols: SymbolTable
     contents: Mapping[str, Known]
     functions: Functions
@@ -99,7 +99,7 @@ class Lowering:
         """
         model = self.model
         opsets = {domain_key(d): v for d, v in model.opset_import}
-        graph = self.graph(model.graph, Scope(opsets))
+        graph = self.graph(model.graph, NameScope(opsets))
         origin = ModelOrigin(
             model.origin.path,
             model.origin.sha256,
@@ -110,7 +110,7 @@ class Lowering:
         )
         return Module(graph, self.symbols.declarations(), origin)
 
-    def graph(self, source: proto.Graph, scope: Scope) -> Graph:
+    def graph(self, source: proto.ProtoGraph, scope: NameScope) -> Graph:
         """One graph or subgraph; ``scope`` is its own, with the outer one behind it."""
         if scope.depth > MAX_DEPTH:
             raise ModelError(f"subgraphs or functions nested deeper than {MAX_DEPTH}")
@@ -133,7 +133,7 @@ class Lowering:
         outputs = tuple(self.output(info, scope) for info in source.output)
         return Graph(source.name or "main", tuple(inputs), outputs, tuple(nodes), tuple(weights))
 
-    def declare(self, source: proto.Graph, scope: Scope) -> None:
+    def declare(self, source: proto.ProtoGraph, scope: NameScope) -> None:
         """Remember declared types: they help where inference knows less."""
         table = SymbolTable(self.symbols.given, dict(self.symbols.seen))
         declared, values = scope.declared, scope.values
@@ -150,7 +150,7 @@ class Lowering:
                     named[id(given)] = found
             declared[name] = found
 
-    def output(self, info: proto.ValueInfo, scope: Scope) -> Value:
+    def output(self, info: proto.ValueInfo, scope: NameScope) -> Value:
         """The value a graph gives back."""
         value = scope.find(info.name)
         if value is None:
@@ -160,7 +160,7 @@ class Lowering:
             )
         return value
 
-    def weight(self, tensor: proto.Tensor, scope: Scope, is_parameter: bool) -> Value:
+    def weight(self, tensor: proto.ProtoTensor, scope: NameScope, is_parameter: bool) -> Value:
         """A stored tensor as a value: type and small content only."""
         kept = self.tensors.kept(tensor)
         location = tensor.external.get("location", "") if tensor.external else ""
@@ -169,14 +169,14 @@ class Lowering:
         scope.values[tensor.name] = value
         return value
 
-    def sparse_weight(self, sparse: proto.SparseTensor, scope: Scope) -> Value:
+    def sparse_weight(self, sparse: proto.SparseTensor, scope: NameScope) -> Value:
         """A stored tensor in coordinate form."""
         content = sparse_content(sparse)
         assert content is not None
         return self._store(sparse.values.name, content, scope)
 
     def _store(
-        self, name: str, content: Content, scope: Scope, *, is_parameter: bool = True
+        self, name: str, content: Content, scope: NameScope, *, is_parameter: bool = True
     ) -> Value:
         tensor = content.tensor
         location = (tensor.external or {}).get("location", "")
@@ -188,7 +188,7 @@ class Lowering:
         return value
 
     def node(
-        self, source: proto.Node, scope: Scope, nodes: list[Node], weights: list[Value]
+        self, source: proto.ProtoNode, scope: NameScope, nodes: list[Node], weights: list[Value]
     ) -> None:
         """Lower one node into ``nodes``; constants go to ``weights``, functions are inlined."""
         if scope.call_depth:
@@ -237,7 +237,7 @@ class Lowering:
         nodes.append(Node(built.op, tuple(inputs), outputs, regions, loc))
 
     def operator(
-        self, cls: type[Op], key: str, version: int, source: proto.Node, scope: Scope
+        self, cls: type[Op], key: str, version: int, source: proto.ProtoNode, scope: NameScope
     ) -> Built:
         """The operator instance, made once for equal attributes."""
         n_inputs, n_outputs = len(source.input), len(source.output)
@@ -262,7 +262,7 @@ class Lowering:
             self.read[as_read] = built
         return built
 
-    def attributes(self, source: proto.Node, scope: Scope) -> Attributes:
+    def attributes(self, source: proto.ProtoNode, scope: NameScope) -> Attributes:
         """Attributes as values, references to the enclosing function's resolved."""
         found: Attributes = {}
         for a in source.attribute:
@@ -273,7 +273,7 @@ class Lowering:
                 found[a.name] = value
         return found
 
-    def input(self, name: str, source: proto.Node, scope: Scope) -> Value | None:
+    def input(self, name: str, source: proto.ProtoNode, scope: NameScope) -> Value | None:
         """The value a node reads; None where an optional input is left out."""
         if not name:
             return None
@@ -286,7 +286,7 @@ class Lowering:
             )
         return value
 
-    def result(self, name: str, source: proto.Node, scope: Scope) -> Value | None:
+    def result(self, name: str, source: proto.ProtoNode, scope: NameScope) -> Value | None:
         """A fresh value for an output; None where it is not used."""
         if not name:
             return None
@@ -299,7 +299,9 @@ class Lowering:
         scope.values[name] = value
         return value
 
-    def regions(self, cls: type[Op], source: proto.Node, scope: Scope) -> tuple[Graph, ...]:
+    def regions(
+        self, cls: type[Op], source: proto.ProtoNode, scope: NameScope
+    ) -> tuple[Graph, ...]:
         """The subgraphs of a node.
 
         Raises:
@@ -315,9 +317,9 @@ class Lowering:
             raise ModelError(f"{source.op_type} {what}", where=f"node {label(source)!r}")
         return found
 
-    def region(self, source: proto.Graph, scope: Scope) -> Graph:
+    def region(self, source: proto.ProtoGraph, scope: NameScope) -> Graph:
         """A subgraph of a node; it sees the names around it."""
-        inner = Scope(
+        inner = NameScope(
             scope.opsets,
             outer=scope,
             prefix=scope.prefix,
@@ -328,7 +330,7 @@ class Lowering:
         )
         return self.graph(source, inner)
 
-    def constant(self, source: proto.Node, scope: Scope, weights: list[Value]) -> None:
+    def constant(self, source: proto.ProtoNode, scope: NameScope, weights: list[Value]) -> None:
         """A Constant node is a stored tensor, not a computation."""
         as_read = tuple(map(id, source.attribute))
         content = self.constants.get(as_read) if scope.arguments is None else None
@@ -345,9 +347,9 @@ class Lowering:
 
     def inline(
         self,
-        source: proto.Node,
+        source: proto.ProtoNode,
         function: proto.Function,
-        scope: Scope,
+        scope: NameScope,
         nodes: list[Node],
         weights: list[Value],
     ) -> None:
@@ -355,7 +357,7 @@ class Lowering:
         name = label(source)
         if scope.depth > MAX_DEPTH:
             raise ModelError(f"functions call each other deeper than {MAX_DEPTH}: {source.op_type}")
-        inner = Scope(
+        inner = NameScope(
             {domain_key(d): v for d, v in function.opset_import} or scope.opsets,
             prefix=f"{scope.prefix}{name}/",
             renamed={

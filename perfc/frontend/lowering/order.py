@@ -7,12 +7,12 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 from perfc.errors import ModelError
 
-from ..reading.proto import Attribute, Graph, Node
+from ..reading.proto import Attribute, ProtoGraph, ProtoNode
 
 
 def topological(
-    nodes: Sequence[Node], defined: Callable[[str], object], known: Collection[str] = ()
-) -> Iterator[Node]:
+    nodes: Sequence[ProtoNode], defined: Callable[[str], object], known: Collection[str] = ()
+) -> Iterator[ProtoNode]:
     """Yield ``nodes`` as they stand where that order works, else sorted.
 
     Args:
@@ -25,7 +25,7 @@ def topological(
     """
     made = {name for node in nodes for name in node.output if name}
     left = set(made)
-    waiting: list[Node] = []
+    waiting: list[ProtoNode] = []
     for node in nodes:
         if waiting or not _ready(node, left, defined, known):
             waiting.append(node)
@@ -36,7 +36,7 @@ def topological(
         yield from _sorted(waiting, made, defined, known)
 
 
-def needs(node: Node) -> set[str]:
+def needs(node: ProtoNode) -> set[str]:
     """Names that a node reads, its subgraphs' outer names included."""
     names = {name for name in node.input if name}
     for attribute in node.attribute:
@@ -48,17 +48,17 @@ def needs(node: Node) -> set[str]:
     return names
 
 
-def label(node: Node) -> str:
+def label(node: ProtoNode) -> str:
     """What a node is called in messages."""
     return node.name or next((o for o in node.output if o), node.op_type)
 
 
-def subgraphs(attribute: Attribute) -> tuple[Graph, ...]:
+def subgraphs(attribute: Attribute) -> tuple[ProtoGraph, ...]:
     """The graphs that an attribute holds."""
     return (attribute.g, *attribute.graphs) if attribute.g else tuple(attribute.graphs)
 
 
-def ordered_subgraphs(source: Node) -> list[Graph]:
+def ordered_subgraphs(source: ProtoNode) -> list[ProtoGraph]:
     """The graphs that a node holds, as its operator counts them."""
     graphs = {a.name: a.g for a in source.attribute if a.g is not None}
     # If keeps its branches in the order then, else, whatever the file's order
@@ -70,7 +70,7 @@ def ordered_subgraphs(source: Node) -> list[Graph]:
 
 
 def _ready(
-    node: Node, left: set[str], defined: Callable[[str], object], known: Collection[str]
+    node: ProtoNode, left: set[str], defined: Callable[[str], object], known: Collection[str]
 ) -> bool:
     """Whether nothing that a node reads is ``left`` to be made and not defined elsewhere."""
     names: Collection[str] = node.input
@@ -82,11 +82,14 @@ def _ready(
 
 
 def _sorted(
-    waiting: list[Node], made: set[str], defined: Callable[[str], object], known: Collection[str]
-) -> Iterator[Node]:
+    waiting: list[ProtoNode],
+    made: set[str],
+    defined: Callable[[str], object],
+    known: Collection[str],
+) -> Iterator[ProtoNode]:
     blockers: dict[int, int] = {}
-    readers: dict[str, list[Node]] = {}
-    ready: deque[Node] = deque()
+    readers: dict[str, list[ProtoNode]] = {}
+    ready: deque[ProtoNode] = deque()
     for node in waiting:
         missing = {n for n in needs(node) if n in made and defined(n) is None and n not in known}
         blockers[id(node)] = len(missing)

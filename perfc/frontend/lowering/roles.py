@@ -44,7 +44,7 @@ COMPANION = r"mask|position|token_type|segment"
 
 
 @record
-class Place:
+class SymbolPlace:
     """Where a symbol occurs.
 
     Args:
@@ -104,10 +104,10 @@ class Roles:
         lows: the least value of each symbol.
     """
 
-    places: Mapping[str, Sequence[Place]]
+    places: Mapping[str, Sequence[SymbolPlace]]
     lows: Mapping[str, int]
 
-    def place(self, key: str) -> Place | None:
+    def place(self, key: str) -> SymbolPlace | None:
         """The occurrence that tells most: a mask only follows what it masks."""
         known = self.places.get(key, ())
         return next((p for p in known if not p.is_mask), next(iter(known), None))
@@ -201,7 +201,7 @@ class Roles:
         return None
 
 
-def is_numbered(name: str, place: Place | None) -> bool:
+def is_numbered(name: str, place: SymbolPlace | None) -> bool:
     """Whether a name was made up by counting, or of the input's name."""
     if re.fullmatch(NUMBERED, name):
         return True
@@ -212,7 +212,7 @@ def is_numbered(name: str, place: Place | None) -> bool:
     )
 
 
-def by_place(place: Place) -> Basis:
+def by_place(place: SymbolPlace) -> Basis:
     """What a symbol stands for whose name says nothing.
 
     An axis that two float images may have is one only where there are 1 or 3 channels. Keys and
@@ -242,7 +242,7 @@ def by_place(place: Place) -> Basis:
             return Basis.NOTHING
 
 
-def is_cached(place: Place) -> bool:
+def is_cached(place: SymbolPlace) -> bool:
     """Whether an axis counts the tokens whose keys and values are kept."""
     fixed = [isinstance(d, int) for d in place.shape]
     is_named = re.search(CACHED, place.value.lower()) is not None
@@ -262,7 +262,7 @@ def is_cached(place: Place) -> bool:
             return False
 
 
-def is_picture(place: Place) -> bool:
+def is_picture(place: SymbolPlace) -> bool:
     """Whether an axis is height or width of an image with 1 or 3 channels."""
     shape, axis = place.shape, place.axis
     if not (place.dtype.is_float or place.dtype is DType.U8):
@@ -289,7 +289,7 @@ def is_picture(place: Place) -> bool:
             return False
 
 
-def is_sound(place: Place) -> bool:
+def is_sound(place: SymbolPlace) -> bool:
     """Whether an axis counts the samples of a sound: of one channel, or of an input called so."""
     if not place.dtype.is_float or place.axis == 0:
         return False

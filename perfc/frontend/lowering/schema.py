@@ -13,17 +13,17 @@ from ..reading.proto import (
     AttributeType,
     Dim,
     Function,
-    Graph,
-    Model,
-    Node,
+    ProtoGraph,
+    ProtoModel,
+    ProtoNode,
+    ProtoTensor,
     SparseTensor,
-    Tensor,
     TypeKind,
     TypeProto,
     ValueInfo,
 )
-from ..reading.table import PAYLOAD_CAP_BYTES, Field, Fields, Kind, Message, Unread
-from ..reading.wire import Decoder
+from ..reading.table import PAYLOAD_CAP_BYTES, Field, FieldKind, Fields, MessageTable, Unread
+from ..reading.wire import WireDecoder
 from .elements import pack_integers, typed_field
 
 _EXTERNAL = 1
@@ -35,30 +35,30 @@ def _props(fields: Fields, name: str = "metadata_props") -> Mapping[str, str]:
     return dict(pairs) if pairs else NO_PROPS
 
 
-def _build_entry(_: Decoder, fields: Fields) -> tuple[str, str]:
+def _build_entry(_: WireDecoder, fields: Fields) -> tuple[str, str]:
     return fields.get("key", ""), fields.get("value", "")
 
 
-def _build_opset(_: Decoder, fields: Fields) -> tuple[str, int]:
+def _build_opset(_: WireDecoder, fields: Fields) -> tuple[str, int]:
     return fields.get("domain", ""), fields.get("version", 0)
 
 
-def _build_annotation(_: Decoder, fields: Fields) -> tuple[str, Mapping[str, str]]:
+def _build_annotation(_: WireDecoder, fields: Fields) -> tuple[str, Mapping[str, str]]:
     return fields.get("tensor_name", ""), _props(fields, "quant_parameter_tensor_names")
 
 
-def _build_dim(_: Decoder, fields: Fields) -> Dim:
+def _build_dim(_: WireDecoder, fields: Fields) -> Dim:
     for name in reversed(fields):
         value: Dim = fields[name]
         return None if value == "" else value
     return None
 
 
-def _build_shape(_: Decoder, fields: Fields) -> tuple[Dim, ...]:
+def _build_shape(_: WireDecoder, fields: Fields) -> tuple[Dim, ...]:
     return tuple(fields.get("dim", ()))
 
 
-def _build_type(_: Decoder, fields: Fields) -> TypeProto:
+def _build_type(_: WireDecoder, fields: Fields) -> TypeProto:
     for name in reversed(fields):
         kind, inner = TypeKind(name), fields[name]
         return TypeProto(
@@ -71,11 +71,11 @@ def _build_type(_: Decoder, fields: Fields) -> TypeProto:
     return TypeProto(TypeKind.UNDEFINED)
 
 
-def _keep(_: Decoder, fields: Fields) -> Fields:
+def _keep(_: WireDecoder, fields: Fields) -> Fields:
     return fields
 
 
-def _build_value_info(_: Decoder, fields: Fields) -> ValueInfo:
+def _build_value_info(_: WireDecoder, fields: Fields) -> ValueInfo:
     return ValueInfo(fields.get("name", ""), fields.get("type"), _props(fields))
 
 
@@ -84,10 +84,10 @@ def _int32(value: int) -> int:
     return ((value + (1 << 31)) & 0xFFFFFFFF) - (1 << 31)
 
 
-def build_tensor(decoder: Decoder, fields: Fields) -> Tensor:
+def build_tensor(decoder: WireDecoder, fields: Fields) -> ProtoTensor:
     """A tensor of decoded fields, its elements brought into the form of ``raw_data``."""
     data_type = fields.get("data_type", 0)
-    tensor = Tensor(
+    tensor = ProtoTensor(
         fields.get("name", ""),
         decoder.varints(fields.get("dims", b"")),
         data_type if 0 <= data_type < 1 << 31 else _int32(data_type),
@@ -115,7 +115,7 @@ def build_tensor(decoder: Decoder, fields: Fields) -> Tensor:
     return tensor
 
 
-def _with_strings(tensor: Tensor, strings: list[bytes] | Unread) -> Tensor:
+def _with_strings(tensor: ProtoTensor, strings: list[bytes] | Unread) -> ProtoTensor:
     if not isinstance(strings, Unread):
         tensor.nbytes = sum(map(len, strings))
         if tensor.nbytes + len(strings) <= PAYLOAD_CAP_BYTES:
@@ -123,7 +123,7 @@ def _with_strings(tensor: Tensor, strings: list[bytes] | Unread) -> Tensor:
     return tensor
 
 
-def _typed_elements(decoder: Decoder, fields: Fields, data_type: int) -> bytes | Unread | None:
+def _typed_elements(decoder: WireDecoder, fields: Fields, data_type: int) -> bytes | Unread | None:
     """Elements of the ``*_data`` field of the type, as ``raw_data`` would hold them."""
     name = typed_field(data_type)
     data: bytearray | Unread | None = fields.get(name)
@@ -137,10 +137,10 @@ def _typed_elements(decoder: Decoder, fields: Fields, data_type: int) -> bytes |
     return pack_integers(data_type, decoder.varints(data))
 
 
-def _build_sparse(decoder: Decoder, fields: Fields) -> SparseTensor:
+def _build_sparse(decoder: WireDecoder, fields: Fields) -> SparseTensor:
     return SparseTensor(
-        fields.get("values") or Tensor(),
-        fields.get("indices") or Tensor(),
+        fields.get("values") or ProtoTensor(),
+        fields.get("indices") or ProtoTensor(),
         decoder.varints(fields.get("dims", b"")),
     )
 
@@ -165,7 +165,7 @@ _TYPE_OF_FIELD = {
 }
 
 
-def build_attribute(decoder: Decoder, fields: Fields) -> Attribute:
+def build_attribute(decoder: WireDecoder, fields: Fields) -> Attribute:
     """An attribute; one without a type (before IR version 2) gets it from the field in use."""
     kind = _TYPE_OF_NUMBER.get(fields.get("type", 0), AttributeType.UNDEFINED)
     attribute = Attribute(fields.get("name", ""))
@@ -187,8 +187,8 @@ def build_attribute(decoder: Decoder, fields: Fields) -> Attribute:
     return attribute
 
 
-def _build_node(_: Decoder, fields: Fields) -> Node:
-    return Node(
+def _build_node(_: WireDecoder, fields: Fields) -> ProtoNode:
+    return ProtoNode(
         fields.get("name", ""),
         fields.get("op_type", ""),
         fields.get("domain", ""),
@@ -200,9 +200,9 @@ def _build_node(_: Decoder, fields: Fields) -> Node:
     )
 
 
-def _build_graph(_: Decoder, fields: Fields) -> Graph:
+def _build_graph(_: WireDecoder, fields: Fields) -> ProtoGraph:
     known: Fields = {name: fields[name] for name in _GRAPH_LISTS if name in fields}
-    return Graph(
+    return ProtoGraph(
         fields.get("name", ""),
         quantization_annotation=dict(fields.get("quantization_annotation", ())),
         metadata_props=_props(fields),
@@ -213,34 +213,36 @@ def _build_graph(_: Decoder, fields: Fields) -> Graph:
 _GRAPH_LISTS = ("node", "initializer", "sparse_initializer", "input", "output", "value_info")
 
 
-def _build_function(_: Decoder, fields: Fields) -> Function:
+def _build_function(_: WireDecoder, fields: Fields) -> Function:
     return Function(**{**fields, "metadata_props": _props(fields)})
 
 
-def _build_model(_: Decoder, fields: Fields) -> Model | None:
+def _build_model(_: WireDecoder, fields: Fields) -> ProtoModel | None:
     if "graph" not in fields:
         return None
-    return Model(**{**fields, "metadata_props": _props(fields)})
+    return ProtoModel(**{**fields, "metadata_props": _props(fields)})
 
 
 def _texts(**numbers: int) -> dict[int, Field]:
-    return {number: Field(name, Kind.TEXT) for name, number in numbers.items()}
+    return {number: Field(name, FieldKind.TEXT) for name, number in numbers.items()}
 
 
 def _messages(of: str, **numbers: int) -> dict[int, Field]:
-    return {number: Field(name, Kind.MESSAGE, of, many=True) for name, number in numbers.items()}
+    return {
+        number: Field(name, FieldKind.MESSAGE, of, many=True) for name, number in numbers.items()
+    }
 
 
 _TYPE_TENSOR = {
-    1: Field("elem_type", Kind.INT),
-    2: Field("shape", Kind.MESSAGE, "TensorShapeProto"),
+    1: Field("elem_type", FieldKind.INT),
+    2: Field("shape", FieldKind.MESSAGE, "TensorShapeProto"),
 }
-_ELEM = {1: Field("elem", Kind.MESSAGE, "TypeProto")}
+_ELEM = {1: Field("elem", FieldKind.MESSAGE, "TypeProto")}
 
 
-_TABLES: dict[str, tuple[Callable[[Decoder, Fields], Any], dict[int, Field]]] = {
+_TABLES: dict[str, tuple[Callable[[WireDecoder, Fields], Any], dict[int, Field]]] = {
     "StringStringEntryProto": (_build_entry, _texts(key=1, value=2)),
-    "OperatorSetIdProto": (_build_opset, {**_texts(domain=1), 2: Field("version", Kind.INT)}),
+    "OperatorSetIdProto": (_build_opset, {**_texts(domain=1), 2: Field("version", FieldKind.INT)}),
     "TensorAnnotation": (
         _build_annotation,
         {
@@ -248,85 +250,88 @@ _TABLES: dict[str, tuple[Callable[[Decoder, Fields], Any], dict[int, Field]]] = 
             **_messages("StringStringEntryProto", quant_parameter_tensor_names=2),
         },
     ),
-    "Dimension": (_build_dim, {1: Field("dim_value", Kind.INT), 2: Field("dim_param", Kind.TEXT)}),
+    "Dimension": (
+        _build_dim,
+        {1: Field("dim_value", FieldKind.INT), 2: Field("dim_param", FieldKind.TEXT)},
+    ),
     "TensorShapeProto": (_build_shape, _messages("Dimension", dim=1)),
     "TypeProto.Tensor": (_keep, _TYPE_TENSOR),
     "TypeProto.Sequence": (_keep, _ELEM),
     "TypeProto.Map": (
         _keep,
-        {1: Field("key_type", Kind.INT), 2: Field("elem", Kind.MESSAGE, "TypeProto")},
+        {1: Field("key_type", FieldKind.INT), 2: Field("elem", FieldKind.MESSAGE, "TypeProto")},
     ),
     "TypeProto.Opaque": (_keep, {}),
     "TypeProto": (
         _build_type,
         {
-            1: Field("tensor", Kind.MESSAGE, "TypeProto.Tensor"),
-            4: Field("seq", Kind.MESSAGE, "TypeProto.Sequence"),
-            5: Field("map", Kind.MESSAGE, "TypeProto.Map"),
-            7: Field("opaque", Kind.MESSAGE, "TypeProto.Opaque"),
-            8: Field("sparse_tensor", Kind.MESSAGE, "TypeProto.Tensor"),
-            9: Field("optional", Kind.MESSAGE, "TypeProto.Sequence"),
+            1: Field("tensor", FieldKind.MESSAGE, "TypeProto.Tensor"),
+            4: Field("seq", FieldKind.MESSAGE, "TypeProto.Sequence"),
+            5: Field("map", FieldKind.MESSAGE, "TypeProto.Map"),
+            7: Field("opaque", FieldKind.MESSAGE, "TypeProto.Opaque"),
+            8: Field("sparse_tensor", FieldKind.MESSAGE, "TypeProto.Tensor"),
+            9: Field("optional", FieldKind.MESSAGE, "TypeProto.Sequence"),
         },
     ),
     "ValueInfoProto": (
         _build_value_info,
         {
             **_texts(name=1),
-            2: Field("type", Kind.MESSAGE, "TypeProto"),
+            2: Field("type", FieldKind.MESSAGE, "TypeProto"),
             **_messages("StringStringEntryProto", metadata_props=4),
         },
     ),
     "TensorProto": (
         build_tensor,
         {
-            1: Field("dims", Kind.INTS),
-            2: Field("data_type", Kind.INT),
-            4: Field("float_data", Kind.FLOATS, weight=True),
-            5: Field("int32_data", Kind.INTS, weight=True),
-            6: Field("string_data", Kind.BYTES, many=True, weight=True),
-            7: Field("int64_data", Kind.INTS, weight=True),
-            8: Field("name", Kind.TEXT),
-            9: Field("raw_data", Kind.ELEMENTS, weight=True),
-            10: Field("double_data", Kind.DOUBLES, weight=True),
-            11: Field("uint64_data", Kind.INTS, weight=True),
+            1: Field("dims", FieldKind.INTS),
+            2: Field("data_type", FieldKind.INT),
+            4: Field("float_data", FieldKind.FLOATS, weight=True),
+            5: Field("int32_data", FieldKind.INTS, weight=True),
+            6: Field("string_data", FieldKind.BYTES, many=True, weight=True),
+            7: Field("int64_data", FieldKind.INTS, weight=True),
+            8: Field("name", FieldKind.TEXT),
+            9: Field("raw_data", FieldKind.ELEMENTS, weight=True),
+            10: Field("double_data", FieldKind.DOUBLES, weight=True),
+            11: Field("uint64_data", FieldKind.INTS, weight=True),
             **_messages("StringStringEntryProto", external_data=13),
-            14: Field("data_location", Kind.INT),
+            14: Field("data_location", FieldKind.INT),
         },
     ),
     "SparseTensorProto": (
         _build_sparse,
         {
-            1: Field("values", Kind.MESSAGE, "TensorProto"),
-            2: Field("indices", Kind.MESSAGE, "TensorProto"),
-            3: Field("dims", Kind.INTS),
+            1: Field("values", FieldKind.MESSAGE, "TensorProto"),
+            2: Field("indices", FieldKind.MESSAGE, "TensorProto"),
+            3: Field("dims", FieldKind.INTS),
         },
     ),
     "AttributeProto": (
         build_attribute,
         {
             **_texts(name=1, ref_attr_name=21),
-            2: Field("f", Kind.FLOAT),
-            3: Field("i", Kind.INT),
-            4: Field("s", Kind.BYTES),
-            5: Field("t", Kind.MESSAGE, "TensorProto"),
-            6: Field("g", Kind.MESSAGE, "GraphProto"),
-            7: Field("floats", Kind.FLOATS),
-            8: Field("ints", Kind.INTS),
-            9: Field("strings", Kind.BYTES, many=True),
+            2: Field("f", FieldKind.FLOAT),
+            3: Field("i", FieldKind.INT),
+            4: Field("s", FieldKind.BYTES),
+            5: Field("t", FieldKind.MESSAGE, "TensorProto"),
+            6: Field("g", FieldKind.MESSAGE, "GraphProto"),
+            7: Field("floats", FieldKind.FLOATS),
+            8: Field("ints", FieldKind.INTS),
+            9: Field("strings", FieldKind.BYTES, many=True),
             **_messages("TensorProto", tensors=10),
             **_messages("GraphProto", graphs=11),
-            14: Field("tp", Kind.MESSAGE, "TypeProto"),
+            14: Field("tp", FieldKind.MESSAGE, "TypeProto"),
             **_messages("TypeProto", type_protos=15),
-            20: Field("type", Kind.INT),
-            22: Field("sparse_tensor", Kind.MESSAGE, "SparseTensorProto"),
+            20: Field("type", FieldKind.INT),
+            22: Field("sparse_tensor", FieldKind.MESSAGE, "SparseTensorProto"),
             **_messages("SparseTensorProto", sparse_tensors=23),
         },
     ),
     "NodeProto": (
         _build_node,
         {
-            1: Field("input", Kind.TEXT, many=True),
-            2: Field("output", Kind.TEXT, many=True),
+            1: Field("input", FieldKind.TEXT, many=True),
+            2: Field("output", FieldKind.TEXT, many=True),
             **_texts(name=3, op_type=4, domain=7, overload=8),
             **_messages("AttributeProto", attribute=5),
             **_messages("StringStringEntryProto", metadata_props=9),
@@ -348,9 +353,9 @@ _TABLES: dict[str, tuple[Callable[[Decoder, Fields], Any], dict[int, Field]]] = 
         _build_function,
         {
             **_texts(name=1, domain=10, overload=13),
-            4: Field("input", Kind.TEXT, many=True),
-            5: Field("output", Kind.TEXT, many=True),
-            6: Field("attribute", Kind.TEXT, many=True),
+            4: Field("input", FieldKind.TEXT, many=True),
+            5: Field("output", FieldKind.TEXT, many=True),
+            6: Field("attribute", FieldKind.TEXT, many=True),
             **_messages("NodeProto", node=7),
             **_messages("OperatorSetIdProto", opset_import=9),
             **_messages("AttributeProto", attribute_proto=11),
@@ -361,10 +366,10 @@ _TABLES: dict[str, tuple[Callable[[Decoder, Fields], Any], dict[int, Field]]] = 
     "ModelProto": (
         _build_model,
         {
-            1: Field("ir_version", Kind.INT),
+            1: Field("ir_version", FieldKind.INT),
             **_texts(producer_name=2, producer_version=3, domain=4, doc_string=6),
-            5: Field("model_version", Kind.INT),
-            7: Field("graph", Kind.MESSAGE, "GraphProto"),
+            5: Field("model_version", FieldKind.INT),
+            7: Field("graph", FieldKind.MESSAGE, "GraphProto"),
             **_messages("OperatorSetIdProto", opset_import=8),
             **_messages("StringStringEntryProto", metadata_props=14),
             **_messages("FunctionProto", functions=25),
@@ -380,6 +385,6 @@ _FAST = {
 }
 
 MESSAGES = {
-    name: Message(name, fields, build, _FAST.get(name), name in ("GraphProto", "TypeProto"))
+    name: MessageTable(name, fields, build, _FAST.get(name), name in ("GraphProto", "TypeProto"))
     for name, (build, fields) in _TABLES.items()
 }

@@ -25,7 +25,7 @@ from perfc.ir.tensors.types import (
 )
 
 from ..reading.proto import TypeKind, TypeProto
-from .roles import Assumption, Place, Roles
+from .roles import Assumption, Roles, SymbolPlace
 
 MAX_RANK = 64
 EXPRESSION = re.compile(r"(?=.*([+*]|//| - ))[\w.\s()+*/-]+\Z")
@@ -38,7 +38,7 @@ class SymbolTable:
 
     given: Mapping[str, int] = field(default_factory=dict[str, int])
     seen: dict[str, Atom] = field(default_factory=dict[str, Atom])
-    places: dict[str, list[Place]] = field(default_factory=dict[str, list[Place]])
+    places: dict[str, list[SymbolPlace]] = field(default_factory=dict[str, list[SymbolPlace]])
     read: dict[str, Dim] = field(default_factory=dict[str, Dim])
 
     def extent(self, dim: int | str | None, unnamed: str) -> Dim:
@@ -103,7 +103,7 @@ class SymbolTable:
             axes += [(key, axis) for key in {str(extent), *new} if key in self.seen]
         shape = tuple(extents)
         for key, axis in axes:
-            self.places.setdefault(key, []).append(Place(name, axis, shape, dtype))
+            self.places.setdefault(key, []).append(SymbolPlace(name, axis, shape, dtype))
         return shape
 
     def declarations(self) -> tuple[SymbolDecl, ...]:

@@ -14,7 +14,7 @@ LONGEST_READ_BYTES = 1 << 18
 MOST_READ_BYTES = 1 << 30
 
 
-class Window:
+class ByteWindow:
     """Bytes of a model at positions that only grow, and a digest of all that were not skipped.
 
     Args:

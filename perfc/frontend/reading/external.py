@@ -20,7 +20,7 @@ from perfc.ir.tensors.types import BY_ONNX
 
 from ..lowering.attributes import MAX_FLOATS
 from ..lowering.elements import stored_bytes
-from .proto import Tensor
+from .proto import ProtoTensor
 from .table import PAYLOAD_CAP_BYTES
 
 MOST_FILES = 256
@@ -29,7 +29,7 @@ MOST_BYTES = 1 << 25
 """Bytes that are read of all of them."""
 
 
-class Place(NamedTuple):
+class ExternalData(NamedTuple):
     """Where the elements of a tensor lie in their file."""
 
     offset: int
@@ -65,7 +65,7 @@ def _outside(location: str) -> ModelError:
 
 
 def read_contents(
-    tensors: Iterable[Tensor], model_dir: str | os.PathLike[str]
+    tensors: Iterable[ProtoTensor], model_dir: str | os.PathLike[str]
 ) -> tuple[str, tuple[str, ...]]:
     """Give small tensors the elements that lie in files of the model's folder.
 
@@ -76,7 +76,7 @@ def read_contents(
     Returns:
         SHA-256 of all that was read, and the files it was read from; both empty without any.
     """
-    wanted: dict[str, list[tuple[Tensor, Place]]] = {}
+    wanted: dict[str, list[tuple[ProtoTensor, ExternalData]]] = {}
     total = 0
     for tensor in tensors:
         place = small_place(tensor)
@@ -103,7 +103,7 @@ def read_contents(
     return digest.hexdigest() if files else "", tuple(files)
 
 
-def small_place(tensor: Tensor) -> Place | None:
+def small_place(tensor: ProtoTensor) -> ExternalData | None:
     """Where elements lie that somebody would track; None where the entry contradicts itself."""
     count, given = tensor.element_count, tensor.external
     nbytes = None if count is None else stored_bytes(tensor.data_type, count)
@@ -115,7 +115,7 @@ def small_place(tensor: Tensor) -> Place | None:
     offset, length = (_number(given.get(key, "")) for key in ("offset", "length"))
     if offset is None or length is None or length not in (0, nbytes):
         return None
-    return Place(offset, nbytes)
+    return ExternalData(offset, nbytes)
 
 
 def _number(text: str) -> int | None:

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from .proto import NO_PROPS, Attribute, Node, Tensor, TypeKind, TypeProto, ValueInfo
+from .proto import NO_PROPS, Attribute, ProtoNode, ProtoTensor, TypeKind, TypeProto, ValueInfo
 
 if TYPE_CHECKING:
     from .table import Fields
-    from .wire import Decoder
+    from .wire import WireDecoder
 
 # Attributes and types repeat: those as short as this are decoded once and shared.
 SHARED_BYTES = 128
@@ -21,10 +21,10 @@ _SHORT = frozenset({0x42, 0x4A, 0x62, 0x6A})
 """Tags of a tensor's name, elements, documentation and place in another file."""
 
 
-def read_node(decoder: Decoder, buf: bytes, pos: int, end: int, depth: int) -> Node:
+def read_node(decoder: WireDecoder, buf: bytes, pos: int, end: int, depth: int) -> ProtoNode:
     """A ``NodeProto`` between two offsets."""
     strings = decoder.strings
-    node = Node()
+    node = ProtoNode()
     inputs, outputs = node.input, node.output
     fields: Fields = {}
     while pos < end:
@@ -65,7 +65,7 @@ def read_node(decoder: Decoder, buf: bytes, pos: int, end: int, depth: int) -> N
     return node
 
 
-def _attribute(decoder: Decoder, buf: bytes, pos: int, end: int, depth: int) -> Attribute:
+def _attribute(decoder: WireDecoder, buf: bytes, pos: int, end: int, depth: int) -> Attribute:
     attribute: Attribute
     message = decoder.messages["AttributeProto"]
     if end - pos > SHARED_BYTES:
@@ -81,7 +81,7 @@ def _attribute(decoder: Decoder, buf: bytes, pos: int, end: int, depth: int) -> 
     return attribute
 
 
-def read_value_info(decoder: Decoder, buf: bytes, pos: int, end: int, depth: int) -> ValueInfo:
+def read_value_info(decoder: WireDecoder, buf: bytes, pos: int, end: int, depth: int) -> ValueInfo:
     """A ``ValueInfoProto`` between two offsets."""
     if end - pos > 4 and buf[pos] == 0x0A and buf[pos + 1] < 0x80:
         # as most are: a short name, a short type, and documentation that is empty
@@ -116,7 +116,7 @@ def read_value_info(decoder: Decoder, buf: bytes, pos: int, end: int, depth: int
     return info
 
 
-def _type(decoder: Decoder, buf: bytes, pos: int, end: int, depth: int) -> TypeProto:
+def _type(decoder: WireDecoder, buf: bytes, pos: int, end: int, depth: int) -> TypeProto:
     key = buf[pos : min(end, pos + SHARED_BYTES + 1)]
     known = decoder.types.get(key)
     if known is None:
@@ -128,7 +128,7 @@ def _type(decoder: Decoder, buf: bytes, pos: int, end: int, depth: int) -> TypeP
     return known
 
 
-def _tensor_type(decoder: Decoder, buf: bytes, pos: int, end: int) -> TypeProto | None:
+def _tensor_type(decoder: WireDecoder, buf: bytes, pos: int, end: int) -> TypeProto | None:
     """The type of a tensor of known rank as every exporter writes it; None for anything else."""
     elem, inner = pos + 2, pos + 6
     if not 6 <= end - pos <= SHARED_BYTES or buf[pos] != 0x0A or elem + buf[pos + 1] != end:
@@ -156,7 +156,7 @@ def _tensor_type(decoder: Decoder, buf: bytes, pos: int, end: int) -> TypeProto 
     return TypeProto(TypeKind.TENSOR, buf[elem + 1], tuple(dims)) if pos == end else None
 
 
-def read_tensor(decoder: Decoder, buf: bytes, pos: int, end: int, depth: int) -> Tensor:
+def read_tensor(decoder: WireDecoder, buf: bytes, pos: int, end: int, depth: int) -> ProtoTensor:
     """A ``TensorProto`` between two offsets."""
     message = decoder.messages["TensorProto"]
     fields: Fields = {}
@@ -194,11 +194,11 @@ def read_tensor(decoder: Decoder, buf: bytes, pos: int, end: int, depth: int) ->
         else:
             pos = decoder.field(message, fields, buf, pos, end, depth)
     fields["dims"] = dims
-    tensor: Tensor = message.build(decoder, fields)
+    tensor: ProtoTensor = message.build(decoder, fields)
     return tensor
 
 
-def read_entry(decoder: Decoder, buf: bytes, pos: int, end: int, depth: int) -> tuple[str, str]:
+def read_entry(decoder: WireDecoder, buf: bytes, pos: int, end: int, depth: int) -> tuple[str, str]:
     """A ``StringStringEntryProto`` between two offsets."""
     start = pos
     if end - pos >= 4 and buf[pos] == 0x0A:

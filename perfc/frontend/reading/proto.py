@@ -94,7 +94,7 @@ class TypeProto:
 
 
 @mutable
-class Tensor:
+class ProtoTensor:
     """A constant: its type always, its elements only when they are few.
 
     Args:
@@ -155,8 +155,8 @@ class Tensor:
 class SparseTensor:
     """A constant in coordinate form."""
 
-    values: Tensor
-    indices: Tensor
+    values: ProtoTensor
+    indices: ProtoTensor
     dims: tuple[int, ...] = ()
 
 
@@ -178,15 +178,15 @@ class Attribute:
     f: float = 0.0
     i: int = 0
     s: bytes = b""
-    t: Tensor | None = None
-    g: Graph | None = None
+    t: ProtoTensor | None = None
+    g: ProtoGraph | None = None
     tp: TypeProto | None = None
     sparse_tensor: SparseTensor | None = None
     floats: tuple[float, ...] = ()
     ints: tuple[int, ...] = ()
     strings: tuple[bytes, ...] = ()
-    tensors: tuple[Tensor, ...] = ()
-    graphs: tuple[Graph, ...] = ()
+    tensors: tuple[ProtoTensor, ...] = ()
+    graphs: tuple[ProtoGraph, ...] = ()
     sparse_tensors: tuple[SparseTensor, ...] = ()
     type_protos: tuple[TypeProto, ...] = ()
     ref_attr_name: str = ""
@@ -220,7 +220,7 @@ _FIELD_OF_TYPE = {
 
 
 @mutable
-class Node:
+class ProtoNode:
     """One call of an operator or a function; an empty input or output name means left out."""
 
     name: str = ""
@@ -234,12 +234,12 @@ class Node:
 
 
 @mutable
-class Graph:
+class ProtoGraph:
     """Nodes in the file's order, with the constants and the declared types of values."""
 
     name: str = ""
-    node: list[Node] = field(default_factory=list)
-    initializer: list[Tensor] = field(default_factory=list)
+    node: list[ProtoNode] = field(default_factory=list)
+    initializer: list[ProtoTensor] = field(default_factory=list)
     sparse_initializer: list[SparseTensor] = field(default_factory=list)
     input: list[ValueInfo] = field(default_factory=list)
     output: list[ValueInfo] = field(default_factory=list)
@@ -259,14 +259,14 @@ class Function:
     output: list[str] = field(default_factory=list)
     attribute: list[str] = field(default_factory=list)
     attribute_proto: list[Attribute] = field(default_factory=list)
-    node: list[Node] = field(default_factory=list)
+    node: list[ProtoNode] = field(default_factory=list)
     opset_import: list[tuple[str, int]] = field(default_factory=list)
     value_info: list[ValueInfo] = field(default_factory=list)
     metadata_props: Mapping[str, str] = NO_PROPS
 
 
 @record
-class Origin:
+class FileOrigin:
     """Where a model was read from.
 
     Args:
@@ -284,7 +284,7 @@ class Origin:
 
 
 @mutable
-class Model:
+class ProtoModel:
     """A model file; ``opset_import`` keeps the file's order and its spelling of the domains."""
 
     ir_version: int = 0
@@ -295,24 +295,24 @@ class Model:
     model_version: int = 0
     doc_string: str = ""
     metadata_props: Mapping[str, str] = NO_PROPS
-    graph: Graph = field(default_factory=Graph)
+    graph: ProtoGraph = field(default_factory=ProtoGraph)
     functions: list[Function] = field(default_factory=list)
-    origin: Origin = field(default_factory=Origin)
+    origin: FileOrigin = field(default_factory=FileOrigin)
 
 
 AttributeValue = (
     float
     | int
     | bytes
-    | Tensor
-    | Graph
+    | ProtoTensor
+    | ProtoGraph
     | SparseTensor
     | TypeProto
     | tuple[float, ...]
     | tuple[int, ...]
     | tuple[bytes, ...]
-    | tuple[Tensor, ...]
-    | tuple[Graph, ...]
+    | tuple[ProtoTensor, ...]
+    | tuple[ProtoGraph, ...]
     | tuple[SparseTensor, ...]
     | tuple[TypeProto, ...]
     | None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from perfc.ir.record import entity, record
 
 if TYPE_CHECKING:
-    from .wire import Decoder
+    from .wire import WireDecoder
 
 PAYLOAD_CAP_BYTES = 1 << 13
 
@@ -17,7 +17,7 @@ PAYLOAD_CAP_BYTES = 1 << 13
 Fields = dict[str, Any]
 
 
-class Kind(Enum):
+class FieldKind(Enum):
     """How the bytes of a field are understood.
 
     Numbers that repeat (INTS, FLOATS, DOUBLES) are kept as their wire bytes until the message is
@@ -50,20 +50,20 @@ class Field:
     Args:
         name: key of the decoded value.
         kind: how its bytes are understood.
-        of: name of the message, for ``Kind.MESSAGE``.
+        of: name of the message, for ``FieldKind.MESSAGE``.
         many: whether the values are collected in a list.
         weight: whether more than ``PAYLOAD_CAP_BYTES`` of it are left unread.
     """
 
     name: str
-    kind: Kind
+    kind: FieldKind
     of: str = ""
     many: bool = False
     weight: bool = False
 
 
 @entity
-class Message:
+class MessageTable:
     """A message's table.
 
     Args:
@@ -76,6 +76,6 @@ class Message:
 
     name: str
     fields: dict[int, Field]
-    build: Callable[[Decoder, Fields], Any]
-    fast: Callable[[Decoder, bytes, int, int, int], Any] | None = None
+    build: Callable[[WireDecoder, Fields], Any]
+    fast: Callable[[WireDecoder, bytes, int, int, int], Any] | None = None
     nests: bool = False

@@ -15,9 +15,9 @@ from typing import Any
 
 from perfc.errors import ModelError
 
-from ..lowering.window import Window
-from .proto import Attribute, Tensor, TypeProto
-from .table import PAYLOAD_CAP_BYTES, Field, Fields, Kind, Message, Unread
+from ..lowering.window import ByteWindow
+from .proto import Attribute, ProtoTensor, TypeProto
+from .table import PAYLOAD_CAP_BYTES, Field, FieldKind, Fields, MessageTable, Unread
 
 INLINE_BYTES = 1 << 14
 LONGEST_LEAF_BYTES = 1 << 26
@@ -30,7 +30,7 @@ _GROUP_DEPTH = 64
 _MASK64 = (1 << 64) - 1
 _VARINT, _FIXED64, _LEN, _GROUP, _GROUP_END, _FIXED32 = range(6)
 
-_ELEMENT_WIRE = {Kind.INTS: _VARINT, Kind.FLOATS: _FIXED32, Kind.DOUBLES: _FIXED64}
+_ELEMENT_WIRE = {FieldKind.INTS: _VARINT, FieldKind.FLOATS: _FIXED32, FieldKind.DOUBLES: _FIXED64}
 _NUMBER = {_VARINT: rb"[\x80-\xff]{0,9}[\x00-\x7f]", _FIXED32: b".{4}", _FIXED64: b".{8}"}
 """The bytes of one number by wire type."""
 _RUN_BYTES = 1 << 16
@@ -47,20 +47,20 @@ class Strings(dict[bytes, str]):
         return text
 
 
-class Decoder:
+class WireDecoder:
     """State of reading one model.
 
     ``base`` is the position in the file of the buffer that is being decoded.
     """
 
-    def __init__(self, window: Window, messages: dict[str, Message]) -> None:
+    def __init__(self, window: ByteWindow, messages: dict[str, MessageTable]) -> None:
         self.window = window
         self.messages = messages
         self.base = 0
         self.strings = Strings()
         self.attributes: dict[bytes, Attribute] = {}
         self.types: dict[bytes, TypeProto] = {}
-        self.external: list[Tensor] = []
+        self.external: list[ProtoTensor] = []
 
     def fault(self, what: str, at: int) -> ModelError:
         """The error for malformed bytes at an offset of the current buffer."""
@@ -105,7 +105,7 @@ class Decoder:
             raise self.fault(f"no field has the tag {tag}", pos)
         return number, wire, after
 
-    def decode(self, message: Message, buf: bytes, pos: int, end: int, depth: int) -> Any:
+    def decode(self, message: MessageTable, buf: bytes, pos: int, end: int, depth: int) -> Any:
         """The object of a message that lies between two offsets of a buffer."""
         if message.nests:
             depth = self.deeper(depth, pos)
@@ -123,7 +123,7 @@ class Decoder:
         return depth + 1
 
     def field(
-        self, message: Message, fields: Fields, buf: bytes, pos: int, end: int, depth: int
+        self, message: MessageTable, fields: Fields, buf: bytes, pos: int, end: int, depth: int
     ) -> int:
         """Decode the entry at an offset into ``fields``; return the offset after it."""
         start = pos
@@ -153,7 +153,7 @@ class Decoder:
             self._store_number(spec, fields, wire, value, buf[pos:stop])
         return stop
 
-    def _overrun(self, message: Message, number: int, excess: int, at: int) -> ModelError:
+    def _overrun(self, message: MessageTable, number: int, excess: int, at: int) -> ModelError:
         spec = message.fields.get(number)
         name = spec.name if spec is not None else f"field {number}"
         return self.fault(f"{message.name}.{name} runs {excess} bytes past its message", at)
@@ -161,10 +161,10 @@ class Decoder:
     def _store_number(
         self, spec: Field, fields: Fields, wire: int, value: int, data: bytes
     ) -> None:
-        if spec.kind is Kind.INT and wire == _VARINT:
+        if spec.kind is FieldKind.INT and wire == _VARINT:
             fields.pop(spec.name, None)
             fields[spec.name] = value - (1 << 64) if value >> 63 else value
-        elif spec.kind is Kind.FLOAT and wire == _FIXED32:
+        elif spec.kind is FieldKind.FLOAT and wire == _FIXED32:
             fields[spec.name] = struct.unpack("<f", data)[0]
         elif _ELEMENT_WIRE.get(spec.kind) == wire:
             _extend(spec, fields, data)
@@ -174,21 +174,21 @@ class Decoder:
     ) -> None:
         value: Any
         match spec.kind:
-            case Kind.MESSAGE:
+            case FieldKind.MESSAGE:
                 value = self.decode(self.messages[spec.of], buf, pos, stop, depth)
-            case Kind.TEXT:
+            case FieldKind.TEXT:
                 value = self.strings[buf[pos:stop]]
             case _ if spec.weight and stop - pos > PAYLOAD_CAP_BYTES:
                 _leave(spec, fields, self.base + pos, stop - pos)
                 return
-            case Kind.ELEMENTS:
+            case FieldKind.ELEMENTS:
                 value = buf[pos:stop]
-            case Kind.BYTES:
+            case FieldKind.BYTES:
                 value = buf[pos : min(stop, pos + LONGEST_TEXT_BYTES)]
-            case Kind.INTS | Kind.FLOATS | Kind.DOUBLES:
-                if (stop - pos) % {Kind.FLOATS: 4, Kind.DOUBLES: 8}.get(spec.kind, 1):
+            case FieldKind.INTS | FieldKind.FLOATS | FieldKind.DOUBLES:
+                if (stop - pos) % {FieldKind.FLOATS: 4, FieldKind.DOUBLES: 8}.get(spec.kind, 1):
                     raise self.fault(f"{spec.name} does not hold whole numbers", pos)
-                if spec.kind is Kind.INTS and stop > pos and buf[stop - 1] > 0x7F:
+                if spec.kind is FieldKind.INTS and stop > pos and buf[stop - 1] > 0x7F:
                     raise self.fault(f"{spec.name} ends inside a number", pos)
                 _extend(spec, fields, buf[pos:stop])
                 return
@@ -227,7 +227,7 @@ class Decoder:
                 pos = self._skip(wire, inner, buf, pos, end, depth + 1)
         raise self.fault("a group without end", min(pos, end))
 
-    def walk(self, message: Message, pos: int, end: int, depth: int) -> Any:
+    def walk(self, message: MessageTable, pos: int, end: int, depth: int) -> Any:
         """The object of a message that lies between two positions of the file."""
         if message.nests:
             depth = self.deeper(depth, pos - self.base)
@@ -256,13 +256,13 @@ class Decoder:
                 pos = self._entry(message, fields, pos, end, depth)
         return message.build(self, fields)
 
-    def _fast_readers(self, message: Message, fields: Fields) -> dict[int, tuple[Any, Any]]:
+    def _fast_readers(self, message: MessageTable, fields: Fields) -> dict[int, tuple[Any, Any]]:
         """By tag byte: decoder and collector of repeated texts, and of messages written by hand."""
         readers: dict[int, tuple[Any, Any]] = {}
         for number, spec in message.fields.items():
             if not spec.many or number > 15:
                 continue
-            if spec.kind is Kind.MESSAGE:
+            if spec.kind is FieldKind.MESSAGE:
                 decode = self.messages[spec.of].fast
                 if decode is not None:
                     values = fields.setdefault(spec.name, [])
@@ -271,7 +271,7 @@ class Decoder:
                 readers[number << 3 | _LEN] = (_LEAVES[spec.kind], _collector(spec, fields))
         return readers
 
-    def _entry(self, message: Message, fields: Fields, pos: int, end: int, depth: int) -> int:
+    def _entry(self, message: MessageTable, fields: Fields, pos: int, end: int, depth: int) -> int:
         """Decode or skip the entry at a position of the file; return the position after it."""
         buf, self.base = self.window.at(pos, min(_HEAD_BYTES, end - pos))
         i, stop = pos - self.base, min(end - self.base, len(buf))
@@ -308,13 +308,13 @@ class Decoder:
         elif spec.weight and after - start > PAYLOAD_CAP_BYTES:
             self.window.skip(start, after)
             _leave(spec, fields, start, after - start)
-        elif spec.kind is Kind.MESSAGE:
+        elif spec.kind is FieldKind.MESSAGE:
             value = self.walk(self.messages[spec.of], start, after, depth)
             if spec.many:
                 fields.setdefault(spec.name, []).append(value)
             else:
                 fields[spec.name] = value
-        elif spec.kind is Kind.BYTES and after - start > LONGEST_TEXT_BYTES:
+        elif spec.kind is FieldKind.BYTES and after - start > LONGEST_TEXT_BYTES:
             self._store_long_bytes(spec, fields, start, after)
         elif after - start > LONGEST_LEAF_BYTES:
             raise self.fault(f"{spec.name} of {after - start} bytes", start - self.base)
@@ -355,11 +355,11 @@ def _collector(spec: Field, fields: Fields) -> Callable[[Any], None]:
     return collect
 
 
-def _text(decoder: Decoder, buf: bytes, pos: int, end: int, depth: int) -> str:
+def _text(decoder: WireDecoder, buf: bytes, pos: int, end: int, depth: int) -> str:
     return decoder.strings[buf[pos:end]]
 
 
-def _bytes(decoder: Decoder, buf: bytes, pos: int, end: int, depth: int) -> bytes:
+def _bytes(decoder: WireDecoder, buf: bytes, pos: int, end: int, depth: int) -> bytes:
     return buf[pos:end]
 
 
@@ -379,5 +379,5 @@ def _extend(spec: Field, fields: Fields, data: bytes) -> None:
             fields[spec.name] = Unread(-1, -1)
 
 
-_LEAVES = {Kind.TEXT: _text, Kind.BYTES: _bytes}
+_LEAVES = {FieldKind.TEXT: _text, FieldKind.BYTES: _bytes}
 """Readers of what is repeated and is no message."""

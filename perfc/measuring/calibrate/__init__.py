@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from .outcome import Calibration, Change, Row
-from .run import Budget, UncertainError, calibrate
+from .outcome import CalibratedTarget, CeilingRow, ChangedRate
+from .run import MeasurementBudget, UncertainError, calibrate
 
-__all__ = ["Budget", "Calibration", "Change", "Row", "UncertainError", "calibrate"]
+__all__ = [
+    "CalibratedTarget",
+    "CeilingRow",
+    "ChangedRate",
+    "MeasurementBudget",
+    "UncertainError",
+    "calibrate",
+]

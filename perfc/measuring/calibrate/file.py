@@ -13,7 +13,7 @@ from perfc.common.whole_file import replacing
 from perfc.errors import TargetError
 from perfc.kernels import bounds
 from perfc.kernels.backends.backend import MeasurementError
-from perfc.kernels.ceilings import Ceiling, Level, energies
+from perfc.kernels.ceilings import MeasuredCeiling, SweepLevel, energies
 from perfc.kernels.target import Number, render
 from perfc.machine import UNCERTAIN, Machine, load_machine, validate
 
@@ -46,7 +46,7 @@ def make_folder(path: Path) -> None:
         raise TargetError(f"cannot be made: {error.strerror}", where=str(path.parent)) from None
 
 
-def _quality(ceilings: Iterable[Ceiling]) -> str:
+def _quality(ceilings: Iterable[MeasuredCeiling]) -> str:
     """Describe the quality of the ceilings."""
     ceilings = list(ceilings)
     good = sum(not c.is_uncertain for c in ceilings)
@@ -54,7 +54,7 @@ def _quality(ceilings: Iterable[Ceiling]) -> str:
 
 
 def _sources(
-    session: Session, ceilings: Iterable[Ceiling], samples: str, load: str
+    session: Session, ceilings: Iterable[MeasuredCeiling], samples: str, load: str
 ) -> dict[str, dict[str, str]]:
     device = session.backend.device
     cores = "core" if device.kind == "cpu" else "multiprocessor"
@@ -86,8 +86,8 @@ def _sources(
 def text(
     name: str,
     session: Session,
-    ceilings: tuple[Ceiling, ...],
-    steps: tuple[Level, ...],
+    ceilings: tuple[MeasuredCeiling, ...],
+    steps: tuple[SweepLevel, ...],
     samples: str,
     load: str,
 ) -> str:

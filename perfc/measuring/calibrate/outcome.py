@@ -10,7 +10,7 @@ from perfc.machine import Machine, Rate, Unit
 
 
 @record
-class Row:
+class CeilingRow:
     """A ceiling beside what a data sheet, or a bound, says.
 
     Args:
@@ -24,7 +24,7 @@ class Row:
 
 
 @record
-class Change:
+class ChangedRate:
     """A number that differs from the earlier file's; None where one of the two has none."""
 
     key: str
@@ -33,7 +33,7 @@ class Change:
 
 
 @record
-class Calibration:
+class CalibratedTarget:
     """Written target file, with its summary.
 
     Args:
@@ -43,20 +43,20 @@ class Calibration:
     machine: Machine
     path: Path
     samples: Path
-    rows: tuple[Row, ...]
-    changes: tuple[Change, ...]
+    rows: tuple[CeilingRow, ...]
+    changes: tuple[ChangedRate, ...]
     replaced: bool
     notes: tuple[str, ...]
     elapsed_s: float
 
     @property
-    def uncertain(self) -> tuple[Row, ...]:
+    def uncertain(self) -> tuple[CeilingRow, ...]:
         """Ceilings that did not repeat well, the one that spreads most first."""
         rows = [r for r in self.rows if r.measured.is_uncertain]
         return tuple(sorted(rows, key=_doubt, reverse=True))
 
 
-def _doubt(row: Row) -> tuple[bool, float]:
+def _doubt(row: CeilingRow) -> tuple[bool, float]:
     spread = row.measured.spread
     assert spread is not None
     return spread.rounds < 2, spread.share(row.measured.value)
@@ -78,18 +78,18 @@ def _spec(machine: Machine, key: str) -> Rate | None:
     return None
 
 
-def rows(machine: Machine) -> Iterator[Row]:
+def rows(machine: Machine) -> Iterator[CeilingRow]:
     """Ceilings in the order of the file: what was measured in rounds."""
     for key, rate in machine.facts.items():
         if rate.spread is not None:
-            yield Row(key, _spec(machine, key), rate)
+            yield CeilingRow(key, _spec(machine, key), rate)
 
 
-def changes(before: Machine | None, after: Machine) -> Iterator[Change]:
+def changes(before: Machine | None, after: Machine) -> Iterator[ChangedRate]:
     """Numbers that differ by more than half a per cent."""
     if before is None:
         return
     for key in dict.fromkeys((*after.facts, *before.facts)):
         old, new = (m.facts[key].value if key in m.facts else None for m in (before, after))
         if old is None or new is None or abs(new - old) > 0.005 * old:
-            yield Change(key, old, new)
+            yield ChangedRate(key, old, new)

@@ -13,14 +13,14 @@ from perfc.kernels import bounds
 from perfc.kernels.backends import host
 from perfc.kernels.backends.backend import MeasurementError
 from perfc.kernels.backends.opening import open_backend
-from perfc.kernels.ceilings import Ceiling, ceilings, levels
+from perfc.kernels.ceilings import MeasuredCeiling, ceilings, levels
 from perfc.kernels.probe import Rank, Scope, rank
 from perfc.kernels.session import Progress, Session
 from perfc.kernels.timing import Deadline
 from perfc.machine.magnitudes import implausible
 
 from . import file
-from .outcome import Calibration, changes, rows
+from .outcome import CalibratedTarget, changes, rows
 
 if TYPE_CHECKING:
     from perfc.kernels.backends.backend import Backend, Device
@@ -38,7 +38,7 @@ SPOILED_S = 2.0
 
 
 @record
-class Budget:
+class MeasurementBudget:
     """Numbers and durations of measurements.
 
     Args:
@@ -59,10 +59,13 @@ class Budget:
     power_s: float = 0.5
 
 
-_BUDGETS = {"cpu": Budget(3, 40, 0.5, 100.0), "cuda": Budget(2, 20, 0.5, 140.0)}
+_BUDGETS = {
+    "cpu": MeasurementBudget(3, 40, 0.5, 100.0),
+    "cuda": MeasurementBudget(2, 20, 0.5, 140.0),
+}
 _QUICK = {
-    "cpu": Budget(2, 8, 0.1, 12.0, shared_rounds=3, power_s=0.2),
-    "cuda": Budget(2, 8, 0.1, 16.0, shared_rounds=3, power_s=0.2),
+    "cpu": MeasurementBudget(2, 8, 0.1, 12.0, shared_rounds=3, power_s=0.2),
+    "cuda": MeasurementBudget(2, 8, 0.1, 16.0, shared_rounds=3, power_s=0.2),
 }
 
 
@@ -82,7 +85,7 @@ def calibrate(
     say: Callable[[str], None] | None = None,
     backend: Backend | None = None,
     clock: Callable[[], float] = time.monotonic,
-) -> Calibration:
+) -> CalibratedTarget:
     """Measure ``device`` and write ``output``: each ceiling with the spread of its rounds.
 
     Args:
@@ -129,7 +132,9 @@ def calibrate(
     return _written(session, measured, path, load)
 
 
-def _written(session: Session, measured: tuple[Ceiling, ...], path: Path, load: str) -> Calibration:
+def _written(
+    session: Session, measured: tuple[MeasuredCeiling, ...], path: Path, load: str
+) -> CalibratedTarget:
     """Write the target file, and say what differs from an earlier one.
 
     Raises:
@@ -140,7 +145,7 @@ def _written(session: Session, measured: tuple[Ceiling, ...], path: Path, load: 
     text = file.text(file.slug(path.stem), session, measured, steps, samples.name, load)
     replaced = file.earlier(path)
     machine = file.write(path, text)
-    return Calibration(
+    return CalibratedTarget(
         machine,
         path,
         samples,
@@ -152,7 +157,7 @@ def _written(session: Session, measured: tuple[Ceiling, ...], path: Path, load: 
     )
 
 
-def _measure(session: Session, budget: Budget) -> tuple[Ceiling, ...]:
+def _measure(session: Session, budget: MeasurementBudget) -> tuple[MeasuredCeiling, ...]:
     """All cases, then again what the rounds disagree on, while time is left."""
     device, deadline = session.backend.device, session.deadline
     whole = [c for c in session.cases if rank(c) is not Rank.CORE]
@@ -175,7 +180,9 @@ def _measure(session: Session, budget: Budget) -> tuple[Ceiling, ...]:
     return ceilings(session.samples, device)
 
 
-def _without_spoiled(session: Session, measured: tuple[Ceiling, ...]) -> tuple[Ceiling, ...]:
+def _without_spoiled(
+    session: Session, measured: tuple[MeasuredCeiling, ...]
+) -> tuple[MeasuredCeiling, ...]:
     """Measure again what other programs spoiled beyond all proportion; leave out what stays so."""
     for _ in range(SPOILED_ROUNDS):
         cases = dict.fromkeys(
@@ -227,7 +234,7 @@ def _load(before: float | None, meanwhile: float | None, device: Device) -> str:
     return f"other programs used {', '.join(known)}" if known else "use by others is not readable"
 
 
-def _refuse_impossible(device: Device, measured: tuple[Ceiling, ...]) -> None:
+def _refuse_impossible(device: Device, measured: tuple[MeasuredCeiling, ...]) -> None:
     """Refuse what a working probe cannot give.
 
     Raises:
@@ -240,7 +247,7 @@ def _refuse_impossible(device: Device, measured: tuple[Ceiling, ...]) -> None:
         raise MeasurementError("not written: no bandwidth could be measured")
 
 
-def _refuse_uncertain(measured: tuple[Ceiling, ...]) -> None:
+def _refuse_uncertain(measured: tuple[MeasuredCeiling, ...]) -> None:
     """Refuse ceilings that spread; launches are none, and may.
 
     Raises:

@@ -31,7 +31,7 @@ MOST_BYTES = 1 << 60
 """Upper limit of sizes; larger ones are clipped."""
 
 
-class Allocator(Enum):
+class AllocatorBehavior(Enum):
     """Allocator behavior, as the measured ratio of used memory to live bytes.
 
     Six graphs of 256 MiB tensors under ONNX Runtime 1.31 took 1.0 to 1.4 times the bytes alive
@@ -67,7 +67,7 @@ class Need:
 
 
 def need_of(
-    module: Module, env: Mapping[str, int], allocator: Allocator, sessions: int = 1
+    module: Module, env: Mapping[str, int], allocator: AllocatorBehavior, sessions: int = 1
 ) -> Need:
     """Return the memory requirement of running a module node by node.
 

@@ -27,7 +27,7 @@ PACKAGES = {Framework.TORCH: ("torch", "gnn"), Framework.ORT: ("onnxruntime", "o
 
 
 @record
-class Protocol:
+class MeasurementProtocol:
     """Settings of a measurement.
 
     Args:
@@ -54,7 +54,7 @@ class Protocol:
 
 
 @record
-class Case:
+class TimedBinding:
     """Times of one binding of the symbols."""
 
     times_s: tuple[float, ...]
@@ -73,7 +73,7 @@ class Case:
 
 
 @record
-class Outcome:
+class WorkerResults:
     """Results of the worker process.
 
     Args:
@@ -90,7 +90,7 @@ class Outcome:
     version: str
     load_s: float
     base_rss_bytes: int
-    cases: tuple[Case, ...]
+    cases: tuple[TimedBinding, ...]
     profile: Path | None = None
     profiled: tuple[tuple[int, int], ...] = ()
     optimised: Path | None = None
@@ -124,9 +124,9 @@ def execute(
     model: Runnable,
     folder: Path,
     cases: Sequence[tuple[Input, ...]],
-    protocol: Protocol,
+    protocol: MeasurementProtocol,
     nodes: int,
-) -> Outcome:
+) -> WorkerResults:
     """Run every case in one process.
 
     Args:
@@ -216,7 +216,7 @@ def last_line(path: Path) -> str:
     return text if len(text) <= 300 else f"{text[:60]} … {text[-230:]}"
 
 
-def collected(folder: Path, why: str) -> Outcome:
+def collected(folder: Path, why: str) -> WorkerResults:
     """Read the worker's results.
 
     Raises:
@@ -229,12 +229,12 @@ def collected(folder: Path, why: str) -> Outcome:
     if not result.get("cases"):
         raise PassError(f"the runtime cannot run the model: {why or 'no result'}", where="measure")
     cases = tuple(
-        Case(tuple(c["times_s"]), int(c["peak_rss_bytes"]), bool(c["is_finite"]))
+        TimedBinding(tuple(c["times_s"]), int(c["peak_rss_bytes"]), bool(c["is_finite"]))
         for c in result["cases"]
     )
     profile = folder / result["profile"] if result.get("profile") else None
     optimised = folder / "optimised.onnx"
-    return Outcome(
+    return WorkerResults(
         str(result.get("version", "")),
         float(result.get("load_s", 0.0)),
         int(result.get("base_rss_bytes", 0)),

@@ -11,7 +11,7 @@ from perfc.ir.record import record
 from .process import iqr
 
 
-class Source(Enum):
+class ProfilerKind(Enum):
     """Tools that write profiles."""
 
     ORT = "onnxruntime"
@@ -54,7 +54,7 @@ class Profile:
         device: what it ran on, as far as the profile tells.
     """
 
-    source: Source
+    source: ProfilerKind
     kernels: tuple[RuntimeKernel, ...]
     runs: int
     run_s: float | None = None

@@ -6,12 +6,12 @@ import os
 
 from perfc.errors import ParseError
 
-from .profile import Profile, Source
+from .profile import Profile, ProfilerKind
 from .runtimes import kineto, ort_profile, tensorrt
 from .runtimes.events import head
 
 
-def recognise(path: str | os.PathLike[str]) -> Source:
+def recognise(path: str | os.PathLike[str]) -> ProfilerKind:
     """Detect the tool that wrote a profile by its content.
 
     Raises:
@@ -25,18 +25,18 @@ def recognise(path: str | os.PathLike[str]) -> Source:
             hint="onnxruntime, PyTorch and TensorRT profiles are read",
         )
     if '"traceEvents"' in start or '"deviceProperties"' in start or '"schemaVersion"' in start:
-        return Source.KINETO
+        return ProfilerKind.KINETO
     if (
         '"averageMs"' in start
         or '"timeMs"' in start
         or '"medianMs"' in start
         or '"Layers"' in start
     ):
-        return Source.TENSORRT
+        return ProfilerKind.TENSORRT
     if '"model_loading' in start or '_kernel_time"' in start or '"session_initialization"' in start:
-        return Source.ORT
+        return ProfilerKind.ORT
     if '"cpu_op"' in start or '"ph"' in start:
-        return Source.KINETO
+        return ProfilerKind.KINETO
     raise ParseError(
         "a JSON file, but of no profiler known here",
         where=os.fspath(path),
@@ -56,11 +56,11 @@ def read(path: str | os.PathLike[str], layers: str | os.PathLike[str] | None = N
     """
     source = recognise(path)
     match source:
-        case Source.ORT:
+        case ProfilerKind.ORT:
             profile = ort_profile.read(path)
-        case Source.KINETO:
+        case ProfilerKind.KINETO:
             profile = kineto.read(path)
-        case Source.TENSORRT:
+        case ProfilerKind.TENSORRT:
             profile = tensorrt.read(path, layers)
     if not profile.kernels or profile.kernel_s <= 0:
         raise ParseError("a profile in which nothing ran", where=os.fspath(path))

@@ -20,22 +20,32 @@ from perfc.passes.runtimes import Framework, standing_for
 from perfc.view.report.units import Unit, quantity
 
 from .fitting.attribute import Attribution, attribute, by_names
-from .fitting.compare import Compared, Measurement, Setting, compared
-from .memory import Allocator, check_room, need_of
-from .process import Case, Outcome, Protocol, all_threads, check_installed, execute, workspace
-from .profile import Profile, Source
+from .fitting.compare import Compared, Measurement, RuntimeSetting, compared
+from .memory import AllocatorBehavior, check_room, need_of
+from .process import (
+    MeasurementProtocol,
+    TimedBinding,
+    WorkerResults,
+    all_threads,
+    check_installed,
+    execute,
+    workspace,
+)
+from .profile import Profile, ProfilerKind
 from .profilers import read
 from .runtimes.ort_profile import segments
 from .tables.feeds import inputs_of
 from .tables.weights import Runnable, runnable
-from .trace import How, OptimisedNode, Origin, optimised_nodes, trace
+from .trace import How, OptimisedNode, SourceNodes, optimised_nodes, trace
 
 if TYPE_CHECKING:
     from perfc.api import Report
 
 EXECUTED_BY = {
-    Source.ORT: Framework.ORT, Source.KINETO: Framework.TORCH, Source.TENSORRT: Framework.TENSORRT,
-}  # fmt: skip
+    ProfilerKind.ORT: Framework.ORT,
+    ProfilerKind.KINETO: Framework.TORCH,
+    ProfilerKind.TENSORRT: Framework.TENSORRT,
+}
 """Framework by profile source."""
 Optimised: TypeAlias = "tuple[tuple[OptimisedNode, ...], frozenset[str]]"
 """Nodes of a runtime's graph, and its stored tensors."""
@@ -50,7 +60,7 @@ def measure(
     target: str = "",
     *,
     dims: Mapping[str, int] | None = None,
-    protocol: Protocol | None = None,
+    protocol: MeasurementProtocol | None = None,
 ) -> Measurement:
     """Run a model and compare the times of its kernels with the analysis.
 
@@ -63,7 +73,9 @@ def measure(
     Raises:
         PerfcError: the model cannot be read or run.
     """
-    measurements = measure_cases(model, target, [dict(dims or {})], protocol or Protocol())
+    measurements = measure_cases(
+        model, target, [dict(dims or {})], protocol or MeasurementProtocol()
+    )
     return measurements[0]
 
 
@@ -71,7 +83,7 @@ def measure_cases(
     model: str | os.PathLike[str],
     target: str,
     bindings: Sequence[Mapping[str, int]],
-    protocol: Protocol,
+    protocol: MeasurementProtocol,
     *,
     reports: Sequence[Report] = (),
     folder: Path | None = None,
@@ -156,19 +168,23 @@ def default_target(device: str) -> str:
     raise ParseError(f"which machine is {device}?", where="--target", hint="as in --target h100")
 
 
-def table_of(protocol: Protocol) -> str:
+def table_of(protocol: MeasurementProtocol) -> str:
     """Return the fusion table of the runtime."""
     return standing_for(protocol.framework, protocol.device.partition(":")[0]).name
 
 
-def allocator_of(protocol: Protocol) -> Allocator:
+def allocator_of(protocol: MeasurementProtocol) -> AllocatorBehavior:
     """Return the allocator of the run."""
     if protocol.device != "cpu":
-        return Allocator.DEVICE
-    return Allocator.RETURNED if protocol.framework is Framework.TORCH else Allocator.ARENA
+        return AllocatorBehavior.DEVICE
+    return (
+        AllocatorBehavior.RETURNED
+        if protocol.framework is Framework.TORCH
+        else AllocatorBehavior.ARENA
+    )
 
 
-def profiles_of(outcome: Outcome) -> tuple[Profile | None, ...]:
+def profiles_of(outcome: WorkerResults) -> tuple[Profile | None, ...]:
     """Return the kernel times of each case; None if it was not profiled."""
     missing: tuple[Profile | None, ...] = tuple(None for _ in outcome.cases)
     if outcome.profile is None or len(outcome.profiled) < len(outcome.cases):
@@ -176,7 +192,9 @@ def profiles_of(outcome: Outcome) -> tuple[Profile | None, ...]:
     return segments(outcome.profile, outcome.profiled)
 
 
-def origins_of(optimised: Optimised | None, profile: Profile, report: Report) -> dict[str, Origin]:
+def origins_of(
+    optimised: Optimised | None, profile: Profile, report: Report
+) -> dict[str, SourceNodes]:
     """Return the ONNX nodes of the runtime's kernels; by name if it wrote no graph."""
     if optimised is None:
         return by_names(profile, report)
@@ -186,8 +204,8 @@ def origins_of(optimised: Optimised | None, profile: Profile, report: Report) ->
 
 
 def inlined(
-    profile: Profile, nodes: Sequence[OptimisedNode], origins: Mapping[str, Origin]
-) -> dict[str, Origin]:
+    profile: Profile, nodes: Sequence[OptimisedNode], origins: Mapping[str, SourceNodes]
+) -> dict[str, SourceNodes]:
     """Attribute kernels of functions that the runtime expands after writing its graph.
 
     Their nodes have new names, equally many for each call; the calls themselves are never timed.
@@ -204,7 +222,7 @@ def inlined(
     return found
 
 
-def notes_of(model: Runnable, outcome: Outcome) -> tuple[str, ...]:
+def notes_of(model: Runnable, outcome: WorkerResults) -> tuple[str, ...]:
     """Return notes on the conditions of the run."""
     notes = []
     if model.is_random:
@@ -218,16 +236,18 @@ def notes_of(model: Runnable, outcome: Outcome) -> tuple[str, ...]:
 
 def together(
     report: Report,
-    case: Case,
+    case: TimedBinding,
     profile: Profile | None,
     optimised: Optimised | None,
-    outcome: Outcome,
-    protocol: Protocol,
+    outcome: WorkerResults,
+    protocol: MeasurementProtocol,
     notes: tuple[str, ...],
     has_target: bool,
 ) -> Measurement:
     """Build the measurement of one case."""
-    setting = Setting(protocol.framework.value, outcome.version, protocol.device, protocol.threads)
+    setting = RuntimeSetting(
+        protocol.framework.value, outcome.version, protocol.device, protocol.threads
+    )
     if profile is None:
         attribution = Attribution((), (), 0.0)
     else:
@@ -276,7 +296,7 @@ def read_profile(
     table = standing_for(framework, device).name
     machine = target or default_target("cpu" if device == "cpu" else device)
     report = analyze(model, machine, dims=dims, runtime=table)
-    if profile.source is Source.KINETO:
+    if profile.source is ProfilerKind.KINETO:
         from .fitting.align import aligned
 
         profile, origins = aligned(profile, report, path)
@@ -291,7 +311,7 @@ def read_profile(
             where=os.fspath(path),
         )
     total = profile.run_s if profile.run_s is not None else profile.kernel_s
-    setting = Setting(
+    setting = RuntimeSetting(
         framework.value,
         profile.source.value,
         profile.device or device,
@@ -306,7 +326,7 @@ def read_profile(
     )  # fmt: skip
 
 
-def certain_share(profile: Profile, origins: Mapping[str, Origin]) -> float:
+def certain_share(profile: Profile, origins: Mapping[str, SourceNodes]) -> float:
     """Return the fraction of a profile's time whose nodes are named in the model."""
     certain = sum(
         k.time_s
@@ -316,11 +336,11 @@ def certain_share(profile: Profile, origins: Mapping[str, Origin]) -> float:
     return certain / profile.kernel_s
 
 
-def neighbours(profile: Profile, origins: Mapping[str, Origin]) -> dict[str, Origin]:
+def neighbours(profile: Profile, origins: Mapping[str, SourceNodes]) -> dict[str, SourceNodes]:
     """Attribute kernels without a node to the preceding kernel, else to the next."""
     found = dict(origins)
     for order in (profile.kernels, tuple(reversed(profile.kernels))):
-        last: Origin | None = None
+        last: SourceNodes | None = None
         for k in order:
             if k.name in found:
                 last = found[k.name]

@@ -37,7 +37,7 @@ class OptimisedNode:
 
 
 @record
-class Origin:
+class SourceNodes:
     """ONNX nodes of one kernel of a runtime."""
 
     nodes: frozenset[Node]
@@ -90,7 +90,7 @@ def optimised_nodes(path: str) -> tuple[tuple[OptimisedNode, ...], frozenset[str
 
 
 @dataclass(slots=True)
-class Names:
+class NameIndex:
     """Index of source nodes by the names that a runtime may use."""
 
     by_name: dict[str, Node] = field(default_factory=dict[str, Node])
@@ -98,9 +98,9 @@ class Names:
     below: dict[str, set[Node]] = field(default_factory=dict[str, "set[Node]"])
 
     @staticmethod
-    def of(graph: Graph) -> Names:
+    def of(graph: Graph) -> NameIndex:
         """Index a graph; ambiguous names are ignored."""
-        names = Names()
+        names = NameIndex()
         twice: set[str] = set()
         for node in walk(graph):
             for v in node.results:
@@ -147,7 +147,7 @@ class Tracing:
 
     nodes: Sequence[OptimisedNode]
     stored: frozenset[str]
-    names: Names
+    names: NameIndex
     inputs: frozenset[str]
     same: dict[str, str] = field(default_factory=dict[str, str])
     anchors: dict[int, Node] = field(default_factory=dict[int, Node])
@@ -226,15 +226,15 @@ class Tracing:
 
 def trace(
     nodes: Sequence[OptimisedNode], stored: frozenset[str], graph: Graph
-) -> dict[str, Origin]:
+) -> dict[str, SourceNodes]:
     """Return the ONNX nodes of each node of an optimized graph, by its name."""
-    names = Names.of(graph)
+    names = NameIndex.of(graph)
     inputs = frozenset(v.name for v in graph.inputs)
     tracing = Tracing(nodes, stored, names, inputs)
     tracing.run()
     same = tracing.same
     borders = {same[v] for n in nodes for v in (*n.inputs, *n.outputs) if v in same} | stored
-    origins: dict[str, Origin] = {}
+    origins: dict[str, SourceNodes] = {}
     taken: set[Node] = set()
     for i, n in enumerate(nodes):
         targets = [same[v] for v in n.outputs if v in same]
@@ -248,7 +248,7 @@ def trace(
         fresh = frozenset(group - taken)
         if fresh:
             taken |= fresh
-            origins[n.name] = Origin(fresh, How.TRACED if targets else How.NAMED)
+            origins[n.name] = SourceNodes(fresh, How.TRACED if targets else How.NAMED)
     attach(nodes, origins, {v: i for i, n in enumerate(nodes) for v in n.outputs})
     return origins
 
@@ -271,7 +271,7 @@ def between(targets: Iterable[str], borders: set[str], makers: Mapping[str, Node
 
 
 def attach(
-    nodes: Sequence[OptimisedNode], origins: dict[str, Origin], maker: Mapping[str, int]
+    nodes: Sequence[OptimisedNode], origins: dict[str, SourceNodes], maker: Mapping[str, int]
 ) -> None:
     """Attribute unmatched kernels to the producer of their operand, else to their reader."""
     readers: dict[str, list[int]] = {}
@@ -288,4 +288,4 @@ def attach(
                 (nodes[k].name for k in (*before, *after) if nodes[k].name in origins), None
             )
             if near is not None:
-                origins[n.name] = Origin(origins[near].nodes, How.INSERTED)
+                origins[n.name] = SourceNodes(origins[near].nodes, How.INSERTED)

@@ -16,7 +16,7 @@ from dataclasses import field
 
 from perfc.ir.record import record
 from perfc.machine import Unit
-from perfc.view.chart.roofs import Level
+from perfc.view.chart.roofs import RoofLevel
 
 from .metrics import (
     CYCLES,
@@ -38,13 +38,13 @@ from .metrics import (
     has_tensor_pipe,
     instruction,
 )
-from .table import Launch
+from .table import NcuLaunch
 
 TENSOR = "tensor"
 
 
 @record
-class Counted:
+class LaunchQuantities:
     """Quantities derived from the counters of one launch.
 
     Args:
@@ -57,7 +57,7 @@ class Counted:
 
     time_s: float | None
     flop: Mapping[tuple[Unit, str], float]
-    nbytes: Mapping[Level, float]
+    nbytes: Mapping[RoofLevel, float]
     missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
     assumed: frozenset[str] = frozenset()
 
@@ -95,7 +95,7 @@ _WANTED = frozenset(
 )
 
 
-def derive(launch: Launch, arch: str) -> Counted:
+def derive(launch: NcuLaunch, arch: str) -> LaunchQuantities:
     """Apply the equations to one launch."""
     m = launch.metrics
     missing: dict[str, tuple[str, ...]] = {}
@@ -116,14 +116,14 @@ def derive(launch: Launch, arch: str) -> Counted:
             flop[Unit.VECTOR, dtype] = counted
     for key, value in tensor(launch, arch, cycles, missing, assumed).items():
         flop[key] = flop.get(key, 0.0) + value
-    nbytes: dict[Level, float] = {}
-    for level in Level:
+    nbytes: dict[RoofLevel, float] = {}
+    for level in RoofLevel:
         moved = bytes_at(m, level)
         if moved is None:
             missing[f"{level.title} bytes"] = LEVELS[level.value]
         else:
             nbytes[level] = moved
-    return Counted(time_s, flop, nbytes, missing, frozenset(assumed))
+    return LaunchQuantities(time_s, flop, nbytes, missing, frozenset(assumed))
 
 
 def first(metrics: Mapping[str, float], names: Sequence[str]) -> float | None:
@@ -178,7 +178,7 @@ def executed(metrics: Mapping[str, float], op: str, cycles: float | None) -> flo
 
 
 def tensor(
-    launch: Launch,
+    launch: NcuLaunch,
     arch: str,
     cycles: float | None,
     missing: dict[str, tuple[str, ...]],
@@ -233,12 +233,12 @@ def counted_operations(metrics: Mapping[str, float], cycles: float | None) -> di
     return operations
 
 
-def bytes_at(metrics: Mapping[str, float], level: Level) -> float | None:
+def bytes_at(metrics: Mapping[str, float], level: RoofLevel) -> float | None:
     """Bytes that pass a level; sectors or the two directions where the sum was not collected."""
     nbytes = first(metrics, LEVELS[level.value])
     if nbytes is not None:
         return nbytes
-    if level is Level.DEVICE:
+    if level is RoofLevel.DEVICE:
         parts = [metrics.get(name) for name in DRAM_PARTS]
         return None if None in parts else sum(p for p in parts if p is not None)
     sectors = metrics.get(SECTORS[level.value])

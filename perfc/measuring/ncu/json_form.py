@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from perfc.ir.record import record
 
 from .report import KernelCounters, NcuReport
-from .standing import Standing
+from .standing import KernelStanding
 
 SCHEMA = "perfc-ncu/1"
 
@@ -82,7 +82,7 @@ class CountersView:
     ceilings: tuple[CeilingView, ...]
 
     @classmethod
-    def of(cls, s: Standing) -> CountersView:
+    def of(cls, s: KernelStanding) -> CountersView:
         """Build the view of one kernel."""
         k, mark = s.kernel, s.kernel.mark
         levels = {x.value: LevelView(n, mark.intensity(x)) for x, n in k.nbytes.items()}
@@ -127,7 +127,7 @@ class NcuView:
 
     @classmethod
     def of(
-        cls, report: NcuReport, target: str, standings: tuple[Standing, ...],
+        cls, report: NcuReport, target: str, standings: tuple[KernelStanding, ...],
         diagnostics: tuple[DiagnosticView, ...],
     ) -> NcuView:  # fmt: skip
         """Build the view of a report."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from perfc.ir.record import record
 from perfc.machine import Machine, Unit
-from perfc.view.chart.roofs import Level
+from perfc.view.chart.roofs import RoofLevel
 from perfc.view.report.formats import comma
 from perfc.view.report.formats.document import (
     Amount,
@@ -24,8 +24,8 @@ from perfc.view.report.units import Unit as Quantity
 from perfc.view.report.units import plural, quantity
 
 from .json_form import SCHEMA, DiagnosticView, NcuView, achieved
-from .report import Diagnostic, KernelCounters, NcuReport, Phase, Severity
-from .standing import Standing, problems, standing
+from .report import Diagnostic, KernelCounters, MessageSeverity, NcuReport, NvtxPhase
+from .standing import KernelStanding, problems, standing
 
 KINDS = ("f32", "f16", "f64", "matrix")
 """Columns of arithmetic: three scalar types, and the tensor pipe whatever its type."""
@@ -36,14 +36,14 @@ class Shown:
     """A report with where its kernels stand."""
 
     report: NcuReport
-    standings: tuple[Standing, ...]
+    standings: tuple[KernelStanding, ...]
     diagnostics: tuple[Diagnostic, ...]
     target: str = ""
 
     @property
     def has_errors(self) -> bool:
         """True if a number contradicts the hardware."""
-        return any(d.severity is Severity.ERROR for d in self.diagnostics)
+        return any(d.severity is MessageSeverity.ERROR for d in self.diagnostics)
 
 
 def shown(report: NcuReport, machine: Machine | None) -> Shown:
@@ -53,7 +53,7 @@ def shown(report: NcuReport, machine: Machine | None) -> Shown:
     return Shown(report, standings, notes, machine.name if machine else "")
 
 
-def flop_of(s: Standing, kind: str) -> float | None:
+def flop_of(s: KernelStanding, kind: str) -> float | None:
     """Operations of one column, None where there are none."""
     if kind == "matrix":
         total = sum(v for (unit, _), v in s.kernel.flop.items() if unit is Unit.MATRIX)
@@ -77,7 +77,7 @@ def document(shown: Shown, top: int | None) -> Document:
     if hidden > 0:
         kernels.append(Note(f"and {plural(hidden, 'kernel')} with less time; --top all"))
     notes = tuple(
-        Note(f"{d.severity.value}: {d.text}", d.severity is not Severity.NOTE)
+        Note(f"{d.severity.value}: {d.text}", d.severity is not MessageSeverity.NOTE)
         for d in shown.diagnostics
     )
     sections = [
@@ -93,7 +93,7 @@ def _phases(shown: Shown) -> Iterator[Part]:
         return
     total = shown.report.time_s
     rows: list[tuple[Cell, ...]] = []
-    for phase in (p for p in Phase if p in phases):
+    for phase in (p for p in NvtxPhase if p in phases):
         inside = [k for k in shown.report.kernels if k.phase is phase]
         time_s = sum(k.time_s for k in inside)
         flop = sum(k.flop_total for k in inside)
@@ -126,17 +126,17 @@ def _columns(shown: Shown) -> Iterator[Column]:
     yield Column("share", "of time", Quantity.SHARE)
     yield Column("flop_per_s", "rate", Quantity.FLOP_PER_S, "all units; ≥ where some are missing")
     yield Column("unit", "unit")
-    for level in Level:
+    for level in RoofLevel:
         name, title = f"{level.value}_flop_per_byte", level.title
         yield Column(name, title, Quantity.FLOP_PER_BYTE, f"flop a byte at {title}")
     if shown.target:
         yield Column("unit_share", "unit %", Quantity.SHARE, "rate over its ceiling")
-        for level in Level:
+        for level in RoofLevel:
             text = f"bandwidth at {level.title} over its ceiling"
             yield Column(f"{level.value}_share", f"{level.title} %", Quantity.SHARE, text)
 
 
-def _cells(shown: Shown, s: Standing) -> Iterator[Cell]:
+def _cells(shown: Shown, s: KernelStanding) -> Iterator[Cell]:
     k = s.kernel
     yield k.kernel
     if any(x.phase.value for x in shown.report.kernels):
@@ -148,11 +148,11 @@ def _cells(shown: Shown, s: Standing) -> Iterator[Cell]:
     unit, dtype = k.main
     yield f"{dtype} {unit.value}" if k.flop else None
     mark = k.mark
-    for level in Level:
+    for level in RoofLevel:
         yield mark.intensity(level)
     if shown.target:
         yield max((c.share for c in s.units), default=None)
-        for level in Level:
+        for level in RoofLevel:
             ceiling = s.levels.get(level)
             yield ceiling.share if ceiling else None
 
@@ -176,22 +176,22 @@ def to_csv(shown: Shown) -> str:
         *("kernel", "phase", "launches", "time_s", "is_bound"),
         *(f"{kind}_flop" for kind in KINDS),
         "flop_per_s",
-        *(f"{x.value}_bytes" for x in Level),
-        *(f"{x.value}_flop_per_byte" for x in Level),
+        *(f"{x.value}_bytes" for x in RoofLevel),
+        *(f"{x.value}_flop_per_byte" for x in RoofLevel),
         "unit_share",
-        *(f"{x.value}_share" for x in Level),
+        *(f"{x.value}_share" for x in RoofLevel),
     ]
     return comma.records(header, map(_fields, shown.standings))
 
 
-def _fields(s: Standing) -> Sequence[comma.Field]:
+def _fields(s: KernelStanding) -> Sequence[comma.Field]:
     k, mark = s.kernel, s.kernel.mark
     return [
         *(k.kernel, k.phase.value, k.launches, k.time_s, k.is_bound),
         *(flop_of(s, kind) for kind in KINDS),
         achieved(k),
-        *(k.nbytes.get(x) for x in Level),
-        *(mark.intensity(x) for x in Level),
+        *(k.nbytes.get(x) for x in RoofLevel),
+        *(mark.intensity(x) for x in RoofLevel),
         max((c.share for c in s.units), default=None),
-        *(s.levels[x].share if x in s.levels else None for x in Level),
+        *(s.levels[x].share if x in s.levels else None for x in RoofLevel),
     ]

@@ -12,15 +12,15 @@ from pathlib import Path
 from perfc.errors import ParseError
 from perfc.ir.record import record
 from perfc.machine import Unit
-from perfc.view.chart.marks import Basis, Mark
-from perfc.view.chart.roofs import Level
+from perfc.view.chart.marks import Mark, TimeBasis
+from perfc.view.chart.roofs import RoofLevel
 
-from .derive import Counted, derive, is_wanted
+from .derive import LaunchQuantities, derive, is_wanted
 from .metrics import ARCHITECTURES, PIPE_TENSOR
-from .table import Launch, Table, read
+from .table import NcuLaunch, NcuTable, read
 
 
-class Phase(Enum):
+class NvtxPhase(Enum):
     """Parts of a training step, from the names of NVTX ranges."""
 
     FORWARD = "forward"
@@ -30,13 +30,19 @@ class Phase(Enum):
 
 
 _PHASES = (
-    (Phase.OPTIMISER, re.compile(r"optimi[sz]er|optim|apply_?grad|weight_?update|adam|sgd", re.I)),
-    (Phase.BACKWARD, re.compile(r"backward|bwd|backprop|gradient|(?<![a-z])grad(?![a-z])", re.I)),
-    (Phase.FORWARD, re.compile(r"forward|fwd|inference|predict", re.I)),
+    (
+        NvtxPhase.OPTIMISER,
+        re.compile(r"optimi[sz]er|optim|apply_?grad|weight_?update|adam|sgd", re.I),
+    ),
+    (
+        NvtxPhase.BACKWARD,
+        re.compile(r"backward|bwd|backprop|gradient|(?<![a-z])grad(?![a-z])", re.I),
+    ),
+    (NvtxPhase.FORWARD, re.compile(r"forward|fwd|inference|predict", re.I)),
 )
 
 
-class Severity(Enum):
+class MessageSeverity(Enum):
     """Severities of a message."""
 
     NOTE = "note"
@@ -48,7 +54,7 @@ class Severity(Enum):
 class Diagnostic:
     """Something a reader of the numbers must know."""
 
-    severity: Severity
+    severity: MessageSeverity
     text: str
 
 
@@ -67,11 +73,11 @@ class KernelCounters:
     """
 
     kernel: str
-    phase: Phase
+    phase: NvtxPhase
     launches: int
     time_s: float
     flop: Mapping[tuple[Unit, str], float]
-    nbytes: Mapping[Level, float]
+    nbytes: Mapping[RoofLevel, float]
     is_bound: bool = False
 
     @property
@@ -90,7 +96,7 @@ class KernelCounters:
         unit, dtype = self.main
         return Mark(
             self.kernel,
-            Basis.MEASURED,
+            TimeBasis.MEASURED,
             self.flop_total,
             self.time_s,
             {x: b for x, b in self.nbytes.items() if b > 0},
@@ -130,10 +136,10 @@ class _Sum:
     launches: int = 0
     time_s: float = 0.0
     flop: dict[tuple[Unit, str], float] = field(default_factory=dict[tuple[Unit, str], float])
-    nbytes: dict[Level, list[float]] = field(default_factory=dict[Level, "list[float]"])
+    nbytes: dict[RoofLevel, list[float]] = field(default_factory=dict[RoofLevel, "list[float]"])
     is_bound: bool = False
 
-    def add(self, c: Counted) -> None:
+    def add(self, c: LaunchQuantities) -> None:
         self.launches += 1
         self.time_s += c.time_s or 0.0
         self.is_bound |= c.is_bound
@@ -165,8 +171,8 @@ def load(path: Path, *, arch: str = "", process: str = "") -> NcuReport:
                 f"no kernel of process {process}", where=str(path), hint=f"processes: {known}"
             )
     arch = arch or _arch(launches)
-    sums: dict[tuple[str, Phase], _Sum] = {}
-    counted: list[Counted] = []
+    sums: dict[tuple[str, NvtxPhase], _Sum] = {}
+    counted: list[LaunchQuantities] = []
     for launch in launches:
         derived = derive(launch, arch)
         counted.append(derived)
@@ -180,13 +186,13 @@ def load(path: Path, *, arch: str = "", process: str = "") -> NcuReport:
     return NcuReport(str(path), arch, tuple(kernels), processes, diagnostics)
 
 
-def _kernel(key: tuple[str, Phase], s: _Sum) -> KernelCounters:
+def _kernel(key: tuple[str, NvtxPhase], s: _Sum) -> KernelCounters:
     complete = {x: sum(v) for x, v in s.nbytes.items() if len(v) == s.launches}
     flop = {k: v for k, v in s.flop.items() if v > 0}
     return KernelCounters(key[0], key[1], s.launches, s.time_s, flop, complete, s.is_bound)
 
 
-def _nothing(table: Table, path: Path) -> ParseError:
+def _nothing(table: NcuTable, path: Path) -> ParseError:
     if table.has_names:
         said = "no launch has a time: sm__cycles_elapsed.avg and its .per_second, or "
         said += "gpu__time_duration.sum, must be collected"
@@ -196,16 +202,16 @@ def _nothing(table: Table, path: Path) -> ParseError:
     return ParseError(said, where=str(path), hint=hint)
 
 
-def phase_of(ranges: Sequence[str]) -> Phase:
+def phase_of(ranges: Sequence[str]) -> NvtxPhase:
     """The phase that the innermost range with a telling name stands for."""
     for name in reversed(ranges):
         for phase, pattern in _PHASES:
             if pattern.search(name):
                 return phase
-    return Phase.OTHER
+    return NvtxPhase.OTHER
 
 
-def _arch(launches: Iterable[Launch]) -> str:
+def _arch(launches: Iterable[NcuLaunch]) -> str:
     capabilities = {x.capability for x in launches if x.capability}
     best = max(
         capabilities, default="", key=lambda c: [int(d) for d in re.findall(r"\d+", c)[:2]] or [0]
@@ -215,9 +221,9 @@ def _arch(launches: Iterable[Launch]) -> str:
 
 
 def _diagnostics(
-    table: Table,
-    launches: Sequence[Launch],
-    counted: Sequence[Counted],
+    table: NcuTable,
+    launches: Sequence[NcuLaunch],
+    counted: Sequence[LaunchQuantities],
     arch: str,
     processes: Sequence[tuple[str, str]],
     is_filtered: bool,
@@ -228,45 +234,51 @@ def _diagnostics(
         lacking.update(c.missing.items())
     for (what, names), n in lacking.items():
         share = "" if n == total else f" in {n} of {total} launches"
-        severity = Severity.NOTE if what == "FP64" else Severity.WARNING
+        severity = MessageSeverity.NOTE if what == "FP64" else MessageSeverity.WARNING
         yield Diagnostic(severity, f"{what} not computed{share}: {' '.join(names)} missing")
     shapes = sorted({shape for c in counted for shape in c.assumed})
     if shapes:
         text = f"tensor instructions are taken for {'; '.join(shapes)} each: the name does not tell"
-        yield Diagnostic(Severity.WARNING, f"{text}; sm__ops_path_tensor_src_* would count them")
+        yield Diagnostic(
+            MessageSeverity.WARNING, f"{text}; sm__ops_path_tensor_src_* would count them"
+        )
     if not arch:
         text = "no compute capability in the file: tensor operations need --arch, as in sm_80"
-        yield Diagnostic(Severity.WARNING, text)
+        yield Diagnostic(MessageSeverity.WARNING, text)
     elif arch not in ARCHITECTURES and any(PIPE_TENSOR in x.metrics for x in launches):
         text = f"no table of {arch}'s tensor instructions: only sm__ops_path_tensor_src_* count"
-        yield Diagnostic(Severity.WARNING, text)
+        yield Diagnostic(MessageSeverity.WARNING, text)
     if len(processes) > 1 and not is_filtered:
         named = ", ".join(f"{pid} {name}".strip() for pid, name in processes[:4])
         more = " …" if len(processes) > 4 else ""
         text = f"{len(processes)} processes added up ({named}{more}); --process keeps one"
-        yield Diagnostic(Severity.NOTE, text)
+        yield Diagnostic(MessageSeverity.NOTE, text)
     capabilities = sorted({x.capability for x in launches if x.capability})
     if len(capabilities) > 1:
         text = f"kernels of different devices together: {', '.join(capabilities)}"
-        yield Diagnostic(Severity.WARNING, text)
+        yield Diagnostic(MessageSeverity.WARNING, text)
     yield from _reading(table, launches, counted)
 
 
 def _reading(
-    table: Table, launches: Sequence[Launch], counted: Sequence[Counted]
+    table: NcuTable, launches: Sequence[NcuLaunch], counted: Sequence[LaunchQuantities]
 ) -> Iterable[Diagnostic]:
     cut = {x.kernel for x in launches if is_cut(x.kernel)}
     if cut:
         text = f"{len(cut)} kernel names are cut short: different kernels may be added up under one"
-        yield Diagnostic(Severity.WARNING, f"{text}; --print-kernel-base mangled prints all of it")
+        yield Diagnostic(
+            MessageSeverity.WARNING, f"{text}; --print-kernel-base mangled prints all of it"
+        )
     if any(c.flop.get((Unit.VECTOR, "f16"), 0.0) > 0 for c in counted):
         text = "FP16 outside the tensor unit: a packed instruction counts once, as in equation 3.5"
-        yield Diagnostic(Severity.NOTE, f"{text}; up to twice as many operations")
+        yield Diagnostic(MessageSeverity.NOTE, f"{text}; up to twice as many operations")
     for unit, name in table.strange.items():
-        yield Diagnostic(Severity.WARNING, f"{name} left out: nobody knows the unit {unit!r}")
+        yield Diagnostic(
+            MessageSeverity.WARNING, f"{name} left out: nobody knows the unit {unit!r}"
+        )
     if table.skipped:
         text = f"{table.skipped} lines are no rows of the table and were left out"
-        yield Diagnostic(Severity.NOTE, text)
+        yield Diagnostic(MessageSeverity.NOTE, text)
 
 
 def is_cut(name: str) -> bool:

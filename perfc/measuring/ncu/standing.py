@@ -8,15 +8,15 @@ from dataclasses import field
 from perfc.ir.record import record
 from perfc.machine import Machine
 from perfc.view.chart.marks import TOLERANCE
-from perfc.view.chart.roofs import Level, listed
+from perfc.view.chart.roofs import RoofLevel, listed
 from perfc.view.report.units import Unit as Quantity
 from perfc.view.report.units import quantity, share
 
-from .report import Diagnostic, KernelCounters, NcuReport, Severity
+from .report import Diagnostic, KernelCounters, MessageSeverity, NcuReport
 
 
 @record
-class Ceiling:
+class CounterCeiling:
     """One ceiling a kernel works against.
 
     Args:
@@ -43,29 +43,31 @@ class Ceiling:
 
 
 @record
-class Standing:
+class KernelStanding:
     """A kernel beneath every ceiling it uses."""
 
     kernel: KernelCounters
-    units: tuple[Ceiling, ...] = ()
-    levels: Mapping[Level, Ceiling] = field(default_factory=dict[Level, Ceiling])
+    units: tuple[CounterCeiling, ...] = ()
+    levels: Mapping[RoofLevel, CounterCeiling] = field(
+        default_factory=dict[RoofLevel, CounterCeiling]
+    )
 
     @property
-    def ceilings(self) -> tuple[Ceiling, ...]:
+    def ceilings(self) -> tuple[CounterCeiling, ...]:
         """Units and levels."""
         return (*self.units, *self.levels.values())
 
     @property
-    def nearest(self) -> Ceiling | None:
+    def nearest(self) -> CounterCeiling | None:
         """Ceiling with the highest utilization."""
         return max(self.ceilings, key=lambda c: c.share, default=None)
 
 
-def standing(kernel: KernelCounters, machine: Machine | None) -> Standing:
+def standing(kernel: KernelCounters, machine: Machine | None) -> KernelStanding:
     """Return the utilization of the ceilings of ``machine``."""
     if machine is None:
-        return Standing(kernel)
-    units: list[Ceiling] = []
+        return KernelStanding(kernel)
+    units: list[CounterCeiling] = []
     for (unit, dtype), flop in kernel.flop.items():
         exact = machine.compute.get((unit, dtype))
         # a type that the target does not list runs at the rate of its substitute
@@ -73,25 +75,27 @@ def standing(kernel: KernelCounters, machine: Machine | None) -> Standing:
         reached = (peak.sustained or peak.nominal).value
         u, d = listed(machine, peak, unit, dtype)
         name = f"{d} {u.value}"
-        units.append(Ceiling(name, flop / kernel.time_s, reached, peak.peak.value))
-    levels: dict[Level, Ceiling] = {}
+        units.append(CounterCeiling(name, flop / kernel.time_s, reached, peak.peak.value))
+    levels: dict[RoofLevel, CounterCeiling] = {}
     for level, moved in kernel.nbytes.items():
         memory = machine.level(level.value)
         if memory is not None:
             reached = (memory.sustained or memory.nominal).value
             rate = moved / kernel.time_s
-            levels[level] = Ceiling(level.title, rate, reached, memory.bandwidth.value)
-    return Standing(kernel, tuple(units), levels)
+            levels[level] = CounterCeiling(level.title, rate, reached, memory.bandwidth.value)
+    return KernelStanding(kernel, tuple(units), levels)
 
 
 def problems(
-    report: NcuReport, standings: Iterable[Standing], machine: Machine | None
+    report: NcuReport, standings: Iterable[KernelStanding], machine: Machine | None
 ) -> tuple[Diagnostic, ...]:
     """Return the diagnostics of a report, including contradictions to the target."""
     diagnostics = list(report.diagnostics)
     if machine is not None and report.arch and machine.arch and report.arch != machine.arch:
         text = f"the report is of {report.arch}, the target {machine.name} of {machine.arch}"
-        diagnostics.append(Diagnostic(Severity.WARNING, f"{text}: shares compare different chips"))
+        diagnostics.append(
+            Diagnostic(MessageSeverity.WARNING, f"{text}: shares compare different chips")
+        )
     for s in standings:
         for c in s.ceilings:
             if c.is_above:
@@ -100,11 +104,11 @@ def problems(
                     f"above the roof: {s.kernel.kernel} has {quantity(c.achieved, unit)} at "
                     f"{c.name}, {share(c.achieved / c.peak)} of what {_name(machine)} can give"
                 )
-                diagnostics.append(Diagnostic(Severity.ERROR, text))
+                diagnostics.append(Diagnostic(MessageSeverity.ERROR, text))
     return tuple(diagnostics)
 
 
-_LEVELS = frozenset(level.title for level in Level)
+_LEVELS = frozenset(level.title for level in RoofLevel)
 
 
 def _name(machine: Machine | None) -> str:

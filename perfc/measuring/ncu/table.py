@@ -15,7 +15,7 @@ from pathlib import Path
 
 from perfc.errors import ParseError
 
-from .units import Convention, convention_of, factor, number
+from .units import NumberFormat, convention_of, factor, number
 
 MAX_BYTES = 512 << 20
 MAX_LINE = 1 << 20
@@ -30,7 +30,7 @@ NANOSECONDS = "nsecond"
 
 
 @dataclass(slots=True)
-class Launch:
+class NcuLaunch:
     """One kernel launch as ncu measured it.
 
     Args:
@@ -51,7 +51,7 @@ class Launch:
 
 
 @dataclass(slots=True)
-class Table:
+class NcuTable:
     """A whole file.
 
     Args:
@@ -63,19 +63,19 @@ class Table:
     """
 
     path: str
-    launches: list[Launch] = field(default_factory=list[Launch])
+    launches: list[NcuLaunch] = field(default_factory=list[NcuLaunch])
     strange: dict[str, str] = field(default_factory=dict[str, str])
     skipped: int = 0
     has_names: bool = False
 
 
-def read(path: Path, wanted: Callable[[str], bool]) -> Table:
+def read(path: Path, wanted: Callable[[str], bool]) -> NcuTable:
     """Read the metrics that ``wanted`` accepts of every launch.
 
     Raises:
         ParseError: not such a file, too large, or numbers that contradict each other.
     """
-    table = Table(str(path))
+    table = NcuTable(str(path))
     parsed = Parser(table, wanted)
     for line in lines_of(path):
         parsed.line(line)
@@ -117,14 +117,14 @@ def lines_of(path: Path) -> Iterator[str]:
 class Parser:
     """Follows the lines of a file: messages, a header, units, rows, maybe another header."""
 
-    def __init__(self, table: Table, wanted: Callable[[str], bool]) -> None:
+    def __init__(self, table: NcuTable, wanted: Callable[[str], bool]) -> None:
         self.table, self.wanted = table, wanted
         self.header: list[str] = []
         self.units: dict[str, str] = {}
         self.delimiter = ","
         self.pending = ""
         self.messages: list[str] = []
-        self.by_key: dict[tuple[object, ...], Launch] = {}
+        self.by_key: dict[tuple[object, ...], NcuLaunch] = {}
         self.section = 0
         self.is_empty = True
         self.accepted: dict[str, bool] = {}
@@ -211,7 +211,7 @@ class Parser:
             self.table.has_names |= "__" in name
         return accepted
 
-    def launch(self, row: dict[str, str]) -> Launch:
+    def launch(self, row: dict[str, str]) -> NcuLaunch:
         """A new launch with what identifies it."""
         if len(self.table.launches) >= MAX_LAUNCHES:
             raise ParseError(
@@ -220,7 +220,7 @@ class Parser:
                 hint="profile one iteration, with --launch-count or --profile-from-start off",
             )
         process = (row.get("Process ID", "").strip(), row.get("Process Name", "").strip())
-        accepted = Launch(row[NAME].strip(), process, row.get("CC", "").strip(), ranges_of(row))
+        accepted = NcuLaunch(row[NAME].strip(), process, row.get("CC", "").strip(), ranges_of(row))
         self.table.launches.append(accepted)
         return accepted
 
@@ -289,7 +289,7 @@ def range_name(text: str) -> str:
     return ":".join(parts[1 : max(len(parts) - TAIL, 2)]).strip()
 
 
-def convert(table: Table) -> None:
+def convert(table: NcuTable) -> None:
     """Texts to numbers in base units.
 
     Raises:
@@ -311,12 +311,12 @@ def convert(table: Table) -> None:
 
 
 def assign(
-    table: Table,
-    launch: Launch,
+    table: NcuTable,
+    launch: NcuLaunch,
     name: str,
     text: str,
     unit: str,
-    convention: Convention,
+    convention: NumberFormat,
     scales: dict[str, float | None],
 ) -> None:
     """One metric of a launch."""

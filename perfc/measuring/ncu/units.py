@@ -31,7 +31,7 @@ _COUNTS = ("inst", "instruction", "cycle", "op", "ops", "flop", "sector", "reque
 _WORD = re.compile(r"(?P<prefix>[kmgtp]i?)?(?P<word>byte|b|hz)s?$", re.IGNORECASE)
 
 
-class Convention(Enum):
+class NumberFormat(Enum):
     """Number formats of locales, by how they write 1234.5."""
 
     POINT = "1,234.5"
@@ -40,57 +40,57 @@ class Convention(Enum):
     @property
     def decimal(self) -> str:
         """The character before the fraction."""
-        return "." if self is Convention.POINT else ","
+        return "." if self is NumberFormat.POINT else ","
 
 
 _SPACES = dict.fromkeys(map(ord, " \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}\N{THIN SPACE}'’"))
 _POINTED = re.compile(r"-?(\d{1,3}(,\d{3})+|\d+)\.\d+$")
 _COMMAED = re.compile(r"-?(\d{1,3}(\.\d{3})+|\d+),\d+$")
 _GROUPS = {
-    Convention.POINT: re.compile(r"-?\d{1,3}(,\d{3}){2,}$"),
-    Convention.COMMA: re.compile(r"-?\d{1,3}(\.\d{3}){2,}$"),
+    NumberFormat.POINT: re.compile(r"-?\d{1,3}(,\d{3}){2,}$"),
+    NumberFormat.COMMA: re.compile(r"-?\d{1,3}(\.\d{3}){2,}$"),
 }
 _LONG_FRACTION = {
-    Convention.POINT: re.compile(r"-?\d+\.(\d{1,2}|\d{4,})$"),
-    Convention.COMMA: re.compile(r"-?\d+,(\d{1,2}|\d{4,})$"),
+    NumberFormat.POINT: re.compile(r"-?\d+\.(\d{1,2}|\d{4,})$"),
+    NumberFormat.COMMA: re.compile(r"-?\d+,(\d{1,2}|\d{4,})$"),
 }
 _EXPONENT = re.compile(r"e[+-]?\d+$", re.IGNORECASE)
 
 
-def convention_of(texts: Iterable[str]) -> Convention | None:
+def convention_of(texts: Iterable[str]) -> NumberFormat | None:
     """The convention that all ``texts`` follow, None where they contradict each other.
 
     ``1,234`` alone may be either; what is not decided anywhere is read as ``1,234.5`` would be.
     """
-    seen: set[Convention] = set()
+    seen: set[NumberFormat] = set()
     for text in texts:
         locale = evidence(_EXPONENT.sub("", text.strip().translate(_SPACES)))
         if locale is not None:
             seen.add(locale)
             if len(seen) > 1:
                 return None
-    return seen.pop() if seen else Convention.POINT
+    return seen.pop() if seen else NumberFormat.POINT
 
 
-def evidence(text: str) -> Convention | None:
+def evidence(text: str) -> NumberFormat | None:
     """The convention one number shows, None where it fits both."""
     if "," in text and "." in text:
         if _POINTED.match(text):
-            return Convention.POINT
-        return Convention.COMMA if _COMMAED.match(text) else None
-    for convention in Convention:
+            return NumberFormat.POINT
+        return NumberFormat.COMMA if _COMMAED.match(text) else None
+    for convention in NumberFormat:
         if _GROUPS[convention].match(text) or _LONG_FRACTION[convention].match(text):
             return convention
     return None
 
 
-def number(text: str, convention: Convention) -> float | None:
+def number(text: str, convention: NumberFormat) -> float | None:
     """A value as printed; None where there is none, or it is no number."""
     text = text.strip()
     if text.lower() in MISSING:
         return None
     plain = text.translate(_SPACES).rstrip("%")
-    group = "," if convention is Convention.POINT else "."
+    group = "," if convention is NumberFormat.POINT else "."
     try:
         value = float(plain.replace(group, "").replace(convention.decimal, "."))
     except ValueError:

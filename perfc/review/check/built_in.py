@@ -10,7 +10,7 @@ from perfc.deployment import Deployment
 from perfc.errors import ModelError
 from perfc.review.diff.figures import Metric
 
-from .config import LOCK, Budget, Config, Level, Rule
+from .config import LOCK, Budget, Config, Level, LimitRule
 from .limits import parse_limit
 
 SUFFIXES = (".onnx", ".onnx.gz")
@@ -26,7 +26,7 @@ MOST_MODELS = 10_000
 def budgets(root: Path, models: Sequence[str], deployment: Deployment) -> Config:
     """Return the built-in budgets of ``models``, named relative to ``root``."""
     rules = tuple(
-        Rule(metric, level, parse_limit(text, metric.unit))
+        LimitRule(metric, level, parse_limit(text, metric.unit))
         for metric in METRICS
         for level, text in LIMITS.items()
     )

@@ -14,7 +14,7 @@ from perfc.ir.facts import Origin
 from perfc.review.diff.figures import BY_KEY, Figure
 
 from .lock import digests
-from .lock.baseline import Case, Entry
+from .lock.baseline import BaselineCase, Entry
 
 FOLDER = ".perfc_cache"
 FORMAT = 2
@@ -24,7 +24,7 @@ SETTLED_S = 2.0
 """Age below which a file may change again without a new time stamp."""
 
 
-class Cache:
+class FigureCache:
     """Cache folder of small JSON files next to the budgets; any damage counts as a miss."""
 
     def __init__(self, root: Path, *, is_used: bool = True) -> None:
@@ -46,7 +46,7 @@ class Cache:
             self._seen[str(path)] = [stamp, digest]
         return digest
 
-    def get(self, case: Case, digest: str, target: str) -> Entry | None:
+    def get(self, case: BaselineCase, digest: str, target: str) -> Entry | None:
         """Return the cached figures of a case, or None."""
         tree = self._load(f"{key(case, digest, target)}.json") if self.is_used else {}
         try:
@@ -61,7 +61,7 @@ class Cache:
         except (KeyError, TypeError, ValueError, IndexError, AttributeError):
             return None
 
-    def put(self, case: Case, digest: str, target: str, entry: Entry) -> None:
+    def put(self, case: BaselineCase, digest: str, target: str, entry: Entry) -> None:
         """Store the figures of a case."""
         figures = {
             m.key: [f.value, int(f.origin), f.is_bound, f.low, f.high]
@@ -112,7 +112,7 @@ def number(value: object) -> float:
     return value  # type: ignore[return-value]
 
 
-def key(case: Case, digest: str, target: str) -> str:
+def key(case: BaselineCase, digest: str, target: str) -> str:
     """Return a key for a case, the model's and target's contents, and this predictor."""
     setting = (case.target, case.runtime, case.dtype, case.dims, *case.others)
     parts = (FORMAT, *setting, digest, target, digests.predictor())

@@ -25,7 +25,7 @@ LONGEST_CHARACTERS = 60_000
 Row = Mapping[str, object]
 
 
-class Policy(Enum):
+class CommentPolicy(Enum):
     """Conditions for writing a comment."""
 
     ALWAYS = "always"
@@ -54,16 +54,16 @@ def load(path: Path) -> Row:
     return tree
 
 
-def is_due(check: Row, policy: Policy) -> bool:
+def is_due(check: Row, policy: CommentPolicy) -> bool:
     """Return True if the policy requires a comment."""
     results = rows(check, "results")
     is_bad = check.get("outcome") == "fail" or bool(rows(check, "errors"))
     match policy:
-        case Policy.ALWAYS:
+        case CommentPolicy.ALWAYS:
             return True
-        case Policy.ON_FAIL:
+        case CommentPolicy.ON_FAIL:
             return is_bad
-        case Policy.ON_CHANGE:
+        case CommentPolicy.ON_CHANGE:
             noted = ("changed", "new", "removed")
             return is_bad or any(r.get("standing") in noted or r.get("findings") for r in results)
 

@@ -32,7 +32,7 @@ class Level(Enum):
 
 
 @record
-class Rule:
+class LimitRule:
     """One limit on one metric, with its line in the file."""
 
     metric: Metric
@@ -56,7 +56,7 @@ class Budget:
 
     models: tuple[str, ...]
     deployment: Deployment = field(default_factory=Deployment)
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[LimitRule, ...] = ()
     line: int = 0
     dims_line: int = 0
 
@@ -144,7 +144,7 @@ def load(path: Path, typed: Mapping[str, object] | None = None) -> Config:
     for key in ("tool", "perfc") if is_project else ():
         tree = tree.get(key, {}) if isinstance(tree, dict) else tree
     defaults = project_file.deployment_in(path, KEYS)
-    reader = Reader(
+    reader = BudgetReader(
         path, text, "tool.perfc.budget" if is_project else "budget", defaults, typed or {}
     )
     if not isinstance(tree, dict):
@@ -157,7 +157,7 @@ def load(path: Path, typed: Mapping[str, object] | None = None) -> Config:
 
 
 @dataclass(frozen=True)
-class Reader:
+class BudgetReader:
     """Parser of budget tables, with line numbers for messages."""
 
     path: Path
@@ -247,7 +247,7 @@ class Reader:
                 raise self.fault(key, message, index, hint=error.hint) from None
         return {str(k): int(v) for k, v in table.items()}
 
-    def rules(self, key: str, value: object, index: int) -> Iterator[Rule]:
+    def rules(self, key: str, value: object, index: int) -> Iterator[LimitRule]:
         """Parse the limits of one metric."""
         metric = BY_KEY[key]
         if not isinstance(value, dict):
@@ -261,7 +261,7 @@ class Reader:
 
     def limits(
         self, metric: Metric, name: str, value: object, key: str, index: int
-    ) -> Iterator[Rule]:
+    ) -> Iterator[LimitRule]:
         """Parse one limit or a list of limits."""
         level = Level.WARN if name == "warn" else Level.FAIL
         for item in value if isinstance(value, list) else [value]:
@@ -276,7 +276,7 @@ class Reader:
             if name == "max" and limit.is_relative:
                 hint = "write it under warn or fail"
                 raise self.fault(key, f"{key}: {text!r} is against the baseline", index, hint=hint)
-            yield Rule(metric, level, limit, self.line(key, index))
+            yield LimitRule(metric, level, limit, self.line(key, index))
 
     def fault(
         self,

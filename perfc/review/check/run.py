@@ -14,16 +14,16 @@ from perfc.ir.record import record
 from perfc.review.diff.figures import Figure, Metric
 
 from . import built_in, sizing
-from .cache import Cache
+from .cache import FigureCache
 from .config import Budget, Config
 from .lock import digests, lock_file
-from .lock.baseline import KEYS, Baseline, Case, Entry
-from .verdict import Outcome, Result, Standing, judge
+from .lock.baseline import KEYS, Baseline, BaselineCase, Entry
+from .verdict import BaselineStatus, Outcome, Result, judge
 from .why import surer
 
 
 @record
-class Check:
+class CheckResult:
     """Result of a check.
 
     Args:
@@ -55,10 +55,10 @@ class Check:
 
 
 @record
-class Planned:
+class PlannedCheck:
     """A model with its budget; ``where`` is the place of its sizes."""
 
-    case: Case
+    case: BaselineCase
     path: Path
     budget: Budget
     where: str
@@ -71,7 +71,7 @@ def check(
     against: Baseline,
     revision: str = "HEAD",
     is_cached: bool = True,
-) -> Check:
+) -> CheckResult:
     """Check the ``files``, or every model with a budget if there are none.
 
     ``revision`` is the git revision of the baseline's models.
@@ -104,7 +104,9 @@ def check(
         cases = {p.case for p in plan}
         gone = [c for c in against.entries if c not in cases]
         results += [
-            Result(c, Standing.REMOVED, baseline=against.entries[c], notes=(why_gone(config, c),))
+            Result(
+                c, BaselineStatus.REMOVED, baseline=against.entries[c], notes=(why_gone(config, c),)
+            )
             for c in gone
         ]
         errors += unmatched(config, models)
@@ -118,7 +120,7 @@ def check(
         notes.append(built_in.said(config))
     ordered = tuple(sorted(results, key=lambda r: r.case))
     is_compared = not unchecked and not has_none
-    return Check(ordered, tuple(errors), tuple(notes), baseline, config.root, is_compared)
+    return CheckResult(ordered, tuple(errors), tuple(notes), baseline, config.root, is_compared)
 
 
 def unmatched(config: Config, models: Sequence[str]) -> Iterator[str]:
@@ -135,7 +137,7 @@ def unmatched(config: Config, models: Sequence[str]) -> Iterator[str]:
             yield f"{config.place(b.line)}: no model matches {', '.join(b.models)} ({hint})"
 
 
-def uncompared(config: Config, plan: Sequence[Planned], against: Baseline) -> Iterator[str]:
+def uncompared(config: Config, plan: Sequence[PlannedCheck], against: Baseline) -> Iterator[str]:
     """Yield a line for each model with relative limits that the baseline lacks."""
     for p in plan:
         if p.case not in against.entries and any(r.limit.is_relative for r in p.budget.rules):
@@ -147,7 +149,7 @@ def uncompared(config: Config, plan: Sequence[Planned], against: Baseline) -> It
 
 
 def incomparable(
-    config: Config, p: Planned, old: Entry | None, new: Entry, baseline: str
+    config: Config, p: PlannedCheck, old: Entry | None, new: Entry, baseline: str
 ) -> Iterator[str]:
     """Yield a line for each relative limit whose figure the baseline lacks."""
     if old is None:
@@ -162,7 +164,7 @@ def incomparable(
             )
 
 
-def unknown(config: Config, p: Planned, new: Entry) -> Iterator[str]:
+def unknown(config: Config, p: PlannedCheck, new: Entry) -> Iterator[str]:
     """Yield a line for each limit on an unknown figure."""
     for m, rule in {r.metric: r for r in p.budget.rules}.items():
         if m not in new.figures:
@@ -173,7 +175,11 @@ def unknown(config: Config, p: Planned, new: Entry) -> Iterator[str]:
 
 
 def sized(
-    config: Config, measured: Mapping[Case, Measured], errors: Sequence[str], *, is_everything: bool
+    config: Config,
+    measured: Mapping[BaselineCase, CaseFigures],
+    errors: Sequence[str],
+    *,
+    is_everything: bool,
 ) -> tuple[list[str], list[str]]:
     """Return errors and notes about the sizes of budgets."""
     entries = {case: m.entry for case, m in measured.items()}
@@ -183,7 +189,7 @@ def sized(
     return [t for t, is_error in lines if is_error], [t for t, is_error in lines if not is_error]
 
 
-def why_gone(config: Config, case: Case) -> str:
+def why_gone(config: Config, case: BaselineCase) -> str:
     """Return the reason why a case of the baseline is no longer checked."""
     if not (config.root / case.model).is_file():
         return "the file is gone"
@@ -203,7 +209,7 @@ def relative(config: Config, file: str) -> str:
     return Path(real, name).as_posix()
 
 
-def planned(config: Config, models: Iterable[str]) -> tuple[list[Planned], list[Result]]:
+def planned(config: Config, models: Iterable[str]) -> tuple[list[PlannedCheck], list[Result]]:
     """Return each model with each of its budgets, and the models without a budget.
 
     Raises:
@@ -211,14 +217,14 @@ def planned(config: Config, models: Iterable[str]) -> tuple[list[Planned], list[
     """
     from perfc.machine import load_machine
 
-    plan: dict[Case, Planned] = {}
+    plan: dict[BaselineCase, PlannedCheck] = {}
     skipped: list[Result] = []
     names: dict[str, str] = {}
     for model in dict.fromkeys(models):
         about = [b for b in config.budgets if b.covers(model)]
         if not about:
             note = "no budget is about it"
-            skipped.append(Result(Case(model, ""), Standing.SKIPPED, notes=(note,)))
+            skipped.append(Result(BaselineCase(model, ""), BaselineStatus.SKIPPED, notes=(note,)))
         for budget in about:
             if budget.target not in names:
                 try:
@@ -227,18 +233,18 @@ def planned(config: Config, models: Iterable[str]) -> tuple[list[Planned], list[
                     error.where = f"{config.path}:{budget.line}" if budget.line else "--target"
                     raise
             how = budget.deployment.for_model(config.root / model)
-            case = Case.of(model, names[budget.target], how)
+            case = BaselineCase.of(model, names[budget.target], how)
             if case in plan:
                 rules = (*plan[case].budget.rules, *budget.rules)
                 plan[case] = replace(plan[case], budget=replace(budget, rules=rules))
             else:
                 where = config.place(budget.dims_line)
-                plan[case] = Planned(case, config.root / model, budget, where)
+                plan[case] = PlannedCheck(case, config.root / model, budget, where)
     return list(plan.values()), skipped
 
 
 @record
-class Measured:
+class CaseFigures:
     """Figures of a case, and True if they were computed now."""
 
     entry: Entry
@@ -246,11 +252,11 @@ class Measured:
 
 
 def measure(
-    config: Config, plan: Sequence[Planned], *, is_cached: bool = True
-) -> tuple[dict[Case, Measured], list[str]]:
+    config: Config, plan: Sequence[PlannedCheck], *, is_cached: bool = True
+) -> tuple[dict[BaselineCase, CaseFigures], list[str]]:
     """Return the figures of every case, cached for unchanged models, and the errors."""
-    cache = Cache(config.root, is_used=is_cached)
-    measured: dict[Case, Measured] = {}
+    cache = FigureCache(config.root, is_used=is_cached)
+    measured: dict[BaselineCase, CaseFigures] = {}
     errors: list[str] = []
     for p in plan:
         try:
@@ -264,7 +270,7 @@ def measure(
     return measured, list(dict.fromkeys(errors))
 
 
-def one(p: Planned, cache: Cache) -> Measured:
+def one(p: PlannedCheck, cache: FigureCache) -> CaseFigures:
     """Return the figures of one case.
 
     Raises:
@@ -279,14 +285,14 @@ def one(p: Planned, cache: Cache) -> Measured:
         raise ModelError(error.strerror or "cannot be read", where=p.case.model) from None
     known = cache.get(p.case, digest, target)
     if known is not None:
-        return Measured(known, False)
+        return CaseFigures(known, False)
     entry, is_alone = analysed(p, target)
     if is_alone:
         cache.put(p.case, digest, target, entry)
-    return Measured(entry, True)
+    return CaseFigures(entry, True)
 
 
-def analysed(p: Planned, target: str) -> tuple[Entry, bool]:
+def analysed(p: PlannedCheck, target: str) -> tuple[Entry, bool]:
     """Compute the figures of one case; the flag is True if they depend on one file only.
 
     Raises:
@@ -324,7 +330,7 @@ def opened(config: Config, against: str = "") -> Baseline:
 
 def renewed(
     config: Config, old: Baseline, files: Sequence[str], *, is_cached: bool = True
-) -> tuple[dict[Case, Entry], list[str]]:
+) -> tuple[dict[BaselineCase, Entry], list[str]]:
     """Return the entries of a new lock file, and the errors.
 
     With ``files`` only their entries are recomputed; otherwise all, without entries of removed
@@ -341,7 +347,7 @@ def renewed(
     return entries, errors
 
 
-def others_of(old: Baseline, models: Sequence[str]) -> Iterator[tuple[Case, Entry]]:
+def others_of(old: Baseline, models: Sequence[str]) -> Iterator[tuple[BaselineCase, Entry]]:
     """Yield the entries of other models."""
     for case, entry in old.entries.items():
         if case.model not in models:

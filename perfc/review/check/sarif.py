@@ -6,13 +6,13 @@ import hashlib
 
 from perfc.common.repository import from_base
 from perfc.review.diff.figures import BY_KEY
-from perfc.view.report.annotation import Annotation, Level
+from perfc.view.report.annotation import Annotation, AnnotationLevel
 from perfc.view.report.formats.sarif_log import Json, location, log
 
 from .pipelines import annotated
 from .views import CheckViews
 
-LEVELS = {Level.FAILURE: "error", Level.WARNING: "warning"}
+LEVELS = {AnnotationLevel.FAILURE: "error", AnnotationLevel.WARNING: "warning"}
 
 
 def sarif(views: CheckViews) -> dict[str, Json]:

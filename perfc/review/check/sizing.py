@@ -20,7 +20,7 @@ from perfc.ir.tensors.types import OptionalType, SequenceType, TensorType, Type
 from perfc.view.report.units import plural
 
 from .config import Budget, Config
-from .lock.baseline import Case, Entry
+from .lock.baseline import BaselineCase, Entry
 
 if TYPE_CHECKING:
     from perfc.api import Report
@@ -95,7 +95,7 @@ def symbols_in(type_: Type) -> list[str]:
 
 
 def unused(
-    config: Config, entries: Mapping[Case, Entry], *, is_everything: bool
+    config: Config, entries: Mapping[BaselineCase, Entry], *, is_everything: bool
 ) -> Iterator[tuple[str, bool]]:
     """Yield a line for each size that models lack, with True if it is an error.
 

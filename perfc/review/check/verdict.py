@@ -10,8 +10,8 @@ from perfc.ir.facts import Origin
 from perfc.ir.record import record
 from perfc.review.diff.figures import Figure, Metric
 
-from .config import Level, Rule
-from .lock.baseline import Case, Entry, rounded
+from .config import Level, LimitRule
+from .lock.baseline import BaselineCase, Entry, rounded
 
 UNDECIDED = "the limit is within the 90 % interval of the difference"
 
@@ -29,7 +29,7 @@ class Outcome(Enum):
         return list(Outcome).index(self) < list(Outcome).index(other)
 
 
-class Standing(Enum):
+class BaselineStatus(Enum):
     """Status of a model relative to the baseline."""
 
     SAME = "same"
@@ -42,7 +42,7 @@ class Standing(Enum):
 
 
 @record
-class Finding:
+class LimitExceeded:
     """An exceeded limit.
 
     Args:
@@ -87,11 +87,11 @@ class Result:
         why: operators that explain the change; empty if not requested.
     """
 
-    case: Case
-    standing: Standing
+    case: BaselineCase
+    standing: BaselineStatus
     entry: Entry | None = None
     baseline: Entry | None = None
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[LimitExceeded, ...] = ()
     notes: tuple[str, ...] = ()
     was_analysed: bool = False
     why: str = ""
@@ -103,8 +103,8 @@ class Result:
 
 
 def judge(
-    case: Case,
-    rules: Sequence[Rule],
+    case: BaselineCase,
+    rules: Sequence[LimitRule],
     entry: Entry,
     old: Entry | None,
     predictor: tuple[str, str],
@@ -126,22 +126,22 @@ def judge(
         if (f := exceeded(rule, entry, old, is_models_own=is_models_own)) is not None
     )
     if old is None:
-        standing = Standing.NEW
+        standing = BaselineStatus.NEW
     elif all(is_equal(f, old.figures[m]) for m, f in entry.figures.items() if m in old.figures):
-        standing = Standing.SAME
+        standing = BaselineStatus.SAME
     else:
-        standing = Standing.CHANGED
-    notes = tuple(blamed) if standing is Standing.CHANGED else ()
+        standing = BaselineStatus.CHANGED
+    notes = tuple(blamed) if standing is BaselineStatus.CHANGED else ()
     bounds = [m.key for m, f in entry.figures.items() if f.is_bound]
     if bounds:
         notes += (f"lower bounds, not all is known: {', '.join(bounds)}",)
     return Result(case, standing, entry, old, tuple(findings), notes)
 
 
-def worst(findings: Iterable[tuple[Rule, Finding]]) -> list[Finding]:
+def worst(findings: Iterable[tuple[LimitRule, LimitExceeded]]) -> list[LimitExceeded]:
     """Return the worst finding of each metric and kind of limit."""
     ordered = sorted(findings, key=lambda p: (p[1].outcome, p[0].level is Level.FAIL), reverse=True)
-    worst_of: dict[tuple[Metric, bool], Finding] = {}
+    worst_of: dict[tuple[Metric, bool], LimitExceeded] = {}
     for rule, finding in ordered:
         worst_of.setdefault((rule.metric, rule.limit.is_relative), finding)
     return list(worst_of.values())
@@ -159,7 +159,9 @@ def whose(entry: Entry, old: Entry | None, predictor: tuple[str, str]) -> Iterat
         yield "the target's file changed"
 
 
-def exceeded(rule: Rule, entry: Entry, old: Entry | None, *, is_models_own: bool) -> Finding | None:
+def exceeded(
+    rule: LimitRule, entry: Entry, old: Entry | None, *, is_models_own: bool
+) -> LimitExceeded | None:
     """Return the finding of one rule; None if it is met or its baseline is missing."""
     figure = entry.figures.get(rule.metric)
     before = None if old is None else old.figures.get(rule.metric)
@@ -178,7 +180,7 @@ def exceeded(rule: Rule, entry: Entry, old: Entry | None, *, is_models_own: bool
     if reason:
         outcome = Outcome.WARN
     value = None if before is None else before.value
-    return Finding(outcome, rule.metric, figure.value, value, limit, rule.limit.text, reason)
+    return LimitExceeded(outcome, rule.metric, figure.value, value, limit, rule.limit.text, reason)
 
 
 def uncertain(new: Figure, old: Figure | None, limit: float) -> str:

@@ -19,8 +19,8 @@ from perfc.view.report.units import plural
 
 from .limits import written
 from .lock.baseline import KEYS
-from .run import Check
-from .verdict import Finding, Outcome, Result, Standing
+from .run import CheckResult
+from .verdict import BaselineStatus, LimitExceeded, Outcome, Result
 
 SCHEMA = "perfc-check/1"
 SHOWN = (
@@ -112,7 +112,7 @@ class CheckViews:
     notes: tuple[str, ...]
 
 
-def collect(*checks: Check) -> CheckViews:
+def collect(*checks: CheckResult) -> CheckViews:
     """Collect the rows of checks of one or several projects."""
     rows = (result_row(r, c.root) for c in checks for r in c.results)
     return CheckViews(
@@ -167,7 +167,7 @@ def setting_of(r: Result) -> str:
     return r.case.setting if r.case.target else ""
 
 
-def finding_row(f: Finding) -> FindingRow:
+def finding_row(f: LimitExceeded) -> FindingRow:
     """Return the view of one exceeded limit."""
     unit = f.metric.unit
     value = written(f.value, unit)
@@ -285,7 +285,7 @@ def changed(views: CheckViews) -> Section | None:
     rows = []
     parts: list[Table | Note] = []
     for r in views.results:
-        if r.standing == Standing.CHANGED.value:
+        if r.standing == BaselineStatus.CHANGED.value:
             rows += [(Name(r.model, r.model), *cells) for cells in changes(r)]
             parts += [Note(f"{r.model}: {n}") for n in r.notes]
             if r.why and not r.findings:
@@ -347,7 +347,7 @@ def summary(views: CheckViews) -> Iterator[Note]:
     now = sum(r.was_analysed for r in measured)
     counts = [
         f"{sum(r.standing == s.value for r in views.results)} {s.value}"
-        for s in Standing
+        for s in BaselineStatus
         if any(r.standing == s.value for r in views.results)
     ]
     failed = sum(r.outcome == "fail" for r in views.results)

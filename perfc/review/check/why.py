@@ -11,19 +11,19 @@ from perfc.errors import PerfcError
 from perfc.ir.syntax.names import symbol_key
 from perfc.review.diff.figures import ESTIMATES
 
-from .verdict import UNDECIDED, Finding, Outcome, Result, Standing
+from .verdict import UNDECIDED, BaselineStatus, LimitExceeded, Outcome, Result
 
 if TYPE_CHECKING:
     from perfc.review.diff import Difference
 
-    from .config import Rule
+    from .config import LimitRule
     from .lock.baseline import Entry
-    from .run import Check
+    from .run import CheckResult
 
 
 def since(root: Path, result: Result, revision: str) -> Difference | None:
     """Compare the model with that at ``revision``; None if git does not have it."""
-    from perfc.review.diff import Setting, both, compare
+    from perfc.review.diff import SideSetting, both, compare
 
     case = result.case
     path = str((root / case.model).resolve())
@@ -31,21 +31,21 @@ def since(root: Path, result: Result, revision: str) -> Difference | None:
     dims = {name: value for name, value in case.dims if symbol_key(name) in known}
     try:
         how = replace(case.deployment, dims=dims)
-        return compare(*both(Setting(f"{revision}:{path}", how), Setting(path, how)))
+        return compare(*both(SideSetting(f"{revision}:{path}", how), SideSetting(path, how)))
     except PerfcError:
         # what the revision does not have, or cannot be read there, has nothing to be compared with
         return None
 
 
-def explained(result: Check, revision: str) -> Check:
+def explained(result: CheckResult, revision: str) -> CheckResult:
     """Add an explanation for each changed model that git has at ``revision``."""
     lines = {r.case.model: r.why for r in result.results if r.why}
     results: list[Result] = []
     for r in result.results:
-        if r.standing is Standing.CHANGED and r.case.model not in lines:
+        if r.standing is BaselineStatus.CHANGED and r.case.model not in lines:
             difference = since(result.root, r, revision)
             lines[r.case.model] = "" if difference is None else in_a_line(difference)
-        is_changed = r.standing is Standing.CHANGED and not r.why
+        is_changed = r.standing is BaselineStatus.CHANGED and not r.why
         results.append(replace(r, why=lines[r.case.model]) if is_changed else r)
     return replace(result, results=tuple(results))
 
@@ -67,7 +67,7 @@ def surer(
     lock: Path,
     root: Path,
     revision: str,
-    rules: Sequence[Rule],
+    rules: Sequence[LimitRule],
     judged: Callable[[Entry], Result],
 ) -> Result:
     """Refine a result with git: intervals of differences, and the responsible operators.
@@ -106,7 +106,7 @@ def surer(
 
 def hidden(
     result: Result, difference: Difference, judged: Callable[[Entry], Result]
-) -> Iterator[Finding]:
+) -> Iterator[LimitExceeded]:
     """Yield relative limits that changed kernels exceed although totals do not."""
     entry, old = result.entry, result.baseline
     assert entry is not None
@@ -142,7 +142,7 @@ def since_baseline(result: Result, lock: Path, root: Path, revision: str) -> Dif
     return None
 
 
-def decided(finding: Finding, difference: Difference) -> Finding:
+def decided(finding: LimitExceeded, difference: Difference) -> LimitExceeded:
     """Decide a finding about an estimate by the interval of the difference.
 
     It fails if 90 % of such differences are above the allowed change.

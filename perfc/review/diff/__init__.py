@@ -5,7 +5,7 @@ from __future__ import annotations
 from .difference import Difference, compare
 from .figures import Figure, Metric, figures
 from .sections import document, to_csv, to_json
-from .sides import Setting, both
+from .sides import SideSetting, both
 from .views import DiffViews, collect
 
 views_of = collect
@@ -15,7 +15,7 @@ __all__ = [
     "Difference",
     "Figure",
     "Metric",
-    "Setting",
+    "SideSetting",
     "both",
     "compare",
     "document",

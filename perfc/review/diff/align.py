@@ -12,8 +12,8 @@ from functools import partial
 from perfc.ir.graph import Graph, Node
 
 from .gaps import aligned, gaps, increasing
-from .labels import Labels, Side
-from .wiring import OUTSIDE, Wiring, skeleton, wiring
+from .labels import DiffSide, Labels
+from .wiring import OUTSIDE, DiffWiring, skeleton, wiring
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Alignment:
     added: tuple[Node, ...]
 
 
-def align(old: Graph, new: Graph, old_side: Side, new_side: Side) -> Alignment:
+def align(old: Graph, new: Graph, old_side: DiffSide, new_side: DiffSide) -> Alignment:
     """Align two graphs, typed and folded.
 
     Stages, from certain to likely: (1) nodes with equal ancestors and descendants, then with equal
@@ -57,7 +57,7 @@ def align(old: Graph, new: Graph, old_side: Side, new_side: Side) -> Alignment:
 class Matching:
     """Pairs of nodes between two wirings, extended by each stage."""
 
-    def __init__(self, old: Wiring, new: Wiring, left: Labels, right: Labels) -> None:
+    def __init__(self, old: DiffWiring, new: DiffWiring, left: Labels, right: Labels) -> None:
         self.old, self.new = old, new
         self.left, self.right = left, right
         self.of_old: dict[int, int] = {}
@@ -215,7 +215,7 @@ class Matching:
 
 
 def colour(
-    graph: Wiring, labels: Sequence[Hashable], memo: dict[Hashable, int], *, back: bool
+    graph: DiffWiring, labels: Sequence[Hashable], memo: dict[Hashable, int], *, back: bool
 ) -> list[int]:
     """Color nodes so that equal colors mean equal labels and ancestors.
 
@@ -235,13 +235,13 @@ def colour(
     return colours
 
 
-def is_commutative(graph: Wiring, k: int) -> bool:
+def is_commutative(graph: DiffWiring, k: int) -> bool:
     """Return True if the order of the operands of a node does not matter."""
     return graph.nodes[k].op.is_commutative
 
 
 def fed_by(
-    graph: Wiring, k: int, labels: Sequence[Hashable], taken: Mapping[int, int]
+    graph: DiffWiring, k: int, labels: Sequence[Hashable], taken: Mapping[int, int]
 ) -> list[tuple[Hashable, int]]:
     """Return unmatched producers of the operands of a node, with label and operand index."""
     is_ordered = not is_commutative(graph, k)

@@ -10,7 +10,7 @@ from perfc.ir.graph import Node
 
 from .changes import MANY, Change, Edit, Status
 from .figures import Metric
-from .kernels import NOTHING, KernelPair, Load
+from .kernels import NOTHING, KernelPair, TotalCost
 
 EXPLAINED = 0.9
 """Share of the change that the named changes account for."""
@@ -36,8 +36,8 @@ class Culprit:
     name: str
     op_type: str
     what: str
-    delta: Load
-    change: Load
+    delta: TotalCost
+    change: TotalCost
     parameters: float = 0.0
     count: int = 1
     share: float = 0.0
@@ -133,14 +133,14 @@ def merged(culprits: Sequence[Culprit]) -> list[Culprit]:
     ]
 
 
-def whole_of(pairs: Sequence[KernelPair]) -> Load:
+def whole_of(pairs: Sequence[KernelPair]) -> TotalCost:
     """Return the total of the side with the larger time."""
     before = sum((p.before for p in pairs), NOTHING)
     after = sum((p.after for p in pairs), NOTHING)
     return max(before, after, key=lambda load: load.time_s)
 
 
-def ranked(culprits: Sequence[Culprit], whole: Load) -> Blame:
+def ranked(culprits: Sequence[Culprit], whole: TotalCost) -> Blame:
     """Rank causes by their share in the first metric that changed noticeably."""
     parts: dict[Metric, tuple[list[float], float]] = {
         Metric.TIME: ([abs(c.change.time_s) for c in culprits], whole.time_s),

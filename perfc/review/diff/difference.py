@@ -15,7 +15,7 @@ from .blame import Blame, by_edit, by_kernel
 from .changes import Change, Edit, changes, edits
 from .figures import ESTIMATES, Figure, Metric, figures
 from .kernels import KernelPair, kernel_pairs, spread
-from .labels import Labels, Side
+from .labels import DiffSide, Labels
 
 if TYPE_CHECKING:
     from perfc.api import Report
@@ -84,7 +84,7 @@ def compare(old: Report, new: Report, labels: tuple[str, str] = ("", "")) -> Dif
     >>> compare(one, one).is_empty
     True
     """
-    left, right = Side(old.env, old.cost.nodes), Side(new.env, new.cost.nodes)
+    left, right = DiffSide(old.env, old.cost.nodes), DiffSide(new.env, new.cost.nodes)
     alignment = align(old.module.graph, new.module.graph, left, right)
     ours, theirs = Labels(left), Labels(right)
     changed = changes(alignment, ours, theirs)

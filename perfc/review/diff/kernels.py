@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @record
-class Load:
+class TotalCost:
     """Total cost of several kernels.
 
     Args:
@@ -56,8 +56,8 @@ class Load:
     parameters: float = field(default=0.0, compare=False)
     live_bytes: float = field(default=0.0, compare=False)
 
-    def __sub__(self, other: Load) -> Load:
-        return Load(
+    def __sub__(self, other: TotalCost) -> TotalCost:
+        return TotalCost(
             self.time_s - other.time_s,
             self.floor_s - other.floor_s,
             self.flop - other.flop,
@@ -68,8 +68,8 @@ class Load:
             self.live_bytes - other.live_bytes,
         )
 
-    def __add__(self, other: Load) -> Load:
-        return Load(
+    def __add__(self, other: TotalCost) -> TotalCost:
+        return TotalCost(
             self.time_s + other.time_s,
             self.floor_s + other.floor_s,
             self.flop + other.flop,
@@ -86,13 +86,13 @@ def known(a: float | None, b: float | None, sign: int = 1) -> float | None:
     return None if a is None or b is None else a + sign * b
 
 
-NOTHING = Load()
+NOTHING = TotalCost()
 SMALLEST = 1e-12
 """Relative difference up to which reordered floating-point sums count as equal."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Timed:
+class TimedKernel:
     """A kernel of one side with its prediction."""
 
     bound: KernelBound
@@ -120,23 +120,23 @@ class KernelPair:
             predictor scales every kernel of each side; None if equal to `after`.
     """
 
-    old: tuple[Timed, ...]
-    new: tuple[Timed, ...]
-    before: Load
-    after: Load
-    rescaled: Load | None = None
+    old: tuple[TimedKernel, ...]
+    new: tuple[TimedKernel, ...]
+    before: TotalCost
+    after: TotalCost
+    rescaled: TotalCost | None = None
 
     @property
-    def delta(self) -> Load:
+    def delta(self) -> TotalCost:
         """New minus old cost, as in the printed totals."""
         return self.less_before(self.after)
 
     @property
-    def change(self) -> Load:
+    def change(self) -> TotalCost:
         """New minus old cost in the proportions of one run: zero if no kernel changed."""
         return self.less_before(self.rescaled or self.after)
 
-    def less_before(self, after: Load) -> Load:
+    def less_before(self, after: TotalCost) -> TotalCost:
         """Return ``after`` minus the old cost; times that differ by rounding only are equal."""
         delta = after - self.before
         return replace(
@@ -199,7 +199,7 @@ def kernel_pairs(
     for a, b in alignment.pairs:
         if a in of_old and b in of_new:
             parent[root(of_old[a])] = root(of_new[b])
-    groups: dict[int, tuple[list[Timed], list[Timed]]] = {}
+    groups: dict[int, tuple[list[TimedKernel], list[TimedKernel]]] = {}
     for k in (*range(len(left), len(parent)), *range(len(left))):
         before, after = groups.setdefault(root(k), ([], []))
         if k < len(left):
@@ -216,12 +216,12 @@ def kernel_pairs(
     )
 
 
-def timed(report: Report) -> list[Timed]:
+def timed(report: Report) -> list[TimedKernel]:
     """Return the kernels of an analysis with their predictions."""
     kernels = report.prediction.kernels
     energies = report.prediction.energies or (None,) * len(kernels)
     columns = zip(report.roofline.kernels, kernels, energies, strict=True)
-    return [Timed(*of_one) for of_one in columns]
+    return [TimedKernel(*of_one) for of_one in columns]
 
 
 class Loads:
@@ -234,12 +234,12 @@ class Loads:
         line = report.liveness.timeline(report.env)
         self.live = dict(zip(report.liveness.steps, line, strict=True))
 
-    def __call__(self, side: Sequence[Timed]) -> Load:
+    def __call__(self, side: Sequence[TimedKernel]) -> TotalCost:
         """Return the total cost of kernels, with all launches."""
         at, total = self.at, NOTHING
         for t in side:
             kernel, repeat = t.kernel, at(t.kernel.repeat)
-            total += Load(
+            total += TotalCost(
                 t.prediction.time_s * self.in_run,
                 t.bound.floor_s,
                 at(kernel.work.flop) * repeat,
@@ -257,7 +257,7 @@ class Loads:
         return sum(map(self.at, read.values()))
 
 
-def uncertain(t: Timed, metric: Metric, env: Mapping[str, int]) -> Uncertain | None:
+def uncertain(t: TimedKernel, metric: Metric, env: Mapping[str, int]) -> Uncertain | None:
     """Return the estimate of a kernel for a difference; None if unknown.
 
     Its coordinates are the extents that the operator predictor reads, without derived ones;
@@ -280,8 +280,8 @@ def uncertain(t: Timed, metric: Metric, env: Mapping[str, int]) -> Uncertain | N
 
 
 def spread(
-    old: tuple[Report, Sequence[Timed]],
-    new: tuple[Report, Sequence[Timed]],
+    old: tuple[Report, Sequence[TimedKernel]],
+    new: tuple[Report, Sequence[TimedKernel]],
     metric: Metric,
     deviations: float = NINE_IN_TEN,
 ) -> tuple[float, float] | None:

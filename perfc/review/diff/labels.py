@@ -17,7 +17,7 @@ Label: TypeAlias = "Callable[[Node], Hashable]"
 
 
 @dataclass(frozen=True)
-class Side:
+class DiffSide:
     """One of the two models: values of symbols and costs of nodes."""
 
     env: Mapping[str, int]
@@ -32,7 +32,7 @@ class Labels:
     ``product``: class of product, multiply-accumulates, weights; ``size`` without the work.
     """
 
-    def __init__(self, side: Side) -> None:
+    def __init__(self, side: DiffSide) -> None:
         self.side = side
         self._at = Numbers(side.env)
         self._types: dict[Type, Hashable] = {}

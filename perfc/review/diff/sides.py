@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Setting:
+class SideSetting:
     """Setting of one side.
 
     Args:
@@ -75,7 +75,7 @@ class Setting:
             raise
 
 
-def both(old: Setting, new: Setting) -> tuple[Report, Report]:
+def both(old: SideSetting, new: SideSetting) -> tuple[Report, Report]:
     """Analyze both sides.
 
     Symbols at the same position of an input are the same extent under different names and get the

@@ -13,7 +13,7 @@ OUTSIDE = -1
 
 
 @dataclass(frozen=True)
-class Wiring:
+class DiffWiring:
     """Nodes in execution order with their edges.
 
     Args:
@@ -43,7 +43,7 @@ class Wiring:
         return {node: i for i, node in enumerate(self.nodes)}
 
 
-def wiring(graph: Graph) -> Wiring:
+def wiring(graph: Graph) -> DiffWiring:
     """Return the wiring of ``graph``; captures of a region count as operands of its node."""
     maker: dict[object, int] = {}
     before: list[tuple[int, ...]] = []
@@ -54,10 +54,10 @@ def wiring(graph: Graph) -> Wiring:
         before.append(tuple([maker.get(v, OUTSIDE) for v in reads]))
         for v in node.results:
             maker[v] = i
-    return Wiring(graph.nodes, before)
+    return DiffWiring(graph.nodes, before)
 
 
-def skeleton(full: Wiring, is_selected: Callable[[Node], bool]) -> tuple[Wiring, list[int]]:
+def skeleton(full: DiffWiring, is_selected: Callable[[Node], bool]) -> tuple[DiffWiring, list[int]]:
     """Return the wiring of selected nodes, joined along paths, and their numbers in ``full``.
 
     Exporters write the same network with equal products and convolutions, and with different nodes
@@ -77,4 +77,4 @@ def skeleton(full: Wiring, is_selected: Callable[[Node], bool]) -> tuple[Wiring,
             nearest.append((place[i],))
         else:
             nearest.append(frozenset(producers))
-    return Wiring([full.nodes[i] for i in selected], before, is_ordered=False), selected
+    return DiffWiring([full.nodes[i] for i in selected], before, is_ordered=False), selected

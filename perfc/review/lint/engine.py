@@ -82,7 +82,7 @@ def _is_in(before: dict[object, list[Finding]], key: object, f: Finding, least: 
 
 
 @record
-class Outcome:
+class LintOutcome:
     """All files, and findings about the configuration.
 
     Args:
@@ -192,17 +192,17 @@ class Linter:
                 )
         return tuple(findings)
 
-    def outcome(self, files: Iterable[Linted], errors: Iterable[str] = ()) -> Outcome:
+    def outcome(self, files: Iterable[Linted], errors: Iterable[str] = ()) -> LintOutcome:
         """Build the outcome from the files, with findings about the configuration."""
         done = tuple(files)
         where = near(self.settings.path) if self.settings.path else ""
-        return Outcome(done, tuple((where, f) for f in self.unused()), tuple(errors))
+        return LintOutcome(done, tuple((where, f) for f in self.unused()), tuple(errors))
 
 
-def joined(outcomes: Iterable[Outcome]) -> Outcome:
+def joined(outcomes: Iterable[LintOutcome]) -> LintOutcome:
     """Merge the outcomes of several projects."""
     every = tuple(outcomes)
-    return Outcome(
+    return LintOutcome(
         tuple(x for o in every for x in o.files),
         tuple(c for o in every for c in o.configuration),
         tuple(e for o in every for e in o.errors),

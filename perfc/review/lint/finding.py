@@ -31,7 +31,7 @@ class Severity(Enum):
     NOTE = "note"
 
 
-class Basis(Enum):
+class GainBasis(Enum):
     """Method by which a gain was computed."""
 
     REANALYSIS = "re-analysis of the rewritten module"
@@ -57,11 +57,11 @@ class Gain:
     time_s: float
     share: float
     floor_s: float
-    basis: Basis
+    basis: GainBasis
     base_s: float
 
     @staticmethod
-    def of(now: tuple[float, float], then: tuple[float, float], basis: Basis) -> Gain:
+    def of(now: tuple[float, float], then: tuple[float, float], basis: GainBasis) -> Gain:
         """Return the gain between two pairs of predicted time and lower bound; may be negative."""
         time_s = now[0] - then[0]
         if abs(time_s) < 1e-9 * now[0]:

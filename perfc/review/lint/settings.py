@@ -116,7 +116,7 @@ def read_settings(path: Path | None) -> Settings:
     if not isinstance(table, dict):
         raise SettingsError(f"{prefix} is not a table", where=str(path))
     text = path.read_text(encoding="utf-8", errors="replace")
-    reader = _Reader(path, prefix, text)
+    reader = _SettingsReader(path, prefix, text)
     for key in table:
         if key not in KEYS:
             reader.fail(str(key), "no such key", f"there are {', '.join(KEYS)}")
@@ -151,7 +151,7 @@ def parsed(path: Path) -> dict[str, object]:
 
 
 @record
-class _Reader:
+class _SettingsReader:
     path: Path
     prefix: str
     text_: str

@@ -20,7 +20,7 @@ from perfc.passes.manager import Analyses
 from perfc.passes.rewriting.canonicalize import Canonicalize
 from perfc.passes.roofline.roofline import KernelBound, Roofline, RooflineTable, bounds
 
-from .finding import Basis, Gain
+from .finding import Gain, GainBasis
 from .fixes.edit import Edit, rewritten
 
 MAX_ANALYSES = 400
@@ -28,7 +28,7 @@ MAX_ANALYSES = 400
 
 
 @dataclass(slots=True)
-class Memory:
+class GainCache:
     """Cache of gains by their inputs: layers repeat, so equal places are analyzed once."""
 
     gains: dict[Hashable, Gain | None] = field(default_factory=dict[Hashable, "Gain | None"])
@@ -51,7 +51,7 @@ class Subject:
 
     report: Report
     has_values: bool = False
-    memory: Memory = field(default_factory=Memory)
+    memory: GainCache = field(default_factory=GainCache)
 
     @property
     def graph(self) -> Graph:
@@ -114,7 +114,7 @@ class Subject:
         users = self.graph.users.get(v, ())
         return users[0] if len(users) == 1 and v not in self.graph.outputs else None
 
-    def nothing(self, basis: Basis = Basis.COUNTED) -> Gain:
+    def nothing(self, basis: GainBasis = GainBasis.COUNTED) -> Gain:
         """Return a gain of zero, by default for what every runtime does at load time."""
         return Gain(0.0, 0.0, 0.0, basis, self.now[0])
 
@@ -142,7 +142,7 @@ class Subject:
             roof = am.get(Roofline(name, runtime, report.tf32), module)
         except PerfcError:
             return None  # types that no longer go together: the rewrite is not one
-        return self.gain_of(roof, am.get(Fuse(runtime), module), module, Basis.REANALYSIS)
+        return self.gain_of(roof, am.get(Fuse(runtime), module), module, GainBasis.REANALYSIS)
 
     def deployed(self, **changes: object) -> Gain | None:
         """Return the gain of another deployment by analyzing it.
@@ -159,7 +159,7 @@ class Subject:
                     report.model, deployment=how, values=report.values, predictor=report.predictor
                 )
                 pair = then.prediction.total.time_s, then.roofline.floor_s
-                self.memory.gains[key] = Gain.of(self.now, pair, Basis.DEPLOYMENT)
+                self.memory.gains[key] = Gain.of(self.now, pair, GainBasis.DEPLOYMENT)
             except PerfcError:
                 # a precision or a runtime that this model cannot have
                 self.memory.gains[key] = None
@@ -235,10 +235,10 @@ class Subject:
         factor = time_s / kernel.time_s if kernel.time_s else 1.0
         then_s = table.total_with({index: table.kernels[index].time_s * factor})
         lower = 0.0 if floor_s is None else kernel.floor_s - floor_s
-        return Gain.of(self.now, (then_s, self.now[1] - lower), Basis.BOUNDS)
+        return Gain.of(self.now, (then_s, self.now[1] - lower), GainBasis.BOUNDS)
 
     def gain_of(
-        self, roof: RooflineTable, kernels: KernelTable, module: Module, basis: Basis
+        self, roof: RooflineTable, kernels: KernelTable, module: Module, basis: GainBasis
     ) -> Gain:
         """Return the gain of running other kernels, from their predictions."""
         from perfc.analyzers.runs.prediction import predicted
@@ -253,7 +253,7 @@ class Subject:
         report = self.report
         table = KernelTable(report.kernels.runtime, tuple(kernels), report.kernels.host)
         roof = bounds(table, report.machine, dict(report.env), tf32=report.tf32)
-        return self.gain_of(roof, table, report.module, Basis.BOUNDS)
+        return self.gain_of(roof, table, report.module, GainBasis.BOUNDS)
 
     def shape_key(self, nodes: Iterable[Node]) -> Hashable:
         """Return a key of equal places: operators and the types of their inputs and results."""

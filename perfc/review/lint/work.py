@@ -12,7 +12,7 @@ from perfc.deployment import Deployment
 from perfc.errors import ModelError, PerfcError
 from perfc.ir.record import record
 
-from .engine import Linted, Linter, Outcome
+from .engine import Linted, Linter, LintOutcome
 
 if TYPE_CHECKING:
     from perfc.api import Model
@@ -22,7 +22,7 @@ SUFFIXES = (".onnx", ".onnx.gz")
 
 
 @record
-class Work:
+class LintWork:
     """A linter with a deployment.
 
     Args:
@@ -52,7 +52,7 @@ class Work:
         )
         return self.linter.check(report, path, has_values=bool(self.values))
 
-    def lint_all(self, paths: Iterable[str]) -> Outcome:
+    def lint_all(self, paths: Iterable[str]) -> LintOutcome:
         """Lint every file; files that cannot be analyzed become errors of the outcome."""
         done: list[Linted] = []
         errors: list[str] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from perfc.ir.problem import Window
+from perfc.ir.problem import SlidingWindow
 from perfc.passes.roofline.ceilings import Ceiling
 from perfc.review.lint.finding import Finding, Severity
 from perfc.review.lint.rule import Rule
@@ -41,7 +41,7 @@ class DepthwiseOnMatrixPath(Rule):
         """Yield depthwise kernels that are bound by the vector units."""
         for i, bound in enumerate(subject.kernels):
             problem = bound.kernel.problem
-            if not isinstance(problem, Window) or not problem.is_depthwise:
+            if not isinstance(problem, SlidingWindow) or not problem.is_depthwise:
                 continue
             if bound.binding is not Ceiling.VECTOR:
                 continue

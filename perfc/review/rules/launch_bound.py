@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator
 
 from perfc.passes.roofline.roofline import GRAPH_GAP
-from perfc.passes.runtimes import Launch, recorded
-from perfc.review.lint.finding import Basis, Finding, Gain
+from perfc.passes.runtimes import LaunchMode, recorded
+from perfc.review.lint.finding import Finding, Gain, GainBasis
 from perfc.review.lint.rule import Rule
 from perfc.review.lint.subject import Subject
 from perfc.view.report.units import plural, share
@@ -47,7 +47,11 @@ class LaunchBound(Rule):
         report = subject.report
         runtime, total = report.kernels.runtime, report.prediction.kernels_total
         waiting = total.wait_s / total.time_s if total.time_s else 0.0
-        if report.machine.kind == "cpu" or runtime.launch is Launch.GRAPH or waiting < LEAST_SHARE:
+        if (
+            report.machine.kind == "cpu"
+            or runtime.launch is LaunchMode.GRAPH
+            or waiting < LEAST_SHARE
+        ):
             return
         launches = round(math.fsum(b.launches for b in subject.kernels))
         if launches < 2:
@@ -71,4 +75,4 @@ def replayed(subject: Subject) -> Gain:
         for k, b in zip(table.kernels, subject.kernels, strict=True)
     )
     then_s = table.total_of(kernels_s, GRAPH_GAP)
-    return Gain.of(subject.now, (then_s, subject.now[1]), Basis.BOUNDS)
+    return Gain.of(subject.now, (then_s, subject.now[1]), GainBasis.BOUNDS)

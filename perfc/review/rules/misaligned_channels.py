@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from perfc.ir.problem import Window
+from perfc.ir.problem import SlidingWindow
 from perfc.review.lint.finding import Finding
 from perfc.review.lint.rule import Rule
 from perfc.review.lint.subject import Subject
@@ -50,7 +50,7 @@ class MisalignedChannels(Rule):
         for i, bound in enumerate(subject.kernels):
             problem = bound.kernel.problem
             granule = summed_granule(bound, subject.report.machine)
-            if not isinstance(problem, Window) or not bound.counts.mac or granule is None:
+            if not isinstance(problem, SlidingWindow) or not bound.counts.mac or granule is None:
                 continue
             required = {"in": subject.extent(problem.depth), "out": subject.extent(problem.filters)}
             wanted = {"in": wanted_in(problem, required["in"], granule), "out": GRANULE_ROWS}
@@ -70,7 +70,7 @@ class MisalignedChannels(Rule):
             )
 
 
-def wanted_in(problem: Window, channels: int, granule: int) -> int:
+def wanted_in(problem: SlidingWindow, channels: int, granule: int) -> int:
     """Return the required multiple of a group's input channels; 1 if any number works."""
     window = problem.static_extents
     if window and problem.strides == window and channels * math.prod(window) % granule == 0:

@@ -8,7 +8,7 @@ from perfc.ir.symbolic.dim import Poly
 from perfc.ir.syntax.names import symbol_key
 from perfc.ir.tensors.types import TensorType
 from perfc.passes.roofline.roofline import bounds
-from perfc.review.lint.finding import Basis, Finding, Gain, Severity
+from perfc.review.lint.finding import Finding, Gain, GainBasis, Severity
 from perfc.review.lint.rule import Rule
 from perfc.review.lint.subject import Subject
 from perfc.view.report.units import share
@@ -57,10 +57,10 @@ class SmallBatch(Rule):
         many_items = size * TIMES
         env = {**report.env, name: many_items}
         many = bounds(report.kernels, report.machine, env, tf32=report.tf32)
-        whole = subject.gain_of(many, report.kernels, report.module, Basis.BOUNDS)
+        whole = subject.gain_of(many, report.kernels, report.module, GainBasis.BOUNDS)
         now_s, floor_s = subject.now
         then = ((now_s - whole.time_s) / TIMES, many.floor_s / TIMES)
-        gain = Gain.of((now_s, floor_s), then, Basis.BOUNDS)
+        gain = Gain.of((now_s, floor_s), then, GainBasis.BOUNDS)
         if gain.share < LEAST_SHARE:
             return
         part = share(1 - gain.share)

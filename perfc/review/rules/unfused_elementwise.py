@@ -8,7 +8,7 @@ from perfc.ir.graph import Value
 from perfc.ir.op import Kind
 from perfc.ir.tensors.types import TensorType
 from perfc.passes.fusion.kernel import Kernel
-from perfc.passes.runtimes import Framework, Launch, Steps, tables
+from perfc.passes.runtimes import Framework, LaunchMode, Steps, tables
 from perfc.review.lint.finding import Finding
 from perfc.review.lint.rule import Rule
 from perfc.review.lint.subject import Subject
@@ -73,7 +73,7 @@ def fusing() -> Iterator[str]:
     """Yield the runtimes that fuse such chains."""
     chain = Kind.ELEMENTWISE
     known = (t for t in tables() if t.framework is not Framework.OTHER and not t.is_recorded)
-    compiling = (t for t in known if t.launch is Launch.GRAPH or t.steps is Steps.COMPILED)
+    compiling = (t for t in known if t.launch is LaunchMode.GRAPH or t.steps is Steps.COMPILED)
     return (t.name for t in compiling if chain in t.epilogue.get(chain, ()))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from perfc.ir.graph import Value
-from perfc.review.lint.finding import Basis, Finding, Saves, Severity
+from perfc.review.lint.finding import Finding, GainBasis, Saves, Severity
 from perfc.review.lint.rule import Rule
 from perfc.review.lint.subject import Subject
 from perfc.view.report.units import Unit, quantity, share
@@ -68,6 +68,6 @@ class UntouchedWeights(Rule):
                 "keep it in host memory or in a narrower type, or cut it to what is used",
                 nodes=(anchor,),
                 tensor=v.name,
-                gain=subject.nothing(Basis.MEMORY),
+                gain=subject.nothing(GainBasis.MEMORY),
                 saved_bytes=size - touched,
             )

@@ -12,7 +12,7 @@ from perfc.ir.symbolic.evaluate import evaluate
 from perfc.ir.tensors.types import TensorType
 
 from ..simulation.scheduler import Chunk
-from .memory import Demand
+from .memory import MemoryDemand
 from .step import StepCost
 from .surface import Parts
 
@@ -144,7 +144,7 @@ class DraftedCost(StepCost):
                     exchanges += extra
         return Parts(kernels, exchanges)
 
-    def demand(self, tokens: int, budget: int, sequences: int) -> Demand:
+    def demand(self, tokens: int, budget: int, sequences: int) -> MemoryDemand:
         """Return the memory demand of the fullest rank, the drafter included."""
         target, small = (
             super().demand(tokens, budget, sequences),

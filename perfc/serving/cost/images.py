@@ -7,14 +7,14 @@ from dataclasses import replace
 from functools import cached_property, lru_cache
 
 from perfc.errors import ParseError
-from perfc.frontend.config import LanguageModel, Parallel, Precision, lower_images
+from perfc.frontend.config import LanguageModel, Parallel, ServingPrecision, lower_images
 from perfc.ir.record import record
 from perfc.ir.symbolic.evaluate import evaluate
 from perfc.machine import Machine, load_machine
 
 from ..simulation.scheduler import Chunk
 from .grid import octaves
-from .memory import Demand
+from .memory import MemoryDemand
 from .program import Program, estimated
 from .step import StepCost
 from .surface import Parts, Surface
@@ -116,9 +116,13 @@ class TowerCost:
 
 @lru_cache(maxsize=64)
 def tower_cost(
-    model: LanguageModel, precision: Precision, parallel: Parallel, runtime: str, target: str,
+    model: LanguageModel,
+    precision: ServingPrecision,
+    parallel: Parallel,
+    runtime: str,
+    target: str,
     framework: str,
-) -> TowerCost:  # fmt: skip
+) -> TowerCost:
     """Return the cost of a model's tower on a target, by the path of the target's file.
 
     Raises:
@@ -157,7 +161,7 @@ class ImagedCost(StepCost):
         begins = any(c.context == 0 for c in chunks)
         return super().launches(chunks, decodes) + len(self.tower.program.whole) * begins
 
-    def demand(self, tokens: int, budget: int, sequences: int) -> Demand:
+    def demand(self, tokens: int, budget: int, sequences: int) -> MemoryDemand:
         """Return the memory demand of the fullest rank, the tower included."""
         demand = self.language.demand(tokens, budget, sequences)
         return replace(

@@ -14,7 +14,7 @@ BLOCK_TOKENS = 16
 
 
 @record
-class Demand:
+class MemoryDemand:
     """Memory that a model needs on each GPU.
 
     Args:
@@ -45,7 +45,7 @@ class MemoryPlan:
 
     capacity_bytes: float
     utilization: float
-    demand: Demand
+    demand: MemoryDemand
     overhead_bytes: float = CONTEXT_BYTES + GRAPH_BYTES
     block_tokens: int = BLOCK_TOKENS
     pool_of: PoolOf = PoolOf.DEVICE

@@ -13,7 +13,7 @@ from perfc.analyzers.estimators import Execution
 from perfc.analyzers.estimators.choice import estimates
 from perfc.analyzers.runs.energy import energy_of
 from perfc.analyzers.runs.prediction import in_run
-from perfc.frontend.config import LanguageModel, Parallel, Precision, Step, lower
+from perfc.frontend.config import ForwardStep, LanguageModel, Parallel, ServingPrecision, lower
 from perfc.ir.graph import Module
 from perfc.ir.op import Kind
 from perfc.ir.problem import Experts
@@ -155,7 +155,11 @@ class Passes:
 
 @lru_cache(maxsize=128)
 def passes_of(
-    model: LanguageModel, precision: Precision, parallel: Parallel, runtime: str, stage: int = 0
+    model: LanguageModel,
+    precision: ServingPrecision,
+    parallel: Parallel,
+    runtime: str,
+    stage: int = 0,
 ) -> Passes:
     """Return the passes of a model's stage, lowered and fused once.
 
@@ -164,7 +168,7 @@ def passes_of(
     """
     passes = [
         Program.of(lower(model, step, precision, parallel, stage=stage), runtime)
-        for step in (Step.EXTEND, Step.DECODE)
+        for step in (ForwardStep.EXTEND, ForwardStep.DECODE)
     ]
     return Passes(*passes)
 

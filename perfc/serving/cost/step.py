@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import astuple, replace
 from functools import cached_property, lru_cache
 
-from perfc.frontend.config import LanguageModel, Parallel, Precision
+from perfc.frontend.config import LanguageModel, Parallel, ServingPrecision
 from perfc.ir.symbolic.evaluate import evaluate
 from perfc.ir.tensors.types import DType, bits_of
 from perfc.machine import Machine, load_machine
@@ -26,7 +26,7 @@ from .grid import Grid, octaves, points
 from .grouped import Anew, attends_in_chunks, reads_keys_anew
 from .joint import NEAR, layers_of, relative_to_both
 from .launches import Launches, launches_of
-from .memory import Demand
+from .memory import MemoryDemand
 from .program import Env, KernelCost, Passes, estimated, passes_of
 from .surface import Parts, Surface
 
@@ -259,7 +259,7 @@ class StageCost:
         envs = [{"batch": int(b), "seq": int(n), "past": int(p) - NEAR} for b, n, p in points(axes)]
         return Surface.of(axes, self._prompts(self._of_prompts[0], envs))
 
-    def demand(self, tokens: int, budget: int, sequences: int) -> Demand:
+    def demand(self, tokens: int, budget: int, sequences: int) -> MemoryDemand:
         """Return the memory that the stage needs on one rank.
 
         Args:
@@ -278,13 +278,13 @@ class StageCost:
             + sequences * self.held_bytes,
         )
         weight_bytes = float(evaluate(decode.liveness.weight_bytes, {}))
-        return Demand(weight_bytes, (held[1] - held[0]) / known, held[0], max(live))
+        return MemoryDemand(weight_bytes, (held[1] - held[0]) / known, held[0], max(live))
 
 
 @lru_cache(maxsize=256)
 def stage_cost(
     model: LanguageModel,
-    precision: Precision,
+    precision: ServingPrecision,
     parallel: Parallel,
     runtime: str,
     stage: int,
@@ -307,7 +307,7 @@ def stage_cost(
     )  # fmt: skip
 
 
-def held_bytes(model: LanguageModel, precision: Precision, kind: EngineKind | None) -> float:
+def held_bytes(model: LanguageModel, precision: ServingPrecision, kind: EngineKind | None) -> float:
     """Return the bytes per token that the engine holds, by `EngineKind.held`."""
     if kind is None or model.decoder is None:
         return 0.0
@@ -334,7 +334,7 @@ class StepCost:
         self,
         model: LanguageModel,
         machine: Machine,
-        precision: Precision,
+        precision: ServingPrecision,
         parallel: Parallel,
         runtime: str,
         framework: str,
@@ -393,7 +393,7 @@ class StepCost:
             math.fsum([p.exchanges * n for p, n in each]),
         )
 
-    def demand(self, tokens: int, budget: int, sequences: int) -> Demand:
+    def demand(self, tokens: int, budget: int, sequences: int) -> MemoryDemand:
         """Return the memory demand of the fullest rank; arguments as for a stage."""
         each = [s.demand(tokens, budget, sequences) for s, _ in self.stages]
-        return Demand(*(max(values) for values in zip(*map(astuple, each), strict=True)))
+        return MemoryDemand(*(max(values) for values in zip(*map(astuple, each), strict=True)))

@@ -9,9 +9,16 @@ from typing import ClassVar
 
 import perfc.api as api
 from perfc.errors import ParseError
-from perfc.frontend.config import Step, lower
+from perfc.frontend.config import ForwardStep, lower
 from perfc.frontend.config.reader import described
-from perfc.frontend.diffusion import Part, Picture, Pipeline, Role, module_of, read_pipeline
+from perfc.frontend.diffusion import (
+    DiffusionPipeline,
+    PartRole,
+    Picture,
+    PipelinePart,
+    module_of,
+    read_pipeline,
+)
 from perfc.frontend.diffusion.decoders import latent_of
 from perfc.frontend.diffusion.denoisers import denoiser_of
 from perfc.frontend.diffusion.pipeline import MOST_STEPS, Latent
@@ -105,7 +112,7 @@ class GenerationReport:
 
 
 def diffusion(
-    model: str | os.PathLike[str] | Pipeline,
+    model: str | os.PathLike[str] | DiffusionPipeline,
     target: str | os.PathLike[str] = TARGET,
     *,
     batch: int = 1,
@@ -134,7 +141,7 @@ def diffusion(
         ParseError: no such size or number.
         MissingExtraError: diffusers or PyTorch is not installed.
     """
-    pipeline = model if isinstance(model, Pipeline) else read_pipeline(model)
+    pipeline = model if isinstance(model, DiffusionPipeline) else read_pipeline(model)
     own = pipeline.picture
     picture = Picture(height or own.height, width or own.width, frames or own.frames).checked()
     steps, guided = steps or pipeline.steps, pipeline.is_guided if is_guided is None else is_guided
@@ -167,39 +174,44 @@ def within(option: str, number: int, most: int) -> None:
 
 
 def views(
-    pipeline: Pipeline, machine: Machine, told: Law, picture: Picture, batch: int, steps: int,
+    pipeline: DiffusionPipeline,
+    machine: Machine,
+    told: Law,
+    picture: Picture,
+    batch: int,
+    steps: int,
     guided: bool,
-) -> Iterator[PartView]:  # fmt: skip
+) -> Iterator[PartView]:
     """Each part as it runs."""
     latent = latent_of(pipeline, picture)
     for part in pipeline.parts:
         match part.role:
-            case Role.PROMPT:
+            case PartRole.PROMPT:
                 calls, each = 1 + guided, batch
-            case Role.DECODER:
+            case PartRole.DECODER:
                 calls, each = batch, 1
-            case Role.DENOISER if denoiser_of(part).is_doubled:
+            case PartRole.DENOISER if denoiser_of(part).is_doubled:
                 calls, each = steps, batch * (1 + guided)
-            case Role.DENOISER:
+            case PartRole.DENOISER:
                 calls, each = steps * (1 + guided), batch
         yield viewed(part, graph_of(part, latent, pipeline.tokens), calls, each, machine, told)
 
 
-def graph_of(part: Part, latent: Latent, tokens: int) -> Module:
+def graph_of(part: PipelinePart, latent: Latent, tokens: int) -> Module:
     """The graph of a part: of an encoder of prompts from its configuration, else by diffusers."""
-    if part.role is not Role.PROMPT:
+    if part.role is not PartRole.PROMPT:
         return module_of(part, latent, tokens)
     from perfc.ir.graphs.rewrite import with_defaults
 
-    module = lower(described(dict(part.config), part.name, part.name), Step.PREFILL)
+    module = lower(described(dict(part.config), part.name, part.name), ForwardStep.PREFILL)
     return with_defaults(module, {"seq": tokens})
 
 
 def viewed(
-    part: Part, module: Module, calls: int, batch: int, machine: Machine, told: Law
+    part: PipelinePart, module: Module, calls: int, batch: int, machine: Machine, told: Law
 ) -> PartView:
     """A part on a machine."""
-    dims = {} if part.role is Role.DECODER else {"batch": batch}
+    dims = {} if part.role is PartRole.DECODER else {"batch": batch}
     report = api.analyze(
         module, str(machine.path), runtime=RUNTIME, predictor="kernels", dims=dims,
         dtype="" if machine.takes("bf16") else "f16",

@@ -100,7 +100,7 @@ def front_chart(result: SearchResult) -> Iterator[Part]:
 
 
 @record
-class Axis:
+class LogAxis:
     """A logarithmic axis between two values."""
 
     low: float
@@ -115,6 +115,6 @@ class Axis:
         return float(self.low * (self.high / self.low) ** share)
 
 
-def _axis(values: Sequence[float]) -> Axis:
+def _axis(values: Sequence[float]) -> LogAxis:
     low, high = min(values), max(values)
-    return Axis(low, high) if high > 1.01 * low else Axis(low / 1.1, high * 1.1)
+    return LogAxis(low, high) if high > 1.01 * low else LogAxis(low / 1.1, high * 1.1)

@@ -11,13 +11,13 @@ from perfc.view.report.units import Unit, plural, quantity
 
 from ..cost.context import EMULATION_OPS
 from ..engine import Engine, lacks
-from ..simulation.simulate import Run
+from ..simulation.simulate import SimulatedRun
 
 STAND_INS = {WeightFormat.W8: "f8e4m3", WeightFormat.MXFP4: "f4e2m1"}
 """Storage formats and the element type that multiplies them; without it they are widened."""
 
 
-def notes_of(engine: Engine, run: Run, users: int) -> tuple[str, ...]:
+def notes_of(engine: Engine, run: SimulatedRun, users: int) -> tuple[str, ...]:
     """Return the notes of an engine under a load of ``users`` users."""
     return (
         *_queued(engine, users), *_unrecorded(engine, run), *_unmeasured(engine),
@@ -65,7 +65,7 @@ def _queued(engine: Engine, users: int) -> tuple[str, ...]:
     return (f"{seats:,} of {users:,} users run at once, the rest queue: --max-num-seqs",)
 
 
-def _unrecorded(engine: Engine, run: Run) -> tuple[str, ...]:
+def _unrecorded(engine: Engine, run: SimulatedRun) -> tuple[str, ...]:
     """Return a note if decode steps exceed the largest recorded graph and that costs time."""
     most, law = engine.cost.recorded, engine.law
     largest = max([s.decodes for s in run.strides if not s.chunks], default=0)

@@ -21,7 +21,7 @@ STUDENT_95 = (
 
 
 @record
-class Interval:
+class ConfidenceInterval:
     """Mean of a steady series with its confidence interval.
 
     Args:
@@ -54,14 +54,16 @@ def warm_up(values: Sequence[float], batch: int = MSER_BATCH) -> int:
     return allowed.index(min(allowed)) * batch if allowed else 0
 
 
-def interval(values: Sequence[float], batch: int) -> Interval:
+def interval(values: Sequence[float], batch: int) -> ConfidenceInterval:
     """Return the mean of values and its relative half-width, from means of batches."""
     means = batch_means(values, batch)
     mean = math.fsum(values) / len(values)
     if len(means) < 2:
-        return Interval(mean, math.inf)
+        return ConfidenceInterval(mean, math.inf)
     freedom = len(means) - 1
     centre = math.fsum(means) / len(means)
     variance = math.fsum([(m - centre) ** 2 for m in means]) / freedom
     factor = STUDENT_95[freedom - 1] if freedom <= len(STUDENT_95) else 1.96 + 2.5 / freedom
-    return Interval(mean, factor * math.sqrt(variance / len(means)) / mean if mean else 0.0)
+    return ConfidenceInterval(
+        mean, factor * math.sqrt(variance / len(means)) / mean if mean else 0.0
+    )

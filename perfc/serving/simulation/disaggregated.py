@@ -11,7 +11,7 @@ from perfc.ir.record import record
 from ..engine import Engine
 from .arrivals import Workload
 from .scheduler import Chunk, Limits
-from .simulate import Clock, Run, Served, Stride, come_earlier, simulate
+from .simulate import Clock, Served, SimulatedRun, Stride, come_earlier, simulate
 
 LINK_BYTES_PER_S = 25e9
 """Bandwidth between workers if a target gives no link: 200 Gbit/s InfiniBand; assumed."""
@@ -65,7 +65,7 @@ class _Decoding:
 
 def simulate_disaggregated(
     workload: Workload, limits: Limits, clock: Clock, prefill: Prefill
-) -> Run:
+) -> SimulatedRun:
     """Return a run whose prompts wait for the prefill workers.
 
     Each rank group computes one prompt at a time, in order. Users of a closed loop who wait there
@@ -134,7 +134,7 @@ class _Passing:
         return running / (self.answer * step_s)
 
 
-def _delayed(run: Run, each_s: float, rate: float) -> Run:
+def _delayed(run: SimulatedRun, each_s: float, rate: float) -> SimulatedRun:
     """Return the run with open-loop requests delayed until a prefill worker is free."""
     free_s = 0.0
     served: list[Served] = []
@@ -146,4 +146,4 @@ def _delayed(run: Run, each_s: float, rate: float) -> Run:
         served.append(
             Served(s.request, s.arrival_s, s.first_s + wait_s, s.last_s + wait_s, s.spans)
         )
-    return Run(tuple(served), strides, max(s.last_s for s in served), run.preempted)
+    return SimulatedRun(tuple(served), strides, max(s.last_s for s in served), run.preempted)

@@ -134,7 +134,7 @@ def _gaps(shares: Sequence[Share]) -> Iterator[tuple[float, float]]:
 
 
 @record
-class Throughput:
+class LoadThroughput:
     """Throughput of a load.
 
     Args:
@@ -155,7 +155,7 @@ class Throughput:
         return self.output_tokens_per_s / self.gpus
 
 
-def throughput(result: Steady, gpus: int) -> Throughput:
+def throughput(result: Steady, gpus: int) -> LoadThroughput:
     """Return the throughput of all rank groups.
 
     Args:
@@ -167,7 +167,7 @@ def throughput(result: Steady, gpus: int) -> Throughput:
         served = share.served
         output += share.weight * math.fsum([s.request.output_tokens for s in served])
         read += share.weight * math.fsum([s.request.input_tokens for s in served])
-    return Throughput(output, read, result.requests_per_s, gpus)
+    return LoadThroughput(output, read, result.requests_per_s, gpus)
 
 
 def written(stride: Stride) -> float:

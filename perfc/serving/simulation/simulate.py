@@ -99,7 +99,7 @@ class Stride:
 
 
 @record
-class Run:
+class SimulatedRun:
     """Result of a workload.
 
     Args:
@@ -125,7 +125,7 @@ class Run:
         return math.fsum([s.step_s * s.steps for s in self.strides])
 
 
-def come_earlier(run: Run, wait_s: float) -> Run:
+def come_earlier(run: SimulatedRun, wait_s: float) -> SimulatedRun:
     """Returns the same run, each request having come so much earlier."""
     served = [replace(s, arrival_s=s.arrival_s - wait_s) for s in run.served]
     return replace(run, served=tuple(served))
@@ -159,7 +159,7 @@ class _Feed:
         return self.served[self.next].arrival_s
 
 
-def simulate(workload: Workload, limits: Limits, clock: Clock) -> Run:
+def simulate(workload: Workload, limits: Limits, clock: Clock) -> SimulatedRun:
     """Serve a workload.
 
     Args:
@@ -196,7 +196,7 @@ def simulate(workload: Workload, limits: Limits, clock: Clock) -> Run:
         scheduler.look(stride.steps, has_prompts=bool(stride.chunks))
         feed.allowed += (len(ended) + len(over)) if feed.is_closed else 0
         feed.due(now_s, len(strides), scheduler)
-    return Run(tuple(feed.served), tuple(strides), now_s, scheduler.preempted)
+    return SimulatedRun(tuple(feed.served), tuple(strides), now_s, scheduler.preempted)
 
 
 def _next(scheduler: Scheduler, clock: Clock, until_s: float) -> Stride:

@@ -18,7 +18,7 @@ from .arrivals import Workload
 from .confidence import interval, warm_up
 from .load import Load
 from .scheduler import Limits
-from .simulate import Run, Served, come_earlier
+from .simulate import Served, SimulatedRun, come_earlier
 
 ROUNDS, MOST_ROUNDS = 4, 64
 """Requests per user of a closed loop: in the first run, and at most."""
@@ -47,7 +47,7 @@ class Server:
         is_staggered: True to start users of a closed loop in the middle of answers.
     """
 
-    serve: Callable[[Workload], Run]
+    serve: Callable[[Workload], SimulatedRun]
     limits: Limits
     before_s: Callable[[float], float]
     is_staggered: bool = False
@@ -83,7 +83,7 @@ class Share:
             infinite if the run is one batch.
     """
 
-    run: Run
+    run: SimulatedRun
     groups: int
     first: int
     last: int
@@ -248,7 +248,7 @@ def _is_long_enough(share: Share) -> bool:
     return share.half_width <= HALF_WIDTH or is_long
 
 
-def _measured(run: Run, groups: int, first: int, last: int, batch: int) -> Share:
+def _measured(run: SimulatedRun, groups: int, first: int, last: int, batch: int) -> Share:
     """Return the measured part of a run, with the confidence of its means."""
     served = run.served[first:last]
     means = (

@@ -12,9 +12,9 @@ from perfc.view.report.units import INTERVAL, Unit, plural, quantity, share
 from perfc.view.report.views import Views
 
 from .elsewhere import Elsewhere
-from .fact import Citation, Fact, Selection, Topic, cite, cite_row, listed, shown
-from .reading import Absent, Change, Reading
-from .settings import Difference
+from .fact import Citation, ReportFact, Selection, Topic, cite, cite_row, listed, shown
+from .reading import Absent, Reading, RemedyChange
+from .settings import SettingDifference
 from .topics import topics
 from .topics.kernels import cite_group, words_of
 from .topics.limits import remedy
@@ -32,7 +32,7 @@ MOST_QUESTION = 1_000
 """Maximum number of characters of a question."""
 
 
-class Source(Enum):
+class AnswerSource(Enum):
     """Source of the words of an answer."""
 
     REPORT = "report"
@@ -55,9 +55,9 @@ class Answer:
 
     question: str
     is_answered: bool
-    source: Source
+    source: AnswerSource
     text: str
-    facts: tuple[Fact, ...]
+    facts: tuple[ReportFact, ...]
     reason: str
     hint: str
 
@@ -103,15 +103,15 @@ def every_fact(views: Views) -> Answer:
     return answered("", tuple(fact for fact in known if fact is not None))
 
 
-def answered(question: str, facts: tuple[Fact, ...]) -> Answer:
+def answered(question: str, facts: tuple[ReportFact, ...]) -> Answer:
     """Return an answer from facts."""
     words = "; ".join(fact.text for fact in facts)
-    return Answer(question, True, Source.REPORT, words, facts, "", "")
+    return Answer(question, True, AnswerSource.REPORT, words, facts, "", "")
 
 
 def refused(question: str, reason: str, hint: str) -> Answer:
     """Return a refusal with its reason and a hint."""
-    return Answer(question, False, Source.REPORT, "", (), reason, hint)
+    return Answer(question, False, AnswerSource.REPORT, "", (), reason, hint)
 
 
 def refusal(read: Reading) -> tuple[str, str] | None:
@@ -122,8 +122,8 @@ def refusal(read: Reading) -> tuple[str, str] | None:
     if read.unknown:
         words = ", ".join(repr(w) for w in dict.fromkeys(read.unknown[:MOST_NAMED]))
         return f"the report has nothing called {words}", LIST
-    for other in read.of(Difference):
-        assert isinstance(other, Difference)
+    for other in read.of(SettingDifference):
+        assert isinstance(other, SettingDifference)
         return other.what, other.hint
     return None
 
@@ -134,7 +134,7 @@ class _Refusal:
     hint: str
 
 
-def facts_of(read: Reading, views: Views) -> tuple[Fact, ...] | _Refusal:
+def facts_of(read: Reading, views: Views) -> tuple[ReportFact, ...] | _Refusal:
     """Return the requested facts, or the reason for a refusal."""
     for absent in read.of(Absent):
         assert isinstance(absent, Absent)
@@ -143,7 +143,7 @@ def facts_of(read: Reading, views: Views) -> tuple[Fact, ...] | _Refusal:
         )
         return _Refusal(f"the report has no {absent.name}", f"it has {kinds}")
     chosen = [m for m in read.of(Selection) if isinstance(m, Selection)]
-    changed = [m for m in read.of(Change) if isinstance(m, Change)]
+    changed = [m for m in read.of(RemedyChange) if isinstance(m, RemedyChange)]
     names = {topic.name for topic in read.topics}
     if read.numbers and not (names == {"slowest kernels"} and len(read.numbers) == 1):
         sizes = ", ".join(f"{s.label} = {s.value}" for s in views.assumptions.symbols)
@@ -163,7 +163,9 @@ def facts_of(read: Reading, views: Views) -> tuple[Fact, ...] | _Refusal:
     return of_topics(read.topics, read, views)
 
 
-def of_topics(requested: list[Topic], read: Reading, views: Views) -> tuple[Fact, ...] | _Refusal:
+def of_topics(
+    requested: list[Topic], read: Reading, views: Views
+) -> tuple[ReportFact, ...] | _Refusal:
     """Return a fact for each requested topic."""
     if not requested:
         return _Refusal("the question names nothing that the report has", LIST)
@@ -174,7 +176,7 @@ def of_topics(requested: list[Topic], read: Reading, views: Views) -> tuple[Fact
     if "time per item" in names and names & OF_RUN:
         reason = f"the report has {listed(sorted(names & OF_RUN))} per run, not per item"
         return _Refusal(reason, "ask about the run; throughput has the items per run")
-    facts: list[Fact] = []
+    facts: list[ReportFact] = []
     for topic in requested:
         if topic.name == "slowest kernels" and read.numbers:
             from .topics.kernels import slowest
@@ -204,13 +206,13 @@ WHOLE = frozenset({"predicted time", "kernel count", "nodes", "limits", "slowest
 
 def of_kernels(
     chosen: list[Selection], names: set[str], views: Views
-) -> tuple[Fact, ...] | _Refusal:
+) -> tuple[ReportFact, ...] | _Refusal:
     """Return facts about selected kernels."""
     rest = names - WHOLE
     if rest:
         reason = f"the report has no {listed(sorted(rest))} of single kernels"
         return _Refusal(reason, "ask about the run, or use perfc explain MODEL NODE")
-    facts: list[Fact] = []
+    facts: list[ReportFact] = []
     for kernels in chosen:
         if not names or names & {"predicted time", "kernel count", "nodes", "critical kernels"}:
             facts.append(time_of(kernels, views))
@@ -227,11 +229,13 @@ def of_kernels(
             total = kernels.total(field, unit)
             if total.value is None:
                 return _Refusal(f"no {name} of {kernels.noun} in the report", LIST)
-            facts.append(Fact(name, f"{kernels.noun}: {words.format(shown(total))}", (total,)))
+            facts.append(
+                ReportFact(name, f"{kernels.noun}: {words.format(shown(total))}", (total,))
+            )
     return tuple(facts)
 
 
-def time_of(kernels: Selection, views: Views) -> Fact:
+def time_of(kernels: Selection, views: Views) -> ReportFact:
     """Return the count of kernels and their share of the predicted time."""
     count, mid = kernels.count(), cite(views, "verdict.expected.mid", Unit.SECOND)
     is_predicted = all(row.predicted is not None for row in kernels.rows)
@@ -239,19 +243,19 @@ def time_of(kernels: Selection, views: Views) -> Fact:
     theirs = float(part.value or 0.0) * views.verdict.time_s
     of = plural(len(views.kernels), "kernel")
     text = f"{kernels.noun}: {shown(count)} of {of}, {shown(part)} of the time"
-    return Fact("kernels", f"{text}, {quantity(theirs, Unit.SECOND)} of {shown(mid)}",
+    return ReportFact("kernels", f"{text}, {quantity(theirs, Unit.SECOND)} of {shown(mid)}",
                 (count, part, mid))  # fmt: skip
 
 
-def slowest_of(kernels: Selection, views: Views) -> Fact:
+def slowest_of(kernels: Selection, views: Views) -> ReportFact:
     """Return the slowest group of the kernels."""
     first = max(groups(kernels.rows), key=lambda g: (g.predicted_s, -g.first.index))
-    return Fact(
+    return ReportFact(
         "slowest kernels", f"{kernels.noun}: {words_of(first, views)}", cite_group(first, views)
     )
 
 
-def limits_of(kernels: Selection) -> Fact:
+def limits_of(kernels: Selection) -> ReportFact:
     """Return the limits of the kernels with their shares."""
     spent: dict[str, float] = {}
     for row in kernels.rows:
@@ -266,10 +270,12 @@ def limits_of(kernels: Selection) -> Fact:
         for bound, _ in ordered
     ]  # fmt: skip
     words = [f"{title(bound)} {share(s / whole if whole else 0.0)}" for bound, s in ordered]
-    return Fact("limits", f"{kernels.noun}: limited by {listed(words)} of their time", tuple(cited))
+    return ReportFact(
+        "limits", f"{kernels.noun}: limited by {listed(words)} of their time", tuple(cited)
+    )
 
 
-def range_of(kernels: Selection) -> Fact:
+def range_of(kernels: Selection) -> ReportFact:
     """Return the prediction interval of the first kernel."""
     row = kernels.rows[0]
     values = [cite_row(row, f"predicted.{name}_s") for name in ("low", "high")]
@@ -280,12 +286,12 @@ def range_of(kernels: Selection) -> Fact:
     )  # fmt: skip
     ends = " to ".join(shown(c) for c in cited)
     text = f"kernel {row.index}, {row.title}: {INTERVAL} {ends}"
-    return Fact("prediction interval", text, cited)
+    return ReportFact("prediction interval", text, cited)
 
 
-def types_of(kernels: Selection) -> Fact:
+def types_of(kernels: Selection) -> ReportFact:
     """Return the element types of the kernels' products."""
     types = sorted({row.dtype for row in kernels.rows})
     first = kernels.rows[0].index
     cited = (Citation(f"kernels[{first}].dtype", kernels.rows[0].dtype, Unit.NONE),)
-    return Fact("precision", f"{kernels.noun}: {listed(types)}", cited)
+    return ReportFact("precision", f"{kernels.noun}: {listed(types)}", cited)

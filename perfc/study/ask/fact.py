@@ -44,7 +44,7 @@ class Citation:
 
 
 @record
-class Fact:
+class ReportFact:
     """A fact of a report.
 
     Args:
@@ -73,7 +73,7 @@ class Topic:
 
     name: str
     phrases: tuple[str, ...]
-    fact: Callable[[Views], Fact | None]
+    fact: Callable[[Views], ReportFact | None]
     weak: tuple[str, ...] = ()
     under: tuple[str, ...] = ()
     absent: str = ""
@@ -144,11 +144,11 @@ def shown(citation: Citation) -> str:
     return str(value)
 
 
-def fact(topic: str, text: str, *citations: Citation) -> Fact | None:
+def fact(topic: str, text: str, *citations: Citation) -> ReportFact | None:
     """Return a fact, or None if its first number is unknown."""
     if not citations or citations[0].value is None:
         return None
-    return Fact(topic, text, tuple(dict.fromkeys(citations)))
+    return ReportFact(topic, text, tuple(dict.fromkeys(citations)))
 
 
 def listed(words: Sequence[str]) -> str:

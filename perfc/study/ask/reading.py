@@ -14,7 +14,7 @@ from perfc.view.report.views import Views
 
 from .elsewhere import ELSEWHERE, Elsewhere
 from .fact import Selection, Topic
-from .settings import PRECISIONS, Difference, differences
+from .settings import PRECISIONS, SettingDifference, differences
 from .topics import topics
 from .topics.kernels import of_kind
 from .words import NOISE_PHRASES, Word, places, words_of
@@ -47,7 +47,7 @@ _SIZED = re.compile(r"([A-Za-z]+) (\d+x\d+)\b")
 _NODE = re.compile(r"\S*[/_.]\S*")
 
 
-class Rank(IntEnum):
+class ClaimRank(IntEnum):
     """Precedence of claims on the same words, highest first."""
 
     NODE = 0
@@ -68,13 +68,15 @@ class Absent:
 
 
 @record
-class Change:
+class RemedyChange:
     """An analyzed change, by its index among the remedies."""
 
     index: int
 
 
-Meaning: TypeAlias = "Topic | Selection | Absent | Change | Elsewhere | Difference | None"
+Meaning: TypeAlias = (
+    "Topic | Selection | Absent | RemedyChange | Elsewhere | SettingDifference | None"
+)
 
 
 @record
@@ -90,7 +92,7 @@ class Claim:
 
     start: int
     stop: int
-    rank: Rank
+    rank: ClaimRank
     meaning: Meaning
 
 
@@ -121,9 +123,9 @@ class Reading:
     def topics(self) -> list[Topic]:
         """Requested topics; weak phrases count only without others."""
         named = [c for c in self.claims if isinstance(c.meaning, Topic)]
-        strong = [c for c in named if c.rank is Rank.TOPIC]
-        weak = [c for c in named if c.rank is Rank.WEAK]
-        is_other = any(isinstance(c.meaning, Change | Selection) for c in self.claims)
+        strong = [c for c in named if c.rank is ClaimRank.TOPIC]
+        weak = [c for c in named if c.rank is ClaimRank.WEAK]
+        is_other = any(isinstance(c.meaning, RemedyChange | Selection) for c in self.claims)
         chosen = strong or weak or ([] if is_other else named)
         requested = list(dict.fromkeys(c.meaning for c in chosen if isinstance(c.meaning, Topic)))
         general = {name for topic in requested for name in topic.under}
@@ -155,22 +157,22 @@ def every(question: str, words: tuple[Word, ...], views: Views) -> Iterator[Clai
     yield from of_nodes(question, words, views)
     for start, stop, agreement in differences(words, views):
         # a setting that agrees with the report is a request only without others
-        rank = Rank.AGREED if isinstance(agreement, Topic) else Rank.DIFFERENCE
+        rank = ClaimRank.AGREED if isinstance(agreement, Topic) else ClaimRank.DIFFERENCE
         yield Claim(start, stop, rank, agreement)
-    yield from claims_of(words, NOISE_PHRASES, Rank.WEAK, None)
+    yield from claims_of(words, NOISE_PHRASES, ClaimRank.WEAK, None)
     for phrases, meaning in kernels(views):
-        yield from claims_of(words, phrases, Rank.KERNELS, meaning)
+        yield from claims_of(words, phrases, ClaimRank.KERNELS, meaning)
     for i, change in enumerate(views.bottlenecks.remedies):
-        yield from claims_of(words, changes(change), Rank.REMEDY, Change(i))
+        yield from claims_of(words, changes(change), ClaimRank.REMEDY, RemedyChange(i))
     for elsewhere in ELSEWHERE:
-        yield from claims_of(words, elsewhere.phrases, Rank.ELSEWHERE, elsewhere)
+        yield from claims_of(words, elsewhere.phrases, ClaimRank.ELSEWHERE, elsewhere)
     for topic in topics():
-        yield from claims_of(words, topic.phrases, Rank.TOPIC, topic)
-        yield from claims_of(words, topic.weak, Rank.WEAK, topic)
+        yield from claims_of(words, topic.phrases, ClaimRank.TOPIC, topic)
+        yield from claims_of(words, topic.weak, ClaimRank.WEAK, topic)
 
 
 def claims_of(
-    words: tuple[Word, ...], phrases: Iterable[str], rank: Rank, meaning: Meaning
+    words: tuple[Word, ...], phrases: Iterable[str], rank: ClaimRank, meaning: Meaning
 ) -> Iterator[Claim]:
     """Yield a claim for each occurrence of some phrases."""
     for start, stop in places(words, phrases):
@@ -230,7 +232,7 @@ def of_nodes(question: str, words: tuple[Word, ...], views: Views) -> Iterator[C
         if rows and len(rows) < len(views.kernels):
             where = " || ".join(f"index==`{r.index}`" for r in rows)
             chosen = Selection(f"kernels of {chunk}", where, rows)
-            yield from claims_of(words, (chunk,), Rank.NODE, chosen)
+            yield from claims_of(words, (chunk,), ClaimRank.NODE, chosen)
     for i, word in enumerate(words[1:], 1):
         if words[i - 1].stem == "kernel" and word.text.isdecimal() and len(word.text) < 7:
             number = int(word.text)
@@ -238,6 +240,6 @@ def of_nodes(question: str, words: tuple[Word, ...], views: Views) -> Iterator[C
                 chosen = Selection(
                     f"kernel {number}", f"index==`{number}`", (views.kernels[number],)
                 )
-                yield Claim(i - 1, i + 1, Rank.NODE, chosen)
+                yield Claim(i - 1, i + 1, ClaimRank.NODE, chosen)
             else:
-                yield Claim(i - 1, i + 1, Rank.NODE, Absent(f"kernel {number}"))
+                yield Claim(i - 1, i + 1, ClaimRank.NODE, Absent(f"kernel {number}"))

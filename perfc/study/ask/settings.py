@@ -44,7 +44,7 @@ NEAR = 4
 
 
 @record
-class Difference:
+class SettingDifference:
     """A setting that differs from the report.
 
     Args:
@@ -56,7 +56,7 @@ class Difference:
     hint: str
 
 
-Agreement: TypeAlias = "Difference | Topic | None"
+Agreement: TypeAlias = "SettingDifference | Topic | None"
 """A difference, the topic of a setting that agrees, or None."""
 
 
@@ -168,6 +168,6 @@ def is_of_model(word: Word, views: Views) -> bool:
     return len(low) > 2 and any(name.startswith(low) for name in named)
 
 
-def other(reported: str, requested: str, hint: str) -> Difference:
+def other(reported: str, requested: str, hint: str) -> SettingDifference:
     """Return the difference between a setting of the report and the requested one."""
-    return Difference(f"the report is for {reported}, not {requested}", hint)
+    return SettingDifference(f"the report is for {reported}, not {requested}", hint)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from perfc.view.report.formats.json_form import enveloped, strict
 
-from .answer import SCHEMA, Answer, Answers, Source
+from .answer import SCHEMA, Answer, Answers, AnswerSource
 
 
 def render_text(answers: Answers) -> str:
@@ -30,10 +30,10 @@ def lines(answer: Answer) -> Iterator[str]:
         if answer.hint:
             yield f"  try: {answer.hint}"
         return
-    if answer.source is Source.ADAPTER:
+    if answer.source is AnswerSource.ADAPTER:
         yield answer.text
     for fact in answer.facts:
-        if answer.source is Source.REPORT:
+        if answer.source is AnswerSource.REPORT:
             yield fact.text
         yield from (f"  {citation.text}" for citation in fact.citations)
 

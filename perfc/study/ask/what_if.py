@@ -14,9 +14,9 @@ from perfc.view.report.views import Views, collect
 from .answer import LIST, MOST_QUESTION, OF_TIME, Answer, answer_of, answered, refused
 from .doors import facts_of_door
 from .elsewhere import Elsewhere
-from .fact import Fact, Selection, cite, shown
-from .reading import Absent, Change, Rank, Reading, reading
-from .settings import Difference
+from .fact import ReportFact, Selection, cite, shown
+from .reading import Absent, ClaimRank, Reading, RemedyChange, reading
+from .settings import SettingDifference
 from .topics import topic
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def ask(report: Report, views: Views, question: str, prices: Prices) -> Answer:
     machines = [value for name, value in options if name == TARGET]
     if any(d.is_of_many for d in doors):
         options = [o for o in options if o[0] != TARGET]
-    facts: list[Fact] = []
+    facts: list[ReportFact] = []
     for chosen in combinations(options):
         words = " ".join(f"{name} {value}" for name, value in chosen)
         prefix = f"with {words}: " if words else ""
@@ -74,14 +74,14 @@ def ask(report: Report, views: Views, question: str, prices: Prices) -> Answer:
 
 def options_of(read: Reading, views: Views) -> Iterator[tuple[str, str]]:
     """Yield options of the settings that the question names and the report does not have."""
-    others = [m for m in read.of(Difference) if isinstance(m, Difference)]
+    others = [m for m in read.of(SettingDifference) if isinstance(m, SettingDifference)]
     for other in others:
         name, _, value = other.hint.partition(" ")
         yield name, value
     rest = {topic.name for topic in read.topics} - OF_TIME
     if others or rest or read.of(Selection) or read.of(Elsewhere):
-        for change in read.of(Change):
-            assert isinstance(change, Change)
+        for change in read.of(RemedyChange):
+            assert isinstance(change, RemedyChange)
             name, _, value = views.bottlenecks.remedies[change.index].option.rpartition(" ")
             axis, _, size = value.rpartition("=")
             yield (f"--{axis}", size) if axis else (name, value)
@@ -121,7 +121,7 @@ def under(report: Report, options: Iterable[tuple[str, str]]) -> Report:
 
 def subjects(read: Reading) -> bool:
     """Return whether the question names something to report, more than a setting."""
-    is_topic = any(c.rank in (Rank.TOPIC, Rank.WEAK) and c.meaning for c in read.claims)
+    is_topic = any(c.rank in (ClaimRank.TOPIC, ClaimRank.WEAK) and c.meaning for c in read.claims)
     return is_topic or bool(read.of(Selection) or read.of(Absent))
 
 
@@ -132,7 +132,7 @@ def under_options(
     options: list[tuple[str, str]],
     *,
     is_compared: bool,
-) -> tuple[Fact, ...] | Answer:
+) -> tuple[ReportFact, ...] | Answer:
     """Return the facts of a report with other options; a refusal where it has none.
 
     Args:
@@ -144,10 +144,10 @@ def under_options(
     """
     read = reading(question[:MOST_QUESTION], others)
     # changes are options by now, and other commands answer for themselves
-    dropped = Change | Elsewhere | Difference
+    dropped = RemedyChange | Elsewhere | SettingDifference
     claims = tuple(c for c in read.claims if not isinstance(c.meaning, dropped))
     # the setting of the report, named next to another, differs from the other
-    named_hints = {m.hint for m in read.of(Difference) if isinstance(m, Difference)}
+    named_hints = {m.hint for m in read.of(SettingDifference) if isinstance(m, SettingDifference)}
     is_both = bool(named_hints - {f"{name} {value}" for name, value in options})
     read = replace(read, claims=claims)
     names = {known.name for known in read.topics if subjects(read)}
@@ -162,7 +162,7 @@ def under_options(
         where, dtype = views.verdict.target, views.assumptions.dtype
         types = f" in {dtype}" if dtype else ""
         text = f"a run takes {shown(after)} (predicted), {rate} {mine} on {where}{types}"
-        return (Fact("predicted time", text, (after,)),)
+        return (ReportFact("predicted time", text, (after,)),)
     if not subjects(read) and not read.numbers:
         fact = topic("predicted time").fact(others)
         return () if fact is None else (fact,)

@@ -18,7 +18,7 @@ SCHEMA = "perfc-cost/1"
 
 
 @record
-class Amounts:
+class BilledAmount:
     """Amount of runs, given as runs or items; a million items by default.
 
     Args:
@@ -56,7 +56,7 @@ class Costs:
     """Bills of several rows, cheapest first, rows without a price last."""
 
     rows: tuple[Priced, ...]
-    amounts: Amounts
+    amounts: BilledAmount
     host: Host
     is_predicted: bool
 
@@ -69,7 +69,7 @@ class Costs:
 def costs(
     comparison: Comparison,
     machines: Sequence[Machine],
-    amounts: Amounts,
+    amounts: BilledAmount,
     prices: Prices,
     *,
     host: Host = HOST,

@@ -21,7 +21,7 @@ class Order(Enum):
     __hash__ = object.__hash__
 
 
-class Standing(Enum):
+class LimitStatus(Enum):
     """Status of a run against its maximum time."""
 
     HOLDS = "yes"

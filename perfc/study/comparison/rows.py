@@ -21,7 +21,7 @@ from perfc.study.expenses.regions import WORLD
 from perfc.view.presentation import WIDTH, data_frame
 from perfc.view.report import Verdict
 
-from .order import Order, Standing
+from .order import LimitStatus, Order
 
 if TYPE_CHECKING:
     import pandas
@@ -34,7 +34,7 @@ USUAL = ("a100", "h100", "l4", "t4")
 
 
 @record
-class Setting:
+class ModelSetting:
     """A model and its deployment on any machine.
 
     Args:
@@ -128,11 +128,11 @@ class Row:
         """Bill of a million images, tokens or runs."""
         return self.bill(MILLION / self.verdict.throughput.per_run)
 
-    def standing(self, slo_s: float) -> Standing:
+    def standing(self, slo_s: float) -> LimitStatus:
         """Return the status of the row against a maximum time."""
         if not self.fits or self.time_s > slo_s:
-            return Standing.MISSES
-        return Standing.HOLDS if self.verdict.expected.high <= slo_s else Standing.LIKELY
+            return LimitStatus.MISSES
+        return LimitStatus.HOLDS if self.verdict.expected.high <= slo_s else LimitStatus.LIKELY
 
 
 def _or_last(value: float | None) -> float:
@@ -208,7 +208,7 @@ class Comparison:
         """True if a row is predicted to meet ``slo_s``, or without one."""
         if self.slo_s is None:
             return True
-        return any(r.standing(self.slo_s) is not Standing.MISSES for r in self.rows)
+        return any(r.standing(self.slo_s) is not LimitStatus.MISSES for r in self.rows)
 
     @property
     def currency(self) -> str:
@@ -218,7 +218,7 @@ class Comparison:
 
 
 def compare(
-    settings: Sequence[Setting],
+    settings: Sequence[ModelSetting],
     machines: Sequence[Machine],
     *,
     order: Order = Order.TIME,
@@ -311,7 +311,7 @@ def compare_models(
         graph_of(model, input, inputs, how.dims)
         for model in (models if isinstance(models, list | tuple) else [models])
     ]
-    settings = [Setting(model, how, dict(values or {})) for model in several]
+    settings = [ModelSetting(model, how, dict(values or {})) for model in several]
     machines = [load_machine(target) for target in targets]
     wanted = member(Order, order, "order")
     where = None if region is None else region_named(region, "region")

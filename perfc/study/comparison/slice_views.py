@@ -19,7 +19,7 @@ from perfc.view.report.formats.document import (
 from perfc.view.report.units import DASH, INTERVAL, LOWER_BOUND, Unit, plural, quantity
 
 from .rows import Row
-from .slices import Slice, Slicing
+from .slices import CardSlice, Slicing
 from .views import interval, price, way
 
 
@@ -44,7 +44,7 @@ def advice(slicing: Slicing) -> Facts:
     return Facts(tuple(rows))
 
 
-def _taken(smallest: Slice | None, slicing: Slicing) -> str:
+def _taken(smallest: CardSlice | None, slicing: Slicing) -> str:
     if smallest is None:
         return "no slice is large and fast enough"
     verdict, profile = smallest.row.verdict, smallest.profile
@@ -78,7 +78,7 @@ def table(slicing: Slicing) -> Table:
     return Table(tuple(columns), tuple(rows))
 
 
-def _row(slicing: Slicing, row: Row, cut: Slice | None, *, has_price: bool) -> tuple[Cell, ...]:
+def _row(slicing: Slicing, row: Row, cut: CardSlice | None, *, has_price: bool) -> tuple[Cell, ...]:
     verdict = row.verdict
     whole = float(verdict.memory.capacity_bytes or 0)
     per_s = verdict.throughput.per_s if cut is None else cut.card_per_s

@@ -9,7 +9,7 @@ from enum import Enum
 from perfc.api import analyze
 from perfc.errors import TargetError
 from perfc.ir.record import record
-from perfc.machine import Machine, Profile, load_machine, partition_of, partitions
+from perfc.machine import Machine, SliceProfile, load_machine, partition_of, partitions
 from perfc.machine.mig import mig_profile, profiles
 from perfc.study.expenses import Prices
 from perfc.view.report.formats.json_form import enveloped
@@ -17,7 +17,7 @@ from perfc.view.report.memory_sections.footprint import footprint, holds
 from perfc.view.report.sections.limits import HOST
 
 from .data_form import RowView
-from .rows import Comparison, Order, Row, Setting, Standing, compare
+from .rows import Comparison, LimitStatus, ModelSetting, Order, Row, compare
 
 SCHEMA = "perfc-mig/1"
 QUARTERS = 4
@@ -39,7 +39,7 @@ class Holding(Enum):
 
 
 @record
-class Slice:
+class CardSlice:
     """One slice of the card.
 
     Args:
@@ -49,7 +49,7 @@ class Slice:
     """
 
     row: Row
-    profile: Profile
+    profile: SliceProfile
     fits: bool
 
     @property
@@ -64,11 +64,11 @@ class Slice:
         if slo_s is None:
             return Holding.HOLDS
         match self.row.standing(slo_s):
-            case Standing.HOLDS:
+            case LimitStatus.HOLDS:
                 return Holding.HOLDS
-            case Standing.LIKELY:
+            case LimitStatus.LIKELY:
                 return Holding.LIKELY
-            case Standing.MISSES:
+            case LimitStatus.MISSES:
                 return Holding.SLOW
 
 
@@ -90,7 +90,7 @@ class Slicing:
     """
 
     card: Row
-    slices: tuple[Slice, ...]
+    slices: tuple[CardSlice, ...]
     slo_s: float | None
     source: str
     by_memory: str
@@ -100,7 +100,7 @@ class Slicing:
     is_predicted: bool
 
     @property
-    def smallest(self) -> Slice | None:
+    def smallest(self) -> CardSlice | None:
         """Recommended slice: the smallest that is large and fast enough."""
         enough = (Holding.HOLDS, Holding.LIKELY)
         return next((s for s in self.slices if s.holding(self.slo_s) in enough), None)
@@ -113,7 +113,7 @@ class Slicing:
 
 
 def slicing(
-    setting: Setting,
+    setting: ModelSetting,
     target: str,
     *,
     slo_s: float | None = None,
@@ -142,7 +142,7 @@ def slicing(
         setting.model, str(card.path), deployment=setting.deployment, values=setting.values
     )
     fits = [holds(replace(report, machine=m), report.env) for m in cut]
-    slices = tuple(Slice(*each) for each in zip(rest, order, fits, strict=True))
+    slices = tuple(CardSlice(*each) for each in zip(rest, order, fits, strict=True))
     need_bytes = footprint(report).total_bytes
     need = mig_profile(float(need_bytes), profiles(card.name))
     used = working(whole)

@@ -22,7 +22,7 @@ from perfc.view.report.names import emulated
 from perfc.view.report.units import INTERVAL, LOWER_BOUND, Unit, plural, quantity
 
 from .amounts import mass
-from .order import Order, Standing
+from .order import LimitStatus, Order
 
 if TYPE_CHECKING:
     from .rows import Comparison, Row
@@ -80,7 +80,7 @@ def recommendations(comparison: Comparison) -> Iterator[str]:
     Only rows that fit in memory and are predicted to meet ``slo_s`` are considered.
     """
     limit_s = math.inf if comparison.slo_s is None else comparison.slo_s
-    rows = [r for r in comparison.rows if r.standing(limit_s) is not Standing.MISSES]
+    rows = [r for r in comparison.rows if r.standing(limit_s) is not LimitStatus.MISSES]
     if len(comparison.rows) < 3 or not rows:
         return
     fastest = min(rows, key=lambda r: r.time_s)
@@ -225,7 +225,7 @@ def notes(comparison: Comparison) -> Iterator[tuple[str, bool]]:
         limit = quantity(comparison.slo_s, Unit.SECOND)
         if not comparison.holds:
             yield f"no row has a predicted time of {limit} or less", True
-        elif any(r.standing(comparison.slo_s) is Standing.LIKELY for r in comparison.rows):
+        elif any(r.standing(comparison.slo_s) is LimitStatus.LIKELY for r in comparison.rows):
             words = f"the predicted time is within {limit}, its {INTERVAL} is not"
             yield f"likely: {words}", False
     priced = {r.verdict.target: r.price for r in comparison.rows if r.price is not None}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .bill import HOST, Bill, Host
-from .offers import HOUR_S, Market, Offer, Terms, offers_of
+from .offers import HOUR_S, Market, Offer, RentalTerms, offers_of
 from .project_prices import Prices
 from .regions import Region, region_named, regions
 
@@ -16,7 +16,7 @@ __all__ = [
     "Offer",
     "Prices",
     "Region",
-    "Terms",
+    "RentalTerms",
     "offers_of",
     "region_named",
     "regions",

@@ -21,7 +21,7 @@ LARGEST = 1e6
 """Maximum valid price per hour, in any currency."""
 
 
-class Terms(Enum):
+class RentalTerms(Enum):
     """Rental terms of a machine."""
 
     ON_DEMAND = "on-demand"
@@ -70,7 +70,7 @@ class Offer:
     currency: str
     source: str
     date: str
-    terms: Terms = Terms.ON_DEMAND
+    terms: RentalTerms = RentalTerms.ON_DEMAND
     cloud: str = ""
     instance: str = ""
     gpus: int = 1
@@ -86,7 +86,9 @@ class Offer:
         return self if share == 1 else replace(self, per_hour=self.per_hour * share)
 
 
-def offers_of(machine: Machine, terms: Terms | None = None, cloud: str = "") -> tuple[Offer, ...]:
+def offers_of(
+    machine: Machine, terms: RentalTerms | None = None, cloud: str = ""
+) -> tuple[Offer, ...]:
     """Return the offers for a machine in the tables, newest first, then cheapest.
 
     Args:
@@ -146,7 +148,7 @@ def _offers(path: Path, tree: Mapping[str, object]) -> Iterator[tuple[str, Offer
         cloud = text_in({"cloud": usual["cloud"], **table}, "cloud", path)
         gpus = amount_in(table, "gpus", path, 1, 1024) or 1.0
         name = text_in(table, "instance", path) if "instance" in table else ""
-        for terms in Terms:
+        for terms in RentalTerms:
             key = f"{terms.value.replace('-', '_')}_per_hour"
             amount = amount_in(table, key, path, 1e-4, LARGEST)
             if amount is not None:

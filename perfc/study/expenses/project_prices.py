@@ -14,7 +14,7 @@ from perfc.errors import ParseError, TargetError
 from perfc.ir.record import record
 from perfc.machine import Machine, load_machine
 
-from .offers import LARGEST, Offer, Terms, offers_of
+from .offers import LARGEST, Offer, RentalTerms, offers_of
 
 _SUFFIX = "_per_hour"
 _ABOUT = ("currency", "source", "date")
@@ -31,7 +31,7 @@ class Prices:
     """
 
     by_target: Mapping[str, Offer] = field(default_factory=dict[str, Offer])
-    terms: Terms = Terms.ON_DEMAND
+    terms: RentalTerms = RentalTerms.ON_DEMAND
     cloud: str = ""
 
     def of(self, machine: Machine) -> Offer | None:

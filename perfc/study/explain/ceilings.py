@@ -12,7 +12,7 @@ from perfc.ir.record import record
 from perfc.ir.tensors.types import DType
 from perfc.machine import Machine, Rate, Unit
 from perfc.passes.roofline.roofline import GRAPH_GAP, Ceiling, KernelBound
-from perfc.passes.runtimes import Launch
+from perfc.passes.runtimes import LaunchMode
 
 _UNITS = {
     Ceiling.MATRIX: Unit.MATRIX,
@@ -44,7 +44,7 @@ class RateCite:
 
 
 @record
-class CeilingTime:
+class ExplainedCeiling:
     """Time of a kernel under one ceiling: an amount over a rate.
 
     ``amount`` is in the unit of ``rate`` times seconds; ``line`` is ``floor`` or ``sustained``.
@@ -78,7 +78,7 @@ class KernelPart:
     time_s: float
     binding: str
     share: float
-    ceilings: tuple[CeilingTime, ...]
+    ceilings: tuple[ExplainedCeiling, ...]
     origin: Origin
 
 
@@ -119,7 +119,7 @@ def kernel_part(report: Report, node: Node) -> KernelPart | None:
     )
 
 
-def _ceilings(report: Report, bound: KernelBound) -> Iterator[CeilingTime]:
+def _ceilings(report: Report, bound: KernelBound) -> Iterator[ExplainedCeiling]:
     for line, times in (("floor", bound.floor), ("sustained", bound.sustained)):
         longest = max(times.values(), default=0.0)
         binding = None if line == "sustained" and bound.binding is Ceiling.LAUNCH else longest
@@ -140,20 +140,20 @@ def _ceilings(report: Report, bound: KernelBound) -> Iterator[CeilingTime]:
                 note = ""
             if ceiling is Ceiling.DEVICE and amount == bound.counts.nbytes * bound.launches:
                 note = ""
-            yield CeilingTime(
+            yield ExplainedCeiling(
                 line, ceiling.value, amount, rate, time_s, origin, time_s == binding, note
             )
     if bound.launch_gap_s > 0:
         yield _launch(report, bound)
 
 
-def _launch(report: Report, bound: KernelBound) -> CeilingTime:
+def _launch(report: Report, bound: KernelBound) -> ExplainedCeiling:
     rate = report.machine.launch_overhead_s
     assert rate is not None  # without one there is no gap
-    graph = report.kernels.runtime.launch is Launch.GRAPH
+    graph = report.kernels.runtime.launch is LaunchMode.GRAPH
     note = f"CUDA graph: {GRAPH_GAP:g} of it, " if graph else ""
     cited = _cited(report.machine, rate, "s")
-    return CeilingTime(
+    return ExplainedCeiling(
         "launch",
         Ceiling.LAUNCH.value,
         bound.launches,

@@ -29,7 +29,7 @@ _CLOSED = re.compile(r"\((\d+)//(\d+)\)")
 
 
 @record
-class Tensor:
+class TensorOperand:
     """An operand or a result."""
 
     role: str
@@ -89,8 +89,8 @@ class Explanation:
     doc: OpDoc
     attributes: Mapping[str, str]
     symbols: Mapping[str, SymbolUsed]
-    operands: tuple[Tensor, ...]
-    results: tuple[Tensor, ...]
+    operands: tuple[TensorOperand, ...]
+    results: tuple[TensorOperand, ...]
     extents: Mapping[str, int]
     counts: tuple[Count, ...]
     repeat: int
@@ -242,12 +242,14 @@ def _symbols(report: Report, node: Node, cost: NodeCost | None) -> dict[str, Sym
     return shown
 
 
-def _tensors(roles: tuple[str, ...], values: Inputs, env: Mapping[str, int]) -> Iterator[Tensor]:
+def _tensors(
+    roles: tuple[str, ...], values: Inputs, env: Mapping[str, int]
+) -> Iterator[TensorOperand]:
     for i, v in enumerate(values):
         if v is None:
             continue
         role = roles[i] if i < len(roles) else ""
-        yield Tensor(role, v.name, str(v.type), _nbytes(v, env), v.weight is not None)
+        yield TensorOperand(role, v.name, str(v.type), _nbytes(v, env), v.weight is not None)
 
 
 def _nbytes(v: Value, env: Mapping[str, int]) -> int | None:

@@ -11,8 +11,8 @@ from perfc.view.pages.catalogue import SECTIONS
 from perfc.view.report.formats.json_form import strict
 from perfc.view.report.units import Unit, plural, quantity
 
-from .ceilings import CeilingTime, KernelPart, RateCite
-from .explanation import Count, Explanation, Tensor
+from .ceilings import ExplainedCeiling, KernelPart, RateCite
+from .explanation import Count, Explanation, TensorOperand
 from .prediction_text import prediction_lines
 
 WIDTH = 100
@@ -102,7 +102,9 @@ def _wrapped(head: str, text: str) -> Iterator[Hanging]:
     yield Hanging((head + plain).rstrip(), len(head) if len(head) < 20 else 4)
 
 
-def _tensors(operands: tuple[Tensor, ...], results: tuple[Tensor, ...]) -> Iterator[str]:
+def _tensors(
+    operands: tuple[TensorOperand, ...], results: tuple[TensorOperand, ...]
+) -> Iterator[str]:
     rows = [("in " + (t.role or "?"), t) for t in operands] + [("out", t) for t in results]
     head = max((len(h) for h, _ in rows), default=0)
     name = min(max((len(t.name) for _, t in rows), default=0), 40)
@@ -149,7 +151,7 @@ def _reference(rate: RateCite) -> tuple[str, str, str]:
     return rate.key, rate.source, rate.note
 
 
-def _ceiling(t: CeilingTime, number: int) -> str:
+def _ceiling(t: ExplainedCeiling, number: int) -> str:
     mark = "*" if t.binds else " "
     time = quantity(t.time_s, Unit.SECOND)
     if t.rate.unit == "s":

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @record
-class Choice:
+class FitChoice:
     """One way to run the model, with memory and time.
 
     Args:
@@ -62,7 +62,7 @@ class Fit:
     report: Report
     batch: int | None
     is_auto: bool
-    choices: tuple[Choice, ...]
+    choices: tuple[FitChoice, ...]
     is_predicted: bool
 
     @property
@@ -131,11 +131,11 @@ def with_symbol(report: Report, *, is_required: bool) -> tuple[Report, int | Non
         return report, None
 
 
-def chosen(way: Way, batch: int | None, *, predict: bool) -> Choice:
+def chosen(way: Way, batch: int | None, *, predict: bool) -> FitChoice:
     """Return memory and time of a way at a batch."""
     report = way.at(batch)
     time_s = way.time_s(report, predict=predict)
-    return Choice(
+    return FitChoice(
         way.title, None if way.batch is None else way.largest(), way.footprint(batch),
         way.holds(batch), time_s, throughput(report, time_s.mid).per_s, way.note,
     )  # fmt: skip

@@ -22,7 +22,7 @@ from perfc.view.report.memory_sections.device_memory import DeviceMemory, parts_
 from perfc.view.report.names import emulated, machine_title, runtime_title
 from perfc.view.report.units import DASH, Unit, quantity
 
-from .search import Choice, Fit
+from .search import Fit, FitChoice
 
 SCHEMA = "perfc-fit/1"
 
@@ -54,7 +54,7 @@ class ChoiceView:
     note: str
 
     @classmethod
-    def of(cls, choice: Choice) -> ChoiceView:
+    def of(cls, choice: FitChoice) -> ChoiceView:
         """Create the view of a choice."""
         return cls(
             choice.title,

@@ -11,7 +11,7 @@ from perfc.analyzers.estimate.interval import Interval
 from perfc.deployment.extents import keyed
 from perfc.errors import ParseError
 from perfc.ir.record import frozen
-from perfc.passes.memory.storage import Role, StorageTable
+from perfc.passes.memory.storage import BufferRole, StorageTable
 from perfc.view.report import Verdict
 from perfc.view.report.memory_sections.footprint import Footprint, footprint, holds, table_of
 
@@ -40,7 +40,7 @@ class Way:
 
     title: str
     report: Report
-    shards: Mapping[Role, int] | None = None
+    shards: Mapping[BufferRole, int] | None = None
     more_bytes: int = 0
     more_s: float = 0.0
     note: str = ""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from .results import Capacity, Crossover, Point, Regime, Span, Sweep
+from .results import Crossover, Point, Regime, RegimeSpan, SizeLimit, Sweep
 from .run import sweep
 from .search import largest, merged_spans
 
 __all__ = [
-    "Capacity",
     "Crossover",
     "Point",
     "Regime",
-    "Span",
+    "RegimeSpan",
+    "SizeLimit",
     "Sweep",
     "largest",
     "merged_spans",

@@ -9,7 +9,7 @@ from perfc.ir.record import record
 from perfc.view.report.formats import comma
 from perfc.view.report.formats.json_form import enveloped, strict
 
-from .results import Capacity, Crossover, Point, Sweep
+from .results import Crossover, Point, SizeLimit, Sweep
 
 SCHEMA = "perfc-sweep/1"
 
@@ -78,7 +78,7 @@ class SweepView:
     assumed: Mapping[str, int]
     points: tuple[PointView, ...]
     crossovers: tuple[Crossover, ...]
-    capacities: tuple[Capacity, ...]
+    capacities: tuple[SizeLimit, ...]
 
     @classmethod
     def of(cls, s: Sweep) -> SweepView:

@@ -69,7 +69,7 @@ class Point:
 
 
 @record
-class Span:
+class RegimeSpan:
     """Range of the swept symbol, both ends included, with one regime."""
 
     regime: Regime
@@ -92,11 +92,11 @@ class Crossover:
     fixed: Mapping[str, int]
     what: str
     node: str
-    spans: tuple[Span, ...]
+    spans: tuple[RegimeSpan, ...]
 
 
 @record
-class Capacity:
+class SizeLimit:
     """Largest value of a symbol whose peak memory fits; None if every value fits.
 
     0 means that not even 1 fits. ``capacity_bytes`` is the device memory reported by the driver.
@@ -128,7 +128,7 @@ class Sweep:
     assumed: Mapping[str, int]
     points: tuple[Point, ...]
     crossovers: tuple[Crossover, ...]
-    capacities: tuple[Capacity, ...]
+    capacities: tuple[SizeLimit, ...]
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def __repr__(self) -> str:

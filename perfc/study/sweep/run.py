@@ -23,8 +23,8 @@ from perfc.passes.inference.sizing import Sizing
 from perfc.passes.roofline.roofline import (
     GRAPH_GAP,
     Ceiling,
-    Counts,
     KernelBound,
+    LaunchCounts,
     Rates,
     RooflineTable,
     bounds,
@@ -33,10 +33,10 @@ from perfc.passes.roofline.roofline import (
     rates_by_kind,
     weight_floor,
 )
-from perfc.passes.runtimes import Launch
+from perfc.passes.runtimes import LaunchMode
 
 from .axes import Axis
-from .results import Capacity, Crossover, Point, Regime, Sweep
+from .results import Crossover, Point, Regime, SizeLimit, Sweep
 from .search import largest, merged_spans
 
 _MEMORY = frozenset({Ceiling.L1, Ceiling.L2, Ceiling.DEVICE})
@@ -87,7 +87,7 @@ class Evaluator:
             return table.kernels, table.weight_floor_s
         numbers: dict[Dim, float] = {}
         sizes = {v: _at(d, env, numbers) for v, d in self.sizes.items()}
-        by_group: dict[int, Counts] = {}
+        by_group: dict[int, LaunchCounts] = {}
         for k, g in zip(self.table.kernels, self.groups, strict=True):
             if g not in by_group:
                 by_group[g] = counted(k, env)
@@ -139,7 +139,7 @@ class Evaluator:
         """Time between launches in seconds."""
         overhead = self.machine.launch_overhead_s
         gap_s = overhead.value if overhead is not None else 0.0
-        return gap_s * GRAPH_GAP if self.table.runtime.launch is Launch.GRAPH else gap_s
+        return gap_s * GRAPH_GAP if self.table.runtime.launch is LaunchMode.GRAPH else gap_s
 
     def memory_bytes(self, env: Mapping[str, int]) -> int:
         """Return the peak of activations plus the weights, in bytes."""
@@ -238,7 +238,7 @@ def sweep(
     """
     points: list[Point] = []
     crossovers: list[Crossover] = []
-    capacities: list[Capacity] = []
+    capacities: list[SizeLimit] = []
     along = next((a for a in axes if len(a.values) > 1), axes[0])
     others = [a for a in axes if a is not along]
     swept = frozenset(keyed(report.source, {a.name: 0 for a in axes}) or ())
@@ -247,7 +247,7 @@ def sweep(
         evaluator = Evaluator(report, machine, sizing, swept, predict)
         for values in product(*(a.values for a in others)):
             fixed = {a.name: v for a, v in zip(others, values, strict=True)}
-            line = Line(evaluator, along, fixed)
+            line = SymbolLine(evaluator, along, fixed)
             points += line.points
             crossovers += line.crossovers(top)
             if evaluator.capacity is not None and not evaluator.is_fixed:
@@ -265,7 +265,7 @@ def sweep(
 
 
 @dataclass(slots=True)
-class Line:
+class SymbolLine:
     """Points along one symbol, with the regime of each kernel."""
 
     evaluator: Evaluator
@@ -322,7 +322,7 @@ class Line:
         name = self.evaluator.machine.name
         return Crossover(name, self.along.name, self.fixed, what, node, spans)
 
-    def capacity(self, usable_bytes: int) -> Capacity:
+    def capacity(self, usable_bytes: int) -> SizeLimit:
         """Return the largest value that fits, searched beyond the swept range.
 
         Args:
@@ -333,6 +333,6 @@ class Line:
         def fits(value: int) -> bool:
             return evaluator.fits(evaluator.memory_bytes(evaluator.env(self.dims(value))))
 
-        return Capacity(
+        return SizeLimit(
             evaluator.machine.name, self.along.name, self.fixed, usable_bytes, largest(fits)
         )

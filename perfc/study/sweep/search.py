@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
-from .results import Regime, Span
+from .results import Regime, RegimeSpan
 
 LARGEST = 1 << 31
 """Maximum extent of the search for the largest one that fits."""
 
 
-def merged_spans(values: Sequence[int], at: Callable[[int], Regime]) -> tuple[Span, ...]:
+def merged_spans(values: Sequence[int], at: Callable[[int], Regime]) -> tuple[RegimeSpan, ...]:
     """Return spans over ``values``, with ends between points located by bisection."""
-    spans = [Span(at(values[0]), values[0], values[0])]
+    spans = [RegimeSpan(at(values[0]), values[0], values[0])]
     for left, right in pairwise(values):
         for first in changes(left, right, at):
-            spans[-1] = Span(spans[-1].regime, spans[-1].first, first - 1)
-            spans.append(Span(at(first), first, first))
-        spans[-1] = Span(spans[-1].regime, spans[-1].first, right)
+            spans[-1] = RegimeSpan(spans[-1].regime, spans[-1].first, first - 1)
+            spans.append(RegimeSpan(at(first), first, first))
+        spans[-1] = RegimeSpan(spans[-1].regime, spans[-1].first, right)
     return tuple(spans)
 
 

@@ -10,7 +10,7 @@ from perfc.view.report.formats.text import LEVELS
 from perfc.view.report.units import INTERVAL, LOWER_BOUND, Unit, plural, quantity
 
 if TYPE_CHECKING:
-    from .results import Capacity, Crossover, Point, Span, Sweep
+    from .results import Crossover, Point, RegimeSpan, SizeLimit, Sweep
 
 
 MAX_ROWS = 24
@@ -152,7 +152,7 @@ def _kernels(s: Sweep, c: Crossover) -> Iterator[str]:
             yield f"  {k.what} ({k.node}): {in_words(k.spans, s.label(k.symbol))}"
 
 
-def in_words(spans: Sequence[Span], symbol: str) -> str:
+def in_words(spans: Sequence[RegimeSpan], symbol: str) -> str:
     """Describe regimes: ``launch-bound until batch 4, compute-bound from batch 5``."""
     first, last = spans[0], spans[-1]
     if first.first == last.last:
@@ -176,7 +176,7 @@ def in_words(spans: Sequence[Span], symbol: str) -> str:
     return ", ".join(parts)
 
 
-def capacity_in_words(c: Capacity, label: str = "") -> str:
+def capacity_in_words(c: SizeLimit, label: str = "") -> str:
     """Describe a capacity: ``does not fit in 79.1 GiB from batch 3264``."""
     size = quantity(c.capacity_bytes, Unit.BYTE)
     if c.largest is None:

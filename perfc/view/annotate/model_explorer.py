@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from perfc.api import Report
 
-from .properties import NodeNumbers, Numbers
+from .properties import NodeNumbers, NumbersByNode
 
 if TYPE_CHECKING:
     import onnx
@@ -29,7 +29,7 @@ GRADIENT = ((0.0, "#f1f8e9"), (0.5, "#ffcc80"), (1.0, "#d84315"))
 
 def node_data(model: onnx.ModelProto, report: Report, metric: str) -> dict[str, object]:
     """Return node data of the main graph; the time of a kernel is at its anchor node."""
-    numbers = Numbers.of(report)
+    numbers = NumbersByNode.of(report)
     functions = {(f.domain, f.name) for f in model.functions}
     results: dict[str, object] = {}
     for node in model.graph.node:

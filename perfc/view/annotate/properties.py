@@ -69,7 +69,7 @@ class NodeNumbers:
 
 
 @dataclass(frozen=True)
-class Numbers:
+class NumbersByNode:
     """Numbers by node of the file, indexed by output name or by expanded call."""
 
     report: Report
@@ -78,7 +78,7 @@ class Numbers:
     kernel_of: Mapping[Node, int]
 
     @staticmethod
-    def of(report: Report) -> Numbers:
+    def of(report: Report) -> NumbersByNode:
         """Index the report's nodes."""
         by_output: dict[str, Node] = {}
         by_call: dict[str, list[Node]] = {}
@@ -94,7 +94,9 @@ class Numbers:
                     prefix, slash, _ = prefix.rpartition("/")
         kernels = enumerate(report.kernels.kernels)
         kernel_of = {n: i for i, k in kernels for n in k.nodes}
-        return Numbers(report, by_output, {k: tuple(v) for k, v in by_call.items()}, kernel_of)
+        return NumbersByNode(
+            report, by_output, {k: tuple(v) for k, v in by_call.items()}, kernel_of
+        )
 
     def at(self, node: onnx.NodeProto, is_call: bool) -> NodeNumbers | None:
         """Return the numbers of one node of the file; None if it does not run."""
@@ -136,7 +138,7 @@ def annotate(model: onnx.ModelProto, report: Report) -> None:
     ``perfc.predicted_low_s`` and ``perfc.predicted_high_s``, so that sums over nodes are right.
     Earlier ``perfc.`` properties are replaced; nothing else changes.
     """
-    numbers = Numbers.of(report)
+    numbers = NumbersByNode.of(report)
     functions = {(f.domain, f.name) for f in model.functions}
     for node in every_node(model.graph):
         is_call = (node.domain, node.op_type) in functions

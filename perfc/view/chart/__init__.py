@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from .chart import Chart, chart
-from .marks import Basis, Mark, marks_of
-from .roofs import Level, Roof, Roofs, Slope, roofs_of
+from .marks import Mark, TimeBasis, marks_of
+from .roofs import Roof, RoofLevel, Roofs, Slope, roofs_of
 
 __all__ = [
-    "Basis",
     "Chart",
-    "Level",
     "Mark",
     "Roof",
+    "RoofLevel",
     "Roofs",
     "Slope",
+    "TimeBasis",
     "chart",
     "marks_of",
     "roofs_of",

@@ -8,15 +8,15 @@ from collections.abc import Iterable, Sequence
 from perfc.ir.record import record
 from perfc.machine import Unit
 
-from .marks import Basis, Mark, Point, points_of
-from .roofs import Level, Roofs
+from .marks import Mark, MarkPoint, TimeBasis, points_of
+from .roofs import RoofLevel, Roofs
 
 DECADES = 4.0
 """Width of an empty window around the ridges, in powers of ten."""
 
 
 @record
-class Window:
+class AxisLimits:
     """Limits of both axes."""
 
     x: tuple[float, float]
@@ -39,19 +39,19 @@ class Chart:
     title: str
     roofs: Roofs
     marks: tuple[Mark, ...]
-    points: tuple[Point, ...]
-    window: Window
+    points: tuple[MarkPoint, ...]
+    window: AxisLimits
     notes: tuple[str, ...] = ()
 
     @property
-    def above(self) -> tuple[Point, ...]:
+    def above(self) -> tuple[MarkPoint, ...]:
         """Points that no machine of this kind can reach."""
         return tuple(p for p in self.points if p.above_peak)
 
 
 def chart(title: str, roofs: Roofs, marks: Iterable[Mark] = (), notes: Sequence[str] = ()) -> Chart:
     """Return the chart of ``marks``, with only the ceilings that marks use."""
-    shown = tuple(sorted(marks, key=lambda m: (m.basis is Basis.MEASURED, -m.time_s * m.count)))
+    shown = tuple(sorted(marks, key=lambda m: (m.basis is TimeBasis.MEASURED, -m.time_s * m.count)))
     points = tuple(points_of(roofs, shown))
     if shown:
         used = {(m.unit, m.dtype) for m in shown}
@@ -61,7 +61,7 @@ def chart(title: str, roofs: Roofs, marks: Iterable[Mark] = (), notes: Sequence[
     return Chart(title, drawn, shown, points, window(drawn, points), tuple(notes))
 
 
-def window(roofs: Roofs, points: Sequence[Point]) -> Window:
+def window(roofs: Roofs, points: Sequence[MarkPoint]) -> AxisLimits:
     """Limits that hold the points, every ridge and half a decade around them."""
     tops = [r.peak.value for r in roofs.roofs]
     ridges = [t / s.peak.value for t in tops for s in roofs.slopes]
@@ -69,11 +69,11 @@ def window(roofs: Roofs, points: Sequence[Point]) -> Window:
     if not xs:
         xs = [10 ** (-DECADES / 2), 10 ** (DECADES / 2)]
     x = (rounded(min(xs) / 3, up=False), rounded(max(xs) * 3, up=True))
-    entry = [s.reached.value * x[0] for s in roofs.slopes if s.level is not Level.L1]
+    entry = [s.reached.value * x[0] for s in roofs.slopes if s.level is not RoofLevel.L1]
     ys = [*tops, *(p.flop_per_s for p in points), *entry]
     if not ys:
         ys = [1e9, 1e12]
-    return Window(x, (rounded(min(ys) / 1.5, up=False), rounded(max(ys) * 1.5, up=True)))
+    return AxisLimits(x, (rounded(min(ys) / 1.5, up=False), rounded(max(ys) * 1.5, up=True)))
 
 
 def rounded(value: float, *, up: bool) -> float:

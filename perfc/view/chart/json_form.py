@@ -11,7 +11,7 @@ from perfc.view.report.formats.json_form import enveloped
 
 from .chart import Chart
 from .marks import Mark
-from .roofs import Level
+from .roofs import RoofLevel
 
 SCHEMA = "perfc-roofline/1"
 
@@ -129,7 +129,7 @@ class MarkView:
                 points[x].of_roof if x in points else None,
                 points[x].above_peak if x in points else False,
             )
-            for x in Level
+            for x in RoofLevel
             if x in mark.nbytes
         }  # fmt: skip
         return cls(

@@ -9,11 +9,11 @@ from perfc.machine import Rate
 from perfc.view.report.units import Unit, quantity
 
 from .chart import Chart
-from .roofs import Level, Roof, Slope
+from .roofs import Roof, RoofLevel, Slope
 
 
 @record
-class Line:
+class LineSegment:
     """One segment.
 
     Args:
@@ -27,7 +27,7 @@ class Line:
     """
 
     name: str
-    level: Level | None
+    level: RoofLevel | None
     is_sustained: bool
     start: tuple[float, float]
     end: tuple[float, float]
@@ -35,7 +35,7 @@ class Line:
     text: str
 
 
-def lines_of(chart: Chart) -> Iterator[Line]:
+def lines_of(chart: Chart) -> Iterator[LineSegment]:
     """Yield slopes up to the highest roof, then roofs from the steepest slope on."""
     for slope in chart.roofs.slopes:
         yield from _slope(chart, slope)
@@ -43,7 +43,7 @@ def lines_of(chart: Chart) -> Iterator[Line]:
         yield from _roof(chart, roof)
 
 
-def _slope(chart: Chart, slope: Slope) -> Iterator[Line]:
+def _slope(chart: Chart, slope: Slope) -> Iterator[LineSegment]:
     tops = [r.peak.value for r in chart.roofs.roofs]
     left, right = chart.window.x
     bottom = chart.window.y[0]
@@ -55,10 +55,10 @@ def _slope(chart: Chart, slope: Slope) -> Iterator[Line]:
         if x0 < x1:
             start, end = (x0, x0 * rate.value), (x1, x1 * rate.value)
             text = f"{slope.level.title} {quantity(rate.value, Unit.BYTE_PER_S)}"
-            yield Line(slope.level.title, slope.level, is_sustained, start, end, rate, text)
+            yield LineSegment(slope.level.title, slope.level, is_sustained, start, end, rate, text)
 
 
-def _roof(chart: Chart, roof: Roof) -> Iterator[Line]:
+def _roof(chart: Chart, roof: Roof) -> Iterator[LineSegment]:
     left, right = chart.window.x
     steepest = max((s.peak.value for s in chart.roofs.slopes), default=0.0)
     unit = Unit.FLOP_PER_S if any(is_float(d) for d in roof.dtypes) else Unit.OP_PER_S
@@ -67,7 +67,7 @@ def _roof(chart: Chart, roof: Roof) -> Iterator[Line]:
             continue
         x0 = max(left, rate.value / steepest) if steepest else left
         text = f"{roof.title} {quantity(rate.value, unit)}"
-        yield Line(
+        yield LineSegment(
             roof.title, None, is_sustained, (x0, rate.value), (right, rate.value), rate, text
         )
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from perfc.ir.record import record
 from perfc.machine import Unit
 
-from .roofs import Level, Roof, Roofs, listed
+from .roofs import Roof, RoofLevel, Roofs, listed
 
 if TYPE_CHECKING:
     from perfc.analyzers.estimate.estimate import Estimate
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from perfc.passes.roofline.roofline import KernelBound, RooflineTable
 
 
-class Basis(Enum):
+class TimeBasis(Enum):
     """Basis of a mark's time."""
 
     PREDICTED = "predicted"
@@ -48,10 +48,10 @@ class Mark:
     """
 
     label: str
-    basis: Basis
+    basis: TimeBasis
     flop: float
     time_s: float
-    nbytes: Mapping[Level, float]
+    nbytes: Mapping[RoofLevel, float]
     unit: Unit
     dtype: str
     bound: str = ""
@@ -65,14 +65,14 @@ class Mark:
         """Achieved rate; None if it takes no time."""
         return self.flop / self.time_s if self.time_s > 0 else None
 
-    def intensity(self, level: Level) -> float | None:
+    def intensity(self, level: RoofLevel) -> float | None:
         """Return flop per byte at a level; None without traffic."""
         moved = self.nbytes.get(level, 0.0)
         return self.flop / moved if moved > 0 else None
 
 
 @record
-class Point:
+class MarkPoint:
     """A mark at one level, with its position below the ceilings.
 
     Args:
@@ -81,29 +81,29 @@ class Point:
     """
 
     mark: Mark
-    level: Level
+    level: RoofLevel
     intensity: float
     flop_per_s: float
     of_roof: float | None = None
     above_peak: bool = False
 
 
-def points_of(roofs: Roofs, marks: Iterable[Mark]) -> Iterator[Point]:
+def points_of(roofs: Roofs, marks: Iterable[Mark]) -> Iterator[MarkPoint]:
     """Yield the points of ``marks``; marks without flop or time have none."""
     for mark in marks:
         rate = mark.flop_per_s
         if not rate or not math.isfinite(rate):
             continue
         roof = roofs.roof(mark.unit, mark.dtype)
-        for level in Level:
+        for level in RoofLevel:
             x = mark.intensity(level)
             if x is None:
                 continue
             share, above = standing(roofs, roof, level, x, rate)
-            if mark.basis is not Basis.MEASURED:
+            if mark.basis is not TimeBasis.MEASURED:
                 # An epilogue's flop run on another unit, in addition to those of the roof.
                 share, above = None if share is None else min(share, 1.0), False
-            yield Point(mark, level, x, rate, share, above)
+            yield MarkPoint(mark, level, x, rate, share, above)
 
 
 TOLERANCE = 1.02
@@ -111,7 +111,7 @@ TOLERANCE = 1.02
 
 
 def standing(
-    roofs: Roofs, roof: Roof | None, level: Level, intensity: float, flop_per_s: float
+    roofs: Roofs, roof: Roof | None, level: RoofLevel, intensity: float, flop_per_s: float
 ) -> tuple[float | None, bool]:
     """Return the share of the measured roofline, and whether the peak is exceeded."""
     if roof is None:
@@ -162,10 +162,10 @@ def marks_of(table: RooflineTable, predicted: Sequence[Estimate] | None = None) 
 
 def _mark(machine: Machine, bound: KernelBound, predicted: Estimate | None) -> Mark | None:
     counts, launches = bound.counts, bound.launches
-    flop, time_s, basis = counts.flop * launches, bound.sustained_s, Basis.SUSTAINED
+    flop, time_s, basis = counts.flop * launches, bound.sustained_s, TimeBasis.SUSTAINED
     if predicted is not None:
         time_s = max(predicted.time_s - predicted.wait_s, bound.floor_s)
-        basis = Basis.PREDICTED
+        basis = TimeBasis.PREDICTED
     if not flop or not time_s:
         return None
     from perfc.passes.roofline.cost import Tier
@@ -177,8 +177,8 @@ def _mark(machine: Machine, bound: KernelBound, predicted: Estimate | None) -> M
     peak = machine.entry(unit, bound.dtype.code, allow_tf32=bound.tf32)
     unit, dtype = listed(machine, peak, unit, bound.dtype.code)
     passing = counts.nbytes * launches
-    moved = {Level.L1: passing, Level.L2: passing, Level.DEVICE: bound.device_bytes}
-    present = {x for x in Level if machine.level(x.value) is not None}
+    moved = {RoofLevel.L1: passing, RoofLevel.L2: passing, RoofLevel.DEVICE: bound.device_bytes}
+    present = {x for x in RoofLevel if machine.level(x.value) is not None}
     longest = max(bound.sustained, key=bound.sustained.__getitem__)
     return Mark(
         bound.kernel.label,

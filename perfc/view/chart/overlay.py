@@ -15,8 +15,8 @@ from perfc.ir.record import record
 from perfc.machine import Machine, Unit
 from perfc.view.report.units import plural
 
-from .marks import Basis, Mark
-from .roofs import Level, listed
+from .marks import Mark, TimeBasis
+from .roofs import RoofLevel, listed
 
 if TYPE_CHECKING:
     from perfc.passes.roofline.roofline import RooflineTable
@@ -113,10 +113,10 @@ def _ncu_mark(row: Mapping[str, object]) -> Mark | None:
     unit, dtype = max(counts, key=counts.__getitem__)
     return Mark(
         str(row["kernel"]),
-        Basis.MEASURED,
+        TimeBasis.MEASURED,
         sum(counts.values()),
         _number(row["time_s"]),
-        {x: _number(levels[x.value]["bytes"]) for x in Level if x.value in levels},
+        {x: _number(levels[x.value]["bytes"]) for x in RoofLevel if x.value in levels},
         unit,
         dtype,
         phase=str(row.get("phase", "")),
@@ -133,14 +133,14 @@ def _measured_mark(row: Mapping[str, object]) -> Mark | None:
     if not flop or not time_s:
         return None
     moved = (_number(row["read_bytes"]) + _number(row["write_bytes"])) * launches
-    nbytes = {Level.L1: moved, Level.L2: moved}
+    nbytes = {RoofLevel.L1: moved, RoofLevel.L2: moved}
     if "device_bytes" in row:
-        nbytes[Level.DEVICE] = _number(row["device_bytes"])
+        nbytes[RoofLevel.DEVICE] = _number(row["device_bytes"])
     nodes = row.get("nodes", "")
     names = nodes.split() if isinstance(nodes, str) else list(map(str, _listed(nodes)))
     return Mark(
         str(row["label"]),
-        Basis.MEASURED,
+        TimeBasis.MEASURED,
         flop,
         time_s,
         {x: b for x, b in nbytes.items() if b > 0},
@@ -191,13 +191,13 @@ def _joined(
             continue
         moved = sum(k.counts.nbytes * k.launches for k in kernels)
         device = sum(k.device_bytes for k in kernels)
-        nbytes = {Level.L1: moved, Level.L2: moved, Level.DEVICE: device}
+        nbytes = {RoofLevel.L1: moved, RoofLevel.L2: moved, RoofLevel.DEVICE: device}
         heaviest = max(kernels, key=lambda k: k.counts.flop * k.launches)
         others = heaviest.counts.alu + heaviest.counts.sfu
         marks.append(
             Mark(
                 str(row["label"]),
-                Basis.MEASURED,
+                TimeBasis.MEASURED,
                 flop,
                 time_s,
                 {x: b for x, b in nbytes.items() if b > 0},

@@ -12,12 +12,12 @@ from perfc.errors import MissingExtraError
 
 from .chart import Chart
 from .lines import lines_of
-from .marks import Basis
-from .roofs import Level
+from .marks import TimeBasis
+from .roofs import RoofLevel
 
-COLOURS = {Level.L1: "blue+", Level.L2: "red+", Level.DEVICE: "green+"}
-MARKERS = {Level.L1: "o", Level.L2: "+", Level.DEVICE: "x"}
-MEASURED = {Level.L1: "1", Level.L2: "2", Level.DEVICE: "D"}
+COLOURS = {RoofLevel.L1: "blue+", RoofLevel.L2: "red+", RoofLevel.DEVICE: "green+"}
+MARKERS = {RoofLevel.L1: "o", RoofLevel.L2: "+", RoofLevel.DEVICE: "x"}
+MEASURED = {RoofLevel.L1: "1", RoofLevel.L2: "2", RoofLevel.DEVICE: "D"}
 LEAST_WIDTH, LEAST_HEIGHT = 60, 16
 """Minimum terminal size for a chart; smaller ones get only the table."""
 PREFIXES = {0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P", 18: "E"}
@@ -46,11 +46,11 @@ def plotted(chart: Chart, width: int, height: int, *, colour: bool) -> str:
         name = COLOURS[line.level] if line.level else "white"
         marker = plotext.marker("braille" if line.is_sustained else "dot", plotext.pixel(name))
         figure.draw(_signal(figure, (line.start, line.end), marker).lines())
-    for basis in Basis:
-        for level in Level:
+    for basis in TimeBasis:
+        for level in RoofLevel:
             points = [p for p in chart.points if p.level is level and p.mark.basis is basis]
             if points:
-                character = (MEASURED if basis is Basis.MEASURED else MARKERS)[level]
+                character = (MEASURED if basis is TimeBasis.MEASURED else MARKERS)[level]
                 marker = plotext.marker(character, plotext.pixel(COLOURS[level]))
                 at = [(p.intensity, p.flop_per_s) for p in points]
                 figure.draw(_signal(figure, at, marker).label(f"{level.title} {basis.value}"))

@@ -13,7 +13,7 @@ from perfc.ir.record import record
 from perfc.machine import Machine, MemoryLevel, Peak, Rate, Unit
 
 
-class Level(Enum):
+class RoofLevel(Enum):
     """Levels of the memory hierarchy; the value is the target file's name."""
 
     L1 = "l1"
@@ -23,7 +23,7 @@ class Level(Enum):
     @property
     def title(self) -> str:
         """Title of the level."""
-        return self.value.upper() if self is not Level.DEVICE else "device"
+        return self.value.upper() if self is not RoofLevel.DEVICE else "device"
 
 
 FLOAT_UNITS = (Unit.MATRIX, Unit.VECTOR)
@@ -61,7 +61,7 @@ class Roof:
 class Slope:
     """A diagonal ceiling: bandwidth of one memory level."""
 
-    level: Level
+    level: RoofLevel
     peak: Rate
     sustained: Rate | None = None
 
@@ -91,12 +91,12 @@ class Roofs:
         """Return the horizontal ceiling of a unit and element type; None without one."""
         return next((r for r in self.roofs if r.unit is unit and dtype in r.dtypes), None)
 
-    def slope(self, level: Level) -> Slope | None:
+    def slope(self, level: RoofLevel) -> Slope | None:
         """Return the diagonal ceiling of a level."""
         return next((s for s in self.slopes if s.level is level), None)
 
     def attainable_flop_per_s(
-        self, roof: Roof, level: Level, intensity: float, *, peak: bool = False
+        self, roof: Roof, level: RoofLevel, intensity: float, *, peak: bool = False
     ) -> float:
         """Return the attainable rate: ``min(rate, bandwidth * intensity)``.
 
@@ -126,7 +126,7 @@ def roofs_of(machine: Machine) -> Roofs:
         for key, same in merged.items()
     ]
     roofs.sort(key=lambda r: -r.peak.value)
-    slopes = tuple(_slope(m) for m in machine.memory if m.name in {x.value for x in Level})
+    slopes = tuple(_slope(m) for m in machine.memory if m.name in {x.value for x in RoofLevel})
     return Roofs(machine.name, machine.description, tuple(roofs), slopes)
 
 
@@ -136,7 +136,7 @@ def is_drawn(unit: Unit, dtype: str) -> bool:
 
 
 def _slope(level: MemoryLevel) -> Slope:
-    return Slope(Level(level.name), level.bandwidth, level.sustained)
+    return Slope(RoofLevel(level.name), level.bandwidth, level.sustained)
 
 
 def listed(machine: Machine, peak: Peak, unit: Unit, dtype: str) -> tuple[Unit, str]:

@@ -11,17 +11,17 @@ from perfc.ir.facts import Origin
 from perfc.view.report.units import DASH, Unit, quantity, share
 
 from .chart import Chart
-from .lines import Line, lines_of
-from .marks import Basis, Point
-from .roofs import Level
+from .lines import LineSegment, lines_of
+from .marks import MarkPoint, TimeBasis
+from .roofs import RoofLevel
 
 Json: TypeAlias = "Mapping[str, Json] | Sequence[Json] | str | int | float | bool | None"
 
 WIDTH, HEIGHT = 860, 520
-COLOURS = {Level.L1: "#3b6fb6", Level.L2: "#c8553d", Level.DEVICE: "#3a8f5c"}
+COLOURS = {RoofLevel.L1: "#3b6fb6", RoofLevel.L2: "#c8553d", RoofLevel.DEVICE: "#3a8f5c"}
 """Blue, red and green for L1, L2 and device memory, as in the thesis and Nsight tools."""
 ROOF_COLOUR = "#4a4a4a"
-SHAPES = {Level.L1: "circle", Level.L2: "square", Level.DEVICE: "triangle-up"}
+SHAPES = {RoofLevel.L1: "circle", RoofLevel.L2: "square", RoofLevel.DEVICE: "triangle-up"}
 LABEL_HEIGHT = 11
 LONGEST_NAME = 90
 
@@ -79,7 +79,9 @@ def _subtitle(chart: Chart) -> Iterator[str]:
     yield "dashed: peak" + ("; solid: measured" if has_sustained else "; no measured rates")
     if chart.points:
         bases = {p.mark.basis for p in chart.points}
-        kinds = ((b, "filled" if b is Basis.MEASURED else "open") for b in Basis if b in bases)
+        kinds = (
+            (b, "filled" if b is TimeBasis.MEASURED else "open") for b in TimeBasis if b in bases
+        )
         yield "marks " + "; ".join(f"{kind}: {b.value} times" for b, kind in kinds)
     yield from chart.notes
 
@@ -102,9 +104,9 @@ def _y(chart: Chart, field: str = "y") -> Json:
     return _axis(field, "performance (flop/s)", chart.window.y, "~s")
 
 
-def _by_level(values: Mapping[Level, str]) -> dict[str, Json]:
+def _by_level(values: Mapping[RoofLevel, str]) -> dict[str, Json]:
     """Return an encoding by memory level; equal titles merge the legends of color and shape."""
-    scale = {"domain": [x.title for x in Level], "range": [values[x] for x in Level]}
+    scale = {"domain": [x.title for x in RoofLevel], "range": [values[x] for x in RoofLevel]}
     return {"field": "level", "type": "nominal", "title": "bytes at", "scale": scale}
 
 
@@ -136,17 +138,17 @@ def _lines(chart: Chart, sustained: bool) -> Json:
     }
 
 
-def _kind(line: Line) -> str:
+def _kind(line: LineSegment) -> str:
     return "measured" if line.is_sustained else "peak"
 
 
-def _source(line: Line) -> str:
+def _source(line: LineSegment) -> str:
     origin = line.rate.origin
     name = "" if origin is Origin.ASSUMED else f" ({line.rate.source})"
     return f"{origin}{name}"
 
 
-def labelled(chart: Chart) -> Iterator[Line]:
+def labelled(chart: Chart) -> Iterator[LineSegment]:
     """Yield the line of each ceiling that carries the label: the measured one if it exists."""
     every = list(lines_of(chart))
     measured = {(line.name, line.level) for line in every if line.is_sustained}
@@ -230,7 +232,7 @@ TIPS = ("kernel", "nodes", "phase", "bytes at", "intensity", "rate", "time", "of
 
 
 def _points(chart: Chart) -> Json:
-    total = {b: sum(m.time_s * m.count for m in chart.marks if m.basis is b) for b in Basis}
+    total = {b: sum(m.time_s * m.count for m in chart.marks if m.basis is b) for b in TimeBasis}
     rows: list[Json] = [row(p, total[p.mark.basis]) for p in chart.points]
     layer: dict[str, Json] = {
         "data": {"values": rows},
@@ -259,7 +261,7 @@ def _points(chart: Chart) -> Json:
     return layer
 
 
-def row(p: Point, total_s: float) -> dict[str, Json]:
+def row(p: MarkPoint, total_s: float) -> dict[str, Json]:
     """Return the tooltip data of one point."""
     m = p.mark
     time = quantity(m.time_s, Unit.SECOND) + (f" × {m.count}" if m.count > 1 else "")

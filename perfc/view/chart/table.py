@@ -9,8 +9,8 @@ from perfc.view.report.units import Unit, plural, quantity
 
 from .chart import Chart
 from .lines import is_float
-from .marks import Basis, Mark
-from .roofs import Level, Roof, Slope
+from .marks import Mark, TimeBasis
+from .roofs import Roof, RoofLevel, Slope
 
 TOP = 20
 """Number of kernels shown by default."""
@@ -43,7 +43,7 @@ def ceilings(chart: Chart) -> Table:
 
 def _roof_row(chart: Chart, roof: Roof) -> tuple[Cell, ...]:
     unit = Unit.FLOP_PER_S if any(is_float(d) for d in roof.dtypes) else Unit.OP_PER_S
-    device = chart.roofs.slope(Level.DEVICE)
+    device = chart.roofs.slope(RoofLevel.DEVICE)
     ridge = roof.reached.value / device.reached.value if device else None
     measured = quantity(roof.sustained.value, unit) if roof.sustained else None
     return roof.title, quantity(roof.peak.value, unit), measured, ridge, _source(roof)
@@ -61,7 +61,7 @@ def _source(ceiling: Roof | Slope) -> str:
 
 
 def _kernels(chart: Chart, top: int | None) -> Iterator[Part]:
-    marks = [m for basis in Basis for m in [x for x in chart.marks if x.basis is basis][:top]]
+    marks = [m for basis in TimeBasis for m in [x for x in chart.marks if x.basis is basis][:top]]
     yield Table(columns(), tuple(row(chart, m) for m in marks))
     hidden = len(chart.marks) - len(marks)
     if hidden:
@@ -80,7 +80,7 @@ def columns() -> tuple[Column, ...]:
         Column(
             f"{x.value}_flop_per_byte", x.title, Unit.FLOP_PER_BYTE, f"flop per byte at {x.title}"
         )
-        for x in Level
+        for x in RoofLevel
     ]
     return (
         Column("kernel", "kernel", is_name=True),
@@ -98,7 +98,7 @@ def columns() -> tuple[Column, ...]:
 def row(chart: Chart, mark: Mark) -> tuple[Cell, ...]:
     """Return the row of one kernel."""
     shares = [p.of_roof for p in chart.points if p.mark is mark and p.of_roof is not None]
-    intensities = (mark.intensity(x) for x in Level)
+    intensities = (mark.intensity(x) for x in RoofLevel)
     name = f"{mark.phase}: {mark.label}" if mark.phase else mark.label
     return (
         name,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .comparison import Comparison, Pair, Side, comparison_of
+from .comparison import ComparedSide, ComparisonContent, Pair, comparison_of
 from .page import comparison_page, page
 
-__all__ = ["Comparison", "Pair", "Side", "comparison_of", "comparison_page", "page"]
+__all__ = ["ComparedSide", "ComparisonContent", "Pair", "comparison_of", "comparison_page", "page"]

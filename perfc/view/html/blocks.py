@@ -13,7 +13,7 @@ from perfc.view.report.units import quantity
 
 
 @record
-class Head:
+class ColumnHead:
     """Head of a column."""
 
     text: str
@@ -26,7 +26,7 @@ class TableBlock:
     """A table; ``legend`` explains its columns."""
 
     kind: ClassVar[str] = "table"
-    heads: tuple[Head, ...]
+    heads: tuple[ColumnHead, ...]
     legend: tuple[tuple[str, str], ...]
     rows: tuple[tuple[str, ...], ...]
 
@@ -120,7 +120,7 @@ def block(part: Part) -> Block:
             titles = [titled(c, s) for c, s in zip(part.columns, scales, strict=True)]
             return TableBlock(
                 tuple(
-                    Head(t, is_numeric(part, i), part.columns[i].is_name)
+                    ColumnHead(t, is_numeric(part, i), part.columns[i].is_name)
                     for i, t in enumerate(titles)
                 ),
                 tuple((t, c.legend) for t, c in zip(titles, part.columns, strict=True) if c.legend),

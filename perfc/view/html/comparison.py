@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from perfc.review.diff import Difference
 
 
-class Change(Enum):
+class PairStatus(Enum):
     """Status of kernels in a comparison."""
 
     ADDED = "added"
@@ -54,17 +54,17 @@ class Pair:
         return delta if abs(delta) > 1e-12 * max(self.old_s, self.new_s) else 0.0
 
     @property
-    def change(self) -> Change:
+    def change(self) -> PairStatus:
         """Status of the kernels."""
         if not self.old:
-            return Change.ADDED
+            return PairStatus.ADDED
         if not self.new:
-            return Change.REMOVED
-        return Change.SAME if self.is_same else Change.CHANGED
+            return PairStatus.REMOVED
+        return PairStatus.SAME if self.is_same else PairStatus.CHANGED
 
 
 @record
-class Side:
+class ComparedSide:
     """One analysis and its views."""
 
     report: Report
@@ -72,7 +72,7 @@ class Side:
 
 
 @record
-class Comparison:
+class ComparisonContent:
     """Content of a page of two analyses.
 
     Args:
@@ -83,18 +83,18 @@ class Comparison:
         verdict: headline of the change.
     """
 
-    old: Side
-    new: Side
+    old: ComparedSide
+    new: ComparedSide
     pairs: tuple[Pair, ...]
     document: Document
     verdict: VerdictBlock
 
 
-def comparison_of(difference: Difference, document: Document) -> Comparison:
+def comparison_of(difference: Difference, document: Document) -> ComparisonContent:
     """Return the comparison of ``perfc diff``, with the times of its tables."""
     from perfc.view.report import collect
 
-    sides = [Side(r, collect(r)) for r in (difference.old, difference.new)]
+    sides = [ComparedSide(r, collect(r)) for r in (difference.old, difference.new)]
     old, new = ({k: i for i, k in enumerate(s.report.kernels.kernels)} for s in sides)
     pairs = tuple(
         Pair(
@@ -107,10 +107,10 @@ def comparison_of(difference: Difference, document: Document) -> Comparison:
         for p in difference.kernels
     )
     verdict = change_block(difference, sides[1].views, document.title)
-    return Comparison(sides[0], sides[1], pairs, document, verdict)
+    return ComparisonContent(sides[0], sides[1], pairs, document, verdict)
 
 
-def ordered(comparison: Comparison) -> list[Pair]:
+def ordered(comparison: ComparisonContent) -> list[Pair]:
     """Return pairs, largest change first."""
     return sorted(comparison.pairs, key=lambda pair: -abs(pair.delta_s))
 
@@ -126,12 +126,12 @@ COLUMNS = (
 )
 
 
-def pair_table(comparison: Comparison, shown: Sequence[Pair]) -> Table:
+def pair_table(comparison: ComparisonContent, shown: Sequence[Pair]) -> Table:
     """Return the table of pairs."""
     return Table(COLUMNS, tuple(cells(comparison, r) for r in shown))
 
 
-def cells(comparison: Comparison, pair: Pair) -> tuple[Cell, ...]:
+def cells(comparison: ComparisonContent, pair: Pair) -> tuple[Cell, ...]:
     """Return the cells of one pair, with names of the new side if it exists."""
     old = [comparison.old.views.kernels[i] for i in pair.old]
     new = [comparison.new.views.kernels[i] for i in pair.new]
@@ -148,7 +148,7 @@ def cells(comparison: Comparison, pair: Pair) -> tuple[Cell, ...]:
     )
 
 
-def comparison_payload(comparison: Comparison) -> Json:
+def comparison_payload(comparison: ComparisonContent) -> Json:
     """Return the data of pairs; a change is distributed over the new kernels by time."""
     every = ordered(comparison)
     kernels = comparison.new.views.kernels

@@ -21,7 +21,7 @@ NAMED = 0.5
 
 
 @dataclass(eq=False, slots=True)
-class Module:
+class ModuleTree:
     """Nodes and modules below one name, in execution order.
 
     Args:
@@ -30,7 +30,7 @@ class Module:
     """
 
     name: str
-    children: list[int | Module] = field(default_factory=list["int | Module"])
+    children: list[int | ModuleTree] = field(default_factory=list["int | ModuleTree"])
 
     @property
     def first(self) -> int:
@@ -40,7 +40,7 @@ class Module:
     def nodes(self) -> list[int]:
         """Positions of all nodes in the module."""
         indices: list[int] = []
-        waiting: list[int | Module] = [self]
+        waiting: list[int | ModuleTree] = [self]
         while waiting:
             child = waiting.pop()
             if isinstance(child, int):
@@ -50,19 +50,19 @@ class Module:
         return sorted(indices)
 
 
-def tree(paths: Sequence[Path], name: str) -> Module:
+def tree(paths: Sequence[Path], name: str) -> ModuleTree:
     """Build the module tree of nodes from their ``paths`` in execution order.
 
     A module with one child is replaced by it. If a module has too many children, runs of neighbors
     become modules named after the positions they span.
     """
-    root = Module(name)
-    modules: dict[Path, Module] = {(): root}
+    root = ModuleTree(name)
+    modules: dict[Path, ModuleTree] = {(): root}
     for i, path in enumerate(paths):
         path = path[:MOST_PARTS]
         for depth in range(1, len(path) + 1):
             if path[:depth] not in modules:
-                module = modules[path[:depth]] = Module(path[depth - 1])
+                module = modules[path[:depth]] = ModuleTree(path[depth - 1])
                 modules[path[: depth - 1]].children.append(module)
         modules[path].children.append(i)
     for path in sorted(modules, key=len, reverse=True):
@@ -71,45 +71,49 @@ def tree(paths: Sequence[Path], name: str) -> Module:
     return root
 
 
-def opened(root: Module, count: int) -> None:
+def opened(root: ModuleTree, count: int) -> None:
     """Replace a child of ``root`` with most of the ``count`` nodes by its children.
 
     Wrappers such as ``model`` would otherwise be all that the first level shows. A numbered module
     keeps the name of the list it is in: ``h/11``.
     """
     while True:
-        inside = [c for c in root.children if isinstance(c, Module)]
+        inside = [c for c in root.children if isinstance(c, ModuleTree)]
         wrapper = next((c for c in inside if len(c.nodes()) >= DOMINANT * count), None)
         if wrapper is None or len(root.children) + len(wrapper.children) > MOST_CHILDREN:
             return
         prefix = wrapper.name.rpartition("/")[2]
         for child in wrapper.children:
-            if isinstance(child, Module) and child.name.partition("/")[0].isdecimal():
+            if isinstance(child, ModuleTree) and child.name.partition("/")[0].isdecimal():
                 child.name = f"{prefix}/{child.name}"
         place = root.children.index(wrapper)
         root.children[place : place + 1] = wrapper.children
 
 
-def simplify(module: Module) -> None:
+def simplify(module: ModuleTree) -> None:
     """Replace children with a single child by it, and merge neighbors if there are too many.
 
     A module in a module keeps both names: ``encoder/layer``.
     """
-    children: list[int | Module] = []
+    children: list[int | ModuleTree] = []
     for child in module.children:
-        only = child.children[0] if isinstance(child, Module) and len(child.children) == 1 else None
-        if isinstance(only, Module) and isinstance(child, Module):
-            children.append(Module(f"{child.name}/{only.name}", only.children))
+        only = (
+            child.children[0]
+            if isinstance(child, ModuleTree) and len(child.children) == 1
+            else None
+        )
+        if isinstance(only, ModuleTree) and isinstance(child, ModuleTree):
+            children.append(ModuleTree(f"{child.name}/{only.name}", only.children))
         else:
             children.append(child if only is None else only)
     if len(children) > MOST_CHILDREN:
         size = math.ceil(math.sqrt(len(children)))
         runs = [children[i : i + size] for i in range(0, len(children), size)]
-        children = [Module(span(run), run) for run in runs]
+        children = [ModuleTree(span(run), run) for run in runs]
     module.children = children
 
 
-def span(run: Sequence[int | Module]) -> str:
+def span(run: Sequence[int | ModuleTree]) -> str:
     """Return the name of a run of neighbors, from its positions."""
     indices = sorted(i for c in run for i in ([c] if isinstance(c, int) else c.nodes()))
     return f"nodes {indices[0]} to {indices[-1]}"

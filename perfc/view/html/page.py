@@ -17,7 +17,7 @@ from perfc.view.report.formats.json_form import strict
 from perfc.view.report.views import headline
 
 from .blocks import SectionBlock, section_block
-from .comparison import Comparison, comparison_payload, ordered, pair_table
+from .comparison import ComparisonContent, comparison_payload, ordered, pair_table
 from .payload import Json, payload, text
 from .verdict import VerdictBlock, verdict_block
 from .what_if import what_ifs
@@ -77,7 +77,7 @@ def page(report: Report, views: Views, targets: Sequence[str] = ()) -> str:
     return rendered(headline(views), [], tables, below, data, verdict_block(views))
 
 
-def comparison_page(comparison: Comparison) -> str:
+def comparison_page(comparison: ComparisonContent) -> str:
     """Return two analyses as an HTML document: charts of the new one next to the old one."""
     shown = pair_table(comparison, list(ordered(comparison))[:PRINTED])
     new = comparison.new.views

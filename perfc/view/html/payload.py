@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 from perfc.common.plain_text import printable
 from perfc.view.chart import Chart, chart, marks_of, roofs_of
-from perfc.view.chart.chart import Window
+from perfc.view.chart.chart import AxisLimits
 from perfc.view.chart.lines import lines_of
-from perfc.view.chart.marks import Point
+from perfc.view.chart.marks import MarkPoint
 from perfc.view.report import Views, document
 from perfc.view.report.formats.document import Amount, Cell, Name, Table
 from perfc.view.report.formats.text import elided, is_numeric, scales_of, titled
 from perfc.view.report.sections.kernels import KernelRow, groups
 
 from .layers import Edge, drawing
-from .modules import Module, paths_of, tree
+from .modules import ModuleTree, paths_of, tree
 from .wiring import Wiring, wiring
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def roofline(report: Report, views: Views) -> Json:
             marks.append(counted)
             first[id(counted)] = g.first.index
     drawn = chart(report.machine.name, roofs, marks)
-    drawn = replace(drawn, window=Window(decades(drawn.window.x), decades(drawn.window.y)))
+    drawn = replace(drawn, window=AxisLimits(decades(drawn.window.x), decades(drawn.window.y)))
     return {
         "target": report.machine.name,
         "x": drawn.window.x,
@@ -171,7 +171,7 @@ def roofline(report: Report, views: Views) -> Json:
     }
 
 
-def points(drawn: Iterable[Point], kernel: Mapping[int, int]) -> list[list[object]]:
+def points(drawn: Iterable[MarkPoint], kernel: Mapping[int, int]) -> list[list[object]]:
     """Return the data of points; ``kernel`` maps marks to kernel positions."""
     return [
         [
@@ -222,14 +222,14 @@ def graph(report: Report, wires: Wiring) -> Json:
     root = tree(paths_of(wires.nodes), report.source.name or "model")
     modules = [root]
     for module in modules:
-        modules += [c for c in module.children if isinstance(c, Module)]
+        modules += [c for c in module.children if isinstance(c, ModuleTree)]
     number_of = {m: i for i, m in enumerate(modules)}
     home = [0] * len(wires.nodes)
     for m, module in enumerate(modules):
         for c in module.children:
             if isinstance(c, int):
                 home[c] = m
-    parents = {c: m for m in modules for c in m.children if isinstance(c, Module)}
+    parents = {c: m for m in modules for c in m.children if isinstance(c, ModuleTree)}
     ops = interned(lambda i: text(op_of(wires, i)), len(wires.nodes))
     whole = drawing(len(wires.nodes), wires.edges)
     anchors = [-1] * len(wires.nodes)
@@ -279,17 +279,17 @@ def op_of(wires: Wiring, i: int) -> str:
 
 
 def scopes(
-    modules: list[Module], number_of: dict[Module, int], home: list[int], wires: Wiring
+    modules: list[ModuleTree], number_of: dict[ModuleTree, int], home: list[int], wires: Wiring
 ) -> Iterator[Json]:
     """Return the layout of each module's children: nodes, or ``~m`` for module m."""
-    parents = {c: m for m in modules for c in m.children if isinstance(c, Module)}
-    chains: list[list[Module]] = []
+    parents = {c: m for m in modules for c in m.children if isinstance(c, ModuleTree)}
+    chains: list[list[ModuleTree]] = []
     for m in modules:
         chain = [m]
         while chain[-1] in parents:
             chain.append(parents[chain[-1]])
         chains.append(chain[::-1])
-    inside: dict[Module, dict[Edge, None]] = {m: {} for m in modules}
+    inside: dict[ModuleTree, dict[Edge, None]] = {m: {} for m in modules}
     for a, b in wires.edges:
         above, below = chains[home[a]], chains[home[b]]
         depth = next(

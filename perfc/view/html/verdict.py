@@ -11,7 +11,7 @@ from perfc.review.diff.figures import BY_KEY, Metric
 from perfc.review.diff.views import TotalRow, collect, in_words, percent, signed
 from perfc.view.report import Views
 from perfc.view.report.formats.notebook import clipped
-from perfc.view.report.formats.screen import UNIT, Fact, facts_of, percents, plain, titles
+from perfc.view.report.formats.screen import UNIT, ScreenFigure, facts_of, percents, plain, titles
 from perfc.view.report.formats.screen_tables import LIMITS
 from perfc.view.report.formats.text import HARD_SPACE, Style
 from perfc.view.report.sections.limits import LimitShare
@@ -56,15 +56,15 @@ class VerdictBlock:
     """
 
     title: str
-    first: Fact
-    rest: tuple[Fact, ...]
+    first: ScreenFigure
+    rest: tuple[ScreenFigure, ...]
     limits: tuple[LimitBlock, ...]
 
 
 def verdict_block(views: Views) -> VerdictBlock:
     """Return the headline of a report."""
     first, *rest = (
-        Fact(f.label, f.number, UNIT.sub(rf"\1{HARD_SPACE}\2", printable(f.words)), f.style)
+        ScreenFigure(f.label, f.number, UNIT.sub(rf"\1{HARD_SPACE}\2", printable(f.words)), f.style)
         for f in facts_of(views.verdict)
     )
     title = " ".join(plain(line).strip() for line in titles(views, ONE_LINE))
@@ -88,14 +88,14 @@ def change_block(difference: Difference, after: Views, title: str) -> VerdictBlo
     views = collect(difference)
     rows = {BY_KEY[row.metric]: row for row in views.totals}
     time = rows[Metric.TIME]
-    first = Fact("time", sides(time), f"{target_of(views)}predicted, per run", Style.PLAIN)
+    first = ScreenFigure("time", sides(time), f"{target_of(views)}predicted, per run", Style.PLAIN)
     rest = [change(time)]
     if views.blame:
         culprit = views.blame[0]
         what = in_words(views.blame, 1)
-        rest.append(Fact("from", share(culprit.share), clipped(what), Style.PLAIN))
+        rest.append(ScreenFigure("from", share(culprit.share), clipped(what), Style.PLAIN))
     rest += [
-        Fact(m.title, sides(rows[m]), percent(rows[m].relative), tone(rows[m]))
+        ScreenFigure(m.title, sides(rows[m]), percent(rows[m].relative), tone(rows[m]))
         for m in OTHER_METRICS
         if m in rows and rows[m].delta
     ]
@@ -107,14 +107,14 @@ def target_of(views: DiffViews) -> str:
     return clipped(f"on {views.target}, ")
 
 
-def change(row: TotalRow) -> Fact:
+def change(row: TotalRow) -> ScreenFigure:
     """Return the change with its interval."""
     unit = BY_KEY[row.metric].unit
     words = percent(row.relative)
     if row.delta_low is not None and row.delta_high is not None:
         ends = f"{signed(row.delta_low, unit)} to {signed(row.delta_high, unit)}"
         words += f", {INTERVAL} {ends}"
-    return Fact("change", signed(row.delta, unit), words, tone(row))
+    return ScreenFigure("change", signed(row.delta, unit), words, tone(row))
 
 
 def sides(row: TotalRow) -> str:

@@ -180,7 +180,7 @@ def page() -> str:
 
 
 @record
-class Coverage:
+class DomainCoverage:
     """Operators of one domain of the installed onnx: supported, expanded and missing."""
 
     domain: str
@@ -189,7 +189,7 @@ class Coverage:
     missing: tuple[str, ...]
 
 
-def coverage() -> tuple[Coverage, ...]:
+def coverage() -> tuple[DomainCoverage, ...]:
     """Return the support of every operator of the installed onnx."""
     import onnx
 
@@ -207,6 +207,6 @@ def coverage() -> tuple[Coverage, ...]:
         else:
             missing.append(schema.name)
     return tuple(
-        Coverage(domain, *(tuple(sorted(names)) for names in found[domain]))
+        DomainCoverage(domain, *(tuple(sorted(names)) for names in found[domain]))
         for domain in sorted(found)
     )

@@ -12,7 +12,7 @@ from perfc.view.report.units import Unit, quantity
 
 
 @record
-class Row:
+class RateRow:
     """One rate: peak, vendor's and measured.
 
     Args:
@@ -40,14 +40,14 @@ class Row:
 _LEVELS = {"l1": "L1", "l2": "L2", "device": "device memory"}
 
 
-def rows(machine: Machine) -> Iterator[Row]:
+def rows(machine: Machine) -> Iterator[RateRow]:
     """Return every rate of a machine: units by element type, then memory levels."""
     for (part, dtype), peak in machine.compute.items():
         is_flop = part in (Part.MATRIX, Part.VECTOR) and dtype[0] in "fbt"
         unit = Unit.FLOP_PER_S if is_flop else Unit.OP_PER_S
-        yield Row(f"{part.value} {dtype}", peak.peak, peak.nominal, peak.sustained, unit)
+        yield RateRow(f"{part.value} {dtype}", peak.peak, peak.nominal, peak.sustained, unit)
     for level in machine.memory:
-        yield Row(
+        yield RateRow(
             _LEVELS.get(level.name, level.name),
             level.bandwidth,
             level.nominal,
@@ -150,7 +150,7 @@ def _rounds(rate: Rate | None, shown: Callable[[float], str]) -> tuple[str, ...]
     return f"{shown(spread.worst)} to {shown(spread.best)}", str(spread.rounds), mark
 
 
-def _cells(r: Row, numbers: Mapping[str, int], *, spread: bool) -> tuple[str, ...]:
+def _cells(r: RateRow, numbers: Mapping[str, int], *, spread: bool) -> tuple[str, ...]:
     cited = [r.best, r.nominal, *([r.measured] if r.measured else [])]
     names = dict.fromkeys(n for rate in cited for n in rate.source.split("+"))
     measured = quantity(r.measured.value, r.unit) if r.measured else ""

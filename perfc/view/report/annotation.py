@@ -17,7 +17,7 @@ from perfc.common.repository import from_base
 from perfc.ir.record import record
 
 
-class Level(Enum):
+class AnnotationLevel(Enum):
     """Severity of an annotation, in GitHub's and in GitLab's terms."""
 
     UNREADABLE = ("error", "blocker")
@@ -46,7 +46,7 @@ class Annotation:
         identity: key of the finding that does not depend on its numbers.
     """
 
-    level: Level
+    level: AnnotationLevel
     path: str
     rule: str
     title: str
@@ -58,7 +58,7 @@ class Annotation:
 def unreadable(line: str) -> Annotation:
     """Return the annotation of a file that could not be analyzed; ``line`` begins with its path."""
     path = line.partition(":")[0]
-    return Annotation(Level.UNREADABLE, path, "not-analysed", "perfc", "", line, path)
+    return Annotation(AnnotationLevel.UNREADABLE, path, "not-analysed", "perfc", "", line, path)
 
 
 def github(annotations: Iterable[Annotation]) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from perfc.ir.problem import Problem, Product, Window
+from perfc.ir.problem import Problem, Product, SlidingWindow
 from perfc.machine import HOST
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def title(kernel: Kernel) -> str:
 def extents(problem: Problem | None) -> str:
     """Return the characteristic extents of a problem; empty if they are symbolic."""
     match problem:
-        case Window():
+        case SlidingWindow():
             words = "x".join(map(str, problem.static_extents))
             return f"{words} depthwise" if words and problem.is_depthwise else words
         case Product(k=int(k), n=int(n)):

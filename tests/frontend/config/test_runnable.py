@@ -9,8 +9,8 @@ import pytest
 
 from perfc.analyzers.features.sheet import Sheet
 from perfc.frontend.config import (
-    Precision,
-    Step,
+    ForwardStep,
+    ServingPrecision,
     WeightFormat,
     in_half,
     lower,
@@ -75,7 +75,7 @@ def test_machines_say_what_they_multiply() -> None:
 
 
 def ops(form: WeightFormat) -> Iterator[Op]:
-    module = lower(read_config("llama-3.2-1b"), Step.DECODE, Precision(weights=form))
+    module = lower(read_config("llama-3.2-1b"), ForwardStep.DECODE, ServingPrecision(weights=form))
     return (node.op for node in module.graph.nodes)
 
 
@@ -89,7 +89,7 @@ def test_widened_weights_of_eight_bits_multiply_in_sixteen() -> None:
 def test_widened_weights_take_a_scale_and_a_zero_more(name: str) -> None:
     model = read_config(name)
     programs = (
-        Program.of(lower(model, Step.DECODE, Precision(weights=form)), "vllm")
+        Program.of(lower(model, ForwardStep.DECODE, ServingPrecision(weights=form)), "vllm")
         for form in (WeightFormat.W8, WeightFormat.F8, WeightFormat.I4)
     )
     wide, narrow, packed = (evaluate(p.liveness.weight_bytes, {}) for p in programs)

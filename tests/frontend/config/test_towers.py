@@ -11,7 +11,7 @@ from perfc.errors import ModelError, ParseError
 from perfc.frontend.config import (
     LanguageModel,
     Parallel,
-    Precision,
+    ServingPrecision,
     WeightFormat,
     lower_images,
     read_config,
@@ -49,7 +49,7 @@ def of(tree: dict[str, object], folder: Path) -> LanguageModel:
 
 def macs(model: LanguageModel, images: int, parallel: Parallel | None = None) -> float:
     am = Analyses()
-    module = am.apply(Shapes(), lower_images(model, Precision(), parallel or Parallel()))
+    module = am.apply(Shapes(), lower_images(model, ServingPrecision(), parallel or Parallel()))
     costs = am.get(Cost(), module).nodes.values()
     return sum(evaluate(c.work.mac, {"batch": images}) for c in costs)
 
@@ -105,7 +105,8 @@ def test_windows_see_no_more_than_themselves() -> None:
 def test_a_tower_stays_in_halves_where_the_rest_is_quantised() -> None:
     model = read_config("gemma-3-4b-it")
     plain, quantised = (
-        lower_images(model, Precision(weights)) for weights in (WeightFormat.HALF, WeightFormat.F8)
+        lower_images(model, ServingPrecision(weights))
+        for weights in (WeightFormat.HALF, WeightFormat.F8)
     )
     assert [v.type for v in plain.graph.weights] == [v.type for v in quantised.graph.weights]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from perfc.frontend.config import Parallel, read_config
-from perfc.frontend.config.lowering import Step, lower
+from perfc.frontend.config.lowering import ForwardStep, lower
 from perfc.ir.ops.collective import AllGather, ReduceScatter, RowsOfExperts
 
 
@@ -20,7 +20,7 @@ def test_rows_go_to_the_ranks_whose_experts_they_chose() -> None:
 @pytest.mark.parametrize(("ranks", "chosen"), [(4, 0), (8, 0), (16, 8), (32, 8)])
 def test_ranks_of_one_node_have_every_row(ranks: int, chosen: int) -> None:
     spread = Parallel(tensor=1, expert=ranks, attention_data=ranks)
-    module = lower(read_config("deepseek-v3"), Step.DECODE, parallel=spread)
+    module = lower(read_config("deepseek-v3"), ForwardStep.DECODE, parallel=spread)
     found = {n.op.chosen for n in module.graph.nodes if isinstance(n.op, RowsOfExperts)}
     assert chosen in found
     assert found <= {0, chosen}, "logits are of every rank"

@@ -16,7 +16,7 @@ from perfc.api import typed
 from perfc.cli import run
 from perfc.errors import ModelError
 from perfc.kernels.backends import host
-from perfc.measuring.measure.memory import RUNTIME_BYTES, Allocator, check_room, need_of
+from perfc.measuring.measure.memory import RUNTIME_BYTES, AllocatorBehavior, check_room, need_of
 from perfc.review.lint.fixes import proof
 
 pytest.importorskip("onnxruntime")
@@ -57,11 +57,11 @@ def lines(capsys: pytest.CaptureFixture[str]) -> list[str]:
 
 def test_a_run_takes_what_lives_at_once_inputs_and_weights(wide: str) -> None:
     module = typed(wide)
-    result = need_of(module, {"batch": 100}, Allocator.RETURNED)
+    result = need_of(module, {"batch": 100}, AllocatorBehavior.RETURNED)
     # x, a, b live while the second transposition runs
     assert result.value_bytes == int(1.4 * 300 * MIB) + 3 * 100 * MIB + 100 * MIB
     assert (result.weight_bytes, result.is_bound) == (0, False)
-    on_device = need_of(module, {"batch": 100}, Allocator.DEVICE)
+    on_device = need_of(module, {"batch": 100}, AllocatorBehavior.DEVICE)
     assert on_device.value_bytes == 400 * MIB
 
 
@@ -97,7 +97,7 @@ def test_what_fits_is_run(door: list[str], wide: str, monkeypatch: pytest.Monkey
 
 
 def test_nothing_free_is_not_nobody_knows(wide: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    need = need_of(typed(wide), {"batch": 1}, Allocator.RETURNED)
+    need = need_of(typed(wide), {"batch": 1}, AllocatorBehavior.RETURNED)
     monkeypatch.setattr(host, "memory", lambda: (1 << 34, 0))
     with pytest.raises(ModelError, match="more than half of the 0 B that are free"):
         check_room(need)
@@ -109,7 +109,7 @@ def test_other_extents_that_do_not_fit_are_not_tried(
     wide: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module = typed(wide, {"batch": 8})
-    sizes = [need_of(module, {"batch": n}, Allocator.RETURNED).nbytes for n in (8, 9)]
+    sizes = [need_of(module, {"batch": n}, AllocatorBehavior.RETURNED).nbytes for n in (8, 9)]
     free(monkeypatch, sum(sizes))
     tried = list[int]()
     given = proof.inputs_of
@@ -142,7 +142,7 @@ def test_sizes_that_nobody_knows_are_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     module = typed(saved(tmp_path / "m.onnx", [node("Strange", ["x"], ["y"], domain="a")], [4]))
-    result = need_of(module, {}, Allocator.RETURNED)
+    result = need_of(module, {}, AllocatorBehavior.RETURNED)
     assert result.is_bound
     assert check_room(result) == "running it takes at least 300 MiB of memory: not all sizes are " \
         "known before it runs"  # fmt: skip
@@ -154,7 +154,7 @@ def test_sizes_that_nobody_knows_are_said(
 def test_numbers_without_end_are_refused(tmp_path: Path) -> None:
     module = typed(saved(tmp_path / "m.onnx", [node("Relu", ["x"], ["y"])], ["n", "n", "n"]))
     with pytest.raises(ModelError, match=r"takes about \d+ PiB of memory"):
-        check_room(need_of(module, {"n": 1 << 40}, Allocator.RETURNED))
+        check_room(need_of(module, {"n": 1 << 40}, AllocatorBehavior.RETURNED))
 
 
 def test_a_proof_stays_within_what_was_told(tmp_path: Path) -> None:

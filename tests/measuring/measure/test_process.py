@@ -9,7 +9,14 @@ import pytest
 
 from perfc.errors import PassError
 from perfc.ir.tensors.types import DType
-from perfc.measuring.measure.process import Case, Protocol, collected, iqr, is_plain, last_line
+from perfc.measuring.measure.process import (
+    MeasurementProtocol,
+    TimedBinding,
+    collected,
+    iqr,
+    is_plain,
+    last_line,
+)
 from perfc.measuring.measure.tables.feeds import Input
 
 
@@ -21,13 +28,13 @@ from perfc.measuring.measure.tables.feeds import Input
 def test_quartiles_lie_between_values(values: list[float], distance: float) -> None:
     assert iqr(values) == pytest.approx(distance)
     if values:
-        case = Case(tuple(values), 1, True)
+        case = TimedBinding(tuple(values), 1, True)
         assert case.iqr_s == pytest.approx(distance)
 
 
 def test_a_case_takes_the_median_of_its_runs() -> None:
-    assert Case((5.0, 1.0, 2.0), 1, True).time_s == 2.0
-    usual = Protocol()
+    assert TimedBinding((5.0, 1.0, 2.0), 1, True).time_s == 2.0
+    usual = MeasurementProtocol()
     assert (usual.repeat, usual.min_time_s, usual.max_time_s, usual.limit_s) == (10, 1.0, 20.0, 300)
     assert (usual.threads, usual.seed, usual.is_profiled, usual.device) == (1, 0, True, "cpu")
 
@@ -54,7 +61,7 @@ def result(**more: object) -> dict[str, object]:
 def test_what_the_worker_wrote_is_collected(tmp_path: Path) -> None:
     (tmp_path / "result.json").write_text(json.dumps(result()), encoding="utf-8")
     found = collected(tmp_path, "late")
-    assert found.cases == (Case((2.0, 4.0), 7, False),)
+    assert found.cases == (TimedBinding((2.0, 4.0), 7, False),)
     assert (found.version, found.load_s, found.base_rss_bytes, found.error) == ("", 0.0, 0, "late")
     assert (found.profile, found.profiled, found.optimised) == (None, (), None)
     more = result(version="ort 1", load_s=1.5, base_rss_bytes=9, profile="p.json",

@@ -11,7 +11,7 @@ import pytest
 from perfc.errors import ParseError
 from perfc.measuring.measure import profilers
 from perfc.measuring.measure.fitting import align
-from perfc.measuring.measure.profile import Source
+from perfc.measuring.measure.profile import ProfilerKind
 from perfc.measuring.measure.runtimes import kineto, ort_profile, tensorrt
 from perfc.measuring.measure.runtimes.events import LARGEST_ITEM, events
 from perfc.measuring.measure.session import read_profile
@@ -55,7 +55,7 @@ NAMES = {"v2_nchwc": 40.0, "v4_nchwc": 60.0, "v7_nchwc": 5.0, "fc": 10.0}
 def test_onnxruntime_profile_is_charged_by_names(residual: str, tmp_path: Path) -> None:
     path = write(tmp_path / "p.json.gz", ort(NAMES))
     m = read_profile(residual, path)
-    assert profilers.recognise(path) is Source.ORT
+    assert profilers.recognise(path) is ProfilerKind.ORT
     assert m.attribution.share == 1
     assert m.total_s == pytest.approx(500.5e-6)
     times = {c.part.nodes[0]: c.time_s for c in m.rows if c.part.nodes}
@@ -140,7 +140,7 @@ LAYERS = [
 def test_tensorrt_layers_are_charged_to_their_nodes(residual: str, tmp_path: Path) -> None:
     path = write(tmp_path / "p.json", LAYERS)
     m = read_profile(residual, path, "a100")
-    assert profilers.recognise(path) is Source.TENSORRT
+    assert profilers.recognise(path) is ProfilerKind.TENSORRT
     assert m.attribution.share == 1
     assert m.total_s == pytest.approx(0.46e-3)
     charged = {c.part.nodes: c.time_s for c in m.rows if c.part.runtime}

@@ -16,14 +16,14 @@ from perfc.api import analyze, typed
 from perfc.commands.measurement import measure as command
 from perfc.errors import MissingExtraError, ParseError, PassError
 from perfc.measuring.measure import process
-from perfc.measuring.measure.process import Protocol
+from perfc.measuring.measure.process import MeasurementProtocol
 from perfc.measuring.measure.session import measure
 from perfc.measuring.measure.tables.feeds import contents, inputs_of
 from perfc.measuring.measure.tables.weights import runnable
 from perfc.passes.runtimes import Framework
 
 pytest.importorskip("onnxruntime")
-QUICK = Protocol(threads=1, repeat=3, min_time_s=0.0, limit_s=60)
+QUICK = MeasurementProtocol(threads=1, repeat=3, min_time_s=0.0, limit_s=60)
 
 
 def invoke(*args: str) -> Result:
@@ -109,7 +109,7 @@ def test_one_process_measures_several_bindings(residual: str, tmp_path: Path) ->
 
 
 def test_a_model_that_takes_too_long_is_killed(residual: str) -> None:
-    slow = Protocol(threads=1, repeat=100_000, min_time_s=50, max_time_s=60, limit_s=1)
+    slow = MeasurementProtocol(threads=1, repeat=100_000, min_time_s=50, max_time_s=60, limit_s=1)
     with pytest.raises(PassError, match="took longer than 1 s"):
         measure(residual, protocol=slow)
 

@@ -19,7 +19,7 @@ from perfc.measuring.measure import session
 from perfc.measuring.measure.fitting import fit
 from perfc.measuring.measure.fitting.attribute import Attribution, Union, part
 from perfc.measuring.measure.fitting.fit import (
-    Sample,
+    FitSample,
     less,
     overhead_s,
     runtime_count,
@@ -29,8 +29,8 @@ from perfc.measuring.measure.fitting.fit import (
 )
 from perfc.measuring.measure.fitting.fit_file import models_beside, most_common
 from perfc.measuring.measure.fitting.nnls import bounded, nnls, robust
-from perfc.measuring.measure.memory import Allocator
-from perfc.measuring.measure.profile import Profile, RuntimeKernel, Sampled, Source
+from perfc.measuring.measure.memory import AllocatorBehavior
+from perfc.measuring.measure.profile import Profile, ProfilerKind, RuntimeKernel, Sampled
 from perfc.measuring.measure.profilers import recognise
 from perfc.measuring.measure.tables import weights
 from perfc.measuring.measure.tables.rows import MOST_NODES, model_name, names, runtime_operators
@@ -39,12 +39,12 @@ from perfc.measuring.measure.tables.weights import (
     SCALE,
     SHIFT,
     VARIANCE,
-    Role,
+    WeightRole,
     find_roles,
     pieces,
     role_of,
 )
-from perfc.measuring.measure.trace import How, Origin
+from perfc.measuring.measure.trace import How, SourceNodes
 from perfc.passes.runtimes import Framework
 from tests.measuring.measure.test_fit import kernel, whole
 
@@ -124,7 +124,7 @@ def test_samples_are_kernels_timed_alone_without_their_copies() -> None:
 
 
 def test_a_class_is_fitted_from_so_many_kernels_on() -> None:
-    def samples(count: int) -> list[Sample]:
+    def samples(count: int) -> list[FitSample]:
         rows = [kernel(0, i, 16 * (i + 1), 64, 64) for i in range(count)]
         return samples_of(rows, [whole(rows)])[0]
 
@@ -210,16 +210,22 @@ def test_times_of_a_name_are_medians_over_all_runs() -> None:
 @pytest.mark.parametrize(
     ("content", "source"),
     [
-        ('{"traceEvents": []}', Source.KINETO), (' {"deviceProperties": 1}', Source.KINETO),
-        ('{"schemaVersion": 1}', Source.KINETO), ('[{"averageMs": 1}]', Source.TENSORRT),
-        ('[{"timeMs": 1}]', Source.TENSORRT), ('[{"medianMs": 1}]', Source.TENSORRT),
-        ('{"Layers": []}', Source.TENSORRT), ('[{"name": "model_loading_uri"}]', Source.ORT),
-        ('[{"name": "a_kernel_time"}]', Source.ORT), ('["session_initialization"]', Source.ORT),
-        ('[{"cat": "cpu_op"}]', Source.KINETO), ('[{"ph": "X"}]', Source.KINETO),
+        ('{"traceEvents": []}', ProfilerKind.KINETO),
+        (' {"deviceProperties": 1}', ProfilerKind.KINETO),
+        ('{"schemaVersion": 1}', ProfilerKind.KINETO),
+        ('[{"averageMs": 1}]', ProfilerKind.TENSORRT),
+        ('[{"timeMs": 1}]', ProfilerKind.TENSORRT),
+        ('[{"medianMs": 1}]', ProfilerKind.TENSORRT),
+        ('{"Layers": []}', ProfilerKind.TENSORRT),
+        ('[{"name": "model_loading_uri"}]', ProfilerKind.ORT),
+        ('[{"name": "a_kernel_time"}]', ProfilerKind.ORT),
+        ('["session_initialization"]', ProfilerKind.ORT),
+        ('[{"cat": "cpu_op"}]', ProfilerKind.KINETO),
+        ('[{"ph": "X"}]', ProfilerKind.KINETO),
     ],
-)  # fmt: skip
+)
 def test_who_wrote_a_profile_is_known_by_its_words(
-    content: str, source: Source, tmp_path: Path
+    content: str, source: ProfilerKind, tmp_path: Path
 ) -> None:
     path = tmp_path / "profile.json"
     path.write_text(content, encoding="utf-8")
@@ -239,7 +245,7 @@ def test_what_is_no_json_is_no_profile(content: str, tmp_path: Path) -> None:
 
 def profile(*times_s: float) -> Profile:
     return Profile(
-        Source.ORT, tuple(RuntimeKernel(f"k{i}", "", t) for i, t in enumerate(times_s)), 1
+        ProfilerKind.ORT, tuple(RuntimeKernel(f"k{i}", "", t) for i, t in enumerate(times_s)), 1
     )
 
 
@@ -249,8 +255,8 @@ def test_a_part_adds_times_and_variances() -> None:
 
     one, two = (Hashable(name=n) for n in "ab")
     timed = [
-        (RuntimeKernel("x", "A", 3.0, 0.3, 2.0), Origin(frozenset({two}), How.NAMED)),
-        (RuntimeKernel("y", "B", 4.0, 0.4, 3.0), Origin(frozenset({one}), How.INSERTED)),
+        (RuntimeKernel("x", "A", 3.0, 0.3, 2.0), SourceNodes(frozenset({two}), How.NAMED)),
+        (RuntimeKernel("y", "B", 4.0, 0.4, 3.0), SourceNodes(frozenset({one}), How.INSERTED)),
     ]
     result = part((5, 6), cast(Any, timed), cast(Any, {one: 0, two: 1}))
     assert result.nodes == ("a", "b")
@@ -272,8 +278,8 @@ def test_a_union_is_named_after_its_smallest() -> None:
     assert [union.root(i) for i in range(5)] == [0, 1, 2, 2, 2]
 
 
-def origins(**result: How) -> dict[str, Origin]:
-    return {name: Origin(frozenset(), how) for name, how in result.items()}
+def origins(**result: How) -> dict[str, SourceNodes]:
+    return {name: SourceNodes(frozenset(), how) for name, how in result.items()}
 
 
 def test_the_certain_share_counts_what_is_named_or_traced() -> None:
@@ -312,12 +318,12 @@ def test_threads_are_a_number_or_all() -> None:
 
 
 def test_memory_that_a_run_no_longer_needs() -> None:
-    def of(device: str, framework: Framework) -> Allocator:
+    def of(device: str, framework: Framework) -> AllocatorBehavior:
         return session.allocator_of(cast(Any, SimpleNamespace(device=device, framework=framework)))
 
-    assert of("cuda:0", Framework.ORT) is of("cuda:0", Framework.TORCH) is Allocator.DEVICE
-    assert of("cpu", Framework.TORCH) is Allocator.RETURNED
-    assert of("cpu", Framework.ORT) is Allocator.ARENA
+    assert of("cuda:0", Framework.ORT) is of("cuda:0", Framework.TORCH) is AllocatorBehavior.DEVICE
+    assert of("cpu", Framework.TORCH) is AllocatorBehavior.RETURNED
+    assert of("cpu", Framework.ORT) is AllocatorBehavior.ARENA
     assert session.default_target("cpu:1") == "generic-x86-64"
     with pytest.raises(ParseError, match="which machine is cuda:1"):
         session.default_target("cuda:1")
@@ -346,8 +352,8 @@ def test_profiles_are_those_of_all_cases_or_of_none() -> None:
 def test_calls_that_are_expanded_late_have_their_parts_in_order() -> None:
     run = profile(1.0, 1.0, 1.0, 1.0)
     calls: Any = [SimpleNamespace(name="f"), SimpleNamespace(name="g")]
-    known = {"f": Origin(frozenset({cast(Any, 1)}), How.TRACED),
-             "g": Origin(frozenset({cast(Any, 2)}), How.TRACED)}  # fmt: skip
+    known = {"f": SourceNodes(frozenset({cast(Any, 1)}), How.TRACED),
+             "g": SourceNodes(frozenset({cast(Any, 2)}), How.TRACED)}  # fmt: skip
     result = session.inlined(run, calls, known)
     assert [result[f"k{i}"].nodes for i in range(4)] == [{1}, {1}, {2}, {2}]
     assert {result[f"k{i}"].how for i in range(4)} == {How.NAMED}
@@ -371,17 +377,17 @@ def test_products_keep_their_variance(
     op: str, index: int, shape: tuple[int, ...], fan_in: int
 ) -> None:
     role = role_of(helper.make_node(op, ["a", "b"], ["c"]), index, shape)
-    assert role == Role(0.0, 1 / math.sqrt(fan_in))
+    assert role == WeightRole(0.0, 1 / math.sqrt(fan_in))
 
 
 def test_roles_of_what_is_no_product() -> None:
-    def role(op: str, index: int, shape: tuple[int, ...], **attributes: int) -> Role:
+    def role(op: str, index: int, shape: tuple[int, ...], **attributes: int) -> WeightRole:
         return role_of(helper.make_node(op, ["a", "b"], ["c"], **attributes), index, shape)
 
     assert role("Gemm", 1, (16, 4), transB=1).deviation == 0.5
-    assert role("BatchNormalization", 4, (8,)) == VARIANCE == Role(1.0, 0.1, True)
-    assert role("BatchNormalization", 1, (8,)) == SCALE == Role(1.0, 0.02, True)
-    assert role("LayerNormalization", 3, (8,)) == SHIFT == Role(0.0, 0.02, False)
+    assert role("BatchNormalization", 4, (8,)) == VARIANCE == WeightRole(1.0, 0.1, True)
+    assert role("BatchNormalization", 1, (8,)) == SCALE == WeightRole(1.0, 0.02, True)
+    assert role("LayerNormalization", 3, (8,)) == SHIFT == WeightRole(0.0, 0.02, False)
     assert role("SkipLayerNormalization", 2, (8,)) == SCALE
     assert role("Div", 1, (8, 8)) == role("Sqrt", 0, (8,)) == role("Mul", 0, ()) == SCALE
     assert role("Mul", 0, (8, 8)) == role("Add", 1, (8,)) == role("Gather", 0, (8, 8)) == SHIFT
@@ -400,7 +406,7 @@ def test_a_tensor_that_one_reader_needs_positive_is_positive() -> None:
         helper.make_node("Sub", ["q", "b"], ["p"]),
     ]
     roles = find_roles(graph(nodes, tensor("w", (16, 4)), tensor("b", (4,)), tensor("n", (4,))))
-    assert roles == {"w": Role(0.0, 0.25), "b": SCALE}
+    assert roles == {"w": WeightRole(0.0, 0.25), "b": SCALE}
 
 
 def test_short_weights_of_layers_are_given_values_and_others_kept() -> None:
@@ -418,22 +424,26 @@ def test_short_weights_of_layers_are_given_values_and_others_kept() -> None:
     assert (values["a"] == 7).all()
 
 
-def content(dims: tuple[int, ...], kind: int, role: Role = SHIFT, name: str = "w") -> bytes:
+def content(dims: tuple[int, ...], kind: int, role: WeightRole = SHIFT, name: str = "w") -> bytes:
     return b"".join(pieces(tensor(name, dims, kind), role, seed=1))
 
 
 def test_values_are_of_the_size_and_the_spread_of_their_role() -> None:
-    floats = np.frombuffer(content((BLOCK // 2, 3), TensorProto.FLOAT, Role(2.0, 0.5)), np.float32)
+    floats = np.frombuffer(
+        content((BLOCK // 2, 3), TensorProto.FLOAT, WeightRole(2.0, 0.5)), np.float32
+    )
     assert len(floats) == BLOCK // 2 * 3
     assert floats.mean() == pytest.approx(2.0, abs=0.01)
     assert floats.std() == pytest.approx(0.5, abs=0.01)
-    positive = np.frombuffer(content((5000,), TensorProto.FLOAT, Role(0.0, 1.0, True)), np.float32)
+    positive = np.frombuffer(
+        content((5000,), TensorProto.FLOAT, WeightRole(0.0, 1.0, True)), np.float32
+    )
     assert positive.min() >= 0.01
     assert content((3,), TensorProto.INT32) == bytes(12)
     assert content((BLOCK + 3,), TensorProto.INT8) == bytes(BLOCK + 3)
     assert content((BLOCK + 3,), TensorProto.BOOL) == b"\x01" * (BLOCK + 3)
     assert content((5,), TensorProto.INT4) == bytes(3)
-    assert content((), TensorProto.DOUBLE, Role(1.0, 0.0)) == np.float64(1.0).tobytes()
+    assert content((), TensorProto.DOUBLE, WeightRole(1.0, 0.0)) == np.float64(1.0).tobytes()
     assert content((4,), TensorProto.FLOAT, name="a") != content((4,), TensorProto.FLOAT, name="b")
 
 

@@ -19,7 +19,7 @@ from onnx.parser import parse_graph
 torch = pytest.importorskip("torch")
 
 from perfc.measuring.measure.runtimes.torch_ops import OPERATORS
-from perfc.measuring.measure.runtimes.torch_runtime import Step, TorchRun
+from perfc.measuring.measure.runtimes.torch_runtime import NodeStep, TorchRun
 
 NOT_RUN = re.compile(
     # types and modes that image and language models do not have
@@ -76,7 +76,7 @@ def test_operators_compute_what_is_expected(op: str, cases: dict[str, list[Any]]
         inputs, outputs = case.data_sets[0]
         given = dict(zip((i.name for i in graph.input), inputs, strict=True))
         operands = [OnHost().tensor(given[name]) if name else None for name in graph.node[0].input]
-        step = Step.of(graph.node[0], OnHost())  # type: ignore[arg-type]
+        step = NodeStep.of(graph.node[0], OnHost())  # type: ignore[arg-type]
         for result, expected in zip(step.run(torch, *operands), outputs, strict=False):
             assert tuple(result.shape) == expected.shape, case.name
             assert result.numpy().dtype == expected.dtype, case.name
@@ -93,7 +93,7 @@ def test_operators_compute_what_is_expected(op: str, cases: dict[str, list[Any]]
 def test_casts_go_to_the_type_of_that_number(number: int, kind: type) -> None:
     node = helper.make_node("Cast", ["x"], ["y"], to=number)
     given = np.array([0, 1, 3], np.float32)
-    (result,) = Step.of(node, OnHost()).run(torch, torch.from_numpy(given))  # type: ignore[arg-type]
+    (result,) = NodeStep.of(node, OnHost()).run(torch, torch.from_numpy(given))  # type: ignore[arg-type]
     np.testing.assert_array_equal(result.numpy(), given.astype(kind), strict=True)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from perfc.ir.graph import Graph, Node
 from perfc.ir.syntax.parse import parse_module
 from perfc.measuring.measure.fitting.attribute import Union
-from perfc.measuring.measure.profile import Profile, RuntimeKernel, Source
+from perfc.measuring.measure.profile import Profile, ProfilerKind, RuntimeKernel
 from perfc.measuring.measure.session import inlined
-from perfc.measuring.measure.trace import How, OptimisedNode, Origin, trace
+from perfc.measuring.measure.trace import How, OptimisedNode, SourceNodes, trace
 
 TEXT = """\
 perfir 1
@@ -32,7 +32,7 @@ def found(g: Graph, *nodes: OptimisedNode) -> dict[str, tuple[str, How]]:
     """Mnemonics behind each optimised node, in order, and how they were found."""
     order = {n: i for i, n in enumerate(g.nodes)}
 
-    def text(origin: Origin) -> str:
+    def text(origin: SourceNodes) -> str:
         return " ".join(n.op.mnemonic for n in sorted(origin.nodes, key=order.__getitem__))
 
     return {k: (text(o), o.how) for k, o in trace(nodes, frozenset({"w"}), g).items()}
@@ -105,7 +105,7 @@ def test_functions_expanded_late_are_charged_to_their_calls() -> None:
     )
     times = [RuntimeKernel(n, "", 1.0) for n in ("fused", "Sigmoid_9", "Add_10", "last")]
     origins = trace(nodes, frozenset({"w"}), g)
-    found = inlined(Profile(Source.ORT, tuple(times), 1), nodes, origins)
+    found = inlined(Profile(ProfilerKind.ORT, tuple(times), 1), nodes, origins)
     assert found["Sigmoid_9"].nodes == found["Add_10"].nodes == origins["call"].nodes
     assert {n.op.mnemonic for n in origins["call"].nodes} == {"sigmoid", "add"}
 

@@ -22,12 +22,12 @@ from onnx import TensorProto, helper, numpy_helper
 from perfc.errors import ParseError
 from perfc.ir.facts import Origin
 from perfc.review.check import comment, pipelines, run, views
-from perfc.review.check.config import Level, Rule, is_match, load
+from perfc.review.check.config import Level, LimitRule, is_match, load
 from perfc.review.check.limits import parse_limit
 from perfc.review.check.lock import lock_file as lock
-from perfc.review.check.lock.baseline import Case, Entry
+from perfc.review.check.lock.baseline import BaselineCase, Entry
 from perfc.review.check.sarif import sarif
-from perfc.review.check.verdict import Outcome, Standing, judge
+from perfc.review.check.verdict import BaselineStatus, Outcome, judge
 from perfc.review.diff.figures import Figure, Metric
 from perfc.view.report import annotation
 from perfc.view.report.formats import markdown, text
@@ -344,12 +344,12 @@ def entry(time: Figure, digest: str = "new", flop: float = 1.0) -> Entry:
     return Entry(digest, {Metric.TIME: time, Metric.FLOP: Figure(flop)}, "target")
 
 
-def outcome_of(rule: Rule, new: Entry, old: Entry | None) -> Outcome:
-    return judge(Case("m", "t"), [rule], new, old, ("p", "p")).outcome
+def outcome_of(rule: LimitRule, new: Entry, old: Entry | None) -> Outcome:
+    return judge(BaselineCase("m", "t"), [rule], new, old, ("p", "p")).outcome
 
 
 def test_an_estimate_fails_only_where_the_interval_says_so() -> None:
-    rule = Rule(Metric.TIME, Level.FAIL, parse_limit("+5%", Unit.SECOND))
+    rule = LimitRule(Metric.TIME, Level.FAIL, parse_limit("+5%", Unit.SECOND))
 
     def estimate(value: float, width: float) -> Figure:
         return Figure(value, Origin.PREDICTED, False, value - width, value + width)
@@ -359,13 +359,13 @@ def test_an_estimate_fails_only_where_the_interval_says_so() -> None:
     assert outcome_of(rule, entry(estimate(2.0, 0.1)), old) is Outcome.FAIL
     assert outcome_of(rule, entry(estimate(1.01, 0.1)), old) is Outcome.PASS
     assert outcome_of(rule, entry(Figure(2.0, Origin.PREDICTED)), old) is Outcome.WARN
-    fixed = Rule(Metric.TIME, Level.FAIL, parse_limit("1.5 s", Unit.SECOND))
+    fixed = LimitRule(Metric.TIME, Level.FAIL, parse_limit("1.5 s", Unit.SECOND))
     assert outcome_of(fixed, entry(estimate(1.6, 0.5)), None) is Outcome.WARN
     assert outcome_of(fixed, entry(estimate(1.6, 0.05)), None) is Outcome.FAIL
 
 
 def test_a_growth_below_the_limit_for_sure_or_perhaps_does_not_fail() -> None:
-    rule = Rule(Metric.TIME, Level.FAIL, parse_limit("+50%", Unit.SECOND))
+    rule = LimitRule(Metric.TIME, Level.FAIL, parse_limit("+50%", Unit.SECOND))
     old = entry(Figure(1.0, Origin.PREDICTED, False, 0.9, 1.1), "old")
     sure = entry(Figure(1.6, Origin.PREDICTED, False, 1.3, 1.9))
     assert outcome_of(rule, sure, old) is Outcome.WARN, "it grew, perhaps by less than is allowed"
@@ -430,12 +430,12 @@ def test_a_stem_with_four_times_the_work_fails_on_time(
 
 
 def test_a_changed_predictor_is_not_the_models_fault() -> None:
-    rule = Rule(Metric.FLOP, Level.FAIL, parse_limit("+0%", Unit.FLOP))
+    rule = LimitRule(Metric.FLOP, Level.FAIL, parse_limit("+0%", Unit.FLOP))
     time = Figure(1.0)
-    case = Case("m", "t")
+    case = BaselineCase("m", "t")
     same = judge(case, [rule], entry(time, "d", 2.0), entry(time, "d", 1.0), ("new", "old"))
     assert same.outcome is Outcome.WARN
-    assert same.standing is Standing.CHANGED
+    assert same.standing is BaselineStatus.CHANGED
     assert "the baseline is from another version of perfc" in same.notes
     other = judge(case, [rule], entry(time, "e", 2.0), entry(time, "d", 1.0), ("new", "old"))
     assert other.outcome is Outcome.FAIL
@@ -633,7 +633,7 @@ def test_a_baseline_of_thousands_of_models_reads_back(project: Path) -> None:
     first = run.check(config, (), against=run.opened(config)).results[0]
     assert first.entry is not None
     entries = {
-        Case(f"models/{i:04}.onnx", "a100-sxm4-80gb", dims=(("n", 4),)): first.entry
+        BaselineCase(f"models/{i:04}.onnx", "a100-sxm4-80gb", dims=(("n", 4),)): first.entry
         for i in range(3_000)
     }
     config.lock.write_text(lock.to_text("p", entries), encoding="utf-8")

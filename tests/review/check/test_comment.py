@@ -13,7 +13,7 @@ from perfc.review.check import comment
 from perfc.review.check.comment import (
     LONGEST_CHARACTERS,
     MARKER,
-    Policy,
+    CommentPolicy,
     is_due,
     load,
     number,
@@ -132,7 +132,10 @@ def test_ten_models_are_named_and_no_more_said_of_them() -> None:
 def test_a_comment_is_due_by_its_policy(
     made: Any, always: bool, on_change: bool, on_fail: bool
 ) -> None:
-    found = [is_due(made, p) for p in (Policy.ALWAYS, Policy.ON_CHANGE, Policy.ON_FAIL)]
+    found = [
+        is_due(made, p)
+        for p in (CommentPolicy.ALWAYS, CommentPolicy.ON_CHANGE, CommentPolicy.ON_FAIL)
+    ]
     assert found == [always, on_change, on_fail]
 
 

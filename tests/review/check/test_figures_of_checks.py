@@ -10,7 +10,7 @@ import pytest
 from perfc.ir.record import record
 from perfc.review.check.limits import Limit, parse_limit, scale, written
 from perfc.review.check.sizing import SHOWN, guess, said
-from perfc.review.check.verdict import UNDECIDED, Finding, Outcome
+from perfc.review.check.verdict import UNDECIDED, LimitExceeded, Outcome
 from perfc.review.check.why import decided, hidden
 from perfc.review.diff.figures import Figure, Metric
 from perfc.view.report.units import Unit
@@ -104,9 +104,9 @@ def test_what_kernels_exceed_is_found_and_shown_with_the_figure_of_the_analysis(
     def judged(new: Any) -> Any:
         seen.append(new)
         value = new.figures[Metric.TIME].value
-        relative = Finding(Outcome.FAIL, Metric.TIME, value, 10.0, 11.0, "+10%")
-        absolute = Finding(Outcome.FAIL, Metric.TIME, value, 10.0, 11.0, "11 s")
-        count = Finding(Outcome.FAIL, Metric.FLOP, 7.0, 6.0, 6.5, "+5%")
+        relative = LimitExceeded(Outcome.FAIL, Metric.TIME, value, 10.0, 11.0, "+10%")
+        absolute = LimitExceeded(Outcome.FAIL, Metric.TIME, value, 10.0, 11.0, "11 s")
+        count = LimitExceeded(Outcome.FAIL, Metric.FLOP, 7.0, 6.0, 6.5, "+5%")
         return SimpleNamespace(findings=(relative, absolute, count))
 
     (result,) = hidden(cast(Any, Known(entry, old)), difference, judged)

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from perfc.ir.facts import Origin
-from perfc.review.check.config import Level, Rule
+from perfc.review.check.config import Level, LimitRule
 from perfc.review.check.limits import parse_limit
-from perfc.review.check.lock.baseline import Case, Entry
+from perfc.review.check.lock.baseline import BaselineCase, Entry
 from perfc.review.check.verdict import (
     UNDECIDED,
-    Finding,
+    BaselineStatus,
+    LimitExceeded,
     Outcome,
     Result,
-    Standing,
     exceeded,
     is_equal,
     judge,
@@ -27,12 +27,12 @@ from perfc.review.check.verdict import (
 )
 from perfc.review.diff.figures import Figure, Metric
 
-CASE: Any = Case("m.onnx", "a100", "ort", "", (), ())
+CASE: Any = BaselineCase("m.onnx", "a100", "ort", "", (), ())
 FLOP, TIME = Metric.FLOP, Metric.TIME
 
 
-def rule(text: str, metric: Metric = FLOP, level: Level = Level.FAIL) -> Rule:
-    return Rule(metric, level, parse_limit(text, metric.unit))
+def rule(text: str, metric: Metric = FLOP, level: Level = Level.FAIL) -> LimitRule:
+    return LimitRule(metric, level, parse_limit(text, metric.unit))
 
 
 def entry(digest: str = "d", target: str = "t", **figures: Figure | float) -> Entry:
@@ -46,7 +46,7 @@ def told(value: float, low: float | None = None, high: float | None = None) -> F
     return Figure(value, Origin.PREDICTED, low=low, high=high)
 
 
-def found(rule_: Rule, now: Entry, old: Entry | None, *, own: bool = True) -> tuple[Any, ...]:
+def found(rule_: LimitRule, now: Entry, old: Entry | None, *, own: bool = True) -> tuple[Any, ...]:
     finding = exceeded(rule_, now, old, is_models_own=own)
     return () if finding is None else (finding.outcome, finding.limit, finding.reason)
 
@@ -104,8 +104,8 @@ def test_estimates_are_held_against_the_baseline_for_relative_limits_alone() -> 
     assert found(warns, now, old)[2] == "", "what only warns needs no reason"
 
 
-def finding(outcome: Outcome, metric: Metric = FLOP, text: str = "1") -> Finding:
-    return Finding(outcome, metric, 2.0, None, 1.0, text)
+def finding(outcome: Outcome, metric: Metric = FLOP, text: str = "1") -> LimitExceeded:
+    return LimitExceeded(outcome, metric, 2.0, None, 1.0, text)
 
 
 def test_one_finding_of_a_metric_and_kind_is_kept_the_worst() -> None:
@@ -123,9 +123,9 @@ def test_one_finding_of_a_metric_and_kind_is_kept_the_worst() -> None:
 
 def test_outcomes_are_ordered_and_a_result_has_the_worst() -> None:
     assert Outcome.PASS < Outcome.WARN < Outcome.FAIL
-    assert Result(CASE, Standing.SAME).outcome is Outcome.PASS
+    assert Result(CASE, BaselineStatus.SAME).outcome is Outcome.PASS
     both = (finding(Outcome.WARN), finding(Outcome.FAIL))
-    assert Result(CASE, Standing.SAME, findings=both).outcome is Outcome.FAIL
+    assert Result(CASE, BaselineStatus.SAME, findings=both).outcome is Outcome.FAIL
     assert (finding(Outcome.WARN, text=" +1%").is_relative, both[0].is_relative) == (True, False)
 
 
@@ -144,11 +144,11 @@ def test_whose_fault_a_change_may_be() -> None:
 def test_a_case_stands_where_its_figures_do() -> None:
     rules = [rule("+1%")]
     new = judge(CASE, rules, entry(flop=9.0), None, ("p", "p"))
-    assert (new.standing, new.findings, new.notes) == (Standing.NEW, (), ())
+    assert (new.standing, new.findings, new.notes) == (BaselineStatus.NEW, (), ())
     same = judge(CASE, rules, entry(flop=9.0, mac=1.0), entry(flop=9.0), ("p", "q"))
-    assert (same.standing, same.notes) == (Standing.SAME, ())
+    assert (same.standing, same.notes) == (BaselineStatus.SAME, ())
     changed = judge(CASE, rules, entry("new", flop=10.0), entry("old", flop=9.0), ("p", "q"))
-    assert changed.standing is Standing.CHANGED
+    assert changed.standing is BaselineStatus.CHANGED
     assert changed.outcome is Outcome.FAIL
     assert changed.notes == ("the baseline is from another version of perfc",)
     bounded = entry(flop=Figure(9.0, is_bound=True), mac=Figure(1.0, is_bound=True))

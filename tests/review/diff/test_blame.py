@@ -13,8 +13,8 @@ from perfc.review.diff.blame import Culprit, by_edit, by_kernel, in_words, merge
 from perfc.review.diff.changes import MANY, Causes, Change, Edit, Status, changes
 from perfc.review.diff.figures import Metric
 from perfc.review.diff.gaps import LARGEST_GAP, aligned, gaps, increasing
-from perfc.review.diff.kernels import NOTHING, KernelPair, Load, known
-from perfc.review.diff.labels import Labels, Side
+from perfc.review.diff.kernels import NOTHING, KernelPair, TotalCost, known
+from perfc.review.diff.labels import DiffSide, Labels
 from perfc.review.diff.wiring import OUTSIDE, skeleton, wiring
 
 PAIR = KernelPair((), (), NOTHING, NOTHING)
@@ -29,26 +29,28 @@ def graph(*lines: str, inputs: str = "%x: f32[4, 8]") -> Any:
 
 
 def culprit(name: str = "a", op: str = "Conv", **load: float) -> Culprit:
-    return Culprit(name, op, "added", Load(**load), Load(**load))
+    return Culprit(name, op, "added", TotalCost(**load), TotalCost(**load))
 
 
 def test_loads_are_added_and_subtracted_number_by_number() -> None:
-    a = Load(8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 9.0)
-    b = Load(1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0)
+    a = TotalCost(8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 9.0)
+    b = TotalCost(1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0)
     total, rest = a + b, a - b
     fields = ("time_s", "floor_s", "flop", "mac", "nbytes", "energy_j", "parameters", "live_bytes")
     assert [getattr(total, f) for f in fields] == [9.0, 9.0, 9.0, 9.0, 9.0, 9.0, 9.0, 9.0]
     assert [getattr(rest, f) for f in fields] == [7.0, 5.0, 3.0, 1.0, -1.0, -3.0, -5.0, 1.0]
     assert (known(None, 1.0), known(1.0, None), known(3.0, 1.0, -1)) == (None, None, 2.0)
-    assert (a - Load(*[8.0, 7.0, 6.0, 5.0, 4.0], energy_j=None)) == NOTHING, "counts alone compare"
+    assert (a - TotalCost(*[8.0, 7.0, 6.0, 5.0, 4.0], energy_j=None)) == NOTHING, (
+        "counts alone compare"
+    )
 
 
 def test_a_kernel_that_differs_by_rounding_is_the_same() -> None:
     one: Any = object()
-    same = KernelPair((one,), (one,), Load(1.0, 1.0), Load(1.0 + 1e-13, 1.0 - 1e-13))
+    same = KernelPair((one,), (one,), TotalCost(1.0, 1.0), TotalCost(1.0 + 1e-13, 1.0 - 1e-13))
     assert same.delta == NOTHING
     assert same.is_same
-    more = KernelPair((one,), (one,), Load(1.0, 1.0), Load(1.0 + 1e-11, 1.0 - 1e-11))
+    more = KernelPair((one,), (one,), TotalCost(1.0, 1.0), TotalCost(1.0 + 1e-11, 1.0 - 1e-11))
     assert more.delta.time_s > 0 > more.delta.floor_s
     assert not more.is_same
     assert not KernelPair((), (one,), NOTHING, NOTHING).is_same
@@ -56,7 +58,7 @@ def test_a_kernel_that_differs_by_rounding_is_the_same() -> None:
 
 
 def test_the_first_metric_that_changed_noticeably_is_blamed() -> None:
-    whole = Load(time_s=1.0, flop=100.0, nbytes=10.0)
+    whole = TotalCost(time_s=1.0, flop=100.0, nbytes=10.0)
     cases = [
         ({"time_s": 1e-3}, Metric.TIME),
         ({"time_s": 9e-4, "nbytes": 0.01}, Metric.TRAFFIC),
@@ -75,16 +77,16 @@ def test_the_first_metric_that_changed_noticeably_is_blamed() -> None:
 
 def test_as_many_are_named_as_explain_nine_tenths() -> None:
     parts = [0.5, -0.3, 0.1, 0.1]
-    found = ranked([culprit(str(i), time_s=p) for i, p in enumerate(parts)], Load(time_s=1.0))
+    found = ranked([culprit(str(i), time_s=p) for i, p in enumerate(parts)], TotalCost(time_s=1.0))
     assert [c.share for c in found.culprits] == [0.5, 0.3, 0.1, 0.1]
     assert found.named == 3
-    assert ranked([culprit(time_s=1.0)], Load(time_s=1.0)).named == 1
+    assert ranked([culprit(time_s=1.0)], TotalCost(time_s=1.0)).named == 1
     ties = [culprit("less", nbytes=1.0), culprit("more", nbytes=-2.0)]
-    assert [c.name for c in ranked(ties, Load(time_s=1.0)).culprits] == ["more", "less"]
+    assert [c.name for c in ranked(ties, TotalCost(time_s=1.0)).culprits] == ["more", "less"]
     ties = [culprit("a", nbytes=1.0, flop=1.0), culprit("b", nbytes=1.0, flop=-2.0)]
-    both = ranked(ties, Load(nbytes=1.0))
+    both = ranked(ties, TotalCost(nbytes=1.0))
     assert [c.name for c in both.culprits] == ["b", "a"]
-    nothing = ranked([culprit()], Load(time_s=1.0))
+    nothing = ranked([culprit()], TotalCost(time_s=1.0))
     assert (nothing.culprits[0].share, nothing.named) == (0.0, 1)
 
 
@@ -98,9 +100,9 @@ def test_culprits_alike_are_put_together() -> None:
 
 
 def test_the_larger_side_is_the_whole() -> None:
-    pairs = [KernelPair((), (), Load(1.0, flop=5.0), Load(2.0)),
-             KernelPair((), (), Load(4.0, flop=6.0), Load(2.0))]  # fmt: skip
-    assert whole_of(pairs) == Load(5.0, flop=11.0)
+    pairs = [KernelPair((), (), TotalCost(1.0, flop=5.0), TotalCost(2.0)),
+             KernelPair((), (), TotalCost(4.0, flop=6.0), TotalCost(2.0))]  # fmt: skip
+    assert whole_of(pairs) == TotalCost(5.0, flop=11.0)
     assert whole_of([]) == NOTHING
 
 
@@ -135,9 +137,9 @@ def test_an_edit_is_said_by_its_head_and_what_is_beside_it() -> None:
 
 def kernel(nodes: list[Node], before: float, after: float) -> Any:
     """A pair of kernels of these nodes."""
-    delta = Load(after - before)
+    delta = TotalCost(after - before)
     return SimpleNamespace(
-        nodes=nodes, before=Load(before), after=Load(after), delta=delta, change=delta,
+        nodes=nodes, before=TotalCost(before), after=TotalCost(after), delta=delta, change=delta,
         name=nodes[0].name,
         is_same=before == after, label="relu",
     )  # fmt: skip
@@ -171,7 +173,7 @@ def both(
         tuple(n for n in old.nodes if n not in left),
         tuple(n for n in new.nodes if n not in right),
     )
-    sides = [Labels(Side({}, {})) for _ in range(2)]
+    sides = [Labels(DiffSide({}, {})) for _ in range(2)]
     found = changes(alignment, *sides)
     order = {n: i for g in (old, new) for i, n in enumerate(g.nodes)}
     return found, Causes(found, alignment, order), order
@@ -247,7 +249,7 @@ def test_the_head_of_a_block_is_its_first_product() -> None:
 
 
 def test_labels_forget_what_they_are_to_forget() -> None:
-    labels = Labels(Side({}, {}))
+    labels = Labels(DiffSide({}, {}))
     a = graph("%a = softmax(%x) {axis = 1} : f32[4, 8]").nodes[0]
     b = graph("%a = softmax(%x) {axis = 0} : f32[4, 8]").nodes[0]
     c = graph("%a = softmax(%x) {axis = 1} : f32[2, 8]", inputs="%x: f32[2, 8]").nodes[0]
@@ -262,7 +264,7 @@ def test_labels_forget_what_they_are_to_forget() -> None:
 
 
 def test_operands_that_may_be_swapped_are_alike() -> None:
-    labels = Labels(Side({}, {}))
+    labels = Labels(DiffSide({}, {}))
     inputs = "%x: f32[4, 8], %y: f32[8]"
     nodes = {
         op: [graph(f"%a = {op}({args}) : f32[4, 8]", inputs=inputs).nodes[0]

@@ -9,7 +9,7 @@ import pytest
 from perfc.ir.syntax.parse import parse
 from perfc.review.diff.align import Alignment
 from perfc.review.diff.changes import changes
-from perfc.review.diff.labels import Labels, Side
+from perfc.review.diff.labels import DiffSide, Labels
 
 
 def product(op: str, x: str, w: str, y: str) -> Any:
@@ -51,5 +51,5 @@ def test_a_product_that_is_wider_itself_does_not_follow(
 ) -> None:
     before, after = product(*old), product(*new)
     alignment = Alignment(((before.nodes[0], after.nodes[0]),), (), ())
-    (found,) = changes(alignment, Labels(Side({}, {})), Labels(Side({}, {})))
+    (found,) = changes(alignment, Labels(DiffSide({}, {})), Labels(DiffSide({}, {})))
     assert found.is_carried is is_carried

@@ -31,11 +31,11 @@ def work(select: tuple[str, ...] = ()) -> object:
     from perfc.deployment import Deployment
     from perfc.review.lint.engine import Linter, selected
     from perfc.review.lint.settings import Settings
-    from perfc.review.lint.work import Work
+    from perfc.review.lint.work import LintWork
 
     settings = Settings()
     linter = Linter(settings, selected(settings, select), 0.0)
-    return Work(linter, Deployment(), {})
+    return LintWork(linter, Deployment(), {})
 
 
 def test_everything_fixable_is_mended_proved_and_gains(file: Path) -> None:

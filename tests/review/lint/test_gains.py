@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from onnx import TensorProto
 
-from perfc.ir.problem import Window
+from perfc.ir.problem import SlidingWindow
 from perfc.ir.tensors.types import DType
 from perfc.machine import load_machine
 from perfc.passes.roofline.ceilings import Ceiling
 from perfc.passes.roofline.roofline import GRAPH_GAP
-from perfc.passes.runtimes import Launch
-from perfc.review.lint.finding import Basis, Gain
+from perfc.passes.runtimes import LaunchMode
+from perfc.review.lint.finding import Gain, GainBasis
 from perfc.review.lint.subject import Subject
 from perfc.review.rules import launch_bound
 from perfc.review.rules.depthwise_on_matrix_path import DepthwiseOnMatrixPath
@@ -26,14 +26,16 @@ from tests.review.lint.models import F16, F32, found, model, node
 
 
 def test_a_gain_is_the_difference_of_two_runs() -> None:
-    assert Gain.of((10.0, 4.0), (7.0, 3.0), Basis.BOUNDS) == Gain(3.0, 0.3, 1.0, Basis.BOUNDS, 10.0)
-    assert Gain.of((10.0, 4.0), (9.5, 1.0), Basis.BOUNDS).floor_s == 0.5
-    assert Gain.of((10.0, 4.0), (12.0, 3.0), Basis.BOUNDS) == Gain(
-        -2.0, -0.2, 0.0, Basis.BOUNDS, 10.0
+    assert Gain.of((10.0, 4.0), (7.0, 3.0), GainBasis.BOUNDS) == Gain(
+        3.0, 0.3, 1.0, GainBasis.BOUNDS, 10.0
     )
-    assert Gain.of((10.0, 4.0), (10.0 - 1e-9, 4.0), Basis.BOUNDS).time_s == 0.0
-    assert Gain.of((10.0, 4.0), (10.0 - 1e-7, 4.0), Basis.BOUNDS).time_s > 0
-    assert Gain.of((0.0, 0.0), (1.0, 0.0), Basis.BOUNDS).share == 0.0
+    assert Gain.of((10.0, 4.0), (9.5, 1.0), GainBasis.BOUNDS).floor_s == 0.5
+    assert Gain.of((10.0, 4.0), (12.0, 3.0), GainBasis.BOUNDS) == Gain(
+        -2.0, -0.2, 0.0, GainBasis.BOUNDS, 10.0
+    )
+    assert Gain.of((10.0, 4.0), (10.0 - 1e-9, 4.0), GainBasis.BOUNDS).time_s == 0.0
+    assert Gain.of((10.0, 4.0), (10.0 - 1e-7, 4.0), GainBasis.BOUNDS).time_s > 0
+    assert Gain.of((0.0, 0.0), (1.0, 0.0), GainBasis.BOUNDS).share == 0.0
 
 
 @pytest.mark.parametrize(
@@ -147,7 +149,7 @@ WHOLE = [
 def test_rules_that_compare_runs_speak_only_of_a_gain(
     code: str, made: Any, tf32: bool, time_s: float | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    gain = None if time_s is None else Gain(time_s, 0.5, 0.0, Basis.REANALYSIS, 1.0)
+    gain = None if time_s is None else Gain(time_s, 0.5, 0.0, GainBasis.REANALYSIS, 1.0)
     monkeypatch.setattr(Subject, "rewriting", lambda *_: gain)
     monkeypatch.setattr(Subject, "deployed", lambda *_, **__: gain)
     findings = found(made(), code, tf32=tf32)
@@ -173,14 +175,18 @@ def test_recorded_launches_leave_their_own_gaps() -> None:
     assert gain.time_s == pytest.approx(100.0 - (max(4.0, gap_s) + 9.0 + GRAPH_GAP))
     many = launch_bound.replayed(launched((10.0, 9.5, 1e6)))
     assert many.time_s == pytest.approx(100.0 - (10.0 + GRAPH_GAP))
-    assert (gain.basis, gain.base_s) == (Basis.BOUNDS, 100.0)
+    assert (gain.basis, gain.base_s) == (GainBasis.BOUNDS, 100.0)
     none = launched((10.0, 6.0, 1.0))
     none.report.machine.launch_overhead_s = None
     assert launch_bound.replayed(none).time_s == pytest.approx(100.0 - (4.0 + GRAPH_GAP))
 
 
 def waiting_for(
-    waiting: float, *, launches: float = 3.0, kind: str = "cuda", launch: Launch = Launch.EAGER
+    waiting: float,
+    *,
+    launches: float = 3.0,
+    kind: str = "cuda",
+    launch: LaunchMode = LaunchMode.EAGER,
 ) -> Any:
     """A run of which so much waits for launches."""
     made = launched((10.0, 6.0, launches))
@@ -203,7 +209,7 @@ def test_a_run_waits_for_its_launches_from_a_tenth_on(monkeypatch: pytest.Monkey
     assert messages(waiting_for(0.5, launches=2.0)) == ["50.0 % of the run waits for 2 launches"]
     assert messages(waiting_for(0.5, launches=1.0)) == []
     assert messages(waiting_for(0.5, kind="cpu")) == []
-    assert messages(waiting_for(0.5, launch=Launch.GRAPH)) == []
+    assert messages(waiting_for(0.5, launch=LaunchMode.GRAPH)) == []
 
 
 def table_of(rows: int, width: int) -> object:
@@ -246,10 +252,12 @@ def test_a_depthwise_window_is_told_with_its_next_ceiling() -> None:
 
     def lightened(index: int, time_s: float, floor_s: float | None = None) -> Gain:
         asked.append((time_s, floor_s))
-        return Gain(1.0, 0.1, 0.0, Basis.BOUNDS, 10.0)
+        return Gain(1.0, 0.1, 0.0, GainBasis.BOUNDS, 10.0)
 
     pair = ((15, 15), (15, 15))
-    problem = Window(1, 64, 64, (56, 56), (56, 56), (31, 31), (1, 1), (1, 1), pair, groups=64)
+    problem = SlidingWindow(
+        1, 64, 64, (56, 56), (56, 56), (31, 31), (1, 1), (1, 1), pair, groups=64
+    )
     anchor = SimpleNamespace(name="conv")
     kernel = SimpleNamespace(problem=problem, anchor=anchor)
     times = {Ceiling.VECTOR: 6.0, Ceiling.DEVICE: 2.0, Ceiling.L2: 1.0}

@@ -8,7 +8,7 @@ import pytest
 from onnx import TensorProto
 
 from perfc.review.lint.catalogue import SECTIONS, infos, load
-from perfc.review.lint.finding import Basis
+from perfc.review.lint.finding import GainBasis
 from perfc.review.lint.rule import Rule
 from tests.review.lint.models import F16, F32, blemished, found, model, node
 
@@ -40,7 +40,7 @@ def test_a_pair_of_transpositions_gains_what_both_cost() -> None:
     assert [f.nodes for f in pair] == [("back", "there")]
     gain = pair[0].gain
     assert gain is not None
-    assert gain.basis is Basis.REANALYSIS
+    assert gain.basis is GainBasis.REANALYSIS
     assert 0 < gain.floor_s <= gain.time_s
     assert pair[0].is_fixable
 
@@ -197,7 +197,7 @@ def test_a_run_that_waits_for_launches_gains_by_a_graph() -> None:
     (finding,) = found(layers(8, 64), "PF108", runtime="eager")
     assert "8 launches" in finding.message
     assert finding.gain is not None
-    assert finding.gain.basis is Basis.DEPLOYMENT
+    assert finding.gain.basis is GainBasis.DEPLOYMENT
     assert 0.5 < finding.gain.share < 1
     (finding,) = found(layers(8, 64), "PF108")
     assert finding.gain is not None

@@ -12,11 +12,11 @@ import pytest
 import perfc
 from perfc import cli
 from perfc.errors import MissingExtraError, ModelError, ParseError
-from perfc.frontend.diffusion import Picture, Role, read_pipeline, shipped
+from perfc.frontend.diffusion import PartRole, Picture, read_pipeline, shipped
 from perfc.frontend.diffusion.decoders import decoder_of, latent_of
 from perfc.frontend.diffusion.denoisers import denoiser_of
 from perfc.frontend.diffusion.export import inputs_of, kept
-from perfc.frontend.diffusion.pipeline import Latent, Pipeline
+from perfc.frontend.diffusion.pipeline import DiffusionPipeline, Latent
 from perfc.machine import load_machine
 from perfc.serving.generation import GenerationReport, diffusion
 from perfc.serving.generation.law import Law, law
@@ -30,12 +30,12 @@ EDGE = 16
 
 
 @pytest.fixture
-def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pipeline:
+def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DiffusionPipeline:
     """A tiny pipeline whose graphs, exported from diffusers, lie in the cache already."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     found = read_pipeline(TINY)
     latent = latent_of(found, Picture(EDGE, EDGE))
-    for role in (Role.DENOISER, Role.DECODER):
+    for role in (PartRole.DENOISER, PartRole.DECODER):
         part = found.part(role)
         path = kept(part, inputs_of(part, latent, found.tokens))
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -43,11 +43,11 @@ def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pipeline:
     return found
 
 
-def made(pipeline: Pipeline, target: str = "h100", **asked: object) -> GenerationReport:
+def made(pipeline: DiffusionPipeline, target: str = "h100", **asked: object) -> GenerationReport:
     return diffusion(pipeline, target, height=EDGE, width=EDGE, **asked)  # type: ignore[arg-type]
 
 
-def test_parts_are_called_as_diffusers_calls_them(pipeline: Pipeline) -> None:
+def test_parts_are_called_as_diffusers_calls_them(pipeline: DiffusionPipeline) -> None:
     report = made(pipeline, batch=3, steps=7)
     calls = {part.name: (part.calls, part.batch) for part in report.parts}
     assert calls == {"text_encoder": (2, 3), "transformer": (7, 6), "vae": (3, 1)}
@@ -59,7 +59,7 @@ def test_parts_are_called_as_diffusers_calls_them(pipeline: Pipeline) -> None:
     assert all(p.floor_s <= p.time_s for p in report.parts)
 
 
-def test_more_steps_pictures_and_slower_machines_take_longer(pipeline: Pipeline) -> None:
+def test_more_steps_pictures_and_slower_machines_take_longer(pipeline: DiffusionPipeline) -> None:
     once = made(pipeline, steps=4)
     denoiser = {p.name: p for p in once.parts}["transformer"]
     longer = {p.name: p for p in made(pipeline, steps=8).parts}["transformer"]
@@ -68,15 +68,15 @@ def test_more_steps_pictures_and_slower_machines_take_longer(pipeline: Pipeline)
     assert made(pipeline, "t4", steps=4).floor_s > once.floor_s
 
 
-def test_weights_are_those_of_diffusers(pipeline: Pipeline) -> None:
+def test_weights_are_those_of_diffusers(pipeline: DiffusionPipeline) -> None:
     weights = {p.name: p.weight_bytes for p in made(pipeline).parts}
     torch = pytest.importorskip("torch")
     library = pytest.importorskip("diffusers")
-    for role in (Role.DENOISER, Role.DECODER):
+    for role in (PartRole.DENOISER, PartRole.DECODER):
         part = pipeline.part(role)
         with torch.device("meta"):
             module = getattr(library, part.class_name).from_config(dict(part.config))
-        used = module if role is Role.DENOISER else module.decoder
+        used = module if role is PartRole.DENOISER else module.decoder
         stored = 2 * sum(p.numel() for p in used.parameters())
         assert stored <= weights[part.name] <= 1.2 * stored + 20_000
 
@@ -98,7 +98,7 @@ def test_a_law_takes_the_longer_of_kernels_and_launches() -> None:
     assert told.energy_of([1.0, None], 2, h100) is None
 
 
-def test_a_machine_without_generations_is_wide_and_says_so(pipeline: Pipeline) -> None:
+def test_a_machine_without_generations_is_wide_and_says_so(pipeline: DiffusionPipeline) -> None:
     known, other = made(pipeline), made(pipeline, "a100")
     assert other.high_s / other.low_s > known.high_s / known.low_s
     assert any("no generation was measured on a100" in note for note in other.notes)
@@ -106,7 +106,7 @@ def test_a_machine_without_generations_is_wide_and_says_so(pipeline: Pipeline) -
     assert all(str(law().rows) in report.notes[0] for report in (known, other))
 
 
-def test_gpus_without_bf16_compute_in_f16(pipeline: Pipeline) -> None:
+def test_gpus_without_bf16_compute_in_f16(pipeline: DiffusionPipeline) -> None:
     turing, ampere = made(pipeline, "t4"), made(pipeline, "a100")
     assert turing.notes[0] == "t4 has no bf16: computed in f16"
     assert not [note for note in ampere.notes if "bf16" in note]
@@ -114,7 +114,7 @@ def test_gpus_without_bf16_compute_in_f16(pipeline: Pipeline) -> None:
     assert ampere.floor_s < turing.floor_s < 8 * ampere.floor_s
 
 
-def test_what_does_not_fit_is_said(pipeline: Pipeline) -> None:
+def test_what_does_not_fit_is_said(pipeline: DiffusionPipeline) -> None:
     report = replace(made(pipeline), fits=False)
     shown = text.render(document(report), 100)
     assert "does not fit" in shown
@@ -123,7 +123,7 @@ def test_what_does_not_fit_is_said(pipeline: Pipeline) -> None:
 
 @pytest.mark.parametrize("form", ["text", "json", "markdown", "html"])
 def test_command(
-    form: str, pipeline: Pipeline, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    form: str, pipeline: DiffusionPipeline, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["diffusion", str(TINY), "-t", "h100", "--size", f"{EDGE}x{EDGE}", "--steps", "3"]
     suffix = {"text": "txt", "json": "json", "markdown": "md", "html": "html"}[form]
@@ -149,7 +149,7 @@ def test_shipped_pipelines_are_whole(name: str) -> None:
     pipeline = read_pipeline(name)
     latent = latent_of(pipeline, pipeline.picture)
     assert min(latent.channels, latent.frames, latent.height, latent.width) > 0
-    denoiser, decoder = pipeline.part(Role.DENOISER), pipeline.part(Role.DECODER)
+    denoiser, decoder = pipeline.part(PartRole.DENOISER), pipeline.part(PartRole.DECODER)
     inputs = denoiser_of(denoiser).inputs(denoiser, latent, pipeline.tokens)
     assert inputs[0].name == "hidden_states"
     assert len({tensor.name for tensor in inputs}) == len(inputs)
@@ -247,14 +247,14 @@ def test_without_diffusers_it_says_what_to_install(
 
 
 @pytest.mark.long
-def test_exported_anew_it_is_the_same_graph(pipeline: Pipeline, tmp_path: Path) -> None:
+def test_exported_anew_it_is_the_same_graph(pipeline: DiffusionPipeline, tmp_path: Path) -> None:
     pytest.importorskip("diffusers")
     pytest.importorskip("onnxscript")
     from perfc.frontend import load
     from perfc.frontend.diffusion.export import export
 
     latent = latent_of(pipeline, Picture(EDGE, EDGE))
-    for role in (Role.DENOISER, Role.DECODER):
+    for role in (PartRole.DENOISER, PartRole.DECODER):
         part = pipeline.part(role)
         inputs = inputs_of(part, latent, pipeline.tokens)
         export(part, inputs, tmp_path / "new.onnx")

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from perfc import cli
 from perfc.api import Report, analyze
 from perfc.study import ask as questions
-from perfc.study.ask.answer import Answer, Source, every_fact
+from perfc.study.ask.answer import Answer, AnswerSource, every_fact
 from perfc.study.ask.fact import Citation
 from perfc.study.ask.topics import topics
 from perfc.study.expenses import Prices
@@ -224,7 +224,7 @@ def test_an_adapter_prints_no_number_that_the_report_does_not_hold() -> None:
         "65.7 GFLOPs, 26.5 million parameters, and 32.7 billion MACs. It takes 99 ms."
     )
     answer = worded(told, views("resnet50"), lambda _: written)
-    assert answer.source is Source.ADAPTER
+    assert answer.source is AnswerSource.ADAPTER
     assert answer.text == "175 nodes; batch size is 8; 65.7 GFLOPs; 32.7 billion MACs"
     paths = [c.path for c in answer.facts[0].citations]
     assert paths == [

@@ -15,7 +15,7 @@ import perfc
 from perfc import cli
 from perfc.deployment import Deployment
 from perfc.machine import list_machines, load_machine
-from perfc.study.comparison import Order, Setting, Standing, compare
+from perfc.study.comparison import LimitStatus, ModelSetting, Order, compare
 from perfc.view.report import Verdict
 
 EXAMPLES = Path(__file__).parents[3] / "examples/models"
@@ -55,7 +55,7 @@ def rows(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, obje
 def test_a_row_is_what_analyze_says_of_that_machine(way: Mapping[str, str]) -> None:
     how = Deployment(dims={"batch": 8}).with_values(way)
     machines = [load_machine(name) for name in ("t4", "a100", "generic-x86-64")]
-    found = compare([Setting(RESNET, how)], machines, order=Order.GIVEN)
+    found = compare([ModelSetting(RESNET, how)], machines, order=Order.GIVEN)
     for row, machine in zip(found.rows, machines, strict=True):
         alone = perfc.analyze(RESNET, machine.name, deployment=how)
         assert row.verdict == Verdict.of(alone)
@@ -112,13 +112,13 @@ def test_a_time_asked_for_marks_rows_and_decides_the_exit_code(
 
 
 def test_what_does_not_fit_is_last_and_never_in_time() -> None:
-    setting = Setting(RESNET, Deployment(dims={"batch": 20000}))
+    setting = ModelSetting(RESNET, Deployment(dims={"batch": 20000}))
     machines = [load_machine(n) for n in ("rtx5090", "mi300x", "b300-sxm-270gb")]
     found = compare([setting], machines, predict=False, slo_s=1e6)
     fits = [r.fits for r in found.rows]
     assert fits == sorted(fits, reverse=True)
     assert not fits[-1]
-    assert found.rows[-1].standing(1e6) is Standing.MISSES
+    assert found.rows[-1].standing(1e6) is LimitStatus.MISSES
 
 
 def test_prices_are_those_that_somebody_states(

@@ -12,7 +12,7 @@ import pytest
 from perfc.deployment import Deployment
 from perfc.errors import ParseError
 from perfc.machine import load_machine
-from perfc.study.comparison.rows import Comparison, Order, Row, Setting, Standing, compare
+from perfc.study.comparison.rows import Comparison, LimitStatus, ModelSetting, Order, Row, compare
 from perfc.study.comparison.views import BAR, bar, columns, interval, memory, notes, recommendations
 from perfc.study.comparison.views import price as priced
 from perfc.study.expenses import Market, Offer, Prices
@@ -22,8 +22,8 @@ MODEL = Path(__file__).parents[2] / "golden" / "estimates" / "windows.onnxtxt"
 MACHINES = [load_machine(name) for name in ("t4", "a100", "rtx3080")]
 
 
-def settings() -> list[Setting]:
-    return [Setting(MODEL, Deployment(dims={"batch": 4}))]
+def settings() -> list[ModelSetting]:
+    return [ModelSetting(MODEL, Deployment(dims={"batch": 4}))]
 
 
 def test_rows_are_told_as_they_are_done_and_then_ordered() -> None:
@@ -70,17 +70,21 @@ def test_a_price_is_of_a_million_items() -> None:
 @pytest.mark.parametrize(
     ("slo_s", "fits", "standing"),
     [
-        (1.9, True, Standing.MISSES), (2.0, True, Standing.LIKELY), (2.9, True, Standing.LIKELY),
-        (3.0, True, Standing.HOLDS), (9.0, False, Standing.MISSES), (9.0, None, Standing.HOLDS),
+        (1.9, True, LimitStatus.MISSES),
+        (2.0, True, LimitStatus.LIKELY),
+        (2.9, True, LimitStatus.LIKELY),
+        (3.0, True, LimitStatus.HOLDS),
+        (9.0, False, LimitStatus.MISSES),
+        (9.0, None, LimitStatus.HOLDS),
     ],
-)  # fmt: skip
+)
 def test_a_run_is_in_time_likely_or_not(
-    slo_s: float, fits: bool | None, standing: Standing
+    slo_s: float, fits: bool | None, standing: LimitStatus
 ) -> None:
     one = row(fits=fits)
     assert one.standing(slo_s) is standing
     made = Comparison((one, row(1e9)), Order.TIME, slo_s, True)
-    assert made.holds is (standing is not Standing.MISSES)
+    assert made.holds is (standing is not LimitStatus.MISSES)
     assert Comparison((one,), Order.TIME, None, True).holds
 
 
@@ -148,7 +152,7 @@ def test_columns_are_those_that_tell_something() -> None:
     made = Comparison((row(), row(dtype="f16")), Order.TIME, 2.5, True)
     cells = {c.name: [cell(r) for r in made.rows] for c, cell in columns(made, has_bars=True)}
     assert cells["dtype"] == ["as stored", "f16"]
-    assert cells["in_time"] == [Standing.LIKELY.value] * 2
+    assert cells["in_time"] == [LimitStatus.LIKELY.value] * 2
     assert cast(Amount, cells["time_s"][0]).value == 2.0
     mixed = Comparison((row(), row(item="tokens")), Order.TIME, None, True)
     titles = {c.name: c.title for c, _ in columns(mixed, has_bars=False)}

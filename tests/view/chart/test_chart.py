@@ -12,7 +12,7 @@ import pytest
 import perfc
 from perfc import cli
 from perfc.machine import Unit, list_machines, load_machine
-from perfc.view.chart import Basis, Chart, Level, Mark, chart, marks_of, roofs_of
+from perfc.view.chart import Chart, Mark, RoofLevel, TimeBasis, chart, marks_of, roofs_of
 from perfc.view.chart.chart import rounded
 from perfc.view.chart.lines import lines_of
 from perfc.view.chart.spec import spec, spread
@@ -25,8 +25,8 @@ NCU = ROOT / "tests" / "fixtures" / "ncu" / "a100-raw-nvtx-2024.csv"
 
 
 def mark(flop: float, time_s: float, **nbytes: float) -> Mark:
-    moved = {Level(name): value for name, value in nbytes.items()}
-    return Mark("k", Basis.MEASURED, flop, time_s, moved, Unit.VECTOR, "f32")
+    moved = {RoofLevel(name): value for name, value in nbytes.items()}
+    return Mark("k", TimeBasis.MEASURED, flop, time_s, moved, Unit.VECTOR, "f32")
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def test_the_thesis_ceilings_stand_beside_the_peaks() -> None:
     assert half is not None
     assert half.sustained is not None
     assert half.sustained.value == 292.2e12
-    assert [s.level for s in roofs.slopes] == list(Level)
+    assert [s.level for s in roofs.slopes] == list(RoofLevel)
     measured = [s.sustained.value for s in roofs.slopes if s.sustained]
     assert measured == [19.2873e12, 3.8776e12, 1.346e12]
 
@@ -67,19 +67,19 @@ def test_the_roofline_is_the_lower_of_rate_and_bandwidth() -> None:
     roofs = roofs_of(load_machine("v100-16gb"))
     roof = roofs.roof(Unit.VECTOR, "f32")
     assert roof is not None
-    low = roofs.attainable_flop_per_s(roof, Level.DEVICE, 1.0)
+    low = roofs.attainable_flop_per_s(roof, RoofLevel.DEVICE, 1.0)
     assert low == 818.5e9
-    assert roofs.attainable_flop_per_s(roof, Level.DEVICE, 1e6) == 15.5e12
-    assert roofs.attainable_flop_per_s(roof, Level.DEVICE, 1.0, peak=True) == 900e9
+    assert roofs.attainable_flop_per_s(roof, RoofLevel.DEVICE, 1e6) == 15.5e12
+    assert roofs.attainable_flop_per_s(roof, RoofLevel.DEVICE, 1.0, peak=True) == 900e9
 
 
 def test_a_kernel_has_one_point_per_level_at_its_intensity() -> None:
     m = mark(1e9, 1e-3, l1=1e8, l2=5e7, device=1e7)
     drawn = chart("t", roofs_of(load_machine("v100-16gb")), [m])
     assert [(p.level, p.intensity) for p in drawn.points] == [
-        (Level.L1, 10.0),
-        (Level.L2, 20.0),
-        (Level.DEVICE, 100.0),
+        (RoofLevel.L1, 10.0),
+        (RoofLevel.L2, 20.0),
+        (RoofLevel.DEVICE, 100.0),
     ]
     assert {p.flop_per_s for p in drawn.points} == {1e12}
     device = drawn.points[-1]
@@ -89,7 +89,7 @@ def test_a_kernel_has_one_point_per_level_at_its_intensity() -> None:
 
 def test_a_level_without_traffic_has_no_point() -> None:
     drawn = chart("t", roofs_of(load_machine("v100-16gb")), [mark(1e9, 1e-3, l1=1e8)])
-    assert [p.level for p in drawn.points] == [Level.L1]
+    assert [p.level for p in drawn.points] == [RoofLevel.L1]
 
 
 def test_a_point_above_the_peak_is_found() -> None:
@@ -102,7 +102,7 @@ def test_a_point_above_the_peak_is_found() -> None:
 def test_sustained_points_are_on_or_beneath_the_roofline(resnet: Chart) -> None:
     assert resnet.points
     for p in resnet.points:
-        assert p.mark.basis is Basis.SUSTAINED
+        assert p.mark.basis is TimeBasis.SUSTAINED
         assert p.of_roof is not None
         assert 0 < p.of_roof <= 1
         assert not p.above_peak

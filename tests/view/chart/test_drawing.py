@@ -13,7 +13,7 @@ import pytest
 from perfc import cli
 from perfc.common.extras import install
 from perfc.machine import Unit, load_machine
-from perfc.view.chart import Basis, Chart, Level, Mark, chart, roofs_of
+from perfc.view.chart import Chart, Mark, RoofLevel, TimeBasis, chart, roofs_of
 from perfc.view.chart.plot import plotted
 from perfc.view.html.pages.roofline_page import roofline_page
 
@@ -30,12 +30,12 @@ def hostile() -> Chart:
             basis,
             2e9,
             1e-3,
-            {Level.L1: 1e8, Level.L2: 5e7, Level.DEVICE: 1e7},
+            {RoofLevel.L1: 1e8, RoofLevel.L2: 5e7, RoofLevel.DEVICE: 1e7},
             Unit.VECTOR,
             "f32",
             nodes=(HOSTILE,),
         )
-        for basis in Basis
+        for basis in TimeBasis
     ]
     return chart(HOSTILE, roofs_of(load_machine("v100-16gb")), marks, [HOSTILE])
 
@@ -46,7 +46,7 @@ def test_svg_is_well_formed_and_tells_the_kernel_on_hover(hostile: Chart) -> Non
     root = ET.fromstring(drawing.svg(hostile))
     titles = [t.text or "" for t in root.iter(f"{SVG}title")]
     points = [t for t in titles if "gemm<float>" in t]
-    assert len(points) == len(Level) * len(Basis)
+    assert len(points) == len(RoofLevel) * len(TimeBasis)
     assert any("L2, 40.0 flop/B, 2.00 Tflop/s, 1.00 ms measured" in t for t in points)
     assert any("15.5 Tflop/s measured" in t for t in titles)
     assert not list(root.iter(f"{SVG}script"))
@@ -61,7 +61,7 @@ def test_html_needs_nothing_else_and_no_name_can_leave_its_place(hostile: Chart)
     assert "\x1b" not in page
     data = json.loads(re.search(r'id="data">(.*?)</script>', page)[1])  # type: ignore[index]
     levels = [p[1] for report in data["reports"] for p in report["roofline"]["points"]]
-    assert levels == [x.title for x in Level] * len(Basis)
+    assert levels == [x.title for x in RoofLevel] * len(TimeBasis)
     assert data["hollow"] == "Hollow: measured."
 
 

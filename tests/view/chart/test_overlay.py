@@ -12,9 +12,9 @@ import pytest
 from perfc.errors import ParseError
 from perfc.machine import Unit, load_machine
 from perfc.view.chart import overlay
-from perfc.view.chart.marks import Basis
+from perfc.view.chart.marks import TimeBasis
 from perfc.view.chart.overlay import Overlay, read
-from perfc.view.chart.roofs import Level
+from perfc.view.chart.roofs import RoofLevel
 
 A100 = load_machine("a100")
 MEASURED = {
@@ -37,14 +37,14 @@ def of(tmp_path: Path, tree: object, **options: Any) -> Overlay:
 
 def test_rows_of_a_measurement_have_compulsory_bytes(tmp_path: Path) -> None:
     (mark,) = of(tmp_path, {"rows": [MEASURED]}).marks
-    assert (mark.label, mark.basis, mark.nodes) == ("MatMul", Basis.MEASURED, ("a", "b"))
+    assert (mark.label, mark.basis, mark.nodes) == ("MatMul", TimeBasis.MEASURED, ("a", "b"))
     assert mark.flop == 2 * (2 * 100 + 50)
     assert mark.time_s == 0.5
-    assert mark.nbytes == {Level.L1: 100.0, Level.L2: 100.0}
+    assert mark.nbytes == {RoofLevel.L1: 100.0, RoofLevel.L2: 100.0}
     assert (mark.unit, mark.dtype) == (Unit.MATRIX, "f16")
     told = {**MEASURED, "device_bytes": 7, "measured_s": 0.25, "nodes": ["c d"]}
     (mark,) = of(tmp_path, {"kernels": [told]}).marks
-    assert (mark.nbytes[Level.DEVICE], mark.time_s, mark.nodes) == (7.0, 0.25, ("c d",))
+    assert (mark.nbytes[RoofLevel.DEVICE], mark.time_s, mark.nodes) == (7.0, 0.25, ("c d",))
     (mark,) = of(tmp_path, {"rows": [{**MEASURED, "mac": 25, "dtype": "f32"}]}).marks
     assert mark.unit is not Unit.VECTOR, "as many operations on either: the matrix unit"
     (mark,) = of(tmp_path, {"rows": [{**MEASURED, "mac": 24, "dtype": "f32"}]}).marks
@@ -54,7 +54,7 @@ def test_rows_of_a_measurement_have_compulsory_bytes(tmp_path: Path) -> None:
 def test_rows_of_counters_have_the_unit_that_does_most(tmp_path: Path) -> None:
     (mark,) = of(tmp_path, {"schema": "perfc-ncu/1", "kernels": [COUNTED]}).marks
     assert (mark.flop, mark.unit, mark.dtype) == (100.0, Unit.MATRIX, "f16")
-    assert mark.nbytes == {Level.L1: 8.0, Level.DEVICE: 4.0}
+    assert mark.nbytes == {RoofLevel.L1: 8.0, RoofLevel.DEVICE: 4.0}
     assert (mark.phase, mark.is_bound) == ("forward", True)
     bare = {k: v for k, v in COUNTED.items() if k not in ("phase", "is_bound")}
     (mark,) = of(tmp_path, {"schema": "perfc-ncu/1", "kernels": [bare]}).marks
@@ -113,7 +113,7 @@ def test_rows_of_a_data_set_are_read(tmp_path: Path) -> None:
     values = [1, "d", "m", *MEASURED.values()]
     path.write_text(f"{','.join(names)}\n{','.join(map(str, values))}\n", encoding="utf-8")
     (mark,) = read(path, A100).marks
-    assert (mark.flop, mark.nbytes[Level.L2], mark.nodes) == (500.0, 100.0, ("a", "b"))
+    assert (mark.flop, mark.nbytes[RoofLevel.L2], mark.nodes) == (500.0, 100.0, ("a", "b"))
     path.write_text(f"{','.join(names)}\n{','.join(map(str, values[:-4]))}\n", encoding="utf-8")
     with pytest.raises(ParseError, match="a kernel without "):
         read(path, A100)
@@ -139,7 +139,7 @@ def test_times_alone_have_the_operations_of_the_kernels_with_their_nodes(tmp_pat
     found = of(tmp_path, {"rows": rows}, table=table)
     first, second = found.marks
     assert (first.flop, first.time_s) == (214.0, 2.0)
-    assert first.nbytes == {Level.L1: 40.0, Level.L2: 40.0, Level.DEVICE: 6.0}
+    assert first.nbytes == {RoofLevel.L1: 40.0, RoofLevel.L2: 40.0, RoofLevel.DEVICE: 6.0}
     assert first.unit is Unit.MATRIX
     assert (second.flop, second.unit) == (14.0, Unit.VECTOR)
     assert found.notes[0].endswith("not drawn, 2 rows without arithmetic or time")

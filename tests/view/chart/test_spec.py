@@ -8,10 +8,10 @@ from typing import Any, cast
 import pytest
 
 from perfc.machine import Unit, load_machine
-from perfc.view.chart import Basis, Chart, Level, Mark, chart, roofs_of
-from perfc.view.chart.chart import Window
+from perfc.view.chart import Chart, Mark, RoofLevel, TimeBasis, chart, roofs_of
+from perfc.view.chart.chart import AxisLimits
 from perfc.view.chart.lines import is_float, lines_of
-from perfc.view.chart.marks import Point
+from perfc.view.chart.marks import MarkPoint
 from perfc.view.chart.spec import (
     HEIGHT,
     LABEL_HEIGHT,
@@ -27,10 +27,19 @@ from perfc.view.chart.spec import (
 )
 
 MARK = Mark(
-    "Conv", Basis.MEASURED, 2e9, 1e-3, {Level.L2: 1e6, Level.DEVICE: 5e5}, Unit.VECTOR, "f32",
-    bound="device memory", nodes=("a", "b"), count=2, phase="forward",
-)  # fmt: skip
-POINT = Point(MARK, Level.L2, 2000.0, 2e12, 0.25)
+    "Conv",
+    TimeBasis.MEASURED,
+    2e9,
+    1e-3,
+    {RoofLevel.L2: 1e6, RoofLevel.DEVICE: 5e5},
+    Unit.VECTOR,
+    "f32",
+    bound="device memory",
+    nodes=("a", "b"),
+    count=2,
+    phase="forward",
+)
+POINT = MarkPoint(MARK, RoofLevel.L2, 2000.0, 2e12, 0.25)
 
 
 def test_a_point_is_shown_with_everything_known_of_it() -> None:
@@ -67,7 +76,9 @@ def test_nothing_unprintable_is_left_in_a_specification() -> None:
 @pytest.fixture(scope="module")
 def drawn() -> Chart:
     machine = load_machine("v100-16gb")
-    return chart("title", roofs_of(machine), [MARK, replace(MARK, basis=Basis.PREDICTED)], ["note"])
+    return chart(
+        "title", roofs_of(machine), [MARK, replace(MARK, basis=TimeBasis.PREDICTED)], ["note"]
+    )
 
 
 def layers(made: Any) -> list[Any]:
@@ -124,7 +135,7 @@ def test_shares_of_points_are_of_their_own_basis(drawn: Chart) -> None:
 
 
 def test_slopes_rise_by_the_shape_of_the_window(drawn: Chart) -> None:
-    square = replace(drawn, window=Window((1.0, 10.0), (1.0, 10.0)))
+    square = replace(drawn, window=AxisLimits((1.0, 10.0), (1.0, 10.0)))
     assert decades(square) == 1.0
     # 520 up and 860 along
     assert angle(square) == pytest.approx(360 - 31.16, abs=0.01)

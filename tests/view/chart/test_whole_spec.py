@@ -8,7 +8,7 @@ import pytest
 
 from perfc.ir.syntax.parse import parse
 from perfc.machine import Unit, load_machine
-from perfc.view.chart import Basis, Level, Mark, chart, roofs_of
+from perfc.view.chart import Mark, RoofLevel, TimeBasis, chart, roofs_of
 from perfc.view.chart.marks import marks_of
 from perfc.view.chart.spec import spec
 from tests.golden_estimates import differences
@@ -30,14 +30,41 @@ graph @main(%x: f32[4, 64]) {
 
 def test_a_chart_of_four_kernels_is_the_golden_one(pytestconfig: pytest.Config) -> None:
     marks = [
-        Mark("gemm", Basis.MEASURED, 2e9, 1e-3, {Level.L1: 4e8, Level.L2: 1e8, Level.DEVICE: 2e7},
-             Unit.MATRIX, "f16", bound="compute", nodes=("a", "b"), count=3, phase="forward"),
-        Mark("slow", Basis.MEASURED, 1e6, 1e-3, {Level.DEVICE: 1e7}, Unit.VECTOR, "f32"),
-        Mark("tiny", Basis.MEASURED, 1e5, 1e-6, {Level.L2: 4e4, Level.DEVICE: 1e4}, Unit.VECTOR,
-             "f32", phase="backward"),
-        Mark("above", Basis.MEASURED, 1e9, 1e-6, {Level.DEVICE: 1e6}, Unit.VECTOR, "f32",
-             is_bound=True),
-    ]  # fmt: skip
+        Mark(
+            "gemm",
+            TimeBasis.MEASURED,
+            2e9,
+            1e-3,
+            {RoofLevel.L1: 4e8, RoofLevel.L2: 1e8, RoofLevel.DEVICE: 2e7},
+            Unit.MATRIX,
+            "f16",
+            bound="compute",
+            nodes=("a", "b"),
+            count=3,
+            phase="forward",
+        ),
+        Mark("slow", TimeBasis.MEASURED, 1e6, 1e-3, {RoofLevel.DEVICE: 1e7}, Unit.VECTOR, "f32"),
+        Mark(
+            "tiny",
+            TimeBasis.MEASURED,
+            1e5,
+            1e-6,
+            {RoofLevel.L2: 4e4, RoofLevel.DEVICE: 1e4},
+            Unit.VECTOR,
+            "f32",
+            phase="backward",
+        ),
+        Mark(
+            "above",
+            TimeBasis.MEASURED,
+            1e9,
+            1e-6,
+            {RoofLevel.DEVICE: 1e6},
+            Unit.VECTOR,
+            "f32",
+            is_bound=True,
+        ),
+    ]
     drawn = chart("a chart", roofs_of(load_machine("a100-40gb")), marks)
     actual = "".join(f"{line}\n" for line in lines_of("", spec(drawn)))
     if pytestconfig.getoption("--update-goldens"):

@@ -24,7 +24,15 @@ from perfc.view.html.layers import (
     sequence,
     width_of,
 )
-from perfc.view.html.modules import MOST_CHILDREN, MOST_PARTS, Module, shared, simplify, span, tree
+from perfc.view.html.modules import (
+    MOST_CHILDREN,
+    MOST_PARTS,
+    ModuleTree,
+    shared,
+    simplify,
+    span,
+    tree,
+)
 from perfc.view.html.payload import LONGEST, cell, decades, interned, number, text
 from perfc.view.report.formats.document import Name
 
@@ -99,15 +107,15 @@ def test_a_mean_of_nothing_is_what_is_said() -> None:
     assert (mean([], 3.0), mean([1.0, 4.0], 3.0)) == (3.0, 2.5)
 
 
-def numbers(module: Module) -> list[object]:
+def numbers(module: ModuleTree) -> list[object]:
     return [c if isinstance(c, int) else (c.name, numbers(c)) for c in module.children]
 
 
 def test_so_many_children_stay_and_one_more_is_put_together() -> None:
-    full = Module("m", list(range(MOST_CHILDREN)))
+    full = ModuleTree("m", list(range(MOST_CHILDREN)))
     simplify(full)
     assert full.children == list(range(MOST_CHILDREN))
-    more = Module("m", list(range(MOST_CHILDREN + 1)))
+    more = ModuleTree("m", list(range(MOST_CHILDREN + 1)))
     simplify(more)
     assert len(more.children) == 10
     assert numbers(more)[0] == ("nodes 0 to 9", list(range(10)))
@@ -115,12 +123,14 @@ def test_so_many_children_stay_and_one_more_is_put_together() -> None:
 
 
 def test_modules_of_one_are_joined_by_their_names() -> None:
-    inner = Module("b", [0, 1])
-    outer = Module("m", [Module("a", [inner]), Module("c", [2]), 3, Module("d", [4, 5])])
+    inner = ModuleTree("b", [0, 1])
+    outer = ModuleTree(
+        "m", [ModuleTree("a", [inner]), ModuleTree("c", [2]), 3, ModuleTree("d", [4, 5])]
+    )
     simplify(outer)
     assert numbers(outer) == [("a/b", [0, 1]), 2, 3, ("d", [4, 5])]
     assert (outer.first, outer.nodes()) == (0, [0, 1, 2, 3, 4, 5])
-    assert span([inner, 3, Module("d", [4, 9])]) == "nodes 0 to 9"
+    assert span([inner, 3, ModuleTree("d", [4, 9])]) == "nodes 0 to 9"
 
 
 def test_deep_modules_are_shown_at_the_deepest_that_is_shown() -> None:

@@ -6,13 +6,13 @@ import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
 import perfc
-from perfc.view.html.modules import MOST_CHILDREN, Module, filled, paths_of, split, tree
+from perfc.view.html.modules import MOST_CHILDREN, ModuleTree, filled, paths_of, split, tree
 from perfc.view.html.wiring import wiring
 
 from .conftest import chain
 
 
-def names(module: Module) -> list[object]:
+def names(module: ModuleTree) -> list[object]:
     return [c if isinstance(c, int) else (c.name, names(c)) for c in module.children]
 
 
@@ -52,7 +52,7 @@ def test_many_nodes_without_a_path_are_put_together() -> None:
     while waiting:
         module = waiting.pop()
         assert len(module.children) <= MOST_CHILDREN
-        waiting += [c for c in module.children if isinstance(c, Module)]
+        waiting += [c for c in module.children if isinstance(c, ModuleTree)]
         seen += sum(isinstance(c, int) for c in module.children)
     assert seen == len(nodes)
 

@@ -18,7 +18,7 @@ from perfc.view.report.amounts import ratio, title
 from perfc.view.report.formats.document import Amount, Note
 from perfc.view.report.memory_sections.remedies import Remedy
 from perfc.view.report.sections import kernels
-from perfc.view.report.sections.bottlenecks import Run, scaled, words
+from perfc.view.report.sections.bottlenecks import ChangedRun, scaled, words
 from perfc.view.report.sections.confidence import NOUNS, of_kernel
 from perfc.view.report.sections.critical import CARRIED, MOST, Critical, collect, reason, section
 from perfc.view.report.sections.kernels import CeilingTime, KernelRow, groups, runner_up, title_of
@@ -235,7 +235,7 @@ def repeated(count: int, launches: float = 1.0, **sustained_s: float) -> Any:
 
 def test_a_run_with_a_ceiling_lifted_takes_what_is_left_of_each_kernel() -> None:
     kernels = [repeated(2, matrix=4.0, waves=5.0, device=3.0), repeated(1, device=1.0)]
-    run = Run(kernels, 2.0, None, 12.0)
+    run = ChangedRun(kernels, 2.0, None, 12.0)
     assert run.kernels_s == 21.0
     assert run.retimed(scaled(Ceiling.L1, 0.0)) == 2 * 5.0 + 2.0
     assert run.retimed(scaled(Ceiling.WAVES, 0.0)) == 2 * 4.0 + 2.0
@@ -248,7 +248,7 @@ def test_a_run_with_a_ceiling_lifted_takes_what_is_left_of_each_kernel() -> None
 def test_a_predicted_kernel_keeps_its_wait_and_never_waits_twice() -> None:
     one = repeated(1, device=4.0)
     one.predicted = SimpleNamespace(time_s=10.0, wait_s=2.0)
-    run = Run([one], 3.0, None, 10.0)
+    run = ChangedRun([one], 3.0, None, 10.0)
     assert run.retimed(scaled(Ceiling.L1, 0.0)) == 8.0
     assert run.retimed(scaled(Ceiling.DEVICE, 0.5)) == 4.0
     assert run.retimed(scaled(Ceiling.DEVICE, 0.0)) == 3.0
@@ -256,7 +256,7 @@ def test_a_predicted_kernel_keeps_its_wait_and_never_waits_twice() -> None:
     assert run.retimed(scaled(Ceiling.DEVICE, 0.0)) == 1.0
     nothing = repeated(1)
     nothing.predicted = SimpleNamespace(time_s=10.0, wait_s=2.0)
-    assert Run([nothing], 3.0, None, 10.0).retimed(scaled(Ceiling.L1, 0.0)) == 8.0
+    assert ChangedRun([nothing], 3.0, None, 10.0).retimed(scaled(Ceiling.L1, 0.0)) == 8.0
 
 
 def test_a_change_is_said_with_what_it_saves() -> None:

@@ -15,7 +15,7 @@ from perfc.api import Report
 from perfc.ir.graph import Phase
 from perfc.machine import CONTEXT_BYTES
 from perfc.passes.memory.allocators.cuda_caching import CudaCaching
-from perfc.passes.memory.storage import Role, Storages
+from perfc.passes.memory.storage import BufferRole, Storages
 from perfc.study.fit import Way, fitted
 from perfc.view.report.formats.document import Bars
 from perfc.view.report.memory_sections.device_memory import DeviceMemory
@@ -65,17 +65,17 @@ def test_a_step_holds_what_pytorch_would(mlp: str) -> None:
     line = table.live(report.env)
     last = max(i for i, p in enumerate(table.phases) if p is Phase.OPTIMIZER)
     at_end = line[last]
-    assert at_end[Role.PARAMETER] == pytest.approx(PARAMETERS, abs=64)
-    assert at_end[Role.STATE] == 2 * PARAMETERS
-    assert at_end[Role.GRADIENT] == PARAMETERS, "gradients stay until the next step"
+    assert at_end[BufferRole.PARAMETER] == pytest.approx(PARAMETERS, abs=64)
+    assert at_end[BufferRole.STATE] == 2 * PARAMETERS
+    assert at_end[BufferRole.GRADIENT] == PARAMETERS, "gradients stay until the next step"
     forward = [i for i, p in enumerate(table.phases) if p is Phase.FORWARD][-1]
-    saved = line[forward].get(Role.SAVED, 0)
+    saved = line[forward].get(BufferRole.SAVED, 0)
     assert saved == 4 * B * H, "the result of ReLU alone: the input is the caller's"
-    assert line[forward][Role.INPUT] == 4 * B * A
+    assert line[forward][BufferRole.INPUT] == 4 * B * A
     found = footprint(report)
-    assert found.parts[Role.ACTIVATION] == PARAMETERS, "the list of temporaries of foreach"
+    assert found.parts[BufferRole.ACTIVATION] == PARAMETERS, "the list of temporaries of foreach"
     assert found.peak_phase is Phase.OPTIMIZER
-    assert found.parts[Role.WORKSPACE] == CUBLAS_BYTES
+    assert found.parts[BufferRole.WORKSPACE] == CUBLAS_BYTES
     assert found.total_bytes == found.reserved_bytes + CONTEXT_BYTES
     assert found.reserved_bytes % (2 << 20) == 0 or found.reserved_bytes > 0
     assert found.live_bytes <= found.allocated_bytes <= found.reserved_bytes
@@ -100,17 +100,19 @@ def test_gradients_of_transposed_matrices_stay_too(tmp_path: Path) -> None:
     report = trained(str(path))
     table = table_of(report)
     last = max(i for i, p in enumerate(table.phases) if p is Phase.OPTIMIZER)
-    assert table.live(report.env)[last][Role.GRADIENT] == 4 * A * Y
+    assert table.live(report.env)[last][BufferRole.GRADIENT] == 4 * A * Y
 
 
 def test_a_fused_update_has_no_temporaries(mlp: str) -> None:
     usual, fused = footprint(trained(mlp)), footprint(trained(mlp, update="fused"))
     assert fused.live_bytes < usual.live_bytes
-    assert Role.ACTIVATION not in fused.parts or fused.parts[Role.ACTIVATION] < PARAMETERS
+    assert (
+        BufferRole.ACTIVATION not in fused.parts or fused.parts[BufferRole.ACTIVATION] < PARAMETERS
+    )
 
 
 def test_sgd_keeps_no_states(mlp: str) -> None:
-    assert Role.STATE not in footprint(trained(mlp, train="sgd")).parts
+    assert BufferRole.STATE not in footprint(trained(mlp, train="sgd")).parts
 
 
 def test_views_take_no_buffer_and_kernels_hide_what_stays_inside() -> None:
@@ -188,14 +190,14 @@ def test_what_is_divided_leaves_room() -> None:
     report = perfc.analyze(RESNET, "t4", runtime="eager", train="adamw", batch=8)
     found = fitted(report, is_auto=False, gpus=8, predict=False)
     by_title = {c.title: c for c in found.choices}
-    states = [by_title[t].footprint.parts.get(Role.STATE, 0) for t in ("as given", "ZeRO 1")]
+    states = [by_title[t].footprint.parts.get(BufferRole.STATE, 0) for t in ("as given", "ZeRO 1")]
     assert states[1] == pytest.approx(states[0] / 8, rel=0.01)
     totals = [by_title[f"ZeRO {s}"].footprint.live_bytes for s in (1, 2)]
     assert totals[1] <= totals[0] <= by_title["as given"].footprint.live_bytes
     asked = by_title["as given"]
     assert by_title["ZeRO 3"].time_s.mid >= asked.time_s.mid
     half = by_title["--dtype amp-f16"]
-    assert half.footprint.parts[Role.SAVED] < 0.7 * asked.footprint.parts[Role.SAVED]
+    assert half.footprint.parts[BufferRole.SAVED] < 0.7 * asked.footprint.parts[BufferRole.SAVED]
     assert found.fits
 
 

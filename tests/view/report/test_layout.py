@@ -17,7 +17,7 @@ from perfc.view.report.formats.document import (
 )
 from perfc.view.report.formats.text import (
     LEVELS,
-    Span,
+    StyledText,
     cell_text,
     columns_of,
     elided,
@@ -194,4 +194,4 @@ def test_text_is_put_in_characters_that_there_are() -> None:
     assert encodable("≥ 1 µs × 2 …▁█—日", "ascii") == ">= 1 us x 2 ..._#-?"
     assert encodable("é", "latin-1") == "é"
     assert encodable("é", "no such") == "?"
-    assert Span("x").style.value == "plain"
+    assert StyledText("x").style.value == "plain"

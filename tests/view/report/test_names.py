@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from perfc.ir.problem import Product, Window
+from perfc.ir.problem import Product, SlidingWindow
 from perfc.ir.symbolic.dim import symbol
 from perfc.view.report.names import (
     extents,
@@ -71,7 +71,7 @@ def test_a_common_folder_is_written_once(names: list[str], text: str) -> None:
 
 
 def test_problems_are_told_apart_by_numbers() -> None:
-    window = Window(1, 8, 8, (9, 9), (9, 9), (3, 5), (1, 1), (1, 1), ((0, 0), (0, 0)))
+    window = SlidingWindow(1, 8, 8, (9, 9), (9, 9), (3, 5), (1, 1), (1, 1), ((0, 0), (0, 0)))
     assert extents(window) == "3x5"
     assert extents(window._replace(groups=8)) == "3x5 depthwise"
     assert extents(window._replace(extents=(symbol("k"), 3))) == ""
@@ -92,7 +92,7 @@ def kernel(label: str, anchor: str, *folded: str, pattern: str = "", problem: An
 
 
 def test_a_kernel_is_called_after_its_operators() -> None:
-    window = Window(1, 8, 8, (9, 9), (9, 9), (3, 3), (1, 1), (1, 1), ((0, 0), (0, 0)))
+    window = SlidingWindow(1, 8, 8, (9, 9), (9, 9), (3, 3), (1, 1), (1, 1), ((0, 0), (0, 0)))
     conv = kernel("Conv + BatchNormalization + Relu", "Conv", "BatchNormalization", problem=window)
     assert title(conv) == "Conv 3x3 + Relu"
     assert title(kernel("LayerNormalization", "LayerNormalization")) == "LayerNorm"

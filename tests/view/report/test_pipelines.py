@@ -12,7 +12,7 @@ import pytest
 import perfc
 from perfc import cli
 from perfc.view.report import Format, collect, written
-from perfc.view.report.formats.junit import Case, render
+from perfc.view.report.formats.junit import TestCase, render
 
 MODELS = Path(__file__).parents[3] / "examples" / "models"
 BUDGETS = """
@@ -27,10 +27,10 @@ peak_memory = { max = "400 MiB" }
 def test_junit_counts_what_it_holds_and_no_name_breaks_it() -> None:
     strange = '"]]>&<failure>\x00\x1b\ufffe'
     cases = [
-        Case(strange, "a", failures=(strange, "second")),
-        Case("b", "a", error=strange),
-        Case("c", "a", skipped="nobody looked", notes=(strange,)),
-        Case("d", "a"),
+        TestCase(strange, "a", failures=(strange, "second")),
+        TestCase("b", "a", error=strange),
+        TestCase("c", "a", skipped="nobody looked", notes=(strange,)),
+        TestCase("d", "a"),
     ]
     root = ET.fromstring(render("perfc check", cases))
     suite = root[0]

@@ -54,7 +54,7 @@ def test_nothing_scaled_gives_the_time_there_is(
 ) -> None:
     for report in (resnet, gpt2):
         distinct = pressure.repeated(report, collect(report, predict=is_predicted).kernels)
-        run = bottlenecks.Run.of(report, distinct)
+        run = bottlenecks.ChangedRun.of(report, distinct)
         printed_s = report.prediction.total.time_s if is_predicted else report.roofline.time_s
         assert run.total_s == printed_s
         assert run.retimed(lambda k, c: 1.0) == pytest.approx(printed_s)

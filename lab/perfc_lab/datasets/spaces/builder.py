@@ -34,7 +34,7 @@ class ArchitectureError(PerfcError):
     """A string that names no architecture of its space."""
 
 
-class Builder:
+class NetworkBuilder:
     """A network under construction.
 
     Args:

@@ -12,25 +12,25 @@ import random
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from .builder import Builder
+from .builder import NetworkBuilder
 
 if TYPE_CHECKING:
     from perfc.ir.graph import Module, Value
 
 CLASSES = (10, 100, 1000)
 SIZES = (96, 128, 160, 192, 224, 256, 288, 320)
-Family = Callable[[Builder, random.Random], "Value"]
+Family = Callable[[NetworkBuilder, random.Random], "Value"]
 
 
 def network(family: str, seed: int) -> Module:
     """A network of a family, the same for the same seed."""
     draw = random.Random(f"{family} {seed}")
     size = draw.choice(SIZES)
-    b = Builder(f"{family}-{seed}", (3, size, size))
+    b = NetworkBuilder(f"{family}-{seed}", (3, size, size))
     return b.module(FAMILIES[family](b, draw))
 
 
-def vgg(b: Builder, draw: random.Random) -> Value:
+def vgg(b: NetworkBuilder, draw: random.Random) -> Value:
     """Stages of 3×3 convolutions, halved between."""
     x, width, is_normalised = b.x, draw.choice((32, 48, 64, 80)), draw.random() < 0.5
     for stage in range(5):
@@ -41,7 +41,7 @@ def vgg(b: Builder, draw: random.Random) -> Value:
     return b.classify(x, draw.choice(CLASSES))
 
 
-def resnet(b: Builder, draw: random.Random) -> Value:
+def resnet(b: NetworkBuilder, draw: random.Random) -> Value:
     """Residual blocks, plain or bottlenecks, with groups."""
     width, is_bottleneck = draw.choice((32, 48, 64, 96)), draw.random() < 0.6
     groups = draw.choice((1, 1, 4, 16)) if is_bottleneck else 1
@@ -55,7 +55,7 @@ def resnet(b: Builder, draw: random.Random) -> Value:
 
 
 def _residual(
-    b: Builder, x: Value, inner: int, stride: int, groups: int, *, is_bottleneck: bool
+    b: NetworkBuilder, x: Value, inner: int, stride: int, groups: int, *, is_bottleneck: bool
 ) -> Value:
     out = inner * (4 if is_bottleneck else 1)
     if is_bottleneck:
@@ -69,7 +69,7 @@ def _residual(
     return b.relu(b.add(y, x if is_same else b.batch_norm(b.conv(x, out, 1, stride))))
 
 
-def densenet(b: Builder, draw: random.Random) -> Value:
+def densenet(b: NetworkBuilder, draw: random.Random) -> Value:
     """Layers that read all before them, thinned between stages."""
     growth = draw.choice((12, 16, 24, 32, 48))
     x = b.max_pool(b.relu(b.batch_norm(b.conv(b.x, 2 * growth, 7, 2))), 3, 2, 1)
@@ -86,7 +86,7 @@ Gate = Callable[["Value"], "Value"]
 
 
 def inverted(
-    b: Builder, x: Value, out: int, window: int, stride: int, expansion: int,
+    b: NetworkBuilder, x: Value, out: int, window: int, stride: int, expansion: int,
     activation: Gate, squeezed: int = 0,
 ) -> Value:  # fmt: skip
     """1×1 to more channels, depthwise, squeeze and excitation where ``squeezed``, 1×1 back."""
@@ -101,7 +101,11 @@ def inverted(
 
 
 def mobile(
-    b: Builder, draw: random.Random, activation: Gate, windows: tuple[int, ...], squeezed: int
+    b: NetworkBuilder,
+    draw: random.Random,
+    activation: Gate,
+    windows: tuple[int, ...],
+    squeezed: int,
 ) -> Value:
     """Stages of inverted residuals, as wide and as deep as drawn."""
     width = draw.choice((0.35, 0.5, 0.75, 1.0, 1.4))
@@ -119,23 +123,23 @@ def _rounded(channels: float) -> int:
     return max(8, int(channels + 4) // 8 * 8)
 
 
-def mobilenet(b: Builder, draw: random.Random) -> Value:
+def mobilenet(b: NetworkBuilder, draw: random.Random) -> Value:
     """MobileNetV2; a third with hard swish, as V3 has it."""
     activation = b.hard_swish if draw.random() < 1 / 3 else b.relu
     return mobile(b, draw, activation, (3,), 0)
 
 
-def mnasnet(b: Builder, draw: random.Random) -> Value:
+def mnasnet(b: NetworkBuilder, draw: random.Random) -> Value:
     """Windows of 3 and 5, some with squeeze and excitation."""
     return mobile(b, draw, b.relu, (3, 5), draw.choice((0, 4)))
 
 
-def efficientnet(b: Builder, draw: random.Random) -> Value:
+def efficientnet(b: NetworkBuilder, draw: random.Random) -> Value:
     """SiLU, squeeze and excitation everywhere."""
     return mobile(b, draw, b.silu, (3, 5), 4)
 
 
-def attention(b: Builder, x: Value, heads: int) -> Value:
+def attention(b: NetworkBuilder, x: Value, heads: int) -> Value:
     """Of tokens ``[batch, tokens, width]``, heads apart as exporters write it."""
     tokens, width = b.extents(x)
     q, k, v = (
@@ -147,14 +151,14 @@ def attention(b: Builder, x: Value, heads: int) -> Value:
     return b.dense(b.reshape(joined, tokens, width), width)
 
 
-def encoder_layer(b: Builder, x: Value, heads: int, ratio: int) -> Value:
+def encoder_layer(b: NetworkBuilder, x: Value, heads: int, ratio: int) -> Value:
     """Attention and two dense layers, normalised before."""
     width = b.extents(x)[-1]
     x = b.add(x, attention(b, b.layer_norm(x), heads))
     return b.add(x, b.dense(b.gelu(b.dense(b.layer_norm(x), ratio * width)), width))
 
 
-def vit(b: Builder, draw: random.Random) -> Value:
+def vit(b: NetworkBuilder, draw: random.Random) -> Value:
     """Patches as tokens."""
     patch = draw.choice((16, 16, 32))
     heads = draw.choice((3, 4, 6, 8, 12))
@@ -165,7 +169,7 @@ def vit(b: Builder, draw: random.Random) -> Value:
     return b.gemm(b.mean(b.layer_norm(x), 1), draw.choice(CLASSES))
 
 
-def _patches(b: Builder, patch: int, width: int) -> Value:
+def _patches(b: NetworkBuilder, patch: int, width: int) -> Value:
     """``[batch, tokens, width]``: windows that do not overlap, and their positions."""
     maps = b.patch(b.x, width, patch)
     height, across = b.extents(maps)[1:]
@@ -173,7 +177,7 @@ def _patches(b: Builder, patch: int, width: int) -> Value:
     return b.add(x, b.weight(1, height * across, width))
 
 
-def swin(b: Builder, draw: random.Random) -> Value:
+def swin(b: NetworkBuilder, draw: random.Random) -> Value:
     """Attention in windows, tokens merged between stages."""
     heads, depth, window = draw.choice((2, 3, 4)), draw.randint(1, 3), draw.choice((4, 8))
     maps = b.patch(b.x, 32 * heads, 4)
@@ -192,7 +196,7 @@ def swin(b: Builder, draw: random.Random) -> Value:
     return b.classify(maps, draw.choice(CLASSES))
 
 
-def poolformer(b: Builder, draw: random.Random) -> Value:
+def poolformer(b: NetworkBuilder, draw: random.Random) -> Value:
     """Pooling in place of attention."""
     width, x = draw.choice((32, 48, 64)), b.x
     for stage in range(4):
@@ -207,7 +211,7 @@ def poolformer(b: Builder, draw: random.Random) -> Value:
     return b.classify(x, draw.choice(CLASSES))
 
 
-def convnext(b: Builder, draw: random.Random) -> Value:
+def convnext(b: NetworkBuilder, draw: random.Random) -> Value:
     """Depthwise 7×7, normalised by rows, two dense layers."""
     width, x = draw.choice((32, 48, 64, 96)), b.x
     for stage in range(4):

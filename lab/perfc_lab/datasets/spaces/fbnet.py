@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from perfc.ir.record import record
 
-from .builder import ArchitectureError, Builder
+from .builder import ArchitectureError, NetworkBuilder
 
 if TYPE_CHECKING:
     from perfc.ir.graph import Module, Value
@@ -25,7 +25,7 @@ SKIP = 8
 
 
 @record
-class Block:
+class InvertedResidual:
     """An inverted residual: 1×1 to more channels, depthwise, 1×1 back."""
 
     window: int
@@ -34,9 +34,15 @@ class Block:
 
 
 BLOCKS = (
-    Block(3, 1), Block(3, 1, 2), Block(3, 3), Block(3, 6),
-    Block(5, 1), Block(5, 1, 2), Block(5, 3), Block(5, 6),
-)  # fmt: skip
+    InvertedResidual(3, 1),
+    InvertedResidual(3, 1, 2),
+    InvertedResidual(3, 3),
+    InvertedResidual(3, 6),
+    InvertedResidual(5, 1),
+    InvertedResidual(5, 1, 2),
+    InvertedResidual(5, 3),
+    InvertedResidual(5, 6),
+)
 
 
 def parse(arch: str) -> tuple[int, ...]:
@@ -58,7 +64,7 @@ def network(arch: str) -> Module:
         ArchitectureError: it is none.
     """
     numbers = iter(parse(arch))
-    b = Builder(arch, IMAGE)
+    b = NetworkBuilder(arch, IMAGE)
     x = b.relu(b.batch_norm(b.conv(b.x, STEM, 3)))
     for layers, channels, stride in zip(LAYERS, CHANNELS, STRIDES, strict=True):
         for layer in range(layers):
@@ -66,7 +72,7 @@ def network(arch: str) -> Module:
     return b.module(b.classify(b.relu(b.batch_norm(b.conv(x, HEAD))), CLASSES))
 
 
-def _block(b: Builder, x: Value, number: int, channels: int, stride: int) -> Value:
+def _block(b: NetworkBuilder, x: Value, number: int, channels: int, stride: int) -> Value:
     same = stride == 1 and b.channels(x) == channels
     if number == SKIP:
         return x if same else b.relu(b.batch_norm(b.conv(x, channels, 1, stride)))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from .builder import ArchitectureError, Builder
+from .builder import ArchitectureError, NetworkBuilder
 
 if TYPE_CHECKING:
     from perfc.ir.graph import Module, Value
@@ -59,7 +59,7 @@ def network(adjacency: str, labels: str) -> Module:
         ArchitectureError: it is none.
     """
     matrix, names = pruned(*parse(adjacency, labels))
-    b = Builder(f"{adjacency} {labels}", IMAGE)
+    b = NetworkBuilder(f"{adjacency} {labels}", IMAGE)
     channels = CHANNELS
     x = _unit(b, b.x, channels, 3)
     for stack in range(STACKS):
@@ -110,11 +110,13 @@ def vertex_channels(inputs: int, outputs: int, matrix: Matrix) -> list[int]:
     return found
 
 
-def _unit(b: Builder, x: Value, channels: int, window: int) -> Value:
+def _unit(b: NetworkBuilder, x: Value, channels: int, window: int) -> Value:
     return b.relu(b.batch_norm(b.conv(x, channels, window)))
 
 
-def _cell(b: Builder, x: Value, outputs: int, matrix: Matrix, names: tuple[int, ...]) -> Value:
+def _cell(
+    b: NetworkBuilder, x: Value, outputs: int, matrix: Matrix, names: tuple[int, ...]
+) -> Value:
     count = len(names)
     channels = vertex_channels(b.channels(x), outputs, matrix)
     values = [x]
@@ -142,6 +144,6 @@ def _cell(b: Builder, x: Value, outputs: int, matrix: Matrix, names: tuple[int, 
     return b.add(joined, _unit(b, x, outputs, 1)) if matrix[0][-1] else joined
 
 
-def _cut(b: Builder, x: Value, channels: int) -> Value:
+def _cut(b: NetworkBuilder, x: Value, channels: int) -> Value:
     """The first channels; at most one less than there are."""
     return x if b.channels(x) == channels else b.first_channels(x, channels)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from .builder import ArchitectureError, Builder
+from .builder import ArchitectureError, NetworkBuilder
 
 if TYPE_CHECKING:
     from perfc.ir.graph import Module, Value
@@ -56,7 +56,7 @@ def network(arch: str) -> Module:
         ArchitectureError: it is none.
     """
     cell = parse(arch)
-    b = Builder(arch, IMAGE)
+    b = NetworkBuilder(arch, IMAGE)
     x = b.batch_norm(b.conv(b.x, CHANNELS, 3))
     for stage in range(3):
         if stage:
@@ -66,7 +66,7 @@ def network(arch: str) -> Module:
     return b.module(b.classify(b.relu(b.batch_norm(x)), CLASSES))
 
 
-def _cell(b: Builder, x: Value, cell: Cell) -> Value:
+def _cell(b: NetworkBuilder, x: Value, cell: Cell) -> Value:
     nodes = [x]
     for edges in cell:
         terms = [_edge(b, nodes[source], name) for name, source in edges]
@@ -74,7 +74,7 @@ def _cell(b: Builder, x: Value, cell: Cell) -> Value:
     return nodes[-1]
 
 
-def _edge(b: Builder, x: Value, name: str) -> Value:
+def _edge(b: NetworkBuilder, x: Value, name: str) -> Value:
     match name:
         case "none":
             return b.zero(x)
@@ -87,7 +87,7 @@ def _edge(b: Builder, x: Value, name: str) -> Value:
             return b.batch_norm(b.conv(b.relu(x), b.channels(x), window))
 
 
-def _reduced(b: Builder, x: Value) -> Value:
+def _reduced(b: NetworkBuilder, x: Value) -> Value:
     channels = 2 * b.channels(x)
     first = b.batch_norm(b.conv(b.relu(x), channels, 3, 2))
     second = b.batch_norm(b.conv(b.relu(first), channels, 3))

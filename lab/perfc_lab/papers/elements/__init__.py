@@ -11,7 +11,7 @@ from perfc.common.declared import modules
 from perfc.ir.record import record
 
 
-class Standing(Enum):
+class ElementStatus(Enum):
     """How an element stands."""
 
     FAITHFUL = "as in the source"
@@ -33,7 +33,7 @@ class Element:
 
     where: str
     what: str
-    standing: Standing
+    standing: ElementStatus
     files: tuple[str, ...] = ()
     why: str = ""
 
@@ -48,17 +48,17 @@ class Seed:
 
 def faithful(where: str, what: str, *files: str) -> Element:
     """An element as in its source."""
-    return Element(where, what, Standing.FAITHFUL, files)
+    return Element(where, what, ElementStatus.FAITHFUL, files)
 
 
 def ours(where: str, what: str, why: str, *files: str) -> Element:
     """An element of which ours differs."""
-    return Element(where, what, Standing.OURS, files, why)
+    return Element(where, what, ElementStatus.OURS, files, why)
 
 
 def missing(where: str, what: str, why: str) -> Element:
     """An element that is not there."""
-    return Element(where, what, Standing.MISSING, (), why)
+    return Element(where, what, ElementStatus.MISSING, (), why)
 
 
 @cache
@@ -90,7 +90,7 @@ def summary() -> Iterator[str]:
     """Counts of each seed."""
     for seed in seeds():
         counts = Counter(e.standing for e in seed.elements)
-        cells = " | ".join(str(counts[s]) for s in Standing)
+        cells = " | ".join(str(counts[s]) for s in ElementStatus)
         yield f"| {seed.title} | {cells} |"
 
 

@@ -24,7 +24,7 @@ from .corpus import drawn_batch
 from .counts import KINDS
 from .descriptions import SUMMARISE, GraphSummary, exact_fields, summary
 from .lessons import drawn_summary
-from .loop import Progress, Recipe, learn
+from .loop import StageProgress, StageRecipe, learn
 from .network import GraphLanguageNetwork, parts
 
 Encoded = Callable[[ModelGraph, float], GraphTensors]
@@ -40,7 +40,7 @@ LONGEST_ANSWER = 480
 
 
 @dataclass(frozen=True, eq=False)
-class Pair:
+class AlignmentPair:
     """One example of stage 2.
 
     Args:
@@ -109,7 +109,7 @@ class Pairs:
         batch: int,
         encoded: Encoded,
         summed: Summed | None,
-    ) -> Iterator[Pair]:
+    ) -> Iterator[AlignmentPair]:
         tensors = encoded(graph, float(batch))
         assert tensors.u is not None
         whole = summary(graph, batch, kinds=KINDS)
@@ -117,15 +117,17 @@ class Pairs:
         asked = tuple(ids(f"{SUMMARISE}\n"))
         with torch.no_grad():
             readout = network.readout(alone(tensors)).squeeze(0)
-        yield Pair(readout, tensors.u, asked, tuple(ids(whole.text())), whole.fields())
+        yield AlignmentPair(readout, tensors.u, asked, tuple(ids(whole.text())), whole.fields())
         if summed is None:
             return
         draw = random.Random(f"{graph.name} drawn")
         start = replace(whole, layers=whole.layers[: draw.randint(1, SHORT)])
         for told in (start, drawn_summary(draw, KINDS)):
-            yield Pair(readout, summed(told), asked, tuple(ids(told.text())), told.fields())
+            yield AlignmentPair(
+                readout, summed(told), asked, tuple(ids(told.text())), told.fields()
+            )
 
-    def batches(self, order: random.Random) -> Iterator[Sequence[Pair]]:
+    def batches(self, order: random.Random) -> Iterator[Sequence[AlignmentPair]]:
         """Pairs that are about as long, some at a time.
 
         Where more is practised, the first epoch goes from short summaries to long ones.
@@ -138,14 +140,14 @@ class Pairs:
         yield from several
 
 
-def length(pair: Pair) -> int:
+def length(pair: AlignmentPair) -> int:
     """Tokens, about."""
     return len(pair.question) + len(pair.answer) + GRAPH_TOKENS
 
 
-def packed(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
+def packed(pairs: Iterable[AlignmentPair]) -> Iterator[list[AlignmentPair]]:
     """Pairs one after another, so many tokens at a time."""
-    part: list[Pair] = []
+    part: list[AlignmentPair] = []
     filled = 0
     for pair in pairs:
         if part and filled + length(pair) > TOKENS_PER_STEP:
@@ -173,19 +175,19 @@ def alone(tensors: GraphTensors) -> Batch:
 def align(
     network: GraphLanguageNetwork,
     pairs: Pairs,
-    recipe: Recipe,
+    recipe: StageRecipe,
     rates: tuple[float, float],
     *,
     seed: int,
     folder: Path | None,
     say: Say,
-) -> Progress:
+) -> StageProgress:
     """Learn the projection and the language model from pairs; the encoder stays."""
     network.freeze_encoder()
     settle(network, pairs)
     network.train()
 
-    def loss(batch: Sequence[Pair]) -> Tensor:
+    def loss(batch: Sequence[AlignmentPair]) -> Tensor:
         tokens, is_there = _tokens(network, batch)
         return network.answer_loss(
             tokens, is_there, [p.question for p in batch], [p.answer for p in batch]
@@ -203,7 +205,7 @@ def settle(network: GraphLanguageNetwork, pairs: Pairs) -> None:
     network.projection.settle(g, torch.stack([p.sums for p in pairs.pairs]))
 
 
-def _tokens(network: GraphLanguageNetwork, batch: Sequence[Pair]) -> tuple[Tensor, Tensor]:
+def _tokens(network: GraphLanguageNetwork, batch: Sequence[AlignmentPair]) -> tuple[Tensor, Tensor]:
     place = next(network.projection.parameters()).device
     g = torch.stack([p.g for p in batch]).to(place)
     sums = torch.stack([p.sums for p in batch]).to(place)

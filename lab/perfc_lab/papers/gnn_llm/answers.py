@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from perfc.errors import ModelError
 from perfc.ir.graph import Basis
-from perfc.study.ask.answer import Answer, Source
-from perfc.study.ask.fact import Citation, Fact, cite
+from perfc.study.ask.answer import Answer, AnswerSource
+from perfc.study.ask.fact import Citation, ReportFact, cite
 from perfc.view.report.units import Unit
 
 if TYPE_CHECKING:
@@ -82,8 +82,8 @@ def worded(answer: Answer, views: Views, writer: Writer) -> Answer:
         return answer
     text = "; ".join(dict.fromkeys(text for text, _ in held))
     citations = tuple(dict.fromkeys(citation for _, citation in held))
-    facts = (Fact("adapter", text, citations),)
-    return replace(answer, source=Source.ADAPTER, text=text, facts=facts)
+    facts = (ReportFact("adapter", text, citations),)
+    return replace(answer, source=AnswerSource.ADAPTER, text=text, facts=facts)
 
 
 def statements(written: str, views: Views) -> Iterator[tuple[str, Citation]]:

@@ -22,8 +22,8 @@ from ..networks.tensors import read_tensors, write_tensors
 from ..networks.train import device
 from .alignment import SummaryFigure
 from .counts import SUMS
-from .language_model import LanguageModel, load_language_model
-from .presets import Preset, preset
+from .language_model import CausalLanguageModel, load_language_model
+from .presets import StagePreset, preset
 from .projection import Readout
 
 CARD = "stages.json"
@@ -34,7 +34,7 @@ TRAIN = "perfc train gnn-llm --graphs GRAPHS -o {folder} --stage {stage}"
 
 
 @record
-class Card:
+class CheckpointCard:
     """What the stages of a folder have in common.
 
     Args:
@@ -60,7 +60,7 @@ class Stages:
         card: what it says.
     """
 
-    def __init__(self, folder: Path, card: Card) -> None:
+    def __init__(self, folder: Path, card: CheckpointCard) -> None:
         self.folder, self.card = folder, card
 
     @classmethod
@@ -76,7 +76,7 @@ class Stages:
             if path.stat().st_size > MAX_CARD_BYTES:
                 raise ValueError(f"cards end at {MAX_CARD_BYTES} bytes")
             content = json.loads(path.read_text(encoding="utf-8"))
-            card = Card(
+            card = CheckpointCard(
                 str(content["preset"]), str(content["language_model"])[:MOST_PATH],
                 int(content["seed"]), str(content["nodes"]), str(content["sums"]),
             )  # fmt: skip
@@ -103,7 +103,7 @@ class Stages:
 
         preset(preset_name)
         model = "" if language_model is None else os.fspath(language_model.resolve())
-        card = Card(preset_name, model, seed, NODES.digest, SUMS.digest)
+        card = CheckpointCard(preset_name, model, seed, NODES.digest, SUMS.digest)
         if (folder / CARD).is_file():
             known = cls.open(folder)
             if known.card != card:
@@ -116,7 +116,7 @@ class Stages:
         return cls(folder, card)
 
     @property
-    def preset(self) -> Preset:
+    def preset(self) -> StagePreset:
         """Sizes and lengths."""
         return preset(self.card.preset)
 
@@ -150,7 +150,7 @@ class Stages:
             found.update(path.read_bytes() if path.is_file() else b"none")
         return found.hexdigest()[:16]
 
-    def language_model(self) -> LanguageModel:
+    def language_model(self) -> CausalLanguageModel:
         """As it is before stage 2.
 
         Raises:

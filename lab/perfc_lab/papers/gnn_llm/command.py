@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from perfc.analyzers.graph.dataset import load
-from perfc.analyzers.graph.predictor import Budget, Say, predictor
+from perfc.analyzers.graph.predictor import Say, TrainingBudget, predictor
 from perfc.analyzers.graph.rows import Quantity
 from perfc.analyzers.graph.store import StoredGraphs
 from perfc.analyzers.graph.weights import card_of, save
@@ -15,9 +15,9 @@ from perfc.errors import ParseError, PerfcError
 from perfc.ir.record import record
 
 from ...training.graphs.bench import trained
-from ...training.graphs.protocols import Protocol, folds
+from ...training.graphs.protocols import GraphProtocol, folds
 from ..reproduction.command import every_job, reproduce
-from ..reproduction.published import PaperTable, Rows, built
+from ..reproduction.published import PaperTable, RowSelection, built
 from ..reproduction.runs import Job, Preset
 from .board import Board, write_page
 from .checkpoints import Stages
@@ -56,7 +56,7 @@ class Wanted:
     limit_s: float | None
     seed: int
     dataset: str
-    protocol: Protocol
+    protocol: GraphProtocol
     mode: str
 
 
@@ -96,7 +96,7 @@ def _tuned(wanted: Wanted, say: Say) -> Iterator[str]:
         raise ParseError("nothing is left to train on or to test", where="--split")
     own = Stages.open(wanted.folder).preset
     limit_s = own.tuning_s if wanted.limit_s is None else wanted.limit_s
-    budget = Budget(wanted.seed, limit_s, wanted.folder / "tuned", pretrained=wanted.folder)
+    budget = TrainingBudget(wanted.seed, limit_s, wanted.folder / "tuned", pretrained=wanted.folder)
     name = variant_of(Readout(wanted.readout))
     found, metrics = trained(name, fold, Quantity.TIME, budget, say)
     words = f"{wanted.protocol.value}, {fold.name}"
@@ -151,7 +151,7 @@ def telling(job: Job) -> tuple[int, int]:
     lines = (GIN, OURS, NEITHER, PHYSICS)
     name = job.line.predictor
     place = lines.index(name) if name in lines else len(lines)
-    is_curve = bool(job.table.curve) and job.table.rows is Rows.ANSWERS
+    is_curve = bool(job.table.curve) and job.table.rows is RowSelection.ANSWERS
     return (0 if is_curve and name in lines else 1, place)
 
 

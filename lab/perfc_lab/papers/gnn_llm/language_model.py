@@ -22,7 +22,7 @@ from perfc.errors import PerfcError
 
 from .extra import need_extra
 from .lessons import NAMES
-from .loop import Recipe, learn
+from .loop import StageRecipe, learn
 from .presets import DecoderShape
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ IGNORED = -100
 
 
 @dataclass(frozen=True, eq=False)
-class LanguageModel:
+class CausalLanguageModel:
     """A causal language model with its tokeniser.
 
     Args:
@@ -85,7 +85,7 @@ class LanguageModel:
         return str(self.tokenizer.decode(kept, skip_special_tokens=True))
 
 
-def load_language_model(folder: Path) -> LanguageModel:
+def load_language_model(folder: Path) -> CausalLanguageModel:
     """A causal language model of a local folder, as `transformers` saves it.
 
     Models of more than 2³⁰ weights are held in 16 bits, on a GPU in 4 where bitsandbytes is.
@@ -113,7 +113,7 @@ def load_language_model(folder: Path) -> LanguageModel:
         raise PerfcError(f"no language model that can be read: {line}", where=where) from None
     if tokenizer.eos_token_id is None:
         raise PerfcError("the tokeniser has no token that ends a text", where=where)
-    return LanguageModel(loaded, tokenizer, folder)
+    return CausalLanguageModel(loaded, tokenizer, folder)
 
 
 def _held(folder: Path) -> dict[str, Any]:
@@ -192,11 +192,11 @@ def train_decoder(
     texts: Sequence[str],
     shape: DecoderShape,
     folder: Path,
-    recipe: Recipe,
+    recipe: StageRecipe,
     *,
     seed: int,
     say: Say,
-) -> LanguageModel:
+) -> CausalLanguageModel:
     """Make a tokeniser and a small decoder from text, and keep both in a folder.
 
     Args:
@@ -215,7 +215,7 @@ def train_decoder(
     tokenizer = make_tokenizer(texts, shape, NAMES)
     tokenizer.save_pretrained(folder)
     network = fresh_decoder(shape, seed)
-    model = LanguageModel(network, tokenizer, folder)
+    model = CausalLanguageModel(network, tokenizer, folder)
     network.train()
 
     def batches(order: random.Random) -> Iterator[Tensor]:
@@ -241,7 +241,7 @@ def next_token_loss(network: nn.Module) -> Callable[[Tensor], Tensor]:
     return loss
 
 
-def packed(texts: Iterable[str], model: LanguageModel, length: int) -> Iterator[Tensor]:
+def packed(texts: Iterable[str], model: CausalLanguageModel, length: int) -> Iterator[Tensor]:
     """Documents one after another, cut into rows of a length, ``[rows, length]`` at a time."""
     rows, filled = max(TOKENS_PER_STEP // length, 1), []
     for text in texts:

@@ -28,7 +28,7 @@ RISING_STEPS = 100
 
 
 @record
-class Recipe:
+class StageRecipe:
     """How a stage learns.
 
     Args:
@@ -45,7 +45,7 @@ class Recipe:
 
 
 @dataclass
-class Progress:
+class StageProgress:
     """How far a stage is.
 
     Args:
@@ -68,12 +68,12 @@ def learn(
     groups: Sequence[tuple[Iterable[nn.Parameter], float]],
     batches: Callable[[random.Random], Iterable[T]],
     loss: Callable[[T], Tensor],
-    recipe: Recipe,
+    recipe: StageRecipe,
     *,
     seed: int,
     folder: Path | None,
     say: Say,
-) -> Progress:
+) -> StageProgress:
     """Train in place with Adam; an interrupted training goes on from its checkpoint.
 
     Args:
@@ -119,20 +119,20 @@ def learn(
     return state
 
 
-def _count(state: Progress, loss: float, seconds: float, say: Say) -> None:
+def _count(state: StageProgress, loss: float, seconds: float, say: Say) -> None:
     state.step, state.steps, state.seconds = state.step + 1, state.steps + 1, seconds
     state.loss = loss if state.loss != state.loss else 0.95 * state.loss + 0.05 * loss
     if state.steps % 50 == 0:
         say(f"step {state.steps}: epoch {state.epoch}, {seconds:.0f} s, loss {state.loss:.4f}")
 
 
-def _rate(state: Progress, share: float) -> float:
+def _rate(state: StageProgress, share: float) -> float:
     """Rises over some steps, then falls along half a cosine."""
     fallen = 0.5 * (1 + cos(pi * min(share, 1.0))) + 0.02
     return fallen * min((state.steps + 1) / RISING_STEPS, 1.0)
 
 
-def fingerprint(network: nn.Module, recipe: Recipe, seed: int) -> str:
+def fingerprint(network: nn.Module, recipe: StageRecipe, seed: int) -> str:
     """Of what a checkpoint must agree on to be gone on from; the limit may grow."""
     shapes = {n: list(t.shape) for n, t in network.state_dict().items()}
     rest = {n: v for n, v in asdict(recipe).items() if n not in ("limit_s", "epochs")}
@@ -142,7 +142,7 @@ def fingerprint(network: nn.Module, recipe: Recipe, seed: int) -> str:
 def _save(
     network: nn.Module,
     optimiser: torch.optim.Optimizer,
-    state: Progress,
+    state: StageProgress,
     folder: Path | None,
     print_: str,
 ) -> None:
@@ -152,10 +152,10 @@ def _save(
 
 def _resumed(
     network: nn.Module, optimiser: torch.optim.Optimizer, folder: Path | None, print_: str
-) -> Progress:
+) -> StageProgress:
     """Where an interrupted training was; nowhere if its fingerprint is another."""
     content = read_state(folder, print_)
-    if folder is None or content is None or set(content) != set(asdict(Progress())):
-        return Progress()
+    if folder is None or content is None or set(content) != set(asdict(StageProgress())):
+        return StageProgress()
     read_checkpoint(folder, network, optimiser)
-    return Progress(**content)
+    return StageProgress(**content)

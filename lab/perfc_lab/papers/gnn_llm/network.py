@@ -17,8 +17,8 @@ from ..networks.batches import Batch
 from ..networks.message_passing import pooled
 from .counts import SUMS
 from .graph_mae import GinEncoder
-from .language_model import IGNORED, LanguageModel
-from .projection import Projection, Readout
+from .language_model import IGNORED, CausalLanguageModel
+from .projection import GraphProjection, Readout
 
 BEFORE, AFTER = "<graph>", "</graph>"
 """Ordinary text on both sides of the graph's tokens (Eq. 7.7)."""
@@ -58,7 +58,7 @@ class GraphLanguageNetwork(nn.Module):
         features: int,
         width: int,
         readout: Readout,
-        model: LanguageModel,
+        model: CausalLanguageModel,
         *,
         has_graph: bool = True,
     ) -> None:
@@ -66,7 +66,7 @@ class GraphLanguageNetwork(nn.Module):
         self.model = model
         self.has_graph = has_graph
         self.encoder = GinEncoder(features, width)
-        self.projection = Projection(width, model.width, readout)
+        self.projection = GraphProjection(width, model.width, readout)
         self.language = model.network
         self.has_frozen_encoder = False
         self.before, self.after = model.ids(BEFORE), model.ids(AFTER)

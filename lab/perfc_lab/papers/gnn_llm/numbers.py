@@ -118,7 +118,7 @@ def latency_of(text: str) -> float | None:
 
 
 @dataclass(frozen=True, eq=False)
-class Latencies:
+class LatencyAnswers:
     """Answers as numbers.
 
     Args:
@@ -138,7 +138,7 @@ class Latencies:
         return self.failures / len(self.time_s) if len(self.time_s) else nan
 
 
-def latencies(answers: Iterable[str]) -> Latencies:
+def latencies(answers: Iterable[str]) -> LatencyAnswers:
     """What a language model answered, in seconds."""
     read = [latency_of(answer) for answer in answers]
-    return Latencies(np.array([nan if s is None else s for s in read], np.float64))
+    return LatencyAnswers(np.array([nan if s is None else s for s in read], np.float64))

@@ -16,7 +16,7 @@ import torch
 from torch import nn
 
 from perfc.analyzers.graph.model_graph import ModelGraph
-from perfc.analyzers.graph.predictor import Budget, Say
+from perfc.analyzers.graph.predictor import Say, TrainingBudget
 from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
 from perfc.errors import PerfcError
 
@@ -31,7 +31,7 @@ from .descriptions import as_json, as_text, latency_question
 from .extra import need_extra
 from .features import ENCODING, HIDDEN, NODES
 from .graph_mae import LAYERS
-from .language_model import LanguageModel
+from .language_model import CausalLanguageModel
 from .network import LORA_RANK
 from .projection import Readout
 from .rows import DrawnRows
@@ -91,7 +91,7 @@ class GnnLlm(NetworkPredictor):
         super().__init__(variant, quantity)
         need_extra()
         self.stages: Stages | None = None
-        self._model: LanguageModel | None = None
+        self._model: CausalLanguageModel | None = None
         self._prompts: dict[GraphAtBatch, list[int]] = {}
         self._usual: list[tuple[ModelGraph, float]] = []
         self._questions: dict[str, list[int]] = {}
@@ -120,7 +120,7 @@ class GnnLlm(NetworkPredictor):
         return int(self.variant.removeprefix("rank-")) if "rank-" in self.variant else LORA_RANK
 
     @property
-    def model(self) -> LanguageModel:
+    def model(self) -> CausalLanguageModel:
         """The tokeniser, and a network to begin from; each network takes a fresh one."""
         if self._model is None:
             self._model = self.there.language_model()
@@ -140,7 +140,9 @@ class GnnLlm(NetworkPredictor):
             )
         return self.stages
 
-    def fit(self, train: Measurements, validation: Measurements, budget: Budget, say: Say) -> None:
+    def fit(
+        self, train: Measurements, validation: Measurements, budget: TrainingBudget, say: Say
+    ) -> None:
         """Stage 3."""
         if budget.pretrained is not None:
             self.stages = Stages.open(budget.pretrained)
@@ -153,7 +155,7 @@ class GnnLlm(NetworkPredictor):
     def calibrate(self, validation: Measurements) -> None:
         super().calibrate(drawn(validation, CALIBRATION_ROWS, 0))
 
-    def chosen_recipe(self, budget: Budget) -> TrainRecipe:
+    def chosen_recipe(self, budget: TrainingBudget) -> TrainRecipe:
         """The rates of Section 7.5.2, or the preset's."""
         own = self.there.preset
         rows = LONG_ROWS if self.variant in (TEXT, JSON) else own.rows_per_step
@@ -233,7 +235,9 @@ class GnnLlm(NetworkPredictor):
             known[key] = super().passed(graph, batch)
         return known[key]
 
-    def prepare(self, graphs: Mapping[str, ModelGraph], budget: Budget, say: Say) -> Budget:
+    def prepare(
+        self, graphs: Mapping[str, ModelGraph], budget: TrainingBudget, say: Say
+    ) -> TrainingBudget:
         """Read the graphs before the clock runs, as networks of whole epochs do."""
         del say
         for name, batch in sorted(self._keys):
@@ -277,7 +281,7 @@ class GnnLlm(NetworkPredictor):
         """
         if self.made is None or not len(few):
             return
-        own, recipe = self.there.preset, self.chosen_recipe(Budget())
+        own, recipe = self.there.preset, self.chosen_recipe(TrainingBudget())
         most = own.few_rows // len(few) if own.few_rows else own.few_passes
         passes = max(min(own.few_passes, most), 1)
         batches = self.batches(few, {}, min(recipe.rows, FEW_ROWS_PER_STEP))

@@ -32,7 +32,7 @@ class DecoderShape:
 
 
 @record
-class Preset:
+class StagePreset:
     """Sizes and lengths.
 
     Args:
@@ -86,8 +86,8 @@ class Preset:
 
 PAPER, CPU, SMOKE = "paper", "cpu", "smoke"
 HOUR_S = 3600.0
-PRESETS: Mapping[str, Preset] = {
-    PAPER: Preset(
+PRESETS: Mapping[str, StagePreset] = {
+    PAPER: StagePreset(
         scale=1.0, decoder=DecoderShape(hidden=512, inner=1408, layers=6, heads=8),
         text_s=4 * HOUR_S, graphs=20_000,
         encoder_s=48 * HOUR_S, encoder_epochs=EPOCHS, graphs_per_step=GRAPHS_PER_STEP,
@@ -97,7 +97,7 @@ PRESETS: Mapping[str, Preset] = {
         has_whole_decoder=False, has_every_layer=False, is_annealed=False,
         rows_per_step=16, rows_per_epoch=0, json_tokens=2048,
     ),
-    CPU: Preset(
+    CPU: StagePreset(
         scale=0.25, decoder=DecoderShape(), text_s=60.0, graphs=1200,
         encoder_s=180.0, encoder_epochs=EPOCHS, graphs_per_step=32,
         alignment_s=1500.0, alignment_epochs=100,
@@ -106,7 +106,7 @@ PRESETS: Mapping[str, Preset] = {
         has_whole_decoder=True, has_every_layer=True, is_annealed=True,
         rows_per_step=16, rows_per_epoch=512, json_tokens=2048, rising_steps=20,
     ),
-    SMOKE: Preset(
+    SMOKE: StagePreset(
         scale=1 / 32, decoder=DecoderShape(384, 32, 64, 2, 2, 1280), text_s=2.0, graphs=12,
         encoder_s=1.0, encoder_epochs=2, graphs_per_step=8,
         alignment_s=2.0, alignment_epochs=2,
@@ -119,7 +119,7 @@ PRESETS: Mapping[str, Preset] = {
 """``cpu`` learns the stages in half an hour of a core; ``smoke`` shows that everything runs."""
 
 
-def preset(name: str) -> Preset:
+def preset(name: str) -> StagePreset:
     """One of `PRESETS`.
 
     Raises:

@@ -28,7 +28,7 @@ class Readout(Enum):
     """The mean of the operators' embeddings, as the thesis has it: one token."""
 
 
-class Projection(nn.Module):
+class GraphProjection(nn.Module):
     """``GraphToken = MLP_proj(g)``, Eq. 7.6.
 
     Args:

@@ -26,7 +26,7 @@ from .counts import vector
 from .descriptions import GraphSummary
 from .features import FILES, NODES, UNSEEN, GraphFeatures, chosen_names
 from .language_model import fresh_decoder, train_decoder
-from .loop import Recipe, learn
+from .loop import StageRecipe, learn
 from .network import LORA_RANK, GraphLanguageNetwork
 from .projection import Readout
 
@@ -62,11 +62,11 @@ class Course:
                 where="--graphs", hint="perfc data build graphs --unlabelled 20000",
             )  # fmt: skip
 
-    def recipe(self, epochs: int, limit_s: float) -> Recipe:
+    def recipe(self, epochs: int, limit_s: float) -> StageRecipe:
         """Of a stage."""
         own = self.stages.preset
         limit = limit_s if self.limit_s is None else self.limit_s
-        return Recipe(epochs, limit, own.is_annealed, has_short_products=own.is_annealed)
+        return StageRecipe(epochs, limit, own.is_annealed, has_short_products=own.is_annealed)
 
     @cached_property
     def features(self) -> GraphFeatures:

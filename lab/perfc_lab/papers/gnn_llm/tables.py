@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from ...training.graphs.protocols import Protocol
-from ..reproduction.published import Column, Line, Metric, PaperTable, Rows
+from ...training.graphs.protocols import GraphProtocol
+from ..reproduction.published import (
+    PaperTable,
+    PublishedColumn,
+    PublishedLine,
+    PublishedMetric,
+    RowSelection,
+)
 
 NAME = "thesis, Chapter 7"
 PREFIX = "gnn-llm-"
@@ -11,11 +17,14 @@ PREFIX = "gnn-llm-"
 COUNTS = (8, 16, 32, 64, 128, 256, 512)
 NEW_MACHINE, NEW_OF_CELLS = "rtx-pro-6000-max-q", "rtx2080ti"
 TESTED = 240
-ACC = Metric.WITHIN_10
+ACC = PublishedMetric.WITHIN_10
 COLUMNS = (
-    Column("MAPE"), Column("Acc(10)", metric=ACC), Column("τ", metric=Metric.TAU),
-    Column("failed answers", metric=Metric.FAILURES), Column("time", metric=Metric.PROCESSOR),
-)  # fmt: skip
+    PublishedColumn("MAPE"),
+    PublishedColumn("Acc(10)", metric=ACC),
+    PublishedColumn("τ", metric=PublishedMetric.TAU),
+    PublishedColumn("failed answers", metric=PublishedMetric.FAILURES),
+    PublishedColumn("time", metric=PublishedMetric.PROCESSOR),
+)
 GIN, PHYSICS = "gnn-llm:without-llm", "physics-residual"
 OURS, NEITHER = "gnn-llm", "gnn-llm:neither-pretrained"
 SHORT_NOTE = (
@@ -35,32 +44,48 @@ def _at_32(value: float | None) -> tuple[float | None, ...]:
 
 def _few_rows(
     ours: str, neither: str, thesis: float | None, nnlqp: float | None, nf: float | None
-) -> tuple[Line, ...]:
+) -> tuple[PublishedLine, ...]:
     """The lines of a curve, with the thesis's numbers of 32 rows where it has some."""
     return (
-        Line(ours, OURS, _at_32(thesis)),
-        Line(neither, NEITHER),
-        Line("its GIN without the LLM", GIN),
-        Line("GNN baseline (NNLQP)", "nnlqp", _at_32(nnlqp)),
-        Line("GNN-NF", "gnn-nf", _at_32(nf)),
-        Line("perfc's physics residual", PHYSICS),
+        PublishedLine(ours, OURS, _at_32(thesis)),
+        PublishedLine(neither, NEITHER),
+        PublishedLine("its GIN without the LLM", GIN),
+        PublishedLine("GNN baseline (NNLQP)", "nnlqp", _at_32(nnlqp)),
+        PublishedLine("GNN-NF", "gnn-nf", _at_32(nf)),
+        PublishedLine("perfc's physics residual", PHYSICS),
     )
 
 
-def _curve_columns(metric: Metric) -> tuple[Column, ...]:
-    return tuple(Column(f"{count}", f"{count} rows", metric) for count in COUNTS)
+def _curve_columns(metric: PublishedMetric) -> tuple[PublishedColumn, ...]:
+    return tuple(PublishedColumn(f"{count}", f"{count} rows", metric) for count in COUNTS)
 
 
 def _curve(
-    key: str, name: str, title: str, protocol: Protocol, metric: Metric, lines: tuple[Line, ...],
-    note: str, rows: Rows = Rows.ANSWERS,
-) -> PaperTable:  # fmt: skip
-    machine = NEW_MACHINE if rows is Rows.ANSWERS else NEW_OF_CELLS
-    machines = (machine,) if protocol is Protocol.TRANSFER else ()
+    key: str,
+    name: str,
+    title: str,
+    protocol: GraphProtocol,
+    metric: PublishedMetric,
+    lines: tuple[PublishedLine, ...],
+    note: str,
+    rows: RowSelection = RowSelection.ANSWERS,
+) -> PaperTable:
+    machine = NEW_MACHINE if rows is RowSelection.ANSWERS else NEW_OF_CELLS
+    machines = (machine,) if protocol is GraphProtocol.TRANSFER else ()
     return PaperTable(
-        key, NAME, name, title, rows, _curve_columns(metric), lines, protocol,
-        note=note, curve=COUNTS, machines=machines, most_tested=TESTED,
-    )  # fmt: skip
+        key,
+        NAME,
+        name,
+        title,
+        rows,
+        _curve_columns(metric),
+        lines,
+        protocol,
+        note=note,
+        curve=COUNTS,
+        machines=machines,
+        most_tested=TESTED,
+    )
 
 
 HARDWARE_NOTE = (
@@ -79,107 +104,168 @@ HARDWARE_NAMES = ("GNN + LLM, both pre-trained", "GNN + LLM, neither")
 FAMILY_NAMES = ("GNN + LLM (Llama-3-8B in the thesis)", "GNN + LLM, neither pre-trained")
 TABLES = (
     PaperTable(
-        "gnn-llm-representations", NAME, "Table 7.2, page 105", "text, JSON or the graph",
-        Rows.SHORT, COLUMNS,
+        "gnn-llm-representations",
+        NAME,
+        "Table 7.2, page 105",
+        "text, JSON or the graph",
+        RowSelection.SHORT,
+        COLUMNS,
         (
-            Line("text", "gnn-llm:text", (0.4142, 0.2250)),
-            Line("JSON", "gnn-llm:json", (0.1355, 0.4980)),
-            Line("graph as tokens", OURS, (0.1261, 0.5283)),
+            PublishedLine("text", "gnn-llm:text", (0.4142, 0.2250)),
+            PublishedLine("JSON", "gnn-llm:json", (0.1355, 0.4980)),
+            PublishedLine("graph as tokens", OURS, (0.1261, 0.5283)),
         ),
         note=f"{SHORT_NOTE} All have the same processor time, where the thesis has ten epochs.",
     ),
     PaperTable(
-        "gnn-llm-ranks", NAME, "Table 7.3, page 106", "rank of LoRA", Rows.SHORT, COLUMNS,
+        "gnn-llm-ranks",
+        NAME,
+        "Table 7.3, page 106",
+        "rank of LoRA",
+        RowSelection.SHORT,
+        COLUMNS,
         (
-            Line("8", OURS, (0.1261, 0.5283)),
-            Line("16", "gnn-llm:rank-16", (0.1274, 0.5150)),
-            Line("32", "gnn-llm:rank-32", (0.1263, 0.5450)),
-            Line("64", "gnn-llm:rank-64", (0.1343, 0.4950)),
-            Line("128", "gnn-llm:rank-128", (0.1386, 0.4450)),
+            PublishedLine("8", OURS, (0.1261, 0.5283)),
+            PublishedLine("16", "gnn-llm:rank-16", (0.1274, 0.5150)),
+            PublishedLine("32", "gnn-llm:rank-32", (0.1263, 0.5450)),
+            PublishedLine("64", "gnn-llm:rank-64", (0.1343, 0.4950)),
+            PublishedLine("128", "gnn-llm:rank-128", (0.1386, 0.4450)),
         ),
         note=f"{SHORT_NOTE} Weights are those that learn: 24, 26, 33, 47 and 74 M in the thesis.",
     ),
     PaperTable(
-        "gnn-llm-projection", NAME, "Table 7.6, page 112", "one token or several",
-        Rows.SHORT, COLUMNS,
+        "gnn-llm-projection",
+        NAME,
+        "Table 7.6, page 112",
+        "one token or several",
+        RowSelection.SHORT,
+        COLUMNS,
         (
-            Line("one token: the mean", "gnn-llm:mean", (0.1261, 0.5283)),
-            Line("one token: the mean and sums", "gnn-llm:sums"),
-            Line("a token for each number", OURS, (0.1366, 0.4850)),
+            PublishedLine("one token: the mean", "gnn-llm:mean", (0.1261, 0.5283)),
+            PublishedLine("one token: the mean and sums", "gnn-llm:sums"),
+            PublishedLine("a token for each number", OURS, (0.1366, 0.4850)),
         ),
         note=SHORT_NOTE,
     ),
     PaperTable(
-        "gnn-llm-pretraining", NAME, "Table 7.5, page 108", "what is learned beforehand",
-        Rows.PLATFORMS, COLUMNS,
+        "gnn-llm-pretraining",
+        NAME,
+        "Table 7.5, page 108",
+        "what is learned beforehand",
+        RowSelection.PLATFORMS,
+        COLUMNS,
         (
-            Line("LLM + GNN", NEITHER, (0.1471, 0.4927)),
-            Line("LLM + GNN_PRE", "gnn-llm:gnn-pretrained", (0.2002, 0.3658)),
-            Line("LLM_PRE + GNN", "gnn-llm:llm-pretrained", (0.1357, 0.5512)),
-            Line("LLM_PRE + GNN_PRE", OURS, (0.1250, 0.5710)),
+            PublishedLine("LLM + GNN", NEITHER, (0.1471, 0.4927)),
+            PublishedLine("LLM + GNN_PRE", "gnn-llm:gnn-pretrained", (0.2002, 0.3658)),
+            PublishedLine("LLM_PRE + GNN", "gnn-llm:llm-pretrained", (0.1357, 0.5512)),
+            PublishedLine("LLM_PRE + GNN_PRE", OURS, (0.1250, 0.5710)),
         ),
-        most_tested=TESTED, note=PLATFORMS_NOTE,
+        most_tested=TESTED,
+        note=PLATFORMS_NOTE,
     ),
     PaperTable(
-        "gnn-llm-baselines", NAME, "Table 7.4, page 107", "baselines", Rows.PLATFORMS, COLUMNS,
+        "gnn-llm-baselines",
+        NAME,
+        "Table 7.4, page 107",
+        "baselines",
+        RowSelection.PLATFORMS,
+        COLUMNS,
         (
-            Line("GNN baseline (NNLQP)", "nnlqp", (0.1296, 0.5172)),
-            Line("GNN-NF", "gnn-nf", (0.1275, 0.5393)),
-            Line("GNN-DistilRoberta", "sentence-encoder:distilroberta", (0.1602, 0.4097)),
-            Line("GNN-MiniLM", "sentence-encoder", (0.1838, 0.3490)),
-            Line("GNN-mpnet", "sentence-encoder:mpnet", (0.1612, 0.4037)),
-            Line("GNN + LLM (Llama-3-8B in the thesis)", OURS, (0.1250, 0.5710)),
-            Line("its GIN without the LLM", GIN),
-            Line("perfc's physics residual", PHYSICS),
+            PublishedLine("GNN baseline (NNLQP)", "nnlqp", (0.1296, 0.5172)),
+            PublishedLine("GNN-NF", "gnn-nf", (0.1275, 0.5393)),
+            PublishedLine("GNN-DistilRoberta", "sentence-encoder:distilroberta", (0.1602, 0.4097)),
+            PublishedLine("GNN-MiniLM", "sentence-encoder", (0.1838, 0.3490)),
+            PublishedLine("GNN-mpnet", "sentence-encoder:mpnet", (0.1612, 0.4037)),
+            PublishedLine("GNN + LLM (Llama-3-8B in the thesis)", OURS, (0.1250, 0.5710)),
+            PublishedLine("its GIN without the LLM", GIN),
+            PublishedLine("perfc's physics residual", PHYSICS),
         ),
         most_tested=TESTED,
         note=f"{PLATFORMS_NOTE} With Mistral-7B the thesis has 11.89 % and 60.49 %.",
     ),
     PaperTable(
-        "gnn-llm-platforms", NAME, "Table 7.8, page 114", "MAPE by platform", Rows.PLATFORMS,
+        "gnn-llm-platforms",
+        NAME,
+        "Table 7.8, page 114",
+        "MAPE by platform",
+        RowSelection.PLATFORMS,
         tuple(
-            Column(name, name)
+            PublishedColumn(name, name)
             for name in (
-                "eager, rtx3090", "channels last, rtx3090", "training, rtx3090",
-                "eager, rtx4090", "channels last, rtx4090", "compiled, rtx4090",
-                f"eager, {NEW_MACHINE}", f"compiled, {NEW_MACHINE}",
+                "eager, rtx3090",
+                "channels last, rtx3090",
+                "training, rtx3090",
+                "eager, rtx4090",
+                "channels last, rtx4090",
+                "compiled, rtx4090",
+                f"eager, {NEW_MACHINE}",
+                f"compiled, {NEW_MACHINE}",
             )
         ),
-        (Line("GNN baseline (NNLQP)", "nnlqp"), Line("GNN + LLM", OURS), Line("its GIN", GIN)),
+        (
+            PublishedLine("GNN baseline (NNLQP)", "nnlqp"),
+            PublishedLine("GNN + LLM", OURS),
+            PublishedLine("its GIN", GIN),
+        ),
         most_tested=TESTED,
         note=f"{PLATFORMS_NOTE} Of the thesis's platforms the GNN has 7.1 to 26.2 %, Llama-3-8B "
         "6.2 to 26.9 %, Mistral-7B 5.4 to 28.3 %.",
     ),
     _curve(
-        "gnn-llm-hardware-acc", "Figure 7.3, page 110", "Acc(10) on new hardware",
-        Protocol.TRANSFER, ACC,
+        "gnn-llm-hardware-acc",
+        "Figure 7.3, page 110",
+        "Acc(10) on new hardware",
+        GraphProtocol.TRANSFER,
+        ACC,
         _few_rows(*HARDWARE_NAMES, 0.70, 0.0, 0.0),
         f"{HARDWARE_NOTE} Without pre-training up to 50 points less.",
     ),
     _curve(
-        "gnn-llm-hardware-mape", "Figure 7.3, page 110", "MAPE of the same", Protocol.TRANSFER,
-        Metric.MAPE,
+        "gnn-llm-hardware-mape",
+        "Figure 7.3, page 110",
+        "MAPE of the same",
+        GraphProtocol.TRANSFER,
+        PublishedMetric.MAPE,
         _few_rows(*HARDWARE_NAMES, None, None, None),
         HARDWARE_NOTE,
     ),
     _curve(
-        "gnn-llm-family-mape", "Table 7.1, page 98", "MAPE on a new family", Protocol.NEW_FAMILY,
-        Metric.MAPE, _few_rows(*FAMILY_NAMES, 0.0336, 0.2686, 0.2032),
+        "gnn-llm-family-mape",
+        "Table 7.1, page 98",
+        "MAPE on a new family",
+        GraphProtocol.NEW_FAMILY,
+        PublishedMetric.MAPE,
+        _few_rows(*FAMILY_NAMES, 0.0336, 0.2686, 0.2032),
         f"{FAMILY_NOTE} With Mistral-7B the thesis has 1.69 %.",
     ),
     _curve(
-        "gnn-llm-family-acc", "Table 7.1, page 98", "Acc(10) on a new family", Protocol.NEW_FAMILY,
-        ACC, _few_rows(*FAMILY_NAMES, 0.9517, 0.0, 0.01),
+        "gnn-llm-family-acc",
+        "Table 7.1, page 98",
+        "Acc(10) on a new family",
+        GraphProtocol.NEW_FAMILY,
+        ACC,
+        _few_rows(*FAMILY_NAMES, 0.9517, 0.0, 0.01),
         f"{FAMILY_NOTE} With Mistral-7B the thesis has 99.05 %.",
     ),
     _curve(
-        "gnn-llm-cells-acc", "Figure 7.3, page 110", "Acc(10) of NAS cells on new hardware",
-        Protocol.TRANSFER, ACC, _few_rows(*HARDWARE_NAMES, None, None, None), CELLS_NOTE,
-        Rows.CELLS,
+        "gnn-llm-cells-acc",
+        "Figure 7.3, page 110",
+        "Acc(10) of NAS cells on new hardware",
+        GraphProtocol.TRANSFER,
+        ACC,
+        _few_rows(*HARDWARE_NAMES, None, None, None),
+        CELLS_NOTE,
+        RowSelection.CELLS,
     ),
     _curve(
-        "gnn-llm-cells-mape", "Figure 7.3, page 110", "MAPE of the same", Protocol.TRANSFER,
-        Metric.MAPE, _few_rows(*HARDWARE_NAMES, None, None, None), CELLS_NOTE, Rows.CELLS,
+        "gnn-llm-cells-mape",
+        "Figure 7.3, page 110",
+        "MAPE of the same",
+        GraphProtocol.TRANSFER,
+        PublishedMetric.MAPE,
+        _few_rows(*HARDWARE_NAMES, None, None, None),
+        CELLS_NOTE,
+        RowSelection.CELLS,
     ),
-)  # fmt: skip
+)
 """Those of one training on few rows first; those that share a training after one another."""

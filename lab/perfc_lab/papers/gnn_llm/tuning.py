@@ -13,7 +13,7 @@ from ..networks.network_predictor import head
 from ..networks.row_features import ROW
 from .counts import SUMS
 from .graph_mae import GinEncoder
-from .language_model import LanguageModel
+from .language_model import CausalLanguageModel
 from .network import GraphLanguageNetwork
 from .numbers import latencies, latency_text
 from .projection import Readout
@@ -42,7 +42,7 @@ class LatencyNetwork(GraphLanguageNetwork):
         features: int,
         width: int,
         readout: Readout,
-        model: LanguageModel,
+        model: CausalLanguageModel,
         scale: LogScale,
         rates: tuple[float, float],
         *,

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from perfc.analyzers.graph.model_graph import ModelGraph
-from perfc.analyzers.graph.predictor import Budget, GraphPredictor, Say
+from perfc.analyzers.graph.predictor import GraphPredictor, Say, TrainingBudget
 from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
 from perfc.analyzers.graph.schema import Schema
 from perfc.errors import PerfcError
@@ -82,12 +82,16 @@ class NetworkPredictor(GraphPredictor):
     def network(self) -> nn.Module:
         """A fresh one, of ``self.width``."""
 
-    def prepare(self, graphs: Mapping[str, ModelGraph], budget: Budget, say: Say) -> Budget:
+    def prepare(
+        self, graphs: Mapping[str, ModelGraph], budget: TrainingBudget, say: Say
+    ) -> TrainingBudget:
         """What happens before the supervised training; what is left of the budget."""
         del graphs, say
         return budget
 
-    def fit(self, train: Measurements, validation: Measurements, budget: Budget, say: Say) -> None:
+    def fit(
+        self, train: Measurements, validation: Measurements, budget: TrainingBudget, say: Say
+    ) -> None:
         """Standardise by the rows trained on, then train on one core."""
         seeded(budget.seed)
         self.is_faithful = budget.is_faithful
@@ -108,7 +112,7 @@ class NetworkPredictor(GraphPredictor):
                 loss=type(self).loss, step=self.step(train, recipe, budget.seed),
             )  # fmt: skip
 
-    def chosen_recipe(self, budget: Budget) -> TrainRecipe:
+    def chosen_recipe(self, budget: TrainingBudget) -> TrainRecipe:
         """The paper's or ours, with the budget's epochs where it states any."""
         recipe = self.recipe if budget.is_faithful else self.ours
         return recipe if budget.epochs is None else replace(recipe, epochs=budget.epochs)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from perfc.analyzers.graph.predictor import Budget, Say
+from perfc.analyzers.graph.predictor import Say, TrainingBudget
 from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
 from perfc.errors import PerfcError
 
@@ -79,7 +79,9 @@ class SeveralQuantities(NetworkPredictor):
         """What is learned beside the one asked for."""
         return tuple(Quantity)
 
-    def fit(self, train: Measurements, validation: Measurements, budget: Budget, say: Say) -> None:
+    def fit(
+        self, train: Measurements, validation: Measurements, budget: TrainingBudget, say: Say
+    ) -> None:
         """Find which tasks there are, then train all."""
         tasks: set[str] = set()
         for quantity in self.quantities():

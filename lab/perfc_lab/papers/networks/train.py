@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from perfc.analyzers.graph.predictor import Budget, Say
+from perfc.analyzers.graph.predictor import Say, TrainingBudget
 from perfc.analyzers.graph.store import write_file
 from perfc.ir.record import frozen
 
@@ -187,7 +187,7 @@ def fit_network(
     train: RowBatches,
     validation: RowBatches,
     recipe: TrainRecipe,
-    budget: Budget,
+    budget: TrainingBudget,
     say: Say,
     *,
     loss: Loss = huber,
@@ -247,7 +247,7 @@ def paced(
     batches: Iterable[Batch],
     optimiser: torch.optim.Optimizer,
     recipe: TrainRecipe,
-    budget: Budget,
+    budget: TrainingBudget,
     start: float,
 ) -> Iterator[Batch]:
     """Batches; with rising steps until the time is over, the rate set before each by the clock."""
@@ -284,7 +284,7 @@ def _tell(
     loss: float,
     error: float,
     recipe: TrainRecipe,
-    budget: Budget,
+    budget: TrainingBudget,
     say: Say,
 ) -> None:
     if budget.progress is not None:
@@ -331,7 +331,9 @@ def _step(
     return float(value.detach())
 
 
-def fingerprint(network: nn.Module, recipe: TrainRecipe, budget: Budget, train: RowBatches) -> str:
+def fingerprint(
+    network: nn.Module, recipe: TrainRecipe, budget: TrainingBudget, train: RowBatches
+) -> str:
     """Of what a checkpoint must agree on to be gone on from."""
     shapes = {n: list(t.shape) for n, t in network.state_dict().items()}
     rows = [f"{r.graph} {r.target} {r.batch} {r.time_s}" for r in train.data.rows]

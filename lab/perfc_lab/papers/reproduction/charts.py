@@ -12,7 +12,7 @@ from perfc.view.vegalite import svg
 
 from .neighbours import chart as plane_chart
 from .page import Done, number
-from .published import Metric, PaperTable
+from .published import PaperTable, PublishedMetric
 
 MOST_MARKS = 200
 """Of a chart, about, which is a file of the documentation."""
@@ -24,7 +24,10 @@ UNITS: Mapping[str, tuple[str, float]] = {
     Quantity.SM_ACTIVE.value: ("%", 100.0),
 }
 """Of axes, and how many of them one of ours is."""
-CURVE_TITLES: Mapping[Metric, str] = {Metric.MAPE: "MAPE", Metric.WITHIN_10: "Acc(10)"}
+CURVE_TITLES: Mapping[PublishedMetric, str] = {
+    PublishedMetric.MAPE: "MAPE",
+    PublishedMetric.WITHIN_10: "Acc(10)",
+}
 
 
 def write_charts(published: PaperTable, done: Sequence[Done], folder: Path) -> list[str]:
@@ -75,7 +78,7 @@ def curve_chart(published: PaperTable, done: Sequence[Done]) -> Mapping[str, obj
     if not values:
         return None
     # shares begin at 0, errors of several magnitudes have none
-    kind = "log" if metric is Metric.MAPE else "linear"
+    kind = "log" if metric is PublishedMetric.MAPE else "linear"
     y = {"field": "percent", "type": "quantitative", "scale": {"type": kind}}
     x = {"field": "rows", "type": "quantitative", "scale": {"type": "log", "base": 2}}
     return {

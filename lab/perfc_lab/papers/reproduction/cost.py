@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from perfc.analyzers.graph.predictor import Budget, Say, predictor
+from perfc.analyzers.graph.predictor import Say, TrainingBudget, predictor
 from perfc.ir.record import frozen
 
-from ...training.graphs.protocols import Protocol, folds, thinned
+from ...training.graphs.protocols import GraphProtocol, folds, thinned
 from ...training.scoreboard import table
 from ..networks.network_predictor import NetworkPredictor
 from ..networks.train import device
-from .published import Line, PaperTable, Rows
+from .published import PaperTable, PublishedLine, RowSelection
 from .runs import PRESETS, Job, chosen_rows
 
 NETWORKS = (
@@ -60,9 +60,11 @@ class EpochCost:
 
 def costs(graphs: Path, say: Say, names: Sequence[str] = NETWORKS) -> Iterator[EpochCost]:
     """One epoch of each network at the paper's width, on the rows of PerfSeer's tables."""
-    rows = PaperTable("", "", "", "", Rows.BOTH, (), ())
-    data = chosen_rows(Job(rows, Line("", ""), 0, graphs, PRESETS["paper"], is_faithful=True))
-    fold = next(folds(data, Protocol.RANDOM, (0,)))
+    rows = PaperTable("", "", "", "", RowSelection.BOTH, (), ())
+    data = chosen_rows(
+        Job(rows, PublishedLine("", ""), 0, graphs, PRESETS["paper"], is_faithful=True)
+    )
+    fold = next(folds(data, GraphProtocol.RANDOM, (0,)))
     share = 1.0 if device().type == "cuda" else CPU_SHARE
     timed, some = thinned(fold, share).train, fold.validation
     architectures = some.architectures[: max(round(share * len(some.architectures)), 1)]
@@ -71,7 +73,7 @@ def costs(graphs: Path, say: Say, names: Sequence[str] = NETWORKS) -> Iterator[E
     for name in names:
         model = predictor(name)
         assert isinstance(model, NetworkPredictor)
-        model.fit(timed, some, Budget(0, 1e9, is_faithful=True, epochs=1), say)
+        model.fit(timed, some, TrainingBudget(0, 1e9, is_faithful=True, epochs=1), say)
         assert model.made is not None
         assert model.trained is not None
         weights = sum(p.numel() for p in model.made.parameters())

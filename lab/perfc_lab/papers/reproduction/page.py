@@ -10,7 +10,7 @@ from typing import Any
 from perfc.ir.record import record
 
 from ...training.scoreboard import table as markdown_table
-from .published import Column, Line, Metric, PaperTable
+from .published import PaperTable, PublishedColumn, PublishedLine, PublishedMetric
 
 Result = Mapping[str, Any]
 INTRODUCTION = (
@@ -27,7 +27,7 @@ INTRODUCTION = (
 class Done:
     """A line with its results, one a seed."""
 
-    line: Line
+    line: PublishedLine
     results: tuple[Result, ...]
 
 
@@ -93,7 +93,7 @@ def by_family(published: PaperTable, done: Sequence[Done]) -> str:
         row = [family]
         for d, number in zip(done, stated, strict=True):
             known = [r["families"][family]["mape"] for r in d.results if family in r["families"]]
-            row += [spread(known, Metric.MAPE), shown(number, Metric.MAPE)]
+            row += [spread(known, PublishedMetric.MAPE), shown(number, PublishedMetric.MAPE)]
         rows.append(tuple(row))
     return markdown_table(("family", *names), rows, range(1))
 
@@ -116,7 +116,7 @@ def cells(published: PaperTable, done: Done) -> tuple[str, ...]:
             continue
         stated = done.line.published[i] if i < len(done.line.published) else None
         # the papers state root mean squares in milliseconds
-        scale = 1e-3 if column.metric is Metric.RMSE else 1.0
+        scale = 1e-3 if column.metric is PublishedMetric.RMSE else 1.0
         found.append("–" if stated is None else shown(stated * scale, column.metric))
     weights = max((r["parameters"] for r in done.results), default=0)
     epochs = [len(r["curve"]) for r in done.results if r["curve"]]
@@ -125,7 +125,7 @@ def cells(published: PaperTable, done: Done) -> tuple[str, ...]:
     return tuple(found)
 
 
-def number(result: Result, column: Column) -> float | None:
+def number(result: Result, column: PublishedColumn) -> float | None:
     """A column of a result; None where no row was of its slice, or it is undefined.
 
     The order of answers that are all alike is, for one.
@@ -138,7 +138,7 @@ def number(result: Result, column: Column) -> float | None:
     return found if math.isfinite(found) else None
 
 
-def spread(numbers: Sequence[float], metric: Metric) -> str:
+def spread(numbers: Sequence[float], metric: PublishedMetric) -> str:
     """Mean and deviation of the seeds."""
     if not numbers:
         return "–"
@@ -146,14 +146,14 @@ def spread(numbers: Sequence[float], metric: Metric) -> str:
     return middle if len(numbers) < 2 else f"{middle} ± {shown(pstdev(numbers), metric)}"
 
 
-def shown(value: float, metric: Metric) -> str:
+def shown(value: float, metric: PublishedMetric) -> str:
     """A number as its metric is written."""
     match metric:
-        case Metric.MAPE | Metric.WITHIN_10 | Metric.FAILURES:
+        case PublishedMetric.MAPE | PublishedMetric.WITHIN_10 | PublishedMetric.FAILURES:
             return f"{value:.1%}"
-        case Metric.RMSE:
+        case PublishedMetric.RMSE:
             return f"{value * 1e3:.1f} ms"
-        case Metric.TAU:
+        case PublishedMetric.TAU:
             return f"{value:.3f}"
-        case Metric.PROCESSOR:
+        case PublishedMetric.PROCESSOR:
             return f"{value:.0f} s"

@@ -9,16 +9,16 @@ from functools import cache
 from pathlib import Path
 
 from perfc.analyzers.graph.rows import GraphRow, Quantity
-from perfc.analyzers.steps.setting import Mode
+from perfc.analyzers.steps.setting import RunMode
 from perfc.common.declared import modules
 from perfc.errors import PerfcError
 from perfc.ir.record import record
 
 from ...tables.architectures import family
-from ...training.graphs.protocols import Protocol
+from ...training.graphs.protocols import GraphProtocol
 
 
-class Metric(Enum):
+class PublishedMetric(Enum):
     """What a column states."""
 
     MAPE = "mape"
@@ -33,10 +33,10 @@ class Metric(Enum):
     @property
     def is_of_training(self) -> bool:
         """Whether it is of a whole training, whichever rows are tested."""
-        return self in (Metric.FAILURES, Metric.PROCESSOR)
+        return self in (PublishedMetric.FAILURES, PublishedMetric.PROCESSOR)
 
 
-class Rows(Enum):
+class RowSelection(Enum):
     """Which rows stand for those of a paper: one machine, as the papers have it."""
 
     STEPS = "training steps on the RTX 3090"
@@ -54,11 +54,11 @@ class Rows(Enum):
     def dataset(self) -> str:
         """The data set that has them."""
         match self:
-            case Rows.ENERGY:
+            case RowSelection.ENERGY:
                 return "ecnas"
-            case Rows.MEMORY:
+            case RowSelection.MEMORY:
                 return "gpumemnet"
-            case Rows.CELLS:
+            case RowSelection.CELLS:
                 return "nb201"
             case _:
                 return "timm"
@@ -66,7 +66,7 @@ class Rows(Enum):
     @property
     def is_needed(self) -> bool:
         """Whether they must be there; tables of others are left out where they are not built."""
-        return self not in (Rows.MEMORY, Rows.CELLS)
+        return self not in (RowSelection.MEMORY, RowSelection.CELLS)
 
     @property
     def keeps(self) -> Callable[[GraphRow], bool]:
@@ -74,28 +74,30 @@ class Rows(Enum):
         return KEPT[self]
 
 
-EAGER = (Mode.EAGER,)
+EAGER = (RunMode.EAGER,)
 MACHINE = "rtx3090"
 FEW_OPERATORS = frozenset(
     {"vgg", "darknet", "byobnet", "lcnet", "sedarknet", "starnet", "vovnet", "gernet"}
 )
 """Families of timm whose JSON is short, as that of AlexNet is (thesis, Section 7.5.1)."""
-KEPT: Mapping[Rows, Callable[[GraphRow], bool]] = {
-    Rows.STEPS: lambda r: r.target == MACHINE and r.setting.mode is Mode.TRAINING,
-    Rows.RUNS: lambda r: r.target == MACHINE and r.setting.mode in EAGER,
-    Rows.BOTH: lambda r: r.target == MACHINE and r.setting.mode in (*EAGER, Mode.TRAINING),
-    Rows.MACHINES: lambda r: r.target in (MACHINE, "rtx4090") and r.setting.mode in EAGER,
-    Rows.ENERGY: lambda r: True,
-    Rows.CELLS: lambda r: True,
-    Rows.PLATFORMS: lambda r: True,
-    Rows.ANSWERS: lambda r: r.setting.mode is not Mode.TRAINING,
-    Rows.SHORT: lambda r: family(r.architecture) in FEW_OPERATORS,
-    Rows.MEMORY: lambda r: True,
+KEPT: Mapping[RowSelection, Callable[[GraphRow], bool]] = {
+    RowSelection.STEPS: lambda r: r.target == MACHINE and r.setting.mode is RunMode.TRAINING,
+    RowSelection.RUNS: lambda r: r.target == MACHINE and r.setting.mode in EAGER,
+    RowSelection.BOTH: lambda r: (
+        r.target == MACHINE and r.setting.mode in (*EAGER, RunMode.TRAINING)
+    ),
+    RowSelection.MACHINES: lambda r: r.target in (MACHINE, "rtx4090") and r.setting.mode in EAGER,
+    RowSelection.ENERGY: lambda r: True,
+    RowSelection.CELLS: lambda r: True,
+    RowSelection.PLATFORMS: lambda r: True,
+    RowSelection.ANSWERS: lambda r: r.setting.mode is not RunMode.TRAINING,
+    RowSelection.SHORT: lambda r: family(r.architecture) in FEW_OPERATORS,
+    RowSelection.MEMORY: lambda r: True,
 }
 
 
 @record
-class Column:
+class PublishedColumn:
     """A number of every line.
 
     Args:
@@ -106,11 +108,11 @@ class Column:
 
     label: str
     slice: str = "all rows"
-    metric: Metric = Metric.MAPE
+    metric: PublishedMetric = PublishedMetric.MAPE
 
 
 @record
-class Line:
+class PublishedLine:
     """A predictor, and what the paper says of it.
 
     Args:
@@ -156,10 +158,10 @@ class PaperTable:
     paper: str
     name: str
     title: str
-    rows: Rows
-    columns: tuple[Column, ...]
-    lines: tuple[Line, ...]
-    protocol: Protocol = Protocol.RANDOM
+    rows: RowSelection
+    columns: tuple[PublishedColumn, ...]
+    lines: tuple[PublishedLine, ...]
+    protocol: GraphProtocol = GraphProtocol.RANDOM
     quantity: Quantity = Quantity.TIME
     samples: int = 32
     note: str = ""

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from perfc.analyzers.graph.dataset import load
-from perfc.analyzers.graph.predictor import Budget, GraphPredictor, Say, predictor
+from perfc.analyzers.graph.predictor import GraphPredictor, Say, TrainingBudget, predictor
 from perfc.analyzers.graph.rows import Measurements, Quantity
 from perfc.analyzers.graph.store import write_file
 from perfc.ir.record import record
@@ -26,7 +26,7 @@ from ...training.graphs.protocols import Fold, thinned
 from ..networks.train import clock_s
 from .few_rows import FewRows, tested_folds
 from .neighbours import places
-from .published import Line, PaperTable, Rows
+from .published import PaperTable, PublishedLine, RowSelection
 
 MOST_POINTS = 400
 """Of measured and predicted numbers that a run keeps for its chart."""
@@ -75,7 +75,7 @@ class Job:
     """
 
     table: PaperTable
-    line: Line
+    line: PublishedLine
     seed: int
     graphs: Path
     preset: Preset
@@ -94,12 +94,12 @@ class Job:
         digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
         return f"{x.predictor.replace(':', '-')}-{t.rows.name.lower()}-{self.seed}-{digest}"
 
-    def budget(self) -> Budget:
+    def budget(self) -> TrainingBudget:
         """Time and epochs of the preset; a line that states its epochs is given time for all."""
         chosen = self.preset
         limit_s = chosen.limit_s if self.line.epochs is None else inf
         epochs = [e for e in (chosen.epochs, self.line.epochs) if e is not None]
-        return Budget(
+        return TrainingBudget(
             self.seed, limit_s, None, chosen.scale, None, self.is_faithful,
             unlabelled_graphs(self.graphs), min(epochs, default=None), chosen.pretrained,
         )  # fmt: skip
@@ -236,7 +236,7 @@ def _whole(graphs: Path, dataset: str) -> Measurements:
 
 
 @cache
-def _rows(graphs: Path, rows: Rows) -> Measurements:
+def _rows(graphs: Path, rows: RowSelection) -> Measurements:
     return _whole(graphs, rows.dataset).where(rows.keeps)
 
 

@@ -28,7 +28,7 @@ class Counted(Enum):
 
 
 @record
-class Apart:
+class DisaggregatedRun:
     """A run whose prompts are computed by workers of their own.
 
     Args:
@@ -60,7 +60,7 @@ class Apart:
 
 
 @frozen
-class Run:
+class ServedRun:
     """What a row says of a run.
 
     Args:
@@ -95,9 +95,9 @@ class _List:
 
     counted: Counted
     days: frozenset[str]
-    settings: tuple[tuple[tuple[int, int], frozenset[int], Apart], ...]
+    settings: tuple[tuple[tuple[int, int], frozenset[int], DisaggregatedRun], ...]
 
-    def of(self, run: Run) -> Iterator[Apart]:
+    def of(self, run: ServedRun) -> Iterator[DisaggregatedRun]:
         """Its settings that a run may have."""
         if self.days and run.day not in self.days:
             return
@@ -106,7 +106,7 @@ class _List:
             if is_asked and self._fits(apart, run):
                 yield apart
 
-    def _fits(self, apart: Apart, run: Run) -> bool:
+    def _fits(self, apart: DisaggregatedRun, run: ServedRun) -> bool:
         match self.counted:
             case Counted.ALL_GPUS:
                 return apart.gpus == run.ranks
@@ -136,8 +136,11 @@ def _read(entry: dict[str, Any]) -> _List:
     prompts = tuple(entry.get("prompts", ()))
     settings = tuple(
         (
-            (isl, osl), frozenset(users),
-            Apart(prompt_workers, workers, ranks, has_own, expert, drafted, prompts, batch),
+            (isl, osl),
+            frozenset(users),
+            DisaggregatedRun(
+                prompt_workers, workers, ranks, has_own, expert, drafted, prompts, batch
+            ),
         )
         for isl, osl, users, prompt_workers, workers, ranks, has_own, expert, drafted, batch
         in entry["settings"]
@@ -146,7 +149,7 @@ def _read(entry: dict[str, Any]) -> _List:
     return _List(counted, frozenset(entry.get("days", ())), settings)
 
 
-def apart(run: Run, drafts: bool | None = None) -> Apart | None:
+def apart(run: ServedRun, drafts: bool | None = None) -> DisaggregatedRun | None:
     """The setting of a run; None where none is known, or several are that do not agree.
 
     Args:
@@ -160,7 +163,7 @@ def apart(run: Run, drafts: bool | None = None) -> Apart | None:
     return _agreed(every)
 
 
-def _agreed(every: Sequence[Apart]) -> Apart | None:
+def _agreed(every: Sequence[DisaggregatedRun]) -> DisaggregatedRun | None:
     """The one setting of several lists, whose drafts and batches alone they may not agree on."""
     for unsaid in ({}, {"drafted": None}, {"drafted": None, "batch": 0}):
         alike = {replace(a, **unsaid) for a in every}

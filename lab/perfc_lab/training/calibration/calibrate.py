@@ -25,10 +25,10 @@ from perfc.analyzers.intervals.conformal import (
 )
 from perfc.ir.record import frozen
 
-from ..growing import Recipe, Stack, boost, grow, stacked
+from ..growing import Recipe, StackedTables, boost, grow, stacked
 from ..protocols import folds
 from .levels import levels
-from .machines import Memory, unseen_machines
+from .machines import ForestCache, unseen_machines
 
 if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
@@ -67,7 +67,7 @@ class Turn:
     low: Array
     high: Array
     blocks: Sequence[Rows]
-    stack: Stack
+    stack: StackedTables
     residual: Array
 
 
@@ -79,7 +79,7 @@ def calibrate(
     *,
     leave_machines_out: bool,
     how: Calibrating,
-    memory: Memory | None = None,
+    memory: ForestCache | None = None,
 ) -> tuple[Forest, Calibration]:
     """The spread and the bands.
 
@@ -178,7 +178,7 @@ def _spread(turns: Sequence[Turn], recipe: Recipe) -> Forest:
     )
 
 
-def width(spread: Forest, stack: Stack) -> Array:
+def width(spread: Forest, stack: StackedTables) -> Array:
     """Expected absolute error of rows."""
     widths: Array = np.maximum(np.exp(spread(stack.table.values)), LEAST_SPREAD)
     return widths

@@ -15,7 +15,7 @@ from perfc.analyzers.features.table import class_of, complete
 from perfc.analyzers.intervals.conformal import FURTHEST_LEVEL, LEVELS, Band, of_category
 from perfc.machine import load_machine
 
-from ..evaluate import Asked
+from ..evaluate import CallerContext
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 ROWS = 1_500
 """Held-out rows of a block that are looked at, so that large ones do not speak for all."""
-UNSAID = (Asked.CHOICES, Asked.NOTHING)
+UNSAID = (CallerContext.CHOICES, CallerContext.NOTHING)
 
 
 def levels(turns: Sequence[tuple[Artefact, Sequence[Rows]]]) -> Mapping[str, Band]:

@@ -19,7 +19,7 @@ from perfc.analyzers.intervals.unseen import LeftOut, learned
 from perfc.ir.record import frozen
 from perfc.machine import load_machine
 
-from ..growing import Recipe, Stack, grow, protocols_of, stacked
+from ..growing import Recipe, StackedTables, grow, protocols_of, stacked
 from ..protocols import targets
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ Key = tuple[tuple[str, ...], tuple[str, ...], tuple[Protocol, ...], int, int]
 
 
 @frozen
-class Memory:
+class ForestCache:
     """Forests by the machines they know: a scoreboard leaves the same ones out again and again.
 
     Valid for the rows of one experiment.
@@ -63,7 +63,7 @@ class Memory:
         known: tuple[str, ...],
         protocols: tuple[Protocol, ...],
         recipe: Recipe,
-        stack: Stack | None = None,
+        stack: StackedTables | None = None,
     ) -> Grown:
         """The forest of blocks, grown unless it was before; ``stack`` is they if at hand."""
         key = (targets(blocks), known, protocols, recipe.trees, recipe.max_rows)
@@ -80,7 +80,7 @@ def unseen_machines(
     recipe: Recipe,
     known: tuple[str, ...],
     spread: Forest,
-    memory: Memory | None = None,
+    memory: ForestCache | None = None,
 ) -> Mapping[str, Unseen]:
     """Intervals by category, ``""`` for all rows together; empty where no machine is left out.
 
@@ -123,7 +123,7 @@ def depart(
     recipe: Recipe,
     known: tuple[str, ...],
     spread: Forest,
-    memory: Memory | None,
+    memory: ForestCache | None,
 ) -> LeftOut | None:
     """A machine left out; None if it is beyond what may be compared.
 
@@ -136,7 +136,7 @@ def depart(
         return None
     protocols = protocols_of(blocks)
     small = recipe.for_unseen_machine()
-    grown = (memory or Memory()).grow(train, known, protocols, small)
+    grown = (memory or ForestCache()).grow(train, known, protocols, small)
     plain = replace(small, max_rows=ROWS_LEFT_OUT)
     stack = stacked(test, known, plain, protocols)
     values = stack.table.values

@@ -23,8 +23,8 @@ from perfc.errors import PerfcError
 
 from ...tables import sources
 from ..calibration.calibrate import Calibrating
-from ..calibration.machines import Memory
-from ..evaluate import Asked, Figure, Slice, Tested, figure, test
+from ..calibration.machines import ForestCache
+from ..evaluate import CallerContext, RowSlice, SliceErrors, Tested, figure, test
 from ..fit import Recipe, train
 from ..protocols import (
     FOLDS,
@@ -62,7 +62,7 @@ class Experiment(ABC):
         """
 
     @abstractmethod
-    def evaluate(self, folder: Path, say: Say) -> Iterator[Figure]:
+    def evaluate(self, folder: Path, say: Say) -> Iterator[SliceErrors]:
         """Figures of held-out rows."""
 
 
@@ -96,9 +96,9 @@ class OperatorExperiment(Experiment):
     sources: tuple[str, ...]
     group: tuple[str, ...]
     recipe: Recipe = field(default_factory=Recipe)
-    shapes: tuple[Slice, ...] = ()
-    groups: tuple[Slice, ...] = ()
-    machines: tuple[Slice, ...] = ()
+    shapes: tuple[RowSlice, ...] = ()
+    groups: tuple[RowSlice, ...] = ()
+    machines: tuple[RowSlice, ...] = ()
     choose: Callable[[Rows], bool] | None = None
     calibrating: Calibrating = field(default_factory=Calibrating)
     every_fold: bool = False
@@ -156,14 +156,14 @@ class OperatorExperiment(Experiment):
         """Those of the rows at hand that are trained on; all are tested."""
         return blocks
 
-    def evaluate(self, folder: Path, say: Say) -> Iterator[Figure]:
+    def evaluate(self, folder: Path, say: Say) -> Iterator[SliceErrors]:
         """Fold 0 of the shapes, or every fold, then each machine, alone and with its twins."""
         blocks = self.rows(folder)
         yield from self.check_shapes(blocks, say)
         yield from self.check_groups(blocks, say)
         yield from self.check_machines(blocks, say)
 
-    def check_shapes(self, blocks: Sequence[Rows], say: Say) -> Iterator[Figure]:
+    def check_shapes(self, blocks: Sequence[Rows], say: Say) -> Iterator[SliceErrors]:
         """Shapes left out, all folds that are tested together."""
         single = UnseenShapes(self.group, parts=self.shape_folds)
         folds = every_fold(self.group) if self.every_fold else (single,)
@@ -173,7 +173,7 @@ class OperatorExperiment(Experiment):
             tested = [one for fold in found for one in fold.get(asked, ())]
             yield from figures(named(name, asked), asked.slices(self.shapes), tested)
 
-    def check_groups(self, blocks: Sequence[Rows], say: Say) -> Iterator[Figure]:
+    def check_groups(self, blocks: Sequence[Rows], say: Say) -> Iterator[SliceErrors]:
         """Groups left out whole, all parts together."""
         if not self.whole:
             return
@@ -184,32 +184,38 @@ class OperatorExperiment(Experiment):
             tested = [rows for part in each for rows in part.get(asked, ())]
             yield from figures(named(name, asked), asked.slices(self.groups), tested)
 
-    def check_machines(self, blocks: Sequence[Rows], say: Say) -> Iterator[Figure]:
+    def check_machines(self, blocks: Sequence[Rows], say: Say) -> Iterator[SliceErrors]:
         """Every machine left out, then all of them together."""
-        names, memory = targets(blocks), Memory()
+        names, memory = targets(blocks), ForestCache()
         for twins in (False, True):
-            found: dict[Asked, list[Tested]] = {asked: [] for asked in self.asked(blocks)}
+            found: dict[CallerContext, list[Tested]] = {asked: [] for asked in self.asked(blocks)}
             for target in names:
                 holdout = UnseenMachine(target, twins)
                 alone = not any(holdout.dropped(block) for block in blocks)
                 tested = {} if twins and alone else self.tested(blocks, holdout, say, memory)
-                yield from figures(holdout.name, self.machines, tested.get(Asked.EVERYTHING, ()))
+                yield from figures(
+                    holdout.name, self.machines, tested.get(CallerContext.EVERYTHING, ())
+                )
                 for asked, ones in tested.items():
                     found[asked] += ones
             together = f"each unseen machine{' and its twins' if twins else ''}"
             for asked, ones in found.items():
                 yield from figures(named(together, asked), asked.slices(self.machines), ones)
 
-    def asked(self, blocks: Sequence[Rows]) -> tuple[Asked, ...]:
+    def asked(self, blocks: Sequence[Rows]) -> tuple[CallerContext, ...]:
         """What callers may say that makes a difference."""
         if len({block.framework for block in blocks}) < 2:
-            return (Asked.EVERYTHING,)
+            return (CallerContext.EVERYTHING,)
         has_choices = bool(class_of(self.class_name).by_framework)
-        return tuple(Asked) if has_choices else (Asked.EVERYTHING, Asked.NOTHING)
+        return (
+            tuple(CallerContext)
+            if has_choices
+            else (CallerContext.EVERYTHING, CallerContext.NOTHING)
+        )
 
     def tested(
-        self, blocks: Sequence[Rows], holdout: Holdout, say: Say, memory: Memory | None = None
-    ) -> dict[Asked, list[Tested]]:
+        self, blocks: Sequence[Rows], holdout: Holdout, say: Say, memory: ForestCache | None = None
+    ) -> dict[CallerContext, list[Tested]]:
         """Train without what is held out, and test on it; empty if nothing is on one side."""
         parts = split(blocks, holdout)
         if not parts.train or not parts.test:
@@ -243,12 +249,14 @@ def thinned(blocks: Sequence[Rows], most: int) -> list[Rows]:
     return [block for block in drawn if len(block)]
 
 
-def named(split: str, asked: Asked) -> str:
+def named(split: str, asked: CallerContext) -> str:
     """A way of holding out with what callers say, for cards and tables."""
     return f"{split}, {asked.value}" if asked.value else split
 
 
-def figures(name: str, slices: Sequence[Slice], tested: Sequence[Tested]) -> Iterator[Figure]:
+def figures(
+    name: str, slices: Sequence[RowSlice], tested: Sequence[Tested]
+) -> Iterator[SliceErrors]:
     """Figures of every slice that has rows."""
     for part in slices:
         line = figure(name, part, tested)

@@ -9,7 +9,7 @@ import numpy as np
 from perfc.analyzers.features.rows import Rows
 
 from ..calibration.calibrate import Calibrating
-from ..evaluate import Slice, everything
+from ..evaluate import RowSlice, everything
 from ..fit import Recipe
 from . import OperatorExperiment
 
@@ -64,11 +64,11 @@ PREFILL = OperatorExperiment(
     recipe=RECIPE,
     calibrating=CALIBRATING,
     shapes=(
-        Slice("prompts", causal, 0.10),
-        Slice("prompts, fp8", narrow, 0.10),
-        Slice("encoders", encoder, 0.10),
+        RowSlice("prompts", causal, 0.10),
+        RowSlice("prompts, fp8", narrow, 0.10),
+        RowSlice("encoders", encoder, 0.10),
     ),
-    machines=(Slice("prompts", causal), Slice("encoders", encoder)),
+    machines=(RowSlice("prompts", causal), RowSlice("encoders", encoder)),
 )
 DECODE = OperatorExperiment(
     name="attention_decode",
@@ -78,6 +78,6 @@ DECODE = OperatorExperiment(
     group=GROUP,
     recipe=RECIPE,
     calibrating=CALIBRATING,
-    shapes=(Slice("all", everything, 0.10), Slice("cache of 8 bits", narrow_cache, 0.10)),
-    machines=(Slice("all", everything),),
+    shapes=(RowSlice("all", everything, 0.10), RowSlice("cache of 8 bits", narrow_cache, 0.10)),
+    machines=(RowSlice("all", everything),),
 )

@@ -10,7 +10,7 @@ import numpy as np
 from perfc.analyzers.features.rows import Rows
 
 from ..calibration.calibrate import Calibrating
-from ..evaluate import Slice, everything
+from ..evaluate import RowSlice, everything
 from ..fit import Recipe
 from . import OperatorExperiment
 
@@ -30,9 +30,9 @@ def half(rows: Rows) -> NDArray[np.bool_]:
 
 
 SHAPES = (
-    Slice("all", everything, 0.10),
-    Slice("16 bits", half, 0.10),
-    Slice("8 bits", eight_bits, 0.10),
+    RowSlice("all", everything, 0.10),
+    RowSlice("16 bits", half, 0.10),
+    RowSlice("8 bits", eight_bits, 0.10),
 )
 EXPERIMENT = OperatorExperiment(
     name="batched_matmul",

@@ -18,7 +18,7 @@ from perfc.ir.record import entity
 from ...tables import MODEL
 from ...tables.language_models import IN_BLOCK, KNOWN, SHARDS
 from ..calibration.calibrate import Calibrating
-from ..evaluate import Asked, Figure, Slice, Tested, everything, figure, test
+from ..evaluate import CallerContext, RowSlice, SliceErrors, Tested, everything, figure, test
 from ..fit import Recipe, train
 from . import Experiment, OperatorExperiment, Say, experiments, thinned
 
@@ -42,11 +42,11 @@ def of_class(name: str) -> Callable[[Rows], NDArray[np.bool_]]:
 
 
 SLICES = (
-    Slice("products", of_class("matmul"), 0.06),
-    Slice("norms, activations, rotations, sums", of_class("tokenwise")),
-    Slice("attention of prompts", of_class("attention_prefill"), 0.06),
-    Slice("attention of single tokens", of_class("attention_decode"), 0.06),
-    Slice("attention of mixed batches", of_class("mixed_attention"), 0.06),
+    RowSlice("products", of_class("matmul"), 0.06),
+    RowSlice("norms, activations, rotations, sums", of_class("tokenwise")),
+    RowSlice("attention of prompts", of_class("attention_prefill"), 0.06),
+    RowSlice("attention of single tokens", of_class("attention_decode"), 0.06),
+    RowSlice("attention of mixed batches", of_class("mixed_attention"), 0.06),
 )
 BLOCK_GOAL = 0.05
 
@@ -88,7 +88,7 @@ class Blocks(Experiment):
         """
         raise DataError("blocks have no weights of their own", where=self.name)
 
-    def evaluate(self, folder: Path, say: Say) -> Iterator[Figure]:
+    def evaluate(self, folder: Path, say: Say) -> Iterator[SliceErrors]:
         """Kernels by class, then blocks by source and attention."""
         blocks = {name: rows_of(name, folder) for name in (*LAYERS, *ATTENTION)}
         tested: dict[str, list[Tested]] = {name: [] for name in blocks}
@@ -108,7 +108,7 @@ class Blocks(Experiment):
                 yield replace(line, slice=f"{line.slice}, machines of several models")
 
 
-def figures_of(tested: Mapping[str, Sequence[Tested]]) -> Iterator[Figure]:
+def figures_of(tested: Mapping[str, Sequence[Tested]]) -> Iterator[SliceErrors]:
     """Kernels by class, then blocks."""
     every = [one for each in tested.values() for one in each]
     for part_of in SLICES:
@@ -152,7 +152,9 @@ def left_out(name: str, blocks: Sequence[Rows], model: int) -> list[Tested]:
         name, taught, recipe_of(own), own.group,
         leave_machines_out=False, calibrating=Calibrating(turns=2),
     )  # fmt: skip
-    return test(found, tests if name in LAYERS else thinned(tests, TESTED_ROWS), Asked.EVERYTHING)
+    return test(
+        found, tests if name in LAYERS else thinned(tests, TESTED_ROWS), CallerContext.EVERYTHING
+    )
 
 
 def recipe_of(own: OperatorExperiment) -> Recipe:
@@ -167,7 +169,7 @@ def recipe_of(own: OperatorExperiment) -> Recipe:
     return replace(own.recipe, **TRAINED)  # type: ignore[arg-type]
 
 
-def of_blocks(tested: Mapping[str, Sequence[Tested]]) -> Iterator[Figure]:
+def of_blocks(tested: Mapping[str, Sequence[Tested]]) -> Iterator[SliceErrors]:
     """Layers alone where a source has no attention, else with each row of attention."""
     layers = layer_sums([one for name in LAYERS for one in tested[name]])
     frameworks = np.array([key[1] for key in layers.key])
@@ -243,11 +245,11 @@ def joined(
     return table[0], table[1:]
 
 
-def line(name: str, measured: Array, ends: Array) -> Figure:
+def line(name: str, measured: Array, ends: Array) -> SliceErrors:
     """The figures of sums."""
     floor, low, time, high = ends
     error = np.abs(time / measured - 1)
-    return Figure(
+    return SliceErrors(
         "model left out",
         name,
         len(measured),

@@ -8,7 +8,7 @@ import numpy as np
 
 from perfc.analyzers.features.rows import Protocol, Rows
 
-from ..evaluate import Slice, everything
+from ..evaluate import RowSlice, everything
 from ..fit import Recipe
 from . import OperatorExperiment
 
@@ -21,7 +21,7 @@ def replayed(rows: Rows) -> NDArray[np.bool_]:
     return everything(rows) & (rows.protocol is Protocol.GRAPH)
 
 
-SLICES = (Slice("back to back", replayed), Slice("all", everything))
+SLICES = (RowSlice("back to back", replayed), RowSlice("all", everything))
 EXPERIMENT = OperatorExperiment(
     name="collective",
     title="Collectives within one node",

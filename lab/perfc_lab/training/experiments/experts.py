@@ -9,7 +9,7 @@ import numpy as np
 from perfc.analyzers.features.rows import Rows
 
 from ..calibration.calibrate import Calibrating
-from ..evaluate import Slice, everything
+from ..evaluate import RowSlice, everything
 from ..fit import Recipe
 from . import OperatorExperiment
 
@@ -66,14 +66,18 @@ EXPERIMENT = OperatorExperiment(
     ),
     calibrating=Calibrating(turns=2),
     shapes=(
-        Slice("all", everything, 0.09),
-        Slice("16 bits", half),
-        Slice("quantised", quantised),
+        RowSlice("all", everything, 0.09),
+        RowSlice("16 bits", half),
+        RowSlice("quantised", quantised),
     ),
     tested_rows=12_000,
     whole=("hidden", "chosen", "experts"),
     parts=30,
     shape_folds=10,
-    groups=(Slice("all", everything, 0.14), Slice("16 bits", half), Slice("quantised", quantised)),
-    machines=(Slice("H100, H200, B200, GB200", with_kin, 0.12), Slice("all", everything)),
+    groups=(
+        RowSlice("all", everything, 0.14),
+        RowSlice("16 bits", half),
+        RowSlice("quantised", quantised),
+    ),
+    machines=(RowSlice("H100, H200, B200, GB200", with_kin, 0.12), RowSlice("all", everything)),
 )

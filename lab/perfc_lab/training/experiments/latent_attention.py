@@ -10,7 +10,7 @@ import numpy as np
 from perfc.analyzers.features.rows import Protocol, Rows
 
 from ..calibration.calibrate import Calibrating
-from ..evaluate import Slice, everything
+from ..evaluate import RowSlice, everything
 from ..fit import Recipe
 from . import OperatorExperiment
 
@@ -40,9 +40,9 @@ def called(rows: Rows) -> NDArray[np.bool_]:
 
 
 SHAPES = (
-    Slice("prompts", prompts, 0.10),
-    Slice("single tokens", tokens, 0.10),
-    Slice("called one by one", called),
+    RowSlice("prompts", prompts, 0.10),
+    RowSlice("single tokens", tokens, 0.10),
+    RowSlice("called one by one", called),
 )
 EXPERIMENT = OperatorExperiment(
     name="latent_attention",

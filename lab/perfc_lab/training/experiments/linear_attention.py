@@ -10,7 +10,7 @@ import numpy as np
 from perfc.analyzers.features.rows import Rows
 
 from ..calibration.calibrate import Calibrating
-from ..evaluate import Slice, everything
+from ..evaluate import RowSlice, everything
 from ..fit import Recipe
 from . import OperatorExperiment
 
@@ -30,9 +30,9 @@ def prompts(rows: Rows) -> NDArray[np.bool_]:
 
 
 SHAPES = (
-    Slice("all", everything),
-    Slice("prompts", prompts, 0.10),
-    Slice("single tokens", tokens, 0.10),
+    RowSlice("all", everything),
+    RowSlice("prompts", prompts, 0.10),
+    RowSlice("single tokens", tokens, 0.10),
 )
 EXPERIMENT = OperatorExperiment(
     name="linear_attention",

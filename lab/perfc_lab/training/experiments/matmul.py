@@ -9,7 +9,7 @@ import numpy as np
 from perfc.analyzers.features.rows import Protocol, Rows
 
 from ..calibration.calibrate import Calibrating
-from ..evaluate import Slice, everything
+from ..evaluate import RowSlice, everything
 from ..fit import Recipe
 from . import OperatorExperiment
 
@@ -34,7 +34,7 @@ def profiled(rows: Rows) -> NDArray[np.bool_]:
     return ~replayed(rows)
 
 
-def of(dtype: str, weight_bits: int = 0, scale_block: int = 0) -> Slice:
+def of(dtype: str, weight_bits: int = 0, scale_block: int = 0) -> RowSlice:
     """One way to quantise."""
     names = {
         ("f8e4m3", 0, 0): "fp8, per tensor",
@@ -51,7 +51,7 @@ def of(dtype: str, weight_bits: int = 0, scale_block: int = 0) -> Slice:
             found &= rows.columns[column] == value if column in rows.columns else value == 0
         return found
 
-    return Slice(names[dtype, weight_bits, scale_block], which, 0.08)
+    return RowSlice(names[dtype, weight_bits, scale_block], which, 0.08)
 
 
 def half(rows: Rows) -> NDArray[np.bool_]:
@@ -114,17 +114,17 @@ EXPERIMENT = OperatorExperiment(
     ),
     calibrating=Calibrating(turns=2),
     shapes=(
-        Slice("bf16 on A100, H100, H200, B200", full, 0.06, "constants 12–22 %; tables 7–15 %"),
-        Slice("bf16", half),
+        RowSlice("bf16 on A100, H100, H200, B200", full, 0.06, "constants 12–22 %; tables 7–15 %"),
+        RowSlice("bf16", half),
         *QUANTISED,
-        Slice("all", replayed),
-        Slice("half precision, under a profiler", profiled),
+        RowSlice("all", replayed),
+        RowSlice("half precision, under a profiler", profiled),
     ),
     machines=(
-        Slice("bf16 on A100, H100, H200, B200", full, 0.14, "spec roofline 44–57 %"),
-        Slice("bf16, NVIDIA", kin),
-        Slice("all, NVIDIA", of_nvidia),
-        Slice("all, Intel", of_intel),
-        Slice("half precision, under a profiler", profiled),
+        RowSlice("bf16 on A100, H100, H200, B200", full, 0.14, "spec roofline 44–57 %"),
+        RowSlice("bf16, NVIDIA", kin),
+        RowSlice("all, NVIDIA", of_nvidia),
+        RowSlice("all, Intel", of_intel),
+        RowSlice("half precision, under a profiler", profiled),
     ),
 )

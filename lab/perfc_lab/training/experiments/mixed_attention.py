@@ -9,7 +9,7 @@ import numpy as np
 from perfc.analyzers.features.rows import Rows
 
 from ..calibration.calibrate import Calibrating
-from ..evaluate import Slice, everything
+from ..evaluate import RowSlice, everything
 from ..fit import Recipe
 from . import OperatorExperiment
 
@@ -48,14 +48,14 @@ EXPERIMENT = OperatorExperiment(
     ),
     calibrating=Calibrating(turns=4),
     shapes=(
-        Slice("machine measured with other heads", with_kin, 0.06, ANCHOR),
-        Slice("all", everything),
+        RowSlice("machine measured with other heads", with_kin, 0.06, ANCHOR),
+        RowSlice("all", everything),
     ),
     every_fold=True,
     whole=("model",),
     groups=(
-        Slice("machine measured with other models", with_kin, 0.06, ANCHOR),
-        Slice("all", everything),
+        RowSlice("machine measured with other models", with_kin, 0.06, ANCHOR),
+        RowSlice("all", everything),
     ),
-    machines=(Slice("all", everything),),
+    machines=(RowSlice("all", everything),),
 )

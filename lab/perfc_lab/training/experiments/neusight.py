@@ -13,7 +13,7 @@ from perfc.analyzers.features.rows import Protocol, Rows
 from ...tables.neusight import PUBLISHED_TEST
 from ...tables.operand_layout import OTHER_LAYOUT
 from ..calibration.calibrate import Calibrating
-from ..evaluate import Slice, everything
+from ..evaluate import RowSlice, everything
 from ..fit import Recipe
 from . import OperatorExperiment
 
@@ -83,9 +83,9 @@ def otherwise(rows: Rows) -> NDArray[np.bool_]:
     return product(stored=True, test=True)(rows) & other_layout(rows)
 
 
-def slices(anchor: str, goal: float | None = GOAL) -> tuple[Slice, ...]:
+def slices(anchor: str, goal: float | None = GOAL) -> tuple[RowSlice, ...]:
     """The published test rows, which carry the goal, and all."""
-    return (Slice("published test rows", published, goal, anchor), Slice("all", everything))
+    return (RowSlice("published test rows", published, goal, anchor), RowSlice("all", everything))
 
 
 def one_call(
@@ -121,25 +121,25 @@ MATMUL = Products(
     recipe=LEVELLED,
     every_fold=True,
     shapes=(
-        Slice("batched", product(stored=False, test=False)),
-        Slice("linear", product(stored=True, test=False)),
-        Slice("back to back", back_to_back),
+        RowSlice("batched", product(stored=False, test=False)),
+        RowSlice("linear", product(stored=True, test=False)),
+        RowSlice("back to back", back_to_back),
     ),
     machines=(
-        Slice(
+        RowSlice(
             "batched, published test rows",
             product(stored=False, test=True),
             GOAL,
             "NeuSight 13.8 %",
         ),
-        Slice(
+        RowSlice(
             "linear, published test rows", product(stored=True, test=True), GOAL, "NeuSight 13.9 %"
         ),
-        Slice("linear, published, stored as the class says", as_stated),
-        Slice("linear, published, stored otherwise", otherwise),
-        Slice("batched", product(stored=False, test=False)),
-        Slice("linear", product(stored=True, test=False)),
-        Slice("back to back", back_to_back),
+        RowSlice("linear, published, stored as the class says", as_stated),
+        RowSlice("linear, published, stored otherwise", otherwise),
+        RowSlice("batched", product(stored=False, test=False)),
+        RowSlice("linear", product(stored=True, test=False)),
+        RowSlice("back to back", back_to_back),
     ),
 )
 CONVOLUTION = OperatorExperiment(
@@ -151,6 +151,6 @@ CONVOLUTION = OperatorExperiment(
     recipe=RECIPE,
     every_fold=True,
     calibrating=Calibrating(turns=10, turns_apart=10),
-    shapes=(Slice("one eager call", eager), Slice("back to back", back_to_back)),
-    machines=(Slice("one eager call", eager), Slice("back to back", back_to_back)),
+    shapes=(RowSlice("one eager call", eager), RowSlice("back to back", back_to_back)),
+    machines=(RowSlice("one eager call", eager), RowSlice("back to back", back_to_back)),
 )

@@ -24,9 +24,9 @@ from perfc.ir.record import frozen
 from perfc.passes.runtimes import Tf32
 
 from ...tables import read_parquet
-from ..evaluate import Figure
+from ..evaluate import SliceErrors
 from ..export import exported, layer_units
-from ..runs.end_to_end import Plan, Run, inference, training
+from ..runs.end_to_end import Plan, TrainingStep, inference, training
 from . import Experiment, Say
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Runs(Experiment):
         """
         raise DataError("whole runs have no weights of their own", where=self.name)
 
-    def evaluate(self, folder: Path, say: Say) -> Iterator[Figure]:
+    def evaluate(self, folder: Path, say: Say) -> Iterator[SliceErrors]:
         """Inference, training, both, then each by machine; nothing where torch is missing."""
         frame = read_parquet(folder / FILE)
         frame = frame[frame["variant"] == "eager"]
@@ -91,14 +91,14 @@ class Runs(Experiment):
 
 
 @frozen
-class Timed:
+class TimedLabel:
     """A label with what is said of it."""
 
     device: str
     model: str
     mode: str
     measured_s: float
-    made: Run
+    made: TrainingStep
 
     def line(self, products: float) -> tuple[float, ...]:
         """Measured, predicted, the interval's ends at a correlation, and the floor."""
@@ -111,7 +111,7 @@ class Timed:
         return low_s <= measured_s <= high_s
 
 
-def correlation(runs: Iterable[Timed]) -> float:
+def correlation(runs: Iterable[TimedLabel]) -> float:
     """The least of products with which intervals hold nine in ten runs; 1 where none does."""
     known = list(runs)
     enough = (
@@ -122,15 +122,15 @@ def correlation(runs: Iterable[Timed]) -> float:
     return next(enough, TOGETHER)
 
 
-def timed(row: Any, say: Say) -> Timed:
+def timed(row: Any, say: Say) -> TimedLabel:
     """One label, built and predicted."""
     table, measured_s = run(row), row.e2e_latency_ms * 1e-3
     ratio = table.whole.time_s / measured_s
     say(f"{row.device} {row.model} {row.mode} {row.batch} x {row.seq_len}: {ratio:.3f}")
-    return Timed(str(row.device), str(row.model), str(row.mode), measured_s, table)
+    return TimedLabel(str(row.device), str(row.model), str(row.mode), measured_s, table)
 
 
-def run(row: Any) -> Run:
+def run(row: Any) -> TrainingStep:
     """One label's model: two cuts of it, and as many layers more as it has."""
     is_training = row.mode == "train"
     cuts = []
@@ -146,13 +146,13 @@ def run(row: Any) -> Run:
     return cuts[1].layers(cuts[0], layer_units(row.hf_config_json))
 
 
-def figure(mode: str, device: str, lines: list[tuple[float, ...]]) -> Figure:
+def figure(mode: str, device: str, lines: list[tuple[float, ...]]) -> SliceErrors:
     """Errors of the runs of one mode, ``""`` for both, of all machines or one."""
     columns: NDArray[np.float64] = np.array(lines)
     measured, predicted, low, high, floor = columns.T
     error = np.abs(predicted / measured - 1)
     goal, anchor = GOALS.get(mode, (None, "")) if not device else (None, "")
-    return Figure(
+    return SliceErrors(
         "no whole model seen",
         TITLES[mode] + (f", {device}" if device else ""),
         len(lines),

@@ -17,7 +17,7 @@ from perfc.machine import load_machine
 from ...tables import digests
 from ...tables.architectures import fold_of
 from ...tables.whole_models import ODD_GRAPHS, TABLE
-from ..evaluate import Figure
+from ..evaluate import SliceErrors
 from ..runs.measured_runs import MeasuredRun, measured_runs
 from ..runs.run_forests import RuntimeRecipe
 from ..runs.run_stack import chips, is_left_out
@@ -103,7 +103,7 @@ class RuntimeExperiment(Experiment):
             self.name, runs, self.recipe, say, data=digests(folder, (TABLE,)), ready=ready
         )
 
-    def evaluate(self, folder: Path, say: Say) -> Iterator[Figure]:
+    def evaluate(self, folder: Path, say: Say) -> Iterator[SliceErrors]:
         """Graphs, then chips, then rows."""
         runs = every_run(folder, say)
         yield from figures(GRAPHS, self.graphs(runs, say))
@@ -158,7 +158,9 @@ def estimates(found: Artefact, runs: Sequence[MeasuredRun]) -> list[Pair]:
     ]
 
 
-def figures(split: str, pairs: Sequence[Pair], wanted: Sequence[Slice] = ()) -> Iterator[Figure]:
+def figures(
+    split: str, pairs: Sequence[Pair], wanted: Sequence[Slice] = ()
+) -> Iterator[SliceErrors]:
     """Errors and coverage of every slice that has rows."""
     for name, which, goal in wanted or slices([run for run, _ in pairs]):
         mine = [pair for pair in pairs if which(*pair)]
@@ -166,7 +168,7 @@ def figures(split: str, pairs: Sequence[Pair], wanted: Sequence[Slice] = ()) -> 
             yield figure_of(mine, split, name, goal)
 
 
-def figure_of(pairs: Sequence[Pair], split: str, name: str, goal: float | None) -> Figure:
+def figure_of(pairs: Sequence[Pair], split: str, name: str, goal: float | None) -> SliceErrors:
     """Of some rows; those below the peak rate of their machine do not judge the floor."""
     measured = np.array([run.row.time_s for run, _ in pairs])
     low_s, time_s, high_s = (
@@ -174,7 +176,7 @@ def figure_of(pairs: Sequence[Pair], split: str, name: str, goal: float | None) 
     )
     error = np.abs(time_s / measured - 1)
     holds = [run.row.time_s >= e.floor_s for run, e in pairs if run.row.graph not in ODD_GRAPHS]
-    return Figure(
+    return SliceErrors(
         split, name, len(pairs), float(error.mean()), float(np.median(error)),
         float(((measured >= low_s) & (measured <= high_s)).mean()), float(np.mean(holds or [True])),
         float(np.median(high_s / low_s)), goal, "",

@@ -12,20 +12,20 @@ import numpy as np
 from perfc.analyzers.artefacts.artefact import Artefact, Ready
 from perfc.analyzers.features.rows import DataError
 from perfc.analyzers.steps.predict import StepEstimate, estimate, weights_name
-from perfc.analyzers.steps.setting import Mode
+from perfc.analyzers.steps.setting import RunMode
 from perfc.machine import load_machine
 
 from ...tables import digests
 from ...tables.architectures import (
     FAMILY_PARTS,
     SEEDS,
-    Part,
+    DatasetPart,
     families_in_turn,
     family,
     random_architectures,
 )
 from ...tables.timm import TABLE, StepRow, step_rows
-from ..evaluate import Figure
+from ..evaluate import SliceErrors
 from ..runs.step_fit import train_steps
 from ..runs.sums import SumRecipe
 from . import Experiment, Say
@@ -37,7 +37,7 @@ ANCHORS: Mapping[str, str] = {
     FAMILIES: "scalar features + trees 15–28 %",
 }
 DRAWS: Mapping[str, Sequence[int]] = {RANDOM: SEEDS, FAMILIES: range(FAMILY_PARTS)}
-SPLITS: Mapping[str, Callable[[Sequence[str], int], Mapping[str, Part]]] = {
+SPLITS: Mapping[str, Callable[[Sequence[str], int], Mapping[str, DatasetPart]]] = {
     RANDOM: random_architectures,
     FAMILIES: families_in_turn,
 }
@@ -64,7 +64,7 @@ class StepExperiment(Experiment):
 
     name: str
     title: str
-    mode: Mode
+    mode: RunMode
     recipe: SumRecipe = field(default_factory=SumRecipe)
     by_family: SumRecipe = field(default_factory=lambda: SumRecipe(folds=10))
 
@@ -78,7 +78,7 @@ class StepExperiment(Experiment):
 
     def rows(self, folder: Path, say: Say) -> list[StepRow]:
         """Rows of this way of running."""
-        rows = every_row(folder, say, self.mode is Mode.TRAINING)
+        rows = every_row(folder, say, self.mode is RunMode.TRAINING)
         return [r for r in rows if r.setting.mode is self.mode]
 
     def train(self, folder: Path, say: Say, ready: Ready | None = None) -> Artefact:
@@ -89,7 +89,7 @@ class StepExperiment(Experiment):
             self.name, rows, self.by_family, data=digests(folder, (TABLE,)), ready=ready
         )
 
-    def evaluate(self, folder: Path, say: Say) -> Iterator[Figure]:
+    def evaluate(self, folder: Path, say: Say) -> Iterator[SliceErrors]:
         """Architectures, then families, then every machine left out."""
         rows = self.rows(folder, say)
         for name in SPLITS:
@@ -98,15 +98,15 @@ class StepExperiment(Experiment):
         for target in targets if len(targets) > 1 else ():
             yield from self.without(rows, target, say)
 
-    def score(self, rows: Sequence[StepRow], name: str, say: Say) -> Iterator[Figure]:
+    def score(self, rows: Sequence[StepRow], name: str, say: Say) -> Iterator[SliceErrors]:
         """One kind of split, all draws together: each machine, then all of them."""
         pairs: list[Pair] = []
         models = sorted({r.architecture for r in rows})
         for draw in DRAWS[name]:
             say(f"{self.name}: {name}, draw {draw}")
             part = SPLITS[name](models, draw)
-            train = [r for r in rows if part[r.architecture] is not Part.TEST]
-            test = [r for r in rows if part[r.architecture] is Part.TEST]
+            train = [r for r in rows if part[r.architecture] is not DatasetPart.TEST]
+            test = [r for r in rows if part[r.architecture] is DatasetPart.TEST]
             group, recipe = (family, self.by_family) if name == FAMILIES else (str, self.recipe)
             found = train_steps(self.name, train, recipe, group=group, leave_machines_out=False)
             pairs += estimated(found, test)
@@ -117,7 +117,7 @@ class StepExperiment(Experiment):
         if len(targets) > 1:
             yield figure_of(pairs, name, self.mode.value, GOALS[name], ANCHORS[name])
 
-    def without(self, rows: Sequence[StepRow], target: str, say: Say) -> Iterator[Figure]:
+    def without(self, rows: Sequence[StepRow], target: str, say: Say) -> Iterator[SliceErrors]:
         """A machine left out, all architectures seen on the others."""
         say(f"{self.name}: without {target}")
         train = [r for r in rows if r.target != target]
@@ -136,7 +136,7 @@ def estimated(found: Artefact, rows: Sequence[StepRow]) -> list[Pair]:
 
 def figure_of(
     pairs: Sequence[Pair], split: str, name: str, goal: float | None, anchor: str
-) -> Figure:
+) -> SliceErrors:
     """Errors, coverage and the floor of tested steps.
 
     Raises:
@@ -150,7 +150,7 @@ def figure_of(
         for n in ("time_s", "low_s", "high_s", "floor_s")
     )
     error = np.abs(time_s / measured - 1)
-    return Figure(
+    return SliceErrors(
         split,
         name,
         len(pairs),
@@ -165,17 +165,17 @@ def figure_of(
 
 
 EAGER = StepExperiment(
-    weights_name(Mode.EAGER), "Whole models, operator by operator", Mode.EAGER
+    weights_name(RunMode.EAGER), "Whole models, operator by operator", RunMode.EAGER
 )  # fmt: skip
 CHANNELS_LAST = StepExperiment(
-    weights_name(Mode.CHANNELS_LAST), "Whole models, channels last", Mode.CHANNELS_LAST
+    weights_name(RunMode.CHANNELS_LAST), "Whole models, channels last", RunMode.CHANNELS_LAST
 )
 COMPILED = StepExperiment(
-    weights_name(Mode.COMPILED), "Whole models, compiled", Mode.COMPILED
+    weights_name(RunMode.COMPILED), "Whole models, compiled", RunMode.COMPILED
 )  # fmt: skip
 LISTED = SumRecipe(least_share=0.002, likens=True)
 """Of steps whose gradients are listed, and whose errors tell those of like steps."""
 TRAINING = StepExperiment(
-    weights_name(Mode.TRAINING), "Whole models, training step", Mode.TRAINING,
+    weights_name(RunMode.TRAINING), "Whole models, training step", RunMode.TRAINING,
     LISTED, replace(LISTED, folds=7),
 )  # fmt: skip

@@ -9,7 +9,7 @@ import numpy as np
 from perfc.analyzers.features.rows import Rows
 
 from ..calibration.calibrate import Calibrating
-from ..evaluate import Slice, everything
+from ..evaluate import RowSlice, everything
 from ..fit import Recipe
 from . import OperatorExperiment
 
@@ -23,8 +23,8 @@ def long(rows: Rows) -> NDArray[np.bool_]:
     return which
 
 
-SHAPES = (Slice("all", everything), Slice("20 µs and more", long, 0.10))
-MACHINES = (Slice("all", everything), Slice("20 µs and more", long))
+SHAPES = (RowSlice("all", everything), RowSlice("20 µs and more", long, 0.10))
+MACHINES = (RowSlice("all", everything), RowSlice("20 µs and more", long))
 EXPERIMENT = OperatorExperiment(
     name="tokenwise",
     title="Norms, activations, rotations, look-ups of serving frameworks, under profilers",

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfc.analyzers.estimate.interval import HIGH_ERROR, MEDIUM_ERROR, MIDDLE_SHARE
-from perfc.analyzers.graph.predictor import Budget, GraphPredictor, Say, predictor
+from perfc.analyzers.graph.predictor import GraphPredictor, Say, TrainingBudget, predictor
 from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity, at_several_batches
 from perfc.ir.record import frozen
 
 from ...tables.architectures import SEEDS, family
-from .protocols import SAMPLES, Fold, Protocol, folds, thinned
+from .protocols import SAMPLES, Fold, GraphProtocol, folds, thinned
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,12 +34,12 @@ GRADES = {
     "graded low": (MEDIUM_ERROR, np.inf),
 }
 """Errors that half of the rows are expected to stay within."""
-GOALS: Mapping[tuple[Protocol, str], float] = {
-    (Protocol.RANDOM, "inference"): 0.06,
-    (Protocol.FAMILY, "inference"): 0.10,
-    (Protocol.DEVICE, "inference"): 0.18,
-    (Protocol.TRANSFER, "inference"): 0.08,
-    (Protocol.RANDOM, "training, rtx3090"): 0.08,
+GOALS: Mapping[tuple[GraphProtocol, str], float] = {
+    (GraphProtocol.RANDOM, "inference"): 0.06,
+    (GraphProtocol.FAMILY, "inference"): 0.10,
+    (GraphProtocol.DEVICE, "inference"): 0.18,
+    (GraphProtocol.TRANSFER, "inference"): 0.08,
+    (GraphProtocol.RANDOM, "training, rtx3090"): 0.08,
 }
 """Of the best predictor on timm's rows."""
 
@@ -124,12 +124,16 @@ class GraphFigure:
     is_family: bool = False
 
 
-def fitted(name: str, fold: Fold, quantity: Quantity, budget: Budget, say: Say) -> GraphPredictor:
+def fitted(
+    name: str, fold: Fold, quantity: Quantity, budget: TrainingBudget, say: Say
+) -> GraphPredictor:
     """A predictor trained without what a fold tests, with its interval, adapted if the fold can."""
     return adapted(learned(name, fold, quantity, budget, say), fold)
 
 
-def learned(name: str, fold: Fold, quantity: Quantity, budget: Budget, say: Say) -> GraphPredictor:
+def learned(
+    name: str, fold: Fold, quantity: Quantity, budget: TrainingBudget, say: Say
+) -> GraphPredictor:
     """A predictor trained without what a fold tests, with its interval."""
     model = predictor(name, quantity)
     model.fit(fold.train, fold.validation, replace(budget, seed=fold.seed), say)
@@ -159,7 +163,7 @@ def scored(model: GraphPredictor, fold: Fold, *, fit_s: float) -> Scored:
 
 
 def trained(
-    name: str, fold: Fold, quantity: Quantity, budget: Budget, say: Say
+    name: str, fold: Fold, quantity: Quantity, budget: TrainingBudget, say: Say
 ) -> tuple[GraphPredictor, dict[str, float]]:
     """A predictor and what its card says of the tested rows."""
     model = fitted(name, fold, quantity, budget, say)
@@ -172,11 +176,11 @@ def trained(
 def evaluate(
     name: str,
     data: Measurements,
-    protocol: Protocol,
+    protocol: GraphProtocol,
     *,
     quantity: Quantity = Quantity.TIME,
     seeds: Sequence[int] = SEEDS,
-    budget: Budget | None = None,
+    budget: TrainingBudget | None = None,
     share: float = 1.0,
     samples: int = SAMPLES,
     say: Say = lambda _: None,
@@ -187,7 +191,7 @@ def evaluate(
     for fold in folds(data.measured(quantity), protocol, seeds, samples):
         if not len(fold.train) or not len(fold.test):
             continue
-        given = budget or Budget()
+        given = budget or TrainingBudget()
         if given.folder is not None:
             place = (
                 f"{name.replace(':', '-')}-{protocol.value}-{fold.name.replace(' ', '-')}-{share}"
@@ -341,11 +345,11 @@ def kendall_tau(a: Array, b: Array) -> float:
 def evaluated(
     names: Iterable[str],
     data: Measurements,
-    protocols: Sequence[Protocol],
+    protocols: Sequence[GraphProtocol],
     *,
     quantity: Quantity = Quantity.TIME,
     seeds: Sequence[int] = SEEDS,
-    budget: Budget | None = None,
+    budget: TrainingBudget | None = None,
     shares: Sequence[float] = (1.0,),
     families: bool = False,
     samples: int = SAMPLES,

@@ -1,6 +1,6 @@
 """How rows are held out, fixed before anything is trained; never by row, always by architecture.
 
-Those of whole machines keep architectures together too: see `Protocol`.
+Those of whole machines keep architectures together too: see `GraphProtocol`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from perfc.analyzers.graph.rows import Measurements, drawn
 
 from ...tables.architectures import (
     SEEDS,
-    Part,
+    DatasetPart,
     family,
     random_architectures,
     unseen_families,
@@ -25,7 +25,7 @@ SAMPLES = 32
 """Rows of a new machine that a transfer may see, each of another architecture."""
 
 
-class Protocol(Enum):
+class GraphProtocol(Enum):
     """What is new about the tested rows."""
 
     RANDOM = "random"
@@ -51,7 +51,7 @@ class Protocol(Enum):
 
 
 NEW = "vit"
-"""Family of `Protocol.NEW_FAMILY`."""
+"""Family of `GraphProtocol.NEW_FAMILY`."""
 KIN = frozenset(
     {
         NEW, "beit", "beitv", "cait", "coat", "convit", "crossvit", "davit", "deit", "eva",
@@ -61,10 +61,10 @@ KIN = frozenset(
 )  # fmt: skip
 """Families of transformers, which are left out with it; hybrids with convolutions stay."""
 
-SPLITS: Mapping[Protocol, Callable[[Iterable[str], int], Mapping[str, Part]]] = {
-    Protocol.RANDOM: random_architectures,
-    Protocol.FAMILY: unseen_families,
-    Protocol.WITHIN_FAMILIES: within_families,
+SPLITS: Mapping[GraphProtocol, Callable[[Iterable[str], int], Mapping[str, DatasetPart]]] = {
+    GraphProtocol.RANDOM: random_architectures,
+    GraphProtocol.FAMILY: unseen_families,
+    GraphProtocol.WITHIN_FAMILIES: within_families,
 }
 
 
@@ -77,7 +77,7 @@ class Fold:
         few: rows of the new machine that may be adapted to; empty where there is none.
     """
 
-    protocol: Protocol
+    protocol: GraphProtocol
     name: str
     seed: int
     train: Measurements
@@ -88,7 +88,7 @@ class Fold:
 
 def folds(
     data: Measurements,
-    protocol: Protocol,
+    protocol: GraphProtocol,
     seeds: Sequence[int] = SEEDS,
     samples: int = SAMPLES,
 ) -> Iterator[Fold]:
@@ -106,47 +106,47 @@ def folds(
             yield Fold(protocol, f"seed {seed}", seed, *divided(data, part), data.of(()))
             continue
         part = random_architectures(data.architectures, seed)
-        if protocol is Protocol.NEW_FAMILY:
+        if protocol is GraphProtocol.NEW_FAMILY:
             yield _new_family(data, part, seed, samples)
             continue
         for target in data.targets if len(data.targets) > 1 else ():
             fold = _without(data, protocol, target, part, seed, samples)
-            if protocol is Protocol.TRANSFER_AT_BATCH:
+            if protocol is GraphProtocol.TRANSFER_AT_BATCH:
                 yield from _at_each_batch(fold, samples)
             else:
                 yield fold
 
 
 def divided(
-    data: Measurements, part: Mapping[str, Part]
+    data: Measurements, part: Mapping[str, DatasetPart]
 ) -> tuple[Measurements, Measurements, Measurements]:
     """Rows to train on, to validate and to test with."""
     train, validation, test = (
         data.where(lambda r, p=p: part[r.architecture] is p)  # type: ignore[misc]
-        for p in (Part.TRAIN, Part.VALIDATION, Part.TEST)
+        for p in (DatasetPart.TRAIN, DatasetPart.VALIDATION, DatasetPart.TEST)
     )
     return train, validation, test
 
 
 def _without(
     data: Measurements,
-    protocol: Protocol,
+    protocol: GraphProtocol,
     target: str,
-    part: Mapping[str, Part],
+    part: Mapping[str, DatasetPart],
     seed: int,
     samples: int,
 ) -> Fold:
     others = data.where(lambda r: r.target != target)
     mine = data.where(lambda r: r.target == target)
-    validation = others.where(lambda r: part[r.architecture] is Part.VALIDATION)
-    strict = protocol is Protocol.DEVICE_AND_ARCHITECTURE
-    held = {Part.VALIDATION, Part.TEST} if strict else {Part.VALIDATION}
+    validation = others.where(lambda r: part[r.architecture] is DatasetPart.VALIDATION)
+    strict = protocol is GraphProtocol.DEVICE_AND_ARCHITECTURE
+    held = {DatasetPart.VALIDATION, DatasetPart.TEST} if strict else {DatasetPart.VALIDATION}
     train = others.where(lambda r: part[r.architecture] not in held)
     few = data.of(())
     match protocol:
-        case Protocol.DEVICE_AND_ARCHITECTURE:
-            mine = mine.where(lambda r: part[r.architecture] is Part.TEST)
-        case Protocol.TRANSFER:
+        case GraphProtocol.DEVICE_AND_ARCHITECTURE:
+            mine = mine.where(lambda r: part[r.architecture] is DatasetPart.TEST)
+        case GraphProtocol.TRANSFER:
             few, mine = _shown(mine, seed, samples)
         case _:
             pass
@@ -154,10 +154,12 @@ def _without(
     return Fold(protocol, name, seed, train, validation, mine, few)
 
 
-def _new_family(data: Measurements, part: Mapping[str, Part], seed: int, samples: int) -> Fold:
+def _new_family(
+    data: Measurements, part: Mapping[str, DatasetPart], seed: int, samples: int
+) -> Fold:
     others = data.where(lambda r: family(r.architecture) not in KIN)
-    validation = others.where(lambda r: part[r.architecture] is Part.VALIDATION)
-    train = others.where(lambda r: part[r.architecture] is not Part.VALIDATION)
+    validation = others.where(lambda r: part[r.architecture] is DatasetPart.VALIDATION)
+    train = others.where(lambda r: part[r.architecture] is not DatasetPart.VALIDATION)
     mine = data.where(lambda r: family(r.architecture) == NEW)
     generator = random.Random(seed)
     shown = set(generator.sample(mine.architectures, len(mine.architectures) // 2))
@@ -165,7 +167,7 @@ def _new_family(data: Measurements, part: Mapping[str, Part], seed: int, samples
     few = mine.of(generator.sample(seen, min(samples, len(seen))))
     test = mine.where(lambda r: r.architecture not in shown)
     name = f"seed {seed} without transformers"
-    return Fold(Protocol.NEW_FAMILY, name, seed, train, validation, test, few)
+    return Fold(GraphProtocol.NEW_FAMILY, name, seed, train, validation, test, few)
 
 
 def _at_each_batch(fold: Fold, samples: int) -> Iterator[Fold]:

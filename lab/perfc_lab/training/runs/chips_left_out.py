@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
 
 
-class Learned(Protocol):
+class ChipPredictor(Protocol):
     """What was learned of runs."""
 
     def wrong_unseen(self, stack: RunStack) -> Array:
@@ -34,12 +34,12 @@ class Learned(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Apart:
+class HeldOutChip:
     """Runs of a chip by forests that have not seen it.
 
     Args:
         distance: of the chip from the nearest other.
-        wrong: as `Learned.wrong_unseen` has it.
+        wrong: as `ChipPredictor.wrong_unseen` has it.
         category: runtime of each run.
         rounded: whether each is stored in whole numbers.
     """
@@ -74,9 +74,9 @@ def machines_left_out(
     stack: RunStack,
     runs: Sequence[MeasuredRun],
     category: NDArray[np.int64],
-    fit: Callable[[RunStack], Learned],
+    fit: Callable[[RunStack], ChipPredictor],
     say: Callable[[str], None],
-) -> list[Apart]:
+) -> list[HeldOutChip]:
     """Chips that are left out one at a time."""
     chip = np.array(chips(runs))
     rounded = np.array([run.stored == ROUNDED for run in runs])
@@ -89,18 +89,18 @@ def machines_left_out(
         here = place(str(one), SPREAD_OF)
         others = (place(str(n), SPREAD_OF) for n in set(chip) - {one})
         apart = max(nearest(here, others), AT_ONCE)
-        found.append(Apart(apart, wrong, category[out], rounded[out]))
+        found.append(HeldOutChip(apart, wrong, category[out], rounded[out]))
         factors, kernels, process = (percent(column) for column in wrong.T)
         say(f"without {one}: factors {factors}, kernels {kernels}, process {process}")
     return found
 
 
-def left_out(one: Apart, usual: Array) -> LeftOut:
+def left_out(one: HeldOutChip, usual: Array) -> LeftOut:
     """Runs of a chip as calibration has them; ``usual`` is the error expected by runtime."""
     return LeftOut(one.distance, one.pooled(), usual[one.category], one.category)
 
 
-def by_precision(one: Apart, groups: Sequence[LeftOut], names: Sequence[str]) -> LeftOut:
+def by_precision(one: HeldOutChip, groups: Sequence[LeftOut], names: Sequence[str]) -> LeftOut:
     """Runs of a chip, those in whole numbers in categories of their own after those of runtimes.
 
     Args:

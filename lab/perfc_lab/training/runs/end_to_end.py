@@ -26,7 +26,7 @@ from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.intervals.summing import (
     IN_INFERENCE,
     IN_TRAINING,
-    Side,
+    ErrorSide,
     Sides,
     half_width,
     sides_of,
@@ -43,7 +43,7 @@ from perfc.passes.manager import Analyses
 from perfc.passes.rewriting.canonicalize import Canonicalize
 from perfc.passes.rewriting.untie import Untie
 from perfc.passes.roofline.roofline import Roofline, RooflineTable
-from perfc.passes.runtimes import Launch, Steps, Tf32
+from perfc.passes.runtimes import LaunchMode, Steps, Tf32
 from perfc.passes.runtimes import runtime as runtime_of
 from perfc.passes.training.train import Train
 
@@ -115,7 +115,7 @@ def more(two: Sides, one: Sides, times: int) -> Sides:
 
 
 @record
-class Run:
+class TrainingStep:
     """One step: ``backward`` is nothing in inference; ``floor_s`` is of both passes."""
 
     forward: Spent
@@ -127,9 +127,9 @@ class Run:
         """Both passes."""
         return self.forward + self.backward
 
-    def layers(self, one: Run, count: int) -> Run:
+    def layers(self, one: TrainingStep, count: int) -> TrainingStep:
         """The run of a model of ``count`` equal layers; this has two, ``one`` has one."""
-        return Run(
+        return TrainingStep(
             self.forward.repeated(one.forward, count - 2),
             self.backward.repeated(one.backward, count - 2),
             self.floor_s + (count - 2) * (self.floor_s - one.floor_s),
@@ -191,7 +191,7 @@ class Plan:
     def copies(self, *, backward: bool = False) -> Iterator[Lowered]:
         """Of views in a pass, none where kernels do not come one by one from the host."""
         runtime = self.kernels.runtime
-        if runtime.launch is Launch.EAGER and runtime.steps is not Steps.COMPILED:
+        if runtime.launch is LaunchMode.EAGER and runtime.steps is not Steps.COMPILED:
             for bound in self.bounds.kernels:
                 if bound.is_gradient is not backward:
                     continue
@@ -199,16 +199,16 @@ class Plan:
                 yield from list(made) * round(bound.launches)
 
 
-def inference(plan: Plan, *, folder: Path = artefact.SHIPPED) -> Run:
+def inference(plan: Plan, *, folder: Path = artefact.SHIPPED) -> TrainingStep:
     """One forward pass under the plan's runtime."""
     found = predict(plan.bounds, plan.kernels, source=plan.source, folder=folder)
     below, above = sides_of(found.kernels)
     kernels = Spent(found.total.time_s, (below,), (above,))
     copies = spent(plan, list(plan.copies()), folder)
-    return Run(kernels.beside(copies), NOTHING, found.total.floor_s)
+    return TrainingStep(kernels.beside(copies), NOTHING, found.total.floor_s)
 
 
-def training(plan: Plan, *, folder: Path = artefact.SHIPPED) -> Run:
+def training(plan: Plan, *, folder: Path = artefact.SHIPPED) -> TrainingStep:
     """Forward and backward pass of a plan that trains."""
     found = predict(plan.bounds, plan.kernels, folder=folder)
     passes: list[Spent] = []
@@ -225,7 +225,7 @@ def training(plan: Plan, *, folder: Path = artefact.SHIPPED) -> Run:
         if backward:
             rows += accumulated(plan.gradients, plan.bounds.env)
         passes.append(replace(alone.beside(spent(plan, rows, folder)), products=IN_TRAINING))
-    return Run(passes[0], passes[1], found.total.floor_s)
+    return TrainingStep(passes[0], passes[1], found.total.floor_s)
 
 
 def spent(plan: Plan, rows: Sequence[Lowered], folder: Path) -> Spent:
@@ -235,7 +235,7 @@ def spent(plan: Plan, rows: Sequence[Lowered], folder: Path) -> Spent:
     groups: dict[tuple[str, str], list[Lowered]] = {}
     for row in rows:
         groups.setdefault(computed(row, machine, tf32=plan.tf32 is Tf32.ALL), []).append(row)
-    time_s, below, above = 0.0, Counter[Side](), Counter[Side]()
+    time_s, below, above = 0.0, Counter[ErrorSide](), Counter[ErrorSide]()
     for (name, dtype), members in groups.items():
         columns = columns_of([m.parameters for m in members])
         found = predictor.predict(name, columns, dtype, machine, INSIDE, folder=folder)
@@ -244,6 +244,6 @@ def spent(plan: Plan, rows: Sequence[Lowered], folder: Path) -> Spent:
         for ends in zip(found.low_s, found.time_s, found.high_s, strict=True):
             time = Interval(*map(float, ends)).slower_of(launch)
             time_s += time.mid
-            below[Side(name, own, time.mid - time.low)] += 1
-            above[Side(name, own, time.high - time.mid)] += 1
+            below[ErrorSide(name, own, time.mid - time.low)] += 1
+            above[ErrorSide(name, own, time.high - time.mid)] += 1
     return Spent(time_s, (below,), (above,))

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfc.analyzers.intervals.conformal import COVERAGE, Band
-from perfc.analyzers.runs.step_law import Part, StepLaw, is_convolutional
+from perfc.analyzers.runs.step_law import KernelTrait, StepLaw, is_convolutional
 from perfc.ir.record import record
 
-from ...tables.published_steps import LeftOut, PublishedStep
+from ...tables.published_steps import PublishedStep, SkipReason
 
 if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
@@ -41,7 +41,7 @@ class SummedStep:
 
     step: PublishedStep
     stored: str
-    sums: dict[tuple[Part, ...], float]
+    sums: dict[tuple[KernelTrait, ...], float]
     printed_s: float
     low_s: float
     high_s: float
@@ -70,7 +70,9 @@ def learned(steps: Sequence[SummedStep]) -> StepLaw:
     """
     from scipy.optimize import minimize
 
-    names = sorted({p for s in steps for parts in s.sums for p in parts}, key=list(Part).index)
+    names = sorted(
+        {p for s in steps for parts in s.sums for p in parts}, key=list(KernelTrait).index
+    )
     tables = [
         (
             np.array(list(s.sums.values())),
@@ -127,6 +129,6 @@ def with_band(law: StepLaw, errors: Sequence[tuple[SummedStep, float]]) -> StepL
     return StepLaw(law.factors, band, law.measured, law.steps, law.architectures)
 
 
-def reasons(steps: Sequence[PublishedStep]) -> Counter[LeftOut]:
+def reasons(steps: Sequence[PublishedStep]) -> Counter[SkipReason]:
     """How many rows are left out, by why."""
     return Counter(s.left_out for s in steps if s.left_out is not None)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from perfc.analyzers.features.classes import Array
-    from perfc.analyzers.features.process import Process, Rows
+    from perfc.analyzers.features.process import Process, RowPositions
 
 
 @frozen
@@ -51,7 +51,7 @@ class RuntimeRecipe:
 
 
 @dataclass(frozen=True, eq=False)
-class Learned:
+class RunForests:
     """What was learned of runs.
 
     Args:
@@ -90,7 +90,7 @@ class Learned:
         return found
 
 
-def places_of(stack: RunStack) -> Rows:
+def places_of(stack: RunStack) -> RowPositions:
     """Where runs stand of whose graphs none is known."""
     return tabulated(stack.values, stack.names, stack.kernels_s)
 
@@ -110,13 +110,13 @@ def factors(stack: RunStack, recipe: RuntimeRecipe) -> tuple[Forest, Array]:
     return mean(forests), sums_s
 
 
-def fitted(stack: RunStack, recipe: RuntimeRecipe) -> Learned:
+def fitted(stack: RunStack, recipe: RuntimeRecipe) -> RunForests:
     """Factors of kernels, the forest of runs on sums by other graphs' factors, and the process."""
     factor, sums_s = factors(stack, recipe)
     wrong = np.log(stack.launches.time_s / sums_s)
     places = tabulated(stack.values, stack.names, stack.kernels_s, stack.graph)
     beyond = np.log(stack.launches.time_s / stack.kernels_s)
-    return Learned(
+    return RunForests(
         factor,
         residual(stack, stack.with_sums(sums_s), wrong, recipe),
         fitted_process(FORM, places, beyond, recipe.process),

@@ -37,9 +37,9 @@ from perfc.analyzers.runs.runtime_runs import (
 )
 
 from ..libraries import versions
-from .chips_left_out import Apart, by_precision, left_out, machines_left_out, mixed, percent
+from .chips_left_out import HeldOutChip, by_precision, left_out, machines_left_out, mixed, percent
 from .measured_runs import MeasuredRun
-from .run_forests import Learned, RuntimeRecipe, fitted
+from .run_forests import RunForests, RuntimeRecipe, fitted
 from .run_stack import RunStack, chips, is_left_out, runtimes, stacked
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def graphs_left_out(
     """What has not seen a run's graph says of it.
 
     Returns:
-        `Learned.wrong`, ``[runs, 2]``, and `Learned.deviation`, ``[runs]``.
+        `RunForests.wrong`, ``[runs, 2]``, and `RunForests.deviation`, ``[runs]``.
     """
     fold = stack.balanced(recipe.folds, recipe.seed)
     wrong, deviation = np.zeros((len(stack), 2)), np.zeros(len(stack))
@@ -180,7 +180,7 @@ def train_runs(
     of_forests = deviations_of_forests(stack, by_both, deviation, category)
     wrong = mixed(by_both, share_of_forests(deviation, of_forests[category]))
     usual, by_deviation = (usual_errors(one, category) for one in (wrong, wrong / deviation))
-    apart: Sequence[Apart] = []
+    apart: Sequence[HeldOutChip] = []
     if leave_machines_out:
         apart = machines_left_out(stack, runs, category, lambda part: fitted(part, recipe), say)
     groups = [[left_out(one, usual)] for one in apart]
@@ -209,7 +209,7 @@ def train_runs(
     )  # fmt: skip
 
 
-def arrays_of(found: Learned) -> dict[str, Any]:
+def arrays_of(found: RunForests) -> dict[str, Any]:
     """Of the process and of the forest of runs, by the names that predictions read."""
     return {
         **{f"{PROCESS}{n}": array for n, array in found.process.arrays().items()},
@@ -283,7 +283,7 @@ def card(
     name: str,
     runs: Sequence[MeasuredRun],
     names: tuple[str, ...],
-    found: Learned,
+    found: RunForests,
     spread: Forest,
     calibration: Calibration,
     data: Mapping[str, str],

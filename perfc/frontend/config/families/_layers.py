@@ -8,11 +8,11 @@ from ..keys import Keys
 from ..model import (
     Activation,
     Branch,
-    Head,
     Layer,
     Mixer,
     Norm,
     NormKind,
+    OutputHead,
     Residual,
     Stack,
     TokenEmbedding,
@@ -137,7 +137,7 @@ def decoder(
             embedding or TokenEmbedding(vocab, hidden),
             tuple(layers),
             norm,
-            (Head(vocab, tied, is_head_biased),),
+            (OutputHead(vocab, tied, is_head_biased),),
             is_decoder=True,
         ),
     )

@@ -8,10 +8,10 @@ from ..keys import Keys
 from ..model import (
     Activation,
     Attention,
-    Head,
     Layer,
     Mlp,
     Norm,
+    OutputHead,
     Stack,
     TokenEmbedding,
 )
@@ -21,7 +21,7 @@ from .gpt import plain
 
 def encoder(
     keys: Keys, layers: tuple[Layer, ...], embedding: TokenEmbedding, hidden: int,
-    heads: tuple[Head, ...], norm: Norm | None = None,
+    heads: tuple[OutputHead, ...], norm: Norm | None = None,
 ) -> tuple[Stack, ...]:  # fmt: skip
     """The only stack of a model that reads text."""
     return (Stack("layers", hidden, embedding, layers, norm, heads),)
@@ -40,20 +40,22 @@ def task(keys: Keys) -> str:
     return name.partition("For")[2]
 
 
-def text_heads(keys: Keys, hidden: int, *, has_pooler: bool, width: int = 0) -> tuple[Head, ...]:
+def text_heads(
+    keys: Keys, hidden: int, *, has_pooler: bool, width: int = 0
+) -> tuple[OutputHead, ...]:
     """What is computed of the last layer, by the class that the configuration names."""
     width = width or hidden
     vocab, kind = keys.whole("vocab_size"), task(keys)
     function = activation(keys, "hidden_act", "activation", default="gelu")
     tied = keys.flag("tie_word_embeddings", default=True)
-    pooler = Head(0, inner=hidden, activation=Activation.TANH, is_first_token=True)
+    pooler = OutputHead(0, inner=hidden, activation=Activation.TANH, is_first_token=True)
     match kind:
         case "MaskedLM" | "PreTraining":
-            return (Head(vocab, tied, True, width, True, function, layer_norm(width)),)
+            return (OutputHead(vocab, tied, True, width, True, function, layer_norm(width)),)
         case "SequenceClassification":
             labels = len(keys.get("id2label") or {}) or keys.whole("num_labels", default=2)
             return (
-                Head(labels, is_biased=True, inner=hidden, activation=Activation.TANH,
+                OutputHead(labels, is_biased=True, inner=hidden, activation=Activation.TANH,
                      is_first_token=True),
             )  # fmt: skip
         case _:
@@ -131,7 +133,7 @@ def modernbert(keys: Keys) -> tuple[Stack, ...]:
         layers.append((replace(layer[0], before=None), *layer[1:]) if i == 0 else layer)
     vocab = keys.whole("vocab_size")
     heads = (
-        (Head(vocab, keys.flag("tie_word_embeddings", default=True), True, hidden,
+        (OutputHead(vocab, keys.flag("tie_word_embeddings", default=True), True, hidden,
               keys.flag("classifier_bias"), activation(keys, "classifier_activation",
                                                        default="gelu"), norm),)
         if task(keys) == "MaskedLM" else ()

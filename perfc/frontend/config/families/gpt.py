@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..keys import Keys
-from ..model import Attention, Head, Mlp, Stack, TokenEmbedding
+from ..model import Attention, Mlp, OutputHead, Stack, TokenEmbedding
 from ._layers import (
     activation,
     decoder,
@@ -125,7 +125,7 @@ def opt(keys: Keys) -> tuple[Stack, ...]:
     )[0]  # fmt: skip
     if width == hidden:
         return (stack,)
-    narrowed = Head(vocab, stack.heads[0].is_tied, inner=width, is_inner_biased=False)
+    narrowed = OutputHead(vocab, stack.heads[0].is_tied, inner=width, is_inner_biased=False)
     return (replace(stack, heads=(narrowed,)),)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..keys import Keys
-from ..model import Attention, Head, Layer, Mlp, Norm, SoundEmbedding, Stack, TokenEmbedding
+from ..model import Attention, Layer, Mlp, Norm, OutputHead, SoundEmbedding, Stack, TokenEmbedding
 from ._layers import activation, layer_norm, post_norm, pre_norm, rms
 from .gpt import plain
 
@@ -44,7 +44,7 @@ def t5(keys: Keys) -> tuple[Stack, ...]:
     causal = replace(own, is_causal=True)
     decoder = Stack(
         "decoder", hidden, embedding, layers(causal, later, is_crossed=True), norm,
-        (Head(vocab, tied),), is_decoder=True,
+        (OutputHead(vocab, tied),), is_decoder=True,
     )  # fmt: skip
     return encoder, decoder
 
@@ -69,7 +69,7 @@ def bart(keys: Keys) -> tuple[Stack, ...]:
         stacks.append(
             Stack(
                 name, hidden, embedding, (layer,) * keys.layers(f"{name}_layers"), None,
-                (Head(vocab, tied),) if is_last else (), is_decoder=is_last,
+                (OutputHead(vocab, tied),) if is_last else (), is_decoder=is_last,
             )
         )  # fmt: skip
     return tuple(stacks)
@@ -94,7 +94,9 @@ def whisper(keys: Keys) -> tuple[Stack, ...]:
         is_last = name == "decoder"
         mixers = (own, replace(own, is_cross=True)) if is_last else (replace(own, is_causal=False),)
         layers = (pre_norm(norm, *mixers, mlp),) * keys.layers(f"{name}_layers")
-        head = (Head(vocab, keys.flag("tie_word_embeddings", default=True)),) if is_last else ()
+        head = (
+            (OutputHead(vocab, keys.flag("tie_word_embeddings", default=True)),) if is_last else ()
+        )
         embedding = words if is_last else sound
         stacks.append(Stack(name, hidden, embedding, layers, norm, head, is_decoder=is_last))
     return tuple(stacks)

@@ -8,8 +8,8 @@ from ..keys import Keys
 from ..model import (
     Activation,
     Attention,
-    Head,
     Mlp,
+    OutputHead,
     PatchEmbedding,
     Stack,
     TokenEmbedding,
@@ -43,8 +43,8 @@ def vit(keys: Keys) -> tuple[Stack, ...]:
         raise keys.unsupported("ViT without 'qkv_bias' is not modelled")
     labels = len(keys.get("id2label") or {}) or keys.whole("num_labels", default=2)
     keys.whole("encoder_stride", default=16)
-    head = Head(labels, is_biased=True, is_first_token=True)
-    pooler = Head(0, inner=stack.hidden, activation=Activation.TANH, is_first_token=True)
+    head = OutputHead(labels, is_biased=True, is_first_token=True)
+    pooler = OutputHead(0, inner=stack.hidden, activation=Activation.TANH, is_first_token=True)
     is_classifier = task(keys) == "ImageClassification"
     return (replace(stack, heads=(head,) if is_classifier else (pooler,)),)
 
@@ -57,12 +57,12 @@ def clip(keys: Keys) -> tuple[Stack, ...]:
     width = keys.whole("projection_dim", default=512)
     words = _text(text, is_causal=True)
     picture = tower(image, extra=1, is_patch_biased=False, has_first_norm=True)
-    project = (Head(width, is_first_token=True),)
+    project = (OutputHead(width, is_first_token=True),)
     # only the class token is normalised behind the last layer
     last = layer_norm(picture.hidden)
     return (
         replace(words, heads=project),
-        replace(picture, norm=None, heads=(Head(width, is_first_token=True, before=last),)),
+        replace(picture, norm=None, heads=(OutputHead(width, is_first_token=True, before=last),)),
     )
 
 

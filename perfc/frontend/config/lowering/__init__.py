@@ -15,8 +15,8 @@ from perfc.ir.ops.normalization.softmax import LogSoftmax
 from perfc.ir.tensors.types import DType
 
 from ..keys import LARGEST
-from ..model import Head, LanguageModel, Stack, TokenEmbedding
-from ..precision import Precision, precision_of
+from ..model import LanguageModel, OutputHead, Stack, TokenEmbedding
+from ..precision import ServingPrecision, precision_of
 from .builder import GATHER, Builder
 from .sampling import sampled
 from .stack import embedded, head, layers, padded, running, tokens_of
@@ -29,13 +29,13 @@ from .step import (
     SEQ,
     SOURCE,
     TARGET,
+    ForwardStep,
     Running,
-    Step,
     Tokens,
     extent,
 )
 
-WHOLE = (Step.PREFILL, Step.TRAINING)
+WHOLE = (ForwardStep.PREFILL, ForwardStep.TRAINING)
 """Steps that encoders run in."""
 WIDE = ("float32", "f32", "fp32", "float")
 LONG = 2048
@@ -45,8 +45,8 @@ MUL = Mul()
 
 def lower(
     model: LanguageModel,
-    step: Step = Step.PREFILL,
-    precision: Precision | None = None,
+    step: ForwardStep = ForwardStep.PREFILL,
+    precision: ServingPrecision | None = None,
     parallel: Parallel = ALONE,
     *,
     new_tokens: int = 0,
@@ -56,7 +56,7 @@ def lower(
 
     Args:
         model: what a configuration describes.
-        step: which pass; `Step` has the symbols of each.
+        step: which pass; `ForwardStep` has the symbols of each.
         precision: element types; those the model is published in by default.
         parallel: how it is divided.
         new_tokens: of a sequence that is decoded; one, and those that the model drafts, by default.
@@ -68,9 +68,9 @@ def lower(
     """
     if precision is None:
         precision = published(model)
-        if step is Step.TRAINING:
+        if step is ForwardStep.TRAINING:
             precision = trained(model, precision)
-    family = model.family if step is Step.TRAINING else ""
+    family = model.family if step is ForwardStep.TRAINING else ""
     b = Builder(model.name, precision, parallel.checked(), family)
     if model.decoder is None or len(model.stacks) > 1:
         if parallel.pipeline > 1:
@@ -82,7 +82,7 @@ def lower(
 
 
 def lower_images(
-    model: LanguageModel, precision: Precision | None = None, parallel: Parallel = ALONE
+    model: LanguageModel, precision: ServingPrecision | None = None, parallel: Parallel = ALONE
 ) -> Module:
     """The pass of a tower over ``batch`` images, as the share of one machine.
 
@@ -98,25 +98,25 @@ def lower_images(
     return lower_tower(Builder(model.name, halves, alone), model)
 
 
-def published(model: LanguageModel) -> Precision:
+def published(model: LanguageModel) -> ServingPrecision:
     """The element types that a configuration states."""
     return precision_of(model.dtype, model.quantization)
 
 
-def trained(model: LanguageModel, precision: Precision) -> Precision:
+def trained(model: LanguageModel, precision: ServingPrecision) -> ServingPrecision:
     """The same with f32 where weights are stored so: trainers do not narrow them as engines do."""
     is_wide = model.dtype.lower() in WIDE
     return replace(precision, half=DType.F32) if is_wide else precision
 
 
 def _decoder(
-    b: Builder, model: LanguageModel, stack: Stack, step: Step, new_tokens: int, stage: int
+    b: Builder, model: LanguageModel, stack: Stack, step: ForwardStep, new_tokens: int, stage: int
 ) -> Module:
     """A decoder alone, or one stage of its pipeline."""
     # what serves looks beyond positions, and says so
-    most = model.context if step is Step.PREFILL else 0
+    most = model.context if step is ForwardStep.PREFILL else 0
     tokens, names = _tokens(step, new_tokens, most)
-    run = running(b, tokens, model, stack, is_cached=step is not Step.TRAINING)
+    run = running(b, tokens, model, stack, is_cached=step is not ForwardStep.TRAINING)
     b.expert_skew = model.expert_skew
     stages = b.parallel.pipeline
     if not 0 <= stage < stages or len(stack.layers) < stages > 1:
@@ -169,11 +169,11 @@ def _logarithms(b: Builder, outputs: list[Value], stack: Stack) -> list[Value]:
     """
     return [
         b.node(LogSoftmax(axis=-1), (v,), f"{v.name}.log") if h.width > 1 else v
-        for v, h in zip(outputs, stack.heads or [Head(0)] * len(outputs), strict=True)
+        for v, h in zip(outputs, stack.heads or [OutputHead(0)] * len(outputs), strict=True)
     ]
 
 
-def _encoders(b: Builder, model: LanguageModel, step: Step) -> Module:
+def _encoders(b: Builder, model: LanguageModel, step: ForwardStep) -> Module:
     """One encoder or two beside each other, all of their input at once."""
     if step not in WHOLE:
         b.refuse(f"no {step.value} step: nothing is generated")
@@ -187,7 +187,7 @@ def _encoders(b: Builder, model: LanguageModel, step: Step) -> Module:
         x, table = embedded(b, stack, run)
         x = layers(b, x, stack, run, list(enumerate(stack.layers)))
         outputs += _heads(b, x, stack, run, table)
-        if step is Step.TRAINING and len(model.stacks) == 1:
+        if step is ForwardStep.TRAINING and len(model.stacks) == 1:
             outputs = _logarithms(b, outputs, stack)
     if len(outputs) == 2:
         outputs = [_similarity(b, *outputs)]
@@ -202,7 +202,7 @@ def _similarity(b: Builder, text: Value, image: Value) -> Value:
     return b.node(MUL, (scores, b.weight("similarity.scale", ())), "similarity.scaled")
 
 
-def _pair(b: Builder, model: LanguageModel, decoder: Stack, step: Step) -> Module:
+def _pair(b: Builder, model: LanguageModel, decoder: Stack, step: ForwardStep) -> Module:
     """An encoder with its decoder: both, or a step of the decoder over cached keys."""
     encoder = model.stacks[0]
     batch = extent(BATCH if step in WHOLE else DECODES)
@@ -215,39 +215,39 @@ def _pair(b: Builder, model: LanguageModel, decoder: Stack, step: Step) -> Modul
         x = layers(b, x, encoder, over, list(enumerate(encoder.layers)))
         encoded: Value | None = b.norm(x, encoder.norm, f"{encoder.name}.norm")
         tokens = Tokens(batch, extent(TARGET))
-    elif step is Step.DECODE:
+    elif step is ForwardStep.DECODE:
         names = [DECODES, CONTEXT, *([SOURCE] if is_open else [])]
         encoded, shared = None, None
         tokens = Tokens(decodes=batch, context=extent(CONTEXT))
     else:
         b.refuse(f"no {step.value} step: an encoder reads all of its input at once")
-    run = running(b, tokens, model, decoder, is_cached=step is not Step.TRAINING)
+    run = running(b, tokens, model, decoder, is_cached=step is not ForwardStep.TRAINING)
     run.encoded, run.source = encoded, source.length
     x, table = embedded(b, decoder, run, shared)
     x = layers(b, x, decoder, run, list(enumerate(decoder.layers)))
     declared = _declared(model, names)
-    if step is Step.TRAINING:
+    if step is ForwardStep.TRAINING:
         tie = extent(SEQ) if is_open else None
         declared = [replace(s, default=usual_sequence(model), tie=tie) if s.name == TARGET else s
                     for s in declared]  # fmt: skip
     outputs = _heads(b, x, decoder, run, table)
     return b.module(
-        _logarithms(b, outputs, decoder) if step is Step.TRAINING else outputs, declared
+        _logarithms(b, outputs, decoder) if step is ForwardStep.TRAINING else outputs, declared
     )
 
 
-def _tokens(step: Step, new_tokens: int, most: int) -> tuple[Tokens, tuple[str, ...]]:
+def _tokens(step: ForwardStep, new_tokens: int, most: int) -> tuple[Tokens, tuple[str, ...]]:
     """The tokens of a decoder's step, and the symbols they are in."""
     prompts = (extent(BATCH), extent(SEQ, most))
     match step:
-        case Step.PREFILL | Step.TRAINING:
+        case ForwardStep.PREFILL | ForwardStep.TRAINING:
             return Tokens(*prompts), (BATCH, SEQ)
-        case Step.EXTEND:
+        case ForwardStep.EXTEND:
             return Tokens(*prompts, extent(PAST)), (BATCH, SEQ, PAST)
-        case Step.DECODE:
+        case ForwardStep.DECODE:
             decodes = Tokens(decodes=extent(DECODES), context=extent(CONTEXT))
             return replace(decodes, new_tokens=new_tokens), (DECODES, CONTEXT)
-        case Step.MIXED:
+        case ForwardStep.MIXED:
             both = Tokens(*prompts, extent(PAST), extent(DECODES), extent(CONTEXT), new_tokens)
             return both, (BATCH, SEQ, PAST, DECODES, CONTEXT)
 

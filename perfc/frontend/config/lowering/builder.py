@@ -21,7 +21,7 @@ from perfc.ir.tensors.known import Known
 from perfc.ir.tensors.types import UNKNOWN, DType, TensorType
 
 from ..model import Adapters, Norm, NormKind
-from ..precision import Precision, WeightFormat
+from ..precision import ServingPrecision, WeightFormat
 from .adapted import adapted_product
 from .quantised import quantised_product
 from .written_out import rms_norm
@@ -47,7 +47,7 @@ class Builder:
     """
 
     def __init__(
-        self, name: str, precision: Precision, parallel: Parallel, family: str = ""
+        self, name: str, precision: ServingPrecision, parallel: Parallel, family: str = ""
     ) -> None:
         self.name, self.precision, self.parallel = name, precision, parallel
         self.half = precision.half

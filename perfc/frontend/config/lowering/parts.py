@@ -15,7 +15,7 @@ from perfc.ir.ops.normalization.softmax import LogSoftmax
 from perfc.ir.tensors.types import DType
 
 from ..model import LanguageModel, Layer, Stack
-from ..precision import Precision
+from ..precision import ServingPrecision
 from .builder import Builder
 from .stack import embedded, head, layers, running
 from .step import BATCH, DECLARED, PAST, SEQ, Running, Tokens, extent
@@ -25,7 +25,7 @@ SYMBOLS = (BATCH, SEQ, PAST)
 
 
 def layer_part(
-    model: LanguageModel, layer: Layer, precision: Precision, parallel: Parallel = ALONE, *,
+    model: LanguageModel, layer: Layer, precision: ServingPrecision, parallel: Parallel = ALONE, *,
     writes_out: bool = False,
 ) -> Module:  # fmt: skip
     """One layer of the decoder, or of an encoder alone.
@@ -40,7 +40,7 @@ def layer_part(
 
 
 def embedding_part(
-    model: LanguageModel, precision: Precision, parallel: Parallel = ALONE, *,
+    model: LanguageModel, precision: ServingPrecision, parallel: Parallel = ALONE, *,
     writes_out: bool = False,
 ) -> Module:  # fmt: skip
     """What makes the tokens of the first layer.
@@ -54,7 +54,7 @@ def embedding_part(
 
 
 def head_part(
-    model: LanguageModel, precision: Precision, parallel: Parallel = ALONE, *,
+    model: LanguageModel, precision: ServingPrecision, parallel: Parallel = ALONE, *,
     writes_out: bool = False,
 ) -> Module:  # fmt: skip
     """The last normalisation, the scores of every token and the logarithms that a loss reads.
@@ -76,7 +76,7 @@ def head_part(
 
 
 def _started(
-    model: LanguageModel, precision: Precision, parallel: Parallel, *, writes_out: bool
+    model: LanguageModel, precision: ServingPrecision, parallel: Parallel, *, writes_out: bool
 ) -> tuple[Builder, Stack, Running]:
     b = Builder(model.name, precision, parallel, model.family if writes_out else "")
     if len(model.stacks) > 1:

@@ -17,7 +17,6 @@ from ..model import (
     Attention,
     DeltaNet,
     Experts,
-    Head,
     LanguageModel,
     LatentAttention,
     Layer,
@@ -25,6 +24,7 @@ from ..model import (
     Mamba2,
     Mixer,
     Mlp,
+    OutputHead,
     PatchEmbedding,
     SoundEmbedding,
     Stack,
@@ -200,7 +200,9 @@ def mixer(b: Builder, x: Value, m: Mixer, run: Running, name: str, hidden: int) 
             return delta_net(b, x, m, run, f"{name}.delta", hidden)
 
 
-def head(b: Builder, x: Value, h: Head, stack: Stack, table: Value | None, name: str) -> Value:
+def head(
+    b: Builder, x: Value, h: OutputHead, stack: Stack, table: Value | None, name: str
+) -> Value:
     """The product behind the last layer, [rows, width of this rank]."""
     width = stack.hidden
     x = b.norm(x, h.before, f"{name}.before")
@@ -218,7 +220,9 @@ def head(b: Builder, x: Value, h: Head, stack: Stack, table: Value | None, name:
     return capped(b, scores, f"{name}.capped") if h.is_capped and b.writes_out else scores
 
 
-def _scores(b: Builder, x: Value, h: Head, table: Value | None, name: str, width: int) -> Value:
+def _scores(
+    b: Builder, x: Value, h: OutputHead, table: Value | None, name: str, width: int
+) -> Value:
     columns = b.share(padded(h.width, b), "columns of the head")
     if h.is_tied and table is not None:
         bias = b.weight(f"{name}.bias", (columns,)) if h.is_biased else None

@@ -12,7 +12,7 @@ BATCH, SEQ, PAST = "batch", "seq", "past"
 DECODES, CONTEXT, SOURCE, TARGET = "decodes", "context", "source", "target"
 
 
-class Step(Enum):
+class ForwardStep(Enum):
     """A pass through the model."""
 
     PREFILL = "prefill"

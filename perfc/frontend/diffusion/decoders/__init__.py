@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from perfc.errors import ModelError, ParseError
 
 from ..kinds import PartKind, kind_of
-from ..pipeline import Latent, Part, Picture, Pipeline, Role, Tensor
+from ..pipeline import DiffusionPipeline, Latent, PartRole, Picture, PipelinePart, Tensor
 
 
 class Decoder(PartKind):
     """A class of decoders."""
 
     @abstractmethod
-    def factors(self, part: Part) -> tuple[int, int]:
+    def factors(self, part: PipelinePart) -> tuple[int, int]:
         """By how much it widens edges, and by how much time."""
 
     def inputs(self, latent: Latent) -> tuple[Tensor, ...]:
@@ -24,7 +24,7 @@ class Decoder(PartKind):
         return (Tensor("z", (latent.channels, latent.height, latent.width)),)
 
 
-def decoder_of(part: Part) -> Decoder:
+def decoder_of(part: PipelinePart) -> Decoder:
     """That of a part.
 
     Raises:
@@ -33,14 +33,14 @@ def decoder_of(part: Part) -> Decoder:
     return kind_of(part, __name__, Decoder)
 
 
-def latent_of(pipeline: Pipeline, picture: Picture) -> Latent:
+def latent_of(pipeline: DiffusionPipeline, picture: Picture) -> Latent:
     """The latent of a picture: its edges divided by what the decoder multiplies them by.
 
     Raises:
         ParseError: the decoder makes no such picture.
         ModelError: the decoder is none perfc knows.
     """
-    decoder = pipeline.part(Role.DECODER)
+    decoder = pipeline.part(PartRole.DECODER)
     edge, time = decoder_of(decoder).factors(decoder)
     across = (("height", picture.height), ("width", picture.width))
     for name, size in across:

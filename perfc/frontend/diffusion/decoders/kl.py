@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..pipeline import Part
+from ..pipeline import PipelinePart
 from . import Decoder, doubled
 
 
@@ -11,6 +11,6 @@ class Kl(Decoder):
 
     classes = ("AutoencoderKL",)
 
-    def factors(self, part: Part) -> tuple[int, int]:
+    def factors(self, part: PipelinePart) -> tuple[int, int]:
         """As many doublings as there are blocks but one."""
         return doubled(part.config.get("block_out_channels")), 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from perfc.errors import ModelError
 
-from ..pipeline import Latent, Part, Tensor
+from ..pipeline import Latent, PipelinePart, Tensor
 from . import Decoder
 
 EDGE, TIME = 8, 4
@@ -17,7 +17,7 @@ class Video(Decoder):
 
     classes = ("AutoencoderKLWan", "AutoencoderKLCogVideoX")
 
-    def factors(self, part: Part) -> tuple[int, int]:
+    def factors(self, part: PipelinePart) -> tuple[int, int]:
         """As configured."""
         stated = part.config
         time = stated.get("scale_factor_temporal", stated.get("temporal_compression_ratio", TIME))

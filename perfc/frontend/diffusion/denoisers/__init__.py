@@ -6,7 +6,7 @@ from abc import abstractmethod
 from typing import ClassVar
 
 from ..kinds import PartKind, kind_of
-from ..pipeline import Latent, Part, Tensor
+from ..pipeline import Latent, PipelinePart, Tensor
 
 
 class Denoiser(PartKind):
@@ -16,7 +16,7 @@ class Denoiser(PartKind):
     """Whether a guided step is one call of twice the batch; else it is two calls."""
 
     @abstractmethod
-    def inputs(self, part: Part, latent: Latent, tokens: int) -> tuple[Tensor, ...]:
+    def inputs(self, part: PipelinePart, latent: Latent, tokens: int) -> tuple[Tensor, ...]:
         """What a step calls it with.
 
         Args:
@@ -30,7 +30,7 @@ class Denoiser(PartKind):
         return {}
 
 
-def denoiser_of(part: Part) -> Denoiser:
+def denoiser_of(part: PipelinePart) -> Denoiser:
     """That of a part.
 
     Raises:

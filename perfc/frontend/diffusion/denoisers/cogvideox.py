@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..pipeline import Latent, Part, Tensor
+from ..pipeline import Latent, PipelinePart, Tensor
 from . import Denoiser
 
 
@@ -11,7 +11,7 @@ class CogVideoX(Denoiser):
 
     classes = ("CogVideoXTransformer3DModel",)
 
-    def inputs(self, part: Part, latent: Latent, tokens: int) -> tuple[Tensor, ...]:
+    def inputs(self, part: PipelinePart, latent: Latent, tokens: int) -> tuple[Tensor, ...]:
         """Latent, prompt and time step."""
         picture = (latent.frames, latent.channels, latent.height, latent.width)
         return (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..pipeline import Latent, Part, Tensor
+from ..pipeline import Latent, PipelinePart, Tensor
 from . import Denoiser
 
 PACKED = 2
@@ -16,7 +16,7 @@ class Flux(Denoiser):
 
     classes = ("FluxTransformer2DModel",)
 
-    def inputs(self, part: Part, latent: Latent, tokens: int) -> tuple[Tensor, ...]:
+    def inputs(self, part: PipelinePart, latent: Latent, tokens: int) -> tuple[Tensor, ...]:
         """Packed latent, prompt, pooled prompt, time step, guidance and both kinds of places."""
         cells = (latent.height // PACKED) * (latent.width // PACKED)
         inputs = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..pipeline import Latent, Part, Tensor
+from ..pipeline import Latent, PipelinePart, Tensor
 from . import Denoiser
 
 
@@ -11,7 +11,7 @@ class PixArt(Denoiser):
 
     classes = ("PixArtTransformer2DModel",)
 
-    def inputs(self, part: Part, latent: Latent, tokens: int) -> tuple[Tensor, ...]:
+    def inputs(self, part: PipelinePart, latent: Latent, tokens: int) -> tuple[Tensor, ...]:
         """Latent, prompt, time step and mask of the prompt."""
         return (
             Tensor("hidden_states", (latent.channels, latent.height, latent.width)),

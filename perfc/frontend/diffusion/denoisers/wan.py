@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..pipeline import Latent, Part, Tensor
+from ..pipeline import Latent, PipelinePart, Tensor
 from . import Denoiser
 
 
@@ -12,7 +12,7 @@ class Wan(Denoiser):
     classes = ("WanTransformer3DModel",)
     is_doubled = False
 
-    def inputs(self, part: Part, latent: Latent, tokens: int) -> tuple[Tensor, ...]:
+    def inputs(self, part: PipelinePart, latent: Latent, tokens: int) -> tuple[Tensor, ...]:
         """Latent, time step and prompt."""
         picture = (latent.channels, latent.frames, latent.height, latent.width)
         return (

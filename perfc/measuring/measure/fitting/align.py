@@ -15,7 +15,7 @@ from perfc.ir.graph import Node, walk
 from perfc.ir.op import Kind
 
 from ..profile import Profile, RuntimeKernel
-from ..trace import How, Origin
+from ..trace import How, SourceNodes
 
 if TYPE_CHECKING:
     from perfc.api import Report
@@ -55,7 +55,7 @@ def token(kind: Kind) -> str:
 
 def aligned(
     profile: Profile, report: Report, where: str | os.PathLike[str] = ""
-) -> tuple[Profile, dict[str, Origin]]:
+) -> tuple[Profile, dict[str, SourceNodes]]:
     """Return the profile, and the nodes behind each of its operators.
 
     Raises:
@@ -72,11 +72,11 @@ def aligned(
             where=os.fspath(where),
         )
     made = {v.name: n for n in walk(report.source.graph) for v in n.results}
-    origins: dict[str, Origin] = {}
+    origins: dict[str, SourceNodes] = {}
     for a, b in pairs:
         kernel = ours[a][1]
         nodes = [made[v.name] for n in kernel.nodes for v in n.results if v.name in made]
-        origins[theirs[b][1].name] = Origin(frozenset(nodes), How.NAMED)
+        origins[theirs[b][1].name] = SourceNodes(frozenset(nodes), How.NAMED)
     anchors = [(ours[a][0], theirs[b][0]) for a, b in pairs]
     fill(profile.kernels, anchors, report, made, origins)
     return profile, origins
@@ -87,7 +87,7 @@ def fill(
     anchors: Sequence[tuple[int, int]],
     report: Report,
     made: dict[str, Node],
-    origins: dict[str, Origin],
+    origins: dict[str, SourceNodes],
 ) -> None:
     """Assign operators between two matches to the analyzed kernels between them, in order."""
     ends = [*anchors, (len(report.kernels.kernels), len(kernels))]
@@ -106,7 +106,7 @@ def fill(
                 for v in node.results
                 if v.name in made
             ]
-            origins[kernels[j].name] = Origin(frozenset(nodes), How.INSERTED)
+            origins[kernels[j].name] = SourceNodes(frozenset(nodes), How.INSERTED)
         before = (ours_end, theirs_end)
 
 

@@ -10,14 +10,14 @@ from perfc.ir.record import record
 
 from ..profile import Profile, RuntimeKernel
 from ..runtimes.tensorrt import RANGE
-from ..trace import How, Names, Origin
+from ..trace import How, NameIndex, SourceNodes
 
 if TYPE_CHECKING:
     from perfc.api import Report
 
 
 @record
-class Part:
+class MatchedKernels:
     """Analyzed kernels and runtime kernels that execute the same nodes.
 
     Args:
@@ -54,7 +54,7 @@ class Attribution:
         total_s: time of all kernels.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[MatchedKernels, ...]
     lost: tuple[RuntimeKernel, ...]
     total_s: float
 
@@ -64,11 +64,11 @@ class Attribution:
         return 1 - sum(k.time_s for k in self.lost) / self.total_s if self.total_s > 0 else 0.0
 
 
-def by_names(profile: Profile, report: Report) -> dict[str, Origin]:
+def by_names(profile: Profile, report: Report) -> dict[str, SourceNodes]:
     """Return the nodes behind kernels by name, for a profile without a graph."""
-    names = Names.of(report.source.graph)
+    names = NameIndex.of(report.source.graph)
     order = list(walk(report.source.graph))
-    origins: dict[str, Origin] = {}
+    origins: dict[str, SourceNodes] = {}
     for k in profile.kernels:
         members = [n for m in k.members for n in nodes_called(names, m)]
         members += [n for m in k.members if RANGE in m for n in nodes_from(names, m, order)]
@@ -78,18 +78,18 @@ def by_names(profile: Profile, report: Report) -> dict[str, Origin]:
         if not members:
             members = nodes_called(names, k.name)
         if members:
-            origins[k.name] = Origin(frozenset(members), How.NAMED)
+            origins[k.name] = SourceNodes(frozenset(members), How.NAMED)
     return origins
 
 
-def nodes_from(names: Names, text: str, order: Sequence[Node]) -> list[Node]:
+def nodes_from(names: NameIndex, text: str, order: Sequence[Node]) -> list[Node]:
     """Return the nodes in a TensorRT range ``a...b``."""
     first, _, last = text.partition(RANGE)
     ends = [order.index(n) for name in (first, last) for n in nodes_called(names, name)]
     return list(order[min(ends) : max(ends) + 1]) if len(ends) > 1 else []
 
 
-def nodes_called(names: Names, name: str) -> list[Node]:
+def nodes_called(names: NameIndex, name: str) -> list[Node]:
     """Return the nodes with this name, or those below a call or module with this name."""
     node = names.by_name.get(name) or names.makers.get(name)
     if node is not None:
@@ -99,12 +99,12 @@ def nodes_called(names: Names, name: str) -> list[Node]:
     return []
 
 
-def attribute(profile: Profile, origins: Mapping[str, Origin], report: Report) -> Attribution:
+def attribute(profile: Profile, origins: Mapping[str, SourceNodes], report: Report) -> Attribution:
     """Assign each runtime kernel's time to the analyzed kernels that share nodes with it."""
     home = kernel_of(report)
     order = {n: i for i, n in enumerate(walk(report.source.graph))}
     union = Union(len(report.kernels.kernels))
-    reached: list[tuple[RuntimeKernel, Origin, int | None]] = []
+    reached: list[tuple[RuntimeKernel, SourceNodes, int | None]] = []
     lost: list[RuntimeKernel] = []
     for k in profile.kernels:
         origin = origins.get(k.name)
@@ -115,8 +115,8 @@ def attribute(profile: Profile, origins: Mapping[str, Origin], report: Report) -
         for other in homes[1:]:
             union.join(homes[0], other)
         reached.append((k, origin, homes[0] if homes else None))
-    groups: dict[int, list[tuple[RuntimeKernel, Origin]]] = {}
-    hosts: list[Part] = []
+    groups: dict[int, list[tuple[RuntimeKernel, SourceNodes]]] = {}
+    hosts: list[MatchedKernels] = []
     for k, origin, first in reached:
         if first is None:
             hosts.append(part((), [(k, origin)], order))
@@ -132,9 +132,9 @@ def attribute(profile: Profile, origins: Mapping[str, Origin], report: Report) -
 
 def part(
     kernels: tuple[int, ...],
-    timed: Sequence[tuple[RuntimeKernel, Origin]],
+    timed: Sequence[tuple[RuntimeKernel, SourceNodes]],
     order: Mapping[Node, int],
-) -> Part:
+) -> MatchedKernels:
     """Return one part with its nodes in file order."""
     nodes = sorted({n for _, o in timed for n in o.nodes}, key=lambda n: order.get(n, 0))
     names = tuple(dict.fromkeys(n.name for n in nodes))
@@ -143,7 +143,7 @@ def part(
     best_s = sum(k.best_s for k, _ in timed)
     inserted_s = sum(k.time_s for k, o in timed if o.how is How.INSERTED)
     runtime = tuple(k for k, _ in timed)
-    return Part(kernels, runtime, names, time_s, iqr_s, best_s, inserted_s)
+    return MatchedKernels(kernels, runtime, names, time_s, iqr_s, best_s, inserted_s)
 
 
 def kernel_of(report: Report) -> dict[Node, int]:

@@ -10,7 +10,7 @@ from perfc.analyzers.estimators.fitted_rates import of_machine
 from perfc.ir.record import record
 from perfc.passes.roofline.roofline import KernelBound
 
-from .attribute import Attribution, Part
+from .attribute import Attribution, MatchedKernels
 
 if TYPE_CHECKING:
     from perfc.api import Report
@@ -20,7 +20,7 @@ FASTER = "faster than its floor"
 
 
 @record
-class Setting:
+class RuntimeSetting:
     """Runtime and device of a measurement.
 
     Args:
@@ -46,7 +46,7 @@ class Compared:
         prediction_s: as an analysis predicts.
     """
 
-    part: Part
+    part: MatchedKernels
     bounds: tuple[KernelBound, ...]
     prediction_s: float
 
@@ -115,7 +115,7 @@ class Measurement:
     """
 
     report: Report
-    setting: Setting
+    setting: RuntimeSetting
     rows: tuple[Compared, ...]
     attribution: Attribution
     total_s: float

@@ -10,11 +10,11 @@ from perfc.analyzers.estimators.fitted_rates.classes import classify
 from perfc.ir.record import record
 
 from ..tables.rows import KernelRow, ModelRow, subject_of
-from .fit import LEAST_SAMPLES, Key, Sample, fit, key_of, runtime_count
+from .fit import LEAST_SAMPLES, FitSample, Key, fit, key_of, runtime_count
 
 
 @record
-class Outcome:
+class PredictedRun:
     """One measured run, predicted.
 
     Args:
@@ -39,7 +39,7 @@ class Outcome:
 
 def predict(
     kernels: Sequence[KernelRow], models: Sequence[ModelRow], efficiencies: Efficiencies
-) -> list[Outcome]:
+) -> list[PredictedRun]:
     """Total time of every run in ``models``; ``kernels`` are its rows."""
     totals: dict[Key, float] = {}
     for r in kernels:
@@ -50,13 +50,13 @@ def predict(
             time_s = efficiencies.kernel_s(subject_of(r))
         totals[key] = totals.get(key, 0.0) + (r.sustained_s if time_s is None else time_s)
     return [
-        Outcome(m.model, m.dims, m.time_s, totals[key_of(m)], m.floor_s)
+        PredictedRun(m.model, m.dims, m.time_s, totals[key_of(m)], m.floor_s)
         for m in models
         if key_of(m) in totals
     ]
 
 
-def mean_error(outcomes: Sequence[Outcome]) -> float:
+def mean_error(outcomes: Sequence[PredictedRun]) -> float:
     """Mean absolute relative error."""
     return sum(abs(o.error) for o in outcomes) / max(len(outcomes), 1)
 
@@ -64,11 +64,11 @@ def mean_error(outcomes: Sequence[Outcome]) -> float:
 def leave_one_out(
     kernels: Sequence[KernelRow],
     models: Sequence[ModelRow],
-    samples: Sequence[Sample],
+    samples: Sequence[FitSample],
     host: Sequence[float],
-) -> list[Outcome]:
+) -> list[PredictedRun]:
     """Each model predicted by a fit to all the others."""
-    outcomes: list[Outcome] = []
+    outcomes: list[PredictedRun] = []
     for digest in dict.fromkeys(m.digest for m in models):
         others = [s for s in samples if s.run[0] != digest]
         if not others:

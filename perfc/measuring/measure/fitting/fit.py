@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from perfc.analyzers.estimators.fitted_rates import host_nodes
 from perfc.analyzers.estimators.fitted_rates.classes import Term, classify
 from perfc.analyzers.estimators.fitted_rates.efficiencies import HOST, MOVES, Efficiencies
-from perfc.analyzers.estimators.fitted_rates.subject import Subject
+from perfc.analyzers.estimators.fitted_rates.subject import KernelSubject
 from perfc.errors import ParseError
 from perfc.ir.record import record
 
@@ -65,11 +65,11 @@ def total_s(report: Report, efficiencies: Efficiencies) -> float:
 
 
 @record
-class Sample:
+class FitSample:
     """One timed kernel: what it is, and its time without copies."""
 
     run: Key
-    subject: Subject
+    subject: KernelSubject
     time_s: float
     copied_s: float
 
@@ -81,7 +81,7 @@ def key_of(row: KernelRow | ModelRow) -> Key:
 
 def samples_of(
     kernels: Iterable[KernelRow], models: Iterable[ModelRow], *, best: bool = False
-) -> tuple[list[Sample], list[float]]:
+) -> tuple[list[FitSample], list[float]]:
     """Kernels that were timed alone, and the times of nodes that launch no analyzed kernel.
 
     What profiling added to each kernel, as the whole runs tell, is taken off. Kernels of a run that
@@ -97,7 +97,7 @@ def samples_of(
     parts: dict[tuple[Key, int], list[KernelRow]] = {}
     for r in kernels:
         parts.setdefault((key_of(r), r.part), []).append(r)
-    samples: list[Sample] = []
+    samples: list[FitSample] = []
     host: list[float] = []
     for (key, _), rows in parts.items():
         r = rows[0]
@@ -114,7 +114,7 @@ def samples_of(
             host.append(whole * own_s / max(count, 1))
         elif len(rows) == 1:
             copied_s = less(copied_s, added_s * copies)
-            samples.append(Sample(key, subject_of(r), whole * own_s, whole * copied_s))
+            samples.append(FitSample(key, subject_of(r), whole * own_s, whole * copied_s))
     return samples, host
 
 
@@ -159,7 +159,7 @@ def overhead_s(runs: Sequence[ModelRow]) -> float:
     return min(max(median(short), 0.0), MOST_OVERHEAD_S) if short else 0.0
 
 
-def fit(samples: Sequence[Sample], host: Sequence[float] = ()) -> Efficiencies:
+def fit(samples: Sequence[FitSample], host: Sequence[float] = ()) -> Efficiencies:
     """Rates of every class that has enough kernels.
 
     Raises:

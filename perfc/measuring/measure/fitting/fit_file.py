@@ -18,7 +18,7 @@ from perfc.passes.runtimes import Framework, standing_for
 
 from ..tables.dataset import models_file, read
 from ..tables.rows import KernelRow, ModelRow
-from .evaluate import Outcome, leave_one_out
+from .evaluate import PredictedRun, leave_one_out
 from .fit import fit, samples_of
 from .residuals import ratios
 
@@ -28,7 +28,7 @@ LEAST_MODELS = 3
 
 
 @record
-class Fitted:
+class FitResult:
     """Result of a fit.
 
     Args:
@@ -41,7 +41,7 @@ class Fitted:
 
     machine: Machine
     efficiencies: Efficiencies
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[PredictedRun, ...]
     version: str
     threads: int
 
@@ -58,7 +58,7 @@ def fit_from(
     *,
     threads: int | None = None,
     runtime: str = "",
-) -> Fitted:
+) -> FitResult:
     """Fit efficiencies to the rows of a dataset and write them into a copy of a target file.
 
     Args:
@@ -100,7 +100,7 @@ def fit_from(
     }
     table = runtime or standing_for(Framework.ORT, "cpu").name
     machine = write(whole_card(target), output, efficiencies, table, source)
-    return Fitted(machine, efficiencies, tuple(outcomes), version, chosen)
+    return FitResult(machine, efficiencies, tuple(outcomes), version, chosen)
 
 
 def models_beside(rows: Path) -> Path:

@@ -9,8 +9,8 @@ from perfc.analyzers.estimators.fitted_rates import Ratios
 from perfc.analyzers.estimators.fitted_rates.classes import classify
 from perfc.analyzers.estimators.fitted_rates.efficiencies import HOST, WHOLE
 
-from .evaluate import Outcome
-from .fit import LEAST_SAMPLES, Sample, fit
+from .evaluate import PredictedRun
+from .fit import LEAST_SAMPLES, FitSample, fit
 
 GROUPS = 5
 """Number of folds of models."""
@@ -19,7 +19,7 @@ COVER = 0.9
 
 
 def ratios(
-    samples: Sequence[Sample], host: Sequence[float], outcomes: Sequence[Outcome]
+    samples: Sequence[FitSample], host: Sequence[float], outcomes: Sequence[PredictedRun]
 ) -> dict[str, Ratios]:
     """Return the ratios of every class with enough held-out models, and of whole runs.
 

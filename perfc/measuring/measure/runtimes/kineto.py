@@ -10,7 +10,7 @@ from statistics import median
 from perfc.errors import ParseError
 
 from ..process import iqr
-from ..profile import Profile, RuntimeKernel, Source
+from ..profile import Profile, ProfilerKind, RuntimeKernel
 from .events import Event, events, inner, number, text
 
 MOST_OPERATORS = 2_000_000
@@ -111,7 +111,7 @@ def read(path: str | os.PathLike[str]) -> Profile:
     whole = [(ran[(r + 1) * length - 1].end_us - ran[r * length].begin_us) * 1e-6 for r in counted]
     run_s = None if on_device else median(whole)
     return Profile(
-        Source.KINETO, tuple(kernels), len(counted), run_s, "cuda" if on_device else "cpu"
+        ProfilerKind.KINETO, tuple(kernels), len(counted), run_s, "cuda" if on_device else "cpu"
     )
 
 

@@ -9,7 +9,7 @@ from statistics import median
 
 from perfc.errors import ParseError
 
-from ..profile import Profile, RuntimeKernel, Sampled, Source
+from ..profile import Profile, ProfilerKind, RuntimeKernel, Sampled
 from .events import Event, events, inner, number, text
 
 SUFFIX = "_kernel_time"
@@ -19,7 +19,7 @@ MOST_NAMES = 200_000
 
 
 @dataclass(slots=True)
-class Reading:
+class ProfileReader:
     """Events seen so far.
 
     Args:
@@ -76,9 +76,9 @@ class Reading:
         sampled.add(self.run, time_s)
 
 
-def reading(path: str | os.PathLike[str]) -> Reading:
+def reading(path: str | os.PathLike[str]) -> ProfileReader:
     """All events of a profile."""
-    result = Reading()
+    result = ProfileReader()
     for e in events(path):
         result.event(e)
     return result
@@ -96,7 +96,7 @@ def read(path: str | os.PathLike[str]) -> Profile:
     return profile(trace, runs)
 
 
-def profile(trace: Reading, runs: Sequence[int]) -> Profile:
+def profile(trace: ProfileReader, runs: Sequence[int]) -> Profile:
     """Kernels over the runs that count; times on the device where the profile has them."""
     kernels: list[RuntimeKernel] = []
     for name, sampled in trace.samples.items():
@@ -109,7 +109,9 @@ def profile(trace: Reading, runs: Sequence[int]) -> Profile:
         )
     run_s = [trace.run_s[r] for r in runs if r < len(trace.run_s)]
     device = max(trace.providers, key=trace.providers.__getitem__, default="")
-    return Profile(Source.ORT, tuple(kernels), len(runs), median(run_s) if run_s else None, device)
+    return Profile(
+        ProfilerKind.ORT, tuple(kernels), len(runs), median(run_s) if run_s else None, device
+    )
 
 
 def segments(

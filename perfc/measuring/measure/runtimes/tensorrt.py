@@ -9,7 +9,7 @@ from typing import cast
 
 from perfc.errors import ParseError
 
-from ..profile import Profile, RuntimeKernel, Source
+from ..profile import Profile, ProfilerKind, RuntimeKernel
 from .events import Event, number, text, whole
 
 MOST_LAYERS = 200_000
@@ -60,7 +60,7 @@ def read(path: str | os.PathLike[str], layers: str | os.PathLike[str] | None = N
         time_s = max(time_ms, 0.0) * 1e-3
         unique = name if all(k.name != name for k in kernels[-4:]) else f"{name}#{len(kernels)}"
         kernels.append(RuntimeKernel(unique, "", time_s, members=members))
-    return Profile(Source.TENSORRT, tuple(kernels), runs, None, "cuda")
+    return Profile(ProfilerKind.TENSORRT, tuple(kernels), runs, None, "cuda")
 
 
 def is_layers(content: object) -> bool:

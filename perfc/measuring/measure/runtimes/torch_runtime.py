@@ -35,7 +35,7 @@ class TorchRun:
         self.values: dict[str, Any] = {}
         self.feeds: dict[str, Any] = {}
         self.outputs: dict[str, Any] = {}
-        self.steps: list[Step] = []
+        self.steps: list[NodeStep] = []
         self.events: list[dict[str, object]] = []
         self.is_profiled = False
 
@@ -52,7 +52,7 @@ class TorchRun:
         for tensor in graph.initializer:
             array = numpy_helper.to_array(tensor, str(path.parent))
             self.values[tensor.name] = self.tensor(array)
-        self.steps = [Step.of(n, self) for n in graph.node]
+        self.steps = [NodeStep.of(n, self) for n in graph.node]
         self.names = [o.name for o in graph.output]
         last: dict[str, int] = {}
         for i, s in enumerate(self.steps):
@@ -83,7 +83,7 @@ class TorchRun:
         """Run once."""
         begin = time.perf_counter()
         values = {**self.values, **self.feeds}
-        marks: list[tuple[Step, Any, Any]] = []
+        marks: list[tuple[NodeStep, Any, Any]] = []
         for s in self.steps:
             start = self.mark()
             results = s.run(self.torch, *[values[n] if n else None for n in s.inputs])
@@ -108,7 +108,7 @@ class TorchRun:
         event.record()
         return event
 
-    def record(self, marks: list[tuple[Step, Any, Any]], run_s: float) -> None:
+    def record(self, marks: list[tuple[NodeStep, Any, Any]], run_s: float) -> None:
         """Record the times of one run."""
         for s, start, end in marks:
             us = (end - start) * 1e6 if self.device == "cpu" else start.elapsed_time(end) * 1e3
@@ -138,7 +138,7 @@ class TorchRun:
         return made
 
 
-class Step:
+class NodeStep:
     """One node with its attributes read."""
 
     def __init__(
@@ -159,7 +159,7 @@ class Step:
         self.frees: list[str] = []
 
     @staticmethod
-    def of(node: Any, run: TorchRun) -> Step:
+    def of(node: Any, run: TorchRun) -> NodeStep:
         """Create the step of a node.
 
         Raises:
@@ -181,7 +181,9 @@ class Step:
         attributes["_op"] = node.op_type
         attributes["_outputs"] = len(node.output)
         attributes["_device"] = run.device
-        return Step(node.name, node.op_type, list(node.input), list(node.output), call, attributes)
+        return NodeStep(
+            node.name, node.op_type, list(node.input), list(node.output), call, attributes
+        )
 
     def run(self, torch: Any, *inputs: Any) -> tuple[Any, ...]:
         """Results of the node."""

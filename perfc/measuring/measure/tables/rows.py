@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from perfc.analyzers.estimators.fitted_rates.layout import moved_bytes
 from perfc.analyzers.estimators.fitted_rates.subject import (
     LONGEST_OP,
-    Amounts,
-    Subject,
+    KernelSubject,
+    LaunchAmounts,
     of_texts,
     operands,
     operators,
@@ -192,7 +192,7 @@ def model_name(path: str) -> str:
 
 
 @record
-class Run:
+class RunColumns:
     """The columns that all rows of a run share."""
 
     digest: str
@@ -205,18 +205,18 @@ class Run:
     target: str
 
     @staticmethod
-    def of(m: Measurement) -> Run:
+    def of(m: Measurement) -> RunColumns:
         """Return the columns of a measurement."""
         dims = " ".join(f"{k}={v}" for k, v in m.report.env.items())
         digest, model = m.report.source.origin.digest[:16], model_name(m.report.path)
         s = m.setting
         target = m.report.machine.name
-        return Run(digest, model, s.runtime, s.version, s.device, s.threads, dims, target)
+        return RunColumns(digest, model, s.runtime, s.version, s.device, s.threads, dims, target)
 
 
 def kernel_rows(m: Measurement) -> list[KernelRow]:
     """Return a row for every analyzed kernel that the runtime timed."""
-    run = Run.of(m)
+    run = RunColumns.of(m)
     rows: list[KernelRow] = []
     kernels = m.report.kernels
     moved = moved_bytes(kernels.kernels, kernels.runtime, m.report.env)
@@ -234,7 +234,7 @@ def kernel_rows(m: Measurement) -> list[KernelRow]:
 
 
 def timed_row(
-    run: Run,
+    run: RunColumns,
     number: int,
     c: Compared,
     index: int,
@@ -260,7 +260,7 @@ def timed_row(
     )  # fmt: skip
 
 
-def host_row(run: Run, number: int, c: Compared) -> KernelRow:
+def host_row(run: RunColumns, number: int, c: Compared) -> KernelRow:
     """Return the row of nodes that launch no analyzed kernel."""
     return KernelRow(
         schema=SCHEMA, digest=run.digest, model=run.model, runtime=run.runtime,
@@ -277,7 +277,7 @@ def model_row(m: Measurement, date: str) -> ModelRow:
     """Return the row of a whole run."""
     from perfc.ir.graph import walk
 
-    report, env, run = m.report, m.report.env, Run.of(m)
+    report, env, run = m.report, m.report.env, RunColumns.of(m)
     work = report.cost.work
     kernels = report.roofline.kernels
     return ModelRow(
@@ -312,11 +312,11 @@ def names(operators: Iterable[str]) -> str:
     return " ".join([*listed[:MOST_NODES], *([f"+{more}"] if more > 0 else [])])
 
 
-def subject_of(row: KernelRow) -> Subject:
+def subject_of(row: KernelRow) -> KernelSubject:
     """Return the kernel of a row for fitting efficiencies."""
     return of_texts(
         row.kind, row.op, row.ops, row.views, row.dtype, row.operands, row.results,
-        Amounts(
+        LaunchAmounts(
             row.launches, row.mac, row.sfu, row.read_bytes, row.write_bytes, row.moved_bytes
         ),
     )  # fmt: skip

@@ -30,7 +30,7 @@ MODEL = "model.onnx"
 
 
 @record
-class Role:
+class WeightRole:
     """Use of a stored tensor, as far as its values matter.
 
     Args:
@@ -44,11 +44,11 @@ class Role:
     is_positive: bool = False
 
 
-SCALE = Role(1.0, 0.02, True)
-SHIFT = Role(0.0, 0.02)
-VARIANCE = Role(1.0, 0.1, True)
+SCALE = WeightRole(1.0, 0.02, True)
+SHIFT = WeightRole(0.0, 0.02)
+VARIANCE = WeightRole(1.0, 0.1, True)
 LEAST_REFILLED = 4
-_NORMS: dict[str, tuple[Role, ...]] = {
+_NORMS: dict[str, tuple[WeightRole, ...]] = {
     "BatchNormalization": (SHIFT, SCALE, SHIFT, SHIFT, VARIANCE),
     "LayerNormalization": (SHIFT, SCALE, SHIFT),
     "SkipLayerNormalization": (SHIFT, SHIFT, SCALE, SHIFT),
@@ -105,7 +105,7 @@ def runnable(path: str | os.PathLike[str], folder: Path, seed: int = 0) -> Runna
         refill(model.graph, roles, seed)
     with (folder / WEIGHTS).open("wb") as stream:
         for tensor in outside:
-            fill(tensor, roles.get(tensor.name, Role()), stream, seed)
+            fill(tensor, roles.get(tensor.name, WeightRole()), stream, seed)
     (folder / MODEL).write_bytes(model.SerializeToString())
     return Runnable(folder / MODEL, nbytes, bool(outside))
 
@@ -201,10 +201,10 @@ def _check_disk(folder: Path, nbytes: int) -> None:
         )
 
 
-def find_roles(graph: onnx.GraphProto) -> dict[str, Role]:
+def find_roles(graph: onnx.GraphProto) -> dict[str, WeightRole]:
     """Return mean and deviation for each stored tensor, by its reader."""
     shapes = {t.name: tuple(t.dims) for t in graph.initializer}
-    roles: dict[str, Role] = {}
+    roles: dict[str, WeightRole] = {}
     renamed: dict[str, str] = {}
     for node in graph.node:
         for i, name in enumerate(node.input):
@@ -221,7 +221,7 @@ def find_roles(graph: onnx.GraphProto) -> dict[str, Role]:
     return roles
 
 
-def refill(graph: onnx.GraphProto, roles: Mapping[str, Role], seed: int) -> None:
+def refill(graph: onnx.GraphProto, roles: Mapping[str, WeightRole], seed: int) -> None:
     """Give short float tensors inside the model usable values too.
 
     A model stripped of its weights may keep short ones that nobody ever initialised.
@@ -240,7 +240,7 @@ def refill(graph: onnx.GraphProto, roles: Mapping[str, Role], seed: int) -> None
             tensor.raw_data = b"".join(pieces(tensor, role, seed))
 
 
-def role_of(node: onnx.NodeProto, index: int, shape: tuple[int, ...]) -> Role:
+def role_of(node: onnx.NodeProto, index: int, shape: tuple[int, ...]) -> WeightRole:
     """Return value statistics that preserve the scale of activations.
 
     Products keep their variance with a deviation of one over the root of the fan-in.
@@ -268,10 +268,10 @@ def role_of(node: onnx.NodeProto, index: int, shape: tuple[int, ...]) -> Role:
             fan_in = shape[-1]
         case _:
             return SHIFT
-    return Role(0.0, 1 / math.sqrt(max(fan_in, 1)))
+    return WeightRole(0.0, 1 / math.sqrt(max(fan_in, 1)))
 
 
-def fill(tensor: onnx.TensorProto, role: Role, stream: BinaryIO, seed: int) -> None:
+def fill(tensor: onnx.TensorProto, role: WeightRole, stream: BinaryIO, seed: int) -> None:
     """Append values for ``tensor`` to ``stream`` and let it point there."""
     import onnx
 
@@ -286,7 +286,7 @@ def fill(tensor: onnx.TensorProto, role: Role, stream: BinaryIO, seed: int) -> N
         tensor.external_data.add(key=key, value=value)
 
 
-def pieces(tensor: onnx.TensorProto, role: Role, seed: int) -> Iterator[bytes]:
+def pieces(tensor: onnx.TensorProto, role: WeightRole, seed: int) -> Iterator[bytes]:
     """Yield the bytes of a tensor's values in pieces of ``BLOCK`` elements.
 
     Integers are zero, which every index may be; truth values are true, which no mask minds.

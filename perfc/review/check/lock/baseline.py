@@ -34,7 +34,7 @@ KEYS: Mapping[Metric, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class BaselineCase:
     """A model under one setting.
 
     Args:
@@ -54,7 +54,7 @@ class Case:
     others: tuple[tuple[str, str | bool], ...] = ()
 
     @classmethod
-    def of(cls, model: str, target: str, how: Deployment) -> Case:
+    def of(cls, model: str, target: str, how: Deployment) -> BaselineCase:
         """Create the case of a model with a deployment on the named target."""
         usual = Deployment().as_json()
         others = {
@@ -66,7 +66,7 @@ class Case:
         dims, more = sorted(how.dims.items()), sorted(others.items())
         return cls(model, target, how.table_name, how.dtype, tuple(dims), tuple(more))  # type: ignore[arg-type]
 
-    def __lt__(self, other: Case) -> bool:
+    def __lt__(self, other: BaselineCase) -> bool:
         """Order by model, then by setting; values of a field may have different types."""
         ours, theirs = (
             (c.model, c.target, c.runtime, c.dtype, c.dims, [(n, str(v)) for n, v in c.others])
@@ -108,7 +108,7 @@ class Entry:
         figures: figures by metric.
         target_digest: digest of the target's file.
         sizes: every symbol of the model's inputs, with its value. Budgets cover many models,
-            whose symbols differ from ``Case.dims``.
+            whose symbols differ from ``BaselineCase.dims``.
         line: line in the lock file; 0 if not read from one.
     """
 
@@ -118,7 +118,7 @@ class Entry:
     sizes: tuple[tuple[str, int], ...] = ()
     line: int = field(default=0, compare=False)
 
-    def setting(self, case: Case) -> str:
+    def setting(self, case: BaselineCase) -> str:
         """Format the setting with the model's sizes; default ones are marked."""
         given = {symbol_key(name) for name, _ in case.dims}
         return case.at(f"{n}={v}" + ("" if n in given else " (assumed)") for n, v in self.sizes)
@@ -135,7 +135,7 @@ class Baseline:
     """
 
     predictor: str = ""
-    entries: Mapping[Case, Entry] = field(default_factory=dict[Case, Entry])
+    entries: Mapping[BaselineCase, Entry] = field(default_factory=dict[BaselineCase, Entry])
     path: Path | None = None
 
 

@@ -15,7 +15,7 @@ from perfc.review.diff.figures import Figure, Metric
 from perfc.view.report.units import Unit
 
 from ..config import LOCK
-from .baseline import DIGEST_CHARACTERS, KEYS, OTHERS, Baseline, Case, Entry, rounded
+from .baseline import DIGEST_CHARACTERS, KEYS, OTHERS, Baseline, BaselineCase, Entry, rounded
 
 SCHEMA = 2
 """Schema version; version 1, with separate tables of target digests, can still be read."""
@@ -36,7 +36,7 @@ class NewerSchemaError(ParseError):
     """The file has the schema of a newer perfc."""
 
 
-def to_text(predictor: str, entries: Mapping[Case, Entry]) -> str:
+def to_text(predictor: str, entries: Mapping[BaselineCase, Entry]) -> str:
     """Format the lock file, sorted and rounded so that its diffs reflect the models.
 
     Raises:
@@ -50,7 +50,7 @@ def to_text(predictor: str, entries: Mapping[Case, Entry]) -> str:
     return written(tree, COMMENT)
 
 
-def model_table(case: Case, entry: Entry) -> dict[str, object]:
+def model_table(case: BaselineCase, entry: Entry) -> dict[str, object]:
     """Convert one ``[[model]]`` table."""
     try:
         case.model.encode("utf-8")
@@ -123,7 +123,7 @@ def from_text(text: str, path: Path) -> Baseline:
         ParseError: the file is damaged or of a newer schema; names the line.
     """
     tree = parse(text, path)
-    reader = Reader(path, text)
+    reader = LockReader(path, text)
     schema = tree.get("schema")
     if type(schema) is not int or schema < 1:
         raise reader.fault("schema", "no schema number")
@@ -135,7 +135,7 @@ def from_text(text: str, path: Path) -> Baseline:
     models = tree.get("model", [])
     if not isinstance(models, list) or not all(isinstance(m, dict) for m in models):
         raise reader.fault("model", "model is not a list of tables")
-    entries: dict[Case, Entry] = {}
+    entries: dict[BaselineCase, Entry] = {}
     lines = table_lines(text, "model")
     for index, model in enumerate(models):
         line = lines[index] if index < len(lines) else 1
@@ -147,7 +147,7 @@ def from_text(text: str, path: Path) -> Baseline:
 
 
 @record
-class Reader:
+class LockReader:
     """Parser of lock file tables, with line numbers for messages."""
 
     path: Path
@@ -155,7 +155,7 @@ class Reader:
 
     def model(
         self, model: Mapping[str, object], targets: Mapping[str, object], index: int, line: int
-    ) -> tuple[Case, Entry]:
+    ) -> tuple[BaselineCase, Entry]:
         """Convert one ``[[model]]`` table."""
         path, target, runtime = (
             self.text(model, key, index) for key in ("path", "target", "runtime")
@@ -175,7 +175,7 @@ class Reader:
             if key in model
         }
         others = self.others(model, index)
-        case = Case(path, target, runtime, dtype, self.sizes(model, "dims", index), others)
+        case = BaselineCase(path, target, runtime, dtype, self.sizes(model, "dims", index), others)
         return case, Entry(
             self.text(model, "digest", index),
             figures,

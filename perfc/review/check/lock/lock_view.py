@@ -10,7 +10,7 @@ from perfc.review.diff.figures import Metric
 from perfc.view.report.formats.document import Amount, Cell, Column, Document, Name, Section, Table
 from perfc.view.report.formats.json_form import enveloped
 
-from .baseline import KEYS, Baseline, Case, Entry
+from .baseline import KEYS, Baseline, BaselineCase, Entry
 
 SCHEMA = "perfc-baseline/1"
 COLUMNS = (
@@ -53,7 +53,7 @@ class EntryView:
     figures: Mapping[str, float]
 
     @classmethod
-    def of(cls, case: Case, entry: Entry) -> EntryView:
+    def of(cls, case: BaselineCase, entry: Entry) -> EntryView:
         """Build the view of one entry."""
         bounds = sorted(KEYS[m] for m, f in entry.figures.items() if f.is_bound)
         return cls(

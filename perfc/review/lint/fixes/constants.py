@@ -44,13 +44,13 @@ def _run(model: onnx.ModelProto) -> list[Any]:
         ModelError: out of memory.
     """
     from perfc.api import typed
-    from perfc.measuring.measure.memory import Allocator, check_room, need_of
+    from perfc.measuring.measure.memory import AllocatorBehavior, check_room, need_of
 
     from .edit import FixError
     from .proof import session
 
     module = typed(model)
-    check_room(need_of(module, module.defaults(), Allocator.RETURNED), "constants")
+    check_room(need_of(module, module.defaults(), AllocatorBehavior.RETURNED), "constants")
     try:
         return list(session(model.SerializeToString()).run(None, {}))
     except Exception as error:  # onnxruntime's exceptions share no other base

@@ -15,9 +15,9 @@ from perfc.frontend.reading.onnx_file import read_model, write_model
 from perfc.ir.record import record
 from perfc.view.report.units import Unit, plural, quantity, share
 
-from ..engine import Linted, Outcome, fixable
+from ..engine import Linted, LintOutcome, fixable
 from ..formats.output import text
-from ..work import Work, named
+from ..work import LintWork, named
 from .edit import FixError
 from .onnx_edit import OnnxEditor
 
@@ -54,7 +54,7 @@ class FixedModel:
         return 0.0 if abs(now - then) <= 1e-9 * now else now - then
 
 
-def fixed_model(work: Work, path: str) -> FixedModel | None:
+def fixed_model(work: LintWork, path: str) -> FixedModel | None:
     """Fix the model at ``path``; None if it has no fixable findings.
 
     Raises:
@@ -93,7 +93,7 @@ def fixed_model(work: Work, path: str) -> FixedModel | None:
     return FixedModel(model, tuple(fixed), first, latest, runs)
 
 
-def fix_files(work: Work, paths: Sequence[str], output: Path | None, *, in_place: bool) -> int:
+def fix_files(work: LintWork, paths: Sequence[str], output: Path | None, *, in_place: bool) -> int:
     """Fix files, print what was done and what remains, and return the exit code.
 
     A file that cannot be read or verified is left unchanged and reported on standard error;
@@ -119,7 +119,7 @@ def fix_files(work: Work, paths: Sequence[str], output: Path | None, *, in_place
             continue
         say(summary(fixed, path, target))
         left.append(fixed.after)
-    outcome: Outcome = work.linter.outcome(left, errors)
+    outcome: LintOutcome = work.linter.outcome(left, errors)
     for line in text(outcome).splitlines():
         say(line)
     return 2 if errors else 1 if outcome.count else 0

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from perfc.common.extras import install
 from perfc.common.plain_text import say
 from perfc.errors import MissingExtraError, PerfcError
-from perfc.measuring.measure.memory import Allocator, check_room, fits, need_of
+from perfc.measuring.measure.memory import AllocatorBehavior, check_room, fits, need_of
 from perfc.measuring.measure.tables.feeds import contents, inputs_of
 
 from .edit import FixError
@@ -71,12 +71,12 @@ def prove(
         ModelError: out of memory.
     """
     env = module.defaults()
-    if warning := check_room(need_of(module, env, Allocator.RETURNED, sessions=2)):
+    if warning := check_room(need_of(module, env, AllocatorBehavior.RETURNED, sessions=2)):
         say(f"warning: {warning}", is_error=True)
     sessions = [_opened(m, folder, what) for m, what in ((before, "original"), (after, "fixed"))]
     plain = inputs_of(module, env)
     larger = {k: n + 1 for k, n in env.items()}
-    has_room = fits(need_of(module, larger, Allocator.RETURNED, sessions=2))
+    has_room = fits(need_of(module, larger, AllocatorBehavior.RETURNED, sessions=2))
     other = inputs_of(module, larger) if has_room else plain
     for seed in range(RUNS):
         inputs = other if seed >= RUNS - VARIED and not values else plain

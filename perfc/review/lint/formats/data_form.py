@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from perfc.ir.record import record
 
-from ..engine import Linted, Outcome
+from ..engine import Linted, LintOutcome
 from ..finding import Finding, Gain
 
 SCHEMA = "perfc-lint/1"
@@ -118,7 +118,7 @@ class LintView:
     errors: tuple[str, ...]
 
     @classmethod
-    def of(cls, outcome: Outcome) -> LintView:
+    def of(cls, outcome: LintOutcome) -> LintView:
         """Build the view of an outcome."""
         files = tuple(map(FileView.of, outcome.files))
         configuration = tuple(FindingView.of(f) for _, f in outcome.configuration)

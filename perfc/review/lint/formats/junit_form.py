@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from perfc.view.report.formats import junit
 
-from ..engine import Outcome
+from ..engine import LintOutcome
 from ..finding import Finding
 from .output import sentence
 
 
-def junit_xml(outcome: Outcome) -> str:
+def junit_xml(outcome: LintOutcome) -> str:
     """Format every file, and the configuration if it has findings."""
-    cases = [junit.Case(x.path, x.target, tuple(map(line, x.findings))) for x in outcome.files]
+    cases = [junit.TestCase(x.path, x.target, tuple(map(line, x.findings))) for x in outcome.files]
     for path in dict.fromkeys(path for path, _ in outcome.configuration):
         wrong = tuple(line(f) for at, f in outcome.configuration if at == path)
-        cases.append(junit.Case(path, "configuration", wrong))
-    cases += [junit.Case(e.partition(":")[0], "not analysed", error=e) for e in outcome.errors]
+        cases.append(junit.TestCase(path, "configuration", wrong))
+    cases += [junit.TestCase(e.partition(":")[0], "not analysed", error=e) for e in outcome.errors]
     return junit.render("perfc lint", cases)
 
 

@@ -8,22 +8,22 @@ from pathlib import Path
 
 from perfc.ir.record import record
 from perfc.view.report import annotation
-from perfc.view.report.annotation import Annotation, Level
+from perfc.view.report.annotation import Annotation, AnnotationLevel
 from perfc.view.report.units import Unit, plural, quantity, share
 
-from ..engine import Linted, Outcome, near
+from ..engine import Linted, LintOutcome, near
 from ..finding import Finding, Gain, Saves, Severity
 
 
 @record
-class Group:
+class FindingGroup:
     """Findings of one file with the same message at several places."""
 
     first: Finding
     places: tuple[str, ...]
 
 
-def groups(linted: Linted) -> list[Group]:
+def groups(linted: Linted) -> list[FindingGroup]:
     """Group equal findings, in the order of the first."""
     by_message: dict[tuple[object, ...], list[Finding]] = {}
     for f in linted.findings:
@@ -31,10 +31,10 @@ def groups(linted: Linted) -> list[Group]:
         gain = None if f.gain is None else f"{f.gain.time_s:.2e}"
         key = (f.code, f.message, f.advice, gain, f.is_fixable)
         by_message.setdefault(key, []).append(f)
-    return [Group(fs[0], tuple(f.place for f in fs)) for fs in by_message.values()]
+    return [FindingGroup(fs[0], tuple(f.place for f in fs)) for fs in by_message.values()]
 
 
-def text(outcome: Outcome) -> str:
+def text(outcome: LintOutcome) -> str:
     """Format findings as lines: place, code, message, gain, advice."""
     lines: list[str] = []
     for linted in outcome.files:
@@ -90,7 +90,7 @@ def gain_text(gain: Gain) -> str:
     return f"gains {saved} ({share(gain.share)} of the run), floor of the gain {floor}"
 
 
-def closing(outcome: Outcome) -> Iterator[str]:
+def closing(outcome: LintOutcome) -> Iterator[str]:
     """Yield the last lines: numbers of findings, fixable and hidden ones."""
     total = outcome.count
     files = plural(len(outcome.files), "file")
@@ -116,7 +116,7 @@ def closing(outcome: Outcome) -> Iterator[str]:
         yield f"{suppressed} suppressed by per-file-ignores."
 
 
-def statistics(outcome: Outcome) -> str:
+def statistics(outcome: LintOutcome) -> str:
     """Count findings by code, most frequent first."""
     names = {f.code: f.rule for x in outcome.files for f in x.findings}
     names.update((f.code, f.rule) for _, f in outcome.configuration)
@@ -127,7 +127,7 @@ def statistics(outcome: Outcome) -> str:
     return "".join(f"{n:{width}}  {code}  {names[code]}\n" for code, n in rows)
 
 
-def located(outcome: Outcome) -> Iterator[tuple[str, Finding]]:
+def located(outcome: LintOutcome) -> Iterator[tuple[str, Finding]]:
     """Yield every finding with its file, relative to the current folder if inside."""
     for x in outcome.files:
         for f in x.findings:
@@ -142,9 +142,9 @@ def sentence(finding: Finding) -> str:
     return printable(place + "; ".join(p for p in parts if p))
 
 
-def annotated(outcome: Outcome) -> Iterator[Annotation]:
+def annotated(outcome: LintOutcome) -> Iterator[Annotation]:
     """Yield annotations for every finding, and for files that could not be analyzed."""
     for path, f in located(outcome):
-        level = Level.WARNING if f.severity is Severity.WARNING else Level.NOTE
+        level = AnnotationLevel.WARNING if f.severity is Severity.WARNING else AnnotationLevel.NOTE
         yield Annotation(level, path, f.rule, f"perfc {f.code}", f.code, sentence(f), f.fingerprint)
     yield from map(annotation.unreadable, outcome.errors)

@@ -7,7 +7,7 @@ from enum import Enum
 from perfc.view.report import annotation
 from perfc.view.report.formats.json_form import enveloped, strict
 
-from ..engine import Outcome
+from ..engine import LintOutcome
 from .data_form import SCHEMA, LintView
 from .junit_form import junit_xml
 from .output import annotated, text
@@ -15,7 +15,7 @@ from .sarif import sarif
 from .tables import csv_form, markdown_form
 
 
-class Format(Enum):
+class LintFormat(Enum):
     """Output formats of ``perfc lint``."""
 
     TEXT = "text"
@@ -28,22 +28,22 @@ class Format(Enum):
     JUNIT = "junit"
 
 
-def rendered(outcome: Outcome, form: Format) -> str:
+def rendered(outcome: LintOutcome, form: LintFormat) -> str:
     """Format the outcome."""
     match form:
-        case Format.TEXT:
+        case LintFormat.TEXT:
             return text(outcome)
-        case Format.JSON:
+        case LintFormat.JSON:
             return strict(enveloped(SCHEMA, LintView.of(outcome)), indent=2) + "\n"
-        case Format.CSV:
+        case LintFormat.CSV:
             return csv_form(outcome)
-        case Format.MARKDOWN:
+        case LintFormat.MARKDOWN:
             return markdown_form(outcome)
-        case Format.SARIF:
+        case LintFormat.SARIF:
             return strict(sarif(outcome), indent=2) + "\n"
-        case Format.JUNIT:
+        case LintFormat.JUNIT:
             return junit_xml(outcome)
-        case Format.GITHUB:
+        case LintFormat.GITHUB:
             return annotation.github(annotated(outcome))
-        case Format.GITLAB:
+        case LintFormat.GITLAB:
             return annotation.code_quality(annotated(outcome))

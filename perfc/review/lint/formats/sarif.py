@@ -8,7 +8,7 @@ from perfc.view.report.formats.json_form import plain
 from perfc.view.report.formats.sarif_log import Json, location, log
 
 from ..catalogue import RuleInfo, infos
-from ..engine import Outcome
+from ..engine import LintOutcome
 from ..finding import Finding, Severity
 from .data_form import FindingView
 from .output import located, sentence
@@ -16,7 +16,7 @@ from .output import located, sentence
 LEVELS = {Severity.WARNING: "warning", Severity.NOTE: "note"}
 
 
-def sarif(outcome: Outcome) -> dict[str, Json]:
+def sarif(outcome: LintOutcome) -> dict[str, Json]:
     """Return the SARIF log of one run."""
     findings = list(located(outcome))
     used = {f.code for _, f in findings}

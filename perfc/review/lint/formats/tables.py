@@ -17,7 +17,7 @@ from perfc.view.report.formats.document import (
 )
 from perfc.view.report.units import Unit
 
-from ..engine import Outcome
+from ..engine import LintOutcome
 from ..finding import Finding
 from .output import closing, groups, located, others, worth
 
@@ -53,12 +53,12 @@ COLUMNS = (
 )
 
 
-def csv_form(outcome: Outcome) -> str:
+def csv_form(outcome: LintOutcome) -> str:
     """Format findings as CSV, with a line for each file that could not be analyzed."""
     return comma.records(HEADER, csv_rows(outcome))
 
 
-def csv_rows(outcome: Outcome) -> Iterator[tuple[comma.Field, ...]]:
+def csv_rows(outcome: LintOutcome) -> Iterator[tuple[comma.Field, ...]]:
     """Yield the rows of ``csv_form``."""
     about = {x.path: (x.target, x.time_s) for x in outcome.files}
     for path, f in located(outcome):
@@ -85,7 +85,7 @@ def csv_rows(outcome: Outcome) -> Iterator[tuple[comma.Field, ...]]:
         yield line.partition(":")[0], "", None, "error", *blank, line, ""
 
 
-def markdown_form(outcome: Outcome) -> str:
+def markdown_form(outcome: LintOutcome) -> str:
     """Format one table per file with findings, with equal findings in one row."""
     sections = [
         Section(

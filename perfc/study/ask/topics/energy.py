@@ -5,12 +5,12 @@ from __future__ import annotations
 from perfc.view.report.units import INTERVAL, Unit, quantity, span
 from perfc.view.report.views import Views
 
-from ..fact import Fact, Topic, cite, fact, shown
+from ..fact import ReportFact, Topic, cite, fact, shown
 
 UNKNOWN = "no power model is fitted for this machine"
 
 
-def energy(views: Views) -> Fact | None:
+def energy(views: Views) -> ReportFact | None:
     """Return the energy of a run."""
     joules = views.verdict.energy
     if joules is None:
@@ -23,7 +23,7 @@ def energy(views: Views) -> Fact | None:
     return fact("energy", text, mid, low, high)
 
 
-def each(views: Views) -> Fact | None:
+def each(views: Views) -> ReportFact | None:
     """Return the energy per image, token or run."""
     joules, done = views.verdict.energy, views.verdict.throughput
     if joules is None or not done.per_run:
@@ -36,7 +36,7 @@ def each(views: Views) -> Fact | None:
     return fact("energy per item", text, mid, per_run)
 
 
-def power(views: Views) -> Fact | None:
+def power(views: Views) -> ReportFact | None:
     """Return the mean power of a run."""
     if views.prediction is None:
         return None

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections import Counter
 
 from perfc.view.report.amounts import title
-from perfc.view.report.sections.kernels import Group, groups
+from perfc.view.report.sections.kernels import KernelGroup, groups
 from perfc.view.report.units import Unit, plural, quantity, share
 from perfc.view.report.views import Views
 
-from ..fact import Citation, Fact, Selection, Topic, cite, fact, listed, shown
+from ..fact import Citation, ReportFact, Selection, Topic, cite, fact, listed, shown
 
 MOST = 3
 """Number of kernel groups named by default."""
 
 
-def slowest(views: Views, most: int = MOST) -> Fact | None:
+def slowest(views: Views, most: int = MOST) -> ReportFact | None:
     """Return the slowest groups of equal kernels."""
     ordered = sorted(groups(views.kernels), key=lambda g: (-g.predicted_s, g.first.index))[:most]
     cited = [c for group in ordered for c in cite_group(group, views)]
@@ -23,7 +23,7 @@ def slowest(views: Views, most: int = MOST) -> Fact | None:
     return fact("slowest kernels", "; ".join(words), *cited)
 
 
-def words_of(group: Group, views: Views) -> str:
+def words_of(group: KernelGroup, views: Views) -> str:
     """Describe a group: ``16 Conv 3x3 + Relu (conv1): 27.5 % of the time, 35.9 µs each, …``."""
     row = group.first
     time_s = views.verdict.time_s if row.predicted else views.summary.time_s.value or 0.0
@@ -35,7 +35,7 @@ def words_of(group: Group, views: Views) -> str:
     )
 
 
-def cite_group(group: Group, views: Views) -> tuple[Citation, Citation]:
+def cite_group(group: KernelGroup, views: Views) -> tuple[Citation, Citation]:
     """Return the share of a group and the time of the run."""
     row = group.first
     equal = Selection("", f"alike==`{row.alike}`", group.rows)
@@ -45,7 +45,7 @@ def cite_group(group: Group, views: Views) -> tuple[Citation, Citation]:
     return equal.total("predicted.share", Unit.SHARE), mid
 
 
-def critical(views: Views) -> Fact | None:
+def critical(views: Views) -> ReportFact | None:
     """Return the kernels that take most of the time, with reasons."""
     steps = views.critical.steps
     whole = cite(views, "critical.share", Unit.SHARE)
@@ -64,7 +64,7 @@ def critical(views: Views) -> Fact | None:
     return fact("critical kernels", text, whole, *cited) if steps else None
 
 
-def count(views: Views) -> Fact | None:
+def count(views: Views) -> ReportFact | None:
     """Return the number of kernels by kind."""
     every = Selection("kernels", "", views.kernels).count()
     kinds = Counter(row.kind for row in views.kernels)
@@ -80,7 +80,7 @@ def of_kind(views: Views, kind: str) -> Selection:
     return Selection(f"{kind} kernels", f"kind=='{kind}'", rows)
 
 
-def limited(views: Views) -> Fact | None:
+def limited(views: Views) -> ReportFact | None:
     """Return the number of kernels limited by each ceiling."""
     binding = [i for i, ceiling in enumerate(views.pressure) if ceiling.bound_kernels]
     cited = [cite(views, f"pressure[{i}].bound_kernels", Unit.COUNT) for i in binding]

@@ -7,12 +7,12 @@ from perfc.view.report.memory_sections.remedies import Remedy
 from perfc.view.report.units import Unit, quantity, share
 from perfc.view.report.views import Views
 
-from ..fact import Fact, Topic, cite, fact, listed
+from ..fact import ReportFact, Topic, cite, fact, listed
 
 MOST_REMEDIES = 4
 
 
-def limits(views: Views) -> Fact | None:
+def limits(views: Views) -> ReportFact | None:
     """Return shares of the time by limit."""
     shares = views.verdict.limits
     cited = [
@@ -24,7 +24,7 @@ def limits(views: Views) -> Fact | None:
     return fact("limits", f"limited by {listed(words)}", *cited)
 
 
-def busy(views: Views) -> Fact | None:
+def busy(views: Views) -> ReportFact | None:
     """Return the utilization of each unit and memory level."""
     ceilings = views.pressure
     cited = [cite(views, f"pressure[{i}].share", Unit.SHARE) for i in range(len(ceilings))]
@@ -33,7 +33,7 @@ def busy(views: Views) -> Fact | None:
     return fact("utilization", text, *cited)
 
 
-def remedies(views: Views) -> Fact | None:
+def remedies(views: Views) -> ReportFact | None:
     """Return the analyzed changes, largest saving first."""
     useful = views.bottlenecks.remedies[:MOST_REMEDIES]
     facts = [remedy(views, i) for i in range(len(useful))]
@@ -41,14 +41,14 @@ def remedies(views: Views) -> Fact | None:
     return fact("remedies", "; ".join(f.text for f in facts), *cited)
 
 
-def remedy(views: Views, index: int) -> Fact:
+def remedy(views: Views, index: int) -> ReportFact:
     """Return one change and the run with it."""
     change = views.bottlenecks.remedies[index]
     path = f"bottlenecks.remedies[{index}]"
     time = cite(views, f"{path}.time_s", Unit.SECOND)
     saved = cite(views, f"{path}.saving_s", Unit.SECOND)
     items = cite(views, f"{path}.items", Unit.COUNT)
-    return Fact("remedies", words(views, change), (time, saved, items))
+    return ReportFact("remedies", words(views, change), (time, saved, items))
 
 
 def words(views: Views, change: Remedy) -> str:
@@ -60,7 +60,7 @@ def words(views: Views, change: Remedy) -> str:
     return f"{text}{more}, {share(less)} less for the same work"
 
 
-def lifted(views: Views) -> Fact | None:
+def lifted(views: Views) -> ReportFact | None:
     """Return the time saved if one ceiling were twice as fast."""
     ceilings = views.bottlenecks.ceilings
     cited = [

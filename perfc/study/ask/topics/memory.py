@@ -5,10 +5,10 @@ from __future__ import annotations
 from perfc.view.report.units import Unit, quantity
 from perfc.view.report.views import Views
 
-from ..fact import Fact, Topic, cite, fact, listed, shown
+from ..fact import ReportFact, Topic, cite, fact, listed, shown
 
 
-def need(views: Views) -> Fact | None:
+def need(views: Views) -> ReportFact | None:
     """Return weights and activations against the capacity."""
     m = views.verdict.memory
     weights = cite(views, "verdict.memory.weight_bytes", Unit.BYTE)
@@ -23,7 +23,7 @@ def need(views: Views) -> Fact | None:
     return fact("memory", text, weights, activations, capacity)
 
 
-def room(views: Views) -> Fact | None:
+def room(views: Views) -> ReportFact | None:
     """Return whether the run fits on the device, with allocator and driver."""
     device = views.memory.device
     if device is None or device.fits is None:
@@ -36,7 +36,7 @@ def room(views: Views) -> Fact | None:
     return fact("fit", text, fits, total, capacity)
 
 
-def footprint(views: Views) -> Fact | None:
+def footprint(views: Views) -> ReportFact | None:
     """Return the device memory of the process and its parts."""
     device = views.memory.device
     if device is None:
@@ -54,13 +54,13 @@ def footprint(views: Views) -> Fact | None:
     return fact("footprint", text, total, reserved, live, *parts)
 
 
-def weights(views: Views) -> Fact | None:
+def weights(views: Views) -> ReportFact | None:
     """Return the size of the stored tensors."""
     stored = cite(views, "verdict.memory.weight_bytes", Unit.BYTE)
     return fact("weights", f"the weights take {shown(stored)}", stored)
 
 
-def activations(views: Views) -> Fact | None:
+def activations(views: Views) -> ReportFact | None:
     """Return the peak of live activations."""
     peak = cite(views, "verdict.memory.activation_bytes", Unit.BYTE)
     node = cite(views, "summary.peak_node")
@@ -69,7 +69,7 @@ def activations(views: Views) -> Fact | None:
     return fact("activations", text, peak, node)
 
 
-def largest(views: Views) -> Fact | None:
+def largest(views: Views) -> ReportFact | None:
     """Return the largest tensors that are live at the peak."""
     alive = views.memory.at_peak
     if not alive:
@@ -79,7 +79,7 @@ def largest(views: Views) -> Fact | None:
     return fact("largest tensors", f"live at the peak: {listed(words)}", *cited)
 
 
-def capacity(views: Views) -> Fact | None:
+def capacity(views: Views) -> ReportFact | None:
     """Return the device memory of the machine."""
     has = cite(views, "verdict.memory.capacity_bytes", Unit.BYTE)
     return fact("capacity", f"{views.verdict.machine} has {shown(has)} of device memory", has)

@@ -6,23 +6,23 @@ from perfc.view.report.sections.assumptions import which_products
 from perfc.view.report.units import Unit, quantity
 from perfc.view.report.views import Views
 
-from ..fact import Citation, Fact, Topic, cite, fact, listed
+from ..fact import Citation, ReportFact, Topic, cite, fact, listed
 
 
-def machine(views: Views) -> Fact | None:
+def machine(views: Views) -> ReportFact | None:
     """Return the target."""
     name, title = cite(views, "verdict.target"), cite(views, "verdict.machine")
     return fact("machine", f"the report is for {title.value}, target {name.value}", name, title)
 
 
-def runtime(views: Views) -> Fact | None:
+def runtime(views: Views) -> ReportFact | None:
     """Return the runtime."""
     name = cite(views, "assumptions.runtime")
     title = cite(views, "assumptions.runtime_title")
     return fact("runtime", f"runtime: {title.value} ({name.value})", name, title)
 
 
-def precision(views: Views) -> Fact | None:
+def precision(views: Views) -> ReportFact | None:
     """Return the element types of products."""
     requested, tf32 = cite(views, "assumptions.dtype"), cite(views, "assumptions.tf32")
     types = sorted({row.dtype for row in views.kernels if row.mac.value})
@@ -35,7 +35,7 @@ def precision(views: Views) -> Fact | None:
     return fact("precision", f"{text}; {origin}", requested, tf32)
 
 
-def sizes(views: Views) -> Fact | None:
+def sizes(views: Views) -> ReportFact | None:
     """Return the values of the symbols and the items per run."""
     symbols = views.assumptions.symbols
     cited = [
@@ -48,7 +48,7 @@ def sizes(views: Views) -> Fact | None:
     return fact("sizes", "; ".join([*words, one_run]), per_run, *cited)
 
 
-def rates(views: Views) -> Fact | None:
+def rates(views: Views) -> ReportFact | None:
     """Return the rates that times are computed from."""
     used = views.assumptions.rates
     cited, words = [], []
@@ -61,7 +61,7 @@ def rates(views: Views) -> Fact | None:
     return fact("rates", f"times are based on {listed(words)}", *cited)
 
 
-def bandwidth(views: Views) -> Fact | None:
+def bandwidth(views: Views) -> ReportFact | None:
     """Return the bandwidth of device memory."""
     for i, rate in enumerate(views.assumptions.rates):
         if rate.ceiling == "device":
@@ -77,7 +77,7 @@ def bandwidth(views: Views) -> Fact | None:
     return None
 
 
-def sources(views: Views) -> Fact | None:
+def sources(views: Views) -> ReportFact | None:
     """Return the sources of the target's numbers."""
     documents = views.assumptions.target_sources
     cited = [cite(views, f"assumptions.target_sources[{i}].title") for i in range(len(documents))]
@@ -85,7 +85,7 @@ def sources(views: Views) -> Fact | None:
     return fact("sources", f"sources of the machine's numbers: {'; '.join(words)}", *cited)
 
 
-def file(views: Views) -> Fact | None:
+def file(views: Views) -> ReportFact | None:
     """Return the model file, its producer and versions."""
     a = views.assumptions
     path, producer = cite(views, "assumptions.path"), cite(views, "assumptions.producer")
@@ -98,7 +98,7 @@ def file(views: Views) -> Fact | None:
     return fact("file", text, path, producer, *opsets)
 
 
-def left_out(views: Views) -> Fact | None:
+def left_out(views: Views) -> ReportFact | None:
     """Return the effects that are not modeled."""
     key = "left out"
     words = views.assumptions.memory_model.get(key)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from perfc.view.report.units import INTERVAL, Unit, quantity, span
 from perfc.view.report.views import Views
 
-from ..fact import Citation, Fact, Topic, cite, fact, shown
+from ..fact import Citation, ReportFact, Topic, cite, fact, shown
 
 
-def expected(views: Views) -> Fact | None:
+def expected(views: Views) -> ReportFact | None:
     """Return the predicted time with its interval."""
     v = views.verdict
     mid, low, high = (cite(views, f"verdict.expected.{n}", Unit.SECOND) for n in MIDDLE_AND_ENDS)
@@ -20,7 +20,7 @@ def expected(views: Views) -> Fact | None:
 MIDDLE_AND_ENDS = ("mid", "low", "high")
 
 
-def spread(views: Views) -> Fact | None:
+def spread(views: Views) -> ReportFact | None:
     """Return the prediction interval."""
     v = views.verdict
     low, high = (cite(views, f"verdict.expected.{n}", Unit.SECOND) for n in ("low", "high"))
@@ -28,7 +28,7 @@ def spread(views: Views) -> Fact | None:
     return fact("prediction interval", text, low, high)
 
 
-def sure(views: Views) -> Fact | None:
+def sure(views: Views) -> ReportFact | None:
     """Return the confidence and its reason."""
     if views.verdict.confidence is None:
         return None
@@ -36,7 +36,7 @@ def sure(views: Views) -> Fact | None:
     return fact("confidence", f"confidence is {grade.value}: {reason.value}", grade, reason)
 
 
-def floor(views: Views) -> Fact | None:
+def floor(views: Views) -> ReportFact | None:
     """Return the lower bound of the time."""
     least = cite(views, "verdict.floor_s", Unit.SECOND)
     return fact(
@@ -44,7 +44,7 @@ def floor(views: Views) -> Fact | None:
     )
 
 
-def headroom(views: Views) -> Fact | None:
+def headroom(views: Views) -> ReportFact | None:
     """Return the ratio of predicted time and lower bound."""
     v = views.verdict
     if v.floor_s <= 0:
@@ -55,7 +55,7 @@ def headroom(views: Views) -> Fact | None:
     return fact("headroom", f"{text}, {shown(mid)} against {shown(least)}", mid, least)
 
 
-def throughput(views: Views) -> Fact | None:
+def throughput(views: Views) -> ReportFact | None:
     """Return the throughput."""
     done = views.verdict.throughput
     per_s = cite(views, "verdict.throughput.per_s", Unit.NONE)
@@ -65,7 +65,7 @@ def throughput(views: Views) -> Fact | None:
     return fact("throughput", text, per_s, item, per_run)
 
 
-def each(views: Views) -> Fact | None:
+def each(views: Views) -> ReportFact | None:
     """Return the predicted time per image, token or run."""
     done = views.verdict.throughput
     if not done.per_run:
@@ -78,7 +78,7 @@ def each(views: Views) -> Fact | None:
     return fact("time per item", text, mid, per_run)
 
 
-def sustained(views: Views) -> Fact | None:
+def sustained(views: Views) -> ReportFact | None:
     """Return the time at measured rates."""
     time = cite(views, "summary.time_s")
     kernels = cite(views, "summary.sustained_s")
@@ -87,7 +87,7 @@ def sustained(views: Views) -> Fact | None:
     return fact("time at measured rates", f"{text}, launch gaps {shown(gap)}", time, kernels, gap)
 
 
-def launching(views: Views) -> Fact | None:
+def launching(views: Views) -> ReportFact | None:
     """Return the overhead of launches and of the host."""
     if views.prediction is None:
         return None
@@ -106,7 +106,7 @@ def launching(views: Views) -> Fact | None:
     return fact("launches", "; ".join(parts), launches, wait, host, each_s, *shares)
 
 
-def basis(views: Views) -> Fact | None:
+def basis(views: Views) -> ReportFact | None:
     """Return the predictors and their training data."""
     if views.prediction is None:
         return None
@@ -125,7 +125,7 @@ def basis(views: Views) -> Fact | None:
     return fact("basis", "predicted by " + "; ".join([*parts, *notes]), *cited)
 
 
-def step(views: Views) -> Fact | None:
+def step(views: Views) -> ReportFact | None:
     """Return the phases of a training step."""
     if views.verdict.step is None:
         return None

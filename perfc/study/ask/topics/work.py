@@ -5,10 +5,10 @@ from __future__ import annotations
 from perfc.view.report.units import Unit, quantity
 from perfc.view.report.views import Views
 
-from ..fact import Fact, Topic, cite, fact, shown
+from ..fact import ReportFact, Topic, cite, fact, shown
 
 
-def flop(views: Views) -> Fact | None:
+def flop(views: Views) -> ReportFact | None:
     """Return the floating-point operations."""
     total = cite(views, "summary.flop")
     mac = cite(views, "summary.mac")
@@ -16,20 +16,20 @@ def flop(views: Views) -> Fact | None:
     return fact("flop", text, total, mac)
 
 
-def mac(views: Views) -> Fact | None:
+def mac(views: Views) -> ReportFact | None:
     """Return the multiply-accumulates."""
     total = cite(views, "summary.mac")
     return fact("mac", f"{shown(total)} per run", total)
 
 
-def parameters(views: Views) -> Fact | None:
+def parameters(views: Views) -> ReportFact | None:
     """Return the number of parameters."""
     count = cite(views, "summary.parameters")
     stored = cite(views, "summary.weight_bytes")
     return fact("parameters", f"{shown(count)} parameters, {shown(stored)} stored", count, stored)
 
 
-def traffic(views: Views) -> Fact | None:
+def traffic(views: Views) -> ReportFact | None:
     """Return the compulsory traffic."""
     read, write = cite(views, "summary.read_bytes"), cite(views, "summary.write_bytes")
     device = cite(views, "summary.device_bytes")
@@ -39,13 +39,13 @@ def traffic(views: Views) -> Fact | None:
     return fact("traffic", f"{text} memory", read, write, device)
 
 
-def intensity(views: Views) -> Fact | None:
+def intensity(views: Views) -> ReportFact | None:
     """Return the arithmetic intensity."""
     ratio = cite(views, "summary.intensity_flop_per_byte", Unit.FLOP_PER_BYTE)
     return fact("intensity", f"{shown(ratio)} of compulsory traffic", ratio)
 
 
-def formula(views: Views) -> Fact | None:
+def formula(views: Views) -> ReportFact | None:
     """Return the operations as a formula over the symbols."""
     amount = views.summary.flop
     if amount.formula is None:
@@ -54,7 +54,7 @@ def formula(views: Views) -> Fact | None:
     return fact("formula", f"flop = {amount.formula}, here {shown(total)}", total)
 
 
-def nodes(views: Views) -> Fact | None:
+def nodes(views: Views) -> ReportFact | None:
     """Return the nodes of the file and the executed ones."""
     file = cite(views, "coverage.nodes_in_file", Unit.COUNT)
     run = cite(views, "coverage.nodes_executed", Unit.COUNT)
@@ -63,7 +63,7 @@ def nodes(views: Views) -> Fact | None:
     return fact("nodes", text, file, run)
 
 
-def coverage(views: Views) -> Fact | None:
+def coverage(views: Views) -> ReportFact | None:
     """Return whether every node has a known cost."""
     known = cite(views, "coverage.is_complete")
     opaque = views.coverage.opaque
@@ -73,7 +73,7 @@ def coverage(views: Views) -> Fact | None:
     return fact("coverage", text + more, *cited)
 
 
-def achieved(views: Views) -> Fact | None:
+def achieved(views: Views) -> ReportFact | None:
     """Return the achieved rate at the predicted time."""
     time_s, total = views.verdict.time_s, views.summary.flop.value
     if not time_s or total is None:
@@ -83,7 +83,7 @@ def achieved(views: Views) -> Fact | None:
     return fact("achieved rate", f"{rate}: {shown(work)} in {shown(mid)}", work, mid)
 
 
-def summary(views: Views) -> Fact | None:
+def summary(views: Views) -> ReportFact | None:
     """Return sizes and work of the model."""
     run = cite(views, "coverage.nodes_executed", Unit.COUNT)
     totals = [cite(views, f"summary.{name}") for name in ("flop", "mac", "parameters")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from perfc.passes.training.implementation import Policy
+from perfc.passes.training.implementation import RecomputePolicy
 
 from ..way import Way
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from perfc.api import Report
 
 RANK = 25
-POLICIES = (Policy.SELECTIVE, Policy.BLOCK)
+POLICIES = (RecomputePolicy.SELECTIVE, RecomputePolicy.BLOCK)
 """Policies, cheapest first; the optimal one is a search that `perfc analyze` offers."""
 
 
 def ways(report: Report, gpus: int) -> Iterator[Way]:
     """Yield the step with each policy, unless one is set."""
     how = report.deployment
-    if not how.train or how.checkpointing is not Policy.NONE:
+    if not how.train or how.checkpointing is not RecomputePolicy.NONE:
         return
     for policy in POLICIES:
         title = f"--checkpointing {policy.value}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from perfc.api import Report
-from perfc.passes.training.implementation import Implementation
+from perfc.passes.training.implementation import OptimizerLaunch
 
 from ..way import Way
 
@@ -15,5 +15,5 @@ RANK = 20
 def ways(report: Report, gpus: int) -> Iterator[Way]:
     """Yield the step with a fused update, unless it is fused."""
     how = report.deployment
-    if how.train and how.update is not Implementation.FUSED:
-        yield Way("--update fused", report.under(update=Implementation.FUSED))
+    if how.train and how.update is not OptimizerLaunch.FUSED:
+        yield Way("--update fused", report.under(update=OptimizerLaunch.FUSED))

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from perfc.errors import PerfcError
-from perfc.passes.memory.storage import Role
+from perfc.passes.memory.storage import BufferRole
 from perfc.view.report.memory_sections.footprint import table_of
 
 from ..way import Way
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 RANK = 30
 STAGES = (
-    (1, (Role.STATE,)),
-    (2, (Role.STATE, Role.GRADIENT)),
-    (3, (Role.STATE, Role.GRADIENT, Role.PARAMETER)),
+    (1, (BufferRole.STATE,)),
+    (2, (BufferRole.STATE, BufferRole.GRADIENT)),
+    (3, (BufferRole.STATE, BufferRole.GRADIENT, BufferRole.PARAMETER)),
 )
 WHOLE_LAYERS = 2
 """Complete layers in stage 3: the running one and the next, which is prefetched."""
@@ -38,7 +38,7 @@ def ways(report: Report, gpus: int) -> Iterator[Way]:
     parameters = [
         n
         for b, n in zip(table.buffers, table.sizes(report.env), strict=True)
-        if b.role is Role.PARAMETER
+        if b.role is BufferRole.PARAMETER
     ]
     exchange_s = exchanged_s(report, sum(parameters), gpus)
     for stage, roles in STAGES:

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from perfc.view.chart import Basis, Chart, Mark
-from perfc.view.chart.chart import Window
+from perfc.view.chart import Chart, Mark, TimeBasis
+from perfc.view.chart.chart import AxisLimits
 from perfc.view.chart.table import columns, document
 from perfc.view.chart.table import row as cells
 from perfc.view.report.formats.document import Table
@@ -28,8 +28,8 @@ ROOFLINE = ChartBlock(
 
 def roofline_page(drawn: Chart) -> str:
     """Return the chart and its tables as a self-contained HTML document."""
-    drawn = replace(drawn, window=Window(decades(drawn.window.x), decades(drawn.window.y)))
-    bases = [[m for m in drawn.marks if (m.basis is Basis.MEASURED) is is_measured]
+    drawn = replace(drawn, window=AxisLimits(decades(drawn.window.x), decades(drawn.window.y)))
+    bases = [[m for m in drawn.marks if (m.basis is TimeBasis.MEASURED) is is_measured]
              for is_measured in (False, True)]  # fmt: skip
     # measured kernels lie over the predicted ones as hollow points, or stand alone
     sides = [marks for marks in bases if marks] or [[]]

@@ -14,7 +14,7 @@ from perfc.ir.record import record
 
 
 @record
-class Case:
+class TestCase:
     """One check.
 
     Args:
@@ -34,7 +34,7 @@ class Case:
     notes: tuple[str, ...] = ()
 
 
-def render(suite: str, cases: Sequence[Case]) -> str:
+def render(suite: str, cases: Sequence[TestCase]) -> str:
     """Return the XML document."""
     counts = {
         "tests": len(cases),

@@ -13,7 +13,7 @@ from perfc.ir.record import record
 from ..amounts import ratio, title
 from ..memory_sections.memory import bucketed
 from ..sections.confidence import Grade
-from ..sections.kernels import Group, groups, title_of
+from ..sections.kernels import KernelGroup, groups, title_of
 from ..sections.limits import LimitShare
 from ..sections.verdict import Verdict
 from ..units import Unit, quantity, share
@@ -34,7 +34,7 @@ GRADES = {Grade.HIGH: "good", Grade.MEDIUM: "fair", Grade.LOW: "poor"}
 
 
 @record
-class Part:
+class BarPart:
     """A colored part of a bar.
 
     Args:
@@ -49,7 +49,7 @@ class Part:
 
 
 @record
-class Kind:
+class KernelKindRow:
     """A row of equal kernels.
 
     Args:
@@ -63,7 +63,7 @@ class Kind:
     words: str
     place: str
     cells: tuple[str, str, str, str]
-    bar: Part
+    bar: BarPart
     limit: str
 
 
@@ -119,9 +119,9 @@ def strip(v: Verdict) -> dict[str, float]:
     return {name: round(100 * ratio(time_s, last_s), 2) for name, time_s in times_s.items()}
 
 
-def part(one: LimitShare, percent: int) -> Part:
+def part(one: LimitShare, percent: int) -> BarPart:
     """Return one part of the bar of limits."""
-    return Part(f"{one.title} {percent} %", round(100 * one.share, 2), kind_of(one.key))
+    return BarPart(f"{one.title} {percent} %", round(100 * one.share, 2), kind_of(one.key))
 
 
 def kind_of(key: str) -> str:
@@ -135,20 +135,20 @@ def kind_of(key: str) -> str:
             return "waiting"
 
 
-def kinds(shown: Sequence[Group], total_s: float) -> list[Kind]:
+def kinds(shown: Sequence[KernelGroup], total_s: float) -> list[KernelKindRow]:
     """Return the rows of kernels."""
     most = max((g.predicted_share for g in shown), default=0.0)
-    rows: list[Kind] = []
+    rows: list[KernelKindRow] = []
     for g in shown:
         each_s = ratio(g.predicted_share * total_s, len(g.rows))
         percent = share(g.predicted_share)
         cells = (percent, str(len(g.rows)), quantity(each_s, Unit.SECOND),
                  quantity(g.first.floor_s, Unit.SECOND))  # fmt: skip
-        bar = Part(
+        bar = BarPart(
             percent, round(100 * ratio(g.predicted_share, most), 2), kind_of(g.first.held_by)
         )
         words, where = clipped(title_of(g.first)), clipped(place_of(g))
-        rows.append(Kind(words, where, cells, bar, title(g.first.held_by)))
+        rows.append(KernelKindRow(words, where, cells, bar, title(g.first.held_by)))
     return rows
 
 

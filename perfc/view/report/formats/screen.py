@@ -17,7 +17,7 @@ from ..sections.verdict import Verdict
 from ..units import INTERVAL, LOWER_BOUND, Unit, quantity, span
 from ..views import Views
 from .screen_tables import LIMITED_BY, LIMITS, Line, help_lines, kind_lines, rest_lines, useful
-from .text import GAP, HARD_SPACE, INDENT, Span, Style, columns_of, elided, padded, wrapped
+from .text import GAP, HARD_SPACE, INDENT, Style, StyledText, columns_of, elided, padded, wrapped
 
 MOST_LINES = 24
 """Maximum number of lines of the screen."""
@@ -130,11 +130,11 @@ def titles(views: Views, width: int) -> Iterator[Line]:
     for separator, part in zip((" on ", *([" · "] * len(parts))), parts, strict=False):
         words = printable(elided(part, width - 4))
         if columns_of(line) + columns_of(separator + words) > width:
-            yield (Span(line, style),)
+            yield (StyledText(line, style),)
             line = INDENT + separator.replace("·", "").strip() + " " * (separator == " on ") + words
         else:
             line += separator + words
-    yield (Span(line, style),)
+    yield (StyledText(line, style),)
 
 
 def uses_tf32(views: Views) -> bool:
@@ -161,7 +161,7 @@ def throughput_words(verdict: Verdict) -> str:
 
 
 @record
-class Fact:
+class ScreenFigure:
     """One figure of the screen.
 
     Args:
@@ -177,28 +177,28 @@ class Fact:
     style: Style
 
 
-def facts_of(v: Verdict) -> Iterator[Fact]:
+def facts_of(v: Verdict) -> Iterator[ScreenFigure]:
     """Yield predicted time, confidence, lower bound, memory, phases and energy."""
     if v.is_predicted:
         ends = span(v.expected.low, v.expected.high, Unit.SECOND)
         words = f"{throughput_words(v)}, {INTERVAL} {ends}"
-        yield Fact("predicted", time_words(v), words, Style.NUMBER)
+        yield ScreenFigure("predicted", time_words(v), words, Style.NUMBER)
     else:
         words = f"{throughput_words(v)}, at measured rates (--no-predict)"
-        yield Fact("time", time_words(v), words, Style.NUMBER)
+        yield ScreenFigure("time", time_words(v), words, Style.NUMBER)
     if v.confidence is not None:
         grade = v.confidence.grade
-        yield Fact("confidence", grade.value, v.confidence.reason, GRADES[grade])
+        yield ScreenFigure("confidence", grade.value, v.confidence.reason, GRADES[grade])
     times = ratio(v.time_s, v.floor_s)
     headline = "the predicted time" if v.is_predicted else "the time"
     words = f"{times:.1f} × below {headline}" if times >= 1.05 else f"as long as {headline}"
-    yield Fact(LOWER_BOUND, quantity(v.floor_s, Unit.SECOND), words, Style.NUMBER)
-    yield Fact("memory", *memory_words(v))
+    yield ScreenFigure(LOWER_BOUND, quantity(v.floor_s, Unit.SECOND), words, Style.NUMBER)
+    yield ScreenFigure("memory", *memory_words(v))
     if v.step is not None:
-        yield Fact("phases", *step_words(v.step))
+        yield ScreenFigure("phases", *step_words(v.step))
     if v.energy is not None:
         words = f"{span(v.energy.low, v.energy.high, Unit.JOULE)} per run, board only"
-        yield Fact("energy", quantity(v.energy.mid, Unit.JOULE), words, Style.PLAIN)
+        yield ScreenFigure("energy", quantity(v.energy.mid, Unit.JOULE), words, Style.PLAIN)
 
 
 def step_words(step: Step) -> tuple[str, str, Style]:
@@ -210,20 +210,20 @@ def step_words(step: Step) -> tuple[str, str, Style]:
     return f"{longest.phase} {longest.share:.0%}", words, Style.NUMBER
 
 
-def aligned(facts: Sequence[Fact], width: int) -> Iterator[Line]:
+def aligned(facts: Sequence[ScreenFigure], width: int) -> Iterator[Line]:
     """Yield labels and numbers in columns, with the words wrapped below themselves."""
     labels = max(columns_of(f.label) for f in facts)
     numbers = max(columns_of(f.number) for f in facts)
     margin = len(INDENT) + labels + numbers + 2 * len(GAP)
     for fact in facts:
         head: Line = (
-            Span(f"{INDENT}{fact.label:{labels}}{GAP}", Style.FAINT),
-            Span(padded(fact.number, numbers, align_right=False) + GAP, fact.style),
+            StyledText(f"{INDENT}{fact.label:{labels}}{GAP}", Style.FAINT),
+            StyledText(padded(fact.number, numbers, align_right=False) + GAP, fact.style),
         )
         hard = UNIT.sub(rf"\1{HARD_SPACE}\2", printable(fact.words))
         for line in wrapped(hard, max(width - margin, 20), indent=""):
-            yield (*head, Span(line.replace(HARD_SPACE, " ")))
-            head = (Span(" " * margin),)
+            yield (*head, StyledText(line.replace(HARD_SPACE, " ")))
+            head = (StyledText(" " * margin),)
 
 
 def memory_words(v: Verdict) -> tuple[str, str, Style]:
@@ -252,7 +252,7 @@ def limit_lines(limits: Sequence[LimitShare], width: int) -> Iterator[Line]:
         for one, percent in zip(limits, percents(limits), strict=True)
         if percent
     ]
-    line: list[Span] = [Span(label, Style.FAINT)]
+    line: list[StyledText] = [StyledText(label, Style.FAINT)]
     used = len(label)
     for one, percent, words in entries:
         bar = FULL * round(percent / 5)
@@ -260,10 +260,10 @@ def limit_lines(limits: Sequence[LimitShare], width: int) -> Iterator[Line]:
         is_first = len(line) == 1
         if not is_first and used + len(GAP) + size > width:
             yield tuple(line)
-            line, used, is_first = [Span(" " * len(label))], len(label), True
+            line, used, is_first = [StyledText(" " * len(label))], len(label), True
         gap = "" if is_first else GAP
         style = LIMITS.get(one.key, Style.WAITING)
-        line += [Span(f"{gap}{words} "), Span(bar, style)]
+        line += [StyledText(f"{gap}{words} "), StyledText(bar, style)]
         used += len(gap) + size
     if entries:
         yield tuple(line)
@@ -291,4 +291,4 @@ def next_lines(views: Views, width: int) -> Iterator[Line]:
         if columns_of(f"{line}  ·  {part}") > width:
             break
         line += f"  ·  {part}"
-    yield (Span(line, Style.FAINT),)
+    yield (StyledText(line, Style.FAINT),)

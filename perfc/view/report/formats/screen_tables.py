@@ -10,14 +10,14 @@ from perfc.ir.record import record
 from ..amounts import ratio, title
 from ..memory_sections.remedies import Remedy
 from ..names import place
-from ..sections.kernels import Group, title_of
+from ..sections.kernels import KernelGroup, title_of
 from ..sections.limits import HOST
 from ..sections.verdict import Verdict
 from ..units import LOWER_BOUND, Unit, plural, quantity, share
 from ..views import Views
-from .text import GAP, INDENT, ROOM_FOR_NAMES, Span, Style, columns_of, elided, padded
+from .text import GAP, INDENT, ROOM_FOR_NAMES, Style, StyledText, columns_of, elided, padded
 
-Line = tuple[Span, ...]
+Line = tuple[StyledText, ...]
 REMEDIES = 3
 """Maximum number of changes shown."""
 LEAST_SAVING = 0.01
@@ -38,7 +38,7 @@ LIMITS = {
 
 
 @record
-class Column:
+class ScreenColumn:
     """Cells of one column of the screen, starting with its head."""
 
     cells: tuple[str, ...]
@@ -51,7 +51,7 @@ class Column:
         return max(map(columns_of, self.cells))
 
 
-def kind_lines(kinds: Sequence[Group], width: int, total_s: float) -> Iterator[Line]:
+def kind_lines(kinds: Sequence[KernelGroup], width: int, total_s: float) -> Iterator[Line]:
     """Yield the table of kinds of kernels: name, share, count, time, lower bound and limit.
 
     Args:
@@ -66,11 +66,11 @@ def kind_lines(kinds: Sequence[Group], width: int, total_s: float) -> Iterator[L
     limit = [title(g.first.held_by) for g in kinds]
     styles = tuple(LIMITS.get(g.first.held_by, Style.WAITING) for g in kinds)
     columns = [
-        Column(("share", *(share(g.predicted_share) for g in kinds)), True),
-        Column(("n", *(str(len(g.rows)) for g in kinds)), True),
-        Column(("each", *(quantity(t, Unit.SECOND) for t in each)), True),
-        Column((LOWER_BOUND, *(quantity(g.first.floor_s, Unit.SECOND) for g in kinds)), True),
-        Column((LIMITED_BY, *limit), False, (Style.FAINT, *styles)),
+        ScreenColumn(("share", *(share(g.predicted_share) for g in kinds)), True),
+        ScreenColumn(("n", *(str(len(g.rows)) for g in kinds)), True),
+        ScreenColumn(("each", *(quantity(t, Unit.SECOND) for t in each)), True),
+        ScreenColumn((LOWER_BOUND, *(quantity(g.first.floor_s, Unit.SECOND) for g in kinds)), True),
+        ScreenColumn((LIMITED_BY, *limit), False, (Style.FAINT, *styles)),
     ]
     room = width - len(INDENT) - sum(c.width + len(GAP) for c in columns)
     if room < ROOM_FOR_NAMES:
@@ -78,10 +78,14 @@ def kind_lines(kinds: Sequence[Group], width: int, total_s: float) -> Iterator[L
         room += dropped.width + len(GAP)
     names = name_column(kinds, room)
     for i in range(len(kinds) + 1):
-        line = [Span(INDENT + padded(names.cells[i], names.width, align_right=False), head(i))]
+        line = [
+            StyledText(INDENT + padded(names.cells[i], names.width, align_right=False), head(i))
+        ]
         for c in columns:
             style = c.styles[i] if c.styles else head(i)
-            line.append(Span(GAP + padded(c.cells[i], c.width, align_right=c.is_right), style))
+            line.append(
+                StyledText(GAP + padded(c.cells[i], c.width, align_right=c.is_right), style)
+            )
         yield tuple(line)
 
 
@@ -90,7 +94,7 @@ def head(row: int) -> Style:
     return Style.PLAIN if row else Style.FAINT
 
 
-def name_column(kinds: Sequence[Group], room: int) -> Column:
+def name_column(kinds: Sequence[KernelGroup], room: int) -> ScreenColumn:
     """Return the column of kernel names and places, fitted to the width."""
     labels = [printable(title_of(g.first)) for g in kinds]
     places = [printable(place_of(g)) for g in kinds]
@@ -106,10 +110,10 @@ def name_column(kinds: Sequence[Group], room: int) -> Column:
         for label, where in zip(labels, places, strict=True)
     ]
     heading = "where the time goes" if room >= len("where the time goes") else "kernels"
-    return Column((heading, *cells), False)
+    return ScreenColumn((heading, *cells), False)
 
 
-def place_of(group: Group) -> str:
+def place_of(group: KernelGroup) -> str:
     """Return the place of equal kernels in the model."""
     return place([r.anchor for r in group.rows], operator(group))
 
@@ -124,22 +128,22 @@ def cut(label: str, width: int) -> str:
     return f"{short} …" if columns_of(f"{short} …") <= width else elided(short, width)
 
 
-def operator(group: Group) -> str:
+def operator(group: KernelGroup) -> str:
     """Return the operator that node names end in: a word of the kernel's title."""
     return next((w for w in group.first.title.split() if f"/{w}" in group.first.anchor), "")
 
 
-def rest_lines(rest: Sequence[Group], verdict: Verdict) -> Iterator[Line]:
+def rest_lines(rest: Sequence[KernelGroup], verdict: Verdict) -> Iterator[Line]:
     """Yield the line of omitted kinds and of the host with their shares."""
     parts: list[str] = []
     if rest:
         parts.append(f"{share(sum_of(rest))} in {plural(len(rest), 'more kind')} (--top all)")
     parts += [f"{share(one.share)} {HOST}" for one in verdict.limits if one.key == HOST]
     if parts:
-        yield (Span(f"{INDENT}… {', '.join(parts)}", Style.FAINT),)
+        yield (StyledText(f"{INDENT}… {', '.join(parts)}", Style.FAINT),)
 
 
-def sum_of(kinds: Sequence[Group]) -> float:
+def sum_of(kinds: Sequence[KernelGroup]) -> float:
     """Return the share of the run's time of kinds of kernels."""
     return sum(g.predicted_share for g in kinds)
 
@@ -155,18 +159,18 @@ def help_lines(useful: Sequence[Remedy], verdict: Verdict, width: int) -> Iterat
     if not useful:
         return
     rows = [remedy_cells(r, verdict) for r in useful]
-    times = Column(("predicted", *(r[0] for r in rows)), True)
-    gains = Column((gain_title(useful, verdict), *(r[1] for r in rows)), True)
+    times = ScreenColumn(("predicted", *(r[0] for r in rows)), True)
+    gains = ScreenColumn((gain_title(useful, verdict), *(r[1] for r in rows)), True)
     room = width - len(INDENT) - times.width - gains.width - 2 * len(GAP)
     cells = (fitting(r, room) for r in useful)
-    names = Column((elided("what would help", room), *cells), False)
+    names = ScreenColumn((elided("what would help", room), *cells), False)
     for i in range(len(rows) + 1):
         name = padded(names.cells[i], names.width, align_right=False)
         time = padded(times.cells[i], times.width, align_right=True)
         gain = padded(gains.cells[i], gains.width, align_right=True)
         yield (
-            Span(f"{INDENT}{name}{GAP}{time}{GAP}", head(i)),
-            Span(gain, Style.GOOD if i else Style.FAINT),
+            StyledText(f"{INDENT}{name}{GAP}{time}{GAP}", head(i)),
+            StyledText(gain, Style.GOOD if i else Style.FAINT),
         )
 
 

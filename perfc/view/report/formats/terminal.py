@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TextIO
 from perfc.common.plain_text import shielded
 
 from .document import Document
-from .text import Span, Style, lines
+from .text import Style, StyledText, lines
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -75,7 +75,9 @@ def console_of(stream: TextIO, width: int | None, *, is_forced: bool = False) ->
 
 
 def show(
-    shown: Iterable[tuple[Span, ...]], console: Console, accents: Mapping[str, str] = NO_ACCENTS
+    shown: Iterable[tuple[StyledText, ...]],
+    console: Console,
+    accents: Mapping[str, str] = NO_ACCENTS,
 ) -> None:
     """Print lines with their colors, and highlight matches of ``accents``."""
     from rich.text import Text

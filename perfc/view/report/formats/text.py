@@ -59,7 +59,7 @@ class Style(Enum):
 
 
 @record
-class Span:
+class StyledText:
     """Text of one style."""
 
     text: str
@@ -72,25 +72,25 @@ def render(document: Document, width: int) -> str:
     return "\n".join(rendered) + "\n"
 
 
-def lines(document: Document, width: int) -> Iterator[tuple[Span, ...]]:
+def lines(document: Document, width: int) -> Iterator[tuple[StyledText, ...]]:
     """Yield the lines of a document."""
-    start = Span("perfc: ", Style.FAINT)
+    start = StyledText("perfc: ", Style.FAINT)
     for line in wrapped(printable(document.title), width - len(start.text), ""):
-        yield (start, Span(line, Style.TITLE))
-        start = Span(" " * len(start.text))
+        yield (start, StyledText(line, Style.TITLE))
+        start = StyledText(" " * len(start.text))
     for section in document.sections:
         yield ()
         yield from section_lines(section, width)
 
 
-def section_lines(section: Section, width: int) -> Iterator[tuple[Span, ...]]:
+def section_lines(section: Section, width: int) -> Iterator[tuple[StyledText, ...]]:
     """Yield the heading and the parts of a section."""
-    yield (Span(printable(section.title), Style.HEADING),)
+    yield (StyledText(printable(section.title), Style.HEADING),)
     for part in section.parts:
         yield from part_lines(part, width)
 
 
-def part_lines(part: Part, width: int) -> Iterator[tuple[Span, ...]]:
+def part_lines(part: Part, width: int) -> Iterator[tuple[StyledText, ...]]:
     """Yield the lines of one table, facts, note or bars."""
     match part:
         case Table():
@@ -100,11 +100,14 @@ def part_lines(part: Part, width: int) -> Iterator[tuple[Span, ...]]:
         case Note(text, is_warning):
             style = Style.WARNING if is_warning else Style.PLAIN
             for line in wrapped(printable(text), min(width, WIDEST_TEXT) - 2 * len(INDENT)):
-                yield (Span(INDENT), Span(line, style))
+                yield (StyledText(INDENT), StyledText(line, style))
         case Bars(values, _, caption):
             for line in wrapped(printable(caption), min(width, WIDEST_TEXT) - 2 * len(INDENT)):
-                yield (Span(INDENT), Span(line))
-            yield (Span(INDENT), Span(spark(values, min(width, WIDEST_TEXT) - 4), Style.BAR))
+                yield (StyledText(INDENT), StyledText(line))
+            yield (
+                StyledText(INDENT),
+                StyledText(spark(values, min(width, WIDEST_TEXT) - 4), Style.BAR),
+            )
 
 
 def wrapped(text: str, width: int, indent: str = INDENT) -> Iterator[str]:
@@ -119,7 +122,7 @@ def wrapped(text: str, width: int, indent: str = INDENT) -> Iterator[str]:
     yield line
 
 
-def fact_lines(rows: Sequence[Fact], width: int) -> Iterator[tuple[Span, ...]]:
+def fact_lines(rows: Sequence[Fact], width: int) -> Iterator[tuple[StyledText, ...]]:
     """Yield labels, numbers and words in columns, with the words wrapped below themselves."""
     labels = max((columns_of(r.label) for r in rows), default=0)
     values = max((columns_of(str(r.value)) for r in rows if r.value), default=0)
@@ -129,11 +132,14 @@ def fact_lines(rows: Sequence[Fact], width: int) -> Iterator[tuple[Span, ...]]:
         if r.formula and len(r.formula) <= LONGEST_FORMULA:
             words += f"; ={HARD_SPACE}{r.formula.replace(' ', HARD_SPACE)}"
         number = padded(str(r.value) if r.value else "", values, align_right=True)
-        start = (Span(INDENT), Span(f"{r.label:{labels}}{GAP}", Style.FAINT))
-        head: tuple[Span, ...] = (*start, Span(f"{number}{GAP}" if values else "", Style.NUMBER))
+        start = (StyledText(INDENT), StyledText(f"{r.label:{labels}}{GAP}", Style.FAINT))
+        head: tuple[StyledText, ...] = (
+            *start,
+            StyledText(f"{number}{GAP}" if values else "", Style.NUMBER),
+        )
         for line in wrapped(words, max(width - margin, 3 * LEAST_NAME), indent=""):
-            yield (*head, Span(line.replace(HARD_SPACE, " ")))
-            head = (Span(" " * margin),)
+            yield (*head, StyledText(line.replace(HARD_SPACE, " ")))
+            head = (StyledText(" " * margin),)
 
 
 def spark(values: Sequence[float], count: int) -> str:
@@ -146,7 +152,7 @@ def spark(values: Sequence[float], count: int) -> str:
     return "".join(LEVELS[min(math.ceil(h / top * steps), steps)] for h in heights)
 
 
-def table_lines(table: Table, width: int) -> Iterator[tuple[Span, ...]]:
+def table_lines(table: Table, width: int) -> Iterator[tuple[StyledText, ...]]:
     """Yield legend, header and rows of a table."""
     table, left_out = narrowed(table, width)
     scales = scales_of(table)
@@ -155,7 +161,7 @@ def table_lines(table: Table, width: int) -> Iterator[tuple[Span, ...]]:
     if left_out:
         words = f"hidden at this width: {', '.join(left_out)}"
         for part in wrapped(words, min(width, WIDEST_TEXT) - len(INDENT), ""):
-            yield (Span(INDENT), Span(part, Style.FAINT))
+            yield (StyledText(INDENT), StyledText(part, Style.FAINT))
     widths = fitted(table.columns, texts, width - len(INDENT))
     right = [is_numeric(table, i) for i in range(len(table.columns))]
     for number, row in enumerate(texts):
@@ -171,7 +177,7 @@ def table_lines(table: Table, width: int) -> Iterator[tuple[Span, ...]]:
                 for text, w, r in zip(line, widths, right, strict=True)
                 if w
             ]
-            yield (Span(INDENT), Span(GAP.join(cells), style))
+            yield (StyledText(INDENT), StyledText(GAP.join(cells), style))
 
 
 def texts_of(table: Table, scales: Sequence[Scale]) -> list[list[str]]:
@@ -262,13 +268,13 @@ def titled(column: Column, scale: Scale) -> str:
 
 def legend_lines(
     columns: Sequence[Column], scales: Sequence[Scale], width: int
-) -> Iterator[tuple[Span, ...]]:
+) -> Iterator[tuple[StyledText, ...]]:
     """Yield the legend of columns that have one."""
     pairs = zip(columns, scales, strict=True)
     entries = [f"{titled(c, s)}: {c.legend}" for c, s in pairs if c.legend]
     for line in wrapped("; ".join(entries), min(width, WIDEST_TEXT) - len(INDENT), ""):
         if entries:
-            yield (Span(INDENT), Span(line, Style.FAINT))
+            yield (StyledText(INDENT), StyledText(line, Style.FAINT))
 
 
 def numbers(table: Table, i: int) -> list[float]:

@@ -9,7 +9,7 @@ from perfc.ir.graph import Phase
 from perfc.ir.record import record
 from perfc.passes.memory.allocators import Allocator, OutOfMemoryError, Replay, replay
 from perfc.passes.memory.allocators.by_framework import allocator_of
-from perfc.passes.memory.storage import Role, Storages, StorageTable
+from perfc.passes.memory.storage import BufferRole, Storages, StorageTable
 from perfc.passes.runtimes import Framework
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Footprint:
         is_bound: True if more may be needed, because some size is unknown.
     """
 
-    parts: Mapping[Role, int]
+    parts: Mapping[BufferRole, int]
     allocated_bytes: int
     reserved_bytes: int
     context_bytes: int
@@ -111,7 +111,7 @@ def footprint(
     parts = dict(line[at]) if line else {}
     workspace = workspace_bytes(report, framework) + more_bytes
     if workspace:
-        parts[Role.WORKSPACE] = parts.get(Role.WORKSPACE, 0) + workspace
+        parts[BufferRole.WORKSPACE] = parts.get(BufferRole.WORKSPACE, 0) + workspace
     make = allocator_of(framework)
     done = _within(table, env, make, workspace, capacity)
     limits: tuple[int, int | None, int] = (0, None, 0)

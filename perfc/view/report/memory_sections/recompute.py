@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from perfc.ir.graph import Phase
 from perfc.ir.record import record
-from perfc.passes.training.implementation import Policy
+from perfc.passes.training.implementation import RecomputePolicy
 
 from ..formats.document import Amount, Bars, Column, Part, Table
 from ..units import Unit, quantity
@@ -15,7 +15,7 @@ from ..units import Unit, quantity
 if TYPE_CHECKING:
     from perfc.api import Report
     from perfc.ir.graph import Node, Value
-    from perfc.passes.training.checkpointing import Point
+    from perfc.passes.training.checkpointing import CurvePosition
 
 SHOWN = 12
 """Maximum number of points of a curve, including its ends."""
@@ -43,7 +43,7 @@ class CurvePoint:
 def curve_of(report: Report) -> tuple[CurvePoint, ...]:
     """Return the curve that ``--checkpointing optimal`` searches; empty for other runs."""
     recipe = report.deployment.recipe
-    if recipe is None or recipe.checkpointing != Policy.OPTIMAL.value:
+    if recipe is None or recipe.checkpointing != RecomputePolicy.OPTIMAL.value:
         return ()
     from perfc.passes.training.checkpointing import Checkpoints
 
@@ -70,7 +70,7 @@ def parts(report: Report) -> tuple[list[Node], list[Node], list[Value]]:
     return forward, backward, [w for w in graph.weights if recipe.is_trained(w)]
 
 
-def thinned(curve: Sequence[Point]) -> list[Point]:
+def thinned(curve: Sequence[CurvePosition]) -> list[CurvePosition]:
     """Select at most ``SHOWN`` evenly spaced points, including the ends."""
     if len(curve) <= SHOWN:
         return list(curve)

@@ -9,7 +9,7 @@ from perfc.errors import PerfcError
 from perfc.ir.record import record
 from perfc.ir.tensors.types import DType, TensorType
 from perfc.passes.roofline.roofline import GRAPH_GAP
-from perfc.passes.runtimes import Framework, Launch, Steps, of_steps, recorded, runtime, tables
+from perfc.passes.runtimes import Framework, LaunchMode, Steps, of_steps, recorded, runtime, tables
 
 from ..names import runtime_title
 from ..units import Unit, quantity
@@ -105,12 +105,12 @@ def what_ifs(report: Report) -> Iterator[tuple[str, str, DeploymentKeywords, int
 def runtimes(report: Report) -> Iterator[str]:
     """Yield other runtimes to try: CUDA graphs, a compiler, or the vendor's engine."""
     now = report.kernels.runtime
-    graph = None if now.launch is Launch.GRAPH else recorded(now)
+    graph = None if now.launch is LaunchMode.GRAPH else recorded(now)
     if graph is not None:
         yield graph.name
     if now.is_dispatched:
         yield of_steps(Steps.COMPILED).name
-    elif now.launch is not Launch.GRAPH:
+    elif now.launch is not LaunchMode.GRAPH:
         # the inference engine of the machine's vendor
         makers = (table for table in tables() if table.framework is Framework.TENSORRT)
         kind, vendor = report.machine.kind, report.machine.vendor
@@ -129,7 +129,7 @@ def may_record(report: Report) -> bool:
     """Return True if launches could be captured in a graph and no named runtime does that."""
     now = report.kernels.runtime
     has_gaps = report.machine.launch_overhead_s is not None and report.machine.kind != "cpu"
-    if not has_gaps or now.launch is Launch.GRAPH:
+    if not has_gaps or now.launch is LaunchMode.GRAPH:
         return False
     return now.steps is None or recorded(now) is None
 

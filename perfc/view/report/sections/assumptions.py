@@ -11,7 +11,7 @@ from perfc.ir.tensors.types import DType
 from perfc.machine import Rate
 from perfc.machine import Unit as Engine
 from perfc.passes.roofline.roofline import GRAPH_GAP, TILE
-from perfc.passes.runtimes import Launch
+from perfc.passes.runtimes import LaunchMode
 
 from ..amounts import title
 from ..formats.document import Column, Fact, Facts, Section, Table
@@ -161,7 +161,7 @@ def collect(report: Report, unset: Mapping[str, int]) -> Assumptions:
     """Collect the assumptions of ``report``."""
     origin, machine, runtime = report.source.origin, report.machine, report.kernels.runtime
     overhead = machine.launch_overhead_s
-    gap = GRAPH_GAP if runtime.launch is Launch.GRAPH else 1.0
+    gap = GRAPH_GAP if runtime.launch is LaunchMode.GRAPH else 1.0
     rates = tuple(rates_used(report))
     names = dict.fromkeys(n for r in rates for n in r.source.split("+"))
     if overhead is not None:

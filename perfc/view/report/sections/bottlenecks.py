@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from perfc.ir.record import record
 from perfc.passes.roofline.roofline import GRAPH_GAP, Ceiling, KernelBound
-from perfc.passes.runtimes import Launch
+from perfc.passes.runtimes import LaunchMode
 
 from ..amounts import key, ratio, title
 from ..formats.document import Cell, Column, Note, Section, Table
@@ -91,7 +91,7 @@ def collect(
         limits: shares of its time by limit.
     """
     shares = {one.key: one.share for one in limits}
-    roof, run = report.roofline, Run.of(report, kernels)
+    roof, run = report.roofline, ChangedRun.of(report, kernels)
     bottlenecks: list[Bottleneck] = []
     for c in Ceiling:
         bound = [k for k in kernels if k.binding is c]
@@ -126,7 +126,7 @@ def launch_s(report: Report) -> float:
     """Return the time between the starts of two empty kernels, in seconds."""
     overhead = report.machine.launch_overhead_s
     value = overhead.value if overhead is not None else 0.0
-    return value * GRAPH_GAP if report.kernels.runtime.launch is Launch.GRAPH else value
+    return value * GRAPH_GAP if report.kernels.runtime.launch is LaunchMode.GRAPH else value
 
 
 Factor = Callable[[KernelBound, Ceiling], float]
@@ -144,7 +144,7 @@ def scaled(ceiling: Ceiling, factor: float) -> Factor:
 
 
 @record
-class Run:
+class ChangedRun:
     """The kernels of a run, and the time of the run with changed kernel times.
 
     Args:
@@ -160,7 +160,7 @@ class Run:
     total_s: float
 
     @classmethod
-    def of(cls, report: Report, kernels: Sequence[Repeated]) -> Run:
+    def of(cls, report: Report, kernels: Sequence[Repeated]) -> ChangedRun:
         """Create the run of a report, predicted if its kernels are."""
         is_predicted = bool(kernels) and kernels[0].predicted is not None
         table = report.prediction if is_predicted else None

@@ -9,7 +9,7 @@ from perfc.ir.record import record
 from ..amounts import title
 from ..formats.document import Column, Note, Section, Table
 from ..units import Unit, plural, quantity, share
-from .kernels import Group, KernelRow, groups, title_of
+from .kernels import KernelGroup, KernelRow, groups, title_of
 
 CARRIED = 0.6
 """Share of the time that the critical kernels cover, in at most ``MOST`` rows."""
@@ -48,7 +48,7 @@ class Critical:
 
 def collect(rows: Sequence[KernelRow], launch_s: float) -> Critical:
     """Select the fewest groups of equal kernels that take ``CARRIED`` of the time."""
-    chosen: list[Group] = []
+    chosen: list[KernelGroup] = []
     covered = 0.0
     ordered = sorted(groups(rows), key=lambda g: (-g.predicted_s, g.first.index))
     for g in ordered[:MOST]:

@@ -215,7 +215,7 @@ def runner_up(bound: KernelBound) -> tuple[str, float | None]:
 
 
 @record
-class Group:
+class KernelGroup:
     """Kernels that are equal except for names, in execution order."""
 
     rows: tuple[KernelRow, ...]
@@ -248,12 +248,12 @@ class Group:
         return len(self.rows) * self.first.share
 
 
-def groups(rows: Sequence[KernelRow]) -> list[Group]:
+def groups(rows: Sequence[KernelRow]) -> list[KernelGroup]:
     """Group equal kernels, longest total time first."""
     by_first: dict[int, list[KernelRow]] = {}
     for r in rows:
         by_first.setdefault(r.alike, []).append(r)
-    made = [Group(tuple(same)) for same in by_first.values()]
+    made = [KernelGroup(tuple(same)) for same in by_first.values()]
     return sorted(made, key=lambda g: (-g.time_s, g.first.index))
 
 
@@ -284,7 +284,7 @@ BOUNDED = frozenset({"time_s", "margin", "intensity"})
 def section(rows: Sequence[KernelRow], top: int | None) -> Section:
     """Return the section of the longest kernel groups, or of every kernel if ``top`` is None."""
     if top is None:
-        shown = [Group((r,)) for r in rows]
+        shown = [KernelGroup((r,)) for r in rows]
         heading = f"kernels: all {len(rows)}, in execution order"
     else:
         ordered = sorted(groups(rows), key=lambda g: (-g.predicted_s, g.first.index))
@@ -306,7 +306,7 @@ def section(rows: Sequence[KernelRow], top: int | None) -> Section:
     return Section("kernels", heading, tuple(parts))
 
 
-def cells_of(group: Group) -> tuple[Cell, ...]:
+def cells_of(group: KernelGroup) -> tuple[Cell, ...]:
     """Return the cells of one row in the order of ``COLUMNS``."""
     r = group.first
     p = r.predicted

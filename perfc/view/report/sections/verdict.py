@@ -14,7 +14,7 @@ from perfc.ir.record import record
 from perfc.ir.symbolic.dim import Dim
 from perfc.ir.symbolic.evaluate import evaluate
 from perfc.ir.tensors.types import DType, TensorType
-from perfc.passes.memory.storage import Role
+from perfc.passes.memory.storage import BufferRole
 
 from ..amounts import open_symbols
 from ..memory_sections.footprint import footprint, workspace_bytes
@@ -179,7 +179,7 @@ def memory_need(report: Report) -> MemoryNeed:
 def need_of_step(report: Report) -> MemoryNeed:
     """Return the memory of a training step as in `perfc fit`, with allocator and context."""
     need = footprint(report)
-    weights = sum(need.parts.get(role, 0) for role in (Role.PARAMETER, Role.STATE))
+    weights = sum(need.parts.get(role, 0) for role in (BufferRole.PARAMETER, BufferRole.STATE))
     return MemoryNeed(
         weights, need.reserved_bytes - weights, need.capacity_bytes, need.is_bound,
         need.margin_bytes, need.context_bytes,

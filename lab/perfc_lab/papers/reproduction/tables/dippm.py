@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from perfc.analyzers.graph.rows import Quantity
 
-from ..published import Column, Line, PaperTable, Rows
+from ..published import PaperTable, PublishedColumn, PublishedLine, RowSelection
 
 NAME = "dippm"
 TABLES = (
@@ -13,14 +13,14 @@ TABLES = (
         NAME,
         "Table 4.4, page 48",
         "graph layers after ten epochs",
-        Rows.RUNS,
-        (Column("test"),),
+        RowSelection.RUNS,
+        (PublishedColumn("test"),),
         (
-            Line("GAT", "pmgns:gat", (0.367,), epochs=10),
-            Line("GCN", "pmgns:gcn", (0.175,), epochs=10),
-            Line("GIN", "pmgns:gin", (0.382,), epochs=10),
-            Line("MLP", "pmgns:mlp", (0.366,), epochs=10),
-            Line("GraphSAGE", "pmgns", (0.160,), epochs=10),
+            PublishedLine("GAT", "pmgns:gat", (0.367,), epochs=10),
+            PublishedLine("GCN", "pmgns:gcn", (0.175,), epochs=10),
+            PublishedLine("GIN", "pmgns:gin", (0.382,), epochs=10),
+            PublishedLine("MLP", "pmgns:mlp", (0.366,), epochs=10),
+            PublishedLine("GraphSAGE", "pmgns", (0.160,), epochs=10),
         ),
         note="The paper averages memory, latency and energy of 10,508 graphs on an A100; here it "
         "is the time of a few hundred. Ten epochs of them are a twentieth of its updates.",
@@ -30,18 +30,18 @@ TABLES = (
         NAME,
         "Section 4.4.3, page 48",
         "after 500 epochs, as long as there is time",
-        Rows.RUNS,
-        (Column("test"),),
-        (Line("GraphSAGE", "pmgns", (0.019,)),),
+        RowSelection.RUNS,
+        (PublishedColumn("test"),),
+        (PublishedLine("GraphSAGE", "pmgns", (0.019,)),),
     ),
     PaperTable(
         "dippm-energy",
         NAME,
         "Figure 4.4, page 49",
         "latency and energy learned at once",
-        Rows.ENERGY,
-        (Column("latency"), Column("energy", "energy_j")),
-        (Line("three outputs", "pmgns"), Line("one output", "pmgns:single")),
+        RowSelection.ENERGY,
+        (PublishedColumn("latency"), PublishedColumn("energy", "energy_j")),
+        (PublishedLine("three outputs", "pmgns"), PublishedLine("one output", "pmgns:single")),
         note="EC-NAS has time and energy of training steps, no memory.",
     ),
     PaperTable(
@@ -49,9 +49,9 @@ TABLES = (
         NAME,
         "Figure 4.4 c, page 49",
         "memory",
-        Rows.MEMORY,
-        (Column("memory"),),
-        (Line("GraphSAGE", "pmgns"),),
+        RowSelection.MEMORY,
+        (PublishedColumn("memory"),),
+        (PublishedLine("GraphSAGE", "pmgns"),),
         quantity=Quantity.MEMORY,
         note="MLPs of GPUMemNet in training, for research alone.",
     ),

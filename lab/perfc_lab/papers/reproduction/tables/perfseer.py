@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from perfc.analyzers.graph.rows import Quantity
 
-from ..published import Column, Line, PaperTable, Rows
+from ..published import PaperTable, PublishedColumn, PublishedLine, RowSelection
 
 NAME = "perfseer"
-TIMES = (Column("training time", "training, rtx3090"), Column("inference time", "inference"))
+TIMES = (
+    PublishedColumn("training time", "training, rtx3090"),
+    PublishedColumn("inference time", "inference"),
+)
 TABLE_1 = (
     (0.5429, 0.9249), (0.4119, 0.5407), (0.2598, 0.3829), (0.2394, 0.3652), (0.2351, 0.2351),
     (0.2405, 0.2327), (0.2231, 0.2377), (0.0948, 0.1522), (0.0879, 0.1308), (0.0951, 0.1441),
@@ -26,15 +29,15 @@ TABLES = (
         NAME,
         "Table 1",
         "features, added group by group",
-        Rows.BOTH,
+        RowSelection.BOTH,
         TIMES,
         (
             *(
-                Line(label, f"seernet:table-1-{i}", published)
+                PublishedLine(label, f"seernet:table-1-{i}", published)
                 for i, (label, published) in enumerate(zip(GROUPS, TABLE_1, strict=True), 1)
             ),
-            Line("names of operators, one-hot", "seernet:one-hot"),
-            Line("names of operators, frequency", "seernet:frequency"),
+            PublishedLine("names of operators, one-hot", "seernet:one-hot"),
+            PublishedLine("names of operators, frequency", "seernet:frequency"),
         ),
         note="Heads read the row's batch in every line here, so that the last line adds nothing.",
     ),
@@ -43,12 +46,12 @@ TABLES = (
         NAME,
         "Table 2",
         "parts of the network",
-        Rows.BOTH,
+        RowSelection.BOTH,
         TIMES,
         (
-            Line("neither", "seernet:plain", (0.0921, 0.1315)),
-            Line("SynMM", "seernet:no-global-node", (0.0778, 0.1070)),
-            Line("SynMM and GNPB", "seernet", (0.0671, 0.0891)),
+            PublishedLine("neither", "seernet:plain", (0.0921, 0.1315)),
+            PublishedLine("SynMM", "seernet:no-global-node", (0.0778, 0.1070)),
+            PublishedLine("SynMM and GNPB", "seernet", (0.0671, 0.0891)),
         ),
     ),
     PaperTable(
@@ -56,14 +59,14 @@ TABLES = (
         NAME,
         "Figure 4",
         "against the baselines",
-        Rows.BOTH,
+        RowSelection.BOTH,
         TIMES,
         (
-            Line("SeerNet", "seernet", (0.0671, 0.0891)),
-            Line("MLP-Node", "mlp-node"),
-            Line("PMGNS", "pmgns:single"),
-            Line("Eagle-p", "brp-nas:pmgns"),
-            Line("Eagle-s", "brp-nas"),
+            PublishedLine("SeerNet", "seernet", (0.0671, 0.0891)),
+            PublishedLine("MLP-Node", "mlp-node"),
+            PublishedLine("PMGNS", "pmgns:single"),
+            PublishedLine("Eagle-p", "brp-nas:pmgns"),
+            PublishedLine("Eagle-s", "brp-nas"),
         ),
         note="The figure states means of six metrics: SeerNet 5.14 %, Eagle-p 74.43 %.",
     ),
@@ -72,13 +75,13 @@ TABLES = (
         NAME,
         "Figure 6",
         "several quantities at once",
-        Rows.BOTH,
+        RowSelection.BOTH,
         TIMES,
         (
-            Line("SeerNet", "seernet", (0.0671, 0.0891)),
-            Line("SeerNet-Multi", "seernet-multi"),
-            Line("SeerNet-Multi without PCGrad", "seernet-multi:without-pcgrad"),
-            Line("PMGNS-Multi", "pmgns"),
+            PublishedLine("SeerNet", "seernet", (0.0671, 0.0891)),
+            PublishedLine("SeerNet-Multi", "seernet-multi"),
+            PublishedLine("SeerNet-Multi without PCGrad", "seernet-multi:without-pcgrad"),
+            PublishedLine("PMGNS-Multi", "pmgns"),
         ),
         note="The figure states means of six metrics: 7.75, 15.85 and 50.5 % for the last three. "
         "Tasks here are the times of inference and of training.",
@@ -88,12 +91,16 @@ TABLES = (
         NAME,
         "Figure 6",
         "time, energy and power at once",
-        Rows.ENERGY,
-        (Column("training time"), Column("energy", "energy_j"), Column("power", "power_w")),
+        RowSelection.ENERGY,
         (
-            Line("SeerNet", "seernet"),
-            Line("SeerNet-Multi", "seernet-multi"),
-            Line("SeerNet-Multi without PCGrad", "seernet-multi:without-pcgrad"),
+            PublishedColumn("training time"),
+            PublishedColumn("energy", "energy_j"),
+            PublishedColumn("power", "power_w"),
+        ),
+        (
+            PublishedLine("SeerNet", "seernet"),
+            PublishedLine("SeerNet-Multi", "seernet-multi"),
+            PublishedLine("SeerNet-Multi without PCGrad", "seernet-multi:without-pcgrad"),
         ),
     ),
     PaperTable(
@@ -101,13 +108,13 @@ TABLES = (
         NAME,
         "Figure 6",
         "memory and active multiprocessors at once",
-        Rows.MEMORY,
-        (Column("memory"), Column("SM utilisation", "sm_active")),
+        RowSelection.MEMORY,
+        (PublishedColumn("memory"), PublishedColumn("SM utilisation", "sm_active")),
         (
-            Line("SeerNet-Multi", "seernet-multi"),
-            Line("SeerNet-Multi without PCGrad", "seernet-multi:without-pcgrad"),
-            Line("PMGNS-Multi", "pmgns"),
-            Line("SeerNet", "seernet"),
+            PublishedLine("SeerNet-Multi", "seernet-multi"),
+            PublishedLine("SeerNet-Multi without PCGrad", "seernet-multi:without-pcgrad"),
+            PublishedLine("PMGNS-Multi", "pmgns"),
+            PublishedLine("SeerNet", "seernet"),
         ),
         quantity=Quantity.MEMORY,
         note="3,000 MLPs, for research alone: no weights of them ship. PMGNS has no output for "
@@ -118,9 +125,9 @@ TABLES = (
         NAME,
         "Figure 6",
         "active multiprocessors alone",
-        Rows.MEMORY,
-        (Column("SM utilisation"),),
-        (Line("SeerNet", "seernet"),),
+        RowSelection.MEMORY,
+        (PublishedColumn("SM utilisation"),),
+        (PublishedLine("SeerNet", "seernet"),),
         quantity=Quantity.SM_ACTIVE,
     ),
     PaperTable(
@@ -128,10 +135,12 @@ TABLES = (
         NAME,
         "Table 3",
         "fewer architectures to learn from",
-        Rows.BOTH,
+        RowSelection.BOTH,
         TIMES,
         tuple(
-            Line(f"{share:.1%} of the architectures", "seernet", (training, inference), share)
+            PublishedLine(
+                f"{share:.1%} of the architectures", "seernet", (training, inference), share
+            )
             for share, (_, training, inference) in zip(SHARES, SIZES, strict=True)
         ),
         note="The paper's lines are 20,000, 10,000, 5,000, 2,000 and 1,000 samples.",

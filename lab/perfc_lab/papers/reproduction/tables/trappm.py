@@ -6,15 +6,15 @@ from dataclasses import replace
 
 from perfc.analyzers.graph.rows import Quantity
 
-from ....training.graphs.protocols import Protocol
-from ..published import Column, Line, Metric, PaperTable, Rows
+from ....training.graphs.protocols import GraphProtocol
+from ..published import PaperTable, PublishedColumn, PublishedLine, PublishedMetric, RowSelection
 
 NAME = "trappm"
 STEP_TIMES = (
-    Line("TraPPM", "trappm", (0.0951, 23.23)),
-    Line("NNLQP", "nnlqp", (0.1447, 37.02)),
-    Line("MLP", "static-mlp", (1.3407, 188.36)),
-    Line("GBoost", "gboost", (0.1698, 54.54)),
+    PublishedLine("TraPPM", "trappm", (0.0951, 23.23)),
+    PublishedLine("NNLQP", "nnlqp", (0.1447, 37.02)),
+    PublishedLine("MLP", "static-mlp", (1.3407, 188.36)),
+    PublishedLine("GBoost", "gboost", (0.1698, 54.54)),
 )
 FAMILIES = {
     "convnext": (0.0809, 0.0950, 0.6492, 0.1615),
@@ -36,10 +36,10 @@ TABLES = (
         NAME,
         "Table 5.3",
         "step time by family",
-        Rows.STEPS,
+        RowSelection.STEPS,
         (),
         tuple(replace(line, published=()) for line in STEP_TIMES),
-        Protocol.WITHIN_FAMILIES,
+        GraphProtocol.WITHIN_FAMILIES,
         note="The trainings of Table 5.4; families with less than five tested rows are bare.",
         families=FAMILIES,
     ),
@@ -48,10 +48,10 @@ TABLES = (
         NAME,
         "Table 5.4, page 69",
         "step time against the baselines",
-        Rows.STEPS,
-        (Column("MAPE"), Column("RMSE in ms", metric=Metric.RMSE)),
+        RowSelection.STEPS,
+        (PublishedColumn("MAPE"), PublishedColumn("RMSE in ms", metric=PublishedMetric.RMSE)),
         STEP_TIMES,
-        Protocol.WITHIN_FAMILIES,
+        GraphProtocol.WITHIN_FAMILIES,
         note="70 : 30 within each family, as Section 5.5.4; the paper's rows are 7,536 steps on an "
         "A100.",
     ),
@@ -60,15 +60,15 @@ TABLES = (
         NAME,
         "Table 5.4, memory",
         "memory against the baselines",
-        Rows.MEMORY,
-        (Column("MAPE"),),
+        RowSelection.MEMORY,
+        (PublishedColumn("MAPE"),),
         (
-            Line("TraPPM", "trappm", (0.0492,)),
-            Line("NNLQP", "nnlqp", (0.0829,)),
-            Line("MLP", "static-mlp", (0.8501,)),
-            Line("GBoost", "gboost", (0.1610,)),
+            PublishedLine("TraPPM", "trappm", (0.0492,)),
+            PublishedLine("NNLQP", "nnlqp", (0.0829,)),
+            PublishedLine("MLP", "static-mlp", (0.8501,)),
+            PublishedLine("GBoost", "gboost", (0.1610,)),
         ),
-        Protocol.WITHIN_FAMILIES,
+        GraphProtocol.WITHIN_FAMILIES,
         quantity=Quantity.MEMORY,
         note="MLPs of GPUMemNet, whose memory is mostly the driver's; the paper's rows are "
         "networks of eleven families. For research alone.",
@@ -78,15 +78,15 @@ TABLES = (
         NAME,
         "Section 5.5.9, page 70",
         "what the auto-encoder learned from",
-        Rows.STEPS,
-        (Column("MAPE"),),
+        RowSelection.STEPS,
+        (PublishedColumn("MAPE"),),
         (
-            Line("a pool that nobody measured", "trappm"),
-            Line("graphs of the rows alone", "trappm:supervised"),
-            Line("nothing, weights as initialised", "trappm:random"),
-            Line("no embedding", "trappm:without-embedding"),
+            PublishedLine("a pool that nobody measured", "trappm"),
+            PublishedLine("graphs of the rows alone", "trappm:supervised"),
+            PublishedLine("nothing, weights as initialised", "trappm:random"),
+            PublishedLine("no embedding", "trappm:without-embedding"),
         ),
-        Protocol.WITHIN_FAMILIES,
+        GraphProtocol.WITHIN_FAMILIES,
         note="The paper states losses alone: 682 with, 105,000 without training the encoder.",
         has_embeddings=True,
     ),
@@ -95,10 +95,13 @@ TABLES = (
         NAME,
         "Table 5.5, page 72",
         "few rows of another machine, with and without what was learned on the first",
-        Rows.MACHINES,
-        (Column("MAPE"),),
-        (Line("with transfer", "trappm", (0.1913,)), Line("without", "trappm:scratch", (0.2824,))),
-        Protocol.TRANSFER,
+        RowSelection.MACHINES,
+        (PublishedColumn("MAPE"),),
+        (
+            PublishedLine("with transfer", "trappm", (0.1913,)),
+            PublishedLine("without", "trappm:scratch", (0.2824,)),
+        ),
+        GraphProtocol.TRANSFER,
         samples=128,
         note="128 rows of each machine in turn, the other trained on; the paper has 543 rows of a "
         "V100.",
@@ -108,9 +111,9 @@ TABLES = (
         NAME,
         "Section 5.6.1, page 71",
         "step time and power on one embedding",
-        Rows.ENERGY,
-        (Column("step time"), Column("power", "power_w")),
-        (Line("TraPPM", "trappm", (None, 0.0501)),),
+        RowSelection.ENERGY,
+        (PublishedColumn("step time"), PublishedColumn("power", "power_w")),
+        (PublishedLine("TraPPM", "trappm", (None, 0.0501)),),
         note="The paper's power is that of an A100.",
     ),
 )
