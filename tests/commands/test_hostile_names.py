@@ -244,6 +244,18 @@ def test_every_command_that_shows_names_is_called() -> None:
     assert {name for name, _ in commands()} == set(CALLS) | NAMELESS
 
 
+@pytest.mark.parametrize("form", forms_of("plan"))
+def test_names_in_a_scaling_curve_are_only_text(
+    form: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    args = ["plan", "--curve", CONFIG, "-t", "h100", "--seq", "64", "--gpus", "1,2"]
+    assert cli.run([*args, "--output-format", form]) == 0
+    out, err = capsys.readouterr()
+    assert len(out) > 40
+    shown(out, form)
+    shown(err, "text")
+
+
 @pytest.mark.parametrize(
     ("name", "form"), [(name, form) for name in CALLS for form in forms_of(name)]
 )

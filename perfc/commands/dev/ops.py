@@ -28,7 +28,7 @@ FORMATS = ("text", "markdown")
 def command(
     name: str | None, markdown: bool, is_coverage: bool, form: str, output: Path | None
 ) -> None:
-    """List the operators, or describe NAME: `perfc ops Conv`."""
+    """List the operators, or describe NAME: `perfc dev ops Conv`."""
     from perfc.view.pages.operators import page
 
     if markdown:
