@@ -77,7 +77,7 @@ def plan_document(view: PlanView) -> Document:
 def step_facts(c: DividedStepCost, capacity: float) -> Iterator[Fact]:
     """Yield the facts of a step."""
     ends = f"{quantity(c.low_s, Unit.SECOND)} to {quantity(c.high_s, Unit.SECOND)}"
-    yield Fact("step", Amount(c.time_s, Unit.SECOND), f"{ends} (90% interval)")
+    yield Fact("step", Amount(c.time_s, Unit.SECOND), f"{ends} (90 % interval)")
     yield Fact("lower bound", Amount(c.floor_s, Unit.SECOND), "compute of one rank at the roofline")
     each = f"{c.tokens_per_s / c.gpus:,.0f} per GPU"
     yield Fact(items(c.training.seq), None, f"{c.tokens_per_s:,.0f} per second, {each}")
@@ -129,7 +129,7 @@ def scale_document(view: ScaleView) -> Document:
         Column("parallel", "divided", is_name=True),
         Column("batch", "samples", Unit.COUNT),
         Column("time_s", "step"),
-        Column("range", "90% interval"),
+        Column("range", "90 % interval"),
         Column("tokens_per_s", f"{item}/s", Unit.COUNT),
         Column("efficiency", "scaling"),
         Column("mfu", "MFU"),

@@ -88,7 +88,7 @@ def _latencies(r: ServingReport) -> Table:
     columns = (
         Column("what", ""),
         Column("mean_s", "mean"),
-        Column("range", "90% interval"),
+        Column("range", "90 % interval"),
         Column("p50_s", "p50"),
         Column("p90_s", "p90"),
         Column("p99_s", "p99"),
