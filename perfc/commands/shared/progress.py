@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
-    from rich.progress import ProgressBar as Bar
+    from rich.progress import Progress as Bar
 
     from perfc.passes.manager import PassStep
 
@@ -64,13 +64,13 @@ class ProgressBar:
     def start(self) -> None:
         """Draw the bar."""
         from rich.console import Console
-        from rich.progress import BarColumn, ProgressBar, TextColumn, TimeElapsedColumn
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
         columns = (TextColumn("{task.description:12}"), BarColumn(), TimeElapsedColumn())
         with self.lock:
             if self.is_over:
                 return
-            bar = ProgressBar(*columns, console=Console(stderr=True), transient=True)
+            bar = Progress(*columns, console=Console(stderr=True), transient=True)
             bar.add_task(self.now, total=len(PASSES), completed=self.done)
             bar.start()
             self.bar = bar

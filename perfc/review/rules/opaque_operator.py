@@ -11,7 +11,7 @@ from perfc.review.lint.rule import Rule
 from perfc.review.lint.subject import Subject
 
 
-class OpaqueOperatorRule(Rule):
+class OpaqueOperator(Rule):
     """An operator with unknown cost.
 
     What it does:

@@ -17,7 +17,8 @@ from perfc.view.report.memory_sections.footprint import footprint, holds
 from perfc.view.report.sections.limits import HOST
 
 from .data_form import RowView
-from .rows import Comparison, LimitStatus, ModelSetting, Order, Row, compare
+from .order import LimitStatus, Order
+from .rows import Comparison, ModelSetting, Row, compare
 
 SCHEMA = "perfc-mig/1"
 QUARTERS = 4
