@@ -1,4 +1,4 @@
-"""Biases of attention scores that follow from the distance of two positions."""
+"""Biases of attention scores that depend on the distance of two positions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .contrib_attention import known_extent
 
 @frozen
 class RelativePositionBias(Op):
-    """Looks up a bias for the bucket of each distance between query and key.
+    """Lookup of a bias for the bucket of each distance between query and key.
 
     Shapes:  bias_table[n, h] -> [1, h, s, t] with s and t the contents of the length operands.
     Work:    {integer} to find the bucket of each pair (difference, sign, comparison, scale,
@@ -55,7 +55,7 @@ class RelativePositionBias(Op):
 
 @frozen
 class GatedRelativePositionBias(Op):
-    """Relative position bias scaled by gates that the queries determine.
+    """Relative position bias scaled by gates computed from the queries.
 
     Shapes:  query_layer[b, s, h*d], rel_pos[1, h, s, s], weight[d, m] -> [b, h, s, s]; packed
              queries [n, h*d] with token_offset[b, s].

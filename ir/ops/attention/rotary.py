@@ -1,4 +1,4 @@
-"""Rotary position embedding in the standard domain and in ONNX Runtime's."""
+"""Rotary position embedding of the default domain and of ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class RotaryEmbedding(Op):
         return (tensor(ins, 0),)
 
     def head_size(self, x: Shape) -> Dim | None:
-        """d, None where heads share an axis and nobody says how many there are."""
+        """Return d, None if heads share an axis and their number is unknown."""
         if len(x) == 4:
             return x[3]
         return x[-1] // self.num_heads if self.num_heads and x else None
@@ -83,7 +83,7 @@ class RotaryEmbedding(Op):
 
 @frozen
 class ContribRotaryEmbedding(RotaryEmbedding):
-    """RotaryEmbedding of ONNX Runtime: the positions come before the caches.
+    """RotaryEmbedding of ONNX Runtime: positions precede the caches.
 
     Shapes:  input[b, s, h*d] or [b, h, s, d] -> output like it; position_ids[1] or [b, s].
     Source:  ONNX Runtime ContribOperators, RotaryEmbedding.

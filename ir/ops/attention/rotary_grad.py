@@ -1,4 +1,4 @@
-"""The gradient of rotary position embedding: the rotation by the opposite angle."""
+"""Gradient of rotary position embedding: the rotation by the opposite angle."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @frozen
 class RotaryEmbeddingGrad(RotaryEmbedding):
-    """Rotates gradients back, by the angles of the forward pass and the opposite sine.
+    """Rotation of gradients by the forward angles with opposite sine.
 
     Shapes:  dY like X of RotaryEmbedding, and its caches and positions -> dX like dY.
     Work:    {alu} as RotaryEmbedding.
@@ -38,21 +38,21 @@ class RotaryEmbeddingGrad(RotaryEmbedding):
         if dy is None or not shape or not isinstance(d, int) or cos is None or sin is None:
             return None
         heads = shape if len(shape) == 4 else (*shape[:-1], shape[-1] // d, d)
-        apart = tape.reshape(dy, heads)
+        split = tape.reshape(dy, heads)
         half = shape_of(cos)[-1]
         last = len(heads) - 1
-        turned = tape.part(apart, {last: (0, half * 2)})
+        turned = tape.part(split, {last: (0, half * 2)})
         first, second = self.pairs(tape, turned, half)
         back = self.joined(
             tape,
             tape.add(tape.mul(first, cos), tape.mul(second, sin)),
             tape.sub(tape.mul(second, cos), tape.mul(first, sin)),
         )
-        rest = [tape.part(apart, {last: (half * 2, d)})] if half * 2 != d else []
+        rest = [tape.part(split, {last: (half * 2, d)})] if half * 2 != d else []
         return (tape.reshape(tape.concat((back, *rest), last), shape),)
 
     def at_positions(self, tape: Tape, ins: Inputs, index: int) -> Value | None:
-        """Cosines or sines of each token, with an axis for heads; None of an unknown rank."""
+        """Return cosines or sines per token, with an axis for heads; None for unknown rank."""
         cache, x = ins[index], tensor(ins, 0).shape
         if cache is None or not x or not shape_of(cache):
             return None
@@ -62,18 +62,18 @@ class RotaryEmbeddingGrad(RotaryEmbedding):
         return tape.reshape(rows, (*shape[:at], 1, *shape[at:]))
 
     def pairs(self, tape: Tape, v: Value, half: Dim) -> tuple[Value, Value]:
-        """The two elements of each pair, which lie side by side or half a head apart."""
+        """Return the two elements of each pair, which are adjacent or half a head apart."""
         shape = shape_of(v)
         last = len(shape) - 1
         if not self.interleaved:
             return tape.part(v, {last: (0, half)}), tape.part(v, {last: (half, half * 2)})
-        apart = tape.reshape(v, (*shape[:-1], half, 2))
-        first, second = (tape.part(apart, {last + 1: (i, i + 1)}) for i in (0, 1))
-        own = (*shape[:-1], half)
-        return tape.reshape(first, own), tape.reshape(second, own)
+        split = tape.reshape(v, (*shape[:-1], half, 2))
+        first, second = (tape.part(split, {last + 1: (i, i + 1)}) for i in (0, 1))
+        extents = (*shape[:-1], half)
+        return tape.reshape(first, extents), tape.reshape(second, extents)
 
     def joined(self, tape: Tape, first: Value, second: Value) -> Value:
-        """The reverse of `pairs`."""
+        """Return the joined elements, the reverse of `pairs`."""
         shape = shape_of(first)
         if not self.interleaved:
             return tape.concat((first, second), len(shape) - 1)
@@ -82,5 +82,5 @@ class RotaryEmbeddingGrad(RotaryEmbedding):
 
 
 def shape_of(v: Value) -> Shape:
-    """Extents of a tensor, none where its rank is not known."""
+    """Return the shape of a tensor, () if its rank is unknown."""
     return (v.type.shape or ()) if isinstance(v.type, TensorType) else ()

@@ -1,4 +1,4 @@
-"""How many query–key pairs a causal mask or a window leaves."""
+"""Number of query–key pairs that a causal mask or a window leaves."""
 
 from __future__ import annotations
 
@@ -6,33 +6,33 @@ from ...symbolic.dim import Dim, dim_max, dim_min
 
 
 def triangle(n: Dim) -> Dim:
-    """``1 + 2 + … + n``."""
+    """Return ``1 + 2 + … + n``."""
     return n * (n + 1) // 2
 
 
 def capped_sum(n: Dim, cap: Dim) -> Dim:
-    """Sum of ``min(i, cap)`` for i from 1 to ``n``; 0 for a negative ``n``."""
+    """Return the sum of ``min(i, cap)`` for i from 1 to ``n``; 0 for a negative ``n``."""
     n = dim_max(n, 0)
     low = dim_min(n, cap)
     return triangle(low) + (n - low) * cap
 
 
 def unmasked_pairs(s: Dim, t: Dim, past: Dim, left: int | None, right: int | None) -> Dim:
-    """Pairs of ``s`` queries and ``t`` keys that remain.
+    """Return the number of unmasked pairs of ``s`` queries and ``t`` keys.
 
-    Query i stands at position ``past + i`` and sees keys from ``left`` positions before it to
+    Query i is at position ``past + i`` and attends to keys from ``left`` positions before it to
     ``right`` positions after it; None does not limit that side. Causal is ``right = 0``.
     Source: ONNX Attention-25, left_window_size and right_window_size.
     """
     if left is None and right is None:
         return s * t
     if left is None and right == 0 and t - past == s:
-        # the usual case in its shortest form: each query sees the past and a triangle
+        # the usual case in its shortest form: each query attends to the past and a triangle
         return s * past + triangle(s)
     seen: Dim = s * t
     if right is not None:
         seen = capped_sum(past + s + right, t) - capped_sum(past + right, t)
     if left is not None:
-        # keys that fell out of the window at its left end
+        # keys outside the window at its left end
         seen = seen - capped_sum(past + s - 1 - left, t) + capped_sum(past - 1 - left, t)
     return seen

@@ -23,7 +23,7 @@ AXIS_IS_INPUT_FROM = 20
 
 
 def extent_of(ins: Inputs, index: int) -> Dim | None:
-    """The scalar input as an extent, None where it is not known.
+    """Return the scalar input as an extent, None if unknown.
 
     Raises:
         ShapeError: it is negative.
@@ -35,7 +35,7 @@ def extent_of(ins: Inputs, index: int) -> Dim | None:
 
 
 def log2_floor(extent: Dim) -> int:
-    """``floor(log2(extent))`` of the smallest value that ``extent`` can have."""
+    """Return ``floor(log2(extent))`` of the minimum value of ``extent``."""
     lo = interval(extent)[0]
     return 0 if lo is None or lo < 1 else lo.bit_length() - 1
 
@@ -63,7 +63,7 @@ class DFT(Op):
 
     @classmethod
     def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
-        """Before version 20 the axis is an attribute, 1 by default."""
+        """Set the axis: before version 20 it is an attribute, 1 by default."""
         return attrs if version >= AXIS_IS_INPUT_FROM else {"axis": 1, **attrs}
 
     def _axis(self, ins: Inputs, rank: int) -> int | None:
@@ -162,7 +162,7 @@ class STFT(Op):
 
 @frozen
 class MelWeightMatrix(Op):
-    """Weights that bring the bins of a Fourier transform to the mel scale.
+    """Weights that map the bins of a Fourier transform to the mel scale.
 
     Shapes:  scalars num_mel_bins, dft_length, … -> [dft_length//2 + 1, num_mel_bins].
     Work:    none counted: a constant of the model.
@@ -178,7 +178,7 @@ class MelWeightMatrix(Op):
 
     @classmethod
     def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
-        """The number of the result's type becomes the type."""
+        """Convert the number of the result's type to the type."""
         return {**attrs, "output_datatype": dtype_of(attrs.get("output_datatype", 1))}
 
     def infer(self, ins: Inputs) -> Types:
@@ -236,7 +236,7 @@ class HammingWindow(Window):
 
 
 class BlackmanWindow(Window):
-    """Two cosines of ``2 * pi * n / N`` and its double. Source: ONNX BlackmanWindow-17."""
+    """Two cosines, of ``2 * pi * n / N`` and of its double. Source: ONNX BlackmanWindow-17."""
 
     mnemonic = "blackman_window"
     onnx = ("BlackmanWindow",)
@@ -245,7 +245,7 @@ class BlackmanWindow(Window):
 
 @frozen
 class ImageDecoder(Op):
-    """Decodes an encoded image; its extents are in the stream.
+    """Decoding of an image; its extents are in the stream.
 
     Shapes:  encoded_stream[n] -> u8[height, width, 3], or 1 channel for Grayscale.
     Work:    not known: it depends on the format and on the content.

@@ -31,7 +31,7 @@ class StringConcat(Elementwise):
 
 @frozen
 class RegexFullMatch(Elementwise):
-    """Whether each string matches a pattern entirely.
+    """True if a string matches a pattern entirely.
 
     Shapes:  X -> same shape, booleans.
     Work:    not counted: the number of characters is not known.
@@ -51,7 +51,7 @@ class RegexFullMatch(Elementwise):
 
 @frozen
 class StringSplit(Op):
-    """Substrings of each string, padded to the longest list, and how many there are.
+    """Substrings of each string, padded to the longest list, and their number.
 
     Shapes:  X[s...] -> Y[s..., n] with n at most maxsplit + 1, Z[s...] of 64-bit integers.
     Work:    not counted: the number of characters is not known.

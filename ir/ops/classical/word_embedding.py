@@ -1,4 +1,4 @@
-"""Embeddings of words made of their characters."""
+"""Word embeddings from characters."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ...traffic import moved, stored
 
 @frozen
 class WordConvEmbedding(Op):
-    """Characters of words looked up, convolved along the word, and reduced to the largest.
+    """Embedded characters of words, convolved along the word, and reduced to the maximum.
 
     Shapes:  Sequence[s, l], W[f, 1, r, c], B[f], C[v, c] -> Y[s, f].
     Work:    not known: windows follow from how many characters each word has.

@@ -1,4 +1,4 @@
-"""A tensor cut into a sequence, and a sequence put together: the data is moved."""
+"""A tensor split into a sequence, and a sequence concatenated: the data are moved."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .container import contents_of, sequence, sequence_contents
 
 @frozen
 class SplitToSequence(Op):
-    """A sequence of parts of a tensor, cut along an axis.
+    """A sequence of parts of a tensor, split along an axis.
 
     Shapes:  parts of ``split`` (one number, or one for each part), by default of 1; without
              ``split`` and ``keepdims`` the axis goes.
@@ -56,12 +56,12 @@ class SplitToSequence(Op):
         return (sequence_type(elem, length, items),)
 
     def _parts(self, ins: Inputs, extent: Dim) -> tuple[Dim, Dim | None, Sequence[Dim]]:
-        """Extent that covers every part, how many there are, and extents of the first."""
+        """Return an extent that covers every part, the number of parts, and first extents."""
         given, rank = elements(ins, 1), tensor(ins, 1).rank
-        stated = known(ins, 1)
-        if given is None or (rank is None and stated is None):
+        split = known(ins, 1)
+        if given is None or (rank is None and split is None):
             return data_extent(upper(extent)), None, ()
-        if rank == 0 or (stated is not None and not stated.shape):
+        if rank == 0 or (split is not None and not split.shape):
             part = given[0]
             if part is None:
                 return data_extent(upper(extent)), None, ()
@@ -112,7 +112,7 @@ class SplitToSequence(Op):
 
 @frozen
 class ConcatFromSequence(Op):
-    """The elements of a sequence one after the other, or stacked along a new axis.
+    """The elements of a sequence concatenated, or stacked along a new axis.
 
     Shapes:  the length times the elements' extent where all have the same; stacked, the length.
     Work:    none.
@@ -128,9 +128,9 @@ class ConcatFromSequence(Op):
     new_axis: int = 0
 
     def infer(self, ins: Inputs) -> Types:
-        found = sequence(ins)
-        elem, length = found.elem, found.length
-        items = all_items(found)
+        held = sequence(ins)
+        elem, length = held.elem, held.length
+        items = all_items(held)
         if items:
             joined = self._joined(items)
             if joined is not None:
@@ -152,10 +152,10 @@ class ConcatFromSequence(Op):
         return (TensorType(elem.dtype, shape),)
 
     def _joined(self, items: Sequence[Type]) -> TensorType | None:
-        """The result from the elements one by one, None where the rank of one is not known.
+        """Return the result type from the individual elements, None if the rank of one is unknown.
 
         Raises:
-            ShapeError: the elements do not go together.
+            ShapeError: the elements are incompatible.
         """
         shapes = [t.shape for t in items if isinstance(t, TensorType) and t.shape is not None]
         first = items[0]

@@ -1,4 +1,4 @@
-"""Sliding windows: extents of convolutions and pools, and which inputs a window ever touches."""
+"""Sliding windows: extents of convolutions and pools, and the inputs that windows read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Spatial = tuple[Dim, ...]
 
 
 def per_axis(values: Sequence[int], rank: int, default: int, what: str) -> tuple[int, ...]:
-    """One number for each spatial axis; an empty attribute means ``default`` everywhere.
+    """Return one number for each spatial axis; an empty attribute means ``default`` everywhere.
 
     Raises:
         ShapeError: the attribute has another length.
@@ -27,7 +27,7 @@ def per_axis(values: Sequence[int], rank: int, default: int, what: str) -> tuple
 
 
 def pad_pairs(pads: Sequence[int], rank: int) -> tuple[tuple[int, int], ...]:
-    """Pads before and after each spatial axis, from ONNX's begins-then-ends order.
+    """Return pads before and after each spatial axis, from ONNX's begins-then-ends order.
 
     Raises:
         ShapeError: there are not two for each axis.
@@ -40,19 +40,19 @@ def pad_pairs(pads: Sequence[int], rank: int) -> tuple[tuple[int, int], ...]:
 
 
 def windows(extent: Dim, span: Dim, stride: int, pad: tuple[int, int], *, ceil: bool) -> Dim:
-    """How many windows of ``span`` fit: ``(extent + pads - span)//stride + 1``.
+    """Return the number of windows of ``span``: ``(extent + pads - span)//stride + 1``.
 
     With ``ceil`` a last, partly filled window is added unless it would start in the trailing pad.
     Source: ONNX Conv-22, MaxPool-22 and pull request onnx/onnx#5741.
 
     Raises:
-        ShapeError: the window is so much larger than the padded input that less than none fits.
+        ShapeError: the window is so much larger than the padded input that the count is negative.
     """
     before, after = pad
     room = extent + before + after - span
     if not ceil:
         if isinstance(room, int) and room < 0:
-            # ONNX Runtime truncates toward zero here, where the definition would round down
+            # ONNX Runtime truncates toward zero here, but the definition rounds down
             room = -(-room // stride) * stride
         fitting = room // stride + 1
     else:
@@ -77,7 +77,7 @@ def output_extent(
     *,
     ceil: bool = False,
 ) -> Dim:
-    """Extent of the result along one axis, ``auto_pad`` included.
+    """Return the extent of the result along one axis, with ``auto_pad`` applied.
 
     Raises:
         ShapeError: the window is far larger than the padded input.
@@ -92,14 +92,14 @@ def output_extent(
 
 
 def span_of(kernel: Dim, dilation: int) -> Dim:
-    """Positions a dilated kernel reaches over."""
+    """Return the number of positions that a dilated kernel spans."""
     return (kernel - 1) * dilation + 1
 
 
 def touched(
     extent: Dim, out: Dim, kernel: Dim, stride: int, dilation: int, pad: tuple[int, int]
 ) -> Dim:
-    """How many of ``extent`` positions at least one window reads.
+    """Return the number of ``extent`` positions that at least one window reads.
 
     Exact for numbers; for symbols a lower bound, exact where windows overlap and padding ends
     the row or where they leave gaps and there is no padding.
@@ -124,7 +124,7 @@ def touched(
 def touched_same(
     extent: Dim, out: Dim, kernel: Dim, stride: int, dilation: int, auto_pad: str
 ) -> Dim:
-    """As `touched`, where ``auto_pad`` is SAME: windows that overlap read every position."""
+    """Return `touched` for ``auto_pad`` SAME: overlapping windows read every position."""
     if dilation == 1 and isinstance(kernel, int) and kernel >= stride:
         return extent
     span = span_of(kernel, dilation)
@@ -138,36 +138,38 @@ def touched_same(
 
 
 def kernel_extents(kernel_shape: Sequence[int], weight: Shape | None, first: int) -> Spatial | None:
-    """Kernel extents from the attribute, or else from the weight's axes after ``first``.
+    """Return kernel extents from the attribute, or else from the weight's axes after ``first``.
 
     Raises:
         ShapeError: the attribute and the weight disagree.
     """
-    own = None if weight is None else weight[first:]
+    extents = None if weight is None else weight[first:]
     if not kernel_shape:
-        return own
-    if own is not None and len(own) != len(kernel_shape):
+        return extents
+    if extents is not None and len(extents) != len(kernel_shape):
         raise ShapeError(
-            f"kernel_shape {list(kernel_shape)} does not fit a weight of rank {first + len(own)}"
+            f"kernel_shape {list(kernel_shape)} does not fit a weight of rank {first + len(extents)}"
         )
-    for a, b in zip(kernel_shape, own or (), strict=False):
+    for a, b in zip(kernel_shape, extents or (), strict=False):
         if not isinstance(b, Poly) and a != b:
-            raise ShapeError(f"kernel_shape {list(kernel_shape)} differs from the weight's {own}")
+            raise ShapeError(
+                f"kernel_shape {list(kernel_shape)} differs from the weight's {extents}"
+            )
     return tuple(kernel_shape)
 
 
 def unknown_extents(rank: int) -> Spatial:
-    """Extents about which nothing is known."""
+    """Return unknown extents."""
     return tuple(data_extent() for _ in range(rank))
 
 
 def result_shape(outs: Sequence[Type]) -> Shape | None:
-    """Shape of the first result where its rank is known."""
+    """Return the shape of the first result if its rank is known."""
     return outs[0].shape if outs and isinstance(outs[0], TensorType) else None
 
 
 def product(extents: Sequence[Dim]) -> Dim:
-    """Product of extents; 1 when there are none."""
+    """Return the product of extents; 1 if there are none."""
     total: Dim = 1
     for d in extents:
         total = total * d

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ...gradients.tape import Tape
 
 MASK_IS_BOOL_FROM = 10
-"""Opset version since which the mask of Dropout is boolean; before it has the type of the data."""
+"""Opset version since which the mask of Dropout is boolean; before, it has the type of the data."""
 
 
 def _typed(attrs: Attributes, default: DType) -> Attributes:
@@ -30,7 +30,7 @@ def _typed(attrs: Attributes, default: DType) -> Attributes:
 
 @frozen
 class Random(Op):
-    """Draws of a distribution, only written.
+    """Random samples, which are only written.
 
     Shapes:  the attribute ``shape``, or that of the input.
     Work:    {integer}: at least one operation of the generator a draw.
@@ -43,11 +43,11 @@ class Random(Op):
     seed: float | None = None
 
     default_dtype: ClassVar[DType] = DType.UNKNOWN
-    """Where the attribute is not given; UNKNOWN takes that of the input."""
+    """Element type if the attribute is not given; UNKNOWN uses that of the input."""
 
     @classmethod
     def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
-        """The number of the result's type becomes the type."""
+        """Convert the number of the result's type to the type."""
         return _typed(attrs, cls.default_dtype)
 
     def infer(self, ins: Inputs) -> Types:
@@ -182,7 +182,7 @@ class Dropout(Op):
 
     @classmethod
     def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
-        """Before version 10 the mask has the type of the data."""
+        """Set the mask's type: before version 10 it is that of the data."""
         return attrs if version >= MASK_IS_BOOL_FROM else {**attrs, "mask_is_bool": False}
 
     def infer(self, ins: Inputs) -> Types:
@@ -191,7 +191,7 @@ class Dropout(Op):
         return TensorType(x.dtype, x.shape), TensorType(mask, x.shape)
 
     def _trains(self, ins: Inputs) -> bool:
-        """Whether elements are dropped; an input nobody knows is taken for inference."""
+        """Return True if elements are dropped; unknown inputs count as inference."""
         mode, ratio = known_ints(ins, 2), known(ins, 1)
         return mode is not None and any(mode) and not (ratio is not None and ratio.item == 0)
 
@@ -211,7 +211,7 @@ class Dropout(Op):
 
 @frozen
 class NativeDropout(Dropout):
-    """Dropout that drops: a kernel of its own, whose result is no view of its operand.
+    """Dropout in training: a separate kernel, whose result is not a view of its operand.
 
     Shapes:  data -> output and mask of the same shape.
     Work:    a draw, a product and a selection for each of ``f`` elements.

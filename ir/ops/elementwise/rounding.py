@@ -24,7 +24,7 @@ Round = pointwise(
 )
 
 special = partial(pointwise, alu=0, sfu=1)
-"""A row that is one special function per element."""
+"""Define a row of an operator with one special function per element."""
 
 Exp = special("exp", "Exp-13", "input", "Exponential", math.exp, derivative="y")
 Log = special("log", "Log-13", "input", "Natural logarithm", math.log, derivative="1/x")

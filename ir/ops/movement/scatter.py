@@ -47,7 +47,7 @@ REDUCTIONS: dict[str, Callable[[Item, Item], Item]] = {
 
 
 def reduced(reduction: str, old: Item, new: Item) -> Item:
-    """An element after an update; not known where either is not."""
+    """Return an element after an update; None if either is unknown."""
     function = REDUCTIONS.get(reduction)
     if function is None or (reduction != "none" and (old is None or new is None)):
         return None
@@ -56,7 +56,7 @@ def reduced(reduction: str, old: Item, new: Item) -> Item:
 
 @frozen
 class Scattering(Op):
-    """Updates written into a copy of ``data`` where indices say.
+    """Updates written into a copy of ``data`` at indices.
 
     Shapes:  the result has the type of ``data``.
     Work:    with a reduction one operation per update, else none.
@@ -124,7 +124,7 @@ class ScatterElements(Scattering):
 
 @frozen
 class ScatterND(Scattering):
-    """Slices updated where index vectors point. Source: ONNX ScatterND-18."""
+    """Slices updated at index vectors. Source: ONNX ScatterND-18."""
 
     mnemonic = "scatter_nd"
     onnx = ("ScatterND",)

@@ -1,4 +1,4 @@
-"""Operators that search: how much they find often depends on the data."""
+"""Operators that search: the size of their result often depends on the data."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ I64 = DType.I64
 
 
 def _truth(item: Item) -> bool | None:
-    """Whether an element counts as not zero."""
+    """Return True if an element is not zero, None if unknown."""
     match item:
         case None:
             return None
@@ -39,7 +39,7 @@ def _sort_key(item: Item) -> tuple[float, str]:
 
 
 def _true_positions(content: Known | None) -> list[int] | None:
-    """Flat positions of elements that are not zero, None unless all are known."""
+    """Return flat positions of elements that are not zero, None unless all are known."""
     if content is None:
         return None
     truths = [_truth(i) for i in content.items]
@@ -68,16 +68,16 @@ class Compress(Op):
             return (TensorType(data.dtype, None),)
         axis = 0 if self.axis is None else normal_axis(self.axis, len(data.shape or ()))
         extent = data.numel if self.axis is None or data.shape is None else data.shape[axis]
-        found = self._taken(ins, extent)
+        positions = self._taken(ins, extent)
         hi = lesser(condition.numel, extent)
-        taken_extent = or_data(None if found is None else len(found), hi)
+        taken_extent = or_data(None if positions is None else len(positions), hi)
         if self.axis is None or data.shape is None:
             return (TensorType(data.dtype, (taken_extent,)),)
         shape = (*data.shape[:axis], taken_extent, *data.shape[axis + 1 :])
         return (TensorType(data.dtype, shape),)
 
     def _taken(self, ins: Inputs, extent: Dim | None) -> list[int] | None:
-        """Positions taken; a condition may be longer than the axis."""
+        """Return the selected positions; a condition may be longer than the axis."""
         condition = known(ins, 1)
         at = _true_positions(condition)
         if at is None or condition is None:
@@ -120,9 +120,9 @@ class NonZero(Op):
     def infer(self, ins: Inputs) -> Types:
         x = tensor(ins, 0)
         at = _true_positions(known(ins, 0))
-        found = or_data(None if at is None else len(at), x.numel)
+        nonzeros = or_data(None if at is None else len(at), x.numel)
         rank = data_extent() if x.shape is None else len(x.shape) or data_extent(1)
-        return (TensorType(I64, (rank, found)),)
+        return (TensorType(I64, (rank, nonzeros)),)
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         x = known(ins, 0)
@@ -140,7 +140,7 @@ class NonZero(Op):
 
 @frozen
 class Unique(Op):
-    """Different elements, or different slices of an axis, and where they are.
+    """Unique elements, or unique slices of an axis, and their positions.
 
     Shapes:  u of them, data-dependent, between 1 and as many as there are (0 of none);
              indices[u], inverse_indices[d], counts[u].
@@ -176,7 +176,7 @@ class Unique(Op):
         return first, *(TensorType(I64, (d,)) for d in (u, inverse, u))
 
     def _first(self, ins: Inputs) -> dict[tuple[Item, ...], int] | None:
-        """Different slices with the first position of each, in the result's order."""
+        """Return unique slices with the first position of each, in the order of the result."""
         x = known(ins, 0)
         if x is None or any(i is None or isinstance(i, Poly) or i != i for i in x.items):
             return None
@@ -217,7 +217,7 @@ class Unique(Op):
 
 @frozen
 class UniqueInOrder(Unique):
-    """Different elements of a vector in the order in which they come.
+    """Unique elements of a vector in order of appearance.
 
     Shapes:  x[d] -> y[u], idx[d], counts[u] with u data-dependent.
     Source:  ONNX Runtime contrib Unique-1.
@@ -305,7 +305,7 @@ class TopK(Op):
 
 
 def _order(column: tuple[Item, ...], largest: bool) -> list[int] | None:
-    """Positions by value, equal ones by position; None where symbols do not decide."""
+    """Return positions sorted by value, then by position; None if symbols do not decide."""
     if all(isinstance(i, int | float) for i in column):
         keys = [i if isinstance(i, int | float) else float("nan") for i in column]
         sign = -1 if largest else 1
@@ -332,7 +332,7 @@ def _order(column: tuple[Item, ...], largest: bool) -> list[int] | None:
 
 @frozen
 class NonMaxSuppression(Op):
-    """Boxes kept after dropping those that overlap a better one.
+    """Boxes that remain after dropping those that overlap a better one.
 
     Shapes:  boxes[b, n, 4], scores[b, c, n] -> selected_indices[u, 3], u at most
              b * c * min(n, max_output_boxes_per_class).

@@ -1,4 +1,4 @@
-"""Operators that make tensors of shapes, numbers and nothing else."""
+"""Operators that make tensors from shapes and numbers alone."""
 
 from __future__ import annotations
 
@@ -47,19 +47,19 @@ class Shape(Op):
         return shape[first : max(first, last)]
 
     def infer(self, ins: Inputs) -> Types:
-        found = self._extents(ins)
-        return (TensorType(DType.I64, (data_extent() if found is None else len(found),)),)
+        extents = self._extents(ins)
+        return (TensorType(DType.I64, (data_extent() if extents is None else len(extents),)),)
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
-        found = self._extents(ins)
-        return () if found is None else (Known.of((len(found),), found),)
+        extents = self._extents(ins)
+        return () if extents is None else (Known.of((len(extents),), extents),)
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         return NO_TRAFFIC
 
 
 class Size(Op):
-    """The number of the operand's elements.
+    """The number of elements of the operand.
 
     Shapes:  a scalar.
     Work:    none.
@@ -85,7 +85,7 @@ class Size(Op):
 
 @frozen
 class Constant(Op):
-    """A tensor that the model states.
+    """A tensor stored in the model.
 
     Shapes:  those of the value; not known for one too large to be tracked.
     Work:    none.
@@ -108,11 +108,11 @@ class Constant(Op):
     value_strings: tuple[str, ...] | None = None
 
     def _content(self) -> tuple[DType, Known | None]:
-        stated: tuple[tuple[DType, Known | None], ...] = (
+        candidates: tuple[tuple[DType, Known | None], ...] = (
             (self.value_dtype, self.value),
             (self.sparse_value_dtype, self.sparse_value),
         )
-        for dtype, tensor_ in stated:
+        for dtype, tensor_ in candidates:
             if tensor_ is not None or dtype is not DType.UNKNOWN:
                 return dtype, tensor_
         vectors = (
@@ -185,13 +185,13 @@ class ConstantOfShape(Op):
 
 
 def _extent_of(item: Item) -> Item:
-    """A number as an extent where it is a whole one."""
+    """Return a number as an extent if it is an integer."""
     return int(item) if isinstance(item, float) and item.is_integer() else item
 
 
 @frozen
 class Range(Op):
-    """Numbers from ``start`` up to ``limit``, ``delta`` apart.
+    """Numbers from ``start`` up to ``limit`` in steps of ``delta``.
 
     Shapes:  max(0, ceil((limit - start) / delta)) elements; floats are subtracted in their own
              width, as runtimes do.

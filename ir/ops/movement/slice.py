@@ -1,4 +1,4 @@
-"""Parts of tensors, and tensors put together from parts."""
+"""Parts of tensors, and concatenation."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from ...traffic import moved, stored
 
 Bound = int | Poly | None
 FAR = (1 << 31) - 1
-"""From here on a position means the end of the axis, whatever its extent."""
+"""Positions from here on mean the end of the axis, for any extent."""
 
 
 def _from_front(position: Bound, extent: Dim) -> Dim | None:
-    """``position`` counted from the front; None where its sign is not known."""
+    """Return ``position`` counted from the front; None if its sign is unknown."""
     if position is None:
         return None
     lo, hi = interval(position)
@@ -36,7 +36,7 @@ def _from_front(position: Bound, extent: Dim) -> Dim | None:
 
 
 def forward_extent(extent: Dim, start: Bound, end: Bound) -> Dim | None:
-    """Elements from ``start`` up to ``end``, both clamped into the axis."""
+    """Return the elements from ``start`` up to ``end``, both clamped to the axis."""
     first: Dim | None
     if isinstance(start, int) and start <= -FAR:
         first = 0
@@ -52,12 +52,12 @@ def forward_extent(extent: Dim, start: Bound, end: Bound) -> Dim | None:
         last = _from_front(end, extent)
     if first is None or last is None:
         return None
-    # max(0, min(end, extent) - max(start, 0)), with the inner clamp taken apart
+    # max(0, min(end, extent) - max(start, 0)), with the inner clamp separated
     return dim_max(0, dim_min(last - first, extent - first, last, extent))
 
 
 def backward_extent(extent: Dim, start: Bound, end: Bound) -> Dim | None:
-    """Elements from ``start`` down to above ``end``, both clamped into the axis.
+    """Return the elements from ``start`` down to after ``end``, both clamped to the axis.
 
     None where runtimes differ: a start before the axis is clamped to 0 as ONNX says, or takes
     nothing as in NumPy; an end of the largest integer is beyond the axis, or means no end.
@@ -71,14 +71,14 @@ def backward_extent(extent: Dim, start: Bound, end: Bound) -> Dim | None:
     if first is None or last is None or end in (FAR, (1 << 63) - 1):
         return None
     if (interval(first)[0] or 0) < 0 and not (isinstance(extent, int) and first == extent - 1):
-        # either way it takes nothing that does not reach below position 0
+        # in both cases a slice that does not reach below position 0 is empty
         is_empty = (interval(first)[1] or 0) < 0 and at_most(0, last)
         return 0 if is_empty else None
     return dim_max(0, dim_min(first, extent - 1) - dim_max(last, -1))
 
 
 def sliced_extent(extent: Dim, start: Bound, end: Bound, step: Bound) -> Dim:
-    """Extent of ``[start:end:step]``, or a bound of it."""
+    """Return the extent of ``[start:end:step]``, or a bound of it."""
     if not isinstance(step, int):
         return data_extent(extent)
     if step == 0:
@@ -98,7 +98,7 @@ def sliced_extent(extent: Dim, start: Bound, end: Bound, step: Bound) -> Dim:
 
 
 def positions(extent: int, start: int, end: int, step: int) -> range:
-    """The positions a slice takes from a static axis."""
+    """Return the positions of a slice on a static axis."""
     length = sliced_extent(extent, start, end, step)
     first = start + extent if start < 0 else start
     first = max(0, min(first, extent - (step < 0)))
@@ -122,7 +122,7 @@ class Part(Op):
 
 
 class Slice(Part):
-    """A range of positions, by start, end and step, along some axes.
+    """A range of positions along some axes, with start, end and step.
 
     Shapes:  extent = ceil((end - start) / step) after clamping both into the axis; symbolic where
              they are, bounded by the operand's extent where they are not known.
@@ -146,7 +146,7 @@ class Slice(Part):
         return (TensorType(data.dtype, tuple(dims)),)
 
     def _ranges(self, ins: Inputs, rank: int) -> dict[int, tuple[Bound, Bound, Bound]] | None:
-        """Start, end and step by axis; None when the axes are not known."""
+        """Return start, end and step by axis; None if the axes are unknown."""
         starts, ends = elements(ins, 1), elements(ins, 2)
         n = len(starts or ends or ())
         axes = elements(ins, 3) if has(ins, 3) else None if starts is ends is None else range(n)
@@ -176,7 +176,7 @@ class Slice(Part):
 
 @frozen
 class Split(Part):
-    """The operand cut along one axis.
+    """The operand split along one axis.
 
     Shapes:  extents ``split``, or ``num_outputs`` parts of ceil(d / num_outputs), the last what is
              left, which may be 0.
@@ -211,10 +211,10 @@ class Split(Part):
         given = elements(ins, 1)
         if given is None:
             return tuple(data_extent(extent) for _ in range(n))
-        stated: Dim = sum((g for g in given if g is not None), start=0)
-        left = extent - stated
+        total: Dim = sum((g for g in given if g is not None), start=0)
+        left = extent - total
         if same(left, 0) is False and (None not in given or (interval(left)[1] or 0) < 0):
-            raise ShapeError(f"parts of {stated} in all do not make {extent}")
+            raise ShapeError(f"parts of {total} in all do not make {extent}")
         is_last = given.count(None) == 1
         return tuple(or_data(g, left) if g is not None or not is_last else left for g in given)
 
@@ -235,7 +235,7 @@ class Split(Part):
 
 @frozen
 class Concat(Op):
-    """Operands one after the other along an axis.
+    """Operands concatenated along an axis.
 
     Shapes:  the extents of that axis add up; the others are equal.
     Work:    none.
@@ -256,7 +256,7 @@ class Concat(Op):
         if not shapes:
             return (TensorType(dtype, None),)
         axis = normal_axis(self.axis, len(shapes[0]))
-        # runtimes hold nothing against the other extents of an empty operand
+        # runtimes ignore the other extents of an empty operand
         telling = [s for s in shapes if 0 not in s] or shapes[:1]
         dims = list(telling[0])
         for shape in shapes:

@@ -1,4 +1,4 @@
-"""Operators that only give the same bytes another shape."""
+"""Operators that only change the shape of the same bytes."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def _lowest(d: Dim) -> int:
 
 
 def _divided(total: Dim, others: Dim) -> Dim | None:
-    """The extent that ``others`` need to make ``total``; exact as polynomials where they divide.
+    """Return the extent that multiplies ``others`` to ``total``, as exact polynomials if divisible.
 
     Raises:
         ShapeError: no extent does.
     """
     if isinstance(others, int):
         if others == 0:
-            # any extent goes with zero elements, and runtimes settle on zero
+            # any extent fits zero elements, and runtimes choose zero
             return 0 if total == 0 else None
         if isinstance(total, int) and total % others:
             raise ShapeError(f"{total} elements do not divide into groups of {others}")
@@ -50,18 +50,18 @@ def _divided(total: Dim, others: Dim) -> Dim | None:
     quotient = total // others
     if quotient * others == total or _lowest(others) >= 1:
         return quotient
-    # a group of no elements makes the model ill-formed, or leaves nothing to divide
+    # a group without elements makes the model ill-formed, or leaves nothing to divide
     return total // dim_max(1, others)
 
 
 def _free_extents(dims: Sequence[Dim | None], total: Dim | None) -> Shape:
-    """Extents with those not known settled by the number of elements, or bounded by it."""
+    """Return extents, unknown ones computed from the number of elements or bounded by it."""
     others = element_count(tuple(d for d in dims if d is not None))
     free = len(dims) - sum(d is not None for d in dims)
     if free == 1 and total is not None:
         exact = _divided(total, others)
         return tuple(or_data(exact, total) if d is None else d for d in dims)
-    # with elements in the tensor no extent is 0 and none is above their number
+    # a tensor with elements has no extent of 0, and none above the number of elements
     filled = total is not None and _lowest(total) >= 1
     hi = total if filled and total is not None else None
     if hi is not None and _lowest(others) >= 1:
@@ -116,7 +116,7 @@ class Reshape(View):
 
 @frozen
 class Flatten(View):
-    """A matrix: extents before ``axis`` multiplied, and those from it on.
+    """A matrix: the product of extents before ``axis``, and that of the others.
 
     Shapes:  data[a..., b...] -> output[prod(a), prod(b)].
     Source:  ONNX Flatten-25.
@@ -138,7 +138,7 @@ class Flatten(View):
 
 
 class Squeeze(View):
-    """Axes of extent 1 left out.
+    """Removal of axes with extent 1.
 
     Shapes:  without ``axes``, or with none in it, every axis of extent 1 goes; the rank is not
              known if an extent may or may not be 1.
@@ -158,22 +158,22 @@ class Squeeze(View):
             ones = [same(d, 1) for d in data.shape]
             if None in ones:
                 return (TensorType(data.dtype, None),)
-            kept = tuple(d for d, one in zip(data.shape, ones, strict=True) if not one)
-            return (TensorType(data.dtype, kept),)
+            remaining = tuple(d for d, one in zip(data.shape, ones, strict=True) if not one)
+            return (TensorType(data.dtype, remaining),)
         rank = len(data.shape)
         if not all(isinstance(a, int) for a in given):
-            # runtimes take an axis that is named twice, so that several may be fewer than they seem
+            # runtimes accept an axis named twice, so the number of removed axes may be smaller
             some = self._any_of(data.shape) if len(given) == 1 else None
             return (TensorType(data.dtype, some),)
         axes = {normal_axis(a, rank) for a in given if isinstance(a, int)}
         for axis in axes:
             if same(data.shape[axis], 1) is False:
                 raise ShapeError(f"axis {axis} has extent {data.shape[axis]}, not 1")
-        kept = tuple(d for i, d in enumerate(data.shape) if i not in axes)
-        return (TensorType(data.dtype, kept),)
+        remaining = tuple(d for i, d in enumerate(data.shape) if i not in axes)
+        return (TensorType(data.dtype, remaining),)
 
     def _any_of(self, shape: Shape) -> Shape:
-        """Extents where it is not known which one axis goes."""
+        """Return extents if the removed axis is unknown."""
         if not shape:
             raise ShapeError("no axis to leave out of a scalar")
         lo = min(map(_lowest, shape), default=0)

@@ -18,7 +18,7 @@ from ..elementwise.elementwise import is_integral
 
 
 def reduced_axes(axes: Sequence[int], rank: int) -> tuple[int, ...]:
-    """Axes counted from the front, in order, each once; a scalar may be reduced over 0 or -1.
+    """Return axes counted from the front, sorted and unique; a scalar may be reduced over 0 or -1.
 
     Raises:
         ShapeError: an axis is outside the rank.
@@ -29,14 +29,14 @@ def reduced_axes(axes: Sequence[int], rank: int) -> tuple[int, ...]:
 
 
 def reduced_shape(shape: Shape, axes: Sequence[int], keepdims: int) -> Shape:
-    """``shape`` with ``axes`` (counted from the front) of extent 1, or left out."""
+    """Return ``shape`` with ``axes`` (counted from the front) of extent 1, or removed."""
     if keepdims:
         return tuple(1 if i in axes else d for i, d in enumerate(shape))
     return tuple(d for i, d in enumerate(shape) if i not in axes)
 
 
 def _one_or(extent: Dim) -> Dim:
-    """An extent that is ``extent`` or 1."""
+    """Return an extent that is ``extent`` or 1."""
     if extent == 1:
         return 1
     lo = interval(extent)[0]
@@ -49,7 +49,7 @@ def _linear(*terms: tuple[int, str]) -> str:
 
 @frozen
 class Reduce(Op):
-    """A reduction of the elements along ``axes``, all of them where none are given.
+    """A reduction of the elements along ``axes``, all of them if none are given.
 
     Shapes:  data -> the axes have extent 1, or are left out without ``keepdims``.
     Work:    ``alu_per_element`` and ``sfu_per_element`` for each of the ``e`` elements read,
@@ -83,7 +83,7 @@ class Reduce(Op):
         super().__init_subclass__()
 
     def axes(self, ins: Inputs, rank: int) -> tuple[int, ...] | None:
-        """Axes that are reduced, None where they are not known."""
+        """Return the reduced axes, None if unknown."""
         if has(ins, 1) and tensor(ins, 1).shape != (0,):
             given = known_ints(ins, 1)
             return None if given is None else reduced_axes(given, rank)
@@ -106,7 +106,7 @@ class Reduce(Op):
             return reduced_shape(shape, (0,), self.keepdims)
         if self.keepdims:
             return tuple(_one_or(d) for d in shape)
-        # runtimes take an axis that is named twice, so that several may be fewer than they seem
+        # runtimes accept an axis named twice, so the number of reduced axes may be smaller
         return _some_of(shape, len(shape) - 1) if how_many == 1 else None
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
@@ -131,7 +131,7 @@ class Reduce(Op):
             return None
 
     def reduce_items(self, items: list[Item], dtype: DType) -> Item:
-        """The elements of one result, reduced; ValueError where nobody can know."""
+        """Return the reduction of the elements of one result; ValueError if it is undetermined."""
         raise ValueError("not folded")
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
@@ -141,23 +141,23 @@ class Reduce(Op):
         return {"e": e, "r": r, "i": 0, "j": 0}
 
 
-def _some_of(shape: Shape, kept: int) -> Shape:
-    """``kept`` extents of ``shape``, nobody knows which; alike ones need no guess."""
+def _some_of(shape: Shape, rank: int) -> Shape:
+    """Return ``rank`` unknown extents of ``shape``; equal extents are known."""
     if all(d == shape[0] for d in shape[1:]):
-        return shape[:kept]
+        return shape[:rank]
     tops = [d for d in shape if isinstance(d, int)]
     hi = max(tops) if len(tops) == len(shape) else None
     lo = min(tops) if len(tops) == len(shape) else 0
-    return tuple(data_extent(hi, lo) for _ in range(kept))
+    return tuple(data_extent(hi, lo) for _ in range(rank))
 
 
 def grouped(content: Known, axes: Sequence[int]) -> list[list[Item]]:
-    """Elements of ``content`` by the result they go into, row-major."""
-    kept = [d for i, d in enumerate(content.shape) if i not in axes]
-    strides = strides_of(kept)
+    """Return elements of ``content`` grouped by their result, row-major."""
+    remaining = [d for i, d in enumerate(content.shape) if i not in axes]
+    strides = strides_of(remaining)
     free = (i for i in range(len(content.shape)) if i not in axes)
     where = dict(zip(free, strides, strict=True))
-    groups: list[list[Item]] = [[] for _ in range(math.prod(kept))]
+    groups: list[list[Item]] = [[] for _ in range(math.prod(remaining))]
     for index, item in zip(indices(content.shape), content.items, strict=True):
         groups[sum(index[a] * s for a, s in where.items())].append(item)
     return groups
@@ -202,7 +202,7 @@ class ReduceMean(Reduce):
 
 
 class ReduceMax(Reduce):
-    """Largest: a comparison per element. Source: ONNX ReduceMax-20."""
+    """Maximum: a comparison per element. Source: ONNX ReduceMax-20."""
 
     mnemonic = "reduce_max"
     onnx = ("ReduceMax",)
@@ -214,7 +214,7 @@ class ReduceMax(Reduce):
 
 
 class ReduceMin(Reduce):
-    """Smallest: a comparison per element. Source: ONNX ReduceMin-20."""
+    """Minimum: a comparison per element. Source: ONNX ReduceMin-20."""
 
     mnemonic = "reduce_min"
     onnx = ("ReduceMin",)

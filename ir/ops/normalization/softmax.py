@@ -1,4 +1,4 @@
-"""Softmax, its relatives, and losses on its logarithm."""
+"""Softmax, its variants, and losses on its logarithm."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ...symbolic.dim import Dim
 from ...tensors.types import TensorType, element_count
 
 ADAPTED_FROM = 13
-"""Since this opset version the axis alone is normalized; before, all axes from it on."""
+"""Opset version since which only the axis is normalized; before, all axes from it on."""
 
 
 @frozen
 class Softmax(Op):
     """Exponentials along ``axis`` divided by their sum.
 
-    Shapes:  input -> same shape; r rows of the axis are normalized apart.
+    Shapes:  input -> same shape; r rows of the axis are normalized separately.
     Work:    for each of the e elements: comparison (maximum), difference, exponential, addition
              (sum), product; for each row one reciprocal: {alu}, {sfu}.
     Traffic: input and result once.
@@ -38,7 +38,7 @@ class Softmax(Op):
 
     @classmethod
     def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
-        """Before version 13 the default axis is 1, and all axes from it on are normalized."""
+        """Set the axis: before version 13 it is 1, and all axes from it on are normalized."""
         return {"axis": 1, **attrs, "flatten": True} if version < ADAPTED_FROM else attrs
 
     def infer(self, ins: Inputs) -> Types:
@@ -54,7 +54,7 @@ class Softmax(Op):
         return Rows(self.rows(outs), count(outs[0]))
 
     def rows(self, outs: Types) -> Dim:
-        """Rows that are normalized apart."""
+        """Return the number of separately normalized rows."""
         shape = outs[0].shape if isinstance(outs[0], TensorType) else None
         if not shape:
             return 1 if shape == () else 0
@@ -77,7 +77,7 @@ class LogSoftmax(Softmax):
 
 
 class Hardmax(Softmax):
-    """One at the largest element of each row, zero elsewhere: two comparisons per element.
+    """1 at the maximum of each row, 0 elsewhere: two comparisons per element.
 
     Shapes:  input -> same shape.
     Work:    {alu}.
@@ -110,7 +110,7 @@ class BiasSoftmax(Softmax):
 
     @classmethod
     def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
-        """Nothing changed between versions."""
+        """Return the attributes unchanged: versions do not differ."""
         return attrs
 
 
@@ -142,7 +142,7 @@ class NegativeLogLikelihoodLoss(Op):
 
 
 def loss_shape(ins: Inputs, reduction: str) -> tuple[Dim, ...] | None:
-    """Shape of a loss over labels (input 1) of scores (input 0)."""
+    """Return the shape of a loss over labels (input 1) of scores (input 0)."""
     if reduction != "none":
         return ()
     scores, labels = tensor(ins, 0).shape, tensor(ins, 1).shape

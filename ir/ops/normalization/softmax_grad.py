@@ -1,4 +1,4 @@
-"""Gradients of softmax, of its logarithm, and of losses on it."""
+"""Gradients of softmax, its logarithm, and losses."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class SoftmaxGrad(Softmax):
     formulas: ClassVar[Mapping[str, str]] = {"alu": "4*e"}
 
     def axes(self, rank: int) -> tuple[int, ...]:
-        """Axes that are normalized together."""
+        """Return the axes that are normalized together."""
         axis = normal_axis(self.axis, rank + self.flatten)
         return tuple(range(axis, rank)) if self.flatten else (axis,)
 

@@ -1,4 +1,4 @@
-"""Matrix products whose weight is stored in few bits and unpacked on the way."""
+"""Matrix products whose weights are stored in few bits and dequantized in the kernel."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..convolution.window import product
 
 @frozen
 class WeightOnly(Op):
-    """A product of activations with weights that are unpacked to the activations' type.
+    """A product of activations with weights that are dequantized to the activations' type.
 
     Shapes:  A[b, k] with b the product of the leading axes, a weight of k by n -> Y[b, n].
     Work:    {mac} in the element type of A; {alu}: u operations to unpack a
@@ -32,15 +32,15 @@ class WeightOnly(Op):
     formulas = {"mac": "b*n*k", "alu": "n*k*u + b*n*x"}
 
     def weight(self, ins: Inputs) -> tuple[Dim, Dim] | None:
-        """Contracted extent and columns of the weight, None when not known."""
+        """Return the contracted extent and the columns of the weight, None if unknown."""
         raise NotImplementedError(f"{type(self).__name__}.weight")
 
     def unpacking(self, ins: Inputs) -> int:
-        """Operations that turn one stored weight into a number."""
+        """Return the operations that dequantize one stored weight."""
         return 2
 
     def bias(self, ins: Inputs) -> int:
-        """Operations on each element of the product."""
+        """Return the operations per element of the product."""
         return 0
 
     def infer(self, ins: Inputs) -> Types:
@@ -63,7 +63,7 @@ class WeightOnly(Op):
         return {} if weight is None else {1: weight[0] * weight[1]}
 
     def packing(self) -> tuple[int, int]:
-        """Bits of a stored weight, and how many weights share a scale; 0 where nobody knows."""
+        """Return bits of a stored weight, and the weights that share a scale; 0 if unknown."""
         raise NotImplementedError(f"{type(self).__name__}.packing")
 
     def problem(self, ins: Inputs, outs: Types) -> Product | None:

@@ -41,10 +41,10 @@ class Recurrent(Op):
     }
     gates: ClassVar[int] = 1
     uses: ClassVar[tuple[int, ...]] = (1,)
-    """How often each activation of a direction is applied to a step."""
+    """Number of applications of each activation per step and direction."""
     defaults: ClassVar[tuple[str, ...]] = ("Tanh",)
     states: ClassVar[int] = 1
-    """How many states the cell carries and returns."""
+    """Number of states that the cell carries and returns."""
 
     activation_alpha: tuple[float, ...] = ()
     activation_beta: tuple[float, ...] = ()
@@ -56,19 +56,19 @@ class Recurrent(Op):
 
     @property
     def directions(self) -> int:
-        """r, the number of directions."""
+        """Return r, the number of directions."""
         return 2 if self.direction == "bidirectional" else 1
 
     def gating(self, ins: Inputs) -> int:
-        """Vector operations that combine the gates of one element in one step."""
+        """Return the vector operations per element and step that combine the gates."""
         return 0
 
     def input_width(self, ins: Inputs) -> Dim | None:
-        """i, the elements of a step's input."""
+        """Return i, the elements of a step's input."""
         return axis(ranked(ins, 0, 3), 2)
 
     def hidden(self, ins: Inputs) -> Dim:
-        """h, the elements of a state."""
+        """Return h, the elements of a state."""
         if self.hidden_size:
             return self.hidden_size
         return either(axis(tensor(ins, 2).shape, 2))
@@ -86,7 +86,7 @@ class Recurrent(Op):
         return (TensorType(dtype, y), *(TensorType(dtype, state) for _ in range(self.states)))
 
     def _activation_costs(self) -> tuple[int, int]:
-        """Operations of all activations of a step and element, all directions together."""
+        """Return operations of all activations per step and element, summed over directions."""
         names = self.activations or self.defaults * self.directions
         alu = sfu = 0
         for position, name in enumerate(names):
@@ -121,7 +121,7 @@ class Recurrent(Op):
         return replace(done, effective_mac=work_of(self.formulas, steps, None).mac)
 
     def _lengths(self, ins: Inputs) -> Shape | None:
-        """Steps of every sequence, () where all run to the end, None where only running tells."""
+        """Return the steps of every sequence, () for full length, None if data dependent."""
         if not has(ins, 4):
             return ()
         content = known(ins, 4)
@@ -208,7 +208,7 @@ class DynamicQuantizeLSTM(LSTM):
 
 
 class AttnLSTM(LSTM):
-    """LSTM whose input carries the attention over a memory.
+    """LSTM whose input includes attention over a memory.
 
     Shapes:  as LSTM; the last axis of W is the input together with the attention.
     Work:    as LSTM on that joint input; the attention itself is left out.

@@ -1,4 +1,4 @@
-"""Gradients of recurrent cells over all their steps."""
+"""Gradients of recurrent cells over all steps."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ...record import frozen
 from ...symbolic.dim import Dim
 
 PARTS = ("X", "W", "R", "B", "sequence_lens", "initial_h", "initial_c", "P")
-"""Operands of the forward pass, in their order."""
+"""Operands of the forward pass, in order."""
 
 
 @frozen
 class RecurrentGrad(Op):
-    """Gradients of a recurrent cell with ``gates`` gates: of each operand, step by step back.
+    """Gradients of a recurrent cell with ``gates`` gates for each operand, backward in time.
 
     Shapes:  dY, dY_h, dY_c and Y like the results, then the operands of the cell -> the gradient
              of each operand; letters as Recurrent.

@@ -1,4 +1,4 @@
-"""Gradients of layers with a state: state spaces, delta rules and the convolutions before them."""
+"""Gradients of layers with a state: state spaces, delta rules and their causal convolutions."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from .state_space import StateSpaceScan
 
 Operator = TypeVar("Operator", bound=Op)
 FORWARD = 1
-"""Operands before those of the forward pass."""
+"""Number of operands before those of the forward pass."""
 
 
 def as_gradient(cls: type[Operator], op: Op) -> Operator:
-    """The gradient of an operator, with its attributes."""
+    """Return the gradient operator of an operator, with the same attributes."""
     return cls(**{f.name: getattr(op, f.name) for f in fields(cls) if hasattr(op, f.name)})
 
 
 def like_operands(ins: Inputs) -> Types:
-    """A gradient of each operand of the forward pass."""
+    """Return the type of a gradient for each operand of the forward pass."""
     return tuple(tensor(ins, i) if has(ins, i) else ABSENT for i in range(FORWARD, len(ins)))
 
 
 def backward_of(problem: object, products: float) -> Backward | None:
-    """States as the backward pass goes through them; None where they are no products."""
+    """Return the backward problem of states; None if they are not matrix products."""
     return Backward(problem, products) if isinstance(problem, LinearAttention) else None
 
 
 @frozen
 class StateSpaceScanGrad(StateSpaceScan):
-    """Gradients of a selective state space, whose states are computed again.
+    """Gradients of a selective state space; states are recomputed.
 
     Shapes:  dY like y, then the operands of StateSpaceScan -> the gradient of each.
     Work:    {mac}: states again, then of each token the gradients of its state, of x, of B and of
@@ -70,7 +70,7 @@ class StateSpaceScanGrad(StateSpaceScan):
 
 @frozen
 class GatedDeltaNetGrad(GatedDeltaNet):
-    """Gradients of a gated delta rule, whose states are computed again.
+    """Gradients of a gated delta rule; states are recomputed.
 
     Shapes:  dY like output, then the operands of GatedDeltaNet -> the gradient of each.
     Work:    {mac}: states again, then of each token the gradients of its state, of the query, of
@@ -111,7 +111,7 @@ class GatedDeltaNetGrad(GatedDeltaNet):
 
 @frozen
 class VarlenCausalConvWithStateGrad(VarlenCausalConvWithState):
-    """Gradients of a causal convolution over packed sequences, of its operand and its taps.
+    """Gradients of a causal convolution over packed sequences, for operand and taps.
 
     Shapes:  dY like output, then the operands of VarlenCausalConvWithState -> the gradient of each.
     Work:    {mac}: each product again before the activation, and once more for each of the two
@@ -137,5 +137,5 @@ class VarlenCausalConvWithStateGrad(VarlenCausalConvWithState):
 
     def problem(self, ins: Inputs, outs: Types) -> Backward | None:  # type: ignore[override]
         forward = as_gradient(VarlenCausalConvWithState, self)
-        found = forward.problem(ins[FORWARD:], (tensor(ins, 0),))
-        return None if found is None else Backward(found, 3.0)
+        forward_problem = forward.problem(ins[FORWARD:], (tensor(ins, 0),))
+        return None if forward_problem is None else Backward(forward_problem, 3.0)

@@ -65,7 +65,7 @@ class StateSpaceScan(Op):
         }
 
     def problem(self, ins: Inputs, outs: Types) -> LinearAttention | None:
-        """Of Mamba-2, whose states decay as a whole; Mamba's are no products."""
+        """Return the problem of Mamba-2 (one decay per head); Mamba has no matrix products."""
         n, before = self.extents(ins, outs), axis(tensor(ins, 2).shape, 1)
         sequences = axis(tensor(ins, 5).shape, 0)
         if not n or not n["m"] or before is None or sequences is None:

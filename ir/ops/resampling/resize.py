@@ -26,7 +26,7 @@ TAPS = {"nearest": 1, "linear": 2, "bilinear": 2, "cubic": 4, "bicubic": 4}
 
 
 def scaled_extent(extent: Dim, scale: Item) -> Dim | None:
-    """``floor(extent * scale)`` in single precision, as runtimes compute it.
+    """Return ``floor(extent * scale)`` in single precision, as runtimes compute it.
 
     Raises:
         ShapeError: the scale is not a finite number above zero.
@@ -45,7 +45,7 @@ def scaled_extent(extent: Dim, scale: Item) -> Dim | None:
 
 
 def scaled_exactly(extent: Dim, scale: float) -> Dim:
-    """``floor(extent * scale)`` with the exact fraction of the scale, for symbolic extents."""
+    """Return ``floor(extent * scale)`` for symbolic extents, with the exact fraction."""
     from fractions import Fraction
 
     exact = Fraction(scale).limit_denominator(1 << 20)
@@ -53,7 +53,7 @@ def scaled_exactly(extent: Dim, scale: float) -> Dim:
 
 
 class Resampling(Op):
-    """Elements interpolated from neighbours of the operand, axis by axis.
+    """Interpolation of elements from neighbors of the operand, axis by axis.
 
     Shapes:  as each operator says.
     Work:    alu = e * o with e the elements of the result and o = 2 * taps - 1 operations each,
@@ -119,48 +119,48 @@ class Resize(Resampling):
         x = tensor(ins, 0)
         scales, sizes = (1, -1) if self.version < 11 else (2, 3)
         if x.shape is None:
-            stated = next((e for i in (scales, sizes) if (e := self._given(ins, i))), None)
-            ranked = stated is not None and self.axes is None
-            return (TensorType(x.dtype, unknown_extents(len(stated or ())) if ranked else None),)
+            given = next((e for i in (scales, sizes) if (e := self._given(ins, i))), None)
+            ranked = given is not None and self.axes is None
+            return (TensorType(x.dtype, unknown_extents(len(given or ())) if ranked else None),)
         rank = len(x.shape)
         axes = range(rank) if self.axes is None else [normal_axis(a, rank) for a in self.axes]
-        own = [x.shape[a] for a in axes]
-        new = self._resampled(ins, own, scales, sizes)
+        extents = [x.shape[a] for a in axes]
+        new = self._resampled(ins, extents, scales, sizes)
         dims = list(x.shape)
         for axis, extent in zip(axes, new, strict=True):
             dims[axis] = extent
         return (TensorType(x.dtype, tuple(dims)),)
 
     def _given(self, ins: Inputs, index: int) -> Sequence[Item] | None:
-        """Elements of scales or sizes, () where left out, None where not even that is known."""
+        """Return elements of scales or sizes, () if not given, None if their number is unknown."""
         if index < 0 or not has(ins, index):
             return ()
         content = known(ins, index)
         return elements(ins, index) if content is None else content.items
 
-    def _resampled(self, ins: Inputs, own: list[Dim], scales: int, sizes: int) -> list[Dim]:
+    def _resampled(self, ins: Inputs, extents: list[Dim], scales: int, sizes: int) -> list[Dim]:
         by, to = self._given(ins, scales), self._given(ins, sizes)
         if by:
-            if len(by) != len(own):
-                raise ShapeError(f"{len(by)} scales for {len(own)} axes")
-            return [or_data(scaled_extent(d, s)) for d, s in zip(own, by, strict=True)]
+            if len(by) != len(extents):
+                raise ShapeError(f"{len(by)} scales for {len(extents)} axes")
+            return [or_data(scaled_extent(d, s)) for d, s in zip(extents, by, strict=True)]
         if not to:
-            return [data_extent() for _ in own]
-        if len(to) != len(own):
-            raise ShapeError(f"{len(to)} sizes for {len(own)} axes")
+            return [data_extent() for _ in extents]
+        if len(to) != len(extents):
+            raise ShapeError(f"{len(to)} sizes for {len(extents)} axes")
         wanted = [s if isinstance(s, int | Poly) else None for s in to]
         if self.keep_aspect_ratio_policy == "stretch":
             return [or_data(w) for w in wanted]
-        return self._in_proportion(own, wanted)
+        return self._in_proportion(extents, wanted)
 
-    def _in_proportion(self, own: list[Dim], wanted: Sequence[int | Poly | None]) -> list[Dim]:
+    def _in_proportion(self, extents: list[Dim], wanted: Sequence[int | Poly | None]) -> list[Dim]:
         is_larger = self.keep_aspect_ratio_policy != "not_larger"
         pairs = [
             (d, w)
-            for d, w in zip(own, wanted, strict=True)
+            for d, w in zip(extents, wanted, strict=True)
             if isinstance(d, int) and isinstance(w, int) and d > 0
         ]
-        if len(pairs) < len(own):
+        if len(pairs) < len(extents):
             return [data_extent(None if is_larger else w) for w in wanted]
         ratios = [rounded(w / d, DType.F32) for d, w in pairs]
         scale = max(ratios) if is_larger else min(ratios)

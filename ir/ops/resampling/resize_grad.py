@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @frozen
 class ResizeGrad(Op):
-    """Gradient of resampling: every element of dY is added to the neighbours it was made of.
+    """Gradient of resampling: every element of dY is added to the neighbors it was computed from.
 
     Shapes:  dY of the resampled, shape -> dX of ``shape``.
     Work:    {alu}: a product and an addition for each of t neighbours of the e elements of dY.
@@ -41,7 +41,7 @@ class ResizeGrad(Op):
     nearest_mode: str = "round_prefer_floor"
     cubic_coeff_a: float = -0.75
     scales: tuple[float, ...] = ()
-    """Of every axis; the quotient of the extents where they are left out."""
+    """Scale of every axis; the quotient of the extents if not given."""
 
     def infer(self, ins: Inputs) -> Types:
         return (TensorType(tensor(ins, 0).dtype, declared_shape(ins, 1)),)
@@ -55,8 +55,8 @@ class ResizeGrad(Op):
         return moved([stored(tensor(ins, 0))], [stored(outs[0])])
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...]:
-        found, target = ins[0], outs[0]
-        assert found is not None
+        gradient, target = ins[0], outs[0]
+        assert gradient is not None
         assert isinstance(target, TensorType)
         shape: Shape = tensor(ins, 0).shape or ()
         rank = len(shape)
@@ -70,12 +70,12 @@ class ResizeGrad(Op):
             flat = tuple(row.get(j, 0.0) for row in rows for j in range(source))
             matrix = tape.constant(flat, (result, source), DType.F32)
             order = [*(i for i in range(rank) if i != axis), axis]
-            moved_last = tape.apply(MatMul(), tape.transpose(found, order), matrix)
-            found = tape.transpose(moved_last, [order.index(i) for i in range(rank)])
-        return (found,)
+            moved_last = tape.apply(MatMul(), tape.transpose(gradient, order), matrix)
+            gradient = tape.transpose(moved_last, [order.index(i) for i in range(rank)])
+        return (gradient,)
 
     def position(self, i: int, source: int, result: int, scale: float) -> float:
-        """Where element ``i`` of the result lies in the operand."""
+        """Return the position in the operand of element ``i`` of the result."""
         match self.coordinate_transformation_mode:
             case "align_corners":
                 return i * (source - 1) / (result - 1) if result > 1 else 0.0
@@ -87,16 +87,16 @@ class ResizeGrad(Op):
                 return (i + 0.5) / scale - 0.5
 
     def weights(self, i: int, source: int, result: int, scale: float) -> dict[int, float]:
-        """The part of each element of the operand in element ``i`` of the result."""
+        """Return the weight of each element of the operand in element ``i`` of the result."""
         x = self.position(i, source, result, scale)
-        found: dict[int, float] = {}
+        weights: dict[int, float] = {}
         for at, part in self.taps(x, source):
             inside = min(max(at, 0), source - 1)
-            found[inside] = found.get(inside, 0.0) + part
-        return found
+            weights[inside] = weights.get(inside, 0.0) + part
+        return weights
 
     def taps(self, x: float, source: int) -> list[tuple[int, float]]:
-        """Neighbours of a position, and their parts."""
+        """Return the neighbors of a position, with their weights."""
         if self.mode == "nearest":
             rounded = {
                 "round_prefer_floor": math.ceil(x - 0.5), "round_prefer_ceil": math.floor(x + 0.5),

@@ -1,4 +1,4 @@
-"""Sampling an image at computed places: grids and regions of interest."""
+"""Sampling of an image at computed positions: grids and regions of interest."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .resize import TAPS
 
 
 def _touched(ins: Inputs, outs: Types, pointwise: int) -> Dim | None:
-    """Bytes of operand 0 that samples read, at most all of it once."""
+    """Return bytes of operand 0 that samples read, at most all of it once."""
     x, y = tensor(ins, 0), outs[0]
     samples = y.numel if isinstance(y, TensorType) else None
     wanted = None if samples is None else samples * pointwise
@@ -58,12 +58,12 @@ class GridSample(Op):
         rank = len(x.shape or grid.shape or ())
         if rank < 3:
             raise ShapeError(f"sampling needs rank 3 or more, not {rank}")
-        own = x.shape or unknown_extents(rank)
+        extents = x.shape or unknown_extents(rank)
         points = grid.shape or unknown_extents(rank)
-        batch = agreed(own[0], points[0])
+        batch = agreed(extents[0], points[0])
         if batch is None:
-            raise ShapeError(f"batches {own[0]} and {points[0]} differ")
-        return (TensorType(x.dtype, (batch, own[1], *points[1:-1])),)
+            raise ShapeError(f"batches {extents[0]} and {points[0]} differ")
+        return (TensorType(x.dtype, (batch, extents[1], *points[1:-1])),)
 
     def _taps(self, outs: Types) -> int:
         y = outs[0]
@@ -118,10 +118,10 @@ class AffineGrid(Op):
 
 
 class RegionPooling(Op):
-    """A patch of fixed size from each region of interest.
+    """A patch of fixed size for each region of interest.
 
     Shapes:  X[n, c, h, w], r regions -> Y[r, c, patch height, patch width].
-    Work:    as each operator says.
+    Work:    as in each operator.
     Traffic: of X at most what the samples touch; regions read and Y written once.
     Source:  ONNX.
     """
@@ -133,11 +133,11 @@ class RegionPooling(Op):
         return unknown_extents(2)
 
     def _operations(self) -> int:
-        """Operations an element of the result."""
+        """Return operations per element of the result."""
         return 1
 
     def _samples(self) -> int:
-        """Elements of X read for an element of the result."""
+        """Return elements of X read per element of the result."""
         return 1
 
     def infer(self, ins: Inputs) -> Types:
@@ -180,7 +180,7 @@ class RoiAlign(RegionPooling):
 
     @classmethod
     def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
-        """Before opset 16 there was no shift by half a pixel."""
+        """Set the shift by half a pixel, which did not exist before opset 16."""
         before = {"coordinate_transformation_mode": "output_half_pixel"}
         return {**before, **attrs} if version < 16 else attrs
 
@@ -196,7 +196,7 @@ class RoiAlign(RegionPooling):
 
 @frozen
 class MaxRoiPool(RegionPooling):
-    """The largest element of each bin of regions of interest.
+    """Maximum of each bin of regions of interest.
 
     Work:    alu = e, one comparison per element of Y; a lower bound, for the bins' size depends on
              the data.
@@ -215,7 +215,7 @@ class MaxRoiPool(RegionPooling):
 
 @frozen
 class CropAndResize(RegionPooling):
-    """Regions of interest cut out and resampled to one size.
+    """Regions of interest cropped and resampled to one size.
 
     Work:    alu = 7 * e for bilinear interpolation, 0 for nearest.
     Source:  com.microsoft CropAndResize-1.

@@ -1,4 +1,4 @@
-"""The gradient of sampling: each sample is added back to what it was taken from."""
+"""Gradient of sampling: each sample's gradient is added to the elements it was computed from."""
 
 from __future__ import annotations
 
