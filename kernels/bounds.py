@@ -1,9 +1,9 @@
-"""Upper bounds of a device: what floors divide by, so never below what it can do.
+"""Upper bounds of a device: lower bounds of time divide by them, so they must not be too small.
 
-Two ways, and the file takes the larger: what an instruction set can do in a clock at the highest
-clock, and the best sample with headroom, more of it where rounds spread. Both are assumptions that
-the notes spell out; what was sustained stands beside them. Far above them a rate is impossible: the
-probe is broken.
+The file takes the larger of two: operations per clock of the instruction set at the highest clock,
+and the best sample with headroom, more if rounds spread. Both are assumptions that the notes
+explain; sustained rates are listed with them. Rates far above the bounds are impossible and mean
+that the probe is broken.
 """
 
 from __future__ import annotations
@@ -24,20 +24,21 @@ CACHE_HEADROOM = 1.25
 MEMORY_HEADROOM = 1.5
 CLOCK_HEADROOM = 1.1
 UNKNOWN_CLOCK_HZ = 6e9
-"""Where no clock could be measured: above every shipped processor's rated boost of 2025."""
+"""Clock if none could be measured: above every shipped processor's rated boost of 2025."""
 _L1_BYTES_PER_CLOCK = 192
 """Two 64-byte loads and a 64-byte store; cores with 32-byte ports have at most five of them."""
 _IMPOSSIBLE_CPU = {"matrix": 16.0, "vector": 2.0, "special": 2.0, "memory": 2.0}
-"""How many times the bound of a core's clock at ``UNKNOWN_CLOCK_HZ`` no processor does; products
-may run on units beside the cores that no list of instructions shows."""
+"""Multiples of a core's bound at ``UNKNOWN_CLOCK_HZ`` that no processor reaches; products may run
+on units outside the cores that are not in the list of instruction sets.
+"""
 _IMPOSSIBLE_CUDA = {"matrix": 65536.0, "vector": 8192.0, "special": 8192.0, "memory": 4096.0}
-"""Operations or bytes that no multiprocessor does in a clock; those of 2025 do less than half."""
+"""Operations or bytes per clock that no multiprocessor reaches; those of 2025 do less than half."""
 _WIDTHS = {"f64": 0.5, "f32": 1.0, "i32": 1.0, "i8": 4.0}
-"""Operations a clock relative to f32; products of bytes go four to a 32-bit lane."""
+"""Operations per clock relative to f32; a 32-bit lane multiplies four bytes at once."""
 
 
 def lanes(device: Device) -> int:
-    """32-bit lanes of the widest vector instruction."""
+    """Return the 32-bit lanes of the widest vector instruction."""
     if device.arch in ("aarch64", "arm64"):
         return 16 if "sve" in device.features else 8  # pipes × width of cores without SVE
     if "avx512f" in device.features:
@@ -46,7 +47,7 @@ def lanes(device: Device) -> int:
 
 
 def flop_per_clock(device: Device, dtype: str, *, matrix: bool) -> float:
-    """Most a core does in a clock: two pipes of multiply–accumulates as wide as vectors get."""
+    """Return a core's maximum FLOP per clock: two multiply–accumulate pipes of full width."""
     best = 4.0 * lanes(device) * _WIDTHS.get(dtype, 2.0)
     if not matrix:
         return best
@@ -59,7 +60,7 @@ def flop_per_clock(device: Device, dtype: str, *, matrix: bool) -> float:
 
 
 def impossible(device: Device, ceilings: Iterable[MeasuredCeiling]) -> str:
-    """A rate that no such device reaches, in words; empty where all are possible."""
+    """Return a message about a rate that no such device reaches; "" if all are possible."""
     for ceiling in ceilings:
         most = _most(device, ceiling.key)
         if ceiling.spread.best > most:
@@ -68,7 +69,7 @@ def impossible(device: Device, ceilings: Iterable[MeasuredCeiling]) -> str:
 
 
 def _most(device: Device, key: str) -> float:
-    """A rate beyond what is possible, infinite where nothing bounds it."""
+    """Return the maximum possible rate, infinite if unbounded."""
     kind, _, rest = key.partition(".")
     unit, _, dtype = rest.partition(".")
     last = key.rpartition(".")[2]
@@ -90,7 +91,7 @@ def _most(device: Device, key: str) -> float:
 def cpu_numbers(
     device: Device, ceilings: dict[str, MeasuredCeiling], levels: tuple[SweepLevel, ...]
 ) -> Iterator[Number]:
-    """Peaks, capacities and clocks of a processor."""
+    """Yield peaks, capacities and clocks of a processor."""
     yield Number("device.sm_count", device.cores, "system", "cores in use")
     yield _clock(device, ceilings)
     yield from _compute(device, ceilings)
@@ -100,7 +101,7 @@ def cpu_numbers(
 
 
 def _memory(ceilings: Mapping[str, MeasuredCeiling]) -> Iterator[Number]:
-    """The bound of device memory; that of the fastest level where time did not suffice for it."""
+    """Yield the bound of device memory; that of the fastest level if time ran out before."""
     levels = {k: c for k, c in ceilings.items() if k.startswith("memory.") and "bandwidth" in k}
     device = levels.get("memory.device.sustained_bandwidth_bytes_per_s")
     if not levels:
@@ -113,7 +114,7 @@ def _memory(ceilings: Mapping[str, MeasuredCeiling]) -> Iterator[Number]:
 
 
 def _above(ceilings: Iterable[MeasuredCeiling], factor: float) -> tuple[float, str]:
-    """A bound above the best samples of one thing, and what it is made of."""
+    """Return a bound above the best samples of one quantity, and its explanation."""
     best = max(ceilings, key=lambda c: c.extreme * c.headroom)
     note = f"best sample × {factor:g}"
     if best.headroom >= 1.005:
@@ -137,9 +138,9 @@ def _compute(device: Device, ceilings: dict[str, MeasuredCeiling]) -> Iterator[N
         vector, matrix = (f"compute.{u}.{dtype}.sustained_flop_per_s" for u in ("vector", "matrix"))
         measured = [ceilings[k] for k in (vector, matrix) if k in ceilings]
         if not measured and dtype == "f16":
-            continue  # done in f32, which stands in
+            continue  # done in f32, whose bound is used
         per_clock = flop_per_clock(device, dtype, matrix=False)
-        # Products run on the vector unit: both get the bound of the better of the two.
+        # Products run on the vector unit: both get the larger bound of the two.
         units = ["vector", "matrix"] if matrix in ceilings else ["vector"]
         for unit in units:
             at = f"compute.{unit}.{dtype}"
@@ -160,12 +161,12 @@ def _compute(device: Device, ceilings: dict[str, MeasuredCeiling]) -> Iterator[N
 def _caches(
     device: Device, ceilings: dict[str, MeasuredCeiling], levels: tuple[SweepLevel, ...]
 ) -> Iterator[Number]:
-    stated = sorted(device.caches.items())
+    reported = sorted(device.caches.items())
     for level in levels:
         if level.name == "device":
             continue
         at = f"memory.{level.name}"
-        name = {"l1": "l1", "l2_private": "l2"}.get(level.name, stated[-1][0] if stated else "")
+        name = {"l1": "l1", "l2_private": "l2"}.get(level.name, reported[-1][0] if reported else "")
         known = device.caches.get(name, 0)
         if known >= level.capacity or (known and level.name != "l2"):
             yield Number(f"{at}.capacity_bytes", known, "system", _step(level))
@@ -188,7 +189,7 @@ def _step(level: SweepLevel) -> str:
 
 
 def _seen(level: SweepLevel) -> Number:
-    """A capacity that the system does not state, or states too small."""
+    """Return a capacity that the system does not report, or reports too small."""
     capacity = math.ceil(level.capacity / 4096) * 4096
     key = f"memory.{level.name}.capacity_bytes"
     if level.is_seen:
@@ -200,7 +201,7 @@ def _seen(level: SweepLevel) -> Number:
 def device_numbers(
     device: Device, ceilings: dict[str, MeasuredCeiling], levels: tuple[SweepLevel, ...]
 ) -> Iterator[Number]:
-    """Peaks of an accelerator nobody has a data sheet of: the best sample with headroom."""
+    """Yield peaks of an accelerator without a data sheet: the best sample with headroom."""
     yield Number("device.sm_count", device.cores, "system", "multiprocessors")
     clock = device.clock_max_hz or UNKNOWN_CLOCK_HZ
     yield Number("device.clock_max_hz", clock, "system", "highest clock the driver states")
@@ -218,9 +219,9 @@ def unlisted(
     levels: tuple[SweepLevel, ...],
     sheet: Mapping[str, Number],
 ) -> Iterator[Number]:
-    """Peaks of the tables that were measured and the data sheet does not have.
+    """Yield peaks of measured tables that the data sheet does not have.
 
-    A product of a type that the matrix unit lacks runs on the vector unit: it gets that one's.
+    A product of a type that the matrix unit lacks runs on the vector unit and gets its peak.
     """
     tables = {key.rpartition(".")[0] for key in sheet}
     for key, ceiling in ceilings.items():
@@ -241,16 +242,16 @@ def unlisted(
         yield Number(f"{head}.{name}", value, "bound", note)
     for level in levels:
         if level.name != "device" and f"memory.{level.name}" not in tables:
-            stated = device.caches.get(level.name, 0)
+            reported = device.caches.get(level.name, 0)
             key = f"memory.{level.name}.capacity_bytes"
-            if stated >= level.capacity:
-                yield Number(key, stated, "system", _step(level))
+            if reported >= level.capacity:
+                yield Number(key, reported, "system", _step(level))
             else:
                 yield _seen(level)
 
 
 def _rounded_up(value: float) -> float:
-    """Four digits, never less."""
+    """Return the value rounded up to four digits."""
     if value <= 0:
         return value
     step = 10.0 ** (math.floor(math.log10(value)) - 3)

@@ -1,9 +1,9 @@
-"""Ceilings from samples: what the machine sustained, and how far its rounds spread.
+"""Ceilings from samples: sustained rates of the machine, and the spread of their rounds.
 
-Rounds lie apart in time, and a ceiling is the median of them. Others who use the machine only add
-time, so where the median comes close to the best round, that was reached at least twice. Where it
-does not, something else was going on: the case is measured again while time is left, and what
-still spreads is written with its spread. Source of the idea that interference only adds time:
+Rounds are separated in time, and a ceiling is their median. Other users of the machine only add
+time, so if the median is close to the best round, that rate was reached at least twice. If it is
+not, something interfered: the case is measured again while time is left, and a remaining spread is
+written to the file. Source of the idea that interference only adds time:
 Chen & Revels 2016, "Robust benchmarking in noisy environments".
 """
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from .session import Sample
 
 AGREEMENT = 0.05
-"""How far the best round may lie from the median before the case is measured again."""
+"""Maximum deviation of the best round from the median before the case is measured again."""
 MOST_OTHERS = 0.9
-"""Share of the processors that others are taken to use at most, for bounds."""
+"""Maximum share of the processors that other programs are assumed to use, for bounds."""
 _NAMES = {
     1: ("device",),
     2: ("l2", "device"),
@@ -36,7 +36,7 @@ _NAMES = {
     4: ("l1", "l2_private", "l2", "device"),
 }
 PRIVATE = ("l1", "l2_private")
-"""Levels of which every core has its own."""
+"""Levels that are private to each core."""
 
 
 @record
@@ -45,15 +45,15 @@ class MeasuredCeiling:
 
     Args:
         key: the file's key.
-        rounds: the value of each round in which nothing disturbed it, of all where there is none.
-        extreme: the best single sample behind it.
-        n: samples behind it.
+        rounds: values of the undisturbed rounds, or of all rounds if none was undisturbed.
+        extreme: the best single sample.
+        n: number of samples.
         iqr: distance between the quartiles of all samples, in the key's unit.
-        cases: what to measure again when rounds disagree.
-        less_is_better: a time.
-        varies: no ceiling, but what depends on where the system puts threads: launches.
-        is_shared: a level that others may use unseen, from another virtual machine on the host.
-        others: share of the processors that other programs had beside the best sample, where
+        cases: cases to measure again if rounds disagree.
+        less_is_better: True for a time.
+        varies: True for launches, which depend on the placement of threads and are no ceiling.
+        is_shared: a level that other virtual machines on the host may use unnoticed.
+        others: share of the processors that other programs used during the best sample, if
             they disturbed every round; else 0.
     """
 
@@ -71,12 +71,12 @@ class MeasuredCeiling:
 
     @property
     def value(self) -> float:
-        """Median of the rounds."""
+        """Return the median of the rounds."""
         return statistics.median(self.rounds)
 
     @property
     def spread(self) -> Spread:
-        """How far the rounds lie apart."""
+        """Return the spread of the rounds."""
         worst, best = min(self.rounds), max(self.rounds)
         if self.less_is_better:
             worst, best = best, worst
@@ -84,17 +84,17 @@ class MeasuredCeiling:
 
     @property
     def is_uncertain(self) -> bool:
-        """Whether it was not reached twice, or not nearly."""
+        """Return True if the best rate was not reached, or nearly reached, twice."""
         return self.spread.is_uncertain(self.value)
 
     @property
     def headroom(self) -> float:
-        """How many times better than its best sample the machine may be, by what disturbed it."""
+        """Return the factor by which a disturbed machine may exceed its best sample."""
         spread = 1 + self.spread.share(self.value)
         return spread / (1 - min(self.others, MOST_OTHERS))
 
     def is_settled(self, shared_rounds: int) -> bool:
-        """Whether no more rounds are needed; a shared level needs so many in any event."""
+        """Return True if no more rounds are needed; a shared level needs ``shared_rounds``."""
         if self.varies:
             return True
         spread = self.spread
@@ -104,12 +104,12 @@ class MeasuredCeiling:
 
 @record
 class SweepLevel:
-    """A memory level that the sweep shows.
+    """A memory level found by the sweep.
 
     Args:
-        capacity: bytes where the bandwidth falls; infinite for memory.
-        is_seen: the bandwidth falls there; otherwise the capacity is what the system states, or
-            where it states none, the largest working set that was measured.
+        capacity: working set at which the bandwidth falls; infinite for memory.
+        is_seen: the bandwidth falls there; otherwise the capacity is reported by the system, or
+            if it reports none, the largest measured working set.
     """
 
     name: str
@@ -121,37 +121,37 @@ Samples = Mapping[tuple[Case, int], "Sample"]
 
 
 def levels(samples: Samples, device: Device) -> tuple[SweepLevel, ...]:
-    """Memory levels, found in the read sweep of all cores; an accelerator has two caches.
+    """Return memory levels, from the read sweep of all cores; an accelerator has two caches.
 
-    Where the sweep shows no step, the caches that the system states stand in. Sizes that something
-    disturbed in every round would show one that is none.
+    If the sweep shows no step, the caches reported by the system are used. Sizes that were
+    disturbed in every round would show a false step.
     """
     curve: dict[int, float] = {}
     for sample in _undisturbed(_of(samples, "stream.read", Scope.ALL)):
         curve[sample.case.size] = max(sample.best, curve.get(sample.case.size, 0.0))
     sizes = sorted(curve)
     rates = [curve[size] for size in sizes]
-    found = plateaus(sizes, rates, most=3 if device.kind == "cuda" else 4)
-    if len(found) > 1:
-        names = _NAMES[len(found)]
-        return tuple(SweepLevel(name, p.capacity) for name, p in zip(names, found, strict=True))
-    stated = sorted(c for c in device.caches.values() if c)[-3:] or sizes[-1:]
-    capacities = (*stated, math.inf)
+    steps = plateaus(sizes, rates, most=3 if device.kind == "cuda" else 4)
+    if len(steps) > 1:
+        names = _NAMES[len(steps)]
+        return tuple(SweepLevel(name, p.capacity) for name, p in zip(names, steps, strict=True))
+    reported = sorted(c for c in device.caches.values() if c)[-3:] or sizes[-1:]
+    capacities = (*reported, math.inf)
     names = _NAMES[len(capacities)]
     return tuple(SweepLevel(n, c, is_seen=False) for n, c in zip(names, capacities, strict=True))
 
 
 def ceilings(samples: Samples, device: Device) -> tuple[MeasuredCeiling, ...]:
-    """Everything measured, by key."""
-    found = [*_rates(samples), *_links(samples)]
+    """Return every measured ceiling, by key."""
+    all_ceilings = [*_rates(samples), *_links(samples)]
     steps = levels(samples, device)
-    found += _bandwidths(samples, steps, device)
-    found += _latencies(samples, steps, device)
-    return tuple(found)
+    all_ceilings += _bandwidths(samples, steps, device)
+    all_ceilings += _latencies(samples, steps, device)
+    return tuple(all_ceilings)
 
 
 def _undisturbed(samples: list[Sample]) -> list[Sample]:
-    """Those that nothing disturbed, all if there are none."""
+    """Return the undisturbed samples, all samples if there are none."""
     return [s for s in samples if not s.is_disturbed] or samples
 
 
@@ -160,7 +160,7 @@ def _of(samples: Samples, probe: str, scope: Scope) -> list[Sample]:
 
 
 def _ceiling(key: str, chosen: Iterable[Sample], note: str = "") -> MeasuredCeiling | None:
-    """The rounds of the best size of one probe."""
+    """Return the ceiling from the rounds of the best size of one probe."""
     chosen = list(chosen)
     if not chosen:
         return None
@@ -185,7 +185,7 @@ def _ceiling(key: str, chosen: Iterable[Sample], note: str = "") -> MeasuredCeil
 
 
 def _others(chosen: list[Sample], pick: Callable[..., Sample]) -> float:
-    """What others had of the processors beside the best sample; 0 if some were undisturbed."""
+    """Return the share other programs used during the best sample; 0 if a sample is undisturbed."""
     if any(not s.is_disturbed for s in chosen):
         return 0.0
     best = pick(chosen, key=lambda s: s.extreme)
@@ -200,7 +200,7 @@ def _iqr(values: list[float]) -> float:
 
 
 def _keys(samples: Samples) -> Iterator[tuple[str, str, Scope, str]]:
-    """Key, probe, scope and note of every rate that has no level."""
+    """Yield key, probe, scope and note of every rate without a level."""
     probes = {c.probe for c, _ in samples}
     special = next((p for p in ("special.exp2", "special.exp") if p in probes), "")
     for scope, prefix in ((Scope.ALL, "sustained"), (Scope.ONE, "one_core")):
@@ -229,66 +229,66 @@ def _keys(samples: Samples) -> Iterator[tuple[str, str, Scope, str]]:
 def _rates(samples: Samples) -> Iterator[MeasuredCeiling]:
     for key, probe, scope, note in _keys(samples):
         chosen = _of(samples, probe, scope)
-        # Products: the larger half of the sweep is what a large one sustains; beside other
-        # programs, of those that fit between two turns of a scheduler.
+        # Products: the larger half of the sweep shows what a large one sustains; with other
+        # programs, those that fit between two scheduler ticks.
         large = max((s.case.size for s in _undisturbed(chosen)), default=0) // 2
-        found = _ceiling(key, (s for s in chosen if s.case.size >= large), note)
-        if found is not None:
-            yield found
+        ceiling = _ceiling(key, (s for s in chosen if s.case.size >= large), note)
+        if ceiling is not None:
+            yield ceiling
 
 
 def _links(samples: Samples) -> Iterator[MeasuredCeiling]:
     ways = (("sustained_bandwidth", "pinned"), ("pageable_bandwidth", "pageable"))
     for name, kind in ways:
-        found = [
+        links = [
             c
             for way in ("h2d", "d2h")
             if (c := _ceiling("", _of(samples, f"link.{way}-{kind}", Scope.ALL), way)) is not None
         ]
-        if found:
-            best = max(found, key=lambda c: c.value)
+        if links:
+            best = max(links, key=lambda c: c.value)
             yield replace(best, key=f"link.host.{name}_bytes_per_s", note=f"{best.note}, one way")
 
 
 def _bandwidths(
     samples: Samples, steps: tuple[SweepLevel, ...], device: Device
 ) -> Iterator[MeasuredCeiling]:
-    """Each level's best kind of stream; reads alone on one core."""
+    """Yield each level's best kind of stream; for one core reads alone."""
     cores = device.cores
     for scope, prefix in ((Scope.ALL, "sustained_"), (Scope.ONE, "one_core_")):
         inner = 0.0
         for level in steps:
-            own = cores if scope is Scope.ONE and level.name in PRIVATE else 1
-            capacity = level.capacity / own
+            sharers = cores if scope is Scope.ONE and level.name in PRIVATE else 1
+            capacity = level.capacity / sharers
             key = f"memory.{level.name}.{prefix}bandwidth_bytes_per_s"
-            found = list[MeasuredCeiling]()
+            candidates = list[MeasuredCeiling]()
             for kind in STREAMS:
                 chosen = _within(_of(samples, f"stream.{kind}", scope), inner, capacity)
                 if chosen:
-                    found.append(_plateau(key, chosen, kind, level.name in PRIVATE))
+                    candidates.append(_plateau(key, chosen, kind, level.name in PRIVATE))
             inner = capacity
-            if found:
-                best = max(found, key=lambda c: c.value)
-                # an accelerator is used by one at a time
+            if candidates:
+                best = max(candidates, key=lambda c: c.value)
+                # an accelerator is used by one program at a time
                 shared = device.kind == "cpu" and level.name not in PRIVATE
                 yield replace(best, is_shared=shared)
 
 
 def _within(samples: list[Sample], inner: float, outer: float) -> list[Sample]:
-    """Those of sizes that neither the level before nor the one behind answers in part."""
+    """Return samples of sizes that neither the previous nor the next level serves in part."""
     low = 1.5 * inner if outer < math.inf else 2 * inner
     for share in (0.75, 1.0):
-        found = [s for s in samples if low <= s.case.size <= share * outer]
-        if found:
-            return found
+        selected = [s for s in samples if low <= s.case.size <= share * outer]
+        if selected:
+            return selected
     return [s for s in samples if inner < s.case.size <= outer]
 
 
 def _plateau(key: str, chosen: list[Sample], kind: str, is_private: bool) -> MeasuredCeiling:
-    """A round's value is the median of the best third of the sizes of the level.
+    """Return a ceiling; a round's value is the median of the best third of the level's sizes.
 
-    A core's own caches have few sizes, some of them slow to stream: there the best counts. A round
-    that time cut short, with less than half of the sizes, does not count.
+    Private caches have few sizes, some of them slow to stream: there the best counts. A round
+    that ended early, with less than half of the sizes, does not count.
     """
     upper = max if is_private else _upper
     by_round: dict[int, list[float]] = {}
@@ -314,37 +314,37 @@ def _upper(values: list[float]) -> float:
 def _latencies(
     samples: Samples, steps: tuple[SweepLevel, ...], device: Device
 ) -> Iterator[MeasuredCeiling]:
-    """Chases that fit a level and not the one before; a core's own share of private ones."""
+    """Yield latencies of chases that fit only this level; for private levels of a core's share."""
     inner = 0.0
     for level in steps:
-        own = device.cores if level.name in PRIVATE else 1
-        outer = level.capacity / own
+        sharers = device.cores if level.name in PRIVATE else 1
+        outer = level.capacity / sharers
         low, high = 1.5 * inner if level.capacity < math.inf else 3 * inner, 0.75 * outer
         chosen = [s for s in _of(samples, "chase", Scope.ONE) if low <= s.case.size <= high]
         inner = outer
         if chosen:
-            found = _ceiling(f"memory.{level.name}.latency_s", chosen)
-            if found is not None:
-                yield replace(found, note=f"pointer chase over {found.cases[0].size >> 10} KiB")
+            ceiling = _ceiling(f"memory.{level.name}.latency_s", chosen)
+            if ceiling is not None:
+                yield replace(ceiling, note=f"pointer chase over {ceiling.cases[0].size >> 10} KiB")
 
 
 def energies(loads: Mapping[str, PowerDraw]) -> dict[str, float]:
-    """Power and energy by key; energy is what is drawn above idle."""
+    """Return power and energy by key; energy counts the power above idle."""
     if "idle" not in loads:
         return {}
     idle = loads["idle"].power_w
-    found = {"device.idle_power_w": idle}
+    figures = {"device.idle_power_w": idle}
     products = [v for k, v in loads.items() if k.startswith("matrix.")]
     if products:
-        found["device.matrix_power_w"] = max(p.power_w for p in products)
+        figures["device.matrix_power_w"] = max(p.power_w for p in products)
     for name, load in loads.items():
         above = load.power_w - idle
         if above <= 0 or load.work_per_s <= 0:
             continue
         if name.startswith("matrix."):
             key = f"compute.{name}.energy_per_flop_j"
-            found[key] = above / load.work_per_s
+            figures[key] = above / load.work_per_s
         elif name == "stream.copy":
-            found["device.copy_power_w"] = load.power_w
-            found["memory.device.energy_per_byte_j"] = above / load.work_per_s
-    return found
+            figures["device.copy_power_w"] = load.power_w
+            figures["memory.device.energy_per_byte_j"] = above / load.work_per_s
+    return figures

@@ -1,6 +1,6 @@
-"""What is measured: the probes, their sizes, and the work one run does; not how.
+"""Definitions of measurements: the probes, their sizes, and the work of one run.
 
-Every probe says what a right answer is, so that a kernel is verified before it is timed.
+Every probe defines a correct answer, so that a kernel is verified before it is timed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ GIB = 1 << 30
 
 
 class ProbeQuantity(Enum):
-    """What a probe's number is."""
+    """ProbeQuantity that a probe measures."""
 
     MATRIX = "matrix"
     VECTOR = "vector"
@@ -38,12 +38,12 @@ class ProbeQuantity(Enum):
 
     @property
     def is_time(self) -> bool:
-        """Whether less is better: seconds a step instead of work a second."""
+        """Return True if less is better: seconds per step instead of work per second."""
         return self in (ProbeQuantity.LATENCY, ProbeQuantity.LAUNCH)
 
 
 class Scope(Enum):
-    """How much of the device works on it."""
+    """Part of the device that works on it."""
 
     ONE = "one"
     ALL = "all"
@@ -55,14 +55,14 @@ class Probe:
 
     Args:
         id: ``matrix.f32``; names the samples.
-        unit: of the number, ``flop/s``.
-        sizes: what is measured on a device; the second argument asks for fewer. Extents of a
-            square product, bytes of all buffers together, 0 where there is no size.
-        work: of one count, in ``unit`` times seconds; a multiply–accumulate is two flop. A run
-            says how many it counts.
-        dtype: element type, empty where there is none.
-        inputs: operands of the verification, from a seed.
-        expected: the answer on these operands, and how far from it is still right.
+        unit: unit of the result, ``flop/s``.
+        sizes: measured sizes for a device; fewer if the second argument is True. Extents of a
+            square product, bytes of all buffers together, 0 for probes without sizes.
+        work: work of one count, in ``unit`` times seconds; a multiply–accumulate is two FLOP. A
+            run returns its count.
+        dtype: element type, empty if there is none.
+        inputs: returns operands of the verification for a seed.
+        expected: returns the answer for these operands, with a tolerance.
     """
 
     id: str
@@ -94,20 +94,20 @@ def _no_size(device: Device, quick: bool) -> tuple[int, ...]:
 
 
 def _products(device: Device, quick: bool) -> tuple[int, ...]:
-    """Square products, the largest so that it takes long but not too long."""
+    """Return extents of square products, the largest limited in time."""
     if device.kind == "cuda":
         return (1024, 4096, 8192) if quick else (256, 512, 1024, 2048, 4096, 8192, 16384)
     largest = 2048 if device.cores <= 8 else 4096
-    if quick:  # the smaller ones fit between the interruptions of a busy machine
+    if quick:  # smaller ones fit between the interruptions of a busy machine
         return (largest // 8, largest // 4, largest // 2)
     return (128, 256, 512, 1024, 2048, largest)[: 4 + largest // 2048]
 
 
 def stream_sizes(device: Device, ratio: float, quick: bool) -> tuple[int, ...]:
-    """Working sets from half of the smallest cache to most of memory, ``ratio`` apart."""
+    """Return working sets from half the smallest cache to most of memory, spaced by ``ratio``."""
     share = 24 * KIB if device.kind == "cuda" else 8 * KIB
     size = float(share * device.cores)
-    # Eight last-level caches show memory; beyond, only memory that is not all alike would.
+    # Eight last-level caches show memory; beyond, only non-uniform memory would differ.
     # A quick sweep of a processor takes little memory: 160 MiB, or twice a cache above 80 MiB.
     whole, least = (2, 160 * MIB) if quick and device.kind == "cpu" else (8, 256 * MIB)
     last = max(whole * device.cache_bytes, least)
@@ -138,7 +138,7 @@ def _streams(device: Device, quick: bool) -> tuple[int, ...]:
 def _chases(device: Device, quick: bool) -> tuple[int, ...]:
     whole = 2 if quick and device.kind == "cpu" else 8
     last = min(max(whole * device.cache_bytes, 128 * MIB), 512 * MIB, device.free_bytes // 4)
-    if quick:  # from the end, so that memory has one
+    if quick:  # from the largest, so that memory is measured
         return tuple(last >> shift for shift in range(24, -1, -2) if last >> shift >= 8 * KIB)
     sizes, size = list[int](), 8 * KIB
     while size <= last:
@@ -270,9 +270,9 @@ PROBES: dict[str, Probe] = {
 
 
 def cases(device: Device, quick: bool) -> tuple[Case, ...]:
-    """All that could be measured on a device; a backend refuses what it cannot.
+    """Return all cases for a device; a backend refuses those that it cannot measure.
 
-    What a target file cannot do without comes first, since time may run out.
+    Cases that a target file requires come first, since time may run out.
     """
     one = replace(device, cores=1, most_bytes=8 * device.cache_bytes)
     plan = (
@@ -286,7 +286,7 @@ def cases(device: Device, quick: bool) -> tuple[Case, ...]:
 
 
 def _ordered(probe: Probe, device: Device, quick: bool) -> Sequence[int]:
-    """A quick sweep of working sets goes from the largest, and from coarse to fine."""
+    """Return sizes; a quick sweep of working sets goes from the largest, coarse to fine."""
     sizes = probe.sizes(device, quick)
     if not quick or probe.quantity not in (ProbeQuantity.BANDWIDTH, ProbeQuantity.LATENCY):
         return sizes
@@ -295,7 +295,7 @@ def _ordered(probe: Probe, device: Device, quick: bool) -> Sequence[int]:
 
 
 class Rank(IntEnum):
-    """What a target file needs most comes first."""
+    """Order of measurement: the most important values of a target file come first."""
 
     LEVELS = 0
     DEVICE = 1
@@ -303,7 +303,7 @@ class Rank(IntEnum):
 
 
 def rank(case: Case) -> Rank:
-    """Memory levels, then the rest of the whole device, then what one core does of it."""
+    """Return the rank: memory levels, then the rest for the whole device, then for one core."""
     if case.probe == "stream.read" and case.scope is Scope.ALL:
         return Rank.LEVELS
     return Rank.DEVICE if case.scope is Scope.ALL or case.probe == "clock" else Rank.CORE

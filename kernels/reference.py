@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     Inputs = Mapping[str, Array]
 
 STEPS = 16
-"""Steps of a chain when it is verified; a multiple of what every backend unrolls."""
+"""Steps of a verified chain; a multiple of every backend's unrolling."""
 EXTENT = 96
-"""Of the product that is verified: divisible by what matrix units ask for, 16 and 32."""
+"""Extent of the verified product: divisible by 16 and 32, as matrix units require."""
 SLOTS = 1024
 _TOLERANCES = {
     "f64": 1e-12,
@@ -42,7 +42,7 @@ class ReferenceResult:
     tolerance: float
 
     def error(self, answer: Array) -> float:
-        """Largest deviation relative to the largest value; infinite for other shapes and nan."""
+        """Return the largest deviation over the largest value; infinite for other shapes or NaN."""
         import numpy as np
 
         if answer.shape != self.values.shape:
@@ -55,7 +55,7 @@ class ReferenceResult:
         return error if error == error else float("inf")
 
     def accepts(self, answer: Array) -> bool:
-        """Whether the answer is right."""
+        """Return True if the answer is correct."""
         return self.error(answer) <= self.tolerance
 
 
@@ -63,10 +63,10 @@ Pair = tuple[Callable[[int], "Inputs"], Callable[["Inputs"], "ReferenceResult"]]
 
 
 def product(dtype: str) -> Pair:
-    """``c = a b`` of square matrices; small integers where the type is one.
+    """Return ``c = a b`` of square matrices; small integers if the type is one.
 
-    Operands are in the type itself, or in f32 where NumPy lacks it and a backend converts: the
-    values are then ones the type holds exactly.
+    Operands have the type itself, or f32 if NumPy lacks it and a backend converts: the
+    values are then exact in the type.
     """
 
     def inputs(seed: int) -> Inputs:
@@ -95,7 +95,7 @@ def product(dtype: str) -> Pair:
 
 
 def multiply_add(dtype: str) -> Pair:
-    """``STEPS`` times x = 0.75 x + 0.25, or x = 5 x + 7 for integers that wrap."""
+    """Return ``STEPS`` times x = 0.75 x + 0.25, or x = 5 x + 7 for integers that wrap."""
 
     def inputs(seed: int) -> Inputs:
         import numpy as np
@@ -104,7 +104,7 @@ def multiply_add(dtype: str) -> Pair:
         if dtype == "i32":
             return {"x": rng.integers(-(1 << 30), 1 << 30, 384).astype(np.int32)}
         kind = {"f64": np.float64, "f16": np.float16}.get(dtype, np.float32)
-        # bf16 travels as f32: integers that it holds exactly
+        # bf16 is passed as f32 with integers that bf16 represents exactly
         values = rng.integers(-8, 8, 384) if dtype == "bf16" else rng.uniform(-4, 4, 384)
         return {"x": values.astype(kind)}
 
@@ -125,7 +125,7 @@ def multiply_add(dtype: str) -> Pair:
 
 
 def dot(dtype: str) -> Pair:
-    """Four (8-bit) or two (bf16) products added to a 32-bit lane, ``STEPS`` times; exact."""
+    """Return four (8-bit) or two (bf16) products added to a 32-bit lane, ``STEPS`` times; exact."""
 
     def inputs(seed: int) -> Inputs:
         import numpy as np
@@ -154,7 +154,7 @@ def dot(dtype: str) -> Pair:
 
 
 def unary(function: str) -> Pair:
-    """A function of single-precision values between 1/16 and 8."""
+    """Return a function of single-precision values between 1/16 and 8."""
 
     def inputs(seed: int) -> Inputs:
         import numpy as np
@@ -182,7 +182,7 @@ def unary(function: str) -> Pair:
 
 
 def stream(kind: str) -> Pair:
-    """Sum of 32-bit words modulo 2³², a copy, one value everywhere, or b + 1.5 c."""
+    """Return the sum of 32-bit words modulo 2³², a copy, a constant everywhere, or b + 1.5 c."""
 
     def inputs(seed: int) -> Inputs:
         import numpy as np
@@ -212,7 +212,7 @@ def stream(kind: str) -> Pair:
 
 
 def cycle(slots: int, seed: int) -> Array:
-    """A permutation of one cycle: ``next[i]`` for every slot, in random order."""
+    """Return a permutation of one cycle: ``next[i]`` for every slot, in random order."""
     import numpy as np
 
     order = np.random.default_rng(seed).permutation(slots)
@@ -222,7 +222,7 @@ def cycle(slots: int, seed: int) -> Array:
 
 
 def chase() -> Pair:
-    """The slot reached from slot 0 after three quarters of a cycle."""
+    """Return the slot reached from slot 0 after three quarters of a cycle."""
 
     def inputs(seed: int) -> Inputs:
         import numpy as np

@@ -1,4 +1,4 @@
-"""Samples of all cases, round after round, kept line by line so that a stopped run goes on."""
+"""Samples of all cases, round after round, stored line by line so that a stopped run can resume."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
 FORMAT = 1
 LARGE_BYTES = 1 << 30
 LONG_CHASE_BYTES = 64 << 20
-"""Working sets above are measured in the first two rounds only: preparing them takes time."""
+"""Larger working sets are measured only in the first two rounds: preparing them takes time."""
 LONG_S = 1.0
 OTHERS = 0.1
 """Share of the processors that other programs may use while long runs are measured."""
 UNDIVIDED_S = 3e-3
-"""Shorter runs are done between two turns of a scheduler."""
+"""Maximum duration of runs that fit between two scheduler ticks."""
 MAX_LINE_BYTES = 1 << 16
 MAX_LINES = 200_000
 
 
 @record
 class Sample:
-    """What one case gave in one round.
+    """Samples of one case in one round.
 
     Args:
-        count: what one repeat counts.
+        count: count of one repeat.
         state: clocks and power just before.
     """
 
@@ -48,7 +48,7 @@ class Sample:
     state: Mapping[str, float] = field(default_factory=dict[str, float])
 
     def rate(self, seconds: float) -> float:
-        """The probe's number for so many seconds a repeat: work a second, or seconds a step."""
+        """Return the probe's result for ``seconds`` per repeat: work per second, or a time."""
         probe = PROBES[self.case.probe]
         if probe.quantity.is_time:
             return seconds / (self.count * probe.work)
@@ -56,22 +56,22 @@ class Sample:
 
     @property
     def best(self) -> float:
-        """From the median of the best third of the samples."""
+        """Return the result from the median of the best third of the samples."""
         return self.rate(self.series.best_s)
 
     @property
     def is_disturbed(self) -> bool:
-        """Whether other programs ran, and a repeat is too long to fit between them."""
+        """Return True if other programs ran, and a repeat is too long to fit between them."""
         return self.state.get("others", 0.0) > OTHERS and self.series.best_s > UNDIVIDED_S
 
     @property
     def extreme(self) -> float:
-        """From the single best sample: what bounds are made of."""
+        """Return the result from the single best sample, on which bounds are based."""
         return self.rate(min(self.series.seconds))
 
 
 def settings_for(kind: str, quick: bool) -> TimingSettings:
-    """On an accelerator samples are longer: a launch must not count in them."""
+    """Return settings; on an accelerator samples are longer, so that a launch does not count."""
     samples, limit_s = (9, 0.4) if quick else (15, 2.0)
     if kind == "cuda":
         budget_s, warm_up_s = (0.1, 0.05) if quick else (0.2, 0.1)
@@ -81,11 +81,11 @@ def settings_for(kind: str, quick: bool) -> TimingSettings:
 
 @record
 class Progress:
-    """How far a measurement is.
+    """Progress of a measurement.
 
     Args:
-        what: is measured now.
-        done: cases of this round, of ``total``.
+        what: the current measurement.
+        done: finished cases of this round, of ``total``.
         elapsed_s: wall time since the start, of ``limit_s`` at most.
     """
 
@@ -97,13 +97,13 @@ class Progress:
 
 
 class Session:
-    """Measures and remembers.
+    """A measurement that stores its samples.
 
     Args:
-        path: the file of raw samples; None keeps nothing.
-        resume: go on with what the file has.
+        path: the file of raw samples; None stores nothing.
+        resume: continue with the samples in the file.
         tell: called before each case.
-        deadline: after which no other case begins; one is measured in any event.
+        deadline: time after which no case begins; at least one case is measured.
     """
 
     def __init__(
@@ -158,7 +158,7 @@ class Session:
             ) from None
 
     def _read(self, path: Path) -> None:
-        """Take over earlier samples; a last line cut short is measured again."""
+        """Read earlier samples; an incomplete last line is measured again."""
         known = {str(c): c for c in self.cases}
         with path.open("rb") as stream:
             head = _object(stream.readline(MAX_LINE_BYTES))
@@ -175,7 +175,7 @@ class Session:
                 sample = _sample(_object(line), known)
                 if sample is not None:
                     self.samples[sample.case, sample.round] = sample
-        # What follows must begin on a line of its own.
+        # New samples must begin on a new line.
         with path.open("a", encoding="utf-8") as stream:
             stream.write("\n")
 
@@ -183,7 +183,7 @@ class Session:
         """Check every kernel's answer once.
 
         Raises:
-            MeasurementError: one is wrong; its times would mean nothing.
+            MeasurementError: an answer is wrong, so its times would mean nothing.
         """
         for name in dict.fromkeys(c.probe for c in self.cases):
             probe = PROBES[name]
@@ -202,7 +202,7 @@ class Session:
     def round(self, index: int, only: Iterable[Case] | None = None, *, again: bool = False) -> None:
         """Measure all cases, or ``only`` these, that have no samples of this round.
 
-        From the third on, what takes long to prepare is left out unless it is measured ``again``.
+        From the third on, cases that take long to prepare are skipped unless measured ``again``.
         """
         wanted = list(self.cases if only is None else only)
         for done, case in enumerate(wanted):
@@ -224,15 +224,15 @@ class Session:
 
     @property
     def missing(self) -> tuple[Case, ...]:
-        """Cases that time did not suffice for."""
+        """Return the cases that were not measured in time."""
         measured = {case for case, _ in self.samples}
         return tuple(c for c in self.cases if c not in measured and str(c) not in self.refused)
 
     def _takes_too_long(self, case: Case) -> bool:
-        """Whether a product would, by what a smaller one took."""
+        """Return True if a product would take too long, extrapolated from a smaller one."""
         if not case.probe.startswith("matrix."):
             return False
-        # beside other programs anything may take long: the deadline is there for that
+        # with other programs any run may take long: the deadline handles that
         times = (
             min(s.series.seconds) * (case.size / s.case.size) ** 3
             for (c, _), s in self.samples.items()
@@ -273,7 +273,7 @@ class Session:
                 stream.write(json.dumps(line) + "\n")
 
     def power(self, seconds: float) -> None:
-        """Power idle, under a large product and under a large copy, where it can be read."""
+        """Measure power idle, under a large product and under a large copy, if it can be read."""
         idle = self.backend.load(None, seconds)
         if idle is None:
             return
@@ -288,9 +288,9 @@ class Session:
         largest = {c.probe: c for c in loads}
         for done, case in enumerate(largest.values()):
             self._say(f"power of {case}", done, len(largest))
-            found = self.backend.load(case, seconds)
-            if found is not None:
-                self.loads[case.probe] = found
+            load = self.backend.load(case, seconds)
+            if load is not None:
+                self.loads[case.probe] = load
 
 
 def _object(line: bytes) -> dict[str, object]:
@@ -302,7 +302,7 @@ def _object(line: bytes) -> dict[str, object]:
 
 
 def _sample(line: dict[str, object], known: Mapping[str, Case]) -> Sample | None:
-    """A line as a sample; None if it is none."""
+    """Return a line as a sample; None if it is not one."""
     case, index, count = known.get(str(line.get("case"))), line.get("round"), line.get("count")
     seconds, repeats = line.get("seconds"), line.get("repeats")
     if case is None or not isinstance(index, int) or not isinstance(count, int | float):

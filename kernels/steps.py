@@ -1,4 +1,4 @@
-"""Finds the levels of a memory hierarchy as plateaus of bandwidth against working set."""
+"""Levels of a memory hierarchy, found as plateaus of bandwidth over working set."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from itertools import pairwise
 from perfc.ir.record import record
 
 MIN_POINTS = 3
-"""A plateau has at least so many sizes; two may be the slope between two levels."""
+"""Minimum sizes of a plateau; two may be the slope between two levels."""
 SAME = 0.22
-"""Levels closer than this in ln(bandwidth), a quarter, are one level."""
+"""Maximum difference in ln(bandwidth) within one level, a quarter."""
 NOISE = 0.06
-"""Deviation in ln(bandwidth) that costs as much as what explains it by chance."""
+"""Deviation in ln(bandwidth) that costs as much as an additional piece."""
 
 
 @record
@@ -21,8 +21,8 @@ class Plateau:
     """Working sets of one level.
 
     Args:
-        sizes: in bytes, those between two levels left out.
-        rate: median of the upper half of what was measured at these sizes.
+        sizes: sizes in bytes, without those between two levels.
+        rate: median of the upper half of the rates at these sizes.
         capacity: working set where the bandwidth has fallen half way, in logarithms, to the next
             level; infinite for the last.
     """
@@ -33,11 +33,11 @@ class Plateau:
 
 
 def plateaus(sizes: Sequence[int], rates: Sequence[float], *, most: int = 4) -> tuple[Plateau, ...]:
-    """Levels from the smallest to the largest working set, ``most`` of them.
+    """Return at most ``most`` levels from the smallest to the largest working set.
 
     Bandwidth never grows with the working set, so the logarithms are made monotone first; then
-    the piecewise constant curve is sought that deviates least, each piece paid for; pieces that
-    are alike are joined, and short ones between two levels are the slope and left out.
+    the piecewise constant curve of least deviation is fitted, with a penalty per piece; pieces
+    at one rate are joined, and short ones between two levels are slopes, which are dropped.
 
     Source: Ayer et al. 1955 (pool adjacent violators); Jackson et al. 2005 (optimal partitioning).
     """
@@ -50,18 +50,18 @@ def plateaus(sizes: Sequence[int], rates: Sequence[float], *, most: int = 4) -> 
     while len(pieces) > most:
         pieces = _join_closest(pieces, levels)
     middles = [_mean(levels, p) for p in pieces]
-    found = list[Plateau]()
+    result = list[Plateau]()
     for i, (first, last) in enumerate(pieces):
         half = sorted(raw[first:last])[(last - first) // 2 :]
         capacity = math.inf
         if i + 1 < len(pieces):
             capacity = _crossing(sizes, levels, (middles[i] + middles[i + 1]) / 2, last - 1)
-        found.append(Plateau(tuple(sizes[first:last]), math.exp(half[len(half) // 2]), capacity))
-    return tuple(found)
+        result.append(Plateau(tuple(sizes[first:last]), math.exp(half[len(half) // 2]), capacity))
+    return tuple(result)
 
 
 def falling(values: Sequence[float]) -> list[float]:
-    """The closest sequence that never grows, in squares."""
+    """Return the closest non-increasing sequence in least squares."""
     blocks = list[tuple[float, int]]()
     for value in values:
         mean, count = value, 1
@@ -73,7 +73,7 @@ def falling(values: Sequence[float]) -> list[float]:
 
 
 def _partition(values: list[float]) -> list[tuple[int, int]]:
-    """Pieces ``[first, last)`` of least squared deviation plus a price for each."""
+    """Return pieces ``[first, last)`` of least squared deviation plus a penalty per piece."""
     n = len(values)
     price = 2 * math.log(n) * NOISE**2 * 3
     total, square = [0.0], [0.0]
@@ -98,7 +98,7 @@ def _partition(values: list[float]) -> list[tuple[int, int]]:
 
 
 def _with_full_ends(pieces: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The first and the last piece have no neighbour on one side: too short, they join it."""
+    """Return pieces with short first and last ones joined to their only neighbor."""
     while len(pieces) > 1 and pieces[-1][1] - pieces[-1][0] < MIN_POINTS:
         pieces = [*pieces[:-2], (pieces[-2][0], pieces[-1][1])]
     while len(pieces) > 1 and pieces[0][1] - pieces[0][0] < MIN_POINTS:
@@ -111,7 +111,7 @@ def _mean(values: list[float], piece: tuple[int, int]) -> float:
 
 
 def _join(pieces: list[tuple[int, int]], values: list[float]) -> list[tuple[int, int]]:
-    """Neighbours that differ by less than ``SAME`` become one, the closest first."""
+    """Return pieces with neighbors that differ by less than ``SAME`` joined, the closest first."""
     while len(pieces) > 1:
         gaps = [_gap(values, a, b) for a, b in pairwise(pieces)]
         if min(gaps) >= SAME:
@@ -126,15 +126,15 @@ def _gap(values: list[float], a: tuple[int, int], b: tuple[int, int]) -> float:
 
 
 def _without_slopes(pieces: list[tuple[int, int]], values: list[float]) -> list[tuple[int, int]]:
-    """Leave out pieces that are short or steep and lie between others."""
-    kept = list[tuple[int, int]]()
+    """Return pieces without those that are short or steep and between others."""
+    remaining = list[tuple[int, int]]()
     for i, (first, last) in enumerate(pieces):
         inner = 0 < i < len(pieces) - 1
         steep = (values[first] - values[last - 1]) / max(last - 1 - first, 1) > SAME / 2
         if inner and (last - first < MIN_POINTS or steep):
             continue
-        kept.append((first, last))
-    return kept
+        remaining.append((first, last))
+    return remaining
 
 
 def _join_closest(pieces: list[tuple[int, int]], values: list[float]) -> list[tuple[int, int]]:
@@ -144,7 +144,7 @@ def _join_closest(pieces: list[tuple[int, int]], values: list[float]) -> list[tu
 
 
 def _crossing(sizes: Sequence[int], values: list[float], level: float, start: int) -> float:
-    """Size where ``values`` falls through ``level``, between sizes in logarithms."""
+    """Return the size where ``values`` falls through ``level``, interpolated in logarithms."""
     for i in range(start, len(sizes) - 1):
         if values[i + 1] <= level <= values[i]:
             fall = values[i] - values[i + 1]

@@ -17,9 +17,9 @@ class Number:
     Args:
         key: ``compute.matrix.f16.peak_flop_per_s``.
         source: a ``[source.…]`` table.
-        n: samples behind it, 0 where it was not measured.
+        n: number of samples, 0 if it was not measured.
         iqr: distance between their quartiles, in the key's unit.
-        spread: of the rounds whose median it is; None where it was not measured in rounds.
+        spread: spread of the rounds whose median it is; None if it was not measured in rounds.
     """
 
     key: str
@@ -31,8 +31,8 @@ class Number:
     spread: Spread | None = None
 
     def line(self) -> str:
-        """``value`` and what is known about it, without the table's name."""
-        # rounded alike, so that a median stays between its rounds
+        """Return ``value`` and its properties, without the table's name."""
+        # rounded in the same way, so that a median stays between its rounds
         value = self.value if self.spread is None else _six_digits(self.value)
         fields = [f"value = {_number(value)}", f'from = "{self.source}"']
         if self.n:
@@ -51,7 +51,7 @@ def _six_digits(value: float) -> float:
 
 
 def _number(value: float) -> str:
-    """Small whole numbers and whole bytes as such, others with six digits."""
+    """Return small integers and integer bytes as such, other numbers with six digits."""
     if value == int(value) and abs(value) < 1e15 and (abs(value) < 1e7 or value % 1024 == 0):
         return str(int(value))
     text = f"{value:.6g}".replace("e+0", "e").replace("e+", "e").replace("e-0", "e-")
@@ -59,7 +59,7 @@ def _number(value: float) -> str:
 
 
 def _text(value: str) -> str:
-    """A TOML string of one line; what the schema does not allow becomes a space."""
+    """Return a TOML string of one line; characters that the schema forbids become spaces."""
     plain = "".join(c if c.isprintable() and c not in '|`"\\' else " " for c in value)
     return f'"{plain[:400].strip()}"'
 
@@ -67,7 +67,7 @@ def _text(value: str) -> str:
 def render(
     top: Mapping[str, str], sources: Mapping[str, Mapping[str, str]], numbers: Iterable[Number]
 ) -> str:
-    """The whole file; of two numbers with one key the later counts."""
+    """Return the whole file; the later of two numbers with one key counts."""
     last = {n.key: n for n in numbers}
     lines = ["schema = 1"]
     for key, value in top.items():

@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from .backends.backend import PreparedCase
 
 CLOCK_RESOLUTIONS = 2_000
-"""A sample lasts at least so many ticks of the clock: its reading is then exact to 0.05 %."""
+"""Minimum clock ticks of a sample: its reading is then exact to 0.05 %."""
 
 
 LEAST_SAMPLES = 3
-"""However little time is left."""
+"""Minimum number of samples, also if little time is left."""
 
 
 class Deadline:
-    """Wall time that measuring may take, counted from when this is made.
+    """Wall-time limit of measuring, from construction.
 
     Args:
-        limit_s: infinite where nothing hurries.
+        limit_s: limit in seconds; infinite by default.
         now: a clock, in seconds.
     """
 
@@ -37,33 +37,33 @@ class Deadline:
 
     @property
     def elapsed_s(self) -> float:
-        """Since the start."""
+        """Return the seconds since the start."""
         return self.now() - self.start_s
 
     @property
     def left_s(self) -> float:
-        """Until the end; not below zero."""
+        """Return the seconds until the end, at least zero."""
         return max(self.limit_s - self.elapsed_s, 0.0)
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing is left."""
+        """Return True if no time is left."""
         return self.left_s <= 0
 
     def within(self, seconds: float) -> Deadline:
-        """One that ends so many seconds from now, and not after this one."""
+        """Return a deadline ``seconds`` from now, but not after this one."""
         return Deadline(min(self.left_s, seconds), self.now)
 
 
 @record
 class TimingSettings:
-    """How long to measure.
+    """Durations of measurements.
 
     Args:
         sample_s: a sample repeats the run until it lasts so long. Short samples fit between the
             interruptions of a machine that does other things too.
-        samples: as many as fit in ``budget_s``, three at least.
-        warm_up_s: at most so long until three samples in a row differ by less than ``stable``.
+        samples: maximum number of samples within ``budget_s``, at least three.
+        warm_up_s: maximum time until three consecutive samples differ by less than ``stable``.
         limit_s: wall time of a case, after which three samples are enough: where others take the
             processors, a sample takes many times as long as it says.
     """
@@ -78,14 +78,14 @@ class TimingSettings:
 
 @record
 class Series:
-    """Seconds one repeat took, sample by sample."""
+    """Seconds per repeat, sample by sample."""
 
     repeats: int
     seconds: tuple[float, ...]
 
     @property
     def best_s(self) -> float:
-        """Median of the best third: what the machine sustains when nothing else interferes.
+        """Return the median of the best third: the sustained time without interference.
 
         Interference only ever adds time, so the lower end of the samples is the machine's and
         the upper end its other users'. The single best sample is not used: it may be luck.
@@ -94,12 +94,12 @@ class Series:
 
     @property
     def median_s(self) -> float:
-        """Median of all samples."""
+        """Return the median of all samples."""
         return float(np_median(list(self.seconds)))
 
     @property
     def iqr_s(self) -> float:
-        """Distance between the quartiles."""
+        """Return the distance between the quartiles."""
         import numpy as np
 
         low, high = np.percentile(self.seconds, (25, 75))
@@ -107,14 +107,14 @@ class Series:
 
 
 def np_median(values: list[float]) -> float:
-    """Median by NumPy, imported when first needed."""
+    """Return the median by NumPy, imported when first needed."""
     import numpy as np
 
     return float(np.median(values))
 
 
 class Clocks:
-    """Two clocks of the host, read together: they must agree on how long something took.
+    """Two clocks of the host, read together: they must agree on elapsed time.
 
     Args:
         read: the clocks, in seconds. Steps of the wall clock do not count: the second is the
@@ -126,10 +126,10 @@ class Clocks:
         self.begin = self.read()
 
     def check(self) -> None:
-        """Compare since the last check.
+        """Compare the time since the last check.
 
         Raises:
-            MeasurementError: one jumped, or runs at another speed.
+            MeasurementError: a clock jumped, or runs at another speed.
         """
         now = self.read()
         first, second = (a - b for a, b in zip(now, self.begin, strict=True))
@@ -142,7 +142,7 @@ class Clocks:
 
 
 def _host_clocks() -> tuple[float, float]:
-    """Both clocks, read without an interruption between them."""
+    """Return both clocks, read without an interruption between them."""
     raw = getattr(time, "CLOCK_MONOTONIC_RAW", None)
     before = second = 0.0
     for _ in range(100):
@@ -159,7 +159,7 @@ def measure(
     clocks: Clocks | None = None,
     deadline: Deadline | None = None,
 ) -> Series:
-    """Time a run; with ``LEAST_SAMPLES`` where the time of the case, or of all, is over.
+    """Time a run; only ``LEAST_SAMPLES`` if the time of the case, or of all, is over.
 
     Raises:
         MeasurementError: the clock stands still, goes backwards or jumps.
@@ -171,7 +171,7 @@ def measure(
         shortest = min(series.seconds) * series.repeats
         if shortest >= _needed(settings) / 2 or deadline.is_over:
             break
-        # What was seen first was an interruption, not the run.
+        # The first measurement was interrupted.
         repeats = series.repeats + 1
         series = _measured(run, settings, deadline, *_enough(run, settings, deadline, repeats))
     clocks.check()
@@ -199,14 +199,14 @@ def _measured(
 
 
 def _needed(settings: TimingSettings) -> float:
-    """Seconds a sample must last."""
+    """Return the minimum seconds of a sample."""
     return max(settings.sample_s, CLOCK_RESOLUTIONS * _resolution())
 
 
 def _enough(
     run: PreparedCase, settings: TimingSettings, deadline: Deadline, repeats: int
 ) -> tuple[int, float]:
-    """Repeats that make a sample long enough, and what one takes then."""
+    """Return the repeats of a long enough sample, and the seconds of one repeat."""
     needed = _needed(settings)
     for _ in range(40):
         elapsed = run.sample(repeats)

@@ -22,7 +22,7 @@ _STRING = re.compile(r'"([^"]+)"')
 
 @cache
 def _index() -> tuple[dict[str, str], dict[str, str]]:
-    """Family by mnemonic, family by ONNX name."""
+    """Return families by mnemonic, and by ONNX name."""
     by_mnemonic: dict[str, str] = {}
     by_onnx: dict[str, str] = {}
     for family in families():
@@ -39,7 +39,7 @@ def _index() -> tuple[dict[str, str], dict[str, str]]:
 
 @cache
 def families() -> tuple[str, ...]:
-    """Dotted names of the modules that define operators, relative to this package."""
+    """Return the dotted names of the modules that define operators, relative to this package."""
     return tuple(sorted(_modules(__path__[0], "")))
 
 
@@ -54,12 +54,12 @@ def _modules(folder: str, prefix: str) -> Iterator[str]:
 
 
 def mnemonics() -> tuple[str, ...]:
-    """Every mnemonic there is, without loading what defines it."""
+    """Return every mnemonic, without loading the operators."""
     return tuple(sorted(_index()[0]))
 
 
 def operator(mnemonic: str) -> type[Op]:
-    """The operator called ``mnemonic`` in the text form.
+    """Return the operator called ``mnemonic`` in the text form.
 
     Raises:
         KeyError: there is none.
@@ -70,7 +70,7 @@ def operator(mnemonic: str) -> type[Op]:
 
 
 def operator_for(domain: str, op_type: str) -> type[Op] | None:
-    """The operator that stands for an ONNX one, None where there is none.
+    """Return the operator for an ONNX operator, None if there is none.
 
     >>> operator_for("", "MatMul").__name__
     'MatMul'
@@ -82,7 +82,7 @@ def operator_for(domain: str, op_type: str) -> type[Op] | None:
 
 
 def load_all() -> dict[str, type[Op]]:
-    """Load every family; operators by mnemonic."""
+    """Load every family; return operators by mnemonic."""
     for family in families():
         import_module(f".{family}", __name__)
     return dict(REGISTRY)

@@ -60,7 +60,7 @@ class RowsOfExperts(CollectiveOp):
     """Experts per row; 0 if every rank has every row."""
 
     def sent_bytes(self, whole: Dim) -> Dim:
-        """What of a message is exchanged."""
+        """Return the exchanged bytes of a message of ``whole`` bytes."""
         if not self.chosen:
             return whole
         share = 1 - (1 - 1 / self.ranks) ** self.chosen

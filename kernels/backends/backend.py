@@ -1,4 +1,4 @@
-"""How things are measured: what a backend must offer, and what it says of its device."""
+"""Interface of measurement backends and the description of their devices."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ if TYPE_CHECKING:
 
 
 class MeasurementError(PerfcError):
-    """A measurement that must not be used: a wrong answer, a clock that jumps, wide spread."""
+    """A measurement that must not be used: a wrong answer, a clock that jumps, a wide spread."""
 
 
 @record
 class Device:
-    """What is measured, as its driver or operating system describes it.
+    """The measured device, as its driver or operating system describes it.
 
     Args:
         kind: ``cpu`` or ``cuda``.
-        cores: cores that all threads together use, or streaming multiprocessors.
+        cores: cores used by all threads together, or streaming multiprocessors.
         memory_bytes: capacity of the device's memory.
-        free_bytes: of it, what a probe may use.
+        free_bytes: the part that a probe may use.
         most_bytes: the largest working set measured.
-        caches: bytes of each cache level as the system states it, all instances the ``cores`` have.
+        caches: bytes of each cache level by the system, of all instances that the ``cores`` have.
         features: instruction sets.
-        state: what was found at the start and belongs into the file: driver, compiler, clocks.
-        notes: what could not be measured as it should, and why.
+        state: properties at the start that the file records: driver, compiler, clocks.
+        notes: limitations of the measurement, and their reasons.
     """
 
     kind: str
@@ -50,13 +50,13 @@ class Device:
 
     @property
     def cache_bytes(self) -> int:
-        """The largest cache that the system states, 32 MiB where it states none."""
+        """Return the largest cache by the system, 32 MiB if it reports none."""
         return max(self.caches.values(), default=32 << 20)
 
 
 @record
 class PowerDraw:
-    """What the device draws while it does something.
+    """Power that the device draws under a load.
 
     Args:
         power_w: mean over the window.
@@ -71,14 +71,14 @@ class PreparedCase(Protocol):
     """A case with its buffers in place, ready to be timed."""
 
     count: float
-    """What one repeat counts: multiply–accumulates, bytes, steps. See `Probe.work`."""
+    """Count of one repeat: multiply–accumulates, bytes, steps. See `Probe.work`."""
 
     def sample(self, repeats: int) -> float:
-        """Seconds that so many repeats take, by the device's own clock."""
+        """Return the seconds that ``repeats`` repeats take, by the device's clock."""
         ...
 
     def close(self) -> None:
-        """Give the buffers back."""
+        """Release the buffers."""
         ...
 
 
@@ -87,15 +87,15 @@ class Backend(Protocol):
 
     @property
     def device(self) -> Device:
-        """What is measured."""
+        """Return the measured device."""
         ...
 
     def refuses(self, case: Case) -> str:
-        """Why it cannot measure this, empty if it can."""
+        """Return the reason why it cannot measure this case, "" if it can."""
         ...
 
     def answer(self, probe: Probe, given: Inputs) -> Array:
-        """What the probe's kernel makes of the operands of its verification."""
+        """Return the results of the probe's kernel for the operands of its verification."""
         ...
 
     def prepare(self, case: Case) -> PreparedCase:
@@ -103,16 +103,16 @@ class Backend(Protocol):
         ...
 
     def state(self) -> Mapping[str, float]:
-        """Clocks, power and temperature now: ``clock_hz``, ``power_w``, ``temperature_c``."""
+        """Return the current ``clock_hz``, ``power_w`` and ``temperature_c``."""
         ...
 
     def others(self, seconds: float) -> float | None:
-        """Share of the device that other programs use while this one waits so many seconds.
+        """Return the share of the device that other programs use while this one waits ``seconds``.
 
-        1 is all of it; None where nobody says.
+        1 is all of it; None if unknown.
         """
         ...
 
     def load(self, case: Case | None, seconds: float) -> PowerDraw | None:
-        """Power while a case runs, idle for None; None where no counter can be read."""
+        """Return the power while a case runs, idle for None; None if no counter can be read."""
         ...

@@ -1,4 +1,4 @@
-"""How many threads NumPy's matrix product uses: asked of the BLAS library that it loaded."""
+"""Number of threads of NumPy's matrix product, from the BLAS library that it loaded."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SETTERS_GETTERS = (
 
 @dataclass(frozen=True)
 class Threads:
-    """How a loaded BLAS is told its number of threads, and asked for it."""
+    """Functions of a loaded BLAS that set and return its number of threads."""
 
     set: Callable[[int], None]
     get: Callable[[], int]
@@ -29,7 +29,7 @@ class Threads:
 
 @cache
 def threads() -> Threads | None:
-    """None where the library is none we know how to ask."""
+    """Return the thread functions of the loaded BLAS, None if the library is not supported."""
     import numpy.linalg  # noqa: F401  loads the library
 
     try:
@@ -50,12 +50,12 @@ def threads() -> Threads | None:
 
 
 def description() -> str:
-    """Name and version of the library NumPy was built with."""
+    """Return the name and version of the library NumPy was built with."""
     import numpy as np
 
     try:
         config = np.show_config(mode="dicts")
-        found = config["Build Dependencies"]["blas"]
-        return f"{found['name']} {found['version']}"
+        blas = config["Build Dependencies"]["blas"]
+        return f"{blas['name']} {blas['version']}"
     except (KeyError, TypeError):
         return "unknown BLAS"

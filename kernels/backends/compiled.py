@@ -1,7 +1,7 @@
-"""Compiles the C sources once for this processor, and loads them.
+"""Compilation of the C sources for this processor, once, and loading of the library.
 
-The library is kept in ``$XDG_CACHE_HOME/perfc`` under a digest of sources, flags, compiler and
-processor, so that a home directory on two machines keeps two; it appears in one step.
+The library is stored in ``$XDG_CACHE_HOME/perfc`` under a digest of sources, flags, compiler and
+processor, so that a home directory shared by two machines has both; it is created atomically.
 """
 
 from __future__ import annotations
@@ -46,25 +46,25 @@ class NativeTask(ctypes.Structure):
 
 
 class NoCompilerError(MeasurementError):
-    """No C compiler is there, or it does not compile our sources."""
+    """No C compiler is available, or it cannot compile the sources."""
 
 
 def sources(suffixes: tuple[str, ...] = (".c", ".h")) -> dict[str, str]:
-    """Text of the native sources by file name."""
+    """Return the text of the native sources by file name."""
     folder = files("perfc.kernels.backends.native")
     names = sorted(f.name for f in folder.iterdir() if f.name.endswith(suffixes))
     return {n: (folder / n).read_text(encoding="utf-8") for n in names}
 
 
 def cache_folder() -> Path:
-    """Where compiled kernels lie, by the XDG base directory specification."""
+    """Return the folder of compiled kernels, by the XDG base directory specification."""
     cache = os.environ.get("XDG_CACHE_HOME", "")
     root = Path(cache) if cache.startswith("/") else Path.home() / ".cache"
     return root / "perfc" / "kernels"
 
 
 def find_compiler() -> str:
-    """Path of the system's C compiler; ``CC`` comes first where it is one plain word.
+    """Return the path of the system's C compiler; ``CC`` comes first if it is one plain word.
 
     Raises:
         NoCompilerError: there is none.
@@ -94,7 +94,7 @@ def _version(compiler: str) -> str:
 
 
 def load() -> tuple[ctypes.CDLL, str]:
-    """The compiled kernels, and the compiler with its flags in words.
+    """Return the compiled kernels, and a description of compiler and flags.
 
     Raises:
         NoCompilerError: no compiler, or it fails.

@@ -1,4 +1,4 @@
-"""The processor as a backend: compiled kernels on pinned threads, NumPy for matrix products."""
+"""The CPU backend: compiled kernels on pinned threads, NumPy for matrix products."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 LINE = 64
 PAD = 1344
-"""Between buffers, so that equal offsets do not fall on equal addresses modulo the page size."""
+"""Bytes between buffers, so that equal offsets have different addresses modulo the page size."""
 REFILLED_BYTES = 256 << 20
-"""Buffers up to this size are released for the next case; larger ones take long to fill again."""
+"""Maximum buffer size that is released after a case; larger ones take long to fill again."""
 _STREAMS = {"read": 1, "write": 1, "copy": 2, "triad": 3}
 _BLOCK = 1 << 20
 _L1_FLOATS = 2048
@@ -33,14 +33,14 @@ _LANE_BYTES = {"f64": 8, "f32": 4, "i32": 4, "f16": 2, "bf16": 2, "i8": 1}
 
 
 class Arena:
-    """Memory of some threads, each in its own part, in large pages where the system has them."""
+    """Memory of several threads, one part each, in huge pages if the system has them."""
 
     def __init__(self) -> None:
         self.map: mmap.mmap | None = None
         self.address = self.part = 0
 
     def reserve(self, lib: ctypes.CDLL, cpus: tuple[int, ...], part: int) -> None:
-        """Room for ``part`` bytes a thread, each touched first by the thread that will use it."""
+        """Reserve ``part`` bytes per thread; the thread that uses them touches them first."""
         part = (part + 4 * PAD + 4095) // 4096 * 4096
         if self.part >= part and self.map is not None:
             return
@@ -60,13 +60,13 @@ class Arena:
         _timed(lib, "fill", tasks, cpus)
 
     def release(self) -> None:
-        """Unmap buffers that are filled again in little time."""
+        """Unmap buffers that can be filled again quickly."""
         if self.map is not None and len(self.map) <= REFILLED_BYTES:
             self.map, self.part = None, 0
 
 
 def _mapped(nbytes: int) -> mmap.mmap:
-    """Zeroed memory, in large pages where the kernel has them."""
+    """Return zeroed memory, in huge pages if the kernel has them."""
     if not hasattr(mmap, "MAP_PRIVATE"):
         return mmap.mmap(-1, nbytes)
     # Shared memory, the default, would get small pages.
@@ -108,18 +108,18 @@ class KernelRun:
         self.count, self.keep = count, keep
 
     def sample(self, repeats: int) -> float:
-        """Seconds from the first thread's start to the last one's end."""
+        """Return the seconds from the first thread's start to the last one's end."""
         for task in self.tasks:
             task.repeats = repeats
         return _timed(self.lib, self.kernel, self.tasks, self.cpus)
 
     def close(self) -> None:
-        """Forget the buffers."""
+        """Release the buffers."""
         self.keep = None
 
 
 class DispatchRun:
-    """Handing work to a pool that spins, or sleeps, until all are done."""
+    """Dispatch of work to a thread pool that spins, or sleeps, until all are done."""
 
     count = 1.0
 
@@ -127,11 +127,11 @@ class DispatchRun:
         self.lib, self.threads, self.blocks = lib, threads, blocks
 
     def sample(self, repeats: int) -> float:
-        """Seconds for so many rounds."""
+        """Return the seconds of ``repeats`` rounds."""
         return float(self.lib.dispatch(self.threads, int(self.blocks), ctypes.c_int64(repeats)))
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: no buffers are held."""
 
 
 class Cpu:
@@ -160,11 +160,11 @@ class Cpu:
 
     @property
     def device(self) -> Device:
-        """The processor."""
+        """Return the processor."""
         return self._device
 
     def refuses(self, case: Case) -> str:
-        """Why it cannot measure this, empty if it can."""
+        """Return the reason why it cannot measure this case, "" if it can."""
         kind, _, what = case.probe.partition(".")
         if kind == "matrix" or self.lib is None:
             if kind == "link":
@@ -184,7 +184,7 @@ class Cpu:
         return ""
 
     def answer(self, probe: Probe, given: Inputs) -> Array:
-        """What the probe's kernel makes of the operands of its verification."""
+        """Return the results of the probe's kernel for the operands of its verification."""
         if probe.quantity is ProbeQuantity.MATRIX:
             return numpy_runs.product(given)
         if self.lib is None:
@@ -203,7 +203,7 @@ class Cpu:
         return int(task.answer)
 
     def _chained(self, probe: Probe, given: Inputs) -> Array:
-        """Vector by vector: the kernels work on as many lanes as the processor has."""
+        """Return the result vector by vector: kernels use as many lanes as the processor has."""
         import numpy as np
 
         kernel = probe.id.replace(".", "_")
@@ -255,7 +255,7 @@ class Cpu:
         return np.array([total], np.uint32) if what == "read" else result
 
     def prepare(self, case: Case) -> PreparedCase:
-        """Buffers of a case."""
+        """Allocate and fill the buffers of a case."""
         probe = PROBES[case.probe]
         if probe.quantity is ProbeQuantity.MATRIX or self.lib is None:
             return numpy_runs.prepare(case, self._device)
@@ -333,7 +333,7 @@ class Cpu:
         return KernelRun(self.lib, f"{what}_stream", tasks, cpus, count)
 
     def state(self) -> Mapping[str, float]:
-        """The clock now."""
+        """Return the current clock."""
         if self.lib is None:
             return {}
         task = NativeTask(0, 0, 0, 0, 1000)
@@ -342,13 +342,13 @@ class Cpu:
         return {"clock_hz": 64_000 / best} if best > 0 else {}
 
     def others(self, seconds: float) -> float | None:
-        """By the system's count of busy processors."""
+        """Return the share by the system's count of busy processors."""
         others = host.Others()
         time.sleep(seconds)
         return others.share()
 
     def load(self, case: Case | None, seconds: float) -> PowerDraw | None:
-        """Power by RAPL, where the system lets it be read."""
+        """Return the power by RAPL, None if the system does not permit reading it."""
         before = host.energy_j()
         if before is None:
             return None
@@ -374,7 +374,7 @@ class Cpu:
 
 
 def _aligned(values: Array) -> Array:
-    """A copy on a cache line's boundary."""
+    """Return a copy aligned to a cache line."""
     import numpy as np
 
     space = np.empty(values.nbytes + LINE, np.uint8)
@@ -385,7 +385,7 @@ def _aligned(values: Array) -> Array:
 
 
 def _pointers(following: Array) -> Array:
-    """One pointer a cache line, each to the line that follows."""
+    """Return one pointer per cache line, each to the line that follows."""
     import numpy as np
 
     slots = len(following)
@@ -396,5 +396,5 @@ def _pointers(following: Array) -> Array:
 
 
 def open_cpu(threads: int) -> Backend:
-    """The processor, with compiled kernels where a compiler is found."""
+    """Return the processor, with compiled kernels if a compiler is available."""
     return Cpu(threads)

@@ -1,7 +1,8 @@
 """Matrix products of every element type through cuBLASLt's C interface.
 
-CuPy multiplies the classical types only and refuses to record its products; cuBLASLt does 8-bit
-types too. Constants are those of ``cublasLt.h`` and ``library_types.h``, stable since CUDA 11.8.
+CuPy multiplies only the classical types and cannot record products in a graph; cuBLASLt supports
+8-bit types too. Constants are those of ``cublasLt.h`` and ``library_types.h``, stable since
+CUDA 11.8.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ class ProductTypes:
 
     Args:
         operand: ``cudaDataType`` of a and b.
-        result: that of the product.
+        result: ``cudaDataType`` of the product.
         compute: ``cublasComputeType_t``.
         scale: ``cudaDataType`` of the factors.
-        capability: compute capability from which tensor cores have it, major and minor digit.
-        bytes: of an operand's element.
-        result_bytes: of the product's element.
+        capability: minimum compute capability with tensor cores for it, major and minor digit.
+        bytes: bytes of an operand's element.
+        result_bytes: bytes of the product's element.
     """
 
     operand: int
@@ -69,7 +70,7 @@ class _Heuristic(ctypes.Structure):
 
 
 def find_library() -> ctypes.CDLL | None:
-    """The library, from where CuPy finds its own, from this process, or from the system."""
+    """Return the library, from CuPy's search path, this process, or the system."""
     try:
         # CuPy 14 and later load NVIDIA's wheels through this package
         pathfinder = import_module("cuda.pathfinder")
@@ -77,7 +78,7 @@ def find_library() -> ctypes.CDLL | None:
     except (ImportError, RuntimeError, OSError):
         pass  # an older CuPy, or no wheel
     with suppress(ImportError, RuntimeError, OSError):
-        # loads the library as a side effect
+        # importing it loads the library
         import_module("cupy_backends.cuda.libs.cublas")
     try:
         maps = Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace")
@@ -93,7 +94,7 @@ def find_library() -> ctypes.CDLL | None:
 
 
 class Multiplier:
-    """Square products ``d = aᵀ b`` of column-major matrices, as recorded once and run often.
+    """Square products ``d = aᵀ b`` of column-major matrices, recorded once and run often.
 
     Args:
         kind: types; see `KINDS`.
@@ -136,10 +137,10 @@ class Multiplier:
         self._call("cublasLtMatmulDescSetAttribute", self.operation, which, byref(value), size)
 
     def _choose(self) -> _Heuristic:
-        """The algorithm that the library thinks fastest.
+        """Return the algorithm that the library's heuristic prefers.
 
         Raises:
-            MeasurementError: it has none for these types on this device.
+            MeasurementError: the library has none for these types on this device.
         """
         preference, count, found = c_void_p(), c_int(), _Heuristic()
         self._call("cublasLtMatmulPreferenceCreate", byref(preference))
@@ -193,7 +194,7 @@ class Multiplier:
             raise MeasurementError(f"cublasLtMatmul returns status {status}")
 
     def close(self) -> None:
-        """Give back what the library holds."""
+        """Release the library's handles."""
         self.library.cublasLtMatrixLayoutDestroy(self.operand)
         self.library.cublasLtMatrixLayoutDestroy(self.result)
         self.library.cublasLtMatmulDescDestroy(self.operation)

@@ -1,4 +1,4 @@
-"""An NVIDIA device as a backend: CuPy for memory, kernels and graphs, cuBLASLt for products."""
+"""The CUDA backend: CuPy for memory, kernels and graphs, cuBLASLt for products."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Cuda:
         name = found["name"].decode() if isinstance(found["name"], bytes) else str(found["name"])
         driver = self.nvml.driver() or "not readable"
         version = runtime.runtimeGetVersion()
-        # kHz; devices of CUDA 13 state it as an attribute alone
+        # kHz; with CUDA 13 it is only an attribute
         clock = found.get("clockRate") or self.cuda_device.attributes.get("ClockRate", 0)
         return Device(
             kind="cuda",
@@ -71,7 +71,7 @@ class Cuda:
         )
 
     def _compile(self) -> dict[str, Any]:
-        """Every kernel by name; one that this architecture lacks is left out."""
+        """Return every kernel by name, without those that this architecture lacks."""
         functions: dict[str, Any] = {}
         for name, text in compiled.sources((".cu",)).items():
             try:
@@ -79,7 +79,7 @@ class Cuda:
                 for kernel in cuda_runs.KERNELS[name]:
                     try:
                         function = module.get_function(kernel)
-                        assert function.num_regs > 0  # loads it
+                        assert function.num_regs > 0  # reading it loads the kernel
                     except self.cupy.cuda.driver.CUDADriverError:
                         continue
                     functions[kernel] = function
@@ -90,11 +90,11 @@ class Cuda:
 
     @property
     def device(self) -> Device:
-        """The device."""
+        """Return the device."""
         return self._device
 
     def refuses(self, case: Case) -> str:
-        """Why it cannot measure this, empty if it can."""
+        """Return the reason why it cannot measure this case, "" if it can."""
         kind, _, what = case.probe.partition(".")
         if case.scope is Scope.ONE and kind not in ("chase", "clock"):
             return "one multiprocessor alone is not measured"
@@ -112,7 +112,7 @@ class Cuda:
         return ""
 
     def _lacks(self, dtype: str) -> str:
-        """Why no product of this type can be had, asked once."""
+        """Return the reason why products of this type are unavailable; computed once."""
         if dtype not in self.products:
             kind = KINDS[dtype]
             if self.blas is None:
@@ -132,7 +132,7 @@ class Cuda:
         return Multiplier(self.blas, KINDS[dtype], extent, self.workspace.ptr, self.one.data.ptr)
 
     def answer(self, probe: Probe, given: Inputs) -> Array:
-        """What the probe's kernel makes of the operands of its verification."""
+        """Return the results of the probe's kernel for the operands of its verification."""
         with self.stream:
             match probe.quantity:
                 case ProbeQuantity.MATRIX:
@@ -150,7 +150,7 @@ class Cuda:
                     return cuda_answers.stream(self, probe.id.partition(".")[2], given)
 
     def prepare(self, case: Case) -> PreparedCase:
-        """Buffers of a case."""
+        """Allocate and fill the buffers of a case."""
         try:
             with self.stream:
                 return self._prepare(case)
@@ -185,21 +185,21 @@ class Cuda:
                 return cuda_runs.LinkRun(self, what, case.size)
 
     def state(self) -> Mapping[str, float]:
-        """Clocks, power and temperature by NVML."""
+        """Return clocks, power and temperature by NVML."""
         return self.nvml.state()
 
     def others(self, seconds: float) -> float | None:
-        """By NVML's count of the time in which some kernel ran; this process starts none."""
+        """Return NVML's share of time in which a kernel ran; this process launches none."""
         time.sleep(seconds)
         return self.nvml.busy_share()
 
     def load(self, case: Case | None, seconds: float) -> PowerDraw | None:
-        """Power by NVML's energy counter, by its power reading where there is no counter."""
+        """Return the power by NVML's energy counter, or by its power reading without a counter."""
         if self.nvml.power_w() is None:
             return None
         run = self.prepare(case) if case is not None else None
         if run is not None:
-            run.sample(1)  # what is loaded at first use is not the load
+            run.sample(1)  # loading at first use is not part of the load
         powers, done = list[float](), 0
         before, start = self.nvml.energy_j(), time.perf_counter()
         while time.perf_counter() - start < seconds:
@@ -220,7 +220,7 @@ class Cuda:
 
 
 def open_cuda(index: int) -> Backend:
-    """The device of that number.
+    """Return the device with this number.
 
     Raises:
         MissingExtraError: CuPy is not installed.
@@ -243,9 +243,9 @@ def open_cuda(index: int) -> Backend:
     try:
         count = int(cupy.cuda.runtime.getDeviceCount())
     except cupy.cuda.runtime.CUDARuntimeError as error:
-        told = str(error).partition(": ")[2] or str(error)
+        reason = str(error).partition(": ")[2] or str(error)
         raise TargetError(
-            f"no CUDA device can be used: {told[:120]}",
+            f"no CUDA device can be used: {reason[:120]}",
             hint="is there an NVIDIA driver, and is it new enough for this CuPy?",
             where=where,
         ) from None
@@ -255,5 +255,5 @@ def open_cuda(index: int) -> Backend:
     try:
         return Cuda(cupy, index)
     except (cupy.cuda.runtime.CUDARuntimeError, cupy.cuda.driver.CUDADriverError) as error:
-        told = str(error).strip().splitlines()[0]
-        raise TargetError(f"the device does not answer: {told[:120]}", where=where) from None
+        reason = str(error).strip().splitlines()[0]
+        raise TargetError(f"the device does not answer: {reason[:120]}", where=where) from None

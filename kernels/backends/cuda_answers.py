@@ -1,4 +1,4 @@
-"""What the kernels of a CUDA device make of the operands of verifications."""
+"""Results of CUDA kernels for the operands of verifications."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def bits_of(values: Array, dtype: str) -> Array:
-    """Values as the device stores them, for types NumPy lacks; exact for those of verifications."""
+    """Return values as the device stores them, for types NumPy lacks; exact in verifications."""
     import numpy as np
 
     if dtype == "bf16":
@@ -30,7 +30,7 @@ def bits_of(values: Array, dtype: str) -> Array:
 
 
 def values_of(bits: Array, dtype: str) -> Array:
-    """The reverse for results in bf16."""
+    """Return the values of results in bf16, the reverse of `bits_of`."""
     import numpy as np
 
     if dtype == "bf16":
@@ -39,7 +39,7 @@ def values_of(bits: Array, dtype: str) -> Array:
 
 
 def product(cuda: Cuda, multiplier: Multiplier, dtype: str, given: Inputs) -> Array:
-    """``a b``, row by row: the first operand is transposed by the library, the second here."""
+    """Return ``a b``, row-major: the library transposes ``a``, this function transposes ``b``."""
     import numpy as np
 
     n = given["a"].shape[0]
@@ -50,13 +50,13 @@ def product(cuda: Cuda, multiplier: Multiplier, dtype: str, given: Inputs) -> Ar
     multiplier.run(a.data.ptr, b.data.ptr, d.data.ptr, cuda.stream.ptr)
     cuda.stream.synchronize()
     multiplier.close()
-    found: Array = cuda.cupy.asnumpy(d)
+    output: Array = cuda.cupy.asnumpy(d)
     wide = "bf16" if result == "u2" else dtype
-    return values_of(found, wide).reshape(n, n).T
+    return values_of(output, wide).reshape(n, n).T
 
 
 def chain(cuda: Cuda, probe: Probe, given: Inputs) -> Array:
-    """The chains of one block; 16-bit values lie in pairs."""
+    """Return the chains of one block; 16-bit values are packed in pairs."""
     import numpy as np
 
     x = bits_of(given["x"], probe.dtype)
@@ -64,35 +64,35 @@ def chain(cuda: Cuda, probe: Probe, given: Inputs) -> Array:
     out = cuda.cupy.zeros(64 * CHAINS, packed.dtype)
     arguments = (out, cuda.cupy.asarray(packed), np.int32(packed.size), np.int32(1))
     cuda.functions[probe.id.replace(".", "_")]((1,), (64,), arguments)
-    found: Array = cuda.cupy.asnumpy(out)[: packed.size]
-    return values_of(found.view(x.dtype), probe.dtype)
+    output: Array = cuda.cupy.asnumpy(out)[: packed.size]
+    return values_of(output.view(x.dtype), probe.dtype)
 
 
 def dot(cuda: Cuda, given: Inputs) -> Array:
-    """Dot products of bytes."""
+    """Return dot products of bytes."""
     import numpy as np
 
     p, q = (cuda.cupy.asarray(given[k].view(np.int32)) for k in ("p", "q"))
     out = cuda.cupy.zeros(64 * CHAINS, "i4")
     cuda.functions["dot_i8"]((1,), (64,), (out, p, q, np.int32(p.size), np.int32(1)))
-    found: Array = cuda.cupy.asnumpy(out)[: int(p.size)]
-    return found
+    output: Array = cuda.cupy.asnumpy(out)[: int(p.size)]
+    return output
 
 
 def special(cuda: Cuda, probe: Probe, given: Inputs) -> Array:
-    """The function applied once."""
+    """Return the function applied once."""
     import numpy as np
 
     x = cuda.cupy.asarray(given["x"])
     out = cuda.cupy.zeros_like(x)
     kernel = cuda.functions[f"{probe.id.replace('.', '_')}_once"]
     kernel((x.size // 256 + 1,), (256,), (out, x, np.int32(x.size)))
-    found: Array = cuda.cupy.asnumpy(out)
-    return found
+    output: Array = cuda.cupy.asnumpy(out)
+    return output
 
 
 def chase(cuda: Cuda, given: Inputs) -> Array:
-    """The slot where the walk ends."""
+    """Return the slot where the walk ends."""
     import numpy as np
 
     memory, place = pointers(cuda, given["next"])
@@ -102,7 +102,7 @@ def chase(cuda: Cuda, given: Inputs) -> Array:
 
 
 def stream(cuda: Cuda, what: str, given: Inputs) -> Array:
-    """One pass of two blocks."""
+    """Return one pass of two blocks."""
     import numpy as np
 
     b = cuda.cupy.asarray(given["b"])
@@ -111,5 +111,5 @@ def stream(cuda: Cuda, what: str, given: Inputs) -> Array:
     words = np.int64(int(b.nbytes) // 16 // 2)
     arguments = (a, b, c, words, np.int32(1), total)
     cuda.functions[f"{what}_stream"]((2,), (128,), arguments)
-    found: Array = cuda.cupy.asnumpy(total if what == "read" else a)
-    return found
+    output: Array = cuda.cupy.asnumpy(total if what == "read" else a)
+    return output

@@ -1,6 +1,6 @@
 """Runs on a CUDA device: buffers in place, ready to be timed.
 
-Times are by events on a stream of our own, but for launches: their cost is the host's.
+Times are from events on a separate stream, except for launches, whose cost is on the host.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ KERNELS = {
     "latency.cu": ("pointer_chase", "spin", "nothing"),
 }
 CHAINS, STEPS = 8, 16
-"""Of ``native/arithmetic.cu``."""
+"""Constants of ``native/arithmetic.cu``."""
 BLOCKS_PER_SM, THREADS = 4, 512
 GRAPH_NODES = 100
 LINE = 128
 _COUNTS = {"f16": 2, "bf16": 2, "i8": 4}
-"""Operations a 32-bit lane does at once, in multiply–accumulates."""
+"""Multiply–accumulates that a 32-bit lane does at once."""
 _STREAMS = {"read": 1, "write": 1, "copy": 2, "triad": 3}
 _SPIN_CYCLES = 100_000
 
 
 def _elapsed(cuda: Cuda, enqueue: Callable[[], None]) -> float:
-    """Seconds on the device between two events around what is enqueued."""
+    """Return the seconds on the device between two events around the enqueued work."""
     events = [cuda.cupy.cuda.Event() for _ in range(2)]
     with cuda.stream:
         events[0].record(cuda.stream)
@@ -62,7 +62,7 @@ class ProductRun:
         self.turn = 0
 
     def sample(self, repeats: int) -> float:
-        """Products in a row."""
+        """Time consecutive products."""
 
         def enqueue() -> None:
             for turn in range(self.turn, self.turn + repeats):
@@ -81,7 +81,7 @@ class ProductRun:
 
 
 def _random(cuda: Cuda, dtype: str, count: int) -> Any:
-    """Random elements: power, and with it the clock, depends on the bits that change."""
+    """Return random elements: power, and with it the clock, depends on the bits that change."""
     cupy = cuda.cupy
     match dtype:
         case "f64" | "f32" | "tf32":
@@ -93,7 +93,7 @@ def _random(cuda: Cuda, dtype: str, count: int) -> Any:
             bits = cupy.random.standard_normal(count, dtype="f4").view("u4")
             return (bits >> 16).astype("u2")
         case "f8e4m3":
-            # signs, and magnitudes up to 1: no code for not-a-number
+            # signs, and magnitudes up to 1: no encoding of NaN
             codes = cupy.random.randint(0, 0x39, count, dtype="u1")
             return codes | (cupy.random.randint(0, 2, count, dtype="u1") << 7)
         case _:
@@ -101,7 +101,7 @@ def _random(cuda: Cuda, dtype: str, count: int) -> Any:
 
 
 class ChainRun:
-    """Register kernels: every multiprocessor full of threads."""
+    """Register kernels: the maximum number of threads on every multiprocessor."""
 
     def __init__(self, cuda: Cuda, kernel: str, storage: str, dtype: str) -> None:
         self.cuda, self.kernel = cuda, cuda.functions[kernel]
@@ -114,7 +114,7 @@ class ChainRun:
         self.count = float(values * STEPS * lanes)
 
     def sample(self, repeats: int) -> float:
-        """One launch that repeats inside."""
+        """Time one launch that repeats inside the kernel."""
         import numpy as np
 
         arguments = (self.out, *self.operands, np.int32(64), np.int32(repeats))
@@ -126,7 +126,7 @@ class ChainRun:
 
 
 class StreamRun:
-    """Every block passes over its own part of the buffers."""
+    """Each block passes over a separate part of the buffers."""
 
     def __init__(self, cuda: Cuda, what: str, nbytes: int) -> None:
         self.cuda, self.kernel = cuda, cuda.functions[f"{what}_stream"]
@@ -142,11 +142,11 @@ class StreamRun:
         self.count = 4.0 * size * streams
 
     def sample(self, repeats: int) -> float:
-        """One launch that repeats inside."""
+        """Time one launch that repeats inside the kernel."""
         return _elapsed(self.cuda, lambda: self.launch(repeats))
 
     def launch(self, repeats: int) -> None:
-        """Enqueue so many passes."""
+        """Enqueue ``repeats`` passes."""
         import numpy as np
 
         a, c = self.buffers[0], self.buffers[-1]
@@ -162,7 +162,7 @@ class StreamRun:
 
 
 class ChaseRun:
-    """One thread follows pointers, a cache line apart."""
+    """One thread follows pointers, one per cache line."""
 
     count = 1.0
 
@@ -170,11 +170,11 @@ class ChaseRun:
         self.cuda, self.kernel = cuda, cuda.functions["pointer_chase"]
         slots = max(nbytes // LINE, 2)
         self.memory, self.place = pointers(cuda, reference.cycle(slots, nbytes))
-        # A walk round a small cycle brings it into the caches.
+        # Walking round a small cycle brings it into the caches.
         self.sample(min(slots, 1 << 17))
 
     def sample(self, repeats: int) -> float:
-        """So many steps, from where the last ones ended."""
+        """Time ``repeats`` steps, starting where the last ones ended."""
         import numpy as np
 
         arguments = (self.place, np.int64(repeats))
@@ -186,7 +186,7 @@ class ChaseRun:
 
 
 def pointers(cuda: Cuda, following: Array) -> tuple[Any, Any]:
-    """One pointer a cache line, and the place that holds where the walk is."""
+    """Return one pointer per cache line, and the buffer that holds the position of the walk."""
     cupy = cuda.cupy
     words = LINE // 8
     memory = cupy.zeros(len(following) * words, "u8")
@@ -203,7 +203,7 @@ class ClockRun:
         self.cuda, self.kernel = cuda, cuda.functions["spin"]
 
     def sample(self, repeats: int) -> float:
-        """One launch that waits so long."""
+        """Time one launch that waits so long."""
         import numpy as np
 
         cycles = (np.int64(_SPIN_CYCLES * repeats),)
@@ -211,11 +211,11 @@ class ClockRun:
         return _elapsed(self.cuda, lambda: self.kernel((cores,), (32,), cycles))
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: no buffers are held."""
 
 
 class EagerRun:
-    """The host's time to enqueue a kernel that does nothing."""
+    """Host time to enqueue an empty kernel."""
 
     count = 1.0
 
@@ -223,7 +223,7 @@ class EagerRun:
         self.cuda, self.kernel = cuda, cuda.functions["nothing"]
 
     def sample(self, repeats: int) -> float:
-        """Launches in a row; the stream is empty before, and waited for after, the time."""
+        """Time consecutive launches; the stream is empty before, and synchronized afterwards."""
         with self.cuda.stream:
             self.cuda.stream.synchronize()
             start = time.perf_counter()
@@ -234,11 +234,11 @@ class EagerRun:
         return elapsed
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: no buffers are held."""
 
 
 class GraphRun:
-    """A recorded chain of kernels that do nothing: what each takes of the device's time."""
+    """A recorded chain of empty kernels: the device time of each."""
 
     count = float(GRAPH_NODES)
 
@@ -246,7 +246,7 @@ class GraphRun:
         self.cuda = cuda
         kernel = cuda.functions["nothing"]
         with cuda.stream:
-            kernel((1,), (32,), ())  # loads it: that cannot be recorded
+            kernel((1,), (32,), ())  # loading at first use cannot be recorded
             cuda.stream.synchronize()
             cuda.stream.begin_capture()
             for _ in range(GRAPH_NODES):
@@ -254,7 +254,7 @@ class GraphRun:
             self.graph: Any = cuda.stream.end_capture()
 
     def sample(self, repeats: int) -> float:
-        """Replays in a row."""
+        """Time consecutive replays."""
 
         def enqueue() -> None:
             for _ in range(repeats):
@@ -263,12 +263,12 @@ class GraphRun:
         return _elapsed(self.cuda, enqueue)
 
     def close(self) -> None:
-        """Drop the graph."""
+        """Release the graph."""
         self.graph = None
 
 
 class LinkRun:
-    """Copies between host and device, from memory that is pinned or not."""
+    """Copies between host and device, from pinned or pageable memory."""
 
     def __init__(self, cuda: Cuda, what: str, nbytes: int) -> None:
         import numpy as np
@@ -288,7 +288,7 @@ class LinkRun:
         self.is_pinned = memory == "pinned"
 
     def sample(self, repeats: int) -> float:
-        """Copies in a row; those from pageable memory are timed by the host, which they hold."""
+        """Time consecutive copies; copies from pageable memory are timed by the host they block."""
 
         def enqueue() -> None:
             runtime = self.cuda.cupy.cuda.runtime
@@ -307,6 +307,6 @@ class LinkRun:
         return time.perf_counter() - start
 
     def close(self) -> None:
-        """Free both ends."""
+        """Free both buffers."""
         self.device = self.pinned = None
         self.host = self.host[:0]

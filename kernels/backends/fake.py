@@ -1,4 +1,4 @@
-"""A device with known peaks: what calibrate must recover, noise, outliers and all."""
+"""A device with known peaks, which calibration must recover despite noise and outliers."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ RATES: dict[str, float] = {
     "link.h2d-pageable": 10e9,
     "link.d2h-pageable": 9e9,
 }
-"""Work a second of the whole device."""
+"""Work per second of the whole device."""
 TIMES = {"launch.eager": 4e-6, "launch.graph": 1.2e-6, "launch.framework": 30e-6}
 
 
 @record
 class FakeCache:
-    """A level of the fake hierarchy; ``capacity`` in bytes, all instances together."""
+    """A level of the fake memory hierarchy; ``capacity`` in bytes, all instances together."""
 
     name: str
     capacity: float
@@ -65,20 +65,20 @@ STREAMS = {"read": 1.0, "copy": 0.93, "write": 0.9, "triad": 0.95}
 
 
 class FakeRun:
-    """Reports times that the truth gives, late by noise that is never negative."""
+    """Reports true times plus noise that is never negative."""
 
     def __init__(self, once_s: float, count: float, rng: np.random.Generator, fake: Fake) -> None:
         self.once_s, self.count, self.rng, self.fake = once_s, count, rng, fake
 
     def sample(self, repeats: int) -> float:
-        """Some per cent too long; now and then, several times too long."""
+        """Return a time some per cent too long; now and then, several times too long."""
         late = abs(float(self.rng.normal(0, self.fake.noise)))
         if self.rng.random() < self.fake.interruptions:
             late += float(self.rng.exponential(1.0))
         return self.once_s * repeats * (1 + late)
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: no buffers are held."""
 
 
 @dataclass
@@ -87,10 +87,10 @@ class Fake:
 
     Args:
         noise: standard deviation of a sample's time, one-sided.
-        interruptions: share of samples that something else interrupts.
-        drift: factor by which each case is slower than the one before, so that rounds spread.
-        wrong: probes whose kernel answers wrongly.
-        busy: share of the device that others use at the start; None where nobody could say.
+        interruptions: share of interrupted samples.
+        drift: factor by which each case is slower than the previous one, so that rounds spread.
+        wrong: probes whose kernel returns wrong results.
+        busy: share of the device that other programs use at the start; None if unknown.
     """
 
     seed: int = 0
@@ -108,7 +108,7 @@ class Fake:
 
     @property
     def device(self) -> Device:
-        """An accelerator nobody built."""
+        """Return a fictitious accelerator."""
         return Device(
             kind="cuda",
             name="fake device",
@@ -124,7 +124,7 @@ class Fake:
         )
 
     def refuses(self, case: Case) -> str:
-        """Only what it has no rate for, and a share of its cores."""
+        """Refuse cases without a rate, and a subset of cores."""
         kind = case.probe.partition(".")[0]
         if kind not in ("stream", "chase") and case.probe not in (*RATES, *TIMES):
             return "the fake device has none"
@@ -133,13 +133,13 @@ class Fake:
         return ""
 
     def answer(self, probe: Probe, given: Inputs) -> Array:
-        """The right answer, unless told otherwise."""
+        """Return the correct answer, unless the probe is in ``wrong``."""
         assert probe.expected is not None
         values = probe.expected(given).values
         return values[::-1] if probe.id in self.wrong else values
 
     def prepare(self, case: Case) -> FakeRun:
-        """A run that takes as long as the truth says."""
+        """Return a run that takes the true time."""
         probe = PROBES[case.probe]
         kind, _, what = case.probe.partition(".")
         count = 1e6
@@ -164,7 +164,7 @@ class Fake:
         return self.slow
 
     def _shares(self, size: float, capacities: list[float]) -> list[float]:
-        """What part of the accesses each level serves, with random replacement."""
+        """Return the share of accesses that each level serves, with random replacement."""
         shares, left = list[float](), 1.0
         for capacity in capacities:
             inside = 1.0 if size <= capacity else max(0.0, 1 - 1.5 * (size - capacity) / capacity)
@@ -183,15 +183,15 @@ class Fake:
         return sum(s * c.latency_s for s, c in zip(shares, LEVELS, strict=True))
 
     def state(self) -> Mapping[str, float]:
-        """Fixed clocks."""
+        """Return fixed clocks."""
         return {"clock_hz": RATES["clock"], "power_w": 100.0}
 
     def others(self, seconds: float) -> float | None:
-        """As told; nobody waits."""
+        """Return ``busy``, without waiting."""
         return self.busy
 
     def load(self, case: Case | None, seconds: float) -> PowerDraw | None:
-        """100 W idle, 1 pJ a flop and 10 pJ a byte above."""
+        """Return 100 W idle, plus 1 pJ per FLOP and 10 pJ per byte."""
         if case is None:
             return PowerDraw(100.0, 0.0)
         run = self.prepare(case)

@@ -1,6 +1,6 @@
-"""What a framework's host takes to launch a kernel: a small network, operator by operator.
+"""Launch overhead of a framework: a small network, run operator by operator.
 
-Its kernels are so short that the device always waits for its host. Modules, their hooks and the
+Its kernels are so short that the device always waits for the host. Modules, their hooks and the
 dispatcher are part of a launch, as they are in a model; the driver's share alone is `launch.eager`.
 """
 
@@ -14,12 +14,12 @@ from typing import Any
 BLOCKS = 24
 """Residual blocks of the network."""
 OPERATORS = 4
-"""Launches of a block: convolution, normalization, activation, addition."""
+"""Launches per block: convolution, normalization, activation, addition."""
 CHANNELS, EXTENT = 8, 8
 
 
 def lacking(device: str) -> str:
-    """Why a framework cannot be timed on ``cpu`` or ``cuda``; empty if it can."""
+    """Return the reason why a framework cannot be timed on ``cpu`` or ``cuda``; "" if it can."""
     if find_spec("torch") is None:
         return "PyTorch is not installed"
     if device.startswith("cuda") and not import_module("torch").cuda.is_available():
@@ -31,7 +31,7 @@ class FrameworkRun:
     """Forward passes of a small network, from the first launch until the last kernel is done.
 
     Args:
-        device: ``cuda:0``; on ``cpu`` the kernels' own time is in it.
+        device: ``cuda:0``; on ``cpu`` the time includes that of the kernels.
     """
 
     count = float(BLOCKS * OPERATORS)
@@ -40,7 +40,9 @@ class FrameworkRun:
         self.torch: Any = import_module("torch")
         self.device = device
         self.network, self.image = self._network()
-        self.sample(3)  # what is chosen and loaded at first use is no launch
+        self.sample(
+            3
+        )  # algorithms are selected and modules loaded at first use, which is not a launch
 
     def _network(self) -> tuple[Any, Any]:
         torch, nn = self.torch, self.torch.nn
@@ -59,7 +61,7 @@ class FrameworkRun:
         return network, torch.zeros(1, CHANNELS, EXTENT, EXTENT, device=self.device)
 
     def sample(self, repeats: int) -> float:
-        """Passes in a row, in seconds."""
+        """Return the seconds of consecutive passes."""
         with self.torch.no_grad():
             self._wait()
             start = time.perf_counter()
@@ -73,5 +75,5 @@ class FrameworkRun:
             self.torch.cuda.synchronize(self.device)
 
     def close(self) -> None:
-        """Drop the network."""
+        """Release the network."""
         self.network = self.image = None

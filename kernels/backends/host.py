@@ -1,4 +1,4 @@
-"""What the operating system says of the processor: model, cores, caches, memory, instructions."""
+"""The processor by the operating system: model, cores, caches, memory, instruction sets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _GROUP_FILES = {
     False: ("memory.max", "memory.current", "memory.stat"),
     True: ("memory.limit_in_bytes", "memory.usage_in_bytes", "memory.stat"),
 }
-"""Limit, use and what of it is cache, of a control group; keys: whether of the first version."""
+"""Files of a control group with limit, use and cached part; keys: True for version 1."""
 
 
 def _text(path: Path) -> str:
@@ -27,14 +27,14 @@ def _text(path: Path) -> str:
 
 
 def _cpuinfo() -> dict[str, str]:
-    """Fields of the first processor."""
+    """Return the fields of the first processor."""
     first = _text(Path("/proc/cpuinfo")).partition("\n\n")[0]
     pairs = (line.partition(":") for line in first.splitlines())
     return {key.strip(): value.strip() for key, _, value in pairs}
 
 
 def processors(threads: int = 0) -> tuple[int, ...]:
-    """Logical processors to use, one a core: what affinity and the control group's quota leave."""
+    """Return logical processors to use, one per core, by affinity and the control group's quota."""
     if hasattr(os, "sched_getaffinity"):
         allowed = sorted(os.sched_getaffinity(0))
     else:
@@ -52,7 +52,7 @@ def processors(threads: int = 0) -> tuple[int, ...]:
 
 
 def _quota() -> int:
-    """Processors that the control group grants, 0 where it sets no limit."""
+    """Return the processors that the control group grants, 0 without a limit."""
     quota, _, period = _text(Path("/sys/fs/cgroup/cpu.max")).partition(" ")
     if quota.isdecimal() and period.isdecimal() and int(period):
         return max(int(quota) // int(period), 1)
@@ -60,21 +60,21 @@ def _quota() -> int:
 
 
 def _size(text: str) -> int:
-    found = re.fullmatch(r"(\d+)([KMG]?)", text)
-    return int(found[1]) << {"": 0, "K": 10, "M": 20, "G": 30}[found[2]] if found else 0
+    match = re.fullmatch(r"(\d+)([KMG]?)", text)
+    return int(match[1]) << {"": 0, "K": 10, "M": 20, "G": 30}[match[2]] if match else 0
 
 
 def caches(cpus: tuple[int, ...]) -> dict[str, int]:
-    """Bytes of each level that these processors have together, by name ``l1`` ``l2`` ``l3``."""
-    found: dict[str, dict[str, int]] = {}
+    """Return bytes of each level of these processors together, by name ``l1`` ``l2`` ``l3``."""
+    by_level: dict[str, dict[str, int]] = {}
     for cpu in cpus:
         for index in _indices(cpu):
             if _text(index / "type") not in ("Data", "Unified"):
                 continue
             name = f"l{_text(index / 'level')}"
             shared = _text(index / "shared_cpu_list") or str(cpu)
-            found.setdefault(name, {})[shared] = _size(_text(index / "size"))
-    return {name: sum(by.values()) for name, by in sorted(found.items())}
+            by_level.setdefault(name, {})[shared] = _size(_text(index / "size"))
+    return {name: sum(by.values()) for name, by in sorted(by_level.items())}
 
 
 def _indices(cpu: int) -> Iterator[Path]:
@@ -83,7 +83,7 @@ def _indices(cpu: int) -> Iterator[Path]:
 
 
 def memory() -> tuple[int, int]:
-    """Bytes of memory in all, and available without swapping; 0 where nothing says."""
+    """Return total bytes of memory, and those available without swapping; 0 if unknown."""
     info = _text(Path("/proc/meminfo"))
     total, free = (
         int(m[1]) * 1024 if (m := re.search(rf"^{key}:\s*(\d+) kB", info, re.MULTILINE)) else 0
@@ -101,11 +101,11 @@ def memory() -> tuple[int, int]:
 def memory_limits(
     root: Path = Path("/sys/fs/cgroup"), groups: Path = Path("/proc/self/cgroup")
 ) -> Iterator[tuple[int, int]]:
-    """Bytes that control groups around this process grant, and what is left of them.
+    """Yield bytes that control groups around this process grant, and the free part.
 
     Args:
         root: where control groups are mounted, of the first version under ``memory``.
-        groups: which of them this process is in.
+        groups: file that lists the groups of this process.
     """
     for line in _text(groups).splitlines():
         _, _, rest = line.partition(":")
@@ -113,19 +113,19 @@ def memory_limits(
         if controllers and "memory" not in controllers.split(","):
             continue
         base = root / "memory" if controllers else root
-        # inside a container the path is that of outside, and the root is its own group
-        own = base / path.strip("/")
-        for folder in (own, *own.parents):
+        # inside a container the path is that of the host, and the root is the container's group
+        group = base / path.strip("/")
+        for folder in (group, *group.parents):
             if folder.is_relative_to(base):
                 limit, used, cache = (_text(folder / n) for n in _GROUP_FILES[bool(controllers)])
                 if limit.isdecimal() and used.isdecimal():
                     idle = re.findall(r"^(?:total_)?inactive_file (\d+)$", cache, re.MULTILINE)
-                    kept = max(int(used) - max(map(int, idle), default=0), 0)
-                    yield int(limit), max(int(limit) - kept, 0)
+                    in_use = max(int(used) - max(map(int, idle), default=0), 0)
+                    yield int(limit), max(int(limit) - in_use, 0)
 
 
 def describe(cpus: tuple[int, ...]) -> Device:
-    """The processor as a device."""
+    """Return the processor as a device."""
     info = _cpuinfo()
     total, free = memory()
     highest = _text(_SYSTEM / f"cpu{cpus[0]}/cpufreq/cpuinfo_max_freq")
@@ -154,7 +154,7 @@ def describe(cpus: tuple[int, ...]) -> Device:
 
 
 def digest() -> str:
-    """What compiled code may depend on: model and instruction sets."""
+    """Return a digest of all that compiled code may depend on: model and instruction sets."""
     import hashlib
 
     info = _cpuinfo()
@@ -164,7 +164,7 @@ def digest() -> str:
 
 
 def busy_s() -> float | None:
-    """Processor time used since the start, by everybody, and stolen by other virtual machines."""
+    """Return processor time since boot used by all programs or stolen by virtual machines."""
     fields = _text(Path("/proc/stat")).partition("\n")[0].split()
     if len(fields) < 9 or fields[0] != "cpu" or not hasattr(os, "sysconf"):
         return None
@@ -173,49 +173,49 @@ def busy_s() -> float | None:
 
 
 def energy_j() -> float | None:
-    """Energy counter of all processor packages by RAPL, in joules; None where not readable."""
-    total, found = 0.0, False
+    """Return the energy counter of all packages by RAPL, in joules; None if not readable."""
+    total, is_readable = 0.0, False
     for zone in sorted(Path("/sys/class/powercap").glob("intel-rapl:?")):
         reading = _text(zone / "energy_uj")
         if reading.isdecimal():
-            total, found = total + int(reading) * 1e-6, True
-    return total if found else None
+            total, is_readable = total + int(reading) * 1e-6, True
+    return total if is_readable else None
 
 
 TICK_S = 0.01
-"""In which a system counts the use of its processors."""
+"""Resolution of the system's count of processor use."""
 LEAST_S = 0.05
-"""Shorter stretches say nothing in such ticks."""
+"""Minimum interval for such counts."""
 
 
 BUSY_CORES = 0.2
-"""Processors that others may use without a word."""
+"""Processors that others may use without a warning."""
 
 
 def busy_share() -> float:
-    """Returns the share of all processors that others may use without a word."""
+    """Return the share of all processors that others may use without a warning."""
     return BUSY_CORES / (os.cpu_count() or 1)
 
 
 def cores_used(share: float) -> str:
-    """Returns a share of all processors in words: ``80 % of a core``, ``1.6 of 2 cores``."""
+    """Return a share of all processors as text: ``80 % of a core``, ``1.6 of 2 cores``."""
     cores = os.cpu_count() or 1
     used = share * cores
     return f"{100 * used:.0f} % of a core" if used < 0.995 else f"{used:.1f} of {cores} cores"
 
 
 class Others:
-    """How much of all processors other programs use, from when this is made."""
+    """Use of all processors by other programs since construction."""
 
     def __init__(self) -> None:
         self.busy, self.own, self.start = busy_s(), time.process_time(), time.monotonic()
 
     def share(self) -> float | None:
-        """1 is all processors; None where the system does not say."""
+        """Return the share of all processors; None if the system does not report it."""
         now, elapsed = busy_s(), time.monotonic() - self.start
         if now is None or self.busy is None or elapsed < LEAST_S:
             return None
         cores = os.cpu_count() or 1
-        # each processor's count may be a tick behind what this process knows of itself
+        # each processor's count may lag the process's own time by one tick
         used = now - self.busy - (time.process_time() - self.own) - cores * TICK_S
         return min(max(used, 0.0) / (elapsed * cores), 1.0)

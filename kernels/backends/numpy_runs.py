@@ -1,4 +1,4 @@
-"""Runs that NumPy does: matrix products through BLAS, and streams where nothing is compiled."""
+"""Runs by NumPy: matrix products through BLAS, and streams if nothing is compiled."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from .backend import Device
 
 MATRIX_TYPES = ("f32", "f64")
-"""Element types that BLAS multiplies; NumPy does the others in plain loops."""
+"""Element types that BLAS multiplies; NumPy multiplies the others in plain loops."""
 _SPECIAL = ("exp", "exp2", "sqrt", "reciprocal")
 
 
 class NumpyProduct:
-    """``c = a b`` over buffers that rotate, so that small operands come from where big ones do."""
+    """``c = a b`` over rotating buffers, so that small operands are not cached either."""
 
     def __init__(self, size: int, dtype: str, threads: int, cache_bytes: int) -> None:
         import numpy as np
@@ -43,7 +43,7 @@ class NumpyProduct:
         self.turn = 0
 
     def sample(self, repeats: int) -> float:
-        """Products in a row."""
+        """Time consecutive products."""
         sets = len(self.a)
         start = time.perf_counter()
         for turn in range(self.turn, self.turn + repeats):
@@ -54,21 +54,21 @@ class NumpyProduct:
         return elapsed
 
     def close(self) -> None:
-        """Forget the matrices, and give BLAS the threads it had."""
+        """Release the matrices, and restore the number of BLAS threads."""
         if self.threads is not None:
             self.threads.set(self.usual)
         self.a = self.b = self.c = self.a[:0]
 
 
 class Calls:
-    """One call a thread, again and again: what NumPy computes without holding Python's lock."""
+    """One repeated call per thread: NumPy functions that release the global interpreter lock."""
 
     def __init__(self, calls: list[Callable[[], object]], count: float) -> None:
         self.calls, self.count = calls, count
         self.pool = ThreadPoolExecutor(len(calls)) if len(calls) > 1 else None
 
     def sample(self, repeats: int) -> float:
-        """All threads from one start to the last end."""
+        """Return the seconds from a common start to the last end."""
 
         def again(call: Callable[[], object]) -> None:
             for _ in range(repeats):
@@ -82,14 +82,14 @@ class Calls:
         return time.perf_counter() - start
 
     def close(self) -> None:
-        """End the threads and forget the buffers."""
+        """End the threads and release the buffers."""
         if self.pool is not None:
             self.pool.shutdown()
         self.calls = []
 
 
 def refuses(case: Case, *, is_fallback: bool) -> str:
-    """Why NumPy cannot measure this, empty if it can."""
+    """Return the reason why NumPy cannot measure this case, "" if it can."""
     kind, _, what = case.probe.partition(".")
     if kind == "matrix":
         if what not in MATRIX_TYPES:
@@ -103,14 +103,14 @@ def refuses(case: Case, *, is_fallback: bool) -> str:
 
 
 def product(given: Inputs) -> Array:
-    """The verified product."""
+    """Return the verified product."""
     import numpy as np
 
     return np.asarray(np.matmul(given["a"], given["b"]))
 
 
 def answer(probe: Probe, given: Inputs) -> Array:
-    """What the fallback makes of a verification's operands."""
+    """Return the results of the fallback for a verification's operands."""
     import numpy as np
 
     kind, _, what = probe.id.partition(".")
@@ -126,7 +126,7 @@ def answer(probe: Probe, given: Inputs) -> Array:
 
 
 def prepare(case: Case, device: Device) -> NumpyProduct | Calls:
-    """Buffers and calls of a case."""
+    """Return the buffers and calls of a case."""
     import numpy as np
 
     kind, _, what = case.probe.partition(".")
@@ -154,7 +154,7 @@ def prepare(case: Case, device: Device) -> NumpyProduct | Calls:
 
 
 def _stream(what: str, a: Array, b: Array, c: Array) -> tuple[Callable[[], object], float]:
-    """The call, and how often it passes over its buffers' bytes."""
+    """Return the call, and the number of its passes over the bytes of its buffers."""
     import numpy as np
 
     match what:

@@ -1,4 +1,4 @@
-"""Clocks, power and energy of an NVIDIA device, where NVML can be asked."""
+"""Clocks, power and energy of an NVIDIA device, if NVML is available."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 
 class Nvml:
-    """One device; every reading that fails is left out.
+    """One device; readings that fail are omitted.
 
     Args:
-        bus_id: PCI address, as CUDA states it.
+        bus_id: PCI address, as CUDA reports it.
     """
 
     def __init__(self, bus_id: str) -> None:
@@ -34,7 +34,7 @@ class Nvml:
             return None
 
     def state(self) -> Mapping[str, float]:
-        """What can be read now."""
+        """Return the readings that are available now."""
         readings = {
             "clock_hz": (self._read("nvmlDeviceGetClockInfo", 1), 1e6),
             "memory_clock_hz": (self._read("nvmlDeviceGetClockInfo", 2), 1e6),
@@ -45,17 +45,17 @@ class Nvml:
         return {k: v * scale for k, (v, scale) in readings.items() if v is not None}
 
     def energy_j(self) -> float | None:
-        """Since the driver was loaded."""
+        """Return the energy since the driver was loaded."""
         reading = self._read("nvmlDeviceGetTotalEnergyConsumption")
         return None if reading is None else reading * 1e-3
 
     def power_w(self) -> float | None:
-        """Now, averaged by the device over some milliseconds."""
+        """Return the current power, averaged by the device over some milliseconds."""
         reading = self._read("nvmlDeviceGetPowerUsage")
         return None if reading is None else reading * 1e-3
 
     def busy_share(self) -> float | None:
-        """Share of the last sixth of a second, or second, in which some kernel ran."""
+        """Return the share of the last sampling period (1/6 s to 1 s) in which a kernel ran."""
         if self.library is None:
             return None
         try:
@@ -64,11 +64,11 @@ class Nvml:
             return None
 
     def driver(self) -> str:
-        """Version of the driver."""
+        """Return the version of the driver."""
         if self.library is None:
             return ""
         try:
-            found = self.library.nvmlSystemGetDriverVersion()
+            version = self.library.nvmlSystemGetDriverVersion()
         except Exception:  # readings are extras
             return ""
-        return found.decode() if isinstance(found, bytes) else str(found)
+        return version.decode() if isinstance(version, bytes) else str(version)

@@ -8,11 +8,11 @@ from .backend import Backend
 
 
 def open_backend(name: str, *, threads: int = 0) -> Backend:
-    """The backend of ``cpu``, ``cuda``, ``cuda:1`` or ``fake``.
+    """Return the backend of ``cpu``, ``cuda``, ``cuda:1`` or ``fake``.
 
     Args:
-        name: the device.
-        threads: cores of a processor to use; 0 for all this process may.
+        name: name of the device.
+        threads: cores of a processor to use; 0 for all that this process may use.
 
     Raises:
         TargetError: no such device.

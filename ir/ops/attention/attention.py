@@ -293,16 +293,16 @@ class Attention(AttentionLike):
         e = self._extents(ins)[1]
         x = SOFTMAX_ALU + int(has(ins, 3)) + 2 * int(bool(self.softcap))
         u = unmasked_pairs(e.s, e.t, e.past, *self._window())
-        found = Scores(e.b, e.h, e.s, e.t, e.d, e.v, u, x, 1 + int(bool(self.softcap)))
-        return self._padded(ins, found) if has(ins, 6) else found
+        scores = Scores(e.b, e.h, e.s, e.t, e.d, e.v, u, x, 1 + int(bool(self.softcap)))
+        return self._padded(ins, scores) if has(ins, 6) else scores
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
-        found = self.scores(ins) if has(ins, 6) else None
-        if found is None:
+        scores = self.scores(ins) if has(ins, 6) else None
+        if scores is None:
             return each_once(ins, outs)
         whole = each_once(tuple(None if i in (1, 2) else v for i, v in enumerate(ins)), outs)
-        read = (whole.read_bytes, *(rows_of(tensor(ins, i), found.t) for i in (1, 2)))
-        return Traffic(dim_sum(read), whole.write_bytes, whole.is_bound or found.is_bound)
+        read = (whole.read_bytes, *(rows_of(tensor(ins, i), scores.t) for i in (1, 2)))
+        return Traffic(dim_sum(read), whole.write_bytes, whole.is_bound or scores.is_bound)
 
     def _padded(self, ins: Inputs, full: Scores) -> Scores:
         """Return the variables with only the valid keys, the fewest of any sequence as a bound."""

@@ -288,7 +288,7 @@ class MultiHeadAttention(AttentionLike):
         return b, s, either(axis(k, 1), axis(v, 1)), either(d), either(head_v)
 
     def _past(self, ins: Inputs) -> Past:
-        """Keys before this call, and the buffer that holds them."""
+        """Return the keys before this call, and the buffer that holds them."""
         first, second = self.past_at
         if not has(ins, first):
             return NO_PAST

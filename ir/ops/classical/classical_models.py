@@ -278,7 +278,7 @@ class TreeEnsembleRegressor(TreeEnsemble):
 
     @classmethod
     def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
-        """Of the trees only the least number of comparisons is kept."""
+        """Store only the minimum number of comparisons."""
         return {**attrs, "comparisons": _least(attrs)}
 
     def infer(self, ins: Inputs) -> Types:

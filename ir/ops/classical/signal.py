@@ -127,9 +127,9 @@ class STFT(Op):
 
     def _frame(self, ins: Inputs) -> Dim | None:
         if has(ins, 3):
-            found = extent_of(ins, 3)
-            if found is not None:
-                return found
+            length = extent_of(ins, 3)
+            if length is not None:
+                return length
         if has(ins, 2):
             window = tensor(ins, 2).shape
             return window[0] if window else None
@@ -207,7 +207,7 @@ class Window(Op):
 
     @classmethod
     def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
-        """The number of the result's type becomes the type."""
+        """Convert the number of the result's type to the type."""
         return {**attrs, "output_datatype": dtype_of(attrs.get("output_datatype", 1))}
 
     def infer(self, ins: Inputs) -> Types:

@@ -148,7 +148,8 @@ def kernel_extents(kernel_shape: Sequence[int], weight: Shape | None, first: int
         return extents
     if extents is not None and len(extents) != len(kernel_shape):
         raise ShapeError(
-            f"kernel_shape {list(kernel_shape)} does not fit a weight of rank {first + len(extents)}"
+            f"kernel_shape {list(kernel_shape)} does not fit a weight of rank "
+            f"{first + len(extents)}"
         )
     for a, b in zip(kernel_shape, extents or (), strict=False):
         if not isinstance(b, Poly) and a != b:

@@ -110,7 +110,7 @@ class BitCast(Op):
 
     @classmethod
     def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
-        """The number of the target type becomes the type."""
+        """Convert the number of the target type to the type."""
         return {**attrs, "to": dtype_of(attrs.get("to"))}
 
     def infer(self, ins: Inputs) -> Types:

@@ -222,8 +222,8 @@ class Pow(Elementwise):
         base, exponent = tensor(ins, 0).dtype, tensor(ins, 1).dtype
 
         def one(a: Item, b: Item) -> Item:
-            found = exact.power(exact.fit(a, base), exact.fit(b, exponent))
-            return exact.convert(found, exponent, base)
+            result = exact.power(exact.fit(a, base), exact.fit(b, exponent))
+            return exact.convert(result, exponent, base)
 
         return (elementwise(one, *contents),)
 

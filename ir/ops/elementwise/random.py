@@ -305,7 +305,7 @@ class EyeLike(Op):
 
     @classmethod
     def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
-        """The number of the result's type becomes the type."""
+        """Convert the number of the result's type to the type."""
         return _typed(attrs, DType.UNKNOWN)
 
     def infer(self, ins: Inputs) -> Types:

@@ -88,11 +88,13 @@ class Gather(Taking):
         def flat(i: tuple[int, ...]) -> int:
             return sum(p * s for p, s in zip(i[axis : axis + width], strides, strict=True))
 
-        found = arranged(data, shape, lambda i: (*i[:axis], at[flat(i)] or 0, *i[axis + width :]))
-        if found is None or None not in at:
-            return (found,)
+        gathered = arranged(
+            data, shape, lambda i: (*i[:axis], at[flat(i)] or 0, *i[axis + width :])
+        )
+        if gathered is None or None not in at:
+            return (gathered,)
         missing = [at[flat(i)] is None for i in indices(shape)]
-        items = [None if gone else x for x, gone in zip(found.items, missing, strict=True)]
+        items = [None if gone else x for x, gone in zip(gathered.items, missing, strict=True)]
         return (Known.of(shape, items),)
 
 

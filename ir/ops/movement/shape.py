@@ -214,8 +214,8 @@ class Range(Op):
         return (TensorType(dtype, (or_data(extent),)),)
 
     def _numbers(self, ins: Inputs) -> tuple[Item, Item, Item]:
-        found = [known(ins, i) for i in range(3)]
-        items = [None if k is None else k.item for k in found]
+        contents = [known(ins, i) for i in range(3)]
+        items = [None if k is None else k.item for k in contents]
         return items[0], items[1], items[2] if len(ins) > 2 and ins[2] is not None else 1
 
     def _extent(self, start: Item, limit: Item, delta: Item, dtype: DType) -> Dim | None:

@@ -50,8 +50,8 @@ class ArgMax(Op):
             return ()
         axes = reduced_axes([self.axis], len(content.shape))
         shape = reduced_shape(content.shape, axes, self.keepdims)
-        found = [self._index(group) for group in grouped(content, axes)]
-        return (Known.of([d for d in shape if isinstance(d, int)], found),)
+        indices = [self._index(group) for group in grouped(content, axes)]
+        return (Known.of([d for d in shape if isinstance(d, int)], indices),)
 
     def _index(self, items: list[Item]) -> Item:
         if not items or None in items:

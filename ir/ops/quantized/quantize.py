@@ -113,7 +113,7 @@ class DequantizeLinear(Op):
 
     @classmethod
     def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
-        """The number of the result's type becomes the type; 0 means that it is not given."""
+        """Convert the number of the result's type to the type; 0 means not given."""
         return {**attrs, "output_dtype": dtype_of(attrs.get("output_dtype", 0))}
 
     def infer(self, ins: Inputs) -> Types:
