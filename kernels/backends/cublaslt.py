@@ -114,7 +114,7 @@ class Multiplier:
         n = c_uint64(extent)
         for layout, code in ((self.operand, kind.operand), (self.result, kind.result)):
             self._call("cublasLtMatrixLayoutCreate", byref(layout), code, n, n, c_int64(extent))
-        self.found = self._choose()
+        self.heuristic = self._choose()
         self.alpha, self.beta = _factor(kind.scale, 1), _factor(kind.scale, 0)
 
     def _call(self, name: str, *arguments: object) -> None:
@@ -142,7 +142,7 @@ class Multiplier:
         Raises:
             MeasurementError: the library has none for these types on this device.
         """
-        preference, count, found = c_void_p(), c_int(), _Heuristic()
+        preference, count, heuristic = c_void_p(), c_int(), _Heuristic()
         self._call("cublasLtMatmulPreferenceCreate", byref(preference))
         limit = c_uint64(WORKSPACE_BYTES)
         self._call(
@@ -161,14 +161,14 @@ class Multiplier:
                 *layouts,
                 preference,
                 1,
-                byref(found),
+                byref(heuristic),
                 byref(count),
             )
         finally:
             self.library.cublasLtMatmulPreferenceDestroy(preference)
-        if count.value < 1 or found.state:
+        if count.value < 1 or heuristic.state:
             raise MeasurementError("cuBLASLt has no product of these types")
-        return found
+        return heuristic
 
     def run(self, a: int, b: int, d: int, stream: int) -> None:
         """Enqueue ``d = aᵀ b``; all are device addresses."""
@@ -185,7 +185,7 @@ class Multiplier:
             self.result,
             c_void_p(d),
             self.result,
-            byref(self.found.algorithm),
+            byref(self.heuristic.algorithm),
             c_void_p(self.workspace),
             c_size_t(WORKSPACE_BYTES),
             c_void_p(stream),

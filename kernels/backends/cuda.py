@@ -45,23 +45,27 @@ class Cuda:
         self.products: dict[str, str] = {}
 
     def _describe(self, runtime: Any, index: int) -> Device:
-        found = runtime.getDeviceProperties(index)
+        properties = runtime.getDeviceProperties(index)
         free, total = runtime.memGetInfo()
-        name = found["name"].decode() if isinstance(found["name"], bytes) else str(found["name"])
+        name = (
+            properties["name"].decode()
+            if isinstance(properties["name"], bytes)
+            else str(properties["name"])
+        )
         driver = self.nvml.driver() or "not readable"
         version = runtime.runtimeGetVersion()
         # kHz; with CUDA 13 it is only an attribute
-        clock = found.get("clockRate") or self.cuda_device.attributes.get("ClockRate", 0)
+        clock = properties.get("clockRate") or self.cuda_device.attributes.get("ClockRate", 0)
         return Device(
             kind="cuda",
             name=name,
             vendor="NVIDIA",
             arch=f"sm_{self.capability}",
-            cores=int(found["multiProcessorCount"]),
+            cores=int(properties["multiProcessorCount"]),
             memory_bytes=int(total),
             free_bytes=int(free * 0.9),
             most_bytes=int(free * 0.85),
-            caches={"l2": int(found["l2CacheSize"])} if found.get("l2CacheSize") else {},
+            caches={"l2": int(properties["l2CacheSize"])} if properties.get("l2CacheSize") else {},
             clock_max_hz=float(clock) * 1e3,
             state={
                 "driver": f"{driver}, CUDA runtime {version // 1000}.{version % 1000 // 10}",
