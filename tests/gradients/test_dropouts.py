@@ -60,7 +60,7 @@ graph @main(%ids: i64[2, 4]) {
 
 
 def dropouts(step: Module) -> list[str]:
-    """What is dropped, by the names of the operands."""
+    """Return the names of the operands of dropouts."""
     found = []
     for node in step.graph.nodes:
         if node.op.mnemonic == "native_dropout":
@@ -148,7 +148,7 @@ def test_a_gelu_that_is_written_out_is_no_residual_stream() -> None:
 
 
 def test_a_long_sum_of_products_is_seen_once() -> None:
-    """Where it has too many for branches that are added first, the rest is a residual stream."""
+    """A sum with more products than parallel branches have is a residual stream."""
     count = 3_000
     lines = ["perfir 1", "module @m", "graph @main(%x: f32[4, 8]) {", "  %w = weight : f32[8, 8]"]
     lines += [f"  %p{i} = matmul(%x, %w) : f32[4, 8]" for i in range(count)]

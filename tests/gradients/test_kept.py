@@ -1,4 +1,4 @@
-"""What a step keeps, counted by hand after the variables that PyTorch's autograd nodes save.
+"""Tensors saved by a training step, counted by hand after the variables that PyTorch's autograd nodes save.
 
 Source: PyTorch 2.13, torch/csrc/autograd/generated/Functions.h.
 """

@@ -14,7 +14,7 @@ from tests.gradients.harness import gradients, largest_error
 
 CASES = list(cases())
 TOLERANCE = 2e-4
-"""Of the largest element of a gradient, in f32."""
+"""Maximum error relative to the largest element of a gradient, in f32."""
 
 
 @pytest.mark.parametrize(("_", "function", "stated"), CASES, ids=[c[0] for c in CASES])

@@ -58,12 +58,12 @@ def halves_turned(x: Any, cos: Any, sin: Any) -> Any:
 
 
 def turned(x: Any) -> Any:
-    """Of [2, 3, 4, 8] by positions 0 to 3, all of a head."""
+    """Rotate all elements of each head of [2, 3, 4, 8] by positions 0 to 3."""
     return halves_turned(x, COS[:4], SIN[:4])
 
 
 def turned_flat(x: Any) -> Any:
-    """Of packed [6, 3 * 8] by places, six elements of each head."""
+    """Rotate six elements of each head of packed [6, 3 * 8] by given positions."""
     apart = x.reshape(6, 3, 8)
     places = torch.tensor(PLACES)
     cos, sin = COS[places][:, None, :3], SIN[places][:, None, :3]
@@ -71,7 +71,7 @@ def turned_flat(x: Any) -> Any:
 
 
 def turned_pairs(x: Any) -> Any:
-    """Of [2, 3, 4, 8]: pairs lie side by side."""
+    """Rotate adjacent pairs of [2, 3, 4, 8]."""
     a, b = x[..., 0::2], x[..., 1::2]
     cos, sin = COS[:4], SIN[:4]
     return torch.stack([a * cos - b * sin, b * cos + a * sin], -1).reshape(x.shape)

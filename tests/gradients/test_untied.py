@@ -24,7 +24,7 @@ def chain(first: str, second: str, weight: str = OUTSIDE, kind: str = "matmul") 
 
 
 def parameters(text: str) -> list[str]:
-    """Of the step, each with a gradient of its own."""
+    """Return the parameters of the training step, each with a separate gradient."""
     module = step(text)
     stored = [w for w in module.graph.weights if w.weight is not None and w.weight.is_parameter]
     assert len(module.graph.outputs) == 1 + len(stored)

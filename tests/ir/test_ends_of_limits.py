@@ -1,4 +1,4 @@
-"""What lies exactly at a limit of the IR is still taken; what lies beyond is refused."""
+"""Values exactly at a limit of the IR are accepted; values beyond are refused."""
 
 from __future__ import annotations
 

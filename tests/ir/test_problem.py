@@ -1,4 +1,4 @@
-"""What operators state of the problems they are."""
+"""Problem sizes that operators return."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with a type or a content, in words; and which types go together."""
+"""Error messages for invalid types and contents, and compatibility of types."""
 
 from __future__ import annotations
 

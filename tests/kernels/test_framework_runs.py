@@ -1,4 +1,4 @@
-"""What an operator of a framework takes, on whatever can be run here."""
+"""Launch overhead of a framework's operators, on the devices available here."""
 
 from __future__ import annotations
 

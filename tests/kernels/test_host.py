@@ -1,4 +1,4 @@
-"""What control groups leave of the memory."""
+"""Memory limits of control groups."""
 
 from __future__ import annotations
 

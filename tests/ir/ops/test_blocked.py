@@ -74,7 +74,7 @@ def cnn() -> onnx.ModelProto:
 
 
 def optimised(model: onnx.ModelProto, level: str, folder: Path) -> onnx.ModelProto:
-    """What ONNX Runtime writes for its CPU at a level of optimisation."""
+    """Return the model that ONNX Runtime writes for its CPU at an optimization level."""
     options = ort.SessionOptions()
     options.graph_optimization_level = getattr(ort.GraphOptimizationLevel, level)
     options.optimized_model_filepath = str(folder / "optimised.onnx")

@@ -71,7 +71,7 @@ def test_what_is_left_out_has_the_value_of_the_schema() -> None:
 
 
 def same(ours: object, stated: onnx.AttributeProto) -> bool:
-    """Whether our default is the one that is stated."""
+    """Return True if our default equals that of the schema."""
     value = onnx.helper.get_attribute_value(stated)
     match ours, value:
         case DType(), int():

@@ -1,4 +1,4 @@
-"""What operators demand of their operands, against the definitions of ONNX."""
+"""Requirements of operators on their operands, against the definitions of ONNX."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def typed(node, inputs, stored=(), opset=18):
     ],
 )  # fmt: skip
 def test_a_reduction_of_no_elements(extents, axis, keepdims, result):
-    """As ONNX Runtime 1.32 executes them."""
+    """Expected shapes are those of ONNX Runtime 1.32."""
     node = helper.make_node("ReduceSum", ["x", "axes"], ["y"], keepdims=keepdims)
     assert typed(node, {"x": extents}, [("axes", [axis])]) == [result]
 

@@ -39,7 +39,7 @@ N, H = symbol("N"), symbol("H")
 
 
 def executed(op: Op, arrays: Sequence[Any], outputs: int) -> list[Any]:
-    """What ONNX's reference evaluator computes."""
+    """Return the results of ONNX's reference evaluator."""
     from dataclasses import fields
 
     attrs = {

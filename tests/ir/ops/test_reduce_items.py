@@ -1,4 +1,4 @@
-"""What each reduction makes of a few numbers, floats and integers apart, as NumPy has it."""
+"""Results of each reduction of a few floats or integers, against NumPy."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ CASES = {
 
 
 def counts(op: Op, ins: Operands) -> tuple[list[float], bool]:
-    """What an application counts, and whether it is a bound; results but the first are unused."""
+    """Return the counts of an application that uses the first result, and True for a bound."""
     first, *others = op.infer(ins)
     outs = (first, *[ABSENT] * len(others))
     work, traffic = op.work(ins, outs), op.traffic(ins, outs)
