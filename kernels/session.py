@@ -135,14 +135,14 @@ class Session:
         self._open(resume)
 
     def _plan(self, quick: bool) -> tuple[Case, ...]:
-        kept = list[Case]()
+        remaining = list[Case]()
         for case in cases(self.backend.device, quick):
             reason = self.backend.refuses(case)
             if reason:
                 self.refused[f"{case.probe}/{case.scope.value}"] = reason
             else:
-                kept.append(case)
-        return tuple(kept)
+                remaining.append(case)
+        return tuple(remaining)
 
     def _open(self, resume: bool) -> None:
         if self.path is None:
@@ -295,10 +295,10 @@ class Session:
 
 def _object(line: bytes) -> dict[str, object]:
     try:
-        found = json.loads(line)
+        record = json.loads(line)
     except (ValueError, RecursionError):
         return {}
-    return cast("dict[str, object]", found) if isinstance(found, dict) else {}
+    return cast("dict[str, object]", record) if isinstance(record, dict) else {}
 
 
 def _sample(line: dict[str, object], known: Mapping[str, Case]) -> Sample | None:

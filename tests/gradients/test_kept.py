@@ -1,4 +1,4 @@
-"""Tensors saved by a training step, counted by hand after the variables that PyTorch's autograd nodes save.
+"""Tensors saved by a training step, counted by hand from variables of PyTorch's autograd nodes.
 
 Source: PyTorch 2.13, torch/csrc/autograd/generated/Functions.h.
 """
