@@ -2,7 +2,7 @@
 
 Models without weights get seeded random ones. Into a copy of each model one blemish after the
 other is put at a seeded place, one that a rule should find; then the copy is mended by
-``perfc.review.lint.fixes.fix.mended``, which runs both models on five random inputs under
+``perfc.review.lint.fixes.fix.fixed_model``, which runs both models on five random inputs under
 onnxruntime. The models as they are come first.
 
     python benchmarks/lint_fixes.py MODELS... [--seed 0] [--places 1] [--json out.json]
@@ -32,7 +32,7 @@ from perfc.errors import PerfcError
 from perfc.ir.tensors.types import DType, TensorType
 from perfc.measuring.measure.tables.weights import runnable
 from perfc.review.lint.engine import Linter, selected
-from perfc.review.lint.fixes.fix import mended
+from perfc.review.lint.fixes.fix import fixed_model
 from perfc.review.lint.settings import Settings
 from perfc.review.lint.work import LintWork
 
@@ -228,7 +228,7 @@ def attempt(work: LintWork, model: str, what: str, code: str, file: Path) -> dic
     start = time.perf_counter()
     row: dict[str, object] = {"model": model, "blemish": what, "code": code}
     try:
-        found = mended(work, str(file))
+        found = fixed_model(work, str(file))
     except PerfcError as error:
         row |= {"state": "refused", "why": str(error)}
     else:

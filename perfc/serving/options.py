@@ -15,7 +15,7 @@ from perfc.study.expenses import Prices, Region
 from .additions import Additions
 
 
-class Settings(TypedDict, total=False):
+class ServingSettings(TypedDict, total=False):
     """Load, engine and output of a serving prediction; all have a default.
 
     Args:
@@ -74,11 +74,11 @@ class Settings(TypedDict, total=False):
     has_parts: bool
 
 
-class ServingOptions(Settings, Additions, total=False):
-    """Keyword arguments of ``llm``: `Settings`, and optional features as in `Additions`."""
+class ServingOptions(ServingSettings, Additions, total=False):
+    """Keyword arguments of ``llm``: `ServingSettings`, and optional features as in `Additions`."""
 
 
-DEFAULTS = Settings(
+DEFAULTS = ServingSettings(
     isl=2048, osl=256, concurrency=1, rate=0.0, trace="", spread=0.0, cached_tokens=0,
     cached_share=1.0, requests=0, seed=0, dtype="", kv_dtype="", parallel=ALONE,
     runtime=SERVING_DEFAULT, runtime_version="", max_num_seqs=None, token_budget=None,
@@ -87,7 +87,7 @@ DEFAULTS = Settings(
 )  # fmt: skip
 
 
-def split(options: Mapping[str, object]) -> tuple[Settings, Additions]:
+def split(options: Mapping[str, object]) -> tuple[ServingSettings, Additions]:
     """Return settings with their defaults, and the optional features.
 
     Raises:
@@ -98,4 +98,4 @@ def split(options: Mapping[str, object]) -> tuple[Settings, Additions]:
         raise ParseError(f"no {name!r}", where="llm", hint=f"there are {', '.join(known)}")
     given = {name: value for name, value in options.items() if name in DEFAULTS}
     added = {name: value for name, value in options.items() if name not in DEFAULTS}
-    return cast("Settings", {**DEFAULTS, **given}), cast("Additions", added)
+    return cast("ServingSettings", {**DEFAULTS, **given}), cast("Additions", added)

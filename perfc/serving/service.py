@@ -167,8 +167,8 @@ def llm(
     Args:
         config: path of a config.json, a folder with one, a shipped name, or a loaded model.
         target: name or file of the machine.
-        options: load, engine and output, as in `Settings`; adapters, images, sampling, experts
-            and ``offline``, as in `Additions`.
+        options: load, engine and output, as in `ServingSettings`; adapters, images, sampling,
+            experts and ``offline``, as in `Additions`.
 
     Raises:
         PerfcError: a value is invalid, a file cannot be read, or the model cannot be divided so.

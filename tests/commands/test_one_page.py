@@ -20,7 +20,7 @@ def options(target: str, runtime: str | None = None, dtype: str | None = None) -
 
 
 @pytest.mark.parametrize(
-    ("found", "is_one"),
+    ("result", "is_one"),
     [
         (options("a100"), True), (options("a100,h100"), True), (options(""), False),
         (options("a100", "ort"), True), (options("a100", "ort", "f16"), True),

@@ -314,7 +314,7 @@ def test_a_size_that_makes_two_extents_equal_is_found() -> None:
 
 
 def test_the_least_that_is_known_of_a_convolution_is_the_most_that_filtering_gains() -> None:
-    from perfc.passes.fusion.fuse import MOST_GAIN
+    from perfc.ir.problem.window import MOST_GAIN
     from perfc.passes.fusion.kernel import MOST_AXES, Kernel
 
     def gain(kind: Kind, type_: Type) -> float:

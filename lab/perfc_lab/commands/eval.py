@@ -245,7 +245,7 @@ def graph(
     from perfc.analyzers.graph.dataset import load
     from perfc.analyzers.graph.predictor import TrainingBudget, usable
     from perfc.analyzers.whole_runs import shipped
-    from perfc.commands.shared.graph import chosen_quantity, of_mode
+    from perfc.commands.shared.names import chosen_quantity, of_mode
     from perfc.view.vegalite import converter
     from perfc_lab.commands._protocols import chosen_protocols
     from perfc_lab.datasets.unlabelled import unlabelled_graphs

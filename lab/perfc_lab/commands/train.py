@@ -189,7 +189,7 @@ def graph(
     from perfc.analyzers.graph.dataset import load
     from perfc.analyzers.graph.predictor import TrainingBudget
     from perfc.analyzers.graph.weights import card_of, save
-    from perfc.commands.shared.graph import chosen_quantity, of_mode
+    from perfc.commands.shared.names import chosen_quantity, of_mode
     from perfc_lab.commands._protocols import chosen_protocols
     from perfc_lab.datasets.unlabelled import unlabelled_graphs
     from perfc_lab.training.graphs.bench import trained

@@ -95,12 +95,11 @@ def command(
     """
     from perfc.analyzers.whole_runs.shipped import known_name
     from perfc.api import located
+    from perfc.commands.shared.names import chosen_quantity
     from perfc.deployment import of_whole_runs
     from perfc.study.former_names import Former
     from perfc.study.whole import SCHEMA, WholeRunView, predict_as
     from perfc.view.report.formats.json_form import enveloped, strict
-
-    from ..shared.graph import chosen_quantity
 
     if predictor and weights is not None:
         raise click.UsageError("give --predictor or --weights, not both")

@@ -119,12 +119,7 @@ def command(
     require(files)
     if output is not None:
         output_format(None, output, ("onnx",) if fix else FORMATS)
-    if form not in ("text", "onnx") and (fix or statistics):
-        raise click.UsageError(f"{'--fix' if fix else '--statistics'} prints text, not {form}")
-    if against and not only_new:
-        raise click.UsageError("--against needs --new")
-    if only_new and fix:
-        raise click.UsageError("--fix also changes what --new leaves out")
+    check_together(form, against, only_new=only_new, statistics=statistics, fix=fix)
     least = parse_share(min_gain) if min_gain else None
 
     def work_of(near: DeploymentOptions) -> LintWork:
@@ -149,6 +144,20 @@ def command(
     text = counted(outcome) if statistics else rendered(outcome, LintFormat(form))
     emit(text, output, has_commands=form == "github")
     return verdict(outcome, exit_zero=exit_zero)
+
+
+def check_together(form: str, against: str, *, only_new: bool, statistics: bool, fix: bool) -> None:
+    """Check that the options go together.
+
+    Raises:
+        UsageError: they do not.
+    """
+    if form not in ("text", "onnx") and (fix or statistics):
+        raise click.UsageError(f"{'--fix' if fix else '--statistics'} prints text, not {form}")
+    if against and not only_new:
+        raise click.UsageError("--against needs --new")
+    if only_new and fix:
+        raise click.UsageError("--fix also changes what --new leaves out")
 
 
 def explained(code: str, files: Sequence[str], form: str, output: Path | None) -> int:
