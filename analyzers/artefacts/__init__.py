@@ -1,1 +1,1 @@
-"""What training writes and estimators read: forests, and the card that says what they know."""
+"""Files that training writes and estimators read: arrays of forests, and a card with metadata."""

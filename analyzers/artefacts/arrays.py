@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MAX_BYTES = 512 << 20
-"""Of all arrays of a file, once they are unpacked."""
+"""Maximum size of all arrays of a file after decompression, in bytes."""
 DEFLATED_BYTES = 500_000
 """Longer arrays are stored as they are: to inflate them takes longer than to predict by them."""
 
@@ -24,7 +24,7 @@ _HEAD = re.compile(
     rb"\(((?:[0-9]{1,15},? ?){1,4})\), \} *\n",
     re.DOTALL,
 )
-"""How a member begins: an array of bytes in NumPy's format, version 1."""
+"""Header of an archive member: an array of bytes in NumPy's format, version 1."""
 
 
 def packed(arrays: Mapping[str, Any]) -> bytes:
@@ -46,7 +46,7 @@ def packed(arrays: Mapping[str, Any]) -> bytes:
 
 
 def unpacked(content: bytes, wanted: Callable[[str], bool] = lambda name: True) -> dict[str, Any]:
-    """What `packed` packed, no objects among it.
+    """Return the arrays of a file that `packed` wrote; object arrays are refused.
 
     Args:
         content: of the file.

@@ -1,4 +1,4 @@
-"""What is shipped of a predictor: a card anyone can read (TOML) and arrays (npz, no pickle)."""
+"""Files of a shipped predictor: a readable card (TOML) and arrays (npz without pickle)."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Artefact:
     more: Mapping[str, Any] = field(default_factory=dict)
 
     def factor_of(self, *, measured: bool) -> Forest:
-        """Of machines that were measured, or of others, for which less of it speaks."""
+        """Return the forest for a measured machine, or the smaller one for any other machine."""
         general = self.card.general
         return self.factor if measured or not general else self.factor.first(general)
 
@@ -119,7 +119,7 @@ def save(artefact: Artefact, folder: Path, *, overwrite: bool = False) -> Path:
 
 
 def check_replaceable(name: str, schema: str, folder: Path, *, overwrite: bool) -> Path:
-    """Where the card of a predictor goes, if nothing of another schema is there.
+    """Return the path of a predictor's card, unless weights of another schema are there.
 
     Raises:
         WeightsError: weights of another schema are there and ``overwrite`` is off.
@@ -253,7 +253,7 @@ def arrays_of(
 
 
 def bounded_content(path: Path, limit: int) -> bytes:
-    """What a file holds.
+    """Return the content of a file.
 
     Raises:
         WeightsError: it cannot be read, or is larger than ``limit`` bytes.

@@ -17,7 +17,7 @@ from .implementations import Implementation
 
 @record
 class Card:
-    """What stands in a card.
+    """Metadata of a predictor.
 
     Args:
         name: of the predictor; its files' stem.
@@ -143,7 +143,7 @@ def parse_card(text: str) -> Card:
 
 
 def _calibration(calibration: Calibration) -> dict[str, object]:
-    """As a table: bands of all kernels, then of each category; unseen as an error and two ends."""
+    """Return a table: bands of all kernels, then by category; unseen as an error and two ends."""
 
     def of(bands: Bands) -> dict[str, object]:
         seen, levels = ([band.low, band.high] for band in (bands.seen, bands.levels))

@@ -133,7 +133,7 @@ class Forest:
             place, here, row = place[inner], here[inner], row[inner]
 
     def arrays(self) -> dict[str, Any]:
-        """What ``from_arrays`` reads: children follow from the order of nodes.
+        """Return the arrays that ``from_arrays`` reads; the order of nodes determines the children.
 
         Trees are cut at few values of a feature: an inner node has the number of its cut, the
         cuts stand in a table.
@@ -229,7 +229,7 @@ def _thresholds(
     leaf: NDArray[Any],
     of_feature: tuple[NDArray[Any], NDArray[Any]],
 ) -> NDArray[np.float32]:
-    """Of the nodes of some trees: cuts of inner ones, values of leaves.
+    """Return one number per node of some trees: thresholds of inner nodes, values of leaves.
 
     Args:
         feature: of each node; -1 at a leaf.

@@ -94,7 +94,7 @@ def meant(
     protocol: Protocol,
     framework: str = "",
 ) -> list[Meant]:
-    """What rows may mean; one alone where the caller said all, or nothing was measured.
+    """List the kernels that rows may refer to; one if all columns are given or none was measured.
 
     Nobody means kernels that were timed without the tuner which engines run, but who names them.
 
@@ -156,7 +156,7 @@ def _fitting(
     reasons: tuple[float, ...],
     framework: str,
 ) -> list[Choice]:
-    """What rows of one kind may mean."""
+    """List the kernels that rows of one kind may refer to."""
     is_stated = choices != tuple(kind.optional[name] for name in kind.by_framework)
     if not near or (framework and is_stated):
         return [(framework, choices)]

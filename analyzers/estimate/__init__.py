@@ -1,1 +1,1 @@
-"""What every estimator gives, and what is done with it: intervals and estimates of time."""
+"""Results of every estimator: times and their prediction intervals."""

@@ -12,14 +12,14 @@ from .interval import Interval
 
 
 class Predictor(Enum):
-    """Who says what a kernel takes, the most trusted first."""
+    """Predictors of a kernel's time, the most trusted first."""
 
     FITTED = "fitted"
     """Rates fitted to kernels that this machine ran under this runtime."""
     LEARNED = "learned"
     """The operator predictor, from the target's data sheet."""
     STEPS = "steps"
-    """What whole steps of models taught of kernels that nobody timed alone."""
+    """Corrections learned from whole steps of models, for kernels that were never timed alone."""
     ROOFLINE = "roofline"
     """Sustained rates, times what kernels of the kind usually take of them."""
 
@@ -54,7 +54,7 @@ class Timed:
 
 @record
 class Estimate(Timed):
-    """What one kernel will take; all launches of one run together.
+    """Predicted time of one kernel, the sum of all its launches in one run.
 
     Args:
         predictor: who says so.
@@ -115,7 +115,7 @@ class Estimate(Timed):
 
 @record
 class CandidateRun(Timed):
-    """What a predictor of whole runs says of one, whether or not it is the answer.
+    """Prediction of one whole-run predictor, selected or not.
 
     Args:
         predictor: its name, as commands take it.
@@ -144,7 +144,7 @@ class CandidateRun(Timed):
 
 @record
 class RunEstimate(Timed):
-    """What the run will take: kernels, launches and the host's own nodes.
+    """Predicted time of a run: kernels, launches and nodes that run on the host.
 
     Args:
         wait_s: part of the time that waits for launches.

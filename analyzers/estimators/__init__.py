@@ -1,4 +1,4 @@
-"""Who says what a kernel takes: one estimator a file, the most trusted first."""
+"""Estimators of kernel time: one per file, the most trusted first."""
 
 from __future__ import annotations
 

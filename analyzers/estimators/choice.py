@@ -16,7 +16,7 @@ WIDELY = frozenset({"matmul", "attention_prefill", "attention_decode"})
 
 
 def estimates(execution: Execution) -> tuple[Estimate, ...]:
-    """What every kernel takes by itself: neither copies nor launches are in it.
+    """Return the estimate of every kernel alone, without copies and launches.
 
     Raises:
         WeightsError: weights that are damaged or of another schema.
@@ -45,5 +45,5 @@ def comes_first(steps: Estimate, other: Estimate | None) -> bool:
 
 
 def why(execution: Execution, index: int, predictor: Predictor) -> object | None:
-    """What a predictor's estimate of a kernel rests on."""
+    """Return the evidence for a predictor's estimate of a kernel."""
     return next(e for e in IN_ORDER if e.predictor is predictor).why(execution, index)

@@ -1,4 +1,4 @@
-"""What an estimator is asked, and what it answers."""
+"""Interface of estimators: their input and their result."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ class Execution:
 
     @property
     def machine(self) -> Machine:
-        """What it runs on."""
+        """Machine that the model runs on."""
         return self.bounds.machine
 
     @cached_property
     def indices(self) -> range:
-        """Of all kernels, in the order of the roofline."""
+        """Indices of all kernels, in the order of the roofline."""
         return range(len(self.bounds.kernels))
 
 
@@ -67,7 +67,7 @@ class Estimator(ABC):
 
     @abstractmethod
     def estimate(self, execution: Execution, wanted: Sequence[int]) -> dict[int, Estimate]:
-        """What the kernels ``wanted`` take, by their index; those it knows nothing of are left out.
+        """Return estimates of the kernels ``wanted`` by index, without those it cannot predict.
 
         Raises:
             WeightsError: weights that are damaged or of another schema.
@@ -75,4 +75,4 @@ class Estimator(ABC):
 
     @abstractmethod
     def why(self, execution: Execution, index: int) -> object | None:
-        """What an estimate of a kernel rests on; None where it knows nothing of the kernel."""
+        """Return the evidence for a kernel's estimate; None if it cannot predict the kernel."""

@@ -15,7 +15,7 @@ from .fitted_rates.layout import moved_bytes
 from .fitted_rates.subject import of_bound
 
 UNKNOWN_RATIOS = Ratios(0.4, 2.5)
-"""Of a class whose fit left no kernel out; assumed."""
+"""Ratios for a class whose fit held out no kernel; assumed."""
 
 
 @record

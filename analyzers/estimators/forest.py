@@ -126,7 +126,7 @@ def widened(found: Mapping[int, Estimate]) -> dict[int, Estimate]:
 
 
 def is_known(class_name: str, dtype: str, machine: Machine, folder: Path) -> bool:
-    """Whether kernels of a class were measured in an element type, by anyone or by the user."""
+    """Return True if shipped rows or the user's own cover a class in an element type."""
     card = predictor.select(class_name, dtype, INSIDE, machine.name, folder).card
     adapted = of_class(of_machine(machine), Predictor.LEARNED.value, class_name)
     return dtype in card.dtypes or adapted is not None

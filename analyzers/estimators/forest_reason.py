@@ -95,7 +95,7 @@ class Candidate:
 
 @record
 class ForestReason:
-    """What a learned prediction rests on.
+    """Evidence for a learned prediction.
 
     Where several kernels may be meant, all but ``candidates`` is of that whose time is nearest to
     what is said of them together.

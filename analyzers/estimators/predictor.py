@@ -104,7 +104,7 @@ def select(
 def has_rows_of(
     class_name: str, dtype: str, target: str, framework: str, folder: Path = artefact.SHIPPED
 ) -> bool:
-    """Whether a framework's kernels of a class were measured on a machine in a type."""
+    """Return True if a framework's kernels of a class were measured on a machine in a type."""
     kin = target, dtype, framework
     return any(kin in card.kin for card, _ in _cards(folder, class_name))
 
@@ -202,7 +202,7 @@ def possible(
     framework: str = "",
     floor_s: Array | None = None,
 ) -> tuple[Mixture, NDArray[np.bool_]]:
-    """What rows take by every kernel that may be meant, and which are far off by all of these."""
+    """Return times of rows by every candidate kernel, and the rows far off by all of them."""
     card = artefact.card
     kind = class_of(card.class_name)
     trained = timed_as(card, protocol)
@@ -292,7 +292,7 @@ def timed_as(card: Card, protocol: Protocol) -> Protocol:
 
 
 def is_measured(card: Card, dtype: str, sheet: Sheet) -> bool:
-    """Whether rows of that machine and type were trained on."""
+    """Return True if the training rows include that machine and type."""
     return any(kin[:2] == (sheet.name, dtype) for kin in card.kin)
 
 
@@ -326,7 +326,7 @@ def transferred(known_s: Array, centre: Array, other_s: Array) -> Array:
 
 
 def distance_to(card: Card, dtype: str, sheet: Sheet) -> float:
-    """Of a machine to the nearest measured one, 0 if it was measured with that type."""
+    """Return the distance to the nearest measured machine, 0 if it was measured with that type."""
     places = card.places.get(dtype) or next(iter(card.places.values()))
     return nearest(class_of(card.class_name).place(sheet, dtype), places)
 

@@ -37,7 +37,7 @@ PROFILED = frozenset({"matmul"})
 
 
 def is_integer_product(row: Lowered) -> bool:
-    """Whether it multiplies matrices of integers, which are not widened first."""
+    """Return True if a row multiplies integer matrices without widening them first."""
     return row.class_name == "matmul" and row.dtype == "i8" and "weight_bits" not in row.parameters
 
 
@@ -93,7 +93,7 @@ def computed(row: Lowered, machine: Machine, *, tf32: bool) -> tuple[str, str]:
 
 
 def inside(card: Card, launch: LaunchMode, target: str) -> Protocol:
-    """How a kernel of a run is timed: as a profiler does where the host launches it.
+    """Return the timing protocol of a run's kernels: a profiler's where the host launches them.
 
     Of classes that were timed in no other way all kernels are, and of others those of machines that
     were not.

@@ -1,4 +1,4 @@
-"""What whole steps of models taught of kernels whose like nobody timed alone."""
+"""Estimates of kernels that were never timed alone, learned from whole steps of models."""
 
 from __future__ import annotations
 

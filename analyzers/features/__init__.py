@@ -1,1 +1,1 @@
-"""What is known of a kernel and a machine before anything is learned: columns, sheets, scales."""
+"""Inputs of predictors before any training: columns of kernels, data sheets and physical scales."""

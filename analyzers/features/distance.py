@@ -1,4 +1,4 @@
-"""How far apart two machines are, by their data sheets; and places of any kind."""
+"""Distance between two machines by their data sheets, and between points of any kind."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ VENDORS = {"NVIDIA": 0.0, "AMD": 8.0, "Intel": -8.0}
 SAME_CHIP = 0.2
 """Distance within which machines are of one chip, or as good as: memory, power and form differ."""
 USUAL_POWER_W = 250.0
-"""Of a board whose sheet does not state its limit; assumed."""
+"""Power limit of a board whose data sheet declares none; assumed."""
 
 
 def coordinates(sheet: Sheet, dtype: str) -> tuple[float, ...]:

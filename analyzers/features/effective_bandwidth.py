@@ -14,13 +14,13 @@ from perfc.ir.record import frozen
 from .sheet import Sheet
 
 MEMORY_SHARE = 0.8
-"""Of the logarithm of an effective bandwidth, what device memory decides; multiprocessors the rest.
+"""Weight of device memory in the logarithm of an effective bandwidth; the rest is multiprocessors'.
 
 Chosen on RTX 3090, RTX 4090 and RTX PRO 6000 Max-Q, each left out in turn: shares of 0.7 to 0.8 are
 7.8 to 8.3 % off there, a share of 1 is 14 % off.
 """
 PORT_BYTES = 16 / 3
-"""That a multiprocessor moves a clock, as far as boards are compared; multipliers take the rest."""
+"""Bytes per clock that a multiprocessor moves, for comparing boards; multipliers take the rest."""
 
 
 @frozen

@@ -29,14 +29,14 @@ BANKS = 32
 MOST_LANES = 128
 """Matrix cores read their operands through as many at most."""
 SHARED_MEMORY_ORDER = 3
-"""Of the norm that joins the time of multiply–adds with that of their loads."""
+"""Order of the norm that combines the time of multiply-adds with the time of their loads."""
 ENERGY_PER_FLOP_J, REFERENCE_NODE_M = 17e-12, 12e-9
 """Board energy of an FP32 operation of a product, all else included, and where."""
 NODE_EXPONENT = 0.25
 OTHERS_SHARE = 0.68
-"""Of the peak that libraries of other makers reach: DeepBench's large products on MI25."""
+"""Share of the peak that other makers' libraries reach: DeepBench's large products on MI25."""
 BLOCK_S = 2e-6
-"""What a block of 256 threads takes to start, to fill its buffers and to write its tile."""
+"""Seconds that a block of 256 threads needs to start, fill its buffers and write its tile."""
 WARP_THREADS, BUSY_WARPS = 32, 6
 """Warps of a multiprocessor that keep its lanes busy."""
 DEPTH = 8
@@ -44,10 +44,10 @@ DEPTH = 8
 FAR_ROW, FAR_ROWS = 8192, 4096
 """Length of stored rows, and how many, from which tiles that cross them slow down before Volta."""
 CROSSED_SHARE, CROSSED_ROW, CROSSED_POWER, MOST_CROSSED = 0.2, 512, 0.2, 0.4
-"""Of the rated bandwidth that reads across stored rows of some length reach before Volta, the power
-of the length that it falls with, and the most of it."""
+"""Share of the rated bandwidth that reads across stored rows reach before Volta, the row length of
+that share, the exponent by which it falls with the length, and its maximum."""
 HELD_SHARE, STRIPE_SHARE = 0.75, 0.5
-"""Of the last cache, for an operand that stays in it, and for the stripe that a wave shares."""
+"""Shares of the last cache: for an operand that stays in it, and for the stripe a wave shares."""
 
 
 @record
@@ -99,7 +99,7 @@ def single_tiles(sheet: Sheet) -> tuple[LibraryTile, ...]:
 
 
 def power_share(sheet: Sheet) -> float:
-    """Of the boost clock, what the board's power leaves; never less than the base clock.
+    """Return the share of the boost clock within the power limit, at least the base clock's share.
 
     An operation takes 17 pJ at 12 and 16 nm, which are one process but for its cells, and less
     by the fourth root below.
@@ -111,7 +111,7 @@ def power_share(sheet: Sheet) -> float:
 
 
 def lane_share(sheet: Sheet, words: float) -> float:
-    """Of the peak, what is left by loads from shared memory.
+    """Return the share of the peak that loads from shared memory leave.
 
     Args:
         sheet: of the machine.
@@ -153,11 +153,13 @@ def compute_s(m: Array, n: Array, k: Array, batch: Array, stored: Array, sheet: 
 
 
 def again_s(m: Array, n: Array, k: Array, sheet: Sheet) -> Array:
-    """What reading operands again takes that both lie by rows of the reduction, before Volta.
+    """Return the time of repeated reads of operands that both lie by rows of the reduction.
+
+    Only GPUs before Volta have it; the result is 0 elsewhere.
 
     A block stages a few elements of each of its rows at a time, so that every read is one sector of
     another page of memory. Blocks of one wave lie side by side along the columns: the right operand
-    is read anew for every row of tiles unless the last cache holds it, the left one for every wave
+    is read again for every row of tiles unless the last cache holds it, the left one for every wave
     unless the cache holds the stripe they share. The tile that reads least counts.
     """
     if not 0 < sheet.generation < VOLTA:

@@ -240,7 +240,7 @@ def _attention(problem: Attention, bound: KernelBound, env: Mapping[str, int]) -
 
 
 def is_latent(parameters: Mapping[str, float]) -> bool:
-    """Whether keys and values come from latents, by the extents that such models have."""
+    """Return True if keys and values come from latents, judged by the extents of such models."""
     extents, shared = (parameters["head_dim"], parameters["value_dim"]), parameters["kv_heads"]
     if extents == LATENT:
         return shared == 1
@@ -339,7 +339,7 @@ def _mapping(bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
 
 
 def _tokens(bound: KernelBound, tokens: float) -> dict[str, float]:
-    """What passes a kernel that takes every row of the last axis for a token, and what for."""
+    """Return tokens, traffic and operation of a kernel; each row of the last axis is a token."""
     from .classes.tokenwise import TokenOperation
 
     kind, anchor, n = bound.kernel.kind, bound.kernel.anchor, bound.counts
@@ -377,7 +377,7 @@ def _streaming(bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
 
 
 def _stream(bound: KernelBound, numel: int) -> dict[str, float]:
-    """What passes a kernel of ``numel`` elements."""
+    """Return the elements, traffic and operations of a kernel of ``numel`` elements."""
     n = bound.counts
     return {
         "elements": float(numel),

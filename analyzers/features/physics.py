@@ -22,7 +22,7 @@ GRAPH_LATENCY_S = 2e-6
 
 
 def latency_s(protocol: Protocol, sheet: Sheet) -> float:
-    """What even an empty kernel takes under a protocol, to the order of magnitude."""
+    """Return the time of an empty kernel under a protocol, to the order of magnitude."""
     match protocol:
         case Protocol.EAGER:
             return sheet.launch_s
@@ -61,7 +61,7 @@ def roofline_s(amounts: Amounts, dtype: str, sheet: Sheet) -> Array:
 
 
 def floor_s(amounts: Amounts, dtype: str, sheet: Sheet) -> Array:
-    """What no kernel beats; `perfc.passes.roofline.floor` says why."""
+    """Return the lower bound of each kernel; `perfc.passes.roofline.floor` derives it."""
     times_s = Floors(sheet.machine, tf32=dtype != "f32").times_s(amounts, BY_CODE[dtype])
     largest: Array = reduce(np.maximum, times_s.values())
     return largest

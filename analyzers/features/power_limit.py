@@ -1,4 +1,4 @@
-"""What a board's power leaves of the rate of large products, on units that multiply matrices.
+"""Rate of large products on matrix units within a board's power limit.
 
 A board at its limit lowers its clock until the energy of its products a second is what it may draw.
 ``FLOP_PER_JOULE`` is what products of 16 bits reach of that, by the design of the multiprocessor,
@@ -24,7 +24,7 @@ FLOP_PER_JOULE: Mapping[float, float] = {
     7.0: 0.36e12, 7.5: 0.56e12, 8.0: 0.75e12, 8.6: 0.415e12, 8.9: 0.62e12, 9.0: 1.3e12,
     10.0: 1.73e12, 12.0: 0.75e12,
 }  # fmt: skip
-"""Of products in 16 bits, by compute capability, over the board's limit.
+"""Operations per joule of products in 16 bits, by compute capability, at the board's limit.
 
 Measured at the limit: V100 and T4 (7.0 and 7.5, 12 nm, large products of DeepBench; T4 has a
 quarter of the power and clocks far below its boost), RTX A6000 and A40 (8.6, 8 nm),
@@ -45,7 +45,7 @@ TF32 = 0.5
 
 
 ORDER = 4.0
-"""Of the norm that joins what units and power allow; boards near both limits reach neither."""
+"""Order of the norm that combines unit and power limits; boards near both limits reach neither."""
 
 
 def matrix_flop_per_s(dtype: str, sheet: Sheet) -> float:
@@ -84,12 +84,12 @@ def flop_per_s(dtype: str, sheet: Sheet) -> float:
 
 
 def flop_per_joule(generation: float) -> float | None:
-    """Of the newest design with rows that is of the same series and not newer."""
+    """Return the value of the newest measured design of the same series that is not newer."""
     alike = [g for g in FLOP_PER_JOULE if int(g) == int(generation) and g <= generation]
     return FLOP_PER_JOULE[max(alike)] if alike else None
 
 
 def products_s(mac: Array, dtype: str, sheet: Sheet) -> Array:
-    """What so many multiply-adds take of a board at its limit; 0 where nobody knows."""
+    """Return the time of multiply-adds on a board at its power limit; 0 where it is unknown."""
     found: Array = 2 * mac / flop_per_s(dtype, sheet)
     return found

@@ -1,4 +1,4 @@
-"""What a quantity is where rows that are alike were measured: a Gaussian process of many terms.
+"""Gaussian process of several terms that estimates a quantity from similar measured rows.
 
 The logarithm is a sum of functions, one a term of a `SimilarityAspects`. Two rows are alike in an
 aspect from 0 to 1; in a term they are as alike as the product of its aspects. Far from all rows it
@@ -57,7 +57,7 @@ class Near:
 
 @entity
 class SimilarityAspects:
-    """What rows are alike in.
+    """Aspects in which rows are compared.
 
     Args:
         terms: the aspects of each.
@@ -76,7 +76,7 @@ class SimilarityAspects:
 
     @property
     def numbers(self) -> int:
-        """Of a row's kinds."""
+        """Number of kinds of a row."""
         return 1 + max(max(each) for each in self.kinds.values())
 
 
@@ -98,7 +98,7 @@ class RowPositions:
 
 
 def alike(form: SimilarityAspects, mine: RowPositions, theirs: RowPositions) -> dict[Enum, Array]:
-    """How alike rows are in each aspect, ``[mine, theirs]``, from 0 to 1.
+    """Return the similarity of rows in each aspect, ``[mine, theirs]``, from 0 to 1.
 
     Args:
         form: what they are alike in.
@@ -119,7 +119,7 @@ def alike(form: SimilarityAspects, mine: RowPositions, theirs: RowPositions) -> 
 
 
 def term(aspects: Sequence[Enum], likeness: Mapping[Enum, Array]) -> Array | float:
-    """How alike rows are in all of some aspects."""
+    """Return the similarity of rows in all of some aspects, a product."""
     product: Array | float = 1.0
     for one in aspects:
         product = product * likeness[one]
@@ -169,7 +169,7 @@ class Process:
         )
 
     def arrays(self) -> dict[str, Any]:
-        """What `read` reads."""
+        """Return the arrays that `read` reads."""
         return {
             "centre": self.centre.astype(np.float32), "width": self.width.astype(np.float32),
             "amplitudes": self.amplitudes.astype(np.float32), "kinds": self.known.kinds,
@@ -189,7 +189,7 @@ class Process:
         return expected
 
     def deviation(self, rows: RowPositions) -> Array:
-        """Of what is measured of rows from what is expected of them, ``[rows]``."""
+        """Return the standard deviation of measured from expected values, ``[rows]``."""
         return self.told(rows)[1]
 
     def told(self, rows: RowPositions) -> tuple[Array, Array]:
@@ -209,7 +209,7 @@ class Process:
         return float(covariance[near] @ np.linalg.solve(among, covariance[near]))
 
     def covariance(self, mine: RowPositions, theirs: RowPositions) -> Array:
-        """Of rows in units of reach, ``[mine, theirs]``."""
+        """Return the covariance of rows whose places are scaled, ``[mine, theirs]``."""
         likeness = alike(self.form, mine, theirs)
         total: Array = np.zeros((len(mine.places), len(theirs.places)))
         for amplitude, aspects in zip(self.amplitudes, self.form.terms, strict=True):

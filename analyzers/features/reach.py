@@ -1,4 +1,4 @@
-"""What kernels of common libraries reach of the rates a data sheet states, and what a call costs.
+"""Shares of data-sheet rates that kernels of common libraries reach, and the cost of a call.
 
 Rules with few constants, read off the visible machines once: lab/notes/eager_kernels.md
 says which rows. Predictors learn what is left. None of the rules enters a floor.
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 USUAL_LAUNCH_S = 5e-6
 """Launch overhead that target files assume where nobody measured it."""
 VENDOR_CALLS: Mapping[str, float] = {"AMD": 0.64}
-"""Of an eager call of a framework's own kernels, by maker, to one on NVIDIA's cards.
+"""Ratio of an eager call of a framework's own kernels, by maker, to one on NVIDIA's cards.
 
 Middle of three classes on the one host of AMD that was measured, NeuSight's MI100, small kernels:
 element-wise 17 to 20 µs for 26 to 32 on A100, T4 and P4, softmax 23 for 34, layer norm 29 for 47 to
@@ -33,7 +33,7 @@ NORM = 1.4
 """Order of the norm that joins a call and its kernel, which overlap a little."""
 PLAIN_SHARE, POOR_SHARE = 0.88, 0.74
 OLD_SHARE = 0.85
-"""Of FP32 products on Maxwell and Pascal, to Volta and later."""
+"""Ratio of FP32 products on Maxwell and Pascal to those on Volta and later."""
 UNIFIED_CACHE = 7.0
 """First compute capability whose shared memory is part of the first-level cache."""
 
@@ -72,7 +72,7 @@ def read_cache_bytes(sheet: Sheet) -> float:
 
 
 def call_s(protocol: Protocol, sheet: Sheet, eager_s: float, *, is_own: bool = False) -> float:
-    """What a call takes that does nothing.
+    """Return the time of a call that does no work.
 
     Args:
         protocol: how the call is timed.
@@ -87,9 +87,9 @@ def call_s(protocol: Protocol, sheet: Sheet, eager_s: float, *, is_own: bool = F
 
 
 CATEGORIES = ("launch", "body")
-"""Of kernels by what takes longest; no data sheet tells how long a host takes to launch."""
+"""Kernels by the part that takes longest; no data sheet declares the host's launch time."""
 LAUNCH_SHARE = 1 / 3
-"""Of a call, below which a body is hidden in it."""
+"""Share of a call below which it hides the body."""
 
 
 def category(body: Array, eager_s: float) -> NDArray[np.intp]:

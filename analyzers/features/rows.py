@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Protocol(Enum):
-    """How a time was taken; the same kernel has another time under each."""
+    """Timing protocols; the same kernel has another time under each."""
 
     EAGER = "eager"
     """One call from the host, its launch inside."""

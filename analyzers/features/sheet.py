@@ -1,4 +1,4 @@
-"""What a target's data sheet says, as predictors see it: numbers in SI units, nothing learned."""
+"""Data sheet of a target as predictors read it: numbers in SI units, nothing learned."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Sheet:
 
     @property
     def has_equal_halves(self) -> bool:
-        """Whether products of f16 and of bf16 take the same time, on the same units.
+        """Return True if products of f16 and bf16 take the same time, on the same units.
 
         They do unless the machine has no bf16 as fast. GeForce has: its f16 is rated twice as fast
         as it accumulates in f32, which frameworks do.
@@ -87,7 +87,7 @@ class Sheet:
 
     @cached_property
     def shared_memory_bytes(self) -> float:
-        """Of one multiprocessor; 64 KiB where not stated."""
+        """Shared memory of one multiprocessor; 64 KiB where not declared."""
         return self._device("shared_memory_per_sm_bytes", 65536.0)
 
     @cached_property

@@ -37,7 +37,7 @@ SPLIT_CLOCKS = 5000
 MATRIX_SHARE, DEVICE_SHARE, L2_SHARE = 0.82, 0.92, 0.55
 """Sustained over stated rates."""
 POWER_EXPONENT, WIDTH_EXPONENT = 0.05, 0.05
-"""How sustained rates fall with products a joule, and with device bytes a clock and block."""
+"""Exponents of sustained rates in products per joule, and in device bytes per clock and block."""
 SMALL_TILE_EXPONENT = 0.1
 ROTATED = 8.0
 """Copies of the weights that a benchmark walks through, so that they lie in no cache."""
@@ -88,7 +88,7 @@ class Tiling:
 
 
 def estimate(product: TiledProduct, flop_per_s: float, sheet: Sheet) -> Tiling:
-    """What matrix products take, by waves of tiles.
+    """Estimate the time of matrix products from waves of tiles.
 
     Args:
         product: extents and bytes.
@@ -100,7 +100,7 @@ def estimate(product: TiledProduct, flop_per_s: float, sheet: Sheet) -> Tiling:
 
 
 def _device_s(product: TiledProduct, sheet: Sheet) -> Array:
-    """What caches do not hold from one call to the next."""
+    """Return the time of traffic that no cache holds from one call to the next."""
     l2 = max(sheet.l2_bytes, 1.0)
 
     def missing(share: Array) -> Array:

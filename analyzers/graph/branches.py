@@ -22,7 +22,7 @@ def foldable_share(ops: OpGraph) -> float:
     for source, target in ops.edges.T.tolist():
         inputs[target].append(source)
     start: list[tuple[int, int]] = []
-    """Of each node where its linear branch starts and how many convolutions lie on it."""
+    """Start of each node's linear branch, and the number of convolutions on it."""
     found = 0
     folded = [0] * len(ops)
     for i, name in enumerate(ops.ops):

@@ -47,7 +47,7 @@ NAMED = 5
 
 
 class GraphDataset(ABC):
-    """Where rows and graphs of one data set come from."""
+    """Source of the rows and graphs of one data set."""
 
     name: ClassVar[str]
     title: ClassVar[str]
@@ -201,7 +201,7 @@ def in_words(left_out: Counter[tuple[str, str]]) -> Iterator[str]:
 
 
 def has_target(row: GraphRow, left_out: Counter[tuple[str, str]]) -> bool:
-    """Whether the machine of a row is known; counts the row where it is not."""
+    """Return True if the machine of a row is known; otherwise count the row."""
     try:
         sheet(row.target)
     except PerfcError as error:
@@ -263,7 +263,7 @@ def load(output: Path, name: str, *, only: Iterable[str] = ()) -> Measurements:
 
 
 def card_digest(card: Mapping[str, object]) -> str:
-    """Of everything that a card says."""
+    """Return the digest of a card's whole content."""
     return hashlib.sha256(json.dumps(card, sort_keys=True).encode()).hexdigest()[:16]
 
 

@@ -85,7 +85,7 @@ class MeasuredRuns(GraphDataset):
 
 
 def most_threads(found: Iterable[tuple[int, Run]]) -> list[GraphRow]:
-    """Of runs that differ in nothing but their number of threads the one with the most.
+    """Return the row with the most threads of each group that differs only in threads.
 
     Args:
         found: what `runs` yields.
@@ -185,7 +185,7 @@ def run(cells: Mapping[str, Any], folder: Path) -> GraphRow:
 
 
 def setting(cells: Mapping[str, Any], kind: str) -> Setting:
-    """How a run was run.
+    """Return the setting of a measured run.
 
     Args:
         cells: of its row.
@@ -224,7 +224,7 @@ def kind_of(target: str) -> str:
 
 
 def machine_of(target: str, folder: Path) -> str:
-    """What rows call a machine: a target that perfc knows, or a file of its name beside the table.
+    """Return a machine's name in rows: a target of perfc, or a file of that name beside the table.
 
     >>> machine_of("a100", Path())
     'a100-sxm4-80gb'

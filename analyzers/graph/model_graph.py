@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 RANK = 6
 """Extents that are kept of a tensor; further ones are multiplied into the last."""
 BATCHES = (32, 64)
-"""Where everything is counted; between and beyond, counts of a batched model grow linearly."""
+"""Batches at which everything is counted; counts of other batches are interpolated linearly."""
 OP_FIXED = Schema(
     "operators",
     (
@@ -96,7 +96,7 @@ class OpGraph:
 
 @cached_entity
 class KernelGraph:
-    """What a framework launches, in order, and which launch waits for which.
+    """Launches of a framework in order, with the dependencies between them.
 
     Args:
         columns: the launches, one row each.

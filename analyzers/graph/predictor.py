@@ -1,4 +1,4 @@
-"""What every predictor of whole models can do: learn from rows, estimate rows, take a new machine.
+"""Interface of whole-model predictors: train on rows, predict rows, adapt to a new machine.
 
 One paper, one file of this folder. A file is a predictor if it sets ``PREDICTOR`` to a class.
 """
@@ -36,7 +36,7 @@ LEAST_FACTOR, MOST_FACTOR = 0.05, 0.95
 
 @record
 class TrainingBudget:
-    """How long and how a predictor may train.
+    """Limits and options of training.
 
     Args:
         seed: of everything random.
@@ -104,11 +104,11 @@ class GraphPredictor(ABC):
     """With the paper it is from."""
     variants: ClassVar[tuple[str, ...]] = ()
     reaches_machines: ClassVar[bool] = False
-    """Whether its intervals of machines that nobody measured are wider already."""
+    """True if its prediction intervals for unmeasured machines are wider already."""
     begins_from: ClassVar[str] = ""
     """The command that writes what it begins from; empty where it begins from nothing."""
     reads_launches: ClassVar[bool] = False
-    """Whether it sees elementwise operators and views by what they launch, not by name."""
+    """True if it sees elementwise operators and views by their launches instead of by name."""
 
     def __init__(self, variant: str = "", quantity: Quantity = Quantity.TIME) -> None:
         if variant and variant not in self.variants:
@@ -164,7 +164,7 @@ class GraphPredictor(ABC):
         self.factor = (self.factor[0], float(low), float(high))
 
     def estimates(self, data: Measurements) -> GraphEstimates:
-        """What a user gets: corrected, with an interval, a time never below its floor."""
+        """Return corrected estimates with intervals; no time is below its lower bound."""
         middle, low, high = self.factor
         value = np.maximum(self.predict(data) * middle, 1e-12)
         if self.quantity is Quantity.TIME:
@@ -185,7 +185,7 @@ class GraphPredictor(ABC):
         raise PerfcError(f"{self.name} keeps no weights", hint="train it in the same run")
 
     def meta(self) -> Mapping[str, Any]:
-        """What a card says of it besides: schema digests, sizes, epochs."""
+        """Return further entries for a card: schema digests, sizes, epochs."""
         return {}
 
 

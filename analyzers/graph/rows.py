@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Quantity(Enum):
-    """What was measured of a run."""
+    """Measured quantities of a run."""
 
     TIME = "time_s"
     MEMORY = "memory_bytes"
@@ -61,7 +61,7 @@ class GraphRow:
     sm_active: float = nan
 
     def value(self, quantity: Quantity) -> float:
-        """What was measured of it; NaN where it was not."""
+        """Return the measured value of a quantity; NaN if it was not measured."""
         match quantity:
             case Quantity.TIME:
                 return self.time_s
@@ -124,7 +124,7 @@ class Measurements:
         return self.where(lambda r: isfinite(r.value(quantity)) and r.value(quantity) > 0)
 
     def values(self, quantity: Quantity) -> Array:
-        """What was measured, one number a row."""
+        """Return the measured values of a quantity, one number per row."""
         return np.array([r.value(quantity) for r in self.rows], np.float64)
 
     def graph(self, row: GraphRow) -> ModelGraph:
@@ -132,7 +132,7 @@ class Measurements:
         return self.graphs[row.graph]
 
     def kernels(self, row: GraphRow) -> KernelGraph:
-        """What the framework launches for a row, and in which order."""
+        """Return the launches of a row in the framework's order."""
         return self.graphs[row.graph].kernels[row.setting.launch_key]
 
     def launches(self, row: GraphRow) -> Columns:
@@ -141,7 +141,7 @@ class Measurements:
 
 
 def at_several_batches(rows: Sequence[GraphRow]) -> bool:
-    """Whether some graph was measured at several, on one machine and setting."""
+    """Return True if a graph was measured at several batches on one machine and setting."""
     seen: dict[object, int] = {}
     return any(seen.setdefault((r.target, r.setting, r.graph), r.batch) != r.batch for r in rows)
 

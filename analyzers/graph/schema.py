@@ -1,4 +1,4 @@
-"""What columns a table has, in order, and a digest that weights are checked against."""
+"""Ordered columns of a table, and a digest that weights are checked against."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Schema:
 
     @cached_property
     def digest(self) -> str:
-        """Of names and their order, not of code."""
+        """Digest of the names and their order; independent of code."""
         text = json.dumps([self.name, list(self.columns)])
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from .model_graph import Indices
 
 MAX_BYTES = 256 << 20
-"""Of the arrays of one graph."""
+"""Maximum size of one graph's arrays in bytes."""
 LAUNCHES = Schema(
     "launches", ("kind", "times", *(f"{n}@{b}" for b in BATCHES for n in AMOUNTS), *TRAITS)
 )

@@ -1,4 +1,4 @@
-"""What is kept of a trained predictor: arrays and a card that anyone can read."""
+"""Files of a trained predictor: arrays and a readable card."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SMALL = 0.05
 
 @record
 class GraphCard:
-    """What a predictor was trained on, how it was tested, and what it reads.
+    """Metadata of a predictor: training data, tests and inputs.
 
     Args:
         predictor: name, with its variant.
@@ -77,7 +77,7 @@ class GraphCard:
     format: int = FORMAT
 
     def covers(self, target: str, setting: Setting) -> bool:
-        """Whether rows of that machine were run that way; see `versions`."""
+        """Return True if rows cover that machine and setting; see `versions`."""
         return bool(self.versions(target, setting))
 
     def versions(self, target: str, setting: Setting) -> list[tuple[int, int]]:

@@ -1,1 +1,1 @@
-"""How far an estimate may be off: bands, mixtures, sums, and the few rows of a new machine."""
+"""Prediction intervals: calibration, mixtures, sums, and adaptation to a new machine."""

@@ -76,7 +76,7 @@ class KernelResidual:
 
 @record
 class Correction:
-    """What predictions of one class are multiplied with on one machine.
+    """Factors that correct the predictions of one class on one machine.
 
     Args:
         small_ratio: of kernels predicted to take ``SMALL_S``.
@@ -113,7 +113,7 @@ class LearningPoint:
 
 @record
 class Adaptation:
-    """What rows say of a machine.
+    """Result of an adaptation to one machine.
 
     Args:
         corrections: by name of a class, and of all others of a predictor under ``any``.
@@ -127,7 +127,7 @@ class Adaptation:
 
 
 def place(predicted_s: float) -> float:
-    """Where a time lies between ``SMALL_S`` (0) and ``LARGE_S`` (1) on a logarithmic scale."""
+    """Return a time's position from ``SMALL_S`` (0) to ``LARGE_S`` (1) on a logarithmic scale."""
     share = math.log(max(predicted_s, 1e-12) / SMALL_S) / math.log(LARGE_S / SMALL_S)
     return min(max(share, 0.0), 1.0)
 
@@ -144,7 +144,7 @@ class Posterior:
         return float(self.offsets.expected(row(self.classes, class_name, predicted_s)[None])[0])
 
     def deviation(self, class_name: str, predicted_s: float) -> float:
-        """Of a new kernel's residual: what is not known of the machine, and noise."""
+        """Return the deviation of a new kernel's residual: machine uncertainty and noise."""
         known = self.offsets.deviation(row(self.classes, class_name, predicted_s)[None])
         return math.hypot(float(known[0]), 0.0 if class_name in self.classes else CLASS_DEVIATION)
 

@@ -44,7 +44,7 @@ turn, kernels above are off by 17 to 57 % in the median of their class, kernels 
 Leaving the box of all that was measured says less: f32 kernels inside a run left it always.
 """
 BORROWED_ROWS = 100.0
-"""Of all categories together, that a category's own rows stand beside."""
+"""Weight, in rows, of all categories together when a category is calibrated."""
 
 
 @record
@@ -71,7 +71,7 @@ FURTHEST_LEVEL = 1e-4
 
 
 def grown(distance: float) -> float:
-    """How errors on a machine nobody measured grow with its distance, 1 at a distance of 1.
+    """Return how errors on an unmeasured machine grow with its distance, 1 at a distance of 1.
 
     The distance is `perfc.analyzers.features.distance.nearest`'s: 1 is a factor of two in every
     number of the data sheet. Beyond it errors grow in proportion. Chosen once, by the coverage of
@@ -276,7 +276,7 @@ def sides(low: Array, high: Array) -> Array:
 def excess(
     values: NDArray[np.float32], low: Array, high: Array, side: Array | None = None
 ) -> Array:
-    """How far rows of ``values[rows, features]`` leave the box of those trained on, in its sides.
+    """Return how far rows of ``values[rows, features]`` leave the training box, in its sides.
 
     The largest over features; 0 inside.
     """

@@ -51,7 +51,7 @@ LARGEST = 1000
 
 @record
 class Semivariogram:
-    """How unlike the own errors of two kernels of a class are, in logarithms of time.
+    """Dissimilarity of the residuals of two kernels of a class, in logarithms of time.
 
     ``γ(d)² = nugget² + (sill² − nugget²) (1 − exp(−(d / reach)^power))``, the powered exponential
     (Diggle & Ribeiro 2007, "Model-based geostatistics", section 3.4).
@@ -95,7 +95,7 @@ class Uncertain:
 
 
 def coordinates(parameters: Mapping[str, float]) -> Place:
-    """Where a kernel of these extents, or counts, stands among others of its class.
+    """Return the coordinates of a kernel among others of its class, by its extents or counts.
 
     >>> coordinates({"n": 3.0, "k": 7.0})
     (('k', 3.0), ('n', 2.0))
@@ -118,7 +118,7 @@ def semivariograms() -> Mapping[str, Semivariogram]:
 
 
 def semivariogram_of(group: tuple[str, str]) -> Semivariogram:
-    """That of a class, of all classes where nobody measured it."""
+    """Return the semivariogram of a class, or of all classes if it has no measurements."""
     known = semivariograms()
     return known.get(".".join(group), known[ANY])
 
@@ -222,7 +222,7 @@ def likeness(own: Semivariogram, places: Sequence[Place]) -> Array:
 
 
 def joint(signed: Array, shared: Array, alike: Array) -> float:
-    """How far own errors take the difference.
+    """Return the half-width of the difference that residuals of single kernels cause.
 
     Args:
         signed: how far each kernel's takes it.

@@ -28,7 +28,7 @@ REACH = math.log(1 / TAIL - 1)
 """From the middle of a logistic distribution to either end, in its scale."""
 LEAST_WIDTH = 1e-9
 HALVINGS = 40
-"""Of the range that holds a quantile."""
+"""Bisections of the range that holds a quantile."""
 SHARES = (np.arange(19) + 0.5) / 19
 """Levels at which an estimate is looked at, where the least expected error is sought."""
 AT_ONCE = 20_000
@@ -37,7 +37,7 @@ AT_ONCE = 20_000
 
 @entity
 class Mixture:
-    """What rows may take, each by several estimates: logarithms of seconds, ``[estimates, rows]``.
+    """Mixture of several estimates per row: logarithms of seconds, ``[estimates, rows]``.
 
     Args:
         low: ends of intervals.
@@ -53,7 +53,7 @@ class Mixture:
 
     @property
     def count(self) -> NDArray[np.intp]:
-        """How many estimates speak of each row."""
+        """Number of estimates that cover each row."""
         found: NDArray[np.intp] = self.speaks.sum(axis=0)
         return found
 

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 NOISES = (0.03, 0.045, 0.06, 0.09, 0.12, 0.18, 0.25, 0.35, 0.5)
 FREEDOM = 4.0
-"""Of Student's t, as Lange, Little and Taylor advise."""
+"""Degrees of freedom of Student's t, as Lange, Little and Taylor advise."""
 TAIL = 2.132 / 1.645
 """Student's quantile at 95 % for that freedom over the normal distribution's."""
 ROUNDS = 3
 DEVIATION = 1.4826
-"""Of a Gaussian over its median absolute value."""
+"""Standard deviation of a Gaussian over its median absolute value."""
 NOISE_DEVIATION = 0.7
-"""Of the logarithm of the noise around what is usual, before any row is seen."""
+"""Prior standard deviation of the logarithm of the noise."""
 
 
 class Regression(NamedTuple):
@@ -51,7 +51,7 @@ class Regression(NamedTuple):
 
 @entity
 class Offsets:
-    """Of the logarithm.
+    """Posterior of the offsets in logarithms of time.
 
     Args:
         mean: ``[columns]``.
@@ -100,12 +100,12 @@ class Offsets:
         return cls(mean * deviations, covariance * np.outer(deviations, deviations), noise, left)
 
     def expected(self, table: Array) -> Array:
-        """What to add to the logarithm of estimates, ``[rows]``."""
+        """Return the expected offset in the logarithm of estimates, ``[rows]``."""
         found: Array = table @ self.mean
         return found
 
     def deviation(self, table: Array) -> Array:
-        """Of further rows: what is not known of the machine, and noise; ``[rows]``."""
+        """Return the deviation of further rows: machine uncertainty and noise, ``[rows]``."""
         found: Array = np.sqrt(
             np.einsum("ij,jk,ik->i", table, self.covariance, table) + self.noise**2
         )

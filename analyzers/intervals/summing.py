@@ -29,13 +29,13 @@ same source lists add up to."""
 CORRELATION: Mapping[str, float] = {
     PRODUCTS: IN_INFERENCE, "elementwise": 0.45, "softmax": 0.4, "normalization": 0.4,
 }  # fmt: skip
-"""Of errors of kernels that share an extent, on held-out shapes; classes that nobody looked at are
-taken for one error."""
+"""Correlation of errors of kernels that share an extent, on held-out shapes; an unexamined
+class counts as one error."""
 
 
 @record
 class ErrorSide:
-    """How far one kernel may be off on one side of its prediction.
+    """Possible error of one kernel on one side of its prediction.
 
     Args:
         class_name: of kernels; different ones are wrong apart.
@@ -53,7 +53,7 @@ Sides = Mapping[ErrorSide, float]
 
 
 def sides_of(kernels: Sequence[Estimate]) -> tuple[Counter[ErrorSide], Counter[ErrorSide]]:
-    """How far kernels may be below and above, as their sum counts them."""
+    """Return the possible errors of kernels below and above, as their sum counts them."""
     below: Counter[ErrorSide] = Counter()
     above: Counter[ErrorSide] = Counter()
     # kernels that are alike share their estimate
@@ -66,7 +66,7 @@ def sides_of(kernels: Sequence[Estimate]) -> tuple[Counter[ErrorSide], Counter[E
 
 
 def half_width(sides: Sides, products: float = IN_INFERENCE) -> float:
-    """How far the sum may be off.
+    """Return the half-width of the sum's interval on one side.
 
     With correlation ρ the variance of a class is ``ρ (Σ w)² + (1 − ρ) Σ w²``.
 

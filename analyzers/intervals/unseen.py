@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ..features.classes import Array
 
 LEAST_ROWS = 5
-"""Of a category on a machine left out, that say something of it."""
+"""Least rows of a category on a machine left out that calibration uses."""
 BORROWED_MACHINES = 0.5
 """Machines of all categories that stand beside a category's own."""
 

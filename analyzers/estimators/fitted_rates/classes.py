@@ -25,13 +25,13 @@ TILE = 6
 POINTWISE_DEPTH = 128
 """Input channels a pointwise convolution sums before it writes. Source: mlas/lib/snchwc.cpp."""
 NEAR_BYTES = 1 << 20
-"""What the cache of one core holds."""
+"""Capacity of one core's cache."""
 FAR_BYTES = 1 << 24
-"""What the cache that cores share holds of one kernel's tensors."""
+"""Capacity of the shared cache for the tensors of one kernel."""
 
 
 class Term(Enum):
-    """What a quantity counts; the value is its rate's name in a target file."""
+    """Units of work; each value is the name of its rate in a target file."""
 
     LAUNCH = "launch_s"
     VIEW = "view_s"
@@ -50,7 +50,7 @@ class Term(Enum):
 
     @property
     def is_time(self) -> bool:
-        """Whether the file holds seconds for one, not a rate."""
+        """Return True if the file stores seconds per unit instead of a rate."""
         return self.value in ("launch_s", "view_s")
 
 
@@ -182,7 +182,7 @@ def _elementwise(s: KernelSubject) -> Class:
 
 
 def broadcast(s: KernelSubject) -> tuple[str, float]:
-    """How the operands of an elementwise kernel fit, and the spans it works on.
+    """Return how operands of an elementwise kernel broadcast, and the number of its spans.
 
     A span is the longest run of elements in which no operand starts over: all operands vary in it
     (``vector``), or one stays the same (``scalar``); ``same`` where nothing is broadcast.

@@ -64,7 +64,7 @@ class Efficiencies:
 
     @property
     def host_s(self) -> float:
-        """What a node takes that launches nothing in our reading."""
+        """Seconds of a node that launches no kernel in the IR."""
         return self.seconds.get(HOST, {}).get(Term.LAUNCH, 0.0)
 
     def name_of(self, found: Class) -> str:

@@ -80,7 +80,7 @@ def size(v: Value, env: Mapping[str, int]) -> float:
 
 
 def accepts(kernel: Kernel, blocked: set[Value]) -> bool:
-    """Whether a kernel works on blocks."""
+    """Return True if a kernel works on a blocked layout."""
     node = kernel.anchor
     activations = [v for v in kernel.reads if v.weight is None]
     if kernel.pattern in _UNITS:
@@ -125,7 +125,7 @@ def channels(v: Value) -> int:
 
 
 def is_data(kernel: Kernel, v: Value) -> bool:
-    """Whether a convolution reads ``v`` in blocks; with few channels it reads plain ones."""
+    """Return True if a convolution reads ``v`` in blocks; with few channels it reads plain ones."""
     if not isinstance(kernel.anchor.op, Conv):
         return True
     problem = kernel.problem
@@ -135,7 +135,7 @@ def is_data(kernel: Kernel, v: Value) -> bool:
 
 
 def is_blocked_conv(kernel: Kernel) -> bool:
-    """Whether a convolution is done on blocks."""
+    """Return True if a convolution works on a blocked layout."""
     problem, weight = kernel.problem, kernel.anchor.inputs[1]
     if not isinstance(problem, SlidingWindow) or weight is None or weight.weight is None:
         return False

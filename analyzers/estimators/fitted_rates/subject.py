@@ -1,4 +1,4 @@
-"""What efficiency is fitted on: one kernel with its operators, extents and counts as numbers.
+"""Input of the efficiency fit: one kernel with its operators, extents and counts as numbers.
 
 Made from an analysed kernel, or from a row of a dataset, which is one printed: both give the same.
 """

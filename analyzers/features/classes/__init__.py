@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @record
 class Amounts:
-    """What kernels do, counted: arrays with one element a kernel, of one launch each.
+    """Counts of work: arrays with one element per kernel, for one launch each.
 
     ``floor_mac`` is the least any algorithm does (Winograd, masked pairs).
     """
@@ -75,7 +75,7 @@ class KernelClass(ABC):
 
     @abstractmethod
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
-        """What efficiency may depend on.
+        """Return the features that efficiency may depend on.
 
         Ratios before absolute sizes, so that a machine nobody measured is not far away.
         """
@@ -92,11 +92,11 @@ class KernelClass(ABC):
         return np.zeros(len(rows[self.parameters[0]]), np.intp)
 
     def place(self, sheet: Sheet, dtype: str) -> tuple[float, ...]:
-        """Where a machine stands among others; `perfc.analyzers.features.distance` says how far."""
+        """Return a machine's coordinates for `perfc.analyzers.features.distance`."""
         return coordinates(sheet, dtype)
 
     def powered_s(self, rows: Columns, dtype: str, sheet: Sheet) -> Array:
-        """What the board's power leaves: large products take no less, though they might."""
+        """Return the least time of large products within the board's power limit."""
         return power_limit.products_s(self.amounts(rows, dtype).mac, dtype, sheet)
 
     def stated_s(self, rows: Columns, sheet: Sheet) -> tuple[Array, Array, Array] | None:
@@ -107,7 +107,7 @@ class KernelClass(ABC):
         return None
 
     def floor_s(self, rows: Columns, dtype: str, sheet: Sheet) -> Array:
-        """What no kernel beats."""
+        """Return the lower bound on the time of each kernel."""
         return physics.floor_s(self.amounts(rows, dtype), dtype, sheet)
 
 

@@ -1,4 +1,4 @@
-"""What the classes of attention share: whose kernel it is, tiles, and memory behind a cache."""
+"""Shared code of the attention classes: kernel families, tiles, and memory behind a cache."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class AttentionKernel(IntEnum):
 
 
 class Balance(NamedTuple):
-    """What bounds an attention."""
+    """Compute time and memory time of an attention."""
 
     mac: Array
     compute_s: Array
@@ -75,7 +75,8 @@ BLOCK_QUERIES, WARP_QUERIES = 64, 16
 """Queries of a thread block and of a warp in FlashAttention-2, for heads of 128 over a paged cache.
 Source: ``flash_fwd_launch_template.h``, ``run_mha_fwd_splitkv_dispatch``."""
 SHARED_BYTES_PER_CLOCK = 128.0
-"""Of one multiprocessor: 32 banks of four bytes, since Volta. Source: CUDA programming guide."""
+"""Shared-memory bandwidth per multiprocessor: 32 banks of four bytes, since Volta.
+Source: CUDA programming guide."""
 
 
 def key_s(rows: Columns, dtype: str, sheet: Sheet) -> Array:
@@ -105,7 +106,7 @@ def value_dim(rows: Columns) -> Array:
 
 
 def reach(rows: Columns) -> Array:
-    """How many of the latest tokens a query sees; infinite without a window."""
+    """Return the number of latest tokens that a query attends to; infinite without a window."""
     return np.where(rows["window"] > 0, rows["window"], np.inf)
 
 

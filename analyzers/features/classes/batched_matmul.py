@@ -46,7 +46,7 @@ class BatchedMatmul(Matmul):
         }
 
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
-        """As of any product, and a launch."""
+        """Return the scale of any product, plus a launch."""
         found = super().scale_s(rows, dtype, sheet, protocol)
         return found + physics.latency_s(protocol, sheet)
 

@@ -1,4 +1,4 @@
-"""What classes share whose rows are eager calls: a body, and a call that overlaps it."""
+"""Shared code of classes whose rows are eager calls: a body, and a call that overlaps it."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Called(KernelClass):
     """A kernel and the eager call that launches it, which overlap a little."""
 
     eager_s: ClassVar[float]
-    """Of one eager call on the hosts of NVIDIA's cards that were measured."""
+    """Seconds of one eager call on the measured hosts with NVIDIA cards."""
     is_own: ClassVar[bool] = False
-    """Whether the framework's own kernels do it, and no library's."""
+    """True if the kernel is the framework's own, not a library's."""
     categories: ClassVar[tuple[str, ...]] = reach.CATEGORIES
 
     @abstractmethod
@@ -33,7 +33,7 @@ class Called(KernelClass):
     def category(
         self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol
     ) -> NDArray[np.intp]:
-        """Whether the launch or the body takes longest."""
+        """Return 0 for kernels that the launch bounds, 1 for those that the body bounds."""
         return reach.category(self.body_s(rows, dtype, sheet), self.eager_s)
 
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:

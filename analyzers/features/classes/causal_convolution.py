@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from . import Array, Columns
 
 CHANNELS, STEPS = 256, 8
-"""Of one thread block: channels side by side, and tokens one after another."""
+"""Channels of one thread block, which run in parallel, and tokens, which run in sequence."""
 
 
 class CausalConvolution(KernelClass):

@@ -92,7 +92,7 @@ class Collective(KernelClass):
         return math.sqrt(2) * math.log2(rate), vendor(sheet)
 
     def floor_s(self, rows: Columns, dtype: str, sheet: Sheet) -> Array:
-        """What one direction of the fastest link of one rank must carry; 0 where none is stated.
+        """Return the lower bound of a rank's fastest link, one direction; 0 where none is declared.
 
         One rank alone has nobody to send to. Between nodes all adapters of a node carry what must
         leave it.
@@ -143,7 +143,7 @@ def wire_bytes(rows: Columns) -> Array:
 
 
 def fast(rows: Columns, sheet: Sheet) -> NDArray[np.bool_]:
-    """Whether NVLink, or a mesh, joins all ranks."""
+    """Return True for rows whose ranks are all connected by NVLink or a mesh."""
     found: NDArray[np.bool_] = _direct(rows, sheet) > 0
     return found
 

@@ -67,7 +67,10 @@ class Convolution(Called):
     def category(
         self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol
     ) -> NDArray[np.intp]:
-        """Whether the call's launch is inside; libraries choose their kernels apart."""
+        """Return 0 for eager calls, which include a launch, else 1.
+
+        Libraries choose the kernels of both separately.
+        """
         return np.full(len(rows["batch"]), int(protocol is not Protocol.EAGER), np.intp)
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
@@ -141,7 +144,7 @@ def touched(rows: Columns, axis: str) -> Array:
     overlapping = np.minimum(extent, span - pad)
 
     def read_before(position: Array, taps: Array) -> Array:
-        """Of padded positions, where windows of ``taps`` do not overlap."""
+        """Count positions read before a padded one, for windows of ``taps`` that do not overlap."""
         at = np.clip(position, 0, (out - 1) * stride + taps)
         return at // stride * taps + np.minimum(at % stride, taps)
 

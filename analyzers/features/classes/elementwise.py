@@ -33,7 +33,7 @@ class Elementwise(Called):
     increasing: ClassVar[tuple[str, ...]] = ("special_share",)
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
-        """As counted in the IR."""
+        """Return the counts of the IR."""
         nothing = np.zeros_like(rows["elements"])
         return Amounts(
             nothing, nothing, rows["alu"], rows["sfu"], rows["read_bytes"], rows["write_bytes"]

@@ -29,7 +29,7 @@ DEVIATES = np.array([NormalDist().inv_cdf((11 * i % NODES + 0.5) / NODES) for i 
 UNITS = (8, 16, 64, 128)
 """Tokens of one tile of a product."""
 TOKENS_OF_PROMPTS = 1024
-"""Of a step; those with as many are of prompts, for the most part."""
+"""Tokens of a step from which most of them belong to prompts."""
 SKEW_OF_PROMPTS = 1.01
 """Exponent by which their tokens choose: those of one text prefer the same experts."""
 LAUNCHES = 4
@@ -171,7 +171,7 @@ NORM = 2.0
 
 @entity
 class RankWork:
-    """What the rank that is timed does; arrays with one element a kernel.
+    """Work of the timed rank; arrays with one element per kernel.
 
     Args:
         touched: experts with a token.
@@ -193,7 +193,7 @@ class RankWork:
 
 
 def choice_of(tokens: float, stated_skew: float | None) -> dict[str, float]:
-    """How the tokens of a step choose, as ``skew`` and ``alone``.
+    """Return how the tokens of a step choose experts, as ``skew`` and ``alone``.
 
     Those of prompts have to do with each other. Steps of fewer are of unlike requests: each token
     chooses by itself, at even odds where nobody states a skew. A stated skew of 0 makes all so.
@@ -260,7 +260,7 @@ def touching_tokens(rows: Columns, counts: Array, share: Array) -> tuple[Array, 
 
 
 def popularity(rows: Columns) -> Array:
-    """How often an expert is chosen over the mean, at `NODES` quantiles, ``[nodes, kernels]``.
+    """Return each expert's load over the mean, at `NODES` quantiles, ``[nodes, kernels]``.
 
     With a skew it is of a power law between 0.01 and 2 tokens' worth. Between 1 and 0.8 tokens'
     worth it is where there are more pairs than experts, unless each token chooses by itself.

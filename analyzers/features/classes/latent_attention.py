@@ -142,7 +142,7 @@ class LatentAttention(KernelClass):
 
 
 def is_latent(rows: Columns) -> NDArray[np.bool_]:
-    """Whether queries are latents as well."""
+    """Return True for rows whose queries are latents as well."""
     is_wide: NDArray[np.bool_] = rows["head_dim"] > WIDEST_HEAD
     return is_wide
 

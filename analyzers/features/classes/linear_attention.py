@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 CHUNK = 64
 """Tokens that a kernel for prompts takes at once."""
 COLUMNS = 64
-"""Of a head's values, of one thread block that walks the chunks."""
+"""Columns of a head's values that one thread block computes while it walks the chunks."""
 LAUNCHES = 6
-"""Of a prompt: decays, products inside chunks, their inverse, states, results."""
+"""Launches of a prompt: decays, products inside chunks, their inverse, states, results."""
 STATE_BYTES, LEAST_STATE_BYTES = 4, 2
-"""Of an element of a state as models keep it, and as the most frugal kernel measured does."""
+"""Bytes of a state's element as models store it, and in the most frugal kernel measured."""
 
 
 class LinearKernel(IntEnum):
@@ -134,7 +134,7 @@ class LinearAttention(KernelClass):
 
 @entity
 class PromptWork:
-    """What kernels for prompts do; arrays with one element a kernel.
+    """Work of prefill kernels; arrays with one element per kernel.
 
     Args:
         chunks: of all sequences, whole ones.

@@ -54,7 +54,7 @@ class MixedAttention(FusedAttention):
     chosen_by: ClassVar[tuple[str, ...]] = ("head_dim",)
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
-        """What both halves do."""
+        """Return the sum of both halves."""
         prefill, decode = halves()
         chunk = prefill.amounts(prefill_rows(rows), dtype)
         tokens = decode.amounts(decode_rows(rows), dtype)
@@ -68,7 +68,7 @@ class MixedAttention(FusedAttention):
         )
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
-        """How tiles share the multiprocessors, and lengths; nothing that only heads of KV set.
+        """Return tile shares and lengths, without features that only the number of KV heads sets.
 
         A model's heads are few values, which a forest would learn by heart.
         """
@@ -110,7 +110,7 @@ class MixedAttention(FusedAttention):
 
 @entity
 class TileSchedule:
-    """How tiles of queries share the multiprocessors; arrays with one element a kernel.
+    """Schedule of query tiles over multiprocessors; arrays with one element per kernel.
 
     Args:
         work_s: all tiles, spread evenly.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from . import Array, Columns
 
 THREADS = 128.0
-"""Of a block."""
+"""Threads of a block."""
 
 
 class Normalization(Rowwise):
@@ -40,7 +40,7 @@ class Normalization(Rowwise):
         return Amounts(nothing, nothing, 2 * n, nothing, nbytes, nbytes)
 
     def threads(self, rows: Columns) -> Array:
-        """Of a block, whatever the row."""
+        """Return the threads of a block, the same for every row."""
         return np.full_like(rows["cols"], THREADS)
 
     def again(self, rows: Columns) -> Array:

@@ -1,4 +1,4 @@
-"""What softmax and normalisation share: blocks that pass over rows several times."""
+"""Shared code of softmax and normalization: blocks that pass over rows several times."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Rowwise(Called):
 
     @abstractmethod
     def threads(self, rows: Columns) -> Array:
-        """Of a block."""
+        """Return the threads of a block."""
 
     @abstractmethod
     def again(self, rows: Columns) -> Array:

@@ -38,7 +38,7 @@ class Softmax(Rowwise):
         return Amounts(np.zeros_like(n), np.zeros_like(n), 2 * n, n, nbytes, nbytes)
 
     def threads(self, rows: Columns) -> Array:
-        """Of a block: the least power of two that is half of one for each four elements.
+        """Return the threads of a block: the least power of two with one thread per eight elements.
 
         That is what ``SoftMax_getBlockSize`` gives, which stops at 512.
         """

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class TokenOperation(IntEnum):
-    """What is done with a token, as the column ``operation`` numbers it."""
+    """Operations on a token, as the column ``operation`` numbers them."""
 
     POINTWISE = 0
     """Sums with a residual, conversions, and all that is none of the others."""
@@ -28,9 +28,9 @@ class TokenOperation(IntEnum):
     ACTIVATION = 2
     """With a gate or without."""
     ROTATION = 3
-    """Of queries and keys by their position, in place."""
+    """Rotation of queries and keys by their position, in place."""
     LOOKUP = 4
-    """Of a token's row of a table."""
+    """Look-up of a token's row in a table."""
 
 
 class Tokenwise(KernelClass):

@@ -20,10 +20,10 @@ from perfc.machine import Cluster
 LOCAL_LATENCY_S = 1.5e-6
 """One hop within a node: NCCL's tuning model has 1.2 to 1.9 µs for rings over NVLink."""
 LOCAL_EFFICIENCY = 0.755
-"""Of NVLink, one direction: largest messages between two GPUs of DGX A100 and H100
+"""Share of NVLink's rate, one direction: largest messages between two GPUs of DGX A100 and H100
 (``vidur_network``: 0.75 and 0.76)."""
 NETWORK_EFFICIENCY = 0.71
-"""Of a network adapter: largest messages between two nodes of DGX H100 (``vidur_network``)."""
+"""Share of an adapter's rate: largest messages between two DGX H100 nodes (``vidur_network``)."""
 
 
 @record
@@ -113,7 +113,7 @@ def time_s(message: LinkExchange) -> float:
 
 
 def least_s(message: LinkExchange, cluster: Cluster) -> float:
-    """What adapters of a node must carry at their stated rate; no algorithm is faster.
+    """Return a lower bound: bytes that leave a node over the declared rate of its adapters.
 
     Even where switches add, a node sends its own sum and receives that of all. Nothing within one
     node, or where no file states a network.

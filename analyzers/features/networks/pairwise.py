@@ -8,7 +8,7 @@ from . import Algorithm, LinkExchange
 
 
 def time_s(m: LinkExchange) -> float:
-    """What stays in the node and what leaves it go side by side; the slower counts.
+    """Return the longer of local and network traffic, which overlap.
 
     Messages are sent without waiting for one another, so that only the first one's wait is seen.
     """
