@@ -165,8 +165,8 @@ def class_of(path: Path) -> str:
         WeightsError: it cannot be read, or is no card.
     """
     start = bounded_content(path, MAX_CARD_BYTES)[:HEAD_BYTES].decode(errors="replace")
-    found = re.search(r'^  "class": "(\w+)",$', start, re.MULTILINE)
-    return found[1] if found else read_card(path).class_name
+    match = re.search(r'^  "class": "(\w+)",$', start, re.MULTILINE)
+    return match[1] if match else read_card(path).class_name
 
 
 def load(path: Path, *, cells: bool = False, card: Card | None = None) -> Artefact:

@@ -140,16 +140,16 @@ class Forest:
         """
         inner = self.feature >= 0
         feature, threshold = self.feature[inner], self.threshold[inner]
-        own = [np.unique(threshold[feature == i]) for i in range(len(self.names))]
+        thresholds = [np.unique(threshold[feature == i]) for i in range(len(self.names))]
         number = np.zeros(len(feature), np.uint16)
-        for i, cuts in enumerate(own):
+        for i, cuts in enumerate(thresholds):
             number[feature == i] = np.searchsorted(cuts, threshold[feature == i])
         ends = np.append(self.roots[1:], len(self.feature))
         return {
             "feature": self.feature.astype(np.int8 if len(self.names) <= 127 else np.int16),
             "cut": number,
-            "cuts": np.concatenate([np.zeros(0, np.float32), *own]),
-            "cut_counts": np.array([len(cuts) for cuts in own], np.int32),
+            "cuts": np.concatenate([np.zeros(0, np.float32), *thresholds]),
+            "cut_counts": np.array([len(cuts) for cuts in thresholds], np.int32),
             "leaf": _steps(self.threshold[~inner]),
             "sizes": (ends - self.roots).astype(np.int32),
         }

@@ -86,7 +86,7 @@ def implementations(blocks: Iterable[Rows]) -> tuple[Implementation, ...]:
     )
 
 
-def meant(
+def candidate_kernels(
     card: Card,
     columns: Columns,
     dtype: str,
@@ -110,14 +110,16 @@ def meant(
     kind = class_of(card.class_name)
     known = framework if framework in card.frameworks else ""
     every = _near(card, dtype, sheet, protocol)
-    own = [choice for choice in every if choice.framework == known] if known else every
+    candidates = [choice for choice in every if choice.framework == known] if known else every
     keys, back = np.unique(_keys(kind, columns), axis=0, return_inverse=True)
     back = back.reshape(-1)
     rows: dict[Choice, list[NDArray[np.intp]]] = {}
     for index, key in enumerate(keys.tolist()):
         at = len(kind.by_framework)
         choices, reasons = tuple(key[:at]), tuple(key[at:])
-        near = _tuned(kind, every, own, reasons) if choices not in kind.untuned else own
+        near = (
+            _tuned(kind, every, candidates, reasons) if choices not in kind.untuned else candidates
+        )
         for choice in _fitting(kind, near, choices, reasons, known):
             rows.setdefault(choice, []).append(np.flatnonzero(back == index))
     return [
@@ -137,8 +139,8 @@ def _taken(kind: KernelClass, columns: Columns, choice: Choice, rows: NDArray[np
     """The rows that may mean a framework's choices, with these choices."""
     framework, choices = choice
     chosen = {name: column[rows] for name, column in columns.items()}
-    stated = zip(kind.by_framework, choices, strict=True)
-    chosen |= {name: np.full(len(rows), value) for name, value in stated}
+    given = zip(kind.by_framework, choices, strict=True)
+    chosen |= {name: np.full(len(rows), value) for name, value in given}
     return Meant(framework, chosen, rows)
 
 
@@ -161,15 +163,15 @@ def _fitting(
     if not near or (framework and is_stated):
         return [(framework, choices)]
     fits = [kernel for kernel in near if kernel.choices == choices] if is_stated else near
-    alike = _alike(fits or near, reasons)
-    chosen = ((kernel.framework, choices if is_stated else kernel.choices) for kernel in alike)
+    similar = _alike(fits or near, reasons)
+    chosen = ((kernel.framework, choices if is_stated else kernel.choices) for kernel in similar)
     return list(dict.fromkeys(chosen))
 
 
 def _tuned(
     kind: KernelClass,
     every: Sequence[Implementation],
-    own: Sequence[Implementation],
+    candidates: Sequence[Implementation],
     reasons: tuple[float, ...],
 ) -> Sequence[Implementation]:
     """A framework's kernels but those that no tuner had chosen; others' where it has no more.
@@ -177,24 +179,24 @@ def _tuned(
     Args:
         kind: class of the kernels.
         every: kernels of all frameworks.
-        own: those of the framework that is meant.
+        candidates: those of the requested framework.
         reasons: what it chooses by.
     """
-    tuned = [kernel for kernel in own if kernel.choices not in kind.untuned]
-    if len(tuned) == len(own):
-        return own
-    were_tuned = [kernel in tuned for kernel in own if kernel.reasons == reasons]
+    tuned = [kernel for kernel in candidates if kernel.choices not in kind.untuned]
+    if len(tuned) == len(candidates):
+        return candidates
+    were_tuned = [kernel in tuned for kernel in candidates if kernel.reasons == reasons]
     if any(were_tuned) or not were_tuned:
         return tuned
     others = [k for k in every if k.choices not in kind.untuned and k.reasons == reasons]
-    return others or tuned or own
+    return others or tuned or candidates
 
 
 def _alike(fits: Sequence[Implementation], reasons: tuple[float, ...]) -> Sequence[Implementation]:
     """Those chosen for such rows; where there are none, for rows alike but in the last reasons."""
     levels = range(len(reasons), 0, -1)
-    alike = ([kernel for kernel in fits if kernel.reasons[:n] == reasons[:n]] for n in levels)
-    return next(filter(None, alike), fits)
+    similar = ([kernel for kernel in fits if kernel.reasons[:n] == reasons[:n]] for n in levels)
+    return next(filter(None, similar), fits)
 
 
 def _near(card: Card, dtype: str, sheet: Sheet, protocol: Protocol) -> list[Implementation]:
@@ -206,10 +208,10 @@ def _near(card: Card, dtype: str, sheet: Sheet, protocol: Protocol) -> list[Impl
         candidates = [kernel for kernel in of_type if kernel.protocol is protocol] or of_type
         here = class_of(card.class_name).place(sheet, dtype)
         names = sorted({target for target, element, _ in card.kin if element == known})
-        apart = {n: distance(here, p) for n, p in zip(names, card.places[known], strict=True)}
+        distances = {n: distance(here, p) for n, p in zip(names, card.places[known], strict=True)}
         nearest = min(
             (kernel.target for kernel in candidates),
-            key=lambda n: apart[n],
+            key=lambda n: distances[n],
             default="",
         )
         candidates = [kernel for kernel in candidates if kernel.target == nearest]

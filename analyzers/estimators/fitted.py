@@ -40,15 +40,15 @@ class Fitted(Estimator):
         if efficiencies is None:
             return {}
         times = efficiencies.kernels(bounds, runtime)
-        found: dict[int, Estimate] = {}
+        result: dict[int, Estimate] = {}
         for i in wanted:
             fitted, floor_s = times[i], bounds.kernels[i].floor_s
             if fitted is not None:
                 side = efficiencies.ratios.get(fitted.name, UNKNOWN_RATIOS)
                 time_s = fitted.time_s
                 time = Interval(time_s * side.low, time_s, time_s * side.high).at_least(floor_s)
-                found[i] = Estimate(floor_s, time, self.predictor, fitted.name)
-        return found
+                result[i] = Estimate(floor_s, time, self.predictor, fitted.name)
+        return result
 
     def why(self, execution: Execution, index: int) -> tuple[TermTime, ...] | None:
         """The terms that a fitted time is the sum of, largest first; of one launch."""
@@ -57,14 +57,14 @@ class Fitted(Estimator):
         if efficiencies is None:
             return None
         moved = moved_bytes([b.kernel for b in bounds.kernels], runtime, bounds.env)[index]
-        found = classify(of_bound(bounds.kernels[index], bounds.env, moved))
-        name = efficiencies.name_of(found)
+        kernel_class = classify(of_bound(bounds.kernels[index], bounds.env, moved))
+        name = efficiencies.name_of(kernel_class)
         if not name:
             return None
         rates = efficiencies.seconds[name]
         terms = [
             TermTime(t.value, amount, rates.get(t, 0.0), amount * rates.get(t, 0.0))
-            for t, amount in found.terms.items()
+            for t, amount in kernel_class.terms.items()
         ]
         copied_s = efficiencies.moved_s(moved)
         if copied_s:

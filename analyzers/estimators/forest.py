@@ -87,10 +87,10 @@ def learned(
     halved: set[int] = set()
     for i in wanted if known and machine.kind != "cpu" else ():
         env = bounds.env_of(i)
-        alike = bounds.kernels[i].kernel.alike, id(env)
-        if alike not in rows_of:
-            rows_of[alike] = lower(bounds.kernels[i], env)
-        row = rows_of[alike]
+        duplicate_key = bounds.kernels[i].kernel.alike, id(env)
+        if duplicate_key not in rows_of:
+            rows_of[duplicate_key] = lower(bounds.kernels[i], env)
+        row = rows_of[duplicate_key]
         if row is None:
             continue
         if stores_integers and is_integer_product(row):
@@ -100,18 +100,18 @@ def learned(
         own = own or weighted(row, machine, known, tf32=bounds.kernels[i].tf32)
         if own is not None:
             groups.setdefault(own, []).append((i, row))
-    found: dict[int, Estimate] = {}
+    result: dict[int, Estimate] = {}
     for (class_name, dtype), rows in groups.items():
-        found |= predicted(bounds, class_name, dtype, rows, launch, framework, folder)
+        result |= predicted(bounds, class_name, dtype, rows, launch, framework, folder)
         if class_name in FUSED and not is_known(class_name, dtype, machine, folder):
-            found |= no_slower_than_parts(bounds, rows, found, launch, folder)
-    return found | widened({i: found[i] for i in halved if i in found})
+            result |= no_slower_than_parts(bounds, rows, result, launch, folder)
+    return result | widened({i: result[i] for i in halved if i in result})
 
 
-def widened(found: Mapping[int, Estimate]) -> dict[int, Estimate]:
+def widened(estimates: Mapping[int, Estimate]) -> dict[int, Estimate]:
     """Integer products told so, with the range that measured pairs have; equal ones stay one."""
     low, high = HALVED
-    each = {id(one): one for one in found.values()}
+    each = {id(one): one for one in estimates.values()}
     wide = {
         key: replace(
             one,
@@ -122,7 +122,7 @@ def widened(found: Mapping[int, Estimate]) -> dict[int, Estimate]:
         )
         for key, one in each.items()
     }
-    return {i: wide[id(one)] for i, one in found.items()}
+    return {i: wide[id(one)] for i, one in estimates.items()}
 
 
 def is_known(class_name: str, dtype: str, machine: Machine, folder: Path) -> bool:
@@ -135,7 +135,7 @@ def is_known(class_name: str, dtype: str, machine: Machine, folder: Path) -> boo
 def no_slower_than_parts(
     bounds: RooflineTable,
     rows: Sequence[tuple[int, Lowered]],
-    found: Mapping[int, Estimate],
+    estimates: Mapping[int, Estimate],
     launch: LaunchMode,
     folder: Path,
 ) -> dict[int, Estimate]:
@@ -146,7 +146,7 @@ def no_slower_than_parts(
     machine = bounds.machine
     known = predictor.known_classes(folder)
 
-    def apart(row: Lowered) -> Interval | None:
+    def separate_time(row: Lowered) -> Interval | None:
         own = weighted(row, machine, known, tf32=False)
         if own is None:
             return None
@@ -159,18 +159,18 @@ def no_slower_than_parts(
 
     firsts: dict[int, Estimate] = {}
     for i, row in rows:
-        estimate, launches = found[i], bounds.kernels[i].launches
+        estimate, launches = estimates[i], bounds.kernels[i].launches
         again = bounds.kernels[i].kernel.times
         if id(estimate) in firsts:
             continue
-        times = [apart(one) for one in parts(row)]
+        times = [separate_time(one) for one in parts(row)]
         summed = [one * (launches * again) for one in times if one is not None]
         time = estimate.time
         if launches and len(summed) == len(times):
             time = bounded(time, summed).at_least(estimate.floor_s)
         is_extrapolating = estimate.is_extrapolating and time.high > EXTRAPOLATED * time.low
         firsts[id(estimate)] = replace(estimate, time=time, is_extrapolating=is_extrapolating)
-    return {i: firsts[id(found[i])] for i, _ in rows}
+    return {i: firsts[id(estimates[i])] for i, _ in rows}
 
 
 @record
@@ -237,8 +237,8 @@ def predicted(
     distinct = list(dict(zip(of, rows, strict=True)).values())
     columns = columns_of([r.parameters for _, r in distinct])
     card = weights.card
-    apart = predictor.distance_to(card, dtype, sheet)
-    is_measured = dtype in card.dtypes and apart <= predictor.FAR
+    machine_distance = predictor.distance_to(card, dtype, sheet)
+    is_measured = dtype in card.dtypes and machine_distance <= predictor.FAR
     # corrections are of what a recorded graph takes
     is_adapted = of_class(of_machine(machine), Predictor.LEARNED.value, class_name) is not None
     protocol = INSIDE if is_adapted else inside(card, launch, machine.name)
@@ -252,17 +252,19 @@ def predicted(
     )
     timed = predictor.timed_as(card, protocol)
     whose = known_framework(card, dtype, sheet, timed, framework)
-    found = predictor.predict_with(weights, columns, dtype, sheet, protocol, whose, floor_s=floor_s)
+    prediction = predictor.predict_with(
+        weights, columns, dtype, sheet, protocol, whose, floor_s=floor_s
+    )
     is_own = predictor.is_measured(card, dtype, sheet)
     estimates: list[Estimate] = []
     for at, bound in enumerate(each):
-        ends = (float(t[at]) for t in (found.low_s, found.time_s, found.high_s))
+        ends = (float(t[at]) for t in (prediction.low_s, prediction.time_s, prediction.high_s))
         estimate = Estimate(
             bound.floor_s,
             (Interval(*ends) * (bound.launches * times[at])).at_least(bound.floor_s),
             Predictor.LEARNED,
             class_name,
-            is_extrapolating=bool(found.extrapolating[at]),
+            is_extrapolating=bool(prediction.extrapolating[at]),
             is_measured=is_measured or is_adapted,
             is_own=is_own,
         )

@@ -14,7 +14,7 @@ from perfc.machine import load_machine
 from perfc.passes.runtimes import LaunchMode
 
 from ..artefacts import artefact
-from ..artefacts.implementations import known_framework, meant
+from ..artefacts.implementations import candidate_kernels, known_framework
 from ..features.distance import distance
 from ..features.lowering import Lowered, lower
 from ..features.sheet import Sheet
@@ -158,7 +158,7 @@ def reasons(
     wanted = inside(card, launch, machine.name)
     protocol = wanted if wanted in card.protocols else card.protocols[0]
     whose = known_framework(card, dtype, sheet, protocol, framework)
-    parts = meant(card, columns, dtype, sheet, protocol, whose)
+    parts = candidate_kernels(card, columns, dtype, sheet, protocol, whose)
     each, _ = predictor.possible(weights, columns, dtype, sheet, wanted, whose)
     usual = parts[int(np.argmin(np.abs(each.middle[:, 0] - each.least_error())))]
     table = tabulate(

@@ -15,7 +15,7 @@ from perfc.ir.tensors.types import dtype_named
 from ..artefacts import artefact
 from ..artefacts.artefact import Artefact, WeightsError
 from ..artefacts.card import Card
-from ..artefacts.implementations import meant
+from ..artefacts.implementations import candidate_kernels
 from ..features import reach
 from ..features.distance import nearest
 from ..features.rows import Protocol
@@ -178,15 +178,15 @@ def predict_with(
     )
     least_s = kind.floor_s(unique, dtype, sheet) if floor_s is None else floor_s
     ends = tuple([np.maximum(np.exp(end), least_s) for end in each.ends(*levels)])
-    stated = kind.stated_s(unique, sheet)
-    if stated is not None:
+    known_times = kind.stated_s(unique, sheet)
+    if known_times is not None:
         ends = tuple(
             [
                 np.where(np.isnan(law_s), end, np.maximum(law_s, least_s))
-                for end, law_s in zip(ends, stated, strict=True)
+                for end, law_s in zip(ends, known_times, strict=True)
             ]
         )
-        outside = outside & np.isnan(stated[1])
+        outside = outside & np.isnan(known_times[1])
     low_s, time_s, high_s = ends
     return Estimates(
         time_s[back], low_s[back], high_s[back], least_s[back], outside[back], artefact.card.name
@@ -206,7 +206,7 @@ def possible(
     card = artefact.card
     kind = class_of(card.class_name)
     trained = timed_as(card, protocol)
-    parts = meant(card, rows, dtype, sheet, trained, framework)
+    parts = candidate_kernels(card, rows, dtype, sheet, trained, framework)
     tables = [
         tabulate(
             kind, choice.columns, dtype, sheet, trained,
@@ -263,8 +263,8 @@ def named(
     known = protocol in card.protocols
     measured = is_measured(card, dtype, sheet)
     centre, spread, beyond = evaluate(artefact, table, measured=measured)
-    apart = distance_to(card, dtype, sheet)
-    far = apart if dtype in card.dtypes else max(apart, FAR)
+    machine_distance = distance_to(card, dtype, sheet)
+    far = machine_distance if dtype in card.dtypes else max(machine_distance, FAR)
     low, high = card.calibration.ends(
         spread,
         far,
@@ -356,11 +356,11 @@ def _stamp(path: Path) -> int:
 
 @cache
 def _listed(folder: Path, stamp: int) -> Mapping[str, tuple[Path, ...]]:
-    found: dict[str, tuple[Path, ...]] = {}
+    result: dict[str, tuple[Path, ...]] = {}
     for path in sorted(folder.glob("*.json")):
         name = artefact.class_of(path)
-        found[name] = (*found.get(name, ()), path)
-    return found
+        result[name] = (*result.get(name, ()), path)
+    return result
 
 
 @cache

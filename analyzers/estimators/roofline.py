@@ -33,13 +33,13 @@ class SustainedRoofline(Estimator):
 
     def estimate(self, execution: Execution, wanted: Sequence[int]) -> dict[int, Estimate]:
         """The sustained time of all kernels, widened."""
-        found: dict[int, Estimate] = {}
+        result: dict[int, Estimate] = {}
         for i in wanted:
             floor_s, reason = execution.bounds.kernels[i].floor_s, self.why(execution, i)
             time = (reason.ratio * reason.sustained_s).at_least(floor_s)
             kind = execution.bounds.kernels[i].kernel.kind
-            found[i] = Estimate(floor_s, time, self.predictor, kind.value, is_measured=False)
-        return found
+            result[i] = Estimate(floor_s, time, self.predictor, kind.value, is_measured=False)
+        return result
 
     def why(self, execution: Execution, index: int) -> SustainedShare:
         """The sustained time and what it is multiplied with."""

@@ -42,8 +42,8 @@ def coordinates(sheet: Sheet, dtype: str) -> tuple[float, ...]:
 
 def squares(mine: Array, theirs: Array) -> Array:
     """Squared distances of places from others; ``[mine, theirs]`` of two ``[rows, columns]``."""
-    found: Array = (mine**2).sum(axis=1)[:, None] + (theirs**2).sum(axis=1) - 2 * mine @ theirs.T
-    return np.maximum(found, 0.0)
+    result: Array = (mine**2).sum(axis=1)[:, None] + (theirs**2).sum(axis=1) - 2 * mine @ theirs.T
+    return np.maximum(result, 0.0)
 
 
 def place(target: str, dtype: str) -> tuple[float, ...]:

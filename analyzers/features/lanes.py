@@ -119,11 +119,11 @@ def lane_share(sheet: Sheet, words: float) -> float:
     """
     lanes = peak_flop_per_s(sheet) / (2 * sheet.sm_count * sheet.clock_hz)
     load = min(lanes, MOST_LANES) * words / BANKS
-    found: float = (1 + load**SHARED_MEMORY_ORDER) ** (-1 / SHARED_MEMORY_ORDER)
+    share: float = (1 + load**SHARED_MEMORY_ORDER) ** (-1 / SHARED_MEMORY_ORDER)
     if sheet.generation:
-        return found
+        return share
     usual: float = (1 + (MOST_LANES * LARGE.words / BANKS) ** 3) ** (-1 / 3)
-    return OTHERS_SHARE * found / usual
+    return OTHERS_SHARE * share / usual
 
 
 def peak_flop_per_s(sheet: Sheet) -> float:
@@ -144,12 +144,12 @@ def compute_s(m: Array, n: Array, k: Array, batch: Array, stored: Array, sheet: 
     """
     one = tiled_s(m, n, k, batch, single_tiles(sheet), sheet)
     many = tiled_s(m, n, k, batch, batched_tiles(sheet), sheet)
-    found: Array = np.where(batch > 1, many, one)
+    time_s: Array = np.where(batch > 1, many, one)
     if 0 < sheet.generation < VOLTA:
         octaves = np.clip(np.log2(k / FAR_ROW) + 0.5, 0, 2.5)
         rows = np.minimum(m / FAR_ROWS, 1.0) ** 0.25
-        found = found * np.where(stored > 0, 1 + 0.5 * octaves * rows, 1.0)
-    return found
+        time_s = time_s * np.where(stored > 0, 1 + 0.5 * octaves * rows, 1.0)
+    return time_s
 
 
 def again_s(m: Array, n: Array, k: Array, sheet: Sheet) -> Array:
@@ -174,8 +174,8 @@ def again_s(m: Array, n: Array, k: Array, sheet: Sheet) -> Array:
         read = np.where(held, 0, right * n * k) + np.where(shared, 0, left * m * k)
         least = np.minimum(least, ITEM * read)
     share = np.minimum(CROSSED_SHARE * (CROSSED_ROW / k) ** CROSSED_POWER, MOST_CROSSED)
-    found: Array = least / (share * sheet.device_bytes_per_s)
-    return found
+    time_s: Array = least / (share * sheet.device_bytes_per_s)
+    return time_s
 
 
 def tiled_s(

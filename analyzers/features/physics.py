@@ -56,8 +56,8 @@ def ceilings_s(amounts: Amounts, dtype: str, sheet: Sheet) -> dict[str, Array]:
 
 def roofline_s(amounts: Amounts, dtype: str, sheet: Sheet) -> Array:
     """The largest of the ceilings."""
-    found: Array = np.maximum.reduce(list(ceilings_s(amounts, dtype, sheet).values()))
-    return found
+    time_s: Array = np.maximum.reduce(list(ceilings_s(amounts, dtype, sheet).values()))
+    return time_s
 
 
 def floor_s(amounts: Amounts, dtype: str, sheet: Sheet) -> Array:

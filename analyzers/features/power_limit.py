@@ -85,11 +85,11 @@ def flop_per_s(dtype: str, sheet: Sheet) -> float:
 
 def flop_per_joule(generation: float) -> float | None:
     """Return the value of the newest measured design of the same series that is not newer."""
-    alike = [g for g in FLOP_PER_JOULE if int(g) == int(generation) and g <= generation]
-    return FLOP_PER_JOULE[max(alike)] if alike else None
+    same_series = [g for g in FLOP_PER_JOULE if int(g) == int(generation) and g <= generation]
+    return FLOP_PER_JOULE[max(same_series)] if same_series else None
 
 
 def products_s(mac: Array, dtype: str, sheet: Sheet) -> Array:
     """Return the time of multiply-adds on a board at its power limit; 0 where it is unknown."""
-    found: Array = 2 * mac / flop_per_s(dtype, sheet)
-    return found
+    time_s: Array = 2 * mac / flop_per_s(dtype, sheet)
+    return time_s

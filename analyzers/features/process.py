@@ -5,7 +5,7 @@ aspect from 0 to 1; in a term they are as alike as the product of its aspects. F
 is 0.
 
 Source: Rasmussen and Williams, "Gaussian Processes for Machine Learning", 2006: equation 2.25, the
-mean; equation 2.26, the deviation; equation 4.17, likeness with a reach for each column; equation
+mean; equation 2.26, the deviation; equation 4.17, similarity with a reach for each column; equation
 4.9, with one for all. Gramacy and Apley, "Local Gaussian Process Approximation for Large Computer
 Experiments", 2015, section 2: few of the known rows tell the deviation of one.
 """
@@ -97,32 +97,34 @@ class RowPositions:
         return RowPositions(self.kinds[chosen], self.places[chosen])
 
 
-def alike(form: SimilarityAspects, mine: RowPositions, theirs: RowPositions) -> dict[Enum, Array]:
+def similarities(
+    form: SimilarityAspects, mine: RowPositions, theirs: RowPositions
+) -> dict[Enum, Array]:
     """Return the similarity of rows in each aspect, ``[mine, theirs]``, from 0 to 1.
 
     Args:
-        form: what they are alike in.
+        form: aspects to compare.
         mine: rows, places in units of reach.
         theirs: likewise.
     """
     equal = mine.kinds[:, None, :] == theirs.kinds
-    found: dict[Enum, Array] = {
+    result: dict[Enum, Array] = {
         aspect: equal[:, :, list(each)].all(axis=2).astype(np.float64)
         for aspect, each in form.kinds.items()
     }
-    found[form.model] *= mine.kinds[:, -1][:, None] != NOBODY
+    result[form.model] *= mine.kinds[:, -1][:, None] != NOBODY
     for aspect, near in form.near.items():
         square = squares(*(r.places[:, near.columns].astype(np.float64) for r in (mine, theirs)))
-        apart = np.sqrt(3.0 * square)
-        found[aspect] = (1.0 + apart) * np.exp(-apart) if near.has_each else np.exp(-square)
-    return found
+        scaled = np.sqrt(3.0 * square)
+        result[aspect] = (1.0 + scaled) * np.exp(-scaled) if near.has_each else np.exp(-square)
+    return result
 
 
-def term(aspects: Sequence[Enum], likeness: Mapping[Enum, Array]) -> Array | float:
+def term(aspects: Sequence[Enum], similarity: Mapping[Enum, Array]) -> Array | float:
     """Return the similarity of rows in all of some aspects, a product."""
     product: Array | float = 1.0
     for one in aspects:
-        product = product * likeness[one]
+        product = product * similarity[one]
     return product
 
 
@@ -131,7 +133,7 @@ class Process:
     """Rows whose quantity is known.
 
     Args:
-        form: what rows are alike in.
+        form: aspects to compare.
         centre: of each column.
         width: at which rows are no longer alike in it; infinite where they do not differ.
         amplitudes: standard deviation of each term.
@@ -190,10 +192,10 @@ class Process:
 
     def deviation(self, rows: RowPositions) -> Array:
         """Return the standard deviation of measured from expected values, ``[rows]``."""
-        return self.told(rows)[1]
+        return self.expected_and_deviation(rows)[1]
 
-    def told(self, rows: RowPositions) -> tuple[Array, Array]:
-        """`beyond` and `deviation` of rows, whose likeness with those known is computed once."""
+    def expected_and_deviation(self, rows: RowPositions) -> tuple[Array, Array]:
+        """`beyond` and `deviation` of rows, whose similarity with those known is computed once."""
         covariance = self.covariance(self.placed(rows), self.known)
         alone = float((self.amplitudes**2).sum()) + self.noise**2
         known = np.array([self._known_of(row) for row in covariance])
@@ -210,8 +212,8 @@ class Process:
 
     def covariance(self, mine: RowPositions, theirs: RowPositions) -> Array:
         """Return the covariance of rows whose places are scaled, ``[mine, theirs]``."""
-        likeness = alike(self.form, mine, theirs)
+        similarity = similarities(self.form, mine, theirs)
         total: Array = np.zeros((len(mine.places), len(theirs.places)))
         for amplitude, aspects in zip(self.amplitudes, self.form.terms, strict=True):
-            total += amplitude**2 * term(aspects, likeness)
+            total += amplitude**2 * term(aspects, similarity)
         return total

@@ -67,10 +67,10 @@ def class_of(name: str) -> KernelClass:
     Raises:
         KernelError: there is none.
     """
-    found = named(name)
-    if found is None:
+    kind = named(name)
+    if kind is None:
         raise KernelError(f"no class of kernels {name!r}", hint=f"there are {', '.join(classes())}")
-    return found
+    return kind
 
 
 def complete(kind: KernelClass, rows: Columns) -> Columns:

@@ -104,16 +104,16 @@ def _device_s(product: TiledProduct, sheet: Sheet) -> Array:
     l2 = max(sheet.l2_bytes, 1.0)
 
     def missing(share: Array) -> Array:
-        found: Array = 1 - np.clip((1.3 - share) / 0.5, 0, 1)
-        return found
+        result: Array = 1 - np.clip((1.3 - share) / 0.5, 0, 1)
+        return result
 
     others = product.x_bytes + product.y_bytes
     nbytes = product.w_bytes * missing(ROTATED * product.w_bytes / l2)
     nbytes = nbytes + others * missing((others + product.w_bytes) / l2)
     width = sheet.device_bytes_per_s / sheet.clock_hz / sheet.sm_count / 4
     share = min(max(DEVICE_SHARE * width**-WIDTH_EXPONENT, 0.3), 0.98)
-    found: Array = nbytes / (share * sheet.device_bytes_per_s)
-    return found
+    time_s: Array = nbytes / (share * sheet.device_bytes_per_s)
+    return time_s
 
 
 def _tile_s(product: TiledProduct, flop_per_s: float, sheet: Sheet) -> Array:
@@ -134,8 +134,8 @@ def _tile_s(product: TiledProduct, flop_per_s: float, sheet: Sheet) -> Array:
             products_s = waves * depth * (sm * 2 * height * width / rate / gain)
             staging_s = tiles * split * depth * staged / l2
             serial_s = waves * depth * (SERIAL_CLOCKS / clock)
-            found = np.maximum(np.maximum(products_s, staging_s), serial_s)
+            time_s = np.maximum(np.maximum(products_s, staging_s), serial_s)
             if split > 1:
-                found = found + SPLIT_CLOCKS / clock + (split + 1) * partial_s
-            best = np.minimum(best, found)
+                time_s = time_s + SPLIT_CLOCKS / clock + (split + 1) * partial_s
+            best = np.minimum(best, time_s)
     return best

@@ -23,7 +23,7 @@ def foldable_share(ops: OpGraph) -> float:
         inputs[target].append(source)
     start: list[tuple[int, int]] = []
     """Start of each node's linear branch, and the number of convolutions on it."""
-    found = 0
+    count = 0
     folded = [0] * len(ops)
     for i, name in enumerate(ops.ops):
         here = inputs[i]
@@ -41,6 +41,6 @@ def foldable_share(ops: OpGraph) -> float:
             if one[0] == other[0] and max(one[1], other[1]) == 1:
                 begin = (one[0], 1)
                 folded[i] = 0
-                found += folded[here[0]] + folded[here[1]] + 1
+                count += folded[here[0]] + folded[here[1]] + 1
         start.append(begin)
-    return found / max(len(ops), 1)
+    return count / max(len(ops), 1)

@@ -120,9 +120,9 @@ class GraphDataset(ABC):
         }
         write_file(place / ROWS, text.encode())
         write_file(place / CARD, (json.dumps(card, indent=2) + "\n").encode())
-        told = tuple(in_words(left_out))
+        messages = tuple(in_words(left_out))
         every = graphs or StoredGraphs(place / GRAPHS)
-        return Measurements(self.name, every, tuple(rows), card_digest(card), told)
+        return Measurements(self.name, every, tuple(rows), card_digest(card), messages)
 
     def wanted(self, folder: Path) -> Mapping[str, Sequence[GraphRow]]:
         """Graphs that are encoded, each with its rows."""
@@ -212,12 +212,12 @@ def has_target(row: GraphRow, left_out: Counter[tuple[str, str]]) -> bool:
 
 def with_floors(graph: ModelGraph, rows: Sequence[GraphRow]) -> list[GraphRow]:
     """Rows with the sum of what no launch beats."""
-    found: list[GraphRow] = []
+    result: list[GraphRow] = []
     for row in rows:
         columns = graph.kernels[row.setting.launch_key].columns.at(row.batch)
         floors = floors_s(columns, row.setting, sheet(row.target))
-        found.append(replace(row, floor_s=float((floors * columns.times).sum())))
-    return found
+        result.append(replace(row, floor_s=float((floors * columns.times).sum())))
+    return result
 
 
 @cache

@@ -97,7 +97,7 @@ def op_graph(
     makers = {v: i for i, n in enumerate(nodes) for v in n.results}
     if not nodes:
         raise ModelError("it has no operator that a device runs", where=module.name)
-    alike, which = distinct(nodes, cost)
+    unique, which = distinct(nodes, cost)
     read = {
         (makers[v], i, v.name): v.type
         for i, n in enumerate(nodes)
@@ -110,10 +110,10 @@ def op_graph(
     tensors = evaluated([_tensor(t) for t in place or UNREAD], at)
     return OpGraph(
         tuple([n.op.mnemonic for n in nodes]),
-        np.array([_fixed(n, cost.nodes[n].problem) for n in alike], np.float64).reshape(
-            len(alike), -1
+        np.array([_fixed(n, cost.nodes[n].problem) for n in unique], np.float64).reshape(
+            len(unique), -1
         )[which],
-        evaluated([_scaled(n, cost) for n in alike], at)[:, which],
+        evaluated([_scaled(n, cost) for n in unique], at)[:, which],
         np.array([(s, t) for s, t, _ in ordered], np.int64).reshape(-1, 2).T,
         tensors[:, kinds],
         _whole(module, am, cost, at),
@@ -126,15 +126,15 @@ def distinct(nodes: Sequence[Node], cost: CostTable) -> tuple[list[Node], list[i
     `Cost` has one object for equal applications; which operands are stored is not its concern.
     """
     seen: dict[object, int] = {}
-    alike: list[Node] = []
+    unique: list[Node] = []
     which: list[int] = []
     for node in nodes:
         key = (id(cost.nodes[node]), *[v is not None and v.weight is None for v in node.inputs])
-        at = seen.setdefault(key, len(alike))
-        if at == len(alike):
-            alike.append(node)
+        at = seen.setdefault(key, len(unique))
+        if at == len(unique):
+            unique.append(node)
         which.append(at)
-    return alike, which
+    return unique, which
 
 
 def evaluated(rows: Sequence[Sequence[Dim]], at: Sequence[Numbers]) -> Array:

@@ -84,14 +84,14 @@ class MeasuredRuns(GraphDataset):
         return encode_module(graph, module, settings, fixed=dims)
 
 
-def most_threads(found: Iterable[tuple[int, Run]]) -> list[GraphRow]:
+def most_threads(measured: Iterable[tuple[int, Run]]) -> list[GraphRow]:
     """Return the row with the most threads of each group that differs only in threads.
 
     Args:
-        found: what `runs` yields.
+        measured: rows of `runs` with their threads.
     """
     best: dict[tuple[str, str, Setting, int], tuple[int, GraphRow]] = {}
-    for threads, row in found:
+    for threads, row in measured:
         if not isinstance(row, GraphRow):
             continue
         key = (row.graph, row.target, row.setting, row.batch)
@@ -106,12 +106,12 @@ def tables(folder: Path) -> list[Path]:
     Raises:
         DataError: there is none.
     """
-    found = sorted(p for pattern in PATTERNS for p in folder.glob(pattern) if p.is_file())
-    if not found:
+    paths = sorted(p for pattern in PATTERNS for p in folder.glob(pattern) if p.is_file())
+    if not paths:
         raise DataError(
             "no table of runs", where=str(folder), hint="perfc measure MODEL --append rows.csv.gz"
         )
-    return found
+    return paths
 
 
 def architecture_of(file: str) -> str:
@@ -202,12 +202,12 @@ def setting(cells: Mapping[str, Any], kind: str) -> Setting:
         table = standing_for(framework, str(cells["device"]).partition(":")[0] or kind)
     words = str(cells["version"]).split()
     digits = [int(w) for w in words[-1].split(".")[:2] if w.isdigit()] if words else []
-    own = precision_of(str(cells["precision"]), "precision") if cells["precision"] else None
+    precision = precision_of(str(cells["precision"]), "precision") if cells["precision"] else None
     is_torch = table.steps is not None
     usual = Setting().version if is_torch else (1, 0)
     layout = member(Layout, str(cells["layout"]) or Layout.CHANNELS_FIRST.value, "layout")
     return Setting(
-        own or Precision.F32,
+        precision or Precision.F32,
         channels_last=layout is Layout.CHANNELS_LAST,
         compiled=table.steps is Steps.COMPILED,
         version=(digits[0], digits[1]) if len(digits) > 1 else usual,
@@ -238,13 +238,13 @@ def machine_of(target: str, folder: Path) -> str:
 @cache
 def target_files(folder: Path) -> Mapping[str, str]:
     """Target files beside a table, by the names of their machines."""
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for path in sorted(folder.glob("*.toml")):
         try:
-            found[load_machine(path).name] = str(path)
+            result[load_machine(path).name] = str(path)
         except TargetError:
             continue
-    return found
+    return result
 
 
 def model_folder(folder: Path) -> Path:

@@ -80,8 +80,8 @@ class OpGraph:
     def at(self, batch: float) -> Mapping[str, Array]:
         """Every fact of the nodes at a batch, by name."""
         scaled = interpolated(self.scaled, batch)
-        found = {name: self.fixed[:, i] for i, name in enumerate(OP_FIXED.columns)}
-        return found | {name: scaled[:, i] for i, name in enumerate(OP_SCALED.columns)}
+        columns = {name: self.fixed[:, i] for i, name in enumerate(OP_FIXED.columns)}
+        return columns | {name: scaled[:, i] for i, name in enumerate(OP_SCALED.columns)}
 
     def edges_at(self, batch: float) -> Mapping[str, Array]:
         """Every fact of the edges at a batch, by name."""
@@ -90,8 +90,8 @@ class OpGraph:
 
     def whole_at(self, batch: float) -> Mapping[str, float]:
         """Facts of the graph at a batch, by name."""
-        found = interpolated(self.whole, batch)
-        return {name: float(found[i]) for i, name in enumerate(WHOLE.columns)}
+        totals = interpolated(self.whole, batch)
+        return {name: float(totals[i]) for i, name in enumerate(WHOLE.columns)}
 
 
 @cached_entity
@@ -136,5 +136,5 @@ class ModelGraph:
 def interpolated(pair: Array, batch: float) -> Array:
     """Numbers counted at either of `BATCHES`, at another batch; never negative."""
     low, high = BATCHES
-    found: Array = np.maximum(pair[0] + (pair[1] - pair[0]) * ((batch - low) / (high - low)), 0.0)
-    return found
+    result: Array = np.maximum(pair[0] + (pair[1] - pair[0]) * ((batch - low) / (high - low)), 0.0)
+    return result

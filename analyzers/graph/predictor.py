@@ -244,7 +244,7 @@ def predictor(name: str, quantity: Quantity = Quantity.TIME) -> GraphPredictor:
 
 def usable(say: Say) -> tuple[str, ...]:
     """Names of predictors whose packages and weights are here; ``say`` is told of the others."""
-    found = []
+    result = []
     for name in predictors():
         try:
             made = predictor(name)
@@ -254,8 +254,8 @@ def usable(say: Say) -> tuple[str, ...]:
         if made.begins_from:
             say(f"{name} is left out: it begins from what `{made.begins_from}` writes")
         else:
-            found.append(name)
-    return tuple(found)
+            result.append(name)
+    return tuple(result)
 
 
 def bounded(budget: TrainingBudget, share: float) -> TrainingBudget:

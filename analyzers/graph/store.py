@@ -157,7 +157,7 @@ def parse_rows(text: str) -> list[GraphRow]:
     Raises:
         DataError: they are none.
     """
-    found: list[GraphRow] = []
+    rows: list[GraphRow] = []
     try:
         for line in text.splitlines():
             graph, architecture, how, target, batch, *numbers = json.loads(line)
@@ -171,7 +171,7 @@ def parse_rows(text: str) -> list[GraphRow]:
                 str(engine[0]) if engine else "",
             )
             row = GraphRow(graph, architecture, setting, target, int(batch), *map(float, numbers))
-            found.append(row)
+            rows.append(row)
     except (ValueError, TypeError, KeyError) as error:
         raise DataError(f"no rows: {error}", hint="build the data set again") from None
-    return found
+    return rows

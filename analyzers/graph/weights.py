@@ -105,9 +105,9 @@ class GraphCard:
         precision = setting.precision.value
         for measured in (precision, f"amp {precision}"):
             wanted = (target, measured, setting.mode.value)
-            found = [i for i, run in enumerate(self.runs) if run[:3] == wanted]
-            if found:
-                return found
+            indices = [i for i, run in enumerate(self.runs) if run[:3] == wanted]
+            if indices:
+                return indices
         return []
 
 
@@ -151,12 +151,12 @@ def card_of(
 
 def small_peaks(train: Measurements) -> dict[tuple[str, str, str, str], float]:
     """Machine, precision, way of running and framework, and bytes alive at once in a small run."""
-    found: dict[tuple[str, str, str, str], list[float]] = {}
+    residuals: dict[tuple[str, str, str, str], list[float]] = {}
     for r in train.rows:
         run = r.target, r.setting.precision.value, r.part, r.setting.framework
         peak_bytes = train.graphs[r.graph].ops.whole_at(r.batch)["peak_bytes"]
-        found.setdefault(run, []).append(peak_bytes)
-    return {run: float(np.quantile(each, SMALL)) for run, each in found.items()}
+        residuals.setdefault(run, []).append(peak_bytes)
+    return {run: float(np.quantile(each, SMALL)) for run, each in residuals.items()}
 
 
 def save(trained: GraphPredictor, card: GraphCard, folder: Path) -> Path:
@@ -190,14 +190,14 @@ def read_card(path: Path) -> GraphCard:
 def _parsed(content: bytes, path: Path) -> GraphCard:
     """The card that a file holds, which one analysis asks for several times."""
     try:
-        found = json.loads(content)
+        parsed = json.loads(content)
         for name in ("targets", "modes", "factor", "operators"):
-            found[name] = tuple(found.get(name, ()))
-        found["small_peaks"] = tuple(map(float, found.get("small_peaks", ())))
-        found["runs"] = tuple(
-            (str(a), str(b), str(c), str(d)) for a, b, c, d in found.get("runs", ())
+            parsed[name] = tuple(parsed.get(name, ()))
+        parsed["small_peaks"] = tuple(map(float, parsed.get("small_peaks", ())))
+        parsed["runs"] = tuple(
+            (str(a), str(b), str(c), str(d)) for a, b, c, d in parsed.get("runs", ())
         )
-        card = GraphCard(**found)
+        card = GraphCard(**parsed)
         for *_, framework in card.runs:
             version_of(framework)
     except (ValueError, TypeError, KeyError, RecursionError) as error:

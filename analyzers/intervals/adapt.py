@@ -262,8 +262,8 @@ def of_class(
     corrections: Mapping[str, Correction], predictor: str, class_name: str
 ) -> Correction | None:
     """The correction of a predictor's class, None where nothing of the predictor was measured."""
-    stated = corrections.get(key(predictor, class_name))
-    return stated if stated is not None else corrections.get(key(predictor, ANY))
+    known = corrections.get(key(predictor, class_name))
+    return known if known is not None else corrections.get(key(predictor, ANY))
 
 
 def corrected(

@@ -101,8 +101,8 @@ class Unseen:
 
     def expected(self, spread: Array, distance: float) -> Array:
         """Expected errors at a distance, of rows with such spreads on machines measured."""
-        found: Array = np.hypot(spread, self.error * grown(distance))
-        return found
+        result: Array = np.hypot(spread, self.error * grown(distance))
+        return result
 
     def around(self, other: Unseen) -> Unseen:
         """The narrowest that holds both."""
@@ -269,8 +269,8 @@ def sides(low: Array, high: Array) -> Array:
     So a family of kernels that no row had widens an interval twofold, not without end.
     """
     size = np.maximum(np.abs(low), np.abs(high))
-    found: Array = np.where(high > low, high - low, np.where(size > 0, size, 1.0))
-    return found
+    lengths: Array = np.where(high > low, high - low, np.where(size > 0, size, 1.0))
+    return lengths
 
 
 def excess(
@@ -283,8 +283,8 @@ def excess(
     side = np.maximum(high - low if side is None else side, 1e-6)
     beyond = np.maximum(np.maximum(low - values, values - high), 0) / side
     # single precision must not put a row outside the box it was made from
-    found: Array = np.where(beyond < 1e-5, 0.0, beyond).max(axis=1, initial=0.0)
-    return found
+    result: Array = np.where(beyond < 1e-5, 0.0, beyond).max(axis=1, initial=0.0)
+    return result
 
 
 def coverage_of(time_s: Array, low_s: Array, high_s: Array) -> float:

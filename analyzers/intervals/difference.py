@@ -68,12 +68,12 @@ class Semivariogram:
     reach: float
     power: float = 1.0
 
-    def alike(self, distance: Array) -> Array:
+    def correlation(self, distance: Array) -> Array:
         """Correlation of what kernels share of their own errors."""
         import numpy as np
 
-        found: Array = np.exp(-((distance / self.reach) ** self.power))
-        return found
+        correlation: Array = np.exp(-((distance / self.reach) ** self.power))
+        return correlation
 
 
 @record
@@ -189,7 +189,7 @@ def of_group(
         for end in ("low", "mid", "high")
     )
     low, high = np.minimum(low, mid), np.maximum(high, mid)
-    alike = likeness(own, [k.place for k, _ in members[:LARGEST]])
+    correlation = correlations(own, [k.place for k, _ in members[:LARGEST]])
     below, above = End.of(low, mid, own), End.of(high, mid, own)
     below = below.with_floors(np.array([k.is_at_floor for k, _ in members]))
     grows = count > 0
@@ -204,12 +204,14 @@ def of_group(
         centre = float(count @ there)
         down = there - np.maximum(there * np.exp(rest * below.own), np.minimum(low, there))
         up = np.minimum(there * np.exp(rest * above.own), np.maximum(high, there)) - there
-        least = min(least, centre - joint(count * np.where(grows, down, up), shared[0], alike))
-        most = max(most, centre + joint(count * np.where(grows, up, down), shared[1], alike))
+        least = min(
+            least, centre - joint(count * np.where(grows, down, up), shared[0], correlation)
+        )
+        most = max(most, centre + joint(count * np.where(grows, up, down), shared[1], correlation))
     return Interval(least, total, most)
 
 
-def likeness(own: Semivariogram, places: Sequence[Place]) -> Array:
+def correlations(own: Semivariogram, places: Sequence[Place]) -> Array:
     """Correlations of what kernels share of their own errors, a row and a column for each."""
     import numpy as np
 
@@ -218,20 +220,20 @@ def likeness(own: Semivariogram, places: Sequence[Place]) -> Array:
     for name in sorted({name for place in at for name in place}):
         column = np.array([place.get(name, 0.0) for place in at])
         squares += np.subtract.outer(column, column) ** 2
-    return own.alike(np.sqrt(squares))
+    return own.correlation(np.sqrt(squares))
 
 
-def joint(signed: Array, shared: Array, alike: Array) -> float:
+def joint(signed: Array, shared: Array, correlation: Array) -> float:
     """Return the half-width of the difference that residuals of single kernels cause.
 
     Args:
         signed: how far each kernel's takes it.
-        shared: share of the variance that is alike in kernels that are.
-        alike: correlation of that part, of the first kernels; that of the others adds up.
+        shared: share of the variance that similar kernels have in common.
+        correlation: of that part for the first kernels; the other kernels add up fully.
     """
     common = signed * shared**0.5
-    seen, rest = common[: len(alike)], common[len(alike) :]
-    together = math.sqrt(max(float(seen @ alike @ seen), 0.0)) + float(abs(rest).sum())
+    seen, rest = common[: len(correlation)], common[len(correlation) :]
+    together = math.sqrt(max(float(seen @ correlation @ seen), 0.0)) + float(abs(rest).sum())
     return math.hypot(together, math.sqrt(float((signed**2 * (1 - shared)).sum())))
 
 

@@ -54,8 +54,8 @@ class Mixture:
     @property
     def count(self) -> NDArray[np.intp]:
         """Number of estimates that cover each row."""
-        found: NDArray[np.intp] = self.speaks.sum(axis=0)
-        return found
+        result: NDArray[np.intp] = self.speaks.sum(axis=0)
+        return result
 
     def ends(self, low: Array, high: Array) -> tuple[Array, Array, Array]:
         """Interval and likeliest value of each row; those of a single estimate are its own.
@@ -66,24 +66,24 @@ class Mixture:
         """
         first = np.argmax(self.speaks, axis=0)
         row = np.arange(len(first))
-        found = [end[first, row] for end in (self.low, self.middle, self.high)]
+        interval = [end[first, row] for end in (self.low, self.middle, self.high)]
         several = np.flatnonzero(self.count > 1)
         if len(several):
             low_of, middle_of, high_of = (e[:, several] for e in (self.low, self.middle, self.high))
             rest = Mixture(low_of, middle_of, high_of, self.speaks[:, several])
             ends = [rest.quantile(level[several]) for level in (low, high)]
             middle = np.clip(rest.least_error(), *ends)
-            for end, value in zip(found, (ends[0], middle, ends[1]), strict=True):
+            for end, value in zip(interval, (ends[0], middle, ends[1]), strict=True):
                 end[several] = value
-        return found[0], found[1], found[2]
+        return interval[0], interval[1], interval[2]
 
     def below(self, log_s: Array) -> Array:
         """Share of the times of each row that are expected below one, ``[rows]``."""
         away = log_s - self.middle
         width = np.where(away < 0, self.middle - self.low, self.high - self.middle)
         scaled = np.clip(REACH * away / np.maximum(width, LEAST_WIDTH), -500.0, 500.0)
-        found: Array = (self.speaks / (1 + np.exp(-scaled))).sum(axis=0) / self.count
-        return found
+        share: Array = (self.speaks / (1 + np.exp(-scaled))).sum(axis=0) / self.count
+        return share
 
     def quantile(self, level: Array) -> Array:
         """The time of each row that a share ``level`` of its times lie below, as a logarithm."""
@@ -97,8 +97,8 @@ class Mixture:
             half = (low + high) / 2
             is_below = self.below(half) < level
             low, high = np.where(is_below, half, low), np.where(is_below, high, half)
-        found: Array = (low + high) / 2
-        return found
+        result: Array = (low + high) / 2
+        return result
 
     def least_error(self) -> Array:
         """The time of each row whose expected relative error is least, as a logarithm.
@@ -122,7 +122,7 @@ class Mixture:
         times = np.take_along_axis(times, order, axis=0)
         summed = np.cumsum(np.exp(times[0] - times), axis=0)
         half = np.argmax(summed >= summed[-1] / 2, axis=0)
-        found = np.take_along_axis(times, half[None], axis=0)[0]
+        best = np.take_along_axis(times, half[None], axis=0)[0]
         shortest = np.where(self.speaks[:, rows], self.middle[:, rows], np.inf).min(axis=0)
-        told: Array = np.maximum(found, shortest)
-        return told
+        result: Array = np.maximum(best, shortest)
+        return result

@@ -101,23 +101,23 @@ class Offsets:
 
     def expected(self, table: Array) -> Array:
         """Return the expected offset in the logarithm of estimates, ``[rows]``."""
-        found: Array = table @ self.mean
-        return found
+        offsets: Array = table @ self.mean
+        return offsets
 
     def deviation(self, table: Array) -> Array:
         """Return the deviation of further rows: machine uncertainty and noise, ``[rows]``."""
-        found: Array = np.sqrt(
+        deviations: Array = np.sqrt(
             np.einsum("ij,jk,ik->i", table, self.covariance, table) + self.noise**2
         )
-        return found
+        return deviations
 
 
 def noise_prior(usual: float | None) -> Array:
     """Logarithm of how likely each of `NOISES` is."""
     if usual is None:
         return np.zeros(len(NOISES))
-    found: Array = -0.5 * (np.log(np.array(NOISES) / usual) / NOISE_DEVIATION) ** 2
-    return found
+    log_prior: Array = -0.5 * (np.log(np.array(NOISES) / usual) / NOISE_DEVIATION) ** 2
+    return log_prior
 
 
 def regressed(table: Array, residual: Array, noise: float) -> Regression:
@@ -125,15 +125,15 @@ def regressed(table: Array, residual: Array, noise: float) -> Regression:
     left, scale, right = np.linalg.svd(table, full_matrices=False)
     seen = left.T @ residual
     variance = scale**2 + noise**2
-    kept = scale**2 / variance
-    rest = residual - left @ (kept * seen)
-    leverage = (left**2) @ kept
+    weights = scale**2 / variance
+    rest = residual - left @ (weights * seen)
+    leverage = (left**2) @ weights
     evidence = -0.5 * (
         float(residual @ rest) / noise**2
         + float(np.log(variance).sum())
         + 2 * (len(residual) - len(scale)) * math.log(noise)
     )
-    covariance = np.eye(table.shape[1]) - (right.T * kept) @ right
+    covariance = np.eye(table.shape[1]) - (right.T * weights) @ right
     return Regression(
         right.T @ (scale / variance * seen), covariance, rest / np.maximum(1 - leverage, 1e-9),
         evidence,

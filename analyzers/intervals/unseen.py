@@ -49,9 +49,12 @@ class LeftOut:
 
     def of(self, category: int) -> LeftOut:
         """The rows of a category."""
-        own = self.category == category
+        is_member = self.category == category
         return replace(
-            self, residual=self.residual[own], spread=self.spread[own], category=self.category[own]
+            self,
+            residual=self.residual[is_member],
+            spread=self.spread[is_member],
+            category=self.category[is_member],
         )
 
     @property
@@ -86,14 +89,18 @@ def learned(
         borrowed: machines of all categories that stand beside a category's own.
     """
     everything = shared_error(groups)
-    found = {"": unseen([(groups, 1.0)], everything, freedom or len(groups))}
+    result = {"": unseen([(groups, 1.0)], everything, freedom or len(groups))}
     for index, name in enumerate(names):
-        own = of_category(groups, index)
-        if own:
-            share = len(own) / (len(own) + borrowed)
-            error = float(np.hypot(share**0.5 * shared_error(own), (1 - share) ** 0.5 * everything))
-            found[name] = unseen([(own, share), (groups, 1 - share)], error, freedom or len(own))
-    return found
+        members = of_category(groups, index)
+        if members:
+            share = len(members) / (len(members) + borrowed)
+            error = float(
+                np.hypot(share**0.5 * shared_error(members), (1 - share) ** 0.5 * everything)
+            )
+            result[name] = unseen(
+                [(members, share), (groups, 1 - share)], error, freedom or len(members)
+            )
+    return result
 
 
 def of_category(groups: Groups, category: int) -> Groups:

@@ -223,7 +223,7 @@ def estimated(
     is_own = is_kin(found, machine, stored, like)
     is_like = any(how[-1] == like for how in found.card.kin)
     if is_own:
-        beyond, deviation = process(found).told(near)
+        beyond, deviation = process(found).expected_and_deviation(near)
         spread = expected_error(of_runtime(found, "by_deviation", category), deviation)
     calibration = found.card.calibration
     named = banded(runtime, stored)

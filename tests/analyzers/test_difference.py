@@ -20,8 +20,8 @@ from perfc.analyzers.intervals.difference import (
     Semivariogram,
     Uncertain,
     coordinates,
+    correlations,
     difference,
-    likeness,
     semivariogram_of,
     semivariograms,
 )
@@ -134,7 +134,7 @@ def test_nine_in_ten_of_such_errors_are_inside() -> None:
         [kernel(t, factor, flop=f) for t, f in old], [kernel(t, factor, flop=f) for t, f in new]
     )
     assert found is not None
-    alike = likeness(own, [place_of(f, 1e6, 1e6) for _, f in (*old, *new)])
+    alike = correlations(own, [place_of(f, 1e6, 1e6) for _, f in (*old, *new)])
     covariance = (own.sill**2 - own.nugget**2) * alike + own.nugget**2 * np.eye(6)
     errors = rng.multivariate_normal(np.zeros(6), covariance, 20_000)
     errors += level * rng.standard_normal((20_000, 1))

@@ -272,13 +272,13 @@ def permutation(shape: tuple[int, ...], perm: tuple[int, ...]) -> tuple[str, int
     Returns:
         The pattern, ``0213``, and the elements that stay together at the end.
     """
-    kept = [p for p in perm if shape[p] != 1]
-    if not kept:
+    moved = [p for p in perm if shape[p] != 1]
+    if not moved:
         return "0", 1
     runs: list[list[int]] = []
-    alive = sorted(kept)
+    alive = sorted(moved)
     after = dict(pairwise(alive))
-    for p in kept:
+    for p in moved:
         if runs and after.get(runs[-1][-1]) == p:
             runs[-1].append(p)
         else:

@@ -67,24 +67,24 @@ class Efficiencies:
         """Seconds of a node that launches no kernel in the IR."""
         return self.seconds.get(HOST, {}).get(Term.LAUNCH, 0.0)
 
-    def name_of(self, found: Class) -> str:
+    def name_of(self, kernel_class: Class) -> str:
         """The most specific name of a class that was measured, empty where none was."""
-        return next((name for name in found.names if name in self.seconds), "")
+        return next((name for name in kernel_class.names if name in self.seconds), "")
 
     def kernel(self, subject: KernelSubject) -> FittedTime | None:
         """Time of one kernel, all launches; None where no class of it was ever measured."""
-        found = classify(subject)
-        name = self.name_of(found)
+        kernel_class = classify(subject)
+        name = self.name_of(kernel_class)
         if not name:
             return None
         rates = self.seconds[name]
-        time_s = sum(q * rates.get(t, 0.0) for t, q in found.terms.items())
+        time_s = sum(q * rates.get(t, 0.0) for t, q in kernel_class.terms.items())
         return FittedTime(time_s * subject.launches + self.moved_s(subject.moved_bytes), name)
 
     def kernel_s(self, subject: KernelSubject) -> float | None:
         """Time of one kernel, all launches; None where no class of it was ever measured."""
-        found = self.kernel(subject)
-        return None if found is None else found.time_s
+        time = self.kernel(subject)
+        return None if time is None else time.time_s
 
     def moved_s(self, nbytes: float) -> float:
         """Time of copies that change layout."""
@@ -100,15 +100,15 @@ class Efficiencies:
             table: bounds of the kernels.
             runtime: the fusion table that made them.
         """
-        found: list[FittedTime | None] = []
+        times: list[FittedTime | None] = []
         moves = moved_bytes([b.kernel for b in table.kernels], runtime, table.env)
         for bound, moved in zip(table.kernels, moves, strict=True):
             fitted = self.kernel(of_bound(bound, table.env, moved))
             if fitted is not None and fitted.time_s < bound.floor_s:
                 # no prediction is below the floor
                 fitted = FittedTime(bound.floor_s, fitted.name)
-            found.append(fitted)
-        return found
+            times.append(fitted)
+        return times
 
     def times(self, table: RooflineTable, runtime: Runtime) -> list[float]:
         """Time of every kernel; at measured rates where no class of it was ever measured."""
@@ -135,8 +135,8 @@ def of_machine(machine: Machine, runtime: str) -> Efficiencies | None:
         if term in (LOW, HIGH):
             sides.setdefault(name, {})[term] = rate.value
             continue
-        found = terms[term]
-        seconds.setdefault(name, {})[found] = rate.value if found.is_time else 1 / rate.value
+        count = terms[term]
+        seconds.setdefault(name, {})[count] = rate.value if count.is_time else 1 / rate.value
     ratios = {
         name: Ratios(min(side[LOW], 1.0), max(side[HIGH], 1.0))
         for name, side in sides.items()

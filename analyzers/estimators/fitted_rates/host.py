@@ -17,12 +17,12 @@ def host_nodes(source: Module, kernels: KernelTable) -> int:
         source: the module as read: its folded form has lost them.
         kernels: what launches.
     """
-    kept = {v.name for k in kernels.kernels for n in k.nodes for v in n.results}
+    computed = {v.name for k in kernels.kernels for n in k.nodes for v in n.results}
     live = {v for v in source.graph.inputs if v.weight is None}
     count = 0
     for node in walk(source.graph):
         if not any(v in live for v in node.inputs if v is not None):
             continue
         live.update(node.results)
-        count += not any(v.name in kept for v in node.results)
+        count += not any(v.name in computed for v in node.results)
     return count

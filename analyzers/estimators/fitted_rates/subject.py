@@ -132,16 +132,16 @@ class KernelSubject:
 
 def parse_types(text: str) -> tuple[Operand | None, ...]:
     """Types as ``types`` writes them."""
-    found: list[Operand | None] = []
+    result: list[Operand | None] = []
     for word in text.split():
         match = re.fullmatch(_TYPE, word)
         if match is None:
-            found.append(None)
+            result.append(None)
             continue
         dtype, extents, stored = match.groups()
         shape = tuple(int(d) for d in extents.split(",") if d)
-        found.append(Operand(dtype, shape, bool(stored)))
-    return tuple(found)
+        result.append(Operand(dtype, shape, bool(stored)))
+    return tuple(result)
 
 
 def of_bound(bound: KernelBound, env: Mapping[str, int], moved_bytes: float = 0.0) -> KernelSubject:
@@ -228,22 +228,22 @@ def operators(kernel: Kernel) -> tuple[str, ...]:
 
 def operands(values: Sequence[Value | None], env: Mapping[str, int]) -> tuple[Operand | None, ...]:
     """The first tensors; None for what is missing."""
-    found: list[Operand | None] = []
+    result: list[Operand | None] = []
     for v in values[:MOST_OPERANDS]:
         if v is None or not isinstance(v.type, TensorType) or v.type.shape is None:
-            found.append(None)
+            result.append(None)
             continue
         shape = tuple([int(evaluate(d, env)) for d in v.type.shape])
         is_stored = v.weight is not None or v.known is not None
-        found.append(Operand(v.type.dtype.code, shape, is_stored))
-    return tuple(found)
+        result.append(Operand(v.type.dtype.code, shape, is_stored))
+    return tuple(result)
 
 
-def types(found: Sequence[Operand | None]) -> str:
+def types(values: Sequence[Operand | None]) -> str:
     """Operands in one cell, ``f32[1,64,56,56] f32[64,64,3,3]w``; ``-`` for what is missing."""
     cells = [
         "-" if o is None
         else f"{o.dtype}[{','.join(map(str, o.shape))}]{'w' if o.is_stored else ''}"
-        for o in found
+        for o in values
     ]  # fmt: skip
     return " ".join(cells)

@@ -49,7 +49,7 @@ class AttentionDecode(FusedAttention):
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
         """The visible cache is read once a KV head, however many queries share it."""
-        own = bits_of(dtype) / 8
+        element_bytes = bits_of(dtype) / 8
         cached = cache_bytes(rows, dtype)
         width = rows["head_dim"] + value_dim(rows)
         seen = length_of(rows)
@@ -62,8 +62,8 @@ class AttentionDecode(FusedAttention):
             nothing,
             nothing,
             rows["batch"] * rows["kv_heads"] * seen * width * cached
-            + queries * rows["head_dim"] * own,
-            queries * value_dim(rows) * own,
+            + queries * rows["head_dim"] * element_bytes,
+            queries * value_dim(rows) * element_bytes,
         )
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
@@ -81,7 +81,7 @@ class AttentionDecode(FusedAttention):
         group = rows["heads"] / rows["kv_heads"]
         # one thread block that reads a whole sequence at its share of the bandwidth
         chain_s = seen * width * cached * sheet.sm_count / sheet.device_bytes_per_s
-        found = {
+        features = {
             "log_traffic_s": log(memory_s(nbytes, sheet)),
             "log_device_s": log(device_s),
             "log_l2_share": log(nbytes / max(sheet.l2_bytes, 1.0)),
@@ -97,10 +97,10 @@ class AttentionDecode(FusedAttention):
             "value_dim": value_dim(rows),
             "cached_bits": 8 * cached,
         }
-        found |= wave_features("kv_head", blocks, sheet)
-        found |= wave_features("split_64", blocks * np.ceil(seen / 64), sheet)
-        found |= wave_features("split_128", blocks * np.ceil(seen / 128), sheet)
-        return found | kernel_features(rows)
+        features |= wave_features("kv_head", blocks, sheet)
+        features |= wave_features("split_64", blocks * np.ceil(seen / 64), sheet)
+        features |= wave_features("split_128", blocks * np.ceil(seen / 128), sheet)
+        return features | kernel_features(rows)
 
 
 def length_of(rows: Columns) -> Array:

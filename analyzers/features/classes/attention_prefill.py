@@ -61,23 +61,23 @@ class AttentionPrefill(FusedAttention):
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
         """Products of unmasked pairs; queries and results once, keys and values once a KV head."""
-        own = bits_of(dtype) / 8
+        element_bytes = bits_of(dtype) / 8
         cached = cache_bytes(rows, dtype)
         rowwise = rows["batch"] * rows["query_len"] * rows["heads"]
         width = rows["head_dim"] + value_dim(rows)
         mac = rows["batch"] * rows["heads"] * pairs(rows) * width
         seen = np.minimum(cached_len(rows), reach(rows) - 1) * cached
         # new keys and values come as activations, whatever the cache holds them in later
-        new = (rows["kv_len"] - cached_len(rows)) * np.minimum(cached, own)
+        new = (rows["kv_len"] - cached_len(rows)) * np.minimum(cached, element_bytes)
         nothing = np.zeros_like(mac)
         return Amounts(
             mac,
             least_mac(mac, cached, dtype),
             nothing,
             nothing,
-            rowwise * rows["head_dim"] * own
+            rowwise * rows["head_dim"] * element_bytes
             + rows["batch"] * rows["kv_heads"] * width * (seen + new),
-            rowwise * value_dim(rows) * own,
+            rowwise * value_dim(rows) * element_bytes,
         )
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
@@ -89,7 +89,7 @@ class AttentionPrefill(FusedAttention):
         walk_s = chain_s(rows, dtype, sheet)
         blocks = rows["batch"] * rows["heads"]
         packed = rows["query_len"] * rows["heads"] / rows["kv_heads"]
-        found = {
+        features = {
             "log_bound_s": log(np.maximum(compute_s, device_s)),
             "log_intensity": log(compute_s / device_s),
             "log_mac": log(mac),
@@ -114,10 +114,10 @@ class AttentionPrefill(FusedAttention):
         }
         for tile in (64, TILE):
             tiles = np.ceil(rows["query_len"] / tile)
-            found |= wave_features(str(tile), blocks * tiles, sheet)
-            found[f"pad_{tile}"] = rows["query_len"] / (tiles * tile)
+            features |= wave_features(str(tile), blocks * tiles, sheet)
+            features[f"pad_{tile}"] = rows["query_len"] / (tiles * tile)
         tiles = np.ceil(packed / TILE) * rows["batch"] * rows["kv_heads"]
-        return found | wave_features("packed", tiles, sheet) | kernel_features(rows)
+        return features | wave_features("packed", tiles, sheet) | kernel_features(rows)
 
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
         """Products, traffic or the longest walk, whichever takes longest, and a launch.
@@ -145,8 +145,8 @@ def chain_s(rows: Columns, dtype: str, sheet: Sheet) -> Array:
     length = np.minimum(rows["kv_len"], reach(rows))
     height = np.minimum(TILE, rows["query_len"] * rows["heads"] / rows["kv_heads"])
     mac = height * length * (rows["head_dim"] + value_dim(rows))
-    found: Array = 2 * mac * sheet.sm_count / physics.matrix_flop_per_s(dtype, sheet)
-    return found
+    time_s: Array = 2 * mac * sheet.sm_count / physics.matrix_flop_per_s(dtype, sheet)
+    return time_s
 
 
 def waves_s(rows: Columns, dtype: str, sheet: Sheet) -> Array:
@@ -159,8 +159,8 @@ def waves_s(rows: Columns, dtype: str, sheet: Sheet) -> Array:
     tiles = np.ceil(rows["query_len"] / BLOCK_QUERIES)
     keys = pairs(rows) / np.minimum(rows["query_len"], BLOCK_QUERIES) / tiles
     waves = np.ceil(rows["batch"] * rows["heads"] * tiles / sheet.sm_count)
-    found: Array = each_s * np.maximum(np.minimum(rows["kv_len"], reach(rows)), waves * keys)
-    return found
+    time_s: Array = each_s * np.maximum(np.minimum(rows["kv_len"], reach(rows)), waves * keys)
+    return time_s
 
 
 def pairs(rows: Columns) -> Array:

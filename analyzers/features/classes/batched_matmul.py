@@ -47,8 +47,8 @@ class BatchedMatmul(Matmul):
 
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
         """Return the scale of any product, plus a launch."""
-        found = super().scale_s(rows, dtype, sheet, protocol)
-        return found + physics.latency_s(protocol, sheet)
+        scale_s = super().scale_s(rows, dtype, sheet, protocol)
+        return scale_s + physics.latency_s(protocol, sheet)
 
     def category(
         self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol

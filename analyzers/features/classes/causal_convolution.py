@@ -42,8 +42,8 @@ class CausalConvolution(KernelClass):
         elements = rows["batch"] * rows["query_len"] * rows["channels"]
         mac = elements * rows["taps"]
         nothing = np.zeros_like(mac)
-        kept = rows["batch"] * rows["channels"] * (rows["taps"] - 1)
-        read = np.where(rows["query_len"] == 1, kept, 0.0)
+        cached = rows["batch"] * rows["channels"] * (rows["taps"] - 1)
+        read = np.where(rows["query_len"] == 1, cached, 0.0)
         nbytes = bits_of(dtype) / 8
         return Amounts(mac, mac, nothing, nothing, (elements + read) * nbytes, elements * nbytes)
 
@@ -87,6 +87,6 @@ class CausalConvolution(KernelClass):
 def moved(rows: Columns, dtype: str) -> Array:
     """Bytes of inputs, results and kept inputs."""
     tokens = rows["batch"] * rows["query_len"]
-    kept = rows["batch"] * (rows["taps"] - 1)
-    nbytes: Array = 2 * (tokens + kept) * rows["channels"] * bits_of(dtype) / 8
+    cached = rows["batch"] * (rows["taps"] - 1)
+    nbytes: Array = 2 * (tokens + cached) * rows["channels"] * bits_of(dtype) / 8
     return nbytes

@@ -65,7 +65,7 @@ class Collective(KernelClass):
         log = np.log2
         wire_s = wire_bytes(rows) / link_bytes_per_s(rows, sheet)
         ring = np.where(rows["operation"] == Operation.ALL_REDUCE, 2.0, 1.0) * (rows["ranks"] - 1)
-        found = {
+        features = {
             "log_nbytes": log(rows["nbytes"]),
             "log_shard_bytes": log(rows["nbytes"] / rows["ranks"]),
             "log_wire_s": log(wire_s),
@@ -78,8 +78,8 @@ class Collective(KernelClass):
             "bits": np.full_like(wire_s, 8.0 if dtype in ("i8", "u8") else 16.0),
         }
         for one in Operation:
-            found[one.name.lower()] = (rows["operation"] == one).astype(float)
-        return found
+            features[one.name.lower()] = (rows["operation"] == one).astype(float)
+        return features
 
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
         """Bytes over the link, and a launch."""
@@ -144,8 +144,8 @@ def wire_bytes(rows: Columns) -> Array:
 
 def fast(rows: Columns, sheet: Sheet) -> NDArray[np.bool_]:
     """Return True for rows whose ranks are all connected by NVLink or a mesh."""
-    found: NDArray[np.bool_] = _direct(rows, sheet) > 0
-    return found
+    is_direct: NDArray[np.bool_] = _direct(rows, sheet) > 0
+    return is_direct
 
 
 def link_bytes_per_s(rows: Columns, sheet: Sheet) -> Array:
@@ -159,8 +159,8 @@ def _direct(rows: Columns, sheet: Sheet) -> Array:
     counts, place = np.unique(rows["ranks"], return_inverse=True)
     rates = np.array([sheet.machine.joined_bytes_per_s(int(n)) for n in counts])
     within = (rows["joined"] == 0) | (rows["ranks"] <= rows["joined"])
-    found: Array = np.where(within & (rows["nodes"] <= 1), rates[place.reshape(-1)], 0.0)
-    return found
+    result: Array = np.where(within & (rows["nodes"] <= 1), rates[place.reshape(-1)], 0.0)
+    return result
 
 
 def _host(sheet: Sheet) -> float:

@@ -82,7 +82,7 @@ class Convolution(Called):
         positions = rows["batch"] * rows["out_h"] * rows["out_w"]
         channels = rows["out_channels"] / rows["groups"]
         nbytes = amounts.read_bytes + amounts.write_bytes
-        found = {
+        features = {
             "log_body": np.log(body / self.eager_s),
             "log_intensity": np.log(compute / traffic) * large,
             "log_positions": np.log2(positions),
@@ -103,11 +103,11 @@ class Convolution(Called):
             tiles = rows["groups"] * np.ceil(positions / height) * np.ceil(channels / width)
             waves = np.ceil(tiles / sheet.sm_count)
             area = waves * sheet.sm_count * height * width
-            found[f"fill_{height}x{width}"] = rows["groups"] * positions * channels / area
+            features[f"fill_{height}x{width}"] = rows["groups"] * positions * channels / area
         tiles = np.ceil(rows["out_h"] / 4) * np.ceil(rows["out_w"] / 4) * rows["batch"]
-        found["tile_fill"] = positions / (16 * tiles)
-        found["log_tiles"] = np.log2(tiles * np.ceil(channels / 32) / sheet.sm_count)
-        return found
+        features["tile_fill"] = positions / (16 * tiles)
+        features["log_tiles"] = np.log2(tiles * np.ceil(channels / 32) / sheet.sm_count)
+        return features
 
     def body_s(self, rows: Columns, dtype: str, sheet: Sheet) -> Array:
         """Direct products, and bytes."""
@@ -150,9 +150,9 @@ def touched(rows: Columns, axis: str) -> Array:
 
     holes = (dilation > 1) & (kernel > 1)
     taps = np.where(holes, 1.0, np.minimum(kernel, stride))
-    apart = read_before(pad + extent, taps) - read_before(pad, taps)
+    separate = read_before(pad + extent, taps) - read_before(pad, taps)
     is_whole = np.where(holes, (stride == 1) & (out >= dilation), kernel >= stride)
-    return np.maximum(np.where(is_whole, overlapping, apart), 0.0)
+    return np.maximum(np.where(is_whole, overlapping, separate), 0.0)
 
 
 def gain(rows: Columns) -> Array:
@@ -162,8 +162,8 @@ def gain(rows: Columns) -> Array:
     """
     plain = (rows["stride_h"] == 1) & (rows["stride_w"] == 1)
     plain &= (rows["dilation_h"] == 1) & (rows["dilation_w"] == 1)
-    found = np.ones_like(rows["kernel_h"])
+    result = np.ones_like(rows["kernel_h"])
     for r in (rows["kernel_h"], rows["kernel_w"]):
-        found = found * np.where(r > 1, 4 * r / (r + 3), 1.0)
-    factor: Array = np.where(plain, found, 1.0)
+        result = result * np.where(r > 1, 4 * r / (r + 3), 1.0)
+    factor: Array = np.where(plain, result, 1.0)
     return factor

@@ -274,8 +274,8 @@ def popularity(rows: Columns) -> Array:
     least = np.where(few, 0.01, 1.0)
     most = np.where(few, 2.0, np.maximum(0.8 * rows["tokens"], 1.001))
     drawn = ((most**rest - least**rest) * position + least**rest) ** (1 / rest)
-    found: Array = np.where(rows["skew"] > 0, drawn / drawn.mean(axis=0), 1.0)
-    return found
+    result: Array = np.where(rows["skew"] > 0, drawn / drawn.mean(axis=0), 1.0)
+    return result
 
 
 def tokens_of_experts(rows: Columns, share: Array) -> Array:
@@ -290,10 +290,10 @@ def tokens_of_experts(rows: Columns, share: Array) -> Array:
     busiest = 1 + share.std(axis=0) * largest
     most_pairs = rows["tokens"] * np.minimum(rows["chosen"], local) / local
     busiest = np.clip(busiest, 1.0, np.maximum(most_pairs / even, 1.0))
-    found: Array = np.minimum(even * share * busiest, rows["tokens"])
+    counts: Array = np.minimum(even * share * busiest, rows["tokens"])
     if (rows["alone"] > 0).any():
-        found = np.where(rows["alone"] > 0, drawn_alone(rows, even, share), found)
-    return found
+        counts = np.where(rows["alone"] > 0, drawn_alone(rows, even, share), counts)
+    return counts
 
 
 def drawn_alone(rows: Columns, even: Array, share: Array) -> Array:
@@ -315,5 +315,5 @@ def drawn_alone(rows: Columns, even: Array, share: Array) -> Array:
     ranks = np.maximum(rows["ranks"], 1.0)
     deviation = np.sqrt(variance.mean(axis=0) + mean.var(axis=0))
     busiest = 1 + np.sqrt(2 * np.log(ranks) / local) * deviation / even
-    found: Array = counts / counts.mean(axis=0) * even * busiest
-    return found
+    result: Array = counts / counts.mean(axis=0) * even * busiest
+    return result

@@ -80,14 +80,14 @@ class LatentAttention(KernelClass):
         computed, cached = bits_of(dtype) / 8, cache_bytes(rows, dtype)
         mac = pairs(rows) * (rows["head_dim"] + rows["value_dim"])
         queries = rows["batch"] * rows["query_len"] * rows["heads"]
-        kept = np.where(is_latent(rows), rows["kv_len"], 0.0) * rows["batch"] * (RANK + ROPE)
+        latents = np.where(is_latent(rows), rows["kv_len"], 0.0) * rows["batch"] * (RANK + ROPE)
         nothing = np.zeros_like(mac)
         return Amounts(
             mac,
             np.where(8 * cached < bits_of(dtype), mac / 2, mac),
             nothing,
             nothing,
-            kept * cached + queries * rows["head_dim"] * np.minimum(computed, cached),
+            latents * cached + queries * rows["head_dim"] * np.minimum(computed, cached),
             queries * rows["value_dim"] * np.minimum(computed, cached),
         )
 

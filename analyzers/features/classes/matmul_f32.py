@@ -62,7 +62,7 @@ class MatmulF32(Called):
         body = self.body_s(rows, dtype, sheet)
         large = body > self.eager_s / 3
         nbytes = ITEM * batch * (m * k + k * n + m * n)
-        found = {
+        features = {
             "log_body": np.log(body / self.eager_s),
             "log_intensity": np.log(compute / traffic) * large,
             "log_m": np.log2(m),
@@ -81,9 +81,9 @@ class MatmulF32(Called):
             tiles = batch * np.ceil(m / height) * np.ceil(n / width)
             waves = np.ceil(tiles / sheet.sm_count)
             filled = batch * m * n / (waves * sheet.sm_count * height * width)
-            found[f"fill_{height}x{width}"] = filled
-            found[f"waves_{height}x{width}"] = np.clip(np.log2(tiles / sheet.sm_count), -6, 6)
-        return found
+            features[f"fill_{height}x{width}"] = filled
+            features[f"waves_{height}x{width}"] = np.clip(np.log2(tiles / sheet.sm_count), -6, 6)
+        return features
 
     def body_s(self, rows: Columns, dtype: str, sheet: Sheet) -> Array:
         """The best of the tile shapes in whole waves, and operands once, which overlap in part."""

@@ -27,8 +27,8 @@ def pressure(rows: Columns, threads: Array, dtype: str, sheet: Sheet) -> Array:
         sheet.threads_per_sm / threads, np.maximum(rows["rows"] / sheet.sm_count, 1)
     )
     nbytes = sheet.sm_count * resident * rows["cols"] * bits_of(dtype) / 8
-    found: Array = np.log(nbytes / reach.read_cache_bytes(sheet) / HALF_KEPT)
-    return found
+    log_pressure: Array = np.log(nbytes / reach.read_cache_bytes(sheet) / HALF_KEPT)
+    return log_pressure
 
 
 class Rowwise(Called):

@@ -19,7 +19,7 @@ from perfc.analyzers.features.process import (
     Process,
     RowPositions,
     SimilarityAspects,
-    alike,
+    similarities,
     term,
 )
 
@@ -66,7 +66,7 @@ def fitted_process(
     """The process that knows some rows.
 
     Args:
-        form: what rows are alike in.
+        form: aspects to compare.
         rows: places as they are tabulated.
         beyond: logarithm of what was measured over what was expected, of each.
         recipe: how.
@@ -166,7 +166,7 @@ class Likelihood:
     """Of rows, for given logarithms of parameters.
 
     Args:
-        form: what rows are alike in.
+        form: aspects to compare.
         rows: places in deviations.
         beyond: logarithm of what was measured over what was expected.
     """
@@ -192,9 +192,9 @@ class Likelihood:
         placed = RowPositions(
             self.rows.kinds, (self.rows.places / parameters.reach).astype(np.float32)
         )
-        likeness = alike(self.form, placed, placed)
+        similarity = similarities(self.form, placed, placed)
         terms = [
-            amplitude**2 * term(aspects, likeness)
+            amplitude**2 * term(aspects, similarity)
             for amplitude, aspects in zip(parameters.amplitudes, self.form.terms, strict=True)
         ]
         count = len(self.beyond)
@@ -210,7 +210,7 @@ class Likelihood:
         pull = inverse - np.outer(weights, weights)
         amplitudes = [float((pull * one).sum()) for one in terms]
         noise = parameters.noise**2 * float(np.trace(pull))
-        by_reach = self._by_reach(placed, likeness, terms, pull)
+        by_reach = self._by_reach(placed, similarity, terms, pull)
         gradient = np.array([*amplitudes, noise, *by_reach])
         before, slope = believed(self.form, logs)
         return value + before, gradient + slope
@@ -218,7 +218,7 @@ class Likelihood:
     def _by_reach(
         self,
         placed: RowPositions,
-        likeness: dict[Enum, Array],
+        similarity: dict[Enum, Array],
         terms: list[Array | float],
         pull: Array,
     ) -> list[float]:
@@ -234,7 +234,9 @@ class Likelihood:
                 slopes.append(2.0 * float((of * square).sum()))
                 continue
             # d/dlog reach of (1 + a) exp(-a) is 3 exp(-a) times the squared distance in that column
-            steep = of / np.maximum(likeness[aspect], 1e-300) * 3.0 * np.exp(-np.sqrt(3.0 * square))
+            steep = (
+                of / np.maximum(similarity[aspect], 1e-300) * 3.0 * np.exp(-np.sqrt(3.0 * square))
+            )
             slopes += [_weighed(steep, column) for column in columns.T]
         return slopes
 

@@ -12,7 +12,7 @@ import pytest
 from perfc.analyzers.artefacts import artefact
 from perfc.analyzers.artefacts.artefact import Artefact, WeightsError
 from perfc.analyzers.artefacts.card import card_text, parse_card
-from perfc.analyzers.artefacts.implementations import implementations, meant
+from perfc.analyzers.artefacts.implementations import candidate_kernels, implementations
 from perfc.analyzers.estimators.predictor import Estimates, predict, predict_with
 from perfc.analyzers.features.classes import classes
 from perfc.analyzers.features.classes.experts import ExpertsKernel
@@ -112,7 +112,10 @@ def test_a_machine_that_nobody_measured_means_what_runs_on_the_nearest(found: Ar
     def frameworks(target: str) -> set[str]:
         columns = complete(classes()["matmul"], SHAPE)
         sheet = Sheet(load_machine(target))
-        return {m.framework for m in meant(found.card, columns, "bf16", sheet, Protocol.GRAPH)}
+        return {
+            m.framework
+            for m in candidate_kernels(found.card, columns, "bf16", sheet, Protocol.GRAPH)
+        }
 
     assert frameworks("h200") == set(SLOWER)
     assert frameworks("gb200") == {"one"}
@@ -230,7 +233,7 @@ def test_a_framework_with_untuned_kernels_alone_means_those_that_others_tuned() 
     columns = complete(kind, {n: np.array([v]) for n, v in QWEN3_30B.items()})
 
     def kernels(dtype: str, framework: str) -> set[tuple[str, float]]:
-        means = meant(card, columns, dtype, sheet, Protocol.GRAPH, framework)
+        means = candidate_kernels(card, columns, dtype, sheet, Protocol.GRAPH, framework)
         return {(one.framework, float(one.columns["kernel"][0])) for one in means}
 
     tuned = {("trtllm", float(ExpertsKernel.CUTLASS))}

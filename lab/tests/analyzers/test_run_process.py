@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from perfc.analyzers.artefacts.arrays import packed, unpacked
-from perfc.analyzers.features.process import LOCAL, NOBODY, NOISE, Process, alike
+from perfc.analyzers.features.process import LOCAL, NOBODY, NOISE, Process, similarities
 from perfc.analyzers.features.process import RowPositions as Runs
 from perfc.analyzers.runs.run_process import (
     COLUMNS,
@@ -75,25 +75,25 @@ def test_what_a_runtime_adds_is_known_of_runs_that_nobody_measured() -> None:
 
 def test_likeness_goes_from_none_to_all() -> None:
     runs, _ = measured(8)
-    likeness = alike(FORM, runs, runs)
+    similarity = similarities(FORM, runs, runs)
     for aspect in Aspect:
-        assert np.diag(likeness[aspect]) == pytest.approx(np.ones(8), abs=1e-3), aspect
-        assert (likeness[aspect] >= 0).all()
-        assert (likeness[aspect] <= 1 + 1e-9).all()
+        assert np.diag(similarity[aspect]) == pytest.approx(np.ones(8), abs=1e-3), aspect
+        assert (similarity[aspect] >= 0).all()
+        assert (similarity[aspect] <= 1 + 1e-9).all()
     far = Runs(runs.kinds + 1, runs.places + 1e3)
-    assert max(one.max() for one in alike(FORM, runs, far).values()) <= 1.0
-    assert all(one[0, 0] < 1e-6 for one in alike(FORM, runs, far).values())
+    assert max(one.max() for one in similarities(FORM, runs, far).values()) <= 1.0
+    assert all(one[0, 0] < 1e-6 for one in similarities(FORM, runs, far).values())
     # one version of two runtimes is no common version
-    assert likeness[Aspect.VERSION][0, 1] == 0.0
+    assert similarity[Aspect.VERSION][0, 1] == 0.0
 
 
 def test_the_graph_that_is_asked_of_is_none_of_those_known() -> None:
     runs, _ = measured(4)
     asked = Runs(runs.kinds.copy(), runs.places)
     asked.kinds[:, KINDS.index(Aspect.GRAPH)] = NOBODY
-    assert alike(FORM, runs, runs)[Aspect.GRAPH][0, 0] == 1.0
-    assert not alike(FORM, asked, runs)[Aspect.GRAPH].any()
-    assert not alike(FORM, asked, asked)[Aspect.GRAPH].any()
+    assert similarities(FORM, runs, runs)[Aspect.GRAPH][0, 0] == 1.0
+    assert not similarities(FORM, asked, runs)[Aspect.GRAPH].any()
+    assert not similarities(FORM, asked, asked)[Aspect.GRAPH].any()
 
 
 def test_what_is_stored_tells_the_same() -> None:

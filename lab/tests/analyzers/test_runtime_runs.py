@@ -369,7 +369,7 @@ def test_ranges_are_as_wide_as_like_runs_deviate(
         runtime = row.row.deployment.runtime
         each = found.more["by_deviation"][found.card.frameworks.index(runtime)]
         told = np.zeros(1), np.array([expected / each])
-        monkeypatch.setattr(Process, "told", lambda *_: told)
+        monkeypatch.setattr(Process, "expected_and_deviation", lambda *_: told)
         machine = load_machine(target)
         time = runtime_runs.estimated(found, row.table, machine, runtime, row.stored).time
         return np.log(time.mid / time.low), np.log(time.high / time.mid)
