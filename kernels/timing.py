@@ -93,11 +93,6 @@ class Series:
         return float(np_median(sorted(self.seconds)[: max(len(self.seconds) // 3, 1)]))
 
     @property
-    def median_s(self) -> float:
-        """Return the median of all samples."""
-        return float(np_median(list(self.seconds)))
-
-    @property
     def iqr_s(self) -> float:
         """Return the distance between the quartiles."""
         import numpy as np

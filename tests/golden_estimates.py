@@ -36,7 +36,6 @@ from perfc.analyzers.runs.energy import Energy
 from perfc.analyzers.steps.columns import columns
 from perfc.analyzers.steps.features import tabulate as tabulate_launches
 from perfc.analyzers.steps.launch_kind import LaunchKind
-from perfc.analyzers.steps.predict import predict_module
 from perfc.analyzers.steps.setting import Setting, precision_of
 from perfc.api import typed
 from perfc.frontend import load
@@ -50,6 +49,7 @@ from perfc_lab.papers.perf_graph import EDGES, GRAPH, NODES, edge_table, graph_v
 from perfc_lab.training.runs.end_to_end import Plan, Spent, inference, training
 from perfc_lab.whole_runs.boosted_totals import totals
 from perfc_lab.whole_runs.launch_columns import RUNS, linear_runs
+from tests.analyzers.predicted_step import predict_module
 
 RELATIVE = 1e-6
 """What processors and versions of NumPy may differ by."""

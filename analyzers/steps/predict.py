@@ -3,32 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from perfc.ir.record import entity
 
-from ..artefacts import artefact
 from ..artefacts.artefact import Artefact, WeightsError
 from ..artefacts.forest import Forest
 from ..features.distance import coordinates, nearest
 from ..features.sheet import Sheet
 from ..intervals.conformal import AT_ONCE, LEAST_SPREAD, excess
-from .columns import columns as columns_of
 from .features import SHARED, tabulate
 from .launch_kind import LaunchKind
-from .launches import Launch, launches
 from .setting import RunMode, Setting
 from .similarity import StepErrorProcess
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from perfc.ir.graph import Module
     from perfc.machine import Machine
 
     from ..artefacts.card import Card
@@ -76,46 +69,14 @@ def weights_name(mode: RunMode) -> str:
     return f"step-{mode.value.replace(' ', '-')}"
 
 
-def predict_step(
-    columns: Columns, setting: Setting, machine: Machine, *, folder: Path = artefact.SHIPPED
-) -> StepEstimate:
-    """Time of a whole step on a machine, with a nine-in-ten interval.
-
-    Raises:
-        WeightsError: no weights of that way of running, or damaged ones.
-    """
-    return estimate(_load(folder / f"{weights_name(setting.mode)}.json"), columns, setting, machine)
-
-
-def predict_module(
-    module: Module,
-    env: Mapping[str, int],
-    setting: Setting,
-    machine: Machine,
-    *,
-    folder: Path = artefact.SHIPPED,
-) -> tuple[list[Launch], StepEstimate]:
-    """The launches of a typed, canonical f32 module at given extents, and what they take.
-
-    In training they are those of the step; the module is canonical with its parameters kept.
-
-    Raises:
-        WeightsError: as `predict_step`.
-    """
-    from perfc.passes.manager import Analyses
-
-    if setting.training:
-        from .training_step import step_launches as listed_by
-    else:
-        listed_by = launches
-    listed = listed_by(module, Analyses(), setting, [env])[1]
-    return listed, predict_step(columns_of(listed), setting, machine, folder=folder)
-
-
 def estimate(
     artefact: Artefact, columns: Columns, setting: Setting, machine: Machine
 ) -> StepEstimate:
-    """`predict_step` with given weights."""
+    """Predict the time of a whole step on a machine, with a 90 % prediction interval.
+
+    Raises:
+        WeightsError: the weights read other features.
+    """
     sheet = Sheet(machine)
     table = tabulate(columns, setting, sheet)
     if table.names != artefact.card.features:
@@ -193,8 +154,3 @@ def distance_to(card: Card, setting: Setting, sheet: Sheet) -> float:
     dtype = setting.precision.dtype
     places = card.places.get(dtype) or next(iter(card.places.values()))
     return nearest(coordinates(sheet, dtype), places)
-
-
-@cache
-def _load(path: Path) -> Artefact:
-    return artefact.load(path)

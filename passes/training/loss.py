@@ -14,8 +14,6 @@ from perfc.ir.record import entity
 
 from . import losses
 
-BY_OUTPUT = ""
-"""The loss that fits the first output."""
 LEAST_VOCABULARY = 1000
 """Classes of a result of rank 3 that is taken for scores of words."""
 

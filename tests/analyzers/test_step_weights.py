@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 
 from perfc.analyzers.artefacts.artefact import WeightsError
-from perfc.analyzers.steps.predict import StepEstimate, predict_module, weights_name
+from perfc.analyzers.steps.predict import StepEstimate, weights_name
 from perfc.analyzers.steps.setting import Precision, RunMode, Setting
 from perfc.api import typed
 from perfc.machine import load_machine
 from perfc.passes.manager import Analyses
 from perfc.passes.rewriting.canonicalize import Canonicalize
+
+from .predicted_step import predict_module, predict_step
 
 MODELS = Path(__file__).parents[2] / "examples" / "models"
 SETTINGS = {
@@ -61,7 +63,6 @@ def test_many_launches_are_predicted_quickly() -> None:
     predicted("swin-t", RunMode.EAGER, "rtx3090")
     from perfc.analyzers.steps.columns import columns
     from perfc.analyzers.steps.launches import launches
-    from perfc.analyzers.steps.predict import predict_step
 
     am = Analyses()
     module = am.apply(Canonicalize(), typed(MODELS / "swin-t.onnx.gz", am=am))
@@ -75,7 +76,6 @@ def test_many_launches_are_predicted_quickly() -> None:
 
 def test_weights_that_are_not_there_are_one_clear_line(tmp_path: Path) -> None:
     from perfc.analyzers.steps.columns import columns
-    from perfc.analyzers.steps.predict import predict_step
 
     setting = Setting(Precision.BF16, compiled=True)
     with pytest.raises(WeightsError, match="cannot read"):

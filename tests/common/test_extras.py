@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CODE = ("perfc", "ir", "passes", "analyzers", "kernels")
 OPTIONAL = (
     *("cupy", "onnxruntime", "onnxscript", "openpyxl", "pandas", "plotext", "pyarrow", "torch"),
-    *("diffusers", "peft", "scipy", "torch_geometric", "transformers", "tvm", "vl_convert"),
+    *("diffusers", "peft", "scipy", "torch_geometric", "transformers", "vl_convert"),
     *("xgboost", "yaml"),
 )
 MORE = {

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 
 import perfc
 from perfc.analyzers.steps.kernels import Autocasting, kernel_times
-from perfc.analyzers.steps.predict import predict_module
 from perfc.analyzers.steps.setting import Precision, Setting
 from perfc.api import typed
 from perfc.errors import PassError, PerfcError
@@ -24,6 +23,7 @@ from perfc.passes.precision.mixed import Mixed
 from perfc.passes.precision.retype import Retype
 from perfc.passes.precision.what_if import what_if
 from perfc.passes.rewriting.canonicalize import Canonicalize
+from tests.analyzers.predicted_step import predict_module
 from tests.passes.random_graphs import modules
 
 MODELS = Path(__file__).parents[2] / "examples" / "models"

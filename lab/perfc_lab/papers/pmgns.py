@@ -11,10 +11,8 @@ import numpy as np
 from torch import Tensor, nn
 
 from perfc.analyzers.graph.model_graph import ModelGraph
-from perfc.analyzers.graph.rows import Measurements, Quantity
+from perfc.analyzers.graph.rows import Quantity
 from perfc.analyzers.graph.schema import Schema
-from perfc.errors import PerfcError
-from perfc.machine.mig import MigProfile, mig_profile
 
 from .networks.batches import Batch
 from .networks.message_passing import GATConv, GCNConv, gin, sage
@@ -153,20 +151,6 @@ class Pmgns(SeveralQuantities):
         if self.variant in CONVOLUTIONS:
             return CONVOLUTIONS[self.variant](width_in, width_out)
         return sage(width_in, width_out, is_normalised=not self.is_faithful)
-
-    def mig_profiles(self, data: Measurements) -> list[MigProfile | None]:
-        """The slice of an A100 that each row needs, from its predicted memory (Eq. 4.2).
-
-        Raises:
-            PerfcError: no row that it learned from had a memory.
-        """
-        predicted = self.every(data)
-        if Quantity.MEMORY not in predicted:
-            raise PerfcError(
-                f"{self.name} knows no memory, which says the size of a slice",
-                hint="train it on rows that have memory_bytes",
-            )
-        return [mig_profile(memory_bytes) for memory_bytes in predicted[Quantity.MEMORY].tolist()]
 
 
 PREDICTOR = Pmgns

@@ -98,19 +98,6 @@ def cache_bytes(
     return bits * precision.cached.bits // 8
 
 
-def cache_bytes_a_token(
-    model: LanguageModel, precision: ServingPrecision, parallel: Parallel = ALONE, stage: int = 0
-) -> int:
-    """Bytes that a further token adds to the caches of one machine, in layers without a window."""
-    elements = sum(
-        _cached(m, parallel, model.name)
-        for layer in layers_of(model, parallel, stage)
-        for m in mixers(layer)
-        if not (isinstance(m, Attention) and (m.window or m.chunk))
-    )
-    return elements * precision.cached.bits // 8
-
-
 def layers_of(
     model: LanguageModel, parallel: Parallel = ALONE, stage: int = 0
 ) -> tuple[Layer, ...]:

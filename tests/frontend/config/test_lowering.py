@@ -22,7 +22,6 @@ from perfc.frontend.config import (
 )
 from perfc.frontend.config.facts import (
     cache_bytes,
-    cache_bytes_a_token,
     parameters,
     state_bytes,
     weight_bytes,
@@ -169,10 +168,10 @@ def test_caches_are_as_long_as_their_inputs(name: str) -> None:
 def test_published_sizes_of_caches_and_states() -> None:
     half = ServingPrecision()
     # DeepSeek-V3's report states 70 kB a token; Llama 3.1 8B has 128 KiB
-    assert cache_bytes_a_token(read_config("deepseek-v3"), half) == 70_272
-    assert cache_bytes_a_token(read_config("llama-3.1-8b"), half) == 131_072
-    two = Parallel(tensor=16)
-    assert cache_bytes_a_token(read_config("llama-3.1-8b"), half, two) == 131_072 // 8
+    assert cache_bytes(read_config("deepseek-v3"), 1, half) == 70_272
+    assert cache_bytes(read_config("llama-3.1-8b"), 1, half) == 131_072
+    sixteen = Parallel(tensor=16)
+    assert cache_bytes(read_config("llama-3.1-8b"), 1, half, sixteen) == 131_072 // 8
     states = state_bytes(read_config("mamba-codestral-7b"), half)
     assert states == 64 * (4 * 8192 * 128 + 2 * 3 * (8192 + 2 * 8 * 128))
 
