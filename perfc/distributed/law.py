@@ -9,13 +9,11 @@ Every doubling of the nodes adds a share, because steps wait for the slowest ran
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
-from dataclasses import fields
 from functools import cache
 from pathlib import Path
-from typing import Any
 
+from perfc.common.fitted import read_records
 from perfc.errors import ParseError
 from perfc.ir.record import record
 
@@ -23,6 +21,8 @@ from .kinds import Loss
 from .parts import Doing
 
 FILE = Path(__file__).with_suffix(".toml")
+COMMENT = "What training runs take beside kernels and links; `perfc train training` wrote it."
+"""First line of the file."""
 
 
 @record
@@ -86,17 +86,7 @@ def laws() -> Mapping[str, RunLaw]:
     """Return the fits that come with perfc, by framework."""
     if not FILE.exists():
         return {}
-    found = tomllib.loads(FILE.read_text(encoding="utf-8"))
-    known = {f.name for f in fields(RunLaw)}
-    return {
-        name: RunLaw(**{k: _plain(v) for k, v in table.items() if k in known})
-        for name, table in found.items()
-        if isinstance(table, dict)
-    }
-
-
-def _plain(value: object) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+    return read_records(FILE, RunLaw)
 
 
 def frameworks() -> tuple[str, ...]:
@@ -116,19 +106,3 @@ def law_of(framework: str = USUAL, arch: str = "") -> RunLaw:
         raise ParseError(f"no runs of {framework[:32]!r}", where="--trained-by", hint=hint)
     names = (f"{framework} {arch}", f"{USUAL} {arch}", framework, USUAL)
     return next((known[name] for name in names if name in known), RunLaw())
-
-
-def as_toml(found: Mapping[str, RunLaw]) -> str:
-    """Return fits in the format of the file, with four digits each."""
-    from perfc.common.toml_file import written
-
-    tree: dict[str, object] = {}
-    for name, law in sorted(found.items()):
-        values = {f.name: getattr(law, f.name) for f in fields(RunLaw)}
-        tree[name] = {
-            k: float(f"{v:.4g}") if isinstance(v, float) else list(v) if isinstance(v, tuple) else v
-            for k, v in values.items()
-        } | {"origin": "fitted"}
-    return written(
-        tree, "What training runs take beside kernels and links; `perfc train training` wrote it."
-    )

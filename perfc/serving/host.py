@@ -8,17 +8,17 @@ fits these numbers together to published runs of serving engines; none was measu
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
 from functools import cache
 from pathlib import Path
-from typing import Any
 
+from perfc.common.fitted import read_records
 from perfc.errors import ParseError
 from perfc.ir.record import record
 
 FILE = Path(__file__).with_suffix(".toml")
+COMMENT = "What hosts of serving engines take; `perfc train serving` wrote this file."
+"""First line of the file."""
 BENCH, DISAGGREGATED, EXPERTS = "-bench", "-apart", "experts"
 """Suffixes of the runtime in the names of host models: of offline benchmarks and of engines with
 disaggregated prefill; and the last word of a name that applies to models with experts only."""
@@ -119,17 +119,7 @@ def amounts(kernels_s: float, exchanges_s: float, prompts: int, decodes: int) ->
 @cache
 def host_models() -> Mapping[str, HostModel]:
     """Return the host models that come with perfc, by runtime and by ``runtime version``."""
-    tables = tomllib.loads(FILE.read_text(encoding="utf-8"))
-    known = {f.name for f in fields(HostModel)}
-    return {
-        name: HostModel(**{k: _plain(v) for k, v in table.items() if k in known})
-        for name, table in tables.items()
-        if isinstance(table, dict)
-    }
-
-
-def _plain(value: object) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+    return read_records(FILE, HostModel)
 
 
 def host_model_of(runtime: str, version: str = "") -> HostModel:
@@ -214,19 +204,3 @@ def numbers_of(version: str) -> tuple[int, ...]:
         hint = "start with a number, as in 0.11"
         raise ParseError(f"{version[:32]!r} is not a version", where="--runtime-version", hint=hint)
     return tuple([int(n) for n in match.groups() if n]) if match else ()
-
-
-def as_toml(models: Mapping[str, HostModel]) -> str:
-    """Return host models in the format of the file, with four digits each."""
-    from perfc.common.toml_file import written
-
-    tree: dict[str, object] = {}
-    for name, law in sorted(models.items()):
-        values = {f.name: getattr(law, f.name) for f in fields(HostModel)}
-        tree[name] = {
-            k: float(f"{v:.4g}") if isinstance(v, float) else list(v) if isinstance(v, tuple) else v
-            for k, v in values.items()
-        } | {"origin": "fitted"}
-    return written(
-        tree, "What hosts of serving engines take; `perfc train serving` wrote this file."
-    )

@@ -6,12 +6,12 @@ Two numbers per board are fitted by ``perfc train serving`` to servers with meas
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
 from perfc.analyzers.runs.energy import idle_w, power_model
+from perfc.common.fitted import read_records
 from perfc.ir.record import record
 from perfc.machine import Machine
 from perfc.study.expenses import HOUR_S, Offer, Prices, Region, region_named
@@ -23,6 +23,8 @@ from .simulation.simulate import SimulatedRun
 from .simulation.steady_state import Steady
 
 FILE = Path(__file__).with_suffix(".toml")
+COMMENT = "What boards draw in servers; `perfc train serving` wrote this file."
+"""First line of the file."""
 ANY_BOARD = "any"
 """Entry for boards whose power nobody measured."""
 
@@ -49,27 +51,12 @@ class BoardPower:
 @cache
 def boards() -> Mapping[str, BoardPower]:
     """Return the power numbers that come with perfc, by target."""
-    tables = tomllib.loads(FILE.read_text(encoding="utf-8"))
-    return {
-        name: BoardPower(table["power"], table["waiting"], table["rows"])
-        for name, table in tables.items()
-    }
+    return read_records(FILE, BoardPower)
 
 
 def board_of(known: Mapping[str, BoardPower], target: str) -> BoardPower:
     """Return the power numbers of a board, or those of `ANY_BOARD` if nobody measured it."""
     return known.get(target) or known.get(ANY_BOARD) or BoardPower()
-
-
-def as_toml(known: Mapping[str, BoardPower]) -> str:
-    """Return power numbers of boards in the format of the file."""
-    from perfc.common.toml_file import written
-
-    tree: dict[str, object] = {
-        name: {"power": b.power, "waiting": b.waiting, "rows": b.rows, "origin": "fitted"}
-        for name, b in sorted(known.items())
-    }
-    return written(tree, "What boards draw in servers; `perfc train serving` wrote this file.")
 
 
 @record

@@ -65,6 +65,7 @@ def op(names: tuple[str, ...], data: Path, output: Path | None, force: bool) -> 
 def serving(data: Path, output: Path | None) -> None:
     """Fit the host overhead of serving engines to published runs."""
     from perfc.analyzers.graph.store import write_file
+    from perfc.common.fitted import as_toml
     from perfc.common.whole_file import write_output
     from perfc.serving import host, offline, power
     from perfc_lab.serving.scores import gathered, trained, trained_boards, trained_processes
@@ -73,10 +74,10 @@ def serving(data: Path, output: Path | None) -> None:
     laws = trained(evidence)
     path = host.FILE if output is None else output / host.FILE.name
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_output(path, host.as_toml(laws))
+    write_output(path, as_toml(laws, host.COMMENT))
     say(str(path))
     path = path.with_name(power.FILE.name)
-    write_output(path, power.as_toml(trained_boards(evidence, laws)))
+    write_output(path, as_toml(trained_boards(evidence, laws), power.COMMENT))
     say(str(path))
     path = path.with_name(offline.FILE.name)
     write_file(path, offline.written(trained_processes(evidence, laws)))
@@ -96,14 +97,15 @@ def serving(data: Path, output: Path | None) -> None:
 )
 def training(data: Path, output: Path | None) -> None:
     """Fit the overhead of training runs beyond kernels and links to published runs."""
+    from perfc.common.fitted import as_toml
     from perfc.common.whole_file import write_output
-    from perfc.distributed.law import FILE, as_toml
+    from perfc.distributed.law import COMMENT, FILE
     from perfc_lab.distributed.scores import gathered
 
     evidence = gathered(data, lambda line: say(line, is_error=True))
     path = FILE if output is None else output / FILE.name
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_output(path, as_toml(evidence.laws))
+    write_output(path, as_toml(evidence.laws, COMMENT))
     say(str(path))
 
 

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from perfc.analyzers.features import networks
-from perfc.distributed.law import LEARNED, RunLaw, as_toml, frameworks, law_of, laws
+from perfc.common.fitted import as_toml
+from perfc.distributed.law import COMMENT, LEARNED, RunLaw, frameworks, law_of, laws
 from perfc.distributed.training import Training
 from perfc.errors import ModelError, ParseError
 from perfc.frontend.config.parallel import Parallel
@@ -506,7 +507,9 @@ def test_laws_are_chosen_by_framework_then_generation_and_written_as_they_are_re
         law_of("tf")
     import tomllib
 
-    tree = tomllib.loads(as_toml({"any": RunLaw(products=1.23456, models=("a", "b"), rows=3)}))
+    tree = tomllib.loads(
+        as_toml({"any": RunLaw(products=1.23456, models=("a", "b"), rows=3)}, COMMENT)
+    )
     assert tree["any"]["products"] == 1.235
     assert (tree["any"]["models"], tree["any"]["rows"]) == (["a", "b"], 3)
     assert tree["any"]["origin"] == "fitted"

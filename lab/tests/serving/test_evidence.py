@@ -13,12 +13,13 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from perfc.common.fitted import as_toml
 from perfc.errors import PerfcError
 from perfc.frontend.config import Parallel, WeightFormat
 from perfc.passes.runtimes import Batching
 from perfc.serving.cost.drafts import Speculation
 from perfc.serving.engine import kind_of
-from perfc.serving.host import LEARNED, HostModel, as_toml
+from perfc.serving.host import COMMENT, LEARNED, HostModel
 from perfc.serving.power import ANY_BOARD, BoardPower, board_of
 from perfc.serving.simulation.arrivals import Request
 from perfc.serving.simulation.scheduler import Chunk, Limits
@@ -824,7 +825,7 @@ def test_laws_that_ship_name_their_rows_and_models() -> None:
     assert law.step_s == pytest.approx(4e-3, rel=0.2)
     assert law.tpot_low <= 1 <= law.tpot_high
     assert (law.ttft_low, law.ttft_high) == (0.5, 2.0), "nobody measured it"
-    text = as_toml(laws)
+    text = as_toml(laws, COMMENT)
     assert "[vllm]" in text
     assert 'origin = "fitted"' in text
 

@@ -1,0 +1,123 @@
+"""Fitted numbers, which are data: TOML files of constants, and of records by name."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+    Record = TypeVar("Record", bound=DataclassInstance)
+
+FILE_NAME = "constants.toml"
+"""Name of the file of fitted constants in a folder of code."""
+
+
+class Origin(StrEnum):
+    """How a constant got its value."""
+
+    FITTED = "fitted"
+    """Minimises an error over the rows, or is their quantile."""
+    CHOSEN = "chosen"
+    """Picked by hand from a few values by their error on the rows."""
+    MEASURED = "measured"
+    """Read off the measurements that the rows name."""
+    ASSUMED = "assumed"
+    """Plausible; no rows determine it."""
+
+
+@dataclass(frozen=True, slots=True)
+class FittedConstant:
+    """Constant with its origin.
+
+    Args:
+        value: number, list of numbers, or numbers by name.
+        unit: SI unit; "1" for a ratio, "log" for the natural logarithm of one.
+        origin: how it got its value.
+        meaning: the quantity, in one sentence.
+        rows: measurements that determined it, with the source or the table.
+        held_out: True if a page reports errors on these rows as held out. Those errors are
+            marked as fitted there.
+    """
+
+    value: object
+    unit: str
+    origin: Origin
+    meaning: str
+    rows: str
+    held_out: bool
+
+    @property
+    def number(self) -> float:
+        """Value of a constant that is one number."""
+        return float(self._of(int | float))
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """Values of a constant that is a list of numbers."""
+        return tuple(float(n) for n in self._of(list))
+
+    @property
+    def by_name(self) -> dict[str, float]:
+        """Values of a constant that has a number for each of several names."""
+        return {name: float(n) for name, n in self._of(dict).items()}
+
+    def _of(self, kind: Any) -> Any:
+        if not isinstance(self.value, kind):
+            raise TypeError(f"{self.value!r} is not of {kind}")
+        return self.value
+
+
+def constants_next_to(code: str) -> dict[str, FittedConstant]:
+    """Return the fitted constants in the folder of a source file, by name.
+
+    Args:
+        code: path of the source file, as ``__file__`` gives it.
+    """
+    return read_constants(Path(code).with_name(FILE_NAME))
+
+
+def read_constants(path: Path) -> dict[str, FittedConstant]:
+    """Return the fitted constants of a file that comes with perfc, by name."""
+    tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    return {
+        name: FittedConstant(**(table | {"origin": Origin(table["origin"])}))
+        for name, table in tables.items()
+    }
+
+
+def read_records(path: Path, of: type[Record]) -> dict[str, Record]:
+    """Return the records of a file that comes with perfc, by name; unknown keys are ignored."""
+    tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    known = {f.name for f in fields(of)}
+    return {
+        name: of(
+            **{k: tuple(v) if isinstance(v, list) else v for k, v in table.items() if k in known}
+        )
+        for name, table in tables.items()
+        if isinstance(table, dict)
+    }
+
+
+def as_toml(records: Mapping[str, DataclassInstance], comment: str) -> str:
+    """Return records in the format that `read_records` reads, numbers with four digits.
+
+    Args:
+        records: by name; written in the order of the names.
+        comment: first line of the file.
+    """
+    from .toml_file import written
+
+    tree: dict[str, object] = {}
+    for name, record in sorted(records.items()):
+        values = {f.name: getattr(record, f.name) for f in fields(record)}
+        tree[name] = {
+            k: float(f"{v:.4g}") if isinstance(v, float) else list(v) if isinstance(v, tuple) else v
+            for k, v in values.items()
+        } | {"origin": Origin.FITTED.value}
+    return written(tree, comment)
