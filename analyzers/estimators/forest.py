@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfc.common.fitted import constants_next_to
 from perfc.ir.record import record
 from perfc.passes.runtimes import LaunchMode
 
@@ -34,12 +35,8 @@ if TYPE_CHECKING:
 
 HALVES = frozenset({"bf16", "f16"})
 """Types whose products run on the same units."""
-HALVED = (0.92, 1.3)
-"""Integer product over one in 16 bits of half the depth: nine in ten are above or below each.
-
-Of the 4,095 pairs of `aic_gemm` on A100, 845 take 100 us or more: 1.03 times in the middle. Shorter
-ones are longer by 4 to 8 us, which their quantisation takes.
-"""
+HALVED = constants_next_to(__file__)["halved"].numbers
+"""Interval of an integer product over one in 16 bits of half the depth."""
 
 
 class Forests(Estimator):

@@ -9,16 +9,13 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from perfc.common.fitted import constants_next_to
 from perfc.ir.record import frozen
 
 from .sheet import Sheet
 
-MEMORY_SHARE = 0.8
-"""Weight of device memory in the logarithm of an effective bandwidth; the rest is multiprocessors'.
-
-Chosen on RTX 3090, RTX 4090 and RTX PRO 6000 Max-Q, each left out in turn: shares of 0.7 to 0.8 are
-7.8 to 8.3 % off there, a share of 1 is 14 % off.
-"""
+MEMORY_SHARE = constants_next_to(__file__)["memory_share"].number
+"""Weight of device memory in the logarithm of an effective bandwidth, besides multiprocessors."""
 PORT_BYTES = 16 / 3
 """Bytes per clock that a multiprocessor moves, for comparing boards; multipliers take the rest."""
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfc.common.fitted import constants_next_to
 from perfc.ir.record import record
 
 if TYPE_CHECKING:
@@ -33,8 +34,8 @@ SHARED_MEMORY_ORDER = 3
 ENERGY_PER_FLOP_J, REFERENCE_NODE_M = 17e-12, 12e-9
 """Board energy of an FP32 operation of a product, all else included, and where."""
 NODE_EXPONENT = 0.25
-OTHERS_SHARE = 0.68
-"""Share of the peak that other makers' libraries reach: DeepBench's large products on MI25."""
+OTHERS_SHARE = constants_next_to(__file__)["others_share"].number
+"""Share of the peak that other makers' libraries reach."""
 BLOCK_S = 2e-6
 """Seconds that a block of 256 threads needs to start, fill its buffers and write its tile."""
 WARP_THREADS, BUSY_WARPS = 32, 6

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfc.common.fitted import constants_next_to
 from perfc.ir.tensors.types import bits_of
 
 from . import physics
@@ -20,26 +21,17 @@ if TYPE_CHECKING:
     from .classes import Array
     from .sheet import Sheet
 
+_FITTED = constants_next_to(__file__)
 FLOP_PER_JOULE: Mapping[float, float] = {
-    7.0: 0.36e12, 7.5: 0.56e12, 8.0: 0.75e12, 8.6: 0.415e12, 8.9: 0.62e12, 9.0: 1.3e12,
-    10.0: 1.73e12, 12.0: 0.75e12,
-}  # fmt: skip
-"""Operations per joule of products in 16 bits, by compute capability, at the board's limit.
-
-Measured at the limit: V100 and T4 (7.0 and 7.5, 12 nm, large products of DeepBench; T4 has a
-quarter of the power and clocks far below its boost), RTX A6000 and A40 (8.6, 8 nm),
-H200 and B200 (9.0 and 10.0, 4 nm, with their power). L4 (8.9) was reported with 0.6. A100 and RTX
-PRO 6000 reach what is stated at a share of their rate of 0.94: their limits are no lower.
-"""
-AMD_FLOP_PER_JOULE: Mapping[str, float] = {"gfx942": 0.94e12, "gfx950": 1.07e12}
-"""The same by AMD's designs, whose clocks have no base: MI300X at 750 W keeps up 708 Tflop/s in
-bf16, and 1.8 times that in fp8 (AMD, "Measuring Max-Achievable FLOPs", part 2, 2025; hipBLASLt,
-4096 x 4864 x 32896). Its sheet states 1307. MI355X at 1,400 W: the fastest product that was tuned
-for a model, 131072 x 1024 x 7168, kept up 1499 (ROCm/aiter, pull request 2559, 2026). Its sheet
-states 2517.
-"""
-NARROWER: Mapping[int, float] = {16: 1.0, 8: 1.75, 4: 2.6}
-"""Products a joule over those of 16 bits, by bits of the factors; B200, least of three boards."""
+    float(capability): rate for capability, rate in _FITTED["flop_per_joule"].by_name.items()
+}
+"""Operations per joule of products in 16 bits, by compute capability, at the board's limit."""
+AMD_FLOP_PER_JOULE: Mapping[str, float] = _FITTED["amd_flop_per_joule"].by_name
+"""The same by AMD's designs, whose clocks have no base."""
+NARROWER: Mapping[int, float] = {
+    int(bits): ratio for bits, ratio in _FITTED["narrower"].by_name.items()
+}
+"""Products per joule relative to 16 bits, by bits of the factors."""
 TF32 = 0.5
 """The same of TF32, whose factors take twice the bits; assumed."""
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfc.common.fitted import constants_next_to
+
 from . import physics
 from .rows import Protocol
 
@@ -22,13 +24,9 @@ if TYPE_CHECKING:
 
 USUAL_LAUNCH_S = 5e-6
 """Launch overhead that target files assume where nobody measured it."""
-VENDOR_CALLS: Mapping[str, float] = {"AMD": 0.64}
-"""Ratio of an eager call of a framework's own kernels, by maker, to one on NVIDIA's cards.
-
-Middle of three classes on the one host of AMD that was measured, NeuSight's MI100, small kernels:
-element-wise 17 to 20 µs for 26 to 32 on A100, T4 and P4, softmax 23 for 34, layer norm 29 for 47 to
-50. Calls of a library are no shorter there: linear layers take 67 µs for 46 to 52, batched products
-33 for 28 to 31."""
+VENDOR_CALLS: Mapping[str, float] = constants_next_to(__file__)["vendor_calls"].by_name
+"""Ratio of an eager call of a framework's own kernels, by maker, to one on NVIDIA GPUs. Calls of
+libraries are no shorter there."""
 NORM = 1.4
 """Order of the norm that joins a call and its kernel, which overlap a little."""
 PLAIN_SHARE, POOR_SHARE = 0.88, 0.74

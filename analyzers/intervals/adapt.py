@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfc.common.fitted import constants_next_to
 from perfc.errors import PerfcError
 from perfc.ir.record import entity, record
 
@@ -29,12 +30,12 @@ if TYPE_CHECKING:
     from ..estimate.estimate import Estimate
     from ..features.classes import Array
 
-MACHINE_DEVIATION = 0.2
-CLASS_DEVIATION = 0.2
-SLOPE_DEVIATION = 0.1
-USUAL_NOISE = 0.3
-"""Deviations of the logarithms, of the size of errors of products and attention on B200, GB200,
-H100, H200 and Arc Pro B60 while each was left out."""
+_DEVIATIONS = constants_next_to(__file__)["adapted_deviations"].by_name
+MACHINE_DEVIATION = _DEVIATIONS["machine"]
+CLASS_DEVIATION = _DEVIATIONS["class"]
+SLOPE_DEVIATION = _DEVIATIONS["slope"]
+USUAL_NOISE = _DEVIATIONS["noise"]
+"""Prior standard deviations of the logarithms of errors on a new machine."""
 SMALL_S, LARGE_S = 1e-5, 1e-3
 """Predicted times at which a correction is written down; linear in the logarithm between."""
 ANY = "any"

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfc.common.fitted import constants_next_to
 from perfc.ir.record import record
 
 if TYPE_CHECKING:
@@ -27,8 +28,9 @@ COVERAGE = 0.9
 LEAST_SPREAD = 1e-3
 LONGEST = 3.0
 """Largest logarithm of an interval's end over its middle: a factor of twenty, assumed."""
-GROWTH = 0.4
-"""Power of the distance that what kernels of a machine share grows with, below a distance of 1."""
+_FITTED = constants_next_to(__file__)
+GROWTH = _FITTED["growth"].number
+"""Exponent of the distance with which a machine's common error grows, below a distance of 1."""
 LEAST_DISTANCE = 0.1
 FURTHEST = 1e3
 """Machines of one sheet still are not the same; of those beyond the other nothing is known."""
@@ -36,12 +38,10 @@ AT_ONCE = 1.0
 """Least distance of steps and whole runs: three machines cannot tell what a lesser one is worth."""
 UNMEASURED_WIDENING = 2.0
 """Times the width where no device was ever left out, so that nobody knows how far it carries."""
-EXTRAPOLATED = 4.0
-"""Upper over lower end of an interval, above which a prediction is said to extrapolate.
+EXTRAPOLATED = _FITTED["extrapolated"].number
+"""Upper over lower end of an interval above which a prediction is reported as an extrapolation.
 
-What a kernel is expected to be off is what makes it trustworthy or not: with machines left out in
-turn, kernels above are off by 17 to 57 % in the median of their class, kernels below by 7 to 14 %.
-Leaving the box of all that was measured says less: f32 kernels inside a run left it always.
+Leaving the box of the training rows says less: f32 kernels inside a run always leave it.
 """
 BORROWED_ROWS = 100.0
 """Weight, in rows, of all categories together when a category is calibrated."""
@@ -74,8 +74,7 @@ def grown(distance: float) -> float:
     """Return how errors on an unmeasured machine grow with its distance, 1 at a distance of 1.
 
     The distance is `perfc.analyzers.features.distance.nearest`'s: 1 is a factor of two in every
-    number of the data sheet. Beyond it errors grow in proportion. Chosen once, by the coverage of
-    machines left out (lab/docs/accuracy/method.md).
+    number of the data sheet. Beyond it errors grow in proportion.
 
     >>> grown(1.0), grown(3.0), round(grown(0.1), 3)
     (1.0, 3.0, 0.398)

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from perfc.common.fitted import constants_next_to
 from perfc.ir.record import record
 
 if TYPE_CHECKING:
@@ -20,17 +21,16 @@ if TYPE_CHECKING:
 
 TOGETHER = 1.0
 PRODUCTS = "matmul_f32"
-IN_INFERENCE, IN_TRAINING = 0.08, TOGETHER
-"""Correlation of errors of products in a run: the least that holds nine in ten of NeuSight's runs,
-as ``perfc eval neusight_runs`` says. In inference it is that of kernels that share an extent on
-held-out shapes (0.07 to 0.13). In training no correlation
-holds as many: half of the forward passes on one machine took 1.5 times what the kernels that the
-same source lists add up to."""
-CORRELATION: Mapping[str, float] = {
-    PRODUCTS: IN_INFERENCE, "elementwise": 0.45, "softmax": 0.4, "normalization": 0.4,
-}  # fmt: skip
-"""Correlation of errors of kernels that share an extent, on held-out shapes; an unexamined
-class counts as one error."""
+_FITTED = constants_next_to(__file__)
+IN_INFERENCE, IN_TRAINING = _FITTED["correlation_in_inference"].number, TOGETHER
+"""Correlation of the errors of FP32 products in a run.
+
+In training no correlation covers nine in ten: half of the forward passes on one machine took 1.5
+times what the kernels that the same source lists add up to.
+"""
+CORRELATION: Mapping[str, float] = {PRODUCTS: IN_INFERENCE} | _FITTED["correlation"].by_name
+"""Correlation of the errors of kernels with a common extent, by class; an unlisted class counts as
+one error."""
 
 
 @record

@@ -20,6 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from perfc.common.fitted import constants_next_to
 from perfc.ir.record import record
 
 from ..estimate.interval import Interval
@@ -61,9 +62,8 @@ class PowerModel:
 
 LONG_S = 200e-6
 """Kernels that take so long have a power that is known better."""
-FILLING_S = 100e-6
-"""Time of a launch after which half of what duration adds is there; of 20, 50 and 100 µs the best
-with boards left out."""
+FILLING_S = constants_next_to(__file__)["filling_s"].number
+"""Duration of a launch at which half of the power that duration adds is reached."""
 
 
 @record

@@ -14,6 +14,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from perfc.common.fitted import constants_next_to
 from perfc.passes.runtimes import LaunchMode, Steps, recorded
 
 from ..estimate.interval import Interval
@@ -32,34 +33,17 @@ if TYPE_CHECKING:
 
 AMPERE = 8.0
 """Compute capability from which on hosts are those of newer boards."""
-NEWER_HOST = Interval(20e-6, 30e-6, 48e-6)
-"""From one operator of PyTorch to the next, in Python or TorchScript and in its dispatcher.
-
-Of boards from Ampere on, in seconds. Latencies of models at batches 1 to 4 that six laboratories'
-hosts of A10 and A100 launched: 21 to 40 µs a launch, casts counted (`whole_models`, grade A; the
-means of hosts are 22 to 37). One eager kernel with its launch, 24 to 34 µs (NeuSight). Timm's
-eager steps on desktop hosts: at most 30 µs.
-"""
-OLDER_HOST = Interval(28e-6, 52e-6, 76e-6)
-"""The same of boards before: hosts of T4 and V100 take 42 to 76 µs, those of four boards that ran
-NAS-Bench-201 30 to 38 µs (HELP)."""
-OTHER_HOST = Interval(10e-6, 30e-6, 76e-6)
-"""Of boards of other makers: nobody published models at small batches; an eager kernel with its
-launch takes 12 to 14 µs on MI100, where it takes twice that on boards of NVIDIA (NeuSight)."""
-COMPILED_HOST = Interval(8e-6, 15e-6, 24e-6)
-"""The same under torch.compile, where no graph is recorded; assumed between what was published.
-
-A generated kernel takes 7 to 9 µs and each call 33 to 44 µs beside (tritonbench #1017, of 2026);
-convolutions and products go through the dispatcher too. With PyTorch 2.0.1 a launch of ResNet-50
-took 36 to 41 µs on hosts of A100, V100 and T4 (transformers, `perf_torch_compile.md`); Triton's
-launches took less than half of that from 3.0 on (triton #3638), which came with PyTorch 2.4.
-"""
-KNOWN_HOST = Interval(0.8, 1.0, 1.25)
-"""Of a host whose launch is stated or measured: operators of one model are not those of another.
-
-Of three hosts of one laboratory nine in ten runs took 0.75 to 1.22 times the median a launch, 55
-runs of seven networks on A100, T4 and V100 (`whole_models`, grade A, eager, batches 1 to 4).
-"""
+_FITTED = constants_next_to(__file__)
+NEWER_HOST = Interval(*_FITTED["newer_host"].numbers)
+"""Time per operator of eager PyTorch or TorchScript on hosts of GPUs from Ampere on, in seconds."""
+OLDER_HOST = Interval(*_FITTED["older_host"].numbers)
+"""The same on hosts of older GPUs."""
+OTHER_HOST = Interval(*_FITTED["other_host"].numbers)
+"""The same on hosts of GPUs of other makers."""
+COMPILED_HOST = Interval(*_FITTED["compiled_host"].numbers)
+"""The same under torch.compile without CUDA graphs."""
+KNOWN_HOST = Interval(*_FITTED["known_host"].numbers)
+"""Ratio of a model's time per launch to the measured launch overhead of its host."""
 TRAINING_LAUNCHES = 3.0
 """Launches of a training step for each of its forward pass; two of them backward."""
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfc.common.fitted import constants_next_to
 from perfc.ir.record import cached_entity
 from perfc.passes.runtimes import LaunchMode
 from perfc.passes.runtimes import runtime as runtime_named
@@ -58,41 +59,26 @@ ROUNDED = "int8"
 """Precision whose runs have bands of their own on machines nobody measured."""
 SPREAD_OF = "f16"
 """Element type whose rates tell how far machines are apart."""
-UNLIKE_SHARE, UNLIKE = 1 / 3, Band(-0.5, 1.0)
-"""Of networks of a kind whose runs under a runtime nobody measured: the share of the logarithm of
-the kernels' own sum, and what nine in ten are within.
+_FITTED = constants_next_to(__file__)
+UNLIKE_SHARE, UNLIKE = _FITTED["unlike_share"].number, Band(*_FITTED["unlike"].numbers)
+"""Weight of the kernels' own sum, in the logarithm, and interval of the logarithm for networks of
+a kind that was not measured under the runtime."""
+UNLIKE_LONG, LONGER = Band(*_FITTED["unlike_long"].numbers), _FITTED["longer"].number
+"""The interval under a runtime whose host launches each kernel, and the correction of its middle.
 
-Leaving out either kind of the runs of TensorRT, Paddle-TensorRT, TorchScript and eager PyTorch,
-each counting the same, the logarithm is off by 0.35 in the mean with no share, by 0.34 with a
-third, 0.40 with two thirds and 0.52 with kernels alone; from -0.5 to 1.0 holds nine in ten.
+Short kernels of an unknown network wait for a host that was not measured so; long ones do not.
 """
-UNLIKE_LONG, LONGER, LONG_S = Band(-0.4, 0.57), 0.15, (40e-6, 80e-6)
-"""The same of a runtime whose host launches each kernel, and the logarithm that is added to its
-middle, where launches take the longer of two means; between them in proportion.
-
-An unknown network's short kernels wait for a host that nobody timed so, long ones do not. With one
-kind of networks left out of eager PyTorch, ONNX Runtime, Paddle and TorchScript each (208 runs
-whose kernels take 80 us or more), a third of the logarithm from the kernels' own sum, the measured
-one is beyond by -0.24 to 0.72 in nine of ten, 0.2 in the middle, each runtime and kind counting the
-same. Chosen on these rows.
-"""
-UNTIMED, UNKNOWN, PATIENT_S = "tf32", Band(-0.4, 0.5), 20e-6
-"""Precision whose products nobody timed alone, what nine in ten are within of runs under a runtime
-that nobody measured, and the mean of their launches from which they are told so.
-
-With each of FasterTransformer, TorchScript and eager PyTorch left out, and every second graph, runs
-of products in TF32 are told 15 % off (65 runs), and those in f32 too 17 % (221, 95 % held); the
-kernels' own sums are 37 and 22 % off. With the runtime and A10 or A100 left out it is 16 % (51 runs
-in TF32, all held); by the sums 37 %. Those sums are half too fast in TF32. Chosen on these rows.
-"""
+LONG_S = _FITTED["long_s"].numbers
+"""Mean launch times between which that correction grows from none of it to all of it."""
+UNTIMED, UNKNOWN = "tf32", Band(*_FITTED["unknown"].numbers)
+"""Precision whose products were not timed alone, and interval of the logarithm of such runs under
+a runtime that was not measured. The sums of their kernels are half too fast."""
+PATIENT_S = _FITTED["patient_s"].number
+"""Mean launch time from which these runs are predicted by the factors of their kernels."""
 MOST_SPREAD = 0.0
 """Logarithm of the largest error expected of a run, a factor of e."""
-ANOTHER_RUN = 0.07
-"""What a run is off of besides: versions, settings and laboratories that no column tells apart.
-
-With rows left out, their graphs known, 87 % of 1,787 runs were held without it (FasterTransformer
-75 %) and 92 % of 2,937 with it (89 %). Bands of graphs left out are as wide. Chosen on these rows.
-"""
+ANOTHER_RUN = _FITTED["another_run"].number
+"""Standard deviation of the logarithm between runs that no column distinguishes."""
 
 
 @cached_entity

@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from perfc.common.fitted import constants_next_to
 from perfc.ir.graph import Phase
 from perfc.ir.op import Kind
 from perfc.ir.problem.window import SlidingWindow
@@ -44,14 +45,8 @@ SPREAD_OF = "f16"
 """Element type whose rates tell how far machines are apart."""
 VECTOR = "f32"
 """The precision whose products run on the vector units."""
-UNMEASURED = Band(-0.6, 0.8)
-"""Logarithm of a step over what is said of it on a card of which no step taught the law.
-
-With A100 or V100 left out, 48 steps are off by 0.09, 0.48, -0.13 and -0.06 in the mean of a card
-and precision; nine in ten of further ones are within 0.1 - 0.7 and 0.1 + 0.7 (Student's t of four).
-The sums of their kernels are off by 0.26, 0.63, 0.16 and 0.25
-(`python -m perfc_lab.fits.published_steps DATA`).
-"""
+UNMEASURED = Band(*constants_next_to(__file__)["unmeasured_step"].numbers)
+"""Interval of the logarithm of measured over predicted time on a GPU without fitted steps."""
 VOLUME = 3
 """Axes of a convolution that libraries filter directly: Winograd's transforms are of two."""
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfc.common.fitted import constants_next_to
 from perfc.ir.op import Kind
 from perfc.ir.record import entity, record
 from perfc.ir.tensors.types import TensorType
@@ -68,12 +69,8 @@ PRECISIONS = {
 """Ways to run kernels of a type, that of most rows first: autocast runs the same kernels."""
 ALL = -1
 """Owner of what is launched once for all kernels."""
-KERNEL_ERROR = 0.30
-"""Root mean square of log(measured / predicted) of kernels timed alone on a machine of the steps.
-
-1,200 kernels in f16 on RTX 3090, eight layers of Llama 3.1 8B that count the same, from the older
-profiler of LLMServingSim.
-"""
+KERNEL_ERROR = constants_next_to(__file__)["kernel_error"].number
+"""Root mean square of log(measured / predicted) of kernels timed alone on machines of the steps."""
 NINE_IN_TEN = 1.645
 """Standard deviations on either side that hold nine in ten of a normal distribution."""
 NEVER_RUN = frozenset({Kind.OPTIMIZER})

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfc.common.fitted import constants_next_to
+
 from ..steps.setting import Precision, RunMode
 from .kernel_sums import KINDS
 from .pooled import SHARES_START
@@ -20,16 +22,18 @@ if TYPE_CHECKING:
     from ..features.classes import Array
     from ..graph.rows import Measurements
 
-MACHINE, UNTRAINED, WAY, KIND = 0.25, 0.5, 0.015, 0.1
-"""Deviations of offsets: of a machine, of a way of running that nothing was trained on, of others,
-of a kind of launches. Round figures, chosen on machines left out among those trained on."""
-LIKE = 0.2
-"""Of the share by which a machine is like one that was trained on, where it is not like its data
-sheet."""
-AGE, KIND_OF_WAY = 0.03, 0.1
-"""Of a way of running at an age of the framework, and of a kind of launches so run."""
-LOG_BATCHES = 8.0
-"""Doublings of the batch over which an offset may grow by as much as that of a way."""
+_FITTED = constants_next_to(__file__)
+_DEVIATIONS, _BY_MODE = (_FITTED[n].by_name for n in ("offset_deviations", "mode_deviations"))
+MACHINE, UNTRAINED = _DEVIATIONS["machine"], _DEVIATIONS["untrained"]
+WAY, KIND = _DEVIATIONS["way"], _DEVIATIONS["kind"]
+"""Prior standard deviations of offsets: of a machine, of an execution mode without training rows,
+of other modes, of a kind of launches."""
+LIKE = _FITTED["offset_like"].number
+"""Prior standard deviation of the similarity to a machine of the training rows."""
+AGE, KIND_OF_WAY = _BY_MODE["age"], _BY_MODE["kind"]
+"""The same of a mode at a version of the framework, and of a kind of launches in that mode."""
+LOG_BATCHES = _FITTED["log_batches"].number
+"""Doublings of the batch over which an offset may grow by as much as that of a mode."""
 AGES = ((2, 0), (2, 9))
 """Versions of the framework from which on others of its kernels run."""
 

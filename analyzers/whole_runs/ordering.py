@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, Unpack
 
+from perfc.common.fitted import constants_next_to
 from perfc.deployment.fields import Mode
 from perfc.ir.op import Kind
 from perfc.passes.runtimes import Layout, runtime
@@ -32,15 +33,12 @@ if TYPE_CHECKING:
 
 APART = frozenset({Kind.CONV, Kind.NORMALIZATION})
 """Operators that a host's framework launches one by one, whatever it merges around them."""
-ABOUT_AS_LONG = 2.0
-"""Sum of the kernels with attention in parts over that with attention as one, at most, where runs
-of this machine say more than that. Of 200 tokens it is 1.2 to 1.9, of 4,096 it is 2.5.
-"""
-LEAST_LAUNCH_S = 38e-6
-"""What a kernel takes in the mean, at least, where a host's framework launches each.
-
-It is the least of 225 published runs of eager PyTorch (`whole_models`).
-"""
+_FITTED = constants_next_to(__file__)
+ABOUT_AS_LONG = _FITTED["about_as_long"].number
+"""Largest ratio of summed kernels with attention in parts to fused attention at which measured runs
+of this machine count for more."""
+LEAST_LAUNCH_S = _FITTED["least_launch_s"].number
+"""Least mean time per kernel where the host launches each one."""
 
 
 class Deployed(Protocol):

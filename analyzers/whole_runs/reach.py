@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from perfc.common.fitted import constants_next_to
 from perfc.ir.op import Kind
 from perfc.ir.ops import mnemonics, operator
 from perfc.ir.record import record
@@ -23,13 +24,9 @@ if TYPE_CHECKING:
     from ..graph.weights import GraphCard
     from ..steps.setting import Setting
 
-FAR_BELOW = 8.0
-"""Times that a run is smaller than the small ones trained on where it is far below them.
-
-A launch of timm's small runs, those of the shortest twentieth, takes 9 to 15 times what its host
-is taken to need (`perfc.analyzers.runs.host`), so that of so many times smaller ones nothing is
-known: hosts limit them, whom no row shows.
-"""
+FAR_BELOW = constants_next_to(__file__)["far_below"].number
+"""Factor below the small training runs from which a run is far outside: hosts limit such runs,
+and no row shows them."""
 PLAIN = frozenset({Kind.ELEMENTWISE, Kind.VIEW, Kind.SHAPE})
 WIDE = 2.0
 """Times the bytes of a tensor in half precision that it has in f32, in which graphs are counted."""

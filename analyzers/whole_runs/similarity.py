@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perfc.common.fitted import constants_next_to
+
 from ..graph.model_graph import OP_FIXED
 
 if TYPE_CHECKING:
@@ -24,12 +26,8 @@ if TYPE_CHECKING:
     from ..graph.model_graph import OpGraph
     from ..graph.rows import Measurements
 
-SIMILAR = 0.06
-"""Distance up to which graphs are similar; 1.41 is that of graphs with no common operator.
-
-Two thirds of randomly drawn architectures have another of timm that near, but only a tenth of those
-whose whole family is left out.
-"""
+SIMILAR = constants_next_to(__file__)["similar"].number
+"""Distance up to which graphs are similar; 1.41 without a common operator."""
 SCALE = 255.0
 
 

@@ -5,18 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from perfc.common.fitted import constants_next_to
+
 from ..estimate.interval import Interval
 from ..intervals.conformal import Band
 from ..runs.prediction import PredictionTable
 
-SPREAD = Band(-0.5, 1.0)
-"""Logarithm of a step over the sum of its kernels that nine in ten are within.
+SPREAD = Band(*constants_next_to(__file__)["summed_step"].numbers)
+"""Interval of the logarithm of a step over the sum of its kernels.
 
-No kernel of a backward pass was timed alone in 16 bits or in TF32, so that errors of all point one
-way. Of 56 published steps on A100 and V100, data loading included, the sum of the kernels is from
-1.25 times as long as the step to 2.35 times too short, and all lie within this
-(`lab/perfc_lab/fits/published_steps.py`). Convolutional networks on these cards have a law of
-their own.
+Convolutional networks on A100 and V100 have a fit of their own (`perfc.analyzers.runs.step_law`).
 """
 NOTE = "no similar training step was measured: backward kernels tend to be slower than predicted"
 

@@ -6,6 +6,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -73,7 +74,7 @@ class FittedConstant:
         return self.value
 
 
-def constants_next_to(code: str) -> dict[str, FittedConstant]:
+def constants_next_to(code: str) -> Mapping[str, FittedConstant]:
     """Return the fitted constants in the folder of a source file, by name.
 
     Args:
@@ -82,7 +83,8 @@ def constants_next_to(code: str) -> dict[str, FittedConstant]:
     return read_constants(Path(code).with_name(FILE_NAME))
 
 
-def read_constants(path: Path) -> dict[str, FittedConstant]:
+@cache
+def read_constants(path: Path) -> Mapping[str, FittedConstant]:
     """Return the fitted constants of a file that comes with perfc, by name."""
     tables = tomllib.loads(path.read_text(encoding="utf-8"))
     return {

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from enum import IntEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
+from perfc.common.fitted import FILE_NAME, read_constants
 from perfc.ir.tensors.types import bits_of
 
 from .. import physics
@@ -68,9 +70,8 @@ class FusedAttention(KernelClass):
 
 NO_WINDOW = 2.0**20
 """Tokens that stand for none among features."""
-START_S = 4e-6
-"""Until a kernel under a profiler walks its keys, and after: read off the shortest of
-LLMServingSim's rows, 8 to 10 µs."""
+START_S = read_constants(Path(__file__).parents[1] / FILE_NAME)["start_s"].number
+"""Time of a kernel under a profiler before and after it reads its keys."""
 BLOCK_QUERIES, WARP_QUERIES = 64, 16
 """Queries of a thread block and of a warp in FlashAttention-2, for heads of 128 over a paged cache.
 Source: ``flash_fwd_launch_template.h``, ``run_mha_fwd_splitkv_dispatch``."""

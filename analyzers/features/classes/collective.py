@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from enum import IntEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from perfc.common.fitted import FILE_NAME, read_constants
 from perfc.ir.problem import Exchange
 from perfc.machine import Cluster
 from perfc.machine.cluster import UNKNOWN_LINK_BYTES_PER_S
@@ -36,8 +38,8 @@ class Operation(IntEnum):
 
 
 EXCHANGES = {o: Exchange(o.name.lower().replace("_", "-")) for o in Operation}
-LAW_LOW, LAW_HIGH = 0.6, 3.0
-"""Measured over expected times of the law between nodes: nine in ten rows of ``vidur_network``."""
+LAW_LOW, LAW_HIGH = read_constants(Path(__file__).parents[1] / FILE_NAME)["network_law"].numbers
+"""Interval of measured over expected time of collectives between nodes."""
 
 
 class Collective(KernelClass):

@@ -11,19 +11,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache
+from pathlib import Path
 
 from perfc.common.declared import modules
+from perfc.common.fitted import FILE_NAME, read_constants
 from perfc.ir.problem import Exchange
 from perfc.ir.record import record
 from perfc.machine import Cluster
 
 LOCAL_LATENCY_S = 1.5e-6
 """One hop within a node: NCCL's tuning model has 1.2 to 1.9 µs for rings over NVLink."""
-LOCAL_EFFICIENCY = 0.755
-"""Share of NVLink's rate, one direction: largest messages between two GPUs of DGX A100 and H100
-(``vidur_network``: 0.75 and 0.76)."""
-NETWORK_EFFICIENCY = 0.71
-"""Share of an adapter's rate: largest messages between two DGX H100 nodes (``vidur_network``)."""
+_FITTED = read_constants(Path(__file__).parents[1] / FILE_NAME)
+LOCAL_EFFICIENCY = _FITTED["local_efficiency"].number
+"""Share of NVLink's rate in one direction that messages reach."""
+NETWORK_EFFICIENCY = _FITTED["network_efficiency"].number
+"""Share of a network adapter's rate that messages reach."""
 
 
 @record

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from enum import Enum
 
 from perfc.analyzers.features.sheet import Sheet
+from perfc.common.fitted import constants_next_to
 from perfc.frontend.config import LanguageModel
 from perfc.frontend.config.mixers import Attention
 from perfc.frontend.config.model import mixers
@@ -33,10 +34,9 @@ WIDE_ANEW = (0, 10), (0, 12), 8
 """From the first version up to, but without, the second, 16-bit keys are read once per query
 head for groups of this size. Published rows of Llama 2 70B take as long as multiplying for each
 head does, in 16 bits and not in 8. No source confirms it."""
-ELEMENTS_PER_CLOCK = 14
-"""Cached elements that a multiprocessor widens and multiplies per clock, outside of tensor cores,
-once per query head. Chosen on published rows, from 12 to 15: 12 was read off groups of
-four heads alone (lab/notes/serving_kernels.md)."""
+ELEMENTS_PER_CLOCK = int(constants_next_to(__file__)["elements_per_clock"].number)
+"""Cached elements that a multiprocessor widens and multiplies per clock outside of tensor cores,
+once per query head."""
 
 
 class Anew(Enum):
