@@ -28,7 +28,7 @@ ACTIVATIONS = (1, 2, 3)
 
 
 @frozen
-class AddGradients(Transform):
+class Backward(Transform):
     """Add gradients of parameters and of activations from the previous part to a module.
 
     Results are those of the module, then gradients of inputs, then those of parameters. Unlike
@@ -60,7 +60,7 @@ class BothWays:
 
 
 def differentiated(module: Module) -> BothWays:
-    """Return a part with its backward pass; options and errors as in `AddGradients`."""
+    """Return a part with its backward pass; options and errors as in `Backward`."""
     with numbering():
         graph = module.graph
         tape = Tape((v.name for v in all_values(graph)), Phase.BACKWARD)

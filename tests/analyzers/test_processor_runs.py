@@ -6,7 +6,6 @@ import math
 from pathlib import Path
 
 import numpy as np
-import processor_runs
 import pytest
 
 import perfc
@@ -15,6 +14,7 @@ from perfc.analyzers.runs.processor_runs import laws
 from perfc.machine.folders import SHIPPED
 from perfc.measuring.adapt import rendered
 from perfc.view.report.sections.confidence import Grade, confidence
+from perfc_lab.fits import processor_runs
 
 MODEL = Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.gz"
 

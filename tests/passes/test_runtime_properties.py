@@ -18,7 +18,7 @@ from perfc.passes.runtimes import Framework, Layout, Steps, of_steps, recorded, 
 
 ROOT = Path(__file__).parents[2]
 RESNET = ROOT / "examples/models/resnet50.onnx.gz"
-HEAD = "from dataclasses import replace\nfrom . import Framework, Launch, Layout, Steps\n"
+HEAD = "from dataclasses import replace\nfrom . import Framework, LaunchMode, Layout, Steps\n"
 Adding = Callable[[str, str], None]
 READ = ("perfc", "passes", "analyzers", "kernels", "ir")
 NOT_OF_RUNTIMES = {
@@ -93,7 +93,7 @@ def total(runtime: str, target: str = "rtx4090", **more: object) -> tuple[object
 
 
 @pytest.mark.parametrize(
-    ("twin", "more"), [("eager", ""), ("cudagraph", "launch=Launch.GRAPH, "), ("inductor", "")]
+    ("twin", "more"), [("eager", ""), ("cudagraph", "launch=LaunchMode.GRAPH, "), ("inductor", "")]
 )
 def test_a_runtime_is_predicted_by_what_it_declares(twin: str, more: str, add: Adding) -> None:
     base = "inductor" if twin == "inductor" else "eager"

@@ -165,11 +165,11 @@ def test_a_proof_stays_within_what_was_told(tmp_path: Path) -> None:
     script = (
         "import sys; from pathlib import Path; from perfc.api import typed\n"
         "from perfc.review.lint.fixes.proof import prove\n"
-        "from perfc.measuring.measure.memory import Allocator, need_of\n"
+        "from perfc.measuring.measure.memory import AllocatorBehavior, need_of\n"
         "from perfc.measuring.measure.worker import memory\n"
         "p = Path(sys.argv[1]); m = typed(str(p)); d = p.read_bytes()\n"
         "before = memory('VmRSS'); prove(d, d, m, p.parent)\n"
-        "print(memory('VmHWM') - before, need_of(m, {}, Allocator.RETURNED).nbytes)"
+        "print(memory('VmHWM') - before, need_of(m, {}, AllocatorBehavior.RETURNED).nbytes)"
     )
     done = subprocess.run(
         [sys.executable, "-c", script, path], capture_output=True, text=True, check=True
