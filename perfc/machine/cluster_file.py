@@ -48,7 +48,7 @@ class _ClusterReader(Reader):
 
 
 def is_cluster(content: bytes) -> bool:
-    """Whether a file says that it is of a cluster."""
+    """Return True if a file declares a cluster."""
     return _KIND.search(content) is not None
 
 

@@ -1,4 +1,4 @@
-"""What a target machine can do: rates by unit and element type, memory levels, their sources.
+"""Capabilities of a target machine: rates by unit and element type, memory levels, sources.
 
 Two readings of every rate. `peak` and `bandwidth` are the most the hardware can ever give, so a
 time computed from them is a floor; `sustained` is what somebody measured, where somebody did.
@@ -102,7 +102,7 @@ class Rate:
 
     @property
     def is_uncertain(self) -> bool:
-        """Whether it was measured and did not repeat well."""
+        """Return True if it was measured and did not repeat well."""
         return self.spread is not None and self.spread.is_uncertain(self.value)
 
 

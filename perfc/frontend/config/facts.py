@@ -1,4 +1,4 @@
-"""What follows from a description alone: parameters, bytes of caches and of states."""
+"""Parameter counts and sizes of caches and states, computed from a model's description."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .precision import ServingPrecision
 
 @record
 class ParameterCounts:
-    """How many numbers a model has learned.
+    """Return the number of learned parameters of a model.
 
     Args:
         resident: all of them.

@@ -1,4 +1,4 @@
-"""What the layers of language models compute: attention, state spaces, MLPs, experts."""
+"""Descriptions of layers of language models: attention, state spaces, MLPs, experts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a language model is, whatever its family calls it: layers, embeddings, heads."""
+"""Description of a language model, independent of its family: layers, embeddings, heads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a checkpoint says that its weights are quantised: methods, their bits, groups, exceptions.
+"""Quantization settings of a checkpoint: methods, their bits, groups, exceptions.
 
 Sources: transformers, utils/quantization_config.py; vLLM, model_executor/layers/quantization;
 compressed-tensors, quant_scheme.py and compressors; ModelOpt, hf_quant_config.json as TensorRT-LLM

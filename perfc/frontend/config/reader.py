@@ -51,7 +51,7 @@ def shipped() -> tuple[str, ...]:
 
 
 def is_config(model: object) -> bool:
-    """Whether a model is named by its configuration: a ``.json`` file, a folder, a shipped name."""
+    """Return True if a model is named by a ``.json`` file, a folder or a shipped name."""
     if not isinstance(model, str | os.PathLike):
         return False
     path = os.fspath(model)
@@ -150,7 +150,7 @@ def loaded(path: str) -> dict[str, Any]:
 
 
 def nesting(data: bytes) -> int:
-    """How deep brackets lie in one another, those in strings left out."""
+    """Return the nesting depth of brackets, ignoring brackets in strings."""
     depth = deepest = 0
     for match in re.finditer(rb'"(?:\\.|[^"\\])*"?|[][{}]', data, re.DOTALL):
         mark = match[0]

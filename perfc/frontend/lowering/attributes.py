@@ -145,7 +145,7 @@ class Expected:
     is_list: bool = False
 
     def takes(self, value: object) -> bool:
-        """Whether ``value`` is of this sort."""
+        """Return True if ``value`` is of this sort."""
         if not self.is_list:
             return isinstance(value, self.types)
         return isinstance(value, tuple) and all(isinstance(v, self.types) for v in value)

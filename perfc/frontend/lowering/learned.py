@@ -65,14 +65,14 @@ def unlearned(graph: proto.ProtoGraph) -> frozenset[str]:
 
 @record
 class ExporterNotes:
-    """What the exporter noted of stored tensors, by name."""
+    """Notes of the exporter about stored tensors, by name."""
 
     props: Mapping[str, Mapping[str, str]]
 
     def is_learned(
         self, name: str, tensor: proto.ProtoTensor | None = None, depth: int = 0
     ) -> bool:
-        """Whether a stored tensor is a parameter, or made of one.
+        """Return True if a stored tensor is a parameter, or made of one.
 
         Args:
             name: of the tensor, or of one that it was folded from.

@@ -49,7 +49,7 @@ def needs(node: ProtoNode) -> set[str]:
 
 
 def label(node: ProtoNode) -> str:
-    """What a node is called in messages."""
+    """Return the name of a node for messages."""
     return node.name or next((o for o in node.output if o), node.op_type)
 
 

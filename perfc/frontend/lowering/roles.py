@@ -1,4 +1,4 @@
-"""What the symbols of a model stand for, and the sizes that are assumed for them."""
+"""Roles of a model's symbolic dimensions, and the sizes assumed for them."""
 
 from __future__ import annotations
 

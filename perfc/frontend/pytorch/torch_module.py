@@ -27,7 +27,7 @@ EXAMPLES = 2
 
 
 def is_torch_module(model: object) -> bool:
-    """Whether a model is a ``torch.nn.Module``; PyTorch is not imported for the question."""
+    """Return True if a model is a ``torch.nn.Module``, without importing PyTorch."""
     return hasattr(model, "named_parameters") and callable(model)
 
 

@@ -30,7 +30,7 @@ MOST_BYTES = 1 << 25
 
 
 class ExternalData(NamedTuple):
-    """Where the elements of a tensor lie in their file."""
+    """Location of a tensor's elements in their file."""
 
     offset: int
     nbytes: int

@@ -1,4 +1,4 @@
-"""What a file is by its first bytes, for a clear word on what is not an ONNX model."""
+"""File types by their first bytes, for clear errors about files that are not ONNX models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What most families share: activations, normalisations, windows by layer, decoders."""
+"""Helpers shared by most families: activations, normalisations, windows by layer, decoders."""
 
 from __future__ import annotations
 

@@ -196,7 +196,7 @@ def _scores(
 
 
 def reach(a: Attention, cached: Dim) -> Dim:
-    """How much of a cache queries can see."""
+    """Return the part of a cache that queries can see."""
     if a.window:
         return dim_min(cached, a.window - 1)
     return cached % a.chunk if a.chunk else cached

@@ -80,12 +80,12 @@ class Tokens:
 
     @property
     def has_prompts(self) -> bool:
-        """Whether some sequences have many new tokens."""
+        """Return True if some sequences have many new tokens."""
         return self.prompts != 0
 
     @property
     def has_decodes(self) -> bool:
-        """Whether some sequences are decoded."""
+        """Return True if some sequences are decoded."""
         return self.decodes != 0
 
 
