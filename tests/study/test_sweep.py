@@ -133,7 +133,7 @@ def test_a_third_regime_between_two_points_is_found() -> None:
 def test_spans_meet_and_bisection_finds_the_change() -> None:
     spans = merged_spans((1, 100, 200), lambda v: Regime.LAUNCH if v < 37 else Regime.COMPUTE)
     assert spans == (RegimeSpan(Regime.LAUNCH, 1, 36), RegimeSpan(Regime.COMPUTE, 37, 200))
-    assert in_words(spans, "batch") == "launch-bound until batch 36, compute-bound from batch 37"
+    assert in_words(spans, "batch") == "launch-bound up to batch 36, compute-bound from batch 37"
 
 
 def test_one_regime_and_many_are_said_in_words() -> None:

@@ -59,7 +59,9 @@ DOCUMENT = ("report", "perfc.view.report.views:Views")
 @click.option(
     "--all-views", is_flag=True, help="Print every view, including coverage and ceilings."
 )
-@click.option("--top", metavar="N", help="Maximum kinds of kernels to print, by time, or 'all'.")
+@click.option(
+    "--top", metavar="N", help="Maximum number of kernel kinds to print, by time, or 'all'."
+)
 @click.option("-q", "--quiet", is_flag=True, help="Print a one-line answer.")
 @color_option
 @click.option(

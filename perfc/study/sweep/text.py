@@ -153,13 +153,13 @@ def _kernels(s: Sweep, c: Crossover) -> Iterator[str]:
 
 
 def in_words(spans: Sequence[RegimeSpan], symbol: str) -> str:
-    """Describe regimes: ``launch-bound until batch 4, compute-bound from batch 5``."""
+    """Describe regimes: ``launch-bound up to batch 4, compute-bound from batch 5``."""
     first, last = spans[0], spans[-1]
     if first.first == last.last:
         return f"{first.regime.value}-bound at {symbol} {first.first}"
     if len(spans) == 1:
         return f"{first.regime.value}-bound from {symbol} {first.first} to {first.last}"
-    parts = [f"{first.regime.value}-bound until {symbol} {first.last}"]
+    parts = [f"{first.regime.value}-bound up to {symbol} {first.last}"]
     middle = spans[1:-1]
     if len(spans) <= MAX_SPANS:
         for sp in middle:
