@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from math import isfinite, nan
@@ -148,6 +147,8 @@ def at_several_batches(rows: Sequence[GraphRow]) -> bool:
 
 def drawn(rows: Sequence[GraphRow], seed: int, count: int) -> list[GraphRow]:
     """Draw at most ``count`` rows at random, at most one of each architecture."""
+    import random
+
     generator = random.Random(seed)
     shuffled = generator.sample(range(len(rows)), len(rows))
     drawn_rows: dict[str, GraphRow] = {}

@@ -19,7 +19,7 @@ FILE_NAME = "constants.toml"
 """Name of the file of fitted constants in a folder of code."""
 
 
-class Origin(StrEnum):
+class ConstantOrigin(StrEnum):
     """How a constant got its value."""
 
     FITTED = "fitted"
@@ -48,7 +48,7 @@ class FittedConstant:
 
     value: object
     unit: str
-    origin: Origin
+    origin: ConstantOrigin
     meaning: str
     rows: str
     held_out: bool
@@ -88,7 +88,7 @@ def read_constants(path: Path) -> Mapping[str, FittedConstant]:
     """Return the fitted constants of a file that comes with perfc, by name."""
     tables = tomllib.loads(path.read_text(encoding="utf-8"))
     return {
-        name: FittedConstant(**(table | {"origin": Origin(table["origin"])}))
+        name: FittedConstant(**(table | {"origin": ConstantOrigin(table["origin"])}))
         for name, table in tables.items()
     }
 
@@ -121,5 +121,5 @@ def as_toml(records: Mapping[str, DataclassInstance], comment: str) -> str:
         tree[name] = {
             k: float(f"{v:.4g}") if isinstance(v, float) else list(v) if isinstance(v, tuple) else v
             for k, v in values.items()
-        } | {"origin": Origin.FITTED.value}
+        } | {"origin": ConstantOrigin.FITTED.value}
     return written(tree, comment)

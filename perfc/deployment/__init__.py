@@ -11,10 +11,10 @@ from perfc.deployment import step as step_fields
 from perfc.deployment.fields import READERS, VERSION, Mode
 from perfc.errors import ParseError
 from perfc.frontend import is_configuration
-from perfc.frontend.config.parallel import ALONE, Parallel
 from perfc.ir.record import record
 from perfc.ir.tensors.types import DType
 from perfc.machine import NOTHING, Capacity, Machine, Reserve, capacity_of, load_machine
+from perfc.machine.parallel import ALONE, Parallel
 from perfc.passes.precision.retype import element_type
 from perfc.passes.runtimes import (
     DEFAULT,

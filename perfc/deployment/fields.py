@@ -12,9 +12,9 @@ from perfc.common.choice import member, text_of
 from perfc.common.durations import seconds_of
 from perfc.deployment import step as step_fields
 from perfc.errors import ParseError, PassError
-from perfc.frontend.config.parallel import ALONE, Parallel
 from perfc.ir.symbolic.sizes import sizes_of
 from perfc.machine import Reserve
+from perfc.machine.parallel import ALONE, Parallel
 from perfc.passes.precision.retype import precision_name
 from perfc.passes.runtimes import MAX_STREAMS, Layout, Serving, Tf32, canonical
 

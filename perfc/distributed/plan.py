@@ -9,8 +9,8 @@ from itertools import islice, product
 from typing import ClassVar
 
 from perfc.errors import ModelError, ParseError, PerfcError
-from perfc.frontend.config.parallel import ALONE, KEYS, Parallel
 from perfc.ir.record import record
+from perfc.machine.parallel import ALONE, KEYS, Parallel
 from perfc.passes.training.implementation import RecomputePolicy
 
 from .costs.work import TrainingWork

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import ClassVar
 
 from perfc.errors import ParseError, PerfcError
-from perfc.frontend.config.parallel import Parallel
 from perfc.ir.record import record
+from perfc.machine.parallel import Parallel
 
 from .costs.work import TrainingWork
 from .law import RunLaw

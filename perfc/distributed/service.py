@@ -17,8 +17,8 @@ from perfc.frontend.config import (
     precision_of,
     read_config,
 )
-from perfc.frontend.config.parallel import ALONE, KEYS, Parallel
 from perfc.machine import NOTHING, Reserve, load_machine
+from perfc.machine.parallel import ALONE, KEYS, Parallel
 from perfc.passes.runtimes import CLUSTER_DEFAULT
 from perfc.passes.training.implementation import RecomputePolicy
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from functools import cached_property
 
-from perfc.frontend.config.parallel import Parallel
 from perfc.ir.record import frozen
+from perfc.machine.parallel import Parallel
 from perfc.passes.training.implementation import RecomputePolicy
 
 from .costs.work import RankParts, TrainingWork

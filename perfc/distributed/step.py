@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from perfc.errors import ModelError, ParseError
-from perfc.frontend.config.parallel import Parallel
 from perfc.ir.record import record
 from perfc.machine import Cluster, Machine, capacity_of
+from perfc.machine.parallel import Parallel
 
 from .costs.memory import MemoryParts, memory_of
 from .costs.work import RankParts, TrainingWork

@@ -8,7 +8,7 @@ from typing import TypedDict, cast
 
 from perfc.errors import ParseError
 from perfc.frontend.config import LanguageModel
-from perfc.frontend.config.parallel import ALONE, Parallel
+from perfc.machine.parallel import ALONE, Parallel
 from perfc.passes.runtimes import SERVING_DEFAULT
 from perfc.study.expenses import Prices, Region
 

@@ -11,9 +11,9 @@ from typing import ClassVar, Unpack
 
 from perfc.errors import ModelError, ParseError
 from perfc.frontend.config import Adapters, LanguageModel, precision_of, read_config
-from perfc.frontend.config.parallel import ALONE, Parallel
 from perfc.ir.record import record
 from perfc.machine import NOTHING, Reserve, load_machine
+from perfc.machine.parallel import ALONE, Parallel
 from perfc.study.expenses import Prices, Region
 
 from .additions import of_host, with_additions

@@ -13,8 +13,8 @@ from perfc import cli
 from perfc.distributed.service import plan, scale
 from perfc.distributed.step import step_cost
 from perfc.errors import ParseError
-from perfc.frontend.config.parallel import ALONE, Parallel
 from perfc.machine import load_machine
+from perfc.machine.parallel import ALONE, Parallel
 
 
 def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:

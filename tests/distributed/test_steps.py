@@ -27,13 +27,13 @@ from perfc.distributed.training import (
 from perfc.errors import ModelError, ParseError, PerfcError
 from perfc.frontend.config import precision_of, read_config
 from perfc.frontend.config.lowering.parts import layer_part
-from perfc.frontend.config.parallel import Parallel
 from perfc.ir.graph import Phase
 from perfc.ir.op import Kind
 from perfc.ir.symbolic.evaluate import evaluate
 from perfc.ir.syntax.parse import parse_module
 from perfc.ir.tensors.types import DType
 from perfc.machine import load_machine
+from perfc.machine.parallel import Parallel
 from perfc.passes.manager import Analyses
 from perfc.passes.training.optimizer import names
 from perfc.passes.training.train import Train

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from perfc.errors import ParseError
-from perfc.frontend.config.parallel import Parallel
 from perfc.machine import load_machine
+from perfc.machine.parallel import Parallel
 from perfc.passes.runtimes import Batching
 from perfc.serving import Load, llm, power
 from perfc.serving.cost.memory import MemoryDemand, MemoryPlan

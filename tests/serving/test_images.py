@@ -6,8 +6,8 @@ import pytest
 
 from perfc.errors import ModelError, ParseError
 from perfc.frontend.config import LanguageModel, precision_of, read_config, with_images
-from perfc.frontend.config.parallel import ALONE
 from perfc.machine import load_machine
+from perfc.machine.parallel import ALONE
 from perfc.serving import llm
 from perfc.serving.cost.images import AT_ONCE, ImagedCost
 from perfc.serving.engine import Engine

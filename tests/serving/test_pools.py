@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from perfc.frontend.config import precision_of, read_config
-from perfc.frontend.config.parallel import Parallel
 from perfc.machine import CONTEXT_BYTES, Reserve, load_machine
+from perfc.machine.parallel import Parallel
 from perfc.passes.runtimes import PoolOf
 from perfc.serving.cost.memory import MemoryDemand, MemoryPlan
 from perfc.serving.engine import Engine, kind_of

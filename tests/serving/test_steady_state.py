@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from perfc.errors import ParseError
-from perfc.frontend.config.parallel import Parallel
+from perfc.machine.parallel import Parallel
 from perfc.serving import llm
 from perfc.serving.cost.memory import MemoryDemand, MemoryPlan
 from perfc.serving.output.views import document

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from perfc.distributed.training import Training
-from perfc.frontend.config.parallel import Parallel
 from perfc.ir.record import record
+from perfc.machine.parallel import Parallel
 
 
 @record

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from perfc.distributed.training import Training
-from perfc.frontend.config.parallel import Parallel
+from perfc.machine.parallel import Parallel
 from perfc.passes.training.implementation import RecomputePolicy
 from perfc_lab.tables import read_parquet
 

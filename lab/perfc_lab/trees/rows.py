@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfc.frontend.config import LanguageModel, WeightFormat, precision_of
-from perfc.frontend.config.parallel import ALONE
 from perfc.ir.record import record
 from perfc.machine import load_machine
+from perfc.machine.parallel import ALONE
 from perfc_lab.tables import read_parquet
 
 from ..serving import ServedRow, ServingQuantity

@@ -14,9 +14,9 @@ from perfc.common.fitted import as_toml
 from perfc.distributed.law import COMMENT, LEARNED, RunLaw, frameworks, law_of, laws
 from perfc.distributed.training import Training
 from perfc.errors import ModelError, ParseError
-from perfc.frontend.config.parallel import Parallel
 from perfc.ir.problem import Exchange
 from perfc.machine import Cluster, load_machine
+from perfc.machine.parallel import Parallel
 from perfc.passes.runtimes import Tf32
 from perfc.passes.training.implementation import RecomputePolicy
 from perfc.view.report.formats import text

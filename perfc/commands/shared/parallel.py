@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import click
 
-from perfc.frontend.config.parallel import KEYS
+from perfc.machine.parallel import KEYS
 
 from .deployment import DeploymentOptions
 
 if TYPE_CHECKING:
-    from perfc.frontend.config.parallel import Parallel
+    from perfc.machine.parallel import Parallel
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -94,7 +94,7 @@ def parallel_of(options: DeploymentOptions, typed: dict[str, object]) -> Paralle
         ParseError: an invalid degree.
     """
     from perfc.deployment import Deployment
-    from perfc.frontend.config.parallel import flag
+    from perfc.machine.parallel import flag
 
     of_file = options.of_file.values.get("parallel")
     base = Deployment()

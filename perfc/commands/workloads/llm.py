@@ -22,7 +22,7 @@ from ..shared.parallel import parallel_options
 from ..shared.report import color_option
 
 if TYPE_CHECKING:
-    from perfc.frontend.config.parallel import Parallel
+    from perfc.machine.parallel import Parallel
     from perfc.study.expenses import Prices
     from perfc.view.report.formats.document import Document
 

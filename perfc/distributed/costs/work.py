@@ -12,10 +12,10 @@ from perfc.errors import ModelError
 from perfc.frontend.config import LanguageModel, ServingPrecision, usual_sequence
 from perfc.frontend.config.lowering.parts import embedding_part, head_part, layer_part
 from perfc.frontend.config.model import Experts, Layer, Stack, TokenEmbedding, mixers
-from perfc.frontend.config.parallel import Parallel
 from perfc.ir.graph import Module
 from perfc.ir.record import record
 from perfc.machine import NOTHING, Reserve
+from perfc.machine.parallel import Parallel
 from perfc.passes.runtimes import Tf32
 
 from ..parts import Doing, PartCost, costs

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from perfc.frontend.config.parallel import Parallel as Parallel
 from perfc.ir.graph import ModelOrigin, Module
+from perfc.machine.parallel import Parallel as Parallel
 
 from .adapters import adapted as adapted
 from .drafting import token_predictor as token_predictor

@@ -12,8 +12,8 @@ from perfc.errors import ModelError
 from perfc.frontend.config import LanguageModel, precision_of, read_config
 from perfc.frontend.config.facts import weight_bytes
 from perfc.frontend.config.modules import checked, matches, names_of
-from perfc.frontend.config.parallel import Parallel
 from perfc.frontend.config.quantization import METHODS
+from perfc.machine.parallel import Parallel
 
 GIB = 1 << 30
 LLAMA_8B: dict[str, Any] = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from perfc.frontend.config.parallel import ALONE, Parallel
 from perfc.ir.graph import Module, SymbolDecl, Value
 from perfc.ir.ops.collective import SendReceive
 from perfc.ir.ops.contraction.matmul import Gemm
@@ -13,6 +12,7 @@ from perfc.ir.ops.elementwise.elementwise import Mul
 from perfc.ir.ops.normalization.normalization import LpNormalization
 from perfc.ir.ops.normalization.softmax import LogSoftmax
 from perfc.ir.tensors.types import DType
+from perfc.machine.parallel import ALONE, Parallel
 
 from ..keys import LARGEST
 from ..model import LanguageModel, OutputHead, Stack, TokenEmbedding

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from perfc.errors import ModelError
-from perfc.frontend.config.parallel import Parallel
 from perfc.ir.graph import Graph, Inputs, Loc, Module, Node, SymbolDecl, Value, Weight
 from perfc.ir.op import Op
 from perfc.ir.ops.collective import AllReduce
@@ -19,6 +18,7 @@ from perfc.ir.ops.normalization.normalization import LayerNormalization, RMSNorm
 from perfc.ir.symbolic.dim import Dim
 from perfc.ir.tensors.known import Known
 from perfc.ir.tensors.types import UNKNOWN, DType, TensorType
+from perfc.machine.parallel import Parallel
 
 from ..model import Adapters, Norm, NormKind
 from ..precision import ServingPrecision, WeightFormat

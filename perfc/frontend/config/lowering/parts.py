@@ -8,11 +8,11 @@ sees, with context parallelism.
 
 from __future__ import annotations
 
-from perfc.frontend.config.parallel import ALONE, Parallel
 from perfc.ir.graph import Module
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.ops.normalization.softmax import LogSoftmax
 from perfc.ir.tensors.types import DType
+from perfc.machine.parallel import ALONE, Parallel
 
 from ..model import LanguageModel, Layer, Stack
 from ..precision import ServingPrecision
