@@ -285,14 +285,20 @@ def known_ints(ins: Inputs, index: int) -> tuple[int, ...] | None:
 
 
 def count(type_: Type) -> Dim:
-    """Return the number of elements of a tensor; 0 if unknown (callers set ``is_bound``)."""
+    """Return the number of elements of a tensor; 0 if its shape is unknown.
+
+    Callers then set ``is_bound``: their count is a lower bound.
+    """
     if isinstance(type_, TensorType) and type_.shape is not None:
         return element_count(type_.shape)
     return 0
 
 
 def each_once(ins: Inputs, outs: Types) -> Traffic:
-    """Return the traffic of reading every distinct input once and writing every output once."""
+    """Return the compulsory traffic: every distinct input read once, every output written once.
+
+    A tensor of unknown size counts 0 bytes, and the traffic is then a lower bound (``is_bound``).
+    """
     sizes: list[Dim] = []
     is_bound = False
     for value in dict.fromkeys(v for v in ins if v is not None):

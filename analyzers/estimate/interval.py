@@ -36,25 +36,25 @@ class Interval:
 
     @classmethod
     def exactly(cls, value: float) -> Interval:
-        """A quantity that is known."""
+        """Return the interval of an exact value: all ends are equal."""
         return cls(value, value, value)
 
     def __add__(self, other: Interval) -> Interval:
-        """Two quantities that err together."""
+        """Return the sum of two quantities whose errors are fully correlated."""
         return Interval(self.low + other.low, self.mid + other.mid, self.high + other.high)
 
     def __mul__(self, factor: float) -> Interval:
-        """So many of the quantity, all with the same error."""
+        """Return the quantity times a factor, with the same relative error."""
         return Interval(self.low * factor, self.mid * factor, self.high * factor)
 
     def at_least(self, least: float) -> Interval:
-        """The quantity where it is known to be no smaller than ``least``."""
+        """Return the interval with every end raised to at least ``least``."""
         return Interval(max(self.low, least), max(self.mid, least), max(self.high, least))
 
     def slower_of(self, other: Interval) -> Interval:
-        """The larger of two quantities, end by end: who waits for both waits that long.
+        """Return the maximum of two quantities, end by end: the time until both are done.
 
-        What is not a number in this interval stays so.
+        An end that is NaN in this interval stays NaN.
         """
         return Interval(
             max(self.low, other.low), max(self.mid, other.mid), max(self.high, other.high)
@@ -72,6 +72,6 @@ class Interval:
         return math.expm1(MIDDLE_SHARE * math.log(self.high / self.low) / 2)
 
     def widened(self, factor: float) -> Interval:
-        """Ends that lie ``factor`` times as far from the middle on a logarithmic scale."""
+        """Return the interval with log distances of its ends from the middle times ``factor``."""
         low, high = self.low / self.mid, self.high / self.mid
         return Interval(self.mid * low**factor, self.mid, self.mid * high**factor)

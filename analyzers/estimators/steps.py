@@ -37,11 +37,11 @@ class StepReason:
 
     Args:
         weights: name of the card.
-        setting: how the steps were run, in words.
-        machines: how many machines ran them.
+        setting: mode, precision and framework of the steps, as text.
+        machines: number of machines that ran them.
         is_own: whether this machine is one of them.
-        launches: of the kernel, in order.
-        error: how far a step of such launches may be off, as a ratio.
+        launches: reason of each launch of the kernel, in order.
+        error: typical error of a step of such launches, as a ratio.
     """
 
     weights: str
@@ -53,20 +53,20 @@ class StepReason:
 
 
 class StepFactors(Estimator):
-    """Factors of launches that were learned through the times of whole steps."""
+    """Predicts kernels with factors per launch, fitted to the times of whole training steps."""
 
     predictor = Predictor.STEPS
 
     def estimate(self, execution: Execution, wanted: Sequence[int]) -> dict[int, Estimate]:
-        """Times of kernels of the runtimes and element types that steps were run in."""
+        """Return the times of kernels whose runtime and type were measured in whole steps."""
         return self._times(execution, wanted, copies_alone=False)
 
     def copies(self, execution: Execution, wanted: Sequence[int]) -> dict[int, Estimate]:
-        """Copies of views and casts that the framework makes for kernels, if it makes some."""
+        """Return the times of copies that the framework makes for kernels, of views and casts."""
         return self._times(execution, wanted, copies_alone=True)
 
     def why(self, execution: Execution, index: int) -> StepReason | None:
-        """The launches of the kernel, each with its scale and factor."""
+        """Return the launches of a kernel, each with its scale and factor."""
         if execution.module is None:
             return None
         bounds = execution.bounds

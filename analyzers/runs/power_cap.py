@@ -1,8 +1,9 @@
-"""A run under a power limit below the board's own: what it draws, and how much longer it takes.
+"""Predicts power and time of a run under a power limit below the board's default limit.
 
-Both depend on the limit over what the run draws without it: clocks fall until the mean power fits.
-Above 2 nothing changes; at a half a run takes some 60 % longer. Fitted to epochs of six networks
-on three boards (Zeus); `lab/perfc_lab/fits/power_caps.py` leaves boards and networks out.
+Both depend on one ratio: the limit over the power that the run draws without it. Clocks fall until
+the mean power is within the limit. Above a ratio of 2 nothing changes; at 0.5 a run takes some 60 %
+longer. Fitted to epochs of six networks on three boards (Zeus);
+`lab/perfc_lab/fits/power_caps.py` scores it on held-out boards and networks.
 """
 
 from __future__ import annotations
@@ -18,17 +19,17 @@ from perfc.ir.record import record
 FILE = Path(__file__).parent / "power_cap.toml"
 EDGES = (0.0, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0, 1.1, 1.2, 1.35,
          1.5, 2.0, 10.0)  # fmt: skip
-"""Of limits over demands, between which the law has a knot."""
+"""Edges of the bins of limit over uncapped power; each bin has one knot."""
 
 
 @record
 class CapLaw:
-    """Knots, between which logarithms are straight.
+    """Ratios of power and time at knots; logarithms are interpolated linearly between them.
 
     Args:
-        demands: limits over what the run draws without one, rising.
-        powers: drawn under the limit, over that.
-        times: taken under the limit, over that without.
+        demands: limit over uncapped power at each knot, rising.
+        powers: power under the limit over uncapped power.
+        times: time under the limit over time without one.
     """
 
     demands: tuple[float, ...]
@@ -36,11 +37,14 @@ class CapLaw:
     times: tuple[float, ...]
 
     def power(self, demand: float) -> float:
-        """What is drawn, over what is drawn without a limit; never more than the limit itself."""
+        """Return capped over uncapped power at a ratio of limit to uncapped power.
+
+        The result is at most the ratio itself, as a board stays within its limit.
+        """
         return min(self._at(demand, self.powers), max(demand, self.powers[0]))
 
     def time(self, demand: float) -> float:
-        """What a run takes, over what it takes without a limit."""
+        """Return capped over uncapped time at a ratio of limit to uncapped power."""
         return self._at(demand, self.times)
 
     def _at(self, demand: float, values: tuple[float, ...]) -> float:
@@ -56,6 +60,6 @@ class CapLaw:
 
 @cache
 def cap_law() -> CapLaw:
-    """The law that comes with perfc."""
+    """Return the shipped fit."""
     found = tomllib.loads(FILE.read_text(encoding="utf-8"))
     return CapLaw(*(tuple(found[n]) for n in ("demands", "powers", "times")))

@@ -1,8 +1,8 @@
 """Residual of a training step from steps with similar launches, by a Gaussian process.
 
-A step is located at the mean features of its launches, weighted by their shares of the time. Errors
-that trees of single launches cannot predict, such as memory that is nearly full or the algorithms
-that a library chooses, are similar for networks with similar launches.
+The coordinates of a step are the mean features of its launches, weighted by their shares of the
+time. Trees over single launches miss some effects, such as nearly full memory or a library's choice
+of algorithm. The residuals that remain are similar for networks with similar launches.
 
 Source: Rasmussen and Williams, "Gaussian Processes for Machine Learning", 2006: equation 2.25, the
 mean; equation 4.18 with p = 0, the exponential kernel.
@@ -39,8 +39,8 @@ class StepErrorProcess:
     """Gaussian process over the log errors of measured steps.
 
     Args:
-        centre: mean of each feature over them.
-        width: its standard deviation; infinite where they do not differ in it.
+        centre: mean of each feature over the steps, ``[features]``.
+        width: standard deviation of each feature; infinite if it is the same for all steps.
         places: standardized features of the steps, ``[steps, features]``.
         weights: weight of each step.
     """
@@ -74,12 +74,16 @@ class StepErrorProcess:
         return {name: getattr(self, name) for name in NAMES}
 
     def error(self, means: Array) -> Array:
-        """Return the expected ``log(measured / predicted)`` of steps; 0 far from known ones."""
+        """Return the expected ``log(measured / predicted)``; near 0 far from fitted steps."""
         error: Array = self.similarity((means - self.centre) / self.width) @ self.weights
         return error
 
     def similarity(self, places: Array) -> Array:
-        """Return the similarity to the known steps, ``[steps, known]``, from 0 to 1."""
+        """Return the similarity to each fitted step: ``exp(-distance / LENGTH_SCALE)``.
+
+        Args:
+            places: standardized features, ``[steps, features]``; the result is ``[steps, fitted]``.
+        """
         ours, theirs = places.astype(np.float64), self.places.astype(np.float64)
         features = max(int(np.isfinite(self.width).sum()), 1)
         distances = np.sqrt(squares(ours, theirs) / features)

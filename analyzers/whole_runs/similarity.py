@@ -1,8 +1,9 @@
 """Similarity of a graph to the training graphs, by the shares of its operators.
 
-Networks of one family have the same operators in about the same shares, whatever their depth and
-width; a convolution is distinguished by window, stride and grouping too. The distance of graphs is
-that of these shares (Hellinger 1909: distance of square roots); names of models do not count.
+A graph is described by the share of each operator kind among its nodes. Convolutions with another
+window, stride or grouping are another kind. Networks of one family have about the same shares at
+any depth and width. The distance of two graphs is the Hellinger distance of their shares: the
+Euclidean distance of the square roots (Hellinger 1909). Names of models are not used.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ class OperatorSimilarity:
     """Operator shares of the training graphs.
 
     Args:
-        words: kinds of operators they have.
-        roots: square roots of their shares over ``1 / SCALE``, ``[graphs, words]``, each row once.
+        words: operator kinds of these graphs, sorted.
+        roots: square roots of their shares times `SCALE`, ``[distinct graphs, words]``.
     """
 
     words: tuple[str, ...]
@@ -92,7 +93,7 @@ class OperatorSimilarity:
 
 @lru_cache(maxsize=8192)
 def operators(graph: OpGraph) -> Mapping[str, int]:
-    """How often a graph has each kind of operator.
+    """Return the number of nodes of each operator kind of a graph.
 
     A window has its height, stride and grouping in its name: ``conv3/2`` with one group,
     ``conv3/1 depthwise`` with a group for each filter.
@@ -113,7 +114,7 @@ def operators(graph: OpGraph) -> Mapping[str, int]:
 
 
 def _roots(counts: Mapping[str, int], words: tuple[str, ...]) -> tuple[NDArray[np.uint8], float]:
-    """Rounded roots of the shares of words, and the share of operators that are none of them."""
+    """Return the rounded roots of the shares of words, and the share of operators not in words."""
     total = max(sum(counts.values()), 1)
     shares = np.array([counts.get(word, 0) for word in words], np.float64) / total
     known = sum(counts.get(word, 0) for word in words)

@@ -24,7 +24,7 @@ class Ceiling(Enum):
     L1 = "L1 cache"
     L2 = "L2 cache"
     DEVICE = "device memory"
-    WAVES = "part-full waves"
+    WAVES = "partial waves"
     LAUNCH = "launches"
 
     __hash__ = object.__hash__

@@ -157,7 +157,7 @@ def divisions(
 def _choices(
     work: TrainingWork, gpus: int, seq: int, fixed: Mapping[str, int | str]
 ) -> dict[str, tuple[int, ...]]:
-    """Return the degrees to choose from for each way to divide one copy, by field."""
+    """Return the permitted degrees of tensor, context and pipeline parallelism, by field."""
     within = cluster_of(work).gpus_per_node
     # in a pipeline every micro-batch would exchange all gradients or parameters
     stages = 1 if int(fixed.get("zero", 0)) > 1 else min(work.depth, gpus)
@@ -175,7 +175,10 @@ def _choices(
 def undivided(
     work: TrainingWork, gpus: int, seq: int, fixed: Mapping[str, int | str]
 ) -> ModelError:
-    """Return the error that no degrees multiply to the number of devices, naming the options."""
+    """Return the error for a device count that no permitted degrees multiply to.
+
+    It lists the range of every degree under the name of its option.
+    """
     names = {field: key for key, field in KEYS.items()}
     choices = _choices(work, gpus, seq, fixed)
     if "data" in fixed:
@@ -189,7 +192,7 @@ def undivided(
 
 
 def join(degrees: Sequence[int]) -> str:
-    """Return a range of degrees in words.
+    """Return the range of degrees as text.
 
     >>> join((1, 2, 4))
     '1 to 4'
@@ -198,7 +201,7 @@ def join(degrees: Sequence[int]) -> str:
 
 
 def _given(fixed: Mapping[str, int | str], name: str, every: Sequence[int]) -> tuple[int, ...]:
-    """Return the given degree, else those to choose from."""
+    """Return the degree that the user set, else all permitted ones."""
     return (int(fixed[name]),) if name in fixed else tuple(every)
 
 

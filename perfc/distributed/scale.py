@@ -184,7 +184,10 @@ def _at(
     work: TrainingWork, parallel: Parallel, training: Training, gpus: int, wanted: Sequence[int],
     is_weak: bool, law: RunLaw | None,
 ) -> DividedStepCost:  # fmt: skip
-    """Return the cost of a step on so many devices."""
+    """Return the cost of a step on ``gpus`` devices, with the data-parallel degree adapted.
+
+    Weak scaling also multiplies the global batch by ``gpus / min(wanted)``.
+    """
     each = parallel.devices // parallel.data
     if gpus % each:
         raise ParseError(f"{gpus} devices are not a multiple of {each}", where="--gpus")

@@ -1,7 +1,8 @@
-"""Device memory that a run may take: what the driver reports, less what is held back.
+"""Device memory available to a run, the same for every command.
 
-Every command reads it here. A target's capacity is what its board carries; ECC and the driver take
-part of that, the context of a process another, and an estimate needs a margin.
+The driver reports less than the memory chips of the board hold, because ECC and the driver take
+part of it. From what it reports perfc subtracts the user's reserve, the context of the process and
+a margin for the error of memory estimates.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from .machine import Machine
 
 GIB = 1 << 30
 CONTEXT_BYTES = int(0.6 * GIB)
-"""Of a CUDA context and the libraries of one process; assumed, half a GiB is usual."""
+"""Memory of a CUDA context and the libraries of one process; assumed, half a GiB is usual."""
 MARGIN = 0.02
-"""Share of the memory that is left free, as estimates err and allocators fragment: nine in ten of
-3,000 measured training steps are less than this away (`benchmarks/gpu_memory.py`)."""
+"""Share of the memory that stays free, as estimates err and allocators fragment. The estimates of
+90 % of 3,000 measured training steps err by less (`benchmarks/gpu_memory.py`)."""
 _UNITS = {
     "": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 1 << 10, "MIB": 1 << 20,
     "GIB": GIB,
@@ -31,8 +32,8 @@ class Reserve:
     """Memory that a user holds back for something else.
 
     Args:
-        nbytes: an amount.
-        share: a part of the usable memory, from 0 to 1.
+        nbytes: fixed amount.
+        share: fraction of the usable memory, from 0 to 1.
     """
 
     nbytes: int = 0
@@ -40,7 +41,7 @@ class Reserve:
 
     @classmethod
     def parse(cls, value: object, where: str = "--reserve") -> Reserve:
-        """The reserve that a text such as ``2GiB`` or ``5%`` gives; plain numbers are bytes.
+        """Return the reserve of a text such as ``2GiB`` or ``5%``; plain numbers are bytes.
 
         Raises:
             ParseError: neither an amount nor a share below 100 %.
@@ -60,11 +61,11 @@ class Reserve:
         raise ParseError(message, where=where, hint="as in 2GiB or 5%")
 
     def of(self, usable_bytes: int) -> int:
-        """Bytes of it on a device, at most all."""
+        """Return the reserved bytes of a device, at most all usable ones."""
         return min(self.nbytes + int(self.share * usable_bytes), usable_bytes)
 
     def __str__(self) -> str:
-        """The text that `parse` reads."""
+        """Return the text that `parse` reads."""
         return f"{self.share * 100:g}%" if self.share else f"{self.nbytes}B"
 
 
@@ -73,12 +74,12 @@ NOTHING = Reserve()
 
 @record
 class Capacity:
-    """Device memory, and what of it no tensor can have.
+    """Usable device memory and the parts of it that tensors cannot use.
 
     Args:
-        usable_bytes: that the driver reports, less the reserve.
-        context_bytes: of the driver and the libraries of one process; 0 on a processor.
-        margin_bytes: left free.
+        usable_bytes: memory that the driver reports, less the reserve.
+        context_bytes: of the CUDA context and libraries of one process; 0 on a processor.
+        margin_bytes: free memory, for errors of the estimate.
     """
 
     usable_bytes: int
@@ -87,17 +88,17 @@ class Capacity:
 
     @property
     def process_bytes(self) -> int:
-        """Most that a process may hold, its context included."""
+        """Return the maximum bytes of a process, its context included."""
         return self.usable_bytes - self.margin_bytes
 
     @property
     def tensor_bytes(self) -> int:
-        """Most that a runtime may allocate in it."""
+        """Return the maximum bytes that a runtime may allocate in a process."""
         return max(self.process_bytes - self.context_bytes, 0)
 
 
 def capacity_of(machine: Machine, reserve: Reserve = NOTHING) -> Capacity | None:
-    """Memory of a machine that a run may take; None where its target gives no memory.
+    """Return the device memory available to a run; None if the target gives no capacity.
 
     Args:
         machine: the device.

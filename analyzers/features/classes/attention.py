@@ -97,12 +97,12 @@ def key_s(rows: Columns, dtype: str, sheet: Sheet) -> Array:
 
 
 def cache_bytes(rows: Columns, dtype: str) -> Array:
-    """Bytes of one cached element of keys and values, at times narrower than what is computed."""
+    """Return the bytes of one element of the KV cache, which may be narrower than ``dtype``."""
     return np.where(rows["cache_bits"] > 0, rows["cache_bits"], bits_of(dtype)) / 8
 
 
 def value_dim(rows: Columns) -> Array:
-    """Extent of one head's values: that of its keys unless stated."""
+    """Return the extent of one head's values; that of its keys by default."""
     return np.where(rows["value_dim"] > 0, rows["value_dim"], rows["head_dim"])
 
 
@@ -112,27 +112,27 @@ def reach(rows: Columns) -> Array:
 
 
 def least_mac(mac: Array, cached_bytes: Array, dtype: str) -> Array:
-    """Products at the rate of ``dtype`` that a floor may count.
+    """Return the MACs, at the rate of ``dtype``, that a lower bound may count.
 
-    With a cache of 8 bits some kernels multiply in 8 bits although queries have 16, at twice the
-    rate: TensorRT-LLM on Hopper takes for 16-bit queries over an 8-bit cache what it takes for
-    8-bit ones.
+    They are halved for a KV cache narrower than ``dtype``. Some kernels multiply in the type of the
+    cache, at twice the rate: TensorRT-LLM on Hopper takes as long for 16-bit queries over an 8-bit
+    cache as for 8-bit queries.
     """
     return np.where(8 * cached_bytes < bits_of(dtype), mac / 2, mac)
 
 
 def memory_s(nbytes: Array, sheet: Sheet) -> Array:
-    """Time of traffic that a recorded graph repeats: what fits into L2 comes from there.
+    """Return the time of traffic that a CUDA graph repeats, so that small tensors stay in L2.
 
-    From half of L2 to all of it the share of device memory rises to one. L2 is taken at half of
-    its stated rate, which no copy reaches.
+    The share read from device memory rises from 0 at half of L2's capacity to 1 at all of it. L2
+    counts at half of its data sheet rate, as no copy reaches that.
     """
     share = np.clip(2 * nbytes / max(sheet.l2_bytes, 1.0) - 1, 0, 1)
     return nbytes * (share / sheet.device_bytes_per_s + (1 - share) * 2 / sheet.l2_bytes_per_s)
 
 
 def kernel_features(rows: Columns) -> dict[str, Array]:
-    """One feature a family of kernels; none is set where it is not known."""
+    """Return one 0/1 column per kernel family; all are 0 if the family is unknown."""
     return {
         f"kernel={one.name.lower()}": (rows["kernel"] == one).astype(float)
         for one in AttentionKernel

@@ -35,13 +35,16 @@ TILE = 128
 
 
 class AttentionPrefill(FusedAttention):
-    """``softmax(q·kᵀ)·v`` fused, ``query_len`` tokens that see ``kv_len``.
+    """Fused ``softmax(q·kᵀ)·v`` in which ``query_len`` queries attend to ``kv_len`` tokens.
 
-    ``causal`` is 1 where a query sees the tokens up to its own, which the last ``query_len`` of
-    ``kv_len`` are while the others lie in a cache; 0 where it sees all. ``window`` is how many of
-    the latest tokens it sees, its own included, 0 for all. ``value_dim`` is 0 where it is
-    ``head_dim``; ``cache_bits`` is what a cached element occupies, 0 for the computed type;
-    ``kernel`` is an `AttentionKernel`.
+    The queries are the last ``query_len`` tokens; the tokens before them come from the KV cache.
+    Optional parameters:
+
+    - ``causal``: 1 if a query attends to the tokens up to its position, 0 if to all.
+    - ``window``: number of latest tokens that a query attends to, itself included; 0 for all.
+    - ``value_dim``: extent of one head's values; 0 if it equals ``head_dim``.
+    - ``cache_bits``: bits of a cached element; 0 if it has the computed type.
+    - ``kernel``: an `AttentionKernel`.
 
     Source:
         Dao et al., FlashAttention (2022), Algorithm 1: scores never leave the chip.
@@ -60,7 +63,10 @@ class AttentionPrefill(FusedAttention):
     chosen_by: ClassVar[tuple[str, ...]] = ("causal", "head_dim")
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
-        """Products of unmasked pairs; queries and results once, keys and values once a KV head."""
+        """Return MACs of unmasked pairs, and bytes with every tensor read or written once.
+
+        Keys and values count once per KV head.
+        """
         element_bytes = bits_of(dtype) / 8
         cached = cache_bytes(rows, dtype)
         rowwise = rows["batch"] * rows["query_len"] * rows["heads"]

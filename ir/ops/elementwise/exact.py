@@ -332,7 +332,11 @@ def absolute(a: Item) -> Item:
 
 
 def sign(a: Item) -> Item:
-    """Return -1, 0 or 1."""
+    """Return the sign of an element: -1, 0 or 1.
+
+    Raises:
+        ValueError: the sign depends on the symbols.
+    """
     if isinstance(a, Poly):
         lo, hi = interval(a)
         if lo is not None and lo > 0:
@@ -345,19 +349,19 @@ def sign(a: Item) -> Item:
 
 
 def floor(a: Item) -> Item:
-    """Return the largest integer that is not greater."""
+    """Return the element rounded down to an integer; symbolic if the element is."""
     if isinstance(a, Quotient):
         return rounded_down(a)
     return a if isinstance(a, Poly) else float(math.floor(_plain(a)))
 
 
 def ceil(a: Item) -> Item:
-    """Return the smallest integer that is not less."""
+    """Return the element rounded up to an integer; symbolic if the element is."""
     if isinstance(a, Quotient):
         return rounded_up(a)
     return a if isinstance(a, Poly) else float(math.ceil(_plain(a)))
 
 
 def round_half_even(a: Item) -> Item:
-    """Return the nearest integer, ties to even."""
+    """Return the element rounded to the nearest integer, ties to even."""
     return a if isinstance(a, Poly) else float(round(_plain(a)))

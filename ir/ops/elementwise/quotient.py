@@ -9,7 +9,9 @@ from ...symbolic.dim import Dim, Poly, ceil_div, interval
 from ...tensors.known import MAX_TERMS, Item, Quotient
 
 MAX_TERM: Final = 64
-"""Maximum factor that is exact in single precision for extents up to 2**24 / 64 / 64."""
+"""Maximum numerator and denominator of a float factor.
+
+Products with extents up to 2**24 / 64 / 64 are then exact in single precision."""
 
 MAX_DEGREE: Final = 16
 
@@ -66,22 +68,22 @@ def quotient(num: Dim, den: Dim) -> Item:
 
 
 def is_dyadic(den: int) -> bool:
-    """Return True if division by ``den`` is exact in binary."""
+    """Return True if ``den`` is a power of two, so that dividing floats by it is exact."""
     return den & (den - 1) == 0
 
 
 def rounded_down(item: Quotient) -> Dim:
-    """Return the largest integer that is not greater."""
+    """Return a quotient rounded down to an integer or a polynomial."""
     return item.num // item.den
 
 
 def rounded_up(item: Quotient) -> Dim:
-    """Return the smallest integer that is not less."""
+    """Return a quotient rounded up to an integer or a polynomial."""
     return ceil_div(item.num, item.den)
 
 
 def truncated(item: Quotient) -> Dim | None:
-    """Return the value rounded toward zero; None if the sign depends on the symbols."""
+    """Return a quotient rounded toward zero; None if its sign depends on the symbols."""
     lo, hi = interval(item.num)
     if lo is not None and lo >= 0:
         return rounded_down(item)

@@ -249,13 +249,13 @@ class DeltaNet:
 
 @record
 class Mlp:
-    """Two products with an activation between, of which the first may have a gate beside it.
+    """A feed-forward network: up projection, activation and down projection, optionally gated.
 
     Args:
-        inner: width between them.
-        activation: of the inner layer, or of its gate.
-        is_gated: whether a gate multiplies.
-        is_biased: whether the products have biases.
+        inner: width between the projections.
+        activation: of the inner layer, or of the gate if there is one.
+        is_gated: whether a gate projection multiplies the up projection.
+        is_biased: whether the projections have biases.
     """
 
     inner: int
@@ -266,12 +266,12 @@ class Mlp:
 
 @record
 class Experts:
-    """Several MLPs of which a router chooses some for each token.
+    """A mixture of experts: a router chooses some of several MLPs for each token.
 
     Args:
-        count: of them.
-        chosen: for each token.
-        inner: width between the products of one.
+        count: number of experts.
+        chosen: number of experts per token.
+        inner: width between the projections of one expert.
         activation: of the gate.
         is_gated: whether a gate multiplies.
         is_biased: whether the products have biases.

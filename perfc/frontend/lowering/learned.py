@@ -1,4 +1,4 @@
-"""Says which initializers are not learned: buffers and constants that an exporter stored."""
+"""Finds the initializers that are not parameters: buffers and constants of the exporter."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ BUFFERS = frozenset(
 )
 """Last parts of names under which models register tables that are not learned."""
 MOST_FOLDED = 64
-"""How often a tensor was folded from folded ones; more is no file of an exporter."""
+"""Maximum depth of folding of folded tensors; no exporter writes more."""
 
 
 def unlearned(graph: proto.ProtoGraph) -> frozenset[str]:
-    """Names of the initializers of a graph that are not parameters.
+    """Return the names of the initializers of a graph that are not parameters.
 
-    Where the exporter marked parameters, its marks say so; else names do.
+    The exporter's metadata decides if there is any, else patterns of names.
     """
     marks = ExporterNotes(
         {
@@ -95,7 +95,12 @@ class ExporterNotes:
 
 
 def is_made(name: str, tensor: proto.ProtoTensor | None) -> bool:
-    """Whether a name is that of a table or a constant, for a tensor of these extents."""
+    """Return True if a name, with the extents of its tensor, is that of a buffer or constant.
+
+    Args:
+        name: of the initializer.
+        tensor: its extents; None if the file does not have them.
+    """
     if last(name) in BUFFERS or MADE.fullmatch(name):
         return True
     if VECTOR.fullmatch(name) and (tensor is None or len(tensor.dims) < 2):
@@ -105,5 +110,5 @@ def is_made(name: str, tensor: proto.ProtoTensor | None) -> bool:
 
 
 def last(name: str) -> str:
-    """The part of a dotted name behind the modules."""
+    """Return the last part of a dotted name: ``a.b.weight`` gives ``weight``."""
     return name.rpartition(".")[2]

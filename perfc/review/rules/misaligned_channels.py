@@ -22,11 +22,12 @@ class MisalignedChannels(Rule):
 
     What it does:
         Rounds the input channels of a group up to 16 bytes and its output channels up to 8, and
-        compares executed with required multiply–accumulates. The gain is the matrix unit's time
-        on the padding, as far as it binds. Up to four input channels, as in images, count as
-        four: libraries have kernels for that. Non-overlapping patches are a matrix product over
-        all their pixels, so their channels need no alignment. Depthwise convolutions do not run
-        on the matrix unit and are excluded.
+        compares executed with required multiply–accumulates. The gain is the time that the matrix
+        unit spends on padding, if that time is not hidden behind a slower unit. One to four input
+        channels, as in images, round up to four, because libraries have kernels for four channels.
+        A window without overlap (patch embedding) is one matrix product over all values of a
+        patch, so its channels need no alignment. Depthwise convolutions are excluded: they do not
+        run on the matrix unit.
 
     Why is this bad:
         Matrix unit kernels read channels-last data in whole instructions. A layer with 30 channels
@@ -71,7 +72,7 @@ class MisalignedChannels(Rule):
 
 
 def wanted_in(problem: SlidingWindow, channels: int, granule: int) -> int:
-    """Return the required multiple of a group's input channels; 1 if any number works."""
+    """Return the multiple that a group's input channels must be of; 1 if any number works."""
     window = problem.static_extents
     if window and problem.strides == window and channels * math.prod(window) % granule == 0:
         return 1

@@ -25,14 +25,14 @@ class MisalignedExtents(Rule):
     What it does:
         Rounds m and n of a matrix product up to multiples of 8, and the reduction dimension k up
         to 16 bytes. If a batch is multiplied by one matrix, m counts the rows of all items.
-        Compares executed with required multiply–accumulates. The gain is the matrix unit's time
-        on the padding, as far as it binds.
+        Compares executed with required multiply–accumulates. The gain is the time that the matrix
+        unit spends on padding, if that time is not hidden behind a slower unit.
 
     Why is this bad:
         The matrix unit multiplies whole fragments, including padding. Rows that are not aligned
-        to 16 bytes cannot be loaded with the widest instruction either. That is not part of the
-        gain: published times (DeepBench on V100 and T4, k = 1530 against 1536) show no penalty
-        common to all shapes.
+        to 16 bytes also need more, narrower loads. The gain leaves these loads out, because
+        published times (DeepBench on V100 and T4, k = 1530 against 1536) show no penalty that all
+        shapes share.
 
     Example:
         MatMul([8, 1000], [1000, 30])          # n = 30 takes as long as n = 32
@@ -75,7 +75,7 @@ class MisalignedExtents(Rule):
 
 
 def summed_granule(bound: KernelBound, machine: Machine) -> int | None:
-    """Return k of a matrix instruction; None if no matrix unit supports the type."""
+    """Return k of a matrix instruction for a kernel's type; None if no matrix unit supports it."""
     if machine.kind != "cuda" or bound.dtype.bits == 0:
         return None
     code = bound.dtype.code

@@ -180,7 +180,7 @@ def claims_of(
 
 
 def changes(change: Remedy) -> tuple[str, ...]:
-    """Return the phrases for an analyzed change."""
+    """Return the phrases by which a question may name a remedy."""
     name, _, value = change.option.rpartition(" ")
     axis, _, number = (f"batch={value}" if name == "--batch" else value).rpartition("=")
     if axis:
@@ -195,7 +195,7 @@ def changes(change: Remedy) -> tuple[str, ...]:
 
 
 def kernels(views: Views) -> Iterator[tuple[tuple[str, ...], Meaning]]:
-    """Yield phrases for kernels of the report by kind, operator and extents."""
+    """Yield phrases and the kernels they select, by kind, by operator and by window."""
     present = {row.kind for row in views.kernels}
     named: set[str] = set()
     for kind, phrases in KINDS.items():
@@ -225,7 +225,11 @@ def kernels(views: Views) -> Iterator[tuple[tuple[str, ...], Meaning]]:
 
 
 def of_nodes(question: str, words: tuple[Word, ...], views: Views) -> Iterator[Claim]:
-    """Yield claims for kernels named by a node or by their number."""
+    """Yield one claim for each node name or kernel number in a question.
+
+    A node name claims the kernels that compute such nodes, as in ``layer3.2/conv1``. A number after
+    "kernel" claims that kernel, as in ``kernel 12``; a number out of range claims `Absent`.
+    """
     chunks = [m[0].strip("?,.;:!\"'()") for m in _NODE.finditer(question)]
     for chunk in dict.fromkeys(filter(None, chunks)):
         rows = tuple(r for r in views.kernels if any(chunk in name for name in r.nodes))

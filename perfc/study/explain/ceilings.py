@@ -26,7 +26,7 @@ _NOTES = {
     ("floor", Ceiling.MATRIX): "only unavoidable work (minimal filtering, masks)",
     ("floor", Ceiling.DEVICE): "only data beyond L2 at the start and at the end",
     ("sustained", Ceiling.DEVICE): "L2 misses",
-    ("sustained", Ceiling.WAVES): "matrix rate with a part-full last wave of tiles",
+    ("sustained", Ceiling.WAVES): "matrix rate with a partial last wave of tiles",
     ("floor", Ceiling.INTEGER): "a quarter of the operations, four packed per lane",
 }
 

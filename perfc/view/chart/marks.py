@@ -113,7 +113,7 @@ TOLERANCE = 1.02
 def standing(
     roofs: Roofs, roof: Roof | None, level: RoofLevel, intensity: float, flop_per_s: float
 ) -> tuple[float | None, bool]:
-    """Return the share of the measured roofline, and whether the peak is exceeded."""
+    """Return the achieved share of the measured roofline, and whether the rate exceeds the peak."""
     if roof is None:
         return None, False
     reached = roofs.attainable_flop_per_s(roof, level, intensity)
@@ -126,9 +126,9 @@ class Marks:
     """Marks of the kernels of an analysis.
 
     Args:
-        marks: groups of equal kernels, slowest first.
-        moving: number of kernels that only move bytes and are not drawn.
-        used: ceilings that kernels use.
+        marks: one for each group of equal kernels, in order of falling total time.
+        moving: number of kernels without arithmetic, which have no place on a roofline.
+        used: pairs of unit and element type that the kernels use.
     """
 
     marks: tuple[Mark, ...]
@@ -137,14 +137,15 @@ class Marks:
 
 
 def marks_of(table: RooflineTable, predicted: Sequence[Estimate] | None = None) -> Marks:
-    """Return marks of the kernels of an analysis: intensity at each level, and time.
+    """Return the marks of an analysis: one per group of equal kernels, with intensities and time.
 
-    L1 and L2 count compulsory bytes, device memory the traffic of the sustained model.
+    The intensity at L1 and L2 is over compulsory bytes. At device memory it is over the traffic
+    that the sustained model expects, which is less for tensors that stay in L2.
 
     Args:
-        table: kernels.
-        predicted: predicted time of each kernel, without waits for launches; sustained times by
-            default.
+        table: roofline of every kernel.
+        predicted: estimate of each kernel; sustained times by default. Waiting for a launch is
+            excluded.
     """
     groups: dict[tuple[object, ...], Mark] = {}
     moving = 0

@@ -106,7 +106,7 @@ def times(**sustained_s: float) -> dict[str, CeilingTime]:
         ({"bound": "launch", "sustained_s": 4e-6, "launches": 0.0},
          "launch takes longer than the kernel: 5 µs for 0 s of work"),
         ({"bound": "waves", "ceilings": times(waves=4e-6, matrix=3e-6)},
-         "25.0 % of tile slots empty in part-full waves"),
+         "25.0 % of tile slots empty in partial waves"),
         ({"bound": "matrix", "mac": count(3000, Unit.MAC)},
          "3.00 kmac of f16 on the matrix units"),
         ({"bound": "device", "device_bytes": 2048.0}, "2.00 KiB through device memory"),

@@ -129,7 +129,7 @@ def test_margin_compares_different_resources(views: Views) -> None:
 def test_binding_ceiling_takes_longest(views: Views) -> None:
     for k in views.kernels:
         if k.bound != Ceiling.LAUNCH.name.lower():
-            # part-full waves are idle time of the matrix units
+            # partial waves are idle time of the matrix units
             names = {k.bound} | ({"waves"} & set(k.ceilings) if k.bound == "matrix" else set())
             assert max(k.ceilings[name].sustained_s for name in names) == k.sustained_s
 

@@ -136,7 +136,7 @@ Factor = Callable[[KernelBound, Ceiling], float]
 def scaled(ceiling: Ceiling, factor: float) -> Factor:
     """Return a function that scales the time of ``ceiling`` by ``factor`` and keeps the others.
 
-    Part-full waves are matrix unit time too: a faster matrix unit also shortens them, and with full
+    Partial waves are matrix unit time too: a faster matrix unit also shortens them, and with full
     waves the plain matrix time remains.
     """
     both = (Ceiling.MATRIX, Ceiling.WAVES) if ceiling is Ceiling.MATRIX else (ceiling,)

@@ -84,7 +84,7 @@ def reason(row: KernelRow, launch_s: float) -> str:
             )
         case "waves" if held and matrix:
             idle = 1 - matrix.sustained_s / held.sustained_s
-            text = f"{share(idle)} of tile slots empty in part-full waves{above}"
+            text = f"{share(idle)} of tile slots empty in partial waves{above}"
         case "matrix":
             text = f"{row.mac} of {row.dtype} on the matrix units{above}"
         case "device":
