@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 FILE_NAME = "constants.toml"
 """Name of the file of fitted constants in a folder of code."""
+FOLDERS = ("analyzers", "passes", "serving", "distributed")
+"""Folders of perfc that have such files."""
 
 
 class ConstantOrigin(StrEnum):
@@ -42,8 +44,10 @@ class FittedConstant:
         origin: how it got its value.
         meaning: the quantity, in one sentence.
         rows: measurements that determined it, with the source or the table.
-        held_out: True if a page reports errors on these rows as held out. Those errors are
-            marked as fitted there.
+        held_out: True if a page reports errors on these rows, by predictions that use the
+            constant, as held out. Those errors are marked as fitted there.
+        pages: accuracy pages that do so and that a command writes, by name, each with the lines
+            that depend on the constant; "" for all.
     """
 
     value: object
@@ -52,6 +56,7 @@ class FittedConstant:
     meaning: str
     rows: str
     held_out: bool
+    pages: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def number(self) -> float:
@@ -91,6 +96,15 @@ def read_constants(path: Path) -> Mapping[str, FittedConstant]:
         name: FittedConstant(**(table | {"origin": ConstantOrigin(table["origin"])}))
         for name, table in tables.items()
     }
+
+
+def every_constant() -> Iterator[tuple[str, str, FittedConstant]]:
+    """Yield the file, the name and the record of each fitted constant of perfc."""
+    root = Path(__file__).parents[1]
+    for folder in FOLDERS:
+        for path in sorted((root / folder).rglob(FILE_NAME)):
+            for name, constant in read_constants(path).items():
+                yield path.relative_to(root.parent).as_posix(), name, constant
 
 
 def read_records(path: Path, of: type[Record]) -> dict[str, Record]:

@@ -12,6 +12,7 @@ from perfc.view.presentation import WIDTH
 from perfc.view.report.formats.document import Column, Document, Note, Section, Table
 from perfc.view.report.units import plural
 
+from ..training.fitted_rows import sentence
 from .checks import RunCheck, llama_cpp, replays
 from .scores import ServingEvidence, ServingScore, scored
 
@@ -71,7 +72,8 @@ def document(found: ServingScoreboard, by: str) -> Document:
         )
         for s in found.scores
     )  # fmt: skip
-    folds = Section("folds", "folds", (Table(columns, rows),))
+    fitted = Note(sentence("serving", is_markdown=False))
+    folds = Section("folds", "folds", (Table(columns, rows), fitted))
     missed = tuple(Note(f"{count} × {reason}") for reason, count in found.unanswered.items())
     return Document(
         "Served language models",

@@ -13,6 +13,7 @@ from perfc.view.vegalite import svg
 
 from .evaluate import SliceErrors
 from .experiments import Experiment
+from .fitted_rows import sentence
 
 Board = Mapping[Experiment, Sequence[SliceErrors]]
 COLUMNS = (
@@ -63,12 +64,13 @@ def page(board: Board, origin: str) -> str:
     if len(board) == 1:
         ((experiment, figures),) = board.items()
         parts = [f"# Accuracy: {experiment.title}", experiment.held_out, COLUMNS, origin]
-        parts.append(table(HEAD, map(_cells, figures), WORDS))
+        parts += [table(HEAD, map(_cells, figures), WORDS), sentence(experiment.name)]
     else:
         parts = ["# Accuracy on held-out rows", COLUMNS, origin]
         for experiment, figures in board.items():
             shown = table(HEAD, map(_cells, figures), WORDS)
-            parts += [f"## {experiment.title}", experiment.held_out, shown]
+            head = f"## {experiment.title}"
+            parts += [head, experiment.held_out, shown, sentence(experiment.name)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from perfc.view.report.formats.document import Column, Document, Note, Section, Table
 
+from ..training.fitted_rows import sentence
 from . import thesis
 from .experiment import GNN, PLAIN, TreeComparison
 from .folds import HeldOutKind
@@ -92,6 +93,7 @@ def _read() -> Iterable[Note]:
         "is that of one user of Qwen2.5 under transformers. Carbon and formats of weights "
         "are of random folds."
     )
+    yield Note(sentence("trees", is_markdown=False))
 
 
 def _folds(scores: Iterable[TreeScore]) -> Table:

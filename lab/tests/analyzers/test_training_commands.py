@@ -146,13 +146,14 @@ def test_a_page_says_what_is_held_out_and_which_command_wrote_it(
     code, out = run(evaluate, "op", "matmul", "--data", str(tmp_path), "-o", str(page))
     assert code in (0, 1)
     assert not out
-    title, held_out, _, origin, table = page.read_text(encoding="utf-8").split("\n\n")
+    title, held_out, _, origin, table, fitted = page.read_text(encoding="utf-8").split("\n\n")
     assert title == f"# Accuracy: {module.experiments()['matmul'].title}"
     assert "(n, k), and one fifth of them is held out" in held_out
     assert origin == (
         f"`eval op matmul --data DIR -o accuracy/matmul.md` wrote this page on {date.today()}."
     )
     assert all(line.count("|") == 10 for line in table.splitlines())
+    assert fitted.startswith("Fitted on tested rows (unseen machines): `flop_per_joule`, ")
     assert str(tmp_path) not in page.read_text(encoding="utf-8")
 
 

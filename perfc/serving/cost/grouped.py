@@ -30,11 +30,11 @@ Sources: TensorRT-LLM, blogs/XQA-kernel.md, which introduced that kernel; decode
 decoderXQAImplPrecompiled.cpp, ``nbQHeadsPerKV``."""
 NEWEST = (1, 0)
 """Version assumed for one without a minor number."""
-WIDE_ANEW = (0, 10), (0, 12), 8
-"""From the first version up to, but without, the second, 16-bit keys are read once per query
-head for groups of this size. Published rows of Llama 2 70B take as long as multiplying for each
-head does, in 16 bits and not in 8. No source confirms it."""
-ELEMENTS_PER_CLOCK = int(constants_next_to(__file__)["elements_per_clock"].number)
+_FITTED = constants_next_to(__file__)
+WIDE_ANEW = {name: int(number) for name, number in _FITTED["wide_anew"].by_name.items()}
+"""Minor versions 0.x, from the first up to but without the second, in which 16-bit keys are read
+once per query head for groups of this size."""
+ELEMENTS_PER_CLOCK = int(_FITTED["elements_per_clock"].number)
 """Cached elements that a multiprocessor widens and multiplies per clock outside of tensor cores,
 once per query head."""
 
@@ -76,9 +76,9 @@ def reads_keys_anew(
     numbers = stated if len(stated) > 1 else NEWEST
     shared = {a.heads // a.kv_heads for a in attentions} - {1}
     once = next((groups for until, groups in KERNELS if numbers < until), shared)
-    since, until, heads = WIDE_ANEW
+    since, until = (0, WIDE_ANEW["since_minor"]), (0, WIDE_ANEW["until_minor"])
     if cached_bits > 8 and since <= numbers < until:
-        once = once - {heads}
+        once = once - {WIDE_ANEW["group"]}
     if shared - once:
         return Anew.EVERYWHERE
     chunks = [a.chunk for a in attentions if a.chunk and a.heads > a.kv_heads]

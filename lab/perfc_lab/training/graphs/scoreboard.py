@@ -11,6 +11,7 @@ from pathlib import Path
 from perfc.analyzers.graph.store import write_file
 from perfc.view.vegalite import svg
 
+from ..fitted_rows import sentence
 from ..scoreboard import aligned, table
 from .bench import GraphFigure
 
@@ -49,7 +50,8 @@ def page(figures: Sequence[GraphFigure], origin: str) -> str:
     """A page of Markdown: what the columns are, what wrote it, and the table."""
     datasets = ", ".join(dict.fromkeys(f.dataset for f in figures))
     title = f"# Accuracy: whole models from their graphs{datasets and f', {datasets}'}"
-    parts = (title, COLUMNS, origin, table(HEAD, map(_cells, figures), WORDS))
+    fitted = sentence("graph") if "timm" in datasets else ""
+    parts = (title, COLUMNS, origin, table(HEAD, map(_cells, figures), WORDS), fitted)
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
