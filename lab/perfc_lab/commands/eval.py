@@ -366,10 +366,10 @@ def papers_command(
 
 def write_checklist(folder: Path) -> None:
     """Write the checklist of the papers' elements to a folder."""
-    from perfc_lab.papers.elements import page
+    from perfc_lab.papers.elements import board
 
     folder.mkdir(parents=True, exist_ok=True)
-    emit(page(), folder / "elements.md")
+    emit(board().written("markdown"), folder / "elements.md")
 
 
 def write_cost(graphs: Path, folder: Path, origin: str) -> None:

@@ -12,7 +12,7 @@ from perfc.analyzers.graph.predictor import predictor
 from perfc.analyzers.graph.store import StoredGraphs
 from perfc.errors import PerfcError
 from perfc_lab.datasets.unlabelled import Unlabelled, drawn
-from perfc_lab.papers.elements import ElementStatus, page, seeds
+from perfc_lab.papers.elements import ElementStatus, board, seeds
 from perfc_lab.papers.reproduction.published import PublishedMetric, every_table, tables
 from perfc_lab.tables.architectures import DatasetPart, family, within_families
 
@@ -30,7 +30,9 @@ def test_every_file_of_an_element_exists_and_whoever_differs_says_why() -> None:
 
 
 def test_the_page_of_elements_is_that_of_the_code() -> None:
-    assert (ROOT / "lab" / "docs" / "elements.md").read_text(encoding="utf-8") == page()
+    assert (ROOT / "lab" / "docs" / "elements.md").read_text(encoding="utf-8") == board().written(
+        "markdown"
+    )
 
 
 def test_every_line_of_a_table_has_as_many_published_numbers_as_columns() -> None:

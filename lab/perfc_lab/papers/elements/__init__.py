@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from enum import Enum
-from functools import cache
+from functools import cache, partial
 
 from perfc.common.declared import modules
 from perfc.ir.record import record
+
+from ...board import DASH, Board, BoardTable, Field, columns
 
 
 class ElementStatus(Enum):
@@ -67,35 +68,24 @@ def seeds() -> tuple[Seed, ...]:
     return tuple(module.SEED for module in modules(__name__) if hasattr(module, "SEED"))
 
 
-def page() -> str:
-    """All elements as a page of Markdown."""
-    counted = [
-        "| seed | as in the source | ours differs | missing |",
-        "| --- | ---: | ---: | ---: |",
-    ]
-    parts = [
-        "# Elements of the papers",
+def board() -> Board:
+    """Return the board of all elements, with their counts by seed above."""
+    introduction = (
         "Each equation, table, figure and recipe of the sources, and how it stands in perfc. "
-        "`perfc eval papers --checklist -o lab/docs` writes this page from what the code declares.",
-        "\n".join([*counted, *summary()]),
-    ]
-    for seed in seeds():
-        rows = [row(element) for element in seed.elements]
-        head = ["| where | what | standing | files | why |", "| --- | --- | --- | --- | --- |"]
-        parts += [f"## {seed.title}", "\n".join([*head, *rows])]
-    return "\n\n".join(parts) + "\n"
+        "`perfc eval papers --checklist -o lab/docs` writes this page from what the code declares."
+    )
+    counts = [(s.title, Counter(e.standing for e in s.elements)) for s in seeds()]
+    numbers = [Field(e.value, partial(_count, e), "d") for e in ElementStatus]
+    summary = BoardTable("seeds", "", (Field("seed", 0), *numbers), counts)
+    lists = [BoardTable(s.title, s.title, COLUMNS, s.elements) for s in seeds()]
+    return Board("Elements of the papers", (summary, *lists), (introduction,))
 
 
-def summary() -> Iterator[str]:
-    """Counts of each seed."""
-    for seed in seeds():
-        counts = Counter(e.standing for e in seed.elements)
-        cells = " | ".join(str(counts[s]) for s in ElementStatus)
-        yield f"| {seed.title} | {cells} |"
+def _count(status: ElementStatus, row: tuple[str, Counter[ElementStatus]]) -> int:
+    return row[1][status]
 
 
-def row(element: Element) -> str:
-    """One line of a table."""
-    files = ", ".join(f"`{name}`" for name in element.files) or "–"
-    cells = (element.where, element.what, element.standing.value, files, element.why or "–")
-    return f"| {' | '.join(cells)} |"
+COLUMNS = (
+    *columns("where", "what"), Field("standing", "standing"),
+    Field("files", lambda e: ", ".join(e.files) or DASH), Field("why", lambda e: e.why or DASH),
+)  # fmt: skip

@@ -30,7 +30,7 @@ SEED = Seed(
             "Eq. 7.5, page 102",
             "the mean is all that is projected",
             "a mean does not know how many operators there are: numbers of the same features have "
-            "tokens of their own, as logarithms and digits; variant `mean` is as in the source",
+            "tokens of their own, as logarithms and digits; variant mean is as in the source",
             COUNTS,
             PROJECTION,
         ),
@@ -45,7 +45,7 @@ SEED = Seed(
         faithful(
             "Table 7.7, page 113",
             "1,024 hidden units, 5 layers, 5e-4, mask 0.5, replace 0.1, alpha 2, batch 128, "
-            "BatchNorm, PReLU, Adam, input dropout 0.2, 500 epochs, no schedule (preset `paper`)",
+            "BatchNorm, PReLU, Adam, input dropout 0.2, 500 epochs, no schedule (preset paper)",
             MAE,
             PRESETS,
         ),
@@ -66,7 +66,7 @@ SEED = Seed(
         ours(
             "Section 7.4.3, page 103",
             "LoRA alone moves the language model in stage 2",
-            "the small decoder, which knows little beforehand, moves as a whole in preset `cpu`; "
+            "the small decoder, which knows little beforehand, moves as a whole in preset cpu; "
             "models that are given have LoRA alone",
             f"{ROOM}/checkpoints.py",
         ),
@@ -88,7 +88,7 @@ SEED = Seed(
         faithful("Section 7.4.3, page 104", "stage 3: all parts learn", TUNING),
         faithful(
             "Sections 7.5.1 and 7.5.2, pages 105 and 107",
-            "Adam, 1e-3 for the GNN, 1e-4 for the LLM, 10 epochs, LoRA rank 8 (preset `paper`)",
+            "Adam, 1e-3 for the GNN, 1e-4 for the LLM, 10 epochs, LoRA rank 8 (preset paper)",
             PRESETS,
         ),
         ours(
@@ -101,7 +101,7 @@ SEED = Seed(
             "Table 7.3, page 106",
             "which layers LoRA is on is not said",
             "queries and values: the table grows by 0.42 million weights a rank, as these do in "
-            "Llama-3-8B; all linear layers in preset `cpu`",
+            "Llama-3-8B; all linear layers in preset cpu",
             NETWORK,
         ),
         faithful("Section 7.4.4, page 105", "latency as text of the language model", NUMBERS),
@@ -145,7 +145,7 @@ SEED = Seed(
         ours(
             "Figure 7.3, page 110",
             "new hardware, three further epochs, 32 samples up",
-            "8 to 512 rows of an RTX PRO 6000; in preset `cpu` up to 20 passes; all predictors "
+            "8 to 512 rows of an RTX PRO 6000; in preset cpu up to 20 passes; all predictors "
             "then take the median of what is left",
             TABLES,
             FEW,

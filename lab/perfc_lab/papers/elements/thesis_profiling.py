@@ -50,7 +50,7 @@ SEED = Seed(
         ours(
             "Section 3.4.3",
             "one to four GPUs",
-            "predicted; `perfc plan` does so for any network",
+            "predicted; perfc plan does so for any network",
             f"{MTD}/distributed.py",
             "perfc/commands/workloads/plan.py",
         ),

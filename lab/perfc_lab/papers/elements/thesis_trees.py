@@ -36,7 +36,7 @@ SEED = Seed(
         ours(
             "Figures 6.1, 6.4 and 6.5",
             "throughput, memory and energy by batch and length of encoders",
-            "`perfc sweep` and `perfc llm` predict them; no fetched table measures encoders so",
+            "perfc sweep and perfc llm predict them; no fetched table measures encoders so",
             "perfc/commands/analysis/sweep.py",
             "perfc/commands/workloads/llm.py",
         ),
