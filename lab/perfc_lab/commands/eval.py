@@ -150,11 +150,11 @@ def trees(
 @click.pass_context
 def training(ctx: click.Context, data: Path, form: str, output: Path | None) -> None:
     """Score multi-GPU training predictions: unseen models, scaling, inter-node communication."""
-    from perfc_lab.distributed.scoreboard import written
+    from perfc_lab.distributed.scoreboard import board
     from perfc_lab.distributed.scores import gathered
 
     evidence = gathered(data, lambda line: say(line, is_error=True))
-    emit(written(evidence, data, form, written_by(ctx)), output)
+    emit(board(evidence, data).written(form, written_by(ctx)), output)
 
 
 @command.command(

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from statistics import mean, median
+from statistics import mean
+
+import numpy as np
 
 from perfc.distributed.law import RunLaw
 from perfc.ir.record import record
 
+from ..board import Score, score
 from . import RunRow
 from .learn import Tangent, fit, group_of, predicted_s, usable
 from .rows import rows
@@ -41,34 +44,6 @@ class RunAnswer:
     def error(self) -> float:
         """Predicted over measured, less one."""
         return self.predicted_s / self.row.step_s - 1
-
-
-@record
-class DistributedScore:
-    """Errors of some runs.
-
-    Args:
-        source: table.
-        rows: which of it.
-        count: of them.
-        mean: absolute relative error.
-        median: of those.
-        bias: mean error with its sign.
-    """
-
-    source: str
-    rows: str
-    count: int
-    mean: float
-    median: float
-    bias: float
-
-    @classmethod
-    def of(cls, source: str, what: str, answers: Sequence[RunAnswer]) -> DistributedScore:
-        """Of some answers."""
-        errors = [a.error for a in answers]
-        sizes = [abs(e) for e in errors]
-        return cls(source, what, len(errors), mean(sizes), median(sizes), mean(errors))
 
 
 @record
@@ -179,13 +154,13 @@ def pooled(
         yield name, with_band(law, ratios, len(own), models, sources)
 
 
-def scored(evidence: DistributedEvidence) -> Iterator[DistributedScore]:
-    """By table; dense models apart from those with experts, links apart from GPUs."""
+def scored(evidence: DistributedEvidence) -> Iterator[Score]:
+    """Yield the scores by table; dense models, those with experts, and links separately."""
     groups: dict[tuple[str, str], list[RunAnswer]] = {}
     for answer in evidence.answers:
         groups.setdefault((answer.row.source, what(answer.row)), []).append(answer)
     for (source, kind), answers in sorted(groups.items()):
-        yield DistributedScore.of(source, kind, answers)
+        yield score_of(source, kind, answers)
     sources = ("llm-foundry", "megatron-bridge", "nemo", "torchtitan")
     for is_sparse, name in ((False, "dense"), (True, "experts")):
         every = [
@@ -193,7 +168,14 @@ def scored(evidence: DistributedEvidence) -> Iterator[DistributedScore]:
             if a.row.source in sources and a.row.is_sparse is is_sparse
         ]  # fmt: skip
         if every:
-            yield DistributedScore.of("llm_train_throughput", f"{name}, all sources", every)
+            yield score_of("llm_train_throughput", f"{name}, all sources", every)
+
+
+def score_of(source: str, part: str, answers: Sequence[RunAnswer]) -> Score:
+    """Return the score of some answers."""
+    measured, predicted = np.array([(a.row.step_s, a.predicted_s) for a in answers]).T
+    split = "links left out" if source == "neusight" else "model left out"
+    return score(split, part, measured, predicted, source=source)
 
 
 def what(row: RunRow) -> str:

@@ -19,15 +19,15 @@ from perfc.machine import Cluster, load_machine
 from perfc.machine.parallel import Parallel
 from perfc.passes.runtimes import Tf32
 from perfc.passes.training.implementation import RecomputePolicy
-from perfc.view.report.formats import text
-from perfc_lab.distributed import RunRow, learn, scores
+from perfc_lab.board import Score
+from perfc_lab.distributed import RunRow, learn, scoreboard, scores
 from perfc_lab.distributed.learn import LEAST, PRIOR, Tangent, fit, group_of, usable
 from perfc_lab.distributed.links import LARGE_BYTES, LinkScore, link_scores
 from perfc_lab.distributed.models import MEGATRON, MPT, NEMO, SHIPPED, model_of
 from perfc_lab.distributed.predicted import PHYSICS, cost_of, work_of
 from perfc_lab.distributed.rows import rows
-from perfc_lab.distributed.scoreboard import DistributedScoreboard, document, written
-from perfc_lab.distributed.scores import DistributedEvidence, DistributedScore, RunAnswer, Scaling
+from perfc_lab.distributed.scoreboard import board
+from perfc_lab.distributed.scores import DistributedEvidence, RunAnswer, Scaling
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
@@ -396,7 +396,7 @@ def test_evidence_has_a_law_for_each_group_and_for_any(
     }  # fmt: skip
     assert (found.laws["any"].rows, found.laws["any"].models) == (2, ("3b", "LLAMA3-8B"))
     assert found.laws["any"].source == "llm-foundry, nemo"
-    kinds = {(s.source, s.rows): s.count for s in scores.scored(found)}
+    kinds = {(s.source, s.slice): s.rows for s in scores.scored(found)}
     assert kinds == {
         ("llm-foundry", "dense, model left out"): 3, ("nemo", "dense, model left out"): 1,
         ("torchtitan", "dense, model left out"): 1,
@@ -415,9 +415,9 @@ def test_a_band_holds_nine_in_ten_and_is_no_narrower_than_five_percent() -> None
 
 def test_errors_are_told_with_and_without_their_sign() -> None:
     answers = [RunAnswer(replace(ROW, step_s=2.0), s) for s in (1.0, 2.0, 4.0, 2.2)]
-    found = DistributedScore.of("a", "b", answers)
-    assert (found.source, found.rows, found.count) == ("a", "b", 4)
-    assert (found.mean, found.median, found.bias) == pytest.approx((0.4, 0.3, 0.15))
+    found = scores.score_of("a", "b", answers)
+    assert (found.source, found.slice, found.rows) == ("a", "b", 4)
+    assert (found.mape, found.median, found.bias) == pytest.approx((0.4, 0.3, 0.15))
     by_links = replace(ROW, source="neusight", parallel=Parallel(tensor=4, sequence=1))
     assert scores.what(by_links) == "tp 4"
     assert scores.what(replace(ROW, is_sparse=True)) == "experts, model left out"
@@ -461,39 +461,37 @@ def test_links_are_measured_over_the_law(tmp_path: Path) -> None:
     assert (found.rows, found.ratio, found.large) == pytest.approx((4, 2.5, 1.75))
 
 
-BOARD = DistributedScoreboard(
-    (DistributedScore("nemo", "dense, model left out", 7, 0.0615, 0.04, -0.021),),
-    (Scaling("1b", "dgx-h100", 16, 0.8, 0.75), Scaling("1b", "dgx-h100", 64, 0.5, 0.54),
-     Scaling("3b", "dgx-h100", 64, 0.5, 0.541)),
-    (LinkScore("h100_dgx", "all_reduce", 16, 2, 4, 1.25, 0.98),),
-    {"any": RunLaw(products=1.23456, rows=9)},
+SCORES = (Score("left out", "dense", 7, 0.0615, 0.04, source="nemo", bias=-0.021),)
+SCALING = (
+    Scaling("1b", "dgx-h100", 16, 0.8, 0.75), Scaling("1b", "dgx-h100", 64, 0.5, 0.54),
+    Scaling("3b", "dgx-h100", 64, 0.5, 0.541),
 )  # fmt: skip
+LINKS = (LinkScore("h100_dgx", "all_reduce", 16, 2, 4, 1.25, 0.98),)
+NONE = DistributedEvidence((), {"any": RunLaw(products=1.23456, rows=9)})
 
 
-def test_the_scoreboard_says_errors_points_and_laws() -> None:
-    page = " ".join(text.render(document(BOARD), 140).split())
+def test_the_scoreboard_says_errors_points_and_laws(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scoreboard, "scored", lambda _: iter(SCORES))
+    monkeypatch.setattr(scoreboard, "scalings", lambda _: iter(SCALING))
+    monkeypatch.setattr(scoreboard, "link_scores", lambda _: iter(LINKS))
+    page = " ".join(board(NONE, Path()).written("text").split())
     for words in (
-        "nemo dense, model left out 7 6.2% 4.0% -2.1%", "1b dgx-h100 16 80.0% 75.0% -5.0",
+        "nemo dense 7 6.2% 4.0% -2.1%", "1b dgx-h100 16 80.0% 75.0% -5.0",
         "over those of eight: 1 of 3 within 4 points, 4.4 on average.",
         "h100_dgx all_reduce 16 2 4 1.25 0.98", "any 9 1.235 1.4 1.3 1.2 1 0.1 0.01 0 0.0005",
     ):  # fmt: skip
         assert words in page, page
-    empty = text.render(document(replace(BOARD, scaling=())), 140)
-    assert "over those of eight: no rows." in empty
+    assert scoreboard.nearness(()).endswith("over those of eight: no rows.")
 
 
 def test_the_scoreboard_is_written_in_a_format(monkeypatch: pytest.MonkeyPatch) -> None:
-    from perfc_lab.distributed import scoreboard
-
-    monkeypatch.setattr(scoreboard, "link_scores", lambda _: iter(BOARD.links))
-    none = DistributedEvidence((), BOARD.laws)
-    found = json.loads(written(none, Path(), "json", "by: x"))
-    assert found["schema"] == "perfc-eval-training/1"
+    monkeypatch.setattr(scoreboard, "link_scores", lambda _: iter(LINKS))
+    empty = board(NONE, Path())
+    found = json.loads(empty.written("json", "by: x"))
+    assert found["schema"] == "perfc-eval/1"
     assert found["laws"]["any"]["products"] == 1.23456
-    page = written(none, Path(), "markdown", "by: x")
-    assert page.startswith("# Training runs\n")
-    assert page.endswith("|\n\nby: x\n")
-    assert "# Training runs" not in written(none, Path(), "text", "by: x")
+    assert empty.written("markdown", "by: x").startswith("# Training runs\n\nby: x\n\n## ")
+    assert "# Training runs" not in empty.written("text", "by: x")
 
 
 def test_laws_are_chosen_by_framework_then_generation_and_written_as_they_are_read() -> None:
