@@ -92,11 +92,11 @@ def op(
 @click.pass_context
 def serving(ctx: click.Context, data: Path, form: str, output: Path | None) -> None:
     """Score serving predictions against published runs: random folds and unseen models."""
-    from perfc_lab.serving.scoreboard import written
+    from perfc_lab.serving.scoreboard import board
     from perfc_lab.serving.scores import gathered
 
     evidence = gathered(data, lambda line: say(line, is_error=True))
-    emit(written(evidence, data, form, written_by(ctx)), output)
+    emit(board(evidence, data).written(form, written_by(ctx)), output)
 
 
 @command.command(

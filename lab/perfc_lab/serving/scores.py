@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from perfc.ir.record import record
 from perfc.serving.host import BENCH, DISAGGREGATED, EXPERTS, HostModel, numbers_of
 from perfc.serving.power import BoardPower
 
+from ..board import Score, coverage_by_fold, score
 from . import ServedRow, ServingQuantity, is_mixture
 from .aic import AIC, DRAFTS_UNSTATED, STATED, UNSTATED
 from .energy import energies_left_out, taught_boards
@@ -33,33 +36,6 @@ EAGER, SHARED = "-eager", "-shared"
 """Ends of the names of laws: launched kernel by kernel, on hosts that others use."""
 TOLD_APART = {"trtllm": "1.0."}
 """Versions that served several models, so that one of them may be left out; others go together."""
-
-
-@record
-class ServingScore:
-    """Errors on rows of one kind.
-
-    Args:
-        source: table.
-        quantity: that was measured.
-        rows: which of it.
-        folds: what was left out.
-        count: of rows.
-        mean: of absolute relative errors.
-        median: of them.
-        tau: Kendall's, of the order of rows.
-        held: share of rows inside the interval of nine in ten that the other folds give.
-    """
-
-    source: str
-    quantity: ServingQuantity
-    rows: str
-    folds: str
-    count: int
-    mean: float
-    median: float
-    tau: float
-    held: float
 
 
 @record
@@ -244,8 +220,8 @@ def _ranked(share: float, values: Sequence[float]) -> float:
     return ordered[min(len(ordered), math.ceil(share * (len(ordered) + 1))) - 1]
 
 
-def scored(evidence: ServingEvidence) -> Iterator[ServingScore]:
-    """Both kinds of folds of every table and quantity."""
+def scored(evidence: ServingEvidence) -> Iterator[Score]:
+    """Yield the scores of every table and quantity, by random folds and by models."""
     every = _timed(evidence)
     for folds, fold_of in (("random", random_fold(evidence.samples)), ("model", model_fold)):
         pairs = list(zip(every, told_unseen(every, law_name, fold_of), strict=True))
@@ -284,44 +260,22 @@ def _kinds(source: str) -> tuple[tuple[str, Callable[[ServedRow], bool]], ...]:
 def _score(
     source: str, quantity: ServingQuantity, rows: str, folds: str,
     pairs: Sequence[tuple[ReplayedNumber, float]], fold_of: Callable[[ReplayedNumber], str],
-) -> ServingScore:  # fmt: skip
-    errors = sorted(_error(s, p) for s, p in pairs)
-    count = len(errors)
-    middle = (errors[(count - 1) // 2] + errors[count // 2]) / 2
-    return ServingScore(
-        source, quantity, rows, folds, count, math.fsum(errors) / count, middle,
-        _tau([(s.value, p) for s, p in pairs]), _held(pairs, fold_of),
+) -> Score:  # fmt: skip
+    ratios = [s.value / max(p, 1e-12) for s, p in pairs]
+    names = [fold_of(s) for s, _ in pairs]
+
+    def ends(fold: Hashable) -> tuple[float, float]:
+        each = list(zip(names, ratios, strict=True))
+        others = [(name, r) for name, r in each if name != fold] or each
+        is_model = fold_of is model_fold
+        return edges_of_unseen(others) if is_model else edges([r for _, r in others])
+
+    coverage, width = coverage_by_fold(ratios, names, ends)
+    measured, predicted = np.array([(s.value, max(p, 1e-12)) for s, p in pairs]).T
+    if quantity is ServingQuantity.TOKENS_PER_S:
+        # the error of a rate is that of its time
+        measured, predicted = 1 / measured, 1 / predicted
+    return score(
+        folds, rows, measured, predicted, has_order=True,
+        source=source, quantity=quantity.value, coverage=coverage, width=width,
     )  # fmt: skip
-
-
-def _error(sample: ReplayedNumber, expected: float) -> float:
-    """Relative error of what was measured: a rate is the inverse of its time."""
-    if sample.quantity is ServingQuantity.TOKENS_PER_S:
-        return abs(sample.value / max(expected, 1e-12) - 1)
-    return abs(expected / sample.value - 1)
-
-
-def _held(
-    pairs: Sequence[tuple[ReplayedNumber, float]], fold_of: Callable[[ReplayedNumber], str]
-) -> float:
-    """Share inside the interval whose ends the other folds' ratios give."""
-    held = 0
-    ratios = [(fold_of(s), s.value / max(p, 1e-12)) for s, p in pairs]
-    for fold in dict.fromkeys(name for name, _ in ratios):
-        others = [(name, r) for name, r in ratios if name != fold] or ratios
-        if fold_of is model_fold:
-            low, high = edges_of_unseen(others)
-        else:
-            low, high = edges([r for _, r in others])
-        held += sum(low <= r <= high for name, r in ratios if name == fold)
-    return held / len(pairs)
-
-
-def _tau(pairs: Sequence[tuple[float, float]]) -> float:
-    """Kendall's tau: agreeing pairs less the others, over all."""
-    import numpy as np
-
-    a, b = (np.array(column) for column in zip(*pairs, strict=True))
-    agreement = np.sign(a[:, None] - a) * np.sign(b[:, None] - b)
-    count = len(a)
-    return float(agreement.sum() / max(count * (count - 1), 1))

@@ -23,6 +23,7 @@ from perfc.serving.host import COMMENT, LEARNED, HostModel
 from perfc.serving.power import ANY_BOARD, BoardPower, board_of
 from perfc.serving.simulation.arrivals import Request
 from perfc.serving.simulation.scheduler import Chunk, Limits
+from perfc_lab.board import Score
 from perfc_lab.serving import (
     ServedRow,
     ServingQuantity,
@@ -53,7 +54,7 @@ from perfc_lab.serving.learn import (
     random_fold,
 )
 from perfc_lab.serving.replay import ReplayedNumber, Unanswered, engine_of_row, samples
-from perfc_lab.serving.scores import ServingEvidence, ServingScore, law_name, scored, trained
+from perfc_lab.serving.scores import ServingEvidence, law_name, scored, trained
 from perfc_lab.serving.settings import tasks
 from perfc_lab.serving.steady import waited
 from perfc_lab.serving.weights import EXPERTS_NVFP4, published
@@ -661,32 +662,39 @@ def test_bands_hold_what_is_expected_and_are_of_each_latency() -> None:
     assert scores._ratios([sample(3.0)], [0.0]) == [3e12]
 
 
+def scored_pairs(pairs: Sequence[tuple[ReplayedNumber, float]]) -> Score:
+    return scores._score("t", pairs[0][0].quantity, "all", "model", pairs, model_fold)
+
+
 def test_errors_are_of_what_was_measured() -> None:
-    assert scores._error(sample(2.0), 3.0) == pytest.approx(0.5)
-    # as a time twice as long the rate is half of what was measured
-    assert scores._error(sample(1.0, ServingQuantity.TOKENS_PER_S), 2.0) == pytest.approx(0.5)
-    assert scores._error(sample(1.0, ServingQuantity.TOKENS_PER_S), 0.5) == pytest.approx(1.0)
+    rate = sample(1.0, ServingQuantity.TOKENS_PER_S)
+    assert scored_pairs([(sample(2.0), 3.0)]).mape == pytest.approx(0.5)
+    # a rate is the inverse of its time
+    assert scored_pairs([(rate, 2.0)]).mape == pytest.approx(0.5)
+    assert scored_pairs([(rate, 0.5)]).mape == pytest.approx(1.0)
 
 
-def test_order_is_told_by_pairs() -> None:
-    assert scores._tau([(1, 1), (2, 2), (3, 3)]) == 1
-    assert scores._tau([(1, 3), (2, 2), (3, 1)]) == -1
-    assert scores._tau([(1, 1), (2, 3), (3, 2)]) == pytest.approx(1 / 3)
-    assert scores._tau([(1, 1)]) == 0
+def test_the_order_of_rows_is_compared() -> None:
+    def tau(*predicted: float) -> float:
+        return scored_pairs([(sample(i + 1.0), p) for i, p in enumerate(predicted)]).tau
+
+    assert (tau(1, 2, 3), tau(3, 2, 1)) == (1, -1)
+    assert tau(1, 3, 2) == pytest.approx(1 / 3)
+    assert math.isnan(tau(1))
 
 
 def test_what_is_held_is_said_by_other_folds() -> None:
     pairs = [(sample(v, model=m), 1.0) for m, v in (("a", 1.0), ("a", 2.0), ("b", 1.5), ("b", 9.0))]
     # a is held by (1.5, 9): only 2; b by (1, 2): only 1.5
-    assert scores._held(pairs, model_fold) == 0.5
-    assert scores._held(pairs[:2], model_fold) == 1.0, "one fold alone is its own"
+    assert scored_pairs(pairs).coverage == 0.5
+    assert scored_pairs(pairs[:2]).coverage == 1.0, "one fold alone is its own"
 
 
 def test_a_score_has_the_middle_of_an_even_number_of_rows() -> None:
     pairs = [(sample(1.0, name=str(i)), 1 + e) for i, e in enumerate((0.1, 0.4, 0.2, 0.3))]
     found = scores._score("t", ServingQuantity.TPOT_S, "all", "random", pairs, lambda s: s.row.name)
-    assert (found.count, found.source, found.folds) == (4, "t", "random")
-    assert found.mean == pytest.approx(0.25)
+    assert (found.rows, found.source, found.split) == (4, "t", "random")
+    assert found.mape == pytest.approx(0.25)
     assert found.median == pytest.approx(0.25)
     odd = scores._score(
         "t", ServingQuantity.TPOT_S, "all", "random", pairs[:3], lambda s: s.row.name
@@ -843,7 +851,7 @@ def test_every_kind_of_row_is_scored_apart() -> None:
     dense = lawful(HostModel(step_s=4e-3), "abc", source=aic.AIC)
     mixed = lawful(HostModel(step_s=4e-3), ("mixtral-a", "mixtral-b"), source=aic.AIC)
     found = list(scored(ServingEvidence((*dense, *mixed), ())))
-    kinds = [(s.folds, s.rows, s.count) for s in found]
+    kinds = [(s.split, s.slice, s.rows) for s in found]
     assert kinds == [
         (folds, rows, count)
         for folds in ("random", "model")
@@ -853,7 +861,7 @@ def test_every_kind_of_row_is_scored_apart() -> None:
             "experts": 10,
         }.items()
     ]
-    assert all(s.mean < 0.15 and s.tau > 0.8 for s in found)
+    assert all(s.mape < 0.15 and s.tau > 0.8 for s in found)
     names = [[name for name, _ in scores._kinds(t)] for t in (aic.AIC, tables.TRTLLM)]
     assert names[1] == ["dense", "experts", "all"]
     takes = dict(scores._kinds(aic.AIC))
@@ -861,24 +869,29 @@ def test_every_kind_of_row_is_scored_apart() -> None:
     assert [n for n, take in takes.items() if take(told)] == ["prompts apart, workers stated"]
 
 
-def test_a_page_has_folds_runs_and_what_is_missing() -> None:
-    score = ServingScore("t", ServingQuantity.TPOT_S, "dense", "model", 7, 0.123, 0.1, 0.5, 0.9)
+def test_a_page_has_folds_runs_and_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    score = Score(
+        "model", "dense", 7, 0.123, 0.1, 0.9, source="t", quantity="time per output token", tau=0.5
+    )
     checks = (
         RunCheck("s", "RTX4090", "TTFT", 2.0, 1.0), RunCheck("c", "x", "fits", 2.0, 2.0),
         RunCheck("c", "y", "fits", 1.0, 2.0), RunCheck("c", "x", "generate", 100.0, 90.0),
         RunCheck("c", "y", "generate", 100.0, 130.0), RunCheck("c", "y", "prompt", 100.0, 150.0),
     )  # fmt: skip
-    page = scoreboard.document(
-        scoreboard.ServingScoreboard((score,), checks, {"t: why": 3}), "by hand"
-    )
-    folds, runs, missed = page.sections
-    table, fits, generate, prompt, both = runs.parts
-    assert folds.parts[0].rows == (
+    monkeypatch.setattr(scoreboard, "scored", lambda _: iter((score,)))
+    monkeypatch.setattr(scoreboard, "replays", lambda _: checks)
+    monkeypatch.setattr(scoreboard, "llama_cpp", lambda _: ())
+    missed = tuple([Unanswered(row(), "why")] * 3)
+    page = scoreboard.board(ServingEvidence((), missed), Path())
+    folds, runs, missing = page.tables
+    assert folds.table.rows == (
         ("t", "time per output token", "dense", "model", "7", "12.3%", "10.0%", "0.50", "90%"),
     )
-    assert table.rows == (("RTX4090", "TTFT", "2 s", "1 s", "-50.0%"),)
-    assert fits.text == "llama.cpp: 1 of 2 fit or not as said"
-    assert generate.text == "llama.cpp generate: 20.0% mean, 20.0% median error of 2 rows"
-    assert prompt.text == "llama.cpp prompt: 50.0% mean, 50.0% median error of 1 row"
-    assert both.text == "llama.cpp generate and prompt: 30.0% mean, 30.0% median error of 3 rows"
-    assert [n.text for n in missed.parts] == ["3 × t: why", "by hand"]
+    assert runs.table.rows == (("RTX4090", "TTFT", "2 s", "1 s", "-50.0%"),)
+    assert runs.after == (
+        "llama.cpp: 1 of 2 fit or not as said",
+        "llama.cpp generate: 20.0% mean, 20.0% median error of 2 rows",
+        "llama.cpp prompt: 50.0% mean, 50.0% median error of 1 row",
+        "llama.cpp generate and prompt: 30.0% mean, 30.0% median error of 3 rows",
+    )
+    assert missing.after == ("3 × t: why",)
