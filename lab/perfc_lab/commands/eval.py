@@ -127,7 +127,7 @@ def trees(
     output: Path | None,
 ) -> None:
     """Score tree models for language models: features only, and with the kernel sum."""
-    from perfc_lab.trees.board import written
+    from perfc_lab.trees.board import board
     from perfc_lab.trees.experiment import compared
     from perfc_lab.trees.kept import NumberCache
 
@@ -138,7 +138,7 @@ def trees(
         gnn_s=gnn_s,
         kept=NumberCache(kept),
     )
-    emit(written(scores, form, written_by(ctx)), output)
+    emit(board(scores).written(form, written_by(ctx)), output)
 
 
 @command.command(

@@ -7,13 +7,14 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from perfc.ir.record import record
 from perfc.serving.simulation.metrics import MILLION
 from perfc.study.expenses import region_named
 from perfc.study.expenses.regions import WORLD
 
+from ..board import Score
 from ..serving.aic import AIC
 from ..serving.tables import ML_ENERGY, TRTLLM
 from . import predictors as ways
@@ -22,7 +23,7 @@ from .folds import HeldOutKind, folds_of
 from .graph_network import GraphNetwork, measurements, network_of
 from .kept import NOTHING, NumberCache
 from .rows import QWEN, Target, TreeRow, rows_of
-from .scores import Maker, Say, TreeScore, left_out, score, scores_of
+from .scores import Maker, Say, left_out, score_of, scores_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -95,10 +96,9 @@ class TreeComparison:
         carbon: of Eq. 6.1.
     """
 
-    document: ClassVar[str] = "perfc-eval-trees/1"
-    scores: tuple[TreeScore, ...]
-    ablation: tuple[TreeScore, ...]
-    checks: tuple[TreeScore, ...]
+    scores: tuple[Score, ...]
+    ablation: tuple[Score, ...]
+    checks: tuple[Score, ...]
     speeds: tuple[Speed, ...]
     quantised: tuple[Quantised, ...] = ()
     carbon: tuple[Carbon, ...] = ()
@@ -151,8 +151,8 @@ def compared_rows(
     kept: NumberCache = NOTHING,
 ) -> TreeComparison:  # fmt: skip
     """`compared` of rows that were read."""
-    found: list[TreeScore] = []
-    ablation: list[TreeScore] = []
+    found: list[Score] = []
+    ablation: list[Score] = []
     for target in Target:
         taught = learned_from(rows, target)
         for kind in kinds_of(taught):
@@ -218,7 +218,7 @@ def kinds_of(rows: Sequence[TreeRow]) -> Iterator[HeldOutKind]:
             yield kind
 
 
-def checked(rows: Sequence[TreeRow]) -> Iterator[TreeScore]:
+def checked(rows: Sequence[TreeRow]) -> Iterator[Score]:
     """Rows of Qwen2.5 by predictors that learned the other tables."""
     taught = learned_from(rows, Target.THROUGHPUT)
     asked = [r for r in rows if r.source == QWEN and r.target is Target.THROUGHPUT and r.parts]
@@ -236,7 +236,9 @@ def checked(rows: Sequence[TreeRow]) -> Iterator[TreeScore]:
         for runtime in dict.fromkeys(row.served.runtime for row in asked):
             places = [i for i, row in enumerate(asked) if row.served.runtime == runtime]
             some = [asked[i] for i in places]
-            yield score(some, said[places], name, HeldOutKind.MODEL, f"{QWEN}, {runtime}", seconds)
+            yield score_of(
+                some, said[places], name, HeldOutKind.MODEL, f"{QWEN}, {runtime}", seconds
+            )
 
 
 def speeds(rows: Sequence[TreeRow], gnn_s: float) -> Iterator[Speed]:

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from perfc.ir.record import record
-from perfc_lab.training.graphs.bench import kendall_tau
+import numpy as np
 
+from ..board import Score, coverage_by_fold, score
 from ..serving.scores import edges
 from .folds import HeldOutKind, folds_of
 from .kept import NOTHING, NumberCache, digest_of
 from .predictors import TreePredictor
-from .rows import PARTLY, Target, TreeRow
+from .rows import PARTLY, TreeRow
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
@@ -30,41 +29,6 @@ LEAST_RATIOS = 20
 """Of other folds: fewer have no ends of nine in ten."""
 LEAST_FOLDS = 4
 """Fewer other models or machines of a table tell too little of one that is not among them."""
-
-
-@record
-class TreeScore:
-    """Errors of one way of predicting on rows of one kind.
-
-    Args:
-        target: that is predicted.
-        method: name of the predictor.
-        left_out: what its training had none of.
-        source: table that the rows are of.
-        count: of rows.
-        mape: mean of absolute relative errors.
-        median: of them.
-        rmse: in the target's unit.
-        tau: Kendall's.
-        fit_s: processor time of all trainings.
-        unanswered: rows of the table that it has no answer for.
-        held: share of rows in the interval of nine in ten whose ends the other folds' errors give.
-        width: of that interval, its upper over its lower end in the middle.
-    """
-
-    target: Target
-    method: str
-    left_out: HeldOutKind
-    source: str
-    count: int
-    mape: float
-    median: float
-    rmse: float
-    tau: float
-    fit_s: float
-    unanswered: int = 0
-    held: float = math.nan
-    width: float = math.nan
 
 
 Maker = Callable[[], TreePredictor]
@@ -84,8 +48,6 @@ def left_out(
         kept: what is known of this method, whose name tells all its settings.
         method: that name.
     """
-    import numpy as np
-
     folds, every = folds_of(rows, kind), digest_of(rows) if kept.folder else ""
     found = np.full(len(rows), math.nan)
     seconds = 0.0
@@ -112,7 +74,7 @@ def left_out(
 def scores_of(
     rows: Sequence[TreeRow], method: str, make: Maker, kind: HeldOutKind, say: Say = lambda _: None,
     kept: NumberCache = NOTHING, told: str = "",
-) -> Iterator[TreeScore]:  # fmt: skip
+) -> Iterator[Score]:  # fmt: skip
     """Of one target and way of predicting: every table, then all, last, where there are several.
 
     Args:
@@ -124,8 +86,6 @@ def scores_of(
         kept: what is known of it.
         told: all else that it is told, in words.
     """
-    import numpy as np
-
     found, seconds = left_out(
         rows, make, kind, lambda line: say(f"{method}, {line}"), kept, f"{method} {told}"
     )
@@ -134,9 +94,9 @@ def scores_of(
     for source, tables in groups_of(rows).items():
         is_own = np.array([row.source in tables for row in rows])
         own = [rows[i] for i in np.flatnonzero(is_own).tolist()]
-        plain = score(own, found[is_own], method, kind, source, seconds)
-        held, width = held_of(ratios, folds, is_own)
-        yield replace(plain, held=held, width=width)
+        coverage, width = held_of(ratios, folds, is_own)
+        plain = score_of(own, found[is_own], method, kind, source, seconds)
+        yield replace(plain, coverage=coverage, width=width)
 
 
 def groups_of(rows: Sequence[TreeRow]) -> dict[str, list[str]]:
@@ -160,43 +120,30 @@ def held_of(
         folds: of all rows.
         is_own: which rows are asked about.
     """
-    import numpy as np
-
     has = np.isfinite(ratios) & (ratios > 0)
-    own_folds = list(dict.fromkeys(folds[is_own].tolist()))
-    every = [is_own] if len(own_folds) > LEAST_FOLDS else [is_own, np.ones_like(is_own)]
-    count, widths = 0, []
-    for fold in own_folds:
-        asked = ratios[has & is_own & (folds == fold)]
-        known = [ratios[has & some & (folds != fold)].tolist() for some in every]
-        ends = [edges(each) for each in known if len(each) >= LEAST_RATIOS]
-        if not ends or not len(asked):
-            continue
-        low, high = min(low for low, _ in ends), max(high for _, high in ends)
-        count += int(((asked >= low) & (asked <= high)).sum())
-        widths += [high / low] * len(asked)
-    if not widths:
-        return math.nan, math.nan
-    return count / len(widths), float(np.median(widths))
+    is_tested = has & is_own
+    few = len(set(folds[is_own].tolist())) <= LEAST_FOLDS
+    groups = [is_tested, has] if few else [is_tested]
+
+    def ends(fold: Hashable) -> tuple[float, float] | None:
+        known = [ratios[some & (folds != fold)].tolist() for some in groups]
+        each = [edges(one) for one in known if len(one) >= LEAST_RATIOS]
+        return (min(low for low, _ in each), max(high for _, high in each)) if each else None
+
+    return coverage_by_fold(ratios[is_tested].tolist(), folds[is_tested].tolist(), ends)
 
 
-def score(
+def score_of(
     rows: Sequence[TreeRow],
     said: Array,
     method: str,
     kind: HeldOutKind,
     source: str,
     seconds: float,
-) -> TreeScore:
-    """Of rows and what was said of them."""
-    import numpy as np
-
-    value = np.array([row.value for row in rows])
-    has = np.isfinite(said)
-    value, said = value[has], said[has]
-    error = np.abs(said / value - 1) if len(value) else np.array([math.nan])
-    rmse = float(np.sqrt(np.mean((said - value) ** 2))) if len(value) else math.nan
-    return TreeScore(
-        rows[0].target, method, kind, source, len(value), float(error.mean()),
-        float(np.median(error)), rmse, kendall_tau(value, said), seconds, int((~has).sum()),
+) -> Score:
+    """Return the score of rows of a target; those without a prediction are counted."""
+    value, has = np.array([row.value for row in rows]), np.isfinite(said)
+    return score(
+        kind.value, source, value[has], said[has], has_order=True, predictor=method,
+        quantity=rows[0].target.value, fit_s=seconds, unanswered=int((~has).sum()),
     )  # fmt: skip

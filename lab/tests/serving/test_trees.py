@@ -22,7 +22,7 @@ from perfc_lab.serving import ServedRow, ServingQuantity
 from perfc_lab.serving.aic import UNSTATED
 from perfc_lab.serving.replay import ReplayedNumber
 from perfc_lab.trees import experiment, predictors, weights
-from perfc_lab.trees.board import written
+from perfc_lab.trees.board import board
 from perfc_lab.trees.boosted import ForestSettings, grown
 from perfc_lab.trees.folds import HeldOutKind, folds_of
 from perfc_lab.trees.graph_network import GraphNetwork
@@ -31,7 +31,7 @@ from perfc_lab.trees.kept import NumberCache, digest_of
 from perfc_lab.trees.kernel_sum import SHARES, KernelSum, cache_share, grouping
 from perfc_lab.trees.model_features import METHODS, MODEL, QUANTISATIONS, model_features
 from perfc_lab.trees.rows import COLUMNS, Target, TreeRow, features_of, version_number
-from perfc_lab.trees.scores import groups_of, held_of, left_out, score, scores_of
+from perfc_lab.trees.scores import groups_of, held_of, left_out, score_of, scores_of
 
 FEW = ForestSettings(0.3, 3, 1.0, 20)
 LAW = HostModel(kernels=1.3, step_s=0.004, sequence_s=5e-5)
@@ -285,8 +285,8 @@ def test_trees_beside_each_other_choose_columns_at_each_node() -> None:
 def test_a_score_counts_what_has_no_answer(rows: list[TreeRow]) -> None:
     said = np.array([1.1 * r.value for r in rows])
     said[0] = math.nan
-    found = score(rows, said, "x", HeldOutKind.RANDOM, "all", 0.0)
-    assert (found.count, found.unanswered) == (len(rows) - 1, 1)
+    found = score_of(rows, said, "x", HeldOutKind.RANDOM, "all", 0.0)
+    assert (found.rows, found.unanswered) == (len(rows) - 1, 1)
     assert found.mape == pytest.approx(0.1)
     assert found.tau == pytest.approx(1.0)
 
@@ -312,10 +312,10 @@ def test_each_row_is_predicted_by_a_training_without_its_fold(rows: list[TreeRow
     assert told == [f"{rows[0].target.value}, unseen model: {seconds:.0f} s"]
     mixed = [replace(r, source="other") if i % 2 else r for i, r in enumerate(rows)]
     scores = list(scores_of(mixed, "x", made, HeldOutKind.MODEL))
-    assert [(s.source, s.count) for s in scores] == [
+    assert [(s.slice, s.rows) for s in scores] == [
         ("aic_serving", 16), ("other", 16), ("all tables", 32)
     ]  # fmt: skip
-    assert [s.source for s in scores_of(rows, "x", made, HeldOutKind.MODEL)] == ["aic_serving"]
+    assert [s.slice for s in scores_of(rows, "x", made, HeldOutKind.MODEL)] == ["aic_serving"]
     one_model = [r for r in rows if r.model == MODELS[0]]
     assert np.isnan(left_out(one_model, made, HeldOutKind.MODEL)[0]).all(), "nothing to learn from"
 
@@ -369,16 +369,16 @@ def test_the_page_has_both_kinds_of_folds_and_the_figures_of_the_thesis(
     monkeypatch.setattr(predictors, "CANDIDATES", predictors.CANDIDATES[:2])
     monkeypatch.setattr(predictors, "FINE", ())
     found = experiment.compared_rows(rows[::2], lambda _: None, gnn_s=0)
-    kinds = {s.left_out for s in found.scores}
-    assert kinds == {HeldOutKind.RANDOM, HeldOutKind.MODEL}, (
+    kinds = {s.split for s in found.scores}
+    assert kinds == {HeldOutKind.RANDOM.value, HeldOutKind.MODEL.value}, (
         "one machine leaves nothing to learn from"
     )
-    page = written(found, "markdown", "by hand")
+    page = board(found).written("markdown", "by hand")
     assert "5.49%, 109.73, 0.96" in page
     assert "unseen model" in page
     assert "by hand" in page
-    assert "kernel sum" in written(found, "text", "")
-    assert '"perfc-eval-trees/1"' in written(found, "json", "")
+    assert "kernel sum" in board(found).written("text")
+    assert '"perfc-eval/1"' in board(found).written("json")
 
 
 def test_a_network_without_pytorch_is_refused_before_anything_is_read(
