@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Hashable, Sequence
 from enum import Enum
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -168,7 +168,7 @@ def coverage_by_fold(
 
 
 @frozen
-class Field:
+class BoardColumn:
     """A column of a table: its title, and the value of a row.
 
     Args:
@@ -200,9 +200,15 @@ class Field:
         return format(value, self.spec)
 
 
-def columns(*names: str) -> tuple[Field, ...]:
-    """Return columns of words, titled like their attributes."""
-    return tuple(Field(name.replace("_", " "), name) for name in names)
+Value: TypeAlias = "str | int | Callable[[Any], object]"
+Wanted: TypeAlias = "str | tuple[str, Value] | tuple[str, Value, str]"
+"""Arguments of a column; an attribute of words alone is its own title."""
+
+
+def columns(*wanted: Wanted) -> tuple[BoardColumn, ...]:
+    """Return the columns of a table."""
+    each = ((w.replace("_", " "), w) if isinstance(w, str) else w for w in wanted)
+    return tuple(BoardColumn(*arguments) for arguments in each)
 
 
 @frozen
@@ -221,7 +227,7 @@ class BoardTable:
 
     name: str
     title: str
-    fields: tuple[Field, ...] = ()
+    fields: tuple[BoardColumn, ...] = ()
     rows: Sequence[Any] = ()
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()

@@ -45,7 +45,7 @@ def test_only_constants_whose_rows_are_quoted_as_held_out_have_pages() -> None:
 @pytest.mark.parametrize("name", [name for name in PAGES if name != "serving"])
 def test_the_page_of_an_experiment_names_its_fitted_constants(name: str) -> None:
     text = (ACCURACY / f"{name}.md").read_text(encoding="utf-8").replace("\\_", "_")
-    assert f"\n\n{sentence(name, is_markdown=name != 'trees')}\n" in text
+    assert f"\n\n{sentence(name)}\n" in text
 
 
 @pytest.mark.parametrize("index", ["docs/accuracy.md", "lab/docs/accuracy.md"])
@@ -61,4 +61,4 @@ def test_figures_of_such_a_page_are_marked_where_they_are_repeated(index: str) -
 
 def test_a_page_without_fitted_constants_has_no_sentence() -> None:
     assert sentence("steps") == ""
-    assert sentence("mixed_attention", is_markdown=False) == "Fitted on tested rows: start_s."
+    assert sentence("mixed_attention").startswith("Fitted on tested rows: `start_s` ([")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from perfc.distributed.law import LEARNED
 
-from ..board import Board, BoardTable, Field, columns
+from ..board import Board, BoardTable, columns
 from .links import link_scores
 from .scores import DistributedEvidence, Scaling, scalings, scored
 
@@ -16,24 +16,23 @@ RULE = (
     "NeuSight's runs on four GPUs by a law of its runs on one."
 )
 NETWORKS = "The source states no network: rates are those of p4d, DGX H100 and NC A100 v4."
-RUNS = (
-    Field("source", "source"), Field("rows", "slice"), Field("n", "rows", "d"),
-    Field("mean error", "mape", ".1%"), Field("median", "median", ".1%"),
-    Field("bias", "bias", "+.1%"),
+RUNS = columns(
+    "source", ("rows", "slice"), ("n", "rows", "d"), ("mean error", "mape", ".1%"),
+    ("median", "median", ".1%"), ("bias", "bias", "+.1%"),
 )  # fmt: skip
-SCALING = (
-    *columns("model", "cluster"), Field("gpus", "gpus", "d"),
-    Field("measured", "measured", ".1%"), Field("predicted", "predicted", ".1%"),
-    Field("points", lambda s: 100 * (s.predicted - s.measured), "+.1f"),
+SCALING = columns(
+    "model", "cluster", ("gpus", "gpus", "d"), ("measured", "measured", ".1%"),
+    ("predicted", "predicted", ".1%"),
+    ("points", lambda s: 100 * (s.predicted - s.measured), "+.1f"),
 )  # fmt: skip
-LINKS = (
-    *columns("system", "exchange"), Field("ranks", "ranks", "d"), Field("nodes", "nodes", "d"),
-    Field("messages", "rows", "d"), Field("measured over law", "ratio", ".2f"),
-    Field("from 4 MiB", "large", ".2f"),
+LINKS = columns(
+    "system", "exchange", ("ranks", "ranks", "d"), ("nodes", "nodes", "d"),
+    ("messages", "rows", "d"), ("measured over law", "ratio", ".2f"),
+    ("from 4 MiB", "large", ".2f"),
 )  # fmt: skip
-LAWS = (
-    Field("law", 0), Field("rows", 1, "d"),
-    *(Field(name.replace("_", " "), i, ".4g") for i, name in enumerate(LEARNED, 2)),
+LAWS = columns(
+    ("law", 0), ("rows", 1, "d"),
+    *((name.replace("_", " "), i, ".4g") for i, name in enumerate(LEARNED, 2)),
 )  # fmt: skip
 
 

@@ -9,23 +9,21 @@ from statistics import mean, median
 
 from perfc.view.report.units import plural
 
-from ..board import Board, BoardTable, Field, columns
+from ..board import Board, BoardTable, columns
 from ..training.fitted_rows import sentence
 from .checks import RunCheck, llama_cpp, replays
 from .scores import ServingEvidence, scored
 
 SPEEDS = "generate", "prompt"
 """Phases of llama.cpp's runs, each in tokens a second."""
-SCORES = (
-    Field("table", "source"), Field("quantity", "quantity"), Field("rows", "slice"),
-    Field("left out", "split"), Field("n", "rows", "d"), Field("mean error", "mape", ".1%"),
-    Field("median", "median", ".1%"), Field("tau", "tau", ".2f"),
-    Field("in range", "coverage", ".0%"),
+SCORES = columns(
+    ("table", "source"), "quantity", ("rows", "slice"), ("left out", "split"), ("n", "rows", "d"),
+    ("mean error", "mape", ".1%"), ("median", "median", ".1%"), ("tau", "tau", ".2f"),
+    ("in range", "coverage", ".0%"),
 )  # fmt: skip
-CHECKS = (
-    Field("run", "row"), *columns("quantity"),
-    Field("measured", lambda c: f"{c.measured:.4g} s", ">"),
-    Field("predicted", lambda c: f"{c.predicted:.4g} s", ">"), Field("error", "error", "+.1%"),
+CHECKS = columns(
+    ("run", "row"), "quantity", ("measured", lambda c: f"{c.measured:.4g} s", ">"),
+    ("predicted", lambda c: f"{c.predicted:.4g} s", ">"), ("error", "error", "+.1%"),
 )  # fmt: skip
 
 

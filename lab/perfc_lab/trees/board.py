@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from ..board import DASH, RIGHT, Board, BoardTable, Field, Score
+from ..board import DASH, RIGHT, Board, BoardColumn, BoardTable, Score, columns
 from ..training.fitted_rows import sentence
 from . import thesis
 from .experiment import GNN, PLAIN, Speed, TreeComparison
@@ -80,29 +80,27 @@ def _published(s: Score) -> str:
     return f"{cell.mape:.2%}, {cell.rmse:g}, {cell.tau:g}"
 
 
-SCORES = (
-    Field("target", "quantity"), Field("left out", "split"), Field("rows of", "slice"),
-    Field("predictor", "predictor"), Field("n", "rows", "d"), Field("MAPE", "mape", ".1%"),
-    Field("median", "median", ".1%"), Field("RMSE", _rmse, RIGHT), Field("tau", "tau", ".2f"),
-    Field("in range", "coverage", ".1%"), Field("range, high over low", "width", ".2f"),
-    Field("thesis: MAPE, RMSE, tau", _published),
+SCORES = columns(
+    ("target", "quantity"), ("left out", "split"), ("rows of", "slice"), "predictor",
+    ("n", "rows", "d"), ("MAPE", "mape", ".1%"), ("median", "median", ".1%"),
+    ("RMSE", _rmse, RIGHT), ("tau", "tau", ".2f"), ("in range", "coverage", ".1%"),
+    ("range, high over low", "width", ".2f"), ("thesis: MAPE, RMSE, tau", _published),
 )  # fmt: skip
-SPEEDS = (Field("predictor", "method"), Field("rows a second", "rows_per_s", ",.0f"))
-QUANTISED = (
-    Field("target", "target"), Field("weights", "weights"), Field("n", "count", "d"),
-    Field("measured over BF16", "measured", ".3f"),
-    Field("predicted over BF16", "predicted", ".3f"),
+SPEEDS = columns(("predictor", "method"), ("rows a second", "rows_per_s", ",.0f"))
+QUANTISED = columns(
+    "target", "weights", ("n", "count", "d"), ("measured over BF16", "measured", ".3f"),
+    ("predicted over BF16", "predicted", ".3f"),
 )  # fmt: skip
-CARBON = (
-    Field("model", "model"), Field("n", "count", "d"),
-    Field("g CO2 a million tokens, of measured energy", "measured_g", ".3g"),
-    Field("of predicted energy", "predicted_g", ".3g"),
-    Field("error", lambda c: c.predicted_g / c.measured_g - 1, "+.1%"),
+CARBON = columns(
+    "model", ("n", "count", "d"),
+    ("g CO2 a million tokens, of measured energy", "measured_g", ".3g"),
+    ("of predicted energy", "predicted_g", ".3g"),
+    ("error", lambda c: c.predicted_g / c.measured_g - 1, "+.1%"),
 )  # fmt: skip
-ABLATION = (
-    Field("target", 0), Field("features", 1),
-    *(Field(kind.value, i, ".1%") for i, kind in enumerate(HeldOutKind, 2)),
-    Field("thesis", 2 + len(HeldOutKind), ".1%"),
+ABLATION = columns(
+    ("target", 0), ("features", 1),
+    *((kind.value, i, ".1%") for i, kind in enumerate(HeldOutKind, 2)),
+    ("thesis", 2 + len(HeldOutKind), ".1%"),
 )  # fmt: skip
 BITS = "The thesis states 4,848.55 MB of memory for LLaMA 7B in 4 bits on one A100."
 FASTER = f"In the thesis trees answer {thesis.FASTER:g} times the rows of the graph network."
@@ -129,10 +127,10 @@ def board(found: TreeComparison) -> Board:
     return Board("Accuracy: trees for language models", tables)
 
 
-def ratio(speeds: Iterable[Speed]) -> Field:
+def ratio(speeds: Iterable[Speed]) -> BoardColumn:
     """Return the column of speeds over the least of them."""
     least = min((s.rows_per_s for s in speeds), default=math.nan)
-    return Field("ratio", lambda s: s.rows_per_s / least, ".1f")
+    return BoardColumn("ratio", lambda s: s.rows_per_s / least, ".1f")
 
 
 def ablation(scores: Iterable[Score]) -> list[tuple[str | float, ...]]:

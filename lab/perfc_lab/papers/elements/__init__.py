@@ -9,7 +9,7 @@ from functools import cache, partial
 from perfc.common.declared import modules
 from perfc.ir.record import record
 
-from ...board import DASH, Board, BoardTable, Field, columns
+from ...board import DASH, Board, BoardColumn, BoardTable, columns
 
 
 class ElementStatus(Enum):
@@ -75,8 +75,8 @@ def board() -> Board:
         "`perfc eval papers --checklist -o lab/docs` writes this page from what the code declares."
     )
     counts = [(s.title, Counter(e.standing for e in s.elements)) for s in seeds()]
-    numbers = [Field(e.value, partial(_count, e), "d") for e in ElementStatus]
-    summary = BoardTable("seeds", "", (Field("seed", 0), *numbers), counts)
+    numbers = [BoardColumn(e.value, partial(_count, e), "d") for e in ElementStatus]
+    summary = BoardTable("seeds", "", (BoardColumn("seed", 0), *numbers), counts)
     lists = [BoardTable(s.title, s.title, COLUMNS, s.elements) for s in seeds()]
     return Board("Elements of the papers", (summary, *lists), (introduction,))
 
@@ -85,7 +85,7 @@ def _count(status: ElementStatus, row: tuple[str, Counter[ElementStatus]]) -> in
     return row[1][status]
 
 
-COLUMNS = (
-    *columns("where", "what"), Field("standing", "standing"),
-    Field("files", lambda e: ", ".join(e.files) or DASH), Field("why", lambda e: e.why or DASH),
+COLUMNS = columns(
+    "where", "what", "standing", ("files", lambda e: ", ".join(e.files) or DASH),
+    ("why", lambda e: e.why or DASH),
 )  # fmt: skip

@@ -47,7 +47,7 @@ INTRODUCTION = (
 
 
 @record
-class Board:
+class LanguageModelTables:
     """What the page is made from.
 
     Args:
@@ -108,7 +108,7 @@ class Board:
 
 
 def write_page(
-    board: Board,
+    board: LanguageModelTables,
     output: Path,
     origin: str,
     pool: Mapping[str, ModelGraph],
@@ -156,7 +156,7 @@ def write_page(
     return path
 
 
-def verdicts(board: Board) -> Iterator[str]:
+def verdicts(board: LanguageModelTables) -> Iterator[str]:
     """What the thesis claims, and whether it holds on these rows."""
     for key, what, names in (
         ("gnn-llm-pretraining", "all platforms", ""),
@@ -175,7 +175,7 @@ def verdicts(board: Board) -> Iterator[str]:
             yield _against(ours, other, what, words)
 
 
-def _gain(board: Board, key: str, part: str, what: str) -> str:
+def _gain(board: LanguageModelTables, key: str, part: str, what: str) -> str:
     both = board.figure(key, OURS, "within_10", part)
     none = board.figure(key, NEITHER, "within_10", part)
     if both is None or none is None:
@@ -219,7 +219,9 @@ def summaries(stages: Stages) -> str:
     )
 
 
-def inference(board: Board, pool: Mapping[str, ModelGraph], say: Say) -> Iterator[str]:
+def inference(
+    board: LanguageModelTables, pool: Mapping[str, ModelGraph], say: Say
+) -> Iterator[str]:
     """Time of one graph with the language model of the stages, measured once."""
     path = board.folder / "inference.json"
     if path.is_file():

@@ -19,7 +19,7 @@ from ...training.graphs.protocols import GraphProtocol, folds
 from ..reproduction.command import every_job, reproduce
 from ..reproduction.published import PaperTable, RowSelection, built
 from ..reproduction.runs import Job, Preset
-from .board import Board, write_page
+from .board import LanguageModelTables, write_page
 from .checkpoints import Stages
 from .extra import need_extra
 from .kept import pack, unpack
@@ -105,7 +105,7 @@ def _tuned(wanted: Wanted, say: Say) -> Iterator[str]:
 
 
 def evaluate(
-    board: Board,
+    board: LanguageModelTables,
     processes: int,
     output: Path,
     origin: str,
@@ -193,7 +193,7 @@ def opened(
     limit_s: float | None,
     known: Path | None,
     has_charts: bool,
-) -> Board:
+) -> LanguageModelTables:
     """What `evaluate` works on, with results that are known; tables of rows that are built.
 
     Raises:
@@ -206,4 +206,6 @@ def opened(
         there.preset.scale, there.preset.tuning_s if limit_s is None else limit_s,
         pretrained=stages, learned=there.settings(),
     )  # fmt: skip
-    return Board(built(tables, graphs), seeds, graphs, folder, size, there, has_charts)
+    return LanguageModelTables(
+        built(tables, graphs), seeds, graphs, folder, size, there, has_charts
+    )
