@@ -89,20 +89,20 @@ class Energy:
 
 @cache
 def power_model() -> PowerModel:
-    """The numbers that come with perfc."""
-    found = tomllib.loads(FILE.read_text(encoding="utf-8"))
-    return PowerModel(**{f.name: found[f.name] for f in fields(PowerModel)})
+    """Return the shipped power model."""
+    data = tomllib.loads(FILE.read_text(encoding="utf-8"))
+    return PowerModel(**{f.name: data[f.name] for f in fields(PowerModel)})
 
 
 def matrix_key(dtype: str) -> str:
-    """The matrix unit by bits of its factors; wider ones count as 16."""
+    """Return the rate's key of the matrix unit by width of the factors; wider ones count as 16."""
     if dtype in ("f4e2m1", "i4", "u4"):
         return "matrix4"
     return "matrix8" if dtype.startswith(("f8", "i8", "u8")) else "matrix16"
 
 
 def share_of_cap(model: PowerModel, busy: Mapping[str, float]) -> float:
-    """Power over the board's limit.
+    """Return mean power over the board's power limit, from the utilization of each unit.
 
     >>> model = PowerModel(0.5, 0.2, {"device": 1.0}, 0.8, 1.2)
     >>> share_of_cap(model, {"device": 0.0}), round(share_of_cap(model, {"device": 1.0}), 3)
@@ -113,13 +113,13 @@ def share_of_cap(model: PowerModel, busy: Mapping[str, float]) -> float:
 
 
 def idle_w(machine: Machine, model: PowerModel) -> float:
-    """Power between kernels."""
-    stated = machine.device("idle_power_w")
-    return stated.value if stated is not None else model.idle * Sheet(machine).power_w
+    """Return the idle power of a board in watts."""
+    rated = machine.device("idle_power_w")
+    return rated.value if rated is not None else model.idle * Sheet(machine).power_w
 
 
 def utilisation(bound: KernelBound, sheet: Sheet, busy_s: float) -> dict[str, float]:
-    """Share of a kernel's time that each unit alone would need at data sheet rates."""
+    """Return the utilization of each unit: its time at data sheet rates over the kernel's time."""
     n, dtype, vector = bound.counts, bound.dtype, bound.vector_dtype
     seconds = {
         matrix_key(dtype.code): 2 * n.mac / sheet.matrix_flop_per_s(dtype.code),
@@ -127,25 +127,25 @@ def utilisation(bound: KernelBound, sheet: Sheet, busy_s: float) -> dict[str, fl
         "device": n.nbytes / sheet.device_bytes_per_s,
         "l2": n.nbytes / sheet.l2_bytes_per_s,
     }
-    found = {unit: min(t * bound.launches / busy_s, 1.0) for unit, t in seconds.items()}
-    return {**found, "duration": duration(busy_s / bound.launches)}
+    shares = {unit: min(t * bound.launches / busy_s, 1.0) for unit, t in seconds.items()}
+    return {**shares, "duration": duration(busy_s / bound.launches)}
 
 
 Times = TypeVar("Times", float, "NDArray[np.float64]")
 
 
 def duration(launch_s: Times) -> Times:
-    """How much of what the time of a launch adds to its power is there, 0 to 1."""
+    """Return the fraction, 0 to 1, of the power that a launch's duration adds at most."""
     return launch_s / (launch_s + FILLING_S)
 
 
 def energy_of(bound: KernelBound, time: Interval, wait_s: float, machine: Machine) -> Energy | None:
-    """Energy of one kernel, all launches; None for machines whose power nobody fitted.
+    """Return the energy of one kernel, all launches; None for machines without a power model.
 
     Args:
         bound: the kernel.
-        time: what it takes.
-        wait_s: part of that in which nothing runs.
+        time: of all its launches.
+        wait_s: part of that time in which nothing runs.
         machine: the board.
     """
     sheet = Sheet(machine)
@@ -163,7 +163,7 @@ def energy_of(bound: KernelBound, time: Interval, wait_s: float, machine: Machin
 
 
 def idling(wait_s: float, machine: Machine) -> Energy | None:
-    """Energy of a board whose host keeps it waiting; None for machines of unknown power."""
+    """Return the energy of a board that waits for its host; None without a power model."""
     if machine.kind == "cpu" or Sheet(machine).power_w <= 0:
         return None
     model = power_model()
@@ -172,7 +172,7 @@ def idling(wait_s: float, machine: Machine) -> Energy | None:
 
 
 def with_ends(energy_j: float, time: Interval, low_ratio: float, high_ratio: float) -> Energy:
-    """An energy with the interval that time and power give it."""
+    """Return an energy with the interval that follows from those of time and power."""
     low = ends(time.low / time.mid, low_ratio)
     high = ends(time.high / time.mid, high_ratio)
     power_w = energy_j / time.mid
@@ -180,19 +180,19 @@ def with_ends(energy_j: float, time: Interval, low_ratio: float, high_ratio: flo
 
 
 def ends(time_ratio: float, power_ratio: float) -> float:
-    """Factor of two errors that know nothing of each other, their logarithms squared and summed."""
+    """Return the combined ratio of two independent errors: their logarithms add in quadrature."""
     return math.exp(math.hypot(math.log(max(time_ratio, 1e-9)), math.log(power_ratio)))
 
 
 def summed(parts: Iterable[Energy | None], time: Interval) -> Energy | None:
-    """Energy of a run; None unless every kernel has one.
+    """Return the energy of a run; None unless every kernel has one.
 
-    The power model is wrong alike for all kernels of a board, and the run's time has an interval of
-    its own.
+    Errors of the power model are fully correlated between kernels of a board. The run's time has a
+    separate interval.
     """
-    found = list(parts)
-    energies = [e for e in found if e is not None]
-    if not found or len(energies) != len(found) or time.mid <= 0:
+    every = list(parts)
+    energies = [e for e in every if e is not None]
+    if not every or len(energies) != len(every) or time.mid <= 0:
         return None
     energy_j = math.fsum(e.energy_j for e in energies)
     if energy_j <= 0:

@@ -1,11 +1,11 @@
-"""What the host of a framework takes to launch a run: a device that is faster waits for it.
+"""Launch overhead of the host: a device that is faster waits for it.
 
-Kernels are queued, so that a host that is ahead hides short ones behind long ones: the run is the
-longer of what the device and what the host takes.
+Kernels are queued, so that launches of short kernels hide behind long ones. The time of a run is
+the maximum of device time and host time.
 
-What a launch costs is the host's, and no data sheet of a GPU has it. It is what the deployment
-says, else what `perfc calibrate` measured beside the target, else what hosts of such boards took
-where whole models were timed.
+The time per launch depends on the host, so no data sheet of a GPU has it. It is the value of the
+deployment, else the value that `perfc calibrate` measured for the target, else that of hosts of
+such boards in measured whole models.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ TRAINING_LAUNCHES = 3.0
 
 
 def eager_host(machine: Machine) -> Interval:
-    """What the host takes for each launch of a framework where nobody says, by the board's age."""
+    """Return the default host time per launch of an eager framework, by the board's generation."""
     generation = Sheet(machine).generation
     if generation == 0:
         return OTHER_HOST
@@ -57,52 +57,58 @@ def eager_host(machine: Machine) -> Interval:
 
 
 def stated_host(machine: Machine, host_launch_s: float | None) -> Interval | None:
-    """What a deployment says that a launch takes, else what was measured with the target."""
+    """Return the host time per launch that the deployment gives, else the target's measured one.
+
+    None if neither gives one.
+    """
     if host_launch_s is not None:
         return KNOWN_HOST * host_launch_s
-    found = machine.device("host_launch_s")
-    return None if found is None else KNOWN_HOST * found.value
+    measured = machine.device("host_launch_s")
+    return None if measured is None else KNOWN_HOST * measured.value
 
 
 def host_gap(machine: Machine, setting: Setting) -> Interval:
-    """What the host takes for each launch of a forward pass; nothing on processors."""
+    """Return the host time per launch of a forward pass; 0 on processors.
+
+    Training multiplies it by the launches of a step per launch of its forward pass.
+    """
     if machine.kind == "cpu":
         return Interval.exactly(0.0)
-    own = COMPILED_HOST if setting.compiled else eager_host(machine)
-    stated = stated_host(machine, setting.host_launch_s)
-    own = stated if stated is not None else own
-    return own * TRAINING_LAUNCHES if setting.training else own
+    gap = COMPILED_HOST if setting.compiled else eager_host(machine)
+    given = stated_host(machine, setting.host_launch_s)
+    gap = given if given is not None else gap
+    return gap * TRAINING_LAUNCHES if setting.training else gap
 
 
 def launch_cost(
     machine: Machine, runtime: Runtime, host_launch_s: float | None = None
 ) -> Interval | None:
-    """What the host takes for each launch; None where it keeps no device waiting.
+    """Return the host time per launch; None if the device never waits for the host.
 
-    Graphs are launched as a whole. A runtime that is no eager framework waits where a deployment
-    says for what.
+    Graphs are launched as a whole. A runtime that is no eager framework waits only if the
+    deployment gives a launch overhead, or if it is a compiled framework.
     """
     if machine.kind == "cpu" or runtime.launch is LaunchMode.GRAPH:
         return None
     if runtime.is_dispatched or launched_by(runtime) is not None:
-        stated = stated_host(machine, host_launch_s)
-        return stated if stated is not None else eager_host(machine)
+        given = stated_host(machine, host_launch_s)
+        return given if given is not None else eager_host(machine)
     if host_launch_s is not None:
         return KNOWN_HOST * host_launch_s
     return COMPILED_HOST if runtime.steps is Steps.COMPILED else None
 
 
 def launched_by(runtime: Runtime) -> Mapping[str, int] | None:
-    """What the host of an eager engine launches for operators, as `EngineKind` has it."""
+    """Return the launches per operator of an engine's eager host; None for other runtimes."""
     return None if runtime.engine is None else runtime.engine.launched
 
 
 def host_sides(execution: Execution, device_s: float) -> Interval:
-    """What a run may take over what is expected, as nobody knows its host.
+    """Return the relative interval of a run's time that follows from its unknown host.
 
     Args:
         execution: of the run.
-        device_s: what the run takes where its host keeps nobody waiting.
+        device_s: time of the run without waiting for its host.
     """
     host = launch_cost(execution.machine, execution.kernels.runtime, execution.host_launch_s)
     if host is None:
@@ -112,7 +118,7 @@ def host_sides(execution: Execution, device_s: float) -> Interval:
 
 
 def launches_of(execution: Execution) -> float:
-    """How often the host launches: kernels, and under autocast the casts before them."""
+    """Return the number of launches of a run: kernels, and casts under autocast."""
     runtime = execution.kernels.runtime
     each = launched_by(runtime) or {}
     launches = math.fsum(
@@ -128,12 +134,12 @@ def launches_of(execution: Execution) -> float:
 
 
 def kept_waiting(device: RunEstimate, launches: float, host: Interval | None) -> RunEstimate:
-    """A run whose host may be slower than the device.
+    """Return a run whose host may be slower than the device.
 
     Args:
         device: the run of a device that never waits for its host.
         launches: of the run.
-        host: what each takes, None where the host keeps nobody waiting.
+        host: time per launch; None if the device never waits for the host.
     """
     if host is None:
         return device
@@ -142,7 +148,7 @@ def kept_waiting(device: RunEstimate, launches: float, host: Interval | None) ->
 
 
 def host_note(launches: float, runtime: Runtime, host: Interval, *, is_stated: bool = False) -> str:
-    """Why a run takes longer than its kernels."""
+    """Return the note that a run takes longer than its kernels because of its host."""
     better = "" if is_stated else "; --host-launch says better"
     ends = f"{1e6 * host.low:.0f} to {1e6 * host.high:.0f}"
     each = f"{1e6 * host.mid:.0f} µs each ({ends}{better})"

@@ -1,4 +1,4 @@
-"""How long one launch keeps the next waiting, by machine and way of launching."""
+"""Launch gap: shortest time between two launches, by machine and launch mode."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ if TYPE_CHECKING:
     from perfc.machine import Machine, Rate
 
 ASSUMED_LAUNCH = Interval(0.6, 1.0, 2.0)
-"""Of a launch that nobody measured: 3 to 10 µs in eager frameworks, say target files; assumed."""
+"""Relative interval of an unmeasured launch overhead, 3 to 10 µs in target files; assumed."""
 MEASURED_LAUNCH = Interval(0.8, 1.0, 1.25)
-"""Of one that was; assumed."""
+"""Relative interval of a measured launch overhead; assumed."""
 
 
 def launch_gap(machine: Machine, launch: LaunchMode) -> Interval:
-    """Shortest time from one launch to the next, in seconds.
+    """Return the shortest time from one launch to the next, in seconds.
 
-    In a recorded graph what the target states of its shortest kernel, ``launch_graph_s``; where it
-    states none, a share of the host's launch that is assumed.
+    In a CUDA graph it is the target's ``launch_graph_s``, the time of its shortest kernel. Without
+    that value it is an assumed share of the host's launch overhead.
     """
     host = machine.launch_overhead_s
     if launch is not LaunchMode.GRAPH:
         return _between(host, 1.0)
-    stated = machine.device("launch_graph_s")
-    return _between(stated, 1.0) if stated is not None else _between(host, GRAPH_GAP)
+    measured = machine.device("launch_graph_s")
+    return _between(measured, 1.0) if measured is not None else _between(host, GRAPH_GAP)
 
 
 def _between(rate: Rate | None, share: float) -> Interval:

@@ -24,17 +24,18 @@ def overlapped(
     module: Module,
     launch_s: float,
 ) -> RunEstimate:
-    """A total, its ends included, times what overlap leaves of the run.
+    """Return the run with its kernels overlapped on the streams of the runtime.
 
-    That is the run on the streams of the runtime over the run on one, both by `timeline`.
+    All ends of its time scale by the makespan on those streams over that on one, both by
+    `timeline`.
     """
     times = [k.time_s - k.wait_s for k in kernels]
     waits = [launch_s * b.launches for b in bounds.kernels]
     uses = [use(b, t, bounds.machine) for b, t in zip(bounds.kernels, times, strict=True)]
     depends = depends_on(table, module.graph)
-    alone, beside = (
+    alone, concurrent = (
         timeline(depends, times, uses, waits, n).makespan_s for n in (1, table.runtime.streams)
     )
-    left = min(beside / alone, 1.0) if alone else 1.0
+    left = min(concurrent / alone, 1.0) if alone else 1.0
     time = (whole.time * left).at_least(whole.floor_s)
     return replace(whole, time=time, wait_s=whole.wait_s * left)

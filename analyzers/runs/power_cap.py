@@ -61,5 +61,5 @@ class CapLaw:
 @cache
 def cap_law() -> CapLaw:
     """Return the shipped fit."""
-    found = tomllib.loads(FILE.read_text(encoding="utf-8"))
-    return CapLaw(*(tuple(found[n]) for n in ("demands", "powers", "times")))
+    data = tomllib.loads(FILE.read_text(encoding="utf-8"))
+    return CapLaw(*(tuple(data[n]) for n in ("demands", "powers", "times")))

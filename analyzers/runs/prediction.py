@@ -1,4 +1,4 @@
-"""What every kernel will take: floor, prediction, interval, and who says so."""
+"""Prediction of every kernel and of the run: lower bound, time, interval and predictor."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ class PredictionTable:
     Args:
         kernels: one for each kernel of the roofline.
         total: of the run.
-        notes: what a reader must know before trusting them.
-        energies: of the kernels; None where nobody fitted the power of such a machine.
+        notes: limitations that a reader must know.
+        energies: of the kernels; None for machines without a power model.
         energy: of the run.
-        summed: the kernels' own total, where a predictor of whole runs answers for ``total``.
-        whole: in words, that predictor and the runs it learned from.
-        others: what further predictors of whole runs say of the same run.
-        is_own: whether a predictor of whole runs answers that knows such runs of this machine.
+        summed: the sum of the kernels, if a predictor of whole runs gives ``total``.
+        whole: that predictor and its training runs, as text.
+        others: the same run by further predictors of whole runs.
+        is_own: whether the whole-run predictor was fitted to such runs of this machine.
     """
 
     kernels: tuple[Estimate, ...]
@@ -66,22 +66,22 @@ class PredictionTable:
 
     @property
     def kernels_total(self) -> RunEstimate:
-        """The run as the sum of its kernels, which shares of kernels are of."""
+        """Return the run as the sum of its kernels, the whole of which kernels have shares."""
         return self.summed or self.total
 
     @cached_property
     def kernels_s(self) -> float:
-        """Time of all kernels, one after another."""
+        """Return the time of all kernels one after another, in seconds."""
         return math.fsum([k.time_s for k in self.kernels])
 
     @cached_property
     def wait_s(self) -> float:
-        """Part of that in which kernels wait for their launches."""
+        """Return the part of `kernels_s` in which kernels wait for their launches."""
         return math.fsum([k.wait_s for k in self.kernels])
 
     @property
     def behind_s(self) -> float:
-        """What the run takes longer because its host launches too slowly.
+        """Return the time that the device waits for a slow host, in seconds.
 
         Waits of single kernels for their launches are not in it.
         """
@@ -90,14 +90,14 @@ class PredictionTable:
 
     @property
     def host_s(self) -> float:
-        """What the host takes beside the kernels: its own nodes, and what it keeps them waiting."""
+        """Return the host time added to the kernels: its nodes, and the wait for its launches."""
         return self.kernels_total.host_s + self.behind_s
 
     def total_with(self, times_s: Mapping[int, float]) -> float:
-        """Time of the run if some kernels took other times, in seconds.
+        """Return the time of the run if some kernels took other times, in seconds.
 
-        The rest of the run changes in proportion: overlap of streams, and what a predictor of
-        whole runs says. A host that keeps the device waiting does so still.
+        Overlap of streams and the ratio of a whole-run prediction to its kernels stay the same.
+        A device that waits for its host still does.
 
         Args:
             times_s: by the kernels' indices.
@@ -106,11 +106,11 @@ class PredictionTable:
         return self.total_of(self.kernels_s - saved_s)
 
     def total_of(self, kernels_s: float, launch_factor: float = 1.0) -> float:
-        """Time of the run if all kernels together took ``kernels_s``, as `total_with` has it.
+        """Return the time of the run if all kernels together took ``kernels_s``.
 
         Args:
             kernels_s: launches included, in seconds.
-            launch_factor: what the host takes for each launch, over what it takes now.
+            launch_factor: host time per launch, over the present one.
         """
         now = self.kernels_total
         alone_s = self.kernels_s + now.host_s
@@ -120,19 +120,19 @@ class PredictionTable:
         return self.as_printed(max(then_s, now.time_s * launch_factor if behind_s else 0.0))
 
     def as_printed(self, kernels_s: float) -> float:
-        """A sum of kernels as the total that is printed has it, in seconds.
+        """Return a sum of kernels scaled to the printed total, in seconds.
 
-        A predictor of whole runs answers for this run alone: others are taken to be as far from
-        their sum of kernels.
+        A predictor of whole runs gives this run only. Other sums are scaled by its ratio to the
+        sum of this run's kernels.
         """
         now_s = self.kernels_total.time_s
         return kernels_s * (self.total.time_s / now_s) if now_s else kernels_s
 
     def share(self, predictor: Predictor) -> float:
-        """Share of the predicted kernel time that one predictor answers for."""
+        """Return the share of the kernel time that one predictor gives."""
         whole = math.fsum(k.time_s for k in self.kernels)
-        own = math.fsum(k.time_s for k in self.kernels if k.predictor is predictor)
-        return own / whole if whole else 0.0
+        selected = math.fsum(k.time_s for k in self.kernels if k.predictor is predictor)
+        return selected / whole if whole else 0.0
 
 
 def predict(
@@ -144,21 +144,21 @@ def predict(
     autocast: Autocasting | None = None,
     folder: Path = artefact.SHIPPED,
 ) -> PredictionTable:
-    """Predictions for every kernel of a roofline.
+    """Return the predictions for every kernel of a roofline.
 
     Args:
         bounds: the roofline.
-        kernels: the kernels it is of, with their runtime.
-        source: the module as read, for the nodes that only a host runs; they are left out else.
-        module: what the kernels are of, for what whole steps taught; that is left out else.
-        autocast: what runs under it, None where nothing does.
-        folder: where the weights of the operator predictor lie.
+        kernels: its kernels, with their runtime.
+        source: the module as read, for nodes that only a host runs; left out by default.
+        module: the module of the kernels, for fits to whole steps; left out by default.
+        autocast: the nodes that run under autocast; None without it.
+        folder: folder of the operator predictor's weights.
     """
     return predicted(Execution(bounds, kernels, module, autocast, folder), source)
 
 
 def predicted(execution: Execution, source: Module | None = None) -> PredictionTable:
-    """The kernels one by one, then the run.
+    """Return the predictions of the kernels and of the run.
 
     Args:
         execution: kernels, machine and runtime.
@@ -185,9 +185,9 @@ def predicted(execution: Execution, source: Module | None = None) -> PredictionT
 
 
 def in_run(execution: Execution, alone: Sequence[Estimate]) -> list[Estimate]:
-    """Kernels as they take place in a run, with their copies, steps and launches.
+    """Return the estimates of kernels in a run: with copies, recurrent steps and launches.
 
-    Corrections of the machine come first; fitted rates have the rest in them.
+    The machine's corrections come first; fitted rates already include the rest.
     """
     bounds, machine = execution.bounds, execution.machine
     corrections = adapt.of_machine(machine)
@@ -195,12 +195,12 @@ def in_run(execution: Execution, alone: Sequence[Estimate]) -> list[Estimate]:
     timed_alone = (Predictor.LEARNED, Predictor.ROOFLINE)
     plain = [i for i, e in enumerate(alone) if e.predictor in timed_alone]
     copies = StepFactors().copies(execution, plain)
-    found: list[Estimate] = []
+    result: list[Estimate] = []
     firsts: dict[tuple[int, int], Estimate] = {}
     for i, (bound, estimate) in enumerate(zip(bounds.kernels, alone, strict=True)):
         same = (bound.kernel.alike, id(estimate))
         if same in firsts and i not in copies:
-            found.append(firsts[same])
+            result.append(firsts[same])
             continue
         here = adapt.corrected(estimate, bound.launches, corrections)
         if estimate.predictor is not Predictor.FITTED:
@@ -210,8 +210,8 @@ def in_run(execution: Execution, alone: Sequence[Estimate]) -> list[Estimate]:
             here = here.waiting(launch * bound.launches)
         if i not in copies:
             firsts[same] = here
-        found.append(here)
-    return found
+        result.append(here)
+    return result
 
 
 def table_of(
@@ -221,13 +221,13 @@ def table_of(
     runtime: Runtime,
     waiting: str = "",
 ) -> PredictionTable:
-    """Kernels and the run with their energies; waiting for the host, the board idles.
+    """Return kernels and run with their energies; the board is idle while it waits for the host.
 
     Args:
         complete: the kernels.
         whole: the run.
         bounds: the roofline of the kernels.
-        runtime: whose they are.
+        runtime: of the kernels.
         waiting: the note of a run that waits for its host.
     """
     machine = bounds.machine
@@ -250,7 +250,7 @@ def table_of(
 def on_host(
     source: Module | None, kernels: KernelTable, efficiencies: Efficiencies | None
 ) -> float:
-    """Seconds of nodes that only a host runs, where anybody fitted them."""
+    """Return the fitted time of nodes that only a host runs, in seconds; 0 without a fit."""
     if efficiencies is None or source is None:
         return 0.0
     return efficiencies.host_s * host_nodes(source, kernels)
@@ -262,10 +262,10 @@ def total(
     host_s: float,
     efficiencies: Efficiencies | None,
 ) -> RunEstimate:
-    """The run: a sum, and an interval.
+    """Return the run as the sum of its kernels, with an interval.
 
-    Where nearly everything is fitted and whole runs were left out of the fit, their ratios are the
-    interval. Else it is that of the sum (`summing`).
+    If fitted rates give nearly all of it, the interval is that of whole runs that the fit held out.
+    Else it is the interval of the sum (`summing`).
     """
     time_s = max(math.fsum(k.time_s for k in kernels) + host_s, floor_s)
     wait_s = math.fsum(k.wait_s for k in kernels)
@@ -281,7 +281,7 @@ def total(
 
 
 def notes(kernels: Sequence[Estimate], machine: Machine, runtime: str) -> Iterable[str]:
-    """What a reader must know."""
+    """Yield the limitations of a prediction that a reader must know."""
     if not kernels:
         return
     whole = math.fsum(k.time_s for k in kernels)

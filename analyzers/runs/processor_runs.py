@@ -1,8 +1,8 @@
-"""A whole run on a processor, from the sum of its kernels, by a law that published runs taught.
+"""Time of a whole run on a processor from the sum of its kernels, fitted to published runs.
 
 ``T = factor · Σ kernels + launch · kernels``: an engine on many cores wakes and joins its threads
-for every kernel, which rooflines do not know. Of so few runs two numbers are all that can be
-learned; each graph left out tells how far the law reaches.
+for every kernel, which rooflines leave out. So few runs are published that only two numbers are
+fitted. The interval comes from leaving each graph out.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ FILE = Path(__file__).with_suffix(".toml")
 
 @record
 class ProcessorLaw:
-    """What runs take under one runtime.
+    """Fit of whole runs under one runtime.
 
     Args:
-        target: the machine whose runs taught it.
-        factor: of the kernels' own sum.
-        launch_s: of each kernel.
-        reach: logarithm that nine in ten runs of unseen graphs are within, either way.
-        runs: how many taught it.
+        target: machine of the fitted runs.
+        factor: multiplier of the sum of the kernels.
+        launch_s: time added per kernel.
+        reach: half-width of the 90 % interval of the logarithm, for held-out graphs.
+        runs: number of fitted runs.
     """
 
     target: str
@@ -46,11 +46,11 @@ class ProcessorLaw:
     runs: int
 
     def time_s(self, kernels_s: float, launches: float) -> float:
-        """Of a run.
+        """Return the time of a run in seconds.
 
         Args:
             kernels_s: sum of the kernels' estimates.
-            launches: how many kernels run.
+            launches: number of kernel launches.
 
         >>> ProcessorLaw("x", 2.0, 1e-5, 0.5, 9).time_s(1e-3, 100)
         0.003
@@ -60,20 +60,22 @@ class ProcessorLaw:
 
 @cache
 def laws() -> Mapping[str, ProcessorLaw]:
-    """By runtime. Made by ``lab/perfc_lab/fits/processor_runs.py``."""
+    """Return the shipped fits by runtime. ``lab/perfc_lab/fits/processor_runs.py`` writes them."""
     data = tomllib.loads(FILE.read_text(encoding="utf-8"))
     return {name: ProcessorLaw(**entry) for name, entry in data.items()}
 
 
 def is_plain(table: PredictionTable) -> bool:
-    """Whether nothing but rooflines speaks: neither fitted rates nor corrections of a machine."""
+    """Return True if every kernel is estimated by its roofline, without a machine's correction."""
     return all(k.predictor is Predictor.ROOFLINE and k.correction == 1.0 for k in table.kernels)
 
 
-def told(law: ProcessorLaw, execution: Execution, table: PredictionTable) -> tuple[Interval, bool]:
-    """What a run takes, and whether runs of this very machine say so.
+def run_time(
+    law: ProcessorLaw, execution: Execution, table: PredictionTable
+) -> tuple[Interval, bool]:
+    """Return the time of a run, and whether the fitted runs are of this machine.
 
-    On another processor the interval is as wide as where no machine was ever left out.
+    On another processor the interval is wider by `UNMEASURED_WIDENING`, as no machine was held out.
     """
     launches = math.fsum(b.launches for b in execution.bounds.kernels)
     time_s = max(law.time_s(table.total.time_s, launches), execution.bounds.floor_s)

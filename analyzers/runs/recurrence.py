@@ -1,6 +1,7 @@
-"""Steps of a recurrent layer wait for one another, however little each has to do.
+"""Latency of the steps of a recurrent layer, which run one after another.
 
-A roofline counts what all steps do together, and so do factors learned from layers that have none.
+A roofline counts the work of all steps together, and fitted factors come from other layers. Neither
+includes the wait of each step for the one before it.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ kernels) to several launches a step. No public row of a recurrent layer was lear
 
 
 def chained_s(kernel: Kernel, env: Mapping[str, int]) -> Interval | None:
-    """What the steps of a recurrent kernel take one after another; None for other kernels.
+    """Return the latency of the steps of a recurrent kernel; None for other kernels.
 
-    Directions run side by side. Left out: what a step computes, which the roofline has.
+    The two directions run concurrently. The computation of a step is left out; the roofline has it.
     """
     match kernel.problem:
         case Recurrence(steps):
@@ -40,14 +41,14 @@ def chained_s(kernel: Kernel, env: Mapping[str, int]) -> Interval | None:
     return None
 
 
-def chained(found: Estimate, bound: KernelBound, env: Mapping[str, int]) -> Estimate:
-    """The estimate of a kernel, with the steps of a recurrent one; nobody measured how fast."""
+def chained(estimate: Estimate, bound: KernelBound, env: Mapping[str, int]) -> Estimate:
+    """Return a kernel's estimate with the latency of its recurrent steps, which is assumed."""
     steps = chained_s(bound.kernel, env)
     if steps is None:
-        return found
+        return estimate
     return replace(
-        found,
-        time=found.time + steps * bound.launches,
+        estimate,
+        time=estimate.time + steps * bound.launches,
         is_extrapolating=True,
         is_measured=False,
         in_run=None,

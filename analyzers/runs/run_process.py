@@ -1,7 +1,7 @@
-"""What like runs took beyond their kernels, as a Gaussian process tells it of another.
+"""Residual of whole runs over the sums of their kernels, as a Gaussian process.
 
-``log(T / sum of kernels)`` is a sum of functions. One is alike for runs of one runtime, one for
-runs of like sizes under one runtime, and so on: `TERMS` lists them
+``log(T / sum of kernels)`` is a sum of functions. One correlates runs of one runtime, one runs of
+similar sizes under one runtime, and so on: `TERMS` lists them
 (`perfc.analyzers.features.process`).
 """
 
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 
 
 class Aspect(Enum):
-    """What two runs may be alike in."""
+    """Properties in which two runs may be similar."""
 
     RUNTIME = auto()
     PRECISION = auto()
     VERSION = auto()
-    """The runtime and its version."""
+    """Runtime and its version."""
     GRAPH = auto()
-    """The very model: what is asked of is none of those known."""
+    """The model itself; a predicted run has none of the fitted models."""
     MACHINE = auto()
     SIZES = auto()
-    """Of the run, of its launches and of its products."""
+    """Sizes of the run, of its launches and of its matrix products."""
     SHARES = auto()
-    """Of the kernels' time by what they do."""
+    """Shares of the kernels' time by kind of launch."""
 
 
 _ENGINE = (Aspect.RUNTIME, Aspect.PRECISION)
@@ -62,7 +62,7 @@ TERMS: tuple[tuple[Aspect, ...], ...] = (
     (*_ENGINE, Aspect.MACHINE, Aspect.GRAPH),
 )
 SUMS = ("log_kernels", "log_launch")
-"""Sizes that stand in no table: the sum of the kernels, and the mean of its launches."""
+"""Sizes computed here: logarithms of the sum of the kernels and of its mean launch."""
 SIZES = (
     *SUMS, "log_launches", "log_batch", "log_floor_per_sum", "log_roof_per_sum", "log2_attended",
     "time_in_10us", "launches_in_10us", "time_in_50us", "product_m", "product_n", "product_k",
@@ -98,13 +98,13 @@ def tabulated(
     kernels_s: Array,
     graph: NDArray[Any] | None = None,
 ) -> Runs:
-    """Runs by their features.
+    """Return the positions of runs in the process, from their features.
 
     Args:
         values: ``[runs, features]``.
         names: of the features.
         kernels_s: sum of the kernels of each run.
-        graph: number of each run's model; none of those known by default.
+        graph: number of each run's model; by default none of the fitted ones.
     """
     wanted = {*COLUMNS, "precision", "runtime_version"}
     at = {n: values[:, i].astype(np.float64) for i, n in enumerate(names) if n in wanted}

@@ -62,7 +62,7 @@ STORED = {
 }  # fmt: skip
 """Precision whose scale stands for a what-if one; f16 for narrower ones too."""
 ORDER = ("f32", "tf32", "f16", "amp", "int8")
-"""Precisions from the widest; the others are told apart by nothing else."""
+"""Precisions from the widest; their position is a feature."""
 SUMMED = (
     LaunchKind.STEM, LaunchKind.DEPTHWISE, LaunchKind.GROUPED, LaunchKind.POINTWISE,
     LaunchKind.CONVOLUTION, LaunchKind.MATMUL, LaunchKind.BATCHED_MATMUL, LaunchKind.ATTENTION,
@@ -82,29 +82,29 @@ SHORT_S = (5e-6, 10e-6, 20e-6, 50e-6)
 
 
 class Network(Enum):
-    """Kinds of networks, of which an engine that runs one well may run the other badly."""
+    """Kinds of networks that an engine may run with different efficiency."""
 
     CONVOLUTIONS = "convolutions"
     PRODUCTS = "products"
 
     @property
     def number(self) -> int:
-        """Position among the kinds."""
+        """Return the position among the kinds."""
         return list(Network).index(self)
 
 
 @cached_entity
 class RunTable:
-    """One run.
+    """Features of one run.
 
     Args:
-        launches: columns by name, one element for each distinct kernel; the last stands for what
-            the run takes beside them.
-        scale_s: of all repetitions of each, likewise.
-        run: columns of the run, by name.
-        floor_s: what no run beats.
+        launches: columns by name, ``[kernels + 1]``: one element per distinct kernel, and a last
+            one for the time outside kernels.
+        scale_s: scale of all repetitions of each, ``[kernels + 1]``.
+        run: features of the run, by name.
+        floor_s: lower bound of the run.
         kernels_s: sum of the kernels' estimates.
-        host: what other hosts than those measured make of its time, relative.
+        host: relative interval of the run's time on other hosts than the measured ones.
     """
 
     launches: Mapping[str, Array]
@@ -116,12 +116,12 @@ class RunTable:
 
     @property
     def network(self) -> Network:
-        """What most of the kernels' time goes to."""
+        """Return the kind of network by what takes most of the kernels' time."""
         share = sum(self.run[f"time_{kind.name.lower()}"] for kind in CONVOLUTIONS)
         return Network.CONVOLUTIONS if share > 0.5 else Network.PRODUCTS
 
     def launch_values(self, names: Sequence[str]) -> NDArray[np.float32]:
-        """``[kernels + 1, features]``; what is no column of launches is 0, or the runtime's."""
+        """Return launch features, ``[kernels + 1, features]``; others repeat the run or are 0."""
         count = len(self.scale_s)
         return np.stack(
             [self.launches[n] if n in self.launches else np.full(count, self._shared(n))
@@ -129,7 +129,7 @@ class RunTable:
         ).astype(np.float32)  # fmt: skip
 
     def run_values(self, names: Sequence[str]) -> NDArray[np.float32]:
-        """``[1, features]``, likewise."""
+        """Return run features, ``[1, features]``; unknown ones are 0."""
         return np.array([[self._shared(n) for n in names]], np.float32)
 
     def _shared(self, name: str) -> float:
@@ -137,11 +137,11 @@ class RunTable:
 
 
 def precision(deployment: Deployment, element: str, bounds: RooflineTable) -> str:
-    """One of `ORDER`; "" for another.
+    """Return the precision of a run as `ORDER` names it; "" if it is none of those.
 
     Args:
         deployment: how it is run.
-        element: what the model is stored in, where the deployment says no precision.
+        element: type that the model is stored in, for a deployment without a precision.
         bounds: its kernels on the target; TF32 is f32 where that has none.
     """
     match deployment.dtype or element:
@@ -162,7 +162,7 @@ def precision(deployment: Deployment, element: str, bounds: RooflineTable) -> st
 
 
 def is_rounded(tf32: Tf32, bounds: RooflineTable) -> bool:
-    """Whether most of a run's products may use TF32."""
+    """Return True if most MACs of a run may use TF32."""
     if tf32 is not Tf32.CONVOLUTIONS:
         return tf32 is Tf32.ALL
     macs = {True: 0.0, False: 0.0}
@@ -172,7 +172,7 @@ def is_rounded(tf32: Tf32, bounds: RooflineTable) -> bool:
 
 
 def stored_element(source: Module) -> str:
-    """Type of the largest stored tensor, which is what a model computes in; "" without any."""
+    """Return the type of the largest stored tensor, which a model computes in; "" without one."""
     stored = [v.type for v in source.graph.weights if isinstance(v.type, TensorType)]
     floats = [t for t in stored if t.dtype.is_float]
     largest = max(floats, key=lambda t: t.numel if isinstance(t.numel, int) else 0, default=None)
@@ -180,7 +180,7 @@ def stored_element(source: Module) -> str:
 
 
 def leading_extent(source: Module, env: Mapping[str, int]) -> int:
-    """First extent of the first input, which is the batch of most models; 1 where none is known."""
+    """Return the first extent of the first input, the batch of most models; 1 if unknown."""
     shapes = (v.type.shape for v in source.graph.inputs if isinstance(v.type, TensorType))
     first = next((s[0] for s in shapes if s), 1)
     return max(int(Numbers(env)(first)), 1)
@@ -189,7 +189,7 @@ def leading_extent(source: Module, env: Mapping[str, int]) -> int:
 def tabulated(
     execution: Execution, table: PredictionTable, deployment: Deployment, stored: str, batch: int
 ) -> RunTable:
-    """The rows of a run.
+    """Return the features of a run.
 
     Args:
         execution: its kernels, typed and canonical module among it.
@@ -201,7 +201,7 @@ def tabulated(
     wide = stored if stored in ("f32", "tf32") else deployment.dtype
     how = STORED.get(wide, Precision.F16)
     parts = RunKernels.of(execution, table, Setting(how))
-    own, runtime = parts.own(), execution.kernels.runtime.measured_name
+    columns, runtime = parts.by_kernel(), execution.kernels.runtime.measured_name
     shared = {
         "log2_attended": parts.log2_attended,
         "log_batch": float(np.log(max(batch, 1))),
@@ -211,14 +211,14 @@ def tabulated(
         f"{IS_RUNTIME}{runtime}": 1.0,
         **{name: float(parts.features.column(name)[0]) for name in OF_MACHINE},
     }
-    rows = {name: np.append(values, 0.0) for name, values in own.items()}
+    rows = {name: np.append(values, 0.0) for name, values in columns.items()}
     rows["kind"][-1] = RUN
     beside_s = HOST_S + EACH_S * float(parts.launches.sum())
     total = table.kernels_total
     return RunTable(
         rows,
         np.append(parts.scale_s, beside_s),
-        {**shared, **parts.of_run(own, total.floor_s, total.time_s)},
+        {**shared, **parts.of_run(columns, total.floor_s, total.time_s)},
         execution.bounds.floor_s,
         total.time_s,
         host_sides(execution, total.time_s - table.behind_s),
@@ -227,14 +227,14 @@ def tabulated(
 
 @cached_entity
 class RunKernels:
-    """Distinct kernels of a run, of which its rows are made.
+    """Distinct kernels of a run, from which its features are computed.
 
     Args:
-        columns: of the launches.
+        columns: extents and traits of the launches.
         features: of the launches.
         kernels: the estimate of each.
-        count: of equal kernels.
-        launched: launches of each.
+        count: number of equal kernels.
+        launched: launches of each kernel.
         sheet: of the machine.
     """
 
@@ -247,7 +247,7 @@ class RunKernels:
 
     @classmethod
     def of(cls, execution: Execution, table: PredictionTable, setting: Setting) -> RunKernels:
-        """Kernels that are equal and have the same estimate, once."""
+        """Group the kernels of a run that are equal and have the same estimate."""
         assert execution.module is not None
         bounds, sheet = execution.bounds, Sheet(execution.machine)
         groups: dict[tuple[int, int], list[int]] = {}
@@ -271,22 +271,25 @@ class RunKernels:
 
     @cached_property
     def launches(self) -> Array:
-        """Of each kernel and those equal to it."""
+        """Return the launches of each kernel and its duplicates, ``[kernels]``."""
         return self.count * self.launched
 
     @cached_property
     def time_s(self) -> Array:
-        """Estimate of each kernel."""
+        """Return the estimate of each kernel in seconds, ``[kernels]``."""
         return np.maximum([k.time_s for k in self.kernels], LEAST_S)
 
     @cached_property
     def roof_s(self) -> Array:
-        """Roofline of each kernel at the rates of the data sheet."""
+        """Return the roofline time of each kernel at data sheet rates, ``[kernels]``."""
         return np.asarray(self.features.scale_s * self.launched)
 
     @cached_property
     def scale_s(self) -> Array:
-        """What factors are learned of, equal kernels together."""
+        """Return the scale of each kernel with its duplicates, ``[kernels]``; factors multiply it.
+
+        It is the geometric mean of the estimate and of a lower bound with traffic and launches.
+        """
         nbytes = self.columns.amounts["read_bytes"] + self.columns.amounts["write_bytes"]
         device_s = nbytes * self.columns.times / self.sheet.device_bytes_per_s
         floor_s = np.array([k.floor_s for k in self.kernels])
@@ -295,14 +298,14 @@ class RunKernels:
 
     @cached_property
     def log2_attended(self) -> float:
-        """Of the longest row that attention or a softmax reads; 0 without any."""
+        """Return log2 of the longest row that attention or a softmax reads; 0 without one."""
         kind, traits = self.columns.kind, self.columns.traits
         attended = np.where(kind == LaunchKind.ATTENTION.number, traits["n"], 1.0)
         attended = np.where(kind == LaunchKind.SOFTMAX.number, traits["reduced"], attended)
         return float(log2(attended).max(initial=0.0))
 
-    def own(self) -> dict[str, Array]:
-        """Columns of the kernels."""
+    def by_kernel(self) -> dict[str, Array]:
+        """Return the features of the kernels by name, ``[kernels]``."""
         each_s = self.time_s / self.launched
         ratio = [max(k.time.high, LEAST_S) / max(k.time.low, LEAST_S) for k in self.kernels]
         return {
@@ -316,11 +319,13 @@ class RunKernels:
             "log_width": np.log(ratio),
         }  # fmt: skip
 
-    def of_run(self, own: Mapping[str, Array], floor_s: float, total_s: float) -> dict[str, float]:
-        """The columns of the run.
+    def of_run(
+        self, columns: Mapping[str, Array], floor_s: float, total_s: float
+    ) -> dict[str, float]:
+        """Return the features of the run by name.
 
         Args:
-            own: columns of the kernels.
+            columns: features of the kernels.
             floor_s: of the run.
             total_s: sum of the kernels' estimates.
         """
@@ -330,30 +335,31 @@ class RunKernels:
         roof_s = float((self.count * self.roof_s).sum())
         roof = self.count * self.roof_s / max(roof_s, LEAST_S)
         launches, each_s = self.launches, self.time_s / self.launched
-        found = {
+        result = {
             "log_floor_per_sum": np.log(max(floor_s, LEAST_S) / max(total_s, LEAST_S)),
             "log_roof_per_sum": np.log(max(roof_s, LEAST_S) / max(whole_s, LEAST_S)),
         }
         for limit_s in SHORT_S:
             name = f"{1e6 * limit_s:.0f}us"
-            found[f"time_in_{name}"] = time[each_s < limit_s].sum()
-            found[f"launches_in_{name}"] = launches[each_s < limit_s].sum() / launches.sum()
+            result[f"time_in_{name}"] = time[each_s < limit_s].sum()
+            result[f"launches_in_{name}"] = launches[each_s < limit_s].sum() / launches.sum()
         for one in LaunchKind:
-            found[f"time_{one.name.lower()}"] = time[kind == one.number].sum()
+            result[f"time_{one.name.lower()}"] = time[kind == one.number].sum()
         for one in SUMMED:
             mine = kind == one.number
             share = float(roof[mine].sum())
             name = one.name.lower()
-            found[f"roof_{name}"] = share
-            found[f"launches_{name}"] = np.log1p(launches[mine].sum()) - np.log(launches.sum())
+            result[f"roof_{name}"] = share
+            result[f"launches_{name}"] = np.log1p(launches[mine].sum()) - np.log(launches.sum())
             for mean in MEANS:
-                weighed = float((roof * own[mean])[mine].sum())
-                found[f"{mean}_{name}"] = weighed / share if share > 1e-3 else 0.0
+                weighed = float((roof * columns[mean])[mine].sum())
+                result[f"{mean}_{name}"] = weighed / share if share > 1e-3 else 0.0
         return {
-            name: float(value) for name, value in (found | self._of_products(own, time)).items()
+            name: float(value)
+            for name, value in (result | self._of_products(columns, time)).items()
         }
 
-    def _of_products(self, own: Mapping[str, Array], time: Array) -> dict[str, float]:
+    def _of_products(self, columns: Mapping[str, Array], time: Array) -> dict[str, float]:
         amounts, traits = self.columns.amounts, self.columns.traits
         weight = time * (amounts["mac"] > 0)
         weight = weight / max(float(weight.sum()), LEAST_S)
@@ -363,15 +369,15 @@ class RunKernels:
             "product_m": log2(amounts["m"]), "product_n": log2(traits["n"]),
             "product_k": log2(traits["k"]), "product_groups": log2(amounts["groups"]),
             "product_channels": log2(traits["channels"]), "product_window": traits["window"],
-            "product_stride": traits["stride"], "product_intensity": own["log2_intensity"],
+            "product_stride": traits["stride"], "product_intensity": columns["log2_intensity"],
             "product_waves": np.log2(np.maximum(waves, 1e-3)), "product_fill": np.minimum(waves, 1),
         }  # fmt: skip
         grouped = (self.columns.kind == LaunchKind.GROUPED.number) * self.count * self.roof_s
         known = max(float(grouped.sum()), LEAST_S)
         return {
             **{name: float((weight * values).sum()) for name, values in means.items()},
-            "grouped_groups": float((grouped * own["log2_groups"]).sum()) / known,
+            "grouped_groups": float((grouped * columns["log2_groups"]).sum()) / known,
             "forest_share": float(
-                time[own["predictor"] == PREDICTORS.index(Predictor.LEARNED)].sum()
+                time[columns["predictor"] == PREDICTORS.index(Predictor.LEARNED)].sum()
             ),
         }

@@ -1,13 +1,14 @@
-"""Whole runs under the runtimes whose runs were measured, from their kernels' estimates.
+"""Time of whole runs under measured runtimes, from the estimates of their kernels.
 
-``T = Σ scale · exp(f)·exp(g)``: ``f`` is a forest over what each kernel is and was estimated to
-take, learned through the sums of whole runs (`perfc_lab.training.runs.sums`), so that a
-runtime's short kernels, grouped convolutions and all else have their factors; ``g`` is a forest
-over the run as a whole. A Gaussian process says besides what like runs took beyond their kernels
-(`perfc.analyzers.runs.run_process`); forests have the larger share the less like runs tell, and
-graphs left out have chosen how much. Where such networks were not measured under the runtime on the
-machine, ``g`` is left out, as it tells machines apart: the mean of factors, kernels and process
-answers. Intervals are split conformal by runtime, from graphs left out or from machines left out.
+``T = Σ scale · exp(f)·exp(g)``. ``f`` is a forest over the features and the estimate of each
+kernel, fitted to the sums of whole runs (`perfc_lab.training.runs.sums`). So a runtime's short
+kernels, grouped convolutions and others have their factors. ``g`` is a forest over the run as a
+whole. A Gaussian process predicts the residual from similar runs
+(`perfc.analyzers.runs.run_process`). The fewer similar runs there are, the larger the weight of the
+forests; held-out graphs determined how much. If such networks were not measured under the runtime
+on the machine, ``g`` is left out because it distinguishes machines. The geometric mean of factors,
+kernels and process is the prediction then. Intervals are split conformal by runtime, from held-out
+graphs or held-out machines.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from ..features.distance import SAME_CHIP, coordinates, distance, nearest
 from ..features.process import Process
 from ..features.sheet import Sheet
 from ..intervals.conformal import AT_ONCE, LEAST_SPREAD, Band, grown
-from .processor_runs import is_plain, laws, told
+from .processor_runs import is_plain, laws, run_time
 from .run_process import FORM
 from .run_process import tabulated as places_of
 from .run_table import LEAST_S, Network, RunTable, precision, tabulated
@@ -45,20 +46,20 @@ if TYPE_CHECKING:
     from .prediction import PredictionTable
 
 NAME = "runs"
-"""Of the weights."""
+"""Name of the weights."""
 CLASS = "run"
 RESIDUAL = "residual_"
 """Start of the names of the arrays of the forest of runs."""
 PROCESS = "process_"
 """Start of the names of the arrays of the process of runs."""
 OF_FORESTS = "deviation_of_forests"
-"""Name of the deviations of runs from what forests tell, by runtime."""
+"""Name of the deviations of runs from the forests' predictions, by runtime."""
 RATIO = "log_factors"
 """Feature of a run: its sum with the factors of its kernels over the sum of their estimates."""
 ROUNDED = "int8"
-"""Precision whose runs have bands of their own on machines nobody measured."""
+"""Precision with separate intervals on machines without measurements."""
 SPREAD_OF = "f16"
-"""Element type whose rates tell how far machines are apart."""
+"""Element type whose rates define the distance of machines."""
 _FITTED = constants_next_to(__file__)
 UNLIKE_SHARE, UNLIKE = _FITTED["unlike_share"].number, Band(*_FITTED["unlike"].numbers)
 """Weight of the kernels' own sum, in the logarithm, and interval of the logarithm for networks of
@@ -83,16 +84,16 @@ ANOTHER_RUN = _FITTED["another_run"].number
 
 @cached_entity
 class RuntimeRun:
-    """A whole run.
+    """Prediction of a whole run.
 
     Args:
-        time: in seconds; no end of it is below the floor.
-        floor_s: what no run beats.
+        time: in seconds; no end is below the lower bound.
+        floor_s: lower bound.
         is_own: whether the runtime was measured on such a chip in such a precision.
-        is_better: whether held-out runs under the runtime were told better than by their kernels.
+        is_better: whether it predicts held-out runs of the runtime better than summed kernels.
         is_like: whether runs of such networks were measured under it.
-        runs: how many runs under the runtime it rests on.
-        rows: how many runs of all runtimes.
+        runs: number of fitted runs under the runtime.
+        rows: number of fitted runs of all runtimes.
     """
 
     time: Interval
@@ -114,15 +115,15 @@ def estimate(
     in_any_case: bool = True,
     folder: Path = artefact.SHIPPED,
 ) -> RuntimeRun | None:
-    """The run as a whole; None where no run under such a runtime or precision was measured.
+    """Return the whole run; None if no run under such a runtime or precision was measured.
 
     Args:
         execution: its kernels and their module.
         table: their estimates.
         deployment: how it is run.
-        element: what the model is stored in.
+        element: type that the model is stored in.
         batch: leading extent of its first input.
-        in_any_case: whether it is told also where kernels are known to tell it better.
+        in_any_case: whether to predict even if summed kernels are known to be more accurate.
         folder: where weights lie.
 
     Raises:
@@ -135,27 +136,27 @@ def estimate(
         return on_processor(execution, table, deployment, element)
     if execution.module is None or not path.is_file():
         return None
-    found = _load(path)
+    weights = _load(path)
     stored = precision(deployment, element, execution.bounds)
     name = execution.kernels.runtime.measured_name
-    if stored == UNTIMED and name not in found.card.frameworks:
+    if stored == UNTIMED and name not in weights.card.frameworks:
         run = tabulated(execution, table, deployment, stored, batch)
-        return of_any(found, run, execution.machine, stored)
-    is_known = bool(stored) and name in found.card.frameworks
-    if not is_known or not (in_any_case or is_better(found, name)):
+        return of_any(weights, run, execution.machine, stored)
+    is_known = bool(stored) and name in weights.card.frameworks
+    if not is_known or not (in_any_case or is_better(weights, name)):
         return None
     run = tabulated(execution, table, deployment, stored, batch)
-    return estimated(found, run, execution.machine, name, stored)
+    return estimated(weights, run, execution.machine, name, stored)
 
 
 def on_processor(
     execution: Execution, table: PredictionTable, deployment: Deployment, element: str
 ) -> RuntimeRun | None:
-    """The run by the law of its runtime; None where it has none, or none in that precision."""
+    """Return the run by the fit of its runtime; None without one in that precision."""
     law = laws().get(execution.kernels.runtime.measured_name)
     if law is None or (deployment.dtype or element) != "f32" or not is_plain(table):
         return None
-    time, is_own = told(law, execution, table)
+    time, is_own = run_time(law, execution, table)
     return RuntimeRun(
         time, execution.bounds.floor_s, is_own, is_better=True, is_like=True,
         runs=law.runs, rows=law.runs,
@@ -165,7 +166,7 @@ def on_processor(
 def is_measured(
     machine: Machine, stored: str, runtime: str, *, folder: Path = artefact.SHIPPED
 ) -> bool:
-    """Whether runs of any kind of network were measured under a runtime on a machine's chip.
+    """Return True if runs of any network were measured under a runtime on a machine's chip.
 
     Args:
         machine: the target.
@@ -182,40 +183,40 @@ def is_measured(
     return any(is_kin(_load(path), machine, stored, kin(runtime, one)) for one in Network)
 
 
-def is_kin(found: Artefact, machine: Machine, stored: str, like: str) -> bool:
-    """Whether runs in a precision and of such `kin` were measured on a machine's chip."""
-    places = dict(zip(found.card.targets, found.card.places[SPREAD_OF], strict=True))
+def is_kin(weights: Artefact, machine: Machine, stored: str, like: str) -> bool:
+    """Return True if runs in a precision and of such `kin` were measured on a machine's chip."""
+    places = dict(zip(weights.card.targets, weights.card.places[SPREAD_OF], strict=True))
     here = coordinates(Sheet(machine), SPREAD_OF)
     return any(
         distance(here, places[target]) <= SAME_CHIP
-        for target, *how in found.card.kin
+        for target, *how in weights.card.kin
         if how == [stored, like]
     )
 
 
 def estimated(
-    found: Artefact, run: RunTable, machine: Machine, runtime: str, stored: str
+    weights: Artefact, run: RunTable, machine: Machine, runtime: str, stored: str
 ) -> RuntimeRun:
-    """`estimate` with given weights and columns."""
-    names, category = found.card.features, found.card.frameworks.index(runtime)
-    summed_s = run_sum(found.factor, run, names)
+    """Return the whole run, as `estimate` does, with given weights and features."""
+    names, category = weights.card.features, weights.card.frameworks.index(runtime)
+    summed_s = run_sum(weights.factor, run, names)
     values = run.run_values(names)
     kernels_s = np.maximum(run.kernels_s, [LEAST_S])
     values[:, names.index(RATIO)] = np.log(summed_s / kernels_s)
-    spread = np.exp(np.clip(found.spread(values), np.log(LEAST_SPREAD), MOST_SPREAD))
+    spread = np.exp(np.clip(weights.spread(values), np.log(LEAST_SPREAD), MOST_SPREAD))
     near = places_of(values, names, kernels_s)
     here = coordinates(Sheet(machine), SPREAD_OF)
     like = kin(runtime, run.network)
-    is_own = is_kin(found, machine, stored, like)
-    is_like = any(how[-1] == like for how in found.card.kin)
+    is_own = is_kin(weights, machine, stored, like)
+    is_like = any(how[-1] == like for how in weights.card.kin)
     if is_own:
-        beyond, deviation = process(found).expected_and_deviation(near)
-        spread = expected_error(of_runtime(found, "by_deviation", category), deviation)
-    calibration = found.card.calibration
+        beyond, deviation = process(weights).expected_and_deviation(near)
+        spread = expected_error(of_runtime(weights, "by_deviation", category), deviation)
+    calibration = weights.card.calibration
     named = banded(runtime, stored)
     bands = calibration.of(named if named in calibration.categories else runtime)
-    apart = max(nearest(here, found.card.places[SPREAD_OF]), AT_ONCE)
-    low, high = bands.ends(spread, apart, measured=is_own)
+    separation = max(nearest(here, weights.card.places[SPREAD_OF]), AT_ONCE)
+    low, high = bands.ends(spread, separation, measured=is_own)
     if not is_own:
         near_low, near_high = bands.ends(expected_error(1.0, spread), 0.0, measured=True)
         low = np.minimum(np.minimum(low, near_low), -ANOTHER_RUN)
@@ -225,67 +226,69 @@ def estimated(
         low, high = np.minimum(low, band.low), np.maximum(high, band.high)
         middle_s = summed_s ** (1 - UNLIKE_SHARE) * run.kernels_s**UNLIKE_SHARE * np.exp(longer)
     else:
-        beyond = beyond if is_own else process(found).beyond(near)
+        beyond = beyond if is_own else process(weights).beyond(near)
         like_s = run.kernels_s * float(np.exp(beyond[0]))
         if is_own:
-            share = float(share_of_forests(deviation, of_runtime(found, OF_FORESTS, category))[0])
-            forests_s = summed_s * np.exp(float(residual(found)(values)[0]))
+            share = float(share_of_forests(deviation, of_runtime(weights, OF_FORESTS, category))[0])
+            forests_s = summed_s * np.exp(float(residual(weights)(values)[0]))
             middle_s = forests_s**share * like_s ** (1 - share)
         else:
             middle_s = float(np.cbrt(summed_s * run.kernels_s * like_s))
     time_s = max(float(middle_s), run.floor_s)
     low_s, high_s = (time_s * float(np.exp(end[0])) for end in (low, high))
     if is_own:
-        # runs of this machine had a host of their own, which is not the one asked for
+        # runs of this machine were measured with another host
         low_s, high_s = min(low_s, time_s * run.host.low), max(high_s, time_s * run.host.high)
     time = Interval(max(low_s, run.floor_s), time_s, high_s)
     return RuntimeRun(
-        time, run.floor_s, is_own, is_better(found, runtime),
-        is_like, int(of_runtime(found, "counts", category)), found.card.rows,
+        time, run.floor_s, is_own, is_better(weights, runtime),
+        is_like, int(of_runtime(weights, "counts", category)), weights.card.rows,
     )  # fmt: skip
 
 
 def share_of_forests(deviation: Array, of_forests: Array | float) -> Array:
-    """Share of the forests in the logarithm of runs, by the inverse of variances, ``[runs]``.
+    """Return the weight of the forests in the logarithm of runs, by inverse variance, ``[runs]``.
 
     Args:
-        deviation: of runs from what like runs tell, ``[runs]``.
-        of_forests: of runs from what forests tell, by runtime.
+        deviation: standard deviation of the process, ``[runs]``.
+        of_forests: standard deviation of the forests, by runtime.
     """
     return np.asarray(deviation**2 / (deviation**2 + np.square(of_forests)))
 
 
 def expected_error(by_deviation: Array | float, deviation: Array) -> Array:
-    """Usual error of runs, ``[runs]``, of their logarithm: of like runs, and of another run.
+    """Return the expected error of the logarithm of runs, ``[runs]``.
+
+    The error of the process and the scatter between indistinguishable runs add in quadrature.
 
     Args:
-        by_deviation: usual error of a runtime's runs over their deviation.
-        deviation: of runs from what like runs tell, ``[runs]``.
+        by_deviation: typical error of a runtime's runs over their standard deviation.
+        deviation: standard deviation of the process, ``[runs]``.
     """
     return np.minimum(np.hypot(by_deviation * deviation, ANOTHER_RUN), np.exp(MOST_SPREAD))
 
 
-def of_any(found: Artefact, run: RunTable, machine: Machine, stored: str) -> RuntimeRun | None:
-    """A run under a runtime that nobody measured, by factors of kernels that all others share.
+def of_any(weights: Artefact, run: RunTable, machine: Machine, stored: str) -> RuntimeRun | None:
+    """Return a run under an unmeasured runtime, by the factors of kernels that runtimes share.
 
-    None where convolutions take most of it, or short kernels, which wait for a host.
+    None if convolutions take most of it, or short kernels, which wait for a host.
 
     Args:
-        found: the weights.
+        weights: the weights.
         run: its columns.
         machine: the target.
         stored: its `precision`.
     """
     if run.network is not Network.PRODUCTS or mean_launch_s(run) < PATIENT_S:
         return None
-    names, card = found.card.features, found.card
+    names, card = weights.card.features, weights.card
     is_near = any(
-        is_kin(found, machine, stored, kin(name, run.network)) for name in card.frameworks
+        is_kin(weights, machine, stored, kin(name, run.network)) for name in card.frameworks
     )
     here = coordinates(Sheet(machine), SPREAD_OF)
-    apart = max(nearest(here, card.places[SPREAD_OF]), AT_ONCE)
-    band = UNKNOWN if is_near else UNKNOWN.widened(grown(apart))
-    time_s = max(run_sum(found.factor, run, names), run.floor_s)
+    separation = max(nearest(here, card.places[SPREAD_OF]), AT_ONCE)
+    band = UNKNOWN if is_near else UNKNOWN.widened(grown(separation))
+    time_s = max(run_sum(weights.factor, run, names), run.floor_s)
     low_s, high_s = (time_s * float(np.exp(end)) for end in (band.low, band.high))
     return RuntimeRun(
         Interval(max(low_s, run.floor_s), time_s, high_s), run.floor_s,
@@ -294,12 +297,12 @@ def of_any(found: Artefact, run: RunTable, machine: Machine, stored: str) -> Run
 
 
 def mean_launch_s(run: RunTable) -> float:
-    """What a launch of a run takes in the mean, as its kernels are estimated."""
+    """Return the mean estimated time of a launch of a run, in seconds."""
     return run.kernels_s / float(np.exp(run.run["log_launches"]))
 
 
 def unlike(run: RunTable, name: str) -> tuple[float, Band]:
-    """What is added to the logarithm of a run of a kind that a runtime never ran, and its band.
+    """Return the shift and the interval of the logarithm for an unmeasured kind of network.
 
     Args:
         run: its columns.
@@ -318,66 +321,66 @@ def unlike(run: RunTable, name: str) -> tuple[float, Band]:
 
 
 def banded(runtime: str, stored: str) -> str:
-    """What runs of a runtime in a precision are called among a card's bands."""
+    """Return the key of a runtime's runs in a precision among a card's intervals."""
     return f"{runtime}, {stored}" if stored == ROUNDED else runtime
 
 
 def kin(runtime: str, network: Network) -> str:
-    """What rows of a runtime and of a kind of networks are called among a card's kin."""
+    """Return the key that a card lists for measured runs: runtime and kind of network."""
     return f"{runtime}, {network.value}"
 
 
-def is_better(found: Artefact, runtime: str) -> bool:
-    """Whether held-out runs under a runtime were told better than by their kernels."""
-    return bool(of_runtime(found, "is_better", found.card.frameworks.index(runtime)))
+def is_better(weights: Artefact, runtime: str) -> bool:
+    """Return True if the weights beat summed kernels on held-out runs of a runtime."""
+    return bool(of_runtime(weights, "is_better", weights.card.frameworks.index(runtime)))
 
 
-def of_runtime(found: Artefact, name: str, category: int) -> float:
-    """A number that the weights have of each runtime.
+def of_runtime(weights: Artefact, name: str, category: int) -> float:
+    """Return a number that the weights have per runtime.
 
     Raises:
         WeightsError: they have none.
     """
     try:
-        return float(found.more[name][category])
+        return float(weights.more[name][category])
     except (KeyError, IndexError):
-        raise WeightsError(f"damaged weights of {found.card.name}: no {name}") from None
+        raise WeightsError(f"damaged weights of {weights.card.name}: no {name}") from None
 
 
 def run_sum(factor: Forest, run: RunTable, names: tuple[str, ...]) -> float:
-    """Seconds of all kernels with their factors."""
+    """Return the sum of all kernels with their factors, in seconds."""
     return float((run.scale_s * np.exp(factor(run.launch_values(names)))).sum())
 
 
 @lru_cache(maxsize=8)
-def residual(found: Artefact) -> Forest:
-    """The forest of runs, read once.
+def residual(weights: Artefact) -> Forest:
+    """Return the forest over whole runs, read once.
 
     Raises:
         WeightsError: its arrays are damaged.
     """
-    arrays = {name: found.more[f"{RESIDUAL}{name}"] for name in ARRAYS}
+    arrays = {name: weights.more[f"{RESIDUAL}{name}"] for name in ARRAYS}
     try:
-        return Forest.from_arrays(found.card.features, arrays, found.card.bases["residual"])
+        return Forest.from_arrays(weights.card.features, arrays, weights.card.bases["residual"])
     except (ValueError, KeyError) as error:
-        raise WeightsError(f"damaged weights of {found.card.name}: {error}") from None
+        raise WeightsError(f"damaged weights of {weights.card.name}: {error}") from None
 
 
 @lru_cache(maxsize=8)
-def process(found: Artefact) -> Process:
-    """What like runs took, read once.
+def process(weights: Artefact) -> Process:
+    """Return the Gaussian process over whole runs, read once.
 
     Raises:
         WeightsError: its arrays are damaged.
     """
     length = len(PROCESS)
-    arrays = {n[length:]: a for n, a in found.more.items() if n.startswith(PROCESS)}
+    arrays = {n[length:]: a for n, a in weights.more.items() if n.startswith(PROCESS)}
     try:
         read = Process.read(FORM, arrays)
     except (ValueError, KeyError) as error:
-        raise WeightsError(f"damaged weights of {found.card.name}: {error}") from None
+        raise WeightsError(f"damaged weights of {weights.card.name}: {error}") from None
     if not read.noise > 0:
-        raise WeightsError(f"damaged weights of {found.card.name}: no noise")
+        raise WeightsError(f"damaged weights of {weights.card.name}: no noise")
     return read
 
 

@@ -1,9 +1,8 @@
-"""A training step of a convolutional network from its kernels, as published steps taught.
+"""Time of a training step of a convolutional network from its kernels, fitted to published steps.
 
-``T = Σ factor · kernel``: no convolution was timed alone on tensor cores of these cards, and no
-gradient of one anywhere. Steps with everything around them were published. A kernel has the factors
-of all parts that it is of. They are the same on all cards; what a card is like, the kernels'
-estimates know.
+``T = Σ factor · kernel``. No convolution was timed alone on tensor cores of these cards, and no
+gradient of one anywhere; whole steps were published. A kernel has the product of the factors of its
+traits. Factors are the same on all cards; the kernels' estimates depend on the card.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
 FILE = Path(__file__).with_suffix(".toml")
 PRODUCTS = frozenset({Kind.MATMUL, Kind.ATTENTION})
 SPREAD_OF = "f16"
-"""Element type whose rates tell how far machines are apart."""
+"""Element type whose rates define the distance of machines."""
 VECTOR = "f32"
 """The precision whose products run on the vector units."""
 UNMEASURED = Band(*constants_next_to(__file__)["unmeasured_step"].numbers)
@@ -52,36 +51,35 @@ VOLUME = 3
 
 
 class KernelTrait(Enum):
-    """What kernels of a step have in common."""
+    """Traits of kernels of a step, each with a fitted factor."""
 
     VECTOR = "convolution_vector"
     """A convolution on vector units."""
     FIRST = "convolution_channels_first"
-    """On matrix units, feature maps channels first: libraries transpose around it."""
+    """A convolution on matrix units with channels first: libraries transpose around it."""
     LAST = "convolution_channels_last"
-    """On matrix units, channels last."""
+    """A convolution on matrix units with channels last."""
     BACKWARD = "convolution_backward"
     """A gradient of a convolution."""
     VOLUME = "convolution_volume"
-    """Of three axes on vector units."""
+    """A convolution over three axes on vector units."""
     DEPTHWISE = "convolution_depthwise"
     OTHER_VECTOR = "other_f32"
-    """Neither convolution nor product, without narrow products."""
+    """Neither convolution nor product, in a step in f32."""
     OTHER_MATRIX = "other_narrow"
-    """The same beside products on matrix units."""
+    """Neither convolution nor product, in a step whose products run on matrix units."""
 
 
 @record
 class StepLaw:
-    """What steps take.
+    """Fit of whole training steps.
 
     Args:
-        factors: by part; 1 of one that is not there.
-        band: logarithm of a step over what is said that nine in ten unseen architectures are
-            within.
+        factors: by trait; 1 for a missing one.
+        band: 90 % interval of ``log(measured / predicted)`` on held-out architectures.
         measured: machines and precisions of the steps.
-        steps: how many taught it.
-        architectures: of how many networks.
+        steps: number of fitted steps.
+        architectures: number of networks among them.
     """
 
     factors: Mapping[KernelTrait, float]
@@ -91,11 +89,11 @@ class StepLaw:
     architectures: int
 
     def factor(self, parts: tuple[KernelTrait, ...]) -> float:
-        """Of a kernel of these parts."""
+        """Return the factor of a kernel with these traits."""
         return math.prod(self.factors.get(part, 1.0) for part in parts)
 
     def knows(self, machine: Machine, stored: str) -> bool:
-        """Whether steps of such a chip in that precision taught it."""
+        """Return True if steps of such a chip in that precision were fitted."""
         here = coordinates(Sheet(machine), SPREAD_OF)
         targets = [target for target, known in self.measured if known == stored]
         return any(distance(here, place(t, SPREAD_OF)) <= SAME_CHIP for t in targets)
@@ -103,12 +101,12 @@ class StepLaw:
 
 @cache
 def law() -> StepLaw:
-    """The law that ships. Made by ``lab/perfc_lab/fits/published_steps.py``."""
+    """Return the shipped fit, written by ``lab/perfc_lab/fits/published_steps.py``."""
     return read(FILE.read_text(encoding="utf-8"))
 
 
 def read(text: str) -> StepLaw:
-    """A law as `as_toml` writes it."""
+    """Return the fit in a text that `as_toml` wrote."""
     data = tomllib.loads(text)
     factors = {KernelTrait(name): float(value) for name, value in data["factors"].items()}
     measured = tuple((str(t), str(p)) for t, p in data["measured"])
@@ -116,22 +114,22 @@ def read(text: str) -> StepLaw:
     return StepLaw(factors, band, measured, int(data["steps"]), int(data["architectures"]))
 
 
-def as_toml(found: StepLaw) -> str:
-    """The file of a law."""
-    measured = ", ".join(f'["{target}", "{stored}"]' for target, stored in found.measured)
+def as_toml(fit: StepLaw) -> str:
+    """Return the text of a fit's file."""
+    measured = ", ".join(f'["{target}", "{stored}"]' for target, stored in fit.measured)
     factors = "\n".join(
-        f"{p.value} = {found.factors[p]:.4g}" for p in KernelTrait if p in found.factors
+        f"{p.value} = {fit.factors[p]:.4g}" for p in KernelTrait if p in fit.factors
     )
     return (
         "# Steps of convolutional networks; written by lab/perfc_lab/fits/published_steps.py.\n"
-        f"low = {found.band.low:.4g}\nhigh = {found.band.high:.4g}\n"
-        f"measured = [{measured}]\nsteps = {found.steps}\narchitectures = {found.architectures}\n\n"
+        f"low = {fit.band.low:.4g}\nhigh = {fit.band.high:.4g}\n"
+        f"measured = [{measured}]\nsteps = {fit.steps}\narchitectures = {fit.architectures}\n\n"
         f"[factors]\n{factors}\n"
     )
 
 
 def parts_of(kernel: Kernel, stored: str, layout: Layout) -> tuple[KernelTrait, ...]:
-    """The parts that a kernel is of.
+    """Return the traits of a kernel.
 
     Args:
         kernel: of a step.
@@ -160,30 +158,32 @@ def parts_of(kernel: Kernel, stored: str, layout: Layout) -> tuple[KernelTrait, 
 def sums_s(
     execution: Execution, table: PredictionTable, stored: str, layout: Layout
 ) -> dict[tuple[KernelTrait, ...], float]:
-    """The kernels' estimates by what they have in common, in seconds."""
-    found: dict[tuple[KernelTrait, ...], float] = {}
+    """Return the sum of the kernels' estimates by their traits, in seconds."""
+    sums: dict[tuple[KernelTrait, ...], float] = {}
     for bound, estimate in zip(execution.bounds.kernels, table.kernels, strict=True):
         parts = parts_of(bound.kernel, stored, layout)
-        found[parts] = found.get(parts, 0.0) + estimate.time_s
-    return found
+        sums[parts] = sums.get(parts, 0.0) + estimate.time_s
+    return sums
 
 
 def is_convolutional(sums: Mapping[tuple[KernelTrait, ...], float]) -> bool:
-    """Whether convolutions take longer than products."""
+    """Return True if convolutions take longer than products."""
     of_convolutions = {KernelTrait.VECTOR, KernelTrait.FIRST, KernelTrait.LAST}
     convolutions_s = math.fsum(t for p, t in sums.items() if not of_convolutions.isdisjoint(p))
     return convolutions_s > sums.get((), 0.0)
 
 
 def is_measured_here(table: PredictionTable) -> bool:
-    """Whether kernels of this very machine speak, which the law knows nothing of."""
+    """Return True if estimates use kernels measured on this machine, which the fit did not."""
     return any(k.predictor is Predictor.FITTED or k.correction != 1.0 for k in table.kernels)
 
 
 def factors(
     execution: Execution, table: PredictionTable, deployment: Deployment, source: Module
 ) -> list[float] | None:
-    """Of each kernel of a step; None of other networks, precisions and makers of cards.
+    """Return the factor of each kernel of a step.
+
+    None for networks, precisions and vendors that were not fitted.
 
     Args:
         execution: its kernels.
@@ -202,12 +202,12 @@ def factors(
     return [known.factor(parts_of(k, stored, deployment.layout)) for k in kernels]
 
 
-def told(
+def step_time(
     execution: Execution, table: PredictionTable, deployment: Deployment, source: Module
 ) -> tuple[Interval, bool] | None:
-    """What a step takes, and whether such steps of the card were published.
+    """Return the time of a step, and whether such steps of the card were published.
 
-    None of other networks, precisions and makers of cards.
+    None for networks, precisions and vendors that were not fitted.
 
     Args:
         execution: its kernels.

@@ -29,9 +29,9 @@ def by_published_steps(
     """
     if not deployment.train:
         return None
-    from ..runs.step_law import law, told
+    from ..runs.step_law import law, step_time
 
-    found = told(execution, table, deployment, source)
+    found = step_time(execution, table, deployment, source)
     if found is None:
         return None
     (time, is_own), known = found, law()
