@@ -1,4 +1,4 @@
-"""Trained weights on a new machine: a few of its rows, whole runs, move what was learned."""
+"""Adapts trained weights to a new machine with a few of its measured whole runs."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from ..features.classes import Array
 
 STEPS = (0, 1, 2, 4, 8, 16, 32, 64)
-"""Rows after which the error of the others is told."""
+"""Numbers of rows at which the error of the remaining rows is computed."""
 
 
 @dataclass(frozen=True, eq=False)
 class Adapted:
-    """Weights that know a machine by a few rows.
+    """Weights adapted to a machine with a few rows.
 
     Args:
-        predictor: moved by all rows.
-        card: of it.
-        curve: by number of rows, mean error of those it had not seen.
+        predictor: adapted to all rows.
+        card: of the predictor.
+        curve: pairs of number of rows and mean error of the remaining rows.
     """
 
     predictor: GraphPredictor
@@ -37,11 +37,11 @@ class Adapted:
 
 
 def adapted(card: Path, data: Measurements, target: str, *, seed: int = 0) -> Adapted:
-    """Weights moved by the rows of one machine, and what more rows would bring.
+    """Return weights adapted to the rows of one machine, and their learning curve.
 
     Args:
         card: of the weights.
-        data: rows and graphs; those of other machines are left alone.
+        data: rows and graphs; those of other machines are ignored.
         target: name of the machine.
         seed: of the order in which rows count for the curve, one of each architecture first.
 
@@ -49,13 +49,13 @@ def adapted(card: Path, data: Measurements, target: str, *, seed: int = 0) -> Ad
         WeightsError: no such weights, or damaged ones.
         DataError: no rows of the machine, or it was trained on.
     """
-    found = load(card)[1]
-    quantity = Quantity(found.quantity)
+    original = load(card)[1]
+    quantity = Quantity(original.quantity)
     mine = data.where(lambda r: r.target == target).measured(quantity)
     if not len(mine):
         known = ", ".join(data.targets) or "none"
         raise DataError(f"no rows of {target}", where=data.dataset, hint=f"there are of {known}")
-    if target in found.targets:
+    if target in original.targets:
         raise DataError(f"{target} was trained on", where=str(card), hint="train with its rows")
     ordered = mine.of(drawn(mine.rows, seed, len(mine)))
     rest = [r for r in mine.rows if r not in set(ordered.rows)]
@@ -63,11 +63,11 @@ def adapted(card: Path, data: Measurements, target: str, *, seed: int = 0) -> Ad
     curve = tuple((n, error(card, ordered, n, quantity)) for n in STEPS if n < len(ordered))
     made = load(card)[0]
     made.adapt(ordered)
-    return Adapted(made, card_of(found, made, ordered), curve)
+    return Adapted(made, card_of(original, made, ordered), curve)
 
 
 def error(card: Path, rows: Measurements, count: int, quantity: Quantity) -> float:
-    """Mean error of the rows after the first ``count``, which it is adapted to."""
+    """Return the mean relative error of the rows after the first ``count``, adapted to those."""
     made = load(card)[0]
     if count:
         made.adapt(rows.of(rows.rows[:count]))
@@ -77,7 +77,7 @@ def error(card: Path, rows: Measurements, count: int, quantity: Quantity) -> flo
 
 
 def card_of(card: GraphCard, made: GraphPredictor, rows: Measurements) -> GraphCard:
-    """The card of adapted weights."""
+    """Return the card of adapted weights."""
     target = rows.rows[0].target
     return replace(
         card,
@@ -92,6 +92,6 @@ def card_of(card: GraphCard, made: GraphPredictor, rows: Measurements) -> GraphC
 
 
 def runs_of(rows: tuple[GraphRow, ...]) -> Iterator[tuple[str, str, str, str]]:
-    """Machine, precision, way of running and framework of each."""
+    """Yield machine, precision, execution mode and framework of each row."""
     for r in rows:
         yield r.target, r.setting.precision.value, r.part, r.setting.framework

@@ -1,4 +1,4 @@
-"""One model with trained weights: its number, an interval, and whether it lies outside."""
+"""Prediction of a model's whole run by trained weights, with an interval and extrapolation."""
 
 from __future__ import annotations
 
@@ -38,24 +38,25 @@ if TYPE_CHECKING:
     from ..steps.setting import Setting
 
 WIDENING = 2.0
-"""Times the half-width (of the logarithm) of what lies outside of what was trained on."""
+"""Factor of the half-width, in the logarithm, of an extrapolated run."""
 KINLESS = "no training graph has a similar structure"
 
 
 @record
 class WholeRunEstimate:
-    """What a run of a model is predicted to take.
+    """Prediction of a whole run of a model.
 
     Args:
-        value: in the unit of the quantity.
-        low: end of the nine-in-ten interval; NaN where the weights know none.
-        high: its other end.
-        floor_s: what no run beats, if the quantity is a time.
-        outside: why it extrapolates, in words; empty where it does not.
+        quantity: the predicted quantity.
+        value: in its unit.
+        low: lower end of the 90 % interval; NaN if the weights give none.
+        high: its upper end.
+        floor_s: lower bound of a time.
+        outside: reasons why it extrapolates, as text.
         card: of the weights.
-        represent_s: from the module to arrays.
-        predict_s: from arrays to the number.
-        setting: how it is run.
+        represent_s: time from the module to arrays.
+        predict_s: time from arrays to the prediction.
+        setting: how the model is run.
         batch: images or sequences.
     """
 
@@ -73,7 +74,7 @@ class WholeRunEstimate:
 
     @property
     def predictor(self) -> str:
-        """Its name, as commands take it."""
+        """Return the name of the predictor, as commands accept it."""
         return self.card.predictor.replace("_", "-")
 
 
@@ -108,7 +109,7 @@ def estimate(
     name = shipped.known_name(target)
     if card is None:
         card = shipped.covering(name, setting, quantity) or shipped.named("", quantity)
-    made, found = shipped.loaded(card)
+    made, weights_card = shipped.loaded(card)
     size = batch_size(module, batch, dims or {})
     start = time.perf_counter()
     graph = encode_module("model", module, [setting], dims)
@@ -117,14 +118,14 @@ def estimate(
     ready = time.perf_counter()
     numbers = made.estimates(data)
     end = time.perf_counter()
-    is_strange = row.target not in found.targets
-    inner = tuple(reasons(found, row, Extent.of(graph, size), by_launch=made.reads_launches))
+    is_strange = row.target not in weights_card.targets
+    inner = tuple(reasons(weights_card, row, Extent.of(graph, size), by_launch=made.reads_launches))
     if not inner and bool(numbers.far[0]):
         inner = ("features are outside the training range",)
     outside = (f"no measured whole run on {row.target}", *inner) if is_strange else inner
     run = Interval(*(float(x[0]) for x in (numbers.low, numbers.value, numbers.high)))
     if not math.isfinite(run.mid) or run.mid <= 0:
-        raise WeightsError(f"weights of {found.predictor} give {run.mid}", where=str(card))
+        raise WeightsError(f"weights of {weights_card.predictor} give {run.mid}", where=str(card))
     if inner or (is_strange and not made.reaches_machines):
         run = run.widened(WIDENING)
     if made.quantity is Quantity.TIME:
@@ -135,20 +136,20 @@ def estimate(
         run = run.slower_of(host)
     return WholeRunEstimate(
         made.quantity, run.mid, run.low, run.high, row.floor_s,
-        (*outside, *unlike(numbers)), found, ready - start, end - ready, setting, size,
+        (*outside, *unlike(numbers)), weights_card, ready - start, end - ready, setting, size,
     )  # fmt: skip
 
 
 def waiting(machine: Machine, setting: Setting, launches: float, run: Interval) -> Iterator[str]:
-    """What the host takes where a run waits for it, in words.
+    """Yield a note with the host time of a run that waits for its host.
 
-    Of a recorded graph what it would take if nobody recorded it.
+    For a CUDA graph it is the host time without recording, if that exceeds the interval.
 
     Args:
         machine: the target.
         setting: how it is run.
-        launches: of the run.
-        run: what the device takes.
+        launches: number of launches of the run.
+        run: device time.
     """
     host = host_gap(machine, setting) * launches
     if host.mid > run.mid:
@@ -160,19 +161,19 @@ def waiting(machine: Machine, setting: Setting, launches: float, run: Interval) 
 
 
 def unlike(numbers: GraphEstimates) -> tuple[str, ...]:
-    """Whether one graph has no kin, in words; its interval says so already."""
+    """Return the note that no training graph is similar, which the interval already includes."""
     return (KINLESS,) if numbers.kinless is not None and bool(numbers.kinless[0]) else ()
 
 
 def launches_of(graph: ModelGraph, row: GraphRow) -> float:
-    """How often a run launches, each cast of a weight counted."""
+    """Return the number of launches of a run, with each cast of a weight."""
     columns = graph.kernels[row.setting.launch_key].columns.at(row.batch)
     casts = columns.traits["operands"][columns.kind == LaunchKind.WEIGHT_CAST.number]
     return float(columns.times.sum()) + float(casts.sum())
 
 
 def batch_size(module: Module, batch: int | None, dims: Mapping[str, int]) -> int:
-    """What the one free symbol stands for, or the leading extent of a model without one; not 0.
+    """Return the batch: value of the one free symbol, or the leading extent without one; never 0.
 
     Raises:
         ModelError: several free symbols, or a batch that is not the model's.
@@ -188,16 +189,16 @@ def batch_size(module: Module, batch: int | None, dims: Mapping[str, int]) -> in
         return max(free[0].default, 1) if batch is None else batch
     shapes = [v.type.shape for v in module.graph.inputs if isinstance(v.type, TensorType)]
     leading = next((s[0] for s in shapes if s), 1)
-    own = leading if isinstance(leading, int) else dims.get(str(leading), 1)
-    if batch is not None and batch != own:
+    fixed = leading if isinstance(leading, int) else dims.get(str(leading), 1)
+    if batch is not None and batch != fixed:
         raise ModelError(
-            f"its batch is {own}, not {batch}", where=module.name, hint=f"give batch {own}"
+            f"its batch is {fixed}, not {batch}", where=module.name, hint=f"give batch {fixed}"
         )
-    return max(own, 1)
+    return max(fixed, 1)
 
 
 def at_sizes(module: Module, batch: int | None, dims: Mapping[str, int]) -> Module:
-    """The module typed and checked at the sizes of one run; its batch stays a symbol.
+    """Return the module typed and checked at the sizes of one run; its batch stays a symbol.
 
     Args:
         module: as it was read.

@@ -1,6 +1,6 @@
-"""What offsets of a machine multiply where a few of its whole runs are known, and their priors.
+"""Design matrix and priors for adapting to a machine from a few of its whole runs.
 
-The offsets themselves: `perfc.analyzers.intervals.offsets`.
+`perfc.analyzers.intervals.offsets` fits the offsets that multiply the columns.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ AGES = ((2, 0), (2, 9))
 
 
 def design(data: Measurements, features: NDArray[np.float32], like: Array) -> Array:
-    """What offsets multiply, ``[rows, columns]``.
+    """Return the design matrix of the offsets, ``[rows, columns]``.
 
-    One, batches, ways of running, and shares of kinds of launches; then how much longer machines
-    trained on are expected to take, ways at each age of the framework, and kinds of launches where
-    they are compiled, channels last or of an old framework.
+    Columns are one, the batch, execution modes, precisions, framework versions and shares of kinds
+    of launches. Then follow the relative times on training machines, modes per version, and the
+    shares again for compiled, channels-last and old-framework rows.
 
     Args:
         data: rows.
         features: pooled, of the rows.
-        like: logarithm of the time on each machine trained on over that here,
-            ``[rows, machines]``.
+        like: logarithm of the predicted time on each training machine over that on the row's
+            machine, ``[rows, machines]``.
     """
     settings = [r.setting for r in data.rows]
     ages = np.array([sum(s.version >= v for v in AGES) for s in settings], np.int64)
@@ -74,11 +74,11 @@ def design(data: Measurements, features: NDArray[np.float32], like: Array) -> Ar
 
 
 def deviations(trained: Collection[str], machines: int) -> Array:
-    """Of the offsets of `design`.
+    """Return the prior standard deviations of the offsets of `design`, ``[columns]``.
 
     Args:
-        trained: names of ways of running that something was trained on.
-        machines: that something was trained on.
+        trained: names of the execution modes of the training rows.
+        machines: number of training machines.
     """
     modes = [WAY if m.value in trained else UNTRAINED for m in RunMode]
     plain = [MACHINE, WAY, *modes, *[WAY] * (len(Precision) + len(AGES)), *[KIND] * KINDS]

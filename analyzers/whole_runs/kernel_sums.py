@@ -1,8 +1,8 @@
-"""Launches of many runs as one table, and trees of their factors learned through their sums.
+"""Launches of many runs as one table, for trees whose factors are fitted to sums of runs.
 
-As `perfc_lab.training.runs.sums` describes it, over all ways of running at once: a launch
-under ``torch.compile`` and the same launch eager share what they have in common, and the trees see
-how they were run. Launches too short to matter keep the multiplier of their kind.
+`perfc_lab.training.runs.sums` describes the fit. One fit covers all execution modes, which are
+features of the trees: a launch under ``torch.compile`` and the same eager launch share the rest.
+Launches that are too short to matter only get the multiplier of their kind.
 """
 
 from __future__ import annotations
@@ -31,30 +31,30 @@ if TYPE_CHECKING:
 
 KINDS = len(LaunchKind)
 LEAST_SHARE = 0.004
-"""Of a run's time; shorter launches are no rows of the trees."""
+"""Share of a run's time below which a launch is no row of the trees."""
 CONTEXT = ("compiled", "training")
 """Features of a launch besides those of `perfc.analyzers.steps.features`."""
 
 
 @dataclass(frozen=True, eq=False)
 class LaunchSums:
-    """Launches of runs, equal ones once.
+    """Distinct launches of runs.
 
     Args:
-        stack: launches; its ``time_s`` is the quantity that is learned, in its own unit.
-        times: how often each is launched.
+        stack: launches; its ``time_s`` is the fitted quantity, in the unit of that quantity.
+        times: number of launches of each.
     """
 
     stack: SumStack
     times: Array
 
     def counts(self) -> Array:
-        """Launches of each kind, ``[runs, kinds]``."""
+        """Return the number of launches of each kind, ``[runs, kinds]``."""
         return by_kind(self.stack, self.times)
 
 
 class RunKin(NamedTuple):
-    """What has multipliers of its own."""
+    """Key of a set of multipliers: machine, precision and execution mode."""
 
     target: str
     precision: str
@@ -64,12 +64,12 @@ class RunKin(NamedTuple):
 
     @property
     def way(self) -> tuple[str, str, str]:
-        """How it is run: framework with its version, mode and layout."""
+        """Return how it is run: framework with its version, mode and layout."""
         return self.framework, self.mode, self.layout
 
 
 def kin_of(row: GraphRow) -> RunKin:
-    """Of a row."""
+    """Return the key of a row's multipliers."""
     setting = row.setting
     layout = "channels last" if setting.channels_last else "channels first"
     return RunKin(
@@ -79,25 +79,25 @@ def kin_of(row: GraphRow) -> RunKin:
 
 @cache
 def effective_sheet(target: str) -> Sheet:
-    """The data sheet of a target, with the bandwidth that it keeps up."""
+    """Return the data sheet of a target with its sustained bandwidth."""
     return EffectiveSheet(sheet(target).machine)
 
 
 @lru_cache(maxsize=8192)
 def distinct(kernels: KernelGraph) -> LinearColumns:
-    """Equal launches of a graph once."""
+    """Return the distinct launches of a graph."""
     return LinearColumns(kernels.columns.batches, merged(kernels.columns.table))
 
 
 def tabulated_runs(
     data: Measurements, wanted: Array, sheets: Callable[[str], Sheet] = sheet
 ) -> LaunchSums:
-    """Launches of every row.
+    """Return the launches of every row.
 
     Args:
         data: rows and graphs.
-        wanted: ``[rows]``, what their sums shall be; anything positive where it is not known.
-        sheets: what is known of a machine, by its name.
+        wanted: measured sums, ``[rows]``; any positive number if unknown.
+        sheets: function from a machine's name to its data sheet.
     """
     known = tuple(sorted({kin_of(r) for r in data.rows}))
     place = {kin: i for i, kin in enumerate(known)}
@@ -130,17 +130,17 @@ def tabulated_runs(
 
 
 def by_kind(stack: SumStack, per_launch: Array) -> Array:
-    """Sums by run and kind, ``[runs, kinds]``."""
+    """Return the sums by run and kind, ``[runs, kinds]``."""
     flat = np.bincount(stack.row * KINDS + stack.kind, per_launch, len(stack) * KINDS)
     return flat.reshape(len(stack), KINDS).astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
 class KindRates:
-    """Multipliers of kinds of launches by machine, precision and way of running.
+    """Multipliers of kinds of launches by machine, precision and execution mode.
 
     Args:
-        known: what has some of its own.
+        known: keys of the rows of ``table``.
         table: ``[known, kinds]``.
     """
 
@@ -148,9 +148,12 @@ class KindRates:
     table: Array
 
     def of(self, kin: RunKin) -> Array:
-        """Its own, or the geometric mean of those most alike: way of running before precision."""
+        """Return the multipliers of a key, else the geometric mean of the most similar keys'.
 
-        def alike(other: RunKin) -> tuple[bool, ...]:
+        Similarity compares execution mode first, then precision, framework and machine.
+        """
+
+        def similarity(other: RunKin) -> tuple[bool, ...]:
             return (
                 (other.mode, other.layout) == (kin.mode, kin.layout),
                 other.mode == kin.mode,
@@ -161,25 +164,25 @@ class KindRates:
 
         if kin in self.known:
             return np.asarray(self.table[self.known.index(kin)])
-        scores = [alike(other) for other in self.known]
+        scores = [similarity(other) for other in self.known]
         best = max(scores)
         chosen = [i for i, score in enumerate(scores) if score == best]
-        found: Array = np.exp(np.log(self.table[chosen]).mean(axis=0))
-        return found
+        mean: Array = np.exp(np.log(self.table[chosen]).mean(axis=0))
+        return mean
 
     def scaled(self, stack: SumStack) -> Array:
-        """Of every launch the scale times its multiplier."""
+        """Return the scale of every launch times the multiplier of its kind, ``[launches]``."""
         rates = np.array([self.of(RunKin(*kin)) for kin in stack.known]).reshape(-1, KINDS)
-        found: Array = stack.scale_s * rates[stack.kin[stack.row], stack.kind]
-        return found
+        result: Array = stack.scale_s * rates[stack.kin[stack.row], stack.kind]
+        return result
 
 
 @dataclass(frozen=True, eq=False)
 class Pruned:
-    """Launches long enough to matter, and what the others take.
+    """Launches long enough to matter, and the summed time of the others.
 
     Args:
-        stack: the launches kept; their scale is multiplied already.
+        stack: the long launches; their scale includes the multiplier.
         rest: ``[runs, kinds]``, time of the others.
     """
 
@@ -188,22 +191,22 @@ class Pruned:
 
     @classmethod
     def of(cls, stack: SumStack, rates: KindRates) -> Pruned:
-        """By their share of a run."""
+        """Divide launches into those of at least `LEAST_SHARE` of a run, and the rest."""
         scale = rates.scaled(stack)
-        kept = scale >= LEAST_SHARE * stack.total(scale)[stack.row]
+        is_long = scale >= LEAST_SHARE * stack.total(scale)[stack.row]
         short = replace(
-            stack, row=stack.row[~kept], kind=stack.kind[~kept], scale_s=scale[~kept]
+            stack, row=stack.row[~is_long], kind=stack.kind[~is_long], scale_s=scale[~is_long]
         )  # fmt: skip
         long = replace(
-            stack, values=stack.values[kept], kind=stack.kind[kept], scale_s=scale[kept],
-            floor_s=stack.floor_s[kept], row=stack.row[kept],
+            stack, values=stack.values[is_long], kind=stack.kind[is_long], scale_s=scale[is_long],
+            floor_s=stack.floor_s[is_long], row=stack.row[is_long],
         )  # fmt: skip
         return cls(long, by_kind(short, short.scale_s))
 
     def take(self, chosen: NDArray[np.bool_]) -> Pruned:
-        """The runs of a mask."""
+        """Return the runs that a mask selects."""
         return Pruned(self.stack.take(chosen), self.rest[chosen])
 
     def seconds(self, log_factor: Array) -> Array:
-        """Time by run and kind, ``[runs, kinds]``."""
+        """Return the time by run and kind, ``[runs, kinds]``."""
         return self.rest + by_kind(self.stack, self.stack.scale_s * np.exp(log_factor))

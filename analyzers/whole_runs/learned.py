@@ -1,4 +1,4 @@
-"""Parts of a physics residual as arrays: multipliers, forests, memory; nothing here is trained."""
+"""Fitted parts of `PhysicsResidual` as arrays: multipliers, forests and residuals of graphs."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ class Trees:
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """Everything that was learned.
+    """All fitted parts.
 
     Args:
-        unit: of the quantity, a second's worth; 1 for times.
-        rates: multipliers of kinds.
-        factors: of launches, one for each part.
-        residual: of graphs.
-        spread: logarithm of the expected error.
-        low: least of each pooled feature.
-        high: largest.
-        targets: machines it was learned on.
-        memory: of graphs that were measured.
-        kinship: what these are built like.
+        unit: amount of the quantity per second; 1 for times.
+        rates: multipliers of kinds of launches.
+        factors: forests over launches, one per cross-fitted part.
+        residual: forest over graphs.
+        spread: forest of the logarithm of the expected error.
+        low: minimum of each pooled feature in training.
+        high: maximum of each.
+        targets: training machines.
+        memory: residuals of training graphs.
+        kinship: operator shares of training graphs.
     """
 
     unit: float
@@ -62,23 +62,23 @@ class Learned:
 
     @property
     def modes(self) -> frozenset[str]:
-        """Ways of running it was learned on."""
+        """Return the execution modes of the training rows."""
         return frozenset(kin.mode for kin in self.rates.known)
 
     def sums(self, pruned: Pruned) -> Array:
-        """Seconds by kind with the mean factor of all parts, ``[runs, kinds]``."""
+        """Return the time of each kind with the mean factor of all parts, ``[runs, kinds]``."""
         factors = [one(pruned.stack.values) for one in self.factors]
         return pruned.seconds(np.mean(factors, axis=0))
 
     def features(self, data: Measurements) -> tuple[Array, NDArray[np.float32]]:
-        """Sum of every run, and its pooled features."""
+        """Return the sums of runs, ``[runs]``, and their pooled features, ``[runs, features]``."""
         runs = tabulated_runs(data, np.ones(len(data)), effective_sheet)
         return self.features_of(data, runs, Pruned.of(runs.stack, self.rates))
 
     def features_of(
         self, data: Measurements, runs: LaunchSums, pruned: Pruned
     ) -> tuple[Array, NDArray[np.float32]]:
-        """The same from the launches of the runs."""
+        """Return sums and features, as `features` does, from the launches of the runs."""
         by_kinds = self.sums(pruned)
         plain = runs.stack.total(self.rates.scaled(runs.stack))
         return by_kinds.sum(axis=1), pooled(data, runs, by_kinds, plain)

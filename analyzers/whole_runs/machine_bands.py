@@ -1,9 +1,10 @@
-"""How far estimates reach: of machines trained on, known by a few rows, never measured; of graphs.
+"""Prediction intervals of whole runs, by how well machine and graph are covered by training.
 
-Machines err as a whole, each in its own direction: the half-width for one that nobody measured is
-the root of two squares, of what machines left out in turn were off by and of what was left within
-them (split conformal, over an expected spread: `perfc.analyzers.intervals.conformal`). Graphs that
-are built like none trained on have a band of their own, from families left out in turn.
+There are intervals for training machines, for machines with a few rows and for unmeasured machines.
+Residuals of one machine share an error. So the half-width for an unmeasured machine combines, in
+quadrature, the shared error of held-out machines and the scatter within them (split conformal, over
+an expected spread: `perfc.analyzers.intervals.conformal`). Graphs unlike all training graphs have a
+separate interval, from held-out families.
 """
 
 from __future__ import annotations
@@ -23,16 +24,16 @@ if TYPE_CHECKING:
     from ..features.classes import Array
 
 GAUSSIAN = 1.645
-"""Deviations that hold nine in ten. Student's quantile would be right for so few machines, but
-those left out were estimated by models that had seen one machine fewer, which errs as far."""
+"""Standard deviations of a 90 % interval. Student's quantile would be right for so few machines,
+but held-out machines are predicted with one machine fewer, which errs by about as much."""
 
 
 @dataclass(eq=False)
 class RunBands:
-    """Of whole runs: on machines trained on, on others, on one that a few rows are known of.
+    """Intervals of whole runs: on training machines, on others, on one with a few rows.
 
-    ``kinless`` is of graphs without kin on machines trained on; on others they reach as far or
-    further.
+    ``kinless`` applies to graphs without a similar training graph on training machines. On other
+    machines it is the least width of such graphs.
     """
 
     seen: Band = field(default_factory=lambda: Band(-2.0, 2.0))
@@ -47,13 +48,13 @@ class RunBands:
         moved: NDArray[np.bool_],
         kinless: NDArray[np.bool_] | None = None,
     ) -> tuple[Array, Array]:
-        """Ends of the intervals over the estimates, as logarithms.
+        """Return the ends of the intervals relative to the estimates, as logarithms, ``[rows]``.
 
         Args:
             width: expected spread, ``[rows]``.
-            trained: whether rows of the machine were trained on.
-            moved: whether a few rows of the machine are known.
-            kinless: whether the graph has no kin among those trained on.
+            trained: whether the machine has training rows.
+            moved: whether offsets were fitted to a few rows of the machine.
+            kinless: whether no training graph is similar.
         """
         low, high = around_zero(self.seen, width)
         far = Bands(self.seen, self.unseen).ends(width, AT_ONCE, measured=False)
@@ -71,10 +72,12 @@ class RunBands:
 
 
 def unseen(machines: Sequence[LeftOut]) -> Unseen:
-    """From machines left out in turn, each counting the same, and each way of running in it.
+    """Return the interval of unmeasured machines from held-out machines of equal weight.
+
+    The execution modes of one machine have equal weights too.
 
     Args:
-        machines: categories of their rows are ways of running.
+        machines: held-out rows; their categories are execution modes.
     """
     squares, scores, weights = [], [], []
     for one in machines:
@@ -92,7 +95,7 @@ def unseen(machines: Sequence[LeftOut]) -> Unseen:
 
 
 def from_few(scores: Array) -> Band:
-    """From rows left out in turn, so few that no side has quantiles of its own."""
+    """Return the symmetric interval from the scores of a few held-out rows."""
     rank = min(int(np.ceil((len(scores) + 1) * COVERAGE)), len(scores))
     reach = float(np.sort(np.abs(scores))[rank - 1])
     return Band(-reach, reach)

@@ -1,8 +1,8 @@
-"""What measured graphs took beyond their estimate, for the same graph on another machine.
+"""Residuals of measured graphs, for predicting the same graph on another machine.
 
-A hierarchy of random effects: of a graph, of a graph run one way, of that at one batch; each mean
-is pulled towards that above it as if one more row had said so. Graphs that nobody measured have
-none. Left out: what like graphs have in common, which the forests learn.
+They form a hierarchy of random effects: a graph, the graph in one execution mode, and that at one
+batch. Each mean shrinks towards the one above it, which counts as one more row. Unmeasured graphs
+have no offset. Effects that similar graphs share are left to the forests.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..graph.rows import GraphRow, Measurements
 
 PULL = 1.0
-"""Rows that the mean above counts as."""
+"""Number of rows that the mean of the level above counts as."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,13 +40,13 @@ class OffsetMemory:
 
     @property
     def is_sound(self) -> bool:
-        """Whether keys are sorted, and each has an offset."""
+        """Return True if keys are sorted, and each has an offset."""
         ordered = bool((self.keys[1:] > self.keys[:-1]).all())
         return ordered and self.keys.shape == self.offsets.shape and self.keys.dtype.kind == "u"
 
     @classmethod
     def learned(cls, data: Measurements, left: Array) -> OffsetMemory:
-        """From rows and what is left of each, ``log(measured / estimated)``."""
+        """Fit offsets to rows and their residuals, ``log(measured / estimated)``."""
         sums: dict[int, list[float]] = {}
         above: dict[int, int] = {}
         for row, value in zip(data.rows, left.tolist(), strict=True):
@@ -55,16 +55,16 @@ class OffsetMemory:
                 sums.setdefault(key, []).append(value)
                 above.setdefault(key, upper)
                 upper = key
-        found: dict[int, float] = {0: 0.0}
+        offsets: dict[int, float] = {0: 0.0}
         # a level is met after the one above it
         for key, values in sums.items():
-            found[key] = (sum(values) + PULL * found[above[key]]) / (len(values) + PULL)
-        del found[0]
-        order = sorted(found)
-        return cls(np.array(order, np.uint64), np.array([found[k] for k in order], np.float32))
+            offsets[key] = (sum(values) + PULL * offsets[above[key]]) / (len(values) + PULL)
+        del offsets[0]
+        order = sorted(offsets)
+        return cls(np.array(order, np.uint64), np.array([offsets[k] for k in order], np.float32))
 
     def __call__(self, data: Measurements) -> Array:
-        """Of every row, that of the lowest level that is known; 0 for an unknown graph."""
+        """Return the offset of every row at its lowest known level, ``[rows]``; 0 if unknown."""
         wanted = np.array([[*levels(data.graph(r).ops, r)] for r in data.rows], np.uint64)
         if not len(self.keys) or not len(wanted):
             return np.zeros(len(wanted))
@@ -76,7 +76,7 @@ class OffsetMemory:
 
 
 def levels(ops: OpGraph, row: GraphRow) -> Iterator[int]:
-    """Keys of a row from the graph down."""
+    """Yield the keys of a row: of the graph, of its execution mode, and of its batch."""
     parts = [fingerprint(ops)]
     yield key_of(parts)
     parts.append(row.part)
@@ -86,14 +86,14 @@ def levels(ops: OpGraph, row: GraphRow) -> Iterator[int]:
 
 
 def key_of(parts: Sequence[str]) -> int:
-    """Eight bytes of a digest, none of them 0 as a whole."""
+    """Return the first eight bytes of a digest as a number that is not 0."""
     digest = hashlib.blake2b("\n".join(parts).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little") or 1
 
 
 @lru_cache(maxsize=8192)
 def fingerprint(ops: OpGraph) -> str:
-    """Of operators, tensors and sizes; names do not count."""
+    """Return the digest of a graph's operators, tensors and sizes, without names."""
     digest = hashlib.blake2b("\n".join(ops.ops).encode(), digest_size=16)
     for table in (ops.fixed, ops.scaled, ops.edges, ops.whole):
         # in single precision, as data sets keep them

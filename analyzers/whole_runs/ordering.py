@@ -1,10 +1,10 @@
-"""A runtime that merges kernels takes no longer than one that launches them apart.
+"""Consistent totals of runtimes: one that fuses kernels is no slower than one that does not.
 
 TensorRT took no longer than eager PyTorch, TorchScript and ONNX Runtime in 144 of 146 published
 pairs of runs of one model on one machine in one precision (`whole_models`, grade A, inference).
-ONNX Runtime took 0.6 to 1.3 times what TorchScript took, in 27 pairs of one architecture.
-So runs of this machine bound those that were told by others, and where neither runtime was measured
-here the one that launches kernels apart takes no less.
+ONNX Runtime took 0.6 to 1.3 times as long as TorchScript, in 27 pairs of one architecture.
+So a prediction from runs of this machine bounds one from runs of other machines. If neither runtime
+was measured here, the runtime that fuses less is no faster.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 APART = frozenset({Kind.CONV, Kind.NORMALIZATION})
-"""Operators that a host's framework launches one by one, whatever it merges around them."""
+"""Operators that a framework launches one by one, whatever it fuses around them."""
 _FITTED = constants_next_to(__file__)
 ABOUT_AS_LONG = _FITTED["about_as_long"].number
 """Largest ratio of summed kernels with attention in parts to fused attention at which measured runs
@@ -42,34 +42,34 @@ LEAST_LAUNCH_S = _FITTED["least_launch_s"].number
 
 
 class Deployed(Protocol):
-    """A model as it is run, of which other runtimes can be asked."""
+    """A deployed model that can be deployed under other runtimes too."""
 
     @property
     def source(self) -> Module:
-        """The module as read, typed."""
+        """Return the module as read, typed."""
 
     @property
     def deployment(self) -> Deployment:
-        """How it is run."""
+        """Return how the model is run."""
 
     @property
     def execution(self) -> Execution:
-        """Its kernels, on their machine."""
+        """Return its kernels on their machine."""
 
     @property
     def unordered(self) -> PredictionTable:
-        """What is said of it alone."""
+        """Return its prediction without regard to other runtimes."""
 
     @property
     def prediction(self) -> PredictionTable:
-        """What is said of it beside runs under other runtimes."""
+        """Return its prediction, consistent with other runtimes."""
 
     def under(self, target: str | None = None, **changed: Unpack[DeploymentKeywords]) -> Deployed:
-        """The same model deployed otherwise."""
+        """Return the same model in another deployment."""
 
 
 def in_order(run: Deployed) -> PredictionTable:
-    """What is said of a run, bounded by runtimes that merge more or less and are known as well.
+    """Return a run's prediction, bounded by better-known runtimes that fuse more or less.
 
     Args:
         run: the model as it is run.
@@ -92,18 +92,18 @@ def in_order(run: Deployed) -> PredictionTable:
     merged = other.prediction
     if not (merged.is_own or is_told or candidate(merged).doubt < candidate(table).doubt):
         return table
-    told = no_faster(table, merged, other.deployment.runtime)
+    bounded_table = no_faster(table, merged, other.deployment.runtime)
     if attends(other) >= attends(run):
-        return told
-    low = replace(told.total.time, low=table.total.time.low)
-    return replace(told, total=replace(told.total, time=low))
+        return bounded_table
+    low = replace(bounded_table.total.time, low=table.total.time.low)
+    return replace(bounded_table, total=replace(bounded_table.total, time=low))
 
 
 def merging(run: Deployed, table: PredictionTable) -> Deployed | None:
-    """The model under the nearest runtime that merges its kernels; None where there is none.
+    """Return the model under the nearest runtime that fuses its kernels; None without one.
 
-    PyTorch runs attention as one kernel that ONNX Runtime runs in parts. So runs of this machine
-    alone say that PyTorch takes no less, and only where attention in parts takes about as long.
+    PyTorch runs attention as one kernel, ONNX Runtime as several. So only runs measured on this
+    machine bound PyTorch, and only if unfused attention takes about as long.
     """
     name = run.deployment.table.merged_by
     while name:
@@ -117,19 +117,19 @@ def merging(run: Deployed, table: PredictionTable) -> Deployed | None:
 
 
 def may_be_equal(parts: PredictionTable, whole: PredictionTable) -> bool:
-    """Whether a run with attention in parts may take as long as one with attention as one kernel.
+    """Return True if a run with unfused attention may be as fast as one with fused attention.
 
-    Its kernels are launched with others merged. Scores of 4,096 tokens, written and read, take
+    Fusing other kernels saves time, but writing and reading the scores of 4,096 tokens takes
     longer than that saves.
     """
     return parts.kernels_s <= ABOUT_AS_LONG * whole.kernels_s
 
 
 def attending(run: Deployed, table: PredictionTable) -> PredictionTable:
-    """The table with a total no larger than where attention is one kernel, if the ranges meet.
+    """Return the table with a total no larger than that of a runtime with fused attention.
 
-    Its runs are of other machines, so that nothing says that a runtime which merges all other
-    kernels takes longer here.
+    That holds if their intervals overlap. The total comes from runs of other machines, which do
+    not show that a runtime that fuses all other kernels is slower here.
     """
     if not any(bound.kernel.kind is Kind.SOFTMAX for bound in run.execution.bounds.kernels):
         return table
@@ -147,13 +147,13 @@ def attending(run: Deployed, table: PredictionTable) -> PredictionTable:
 
 
 def may_be_faster(run: Deployed, name: str, time_s: float) -> bool:
-    """Whether runs of this machine may say that a framework takes less than a time.
+    """Return True if runs of this machine may show that a framework takes less than a time.
 
-    TensorRT is not bounded by ONNX Runtime: its runs are told by more than those.
+    ONNX Runtime does not bound TensorRT, which has more measured runs.
 
     Args:
-        run: the model under a runtime that merges more.
-        name: of the runtime that launches kernels apart.
+        run: the model under a runtime that fuses more.
+        name: of the runtime that fuses less.
         time_s: the time.
     """
     if not runtime(name).is_dispatched or not is_measured(run, name):
@@ -164,64 +164,63 @@ def may_be_faster(run: Deployed, name: str, time_s: float) -> bool:
 
 
 def under(run: Deployed, name: str) -> Deployed:
-    """The model under another runtime."""
+    """Return the model under another runtime."""
     return run.under(runtime=name, runtime_version="", layout=Layout.CHANNELS_FIRST)
 
 
 def is_asked(run: Deployed, table: PredictionTable, merged_by: str) -> bool:
-    """Whether the runtime that merges a run's kernels may be known as well."""
+    """Return True if the runtime that fuses a run's kernels may be known better."""
     if run.deployment.table.is_dispatched:
         return True
     return bool(table.total.predictor) and is_measured(run, merged_by)
 
 
 def attends(run: Deployed) -> int:
-    """How many kernels of a run are attention as a whole."""
+    """Return the number of fused attention kernels of a run."""
     return sum(bound.kernel.kind is Kind.ATTENTION for bound in run.execution.bounds.kernels)
 
 
 def is_measured(run: Deployed, name: str) -> bool:
-    """Whether runs under a runtime were measured on a run's machine, in its precision."""
+    """Return True if runs of a runtime were measured on a run's machine, in its precision."""
     execution = run.execution
     stored = precision(run.deployment, stored_element(run.source), execution.bounds)
     return runtime_runs.is_measured(execution.machine, stored, name, folder=execution.folder)
 
 
-def bounded(table: PredictionTable, apart: PredictionTable) -> PredictionTable:
-    """The table with a total no larger than that of runs which launch its kernels apart.
+def bounded(table: PredictionTable, unfused: PredictionTable) -> PredictionTable:
+    """Return the table with a total no larger than that of a runtime that fuses less.
 
     Args:
-        table: its total is told by runs of other machines.
-        apart: the same model under a runtime that launches its kernels apart.
+        table: its total comes from runs of other machines.
+        unfused: the same model under a runtime that fuses less.
     """
-    if not apart.is_own or apart.total.predictor != runtime_runs.NAME:
+    if not unfused.is_own or unfused.total.predictor != runtime_runs.NAME:
         return table
     mine = candidate(table)
-    told = no_slower(mine, candidate(apart))
-    return table if told is mine else rejoined(table, told)
+    fastest = no_slower(mine, candidate(unfused))
+    return table if fastest is mine else rejoined(table, fastest)
 
 
 def candidate(table: PredictionTable) -> CandidateRun:
-    """The total of a table that whole runs tell."""
+    """Return the total of a table as the candidate of its whole-run predictor."""
     total = table.total
     return CandidateRun(total.floor_s, total.time, total.predictor, table.whole, table.is_own)
 
 
 def rejoined(table: PredictionTable, run: CandidateRun) -> PredictionTable:
-    """The table with another total; what its kernels sum up to is kept."""
+    """Return the table with another total; the sum of its kernels stays."""
     return replace(joined(table, [run, *table.others]), summed=table.summed or table.total)
 
 
 def no_faster(table: PredictionTable, merged: PredictionTable, merged_by: str) -> PredictionTable:
-    """The table with a total that is no less than that of the runtime which merges its kernels.
+    """Return the table with a total no smaller than that of the runtime that fuses its kernels.
 
-    Where no whole run tells the total, kernels are summed; measured runs of a runtime that launches
-    fewer of the same kernels then say more than that sum, if they take longer. So do runs of such
-    a network that were measured on this machine, beside runs that were not.
+    The total is the sum of kernels, or comes from runs of other machines. Measured runs of a
+    runtime that launches fewer of the same kernels are better evidence, if they take longer.
 
     Args:
-        table: its total is known less well.
-        merged: the same model under the runtime that merges.
+        table: the less certain prediction.
+        merged: the same model under the runtime that fuses more.
         merged_by: name of that runtime.
     """
     if not merged.total.predictor or merged.total.time_s <= table.total.time_s:

@@ -27,10 +27,10 @@ ANOTHER = "another predictor was asked for"
 def unheard_runs(
     table: PredictionTable, source: Module, execution: Execution, deployment: Deployment
 ) -> tuple[CandidateRun, ...]:
-    """What predictors of whole runs say that know the deployment and do not answer for it.
+    """Return the predictions of whole-run predictors that know the deployment but were not chosen.
 
-    Those of ``table`` and those that were not asked, as it is known that kernels are better; each
-    says why it is not the answer.
+    They are those of ``table``, and those that were not evaluated because summed kernels are more
+    accurate. Each has the reason why it was not chosen.
 
     Args:
         table: with its total.

@@ -1,16 +1,17 @@
-"""Ours: kernels' physics summed, what graphs add to the sum, never below the floor.
+"""Sum of kernels with fitted residuals of graphs, never below the lower bound.
 
-``T = max(floor, Σ launches · exp(g + m))``: a launch takes its roofline time at the rates of the
-machine's file, times the multiplier of its kind, times a factor of boosted trees that are learned
-through the sums (`kernel_sums`); ``g`` is a forest over what the kernels' seconds, counts, bounds
-and features are over the whole graph (`pooled`); ``m`` is what a graph that was measured took
-beyond that (`memory`). Sums are cross-fitted: the residual is learned from graphs that the factors
-were not, and a prediction is the mean of all parts. A machine enters only through numbers of its
-file, so an unseen one is a TOML; a few of its rows move offsets, of each way of running, of each
-kind of launch, and by how it is like machines trained on (`few_rows`). Intervals are split
-conformal, over an expected spread; those of machines that nobody measured come from machines left
-out in turn (`machine_bands`), those of graphs that are built like none trained on (`kinship`) from
-families left out in turn.
+``T = max(floor, Σ launches · exp(g + m))``. A launch takes its roofline time at the rates of the
+target, times the multiplier of its kind, times a factor of boosted trees that are fitted to sums
+(`kernel_sums`). ``g`` is a forest over times, counts, bounds and features of the kernels, pooled
+over the graph (`pooled`). ``m`` is the residual of the same graph in training (`memory`). Sums are
+cross-fitted: the residual is fitted to graphs that the factors were not, and a prediction is the
+mean of all parts.
+
+A machine enters only through the numbers of its target file, so a new machine needs only that
+file. A few of its rows fit offsets per execution mode, per kind of launch and by its similarity to
+training machines (`few_rows`). Intervals are split conformal, over an expected spread. Those of
+unmeasured machines come from held-out machines (`machine_bands`), those of graphs without a similar
+training graph (`similarity`) from held-out families.
 """
 
 from __future__ import annotations
@@ -44,53 +45,53 @@ if TYPE_CHECKING:
 MOST_SPREAD = 3.0
 FAR = 1.0
 MOST_WIDTH = 50.0
-"""Logarithm of the factor that an interval reaches up, at most."""
+"""Maximum logarithm of upper end over estimate."""
 MOST_BEYOND = 3.0
-"""Sides of the box of trained features beyond which an interval widens no further."""
+"""Distance from the training range, in widths of it, beyond which intervals stop widening."""
 
 
 @dataclass(frozen=True, eq=False)
 class Detail:
-    """Estimates before they are corrected: in the unit of the quantity, with what spreads them.
+    """Estimates before offsets of a machine, in the unit of the quantity.
 
     Args:
-        value: estimates.
-        features: pooled.
-        width: expected spread of the logarithm.
-        beyond: how far features leave those trained on.
-        apart: distance of the graph to its nearest kin.
+        value: estimates, ``[rows]``.
+        features: pooled features, ``[rows, features]``.
+        width: expected spread of the logarithm, ``[rows]``.
+        beyond: distance of the features from the training range, ``[rows]``.
+        distance: distance of the graph to the nearest training graph, ``[rows]``.
     """
 
     value: Array
     features: NDArray[np.float32]
     width: Array
     beyond: Array
-    apart: Array
+    distance: Array
 
 
 @dataclass(frozen=True, eq=False)
 class HeldOutScores:
-    """Rows that were held out.
+    """Scores of held-out rows.
 
     Args:
         score: ``log(measured / estimated)`` over the expected spread, ``[rows]``.
-        apart: distance of each graph to its nearest kin.
+        distance: distance of each graph to the nearest training graph, ``[rows]``.
     """
 
     score: Array
-    apart: Array
+    distance: Array
 
     def where(self, *, has_kin: bool) -> HeldOutScores:
-        """Those whose graphs have kin, or the others."""
-        chosen = (self.apart <= SIMILAR) == has_kin
-        return HeldOutScores(self.score[chosen], self.apart[chosen])
+        """Return the rows with a similar training graph, or the others."""
+        chosen = (self.distance <= SIMILAR) == has_kin
+        return HeldOutScores(self.score[chosen], self.distance[chosen])
 
 
 class PhysicsResidual(GraphPredictor):
-    """Sums of kernels, and what graphs add.
+    """Predicts runs by sums of kernels times residuals of graphs.
 
-    The variant ``without-memory`` does not know graphs again, ``sum`` leaves the residual of graphs
-    out too, ``plain`` the trees of launches besides.
+    The variant ``without-memory`` leaves out residuals of the same graph, ``sum`` all residuals of
+    graphs, ``plain`` also the trees of launches.
     """
 
     name: ClassVar[str] = "physics-residual"
@@ -108,12 +109,12 @@ class PhysicsResidual(GraphPredictor):
         self.calibrated: HeldOutScores | None = None
 
     def predict(self, data: Measurements) -> Array:
-        """Sum, residual and shift; the floor is kept by `estimates`."""
-        found = self.detail(data)
-        return self._shifted(data, found)
+        """Return predictions with offsets, ``[rows]``; `estimates` applies the lower bound."""
+        detail = self.detail(data)
+        return self._shifted(data, detail)
 
     def detail(self, data: Measurements) -> Detail:
-        """What is known of rows before a shift."""
+        """Return the estimates of rows before offsets of a machine."""
         if self.learned is None:
             raise PerfcError(f"{self.name} is not trained", hint="call fit first")
         if not len(data):
@@ -137,80 +138,80 @@ class PhysicsResidual(GraphPredictor):
         value = total * np.exp(residual) * learned.unit
         return Detail(value, features, width, beyond, learned.kinship.distance(data))
 
-    def _shifted(self, data: Measurements, found: Detail) -> Array:
+    def _shifted(self, data: Measurements, detail: Detail) -> Array:
         if self.shift is None:
-            return found.value
+            return detail.value
         mine = np.array([r.target in self.moved for r in data.rows], np.bool_)
         if not mine.any():
-            return found.value
-        shift = design(data, found.features, self._like(data, found)) @ self.shift
-        return np.asarray(found.value * np.exp(np.where(mine, shift, 0.0)))
+            return detail.value
+        shift = design(data, detail.features, self._like(data, detail)) @ self.shift
+        return np.asarray(detail.value * np.exp(np.where(mine, shift, 0.0)))
 
-    def _like(self, data: Measurements, found: Detail) -> Array:
-        """Logarithm of what each machine trained on takes over what is said here."""
+    def _like(self, data: Measurements, detail: Detail) -> Array:
+        """Return the log ratio of predicted time on each training machine to that on the row's."""
         assert self.learned is not None
         there = [
             self.detail(data.of([replace(r, target=target) for r in data.rows])).value
             for target in sorted(self.learned.targets)
         ]
-        return np.log(np.stack(there, axis=1) / found.value[:, None])
+        return np.log(np.stack(there, axis=1) / detail.value[:, None])
 
     def adapt(self, few: Measurements) -> None:
-        """Move offsets by a few rows of a machine, and calibrate by each as if it were new."""
-        found = self.detail(few)
+        """Fit offsets to a few rows of a machine, with an interval from leaving each row out."""
+        detail = self.detail(few)
         assert self.learned is not None
-        table = design(few, found.features, self._like(few, found))
+        table = design(few, detail.features, self._like(few, detail))
         self.moved = frozenset(few.targets)
-        residual = np.log(few.values(self.quantity) / found.value)
+        residual = np.log(few.values(self.quantity) / detail.value)
         prior = deviations(self.learned.modes, len(self.learned.targets))
         offsets = Offsets.learned(table, residual, prior)
         self.shift = offsets.mean
-        self.bands.adapted = from_few(offsets.left / found.width)
+        self.bands.adapted = from_few(offsets.left / detail.width)
 
     def calibrate(self, validation: Measurements) -> None:
-        """The band of machines trained on."""
+        """Calibrate the interval of training machines."""
         if not len(validation):
             return
-        found = self.detail(validation)
-        wrong = np.log(validation.values(self.quantity) / found.value)
-        self.calibrated = HeldOutScores(wrong / found.width, found.apart)
+        detail = self.detail(validation)
+        wrong = np.log(validation.values(self.quantity) / detail.value)
+        self.calibrated = HeldOutScores(wrong / detail.width, detail.distance)
         self.bands.seen = band(self.calibrated.score)
 
     def estimates(self, data: Measurements) -> GraphEstimates:
-        """Value and interval; both at least the floor where it is a time."""
+        """Return values and intervals; of a time, both are at least the lower bound."""
         if self.learned is None:
             raise PerfcError(f"{self.name} is not trained", hint="call fit first")
-        found = self.detail(data)
+        detail = self.detail(data)
         floor = np.array([r.floor_s for r in data.rows])
         if self.quantity is not Quantity.TIME:
             floor = np.zeros(len(data))
-        value = np.maximum(self._shifted(data, found), np.maximum(floor, 1e-12))
+        value = np.maximum(self._shifted(data, detail), np.maximum(floor, 1e-12))
         trained = np.array([r.target in self.learned.targets for r in data.rows], np.bool_)
         moved = np.array([r.target in self.moved for r in data.rows], np.bool_)
-        kinless = found.apart > SIMILAR
-        low, high = self.bands.ends(found.width, trained, moved, kinless)
+        kinless = detail.distance > SIMILAR
+        low, high = self.bands.ends(detail.width, trained, moved, kinless)
         low, high = value * np.exp(low), value * np.exp(np.minimum(high, MOST_WIDTH))
-        far, unknown = found.beyond > FAR, ~(trained | moved)
+        far, unknown = detail.beyond > FAR, ~(trained | moved)
         looks = self.bands.kinless is not None
         return GraphEstimates(
             value, np.maximum(low, floor), high, far, unknown, kinless if looks else None
         )
 
     def arrays(self) -> Mapping[str, Array]:
-        """Forests, multipliers, the box of the features."""
+        """Return the arrays to store: forests, multipliers and ranges of the features."""
         if self.learned is None:
             return {}
-        found: dict[str, Any] = {
+        arrays: dict[str, Any] = {
             "rates": self.learned.rates.table, "low": self.learned.low, "high": self.learned.high,
             "memory.keys": self.learned.memory.keys,
             "memory.offsets": self.learned.memory.offsets,
             **{f"kinship.{n}": a for n, a in self.learned.kinship.arrays().items()},
         }  # fmt: skip
         if self.shift is not None:
-            found["shift"] = self.shift
+            arrays["shift"] = self.shift
         for name, trees in self._forests(self.learned).items():
-            found |= {f"{name}.{n}": a for n, a in trees.forest.arrays().items()}
-        return {n: np.asarray(a) for n, a in found.items()}
+            arrays |= {f"{name}.{n}": a for n, a in trees.forest.arrays().items()}
+        return {n: np.asarray(a) for n, a in arrays.items()}
 
     @staticmethod
     def _forests(learned: Learned) -> Mapping[str, Trees]:
@@ -218,7 +219,7 @@ class PhysicsResidual(GraphPredictor):
         return {**factors, "residual": learned.residual, "spread": learned.spread}
 
     def meta(self) -> Mapping[str, Any]:
-        """Names of features, constants of forests, bands."""
+        """Return the metadata to store: names of features, constants of forests, intervals."""
         if self.learned is None:
             return {}
         learned = self.learned
@@ -235,15 +236,15 @@ class PhysicsResidual(GraphPredictor):
         }
 
     def restore(self, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
-        """What `arrays` and `meta` gave."""
+        """Restore the predictor from the values of `arrays` and `meta`."""
         names = tuple(map(str, meta["launch_features"]))
         schema = pooled_schema(names)
         if meta["schema"] != schema.digest:
             raise PerfcError(f"weights of {self.name} read other features", hint="train it anew")
 
         def read(name: str, columns: tuple[str, ...]) -> Trees:
-            own = {n: arrays[f"{name}.{n}"] for n in ARRAYS}
-            return Trees(Forest.from_arrays(columns, own, float(meta["constants"][name])))
+            forest = {n: arrays[f"{name}.{n}"] for n in ARRAYS}
+            return Trees(Forest.from_arrays(columns, forest, float(meta["constants"][name])))
 
         parts = sorted(n for n in meta["constants"] if n.startswith("factor"))
         known = tuple(RunKin(*map(str, kin)) for kin in meta["known"])
@@ -277,20 +278,20 @@ class PhysicsResidual(GraphPredictor):
 
 
 def bands_of(numbers: Mapping[str, Mapping[str, Any]]) -> RunBands:
-    """Bands as a card states them."""
+    """Return the intervals in a card's metadata."""
 
     def of(name: str) -> Band | None:
         return read_band(numbers[name]) if name in numbers else None
 
-    found = RunBands(read_band(numbers["seen"]), None, of("adapted"), of("kinless"))
+    bands = RunBands(read_band(numbers["seen"]), None, of("adapted"), of("kinless"))
     if "unseen" in numbers:
         far = numbers["unseen"]
-        found.unseen = Unseen(float(far["error"]), read_band(far["band"]))
-    return found
+        bands.unseen = Unseen(float(far["error"]), read_band(far["band"]))
+    return bands
 
 
 def read_band(numbers: Mapping[str, Any]) -> Band:
-    """A band as a card states it."""
+    """Return one interval in a card's metadata."""
     return Band(float(numbers["low"]), float(numbers["high"]))
 
 

@@ -1,4 +1,4 @@
-"""What a residual of whole runs reads: kernels' seconds, counts and features, pooled over a run."""
+"""Features of a whole run's residual: kernels' times, counts and features, pooled over the run."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _KINDS = tuple(k.name.lower() for k in LaunchKind)
 SHARES_START = 10
 """Column of the first share of a kind."""
 LEAST_S = 1e-12
-"""Below every time, so that there are logarithms where nothing is launched."""
+"""Time below all others, so that a run without launches has a logarithm."""
 LONG_WINDOW = 26.0
 """Elements of a filter beyond 5 × 5, for which libraries have fewer kernels."""
 
 
 def pooled_schema(launch_features: tuple[str, ...]) -> Schema:
-    """Names of the pooled features for those of launches."""
+    """Return the names of the pooled features for given launch features."""
     return Schema(
         "pooled launches",
         (
@@ -41,13 +41,13 @@ def pooled_schema(launch_features: tuple[str, ...]) -> Schema:
 def pooled(
     data: Measurements, runs: LaunchSums, by_kinds: Array, plain: Array
 ) -> NDArray[np.float32]:
-    """``[runs, features]`` as `pooled_schema` names them.
+    """Return the pooled features, ``[runs, features]``, as `pooled_schema` names them.
 
     Args:
         data: rows and graphs.
         runs: launches of the rows.
-        by_kinds: what they are predicted to take, ``[runs, kinds]``.
-        plain: sum with the multipliers of kinds alone, ``[runs]``.
+        by_kinds: predicted time of each kind of launch, ``[runs, kinds]``.
+        plain: sum with the multipliers of kinds only, ``[runs]``.
     """
     from ..graph.branches import foldable_share
 

@@ -1,4 +1,4 @@
-"""A training step by the law that published steps of such cards taught."""
+"""Training step predicted by a fit to published steps of such cards."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NAME = "step-law"
 def by_published_steps(
     table: PredictionTable, source: Module, execution: Execution, deployment: Deployment
 ) -> CandidateRun | None:
-    """The step as published ones were; None of other networks, cards and ways of running.
+    """Return the step by the fit to published ones; None for other networks, cards and modes.
 
     Args:
         table: kernels one by one.
@@ -31,10 +31,10 @@ def by_published_steps(
         return None
     from ..runs.step_law import law, step_time
 
-    found = step_time(execution, table, deployment, source)
-    if found is None:
+    result = step_time(execution, table, deployment, source)
+    if result is None:
         return None
-    (time, is_own), known = found, law()
+    (time, is_own), known = result, law()
     words = (
         f"predictor {NAME}, fitted to {known.steps} published steps of {known.architectures} "
         "convolutional networks, data loading included"

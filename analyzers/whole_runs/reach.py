@@ -1,4 +1,4 @@
-"""Whether a run is like those that weights were trained on, as far as its graph tells."""
+"""Checks whether weights extrapolate for a run, judged by its graph."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ FAR_BELOW = constants_next_to(__file__)["far_below"].number
 and no row shows them."""
 PLAIN = frozenset({Kind.ELEMENTWISE, Kind.VIEW, Kind.SHAPE})
 WIDE = 2.0
-"""Times the bytes of a tensor in half precision that it has in f32, in which graphs are counted."""
+"""Factor from bytes in half precision to bytes in f32, in which graphs are counted."""
 MOST_NAMED = 5
-"""Operators outside of the vocabulary that are named."""
+"""Maximum number of unknown operators that a message names."""
 
 
 @record
 class Extent:
-    """How large a graph is, and what it is made of.
+    """Size and operators of a graph.
 
     Args:
-        operators: mnemonic of each that a device runs.
-        peak_bytes: largest sum of tensors alive at once, stored ones apart, at the run's batch.
+        operators: mnemonic of each operator that a device runs.
+        peak_bytes: peak memory of activations, without weights, at the run's batch.
     """
 
     operators: Sequence[str]
@@ -48,15 +48,15 @@ class Extent:
 
     @classmethod
     def of(cls, graph: ModelGraph, batch: int) -> Extent:
-        """As a graph was counted, in f32."""
+        """Return the extent of an encoded graph, counted in f32."""
         return cls(graph.ops.ops, graph.ops.whole_at(batch)["peak_bytes"])
 
 
 def is_surely_far(execution: Execution, card: Path, setting: Setting) -> bool:
-    """Whether no run of that kind was measured, told by a card and the size of the graph alone.
+    """Return True if a card and the size of the graph suffice to say that a run extrapolates.
 
     Args:
-        execution: on a machine that no row of the card is of.
+        execution: on a machine without rows in the card.
         card: of a predictor of graphs.
         setting: how it is run.
     """
@@ -70,10 +70,10 @@ def is_surely_far(execution: Execution, card: Path, setting: Setting) -> bool:
 
 
 def small_batch(card: GraphCard, row: GraphRow, extent: Extent) -> int:
-    """The batch of a graph that makes its run as large as the small ones a card was trained on.
+    """Return the batch at which a graph's run is as large as a card's small training runs.
 
-    Large images are run in smaller batches, so that what is compared is not the number of examples
-    but the bytes that are alive at once.
+    Large images are run in smaller batches. So runs are compared by peak bytes, not by the number
+    of examples.
     """
     alive_bytes = extent.peak_bytes / row.batch
     small_bytes = card.small_peak_bytes(row.target, row.setting)
@@ -81,18 +81,18 @@ def small_batch(card: GraphCard, row: GraphRow, extent: Extent) -> int:
 
 
 def is_plain(mnemonic: str) -> bool:
-    """Whether operators differ from others of their kind by name alone, as activations do."""
+    """Return True if an operator differs from others of its kind by name only (activations)."""
     return mnemonic in mnemonics() and operator(mnemonic).kind in PLAIN
 
 
 def reasons(card: GraphCard, row: GraphRow, extent: Extent, *, by_launch: bool) -> Iterator[str]:
-    """Why a row lies outside of what a card was trained on, its machine apart.
+    """Yield the reasons why a card extrapolates for a row, other than its machine.
 
     Args:
         card: of the weights.
         row: of the run.
         extent: of the graph that it runs.
-        by_launch: whether operators that differ by name alone are all alike.
+        by_launch: whether operators that differ by name only are equivalent.
     """
     operators = extent.operators
     if row.part not in card.modes:

@@ -1,4 +1,4 @@
-"""The weights that come with perfc, and which of them know a machine and a way of running."""
+"""Shipped weights, and the choice of those that cover a machine and an execution mode."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ FOLDER = Path(__file__).parent.parent / "weights" / "graph"
 
 @cache
 def cards(folder: Path = FOLDER) -> tuple[tuple[Path, GraphCard], ...]:
-    """Files and cards, those trained on most rows first.
+    """Return files and cards, in order of falling number of training rows.
 
     Raises:
         WeightsError: one that is no card.
     """
-    found = [(path, read_card(path)) for path in sorted(folder.glob("*.json"))]
-    return tuple(sorted(found, key=lambda one: -one[1].rows))
+    every = [(path, read_card(path)) for path in sorted(folder.glob("*.json"))]
+    return tuple(sorted(every, key=lambda one: -one[1].rows))
 
 
 @cache
 def loaded(path: Path) -> tuple[GraphPredictor, GraphCard]:
-    """Weights, read once; their predictor must not be adapted.
+    """Return weights, read once; their predictor must not be adapted.
 
     Raises:
         WeightsError: as `load`.
@@ -48,7 +48,7 @@ def loaded(path: Path) -> tuple[GraphPredictor, GraphCard]:
 def covering(
     target: str, setting: Setting, quantity: Quantity = Quantity.TIME, *, folder: Path = FOLDER
 ) -> Path | None:
-    """The card whose rows are of that machine, run that way; None where there is none."""
+    """Return the card with rows of a machine in an execution mode; None without one."""
     of_quantity = ((path, card) for path, card in cards(folder) if card.quantity == quantity.value)
     return next((path for path, card in of_quantity if card.covers(target, setting)), None)
 
@@ -56,27 +56,27 @@ def covering(
 def reaching(
     target: str, setting: Setting, quantity: Quantity = Quantity.TIME, *, folder: Path = FOLDER
 ) -> tuple[Path, bool] | None:
-    """The card that covers a machine run that way, else one that covers others run so.
+    """Return the card that covers a machine in a mode, else one that covers other machines in it.
 
-    With whether it covers the machine itself; None where no card knows such a way of running.
+    The second value is True if it covers the machine itself. None if no card covers the mode.
     """
-    own = covering(target, setting, quantity, folder=folder)
-    if own is not None:
-        return own, True
+    covered = covering(target, setting, quantity, folder=folder)
+    if covered is not None:
+        return covered, True
     of_quantity = ((path, card) for path, card in cards(folder) if card.quantity == quantity.value)
     others = (path for path, card in of_quantity
               if any(card.covers(other, setting) for other in card.targets))  # fmt: skip
-    found = next(others, None)
-    return (found, False) if found is not None else None
+    other_card = next(others, None)
+    return (other_card, False) if other_card is not None else None
 
 
 def in_measured_half(
     machine: Machine, setting: Setting, quantity: Quantity = Quantity.TIME
 ) -> Setting:
-    """A setting in the type of half precision that such runs were measured in.
+    """Return the setting with the half-precision type that such runs were measured in.
 
-    Where a machine multiplies f16 and bf16 at one rate, runs in both take as long: 0.974 to 1.011
-    times in nine of ten of timm's 1,294 models on an RTX PRO 6000, under autocast, compiled.
+    Machines with equal rates for f16 and bf16 take about as long in both: 0.974 to 1.011 times for
+    90 % of timm's 1,294 models on an RTX PRO 6000, under autocast, compiled.
     """
     choices = [setting, replace(setting, precision=setting.precision.twin)]
     if choices[0] == choices[1] or not Sheet(machine).has_equal_halves:
@@ -88,7 +88,7 @@ def in_measured_half(
 
 
 def named(name: str, quantity: Quantity = Quantity.TIME, *, folder: Path = FOLDER) -> Path:
-    """The card of that file, or of the predictor of that name; any predictor where it is empty.
+    """Return the card with a file name or a predictor's name; any predictor's for an empty name.
 
     Raises:
         WeightsError: there is none.
@@ -108,7 +108,7 @@ def named(name: str, quantity: Quantity = Quantity.TIME, *, folder: Path = FOLDE
 
 
 def names(folder: Path = FOLDER) -> list[str]:
-    """Predictors whose weights come with perfc."""
+    """Return the names of the predictors with shipped weights."""
     return sorted({card.predictor.replace("_", "-") for _, card in cards(folder)})
 
 
@@ -119,7 +119,7 @@ def newest(
     quantity: Quantity = Quantity.TIME,
     version: tuple[int, int] | None = None,
 ) -> Setting:
-    """A setting with a version: the one asked for, or the newest measured on a machine."""
+    """Return a setting with the given version, or with the newest one measured on a machine."""
     if version is None:
         path = card or covering(target, setting, quantity)
         measured = read_card(path).versions(target, setting) if path is not None else ()
@@ -128,7 +128,7 @@ def newest(
 
 
 def known_name(target: str) -> str:
-    """What rows call a machine: its name, or its file where the name alone means another.
+    """Return a machine's key in rows: its name, or its file if the name loads another machine.
 
     Raises:
         TargetError: no such machine.

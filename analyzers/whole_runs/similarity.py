@@ -102,15 +102,15 @@ def operators(graph: OpGraph) -> Mapping[str, int]:
         graph.fixed[:, OP_FIXED.columns.index(name)].tolist()
         for name in ("kernel_h", "stride_h", "groups", "weight_0")
     )
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for name, window, step, parts, outputs in zip(
         graph.ops, height, stride, groups, filters, strict=True
     ):
         word = f"{name}{window:g}/{step:g}" if window else name
         if window and parts > 1:
             word += " depthwise" if parts >= outputs else " grouped"
-        found[word] += 1
-    return found
+        counts[word] += 1
+    return counts
 
 
 def _roots(counts: Mapping[str, int], words: tuple[str, ...]) -> tuple[NDArray[np.uint8], float]:

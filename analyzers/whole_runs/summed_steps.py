@@ -1,4 +1,4 @@
-"""How far kernels of a training step are off together, where no whole step like it is known."""
+"""Interval of a training step that is a sum of kernels, without a similar measured step."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ..runs.prediction import PredictionTable
 SPREAD = Band(*constants_next_to(__file__)["summed_step"].numbers)
 """Interval of the logarithm of a step over the sum of its kernels.
 
-Convolutional networks on A100 and V100 have a fit of their own (`perfc.analyzers.runs.step_law`).
+Convolutional networks on A100 and V100 have a separate fit (`perfc.analyzers.runs.step_law`).
 """
 NOTE = "no similar training step was measured: backward kernels tend to be slower than predicted"
 
 
 def widened(table: PredictionTable) -> PredictionTable:
-    """The table of a training step whose total is the sum of its kernels, at least that wide."""
+    """Return the table of a training step with the interval of its total at least `SPREAD` wide."""
     total = table.total
     low_s = max(min(total.low_s, total.time_s * math.exp(SPREAD.low)), total.floor_s)
     high_s = max(total.high_s, total.time_s * math.exp(SPREAD.high))

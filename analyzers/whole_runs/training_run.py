@@ -1,4 +1,4 @@
-"""A whole training from the predicted time of its step (TraPPM; thesis, Section 5.6.4)."""
+"""Time and price of a training run from its predicted step (TraPPM; thesis, Section 5.6.4)."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ HOUR_S = 3600.0
 class TrainingRun:
     """Time and price of a number of equal steps on one machine.
 
-    What it leaves out: reading data, validation, checkpoints, and a first step that compiles.
+    Left out: reading data, validation, checkpoints, and a first step that compiles.
 
     Args:
         step_s: predicted time of one step.
-        steps: epochs times steps of an epoch.
-        hourly_price: of the machine, in any currency; None where it is not known.
+        steps: epochs times steps per epoch.
+        hourly_price: of the machine, in any currency; None if unknown.
 
     >>> run = TrainingRun(0.350, 200_000, 2.934)
     >>> f"{run.time_s / HOUR_S:.2f} h, {run.price:.2f}"
@@ -29,10 +29,10 @@ class TrainingRun:
 
     @property
     def time_s(self) -> float:
-        """Of all steps."""
+        """Return the time of all steps in seconds."""
         return self.step_s * self.steps
 
     @property
     def price(self) -> float | None:
-        """Of all steps; None where no price is known."""
+        """Return the price of all steps; None without an hourly price."""
         return None if self.hourly_price is None else self.time_s / HOUR_S * self.hourly_price

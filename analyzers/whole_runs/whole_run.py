@@ -1,8 +1,8 @@
-"""The run as a whole, by a predictor of graphs, where its rows are of such a machine and runtime.
+"""Prediction of the run as a whole, by the predictor whose measured runs fit it best.
 
-Kernels that are predicted one by one and summed know nothing of what their neighbours leave in
-cache, nor of the host between them; a predictor that learned from whole runs does. It answers for
-the run's total; kernels keep their own numbers.
+A sum of separately predicted kernels leaves out tensors that stay in cache between kernels, and the
+host. A predictor that is fitted to whole runs includes both. It gives the total of the run; kernels
+retain their times.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ if TYPE_CHECKING:
     from .estimate import WholeRunEstimate
 
 WIDEST = 12.0
-"""Upper over lower end beyond which the kernels' sum is as good: three and a half either way."""
+"""Ratio of upper to lower end beyond which the sum of the kernels is as good."""
 TOO_WIDE = "its interval spans more than a factor of twelve"
 WORSE = "on held-out runs the sum of the kernels is more accurate"
 FAR = "no measured run of this kind and none on this machine"
 RECURRENT = "no measured run with recurrent layers"
 OWN_HOST = "the launch overhead of the host is given; measured runs had other hosts"
 WIDER, ELSEWHERE = "its interval is wider", "no measured run of this kind on this machine"
-"""Why a predictor that knows a run is not its answer."""
+"""Reasons why a predictor that covers a run is not used."""
 KERNELS = "kernels"
-"""The predictor that is none of whole runs: kernels one by one, summed."""
+"""Name of the prediction by summed kernels."""
 
 
 def with_whole(
@@ -61,28 +61,27 @@ def with_whole(
     *,
     predictor: str = "",
 ) -> PredictionTable:
-    """The table with the total of a predictor of whole runs.
+    """Return the table with the total of a predictor of whole runs.
 
-    Of several that know such runs one that knows them on this machine answers, and of those the one
-    with the narrowest interval: intervals are calibrated on held-out rows of the same kind, so that
-    it is the one with the least expected error there.
+    Predictors with such runs of this machine come first, then the one with the narrowest interval.
+    Intervals are calibrated on held-out rows of the same kind, so it has the least expected error.
 
     Args:
         table: kernels one by one.
         source: the module as read, typed.
         execution: the kernels, on their machine.
         deployment: how the model is run.
-        predictor: name or card of one that is used in any case; by default of those whose rows are
-            of such runs, if there are any.
+        predictor: name or card of the one to use; by default the best one that covers such
+            runs, if any does.
 
     Raises:
-        PerfcError: the predictor asked for is not there, or cannot read the model.
+        PerfcError: the named predictor is missing or cannot read the model.
     """
-    table = replace(table, notes=(*table.notes, *unheard(deployment)))
+    table = replace(table, notes=(*table.notes, *limitations(deployment)))
     if predictor == KERNELS or not table.kernels:
         return widened(table) if deployment.train and table.kernels else table
     if predictor:
-        return joined(table, [asked(table, predictor, source, execution, deployment)])
+        return joined(table, [run_by(table, predictor, source, execution, deployment)])
     heard = list[CandidateRun]()
     for candidate in (under_runtime, by_graph, by_published_steps):
         try:
@@ -112,13 +111,12 @@ def under_runtime(
     *,
     is_asked: bool = False,
 ) -> CandidateRun | None:
-    """What whole runs under the same runtime taught; None where none were measured.
+    """Return the run by a fit to whole runs under the same runtime; None if none were measured.
 
-    Asked for by name it answers in any case, else where held-out runs say that it is better than
-    the sum of the kernels. No run with recurrent layers was measured, and no column tells that
-    their steps wait for one another: those are left to their kernels. So are runs of a framework
-    whose host is known, as those measured had others. A wide range is no reason: the sum, which
-    nobody held against runs of that kind there, would only look narrower.
+    A run whose summed kernels are more accurate on held-out runs is None by default, and withheld
+    with ``is_asked``. Also withheld are runs with recurrent layers, which no measured run has, and
+    runs with a given launch overhead, as measured runs had other hosts. A wide interval is no
+    reason: the sum of the kernels was never compared with such runs and would only look narrower.
     """
     if deployment.train:
         # the runs are of forward passes
@@ -158,11 +156,11 @@ def by_graph(
     *,
     is_bound: bool = False,
 ) -> CandidateRun | None:
-    """What a predictor of graphs says whose rows are of such a way of running.
+    """Return the run by a graph predictor with rows of such an execution mode; None without one.
 
-    It is not heard where neither the machine nor a run of that kind was measured: both
-    extrapolations together are wider than the sum of the kernels. Where it is to bound another
-    alone, nobody asks it then: to read its weights takes longer than to predict by them.
+    It is withheld if neither the machine nor a run of that kind was measured, because both
+    extrapolations together are wider than the sum of the kernels. If it would only bound another
+    prediction, the result is None then: reading its weights takes longer than predicting.
     """
     machine = execution.machine
     chosen = by_default(machine, deployment, source)
@@ -181,20 +179,20 @@ def by_graph(
 
 
 def withheld(run: CandidateRun, reason: str) -> CandidateRun:
-    """The run, which is not the answer for a reason or because its range is too wide."""
+    """Return the run, withheld for a reason or because its interval is too wide."""
     return replace(run, withheld=reason or (TOO_WIDE if run.width > WIDEST else ""))
 
 
 def whole_run(run: WholeRunEstimate) -> CandidateRun:
-    """An estimate of a predictor of graphs; without an interval it reaches to its floor."""
+    """Return a graph predictor's estimate as a candidate; without an interval, low is the floor."""
     low = run.floor_s if math.isnan(run.low) else run.low
     high = math.inf if math.isnan(run.low) else run.high
     time = Interval(low, run.value, high)
     return CandidateRun(run.floor_s, time, run.predictor, words(run), outside=run.outside)
 
 
-def unheard(deployment: Deployment) -> Iterator[str]:
-    """What a deployment says that predictors of single kernels do not know."""
+def limitations(deployment: Deployment) -> Iterator[str]:
+    """Yield the settings of a deployment that kernel predictors ignore."""
     if deployment.layout is not Layout.CHANNELS_FIRST:
         yield f"kernel times are for channels-first tensors, not {deployment.layout.value}"
     if deployment.runtime_version:
@@ -204,7 +202,7 @@ def unheard(deployment: Deployment) -> Iterator[str]:
 def by_default(
     machine: Machine, deployment: Deployment, source: Module
 ) -> tuple[Path, Setting, bool] | None:
-    """The card that knows such runs, how they were run, and whether on this machine."""
+    """Return the card that covers such runs, their setting, and whether on this machine."""
     is_known = is_measured_whole(deployment.table) and deployment.dtype in PRECISIONS
     if not is_known or machine.kind == "cpu" or stored_element(source) != "f32":
         return None
@@ -212,21 +210,21 @@ def by_default(
 
     name = shipped.known_name(str(machine.path))
     setting = shipped.in_measured_half(machine, Setting.of(deployment))
-    found = shipped.reaching(name, setting)
-    if found is None:
+    match = shipped.reaching(name, setting)
+    if match is None:
         return None
-    card, is_own = found
+    card, is_own = match
     return card, shipped.newest(card, name, setting, version=deployment.version), is_own
 
 
-def asked(
+def run_by(
     table: PredictionTable,
     predictor: str,
     source: Module,
     execution: Execution,
     deployment: Deployment,
 ) -> CandidateRun:
-    """The run by a predictor that was asked for, whether or not its rows are of such runs.
+    """Return the run by a named predictor, whether or not it covers such runs.
 
     Raises:
         ModelError: no whole runs were ever measured in such a way.
@@ -235,13 +233,13 @@ def asked(
     from . import shipped
 
     if predictor == runtime_runs.NAME:
-        found = under_runtime(table, source, execution, deployment, is_asked=True)
-        if found is None:
+        measured = under_runtime(table, source, execution, deployment, is_asked=True)
+        if measured is None:
             raise ModelError(
                 f"{predictor}: no whole runs under {deployment.runtime} were measured",
                 hint=f"--predictor {KERNELS}",
             )
-        return found
+        return measured
     if predictor == STEP_LAW:
         step = by_published_steps(table, source, execution, deployment)
         if step is None:
@@ -268,7 +266,7 @@ def asked(
 def run_of(
     source: Module, card: Path, machine: Machine, setting: Setting, env: Mapping[str, int]
 ) -> WholeRunEstimate:
-    """The estimate at the values of the symbols, the leading one of the first input the batch."""
+    """Return the estimate at the values of the symbols; the input's leading one is the batch."""
     from .estimate import estimate
 
     symbol = batch_symbol(source)
@@ -278,7 +276,7 @@ def run_of(
 
 
 def batch_symbol(source: Module) -> str | None:
-    """The symbol that leads the shape of the first input; None where a number does."""
+    """Return the leading symbol of the first input's shape; None if it leads with a number."""
     leading = next(
         (
             v.type.shape[0]
@@ -291,11 +289,11 @@ def batch_symbol(source: Module) -> str | None:
 
 
 def joined(table: PredictionTable, runs: Sequence[CandidateRun]) -> PredictionTable:
-    """The table with the total of the first of some whole runs; its floor is that of the kernels.
+    """Return the table with the total of the first of some whole runs, and the kernels' floor.
 
     Args:
         table: kernels one by one.
-        runs: at least one; the others are kept beside it.
+        runs: at least one; the others become `PredictionTable.others`.
     """
     summed, run = table.total, runs[0]
     floor_s = max(summed.floor_s, run.floor_s)
@@ -328,27 +326,27 @@ def joined(table: PredictionTable, runs: Sequence[CandidateRun]) -> PredictionTa
 def unmerged(
     table: PredictionTable, source: Module, execution: Execution, deployment: Deployment
 ) -> CandidateRun | None:
-    """The run under a runtime whose kernels this one merges, by a predictor of graphs.
+    """Return the run, by a predictor of graphs, under a runtime whose kernels this one fuses.
 
-    None where this one merges no other's, nobody knows such runs, or they cannot read the model.
+    None if there is no such runtime, no predictor covers it, or none can read the model.
     """
     for launching in launched_apart(deployment.runtime):
         how = replace(
             deployment, runtime=launching, runtime_version="", layout=Layout.CHANNELS_FIRST
         )
         try:
-            found = by_graph(table, source, execution, how, is_bound=True)
+            run = by_graph(table, source, execution, how, is_bound=True)
         except WeightsError:
             raise
         except PerfcError:
             continue
-        if found is not None and not found.withheld:
-            return found
+        if run is not None and not run.withheld:
+            return run
     return None
 
 
 def launched_apart(runtime: str) -> Iterator[str]:
-    """Runtimes whose kernels one merges, then what those merge; the first of each by name."""
+    """Yield the runtime whose kernels a runtime fuses, the one that it fuses in turn, and so on."""
     name = next((table.name for table in tables() if table.merged_by == runtime), "")
     if name:
         yield name
@@ -356,16 +354,15 @@ def launched_apart(runtime: str) -> Iterator[str]:
 
 
 def no_slower(run: CandidateRun, launched: CandidateRun | None) -> CandidateRun:
-    """A run that takes no longer than the same kernels launched apart, where that is known better.
+    """Return the run, no slower than the same kernels launched separately if that is known better.
 
-    Runs of this very machine are, then the narrower range: each holds nine in ten held-out runs of
-    its kind, on this machine or where no run of it was known. A narrow range of runs elsewhere
-    bounds no run of this machine: ViT-B/16 in f16 on T4 was told from other machines at
-    three quarters of what FasterTransformer takes there.
+    Runs of this machine are better known, then those with the narrower interval. A narrow interval
+    from other machines bounds no run of this machine: ViT-B/16 in f16 on T4 was predicted from
+    other machines at three quarters of the time of FasterTransformer there.
 
     Args:
-        run: under a runtime that merges kernels.
-        launched: under one that launches them; None where nobody knows.
+        run: under a runtime that fuses kernels.
+        launched: under one that launches them separately; None if unknown.
     """
     if launched is None or launched.time.mid >= run.time.mid:
         return run
@@ -378,7 +375,7 @@ def no_slower(run: CandidateRun, launched: CandidateRun | None) -> CandidateRun:
 
 
 def words(run: WholeRunEstimate) -> str:
-    """Who predicts the whole run, from which rows, run how."""
+    """Return the text that names the predictor, its training rows and their setting."""
     setting, card = run.setting, run.card
     how = f"{setting.mode.value}, {setting.precision.value}, {setting.framework}"
     measured = {precision for _, precision, *_ in card.runs}
@@ -388,7 +385,7 @@ def words(run: WholeRunEstimate) -> str:
 
 
 def scaled(energy: Energy | None, ratio: float) -> Energy | None:
-    """The kernels' mean power over the time of the whole run."""
+    """Return the energy scaled to the time of the whole run, at the kernels' mean power."""
     if energy is None:
         return None
     return replace(

@@ -95,7 +95,7 @@ def _families_apart(
         found = one.detail(mine)
         wrong = np.log(mine.values(quantity) / found.value)
         score.append(wrong / found.width)
-        apart.append(found.apart)
+        apart.append(found.distance)
         say(f"families, part {turn + 1}: {np.abs(np.expm1(-wrong)).mean():.1%}")
     return HeldOutScores(np.concatenate(score), np.concatenate(apart))
 
