@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from perfc.ir.record import record
 
 from ..estimate.estimate import Estimate, Predictor
-from ..steps.kernels import asked, kernel_times, launch_times, launches_of
+from ..steps.kernels import covered, kernel_times, launch_times, launches_of
 from .estimator import Estimator, Execution
 
 
@@ -70,7 +70,7 @@ class StepFactors(Estimator):
         if execution.module is None:
             return None
         bounds = execution.bounds
-        parts = asked(
+        parts = covered(
             bounds, execution.kernels, execution.module, [index],
             autocast=execution.autocast, folder=execution.folder,
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Launches as columns: numbers that do not grow with the batch, and formulas of those that do."""
+"""Launches as columns: constant numbers, and amounts as linear functions of the batch."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from ..features.classes import Array
 
 PLAIN = {"groups": 1.0, "window": 1.0, "stride": 1.0}
-"""Values of what a launch does not state, where it is not 0."""
+"""Defaults of missing columns, if not 0."""
 _NO_AMOUNTS = [PLAIN.get(name, 0.0) for name in AMOUNTS]
 _NO_TRAITS = [PLAIN.get(name, 0.0) for name in TRAITS]
 
 
 @entity
 class Columns:
-    """Launches of one step, equal ones once.
+    """Distinct launches of one step.
 
     Args:
         kind: number of each launch's kind.
-        times: how often it is launched.
+        times: number of launches of each.
         amounts: by name.
         traits: by name.
     """
@@ -43,11 +43,11 @@ class Columns:
 
 @entity
 class LinearColumns:
-    """Launches whose amounts grow linearly with the batch, as all of a batched model do.
+    """Launches whose amounts grow linearly with the batch, as in every batched model.
 
     Args:
-        batches: two of them.
-        table: ``[launches, 1 + 1 + amounts + amounts + traits]``: kind, times, amounts at either
+        batches: the two batches at which amounts were counted.
+        table: ``[launches, 1 + 1 + amounts + amounts + traits]``: kind, times, amounts at each
             batch, traits.
     """
 
@@ -55,7 +55,7 @@ class LinearColumns:
     table: Array
 
     def at(self, batch: float) -> Columns:
-        """The launches at a batch."""
+        """Return the launches at a batch."""
         count = len(AMOUNTS)
         first, second = self.table[:, 2 : 2 + count], self.table[:, 2 + count : 2 + 2 * count]
         low, high = self.batches
@@ -69,13 +69,13 @@ class LinearColumns:
         )
 
 
-def tabulated(found: Sequence[Launch], environments: int) -> Array:
-    """``[launches, 2 + environments · amounts + traits]``."""
+def tabulated(launches: Sequence[Launch], environments: int) -> Array:
+    """Return the table of launches, ``[launches, 2 + environments · amounts + traits]``."""
     rows: list[list[float]] = []
-    # launches that repeat share what was counted of them
+    # repeated launches share their amounts and traits
     place: dict[tuple[int, int, LaunchKind, float], int] = {}
     which: list[int] = []
-    for launch in found:
+    for launch in launches:
         key = id(launch.amounts), id(launch.traits), launch.kind, launch.times
         at = place.setdefault(key, len(rows))
         if at == len(rows):
@@ -87,7 +87,7 @@ def tabulated(found: Sequence[Launch], environments: int) -> Array:
 
 
 def _row(launch: Launch, environments: int) -> list[float]:
-    """A line of the table."""
+    """Return a row of the table."""
     row = [float(launch.kind.number), launch.times]
     columns = [launch.amounts.get(name) for name in AMOUNTS]
     for i in range(environments):
@@ -98,21 +98,21 @@ def _row(launch: Launch, environments: int) -> list[float]:
 
 
 def merged(table: Array) -> Array:
-    """Equal launches once, their counts added; the order is lost."""
+    """Return the distinct launches with summed counts, in another order."""
     rest = np.delete(table, 1, axis=1)
     unique, back = np.unique(np.round(rest, 6), axis=0, return_inverse=True)
     times = np.bincount(back.reshape(-1), table[:, 1], len(unique))
     return np.insert(unique, 1, times, axis=1)
 
 
-def linear(found: Sequence[Launch], batches: tuple[int, int]) -> LinearColumns:
-    """Launches counted at two batches."""
-    return LinearColumns(batches, merged(tabulated(found, 2)))
+def linear(launches: Sequence[Launch], batches: tuple[int, int]) -> LinearColumns:
+    """Return launches counted at two batches."""
+    return LinearColumns(batches, merged(tabulated(launches, 2)))
 
 
-def columns(found: Sequence[Launch]) -> Columns:
-    """Launches counted at one environment, one row each, in order."""
-    table = tabulated(found, 1)
+def columns(launches: Sequence[Launch]) -> Columns:
+    """Return launches counted at one environment, one row each, in order."""
+    table = tabulated(launches, 1)
     amounts, traits = table[:, 2 : 2 + len(AMOUNTS)], table[:, 2 + len(AMOUNTS) :]
     return Columns(
         table[:, 0],

@@ -1,4 +1,4 @@
-"""What the time of a launch depends on, and a physical estimate of it that learning corrects."""
+"""Features of launches, and the roofline scale that fitted factors multiply."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
 TILE = 128
 """Rows and columns of a tile of library kernels."""
 FRAGMENT = 8
-"""Extents are padded to multiples of it before tensor cores multiply."""
+"""Multiple to which extents are padded for tensor cores."""
 MOST_PADDING = 4.0
 TRAINING_PASSES = 3.0
-"""Forward, and gradients by inputs and by weights, as many operations each: what a launch of the
-forward pass stands for in a training step whose gradients are not listed."""
+"""Work of a training step over its forward pass: forward, gradient of inputs, gradient of weights.
+It scales launches of the forward pass if the gradients are not listed."""
 LAUNCH_S = 2e-6
 ROLE = "role"
 SPECIAL_COST = 4.0
-"""Vector operations that an exponential costs."""
+"""Vector operations per exponential."""
 
 
 def floors_s(columns: Columns, setting: Setting, sheet: Sheet) -> Array:
-    """What no implementation of a launch beats.
+    """Return the lower bounds of launches in seconds, ``[launches]``.
 
-    Products, convolutions and attention do their arithmetic and pass narrow operands and results;
-    what a better compiler would fuse into them has no floor. A training step has a forward pass
-    at least, and no floor of its gradients is counted.
+    Products, convolutions and attention count their arithmetic and the traffic of narrow operands
+    and results. Launches that a better compiler would fuse into them count 0, as do gradients: a
+    training step counts at least a forward pass.
     """
     a = columns.amounts
     none = np.zeros(len(columns))
@@ -45,8 +45,8 @@ def floors_s(columns: Columns, setting: Setting, sheet: Sheet) -> Array:
     )  # fmt: skip
     floor_s = physics.floor_s(least, setting.precision.dtype, sheet)
     is_forward = columns.traits[ROLE] <= LaunchRole.FORWARD.number
-    found: Array = np.where(is_forward, floor_s, 0.0)
-    return found
+    result: Array = np.where(is_forward, floor_s, 0.0)
+    return result
 
 
 SHARED = (
@@ -62,11 +62,11 @@ SHARED = (
 
 
 def tabulate(columns: Columns, setting: Setting, sheet: Sheet) -> KernelBatch:
-    """Features of launches, their scale and their floors.
+    """Return features of launches, their scales and their lower bounds.
 
-    The scale is the roofline of one launch at the rates of the data sheet, products padded to
-    what tensor cores multiply, depthwise convolutions on the vector unit; three times that for
-    a training step whose gradients are not listed. Launches of a listed step have a role.
+    The scale is the roofline of one launch at data sheet rates. Products are padded for tensor
+    cores, and depthwise convolutions run on the vector unit. It is three times as large for a
+    training step whose gradients are not listed. Launches of a listed step have a role.
     """
     a, traits = columns.amounts, columns.traits
     dtype = setting.precision.dtype
@@ -122,7 +122,7 @@ def tabulate(columns: Columns, setting: Setting, sheet: Sheet) -> KernelBatch:
 
 
 def constants(count: int, setting: Setting, sheet: Sheet) -> dict[str, Array]:
-    """What all launches of a step share."""
+    """Return the features that all launches of a step share, by name, ``[count]``."""
     rate = sheet.matrix_flop_per_s(setting.precision.dtype)
     shared = (
         sheet.device_bytes_per_s / 1e12,
@@ -137,19 +137,19 @@ def constants(count: int, setting: Setting, sheet: Sheet) -> dict[str, Array]:
 
 
 def log2(values: Array) -> Array:
-    """Logarithm of counts; 0 for none."""
-    found: Array = np.log2(np.maximum(values, 1.0))
-    return found
+    """Return the base-2 logarithm of counts; 0 for counts below 1."""
+    result: Array = np.log2(np.maximum(values, 1.0))
+    return result
 
 
 def padded(extent: Array) -> Array:
-    """Factor by which padding to whole fragments enlarges an extent; 1 for none."""
+    """Return the factor by which padding to whole fragments enlarges an extent; 1 for extent 0."""
     known = np.maximum(extent, 1.0)
-    found: Array = np.where(extent >= 1, np.ceil(known / FRAGMENT) * FRAGMENT / known, 1.0)
-    return found
+    result: Array = np.where(extent >= 1, np.ceil(known / FRAGMENT) * FRAGMENT / known, 1.0)
+    return result
 
 
 def divides(extent: Array, by: int) -> Array:
-    """1 where an extent is a multiple."""
-    found: Array = np.where(extent % by == 0, 1.0, 0.0)
-    return found
+    """Return 1 for extents that are multiples of ``by``, else 0."""
+    result: Array = np.where(extent % by == 0, 1.0, 0.0)
+    return result

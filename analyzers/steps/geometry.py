@@ -1,4 +1,4 @@
-"""Extents of a kernel as the product it is: rows, columns, depth, groups, window."""
+"""Extents of a kernel viewed as a matrix product: rows, columns, depth, groups, window."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ IMAGE_CHANNELS = 4
 
 
 class Geometry(NamedTuple):
-    """A kernel seen as ``groups`` products ``[m, k] × [k, n]``; zeros where it is none.
+    """A kernel viewed as ``groups`` products ``[m, k] × [k, n]``; zeros for other kernels.
 
     Args:
-        k: depth, None where the multiply–accumulates tell it.
+        k: depth; None if it follows from the multiply–accumulates.
         window: elements of the filter or pooling window.
         stride: product over axes.
     """
@@ -37,7 +37,7 @@ class Geometry(NamedTuple):
 
 
 def shape(v: Value | None) -> tuple[Dim, ...]:
-    """Extents of a tensor, none where its rank is not known."""
+    """Return the extents of a tensor; () if its rank is unknown."""
     if v is None or not isinstance(v.type, TensorType):
         return ()
     return v.type.shape or ()
@@ -45,15 +45,15 @@ def shape(v: Value | None) -> tuple[Dim, ...]:
 
 @lru_cache(maxsize=4096)
 def product(extents: tuple[Dim, ...]) -> Dim:
-    """Their product."""
-    found: Dim = 1
+    """Return the product of extents."""
+    result: Dim = 1
     for d in extents:
-        found = found * d
-    return found
+        result = result * d
+    return result
 
 
 def geometry(kernel: Kernel) -> Geometry:
-    """Of what a kernel computes."""
+    """Return the geometry of a kernel."""
     match kernel.problem:
         case SlidingWindow() as w if kernel.kind is Kind.POOL:
             return Geometry(window=w.taps, stride=w.stride)
@@ -69,23 +69,23 @@ def geometry(kernel: Kernel) -> Geometry:
 
 
 def span_of(kernel: Kernel) -> Span:
-    """What has statistics of its own in a normalisation."""
+    """Return the part of a tensor over which a normalization computes its statistics."""
     return kernel.problem.span if isinstance(kernel.problem, Rows) else Span.AXES
 
 
-def kind_of(kernel: Kernel, found: Geometry, channels: float) -> LaunchKind:
-    """The kind of launch that a kernel is."""
+def kind_of(kernel: Kernel, extents: Geometry, channels: float) -> LaunchKind:
+    """Return the kind of launch of a kernel."""
     match kernel.kind:
         case Kind.CONV if channels <= IMAGE_CHANNELS:
             return LaunchKind.STEM
         case Kind.CONV if isinstance(kernel.problem, SlidingWindow) and kernel.problem.is_depthwise:
             return LaunchKind.DEPTHWISE
-        case Kind.CONV if found.groups != 1:
+        case Kind.CONV if extents.groups != 1:
             return LaunchKind.GROUPED
         case Kind.CONV:
-            return LaunchKind.POINTWISE if found.window == 1 else LaunchKind.CONVOLUTION
+            return LaunchKind.POINTWISE if extents.window == 1 else LaunchKind.CONVOLUTION
         case Kind.MATMUL:
-            return LaunchKind.MATMUL if found.groups == 1 else LaunchKind.BATCHED_MATMUL
+            return LaunchKind.MATMUL if extents.groups == 1 else LaunchKind.BATCHED_MATMUL
         case Kind.NORMALIZATION:
             return NORMALIZATIONS[span_of(kernel)]
         case Kind.ELEMENTWISE if kernel.pattern == "activation":

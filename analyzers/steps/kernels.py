@@ -62,19 +62,19 @@ if TYPE_CHECKING:
     from ..features.classes import Array
 
 MODES = {Steps.EAGER: RunMode.EAGER, Steps.COMPILED: RunMode.COMPILED}
-"""Whose weights know the kernels of a runtime, by the steps that launched them."""
+"""Execution mode whose weights cover the kernels of a runtime, by kind of steps."""
 PRECISIONS = {
     "f16": (Precision.AMP_F16, Precision.F16), "bf16": (Precision.AMP_BF16, Precision.BF16),
 }  # fmt: skip
-"""Ways to run kernels of a type, that of most rows first: autocast runs the same kernels."""
+"""Precisions that run kernels of a type, by number of rows: autocast runs the same kernels."""
 ALL = -1
-"""Owner of what is launched once for all kernels."""
+"""Owner of launches that all kernels share."""
 KERNEL_ERROR = constants_next_to(__file__)["kernel_error"].number
 """Root mean square of log(measured / predicted) of kernels timed alone on machines of the steps."""
 NINE_IN_TEN = 1.645
-"""Standard deviations on either side that hold nine in ten of a normal distribution."""
+"""Standard deviations of the 90 % interval of a normal distribution."""
 NEVER_RUN = frozenset({Kind.OPTIMIZER})
-"""Kinds of kernels that the steps of these weights, all of inference, did not run."""
+"""Kinds of kernels that the fitted steps, all of inference, did not run."""
 TORCH = r"torch (\d{1,4})\.(\d{1,4})"
 
 
@@ -84,8 +84,8 @@ class Autocasting:
 
     Args:
         dtype: of its products.
-        module: typed and canonical, in f32; its kernels are those of the module that is asked of.
-        am: keeps its kernels, types and strides between calls.
+        module: typed and canonical, in f32, with the same kernels as the predicted module.
+        am: caches its kernels, types and strides between calls.
     """
 
     dtype: str
@@ -94,7 +94,7 @@ class Autocasting:
 
     @classmethod
     def of(cls, source: Module, dtype: str) -> Autocasting | None:
-        """From the model as read and a what-if precision; None where that is no autocast."""
+        """Return the model, as read, under autocast to a precision; None if that is no autocast."""
         narrow = AUTOCAST.get(dtype)
         if narrow is None:
             return None
@@ -112,23 +112,22 @@ def kernel_times(
     autocast: Autocasting | None = None,
     folder: Path = artefact.SHIPPED,
 ) -> dict[int, Estimate]:
-    """Times of the kernels ``wanted`` that steps know, by their index; nothing without weights.
+    """Return the times of the ``wanted`` kernels that weights cover, by index; {} without weights.
 
     Args:
         bounds: the roofline of the kernels.
         kernels: of the module, with their runtime.
         module: typed and canonical, in the types it runs in.
         wanted: indices in the roofline.
-        copies_alone: only the copies of views, and the casts, that the framework makes for a
-            kernel, for those that have some.
-        autocast: what runs under it, None where nothing does.
-        folder: where weights lie.
+        copies_alone: only copies of views and casts that the framework makes for a kernel.
+        autocast: the model under autocast; None without it.
+        folder: folder of the weights.
 
     Raises:
         WeightsError: weights that are damaged or read other features.
     """
     times: dict[int, Estimate] = {}
-    for part in asked(bounds, kernels, module, wanted, autocast=autocast, folder=folder):
+    for part in covered(bounds, kernels, module, wanted, autocast=autocast, folder=folder):
         owned = launches_of(part.listing, bounds, part.indices, copies_alone=copies_alone)
         if owned.launches:
             times |= owned.shared(estimated(part.weights, owned, bounds, part.setting))
@@ -138,12 +137,12 @@ def kernel_times(
 
 
 @entity
-class Asked:
-    """Kernels of one element type that steps know.
+class CoveredKernels:
+    """Kernels of one element type that weights cover.
 
     Args:
-        weights: of the steps that ran such kernels.
-        setting: how these steps were run.
+        weights: fitted to steps with such kernels.
+        setting: of these steps.
         listing: counts the kernels' launches.
         indices: of the kernels.
     """
@@ -154,7 +153,7 @@ class Asked:
     indices: Sequence[int]
 
 
-def asked(
+def covered(
     bounds: RooflineTable,
     kernels: KernelTable,
     module: Module,
@@ -162,8 +161,8 @@ def asked(
     *,
     autocast: Autocasting | None,
     folder: Path,
-) -> list[Asked]:
-    """The kernels ``wanted`` that steps know, by element type; nothing without weights."""
+) -> list[CoveredKernels]:
+    """Return the ``wanted`` kernels that weights cover, by element type; [] without weights."""
     steps = kernels.runtime.known_steps
     mode = MODES[steps] if steps is not None else None
     path = folder / f"{weights_name(mode)}.json" if mode is not None else None
@@ -177,7 +176,7 @@ def asked(
         if dtype in artefact.card.dtypes and kernel.kind not in NEVER_RUN:
             groups.setdefault(dtype, []).append(i)
     listing: LaunchWalk | None = None
-    parts: list[Asked] = []
+    parts: list[CoveredKernels] = []
     for dtype, indices in groups.items():
         setting = setting_of(
             artefact.card, dtype, mode is RunMode.COMPILED, bounds.machine.name,
@@ -187,14 +186,14 @@ def asked(
             continue
         listing = listing or listed(bounds, kernels, module, setting.compiled, autocast)
         if len(listing.table.kernels) != len(bounds.kernels):
-            # grouped otherwise in f32: nobody could say whose launches are whose
+            # fused differently in f32: launches cannot be assigned to kernels
             return []
-        parts.append(Asked(artefact, setting, listing, indices))
+        parts.append(CoveredKernels(artefact, setting, listing, indices))
     return parts
 
 
 def element_type(kernel: Kernel) -> str:
-    """The 16-bit type among what a kernel reads and writes, "" where there is none."""
+    """Return the 16-bit type among a kernel's inputs and outputs; "" without one."""
     types = {
         str(v.type.dtype) for v in (*kernel.reads, *kernel.writes) if isinstance(v.type, TensorType)
     }
@@ -204,9 +203,9 @@ def element_type(kernel: Kernel) -> str:
 def setting_of(
     card: Card, dtype: str, compiled: bool, target: str, *, mixed: bool = False
 ) -> Setting | None:
-    """The way of running kernels of a type that steps were measured in, of the newest version.
+    """Return the setting of measured steps with kernels of a type, at the newest version.
 
-    Where this machine was measured, its newest version. ``mixed`` asks for autocast.
+    It is the newest version on this machine, if that was measured. ``mixed`` requires autocast.
     """
     for precision in PRECISIONS[dtype]:
         kin = [k for k in card.kin if k[1] == precision.value]
@@ -225,7 +224,7 @@ def listed(
     compiled: bool,
     autocast: Autocasting | None,
 ) -> LaunchWalk:
-    """Counts launches at the values of the roofline."""
+    """Return the lister of a module's launches at the values of the roofline's symbols."""
     from perfc.ir.symbolic.evaluate import Numbers
 
     name, at = kernels.runtime.name, [Numbers(bounds.env)]
@@ -238,12 +237,12 @@ def listed(
 
 @record
 class Owned:
-    """Launches, and the kernels they are of.
+    """Launches with their kernels.
 
     Args:
         launches: of all kernels.
-        owners: index of the kernel of each; ``ALL`` of the casts of weights, which are one.
-        weight_bytes: of weights that are cast, by kernel.
+        owners: index of each launch's kernel; ``ALL`` for the casts of weights.
+        weight_bytes: bytes of cast weights, by kernel.
     """
 
     launches: Sequence[Launch]
@@ -251,7 +250,7 @@ class Owned:
     weight_bytes: Mapping[int, float]
 
     def shared(self, times: Mapping[int, Estimate]) -> dict[int, Estimate]:
-        """Times by kernel, each with its part of the casts of weights."""
+        """Return the times by kernel, each with its part of the casts of weights."""
         shares = {i: time for i, time in times.items() if i != ALL}
         casts = times.get(ALL)
         if casts is None:
@@ -264,14 +263,15 @@ class Owned:
 
 
 def above_floors(times: Mapping[int, Estimate], bounds: RooflineTable) -> dict[int, Estimate]:
-    """No kernel below its floor, and the same sum: steps taught sums, not who takes how much of it.
+    """Return times with every kernel at or above its floor, and with the same sum.
 
-    All others shrink by one factor, none below its own floor.
+    The sum stays because the weights were fitted to sums. Kernels above their floors shrink by a
+    common factor, but not below their floors.
     """
     floors = {i: bounds.kernels[i].floor_s for i in times}
     whole = math.fsum(t.time_s for t in times.values())
     factor, low = 1.0, set[int]()
-    # only ever more kernels stand at their floors, so that rounding cannot make it turn in circles
+    # the set of kernels at their floors only grows, so rounding cannot cause an endless loop
     while below := {i for i, t in times.items() if i not in low and factor * t.time_s < floors[i]}:
         low |= below
         left = whole - math.fsum(floors[i] for i in low)
@@ -283,15 +283,15 @@ def above_floors(times: Mapping[int, Estimate], bounds: RooflineTable) -> dict[i
 
 @entity
 class LaunchTimes:
-    """What steps say of launches of one element type, all repetitions of each together.
+    """Predicted launches of one element type, with all their repetitions.
 
     Args:
-        scale_s: physical estimate of one repetition.
-        factor: what that is multiplied with.
+        scale_s: roofline of one repetition.
+        factor: fitted factor of the scale.
         time_s: of all repetitions; no launch is below its floor.
-        down: how far a step of such launches may be below, as a logarithm.
-        up: how far above.
-        beyond: how far each lies outside of the launches of the steps.
+        down: logarithm of the middle over the lower end, for a step of such launches.
+        up: logarithm of the upper end over the middle.
+        beyond: distance of each launch from the training range.
     """
 
     scale_s: Array
@@ -305,7 +305,7 @@ class LaunchTimes:
 def launch_times(
     artefact: Artefact, owned: Owned, bounds: RooflineTable, setting: Setting
 ) -> LaunchTimes:
-    """Each launch by its scale and what was learned.
+    """Return the time of each launch: its scale times the fitted factor.
 
     Raises:
         WeightsError: weights that read other features.
@@ -333,14 +333,14 @@ def launch_times(
 def estimated(
     artefact: Artefact, owned: Owned, bounds: RooflineTable, setting: Setting
 ) -> dict[int, Estimate]:
-    """Launches of one element type, summed by the kernel that owns them."""
+    """Return the times of kernels of one element type: sums of their launches."""
     owners, each = np.array(owned.owners), launch_times(artefact, owned, bounds, setting)
     time_s, alone = each.time_s, NINE_IN_TEN * KERNEL_ERROR
     low_s, high_s = (
         time_s * np.exp(-np.hypot(each.down, alone)), time_s * np.exp(np.hypot(each.up, alone))
     )  # fmt: skip
     least_s, most_s = time_s * np.exp(-each.down), time_s * np.exp(each.up)
-    apart = distance_to(artefact.card, setting, Sheet(bounds.machine))
+    separation = distance_to(artefact.card, setting, Sheet(bounds.machine))
     times: dict[int, Estimate] = {}
     for i in np.unique(owners).tolist():
         is_owned = owners == i
@@ -354,7 +354,7 @@ def estimated(
             Predictor.STEPS,
             CLASS,
             is_extrapolating=alone_s.high > EXTRAPOLATED * alone_s.low,
-            is_measured=apart <= FAR,
+            is_measured=separation <= FAR,
             is_own=bounds.machine.name in artefact.card.targets,
             in_run=step_s,
         )
@@ -364,7 +364,7 @@ def estimated(
 def launches_of(
     listing: LaunchWalk, bounds: RooflineTable, indices: Sequence[int], *, copies_alone: bool
 ) -> Owned:
-    """Launches of kernels, the casts before and the copies of their views after each."""
+    """Return the launches of kernels: casts before each kernel, copies of its views after it."""
     owners: list[int] = []
     launches: list[Launch] = []
     weight_bytes: dict[int, float] = {}

@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class LaunchKind(Enum):
-    """What a launch does; kin are neighbours, so that a tree can cut between groups of them."""
+    """Kind of a launch; similar kinds are adjacent, so that a tree can split between groups."""
 
     STEM = "convolution of an image"
     """Up to four input channels."""
@@ -35,7 +35,7 @@ class LaunchKind(Enum):
 
     @property
     def number(self) -> int:
-        """Position among all kinds."""
+        """Return the position among all kinds."""
         return NUMBERS[self]
 
 
@@ -43,22 +43,22 @@ NUMBERS = {kind: i for i, kind in enumerate(LaunchKind)}
 
 
 class LaunchRole(Enum):
-    """What a launch is for in a training step; gradients of convolutions run kernels of their own.
+    """Role of a launch in a training step; gradients of convolutions run separate kernels.
 
-    The number is the value of a feature. A launch of no listed step has 0.
+    The number is the value of a feature. It is 0 for a launch outside a listed step.
     """
 
     FORWARD = 1
     """The forward pass and the loss."""
     DATA_GRADIENT = 2
-    """Of a convolution, by its feature maps."""
+    """Gradient of a convolution with respect to its feature maps."""
     FILTER_GRADIENT = 3
-    """Of a convolution, by its filters."""
+    """Gradient of a convolution with respect to its filters."""
     BACKWARD = 4
     """Any other part of the backward pass."""
     OPTIMIZER = 5
 
     @property
     def number(self) -> int:
-        """As a feature."""
+        """Return the value of the feature."""
         return self.value

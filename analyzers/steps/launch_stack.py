@@ -24,13 +24,13 @@ class SumStack:
     Args:
         names: of the features.
         values: ``[launches, features]``.
-        kind: of each launch, a number.
-        scale_s: of each launch, its repetitions included.
-        floor_s: likewise.
-        row: index of the step it belongs to.
-        kin: of every step the index of its machine, precision and way among ``known``.
-        known: those.
-        time_s: of every step.
+        kind: number of each launch's kind.
+        scale_s: scale of each launch with its repetitions.
+        floor_s: lower bound of each launch with its repetitions.
+        row: index of each launch's step.
+        kin: index in ``known`` of each step's machine, precision and execution mode.
+        known: keys of machine, precision and mode.
+        time_s: measured time of each step.
     """
 
     names: tuple[str, ...]
@@ -47,15 +47,15 @@ class SumStack:
         return len(self.time_s)
 
     def total(self, per_launch: Array) -> Array:
-        """Sums by step."""
+        """Return sums by step, ``[steps]``."""
         return np.bincount(self.row, per_launch, len(self)).astype(np.float64)
 
     def means(self, share: Array) -> Array:
-        """Of the features of each step's launches, weighted by shares, ``[steps, features]``."""
+        """Return mean features of launches by step, weighted by shares, ``[steps, features]``."""
         return np.stack([self.total(share * column) for column in self.values.T], axis=1)
 
     def take(self, chosen: NDArray[np.bool_]) -> SumStack:
-        """The steps of a mask."""
+        """Return the steps that a mask selects."""
         launches = chosen[self.row]
         place = np.cumsum(chosen) - 1
         return SumStack(
@@ -65,17 +65,17 @@ class SumStack:
         )  # fmt: skip
 
     def thinned(self, least_share: float) -> SumStack:
-        """Launches below a share of their step's scale as one of each kind and role.
+        """Merge launches below a share of their step's scale, by kind and role.
 
-        It has the sum of their scales, and the mean of their features weighted by them.
+        A merged launch has the sum of their scales and the mean of their features by scale.
         """
         small = self.scale_s < least_share * self.total(self.scale_s)[self.row]
         if not small.any():
             return self
-        alike = [self.row[small], self.kind[small]]
+        keys = [self.row[small], self.kind[small]]
         if ROLE in self.names:
-            alike.append(self.values[small, self.names.index(ROLE)].astype(np.int64))
-        merged, back = np.unique(np.stack(alike), axis=1, return_inverse=True)
+            keys.append(self.values[small, self.names.index(ROLE)].astype(np.int64))
+        merged, back = np.unique(np.stack(keys), axis=1, return_inverse=True)
         back, weight = back.reshape(-1), self.scale_s[small]
         scale_s = np.bincount(back, weight)
         means = [np.bincount(back, weight * column) / scale_s for column in self.values[small].T]

@@ -1,4 +1,4 @@
-"""What a framework launches to run a model once: kernels, and the casts and copies between them."""
+"""Launches of one run of a model: kernels, and the casts and copies between them."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
 
 PRODUCTS = frozenset({Kind.CONV, Kind.MATMUL, Kind.ATTENTION})
 CASTS = frozenset({Policy.NARROW, Policy.WIDE})
-"""What autocast does where it casts operands."""
+"""Policies of autocast that cast operands."""
 NARROW_BITS, WIDE_BITS = 16, 32
 
 Amount = tuple[float, ...]
-"""One number for each environment."""
+"""Numbers, one per environment."""
 
 
 @record
 class Launch:
-    """One launch; those that repeat share ``amounts`` and ``traits``.
+    """A launch; repeated ones share ``amounts`` and ``traits``.
 
     Args:
         kind: what it does.
-        kernel: index in the kernel table; -1 for a cast or copy that no operator asked for.
+        kernel: index in the kernel table; -1 for a cast or copy outside operators.
         amounts: what grows with the batch, by name, at each environment.
         traits: what does not, by name.
         times: how often it is launched in a step.
@@ -138,22 +138,22 @@ class LaunchWalk:
             yield Launch(LaunchKind.WEIGHT_CAST, -1, amounts, traits, 1.0)
 
     def number(self, d: Dim) -> float:
-        """A formula at the first environment."""
+        """Return the value of a formula at the first environment."""
         return self.amount(d)[0]
 
     def amount(self, d: Dim) -> Amount:
-        """A formula at every environment; layers repeat a few."""
+        """Return the values of a formula at every environment; cached, as layers repeat them."""
         amount = self.amounts.get(d)
         if amount is None:
             amount = self.amounts[d] = tuple([float(a(d)) for a in self.at])
         return amount
 
     def same(self, number: float) -> Amount:
-        """A number that no environment changes."""
+        """Return a constant number as an amount."""
         return (number,) * len(self.at)
 
     def policy(self, kernel: Kernel) -> Policy:
-        """What autocast does with a kernel."""
+        """Return the policy of autocast for a kernel."""
         if self.stored is None:
             return Policy.WIDEST
         if kernel.kind in NARROW_KINDS:
@@ -209,7 +209,7 @@ class LaunchWalk:
         return WIDE_BITS + NARROW_BITS if any(wants) else bits
 
     def casts(self, kernel: Kernel) -> Iterator[Launch]:
-        """What autocast launches before a kernel; casts of weights are summed up."""
+        """Yield the casts that autocast launches before a kernel; those of weights are summed."""
         if self.stored is None:
             return
         policy = self.policy(kernel)
@@ -356,7 +356,7 @@ class LaunchWalk:
         return amounts["mac"][0] / max(count, 1.0)
 
     def largest(self, kernel: Kernel) -> tuple[Dim, ...]:
-        """Extents of the value of which most is read."""
+        """Return the extents of the input with the largest part read."""
         parts = zip(kernel.reads, kernel.read_parts, strict=True)
         most = max(parts, key=lambda r: self.number(r[1]), default=None)
         return shape(most[0]) if most is not None else ()
@@ -364,7 +364,7 @@ class LaunchWalk:
     def traits(
         self, kernel: Kernel, largest: tuple[Dim, ...], read: float, written: float
     ) -> dict[str, float]:
-        """What any kernel has: extents, types, operands."""
+        """Return the traits of every kernel: extents, types and operands."""
         out = shape(kernel.writes[0]) if kernel.writes else ()
         read_count = sum(self.number(product(shape(v))) for v in kernel.reads)
         write_count = sum(self.number(product(shape(v))) for v in kernel.writes)
@@ -379,7 +379,7 @@ class LaunchWalk:
         }
 
     def reduced(self, kernel: Kernel, largest: tuple[Dim, ...], out: tuple[Dim, ...]) -> float:
-        """Elements that are reduced to one."""
+        """Return the number of elements that are reduced to one."""
         match kernel.kind:
             case Kind.REDUCTION:
                 return self.number(product(largest)) / max(self.number(product(out)), 1.0)

@@ -1,4 +1,4 @@
-"""Time of a whole step: launches, each its scale times what was learned, summed."""
+"""Time of a whole step: the sum over launches of scale times fitted factor."""
 
 from __future__ import annotations
 
@@ -32,26 +32,26 @@ CLASS = "step"
 FAR = 1.0
 """Distance from the nearest measured machine above which a prediction extrapolates."""
 CHUNK = 4096
-"""Rows that a forest walks at once; bounds memory."""
+"""Rows that a forest evaluates at once, to limit memory."""
 MOST_SPREAD = 0.0
-"""Logarithm of the largest error that is expected of a step, a factor of e."""
+"""Logarithm of the largest expected error of a step, a factor of e."""
 BEYOND = 0.05
-"""Mean distance of launches from the box of those trained on, in its sides, that is far."""
+"""Mean distance of launches from the training range, in widths of it, that is far."""
 MOST_WIDTH = 3.0
-"""Natural logarithm of the factor that an interval reaches to either side, at most."""
+"""Maximum natural logarithm of an interval's end over its middle."""
 
 
 @entity
 class StepEstimate:
-    """A whole step.
+    """Prediction of a whole step.
 
     Args:
-        launch_s: of each launch, all its repetitions together.
+        launch_s: time of each launch with its repetitions.
         time_s: of the step.
-        low_s: end of the interval that holds nine in ten steps.
-        high_s: its other end.
-        floor_s: sum of what no launch beats.
-        is_extrapolating: the machine, or most of the time, is outside of what was trained on.
+        low_s: lower end of the 90 % interval.
+        high_s: its upper end.
+        floor_s: sum of the lower bounds of the launches.
+        is_extrapolating: whether the machine, or most of the time, is outside the training range.
         predictor: name of the weights.
     """
 
@@ -65,7 +65,7 @@ class StepEstimate:
 
 
 def weights_name(mode: RunMode) -> str:
-    """Name of the weights of a way of running."""
+    """Return the name of the weights of an execution mode."""
     return f"step-{mode.value.replace(' ', '-')}"
 
 
@@ -98,10 +98,10 @@ def estimate(
         time_s = float(launch_s.sum())
     spread = float((share * walked(artefact.spread, table.values)).sum())
     beyond = float((share * outside(artefact, table.values)).sum())
-    apart = distance_to(artefact.card, setting, sheet)
+    separation = distance_to(artefact.card, setting, sheet)
     low, high = (
         float(end[0]) * (1 + beyond)
-        for end in ends(artefact.card, np.array([spread]), apart, known=known)
+        for end in ends(artefact.card, np.array([spread]), separation, known=known)
     )
     floor_s = float(least_s.sum())
     return StepEstimate(
@@ -110,27 +110,27 @@ def estimate(
         max(time_s * math.exp(max(low, -MOST_WIDTH)), floor_s),
         time_s * math.exp(min(high, MOST_WIDTH)),
         floor_s,
-        apart > FAR or beyond > BEYOND,
+        separation > FAR or beyond > BEYOND,
         artefact.card.name,
     )
 
 
-def ends(card: Card, log_spread: Array, apart: float, *, known: bool) -> tuple[Array, Array]:
-    """Ends of intervals of steps, or of launches, as logarithms over their middles."""
+def ends(card: Card, log_spread: Array, separation: float, *, known: bool) -> tuple[Array, Array]:
+    """Return the ends of intervals of steps or launches, as logarithms relative to the middles."""
     spread = np.exp(np.clip(log_spread, np.log(LEAST_SPREAD), MOST_SPREAD))
-    return card.calibration.bands.ends(spread, max(apart, AT_ONCE), measured=known)
+    return card.calibration.bands.ends(spread, max(separation, AT_ONCE), measured=known)
 
 
 def outside(artefact: Artefact, values: NDArray[np.float32]) -> Array:
-    """How far launches leave the box of those trained on; machines have a distance of their own."""
+    """Return the distance of launches from the training range, without features of machines."""
     count = len(artefact.card.features) - len(SHARED)
     return excess(values[:, :count], artefact.hull_low[:count], artefact.hull_high[:count])
 
 
 def multipliers(table: Array, card: Card, setting: Setting, target: str) -> Array:
-    """What launches of each kind take of their scale: of this machine, else of all.
+    """Return the multiplier of each kind of launch, ``[kinds]``: of this machine, else the mean.
 
-    Where the machine was measured under several precisions and ways of running, of the nearest.
+    Rows of the machine with the same precision and mode come first, then with the same precision.
     """
     wanted = (setting.precision.value, setting.way)
     same = [i for i, k in enumerate(card.kin) if k[0] == target]
@@ -144,13 +144,13 @@ def multipliers(table: Array, card: Card, setting: Setting, target: str) -> Arra
 
 
 def walked(forest: Forest, values: NDArray[np.float32]) -> Array:
-    """A forest's answers, so many rows at a time that memory stays bounded."""
+    """Return a forest's predictions, computed in chunks to limit memory."""
     parts = [forest(values[i : i + CHUNK]) for i in range(0, len(values), CHUNK)]
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
 def distance_to(card: Card, setting: Setting, sheet: Sheet) -> float:
-    """Of a machine to the nearest measured one."""
+    """Return the distance of a machine to the nearest measured one."""
     dtype = setting.precision.dtype
     places = card.places.get(dtype) or next(iter(card.places.values()))
     return nearest(coordinates(sheet, dtype), places)

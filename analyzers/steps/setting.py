@@ -1,4 +1,4 @@
-"""How a framework runs a model: precision, memory format, compiler, version, training or not."""
+"""Setting of a framework: precision, memory format, compiler, version, training or inference."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from perfc.passes.runtimes import LaunchMode, Layout, Runtime, Steps, Tf32, of_s
 
 
 class Precision(Enum):
-    """What tensors are stored and multiplied in."""
+    """Types in which tensors are stored and multiplied."""
 
     AMP_F16 = "amp f16"
     """f32 weights, products in f16 under autocast."""
@@ -32,12 +32,12 @@ class Precision(Enum):
 
     @property
     def is_mixed(self) -> bool:
-        """Whether autocast decides."""
+        """Return True if autocast chooses the type of each operator."""
         return self in (Precision.AMP_F16, Precision.AMP_BF16)
 
     @property
     def dtype(self) -> str:
-        """Element type of products."""
+        """Return the element type of products."""
         match self:
             case Precision.AMP_F16 | Precision.F16:
                 return "f16"
@@ -48,7 +48,7 @@ class Precision(Enum):
 
     @property
     def twin(self) -> Precision:
-        """The same in the other type of half precision; itself where there is none."""
+        """Return the precision with the other half-precision type; itself without one."""
         match self:
             case Precision.AMP_F16:
                 return Precision.AMP_BF16
@@ -63,12 +63,12 @@ class Precision(Enum):
 
     @property
     def bits(self) -> int:
-        """Of an element of a product's operand."""
+        """Return the bits of an element of a product's operand."""
         return 32 if self in (Precision.F32, Precision.TF32) else 16
 
 
 def precision_of(name: str, where: str) -> Precision:
-    """A precision by its name or by what frameworks call it, ``amp_fp16``.
+    """Return a precision by its name here or in frameworks, such as ``amp_fp16``.
 
     Raises:
         ParseError: there is none.
@@ -89,17 +89,17 @@ PRECISIONS = {
     "amp-f16": Precision.AMP_F16,
     "amp-bf16": Precision.AMP_BF16,
 }
-"""What-if precisions that whole runs were measured in, or under autocast to."""
+"""Precisions of ``--dtype`` in which whole runs were measured, or under autocast to them."""
 
 
 def is_measured_whole(table: Runtime) -> bool:
-    """Whether whole runs under a runtime were measured: as PyTorch launches them, on one stream."""
+    """Return True if whole runs under a runtime were measured: PyTorch's steps on one stream."""
     is_replayed = table.is_recorded and table.steps is Steps.EAGER
     return table.known_steps is not None and not is_replayed and table.streams == 1
 
 
 class RunMode(Enum):
-    """Ways of running so different that each has weights of its own."""
+    """Execution modes that have separate weights."""
 
     EAGER = "eager"
     CHANNELS_LAST = "channels last"
@@ -109,17 +109,17 @@ class RunMode(Enum):
 
 @record
 class Setting:
-    """One way of running a model, in PyTorch where nothing else is said.
+    """Setting of a run of a model, in PyTorch by default.
 
     Args:
         precision: of tensors and products.
-        channels_last: whether feature maps lie as NHWC.
+        channels_last: whether feature maps are in NHWC layout.
         compiled: ``torch.compile`` with its default backend.
         version: of the framework, major and minor.
         training: a whole step, forward, backward and optimiser.
         engine: table of fusions of another framework than PyTorch, as ``ort``; empty for PyTorch.
-        host_launch_s: what the host takes for a launch, None where nobody says; settings that
-            differ in nothing else are one.
+        host_launch_s: host time per launch; None if unknown. It does not count in comparisons
+            of settings.
     """
 
     precision: Precision = Precision.AMP_F16
@@ -132,20 +132,20 @@ class Setting:
 
     @property
     def launch_key(self) -> str:
-        """What of it changes the launches."""
+        """Return the part of the setting that changes the launches, as a key."""
         precision = self.precision
         stored = "mixed" if precision.is_mixed else "narrow" if precision.bits == 16 else "wide"
         return f"{self.runtime}, {stored}"
 
     @classmethod
-    def of(cls, deployment: Deployment, own: str = "") -> Setting:
-        """The way of running whole models that a deployment is, the version aside.
+    def of(cls, deployment: Deployment, element: str = "") -> Setting:
+        """Return the setting of a deployment, with the default version.
 
-        Kernels of a recorded graph are launched as a whole: their host takes nothing for each.
+        Kernels of a CUDA graph are launched as a whole: the host time per launch is 0.
 
         Args:
             deployment: under a runtime that whole runs were measured under.
-            own: what the model computes in, where the deployment says no precision.
+            element: type that the model computes in, for a deployment without a precision.
 
         Raises:
             ModelError: no whole runs were measured in such a way.
@@ -164,7 +164,7 @@ class Setting:
                 f"no whole runs in {deployment.dtype} were measured", hint=f"--dtype {offer}"
             )
         return cls(
-            known[deployment.dtype] if deployment.dtype else known.get(own, wide),
+            known[deployment.dtype] if deployment.dtype else known.get(element, wide),
             deployment.layout is Layout.CHANNELS_LAST,
             table.steps is Steps.COMPILED,
             training=deployment.mode is Run.TRAINING,
@@ -173,14 +173,14 @@ class Setting:
 
     @property
     def runtime(self) -> str:
-        """The fusion table of such steps, whose kernels may be others in old versions."""
+        """Return the name of the runtime with such fusions; old versions fuse differently."""
         if self.engine:
             return self.engine
         return of_steps(Steps.COMPILED if self.compiled else Steps.EAGER, self.version).name
 
     @property
     def mode(self) -> RunMode:
-        """Whose weights know it."""
+        """Return the execution mode, which selects the weights."""
         if self.training:
             return RunMode.TRAINING
         if self.compiled:
@@ -189,11 +189,11 @@ class Setting:
 
     @property
     def way(self) -> str:
-        """Framework and version, and what the weights of its mode have several of: layouts."""
+        """Return framework, version, and the layout if weights of the mode cover several."""
         lies = ", channels last" if self.training and self.channels_last else ""
         return self.framework + lies
 
     @property
     def framework(self) -> str:
-        """Name and version."""
+        """Return the name and version of the framework."""
         return f"{self.engine or 'torch'} {self.version[0]}.{self.version[1]}"

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 class Stored(LaunchWalk):
-    """Launches of a module whose types are those that are stored."""
+    """Lists the launches of a module in its declared types."""
 
     def bits(self, v: Value) -> int:
-        """Of an element, as declared."""
+        """Return the declared bits of an element."""
         return v.type.dtype.bits if isinstance(v.type, TensorType) else 0

@@ -1,4 +1,4 @@
-"""The launches of a training step, from the step's own graph: forward, gradients, optimiser."""
+"""Launches of a training step, from its graph of forward pass, gradients and optimizer."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from .setting import Setting
 
 OPTIMIZER = "momentum"
-"""Of the steps that were measured whole: SGD as timm's ``benchmark.py`` makes it."""
+"""Optimizer of the measured whole steps: SGD of timm's ``benchmark.py``."""
 
 
 def step_launches(
     module: Module, am: Analyses, setting: Setting, envs: Sequence[Mapping[str, int]]
 ) -> tuple[KernelTable, list[Launch]]:
-    """The launches of one training step of a typed f32 module, in order, each with its role.
+    """Return the launches of one training step of a typed f32 module, in order, with their roles.
 
     Args:
         module: its floating-point tensors in f32, canonical with its parameters kept.
@@ -53,7 +53,7 @@ def step_launches(
 
 
 def step_of(module: Module, am: Analyses, setting: Setting) -> Module:
-    """The module as one step: its types as stored, then its gradients and the update."""
+    """Return the module as one step: in its stored types, with gradients and update."""
     module = am.apply(Untie(), module)
     precision = setting.precision
     if precision.is_mixed or precision.bits < 32:
@@ -63,10 +63,10 @@ def step_of(module: Module, am: Analyses, setting: Setting) -> Module:
 
 
 class StepListing(Stored):
-    """Walks over the kernels of a step."""
+    """Lists the launches of a training step."""
 
     def all(self) -> Iterator[Launch]:
-        """Every launch; casts of parameters and of their gradients come last, of the mean size."""
+        """Yield every launch; last, one of mean size for all casts of parameters and gradients."""
         kernels = self.table.kernels
         gradients = {v for k in kernels if role_of(k) is LaunchRole.OPTIMIZER for v in k.reads}
         known: dict[tuple[int, LaunchRole], Mapping[str, float]] = {}
@@ -91,7 +91,7 @@ class StepListing(Stored):
 
 
 def is_of_parameters(kernel: Kernel, gradients: Container[Value]) -> bool:
-    """Whether it casts parameters, or what the optimiser reads: ``gradients``."""
+    """Return True if a kernel casts parameters, or ``gradients``, which the optimizer reads."""
     if not isinstance(kernel.anchor.op, Cast):
         return False
     return all(v.weight is not None for v in kernel.reads) or all(
@@ -100,7 +100,7 @@ def is_of_parameters(kernel: Kernel, gradients: Container[Value]) -> bool:
 
 
 def role_of(kernel: Kernel) -> LaunchRole:
-    """What a kernel is for, by its anchor."""
+    """Return the role of a kernel, by its anchor."""
     match kernel.anchor.loc.phase, kernel.anchor.op:
         case Phase.OPTIMIZER, _:
             return LaunchRole.OPTIMIZER
