@@ -20,9 +20,9 @@ import pytest
 from perfc import cli
 from perfc.commands.shared.output import OutputFile
 from perfc.common.formats import SUFFIXES
+from perfc_lab.board import Score
 from perfc_lab.distributed.scores import DistributedEvidence as Runs
 from perfc_lab.serving.scores import ServingEvidence
-from perfc_lab.training.evaluate import SliceErrors
 from perfc_lab.trees.experiment import TreeComparison
 
 from .invocations import CALLS, commands, prepare
@@ -49,8 +49,8 @@ class Little:
 
     name = title = held_out = "little"
 
-    def evaluate(self, *_: object) -> Iterator[SliceErrors]:
-        yield SliceErrors("a part", "all", 1, 0.1, 0.1, 1.0, 1.0, 2.0)
+    def evaluate(self, *_: object) -> Iterator[Score]:
+        yield Score("a part", "all", 1, 0.1, 0.1, 1.0, 1.0, 2.0)
 
 
 @pytest.fixture(scope="module")

@@ -61,7 +61,7 @@ def op(
     """
     from perfc.view.vegalite import converter
     from perfc_lab.training.experiments import chosen
-    from perfc_lab.training.scoreboard import into_cards, write_plot, written
+    from perfc_lab.training.scoreboard import board, into_cards, write_plot
 
     if plot is not None:
         # said before the training, not after
@@ -75,7 +75,7 @@ def op(
         raise PerfcError(
             "no figure was measured", where=", ".join(names), hint="what is missing is said above"
         )
-    emit(written(scores, form, written_by(ctx)), output)
+    emit(board(scores).written(form, written_by(ctx)), output)
     if plot is not None:
         write_plot(scores, plot)
     if cards:
@@ -251,7 +251,7 @@ def graph(
     from perfc_lab.datasets.unlabelled import unlabelled_graphs
     from perfc_lab.tables.architectures import SEEDS
     from perfc_lab.training.graphs.bench import evaluated
-    from perfc_lab.training.graphs.scoreboard import write_plots, written
+    from perfc_lab.training.graphs.scoreboard import board, write_plots
     from perfc_lab.whole_runs.as_shipped import figures_as_shipped
 
     from ._training import telling
@@ -277,7 +277,7 @@ def graph(
                 quantity=wanted, seeds=seeds or SEEDS, budget=budget, shares=shares or (1.0,),
                 families=families, samples=samples, say=to.say,
             )  # fmt: skip
-    emit(written(scores, form, written_by(ctx)), output)
+    emit(board(scores).written(form, written_by(ctx)), output)
     if plot is not None:
         write_plots(scores, plot)
 
@@ -374,11 +374,11 @@ def write_checklist(folder: Path) -> None:
 
 def write_cost(graphs: Path, folder: Path, origin: str) -> None:
     """Write the time of one epoch of each network to a folder."""
-    from perfc_lab.papers.reproduction.cost import costs, page
+    from perfc_lab.papers.reproduction.cost import board, costs
 
     folder.mkdir(parents=True, exist_ok=True)
     measured = list(costs(graphs, lambda line: say(line, is_error=True)))
-    emit(page(measured, origin), folder / "cost.md")
+    emit(board(measured).written("markdown", origin), folder / "cost.md")
 
 
 command.add_command(eval_command)

@@ -14,9 +14,10 @@ from perfc.analyzers.estimators.predictor import Estimates, predict_with
 from perfc.analyzers.features.rows import Rows
 from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.features.table import class_of
-from perfc.analyzers.intervals.conformal import coverage_of
 from perfc.ir.record import frozen
 from perfc.machine import load_machine
+
+from ..board import Score, score
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -87,40 +88,6 @@ class RowSlice:
     anchor: str = ""
 
 
-@frozen
-class SliceErrors:
-    """Errors of one slice under one way of holding out.
-
-    Args:
-        split: how rows were held out.
-        slice: name of the slice.
-        rows: how many.
-        mape: mean of ``|predicted / measured − 1|``.
-        median: of the same.
-        coverage: share of measured times inside their interval.
-        floor_holds: share of rows not faster than their floor.
-        width: median of the interval's upper over lower end.
-        goal: of ``mape``.
-        anchor: the best figure published.
-    """
-
-    split: str
-    slice: str
-    rows: int
-    mape: float
-    median: float
-    coverage: float
-    floor_holds: float
-    width: float
-    goal: float | None = None
-    anchor: str = ""
-
-    @property
-    def met(self) -> bool:
-        """Whether the goal is reached; True where none is set."""
-        return self.goal is None or self.mape <= self.goal
-
-
 @dataclass(frozen=True, eq=False)
 class Tested:
     """A block with its estimates."""
@@ -147,32 +114,19 @@ def test(found: Artefact, blocks: Sequence[Rows], asked: CallerContext) -> list[
     ]
 
 
-def figure(split: str, part: RowSlice, tested: Sequence[Tested]) -> SliceErrors | None:
-    """The figures of a slice; None if it has no rows."""
-    names = ("time_s", "low_s", "high_s", "floor_s")
-    columns: dict[str, list[NDArray[np.float64]]] = {n: [] for n in ("measured", *names)}
-    for one in tested:
-        which = part.which(one.rows)
-        columns["measured"].append(one.rows.time_s[which])
-        for name in names:
-            columns[name].append(getattr(one.estimates, name)[which])
-    joined = {n: np.concatenate(c) if c else np.zeros(0) for n, c in columns.items()}
-    measured = joined["measured"]
-    if not len(measured):
+def figure(split: str, part: RowSlice, tested: Sequence[Tested]) -> Score | None:
+    """Return the score of a slice; None if it has no rows."""
+    masks = [part.which(one.rows) for one in tested]
+    if not any(mask.any() for mask in masks):
         return None
-    error = np.abs(joined["time_s"] / measured - 1)
-    return SliceErrors(
-        split,
-        part.name,
-        len(measured),
-        float(error.mean()),
-        float(np.median(error)),
-        coverage_of(measured, joined["low_s"], joined["high_s"]),
-        float((joined["floor_s"] <= measured).mean()),
-        float(np.median(joined["high_s"] / joined["low_s"])),
-        part.goal,
-        part.anchor,
+    each = list(zip(tested, masks, strict=True))
+    measured = np.concatenate([one.rows.time_s[mask] for one, mask in each])
+    predicted, low, high, floor = (
+        np.concatenate([getattr(one.estimates, name)[mask] for one, mask in each])
+        for name in ("time_s", "low_s", "high_s", "floor_s")
     )
+    goal, anchor = part.goal, part.anchor
+    return score(split, part.name, measured, predicted, low, high, floor, goal=goal, anchor=anchor)
 
 
 def everything(rows: Rows) -> NDArray[np.bool_]:

@@ -16,8 +16,9 @@ from perfc.analyzers.whole_runs.estimate import WholeRunEstimate, estimate
 from perfc.errors import PerfcError
 from perfc.frontend import load
 
+from ..board import Score
 from ..tables.architectures import SEEDS
-from ..training.graphs.bench import GraphFigure, Scored, by_family, figures, trained
+from ..training.graphs.bench import Scored, by_family, figures, trained
 from ..training.graphs.protocols import Fold, GraphProtocol, folds
 
 ENDING = ".onnx.gz"
@@ -35,7 +36,7 @@ def figures_as_shipped(
     budget: TrainingBudget | None = None,
     families: bool = False,
     say: Say = lambda _: None,
-) -> list[GraphFigure]:
+) -> list[Score]:
     """Figures of every predictor under every protocol, predicted as `perfc predict` does.
 
     Weights are trained and calibrated as ``perfc train graph --every-row`` does, on all rows that
@@ -55,7 +56,7 @@ def figures_as_shipped(
     Raises:
         PerfcError: a predictor does not learn from every row, or keeps no weights.
     """
-    found: list[GraphFigure] = []
+    found: list[Score] = []
     for protocol in protocols:
         for name in names:
             every = folds(data.measured(quantity), protocol, seeds)

@@ -18,6 +18,7 @@ from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.graph.rows import GraphRow
 from perfc.analyzers.steps.setting import Precision, Setting
 from perfc.machine import load_machine
+from perfc_lab.board import kendall_tau
 from perfc_lab.training import evaluate, power, scoreboard
 from perfc_lab.training.calibration import calibrate
 from perfc_lab.training.calibration.levels import thinned
@@ -26,7 +27,7 @@ from perfc_lab.training.evaluate import CallerContext, RowSlice, everything, fig
 from perfc_lab.training.experiments import experiments
 from perfc_lab.training.graphs import bench
 from perfc_lab.training.graphs import scoreboard as graph_scoreboard
-from perfc_lab.training.graphs.bench import Scored, by_family, figures, kendall_tau, rank_agreement
+from perfc_lab.training.graphs.bench import Scored, by_family, figures, rank_agreement
 from perfc_lab.training.graphs.protocols import GraphProtocol as GraphProtocol
 from tests.analyzers import flat_weights
 
@@ -171,9 +172,10 @@ def test_a_scoreboard_says_each_figure_in_every_form() -> None:
     bad = figure("fold 0", RowSlice("second", lambda r: r.time_s > 1, 0.4), tested)
     assert good is not None
     assert bad is not None
-    board = {experiment: [good, bad]}
-    title, head, first, second, *_ = scoreboard.written(board, "text").splitlines()
-    assert title == experiment.title
+    scores = {experiment: [good, bad]}
+    page = scoreboard.board(scores)
+    title, _, _, head, first, second, *_ = page.written("text").splitlines()
+    assert title == f"perfc: Accuracy: {experiment.title}"
     assert head.split()[:5] == ["held", "out", "rows", "of", "n"]
     assert first.split() == [
         "fold", "0", "all", "2", "30.0%", "30.0%", "40%", "50.0%", "100.00%", "theirs",
@@ -181,13 +183,13 @@ def test_a_scoreboard_says_each_figure_in_every_form() -> None:
     assert second.split() == [
         "fold", "0", "second", "1", "50.0%", "50.0%", "40%", "missed", "0.0%", "100.00%",
     ]  # fmt: skip
-    marked = scoreboard.written(board, "markdown").splitlines()
+    marked = page.written("markdown").splitlines()
     assert marked[0] == f"# Accuracy: {experiment.title}"
     row = "| fold 0 | second | 1 | 50.0% | 50.0% | 40% missed | 0.0% | 100.00% |  |"
     assert row in marked
-    tree = json.loads(scoreboard.written(board, "json"))
+    tree = json.loads(page.written("json"))
     assert [f["mape"] for f in tree["matmul"]] == pytest.approx([0.3, 0.5])
-    values = cast("Any", scoreboard.errors_chart(board))["data"]["values"]
+    values = cast("Any", scoreboard.errors_chart(scores))["data"]["values"]
     assert [(v["row"], v["goal"], v["met"]) for v in values] == [
         ("matmul: all, fold 0", 0.4, True), ("matmul: second, fold 0", 0.4, False),
     ]  # fmt: skip
@@ -264,7 +266,7 @@ def test_figures_of_runs_are_means_over_folds() -> None:
         "all rows", "inference", "eager, rtx3090", "graded medium", "graded low",
     }  # fmt: skip
     found = every["inference"]
-    assert (found.dataset, found.predictor, found.protocol) == ("timm", "mine", "random")
+    assert (found.source, found.predictor, found.split) == ("timm", "mine", "random")
     assert (found.rows, found.folds, found.goal) == (4, 2, 0.06)
     assert every["all rows"].goal is None
     assert found.mape == pytest.approx((0.05 + 1) / 2)
@@ -324,7 +326,8 @@ def test_families_of_enough_rows_come_worst_first() -> None:
 
 def test_a_table_of_figures_is_as_wide_as_its_longest_cells() -> None:
     one = scored([run_row(n) for n in "abc"], [1.0, 2.0, 4.0], [1.1, 2.2, 4.4])
-    lines = graph_scoreboard.written(list(figures("mine", [one])), "text").splitlines()
+    page = graph_scoreboard.board(list(figures("mine", [one])))
+    lines = [line.strip() for line in page.written("text").splitlines()[3:8]]
     assert len(lines) == 5
     head = lines[0]
     column = head.index("protocol") if "protocol" in head else lines[1].index("random")

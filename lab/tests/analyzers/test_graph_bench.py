@@ -28,14 +28,15 @@ from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
 from perfc.commands.analysis.predict import command as predict_command
 from perfc.commands.measurement.adapt import command as adapt_command
 from perfc.errors import PerfcError
+from perfc_lab.board import kendall_tau
 from perfc_lab.commands.data import command as data_command
 from perfc_lab.commands.eval import command as eval_command
 from perfc_lab.commands.train import command as train_command
 from perfc_lab.datasets import datasets
 from perfc_lab.training.graphs import bench
-from perfc_lab.training.graphs.bench import evaluate, figures, kendall_tau, rank_agreement
+from perfc_lab.training.graphs.bench import evaluate, figures, rank_agreement
 from perfc_lab.training.graphs.protocols import SAMPLES, Fold, GraphProtocol, folds, thinned
-from perfc_lab.training.graphs.scoreboard import write_plots, written
+from perfc_lab.training.graphs.scoreboard import board, write_plots
 from perfc_lab.training.graphs.statistics import statistics
 from perfc_lab.whole_runs.boosted_totals import BoostedTotals
 
@@ -284,7 +285,7 @@ def test_train_and_eval_write_what_they_say(tmp_path: Path) -> None:
     again = ("--seed", "0", "--output-format", "json")
     code, text = run(eval_command, "graph", *where, *chosen, *again)
     assert code == 0
-    found = json.loads(text[text.index("[\n") :])
+    found = json.loads(text[text.index("{\n") :])["scores"]
     assert {f["slice"] for f in found} >= {"all rows", "inference", "eager, gtx1080ti"}
     page = tmp_path / "graph.md"
     code, _ = run(
@@ -361,7 +362,7 @@ def test_figures_are_drawn(tmp_path: Path) -> None:
     paths = write_plots(done, tmp_path)
     assert [p.name for p in paths] == ["nb201-random.svg", "nb201-random-curve.svg"]
     assert all(p.read_text().startswith("<svg") for p in paths)
-    assert "boosted-totals @ 50%" in written(done, "markdown")
+    assert "boosted-totals @ 50%" in board(done).written("markdown")
     parts = [replace(f, share=f.share / 2) for f in done]
     assert [p.name for p in write_plots(parts, tmp_path)] == ["nb201-random-curve.svg"]
 

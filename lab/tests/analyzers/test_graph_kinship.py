@@ -235,7 +235,7 @@ def test_weights_are_scored_as_they_ship(monkeypatch: pytest.MonkeyPatch, tmp_pa
         quantity=Quantity.TIME, seeds=(0,), say=said.append,
     )  # fmt: skip
     (every,) = (one for one in found if one.slice == "all rows")
-    assert every.protocol == "family"
+    assert every.split == "family"
     assert every.rows > 0
     assert every.coverage > 0.5
     assert any("rows inside" in line for line in said)

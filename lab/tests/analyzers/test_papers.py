@@ -11,6 +11,7 @@ import pytest
 from perfc.analyzers.graph.predictor import predictor
 from perfc.analyzers.graph.store import StoredGraphs
 from perfc.errors import PerfcError
+from perfc.view.report.formats import markdown
 from perfc_lab.datasets.unlabelled import Unlabelled, drawn
 from perfc_lab.papers.elements import ElementStatus, board, seeds
 from perfc_lab.papers.reproduction.published import PublishedMetric, every_table, tables
@@ -154,12 +155,13 @@ def test_quantities_learned_beside_the_time_are_tested_too(
 
 
 def test_a_table_by_family_has_a_line_a_family() -> None:
-    from perfc_lab.papers.reproduction.page import Done, by_family
+    from perfc_lab.papers.reproduction.page import Done
+    from perfc_lab.papers.reproduction.page import table as table_of
 
     table = next(t for t in every_table() if t.families)
     result = {"families": {"vit": {"mape": 0.5}}}
     done = [Done(line, (result,) if line.predictor == "trappm" else ()) for line in table.lines]
-    text = by_family(table, done)
+    text = "\n".join(markdown.table_lines(table_of(table, done).table))
     assert "| vit | 50.0% | 7.1% | – | 9.2% | – | 105.8% | – | 16.6% |" in text
     assert len(text.splitlines()) == 2 + len(table.families)
 

@@ -13,11 +13,11 @@ from click.testing import CliRunner
 from perfc.analyzers.artefacts import artefact
 from perfc.analyzers.artefacts.card import card_text
 from perfc.errors import PerfcError
+from perfc_lab.board import Score
 from perfc_lab.commands.eval import command as evaluate
 from perfc_lab.commands.train import command as train
 from perfc_lab.training import experiments as module
 from perfc_lab.training import growing, scoreboard
-from perfc_lab.training.evaluate import SliceErrors
 from perfc_lab.training.fit import Recipe
 
 from .synthetic import write_table
@@ -26,7 +26,7 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("pandas")
 
 NAMED = module.experiments()
-FIGURE = SliceErrors("random", "all", 3, 0.1, 0.1, 0.9, 1.0, 1.5, None, "")
+FIGURE = Score("random", "all", 3, 0.1, 0.1, 0.9, 1.0, 1.5, None, "")
 
 
 @pytest.fixture(autouse=True)
@@ -159,7 +159,7 @@ def test_a_page_says_what_is_held_out_and_which_command_wrote_it(
 
 def test_a_page_of_several_experiments_has_a_table_for_each() -> None:
     steps = [e for n, e in NAMED.items() if n.startswith("step-")]
-    found = scoreboard.page({e: [FIGURE] for e in steps}, "Written by hand.")
+    found = scoreboard.board({e: [FIGURE] for e in steps}).written("markdown", "Written by hand.")
     assert found.count("\n## ") == found.count("| random | all |") == len(steps) == 4
     assert found.startswith("# ")
     assert found.count("Written by hand.") == 1

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -16,10 +17,11 @@ from perfc.analyzers.graph.predictor import Say
 from perfc.analyzers.graph.store import write_file
 from perfc.ir.record import record
 
-from ...training.scoreboard import table as markdown_table
+from ...board import BoardTable, columns
 from ..networks.train import one_thread
 from ..reproduction.charts import write_curve
-from ..reproduction.page import Done, page
+from ..reproduction.page import Done
+from ..reproduction.page import board as tables_board
 from ..reproduction.published import PaperTable
 from ..reproduction.runs import Job, Preset, stored
 from .alignment import alone
@@ -144,16 +146,19 @@ def write_page(
     curves = [(t, done) for t, done in found if t.curve and board.has_charts]
     charts = {t.key: write_curve(t, done, output / CHARTS) for t, done in curves}
     named = {key: [f"{CHARTS}/{name}" for name in names] for key, names in charts.items()}
-    text = page(found, introduction, origin, named, "Graphs and language models")
-    parts = [
-        text.strip(),
-        "## Verdicts\n\n" + "\n".join(f"- {line}" for line in verdicts(board)),
-        "## Summaries of unseen graphs\n\n" + summaries(board.stages),
-        "## Inference\n\n" + "\n".join(f"- {x}" for x in (*inference(board, pool, say), *large)),
-    ]
+    tables = tables_board(found, introduction, named, "Graphs and language models")
+    times = _listed((*inference(board, pool, say), *large))
+    every = (
+        *tables.tables, BoardTable("verdicts", "Verdicts", before=_listed(verdicts(board))),
+        summaries(board.stages), BoardTable("inference", "Inference", before=times),
+    )  # fmt: skip
     path = output / PAGE
-    write_file(path, ("\n\n".join(parts) + "\n").encode())
+    write_file(path, replace(tables, tables=every).written("markdown", origin).encode())
     return path
+
+
+def _listed(lines: Iterable[str]) -> tuple[str, ...]:
+    return ("\n".join(f"- {line}" for line in lines),)
 
 
 def verdicts(board: LanguageModelTables) -> Iterator[str]:
@@ -198,25 +203,30 @@ def _against(ours: float | None, other: float | None, what: str, words: str) -> 
     )
 
 
-def summaries(stages: Stages) -> str:
-    """Exact fields of stage 2, by readout."""
-    lines = []
-    for readout in Readout:
-        for name, figure in stages.summaries(readout).items():
-            if isinstance(figure, dict):
-                lines.append(
-                    (readout.value, name, str(figure["graphs"]), str(figure["fields"]),
-                     f"{figure['exact']:.1%}", f"{figure['whole']:.1%}")
-                )  # fmt: skip
-    head = ("readout", "unseen graphs", "graphs", "fields", "exact fields", "exact summaries")
+SUMMARIES = columns(
+    ("readout", 0), ("unseen graphs", 1), ("graphs", lambda r: r[2]["graphs"], "d"),
+    ("fields", lambda r: r[2]["fields"], "d"), ("exact fields", lambda r: r[2]["exact"], ".1%"),
+    ("exact summaries", lambda r: r[2]["whole"], ".1%"),
+)  # fmt: skip
+
+
+def summaries(stages: Stages) -> BoardTable:
+    """Return the exact fields of stage 2, by readout."""
+    lines = [
+        (readout.value, name, figure)
+        for readout in Readout
+        for name, figure in stages.summaries(readout).items()
+        if isinstance(figure, dict)
+    ]
     words = (
         "A field is exact if the summary states the three digits and the word that the graph has. "
         "Readouts: the *mean* of the thesis, with the *sums*, and a token for each of the "
         "*numbers*. Graphs of model files are of families that stages 1 and 2 never saw."
     )
-    return (
-        f"{words}\n\n{markdown_table(head, lines, range(2))}" if lines else "Stage 2 is not there."
-    )
+    title = "Summaries of unseen graphs"
+    if not lines:
+        return BoardTable("summaries", title, before=("Stage 2 is not there.",))
+    return BoardTable("summaries", title, SUMMARIES, lines, (words,))
 
 
 def inference(

@@ -10,7 +10,8 @@ from perfc.analyzers.graph.rows import Quantity
 from perfc.analyzers.graph.store import write_file
 from perfc.view.vegalite import svg
 
-from .neighbours import chart as plane_chart
+from ...charts import axis, chart, colored
+from .neighbours import plane_chart
 from .page import Done, number
 from .published import PaperTable, PublishedMetric
 
@@ -39,15 +40,15 @@ def write_charts(published: PaperTable, done: Sequence[Done], folder: Path) -> l
     if published.families:
         return []
     names = []
-    for ending, chart in (
+    for ending, drawn in (
         ("loss", loss_chart(published, done)),
         ("scatter", scatter_chart(published, done)),
         *besides_charts(published, done),
         ("embeddings", embeddings_chart(done) if published.has_embeddings else None),
     ):
-        if chart is not None:
+        if drawn is not None:
             name = f"{published.key}-{ending}.svg"
-            write_file(folder / name, svg(chart).encode())
+            write_file(folder / name, svg(drawn).encode())
             names.append(name)
     return names
 
@@ -58,11 +59,11 @@ def write_curve(published: PaperTable, done: Sequence[Done], folder: Path) -> li
     Raises:
         MissingExtraError: vl-convert is not installed.
     """
-    chart = curve_chart(published, done)
-    if chart is None:
+    drawn = curve_chart(published, done)
+    if drawn is None:
         return []
     name = f"{published.key}.svg"
-    write_file(folder / name, svg(chart).encode())
+    write_file(folder / name, svg(drawn).encode())
     return [name]
 
 
@@ -79,20 +80,11 @@ def curve_chart(published: PaperTable, done: Sequence[Done]) -> Mapping[str, obj
         return None
     # shares begin at 0, errors of several magnitudes have none
     kind = "log" if metric is PublishedMetric.MAPE else "linear"
-    y = {"field": "percent", "type": "quantitative", "scale": {"type": kind}}
-    x = {"field": "rows", "type": "quantitative", "scale": {"type": "log", "base": 2}}
-    return {
-        "title": published.title,
-        "background": "white",
-        "width": 420,
-        "data": {"values": values},
-        "mark": {"type": "line", "point": True},
-        "encoding": {
-            "x": {**x, "title": "rows seen", "axis": {"values": list(published.curve)}},
-            "y": {**y, "title": f"{CURVE_TITLES[metric]}, %"},
-            "color": {"field": "predictor", "type": "nominal"},
-        },
-    }
+    x = {**axis("rows", "rows seen", type="log", base=2), "axis": {"values": list(published.curve)}}
+    y = axis("percent", f"{CURVE_TITLES[metric]}, %", type=kind)
+    mark = {"type": "line", "point": True}
+    encoding = {"x": x, "y": y, "color": colored("predictor")}
+    return chart(published.title, values, mark, encoding=encoding)
 
 
 def embeddings_chart(done: Sequence[Done]) -> Mapping[str, object] | None:
@@ -114,19 +106,9 @@ def loss_chart(published: PaperTable, done: Sequence[Done]) -> Mapping[str, obje
     ]
     if not values:
         return None
-    y = {"field": "loss", "type": "quantitative", "scale": {"type": "log"}, "title": "loss"}
-    return {
-        "title": published.title,
-        "background": "white",
-        "width": 420,
-        "data": {"values": values},
-        "mark": "line",
-        "encoding": {
-            "x": {"field": "epoch", "type": "quantitative"},
-            "y": y,
-            "color": {"field": "predictor", "type": "nominal"},
-        },
-    }
+    x, y = axis("epoch"), axis("loss", "loss", type="log")
+    encoding = {"x": x, "y": y, "color": colored("predictor")}
+    return chart(published.title, values, "line", encoding=encoding)
 
 
 def scatter_chart(published: PaperTable, done: Sequence[Done]) -> Mapping[str, object] | None:
@@ -157,21 +139,6 @@ def scatter(title: str, quantity: str, points: Sequence[Sequence[float]]) -> Map
         {"measured": scale * m, "predicted": scale * p}
         for m, p in points[:: max(len(points) // MOST_MARKS, 1)]
     ]
-    axes = {
-        name: {
-            "field": name,
-            "type": "quantitative",
-            "scale": {"type": "log"},
-            "title": f"{name}, {unit}",
-        }
-        for name in ("measured", "predicted")
-    }
-    return {
-        "title": title,
-        "background": "white",
-        "width": 320,
-        "height": 320,
-        "data": {"values": values},
-        "mark": {"type": "square", "size": 9, "aria": False},
-        "encoding": {"x": axes["measured"], "y": axes["predicted"]},
-    }
+    x, y = (axis(name, f"{name}, {unit}", type="log") for name in ("measured", "predicted"))
+    mark = {"type": "square", "size": 9, "aria": False}
+    return chart(title, values, mark, width=320, height=320, encoding={"x": x, "y": y})

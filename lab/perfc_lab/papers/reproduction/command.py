@@ -14,7 +14,7 @@ from perfc.analyzers.graph.store import StoredGraphs, write_file
 
 from ...datasets.unlabelled import unlabelled_graphs
 from .charts import write_charts
-from .page import INTRODUCTION, Done, page, standing
+from .page import INTRODUCTION, Done, board, standing
 from .published import PaperTable
 from .runs import Job, Preset, chosen_rows, jobs, run, stored
 
@@ -93,7 +93,7 @@ def written(
         pool=0 if pool is None else len(StoredGraphs(pool)),
     )  # fmt: skip
     path = folder / "papers.md"
-    write_file(path, page(found, introduction, origin, charts).encode())
+    write_file(path, board(found, introduction, charts).written("markdown", origin).encode())
     return path
 
 

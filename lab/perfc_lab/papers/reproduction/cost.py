@@ -11,8 +11,8 @@ from pathlib import Path
 from perfc.analyzers.graph.predictor import Say, TrainingBudget, predictor
 from perfc.ir.record import frozen
 
+from ...board import RIGHT, Board, BoardTable, columns
 from ...training.graphs.protocols import GraphProtocol, folds, thinned
-from ...training.scoreboard import table
 from ..networks.network_predictor import NetworkPredictor
 from ..networks.train import device
 from .published import PaperTable, PublishedLine, RowSelection
@@ -23,8 +23,11 @@ NETWORKS = (
     "mlp-node", "brp-nas",
 )  # fmt: skip
 """TraPPM without its first phase, which depends on the pool and not on the rows."""
-HEAD = (
-    "network", "width", "weights", "rows timed", "rows", "an epoch in s", "epochs", "whole in h",
+COLUMNS = columns(
+    ("network", "name"), ("width", "width", "d"),
+    ("weights", lambda c: f"{c.parameters / 1e6:.2f} M", RIGHT), ("rows timed", "timed", ","),
+    ("rows", "rows", ","), ("an epoch in s", "epoch_s", ".1f"), ("epochs", "epochs", ","),
+    ("whole in h", "whole_h", ".2f"),
 )  # fmt: skip
 CPU_SHARE = 0.1
 """Of the architectures that an epoch is timed on where there is no GPU."""
@@ -85,22 +88,13 @@ def costs(graphs: Path, say: Say, names: Sequence[str] = NETWORKS) -> Iterator[E
         yield cost
 
 
-def page(found: Sequence[EpochCost], origin: str) -> str:
-    """A page of Markdown."""
-    cells = [
-        (
-            c.name, str(c.width), f"{c.parameters / 1e6:.2f} M", f"{c.timed:,}", f"{c.rows:,}",
-            f"{c.epoch_s:.1f}", f"{c.epochs:,}", f"{c.whole_h:.2f}",
-        )
-        for c in found
-    ]  # fmt: skip
+def board(found: Sequence[EpochCost]) -> Board:
+    """Return the board of the time of each network's recipe."""
     where = "a GPU" if device().type == "cuda" else "one core"
     words = (
         f"One epoch at the papers' width and by their recipes, on {where}, with the validation "
         "after it. Where less rows are timed than there are, the epoch is theirs times as many "
         "rows. The whole is the epochs of the recipe, of one seed."
     )
-    return (
-        "\n\n".join(["# Time of the papers' recipes", words, origin, table(HEAD, cells, range(1))])
-        + "\n"
-    )
+    table = BoardTable("costs", "", COLUMNS, found)
+    return Board("Time of the papers' recipes", (table,), (words,))

@@ -9,7 +9,8 @@ from dataclasses import replace
 from perfc.analyzers.graph.predictor import GraphPredictor
 from perfc.analyzers.graph.rows import Measurements
 
-from ...training.graphs.bench import GraphFigure, Scored, adapted, figures, scored
+from ...board import Score
+from ...training.graphs.bench import Scored, adapted, figures, scored
 from ...training.graphs.protocols import Fold, folds
 from .published import PaperTable
 
@@ -57,7 +58,7 @@ class FewRows:
             scores.append(scored(known, seen, fit_s=0.0))
         return known, scores[-1]
 
-    def slices(self, name: str) -> dict[str, GraphFigure]:
+    def slices(self, name: str) -> dict[str, Score]:
         """Figures of all tested rows, under ``32 rows``."""
         lines = {count: figures(name, scores) for count, scores in self.scores.items() if scores}
         return {f"{count} rows": next(iter(found)) for count, found in lines.items()}

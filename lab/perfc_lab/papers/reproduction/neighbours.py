@@ -9,6 +9,7 @@ import numpy as np
 from perfc.analyzers.graph.predictor import GraphPredictor
 from perfc.analyzers.graph.rows import Measurements
 
+from ...charts import chart, colored
 from ...tables.architectures import family
 
 if TYPE_CHECKING:
@@ -46,19 +47,10 @@ def places(model: GraphPredictor, data: Measurements) -> list[Place]:
     ]
 
 
-def chart(title: str, found: list[Place]) -> Mapping[str, object]:
-    """Vega-Lite of the plane, families by colour."""
-    axis = {"type": "quantitative", "axis": None}
-    return {
-        "title": title,
-        "background": "white",
-        "width": 420,
-        "height": 420,
-        "data": {"values": [{"x": x, "y": y, "family": name} for x, y, name in found]},
-        "mark": {"type": "circle", "aria": False},
-        "encoding": {
-            "x": {"field": "x", **axis},
-            "y": {"field": "y", **axis},
-            "color": {"field": "family", "type": "nominal"},
-        },
-    }
+def plane_chart(title: str, found: list[Place]) -> Mapping[str, object]:
+    """Return a chart of the plane, families by color."""
+    x, y = ({"field": name, "type": "quantitative", "axis": None} for name in "xy")
+    values = [{"x": x, "y": y, "family": name} for x, y, name in found]
+    mark = {"type": "circle", "aria": False}
+    encoding = {"x": x, "y": y, "color": colored("family")}
+    return chart(title, values, mark, height=420, encoding=encoding)

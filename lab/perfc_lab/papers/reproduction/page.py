@@ -9,7 +9,7 @@ from typing import Any
 
 from perfc.ir.record import record
 
-from ...training.scoreboard import table as markdown_table
+from ...board import RIGHT, Board, BoardTable, columns
 from .published import PaperTable, PublishedColumn, PublishedLine, PublishedMetric
 
 Result = Mapping[str, Any]
@@ -31,35 +31,38 @@ class Done:
     results: tuple[Result, ...]
 
 
-def page(
+def board(
     tables: Sequence[tuple[PaperTable, Sequence[Done]]],
     introduction: str,
-    origin: str,
     charts: Mapping[str, Sequence[str]],
     title: str = "Papers on the same rows",
-) -> str:
-    """Every table under its paper.
+) -> Board:
+    """Return the board of the papers' tables.
 
     Args:
         tables: with what was trained for them.
         introduction: a paragraph.
-        origin: what wrote the page and when, in a sentence.
         charts: names of files by the keys of tables.
         title: of the page.
     """
-    parts = [f"# {title}", introduction, origin]
-    paper = ""
-    for published, done in tables:
-        if published.paper != paper:
-            paper = published.paper
-            parts.append(f"## {paper}")
-        parts += [
-            f"### {published.name}: {published.title}",
-            f"Rows: {published.rows.value}, held out: {published.protocol.value}. {published.note}",
-            by_family(published, done) if published.families else lines(published, done),
-            *(f"![{published.title}]({name})" for name in charts.get(published.key, ())),
-        ]
-    return "\n\n".join(part.strip() for part in parts if part) + "\n"
+    each = (table(published, done, charts.get(published.key, ())) for published, done in tables)
+    return Board(title, tuple(each), (introduction,))
+
+
+def table(published: PaperTable, done: Sequence[Done], charts: Sequence[str] = ()) -> BoardTable:
+    """Return a table with its rows and its charts."""
+    if published.families:
+        titles = ("family", *(name for d in done for name in (d.line.label, "paper")))
+        rows = by_family(published, done)
+    else:
+        titles, rows = head(published), [cells(published, d) for d in done]
+    rest = ((title, i, RIGHT) for i, title in enumerate(titles[1:], 1))
+    about = f"Rows: {published.rows.value}, held out: {published.protocol.value}. {published.note}"
+    return BoardTable(
+        published.key, f"{published.paper}, {published.name}: {published.title}",
+        columns((titles[0], 0), *rest), rows, (about.strip(),),
+        tuple(f"![{published.title}]({name})" for name in charts),
+    )  # fmt: skip
 
 
 def standing(found: Mapping[str, Result], wanted: int, seeds: Mapping[int, int]) -> str:
@@ -80,22 +83,16 @@ def standing(found: Mapping[str, Result], wanted: int, seeds: Mapping[int, int])
     )
 
 
-def lines(published: PaperTable, done: Sequence[Done]) -> str:
-    """A line a predictor."""
-    return markdown_table(head(published), [cells(published, d) for d in done], range(1))
-
-
-def by_family(published: PaperTable, done: Sequence[Done]) -> str:
-    """A line a family, predictors side by side."""
-    names = [name for d in done for name in (d.line.label, "paper")]
+def by_family(published: PaperTable, done: Sequence[Done]) -> list[tuple[str, ...]]:
+    """Return a line for each family, predictors next to each other."""
     rows = []
     for family, stated in published.families.items():
         row = [family]
-        for d, number in zip(done, stated, strict=True):
+        for d, figure in zip(done, stated, strict=True):
             known = [r["families"][family]["mape"] for r in d.results if family in r["families"]]
-            row += [spread(known, PublishedMetric.MAPE), shown(number, PublishedMetric.MAPE)]
+            row += [spread(known, PublishedMetric.MAPE), shown(figure, PublishedMetric.MAPE)]
         rows.append(tuple(row))
-    return markdown_table(("family", *names), rows, range(1))
+    return rows
 
 
 def head(published: PaperTable) -> tuple[str, ...]:

@@ -21,10 +21,11 @@ from perfc.analyzers.features.table import class_of
 from perfc.common.declared import modules
 from perfc.errors import PerfcError
 
+from ...board import Score
 from ...tables import sources
 from ..calibration.calibrate import Calibrating
 from ..calibration.machines import ForestCache
-from ..evaluate import CallerContext, RowSlice, SliceErrors, Tested, figure, test
+from ..evaluate import CallerContext, RowSlice, Tested, figure, test
 from ..fit import Recipe, train
 from ..protocols import (
     FOLDS,
@@ -62,7 +63,7 @@ class Experiment(ABC):
         """
 
     @abstractmethod
-    def evaluate(self, folder: Path, say: Say) -> Iterator[SliceErrors]:
+    def evaluate(self, folder: Path, say: Say) -> Iterator[Score]:
         """Figures of held-out rows."""
 
 
@@ -156,14 +157,14 @@ class OperatorExperiment(Experiment):
         """Those of the rows at hand that are trained on; all are tested."""
         return blocks
 
-    def evaluate(self, folder: Path, say: Say) -> Iterator[SliceErrors]:
+    def evaluate(self, folder: Path, say: Say) -> Iterator[Score]:
         """Fold 0 of the shapes, or every fold, then each machine, alone and with its twins."""
         blocks = self.rows(folder)
         yield from self.check_shapes(blocks, say)
         yield from self.check_groups(blocks, say)
         yield from self.check_machines(blocks, say)
 
-    def check_shapes(self, blocks: Sequence[Rows], say: Say) -> Iterator[SliceErrors]:
+    def check_shapes(self, blocks: Sequence[Rows], say: Say) -> Iterator[Score]:
         """Shapes left out, all folds that are tested together."""
         single = UnseenShapes(self.group, parts=self.shape_folds)
         folds = every_fold(self.group) if self.every_fold else (single,)
@@ -173,7 +174,7 @@ class OperatorExperiment(Experiment):
             tested = [one for fold in found for one in fold.get(asked, ())]
             yield from figures(named(name, asked), asked.slices(self.shapes), tested)
 
-    def check_groups(self, blocks: Sequence[Rows], say: Say) -> Iterator[SliceErrors]:
+    def check_groups(self, blocks: Sequence[Rows], say: Say) -> Iterator[Score]:
         """Groups left out whole, all parts together."""
         if not self.whole:
             return
@@ -184,7 +185,7 @@ class OperatorExperiment(Experiment):
             tested = [rows for part in each for rows in part.get(asked, ())]
             yield from figures(named(name, asked), asked.slices(self.groups), tested)
 
-    def check_machines(self, blocks: Sequence[Rows], say: Say) -> Iterator[SliceErrors]:
+    def check_machines(self, blocks: Sequence[Rows], say: Say) -> Iterator[Score]:
         """Every machine left out, then all of them together."""
         names, memory = targets(blocks), ForestCache()
         for twins in (False, True):
@@ -254,9 +255,7 @@ def named(split: str, asked: CallerContext) -> str:
     return f"{split}, {asked.value}" if asked.value else split
 
 
-def figures(
-    name: str, slices: Sequence[RowSlice], tested: Sequence[Tested]
-) -> Iterator[SliceErrors]:
+def figures(name: str, slices: Sequence[RowSlice], tested: Sequence[Tested]) -> Iterator[Score]:
     """Figures of every slice that has rows."""
     for part in slices:
         line = figure(name, part, tested)

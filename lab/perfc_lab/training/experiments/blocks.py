@@ -12,13 +12,13 @@ import numpy as np
 
 from perfc.analyzers.artefacts.artefact import Artefact, Ready
 from perfc.analyzers.features.rows import DataError, Protocol, Rows
-from perfc.analyzers.intervals.conformal import coverage_of
 from perfc.ir.record import entity
 
+from ...board import Score, score
 from ...tables import MODEL
 from ...tables.language_models import IN_BLOCK, KNOWN, SHARDS
 from ..calibration.calibrate import Calibrating
-from ..evaluate import CallerContext, RowSlice, SliceErrors, Tested, everything, figure, test
+from ..evaluate import CallerContext, RowSlice, Tested, everything, figure, test
 from ..fit import Recipe, train
 from . import Experiment, OperatorExperiment, Say, experiments, thinned
 
@@ -88,7 +88,7 @@ class Blocks(Experiment):
         """
         raise DataError("blocks have no weights of their own", where=self.name)
 
-    def evaluate(self, folder: Path, say: Say) -> Iterator[SliceErrors]:
+    def evaluate(self, folder: Path, say: Say) -> Iterator[Score]:
         """Kernels by class, then blocks by source and attention."""
         blocks = {name: rows_of(name, folder) for name in (*LAYERS, *ATTENTION)}
         tested: dict[str, list[Tested]] = {name: [] for name in blocks}
@@ -108,7 +108,7 @@ class Blocks(Experiment):
                 yield replace(line, slice=f"{line.slice}, machines of several models")
 
 
-def figures_of(tested: Mapping[str, Sequence[Tested]]) -> Iterator[SliceErrors]:
+def figures_of(tested: Mapping[str, Sequence[Tested]]) -> Iterator[Score]:
     """Kernels by class, then blocks."""
     every = [one for each in tested.values() for one in each]
     for part_of in SLICES:
@@ -169,7 +169,7 @@ def recipe_of(own: OperatorExperiment) -> Recipe:
     return replace(own.recipe, **TRAINED)  # type: ignore[arg-type]
 
 
-def of_blocks(tested: Mapping[str, Sequence[Tested]]) -> Iterator[SliceErrors]:
+def of_blocks(tested: Mapping[str, Sequence[Tested]]) -> Iterator[Score]:
     """Layers alone where a source has no attention, else with each row of attention."""
     layers = layer_sums([one for name in LAYERS for one in tested[name]])
     frameworks = np.array([key[1] for key in layers.key])
@@ -245,22 +245,10 @@ def joined(
     return table[0], table[1:]
 
 
-def line(name: str, measured: Array, ends: Array) -> SliceErrors:
-    """The figures of sums."""
+def line(name: str, measured: Array, ends: Array) -> Score:
+    """Return the score of sums."""
     floor, low, time, high = ends
-    error = np.abs(time / measured - 1)
-    return SliceErrors(
-        "model left out",
-        name,
-        len(measured),
-        float(error.mean()),
-        float(np.median(error)),
-        coverage_of(measured, low, high),
-        float((floor <= measured).mean()),
-        float(np.median(high / low)),
-        BLOCK_GOAL,
-        "",
-    )
+    return score("model left out", name, measured, time, low, high, floor, goal=BLOCK_GOAL)
 
 
 EXPERIMENT = Blocks()

@@ -16,15 +16,15 @@ import numpy as np
 
 from perfc.analyzers.artefacts.artefact import Artefact, Ready
 from perfc.analyzers.features.rows import DataError
-from perfc.analyzers.intervals.conformal import COVERAGE, coverage_of
+from perfc.analyzers.intervals.conformal import COVERAGE
 from perfc.analyzers.intervals.summing import TOGETHER
 from perfc.common.cache_folder import cache_folder
 from perfc.errors import MissingExtraError
 from perfc.ir.record import frozen
 from perfc.passes.runtimes import Tf32
 
+from ...board import Score, score
 from ...tables import read_parquet
-from ..evaluate import SliceErrors
 from ..export import exported, layer_units
 from ..runs.end_to_end import Plan, TrainingStep, inference, training
 from . import Experiment, Say
@@ -65,7 +65,7 @@ class Runs(Experiment):
         """
         raise DataError("whole runs have no weights of their own", where=self.name)
 
-    def evaluate(self, folder: Path, say: Say) -> Iterator[SliceErrors]:
+    def evaluate(self, folder: Path, say: Say) -> Iterator[Score]:
         """Inference, training, both, then each by machine; nothing where torch is missing."""
         frame = read_parquet(folder / FILE)
         frame = frame[frame["variant"] == "eager"]
@@ -146,24 +146,14 @@ def run(row: Any) -> TrainingStep:
     return cuts[1].layers(cuts[0], layer_units(row.hf_config_json))
 
 
-def figure(mode: str, device: str, lines: list[tuple[float, ...]]) -> SliceErrors:
+def figure(mode: str, device: str, lines: list[tuple[float, ...]]) -> Score:
     """Errors of the runs of one mode, ``""`` for both, of all machines or one."""
     columns: NDArray[np.float64] = np.array(lines)
     measured, predicted, low, high, floor = columns.T
-    error = np.abs(predicted / measured - 1)
     goal, anchor = GOALS.get(mode, (None, "")) if not device else (None, "")
-    return SliceErrors(
-        "no whole model seen",
-        TITLES[mode] + (f", {device}" if device else ""),
-        len(lines),
-        float(error.mean()),
-        float(np.median(error)),
-        coverage_of(measured, low, high),
-        float((floor <= measured).mean()),
-        float(np.median(high / low)),
-        goal,
-        anchor,
-    )
+    part = TITLES[mode] + (f", {device}" if device else "")
+    split = "no whole model seen"
+    return score(split, part, measured, predicted, low, high, floor, goal=goal, anchor=anchor)
 
 
 def cache() -> Path:

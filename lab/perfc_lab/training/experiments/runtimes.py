@@ -14,10 +14,10 @@ from perfc.analyzers.estimate.interval import HIGH_ERROR, MEDIUM_ERROR
 from perfc.analyzers.runs.runtime_runs import NAME, RuntimeRun, estimated
 from perfc.machine import load_machine
 
+from ...board import Score, score
 from ...tables import digests
 from ...tables.architectures import fold_of
 from ...tables.whole_models import ODD_GRAPHS, TABLE
-from ..evaluate import SliceErrors
 from ..runs.measured_runs import MeasuredRun, measured_runs
 from ..runs.run_forests import RuntimeRecipe
 from ..runs.run_stack import chips, is_left_out
@@ -103,7 +103,7 @@ class RuntimeExperiment(Experiment):
             self.name, runs, self.recipe, say, data=digests(folder, (TABLE,)), ready=ready
         )
 
-    def evaluate(self, folder: Path, say: Say) -> Iterator[SliceErrors]:
+    def evaluate(self, folder: Path, say: Say) -> Iterator[Score]:
         """Graphs, then chips, then rows."""
         runs = every_run(folder, say)
         yield from figures(GRAPHS, self.graphs(runs, say))
@@ -158,9 +158,7 @@ def estimates(found: Artefact, runs: Sequence[MeasuredRun]) -> list[Pair]:
     ]
 
 
-def figures(
-    split: str, pairs: Sequence[Pair], wanted: Sequence[Slice] = ()
-) -> Iterator[SliceErrors]:
+def figures(split: str, pairs: Sequence[Pair], wanted: Sequence[Slice] = ()) -> Iterator[Score]:
     """Errors and coverage of every slice that has rows."""
     for name, which, goal in wanted or slices([run for run, _ in pairs]):
         mine = [pair for pair in pairs if which(*pair)]
@@ -168,18 +166,16 @@ def figures(
             yield figure_of(mine, split, name, goal)
 
 
-def figure_of(pairs: Sequence[Pair], split: str, name: str, goal: float | None) -> SliceErrors:
+def figure_of(pairs: Sequence[Pair], split: str, name: str, goal: float | None) -> Score:
     """Of some rows; those below the peak rate of their machine do not judge the floor."""
     measured = np.array([run.row.time_s for run, _ in pairs])
     low_s, time_s, high_s = (
         np.array([getattr(e.time, end) for _, e in pairs]) for end in ("low", "mid", "high")
     )
-    error = np.abs(time_s / measured - 1)
     holds = [run.row.time_s >= e.floor_s for run, e in pairs if run.row.graph not in ODD_GRAPHS]
-    return SliceErrors(
-        split, name, len(pairs), float(error.mean()), float(np.median(error)),
-        float(((measured >= low_s) & (measured <= high_s)).mean()), float(np.mean(holds or [True])),
-        float(np.median(high_s / low_s)), goal, "",
+    return score(
+        split, name, measured, time_s, low_s, high_s,
+        floor_holds=float(np.mean(holds or [True])), goal=goal,
     )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from perfc.analyzers.steps.predict import StepEstimate, estimate, weights_name
 from perfc.analyzers.steps.setting import RunMode
 from perfc.machine import load_machine
 
+from ...board import Score, score
 from ...tables import digests
 from ...tables.architectures import (
     FAMILY_PARTS,
@@ -25,7 +26,6 @@ from ...tables.architectures import (
     random_architectures,
 )
 from ...tables.timm import TABLE, StepRow, step_rows
-from ..evaluate import SliceErrors
 from ..runs.step_fit import train_steps
 from ..runs.sums import SumRecipe
 from . import Experiment, Say
@@ -89,7 +89,7 @@ class StepExperiment(Experiment):
             self.name, rows, self.by_family, data=digests(folder, (TABLE,)), ready=ready
         )
 
-    def evaluate(self, folder: Path, say: Say) -> Iterator[SliceErrors]:
+    def evaluate(self, folder: Path, say: Say) -> Iterator[Score]:
         """Architectures, then families, then every machine left out."""
         rows = self.rows(folder, say)
         for name in SPLITS:
@@ -98,7 +98,7 @@ class StepExperiment(Experiment):
         for target in targets if len(targets) > 1 else ():
             yield from self.without(rows, target, say)
 
-    def score(self, rows: Sequence[StepRow], name: str, say: Say) -> Iterator[SliceErrors]:
+    def score(self, rows: Sequence[StepRow], name: str, say: Say) -> Iterator[Score]:
         """One kind of split, all draws together: each machine, then all of them."""
         pairs: list[Pair] = []
         models = sorted({r.architecture for r in rows})
@@ -117,7 +117,7 @@ class StepExperiment(Experiment):
         if len(targets) > 1:
             yield figure_of(pairs, name, self.mode.value, GOALS[name], ANCHORS[name])
 
-    def without(self, rows: Sequence[StepRow], target: str, say: Say) -> Iterator[SliceErrors]:
+    def without(self, rows: Sequence[StepRow], target: str, say: Say) -> Iterator[Score]:
         """A machine left out, all architectures seen on the others."""
         say(f"{self.name}: without {target}")
         train = [r for r in rows if r.target != target]
@@ -136,7 +136,7 @@ def estimated(found: Artefact, rows: Sequence[StepRow]) -> list[Pair]:
 
 def figure_of(
     pairs: Sequence[Pair], split: str, name: str, goal: float | None, anchor: str
-) -> SliceErrors:
+) -> Score:
     """Errors, coverage and the floor of tested steps.
 
     Raises:
@@ -149,19 +149,7 @@ def figure_of(
         np.array([getattr(e, n) for _, e in pairs])
         for n in ("time_s", "low_s", "high_s", "floor_s")
     )
-    error = np.abs(time_s / measured - 1)
-    return SliceErrors(
-        split,
-        name,
-        len(pairs),
-        float(error.mean()),
-        float(np.median(error)),
-        float(((measured >= low_s) & (measured <= high_s)).mean()),
-        float((floor_s <= measured).mean()),
-        float(np.median(high_s / low_s)),
-        goal,
-        anchor,
-    )
+    return score(split, name, measured, time_s, low_s, high_s, floor_s, goal=goal, anchor=anchor)
 
 
 EAGER = StepExperiment(

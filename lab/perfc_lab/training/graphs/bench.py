@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,8 +15,8 @@ import numpy as np
 from perfc.analyzers.estimate.interval import HIGH_ERROR, MEDIUM_ERROR, MIDDLE_SHARE
 from perfc.analyzers.graph.predictor import GraphPredictor, Say, TrainingBudget, predictor
 from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity, at_several_batches
-from perfc.ir.record import frozen
 
+from ...board import Score, kendall_tau, score
 from ...tables.architectures import SEEDS, family
 from .protocols import SAMPLES, Fold, GraphProtocol, folds, thinned
 
@@ -78,50 +79,6 @@ class Scored:
         rows = tuple(r for r, is_chosen in zip(self.rows, chosen, strict=True) if is_chosen)
         own = {n: getattr(self, n)[chosen] for n in ("measured", "value", "low", "high")}
         return replace(self, rows=rows, **own)
-
-
-@frozen
-class GraphFigure:
-    """Errors of one predictor on one slice under one protocol, the mean over its folds.
-
-    Args:
-        slice: ``inference``, ``compiled, rtx4090``.
-        rows: tested, of all folds together.
-        folds: how many.
-        mape: mean of ``|estimated / measured − 1|``.
-        spread: standard deviation of ``mape`` between folds.
-        median: of the same errors.
-        rmse: root mean square, in the unit of the quantity.
-        within_5: share of rows with an error of at most 5 %.
-        within_10: of at most 10 %.
-        tau: Kendall's τ-b of the rank of architectures, per image, within one machine and setting.
-        coverage: share of rows inside their interval.
-        fit_s: wall time of one training.
-        row_s: of one row's estimate, its graph encoded before.
-        goal: of ``mape``, for the best predictor; None where none is set.
-        share: of the architectures that could be trained on.
-        is_family: whether the slice is the family of that name.
-    """
-
-    dataset: str
-    predictor: str
-    protocol: str
-    slice: str
-    rows: int
-    folds: int
-    mape: float
-    spread: float
-    median: float
-    rmse: float
-    within_5: float
-    within_10: float
-    tau: float
-    coverage: float
-    fit_s: float
-    row_s: float
-    goal: float | None = None
-    share: float = 1.0
-    is_family: bool = False
 
 
 def fitted(
@@ -212,7 +169,7 @@ def mean_error(score: Scored) -> float:
     return float(np.abs(score.value / score.measured - 1).mean())
 
 
-def figures(name: str, scores: Sequence[Scored]) -> Iterator[GraphFigure]:
+def figures(name: str, scores: Sequence[Scored]) -> Iterator[Score]:
     """One for each slice that has rows: all, inference, then each mode and machine, and family."""
     for part, which in slices(scores).items():
         line = _figure(name, part, which, scores)
@@ -221,7 +178,7 @@ def figures(name: str, scores: Sequence[Scored]) -> Iterator[GraphFigure]:
     yield from by_grade(name, scores)
 
 
-def by_grade(name: str, scores: Sequence[Scored]) -> Iterator[GraphFigure]:
+def by_grade(name: str, scores: Sequence[Scored]) -> Iterator[Score]:
     """Figures of rows that would be graded high, medium and low by their intervals."""
     for grade, (least, most) in GRADES.items():
         graded = [
@@ -252,7 +209,7 @@ def slices(scores: Sequence[Scored]) -> Mapping[str, Callable[[GraphRow], bool]]
     }
 
 
-def by_family(name: str, scores: Sequence[Scored], least: int = 20) -> list[GraphFigure]:
+def by_family(name: str, scores: Sequence[Scored], least: int = 20) -> list[Score]:
     """Figures of families with enough rows, worst first."""
     names = sorted({family(r.architecture) for score in scores for r in score.rows})
     lines = [
@@ -265,42 +222,28 @@ def by_family(name: str, scores: Sequence[Scored], least: int = 20) -> list[Grap
 
 def _figure(
     name: str, part: str, which: Callable[[GraphRow], bool], scores: Sequence[Scored]
-) -> GraphFigure | None:
-    errors, squares, taus, inside = [], [], [], []
-    for score in scores:
-        mask = np.array([which(r) for r in score.rows], np.bool_)
-        if not mask.any():
-            continue
-        errors.append(np.abs(score.value / score.measured - 1)[mask])
-        squares.append(((score.value - score.measured) ** 2)[mask])
-        taus.append(rank_agreement([r for r, m in zip(score.rows, mask, strict=True) if m],
-                                   score.measured[mask], score.value[mask]))  # fmt: skip
-        inside.append(((score.measured >= score.low) & (score.measured <= score.high))[mask])
-    if not errors:
+) -> Score | None:
+    masks = [np.array([which(r) for r in one.rows], np.bool_) for one in scores]
+    parts = [one.where(m) for one, m in zip(scores, masks, strict=True) if m.any()]
+    if not parts:
         return None
-    joined = np.concatenate(errors)
-    means = [float(e.mean()) for e in errors]
-    has_intervals = any(np.isfinite(score.low).any() for score in scores)
-    protocol = scores[0].fold.protocol
-    return GraphFigure(
-        scores[0].fold.test.dataset,
-        name,
-        protocol.value,
-        part,
-        len(joined),
-        len(errors),
-        float(np.mean(means)),
-        float(np.std(means)),
-        float(np.median(joined)),
-        float(np.sqrt(np.concatenate(squares).mean())),
-        float((joined <= 0.05).mean()),
-        float((joined <= 0.10).mean()),
-        float(np.nanmean(taus)) if np.isfinite(taus).any() else float("nan"),
-        float(np.concatenate(inside).mean()) if has_intervals else float("nan"),
-        float(np.mean([score.fit_s for score in scores])),
-        float(np.mean([score.row_s for score in scores])),
-        GOALS.get((protocol, part)) if scores[0].fold.test.dataset == "timm" else None,
+    measured, value, low, high = (
+        np.concatenate([getattr(one, n) for one in parts])
+        for n in ("measured", "value", "low", "high")
     )
+    means = [mean_error(one) for one in parts]
+    taus = [rank_agreement(one.rows, one.measured, one.value) for one in parts]
+    has_intervals = any(np.isfinite(one.low).any() for one in scores)
+    ends = (low, high) if has_intervals else (None, None)
+    protocol, dataset = scores[0].fold.protocol, scores[0].fold.test.dataset
+    return score(
+        protocol.value, part, measured, value, *ends, source=dataset, predictor=name,
+        folds=len(parts), mape=float(np.mean(means)), spread=float(np.std(means)),
+        tau=float(np.nanmean(taus)) if np.isfinite(taus).any() else math.nan,
+        fit_s=float(np.mean([one.fit_s for one in scores])),
+        row_s=float(np.mean([one.row_s for one in scores])),
+        goal=GOALS.get((protocol, part)) if dataset == "timm" else None,
+    )  # fmt: skip
 
 
 def rank_agreement(rows: Sequence[GraphRow], measured: Array, value: Array) -> float:
@@ -323,25 +266,6 @@ def rank_agreement(rows: Sequence[GraphRow], measured: Array, value: Array) -> f
     return sum(n * tau for n, tau in agreements if tau == tau) / weight if weight else float("nan")
 
 
-def kendall_tau(a: Array, b: Array) -> float:
-    """Kendall's τ-b, ties counted (Kendall, "The treatment of ties", Biometrika 1945).
-
-    >>> import numpy as np
-    >>> kendall_tau(np.array([1.0, 2, 3, 4]), np.array([1.0, 3, 2, 4]))
-    0.6666666666666666
-    """
-    concordant, ties_a, ties_b = 0.0, 0.0, 0.0
-    count = len(a)
-    for i in range(count - 1):
-        da, db = np.sign(a[i + 1 :] - a[i]), np.sign(b[i + 1 :] - b[i])
-        concordant += float((da * db).sum())
-        ties_a += float((da == 0).sum())
-        ties_b += float((db == 0).sum())
-    pairs = count * (count - 1) / 2
-    below = ((pairs - ties_a) * (pairs - ties_b)) ** 0.5
-    return concordant / below if below else float("nan")
-
-
 def evaluated(
     names: Iterable[str],
     data: Measurements,
@@ -354,7 +278,7 @@ def evaluated(
     families: bool = False,
     samples: int = SAMPLES,
     say: Say = lambda _: None,
-) -> list[GraphFigure]:
+) -> list[Score]:
     """Figures of every predictor under every protocol, at every share of the training data.
 
     Args:
@@ -369,7 +293,7 @@ def evaluated(
         samples: rows of a new machine that a transfer sees.
         say: is told what is trained.
     """
-    rows: list[GraphFigure] = []
+    rows: list[Score] = []
     for protocol in protocols:
         for name in names:
             for share in shares:

@@ -1,0 +1,39 @@
+"""Parts of Vega-Lite charts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+WIDTH = 420
+NAMES = {"type": "nominal", "title": None}
+
+
+def chart(
+    title: str, values: Sequence[Mapping[str, object]], mark: object = None, **more: Any
+) -> dict[str, object]:
+    """Return a chart of values: its mark, its encoding, and other keys of Vega-Lite."""
+    given = {k: v for k, v in {"title": title, "mark": mark}.items() if v}
+    return {"background": "white", "width": WIDTH, "data": {"values": values}, **given, **more}
+
+
+def axis(field: str, title: str = "", form: str = "", **scale: object) -> dict[str, object]:
+    """Return an axis of numbers: its field, title, number format and scale."""
+    parts = {"title": title, "axis": {"format": form} if form else {}, "scale": scale}
+    return {"field": field, "type": "quantitative", **{k: v for k, v in parts.items() if v}}
+
+
+def names(field: str, **more: object) -> dict[str, object]:
+    """Return an axis or a color of names without a title."""
+    return {"field": field, **NAMES, **more}
+
+
+def colored(field: str) -> dict[str, object]:
+    """Return colors by name, with a legend."""
+    return {"field": field, "type": "nominal"}
+
+
+def labels(encoding: Mapping[str, object], field: str, form: str, **mark: object) -> dict[str, Any]:
+    """Return a layer that writes a field's number at each mark."""
+    text = {"field": field, "type": "quantitative", "format": form}
+    return {"mark": {"type": "text", **mark}, "encoding": {**encoding, "text": text}}
