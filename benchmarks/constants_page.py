@@ -6,12 +6,15 @@ from itertools import groupby
 from pathlib import Path
 
 from perfc.common.fitted import every_constant
-from perfc_lab.training.scoreboard import table
+from perfc_lab.board import Board, BoardTable, columns
 
 FILE = Path(__file__).parents[1] / "lab" / "docs" / "constants.md"
-HEAD = ("name", "value", "unit", "origin", "meaning", "rows", "held out")
+COLUMNS = columns(
+    ("name", 1), ("value", lambda r: shown(r[2].value)), ("unit", lambda r: r[2].unit),
+    ("origin", lambda r: r[2].origin), ("meaning", lambda r: plain(r[2].meaning)),
+    ("rows", lambda r: plain(r[2].rows)), ("held out", lambda r: "yes" if r[2].held_out else "no"),
+)  # fmt: skip
 TOP = (
-    "# Fitted constants",
     "Numbers in perfc that measurements determined, or that are assumed. Each folder of code has "
     "its own in `constants.toml`.",
     "*Held out* is yes if a page quotes errors on the same rows as held out. Such a page names the "
@@ -22,17 +25,9 @@ TOP = (
 
 def page() -> str:
     """Return the page: a table for each file."""
-    parts = list(TOP)
-    for file, group in groupby(every_constant(), key=lambda one: one[0]):
-        rows = [
-            (
-                f"`{name}`", shown(one.value), one.unit, one.origin.value, one.meaning, one.rows,
-                "yes" if one.held_out else "no",
-            )
-            for _, name, one in group
-        ]  # fmt: skip
-        parts += [f"## {file}", table(HEAD, rows, range(len(HEAD)))]
-    return "\n\n".join(parts) + "\n"
+    files = groupby(every_constant(), key=lambda one: one[0])
+    tables = tuple(BoardTable(file, file, COLUMNS, list(rows)) for file, rows in files)
+    return Board("Fitted constants", tables, TOP).written("markdown")
 
 
 def shown(value: object) -> str:
@@ -42,6 +37,11 @@ def shown(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(map(shown, value))
     return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def plain(words: str) -> str:
+    """Return text without marks of code, which cells show literally."""
+    return words.replace("`", "")
 
 
 if __name__ == "__main__":
