@@ -38,6 +38,11 @@ HOST_BOUND_S = 1e-9
 """A run that waits longer than this behind its kernels' own launches waits for its host."""
 
 
+def extrapolation(predictor: str) -> str:
+    """Return how a note begins that gives a reason why a predictor extrapolates."""
+    return f"predictor {predictor} extrapolates: "
+
+
 @frozen
 class PredictionTable:
     """Predictions of all kernels in the order of the roofline's, and of the run.
@@ -63,6 +68,18 @@ class PredictionTable:
     whole: str = ""
     others: tuple[CandidateRun, ...] = ()
     is_own: bool = False
+
+    @property
+    def outside(self) -> tuple[str, ...]:
+        """Reasons why the predictor of whole runs extrapolates; empty if it does not."""
+        start = extrapolation(self.total.predictor)
+        return tuple(n.removeprefix(start) for n in self.notes if n.startswith(start))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Notes without the reasons why the predictor of whole runs extrapolates."""
+        start = extrapolation(self.total.predictor)
+        return tuple(n for n in self.notes if not n.startswith(start))
 
     @property
     def kernels_total(self) -> RunEstimate:

@@ -11,12 +11,9 @@ from typing import TYPE_CHECKING
 
 from perfc.deployment.extents import described
 from perfc.errors import ModelError
-from perfc.ir.graphs.rewrite import with_defaults
 from perfc.ir.record import record
 from perfc.ir.tensors.types import TensorType
 from perfc.machine import load_machine
-from perfc.passes.inference.sizes import Sizes
-from perfc.passes.manager import Analyses
 
 from ..artefacts.artefact import WeightsError
 from ..estimate.interval import Interval
@@ -25,17 +22,19 @@ from ..graph.encode import encode_module
 from ..graph.rows import GraphRow, Measurements, Quantity
 from ..graph.weights import GraphCard
 from ..runs.host import COMPILED_HOST, host_gap
+from ..runs.run_table import stored_element
 from ..steps.launch_kind import LaunchKind
+from ..steps.setting import Setting
 from . import shipped
 from .reach import Extent, reasons
 
 if TYPE_CHECKING:
+    from perfc.deployment import Deployment
     from perfc.ir.graph import Module
     from perfc.machine import Machine
 
     from ..graph.model_graph import ModelGraph
     from ..graph.predictor import GraphEstimates
-    from ..steps.setting import Setting
 
 WIDENING = 2.0
 """Factor of the half-width, in the logarithm, of an extrapolated run."""
@@ -78,6 +77,58 @@ class WholeRunEstimate:
         return self.card.predictor.replace("_", "-")
 
 
+def by_card(
+    predictor: str,
+    source: Module,
+    machine: Machine,
+    deployment: Deployment,
+    env: Mapping[str, int],
+    quantity: Quantity = Quantity.TIME,
+) -> WholeRunEstimate:
+    """Return the estimate of the weights with a name for a quantity, or of a card file.
+
+    Args:
+        predictor: name of shipped weights, or a card file.
+        source: the module as read, typed.
+        machine: the target.
+        deployment: how the model is run.
+        env: value of every symbol.
+        quantity: of shipped weights; as in ``estimate``.
+
+    Raises:
+        ModelError: no whole runs were ever measured in such a way.
+        WeightsError: there are no such weights.
+    """
+    card = shipped.named(predictor, quantity)
+    name = shipped.known_name(str(machine.path))
+    setting = Setting.of(deployment, stored_element(source))
+    setting = shipped.newest(card, name, setting, version=deployment.version)
+    return run_of(source, card, machine, setting, env)
+
+
+def run_of(
+    source: Module, card: Path, machine: Machine, setting: Setting, env: Mapping[str, int]
+) -> WholeRunEstimate:
+    """Return the estimate at the values of the symbols; the input's leading one is the batch."""
+    symbol = batch_symbol(source)
+    fixed = {name: value for name, value in env.items() if name != symbol}
+    batch = env[symbol] if symbol is not None else None
+    return estimate(source, card, str(machine.path), setting, batch, fixed)
+
+
+def batch_symbol(source: Module) -> str | None:
+    """Return the leading symbol of the first input's shape; None if it leads with a number."""
+    leading = next(
+        (
+            v.type.shape[0]
+            for v in source.graph.inputs
+            if isinstance(v.type, TensorType) and v.type.shape
+        ),
+        None,
+    )
+    return next((s.name for s in source.symbols if s.name == str(leading)), None)
+
+
 def estimate(
     module: Module,
     card: Path | None,
@@ -91,7 +142,7 @@ def estimate(
     """Predict a run of a module; its one symbol that is not in ``dims`` is the batch.
 
     Args:
-        module: as `at_sizes` gives it, or as it was read.
+        module: as it was read.
         card: of the weights, as `perfc train graph` writes it; by default of those that come with
             perfc, the ones that know the machine and setting before others.
         target: name or file of the machine.
@@ -195,21 +246,3 @@ def batch_size(module: Module, batch: int | None, dims: Mapping[str, int]) -> in
             f"its batch is {fixed}, not {batch}", where=module.name, hint=f"give batch {fixed}"
         )
     return max(fixed, 1)
-
-
-def at_sizes(module: Module, batch: int | None, dims: Mapping[str, int]) -> Module:
-    """Return the module typed and checked at the sizes of one run; its batch stays a symbol.
-
-    Args:
-        module: as it was read.
-        batch: images or sequences, as in ``estimate``.
-        dims: values of the other symbols.
-
-    Raises:
-        ModelError: as ``batch_size``.
-        ShapeError: the sizes contradict each other or the model.
-    """
-    size = batch_size(module, batch, dims)
-    free = tuple(s.name for s in module.symbols if s.name not in dims)
-    sized = with_defaults(module, {**dims, **dict.fromkeys(free, size)})
-    return Analyses().apply(Sizes(tuple(s.name for s in module.symbols), free), sized)

@@ -8,12 +8,11 @@ retain their times.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from perfc.errors import ModelError, PerfcError
-from perfc.ir.tensors.types import TensorType
 from perfc.passes.runtimes import Layout, tables
 
 from ..artefacts.artefact import WeightsError
@@ -22,7 +21,7 @@ from ..estimate.interval import Interval
 from ..runs import runtime_runs
 from ..runs.energy import Energy
 from ..runs.host import stated_host
-from ..runs.prediction import PredictionTable
+from ..runs.prediction import PredictionTable, extrapolation
 from ..runs.recurrence import chained_s
 from ..runs.run_table import leading_extent, stored_element
 from ..steps.setting import PRECISIONS, Setting, is_measured_whole
@@ -171,7 +170,7 @@ def by_graph(
 
     if is_bound and not is_own and is_surely_far(execution, card, setting):
         return None
-    from .estimate import KINLESS
+    from .estimate import KINLESS, run_of
 
     run = run_of(source, card, machine, setting, execution.bounds.env)
     is_far = not is_own and len([reason for reason in run.outside if reason != KINLESS]) > 1
@@ -230,7 +229,7 @@ def run_by(
         ModelError: no whole runs were ever measured in such a way.
     """
     from ..graph.rows import Quantity
-    from . import shipped
+    from .estimate import by_card
 
     if predictor == runtime_runs.NAME:
         measured = under_runtime(table, source, execution, deployment, is_asked=True)
@@ -246,46 +245,17 @@ def run_by(
             hint = f"--predictor {KERNELS}"
             raise ModelError(f"{predictor}: no such training step was published", hint=hint)
         return step
-    card, machine = shipped.named(predictor), execution.machine
     try:
-        setting = Setting.of(deployment, stored_element(source))
+        run = by_card(predictor, source, execution.machine, deployment, execution.bounds.env)
     except ModelError as error:
         error.message = f"{predictor}: {error.message}"
-        error.hint += f", or --predictor {KERNELS}"
+        error.hint = ", or ".join(filter(None, (error.hint, f"--predictor {KERNELS}")))
         raise
-    name = shipped.known_name(str(machine.path))
-    setting = shipped.newest(card, name, setting, version=deployment.version)
-    run = run_of(source, card, machine, setting, execution.bounds.env)
     if run.quantity is not Quantity.TIME:
         raise ModelError(
             f"{predictor} predicts {run.quantity.value}, not time", hint="perfc predict"
         )
     return whole_run(run)
-
-
-def run_of(
-    source: Module, card: Path, machine: Machine, setting: Setting, env: Mapping[str, int]
-) -> WholeRunEstimate:
-    """Return the estimate at the values of the symbols; the input's leading one is the batch."""
-    from .estimate import estimate
-
-    symbol = batch_symbol(source)
-    fixed = {name: value for name, value in env.items() if name != symbol}
-    batch = env[symbol] if symbol is not None else None
-    return estimate(source, card, str(machine.path), setting, batch, fixed)
-
-
-def batch_symbol(source: Module) -> str | None:
-    """Return the leading symbol of the first input's shape; None if it leads with a number."""
-    leading = next(
-        (
-            v.type.shape[0]
-            for v in source.graph.inputs
-            if isinstance(v.type, TensorType) and v.type.shape
-        ),
-        None,
-    )
-    return next((s.name for s in source.symbols if s.name == str(leading)), None)
 
 
 def joined(table: PredictionTable, runs: Sequence[CandidateRun]) -> PredictionTable:
@@ -304,7 +274,7 @@ def joined(table: PredictionTable, runs: Sequence[CandidateRun]) -> PredictionTa
         high_s = max(summed.high_s, time_s)
     time = Interval(low_s, time_s, high_s)
     total = RunEstimate(summed.floor_s, time, summed.wait_s, summed.host_s, run.predictor)
-    notes = [f"predictor {run.predictor} extrapolates: {reason}" for reason in run.outside]
+    notes = [extrapolation(run.predictor) + reason for reason in run.outside]
     return replace(
         table,
         total=total,

@@ -1,35 +1,38 @@
-"""Prediction of a whole run of an ONNX model or PyTorch module from its graph."""
+"""Prediction of a whole run: the time that an analysis reports, or another quantity."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, Unpack
 
 from perfc.analyzers.graph.rows import Quantity
-from perfc.analyzers.runs.run_table import stored_element
-from perfc.analyzers.steps.setting import Precision, Setting
-from perfc.analyzers.whole_runs.estimate import WholeRunEstimate, at_sizes, estimate
-from perfc.analyzers.whole_runs.shipped import in_measured_half, known_name, named, newest
-from perfc.analyzers.whole_runs.whole_run import batch_symbol
-from perfc.api import analyze, located, read
+from perfc.analyzers.graph.weights import read_card
+from perfc.analyzers.runs.run_table import leading_extent, stored_element
+from perfc.analyzers.whole_runs.estimate import batch_symbol, by_card
+from perfc.analyzers.whole_runs.whole_run import words
+from perfc.api import Report, analyze
 from perfc.common.choice import member
 from perfc.deployment import Deployment, DeploymentKeywords, of_whole_runs
-from perfc.deployment.extents import sized
-from perfc.deployment.fields import Mode
 from perfc.frontend.pytorch.torch_inputs import Inputs
-from perfc.frontend.pytorch.torch_module import check_example, graph_of
-from perfc.ir.graph import Module
-from perfc.ir.graphs.rewrite import with_defaults
 from perfc.ir.record import record
 from perfc.ir.syntax.names import symbol_name
-from perfc.machine import load_machine
+from perfc.passes.runtimes import Layout, Tf32
 from perfc.study.former_names import Former
+from perfc.view.report.sections.confidence import Confidence, confidence
 from perfc.view.report.units import INTERVAL, LOWER_BOUND, Unit
 from perfc.view.report.units import quantity as written
 
 SCHEMA = "perfc-predict/1"
+OPTIMIZER = "sgd"
+"""Optimizer of a training step that names none: that of the measured training steps."""
+UNITS = {
+    Quantity.MEMORY: Unit.BYTE, Quantity.ENERGY: Unit.JOULE, Quantity.POWER: Unit.WATT,
+    Quantity.SM_ACTIVE: Unit.SHARE,
+}  # fmt: skip
+"""Units of quantities that are not a time."""
 
 
 class PredictKeywords(DeploymentKeywords, total=False):
@@ -55,7 +58,7 @@ def predict(
     deployment: Deployment | None = None,
     **keywords: Unpack[PredictKeywords],
 ) -> WholeRun:
-    """Predict a whole PyTorch run of a model with weights fitted to measured runs.
+    """Predict a whole run of a model: the time, as ``perfc.analyze`` does, memory or energy.
 
     Args:
         model: a path, a serialized model, an ``onnx.ModelProto``, a ``torch.nn.Module`` or an
@@ -65,18 +68,15 @@ def predict(
         inputs: several inputs of a PyTorch module; see ``perfc.analyze``.
         device: former name of ``target``.
         values: contents of inputs that determine shapes, nested lists or arrays.
-        predictor: name of shipped weights, or a card file.
-        quantity: ``time_s``, ``memory_bytes``, ``energy_j`` or ``power_w``.
+        predictor: predictor of the whole run, by name or card, as in ``perfc.analyze``.
+        quantity: ``time_s``; ``memory_bytes``, ``energy_j`` and ``power_w`` need a card.
         deployment: how the model is run, as one value (default: eager PyTorch under autocast
             to f16).
-        keywords: fields of a ``Deployment``, which override ``deployment``: ``runtime``,
-            ``framework``, ``runtime_version``, ``dtype``, ``tf32``, ``layout``, ``streams``,
-            ``mode``, ``host_launch``, ``dims``.
-            ``batch`` and ``seq`` are short for ``dims={"batch": …}`` and ``dims={"seq": …}``.
+        keywords: fields of a ``Deployment``, which override ``deployment``, as in
+            ``perfc.analyze``. A training step without optimizer has ``train="sgd"``.
 
     Raises:
-        PerfcError: an unreadable model, contradicting sizes, an unknown target or predictor, or a
-            deployment without measured whole runs.
+        PerfcError: as ``perfc.analyze``.
         MissingExtraError: a module without PyTorch's exporter.
 
     >>> run = predict("examples/models/resnet50.onnx.gz", "rtx4090", dims={"batch": 8})
@@ -94,85 +94,101 @@ def predict(
     if note := former.note(lambda name, value: f"{name}={value!r}", str):
         warnings.warn(note, DeprecationWarning, stacklevel=2)
     how = (deployment or of_whole_runs()).with_values(former.values)
-    graph = graph_of(model, input, inputs, how.dims)
     return predict_as(
-        graph, how, example=input, values=values, predictor=predictor, quantity=quantity
+        model, how, input, inputs, values=values, predictor=predictor, quantity=quantity
     )
 
 
 def predict_as(
     model: Any,
     deployment: Deployment,
-    *,
     example: Sequence[int] | None = None,
+    inputs: Inputs | None = None,
+    *,
     values: Mapping[str, Any] | None = None,
     predictor: str = "",
     quantity: str = "time_s",
 ) -> WholeRun:
     """Predict a whole run of a model under a deployment; see `predict`.
 
-    Args:
-        model: as in `predict`.
-        deployment: how the model is run.
-        example: shape of one example.
-        values: contents of inputs that determine shapes.
-        predictor: name of shipped weights, or a card file.
-        quantity: quantity to predict.
-
     Raises:
         PerfcError: as `predict`.
     """
     wanted = member(Quantity, quantity, "quantity")
-    card = named(predictor, wanted) if predictor else None
-    with located(model):
-        module, given = module_of(model, example, deployment.dims, values)
-        setting = Setting.of(deployment, stored_element(module))
-        name = known_name(deployment.target)
-        requested = setting
-        if card is None:
-            setting = in_measured_half(load_machine(deployment.target), setting, wanted)
-        setting = newest(card, name, setting, wanted, deployment.version)
-        symbol = batch_symbol(module)
-        batch = given.pop(symbol, None) if symbol is not None else None
-        module = at_sizes(module, batch, given)
-        result = estimate(module, card, deployment.target, setting, batch, given, quantity=wanted)
-        if wanted is Quantity.TIME:
-            keyed = given if symbol is None else {**given, symbol: result.batch}
-            sizes = {symbol_name(key): size for key, size in keyed.items()}
-            result = at_least(result, floor_of(module, replace(deployment, dims=sizes)))
-    return echoed(result, deployment.target, requested.precision)
+    if predictor.endswith(".json"):
+        wanted = Quantity(read_card(Path(predictor)).quantity)
+    if deployment.is_step and not deployment.train:
+        deployment = replace(deployment, train=OPTIMIZER)
+    is_time = wanted is Quantity.TIME
+    report = analyze(
+        model, input=example, inputs=inputs, values=values, deployment=deployment,
+        predictor=predictor if is_time else "",
+    )  # fmt: skip
+    if is_time:
+        table, total = report.prediction, report.prediction.total
+        return WholeRun(
+            total.time_s, total.low_s, total.high_s, total.floor_s, total.predictor,
+            table.whole or "sum of the kernels", table.outside, *conditions(report), wanted,
+            table.warnings, confidence(report, table),
+        )  # fmt: skip
+    run = by_card(predictor, report.source, report.machine, deployment, report.env, wanted)
+    return WholeRun(
+        run.value, run.low, run.high, run.floor_s, run.predictor, words(run), run.outside,
+        *conditions(report), wanted,
+    )  # fmt: skip
 
 
-def floor_of(module: Module, deployment: Deployment) -> float:
-    """Return the lower bound of the same run in `perfc.analyze`, in seconds.
-
-    It covers all kernels of the runtime, while predictors of whole runs bound matrix products
-    only, which is valid for any fusion. For a training step it is that of the forward pass.
-    """
-    forward = replace(deployment, mode=Mode.INFERENCE)
-    return analyze(module, deployment=forward).roofline.floor_s
+def conditions(report: Report) -> tuple[Deployment, str, int, dict[str, int]]:
+    """Return how a model is run: deployment, precision, batch and other sizes."""
+    how, source, env = report.deployment, report.source, report.env
+    dtype = how.dtype or stored_element(source)
+    precision = "tf32" if dtype == "f32" and how.rounded is not Tf32.NONE else dtype
+    name = batch_symbol(source) or next(iter(env.keys() & {"batch"}), None)
+    batch = env[name] if name else leading_extent(source, env)
+    sizes = {symbol_name(s.name): env[s.name] for s in source.symbols if s.name != name}
+    return how, precision.replace("-", " "), batch, sizes
 
 
 @record
-class WholeRun(WholeRunEstimate):
-    """Whole-run estimate for programs and notebooks.
+class WholeRun:
+    """Predicted whole run for programs and notebooks.
 
     Args:
-        target: requested target.
-        measured_as: half precision of the measured runs that represent it; None for its own.
+        value: predicted value, in the unit of the quantity.
+        low: lower end of the 90 % prediction interval; NaN if the weights have none.
+        high: its upper end.
+        floor_s: lower bound of the time.
+        predictor: predictor of whole runs; "" for the sum of the kernels.
+        basis: predictor and its training data as text.
+        outside: why the predictor extrapolates, as text; empty if it does not.
+        deployment: how the model is run.
+        precision: precision, as frameworks call it.
+        batch: images or sequences.
+        sizes: values of the other symbols, by name.
+        quantity: predicted quantity.
+        notes: further warnings about the prediction.
+        confidence: confidence in a time, with its main reason; None for other quantities.
     """
 
-    target: str = ""
-    measured_as: Precision | None = None
+    value: float
+    low: float
+    high: float
+    floor_s: float
+    predictor: str
+    basis: str
+    outside: tuple[str, ...]
+    deployment: Deployment
+    precision: str
+    batch: int
+    sizes: Mapping[str, int]
+    quantity: Quantity = Quantity.TIME
+    notes: tuple[str, ...] = ()
+    confidence: Confidence | None = None
 
     @property
     def unit(self) -> Unit:
         """Unit of the quantity."""
-        units = {
-            Quantity.MEMORY: Unit.BYTE, Quantity.ENERGY: Unit.JOULE, Quantity.POWER: Unit.WATT,
-            Quantity.SM_ACTIVE: Unit.SHARE,
-        }  # fmt: skip
-        return units.get(self.quantity, Unit.SECOND)
+        return UNITS.get(self.quantity, Unit.SECOND)
 
     @property
     def interval(self) -> str:
@@ -188,19 +204,27 @@ class WholeRun(WholeRunEstimate):
     @property
     def how(self) -> str:
         """Target and deployment as text."""
-        s, runs = self.setting, self.measured_as
-        precision = s.precision.value + (f" (by runs in {runs.value})" if runs else "")
-        return f"{self.target}, batch {self.batch}, {precision}, {s.framework}, {s.mode.value}"
+        how = self.deployment
+        sizes = (("batch", self.batch), *self.sizes.items())
+        parts = [how.target, *(f"{name} {size}" for name, size in sizes), self.precision]
+        parts.append(f"{how.table_name} {how.runtime_version}".strip())
+        parts += [how.layout.value] if how.layout is not Layout.CHANNELS_FIRST else []
+        parts += [f"{how.mode.value} with {how.train}"] if how.train else []
+        return ", ".join(filter(None, parts))
 
     @property
-    def basis(self) -> str:
-        """Predictor and its training data as text."""
-        return f"{self.predictor}, {self.card.rows:,} rows of {self.card.dataset}"
+    def doubts(self) -> Sequence[str]:
+        """Confidence with its main reason, then other reasons and notes, each as text."""
+        trust = self.confidence
+        grade, reason = (trust.grade.value, trust.reason) if trust else ("", "")
+        reasons = (f"extrapolating: {one}" for one in self.outside if one != reason)
+        notes = (note for note in self.notes if not reason or reason not in note)
+        return *([f"confidence {grade}: {reason}"] if trust else []), *reasons, *notes
 
     def __repr__(self) -> str:
         """Return the answer in three lines."""
         floor = f"; {LOWER_BOUND} {written(self.floor_s, Unit.SECOND)}" if self.floor_s else ""
-        doubt = f"extrapolating: {self.outside[0]}" if self.outside else self.basis
+        doubt = next(iter(self.doubts), self.basis)
         return f"{self.how}\n  predicted {self.answer}{floor}\n  {doubt}"
 
     def _repr_html_(self) -> str:
@@ -211,7 +235,7 @@ class WholeRun(WholeRunEstimate):
         facts = [Fact("predicted", Amount(self.value, self.unit), self.interval)]
         if self.floor_s:
             facts.append(Fact(LOWER_BOUND, Amount(self.floor_s, Unit.SECOND), ""))
-        facts += [Fact("extrapolating", None, reason) for reason in self.outside]
+        facts += [Fact("note", None, doubt) for doubt in self.doubts]
         facts.append(Fact("from", None, self.basis))
         section = Section("prediction", "prediction", (Facts(tuple(facts)),))
         return render(Document(self.how, (section,)))
@@ -228,13 +252,14 @@ class WholeRunView:
         high: its upper end.
         floor_s: lower bound of a time.
         extrapolating: differences from the measured runs, as text.
-        predictor: name of the predictor.
+        notes: further warnings about the prediction, as text.
+        confidence: confidence in a time; null for other quantities.
+        predictor: predictor of whole runs; empty for the sum of the kernels.
+        basis: predictor and its training data, as text.
         batch: images or sequences.
         precision: precision, as frameworks call it.
-        framework: framework and version.
-        mode: execution mode.
-        represent_s: time from the model to arrays.
-        predict_s: time from arrays to the value.
+        framework: framework or runtime, with its version if that is given.
+        mode: inference or training.
         deployment: how the model is run.
         steps_s: time of the whole training; null if no number of steps is given.
         price: price of the whole training.
@@ -247,62 +272,26 @@ class WholeRunView:
     high: float | None
     floor_s: float
     extrapolating: tuple[str, ...]
+    notes: tuple[str, ...]
+    confidence: Confidence | None
     predictor: str
+    basis: str
     batch: int
     precision: str
     framework: str
     mode: str
-    represent_s: float
-    predict_s: float
     deployment: Mapping[str, object]
     steps_s: float | None = None
     price: float | None = None
     mig_profile: str | None = None
 
     @classmethod
-    def of(cls, run: WholeRun, how: Deployment, more: Mapping[str, float | str]) -> WholeRunView:
+    def of(cls, run: WholeRun, more: Mapping[str, float | str]) -> WholeRunView:
         """Build the document from a run and derived values."""
-        s = run.setting
+        how = run.deployment
+        framework = f"{how.table.framework.value or how.stated_runtime} {how.runtime_version}"
         return cls(
-            run.quantity.value, run.value, run.low, run.high, run.floor_s, run.outside,
-            run.predictor, run.batch, s.precision.value, s.framework, s.mode.value,
-            run.represent_s, run.predict_s, how.as_json(), **more,  # type: ignore[arg-type]
+            run.quantity.value, run.value, run.low, run.high, run.floor_s, run.outside, run.notes,
+            run.confidence, run.predictor, run.basis, run.batch, run.precision, framework.strip(),
+            how.mode.value, how.as_json(), **more,  # type: ignore[arg-type]
         )  # fmt: skip
-
-
-def echoed(estimate: WholeRunEstimate, target: str, precision: Precision) -> WholeRun:
-    """Return an estimate labeled with the requested target and precision."""
-    given = {f.name: getattr(estimate, f.name) for f in fields(estimate)}
-    measured = estimate.setting.precision
-    given["setting"] = replace(estimate.setting, precision=precision)
-    return WholeRun(**given, target=target, measured_as=measured if measured != precision else None)
-
-
-def at_least(estimate: WholeRunEstimate, floor_s: float) -> WholeRunEstimate:
-    """Raise the lower bound of a time estimate, and its values to at least that."""
-    floor_s = max(estimate.floor_s, floor_s)
-    low, value, high = (max(x, floor_s) for x in (estimate.low, estimate.value, estimate.high))
-    low = low if estimate.low == estimate.low else estimate.low
-    high = high if estimate.high == estimate.high else estimate.high
-    return replace(estimate, floor_s=floor_s, low=low, value=value, high=high)
-
-
-def module_of(
-    model: Any,
-    example: Sequence[int] | None,
-    dims: Mapping[str, int],
-    values: Mapping[str, Any] | None = None,
-) -> tuple[Module, dict[str, int]]:
-    """Return the module of a model, and the sizes of its symbols.
-
-    Raises:
-        ModelError: the input has other extents.
-        ParseError: a size or content that does not fit the model.
-    """
-    if isinstance(model, Module):
-        return sized(model, dims)
-    module, given = read(model, dims, values)
-    module = with_defaults(module, given)
-    if example is not None:
-        check_example(module, example)
-    return module, given

@@ -18,7 +18,7 @@ from perfc.analyzers.graph.rows import GraphRow, Quantity
 from perfc.analyzers.graph.weights import GraphCard, load, read_card, version_of
 from perfc.analyzers.steps.setting import Precision, Setting
 from perfc.analyzers.whole_runs import shipped
-from perfc.analyzers.whole_runs.estimate import at_sizes, batch_size, launches_of
+from perfc.analyzers.whole_runs.estimate import batch_size, launches_of
 from perfc.analyzers.whole_runs.reach import FAR_BELOW, Extent, is_plain, reasons, small_batch
 from perfc.errors import ModelError, PerfcError
 from perfc.frontend import load as load_model
@@ -144,8 +144,6 @@ def test_the_one_free_symbol_is_the_batch(tmp_path: Path) -> None:
         batch_size(two, 3, {})
     with pytest.raises(ModelError, match="a batch of 0"):
         batch_size(free, 0, {})
-    sized = at_sizes(free, 7, {})
-    assert sized.defaults() == {"n": 7}
 
 
 def test_every_cast_of_a_weight_is_a_launch() -> None:

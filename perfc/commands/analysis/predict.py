@@ -1,4 +1,4 @@
-"""``perfc predict``: predict a whole run from the model's graph."""
+"""``perfc predict``: predict a whole run in a few lines."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ..shared.output import emit, format_options
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from perfc.analyzers.whole_runs.estimate import WholeRunEstimate
+    from perfc.ir.graph import Module
     from perfc.study.whole import WholeRun
 
 C = TypeVar("C", bound=Callable[..., Any])
@@ -57,7 +57,7 @@ def former_options(function: C) -> C:
 @click.argument("model", type=click.Path(dir_okay=False))
 @click.option(
     "--predictor", type=Names(_names.predictors), metavar="NAME", default="",
-    help="Shipped weights (default: those trained on the target).",
+    help="Predictor of the whole run, as of `perfc analyze`.",
 )  # fmt: skip
 @click.option(
     "--weights", type=click.Path(path_type=Path, dir_okay=False),
@@ -88,10 +88,10 @@ def command(
     output: Path | None,
     **former: object,
 ) -> None:
-    """Predict a whole run of MODEL: time, memory or energy, depending on the weights.
+    """Predict a whole run of MODEL in a few lines, and price the steps of a training.
 
-    The time is the one that `perfc analyze --predictor NAME` reports. Models outside of the
-    training data are marked as extrapolating, with a wider interval.
+    The time is the one that `perfc analyze` reports for the same options. Memory, energy and power
+    need --weights trained on them.
     """
     from perfc.analyzers.whole_runs.shipped import known_name
     from perfc.api import located
@@ -108,37 +108,37 @@ def command(
     wanted = chosen_quantity(quantity)
     before = Former.of({**options.typed(), **former}, former_flag)
     how = options.deployment(of_whole_runs(), also=before.values, is_whole=True)
+    if note := before.note(typed_as, former_flag):
+        say(f"note: {note}", is_error=True)
     with located(model):
-        module = read_model(model, dict(how.dims), options.contents)
-        if note := before.note(typed_as, former_flag):
-            say(f"note: {note}", is_error=True)
-        options.note_axes(module)
-        result = predict_as(module, how, predictor=str(weights or predictor), quantity=wanted.value)
+        source: Module | str = model
+        if (is_ir := model == "-" or model.endswith(".pir")) or options.has_named_axes:
+            module = read_model(model, dict(how.dims), options.contents)
+            options.note_axes(module)
+            source = module if is_ir else model
+        result = predict_as(
+            source, how, values=options.contents, predictor=str(weights or predictor),
+            quantity=wanted.value,
+        )  # fmt: skip
     more = further(result, known_name(how.target), steps, hourly_price)
     if form == "json":
-        view = WholeRunView.of(result, how, more)
+        view = WholeRunView.of(result, more)
         emit(strict(enveloped(SCHEMA, view), indent=2) + "\n", output)
     else:
         emit("\n".join([*lines(result), *map(said, more.items())]) + "\n", output)
 
 
 def lines(run: WholeRun) -> Sequence[str]:
-    """Return an estimate as lines of text."""
-    from perfc.view.report.units import Unit, quantity
+    """Return a prediction as lines of text."""
+    from perfc.view.report.units import LOWER_BOUND, Unit, quantity
 
-    floor = [f"floor {quantity(run.floor_s, Unit.SECOND)}"] if run.unit is Unit.SECOND else []
-    return (
-        run.answer,
-        *(f"extrapolating: {reason}" for reason in run.outside),
-        *floor,
-        run.how,
-        f"{run.basis}: {run.card.split}; "
-        f"{1e3 * run.represent_s:.0f} ms to represent, {1e3 * run.predict_s:.1f} ms to predict",
-    )
+    is_time = run.unit is Unit.SECOND
+    floor = [f"{LOWER_BOUND} {quantity(run.floor_s, Unit.SECOND)}"] if is_time else []
+    return run.answer, *floor, *run.doubts, run.how, run.basis
 
 
 def further(
-    result: WholeRunEstimate, target: str, steps: int | None, hourly_price: float | None
+    result: WholeRun, target: str, steps: int | None, hourly_price: float | None
 ) -> dict[str, float | str]:
     """Derive total training time and price from a step, or the MIG profile from memory."""
     from perfc.analyzers.graph.rows import Quantity

@@ -41,7 +41,7 @@ def opened(folder: Path, report: Report) -> Writer:
         MissingExtraError: without PyTorch, transformers or peft.
     """
     from perfc.analyzers.graph.encode import encode_module
-    from perfc.analyzers.whole_runs.whole_run import batch_symbol
+    from perfc.analyzers.whole_runs.estimate import batch_symbol
     from perfc_lab.papers.gnn_llm.extra import need_extra
 
     need_extra()

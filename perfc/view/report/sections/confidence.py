@@ -107,7 +107,7 @@ def unknown(report: Report, table: PredictionTable) -> str:
     """Return what widens the interval most: the host, a whole-run predictor or a kernel class."""
     if table.total.predictor:
         how = "on other hosts (--host-launch)" if table.behind_s > 0 else "with as wide a spread"
-        return outside(table) or f"similar whole runs were measured, {how}"
+        return next(iter(table.outside), f"similar whole runs were measured, {how}")
     if table.behind_s > 0 and report.deployment.host_launch is not None:
         return "host-bound, and launch times on a host vary"
     if table.behind_s > 0:
@@ -123,12 +123,6 @@ def unknown(report: Report, table: PredictionTable) -> str:
 
     widest = max(by_basis.values(), key=width_s)[0]
     return of_kernel(report, widest, table.kernels[widest])
-
-
-def outside(table: PredictionTable) -> str:
-    """Return why the whole-run predictor extrapolates; empty if it does not."""
-    start = f"predictor {table.total.predictor} extrapolates: "
-    return next((n.removeprefix(start) for n in table.notes if n.startswith(start)), "")
 
 
 def of_kernel(report: Report, index: int, estimate: Estimate) -> str:
