@@ -221,7 +221,7 @@ def test_one_field_has_one_name_at_a_time(capsys: pytest.CaptureFixture[str]) ->
         ("analyze", ["--mode", "training"], "--mode: a training step needs an optimiser (--train"),
         ("analyze", ["--runtime-version", "2.4"], "--runtime-version: versions of ort were not"),
         ("analyze", ["--runtime", "eager", "--runtime-version", "x"], "'x' is no version"),
-        ("predict", [*OURS, "--runtime", "ort"], "no whole runs under ort were measured (--runtime"),
+        ("predict", [*OURS, "--runtime", "ort"], "no whole runs under ort were measured"),
         ("predict", [*OURS, "--runtime", "cudagraph"], "no whole runs under cudagraph were"),
         ("predict", [*OURS, "--streams", "2"], "no whole runs under eager:2 were measured"),
         ("predict", [*OURS, "--dtype", "i8"], "no whole runs in i8 were measured (--dtype f16"),
