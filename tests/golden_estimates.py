@@ -227,7 +227,7 @@ def run(
     """A whole run by the predictor that ships."""
     wide = precision == "f32"
     result = perfc.predict(
-        path, target=target, dims=dims, tf32=not wide,
+        path, target=target, dims=dims, tf32=not wide, predictor="physics-residual",
         dtype="f32" if precision == "tf32" else precision.replace(" ", "-"),
         runtime="inductor" if mode == "compiled" else "eager",
         layout="channels-last" if mode == "channels-last" else "channels-first",

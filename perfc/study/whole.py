@@ -27,7 +27,7 @@ from perfc.view.report.units import quantity as written
 
 SCHEMA = "perfc-predict/1"
 OPTIMIZER = "sgd"
-"""Optimizer of a training step that names none: that of the measured training steps."""
+"""Optimizer of a training step that names none; printed with the answer."""
 UNITS = {
     Quantity.MEMORY: Unit.BYTE, Quantity.ENERGY: Unit.JOULE, Quantity.POWER: Unit.WATT,
     Quantity.SM_ACTIVE: Unit.SHARE,

@@ -127,7 +127,7 @@ def test_a_prediction_has_every_digit_of_the_analysis(path: str, how: dict[str, 
     assert found == (total.time_s, total.low_s, total.high_s, total.floor_s, total.predictor)
 
 
-def test_a_step_without_optimizer_is_one_with_that_of_the_measured_steps() -> None:
+def test_a_step_without_optimizer_is_one_with_sgd() -> None:
     run = perfc.predict(RESNET, "rtx3090", batch=8, mode="training")
     assert run.value == perfc.predict(RESNET, "rtx3090", batch=8, train="sgd").value
     assert run.how == "rtx3090, batch 8, amp f16, eager, training with sgd"
