@@ -19,8 +19,8 @@ def test_one_operator_has_no_tensor_that_another_reads() -> None:
 
 def test_nothing_to_run_takes_no_time() -> None:
     model = f"{HEAD}g (float[batch, 4] x) => (float[batch, 4] y) {{ y = Identity (x) }}"
-    found = perfc.predict(model.encode(), target="rtx4090", dims={"batch": 8})
-    assert (found.value, found.doubts) == (0, ("confidence high: no kernel is launched",))
+    run = perfc.predict(model.encode(), target="rtx4090", dims={"batch": 8})
+    assert (run.value, run.doubts) == (0, ("confidence high: no kernel is launched",))
 
 
 @pytest.mark.parametrize(("operator", "is_known"), [("Gelu", True), ("Cos", True), ("Det", False)])
@@ -40,7 +40,7 @@ def test_an_operator_nobody_knows_is_named() -> None:
         "g (float[batch, 64] x, float[64, 64] w) => (float y) "
         "{ a = MatMul (x, w) y = acme.Mystery (a) }"
     )
-    found = perfc.predict(model.encode(), target="rtx4090", dims={"batch": 64})
-    assert "nodes have unknown cost" in found.doubts[0]
-    found = perfc.predict(model.encode(), "rtx4090", batch=64, predictor="physics-residual")
-    assert any("opaque" in reason for reason in found.outside)
+    run = perfc.predict(model.encode(), target="rtx4090", dims={"batch": 64})
+    assert "nodes have unknown cost" in run.doubts[0]
+    run = perfc.predict(model.encode(), "rtx4090", batch=64, predictor="physics-residual")
+    assert any("opaque" in reason for reason in run.outside)
