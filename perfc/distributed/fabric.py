@@ -1,4 +1,4 @@
-"""What exchanges take among groups of ranks: learned within a node, by the law of links beyond."""
+"""Times of collectives in groups of ranks: fitted within a node, a link model between nodes."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from perfc.machine import Cluster, load_machine
 from perfc.serving.cost.grid import Grid, octaves
 
 SIZES = octaves(1 << 10, 1 << 34, step=4)
-"""Messages that are predicted; others lie between, in logarithms."""
+"""Predicted message sizes; others are interpolated in the logarithm."""
 OPERATIONS = {exchange: operation for operation, exchange in EXCHANGES.items()}
 
 
 @record
 class RankGroup:
-    """Ranks that exchange with one another.
+    """A group of communicating ranks.
 
     Args:
-        size: ranks.
-        stride: how far apart neighbours are in the order in which ranks fill nodes.
+        size: number of ranks.
+        stride: distance of neighbors in the order in which ranks fill nodes.
     """
 
     size: int
     stride: int
 
     def nodes(self, per_node: int) -> int:
-        """Over how many nodes the group spreads."""
+        """Return the number of nodes that the group spans."""
         span = self.size * self.stride
         if span <= per_node:
             return 1
@@ -43,12 +43,12 @@ class RankGroup:
 
 @entity
 class Fabric:
-    """Exchanges of a cluster.
+    """Communication times of a cluster.
 
     Args:
-        cluster: what joins its GPUs.
-        efficiency: share of the network's rate that is left; 1 for what the law has.
-        known: exchanges that were asked for before.
+        cluster: links between its GPUs.
+        efficiency: factor on the modeled rate of the network.
+        known: cache of computed times.
     """
 
     cluster: Cluster
@@ -56,12 +56,12 @@ class Fabric:
     known: dict[tuple[object, ...], float] = field(default_factory=dict[tuple[object, ...], float])
 
     def time_s(self, exchange: Exchange, nbytes: float, group: RankGroup) -> float:
-        """Of one message; 0 for one rank alone.
+        """Return the time of one collective in seconds; 0 for a single rank.
 
         Args:
-            exchange: what is done.
+            exchange: kind of collective.
             nbytes: the whole message of one rank.
-            group: that takes part; every other group of the same kind does so at the same time.
+            group: participating ranks; all other groups of this kind communicate concurrently.
         """
         if group.size < 2 or nbytes <= 0:
             return 0.0
@@ -86,7 +86,7 @@ class Fabric:
 
 @lru_cache(maxsize=256)
 def learned(target: str, exchange: Exchange, ranks: int) -> Grid:
-    """Times of messages within a node, by their bytes."""
+    """Return the times of collectives within a node, by message bytes."""
     machine = load_machine(target)
     count = len(SIZES)
     rows = {
@@ -95,12 +95,12 @@ def learned(target: str, exchange: Exchange, ranks: int) -> Grid:
         "nbytes": np.array(SIZES),
         "nodes": np.ones(count),
     }
-    found = predictor.predict("collective", rows, "bf16", machine, Protocol.GRAPH)
+    prediction = predictor.predict("collective", rows, "bf16", machine, Protocol.GRAPH)
     # a larger message takes no less
-    return Grid.of((SIZES,), np.maximum.accumulate(found.time_s).tolist())
+    return Grid.of((SIZES,), np.maximum.accumulate(prediction.time_s).tolist())
 
 
 @cache
 def fabric_of(target: str, efficiency: float = 1.0) -> Fabric:
-    """The links of a target, by the path of its file."""
+    """Return the links of a target, by the path of its file."""
     return Fabric(Cluster.of(load_machine(target)), efficiency)

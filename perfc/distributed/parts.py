@@ -25,7 +25,7 @@ from perfc.passes.fusion.kernel import Kernel
 from perfc.passes.roofline.roofline import RooflineTable, bounds
 from perfc.passes.runtimes import Tf32
 
-from .costs.both_passes import BothPasses, Ran, Waiter, both_passes, kept
+from .costs.both_passes import BothPasses, Ran, Waiter, both_passes, saved_values
 from .costs.part_memory import CHEAP, PartMemory
 
 Env = Mapping[str, int]
@@ -182,15 +182,15 @@ def costs(
     program, machine = both_passes(module, runtime), load_machine(target)
     table, width = program.table, len(program.counts)
     each = [bounds(table, machine, env, tf32=tf32) for env in envs]
-    kernels = tuple([bound for found in each for bound in found.kernels])
+    kernels = tuple([bound for one in each for bound in one.kernels])
     if not kernels:
         return [_part(program, [], env) for env in envs]
     envs_of = tuple([env for env in envs for _ in range(width)])
     side = RooflineTable(machine, kernels, 0.0, envs[0], envs=envs_of)
     execution = Execution(side, table, framework=framework)
-    found = in_run(execution, estimates(execution))
+    times = in_run(execution, estimates(execution))
     of_kernels = zip(
-        program.counts * len(envs), kernels, found, program.roles * len(envs), strict=True
+        program.counts * len(envs), kernels, times, program.roles * len(envs), strict=True
     )
     rows = [Ran(*row) for row in of_kernels]
     return [_part(program, rows[i * width : (i + 1) * width], env) for i, env in enumerate(envs)]
@@ -217,7 +217,7 @@ def part_of(
     ahead = [r for r in rows if r.role is Waiter.FORWARD]
     whole_s = math.fsum([r.count * r.time.time_s for r in rows])
     dense, experts = parameters_of(forward)
-    saved, of_products = saved_bytes(forward, kept(rows, written), env)
+    saved, of_products = saved_bytes(forward, saved_values(rows, written), env)
     return PartCost(
         passes,
         math.fsum([p.forward_s for p in passes]),
@@ -243,21 +243,21 @@ def _part(program: BothPasses, rows: Sequence[Ran], env: Env) -> PartCost:
 
 def exchanged(kernels: Iterable[Kernel], env: Env) -> Exchanged:
     """Return the communication of the forward pass's collectives."""
-    found = [k.problem for k in kernels if isinstance(k.problem, Collective)]
-    nbytes = [evaluate(p.nbytes, env) for p in found if p.exchange is Exchange.ALL_REDUCE]
+    collectives = [k.problem for k in kernels if isinstance(k.problem, Collective)]
+    nbytes = [evaluate(p.nbytes, env) for p in collectives if p.exchange is Exchange.ALL_REDUCE]
     return Exchanged(len(nbytes), float(sum(nbytes)))
 
 
 def parameters_of(kernels: Sequence[Kernel]) -> tuple[float, float]:
     """Return the parameters that kernels read: dense ones and those of experts."""
-    found: dict[Value, bool] = {}
+    is_of_experts: dict[Value, bool] = {}
     for kernel in kernels:
         of_experts = Doing.of(kernel) is Doing.EXPERTS
         for v in kernel.reads:
             if v.weight is not None and v.weight.is_parameter:
-                found[v] = found.get(v, False) or of_experts
+                is_of_experts[v] = is_of_experts.get(v, False) or of_experts
     dense = routed = 0.0
-    for v, of_experts in found.items():
+    for v, of_experts in is_of_experts.items():
         if isinstance(v.type, TensorType):
             count = float(math.prod([int(evaluate(d, {})) for d in v.type.shape or ()]))
             routed, dense = (routed + count, dense) if of_experts else (routed, dense + count)

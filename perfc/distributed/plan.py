@@ -86,33 +86,33 @@ def plan(
     if not 1 <= gpus <= 1 << 16:
         raise ParseError(f"{gpus} devices", where="--gpus", hint="1 to 65536")
     schedule_named(str(fixed.get("schedule", ALONE.schedule)))
-    found: list[DividedStepCost] = []
+    results: list[DividedStepCost] = []
     failed: PerfcError | None = None
     settings = product(divisions(work, gpus, training.seq, fixed), micro_batches, checkpointings)
     for parallel, samples, again in islice(settings, MOST_SETTINGS):
         setting = replace(training, micro_batch=samples, checkpointing=again)
         try:
-            found.append(step_cost(work, parallel, setting, law=law))
+            results.append(step_cost(work, parallel, setting, law=law))
         except PerfcError as error:
             failed = failed or error
-    if not found:
+    if not results:
         raise failed or undivided(work, gpus, training.seq, fixed)
-    held = [c for c in found if c.fits]
+    held = [c for c in results if c.fits]
     front = pareto(held)
     cluster = cluster_of(work)
     return PlanView(
         work.name, cluster.name, cluster.machine.name, gpus, training.batch, training.seq,
-        capacity_bytes(work, cluster.machine), len(found),
-        len(found) - len(held), front[0] if front else None, front,
-        None if held else min(found, key=lambda c: c.memory.total),
+        capacity_bytes(work, cluster.machine), len(results),
+        len(results) - len(held), front[0] if front else None, front,
+        None if held else min(results, key=lambda c: c.memory.total),
     )  # fmt: skip
 
 
-def pareto(found: Sequence[DividedStepCost]) -> tuple[DividedStepCost, ...]:
+def pareto(settings: Sequence[DividedStepCost]) -> tuple[DividedStepCost, ...]:
     """Return the settings that no other beats in both time and memory, fastest first."""
     best: list[DividedStepCost] = []
     least = math.inf
-    for cost in sorted(found, key=lambda c: (c.time_s, c.memory.total)):
+    for cost in sorted(settings, key=lambda c: (c.time_s, c.memory.total)):
         if cost.memory.total < least:
             best.append(cost)
             least = cost.memory.total
@@ -147,11 +147,11 @@ def divisions(
         for expert, zero, (schedule, virtual) in settings:
             if pipeline > 1 and zero > 1 and "pipeline" not in fixed:
                 continue  # as in `_choices`
-            found = Parallel(
+            parallel = Parallel(
                 tensor, pipeline, expert, data=data, context=context,
                 sequence=int(tensor > 1), zero=zero, schedule=schedule, virtual_stages=virtual,
             )  # fmt: skip
-            yield replace(found, **fixed)  # type: ignore[arg-type]
+            yield replace(parallel, **fixed)  # type: ignore[arg-type]
 
 
 def _choices(

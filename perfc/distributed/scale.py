@@ -71,10 +71,10 @@ def counts(most: int = MOST_GPUS, least: int = 1) -> tuple[int, ...]:
     >>> counts(8)
     (1, 2, 4, 8)
     """
-    found = [least]
-    while found[-1] * 2 <= most:
-        found.append(found[-1] * 2)
-    return tuple(found)
+    result = [least]
+    while result[-1] * 2 <= most:
+        result.append(result[-1] * 2)
+    return tuple(result)
 
 
 def scale(
@@ -172,12 +172,12 @@ def largest_micro_batch(
     place = next((n for n in sorted(sizes_of(parallel, gpus)) if fits(n, 1)), None)
     if place is None:
         return 1
-    found = 1
-    while found * 2 <= most and fits(place, found * 2):
-        if training.batch % (copies * found * 2):
+    largest = 1
+    while largest * 2 <= most and fits(place, largest * 2):
+        if training.batch % (copies * largest * 2):
             break
-        found *= 2
-    return found
+        largest *= 2
+    return largest
 
 
 def _at(

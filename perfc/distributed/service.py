@@ -52,10 +52,10 @@ def work_of(
     """
     path = str(load_machine(target).path)
     if isinstance(model, str | os.PathLike) and is_config(os.fspath(model)):
-        found = read_config(model)
-        precision = trained_in(found.dtype, dtype)
+        config = read_config(model)
+        precision = trained_in(config.dtype, dtype)
         precision = in_half(precision, load_machine(target).takes)
-        return LanguageWork(found, precision, runtime, path)
+        return LanguageWork(config, precision, runtime, path)
     from perfc.api import typed
     from perfc.deployment.extents import SEQUENCE, axis_of
 
@@ -84,8 +84,8 @@ def trained_in(stored: str, dtype: str) -> ServingPrecision:
     Raises:
         ParseError: an unknown format, or one whose weights have no gradient.
     """
-    found = precision_of(stored, None, dtype)
-    for form in (found.weights, found.of_experts):
+    precision = precision_of(stored, None, dtype)
+    for form in (precision.weights, precision.of_experts):
         is_float = form.multiplied is not None and form.multiplied.is_float
         if form is not WeightFormat.HALF and not is_float:
             offer = ", ".join(
@@ -94,7 +94,7 @@ def trained_in(stored: str, dtype: str) -> ServingPrecision:
             raise ParseError(
                 f"weights in {form.value} cannot be trained", where="--dtype", hint=f"half, {offer}"
             )
-    return found
+    return precision
 
 
 def plan(
@@ -235,8 +235,8 @@ def named(text: str) -> RecomputePolicy:
     """
     from perfc.common.choice import member
 
-    found = member(RecomputePolicy, text, "--checkpointing")
-    if found not in CHECKPOINTINGS:
+    policy = member(RecomputePolicy, text, "--checkpointing")
+    if policy not in CHECKPOINTINGS:
         hint = "`perfc plan` without it looks at none, selective and block"
         raise ParseError("one block is treated as all are", where="--checkpointing", hint=hint)
-    return found
+    return policy

@@ -1,4 +1,4 @@
-"""One stage of the model on one rank: its parts, who exchanges with whom, and its memory."""
+"""One pipeline stage of a model on one rank: its parts, times and groups of ranks."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class StageWork:
     """A stage.
 
     Args:
-        model: that is trained.
-        parts: of all its layers.
-        stage: from 0.
-        parallel: how it is divided.
+        model: the trained model.
+        parts: of the whole model.
+        stage: index from 0.
+        parallel: degrees of parallelism.
         training: sizes of the step.
-        fabric: what joins the ranks.
+        fabric: links between ranks.
         micro_batches: of each copy.
     """
 
@@ -43,67 +43,67 @@ class StageWork:
 
     @cached_property
     def layers(self) -> tuple[tuple[int, PartCost], ...]:
-        """Its layers with their numbers."""
+        """Return the layers of the stage with their indices."""
         return self.parallel.of_stage(tuple(enumerate(self.parts.layers)), self.stage)
 
     @cached_property
     def every_part(self) -> tuple[PartCost, ...]:
-        """Its layers, and what is before the first or behind the last of the model."""
+        """Return the layers, and the model's first or last part if the stage has it."""
         first = (self.parts.first,) if self.stage == 0 else ()
         last = (self.parts.last,) if self.stage == self.parallel.pipeline - 1 else ()
         return (*first, *[p for _, p in self.layers], *last)
 
     @cached_property
     def schedule(self) -> Schedule:
-        """Of the pipeline."""
+        """Return the schedule of the pipeline."""
         return schedule_named(self.parallel.schedule)
 
     @property
     def copies(self) -> RankGroup:
-        """Ranks that hold the same parameters: copies, and ranks that share sequences."""
+        """Return the group of ranks with the same parameters: data and context parallel."""
         p = self.parallel
         return RankGroup(p.data * p.context, p.tensor)
 
     @property
     def expert_copies(self) -> RankGroup:
-        """Ranks that hold the same experts."""
+        """Return the group of ranks with the same experts."""
         p = self.parallel
         ranks = p.tensor * p.data * p.context
         return RankGroup(ranks // p.expert, p.expert) if p.expert > 1 else self.copies
 
     @cached_property
     def parameters(self) -> float:
-        """Of one rank, experts left out; a table that embedding and head share counts once."""
+        """Return the parameters of one rank without experts; a tied embedding counts once."""
         held = math.fsum([p.parameters for p in self.every_part])
         return held - self.parts.tied_parameters * (self.parallel.pipeline == 1)
 
     @cached_property
     def expert_parameters(self) -> float:
-        """Of the experts of one rank."""
+        """Return the parameters of the experts of one rank."""
         return math.fsum([p.expert_parameters for p in self.every_part])
 
     @cached_property
     def forward_s(self) -> float:
-        """Of one micro-batch, exchanges left out."""
+        """Return the forward time of one micro-batch, without communication."""
         return math.fsum([p.forward_s for p in self.every_part])
 
     @cached_property
     def input_s(self) -> float:
-        """Backward, what the stage before waits for, what is computed again included."""
+        """Return the backward time that the previous stage waits for, with recomputation."""
         return math.fsum([p.input_s for p in self.every_part]) + self.again_s
 
     @cached_property
     def weight_s(self) -> float:
-        """Backward, gradients of parameters."""
+        """Return the backward time of gradients of parameters."""
         return math.fsum([p.weight_s for p in self.every_part])
 
     @cached_property
     def again_s(self) -> float:
-        """Of the forward pass, computed again."""
+        """Return the time of recomputing the forward pass."""
         return math.fsum([self._again_s(p) for _, p in self.layers])
 
     def backward_s(self, part: PartCost) -> float:
-        """Of a part, with what it computes again."""
+        """Return the backward time of a part, with its recomputation."""
         is_layer = part is not self.parts.first and part is not self.parts.last
         return part.backward_s + (self._again_s(part) if is_layer else 0.0)
 
@@ -118,12 +118,12 @@ class StageWork:
 
     @cached_property
     def boundary_bytes(self) -> float:
-        """What one stage hands to the next for a micro-batch."""
+        """Return the bytes that one stage sends to the next per micro-batch."""
         return max([p.boundary_bytes for p in self.parts.layers], default=0.0)
 
     @cached_property
     def pipeline(self) -> Stage:
-        """As schedules see it, exchanges left out."""
+        """Return the stage in the form that schedules take, without communication."""
         p = self.parallel
         virtual = p.virtual_stages if self.schedule.is_interleaved else 1
         return Stage(

@@ -1,4 +1,4 @@
-"""A step of a divided model: what it takes, what it waits for, and what each rank holds."""
+"""Training step of a model on many devices: time, exposed communication and memory."""
 
 from __future__ import annotations
 
@@ -31,27 +31,27 @@ STRAGGLING = "slowest rank"
 
 @record
 class DividedStepCost:
-    """A step of a divided model.
+    """Prediction of a training step on many devices.
 
     Args:
-        parallel: how it is divided.
+        parallel: degrees of parallelism.
         training: sizes.
-        gpus: devices.
-        nodes: that they fill.
+        gpus: number of devices.
+        nodes: number of nodes that they fill.
         micro_batches: of each copy.
-        time_s: expected.
-        low_s: end of the interval that holds nine in ten.
-        high_s: its other end.
-        floor_s: nothing is faster: the kernels' floors of one rank.
+        time_s: predicted time.
+        low_s: lower end of the 90 % interval.
+        high_s: its upper end.
+        floor_s: lower bound: the kernels' lower bounds on one rank.
         tokens_per_s: of all devices.
-        model_flop: of one step, 6 for each multiply-accumulate of the forward pass: products of
-            every token, and of attention the pairs inside its mask, window or chunk. What is
-            computed again is left out.
-        mfu: of the rate that the data sheets of all devices state.
-        parts_s: what the time goes to, by name; their sum is ``time_s``.
-        exchanged_s: exchanges that run beside computation included, by kind.
-        memory: of the rank that holds the most.
-        fits: whether its device has room.
+        model_flop: FLOPs of one step, 6 per multiply-accumulate of the forward pass: products of
+            every token, and attention pairs inside masks, windows and chunks. Recomputation is
+            left out.
+        mfu: model FLOPs per second over the data sheet rate of all devices.
+        parts_s: breakdown of ``time_s``, by name.
+        exchanged_s: communication time by kind, overlapped one included.
+        memory: of the rank with the most.
+        fits: whether that fits on its device.
     """
 
     parallel: Parallel
@@ -73,18 +73,18 @@ class DividedStepCost:
 
     @property
     def bottleneck(self) -> str:
-        """What the time goes to beside computation, the most of it."""
+        """Return the largest overhead besides computation, or computation if all are small."""
         losses = {name: s for name, s in self.parts_s.items() if name != COMPUTATION}
         name = max(losses, key=lambda n: losses[n], default=COMPUTATION)
         return name if losses and losses[name] > 0.02 * self.time_s else COMPUTATION
 
 
 def checked(work: TrainingWork, parallel: Parallel) -> Parallel:
-    """Degrees that go together.
+    """Return the degrees if they are compatible with one another and with the model.
 
     Raises:
-        ParseError: they do not.
-        ModelError: the model does not divide so.
+        ParseError: they are not compatible with one another.
+        ModelError: the model cannot be divided by them.
     """
     p = parallel
     schedule = schedule_named(p.schedule)
@@ -116,18 +116,18 @@ def step_cost(
     work: TrainingWork, parallel: Parallel, training: Training, *, law: RunLaw | None = None,
     fabric: Fabric | None = None,
 ) -> DividedStepCost:  # fmt: skip
-    """What a step takes.
+    """Return the prediction of a step.
 
     Args:
         work: the model on its machine.
-        parallel: how it is divided.
+        parallel: degrees of parallelism.
         training: sizes of the step.
-        law: what runs take beside kernels and links; that of any framework by default.
-        fabric: what joins the ranks; the links of the target by default.
+        law: fitted run overhead; that of any framework by default.
+        fabric: links between ranks; those of the target by default.
 
     Raises:
-        ParseError: degrees that do not go together, samples that do not divide.
-        ModelError: the model does not divide so.
+        ParseError: incompatible degrees, or samples that are not divisible by them.
+        ModelError: the model cannot be divided by these degrees.
     """
     links = fabric or fabric_of(work.target)
     machine = links.cluster.machine
@@ -149,11 +149,11 @@ def step_cost(
     ]
     each = [_stage(s) for s in stages]
     slowest = max(each, key=lambda e: e.busy_s)
-    # the bubble is of the other stages: those in the middle
+    # the bubble depends on the other stages: those in the middle
     middle = each[min(1, len(each) - 1)]
     parts_s = _parts_s(slowest, middle, known, _update_s(slowest.work, machine))
     time_s = sum(parts_s.values())
-    # ranks of a context attend to half of what others hold on average; the whole is exact
+    # a context-parallel rank reads half of the others' tokens on average; the whole is exact
     whole = work.parts(replace(parallel, context=1), training.micro_batch, training.seq)
     flop = 6.0 * sum([p.mac for p in (whole.first, *whole.layers, whole.last)])
     flop *= parallel.tensor * count * parallel.data
@@ -172,22 +172,22 @@ def step_cost(
 
 
 _SCALED: dict[tuple[int, RunLaw, bool], tuple[RankParts, RankParts]] = {}
-"""Parts under a law, by the identity of those without: hashing them takes longer than a step."""
+"""Cache of scaled parts by identity of the original ones: hashing them takes longer than a step."""
 MOST_SCALED = 2048
 
 
 def scaled(parts: RankParts, law: RunLaw, training: Training) -> RankParts:
-    """Parts as runs have them; where parameters are frozen nobody asks for their gradients."""
+    """Return parts scaled by the fitted run overhead; frozen parameters have no gradients."""
     key = id(parts), law, training.is_frozen
     if key in _SCALED and _SCALED[key][0] is parts:
         return _SCALED[key][1]
-    found: dict[int, PartCost] = {}
+    scaled_parts: dict[int, PartCost] = {}
 
     def one(part: PartCost) -> PartCost:
-        if id(part) not in found:
+        if id(part) not in scaled_parts:
             new = part.scaled(law.factors)
-            found[id(part)] = replace(new, weight_s=0.0) if training.is_frozen else new
-        return found[id(part)]
+            scaled_parts[id(part)] = replace(new, weight_s=0.0) if training.is_frozen else new
+        return scaled_parts[id(part)]
 
     layers = tuple([one(p) for p in parts.layers])
     new = RankParts(one(parts.first), layers, one(parts.last), parts.tied_parameters)
@@ -199,7 +199,7 @@ def scaled(parts: RankParts, law: RunLaw, training: Training) -> RankParts:
 
 @record
 class _Stage:
-    """A stage of a step: its micro-batches, and what they wait for."""
+    """A stage of a step with its losses: per micro-batch and once."""
 
     work: StageWork
     losses: Mapping[str, Loss]
@@ -207,21 +207,21 @@ class _Stage:
 
     @property
     def wait_s(self) -> float:
-        """Of each micro-batch."""
+        """Return the exposed communication of each micro-batch, in seconds."""
         return sum([loss.exposed_s for loss in self.losses.values()])
 
     @property
     def busy_s(self) -> float:
-        """All micro-batches, one after the other."""
+        """Return the time of all micro-batches one after another, in seconds."""
         return self.work.micro_batches * (self.work.pipeline.whole_s + self.wait_s)
 
     @property
     def exchanged_s(self) -> dict[str, float]:
-        """Of a step, by kind."""
-        found = {n: loss.exchanged_s * self.work.micro_batches for n, loss in self.losses.items()}
+        """Return the communication time of a step by kind, in seconds."""
+        by_kind = {n: loss.exchanged_s * self.work.micro_batches for n, loss in self.losses.items()}
         for name, loss in self.once.items():
-            found[name] = found.get(name, 0.0) + loss.exchanged_s
-        return {name: s for name, s in found.items() if s}
+            by_kind[name] = by_kind.get(name, 0.0) + loss.exchanged_s
+        return {name: s for name, s in by_kind.items() if s}
 
 
 def _stage(work: StageWork) -> _Stage:
@@ -231,37 +231,37 @@ def _stage(work: StageWork) -> _Stage:
 
 
 def _parts_s(slowest: _Stage, middle: _Stage, law: RunLaw, update_s: float) -> dict[str, float]:
-    """What a step goes to, by name."""
+    """Return the breakdown of a step's time by name, in seconds."""
     work, count = slowest.work, slowest.work.micro_batches
     again_s = work.again_s
-    found = {
+    breakdown = {
         COMPUTATION: count * (work.pipeline.whole_s - again_s),
         RECOMPUTATION: count * again_s,
     }
     for name, loss in slowest.losses.items():
-        found[name] = found.get(name, 0.0) + count * law.waited_s(loss)
+        breakdown[name] = breakdown.get(name, 0.0) + count * law.waited_s(loss)
     for name, loss in slowest.once.items():
-        found[name] = found.get(name, 0.0) + law.waited_s(loss)
+        breakdown[name] = breakdown.get(name, 0.0) + law.waited_s(loss)
     if work.parallel.pipeline > 1:
         stage = middle.work.pipeline
-        # what a micro-batch waits for is waited for in every stage
+        # exposed communication of a micro-batch delays every stage
         waits_s = sum([law.waited_s(x) for x in middle.losses.values()]) / 3
         slowed = replace(
             stage, forward_s=stage.forward_s + waits_s, input_s=stage.input_s + waits_s,
             weight_s=stage.weight_s + waits_s,
         )  # fmt: skip
-        found[BUBBLE] = work.schedule.bubble_s(slowed)
-    found[OPTIMIZER] = update_s
+        breakdown[BUBBLE] = work.schedule.bubble_s(slowed)
+    breakdown[OPTIMIZER] = update_s
     nodes = work.parallel.devices / work.fabric.cluster.gpus_per_node
     if nodes > 1:
-        found[STRAGGLING] = law.straggling * math.log2(nodes) * found[COMPUTATION]
+        breakdown[STRAGGLING] = law.straggling * math.log2(nodes) * breakdown[COMPUTATION]
     sorting = sum([work.model.routed(i) > 0 for i, _ in work.layers])
-    found[HOST] = (law.micro_s + law.routing_s * sorting) * count
-    return {name: s for name, s in found.items() if s > 0}
+    breakdown[HOST] = (law.micro_s + law.routing_s * sorting) * count
+    return {name: s for name, s in breakdown.items() if s > 0}
 
 
 def _update_s(work: StageWork, machine: Machine) -> float:
-    """The optimiser reads and writes its states once: bytes by the memory's rate."""
+    """Return the time of the optimizer: traffic of its states over the memory rate, in seconds."""
     level = machine.level("device")
     if level is None:
         return 0.0
@@ -275,23 +275,23 @@ def _update_s(work: StageWork, machine: Machine) -> float:
 
 
 def _band(low: float, high: float, law: RunLaw) -> tuple[float, float]:
-    """Ends of the interval over the expected time: held-out runs, or kernels known less well."""
+    """Return the relative ends of the interval: of held-out runs, or of kernels if wider."""
     return min(law.low, low), max(law.high, high)
 
 
 def peak_flop_per_s(machine: Machine) -> float:
-    """Dense 16-bit rate that the data sheet states, as published utilisations take it."""
+    """Return the dense 16-bit rate of the data sheet, the basis of published utilizations."""
     from perfc.machine import Unit
 
     return max(machine.entry(Unit.MATRIX, dtype).nominal.value for dtype in ("bf16", "f16"))
 
 
 def capacity_bytes(work: TrainingWork, machine: Machine) -> float:
-    """Bytes that the driver of a device reports, less what is held back; 0 where not known."""
+    """Return the bytes that a device's driver reports, less the reserve; 0 if unknown."""
     capacity = capacity_of(machine, work.reserve)
     return float(capacity.usable_bytes) if capacity is not None else 0.0
 
 
 def cluster_of(work: TrainingWork) -> Cluster:
-    """Of the target of a model's work."""
+    """Return the cluster of a model's target."""
     return fabric_of(work.target).cluster

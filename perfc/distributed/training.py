@@ -1,4 +1,4 @@
-"""What is trained: sizes of a step, its optimiser, and what is computed again."""
+"""Sizes of a training step, its optimizer and its activation checkpointing."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from perfc.passes.training.implementation import RecomputePolicy
 from perfc.passes.training.optimizer import optimizer
 
 CHECKPOINTINGS = (RecomputePolicy.NONE, RecomputePolicy.SELECTIVE, RecomputePolicy.BLOCK)
-"""What a step on many devices may compute again: nothing, what costs little, every layer."""
+"""Checkpointing policies of a step on many devices: none, cheap operators, every layer."""
 MASTER_BYTES = 4.0
-"""Of each parameter's copy in 32 bits, as mixed precision keeps it."""
+"""Bytes of each parameter's master copy, for mixed precision."""
 
 
 @cache
 def state_bytes(name: str) -> float:
-    """Of each parameter beside the 16 bits that are multiplied with.
+    """Return the bytes of optimizer state and master copy per parameter.
 
     Raises:
         PassError: no such optimiser.
@@ -28,7 +28,7 @@ def state_bytes(name: str) -> float:
 
 @cache
 def traffic_bytes(name: str) -> float:
-    """Read and written for each parameter in a step: gradient, states and both copies.
+    """Return the bytes that the optimizer reads and writes per parameter and step.
 
     Raises:
         PassError: no such optimiser.
@@ -37,7 +37,7 @@ def traffic_bytes(name: str) -> float:
 
 
 GRADIENT_BYTES = 4.0
-"""Of each parameter: sums over micro-batches are kept in 32 bits."""
+"""Bytes of each parameter's gradient: sums over micro-batches are in 32 bits."""
 WEIGHT_BYTES = 2.0
 
 
@@ -47,15 +47,15 @@ class Training:
 
     Args:
         seq: tokens of a sample.
-        batch: samples of a step, of all copies.
-        micro_batch: samples that pass at once on each copy.
-        optimizer: who changes parameters, as ``--train`` takes it.
-        checkpointing: what is computed again.
-        overlap: whether exchanges of gradients and parameters run beside computation.
-        bucket_bytes: of gradients that are exchanged at once.
-        gradient_bytes: of each parameter's gradient as it is exchanged.
-        is_frozen: whether only adapters are trained, which are taken to weigh nothing.
-        has_update: whether the optimiser is part of the step.
+        batch: samples of a step, on all copies.
+        micro_batch: samples in one forward and backward pass of a copy.
+        optimizer: name as for ``--train``.
+        checkpointing: policy of recomputation.
+        overlap: whether communication of gradients and parameters overlaps with computation.
+        bucket_bytes: gradients that are reduced at once.
+        gradient_bytes: of each parameter's gradient in communication.
+        is_frozen: whether only adapters are trained, whose size is neglected.
+        has_update: whether the optimizer is part of the step.
     """
 
     seq: int = 2048
@@ -70,10 +70,10 @@ class Training:
     has_update: bool = True
 
     def divided(self, copies: int, count: int) -> Training:
-        """The same with so many micro-batches on each copy.
+        """Return the sizes with ``count`` micro-batches on each copy.
 
         Raises:
-            ParseError: samples do not divide so.
+            ParseError: the samples are not divisible by them.
         """
         if self.batch % (copies * count):
             message = f"{self.batch} samples do not divide into {count} micro-batches"
@@ -81,10 +81,10 @@ class Training:
         return replace(self, micro_batch=self.batch // (copies * count))
 
     def micro_batches(self, copies: int) -> int:
-        """Of each copy in a step.
+        """Return the number of micro-batches of each copy in a step.
 
         Raises:
-            ParseError: samples do not divide so.
+            ParseError: the samples are not divisible by them.
         """
         each = copies * self.micro_batch
         if self.batch % each:

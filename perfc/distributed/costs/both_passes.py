@@ -1,4 +1,4 @@
-"""A part of a model forward and backward: its kernels, and what each of them is for."""
+"""Kernels of a part of a model in both passes, each with its role."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from perfc.passes.training.backward import differentiated
 
 
 class Waiter(Enum):
-    """Who waits for a kernel: the part behind, the part before, or the optimiser."""
+    """Consumer of a kernel's result: the next part, the previous part, or the optimizer."""
 
     FORWARD = "forward"
     INPUT = "input"
@@ -34,13 +34,13 @@ class Waiter(Enum):
 
 @record
 class Ran:
-    """Kernels that are alike, with what they take.
+    """Equal kernels with their time.
 
     Args:
-        count: how many there are.
-        bound: of one of them.
-        time: of one of them.
-        role: who waits for them.
+        count: number of kernels.
+        bound: roofline of one of them.
+        time: estimate of one of them.
+        role: consumer of their results.
     """
 
     count: int
@@ -51,14 +51,14 @@ class Ran:
 
 @frozen
 class BothPasses:
-    """A part, fused, with the kernels of its backward pass.
+    """Fused kernels of both passes of a part.
 
     Args:
         module: typed, forward and backward.
-        inputs: what the part before hands over.
-        table: kernels but exchanges, each that is alike another in the same role left out.
-        counts: how many of each there are.
-        roles: of each.
+        inputs: values from the previous part.
+        table: distinct kernels by role, without collectives.
+        counts: number of each kernel.
+        roles: of each kernel.
         whole: all kernels in order.
     """
 
@@ -71,7 +71,7 @@ class BothPasses:
 
     @classmethod
     def of(cls, module: Module, runtime: str) -> BothPasses:
-        """Of a part as a configuration gives it.
+        """Differentiate and fuse a part that was lowered from a configuration.
 
         Raises:
             PassError: an operator has no gradient.
@@ -95,34 +95,34 @@ class BothPasses:
 
     @cached_property
     def forward(self) -> tuple[Kernel, ...]:
-        """Kernels of the forward pass, exchanges included."""
+        """Return the kernels of the forward pass, collectives included."""
         return tuple([k for k in self.whole if k.anchor.loc.phase is Phase.FORWARD])
 
 
 @lru_cache(maxsize=512)
 def both_passes(module: Module, runtime: str) -> BothPasses:
-    """A part, differentiated and fused once."""
+    """Return a part differentiated and fused, cached."""
     return BothPasses.of(module, runtime)
 
 
 def role_of(kernel: Kernel, before: AbstractSet[Node]) -> Waiter:
-    """Who waits for a kernel.
+    """Return the consumer of a kernel's result.
 
     Args:
         kernel: of either pass.
-        before: nodes of the backward pass that the part before waits for.
+        before: nodes of the backward pass that the previous part waits for.
     """
     if kernel.anchor.loc.phase is Phase.FORWARD:
         return Waiter.FORWARD
     return Waiter.WEIGHT if before.isdisjoint(kernel.nodes) else Waiter.INPUT
 
 
-def kept(rows: Iterable[Ran], written: Iterable[Value]) -> tuple[Value, ...]:
-    """What kernels of a backward pass read of the forward pass, each storage once.
+def saved_values(rows: Iterable[Ran], written: Iterable[Value]) -> tuple[Value, ...]:
+    """Return the values of the forward pass that kernels of the backward pass read, each once.
 
     Args:
         rows: kernels.
-        written: what the forward pass has: what it was given and what it computed.
+        written: inputs and results of the forward pass.
     """
     known = set(written)
     read = [v for r in rows if r.role is not Waiter.FORWARD for v in r.bound.kernel.reads]

@@ -1,8 +1,8 @@
-"""A graph as a training step sees it: kernels in order, cut into parts that take equally long.
+"""Training step of a graph: its kernels in order, cut into parts of about equal time.
 
-Copies of it run side by side, each with samples of its own; its products are not divided. Kernels
-are those of the step's own graph (`perfc.passes.training.train`). A backward kernel counts where
-the forward one is whose gradient it is.
+A graph is only data parallel: each copy has other samples, and matrix products are not divided.
+Kernels are those of the training graph (`perfc.passes.training.train`). A backward kernel belongs
+to the part of its forward kernel.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ if TYPE_CHECKING:
     from ..law import RunLaw
 
 PARTS = 16
-"""Into which a graph is cut: as many steps has the exchange of its gradients."""
+"""Number of parts of a graph, and of the steps in which its gradients are reduced."""
 ANY_OPTIMIZER = "sgd"
-"""Of the graph that is cut; the update is counted by what ranks keep of it."""
+"""Optimizer of the graph that is cut; the update is counted from the states of a rank."""
 FORWARD = (Phase.FORWARD, Phase.LOSS)
 SUFFIX = ".grad"
-"""Of the names of backward nodes, after that of the forward one."""
+"""Suffix that the name of a backward node adds to that of its forward node."""
 
 
 class GraphWork(TrainingWork):
-    """A model that a file describes as a graph.
+    """Training work of a model that a file describes as a graph.
 
     Args:
         model: as `perfc.analyze` takes it.
-        name: of it.
-        deployment: how one copy runs.
-        seq: tokens of a sample, 1 of what is no sequence.
+        name: of the model.
+        deployment: of one copy.
+        seq: tokens of a sample; 1 if samples are not sequences.
     """
 
     def __init__(self, model: Any, name: str, deployment: Deployment, *, seq: int) -> None:
@@ -58,39 +58,42 @@ class GraphWork(TrainingWork):
         self.known: dict[int, RankParts] = {}
         self.has_step_law = False
 
-    def tokens(self, stated: int) -> int:
-        """Of a sample: as the deployment has it, 1 of images and the like."""
+    def tokens(self, given: int) -> int:
+        """Return the tokens of a sample in the deployment; 1 for images and the like."""
         return self.seq
 
     @property
     def depth(self) -> int:
-        """Parts."""
+        """Return the number of parts."""
         return PARTS
 
     @cached_property
     def has_experts(self) -> bool:
-        """Experts of a graph are not divided."""
+        """Return False: experts of a graph are not divided."""
         return False
 
     def routed(self, layer: int) -> int:
-        """None."""
+        """Return 0: tokens of a graph are not routed."""
         return 0
 
     def kv_share(self, layer: int) -> float:
-        """Sequences of a graph are not divided."""
+        """Return 0: sequences of a graph are not divided."""
         return 0.0
 
     def law(self, known: RunLaw) -> RunLaw:
-        """What runs of language models say of kernels is not asked of convolutional networks."""
+        """Return the run overhead, without factors of kernels for fitted convolutional networks.
+
+        Those factors come from runs of language models.
+        """
         if not self.has_step_law:
             return known
         return replace(known, products=1.0, attention=1.0, experts=1.0, pointwise=1.0)
 
     def parts(self, parallel: Parallel, samples: int, seq: int) -> RankParts:
-        """Of one copy, for a micro-batch; ``seq`` is that of the deployment.
+        """Return the parts of one copy, for a micro-batch; ``seq`` is that of the deployment.
 
         Raises:
-            ModelError: it is divided by more than samples.
+            ModelError: other parallelism than data parallelism.
         """
         if parallel.devices > parallel.data:
             hint = "a configuration (config.json) of a language model divides so"
@@ -118,7 +121,7 @@ class GraphWork(TrainingWork):
         return RankParts(nothing(env), tuple(made), nothing(env))
 
     def _times(self, report: Report) -> Sequence[Estimate]:
-        """Of the step's kernels, by the law of published steps where it is of them."""
+        """Return the times of the step's kernels, by the fit to published steps if it covers it."""
         from perfc.analyzers.runs.step_law import factors
 
         table = report.prediction
@@ -133,19 +136,20 @@ class GraphWork(TrainingWork):
 
 
 def writes(row: Ran) -> Sequence[Value]:
-    """Of a kernel."""
+    """Return the results of a kernel."""
     return row.bound.kernel.writes
 
 
 def rows_of(bounds: Sequence[KernelBound], times: Sequence[Estimate]) -> list[Ran]:
-    """The forward kernels of a step, each with the backward kernels of its nodes behind it.
+    """Return the forward kernels of a step, each followed by the backward kernels of its nodes.
 
-    One whose results another layer's backward pass reads is waited for. The others give parameters
-    their gradients. A kernel whose node stands for no forward one counts with the kernel before it.
+    Backward kernels whose results another layer's backward pass reads are in the role ``INPUT``,
+    those of parameters' gradients in ``WEIGHT``. A backward kernel without a forward node follows
+    the kernel before it.
 
     Args:
-        bounds: kernels of the step, the optimiser's among them, in order.
-        times: what they take.
+        bounds: kernels of the step in order, the optimizer's included.
+        times: of the kernels.
     """
     forward = [i for i, b in enumerate(bounds) if b.kernel.anchor.loc.phase in FORWARD]
     places = {n.loc.name: at for at, i in enumerate(forward) for n in bounds[i].kernel.nodes}
@@ -163,31 +167,31 @@ def rows_of(bounds: Sequence[KernelBound], times: Sequence[Estimate]) -> list[Ra
 
 
 def read_elsewhere(bounds: Sequence[KernelBound], of: Mapping[int, int]) -> set[int]:
-    """Backward kernels that those of other forward kernels wait for.
+    """Return the backward kernels that backward kernels of other forward kernels wait for.
 
     Args:
         bounds: kernels of the step.
-        of: the forward kernel of each backward one, by their places, in order.
+        of: index of each backward kernel to the position of its forward kernel, in order.
     """
     readers: dict[Value, list[int]] = {}
     for i in of:
         for v in bounds[i].kernel.reads:
             readers.setdefault(v, []).append(i)
-    found: set[int] = set()
+    result: set[int] = set()
     for i in reversed(of):
         by = [j for v in bounds[i].kernel.writes for j in readers.get(v, ())]
-        if any(of[j] != of[i] or j in found for j in by):
-            found.add(i)
-    return found
+        if any(of[j] != of[i] or j in result for j in by):
+            result.add(i)
+    return result
 
 
 def nothing(env: Mapping[str, int]) -> PartCost:
-    """A part without kernels."""
+    """Return a part without kernels."""
     return part_of([], [], env, ())
 
 
 def cuts_of(times_s: list[float]) -> list[int]:
-    """Where parts begin that take about equally long, and the end.
+    """Return the starts of parts of about equal time, and the end.
 
     >>> cuts_of([1.0] * 32)[:4]
     [0, 2, 4, 6]

@@ -1,4 +1,4 @@
-"""Memory of one rank in a training step, by what it holds and by what is divided among copies."""
+"""Memory of one rank in a training step, by kind, with ZeRO's division among copies."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from ..stage import StageWork
 from ..training import GRADIENT_BYTES, WEIGHT_BYTES, state_bytes
 
 OVERHEAD_BYTES = 1.5 * (1 << 30)
-"""Context, libraries and buffers of exchanges, as `perfc llm` takes engines to have."""
+"""Context, libraries and buffers of collectives, the same as `perfc llm` assumes."""
 FRAGMENTS = 1.03
 """Reserved over allocated by a caching allocator; assumed."""
 LOSS_GRADIENTS = 2.0
-"""Tensors like the logarithms that a part keeps while its loss is differentiated: their gradients
-and those of the scores (PyTorch, nll_loss_backward and _log_softmax_backward_data)."""
+"""Tensors of the size of the log probabilities that the backward pass of the loss allocates:
+their gradients and those of the logits (PyTorch, nll_loss_backward and
+_log_softmax_backward_data)."""
 
 
 @record
@@ -22,11 +23,12 @@ class MemoryParts:
     """Bytes of one rank.
 
     Args:
-        parameters: in the type that is multiplied with.
+        parameters: in the type of matrix products.
         gradients: sums over micro-batches.
         optimizer: states, and the master copy.
-        activations: kept for the backward pass, of all micro-batches under way.
-        working: of the layer that runs: what is computed again, gathered parameters.
+        activations: saved for the backward pass, of all micro-batches in flight.
+        working: temporary memory of the running layer: recomputed activations, gathered
+            parameters.
         overhead: context, libraries, fragments.
     """
 
@@ -39,57 +41,57 @@ class MemoryParts:
 
     @property
     def total(self) -> float:
-        """All of it."""
+        """Return the sum."""
         held = self.parameters + self.gradients + self.optimizer + self.activations + self.working
         return held + self.overhead
 
 
 def memory_of(work: StageWork) -> MemoryParts:
-    """Of a rank of a stage; the first stage of a pipeline keeps the most micro-batches."""
+    """Return the memory of a rank; that of the first stage has the most micro-batches in flight."""
     zero = work.parallel.zero
     dense = work.parameters, max(work.copies.size, 1)
     experts = work.expert_parameters, max(work.expert_copies.size, 1)
 
     def share(from_stage: int, item: float) -> float:
-        """Bytes of what is divided from a stage of ZeRO on."""
+        """Return the bytes of a state that ZeRO divides from a given stage on."""
         return sum([n / (c if zero >= from_stage else 1) * item for n, c in (dense, experts)])
 
     in_flight = work.schedule.in_flight(work.pipeline) if work.parallel.pipeline > 1 else 1.0
-    # later stages keep fewer
+    # later stages have fewer in flight
     ahead = max(in_flight - work.stage, 1.0)
-    kept = sum([_kept(work, i) for i in range(len(work.layers))]) * ahead
+    saved = sum([_saved(work, i) for i in range(len(work.layers))]) * ahead
     ends = [p for p in work.every_part if p is work.parts.first or p is work.parts.last]
-    kept += sum([p.saved_bytes for p in ends])
+    saved += sum([p.saved_bytes for p in ends])
     working = _working(work)
     is_frozen = work.training.is_frozen
     gradients = 0.0 if is_frozen else share(2, GRADIENT_BYTES)
     states = 0.0 if is_frozen else share(1, state_bytes(work.training.optimizer))
-    held = share(3, WEIGHT_BYTES) + gradients + states + kept + working
+    held = share(3, WEIGHT_BYTES) + gradients + states + saved + working
     return MemoryParts(
-        share(3, WEIGHT_BYTES), gradients, states, kept, working,
+        share(3, WEIGHT_BYTES), gradients, states, saved, working,
         OVERHEAD_BYTES + (FRAGMENTS - 1) * held,
     )  # fmt: skip
 
 
-def _kept(work: StageWork, at: int) -> float:
-    """What one layer keeps for one micro-batch."""
+def _saved(work: StageWork, at: int) -> float:
+    """Return the bytes that one layer saves for one micro-batch."""
     part = work.layers[at][1]
     match work.training.checkpointing:
         case RecomputePolicy.BLOCK:
-            kept = part.boundary_bytes
+            saved = part.boundary_bytes
         case RecomputePolicy.SELECTIVE:
-            kept = part.products_bytes
+            saved = part.products_bytes
         case _:
-            kept = part.saved_bytes
+            saved = part.saved_bytes
     if work.parallel.sequence and work.parallel.tensor > 1:
         # V. Korthikanti et al., 2022, equation 2
-        every = min(part.replicated_bytes, kept)
-        kept -= every * (1 - 1 / work.parallel.tensor)
-    return kept
+        every = min(part.replicated_bytes, saved)
+        saved -= every * (1 - 1 / work.parallel.tensor)
+    return saved
 
 
 def _working(work: StageWork) -> float:
-    """Of the largest layer while it runs, and of the loss."""
+    """Return the temporary bytes of the largest layer, or of the loss if more."""
     largest = max([p for _, p in work.layers], key=lambda p: p.saved_bytes, default=None)
     again = largest.saved_bytes if largest is not None else 0.0
     if work.training.checkpointing is RecomputePolicy.NONE:
@@ -102,7 +104,7 @@ def _working(work: StageWork) -> float:
     loss = 0.0
     if work.stage == work.parallel.pipeline - 1:
         last = work.parts.last
-        # it keeps rows as wide as the model, and the logarithms of scores
+        # it saves rows as wide as the model, and the log probabilities
         loss = (last.saved_bytes - last.replicated_bytes) * LOSS_GRADIENTS
     # layers run after the loss
     return max(again, loss) + gathered

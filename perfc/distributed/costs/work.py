@@ -1,4 +1,4 @@
-"""What one rank computes in a step, part by part, whatever the model was read from."""
+"""Work of one rank in a training step, by part, for graphs and for configurations."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..law import RunLaw
 
 USUAL_SAMPLES = (1, 2, 4, 8)
-"""Of a micro-batch, that are estimated together: a search asks for all of them."""
+"""Sizes of micro-batches that are estimated together, as a search needs all of them."""
 
 
 @record
@@ -33,11 +33,11 @@ class RankParts:
     """The parts of a model on one rank, for one micro-batch.
 
     Args:
-        first: what is before the first layer.
+        first: the part before the first layer.
         layers: in order; equal ones are one object.
-        last: what is behind the last one.
-        tied_parameters: that both the first and the last part read; one rank that has both parts
-            stores them once.
+        last: the part after the last layer.
+        tied_parameters: number of parameters that both the first and the last part read; a rank
+            with both parts stores them once.
     """
 
     first: PartCost
@@ -47,46 +47,46 @@ class RankParts:
 
 
 class TrainingWork(ABC):
-    """A model as a training step sees it."""
+    """A model whose training step is estimated."""
 
     name: str
     target: str
-    """Path of the file of the machine."""
+    """Path of the target file."""
     reserve: Reserve = NOTHING
-    """Memory of each device that is held back."""
+    """Memory of each device that the user reserves."""
     is_divisible: bool = True
-    """Whether products, sequences and layers may be divided; else samples alone."""
+    """True if products, sequences and layers can be divided; else only samples."""
 
     @abstractmethod
-    def tokens(self, stated: int) -> int:
-        """Of a sample: as stated, if 0 what is usual; 1 of what is no sequence."""
+    def tokens(self, given: int) -> int:
+        """Return the tokens of a sample: given ones, the model's default for 0; 1 for images."""
 
     def law(self, known: RunLaw) -> RunLaw:
-        """What runs take beside this model's kernels, once it has told its parts."""
+        """Return the run overhead of this model, after `parts` was called."""
         return known
 
     @property
     @abstractmethod
     def depth(self) -> int:
-        """Layers that a pipeline may divide."""
+        """Return the number of layers that a pipeline may divide."""
 
     @abstractmethod
     def parts(self, parallel: Parallel, samples: int, seq: int) -> RankParts:
-        """On one rank, for a micro-batch.
+        """Return the parts on one rank, for a micro-batch.
 
         Args:
-            parallel: how the model is divided.
+            parallel: degrees of parallelism.
             samples: of the micro-batch.
-            seq: tokens of each; a rank has its part with context parallelism.
+            seq: tokens of each sample; context parallelism divides them among ranks.
 
         Raises:
-            ModelError: it does not divide so.
+            ModelError: the model cannot be divided by these degrees.
         """
 
     @property
     @abstractmethod
     def has_experts(self) -> bool:
-        """Whether some layers have experts."""
+        """Return True if some layers have experts."""
 
     @abstractmethod
     def routed(self, layer: int) -> int:
@@ -98,15 +98,15 @@ class TrainingWork(ABC):
 
 
 class LanguageWork(TrainingWork):
-    """A language model that a configuration describes.
+    """Training work of a language model that a configuration describes.
 
     Args:
         model: of one stack.
         precision: element types.
-        runtime: fusion table.
-        target: path of the file of the machine.
-        framework: whose kernels; "" where any may be meant.
-        tf32: which f32 products may use TF32; None for those that the runtime lets.
+        runtime: fusion rules.
+        target: path of the target file.
+        framework: runtime whose kernels are estimated; "" for any.
+        tf32: which f32 products may use TF32; None for the runtime's default.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class LanguageWork(TrainingWork):
 
     @property
     def stack(self) -> Stack:
-        """The only one.
+        """Return the only stack of the model.
 
         Raises:
             ModelError: there are several.
@@ -128,18 +128,18 @@ class LanguageWork(TrainingWork):
             raise ModelError("models of one stack are trained so far", where=self.model.name)
         return self.model.stacks[0]
 
-    def tokens(self, stated: int) -> int:
-        """Of a sample: as stated, if 0 usually 2,048, or as many as the model has positions for."""
-        return stated or usual_sequence(self.model)
+    def tokens(self, given: int) -> int:
+        """Return the given tokens of a sample; for 0, 2,048 or the model's positions if fewer."""
+        return given or usual_sequence(self.model)
 
     @property
     def depth(self) -> int:
-        """Layers of the stack."""
+        """Return the number of layers of the stack."""
         return len(self.stack.layers)
 
     @cached_property
     def has_experts(self) -> bool:
-        """Whether some layers have experts."""
+        """Return True if some layers have experts."""
         return any(self.routed(i) for i in range(self.depth))
 
     def routed(self, layer: int) -> int:
@@ -156,20 +156,22 @@ class LanguageWork(TrainingWork):
         return 1.0
 
     def parts(self, parallel: Parallel, samples: int, seq: int) -> RankParts:
-        """On one rank; attention sees what other ranks hold of the sequence, half of it on average.
+        """Return the parts on one rank.
+
+        With context parallelism, attention reads half of the other ranks' tokens on average.
 
         Raises:
-            ModelError: it does not divide so.
+            ModelError: the model cannot be divided by these degrees.
         """
         if seq % parallel.context:
             message = f"{seq} tokens do not divide among {parallel.context} ranks"
             raise ModelError(message, where=self.name)
-        own = seq // parallel.context
+        local = seq // parallel.context
         several = USUAL_SAMPLES if samples in USUAL_SAMPLES else (samples,)
         share = parallel.tensor, parallel.expert
-        return parts_of(self, share, several, own, (seq - own) // 2)[several.index(samples)]
+        return parts_of(self, share, several, local, (seq - local) // 2)[several.index(samples)]
 
-    # a model's work is itself alone
+    # objects of this class compare by identity
     __hash__ = object.__hash__
 
 
@@ -177,14 +179,14 @@ class LanguageWork(TrainingWork):
 def parts_of(
     work: LanguageWork, share: tuple[int, int], samples: tuple[int, ...], seq: int, past: int
 ) -> tuple[RankParts, ...]:
-    """The parts of a language model for several micro-batches at once.
+    """Return the parts of a language model for several micro-batches at once.
 
     Args:
         work: the model.
-        share: ranks that share products, and those that experts are divided among.
+        share: tensor-parallel and expert-parallel degrees.
         samples: of each micro-batch.
         seq: tokens of each sample on this rank.
-        past: further ones that attention sees.
+        past: further tokens that attention reads.
     """
     envs = [{"batch": n, "seq": seq, "past": past} for n in samples]
     model, precision, plain = work.model, work.precision, Parallel(share[0])
@@ -194,17 +196,17 @@ def parts_of(
         return costs(module, work.runtime, work.target, envs, work.framework, tf32=work.tf32)
 
     def both(lowered: Callable[..., Module], *what: object) -> list[PartCost]:
-        """Times of a part's kernels, and what it keeps where it is written out."""
+        """Return the cost of a part, with saved activations of its operator-by-operator form."""
         each = cost(lowered(model, *what, precision, plain))
         module = lowered(model, *what, in_halves, plain, writes_out=True)
-        kept = memories(module, envs, work.stack.hidden)
-        return [part.keeping(memory) for part, memory in zip(each, kept, strict=True)]
+        memory_by_size = memories(module, envs, work.stack.hidden)
+        return [part.keeping(memory) for part, memory in zip(each, memory_by_size, strict=True)]
 
     kinds: dict[Layer, list[PartCost]] = {}
     for layer in dict.fromkeys(work.stack.layers):
-        own, times = divided(layer, share, model.name)
-        found = both(layer_part, own)
-        kinds[layer] = [part.repeated(Doing.EXPERTS, times) for part in found]
+        local, times = divided(layer, share, model.name)
+        each_size = both(layer_part, local)
+        kinds[layer] = [part.repeated(Doing.EXPERTS, times) for part in each_size]
     first, last = both(embedding_part), both(head_part)
     tied = tied_elements(work.stack, share[0])
     return tuple(
@@ -218,7 +220,7 @@ def parts_of(
 
 
 def tied_elements(stack: Stack, ranks: int) -> float:
-    """Elements of one rank's share of the table that the embedding and a head have in common."""
+    """Return the elements of one rank's share of the table that embedding and head share."""
     table = stack.embedding
     if not isinstance(table, TokenEmbedding) or not any(h.is_tied for h in stack.heads):
         return 0.0
@@ -226,39 +228,42 @@ def tied_elements(stack: Stack, ranks: int) -> float:
 
 
 def divided(layer: Layer, share: tuple[int, int], name: str) -> tuple[Layer, float]:
-    """A layer with the experts of one rank, and how often its kernel runs for all tokens.
+    """Return a layer with the experts of one rank, and how often its kernel runs for all tokens.
 
-    As many tokens come from other ranks as go there, so that a rank's experts see as many rows as
-    before. Where a rank has fewer experts than a token chooses, each sees more of them.
+    A rank receives as many tokens as it sends, so its experts process as many rows as before. If a
+    rank has fewer experts than a token chooses, each of them processes more rows.
 
     Raises:
-        ModelError: experts do not divide so.
+        ModelError: the number of experts is not divisible by the ranks.
     """
     tensor, ranks = share
-    found = next((m for m in mixers(layer) if isinstance(m, Experts)), None)
-    if found is None or ranks == 1:
+    experts = next((m for m in mixers(layer) if isinstance(m, Experts)), None)
+    if experts is None or ranks == 1:
         return layer, 1.0
     groups = ranks // tensor
-    if found.count % groups:
-        message = f"{found.count} experts do not divide among {ranks} ranks"
+    if experts.count % groups:
+        message = f"{experts.count} experts do not divide among {ranks} ranks"
         raise ModelError(message, where=name)
-    count = found.count // groups
-    chosen = min(found.chosen, count)
-    own = replace(found, count=count, chosen=chosen)
+    count = experts.count // groups
+    chosen = min(experts.chosen, count)
+    local = replace(experts, count=count, chosen=chosen)
     changed = tuple(
         [
             replace(
                 residual,
                 branches=tuple(
-                    [replace(b, mixer=own) if b.mixer is found else b for b in residual.branches]
+                    [
+                        replace(b, mixer=local) if b.mixer is experts else b
+                        for b in residual.branches
+                    ]
                 ),
             )
             for residual in layer
         ]
     )
-    return changed, found.chosen / chosen
+    return changed, experts.chosen / chosen
 
 
 def routed_of(layer: Layer) -> int:
-    """Experts that each token goes to, 0 where the layer has none."""
+    """Return the number of experts that each token is routed to; 0 for a layer without experts."""
     return next((m.chosen for m in mixers(layer) if isinstance(m, Experts)), 0)

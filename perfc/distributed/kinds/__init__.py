@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 @record
 class Loss:
-    """What a kind of parallelism costs one rank in a step.
+    """Communication of one kind of parallelism, on one rank.
 
     Args:
-        exposed_s: that the step waits for.
-        exchanged_s: of all exchanges, those that run beside computation included.
-        nbytes: of their messages.
+        exposed_s: time that the step waits for.
+        exchanged_s: time of all communication, overlapped one included.
+        nbytes: bytes of all messages.
     """
 
     exposed_s: float = 0.0
@@ -28,7 +28,7 @@ class Loss:
     nbytes: float = 0.0
 
     def __add__(self, other: Loss) -> Loss:
-        """Both, one after the other."""
+        """Return the sum of two losses."""
         return Loss(
             self.exposed_s + other.exposed_s,
             self.exchanged_s + other.exchanged_s,
@@ -36,7 +36,7 @@ class Loss:
         )
 
     def __mul__(self, times: float) -> Loss:
-        """So often."""
+        """Return the loss of several repetitions."""
         return Loss(self.exposed_s * times, self.exchanged_s * times, self.nbytes * times)
 
 
@@ -45,10 +45,9 @@ class Parallelism:
     """A kind of parallelism.
 
     Args:
-        name: as reports call its losses.
-        of_micro_batch: what each micro-batch waits for, forward and backward together; None where
-            nothing is exchanged for each.
-        of_step: what a step waits for once; None where nothing is.
+        name: of its losses in reports.
+        of_micro_batch: communication of each micro-batch, both passes; None without any.
+        of_step: communication once per step; None without any.
     """
 
     name: str
@@ -58,5 +57,5 @@ class Parallelism:
 
 @cache
 def kinds() -> tuple[Parallelism, ...]:
-    """Those that the files here declare as ``KIND``, by name of file."""
+    """Return the ``KIND`` of every file here, by name of file."""
     return tuple([m.KIND for m in modules(__name__)])

@@ -1,7 +1,7 @@
-"""Context parallelism: keys and values go round the ranks that share a sequence.
+"""Context parallelism: keys and values circulate among the ranks that share a sequence.
 
 Source: H. Liu, M. Zaharia, P. Abbeel, "Ring attention with blockwise transformers", 2023; Megatron
-exchanges what is next while attention computes what is there.
+sends the next block while attention computes the present one.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from ..stage import StageWork
 from . import Loss, Parallelism
 
 ATTENTION_SHARE = 0.2
-"""Of a layer's time that attention takes at least where sequences are divided; hides a ring."""
+"""Least share of attention in a layer's time with divided sequences; it hides communication."""
 
 
 def of_micro_batch(work: StageWork) -> Loss:
-    """``cp - 1`` messages forward and twice as many bytes backward, in each layer."""
+    """Return the loss of ``cp - 1`` messages forward and twice as many bytes backward per layer."""
     size = work.parallel.context
     if size < 2:
         return Loss()
     group = RankGroup(size, work.parallel.tensor)
-    found = Loss()
+    loss = Loss()
     for number, part in work.layers:
         nbytes = part.boundary_bytes * work.model.kv_share(number) / work.parallel.tensor
         hop_s = work.fabric.time_s(Exchange.SEND_RECEIVE, nbytes, group)
         time_s = 3 * (size - 1) * hop_s
         hidden_s = ATTENTION_SHARE * (part.forward_s + part.backward_s)
-        found += Loss(max(time_s - hidden_s, hop_s), time_s, 3 * (size - 1) * nbytes)
-    return found
+        loss += Loss(max(time_s - hidden_s, hop_s), time_s, 3 * (size - 1) * nbytes)
+    return loss
 
 
 KIND = Parallelism("context parallel", of_micro_batch)

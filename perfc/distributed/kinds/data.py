@@ -1,7 +1,7 @@
-"""Data parallelism: gradients are summed over the copies, beside the backward pass.
+"""Data parallelism: gradients are summed over the copies, concurrently with the backward pass.
 
-With ZeRO 1 and 2 each copy gets the sum of its part of the gradients, changes its part of the
-parameters, and the copies gather them: as many bytes as an all-reduce.
+With ZeRO 1 and 2 a reduce-scatter gives each copy the sum of its part of the gradients. It updates
+its part of the parameters, and an all-gather distributes them: as many bytes as an all-reduce.
 
 Source: S. Li et al., "PyTorch distributed: experiences on accelerating data parallel training",
 2020; S. Rajbhandari et al., "ZeRO: memory optimizations toward training trillion parameter models",
@@ -19,23 +19,24 @@ from . import Loss, Parallelism
 
 
 def of_step(work: StageWork) -> Loss:
-    """Gradients of the last micro-batch's backward pass, and parameters before the next step."""
+    """Return the loss of the gradients in the last backward pass, and of gathered parameters."""
     copies = work.copies
     is_sharded = work.parallel.zero > 2 or work.training.is_frozen
     if is_sharded or max(copies.size, work.expert_copies.size) < 2:
         return Loss()
     is_divided = work.parallel.zero > 0
     exchange = Exchange.REDUCE_SCATTER if is_divided else Exchange.ALL_REDUCE
-    found = beside_backward(work, exchange, copies)
+    loss = beside_backward(work, exchange, copies)
     if is_divided:
-        found += gathered(work, copies)
-    return found
+        loss += gathered(work, copies)
+    return loss
 
 
 def beside_backward(work: StageWork, exchange: Exchange, copies: RankGroup) -> Loss:
-    """Buckets on a stream of their own: each starts when its gradients are there.
+    """Return the loss of gradient buckets on a separate stream.
 
-    One bucket is exchanged after the other; the step waits for those that end after the pass.
+    A bucket starts when its gradients are computed and the one before it is done. The step waits
+    for those that end after the backward pass.
     """
     clock = stream = waiting = total_s = total_bytes = 0.0
     experts = 0.0
@@ -56,7 +57,7 @@ def beside_backward(work: StageWork, exchange: Exchange, copies: RankGroup) -> L
 
 
 def gathered(work: StageWork, copies: RankGroup) -> Loss:
-    """Changed parameters, beside the first forward pass of the next step."""
+    """Return the loss of gathering updated parameters during the next forward pass."""
     nbytes = work.parameters * WEIGHT_BYTES
     experts = work.expert_parameters * WEIGHT_BYTES
     time_s = work.fabric.time_s(Exchange.ALL_GATHER, nbytes, copies)

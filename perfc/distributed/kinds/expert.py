@@ -1,6 +1,6 @@
-"""Expert parallelism: every token goes to the ranks of its experts, and its results come back.
+"""Expert parallelism: every token is sent to the ranks of its experts, and results come back.
 
-Source: D. Lepikhin et al., "GShard", 2020; tokens are taken to spread evenly.
+Source: D. Lepikhin et al., "GShard", 2020; tokens are assumed to spread evenly.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from . import Loss, Parallelism
 
 
 def of_micro_batch(work: StageWork) -> Loss:
-    """There and back, forward and backward; again where all is recomputed."""
+    """Return the loss of dispatch and combine in both passes, and in recomputation."""
     size = work.parallel.expert
     if size < 2:
         return Loss()
     group = RankGroup(size, 1)
     passes = 6 if work.training.checkpointing is RecomputePolicy.BLOCK else 4
-    found = Loss()
+    loss = Loss()
     for number, part in work.layers:
         routed = work.model.routed(number)
         if not routed:
@@ -28,8 +28,8 @@ def of_micro_batch(work: StageWork) -> Loss:
         # each rank of a group that shares products sends its part of the tokens
         nbytes = part.boundary_bytes * routed / work.parallel.tensor
         time_s = work.fabric.time_s(Exchange.ALL_TO_ALL, nbytes, group)
-        found += Loss(passes * time_s, passes * time_s, passes * nbytes)
-    return found
+        loss += Loss(passes * time_s, passes * time_s, passes * nbytes)
+    return loss
 
 
 KIND = Parallelism("expert parallel", of_micro_batch)

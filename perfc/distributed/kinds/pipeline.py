@@ -10,7 +10,7 @@ from . import Loss, Parallelism
 
 
 def of_step(work: StageWork) -> Loss:
-    """What is waited for while the pipeline fills and drains; in between it hides."""
+    """Return the loss of messages between stages; exposed while the pipeline fills and drains."""
     stages = work.parallel.pipeline
     if stages < 2:
         return Loss()

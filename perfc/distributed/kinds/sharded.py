@@ -15,10 +15,10 @@ from . import Loss, Parallelism
 
 
 def of_micro_batch(work: StageWork) -> Loss:
-    """Parameters of the next layer are gathered while one computes, in both passes.
+    """Return the loss of gathering parameters in both passes and of scattering gradients.
 
-    Gradients are summed beside the backward pass of the layer before. A layer waits for what its
-    exchanges take longer than it computes; the first gather hides behind nothing.
+    Parameters of the next layer are gathered, and gradients of the last one reduced, while a layer
+    computes. Time beyond its computation is exposed, and so is the first gather.
     """
     copies = work.copies
     if work.parallel.zero < 3 or copies.size < 2:
@@ -46,7 +46,7 @@ def of_micro_batch(work: StageWork) -> Loss:
 def exchanged_s(
     work: StageWork, part: PartCost, item: float, exchange: Exchange, copies: RankGroup
 ) -> float:
-    """Parameters of a part that all copies have, and those of its experts."""
+    """Return the time of one collective over a part's dense and expert parameters, in seconds."""
     time_s = work.fabric.time_s(exchange, part.parameters * item, copies)
     return time_s + work.fabric.time_s(exchange, part.expert_parameters * item, work.expert_copies)
 

@@ -1,7 +1,7 @@
 """Tensor parallelism: partial products are summed over the ranks that share a layer.
 
-With sequence parallelism a reduce-scatter and an all-gather take the place of each all-reduce,
-with as many bytes; what runs between products is divided then, too.
+With sequence parallelism a reduce-scatter and an all-gather replace each all-reduce, with as many
+bytes; operators between products are divided then, too.
 
 Source: M. Shoeybi et al., "Megatron-LM", 2019; V. Korthikanti et al., "Reducing activation
 recomputation in large transformer models", 2022.
@@ -18,12 +18,12 @@ from . import Loss, Parallelism
 
 
 def of_micro_batch(work: StageWork) -> Loss:
-    """As many exchanges backward as forward, and the forward ones again where all is recomputed."""
+    """Return the loss of collectives: as many backward as forward, forward again if recomputed."""
     size = work.parallel.tensor
     if size < 2:
         return Loss()
     group = RankGroup(size, 1)
-    found = Loss()
+    loss = Loss()
     for part in work.every_part:
         if not part.tensor.count:
             continue
@@ -37,8 +37,8 @@ def of_micro_batch(work: StageWork) -> Loss:
             time_s = work.fabric.time_s(Exchange.ALL_REDUCE, nbytes, group)
         passes = 3 if work.training.checkpointing is RecomputePolicy.BLOCK else 2
         times = passes * part.tensor.count
-        found += Loss(times * time_s, times * time_s, times * nbytes)
-    return found
+        loss += Loss(times * time_s, times * time_s, times * nbytes)
+    return loss
 
 
 KIND = Parallelism("tensor parallel", of_micro_batch)

@@ -1,4 +1,4 @@
-"""Orders of micro-batches in a pipeline, one a file: what stages wait for and keep."""
+"""Orders of micro-batches in a pipeline, one per file: their bubbles and activations."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ class Stage:
     """One stage of a pipeline, for one micro-batch.
 
     Args:
-        forward_s: of its layers.
-        input_s: backward, what the stage before waits for.
-        weight_s: backward, gradients of parameters.
-        stages: of the pipeline.
+        forward_s: time of its forward pass.
+        input_s: backward time for inputs, which the previous stage waits for.
+        weight_s: backward time for gradients of parameters.
+        stages: number of stages of the pipeline.
         micro_batches: of a step.
-        virtual: parts of the layers that each stage has.
+        virtual: virtual stages per stage.
     """
 
     forward_s: float
@@ -32,7 +32,7 @@ class Stage:
 
     @property
     def whole_s(self) -> float:
-        """Both passes."""
+        """Return the time of both passes in seconds."""
         return self.forward_s + self.input_s + self.weight_s
 
 
@@ -41,11 +41,11 @@ class Schedule:
     """An order of micro-batches.
 
     Args:
-        name: as options have it.
-        bubble_s: how long a stage has nothing to do in a step.
-        in_flight: micro-batches whose activations the first stage keeps at once.
-        hand_overs: messages that a step waits for between stages, forward and backward together.
-        is_interleaved: whether each stage has several parts of the layers.
+        name: value of ``--schedule``.
+        bubble_s: idle time of a stage in a step.
+        in_flight: micro-batches whose activations the first stage holds at once.
+        hand_overs: exposed messages between stages in a step, of both passes.
+        is_interleaved: whether a stage has several virtual stages.
     """
 
     name: str
@@ -57,12 +57,12 @@ class Schedule:
 
 @cache
 def schedules() -> dict[str, Schedule]:
-    """Those that the files here declare as ``SCHEDULE``, by name."""
+    """Return the ``SCHEDULE`` of every file here, by its name."""
     return {m.SCHEDULE.name: m.SCHEDULE for m in modules(__name__)}
 
 
 def schedule_named(name: str) -> Schedule:
-    """A schedule.
+    """Return a schedule by name.
 
     Raises:
         ParseError: there is none of that name.
@@ -75,10 +75,10 @@ def schedule_named(name: str) -> Schedule:
 
 
 def filling_s(stage: Stage) -> float:
-    """What all stages but one take for one micro-batch: the pipeline fills and drains."""
+    """Return the time to fill and drain: one micro-batch in all stages but one, in seconds."""
     return (stage.stages - 1) * stage.whole_s
 
 
 def crossings(stage: Stage) -> float:
-    """Hand-overs while a pipeline fills and drains; in between they hide behind computation."""
+    """Return the exposed messages: those while a pipeline fills and drains."""
     return 2.0 * (stage.stages - 1)

@@ -9,7 +9,7 @@ from . import Schedule, Stage, crossings, filling_s
 
 
 def in_flight(stage: Stage) -> float:
-    """Every micro-batch is kept until its backward pass."""
+    """Return the number of micro-batches: all are held until their backward passes."""
     return float(stage.micro_batches)
 
 

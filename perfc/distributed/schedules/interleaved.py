@@ -1,4 +1,4 @@
-"""Each stage has several parts of the layers, so that the pipeline fills in smaller steps.
+"""Interleaved schedule: a stage has several virtual stages, so the pipeline fills faster.
 
 Source: D. Narayanan et al., "Efficient large-scale language model training on GPU clusters using
 Megatron-LM", 2021.
@@ -10,18 +10,18 @@ from . import Schedule, Stage, filling_s
 
 
 def bubble_s(stage: Stage) -> float:
-    """That of 1F1B, divided by the parts of a stage."""
+    """Return the bubble of 1F1B divided by the virtual stages, in seconds."""
     return filling_s(stage) / stage.virtual
 
 
 def in_flight(stage: Stage) -> float:
-    """As 1F1B, and what fills the parts: ``1 + (p - 1) / (p·v)`` times as much."""
+    """Return the micro-batches held at once: ``1 + (p - 1) / (p·v)`` times as many as 1F1B."""
     p, v = stage.stages, stage.virtual
     return min(p * (1 + (p - 1) / (p * v)), float(stage.micro_batches))
 
 
 def hand_overs(stage: Stage) -> float:
-    """Every part of every micro-batch is handed over; those of the filling are waited for."""
+    """Return the exposed messages: those of all virtual stages while the pipeline fills."""
     return 2.0 * (stage.stages - 1) * stage.virtual
 
 

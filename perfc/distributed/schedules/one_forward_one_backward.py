@@ -1,4 +1,4 @@
-"""One forward, one backward pass in turn: the bubble of GPipe with fewer activations.
+"""1F1B: alternating forward and backward passes; GPipe's bubble with fewer activations.
 
 Source: D. Narayanan et al., "Memory-efficient pipeline-parallel DNN training" (PipeDream-flush),
 2021.
@@ -10,7 +10,7 @@ from . import Schedule, Stage, crossings, filling_s
 
 
 def in_flight(stage: Stage) -> float:
-    """The first stage is ahead of the last by their distance."""
+    """Return the micro-batches that the first stage holds: one per stage."""
     return float(min(stage.stages, stage.micro_batches))
 
 

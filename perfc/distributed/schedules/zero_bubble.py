@@ -1,4 +1,4 @@
-"""Gradients of parameters fill the gaps of 1F1B, as no stage waits for them: ZB-H1.
+"""ZB-H1: gradients of parameters fill the idle gaps of 1F1B, as no stage waits for them.
 
 Source: P. Qi et al., "Zero bubble pipeline parallelism", 2023, table 1.
 """
@@ -10,7 +10,7 @@ from .one_forward_one_backward import in_flight
 
 
 def bubble_s(stage: Stage) -> float:
-    """``(p - 1)(F + B - W)``, with as much memory as 1F1B; no less than nothing."""
+    """Return the bubble ``(p - 1)(F + B - W)`` in seconds, at least 0; memory is that of 1F1B."""
     gap_s = stage.forward_s + stage.input_s - stage.weight_s
     return (stage.stages - 1) * max(gap_s, 0.0)
 
