@@ -51,12 +51,12 @@ class Reserve:
         text = "" if value is None or isinstance(value, bool) else str(value)
         if value in (None, ""):
             return cls()
-        found = _WRITTEN.fullmatch(text)
-        unit = found[2].upper() if found else "?"
-        if found and unit == "%" and float(found[1]) < 100:
-            return cls(share=float(found[1]) / 100)
-        if found and unit in _UNITS:
-            return cls(int(float(found[1]) * _UNITS[unit]))
+        match = _WRITTEN.fullmatch(text)
+        unit = match[2].upper() if match else "?"
+        if match and unit == "%" and float(match[1]) < 100:
+            return cls(share=float(match[1]) / 100)
+        if match and unit in _UNITS:
+            return cls(int(float(match[1]) * _UNITS[unit]))
         message = f"{text[:32]!r} is no amount of memory"
         raise ParseError(message, where=where, hint="as in 2GiB or 5%")
 

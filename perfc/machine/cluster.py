@@ -1,6 +1,6 @@
-"""Clusters: GPUs of one kind in nodes, and what joins them: one description of links for all.
+"""Clusters: nodes of GPUs of one kind, and the links between them.
 
-A cluster is read as the machine that its GPUs are, with the numbers of the node beside its own.
+A cluster's file is read as the machine of its GPUs, with the numbers of the node added.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from perfc.ir.record import record
 from .machine import Machine
 
 USUAL_NODE = 8
-"""GPUs of a node where nobody says: so many have DGX, HGX and all cloud shapes of their kind."""
+"""Default number of GPUs per node: that of DGX, HGX and cloud instances of their kind."""
 USUAL_NETWORK_BYTES_PER_S = 25e9
-"""Of one GPU, one direction, where nobody says: one port of 200 Gb/s."""
+"""Default network rate of one GPU in one direction: one port of 200 Gb/s."""
 UNKNOWN_LINK_BYTES_PER_S = 16e9
-"""One direction of PCIe 3.0 x16, where a target states no link."""
+"""Default link rate in one direction: PCIe 3.0 x16."""
 NETWORK_LATENCY_S = 17e-6
-"""Of one message between nodes where the file states none: shortest of two nodes of DGX H100
-(``vidur_network``), its launch included."""
+"""Default latency of one message between nodes, launch included: the shortest time between two
+nodes of DGX H100 (``vidur_network``)."""
 
 
 @record
@@ -27,13 +27,13 @@ class Cluster:
     Args:
         name: of the cluster, else of the machine.
         machine: each GPU.
-        gpus_per_node: of one node.
-        joined: of those that NVLink joins; 1 where none is.
+        gpus_per_node: number of GPUs of one node.
+        joined: number of GPUs of a node that NVLink connects; 1 without NVLink.
         nvlink_bytes_per_s: of one GPU, one direction; of all links of a mesh; 0 without either.
         host_bytes_per_s: PCIe of one GPU, one direction.
         network_bytes_per_s: all adapters of one node together, one direction.
         network_latency_s: of one message between nodes.
-        is_assumed: whether no file says what joins nodes.
+        is_assumed: whether the links between nodes are defaults.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Cluster:
 
     @classmethod
     def of(cls, machine: Machine) -> Cluster:
-        """Of a machine; usual nodes where its file states none."""
+        """Return the cluster of a machine's file, with default nodes if it has none."""
 
         def fact(key: str, otherwise: float) -> float:
             rate = machine.facts.get(key)
@@ -67,6 +67,6 @@ class Cluster:
         )  # fmt: skip
 
     def local_bytes_per_s(self, ranks: int) -> float:
-        """One direction of the link that joins so many GPUs of a node."""
+        """Return the rate in one direction of the link among so many GPUs of a node."""
         direct = self.machine.joined_bytes_per_s(ranks) if ranks <= self.joined else 0.0
         return direct or self.host_bytes_per_s

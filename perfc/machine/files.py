@@ -68,24 +68,24 @@ def _parsed(content: bytes, path: Path) -> tuple[Machine | None, list[str]]:
 
 @lru_cache(maxsize=64)
 def _parsed_alone(content: bytes, path: Path) -> tuple[Machine | None, tuple[str, ...]]:
-    """A machine alone, once for the same bytes: a run asks for its target by name and by path."""
+    """Return the machine in a file, cached by content: runs load it by name and by path."""
     machine, problems = parse(content, path)
     return machine, tuple(problems)
 
 
 def problems_in(path: Path) -> list[str]:
-    """Every problem, ``a100.toml:49: compute.matrix.f16.peak_flop_per_s has no `from```."""
+    """Return problems, as ``a100.toml:49: compute.matrix.f16.peak_flop_per_s has no `from```."""
     try:
         content = _content(path)
     except TargetError as error:
         return [str(error)]
     problems = _parsed(content, path)[1]
-    told = [": ".join(_located(p, content, path)) for p in problems[:_MAX_LOCATED]]
-    return told + [f"{path.name}: {p}" for p in problems[_MAX_LOCATED:]]
+    located = [": ".join(_located(p, content, path)) for p in problems[:_MAX_LOCATED]]
+    return located + [f"{path.name}: {p}" for p in problems[_MAX_LOCATED:]]
 
 
 def _located(problem: str, content: bytes, path: Path) -> tuple[str, str]:
-    """The file with the line that a problem is on, where it is on one, and the problem."""
+    """Return the file, with the line of a problem if it has one, and the problem."""
     syntax = re.search(r" \(at line (\d+), column \d+\)$", problem)
     if syntax:
         return f"{path.name}:{syntax[1]}", problem[: syntax.start()]
@@ -95,7 +95,7 @@ def _located(problem: str, content: bytes, path: Path) -> tuple[str, str]:
 
 
 def _scan(folder: Path) -> Iterator[Listing]:
-    """Listings from the first lines alone: the hot path parses one file, not twenty."""
+    """Yield listings from the first lines of files, as parsing all of them takes long."""
     for path in files_in(folder):
         try:
             if not path.is_file():
@@ -105,8 +105,8 @@ def _scan(folder: Path) -> Iterator[Listing]:
         except OSError:
             continue
         texts = dict(_HEAD_STR.findall(head))
-        found = _HEAD_ALIASES.search(head)
-        aliases = tuple(re.findall(r'"([^"]*)"', found[1])) if found else ()
+        match = _HEAD_ALIASES.search(head)
+        aliases = tuple(re.findall(r'"([^"]*)"', match[1])) if match else ()
         name = texts.get("name", path.stem)
         about = texts.get("description", "")
         is_shipped = folder in (SHIPPED, CLUSTERS)
@@ -114,20 +114,20 @@ def _scan(folder: Path) -> Iterator[Listing]:
 
 
 def listings() -> tuple[Listing, ...]:
-    """All targets, the user's own first."""
+    """Return all targets, the user's first."""
     return tuple(t for t in _listed(SHIPPED) if t.kind != CLUSTER)
 
 
 def cluster_listings() -> tuple[Listing, ...]:
-    """All clusters, the user's own first."""
+    """Return all clusters, the user's first."""
     return tuple(t for t in _listed(CLUSTERS) if t.kind == CLUSTER)
 
 
 def _listed(shipped: Path) -> Iterator[Listing]:
-    """The user's files, then those of a shipped folder that they do not hide."""
-    own = list(_scan(user_folder()))
-    hidden = {t.name for t in own}
-    yield from own
+    """Yield the user's files, then those of a shipped folder that they do not hide."""
+    users = list(_scan(user_folder()))
+    hidden = {t.name for t in users}
+    yield from users
     yield from (t for t in _scan(shipped) if t.name not in hidden)
 
 
@@ -249,9 +249,9 @@ def _summary(machine: Machine) -> str:
 
 
 def _cluster_rows(machine: Machine) -> Iterator[str]:
-    """What the file of a cluster adds to that of its GPU."""
-    own = [r for r in machine.facts.values() if r.key.startswith(("node.", "link.network."))]
-    for i, rate in enumerate(own):
+    """Yield the table rows of the numbers that a cluster's file adds to those of its GPU."""
+    added = [r for r in machine.facts.values() if r.key.startswith(("node.", "link.network."))]
+    for i, rate in enumerate(added):
         names = ", ".join(machine.aliases) if i == 0 else ""
         first = (f"**{machine.cluster}**", names, machine.name, machine.description)
         named = first if i == 0 else ("", "", "", "")

@@ -11,14 +11,14 @@ _MAX_FILES = 1_000
 
 
 def user_folder() -> Path:
-    """Where the user's own targets lie, by the XDG base directory specification."""
+    """Return the folder of the user's targets, by the XDG base directory specification."""
     config = os.environ.get("XDG_CONFIG_HOME", "")
     root = Path(config) if config.startswith("/") else Path.home() / ".config"
     return root / "perfc" / "targets"
 
 
 def files_in(folder: Path) -> list[Path]:
-    """The TOML files of a folder by name; none where it cannot be read."""
+    """Return the TOML files of a folder by name; [] if it cannot be read."""
     try:
         names = sorted(n for n in os.listdir(folder) if n.endswith(".toml"))
     except OSError:

@@ -41,7 +41,7 @@ class Unit(Enum):
 
 @record
 class Source:
-    """Where numbers of a target file are from: a document or a measurement."""
+    """Source of numbers of a target file: a document or a measurement."""
 
     name: str
     origin: Origin
@@ -72,11 +72,11 @@ class Spread:
     worst: float
 
     def share(self, value: float) -> float:
-        """How far the best round lies from ``value``, the median, as a share of it."""
+        """Return the distance of the best round from ``value``, the median, as a share of it."""
         return abs(self.best - value) / value
 
     def is_uncertain(self, value: float) -> bool:
-        """Whether the number was not reached twice, or not nearly."""
+        """Return True for fewer than two rounds, or if the best round is far from the median."""
         return self.rounds < 2 or self.share(value) > UNCERTAIN
 
 
@@ -170,30 +170,30 @@ class Machine:
 
     @property
     def label(self) -> str:
-        """What tables call it: the cluster, else the machine."""
+        """Return the name in tables: of the cluster, else of the machine."""
         return self.cluster or self.name
 
     @property
     def file(self) -> Path:
-        """The file that its numbers are from: of a slice the card's."""
+        """Return the file of its numbers; for a slice that of the card."""
         return self.path if self.slice is None else self.path.parent
 
     @property
     def sm_count(self) -> int:
-        """Streaming multiprocessors, or cores of a processor."""
+        """Return the number of streaming multiprocessors, or of cores of a processor."""
         return int(self.facts["device.sm_count"].value)
 
     @property
     def launch_overhead_s(self) -> Rate | None:
-        """Host cost of one eager kernel launch; outside every floor."""
+        """Return the host time of one eager kernel launch, which no lower bound includes."""
         return self.device("launch_overhead_s")
 
     def takes(self, dtype: str) -> bool:
-        """Whether its matrix unit multiplies a type by itself; processors take any."""
+        """Return True if its matrix unit multiplies a type; always for processors."""
         return self.kind == "cpu" or (Unit.MATRIX, dtype) in self.compute
 
     def emulates(self, dtype: str) -> bool:
-        """Returns true where none of a GPU's units computes in a type of 16 bits."""
+        """Return True if no unit of a GPU computes in a 16-bit type."""
         has = any((unit, dtype) in self.compute for unit in (Unit.MATRIX, Unit.VECTOR))
         return self.kind != "cpu" and dtype in ("f16", "bf16") and not has
 
@@ -255,31 +255,31 @@ class Machine:
 
     @cached_property
     def _entries(self) -> dict[tuple[Unit, str, bool], Peak]:
-        """What `entry` said: every kernel asks for the same few."""
+        """Return the cache of `entry`, as kernels need the same few rates."""
         return {}
 
     def _fastest(self, unit: Unit, dtype: str, *, allow_tf32: bool) -> Peak:
         match unit:
             case Unit.MATRIX:
-                found = list(self._matrix(dtype, allow_tf32=allow_tf32))
+                peaks = list(self._matrix(dtype, allow_tf32=allow_tf32))
             case Unit.VECTOR:
-                found = list(self._vector(dtype))
+                peaks = list(self._vector(dtype))
             case Unit.INTEGER:
-                found = list(self._vector(dtype if dtype[:1] in {"i", "u", "b"} else "i32"))
+                peaks = list(self._vector(dtype if dtype[:1] in {"i", "u", "b"} else "i32"))
             case Unit.SPECIAL:
                 return self._special(dtype)
-        return max(found, key=lambda p: p.peak.value)
+        return max(peaks, key=lambda p: p.peak.value)
 
     def peak(self, unit: Unit, dtype: str, *, allow_tf32: bool = True) -> Rate:
-        """The best rate for floors, in operations a second; see `entry` for what stands in."""
+        """Return the peak rate, for lower bounds, in operations/s; `entry` lists fallbacks."""
         return self.entry(unit, dtype, allow_tf32=allow_tf32).peak
 
     def sustained(self, unit: Unit, dtype: str, *, allow_tf32: bool = True) -> Rate | None:
-        """The measured rate of the same way of doing it; None where nobody measured."""
+        """Return the measured rate of the same unit and type; None if not measured."""
         return self.entry(unit, dtype, allow_tf32=allow_tf32).sustained
 
     def cite(self, rate: Rate) -> str:
-        """The sources of a number in words: ``NVIDIA A100 … datasheet, 2021 (vendor)``."""
+        """Return the sources of a number as text: ``NVIDIA A100 … datasheet, 2021 (vendor)``."""
         parts = []
         for name in rate.source.split("+"):
             source = self.sources[name]
@@ -301,29 +301,29 @@ class Machine:
         listed = tuple((d, 1) for u, d in self.compute if u is Unit.VECTOR)
         chain = [c for c in VECTOR_CHAIN.get(code, listed) if (Unit.VECTOR, c[0]) in self.compute]
         for name, factor in chain or listed:
-            found = self.compute[Unit.VECTOR, name]
-            yield found if factor == 1 else _scaled(found, factor, f"{factor} packed in a lane")
+            peak = self.compute[Unit.VECTOR, name]
+            yield peak if factor == 1 else _scaled(peak, factor, f"{factor} packed in a lane")
 
     def _special(self, dtype: str) -> Peak:
         vector = self.entry(Unit.VECTOR, dtype)
         note = f"vector unit, {_FLOP_PER_SPECIAL} flop each"
         share = _scaled(vector, 1 / _FLOP_PER_SPECIAL, note)
-        own = self.compute.get((Unit.SPECIAL, dtype)) or self.compute.get((Unit.SPECIAL, "f32"))
-        if own is None:
+        special = self.compute.get((Unit.SPECIAL, dtype)) or self.compute.get((Unit.SPECIAL, "f32"))
+        if special is None:
             return share
         factor = 2 if dtype in _HALF and (Unit.SPECIAL, dtype) not in self.compute else 1
         total = Rate(
-            own.peak.value * factor + share.peak.value,
-            max(own.peak.origin, share.peak.origin, Origin.BOUND),
-            "+".join(dict.fromkeys((own.peak.source + "+" + share.peak.source).split("+"))),
+            special.peak.value * factor + share.peak.value,
+            max(special.peak.origin, share.peak.origin, Origin.BOUND),
+            "+".join(dict.fromkeys((special.peak.source + "+" + share.peak.source).split("+"))),
             f"special-function unit beside the vector unit at {_FLOP_PER_SPECIAL} flop each",
-            own.peak.key,
+            special.peak.key,
         )
-        return Peak(total, own.nominal, own.sustained)
+        return Peak(total, special.nominal, special.sustained)
 
 
 def _scaled(peak: Peak, factor: float, note: str) -> Peak:
-    """The same unit doing ``factor`` times as many operations; what was measured does not scale."""
+    """Return the rates times ``factor``, without rounds of measurements."""
 
     def scale(rate: Rate) -> Rate:
         origin = max(rate.origin, Origin.BOUND)

@@ -31,18 +31,18 @@ A100_40GB = (
 
 
 def profiles(target: str) -> tuple[MigProfile, ...]:
-    """Those of a target that the paper would consider; none where no file lists its slices.
+    """Return the profiles of a target that the paper would consider; () without a file of slices.
 
-    With each number of compute slices the smallest memory, where it is larger than with fewer.
+    For each number of compute slices it is the smallest memory that is larger than with fewer.
     """
     partition = partition_of(load_machine(target))
-    found: list[MigProfile] = []
+    chosen: list[MigProfile] = []
     for profile in sorted(partition.profiles if partition else (), key=_size):
         capacity_bytes = int(profile.name.partition(".")[2].removesuffix("gb")) * GB
-        is_first = not found or not profile.name.startswith(found[-1].name.partition(".")[0])
-        if is_first and (not found or capacity_bytes > found[-1].capacity_bytes):
-            found.append(MigProfile(profile.name, capacity_bytes))
-    return tuple(found)
+        is_first = not chosen or not profile.name.startswith(chosen[-1].name.partition(".")[0])
+        if is_first and (not chosen or capacity_bytes > chosen[-1].capacity_bytes):
+            chosen.append(MigProfile(profile.name, capacity_bytes))
+    return tuple(chosen)
 
 
 def _size(profile: SliceProfile) -> tuple[int, int]:
@@ -52,7 +52,7 @@ def _size(profile: SliceProfile) -> tuple[int, int]:
 def mig_profile(
     memory_bytes: float, profiles: tuple[MigProfile, ...] = A100_40GB
 ) -> MigProfile | None:
-    """The smallest profile that holds a predicted memory; None where none does (Eq. 4.2).
+    """Return the smallest profile that holds a predicted memory; None if none does (Eq. 4.2).
 
     The equation is silent at its bounds: exactly 5 GB do not fit into 5 GB. A memory that is not
     positive was not predicted, so that no profile follows from it.

@@ -76,7 +76,7 @@ _LEVEL = (
 _CACHE = (*_LEVEL, "bytes_per_clock", "bytes_per_clock_per_sm")
 _DRAM = (*_LEVEL, "usable_bytes", "pin_bandwidth_bytes_per_s")
 _PRICE = tuple(f"{code}_per_hour" for code in ("usd", "eur", "gbp", "chf", "cny", "jpy", "inr"))
-"""What a machine costs. No file of perfc states a price: prices change with place and day."""
+"""Prices of a machine. No shipped file has one: prices change with place and day."""
 _LINK = (
     *("bandwidth_bytes_per_s", "sustained_bandwidth_bytes_per_s"),
     "pageable_bandwidth_bytes_per_s",
@@ -259,9 +259,9 @@ class Reader:
         self.facts[full] = Rate(value, origin, source, note or "", full, spread)
 
     def _read_spread(self, full: str, fields: dict[str, object], value: float) -> Spread | None:
-        """The rounds a number is the median of, None where the file states none."""
-        stated = [key for key in _ROUNDS if key in fields]
-        if not stated:
+        """Return the rounds whose median a number is; None if the file has none."""
+        given = [key for key in _ROUNDS if key in fields]
+        if not given:
             return None
         rounds, best, worst = fields.get("rounds"), *map(_number, map(fields.get, _ROUNDS[1:]))
         if isinstance(rounds, bool) or not isinstance(rounds, int) or not 0 <= rounds < 1000:
@@ -269,20 +269,20 @@ class Reader:
         elif best is None or worst is None:
             self.problems.append(f"{full}: best and worst must be finite numbers above zero")
         elif not min(best, worst) <= value <= max(best, worst):
-            told = f"{value:.6g} is not between its rounds, {worst:.6g} and {best:.6g}"
-            self.problems.append(f"{full}: {told}")
+            problem = f"{value:.6g} is not between its rounds, {worst:.6g} and {best:.6g}"
+            self.problems.append(f"{full}: {problem}")
         else:
             return Spread(rounds, best, worst)
         return None
 
-    def _rate(self, at: str, stated: str, clocked: tuple[str, ...]) -> tuple[Rate, Rate] | None:
-        """Best and nominal rate of a table.
+    def _rate(self, at: str, field: str, clocked: tuple[str, ...]) -> tuple[Rate, Rate] | None:
+        """Return the peak and nominal rates of a table.
 
-        The best is the largest of what is stated, what the pins carry, and what the highest clock
-        gives; nominal is what is stated, else what the rated clock gives.
+        The peak is the maximum of the given rate, the rate of the pins and the rate at the highest
+        clock. The nominal rate is the given one, else that at the rated clock.
         """
-        best = [self.facts[k] for k in (f"{at}.{stated}", f"{at}.pin_{stated}") if k in self.facts]
-        nominal = self.facts.get(f"{at}.{stated}")
+        best = [self.facts[k] for k in (f"{at}.{field}", f"{at}.pin_{field}") if k in self.facts]
+        nominal = self.facts.get(f"{at}.{field}")
         count = self.facts.get("device.sm_count")
         highest = self.facts.get("device.clock_max_hz")
         rated = self.facts.get("device.clock_boost_hz", highest)
@@ -299,7 +299,7 @@ class Reader:
         return peak, nominal or peak
 
     def _below(self, key: str, most: Rate, name: str) -> Rate | None:
-        """The number under a key, if the file has it; a problem if it exceeds ``most``."""
+        """Return the number under a key; add a problem if it exceeds ``most``."""
         rate = self.facts.get(key)
         if rate is None:
             return None

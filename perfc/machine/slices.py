@@ -37,12 +37,12 @@ class SliceProfile:
     Args:
         name: ``3g.20gb``.
         sm_count: multiprocessors.
-        compute_slices: of those that the card has.
-        compute_share: of the card's.
-        memory_share: of the card's memory, L2 and bandwidth of both.
+        compute_slices: number of the card's compute slices.
+        compute_share: share of the card's compute slices.
+        memory_share: share of the card's memory, L2 and bandwidth of both.
         capacity_bytes: memory that a process can use.
-        instances: that fit on one card.
-        note: what is not the maker's word.
+        instances: number that fits on one card.
+        note: parts that the vendor does not document.
     """
 
     name: str
@@ -56,18 +56,18 @@ class SliceProfile:
 
     @property
     def card_share(self) -> float:
-        """What the slice keeps others from using: the larger of its shares."""
+        """Return the share of the card that others cannot use: the larger of the two."""
         return max(self.compute_share, self.memory_share)
 
 
 @record
 class Partition:
-    """How some cards can be cut.
+    """Profiles into which some cards can be divided.
 
     Args:
         cards: names of targets.
         profiles: smallest memory first.
-        source: who says so.
+        source: of the profiles.
         path: the file.
     """
 
@@ -78,19 +78,19 @@ class Partition:
 
 
 def partition_of(machine: Machine) -> Partition | None:
-    """The profiles of a card; None where no file lists them.
+    """Return the profiles of a card; None if no file lists them.
 
     Raises:
-        TargetError: a file that is not as it should be.
+        TargetError: an invalid file.
     """
     return next((p for p in partitions() if machine.name in p.cards), None)
 
 
 def partitions() -> Iterator[Partition]:
-    """All files, the user's own first.
+    """Yield the profiles of all files, the user's first.
 
     Raises:
-        TargetError: a file that is not as it should be.
+        TargetError: an invalid file.
     """
     for folder in (user_folder(), SHIPPED):
         yield from map(read_partition, files_in(folder / FOLDER))
@@ -98,10 +98,10 @@ def partitions() -> Iterator[Partition]:
 
 @cache
 def read_partition(path: Path) -> Partition:
-    """A file of profiles.
+    """Return the profiles in a file.
 
     Raises:
-        TargetError: it is not as it should be.
+        TargetError: the file is invalid.
     """
     try:
         tree = parse(read_text(path, 131_072), path)
@@ -130,15 +130,15 @@ def read_partition(path: Path) -> Partition:
 
 def _profile(table: object, of: Mapping[str, int], path: Path) -> SliceProfile:
     name = table.get("name") if isinstance(table, dict) else None
-    found = re.fullmatch(PROFILE, name) if isinstance(name, str) else None
-    if found is None or not isinstance(table, dict):
+    match = re.fullmatch(PROFILE, name) if isinstance(name, str) else None
+    if match is None or not isinstance(table, dict):
         raise TargetError(f"no name of a profile: {str(name)[:32]!r}", where=str(path))
     n = {key: _whole(table, key, path) for key in _WHOLE}
-    compute = int(found[1])
+    compute = int(match[1])
     if compute > of["compute_slices"] or n["memory_slices"] > of["memory_slices"]:
-        raise TargetError(f"{found[0]} is larger than its card", where=str(path))
+        raise TargetError(f"{match[0]} is larger than its card", where=str(path))
     return SliceProfile(
-        found[0], n["sm_count"], compute, compute / of["compute_slices"],
+        match[0], n["sm_count"], compute, compute / of["compute_slices"],
         n["memory_slices"] / of["memory_slices"], n["capacity_bytes"], n["instances"],
         str(table.get("note", ""))[:200],
     )  # fmt: skip
@@ -207,15 +207,14 @@ class _Cut:
 
     @staticmethod
     def has(key: str) -> bool:
-        """Whether a slice has such a number.
+        """Return True if a slice has a number of the card.
 
-        Slices do not reach one another over NVLink, and what was fitted to kernels of the whole
-        card is not known of them.
+        Slices are not connected over NVLink, and fits to kernels of the whole card do not apply.
         """
         return not key.startswith(("link.nvlink", "efficiency.", "adaptation."))
 
     def share(self, key: str) -> float:
-        """Of a number of the card that the slice has."""
+        """Return the share of a card's number that the slice has."""
         if key.startswith(("memory.l2", "memory.device")):
             return 1.0 if key.endswith("latency_s") else self.profile.memory_share
         if key.startswith("price.") or key.endswith("_w"):
@@ -226,22 +225,22 @@ class _Cut:
         return self.profile.sm_count / self.card.sm_count
 
     def fact(self, key: str, rate: Rate) -> Rate:
-        """A number of the slice."""
+        """Return a number of the slice."""
         match key:
             case "device.sm_count":
-                return self.stated(rate, self.profile.sm_count)
+                return self.given(rate, self.profile.sm_count)
             case "memory.device.capacity_bytes" | "memory.device.usable_bytes":
-                return self.stated(rate, self.profile.capacity_bytes)
+                return self.given(rate, self.profile.capacity_bytes)
             case _:
                 return self.part(rate, self.share(key))
 
-    def stated(self, rate: Rate, value: float) -> Rate:
-        """What the profile says itself."""
+    def given(self, rate: Rate, value: float) -> Rate:
+        """Return a number that the profile gives."""
         origin = Origin.ASSUMED if self.profile.note else self.partition.source.origin
         return replace(rate, value=value, origin=origin, source=SOURCE, note=self.profile.note)
 
     def part(self, rate: Rate, share: float) -> Rate:
-        """A share of a number; what was measured on the card is assumed to divide so."""
+        """Return a share of a number; measured numbers are assumed to divide so."""
         if share == 1:
             return rate
         is_measured = rate.origin is Origin.MEASURED
@@ -253,19 +252,19 @@ class _Cut:
         )
 
     def peak(self, peak: Peak, share: float) -> Peak:
-        """The rates of a unit."""
+        """Return the rates of a unit of the slice."""
         sustained = None if peak.sustained is None else self.part(peak.sustained, share)
         return Peak(self.part(peak.peak, share), self.part(peak.nominal, share), sustained)
 
     def level(self, level: MemoryLevel) -> MemoryLevel:
-        """A level of the memory."""
+        """Return a memory level of the slice."""
         profile, card = self.profile, self.card
         by_memory = level.name in ("l2", "device")
         share = profile.memory_share if by_memory else profile.sm_count / card.sm_count
         is_device = level.name == "device"
         capacity = profile.capacity_bytes if is_device else int(level.capacity_bytes * share)
         sustained = None if level.sustained is None else self.part(level.sustained, share)
-        usable = None if level.usable is None else self.stated(level.usable, capacity)
+        usable = None if level.usable is None else self.given(level.usable, capacity)
         return MemoryLevel(
             level.name, capacity, self.part(level.bandwidth, share),
             self.part(level.nominal, share), sustained, usable,

@@ -324,7 +324,7 @@ def test_the_last_that_came_is_put_back_and_reads_its_pages_again() -> None:
     assert (s.preempted, s.running, [w.index for w in s.waiting]) == (1, 1, [1])
     back = s.waiting[0]
     # 10 of the prompt and 20 written after its first token, of 50
-    assert (back.todo, back.done, back.left, back.kept) == (30, 0, 29, 30)
+    assert (back.todo, back.done, back.left, back.retained) == (30, 0, 29, 30)
     s.advance(5)
     ((_, chunk),) = s.next_chunks()
     # five tokens were written, one of them where nothing lay: 26 are left, and no room for more
@@ -350,7 +350,7 @@ def test_a_prompt_under_way_is_put_back_before_a_decode() -> None:
     assert s.free_tokens == 0
     s.preempt()
     assert [w.index for w in s.waiting] == [1]
-    assert (s.waiting[0].todo, s.waiting[0].kept, s.waiting[0].left) == (40, 11, 5)
+    assert (s.waiting[0].todo, s.waiting[0].retained, s.waiting[0].left) == (40, 11, 5)
     assert s.decodes_until() == 11
 
 

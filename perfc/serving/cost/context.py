@@ -35,7 +35,7 @@ def context_costs(
     envs: Sequence[Env],
     machine: Machine,
     framework: str,
-    anew: Anew,
+    rereads: Anew,
     longest: int = 0,
     cached: DType = DType.BF16,
 ) -> list[KernelCost]:
@@ -47,7 +47,7 @@ def context_costs(
         envs: values of its symbolic dimensions.
         machine: target machine.
         framework: runtime whose kernels are estimated.
-        anew: which kernels read keys and values once for each query head.
+        rereads: which kernels read keys and values once for each query head.
         longest: longest sequence that the engine is configured for, in tokens; 0 for any.
         cached: element type of the KV cache.
     """
@@ -55,17 +55,17 @@ def context_costs(
     for i in wanted:
         by_chunk.setdefault(chunk_of(program, i), []).append(i)
     total = estimated(program, (), envs, machine, framework)
-    for chunk, own in by_chunk.items():
+    for chunk, indices in by_chunk.items():
         usual = [within(env, chunk, longest) for env in envs]
-        costs = estimated(program, own, usual, machine, framework)
-        if anew is Anew.EVERYWHERE or (chunk and anew is Anew.CHUNKS):
-            each_s = [anew_s(program, own, env, machine) for env in usual]
+        costs = estimated(program, indices, usual, machine, framework)
+        if rereads is Anew.EVERYWHERE or (chunk and rereads is Anew.CHUNKS):
+            each_s = [anew_s(program, indices, env, machine) for env in usual]
             costs = [longer(c, s - c.time_s) for c, s in zip(costs, each_s, strict=True)]
-        emulated_s = [emulation_s(program, own, env, machine, cached) for env in usual]
+        emulated_s = [emulation_s(program, indices, env, machine, cached) for env in usual]
         costs = [longer(c, s) for c, s in zip(costs, emulated_s, strict=True)]
         if chunk:
             # the chunk of every sequence may have just begun
-            least = estimated(program, own, envs, machine, framework)
+            least = estimated(program, indices, envs, machine, framework)
             costs = [
                 replace(cost, floor_s=min(cost.floor_s, begun.floor_s))
                 for cost, begun in zip(costs, least, strict=True)

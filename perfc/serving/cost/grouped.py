@@ -72,8 +72,8 @@ def reads_keys_anew(
     """
     if runtime_named(runtime).serving is not Serving.TRTLLM:
         return Anew.NOWHERE
-    stated, attentions = numbers_of(version), _attentions(model)
-    numbers = stated if len(stated) > 1 else NEWEST
+    given, attentions = numbers_of(version), _attentions(model)
+    numbers = given if len(given) > 1 else NEWEST
     shared = {a.heads // a.kv_heads for a in attentions} - {1}
     once = next((groups for until, groups in KERNELS if numbers < until), shared)
     since, until = (0, WIDE_ANEW["since_minor"]), (0, WIDE_ANEW["until_minor"])

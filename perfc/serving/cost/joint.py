@@ -61,7 +61,7 @@ def layers_of(
         decode: decode pass.
         tokens: indices of its kernels that read the context.
     """
-    found = []
+    layers = []
     if len(prompts) != len(tokens):
         return ()
     for i, j in zip(prompts, tokens, strict=True):
@@ -71,8 +71,8 @@ def layers_of(
             return ()
         if prefill.counts[i] != decode.counts[j] or not _are_alike(one, other):
             return ()
-        found.append(Layer(other, _dtype(second), decode.counts[j]))
-    return tuple(found)
+        layers.append(Layer(other, _dtype(second), decode.counts[j]))
+    return tuple(layers)
 
 
 def _are_alike(one: Attention, other: Attention) -> bool:

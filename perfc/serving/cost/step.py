@@ -48,7 +48,7 @@ class StageCost:
         passes: passes of the stage.
         machine: target machine of each rank.
         framework: runtime whose kernels are estimated.
-        anew: which decode kernels read keys once per query head.
+        rereads: which decode kernels read keys once per query head.
         kind: engine description.
         widened: the stage with 16-bit weights, if quantized weights are widened for prompts.
         held_bytes: bytes per token of a step that the engine keeps longer than needed.
@@ -62,7 +62,7 @@ class StageCost:
         machine: Machine,
         framework: str,
         *,
-        anew: Anew = Anew.NOWHERE,
+        rereads: Anew = Anew.NOWHERE,
         kind: EngineKind | None = None,
         widened: StageCost | None = None,
         held_bytes: float = 0.0,
@@ -70,7 +70,7 @@ class StageCost:
         cached: DType = DType.BF16,
     ) -> None:
         self.passes, self.machine, self.framework = passes, machine, framework
-        self.anew, self.kind, self.widened = anew, kind, widened
+        self.rereads, self.kind, self.widened = rereads, kind, widened
         self.held_bytes, self.longest, self.cached = held_bytes, longest, cached
 
     @cached_property
@@ -196,7 +196,7 @@ class StageCost:
         program, wanted = self.passes.decode, self._of_decode[0]
         axes = (DECODES, lengths(program, CONTEXTS, self.longest))
         envs = [{"decodes": int(n), "context": int(c)} for n, c in points(axes)]
-        how = self.machine, self.framework, self.anew, self.longest, self.cached
+        how = self.machine, self.framework, self.rereads, self.longest, self.cached
         return Surface.of(axes, context_costs(program, wanted, envs, *how))
 
     @cached_property
@@ -291,7 +291,7 @@ def stage_cost(
     target: str,
     framework: str,
     *,
-    anew: Anew = Anew.NOWHERE,
+    rereads: Anew = Anew.NOWHERE,
     longest: int = 0,
 ) -> StageCost:
     """Return the cached cost of a stage on a target, by the path of the target's file."""
@@ -301,7 +301,7 @@ def stage_cost(
     wide = precision.in_halves
     is_widened = kind is not None and kind.widens_beyond and precision != wide
     return StageCost(
-        passes, load_machine(target), framework, anew=anew, kind=kind,
+        passes, load_machine(target), framework, rereads=rereads, kind=kind,
         widened=stage_cost(model, wide, *how) if is_widened else None,
         held_bytes=held_bytes(model, precision, kind), longest=longest, cached=precision.cached,
     )  # fmt: skip
@@ -346,7 +346,7 @@ class StepCost:
         self.law, self.recorded = law, recorded
         depth = parallel.pipeline
         bits = bits_of(precision.cached.code)
-        anew = reads_keys_anew(model, runtime, version, bits, machine, longest)
+        rereads = reads_keys_anew(model, runtime, version, bits, machine, longest)
         # the grids of a model without chunked attention are the same for every length
         known = longest if attends_in_chunks(model) else 0
         # the stages between the first and the last are the same, and differ from these by one layer
@@ -355,7 +355,7 @@ class StepCost:
         table, path = of_serving(runtime, numbers_of(version)).name, str(machine.path)
         how = model, precision, parallel, table
         self.stages = tuple([
-            (stage_cost(*how, i, path, framework, anew=anew, longest=known), n)
+            (stage_cost(*how, i, path, framework, rereads=rereads, longest=known), n)
             for i, n in chosen.items()
         ])  # fmt: skip
 

@@ -36,18 +36,19 @@ class PictureEnergy:
 
 @record
 class Law:
-    """What generations take.
+    """Fit of times and energies of generations.
 
     Args:
-        factors: of the kernels' sum, by target.
-        launch_s: of each kernel, at least.
-        seen: logarithm that nine in ten generations of unseen models on known machines are within.
+        factors: multiplier of the kernels' sum, by target.
+        launch_s: least time per kernel.
+        seen: half-width of the 90 % interval of the logarithm, for held-out models on fitted
+            machines.
         unseen: the same on other machines.
-        energy: measured energy over predicted.
-        energy_seen: logarithm that nine in ten energies of unseen models are within there.
+        energy: measured over predicted energy.
+        energy_seen: half-width of the interval of energy, on fitted machines.
         energy_unseen: the same on other machines.
-        rows: how many generations taught it.
-        models: of how many models.
+        rows: number of fitted generations.
+        models: number of models among them.
     """
 
     factors: Mapping[str, float]
@@ -61,21 +62,21 @@ class Law:
     models: int
 
     def factor(self, machine: Machine) -> float:
-        """Of a machine's kernels; the geometric mean of the known ones where it is unknown."""
+        """Return the multiplier of a machine's kernels; the mean of all if it has none."""
         logs = [math.log(f) for f in self.factors.values()]
         return self.factors.get(machine.name, math.exp(math.fsum(logs) / len(logs)))
 
     def is_known(self, machine: Machine) -> bool:
-        """Whether generations were measured on a machine."""
+        """Return True if generations were measured on a machine."""
         return machine.name in self.factors
 
     def call_s(self, kernels_s: float, launches: float, machine: Machine) -> float:
-        """One call of a part.
+        """Return the time of one call of a part in seconds.
 
         Args:
             kernels_s: sum of its kernels' estimates.
-            launches: how many kernels run.
-            machine: where.
+            launches: number of kernel launches.
+            machine: the target.
         """
         return max(self.factor(machine) * kernels_s, self.launch_s * launches)
 

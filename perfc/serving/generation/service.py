@@ -1,4 +1,4 @@
-"""What a program calls: a diffusion model on one device, answered as one report."""
+"""Python interface to generation with a diffusion model on one device."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def diffusion(
         width: in pixels.
         frames: of a video.
         is_guided: whether each step denoises with the prompt and without.
-        by: another law than the shipped one.
+        by: fit to use; by default the shipped one.
 
     Raises:
         ModelError: no such pipeline, or of a kind perfc does not know.
@@ -142,32 +142,32 @@ def diffusion(
         MissingExtraError: diffusers or PyTorch is not installed.
     """
     pipeline = model if isinstance(model, DiffusionPipeline) else read_pipeline(model)
-    own = pipeline.picture
-    picture = Picture(height or own.height, width or own.width, frames or own.frames).checked()
+    base = pipeline.picture
+    picture = Picture(height or base.height, width or base.width, frames or base.frames).checked()
     steps, guided = steps or pipeline.steps, pipeline.is_guided if is_guided is None else is_guided
     within("--batch", batch, MOST_PICTURES)
     within("--steps", steps, MOST_STEPS)
-    machine, told = load_machine(target), by or law()
-    parts = tuple(views(pipeline, machine, told, picture, batch, steps, guided))
+    machine, fit = load_machine(target), by or law()
+    parts = tuple(views(pipeline, machine, fit, picture, batch, steps, guided))
     time_s = math.fsum(p.time_s for p in parts)
     floor_s = math.fsum(p.floor_s for p in parts)
-    energy = told.energy_of([p.energy_j for p in parts], batch, machine)
+    energy = fit.energy_of([p.energy_j for p in parts], batch, machine)
     memory = sum(p.weight_bytes for p in parts) + max(p.activation_bytes for p in parts)
-    reach = told.reach(machine)
+    reach = fit.reach(machine)
     capacity = capacity_of(machine)
     usable, room = (capacity.usable_bytes, capacity.tensor_bytes) if capacity else (0, 0)
     return GenerationReport(
         pipeline.name, machine.label, batch, picture, steps, guided, parts, time_s,
         max(time_s / reach, floor_s), time_s * reach, floor_s, batch / time_s, energy,
-        memory, usable, memory <= room, tuple(notes(told, machine)),
+        memory, usable, memory <= room, tuple(notes(fit, machine)),
     )  # fmt: skip
 
 
 def within(option: str, number: int, most: int) -> None:
-    """Refuse a number beyond its range.
+    """Raise an error if a number is out of range.
 
     Raises:
-        ParseError: it is.
+        ParseError: the number is not from 1 to ``most``.
     """
     if not 1 <= number <= most:
         raise ParseError(f"{number} is too few or too many", where=option, hint=f"1 to {most}")
@@ -176,13 +176,13 @@ def within(option: str, number: int, most: int) -> None:
 def views(
     pipeline: DiffusionPipeline,
     machine: Machine,
-    told: Law,
+    fit: Law,
     picture: Picture,
     batch: int,
     steps: int,
     guided: bool,
 ) -> Iterator[PartView]:
-    """Each part as it runs."""
+    """Yield the prediction of each part."""
     latent = latent_of(pipeline, picture)
     for part in pipeline.parts:
         match part.role:
@@ -194,11 +194,11 @@ def views(
                 calls, each = steps, batch * (1 + guided)
             case PartRole.DENOISER:
                 calls, each = steps * (1 + guided), batch
-        yield viewed(part, graph_of(part, latent, pipeline.tokens), calls, each, machine, told)
+        yield viewed(part, graph_of(part, latent, pipeline.tokens), calls, each, machine, fit)
 
 
 def graph_of(part: PipelinePart, latent: Latent, tokens: int) -> Module:
-    """The graph of a part: of an encoder of prompts from its configuration, else by diffusers."""
+    """Return the graph of a part: of a prompt encoder from its configuration, else by diffusers."""
     if part.role is not PartRole.PROMPT:
         return module_of(part, latent, tokens)
     from perfc.ir.graphs.rewrite import with_defaults
@@ -208,9 +208,9 @@ def graph_of(part: PipelinePart, latent: Latent, tokens: int) -> Module:
 
 
 def viewed(
-    part: PipelinePart, module: Module, calls: int, batch: int, machine: Machine, told: Law
+    part: PipelinePart, module: Module, calls: int, batch: int, machine: Machine, fit: Law
 ) -> PartView:
-    """A part on a machine."""
+    """Return the prediction of a part on a machine."""
     dims = {} if part.role is PartRole.DECODER else {"batch": batch}
     report = api.analyze(
         module, str(machine.path), runtime=RUNTIME, predictor="kernels", dims=dims,
@@ -219,7 +219,7 @@ def viewed(
     table = report.prediction
     launches = math.fsum(bound.launches for bound in report.roofline.kernels)
     floor_s = report.roofline.floor_s
-    call_s = max(told.call_s(table.kernels_s, launches, machine), floor_s)
+    call_s = max(fit.call_s(table.kernels_s, launches, machine), floor_s)
     energy = None if table.energy is None else table.energy.power_w * call_s * calls
     activations, _ = report.liveness.peak(report.env)
     stored = int(evaluate(report.weight_bytes, report.env))
@@ -229,14 +229,14 @@ def viewed(
     )  # fmt: skip
 
 
-def notes(told: Law, machine: Machine) -> Iterator[str]:
-    """What a reader must know."""
+def notes(fit: Law, machine: Machine) -> Iterator[str]:
+    """Yield the limitations of a prediction that a reader must know."""
     if not machine.takes("bf16"):
         yield f"{machine.name} has no bf16: computed in f16"
     yield (
-        f"kernels of PyTorch, times {told.factor(machine):.2f}: learned from {told.rows} published "
-        f"generations of {told.models} models"
+        f"kernels of PyTorch, times {fit.factor(machine):.2f}: learned from {fit.rows} published "
+        f"generations of {fit.models} models"
     )
-    if not told.is_known(machine):
-        known = " and ".join(sorted(told.factors))
+    if not fit.is_known(machine):
+        known = " and ".join(sorted(fit.factors))
         yield f"no generation was measured on {machine.name}: the factor is that of {known}"

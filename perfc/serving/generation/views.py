@@ -22,7 +22,7 @@ from .service import GenerationReport, PartView
 
 def document(r: GenerationReport) -> Document:
     """The first screen: what a batch takes, and which part takes it."""
-    title = f"{r.model} on {r.target} · {asked(r)}"
+    title = f"{r.model} on {r.target} · {batch_text(r)}"
     notes = [Note(n) for n in r.notes]
     if not r.fits:
         notes.insert(0, Note("does not fit: parts have to be moved away in turn", is_warning=True))
@@ -30,8 +30,8 @@ def document(r: GenerationReport) -> Document:
     return Document(title, (answer, Section("parts", "where the time goes", (parts(r), *notes))))
 
 
-def asked(r: GenerationReport) -> str:
-    """What is generated, in words."""
+def batch_text(r: GenerationReport) -> str:
+    """Return the text that describes the generated batch."""
     noun = "image" if r.picture.frames == 1 else "video"
     frames = "" if r.picture.frames == 1 else f", {r.picture.frames} frames"
     guided = "guided" if r.is_guided else "not guided"
@@ -40,7 +40,7 @@ def asked(r: GenerationReport) -> str:
 
 
 def delivered(r: GenerationReport) -> Iterator[Fact]:
-    """Time, rate, energy and memory."""
+    """Yield the facts of a batch: time, rate, energy and memory."""
     noun = "image" if r.picture.frames == 1 else "video"
     one = "an image" if r.picture.frames == 1 else "a video"
     each = quantity(r.time_s / r.batch, Unit.SECOND)
@@ -59,7 +59,7 @@ def delivered(r: GenerationReport) -> Iterator[Fact]:
 
 
 def parts(r: GenerationReport) -> Table:
-    """One line a part."""
+    """Return the table with one row per part."""
     columns = (
         Column("part", ""),
         Column("share", "share", Unit.SHARE),
@@ -75,7 +75,7 @@ def parts(r: GenerationReport) -> Table:
 
 
 def row(part: PartView, whole_s: float) -> tuple[Cell, ...]:
-    """What one part takes, of so long a batch."""
+    """Return the row of a part, with its share of the batch's time."""
     return (
         part.name, part.time_s / whole_s, part.calls, part.batch, Amount(part.call_s, Unit.SECOND),
         Amount(part.floor_s / part.calls, Unit.SECOND), Amount(part.weight_bytes, Unit.BYTE),

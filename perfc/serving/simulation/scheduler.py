@@ -59,7 +59,7 @@ class Sequence:
         done: tokens in the pool before the first decode.
         left: output tokens left.
         since: count of decode steps when its decoding began; −1 during prefill.
-        kept: tokens that were in the pool when it was preempted.
+        retained: tokens that were in the pool when it was preempted.
         lost_from: count of tokens allocated from the pool after which those are overwritten.
     """
 
@@ -69,7 +69,7 @@ class Sequence:
     done: int
     left: int
     since: int = -1
-    kept: int = 0
+    retained: int = 0
     lost_from: int = 0
 
 
@@ -192,9 +192,9 @@ class Scheduler:
 
     def _resume(self, sequence: Sequence) -> None:
         """Skip the tokens of a preempted sequence that are still in the pool."""
-        if sequence.kept and self.limits.keeps_prefixes:
+        if sequence.retained and self.limits.keeps_prefixes:
             lost = max(0, self.taken_tokens - sequence.lost_from)
-            hit = max(0, min(sequence.kept - lost, sequence.todo - 1))
+            hit = max(0, min(sequence.retained - lost, sequence.todo - 1))
             sequence.todo -= hit
             sequence.done += hit
             self.taken_tokens += hit
@@ -239,10 +239,10 @@ class Scheduler:
                 last.left -= written
             self._share(last, -1)
             total = last.todo + last.done + written
-            last.kept = last.done + written
+            last.retained = last.done + written
             last.todo, last.done, last.since = total, 0, -1
             # pages are reused in the order in which they were freed
-            last.lost_from = self.taken_tokens + max(self.free_tokens - last.kept, 0)
+            last.lost_from = self.taken_tokens + max(self.free_tokens - last.retained, 0)
             self.preempted += 1
             self.waiting.appendleft(last)
 

@@ -184,10 +184,10 @@ def simulate(workload: Workload, limits: Limits, clock: Clock) -> SimulatedRun:
         now_s += stride.steps * stride.step_s
         ended: list[Sequence] = []
         if stride.decodes:
-            # of drafted tokens a share is kept: what is left of whole ones counts in the next step
-            kept = owed + stride.steps * limits.tokens_per_step
-            owed = kept % 1.0
-            ended = scheduler.advance(round(kept - owed))
+            # a share of draft tokens is accepted: the fractional rest counts in the next step
+            accepted = owed + stride.steps * limits.tokens_per_step
+            owed = accepted % 1.0
+            ended = scheduler.advance(round(accepted - owed))
         ready, over = scheduler.finish_prompts()
         for sequence in ready:
             feed.served[sequence.index].wrote_first(now_s, len(strides))
