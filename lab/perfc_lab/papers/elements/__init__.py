@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections import Counter
 from enum import Enum
 from functools import cache, partial
+from pathlib import Path
 
-from perfc.common.declared import modules
 from perfc.ir.record import record
 
 from ...board import DASH, Board, BoardColumn, BoardTable, columns
@@ -47,25 +48,22 @@ class Seed:
     elements: tuple[Element, ...]
 
 
-def faithful(where: str, what: str, *files: str) -> Element:
-    """An element as in its source."""
-    return Element(where, what, ElementStatus.FAITHFUL, files)
-
-
-def ours(where: str, what: str, why: str, *files: str) -> Element:
-    """An element of which ours differs."""
-    return Element(where, what, ElementStatus.OURS, files, why)
-
-
-def missing(where: str, what: str, why: str) -> Element:
-    """An element that is not there."""
-    return Element(where, what, ElementStatus.MISSING, (), why)
-
-
 @cache
 def seeds() -> tuple[Seed, ...]:
-    """Every seed, in the order of the files' names."""
-    return tuple(module.SEED for module in modules(__name__) if hasattr(module, "SEED"))
+    """Return every seed, in the order of the files' names."""
+    return tuple(_read(path) for path in sorted(Path(__file__).parent.glob("*.toml")))
+
+
+def _read(path: Path) -> Seed:
+    tree = tomllib.loads(path.read_text(encoding="utf-8"))
+    elements = (
+        Element(
+            e["where"], e["what"], ElementStatus(e["standing"]), tuple(e.get("files", ())),
+            e.get("why", ""),
+        )
+        for e in tree["elements"]
+    )  # fmt: skip
+    return Seed(tree["title"], tuple(elements))
 
 
 def board() -> Board:
