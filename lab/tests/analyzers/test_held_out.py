@@ -30,7 +30,7 @@ from perfc_lab.tables.architectures import (
     random_architectures,
     unseen_families,
 )
-from perfc_lab.training.experiments import attention, collective, matmul, neusight_runs
+from perfc_lab.training.experiments import neusight_runs, operators, slices
 from perfc_lab.training.experiments.steps import figure_of
 from perfc_lab.training.export import cut, every, layer_units, parsed
 from perfc_lab.training.graphs.statistics import statistics
@@ -277,29 +277,29 @@ def test_groups_are_dealt_to_folds_evenly() -> None:
 
 def test_slices_of_attention_and_collectives_are_what_they_are_called() -> None:
     both = block("t4", causal=[1, 0], cache_bits=[8, 16])
-    assert attention.causal(both).tolist() == [True, False]
-    assert attention.encoder(both).tolist() == [False, True]
-    assert attention.narrow_cache(both).tolist() == [True, False]
-    assert attention.narrow(both).tolist() == [False, False]
+    masks = {part.name: part.which for part in operators.PREFILL.shapes}
+    assert masks["prompts"](both).tolist() == [True, False]
+    assert masks["encoders"](both).tolist() == [False, True]
+    assert operators.DECODE.shapes[1].which(both).tolist() == [True, False]
+    assert masks["prompts, fp8"](both).tolist() == [False, False]
     narrow = Rows("attention_prefill", "t4", "f8e4m3", Protocol.GRAPH, "", both.columns, np.ones(2))
-    assert attention.narrow(narrow).tolist() == [True, False]
-    assert attention.causal(block("t4", m=[1, 2])).tolist() == [True, True]
+    assert masks["prompts, fp8"](narrow).tolist() == [True, False]
+    assert masks["prompts"](block("t4", m=[1, 2])).tolist() == [True, True]
     eager = Rows("collective", "t4", "f16", Protocol.EAGER, "", both.columns, np.ones(2))
-    assert collective.replayed(both).tolist() == [True, True]
-    assert collective.replayed(eager).tolist() == [False, False]
+    assert slices.REPLAYED(both).tolist() == [True, True]
+    assert slices.REPLAYED(eager).tolist() == [False, False]
 
 
 def test_slices_of_products_are_by_type_protocol_and_maker() -> None:
     def said(target: str, dtype: str, how: Protocol) -> list[str]:
         rows = Rows("matmul", target, dtype, how, "", {"m": np.ones(2)}, np.ones(2))
-        slices = (matmul.half, matmul.kin, matmul.of_nvidia, matmul.of_intel)
-        return [each.__name__ for each in slices if each(rows).all()]
+        return [part.name for part in operators.MATMUL.machines[1:4] if part.which(rows).all()]
 
-    assert said("a100-sxm4-80gb", "bf16", Protocol.GRAPH) == ["half", "kin", "of_nvidia"]
-    assert said("arc-pro-b60", "bf16", Protocol.GRAPH) == ["half", "of_intel"]
-    assert said("a100-sxm4-80gb", "i8", Protocol.GRAPH) == ["of_nvidia"]
+    assert said("a100-sxm4-80gb", "bf16", Protocol.GRAPH) == ["bf16, NVIDIA", "all, NVIDIA"]
+    assert said("arc-pro-b60", "bf16", Protocol.GRAPH) == ["all, Intel"]
+    assert said("a100-sxm4-80gb", "i8", Protocol.GRAPH) == ["all, NVIDIA"]
     assert said("a100-sxm4-80gb", "bf16", Protocol.KERNELS) == []
-    assert said("arc-pro-b60", "f16", Protocol.KERNELS) == ["of_intel"]
+    assert said("arc-pro-b60", "f16", Protocol.KERNELS) == ["all, Intel"]
 
 
 def test_figures_of_steps_need_steps() -> None:

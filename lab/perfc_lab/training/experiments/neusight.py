@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfc.analyzers.features.rows import Protocol, Rows
+from perfc.analyzers.features.rows import Rows
 
 from ...tables.neusight import PUBLISHED_TEST
 from ...tables.operand_layout import OTHER_LAYOUT
@@ -16,6 +16,7 @@ from ..calibration.calibrate import Calibrating
 from ..evaluate import RowSlice, everything
 from ..fit import Recipe
 from . import OperatorExperiment
+from .slices import EAGER, both, positive, without
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,54 +39,27 @@ class Products(OperatorExperiment):
 
     def taught(self, blocks: list[Rows]) -> list[Rows]:
         """Those read as the class says: a user's operands are stored so."""
-        return [part for b in blocks if len(part := b.take(~other_layout(b)))]
+        return [part for b in blocks if len(part := b.take(~OTHER(b)))]
 
 
-def published(rows: Rows) -> NDArray[np.bool_]:
-    """Rows of NeuSight's own test folder, those its figures are of."""
-    found: NDArray[np.bool_] = everything(rows) & (rows.columns.get(PUBLISHED_TEST, 0) > 0)
-    return found
+PUBLISHED, OTHER = positive(PUBLISHED_TEST), positive(OTHER_LAYOUT)
+"""Rows of NeuSight's own test folder, those its figures are of; rows whose kernel read operands
+stored otherwise than the operator's, which are never trained on."""
 
 
-def other_layout(rows: Rows) -> NDArray[np.bool_]:
-    """Rows whose kernel read operands stored otherwise than the operator's."""
-    found: NDArray[np.bool_] = everything(rows) & (rows.columns.get(OTHER_LAYOUT, 0) > 0)
-    return found
+def is_linear(rows: Rows) -> NDArray[np.bool_]:
+    """Return the mask of linear layers, whose weight is stored transposed."""
+    return everything(rows) & ("transposed" in rows.columns)
 
 
-def eager(rows: Rows) -> NDArray[np.bool_]:
-    """One call of a framework."""
-    return everything(rows) & (rows.protocol is Protocol.EAGER)
-
-
-def back_to_back(rows: Rows) -> NDArray[np.bool_]:
-    """Calls of a library, their launches hidden."""
-    return ~eager(rows)
-
-
-def product(*, stored: bool, test: bool) -> Callable[[Rows], NDArray[np.bool_]]:
-    """Linear layers, whose weight is stored transposed, or batched products."""
-
-    def chosen(rows: Rows) -> NDArray[np.bool_]:
-        which = published(rows) if test else eager(rows)
-        return which & (("transposed" in rows.columns) is stored)
-
-    return chosen
-
-
-def as_stated(rows: Rows) -> NDArray[np.bool_]:
-    """Published rows of linear layers whose kernel read operands as linear layers store them."""
-    return product(stored=True, test=True)(rows) & ~other_layout(rows)
-
-
-def otherwise(rows: Rows) -> NDArray[np.bool_]:
-    """Those whose kernel did not; they are never trained on."""
-    return product(stored=True, test=True)(rows) & other_layout(rows)
+LINEAR_TEST, BATCHED_TEST = both(PUBLISHED, is_linear), both(PUBLISHED, without(is_linear))
+LIBRARY = without(EAGER)
+"""Calls of a library back to back, their launches hidden."""
 
 
 def slices(anchor: str, goal: float | None = GOAL) -> tuple[RowSlice, ...]:
     """The published test rows, which carry the goal, and all."""
-    return (RowSlice("published test rows", published, goal, anchor), RowSlice("all", everything))
+    return (RowSlice("published test rows", PUBLISHED, goal, anchor), RowSlice("all", everything))
 
 
 def one_call(
@@ -112,6 +86,11 @@ ELEMENTWISE = one_call(
 )
 SOFTMAX = one_call("softmax", "Softmax", ROWS, "NeuSight 13.9 %", TEN_TURNS)
 NORMALIZATION = one_call("normalization", "Layer normalisation", ROWS, "NeuSight 56.7 %", TEN_TURNS)
+KINDS = (
+    RowSlice("batched", both(EAGER, without(is_linear))),
+    RowSlice("linear", both(EAGER, is_linear)),
+    RowSlice("back to back", LIBRARY),
+)
 MATMUL = Products(
     name="matmul_f32",
     title="Matrix products in FP32 without TF32: one eager call; cuBLAS back to back",
@@ -120,28 +99,16 @@ MATMUL = Products(
     group=("n", "k"),
     recipe=LEVELLED,
     every_fold=True,
-    shapes=(
-        RowSlice("batched", product(stored=False, test=False)),
-        RowSlice("linear", product(stored=True, test=False)),
-        RowSlice("back to back", back_to_back),
-    ),
+    shapes=KINDS,
     machines=(
-        RowSlice(
-            "batched, published test rows",
-            product(stored=False, test=True),
-            GOAL,
-            "NeuSight 13.8 %",
-        ),
-        RowSlice(
-            "linear, published test rows", product(stored=True, test=True), GOAL, "NeuSight 13.9 %"
-        ),
-        RowSlice("linear, published, stored as the class says", as_stated),
-        RowSlice("linear, published, stored otherwise", otherwise),
-        RowSlice("batched", product(stored=False, test=False)),
-        RowSlice("linear", product(stored=True, test=False)),
-        RowSlice("back to back", back_to_back),
+        RowSlice("batched, published test rows", BATCHED_TEST, GOAL, "NeuSight 13.8 %"),
+        RowSlice("linear, published test rows", LINEAR_TEST, GOAL, "NeuSight 13.9 %"),
+        RowSlice("linear, published, stored as the class says", both(LINEAR_TEST, without(OTHER))),
+        RowSlice("linear, published, stored otherwise", both(LINEAR_TEST, OTHER)),
+        *KINDS,
     ),
 )
+CALLS = (RowSlice("one eager call", EAGER), RowSlice("back to back", LIBRARY))
 CONVOLUTION = OperatorExperiment(
     name="convolution",
     title="Convolutions: 3×3 in FP32, one eager call; cuDNN back to back, FP32, FP16 and int8",
@@ -151,6 +118,6 @@ CONVOLUTION = OperatorExperiment(
     recipe=RECIPE,
     every_fold=True,
     calibrating=Calibrating(turns=10, turns_apart=10),
-    shapes=(RowSlice("one eager call", eager), RowSlice("back to back", back_to_back)),
-    machines=(RowSlice("one eager call", eager), RowSlice("back to back", back_to_back)),
+    shapes=CALLS,
+    machines=CALLS,
 )
