@@ -5,9 +5,9 @@
     python -m benchmarks.drawn_questions --compare before.jsonl after.jsonl
 
 A question is a command line or a call of the Python API. Its answer is the exit code and every
-number of the JSON; text and the times that perfc itself took are left out. The comparison is
-exact, names each question whose answer differs, and exits with 1 if there is one. Only
-``perfc.cli.run`` and what ``perfc`` exports are used, so files may move between the two runs.
+number of the JSON; text is left out. The comparison is exact, names each question whose answer
+differs, and exits with 1 if there is one. Only ``perfc.cli.run`` and what ``perfc`` exports are
+used, so files may move between the two runs.
 """
 
 from __future__ import annotations
@@ -36,8 +36,6 @@ ROOT = Path(__file__).resolve().parents[1]
 SEED = 57
 PYTHON = "perfc."
 """Prefix of a question that is a call of the Python API; the others are command lines."""
-OWN_TIMES = frozenset(("represent_s", "predict_s"))
-"""Fields that hold the time that perfc itself took."""
 WHOLE_RUN_FIELDS = ("value", "low", "high", "floor_s", "batch")
 """Numbers of what ``perfc.predict`` returns."""
 
@@ -203,7 +201,7 @@ def answer_of_call(function: str, words: Sequence[str]) -> tuple[int, Any]:
 def numbers(value: Any) -> Any:
     """Return the numbers, truth values and nulls of a JSON value at their places."""
     if isinstance(value, Mapping):
-        fields = ((k, numbers(v)) for k, v in value.items() if k not in OWN_TIMES)
+        fields = ((k, numbers(v)) for k, v in value.items())
         return {k: v for k, v in fields if v != {}}
     if isinstance(value, (list, tuple)):
         return [v for v in map(numbers, value) if v != {}] or {}

@@ -85,15 +85,7 @@ def by_card(
     env: Mapping[str, int],
     quantity: Quantity = Quantity.TIME,
 ) -> WholeRunEstimate:
-    """Return the estimate of the weights with a name for a quantity, or of a card file.
-
-    Args:
-        predictor: name of shipped weights, or a card file.
-        source: the module as read, typed.
-        machine: the target.
-        deployment: how the model is run.
-        env: value of every symbol.
-        quantity: of shipped weights; as in ``estimate``.
+    """Return the estimate of a card file, or of the shipped weights with a name for a quantity.
 
     Raises:
         ModelError: no whole runs were ever measured in such a way.
