@@ -149,7 +149,7 @@ def test_a_whole_run_is_said_alike_too(
         + "[deployment.dims]\nbatch = 64\n"
     )
     assert json.loads(said(capsys, "predict", str(RESNET), *form)) == typed
-    run = perfc.predict(RESNET, **ONE_WAY, dims={"batch": 64})  # type: ignore[misc,arg-type]
+    run = perfc.predict(RESNET, **ONE_WAY, dims={"batch": 64})  # type: ignore[arg-type]
     assert (run.value, run.low, run.high) == (typed["value"], typed["low"], typed["high"])
 
 
