@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from perfc.common.fitted import constants_next_to
 from perfc.ir.record import record
 
 from ..estimate.estimate import Estimate, Predictor
@@ -14,8 +15,8 @@ from .fitted_rates.classes import classify
 from .fitted_rates.layout import moved_bytes
 from .fitted_rates.subject import of_bound
 
-UNKNOWN_RATIOS = Ratios(0.4, 2.5)
-"""Ratios for a class whose fit held out no kernel; assumed."""
+UNKNOWN_RATIOS = Ratios(*constants_next_to(__file__)["unknown_ratios"].numbers)
+"""Ratios for a class whose fit held out no kernel."""
 
 
 @record

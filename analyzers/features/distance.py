@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfc.common.fitted import constants_next_to
 from perfc.machine import load_machine
 
 from .sheet import Sheet
@@ -19,8 +20,8 @@ VENDORS = {"NVIDIA": 0.0, "AMD": 8.0, "Intel": -8.0}
 """Other makers' machines are beyond the reach of whatever was measured."""
 SAME_CHIP = 0.2
 """Distance within which machines are of one chip, or as good as: memory, power and form differ."""
-USUAL_POWER_W = 250.0
-"""Power limit of a board whose data sheet declares none; assumed."""
+USUAL_POWER_W = constants_next_to(__file__)["usual_power_w"].number
+"""Power limit of a board whose data sheet declares none."""
 
 
 def coordinates(sheet: Sheet, dtype: str) -> tuple[float, ...]:

@@ -31,23 +31,26 @@ MOST_LANES = 128
 """Matrix cores read their operands through as many at most."""
 SHARED_MEMORY_ORDER = 3
 """Order of the norm that combines the time of multiply-adds with the time of their loads."""
-ENERGY_PER_FLOP_J, REFERENCE_NODE_M = 17e-12, 12e-9
+_FITTED = constants_next_to(__file__)
+_CROSSED, _CACHED = _FITTED["crossed_reads"].by_name, _FITTED["cached_operands"].by_name
+ENERGY_PER_FLOP_J, REFERENCE_NODE_M = _FITTED["energy_per_flop_j"].number, 12e-9
 """Board energy of an FP32 operation of a product, all else included, and where."""
-NODE_EXPONENT = 0.25
-OTHERS_SHARE = constants_next_to(__file__)["others_share"].number
+NODE_EXPONENT = _FITTED["node_exponent"].number
+OTHERS_SHARE = _FITTED["others_share"].number
 """Share of the peak that other makers' libraries reach."""
-BLOCK_S = 2e-6
+BLOCK_S = _FITTED["block_s"].number
 """Seconds that a block of 256 threads needs to start, fill its buffers and write its tile."""
 WARP_THREADS, BUSY_WARPS = 32, 6
 """Warps of a multiprocessor that keep its lanes busy."""
 DEPTH = 8
 """Elements of the reduction that kernels stage at a time."""
-FAR_ROW, FAR_ROWS = 8192, 4096
+FAR_ROW, FAR_ROWS = _FITTED["far_rows"].numbers
 """Length of stored rows, and how many, from which tiles that cross them slow down before Volta."""
-CROSSED_SHARE, CROSSED_ROW, CROSSED_POWER, MOST_CROSSED = 0.2, 512, 0.2, 0.4
+CROSSED_SHARE, CROSSED_ROW = _CROSSED["share"], _CROSSED["row"]
+CROSSED_POWER, MOST_CROSSED = _CROSSED["exponent"], _CROSSED["most"]
 """Share of the rated bandwidth that reads across stored rows reach before Volta, the row length of
 that share, the exponent by which it falls with the length, and its maximum."""
-HELD_SHARE, STRIPE_SHARE = 0.75, 0.5
+HELD_SHARE, STRIPE_SHARE = _CACHED["operand"], _CACHED["stripe"]
 """Shares of the last cache: for an operand that stays in it, and for the stripe a wave shares."""
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfc.common.fitted import constants_next_to
 from perfc.ir.tensors.types import BY_CODE
 from perfc.passes.roofline.floor import Floors
 
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     from .sheet import Sheet
 
 
-GRAPH_LATENCY_S = 2e-6
-"""Shortest kernel in a recorded graph on any machine seen, rounded; data sheets state none."""
+GRAPH_LATENCY_S = constants_next_to(__file__)["graph_latency_s"].number
+"""Shortest kernel in a recorded graph; data sheets have none."""
 
 
 def latency_s(protocol: Protocol, sheet: Sheet) -> float:

@@ -32,10 +32,8 @@ NARROWER: Mapping[int, float] = {
     int(bits): ratio for bits, ratio in _FITTED["narrower"].by_name.items()
 }
 """Products per joule relative to 16 bits, by bits of the factors."""
-TF32 = 0.5
-"""The same of TF32, whose factors take twice the bits; assumed."""
-
-
+TF32 = _FITTED["tf32_per_joule"].number
+"""The same of TF32, whose factors take twice the bits."""
 ORDER = 4.0
 """Order of the norm that combines unit and power limits; boards near both limits reach neither."""
 

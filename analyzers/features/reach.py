@@ -1,7 +1,7 @@
 """Shares of data-sheet rates that kernels of common libraries reach, and the cost of a call.
 
-Rules with few constants, read off the visible machines once: lab/notes/eager_kernels.md
-says which rows. Predictors learn what is left. None of the rules enters a floor.
+Rules with few constants (lab/notes/eager_kernels.md). Predictors learn what is left. None of the
+rules enters a floor.
 """
 
 from __future__ import annotations
@@ -24,13 +24,16 @@ if TYPE_CHECKING:
 
 USUAL_LAUNCH_S = 5e-6
 """Launch overhead that target files assume where nobody measured it."""
-VENDOR_CALLS: Mapping[str, float] = constants_next_to(__file__)["vendor_calls"].by_name
+_FITTED = constants_next_to(__file__)
+EAGER_CALL_S: Mapping[str, float] = _FITTED["eager_call_s"].by_name
+"""Time of one eager call by class, on the hosts that were measured."""
+VENDOR_CALLS: Mapping[str, float] = _FITTED["vendor_calls"].by_name
 """Ratio of an eager call of a framework's own kernels, by maker, to one on NVIDIA GPUs. Calls of
 libraries are no shorter there."""
-NORM = 1.4
+NORM = _FITTED["call_norm"].number
 """Order of the norm that joins a call and its kernel, which overlap a little."""
-PLAIN_SHARE, POOR_SHARE = 0.88, 0.74
-OLD_SHARE = 0.85
+PLAIN_SHARE, POOR_SHARE = _FITTED["streamed_shares"].numbers
+OLD_SHARE = _FITTED["old_share"].number
 """Ratio of FP32 products on Maxwell and Pascal to those on Volta and later."""
 UNIFIED_CACHE = 7.0
 """First compute capability whose shared memory is part of the first-level cache."""

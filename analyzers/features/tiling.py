@@ -7,10 +7,8 @@ the reduction are those that take least. Beside it, what no cache holds passes d
 
 Source: tiles, waves and quantisation as in NVIDIA, "Matrix Multiplication Background User's
 Guide" (DU-09799-001), sections 3–5; splitting the reduction as in Osama et al., "Stream-K",
-PPoPP 2023. The constants are round figures near the least mean error over rows of recorded
-graphs on six machines; each was also fitted without A100 and without RTX PRO 6000, which moves
-the error on those by two and four points. What it leaves out: the library's choice of kernels,
-clocks under load, and the swizzle of blocks.
+PPoPP 2023. What it leaves out: the library's choice of kernels, clocks under load, and the swizzle
+of blocks.
 """
 
 from __future__ import annotations
@@ -19,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfc.common.fitted import constants_next_to
 from perfc.ir.record import entity
 
 if TYPE_CHECKING:
@@ -29,19 +28,22 @@ TILES = ((64, 64), (64, 128), (128, 64), (128, 128), (128, 256), (256, 128), (25
 SPLITS = (1, 2, 4, 8, 16)
 STEP = 64
 """Elements of the reduction that a block stages at a time."""
-LATENCY_S, LATENCY_CLOCKS = 0.5e-6, 4400
-SERIAL_CLOCKS = 1.9
+_FITTED = constants_next_to(__file__)
+_CLOCKS, _SHARES = _FITTED["tiling_clocks"].by_name, _FITTED["tiling_shares"].by_name
+_EXPONENTS = _FITTED["tiling_exponents"].by_name
+LATENCY_S, LATENCY_CLOCKS = _FITTED["tiling_latency_s"].number, _CLOCKS["start"]
+SERIAL_CLOCKS = _CLOCKS["serial"]
 """For each element of the reduction: a step waits for what it staged."""
-SPLIT_CLOCKS = 5000
+SPLIT_CLOCKS = _CLOCKS["split"]
 """Another kernel, or a semaphore, that adds the parts."""
-MATRIX_SHARE, DEVICE_SHARE, L2_SHARE = 0.82, 0.92, 0.55
+MATRIX_SHARE, DEVICE_SHARE, L2_SHARE = _SHARES["matrix"], _SHARES["device"], _SHARES["l2"]
 """Sustained over stated rates."""
-POWER_EXPONENT, WIDTH_EXPONENT = 0.05, 0.05
+POWER_EXPONENT, WIDTH_EXPONENT = _EXPONENTS["power"], _EXPONENTS["width"]
 """Exponents of sustained rates in products per joule, and in device bytes per clock and block."""
-SMALL_TILE_EXPONENT = 0.1
+SMALL_TILE_EXPONENT = _EXPONENTS["small_tile"]
 ROTATED = 8.0
 """Copies of the weights that a benchmark walks through, so that they lie in no cache."""
-OVERLAP = 2.75
+OVERLAP = _EXPONENTS["overlap"]
 """Exponent of the sum of traffic and products: 1 is one after the other, infinite the larger."""
 
 

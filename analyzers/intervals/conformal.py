@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 COVERAGE = 0.9
 LEAST_SPREAD = 1e-3
-LONGEST = 3.0
-"""Largest logarithm of an interval's end over its middle: a factor of twenty, assumed."""
 _FITTED = constants_next_to(__file__)
+LONGEST = _FITTED["longest_side"].number
+"""Largest logarithm of an interval's end over its middle."""
 GROWTH = _FITTED["growth"].number
 """Exponent of the distance with which a machine's common error grows, below a distance of 1."""
 LEAST_DISTANCE = 0.1
@@ -36,7 +36,7 @@ FURTHEST = 1e3
 """Machines of one sheet still are not the same; of those beyond the other nothing is known."""
 AT_ONCE = 1.0
 """Least distance of steps and whole runs: three machines cannot tell what a lesser one is worth."""
-UNMEASURED_WIDENING = 2.0
+UNMEASURED_WIDENING = _FITTED["unmeasured_widening"].number
 """Times the width where no device was ever left out, so that nobody knows how far it carries."""
 EXTRAPOLATED = _FITTED["extrapolated"].number
 """Upper over lower end of an interval above which a prediction is reported as an extrapolation.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from perfc.common.fitted import constants_next_to
 from perfc.ir.facts import Origin
 from perfc.passes.roofline.roofline import GRAPH_GAP
 from perfc.passes.runtimes import LaunchMode
@@ -13,10 +14,11 @@ from ..estimate.interval import Interval
 if TYPE_CHECKING:
     from perfc.machine import Machine, Rate
 
-ASSUMED_LAUNCH = Interval(0.6, 1.0, 2.0)
-"""Relative interval of an unmeasured launch overhead, 3 to 10 µs in target files; assumed."""
-MEASURED_LAUNCH = Interval(0.8, 1.0, 1.25)
-"""Relative interval of a measured launch overhead; assumed."""
+_FITTED = constants_next_to(__file__)
+ASSUMED_LAUNCH = Interval(*_FITTED["assumed_launch"].numbers)
+"""Relative interval of an unmeasured launch overhead."""
+MEASURED_LAUNCH = Interval(*_FITTED["measured_launch"].numbers)
+"""Relative interval of a measured launch overhead."""
 
 
 def launch_gap(machine: Machine, launch: LaunchMode) -> Interval:

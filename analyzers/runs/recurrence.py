@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from perfc.common.fitted import constants_next_to
 from perfc.ir.problem import Recurrence
 from perfc.ir.symbolic.evaluate import evaluate
 
@@ -21,12 +22,8 @@ if TYPE_CHECKING:
 
     from ..estimate.estimate import Estimate
 
-STEP_S = Interval(1e-6, 5e-6, 30e-6)
-"""Seconds from one step to the next: a product that needs the state before it, and a barrier.
-
-Assumed: from a barrier among multiprocessors that keep their weights (cuDNN's persistent
-kernels) to several launches a step. No public row of a recurrent layer was learned from.
-"""
+STEP_S = Interval(*constants_next_to(__file__)["recurrent_step_s"].numbers)
+"""Time from one step to the next: a product that needs the state before it, and a barrier."""
 
 
 def chained_s(kernel: Kernel, env: Mapping[str, int]) -> Interval | None:

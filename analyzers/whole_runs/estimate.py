@@ -9,6 +9,7 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from perfc.common.fitted import constants_next_to
 from perfc.deployment.extents import described
 from perfc.errors import ModelError
 from perfc.ir.record import record
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from ..graph.model_graph import ModelGraph
     from ..graph.predictor import GraphEstimates
 
-WIDENING = 2.0
+WIDENING = constants_next_to(__file__)["outside_widening"].number
 """Factor of the half-width, in the logarithm, of an extrapolated run."""
 KINLESS = "no training graph has a similar structure"
 

@@ -9,6 +9,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
+from perfc.common.fitted import constants_next_to
 from perfc.ir.graph import Module, Value
 from perfc.ir.op import Kind
 from perfc.ir.problem import Experts, SlidingWindow
@@ -38,8 +39,8 @@ if TYPE_CHECKING:
 NOTHING: Mapping[str, int] = MappingProxyType({})
 
 
-GRAPH_GAP = 0.25
-"""Gap between kernels of a recorded graph as a share of an eager launch; assumed."""
+GRAPH_GAP = constants_next_to(__file__)["graph_gap"].number
+"""Gap between kernels of a recorded graph as a share of an eager launch."""
 
 
 @frozen

@@ -9,6 +9,7 @@ from dataclasses import field, replace
 from functools import lru_cache
 from typing import ClassVar, Unpack
 
+from perfc.common.fitted import constants_next_to
 from perfc.errors import ModelError, ParseError
 from perfc.frontend.config import Adapters, LanguageModel, precision_of, read_config
 from perfc.ir.record import record
@@ -323,5 +324,5 @@ def _interval_factors(
     return IntervalFactors(math.exp(-below), math.exp(above))
 
 
-NEAR_BELOW, NEAR_ABOVE = 0.15, 0.25
+NEAR_BELOW, NEAR_ABOVE = constants_next_to(__file__)["near_widths"].numbers
 """Log-widths of kernel intervals on measured machines, already part of held-out intervals."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,24 @@ ACCURACY = ROOT / "lab" / "docs" / "accuracy"
 CONSTANTS = {name: constant for _, name, constant in every_constant()}
 PAGES = sorted({page for constant in CONSTANTS.values() for page in constant.pages})
 MARK = "(fitted)"
+CODE = ("analyzers", "passes", "perfc/serving", "perfc/distributed")
+FROM_ROWS = re.compile(
+    r"\b(chosen|chose|fitted|tuned|picked|assumed|read off|round figures?)\b"
+    r"|\b(of|on|over|from) the rows\b|\bpublished rows\b|\bmeasured on\b",
+    re.IGNORECASE,
+)
+"""Comments which say that measurements determined a number."""
+IN_CODE = {
+    "analyzers/features/classes/experts.py: UNTUNED_CUTLASS": "number of a kernel family",
+    "passes/inference/remedies.py: LARGEST": "limit of a search",
+    "passes/runtimes/fastertransformer.py: TABLE": "from its sources",
+    "passes/runtimes/vllm.py: FUSED_EXPERTS": "launches, counted",
+    "perfc/serving/cost/context.py: EMULATION_OPS": "instructions, counted",
+    "perfc/serving/cost/grouped.py: NEWEST": "a version",
+    "perfc/serving/cost/images.py: AT_ONCE": "limit of an engine",
+    "perfc/serving/simulation/disaggregated.py: LINK_BYTES_PER_S": "rate of a standard link",
+}
+"""Numbers of which a comment says so that stay in code, each with the reason."""
 
 
 def test_the_page_of_constants_is_what_its_command_writes() -> None:
@@ -62,3 +82,60 @@ def test_figures_of_such_a_page_are_marked_where_they_are_repeated(index: str) -
 def test_a_page_without_fitted_constants_has_no_sentence() -> None:
     assert sentence("steps") == ""
     assert sentence("mixed_attention").startswith("Fitted on tested rows: `start_s` ([")
+
+
+def numbers(source: str) -> Iterator[tuple[str, str]]:
+    """Yield the target of each assignment of a number in a module or class, and its comments."""
+    lines = source.splitlines()
+    bodies = [
+        n.body for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Module | ast.ClassDef)
+    ]
+    for body in bodies:
+        for node, after in zip(body, [*body[1:], None], strict=True):
+            if not isinstance(node, ast.Assign | ast.AnnAssign) or not has_number(node.value):
+                continue
+            first = node.lineno - 1
+            while first and lines[first - 1].lstrip().startswith("#"):
+                first -= 1
+            comments = [line.partition("#")[2] for line in lines[first : node.end_lineno]]
+            match after:
+                case ast.Expr(ast.Constant(str(docstring))):
+                    comments.append(docstring)
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            yield ast.unparse(target), " ".join(" ".join(comments).split())
+
+
+def has_number(node: ast.AST | None) -> bool:
+    """Return True if an expression contains a number that is no index."""
+    match node:
+        case None:
+            return False
+        case ast.Constant(value):
+            return isinstance(value, int | float) and not isinstance(value, bool)
+        case ast.Subscript(value):
+            return has_number(value)
+    return any(map(has_number, ast.iter_child_nodes(node)))
+
+
+def from_rows(source: str) -> list[str]:
+    """Return the numbers whose comments say that rows determined them."""
+    return [target for target, text in numbers(source) if FROM_ROWS.search(text)]
+
+
+def test_numbers_that_rows_determined_are_not_in_code() -> None:
+    paths = [p for folder in CODE for p in sorted((ROOT / folder).rglob("*.py"))]
+    left = {
+        f"{path.relative_to(ROOT).as_posix()}: {target}"
+        for path in paths
+        for target in from_rows(path.read_text(encoding="utf-8"))
+    }
+    assert left == {*IN_CODE}
+
+
+def test_a_number_that_was_chosen_is_seen_in_modules_and_classes() -> None:
+    chosen = '"""Chosen on the rows of a table."""'
+    assert from_rows(f"A = 0.3\n{chosen}\n") == ["A"]
+    assert from_rows("# fitted without A100\nA: float = -0.3\n") == ["A"]
+    assert from_rows("A, B = 1, 2  # round figures\n") == ["(A, B)"]
+    assert from_rows(f"class C:\n    A = 3\n    {chosen}\n") == ["A"]
+    assert from_rows(f'A = read(path)[1]\n{chosen}\nB = 2\n"""Bytes."""\n') == []

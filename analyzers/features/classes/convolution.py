@@ -33,7 +33,7 @@ class Convolution(Called):
     """
 
     name: ClassVar[str] = "convolution"
-    eager_s: ClassVar[float] = 75e-6
+    eager_s: ClassVar[float] = reach.EAGER_CALL_S["convolution"]
     parameters: ClassVar[tuple[str, ...]] = (
         "batch", "in_channels", "out_channels", "in_h", "in_w", "out_h", "out_w",
         "kernel_h", "kernel_w",

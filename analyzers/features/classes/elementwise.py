@@ -24,7 +24,7 @@ class Elementwise(Called):
     """
 
     name: ClassVar[str] = "elementwise"
-    eager_s: ClassVar[float] = 28e-6
+    eager_s: ClassVar[float] = reach.EAGER_CALL_S["elementwise"]
     parameters: ClassVar[tuple[str, ...]] = ("elements", "read_bytes", "write_bytes")
     optional: ClassVar[Mapping[str, float]] = {
         "alu": 0, "sfu": 0, "operands": 1, "tensor_operands": 1,

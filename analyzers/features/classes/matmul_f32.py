@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+
+from perfc.common.fitted import FILE_NAME, read_constants
 
 from .. import lanes, reach
 from ..lanes import ITEM
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
     from ..sheet import Sheet
     from . import Array, Columns
 
-OVERLAP = 2.5
+OVERLAP = read_constants(Path(__file__).parents[1] / FILE_NAME)["traffic_overlap"].number
 """Order of the norm that joins arithmetic and traffic: loads run well ahead of their use."""
 FILLS = ((128, 128), (128, 64), (64, 64), (32, 128), (128, 32))
 """Rows and columns of tiles whose filling is a feature."""
@@ -32,7 +35,7 @@ class MatmulF32(Called):
     """
 
     name: ClassVar[str] = "matmul_f32"
-    eager_s: ClassVar[float] = 38e-6
+    eager_s: ClassVar[float] = reach.EAGER_CALL_S["matmul_f32"]
     parameters: ClassVar[tuple[str, ...]] = ("m", "n", "k")
     optional: ClassVar[Mapping[str, float]] = {"batch": 1, "transposed": 0}
     categories: ClassVar[tuple[str, ...]] = ("batched", "single", "back to back")

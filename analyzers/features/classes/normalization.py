@@ -8,6 +8,7 @@ import numpy as np
 
 from perfc.ir.tensors.types import bits_of
 
+from .. import reach
 from . import Amounts
 from .rowwise import Rowwise
 
@@ -26,7 +27,7 @@ class Normalization(Rowwise):
     """
 
     name: ClassVar[str] = "normalization"
-    eager_s: ClassVar[float] = 46e-6
+    eager_s: ClassVar[float] = reach.EAGER_CALL_S["normalization"]
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
         """Read and written once, a product and a sum an element.

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from perfc.common.fitted import FILE_NAME, read_constants
 from perfc.ir.tensors.types import bits_of
 
 from .. import reach
@@ -16,9 +18,10 @@ if TYPE_CHECKING:
     from ..sheet import Sheet
     from . import Array, Columns
 
-HALF_KEPT = 0.35
+_ROWS_KEPT = read_constants(Path(__file__).parents[1] / FILE_NAME)["rows_kept"].by_name
+HALF_KEPT = _ROWS_KEPT["half"]
 """Share of the caches that resident rows may fill until half of them are lost between passes."""
-STEEPNESS = 2.0
+STEEPNESS = _ROWS_KEPT["steepness"]
 
 
 def pressure(rows: Columns, threads: Array, dtype: str, sheet: Sheet) -> Array:

@@ -8,6 +8,7 @@ import numpy as np
 
 from perfc.ir.tensors.types import bits_of
 
+from .. import reach
 from . import Amounts
 from .rowwise import Rowwise
 
@@ -29,7 +30,7 @@ class Softmax(Rowwise):
     """
 
     name: ClassVar[str] = "softmax"
-    eager_s: ClassVar[float] = 34e-6
+    eager_s: ClassVar[float] = reach.EAGER_CALL_S["softmax"]
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
         """Read and written once; an exponential and a share of a division an element."""

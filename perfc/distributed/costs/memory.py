@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from perfc.common.fitted import constants_next_to
 from perfc.ir.record import record
 from perfc.passes.training.implementation import RecomputePolicy
 
@@ -10,8 +11,8 @@ from ..training import GRADIENT_BYTES, WEIGHT_BYTES, state_bytes
 
 OVERHEAD_BYTES = 1.5 * (1 << 30)
 """Context, libraries and buffers of collectives, the same as `perfc llm` assumes."""
-FRAGMENTS = 1.03
-"""Reserved over allocated by a caching allocator; assumed."""
+FRAGMENTS = constants_next_to(__file__)["fragments"].number
+"""Reserved over allocated by a caching allocator."""
 LOSS_GRADIENTS = 2.0
 """Tensors of the size of the log probabilities that the backward pass of the loss allocates:
 their gradients and those of the logits (PyTorch, nll_loss_backward and

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from perfc.common.fitted import constants_next_to
 from perfc.ir.record import record
 from perfc.machine import CONTEXT_BYTES
 from perfc.passes.runtimes import PoolOf
 
 GIB = 1 << 30
-GRAPH_BYTES = 0.4 * GIB
-"""CUDA graphs of decode steps; assumed."""
+GRAPH_BYTES = constants_next_to(__file__)["graph_bytes"].number
+"""CUDA graphs of decode steps."""
 BLOCK_TOKENS = 16
 """Tokens per page of the KV cache, as in vLLM."""
 
