@@ -54,7 +54,7 @@ def load(
 
 
 def is_configuration(model: object) -> bool:
-    """Whether a model is named by its configuration; imports what reads those where it may be."""
+    """Return True if a model is given by its configuration; imports the reader only if needed."""
     if not isinstance(model, str | os.PathLike):
         return False
     path = os.fspath(model)
@@ -66,7 +66,7 @@ def is_configuration(model: object) -> bool:
 
 
 def serialized(model: Any) -> str | os.PathLike[str] | bytes:
-    """A path or bytes as they are, a message object as its bytes."""
+    """Return a path or bytes unchanged, a message object as its bytes."""
     if isinstance(model, str | os.PathLike | bytes):
         return model
     try:

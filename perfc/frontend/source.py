@@ -217,10 +217,10 @@ def _decode(window: ByteWindow, head: bytes, path: str) -> ProtoModel:
             raise plain_text(head, window.where)
         what, hint = "no graph in it: not an ONNX model", "export the model to ONNX"
         raise ModelError(what, hint=hint, where=window.where)
-    digest, beside = window.digest(), _ALONE
+    digest, files = window.digest(), _ALONE
     if path and decoder.external:
-        read, beside = read_contents(decoder.external, os.path.dirname(path) or ".")
+        read, files = read_contents(decoder.external, os.path.dirname(path) or ".")
         if read:
             digest = hashlib.sha256(f"{digest}:{read}".encode()).hexdigest()
-    model.origin = FileOrigin(path, window.nbytes, digest, beside)
+    model.origin = FileOrigin(path, window.nbytes, digest, files)
     return model

@@ -12,7 +12,7 @@ from typing import Any
 from perfc.common.extras import install
 from perfc.common.whole_file import write_whole
 from perfc.errors import MissingExtraError, PerfcError
-from perfc.frontend.pytorch.torch_module import as_run, unheard, why
+from perfc.frontend.pytorch.torch_module import as_run, silenced, why
 
 EXAMPLES = 2
 """Batch of the export: exporters take 1 for an extent that broadcasts."""
@@ -78,7 +78,7 @@ def exported(create_model: Callable[..., Any], name: str, size: int) -> bytes:
     """
     import torch
 
-    with unheard():
+    with silenced():
         try:
             model = built(create_model, name, size)
             given = torch.zeros(EXAMPLES, channels(model), size, size)

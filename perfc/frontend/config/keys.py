@@ -9,7 +9,7 @@ from typing import Any
 from perfc.errors import ModelError
 
 LARGEST = 1 << 40
-"""Of a whole number in a configuration: no extent of a model is beyond it."""
+"""Maximum whole number in a configuration; no extent of a model is larger."""
 MOST_LAYERS = 10_000
 
 
@@ -38,28 +38,28 @@ KINDS: tuple[tuple[str, Callable[[object], bool], str], ...] = (
     (r"(use|tie|is)_\w+", _is_flag, "true or false"),
     (r"(?!is_|use_)\w+_(act|activation)|activation_function", _is_name, "a function's name"),
 )  # fmt: skip
-"""Kinds of values that keys have by their names, whoever reads them: pattern, test, words."""
+"""Kinds of values by the names of keys, in every family: pattern, test, text."""
 
 
 class Keys:
     """One object of a configuration; remembers which of its keys were read.
 
     Args:
-        stated: the object.
+        values: the object.
         where: the file, for messages.
     """
 
-    def __init__(self, stated: Mapping[str, Any], where: str) -> None:
-        self.stated, self.where = stated, where
+    def __init__(self, values: Mapping[str, Any], where: str) -> None:
+        self.values, self.where = values, where
         self.read: set[str] = set()
 
     def get(self, name: str) -> Any:
-        """The value of a key, None where it is not there."""
+        """Return the value of a key; None if it is absent."""
         self.read.add(name)
-        return self.stated.get(name)
+        return self.values.get(name)
 
     def whole(self, *names: str, default: int | None = None, least: int = 1) -> int:
-        """A whole number under the first of these names that is there.
+        """Return a whole number under the first of these names that is present.
 
         Raises:
             ModelError: none is there and there is no default, or it is not such a number.
@@ -81,21 +81,21 @@ class Keys:
         return default
 
     def layers(self, *names: str, default: int | None = None) -> int:
-        """A number of layers."""
-        found = self.whole(*names, default=default, least=0)
-        if found > MOST_LAYERS:
-            raise self.wrong(names[0], found, f"at most {MOST_LAYERS}")
-        return found
+        """Return a number of layers."""
+        count = self.whole(*names, default=default, least=0)
+        if count > MOST_LAYERS:
+            raise self.wrong(names[0], count, f"at most {MOST_LAYERS}")
+        return count
 
     def period(self, name: str, default: int) -> int:
-        """After how many layers a pattern repeats."""
-        found = self.whole(name, default=default)
-        if found > MOST_LAYERS:
-            raise self.wrong(name, found, f"at most {MOST_LAYERS}")
-        return found
+        """Return the number of layers after which a pattern repeats."""
+        count = self.whole(name, default=default)
+        if count > MOST_LAYERS:
+            raise self.wrong(name, count, f"at most {MOST_LAYERS}")
+        return count
 
     def number(self, name: str, default: float) -> float:
-        """A real number."""
+        """Return a real number."""
         value = self.get(name)
         if value is None:
             return default
@@ -179,7 +179,7 @@ class Keys:
         Raises:
             ModelError: naming the first.
         """
-        for name, value in self.stated.items():
+        for name, value in self.values.items():
             if isinstance(value, list | dict) or value is None:
                 continue
             for pattern, test, words in KINDS:

@@ -9,14 +9,14 @@ from perfc.ir.record import record
 
 
 class Activation(Enum):
-    """Of the inner layer of an MLP, as `perfc.ir.ops.contraction.epilogue` names them."""
+    """Activation of an MLP, named as in `perfc.ir.ops.contraction.epilogue`."""
 
     RELU = "relu"
     SQUARED_RELU = "relu2"
     GELU = "gelu"
     FAST_GELU = "fastgelu"
     NEW_GELU = "gelu_new"
-    """The same numbers, but written out in its module."""
+    """The same function, but written with elementary operators in its module."""
     QUICK_GELU = "quickgelu"
     SILU = "silu"
     TANH = "tanh"
@@ -25,12 +25,12 @@ class Activation(Enum):
 
     @property
     def kernel(self) -> str:
-        """The name that fused kernels have for it."""
+        """Return the name that fused kernels have for it."""
         return Activation.FAST_GELU.value if self is Activation.NEW_GELU else self.value
 
 
 class NormKind(Enum):
-    """How a normalisation centres and scales."""
+    """Kind of a normalization: whether it subtracts the mean."""
 
     RMS = "rms"
     LAYER = "layer"

@@ -132,7 +132,7 @@ class PatchEmbedding:
 
     @property
     def tokens(self) -> int:
-        """Of one image."""
+        """Return the number of tokens of one image."""
         return (self.image // self.patch) ** 2 + self.extra
 
 
@@ -150,7 +150,7 @@ class SoundEmbedding:
 
     @property
     def tokens(self) -> int:
-        """Of a full window."""
+        """Return the number of tokens of a full window."""
         return self.positions
 
 
@@ -211,7 +211,7 @@ class Stack:
 
 
 class ImageScaling(Enum):
-    """How large an image is when a tower reads it."""
+    """Scaling of images before a vision tower reads them."""
 
     FIXED = "one size"
     TILES = "tiles of one size, and all of it in one more"
@@ -222,7 +222,7 @@ class ImageScaling(Enum):
 
 @record
 class Projection:
-    """A product that takes tokens of a tower to another width."""
+    """A projection of a tower's tokens to another width."""
 
     width: int
     is_biased: bool = False
@@ -231,7 +231,7 @@ class Projection:
 
 @record
 class Projector:
-    """What makes tokens of a language model of patches of an image.
+    """Projector that turns patches of an image into tokens of a language model.
 
     Args:
         merge: patches along an edge that become one token.
@@ -249,19 +249,19 @@ class Projector:
 
 
 OF_IMAGES = "the tower of images"
-"""What is left out of a description where nobody asks for images."""
+"""Part that a model leaves out for text only."""
 
 
 @record
 class Tower:
-    """An encoder of images whose tokens a language model reads beside those of text.
+    """An encoder of images whose tokens a language model reads with those of text.
 
     Args:
         stack: patches and layers, of an image or of a tile.
-        projector: behind them.
-        scaling: how large images become.
-        most: tiles of an image, or patches along an edge of its own size; 0 where any is read.
-        tiles: that the stack reads of one image.
+        projector: after the stack.
+        scaling: of images.
+        most: maximum tiles of an image, or patches along an edge at native size; 0 for any.
+        tiles: number of tiles that the stack reads per image.
     """
 
     stack: Stack
@@ -272,19 +272,19 @@ class Tower:
 
     @property
     def patches(self) -> PatchEmbedding:
-        """What cuts images."""
+        """Return the patch embedding."""
         assert isinstance(self.stack.embedding, PatchEmbedding)
         return self.stack.embedding
 
     @property
     def tokens(self) -> int:
-        """Of one image, as the language model reads it."""
+        """Return the number of the language model's tokens per image."""
         edge = self.patches.image // self.patches.patch // self.projector.merge
         return self.tiles * edge * edge
 
 
 class Sampling(Enum):
-    """How the next token is chosen from scores."""
+    """Method of sampling the next token from scores."""
 
     GREEDY = "greedy"
     """The largest."""
@@ -357,10 +357,10 @@ class LanguageModel:
 
     @property
     def encoders(self) -> tuple[Stack, ...]:
-        """The stacks that read all of their input at once."""
+        """Return the stacks that read all of their input at once."""
         return tuple([s for s in self.stacks if not s.is_decoder])
 
 
 def mixers(layer: Layer) -> tuple[Mixer, ...]:
-    """What a layer computes, normalisations left out, in order."""
+    """Return the mixers of a layer in order, without normalizations."""
     return tuple([b.mixer for residual in layer for b in residual.branches])

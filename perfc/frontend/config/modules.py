@@ -11,9 +11,9 @@ from itertools import product
 from perfc.errors import ModelError
 
 MOST_CHARACTERS = 256
-"""Of one pattern."""
+"""Maximum length of one pattern."""
 MOST_CHOICES = 256
-"""Ways of reading the alternatives of one pattern."""
+"""Maximum number of expansions of one pattern's alternatives."""
 
 _ATTENTIONS = ("self_attn", "attention", "attn", "self_attention")
 _SCOPES = {
@@ -44,17 +44,17 @@ _ALPHABET = [chr(c) for c in range(32, 127)]
 
 @lru_cache(maxsize=1 << 14)
 def names_of(name: str) -> tuple[int, tuple[str, ...]]:
-    """Layer and checkpoint names of a product of the lowered model; no names where it has none.
+    """Return layer and checkpoint names of a lowered model's product; no names if it has none.
 
     >>> names_of("decoder.3.1.mlp.down")[1][0]
     'mlp.down_proj'
     """
-    found = _PRODUCT.match(name)
-    if found is None:
+    match = _PRODUCT.match(name)
+    if match is None:
         return 0, ()
-    leaves = _LEAVES.get(found[3] or "gate_up", ())
-    return int(found[1]), tuple(
-        f"{scope}.{leaf}" for scope in _SCOPES.get(found[2], ()) for leaf in leaves
+    leaves = _LEAVES.get(match[3] or "gate_up", ())
+    return int(match[1]), tuple(
+        f"{scope}.{leaf}" for scope in _SCOPES.get(match[2], ()) for leaf in leaves
     )
 
 
@@ -128,25 +128,25 @@ def _alternatives(expression: str) -> Iterator[str]:
 
 
 def _atoms(expression: str) -> Atoms:
-    """Sets of characters with how often each may come; an open end takes what follows.
+    """Return sets of characters with their repetition; a pattern without ``$`` matches any rest.
 
     Raises:
         ValueError: the expression has something else.
     """
-    is_whole, at, found = expression.endswith("$"), 0, []
+    is_whole, at, atoms = expression.endswith("$"), 0, []
     text = expression.removesuffix("$")
     while at < len(text):
         atom = _ATOM.match(text, at)
         if atom is None:
             raise ValueError(expression)
         one = re.compile(atom[1])
-        found.append((frozenset(c for c in _ALPHABET if one.fullmatch(c)), atom[2]))
+        atoms.append((frozenset(c for c in _ALPHABET if one.fullmatch(c)), atom[2]))
         at = atom.end()
-    return tuple(found if is_whole else [*found, (frozenset(_ALPHABET), "*")])
+    return tuple(atoms if is_whole else [*atoms, (frozenset(_ALPHABET), "*")])
 
 
 def _accepts(atoms: Atoms, text: str) -> bool:
-    """Whether the atoms take all of a text, in time of their product."""
+    """Return True if the atoms match the whole text; time is their number times its length."""
 
     def closed(states: set[int]) -> set[int]:
         for at in sorted(states):

@@ -13,7 +13,7 @@ from perfc.ir.tensors.types import DType, dtype_named
 
 
 class WeightFormat(Enum):
-    """How the weights of linear layers are stored and multiplied, by the usual name."""
+    """Format in which weights of linear layers are stored and multiplied."""
 
     HALF = "half"
     """16 bits, products in 16 bits."""
@@ -48,7 +48,7 @@ class WeightFormat(Enum):
 
     @property
     def bits(self) -> int:
-        """Of one stored weight, scales left out."""
+        """Return the bits of one stored weight, without scales."""
         return _BITS[self]
 
     @property
@@ -113,7 +113,7 @@ class FormatRule:
 
 @record
 class Quantization:
-    """How a checkpoint stores its weights.
+    """Number formats of a checkpoint's weights.
 
     Args:
         weights: format of the linear layers.
@@ -225,16 +225,16 @@ def in_half(precision: ServingPrecision, takes: Callable[[str], bool]) -> Servin
 
 
 def runnable(precision: ServingPrecision, takes: Callable[[str], bool]) -> ServingPrecision:
-    """The precision in which an engine runs a model: also as `in_half` has it.
+    """Return the precision in which an engine runs a model on a machine.
 
-    Weights in a type that the machine does not multiply are widened on their way into products, as
-    Marlin's kernels of vLLM do. Layers of `MXFP4` multiply in four bits where the machine does, as
-    those of Quark; experts alone that are published in it keep their activations.
+    Weights in a type that the machine does not multiply are widened inside kernels, as Marlin of
+    vLLM does. Layers of `MXFP4` multiply in 4 bits if the machine does, as those of Quark. If only
+    experts are published in it, activations stay in 16 bits. Halves follow `in_half`.
     """
 
-    def form(asked: WeightFormat) -> WeightFormat:
-        narrow = DType.F8E4M3FN if asked is WeightFormat.MXFP4_F8 else asked.multiplied
-        return asked if narrow is None or takes(narrow.code) else _WIDENED[asked]
+    def form(wanted: WeightFormat) -> WeightFormat:
+        narrow = DType.F8E4M3FN if wanted is WeightFormat.MXFP4_F8 else wanted.multiplied
+        return wanted if narrow is None or takes(narrow.code) else _WIDENED[wanted]
 
     weights = form(precision.weights)
     if precision.weights is WeightFormat.MXFP4 and takes(DType.F4E2M1.code):

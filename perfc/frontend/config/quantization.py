@@ -20,7 +20,7 @@ from .precision import WeightFormat as Form
 
 @record
 class Method:
-    """Where one method states what it stores.
+    """Keys under which one quantization method describes its formats.
 
     Args:
         types: format by the name of a type, in lower case.
@@ -56,7 +56,7 @@ _SCHEMES = {
     "w4a8": Form.I4, "nvfp4": Form.NVFP4, "nvfp4a16": Form.MXFP4, "mxfp4": Form.MXFP4_F8,
     "mxfp4a16": Form.MXFP4,
 }  # fmt: skip
-"""Of compressed-tensors and Quark: type and bits, with a plus where activations are quantised."""
+"""Formats of compressed-tensors and Quark: type, bits, and a plus for quantized activations."""
 _ALGORITHMS = {
     "fp8": Form.F8, "fp8_per_channel_per_token": Form.F8, "fp8_pb_wo": Form.F8_BLOCK,
     "fp8_block_scales": Form.F8_BLOCK, "nvfp4": Form.NVFP4, "nvfp4_awq": Form.NVFP4,
@@ -145,7 +145,7 @@ def quantization_of(keys: Keys) -> Quantization | None:
     for holder in (keys, keys.inner("text_config")):
         for name in ("quantization_config", "compression_config"):
             config = config or (holder.inner(name) if holder is not None else None)
-    if config is None or not config.stated:
+    if config is None or not config.values:
         return None
     name = config.text("quant_method") or next(
         (method for key, method in _BY_KEY.items() if config.get(key) is not None), ""
@@ -178,14 +178,14 @@ def _read(keys: Keys, method: Method) -> Quantization:
     if only := _only(keys, method):
         rules.append(FormatRule(only, form, group))
         form = Form.HALF
-    kept = tuple(rule for rule in rules if rule.modules)
+    retained = tuple(rule for rule in rules if rule.modules)
     if method.is_of_experts:
-        return Quantization(Form.HALF, form, group, kept)
-    return Quantization(form, None, group, kept)
+        return Quantization(Form.HALF, form, group, retained)
+    return Quantization(form, None, group, retained)
 
 
 def _at(keys: Keys, path: str) -> Any:
-    """Value under a dotted path; None where it is not there."""
+    """Return the value under a dotted path; None if it is absent."""
     *outer, last = path.split(".")
     for name in outer:
         if not isinstance(keys.get(name), dict):
@@ -195,7 +195,7 @@ def _at(keys: Keys, path: str) -> Any:
 
 
 def _said(keys: Keys, path: str) -> str:
-    """Type that a key names, in lower case; "" where it names none."""
+    """Return the type that a key names, in lower case; "" without one."""
     value = _at(keys, path)
     name = path.rpartition(".")[2]
     match value:
@@ -216,18 +216,18 @@ def _form(keys: Keys, method: Method) -> Form:
     Raises:
         ModelError: they name none that is known.
     """
-    if "in_group_size" in keys.stated:
+    if "in_group_size" in keys.values:
         weights = keys.whole("in_group_size") * keys.whole("out_group_size", default=1)
         bits = keys.whole("num_codebooks") * keys.whole("nbits_per_codebook")
         name = f"{bits / weights:g}"
     else:
         each = (_said(keys, path) for path in method.type_keys)
-        name = next((found for found in each if found), method.usual)
+        name = next((one for one in each if one), method.usual)
     return _typed(keys, method, name)
 
 
 def _typed(keys: Keys, method: Method, name: str) -> Form:
-    """Format by the name of a type.
+    """Return the format by the name of a type.
 
     Raises:
         ModelError: the method has no such type; names those that it has.
@@ -241,7 +241,7 @@ def _typed(keys: Keys, method: Method, name: str) -> Form:
 
 
 def _group(keys: Keys, method: Method) -> int:
-    """Weights that share a scale; -1 for all of a column, 0 where nobody says.
+    """Return the number of weights that share a scale; -1 for a whole column, 0 if not given.
 
     Raises:
         ModelError: it is no such number.
@@ -253,42 +253,42 @@ def _group(keys: Keys, method: Method) -> int:
         if value is None:
             continue
         holder = Keys({"group_size": value}, keys.where)
-        found = holder.whole("group_size", least=-1)
-        return -1 if found == 0 else found
+        group = holder.whole("group_size", least=-1)
+        return -1 if group == 0 else group
     return 0
 
 
 def _skipped(keys: Keys, method: Method) -> Iterator[str]:
-    """Patterns of modules that stay in 16 bits."""
+    """Yield patterns of modules that stay in 16 bits."""
     for name in method.skipped:
         for pattern in keys.texts(name) or ():
             yield checked(pattern, keys.where)
 
 
 def _only(keys: Keys, method: Method) -> tuple[str, ...]:
-    """Modules that are quantised, where a method lists them."""
+    """Return the modules that are quantized, if a method lists them."""
     listed = keys.sequence(method.only) if method.only else None
-    found = [m for each in listed or () for m in (each if isinstance(each, list) else [each])]
-    return Keys({"modules": found or None}, keys.where).texts("modules") or ()
+    modules = [m for each in listed or () for m in (each if isinstance(each, list) else [each])]
+    return Keys({"modules": modules or None}, keys.where).texts("modules") or ()
 
 
 def _overrides(keys: Keys, method: Method) -> Iterator[FormatRule]:
-    """Formats of single modules.
+    """Yield the formats of single modules.
 
     Raises:
         ModelError: as `quantization_of`.
     """
     listed = keys.inner(method.overrides) if method.overrides else None
-    for pattern in listed.stated if listed is not None else ():
+    for pattern in listed.values if listed is not None else ():
         assert listed is not None
-        own = listed.inner(pattern)
+        single = listed.inner(pattern)
         name = pattern[1:] if pattern[:2] in ("-:", "+:") else pattern
         plain = f"re:{name[1:]}" if name[:1] == ":" else name
-        is_half = pattern.startswith("-:") or own is None
-        if own is not None and not is_half:
-            is_half = "bits" in own.stated and own.whole("bits") >= 16
-        form = Form.HALF if is_half or own is None else _form(own, method)
-        group = 0 if own is None else _group(own, method)
+        is_half = pattern.startswith("-:") or single is None
+        if single is not None and not is_half:
+            is_half = "bits" in single.values and single.whole("bits") >= 16
+        form = Form.HALF if is_half or single is None else _form(single, method)
+        group = 0 if single is None else _group(single, method)
         yield FormatRule((checked(plain, keys.where),), form, group)
 
 
@@ -299,44 +299,46 @@ _CLASSES = frozenset({"Linear", "LinearBase", "FusedMoE", "Attention", "Conv1D"}
 
 
 def _schemes(keys: Keys, method: Method) -> Iterator[tuple[tuple[str, ...], Form, int]]:
-    """Targets, format and group of each scheme; the one for whole classes of modules first.
+    """Yield targets, format and group of each scheme; the one for whole classes of modules first.
 
     Raises:
         ModelError: as `quantization_of`.
     """
-    found = []
+    schemes = []
     groups = keys.inner("config_groups")
     whole = keys.inner("global_quant_config")
-    for name in groups.stated if groups is not None else ():
+    for name in groups.values if groups is not None else ():
         assert groups is not None
         if isinstance(groups.get(name), list):
-            found.append((tuple(groups.texts(name) or ()), _typed(keys, method, name.lower()), 0))
+            schemes.append((tuple(groups.texts(name) or ()), _typed(keys, method, name.lower()), 0))
             continue
-        own = groups.inner(name)
-        if own is not None:
-            targets = own.texts("targets") or ("Linear",)
-            found.append((targets, *_scheme(own, "weights", "input_activations", method)))
+        single = groups.inner(name)
+        if single is not None:
+            targets = single.texts("targets") or ("Linear",)
+            schemes.append((targets, *_scheme(single, "weights", "input_activations", method)))
     if whole is not None:
-        found.append((("Linear",), *_scheme(whole, "weight", "input_tensors", method)))
-    if not found:
+        schemes.append((("Linear",), *_scheme(whole, "weight", "input_tensors", method)))
+    if not schemes:
         raise keys.unsupported("neither 'config_groups' nor 'global_quant_config'")
-    found.sort(key=lambda group: _CLASSES.isdisjoint(group[0]))
-    for targets, form, group in found:
+    schemes.sort(key=lambda group: _CLASSES.isdisjoint(group[0]))
+    for targets, form, group in schemes:
         yield tuple(checked(t, keys.where) for t in targets if t not in _CLASSES), form, group
 
 
 def _scheme(keys: Keys, weights: str, activations: str, method: Method) -> tuple[Form, int]:
-    """Format and group of one scheme of compressed-tensors or Quark."""
-    own = keys.inner(weights)
-    if own is None:
+    """Return format and group of one scheme of compressed-tensors or Quark."""
+    scheme = keys.inner(weights)
+    if scheme is None:
         return Form.HALF, 0
-    name = own.text("dtype") or f"{own.text('type', 'int')}{own.whole('num_bits', default=8)}"
+    name = (
+        scheme.text("dtype") or f"{scheme.text('type', 'int')}{scheme.whole('num_bits', default=8)}"
+    )
     name = _SPELLINGS.get(name.lower(), name.lower())
-    strategy = own.text("strategy") or own.text("qscheme").removeprefix("per_")
-    group = _group(own, Method({}, group=("group_size",)))
+    strategy = scheme.text("strategy") or scheme.text("qscheme").removeprefix("per_")
+    group = _group(scheme, Method({}, group=("group_size",)))
     if strategy == "block":
         name += " block"
     elif name == "float4" and group == 32:
         name += " of 32"
-    form = _typed(own, method, name + "+" * (keys.get(activations) is not None))
+    form = _typed(scheme, method, name + "+" * (keys.get(activations) is not None))
     return form, -1 if strategy in ("channel", "tensor") else group

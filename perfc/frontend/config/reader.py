@@ -17,15 +17,15 @@ from .model import Experts, LanguageModel, Stack, mixers
 from .quantization import quantization_of
 
 PREDICTORS = ("num_nextn_predict_layers", "num_mtp_modules")
-"""What families call the number of layers that predict tokens beyond the next."""
+"""Keys of the number of layers that predict tokens beyond the next."""
 LONGEST_BYTES = 1 << 20
-"""Of a configuration file; the longest published ones are below 100 kB."""
+"""Maximum bytes of a configuration file; the longest published ones are below 100 kB."""
 DEEPEST = 32
 ENCODER = "EncoderModel"
 """End of the name of a class that leaves the decoder of its family out, as T5EncoderModel."""
 FILE = "config.json"
 QUANTIZED = "hf_quant_config.json"
-"""In which ModelOpt says how weights are quantised, beside the configuration."""
+"""File of ModelOpt next to the configuration, with the quantization of weights."""
 DTYPES = frozenset({
     "", "auto", "float16", "half", "bfloat16", "float32", "float", "float64", "double",
     "float8_e4m3fn", "float8_e5m2", "int8", "uint8",
@@ -75,7 +75,7 @@ def nearest(name: str) -> tuple[str, ...]:
 
 
 def read_config(source: str | os.PathLike[str]) -> LanguageModel:
-    """The model that a configuration describes.
+    """Return the model that a configuration describes.
 
     Args:
         source: path of a config.json, a folder that holds one, or a name of ``shipped()``.
@@ -84,18 +84,18 @@ def read_config(source: str | os.PathLike[str]) -> LanguageModel:
         ModelError: it cannot be read, is no configuration, or is of no family that is known.
     """
     path, name = located(os.fspath(source))
-    stated = loaded(path)
-    beside = os.path.join(os.path.dirname(path), QUANTIZED)
-    if os.path.basename(path) == FILE and os.path.isfile(beside):
-        stated.setdefault("quantization_config", loaded(beside))
-    return described(stated, name, path)
+    config = loaded(path)
+    quantized = os.path.join(os.path.dirname(path), QUANTIZED)
+    if os.path.basename(path) == FILE and os.path.isfile(quantized):
+        config.setdefault("quantization_config", loaded(quantized))
+    return described(config, name, path)
 
 
 def located(source: str) -> tuple[str, str]:
-    """Path and short name of a configuration.
+    """Return path and short name of a configuration.
 
     Raises:
-        ModelError: there is none; says what could have been meant.
+        ModelError: there is none; suggests similar names.
     """
     if os.path.isdir(source):
         return os.path.join(source, FILE), os.path.basename(os.path.abspath(source))
@@ -111,7 +111,7 @@ def located(source: str) -> tuple[str, str]:
 
 
 def content_of(path: str) -> bytes:
-    """The bytes of a file.
+    """Return the bytes of a file.
 
     Raises:
         ModelError: it cannot be read, or is too long.
@@ -132,7 +132,7 @@ def content_of(path: str) -> bytes:
 
 
 def loaded(path: str) -> dict[str, Any]:
-    """The object in a file.
+    """Return the object in a file.
 
     Raises:
         ModelError: as `content_of`; it is too deep, or is not an object.
@@ -141,12 +141,12 @@ def loaded(path: str) -> dict[str, Any]:
     if nesting(data) > DEEPEST:
         raise ModelError(f"nested deeper than {DEEPEST}", where=where)
     try:
-        stated = json.loads(data, parse_constant=str)
+        config = json.loads(data, parse_constant=str)
     except (ValueError, RecursionError) as error:
         raise ModelError(f"not JSON: {reason_of(error)}", where=where) from None
-    if not isinstance(stated, dict):
-        raise ModelError(f"holds a {type(stated).__name__}, not an object of keys", where=where)
-    return stated
+    if not isinstance(config, dict):
+        raise ModelError(f"holds a {type(config).__name__}, not an object of keys", where=where)
+    return config
 
 
 def nesting(data: bytes) -> int:
@@ -160,13 +160,13 @@ def nesting(data: bytes) -> int:
     return deepest
 
 
-def described(stated: dict[str, Any], name: str, where: str) -> LanguageModel:
-    """The model of a configuration as an object.
+def described(config: dict[str, Any], name: str, where: str) -> LanguageModel:
+    """Return the model of a configuration, given as an object.
 
     Raises:
         ModelError: its family is not known, or a key is missing, wrong, or of another family.
     """
-    keys = Keys(stated, where)
+    keys = Keys(config, where)
     classes = keys.texts("architectures") or ()
     family = keys.text("model_type")
     if not family:
@@ -177,8 +177,8 @@ def described(stated: dict[str, Any], name: str, where: str) -> LanguageModel:
             hint="is this the config.json of a model?",
         )  # fmt: skip
     file = import_module(f".families.{file_of(family, where)}", __package__)
-    found = file.READERS[family](keys)
-    stacks, tower, left_out = found if isinstance(found[0], tuple) else (found, None, ())
+    parts = file.READERS[family](keys)
+    stacks, tower, left_out = parts if isinstance(parts[0], tuple) else (parts, None, ())
     assert all(isinstance(s, Stack) for s in stacks)
     if classes and classes[0].endswith(ENCODER):
         stacks = tuple(s for s in stacks if not s.is_decoder)
@@ -219,27 +219,27 @@ it. Source: vLLM, config/model.py, ``_get_and_verify_max_len``."""
 
 
 def _context(keys: Keys) -> int:
-    """Tokens for which a model has positions; 0 where their number does not matter.
+    """Return the number of a model's positions; 0 if it is unlimited.
 
     Raises:
         ModelError: a number is none.
     """
     text = keys.inner("text_config") or keys
-    stated = text.whole(*POSITIONS, default=0)
+    positions = text.whole(*POSITIONS, default=0)
     if text.get("alibi") is True:
         return 0
     scaling = text.inner("rope_scaling") or text.inner("rope_parameters") or Keys({}, keys.where)
     if (scaling.get("rope_type") or scaling.get("type")) not in STRETCHED:
-        return stated
+        return positions
     factor = scaling.number("factor", 1.0)
     if factor < 1:
         raise scaling.wrong("factor", factor, "1 or more")
-    first = scaling.whole("original_max_position_embeddings", default=stated, least=0)
-    return max(stated, int(first * factor))
+    first = scaling.whole("original_max_position_embeddings", default=positions, least=0)
+    return max(positions, int(first * factor))
 
 
 def check_experts(keys: Keys, stacks: tuple[Stack, ...]) -> None:
-    """Refuse layers whose router chooses more experts than there are.
+    """Raise an error if a router chooses more experts than there are.
 
     Raises:
         ModelError: one does.
@@ -252,27 +252,27 @@ def check_experts(keys: Keys, stacks: tuple[Stack, ...]) -> None:
 
 @cache
 def families() -> dict[str, str]:
-    """File by ``model_type``, read from the files' own text."""
-    found: dict[str, str] = {}
+    """Return the file of each ``model_type``, by the text of the files."""
+    files: dict[str, str] = {}
     folder = os.path.join(HERE, "families")
     for file in sorted(os.listdir(folder)):
         if file.endswith(".py") and not file.startswith("_"):
             with open(os.path.join(folder, file), encoding="utf-8") as source:
                 text = source.read()
             listed = text[text.index("\nREADERS") :]
-            found.update(dict.fromkeys(_READER.findall(listed), file[:-3]))
-    return found
+            files.update(dict.fromkeys(_READER.findall(listed), file[:-3]))
+    return files
 
 
 def _of_class(name: str) -> str:
-    """The family of a class such as ``LlamaForCausalLM``; the name where none is alike."""
+    """Return the family of a class such as ``LlamaForCausalLM``; the stem if none matches."""
     stem = re.split(r"For[A-Z]|LMHead|Model$|Config$", name)[0].lower()
     plain = {family.replace("_", "").replace("-", ""): family for family in families()}
     return plain.get(stem, stem)
 
 
 def file_of(family: str, where: str) -> str:
-    """The file that reads a family.
+    """Return the file that reads a family.
 
     Raises:
         ModelError: none does; names the nearest.
@@ -287,13 +287,13 @@ def file_of(family: str, where: str) -> str:
 
 
 def check_unread(keys: Keys, family: str) -> None:
-    """Refuse a key that changes what other families compute and that this one does not read.
+    """Raise an error for a key that changes other families' computation and that this one ignores.
 
     Raises:
         ModelError: naming the families that read it.
     """
-    for name in sorted(set(keys.stated) - keys.read):
-        if name in HARMLESS or keys.stated[name] in NEUTRAL or name not in _structural():
+    for name in sorted(set(keys.values) - keys.read):
+        if name in HARMLESS or keys.values[name] in NEUTRAL or name not in _structural():
             continue
         readers = [known for known, file in families().items() if file in _structural()[name]]
         from difflib import get_close_matches
@@ -307,13 +307,13 @@ def check_unread(keys: Keys, family: str) -> None:
 
 @cache
 def _structural() -> dict[str, tuple[str, ...]]:
-    """Keys that some family reads, with the files of those families."""
-    found: dict[str, tuple[str, ...]] = {}
+    """Return the keys that some family reads, with the files of those families."""
+    readers: dict[str, tuple[str, ...]] = {}
     folder = os.path.join(HERE, "families")
     for file in dict.fromkeys(families().values()):
         with open(os.path.join(folder, f"{file}.py"), encoding="utf-8") as source:
             text = source.read()
         for names in _KEY.findall(text):
             for name in re.findall(r'"(\w+)"', names):
-                found[name] = (*found.get(name, ()), file)
-    return {name: tuple(dict.fromkeys(files)) for name, files in found.items()}
+                readers[name] = (*readers.get(name, ()), file)
+    return {name: tuple(dict.fromkeys(files)) for name, files in readers.items()}

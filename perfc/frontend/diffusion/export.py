@@ -1,8 +1,8 @@
-"""A part as a graph: its class of diffusers on PyTorch's meta device, exported once and kept.
+"""Exports a part of a pipeline to a graph, on PyTorch's meta device, and caches it.
 
-No weight is made: parameters have shapes alone. What was exported lies in the user's cache, as
-PyTorch takes some ten seconds for it. Graphs of the shipped pipelines come with perfc, for the
-pictures that they make by default.
+No weight is allocated: parameters have only shapes. Exported graphs are in the user's cache, as
+PyTorch takes some ten seconds to export one. Graphs of the shipped pipelines come with perfc, for
+their default pictures.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from perfc.common.cache_folder import cache_folder
 from perfc.errors import MissingExtraError, ModelError
 from perfc.frontend import load
-from perfc.frontend.pytorch.torch_module import unheard, why
+from perfc.frontend.pytorch.torch_module import silenced, why
 
 from .decoders import decoder_of
 from .denoisers import denoiser_of
@@ -35,14 +35,14 @@ BATCH, MOST = "batch", 1 << 12
 EXAMPLES = 2
 """Batch that a denoiser is exported with: exporters take 1 for an extent that broadcasts."""
 FORM = 1
-"""Of what is kept; another one is exported anew."""
+"""Version of the cached graphs; others are exported again."""
 PACKAGES = ("diffusers", "torch", "onnxscript")
 
 
 def module_of(part: PipelinePart, latent: Latent, tokens: int) -> Module:
-    """A denoiser in the IR, its batch a symbol; or a decoder of one picture.
+    """Return a denoiser in the IR, with a symbolic batch, or a decoder of one picture.
 
-    Decoders are bound to few pictures a call: their largest activations are indexed by 32 bits.
+    Decoders take few pictures per call: their largest activations are indexed by 32 bits.
 
     Args:
         part: its class and configuration.
@@ -56,7 +56,7 @@ def module_of(part: PipelinePart, latent: Latent, tokens: int) -> Module:
     inputs = inputs_of(part, latent, tokens)
     path = HERE / f"{digest(part, inputs)}.onnx.gz"
     if not path.is_file():
-        path = kept(part, inputs)
+        path = cached_path(part, inputs)
     if not path.is_file():
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=path.parent) as place:
@@ -67,21 +67,27 @@ def module_of(part: PipelinePart, latent: Latent, tokens: int) -> Module:
 
 
 def inputs_of(part: PipelinePart, latent: Latent, tokens: int) -> tuple[Tensor, ...]:
-    """What a part is called with, but for the batch."""
+    """Return the inputs of a part, without the batch."""
     if part.role is PartRole.DECODER:
         return decoder_of(part).inputs(latent)
     return denoiser_of(part).inputs(part, latent, tokens)
 
 
 def digest(part: PipelinePart, inputs: tuple[Tensor, ...], versions: Sequence[str] = ()) -> str:
-    """What tells the graph of a part apart, and of packages where they make it."""
-    told = [FORM, part.class_name, dict(part.config), [asdict(i) for i in inputs], list(versions)]
-    content = json.dumps(told, sort_keys=True, default=str)
+    """Return a digest that identifies the graph of a part, and the packages that export it."""
+    identity = [
+        FORM,
+        part.class_name,
+        dict(part.config),
+        [asdict(i) for i in inputs],
+        list(versions),
+    ]
+    content = json.dumps(identity, sort_keys=True, default=str)
     return hashlib.sha256(content.encode()).hexdigest()[:24]
 
 
-def kept(part: PipelinePart, inputs: tuple[Tensor, ...]) -> Path:
-    """Where the graph of a part lies that the packages of this machine made."""
+def cached_path(part: PipelinePart, inputs: tuple[Tensor, ...]) -> Path:
+    """Return the cache path of a part's graph, exported by this machine's packages."""
     try:
         versions = [f"{name} {version(name)}" for name in PACKAGES]
     except ImportError:
@@ -105,7 +111,7 @@ def export(part: PipelinePart, inputs: tuple[Tensor, ...], path: Path) -> None:
 
         hint = install("diffusion")
         raise MissingExtraError(f"{part.name} needs {error.name}", hint=hint) from None
-    with unheard():
+    with silenced():
         try:
             written = written_by_torch(part, inputs)
         except Exception as error:
@@ -115,14 +121,14 @@ def export(part: PipelinePart, inputs: tuple[Tensor, ...], path: Path) -> None:
 
 
 def written_by_torch(part: PipelinePart, inputs: tuple[Tensor, ...]) -> Any:
-    """What PyTorch exports of a part on its meta device."""
+    """Return the ONNX program that PyTorch exports of a part on its meta device."""
     import diffusers
     import torch
 
     batch = 1 if part.role is PartRole.DECODER else EXAMPLES
     with torch.device("meta"), torch.no_grad():
-        found = getattr(diffusers, part.class_name).from_config(dict(part.config))
-        called = calling(found.to(torch.bfloat16).eval(), part, inputs)
+        network = getattr(diffusers, part.class_name).from_config(dict(part.config))
+        called = calling(network.to(torch.bfloat16).eval(), part, inputs)
         given = tuple(example(tensor, batch) for tensor in inputs)
         dim = {0: torch.export.Dim(BATCH, min=1, max=MOST)}
         axes = tuple(dim if tensor.has_batch else None for tensor in inputs)
@@ -133,7 +139,7 @@ def written_by_torch(part: PipelinePart, inputs: tuple[Tensor, ...]) -> Any:
 
 
 def calling(module: Any, part: PipelinePart, inputs: tuple[Tensor, ...]) -> Any:
-    """A module that takes the tensors in their order and calls a part with them by name."""
+    """Return a module that takes tensors in order and passes them to a part by name."""
     import torch
 
     names = [tensor.name for tensor in inputs]

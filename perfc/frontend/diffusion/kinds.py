@@ -1,4 +1,4 @@
-"""What perfc knows of classes of diffusers: one file a family, found by the class of a part."""
+"""Supported classes of diffusers: one file per family, selected by the class of a part."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class PartKind(ABC):
     """A family of parts."""
 
     classes: ClassVar[tuple[str, ...]]
-    """Of diffusers."""
+    """Names of the classes in diffusers."""
 
 
 K = TypeVar("K", bound=PartKind)
@@ -24,15 +24,15 @@ K = TypeVar("K", bound=PartKind)
 
 @cache
 def known(package: str, kind: type[K]) -> tuple[K, ...]:
-    """One of each family that a package declares."""
+    """Return one object of each family in a package."""
     return tuple(instances(package, kind))
 
 
 def kind_of(part: PipelinePart, package: str, kind: type[K]) -> K:
-    """The family of a part.
+    """Return the family of a part.
 
     Raises:
-        ModelError: perfc knows none of its class.
+        ModelError: an unknown class.
     """
     every: tuple[K, ...] = known(package, kind)
     for one in every:

@@ -1,6 +1,6 @@
-"""What generates an image: an encoder of the prompt, a denoiser called step by step, a decoder.
+"""Pipelines that generate images: prompt encoders, a denoiser called at each step, a decoder.
 
-A latent diffusion model denoises a small picture, which a decoder widens (Rombach et al., 2022,
+A latent diffusion model denoises a small picture, which a decoder enlarges (Rombach et al., 2022,
 arXiv:2112.10752, section 3).
 """
 
@@ -14,25 +14,25 @@ from perfc.errors import ModelError, ParseError
 from perfc.ir.record import record
 
 LARGEST_EDGE = 1 << 13
-"""Pixels along an edge of a picture, at most."""
+"""Maximum pixels along an edge of a picture."""
 MOST_FRAMES = 1 << 10
 MOST_STEPS = 1 << 12
 
 
 class PartRole(Enum):
-    """What a part does, in the order of a run."""
+    """Role of a part, in the order of a run."""
 
     PROMPT = "prompt"
     """Encodes the prompt, once."""
     DENOISER = "denoiser"
-    """Is called at every step."""
+    """Runs at every step."""
     DECODER = "decoder"
-    """Makes pixels of what was denoised, once."""
+    """Turns the denoised latent into pixels, once."""
 
 
 @record
 class Picture:
-    """What is asked for.
+    """Size of the generated picture.
 
     Args:
         height: in pixels.
@@ -45,10 +45,10 @@ class Picture:
     frames: int = 1
 
     def checked(self) -> Picture:
-        """Itself.
+        """Return the picture itself if its size is valid.
 
         Raises:
-            ParseError: no such size.
+            ParseError: an invalid size.
         """
         for name, size, most in (
             ("--size", self.height, LARGEST_EDGE),
@@ -94,15 +94,15 @@ class PipelinePart:
     config: Mapping[str, Any]
 
     def number(self, key: str) -> int:
-        """A whole number of the configuration.
+        """Return a whole number of the configuration.
 
         Raises:
             ModelError: it has none.
         """
-        found = self.config.get(key)
-        if not isinstance(found, int) or isinstance(found, bool) or not 0 < found < 1 << 24:
+        value = self.config.get(key)
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 < value < 1 << 24:
             raise ModelError(f"no size {key!r} in the configuration", where=self.name)
-        return found
+        return value
 
 
 @record
@@ -130,8 +130,8 @@ class DiffusionPipeline:
         name: of the folder, or a shipped name.
         class_name: of the pipeline in diffusers.
         parts: prompts' encoders, denoiser, decoder.
-        picture: what it makes where nothing is asked for.
-        steps: of denoising, likewise.
+        picture: default size.
+        steps: default number of denoising steps.
         tokens: of a prompt, as it is padded.
         is_guided: whether each step denoises once with the prompt and once without
             (classifier-free guidance, Ho and Salimans, 2022, arXiv:2207.12598).

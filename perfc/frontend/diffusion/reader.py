@@ -16,7 +16,7 @@ from .pipeline import DiffusionPipeline, PartRole, Picture, PipelinePart
 HERE = Path(__file__).parent / "pipelines"
 INDEX = "model_index.json"
 MOST_LAYERS, LARGEST_NUMBER = 1 << 10, 1 << 24
-"""Of a configuration; published denoisers have up to some hundred layers."""
+"""Maxima in a configuration; published denoisers have up to some hundred layers."""
 ROLES: Mapping[str, PartRole] = {
     "text_encoder": PartRole.PROMPT,
     "text_encoder_2": PartRole.PROMPT,
@@ -27,19 +27,19 @@ ROLES: Mapping[str, PartRole] = {
 }
 """Parts that run on the device, by the names that pipelines have for them."""
 EDGE, FRAMES, STEPS, TOKENS = 1024, 1, 20, 300
-"""Of a picture, where a folder says nothing: its index has no defaults."""
+"""Defaults for pipelines from a folder, whose index has none."""
 
 
 def shipped() -> tuple[str, ...]:
-    """Names of the pipelines that come with perfc."""
+    """Return the names of the shipped pipelines."""
     return tuple(sorted(path.stem for path in HERE.glob("*.json")))
 
 
 def read_pipeline(source: str | os.PathLike[str]) -> DiffusionPipeline:
-    """The pipeline of a folder, or of a shipped name.
+    """Return the pipeline of a folder, or of a shipped name.
 
     Raises:
-        ModelError: there is none, or it is of no kind perfc knows.
+        ModelError: there is none, or it is of an unknown kind.
     """
     path = Path(source)
     if path.is_dir():
@@ -53,38 +53,40 @@ def read_pipeline(source: str | os.PathLike[str]) -> DiffusionPipeline:
 
 
 def of_folder(folder: Path) -> DiffusionPipeline:
-    """The pipeline whose parts lie in folders beside its index.
+    """Return the pipeline whose parts are in folders next to its index.
 
     Raises:
         ModelError: no index, or a part without its configuration.
     """
     index = loaded(str(folder / INDEX))
-    stated: dict[str, Any] = {"pipeline": index.get("_class_name"), "parts": {}}
+    pipeline: dict[str, Any] = {"pipeline": index.get("_class_name"), "parts": {}}
     for name in ROLES:
         entry = index.get(name)
         if not isinstance(entry, list) or len(entry) != 2 or not all(entry):
             continue
         config = loaded(str(folder / name / FILE))
-        stated["parts"][name] = {**config, "_class_name": str(entry[1])}
-    return described(folder.resolve().name, stated)
+        pipeline["parts"][name] = {**config, "_class_name": str(entry[1])}
+    return described(folder.resolve().name, pipeline)
 
 
-def described(name: str, stated: Mapping[str, Any]) -> DiffusionPipeline:
-    """A pipeline from what a file says.
+def described(name: str, description: Mapping[str, Any]) -> DiffusionPipeline:
+    """Return the pipeline that a file describes.
 
     Raises:
         ModelError: it has no denoiser or no decoder, or a part without a class.
     """
-    parts = stated.get("parts")
+    parts = description.get("parts")
     if not isinstance(parts, dict):
         raise ModelError("a pipeline without parts", where=name)
-    found = tuple(_parts(name, parts))
+    networks = tuple(_parts(name, parts))
     picture = Picture(
-        stated.get("height", EDGE), stated.get("width", EDGE), stated.get("frames", FRAMES)
+        description.get("height", EDGE),
+        description.get("width", EDGE),
+        description.get("frames", FRAMES),
     ).checked()
     pipeline = DiffusionPipeline(
-        name, str(stated.get("pipeline")), found, picture, stated.get("steps", STEPS),
-        stated.get("tokens", TOKENS), stated.get("guided", True),
+        name, str(description.get("pipeline")), networks, picture, description.get("steps", STEPS),
+        description.get("tokens", TOKENS), description.get("guided", True),
     )  # fmt: skip
     for role in (PartRole.DENOISER, PartRole.DECODER):
         pipeline.part(role)
@@ -96,16 +98,16 @@ def _parts(name: str, parts: Mapping[str, Any]) -> Iterator[PipelinePart]:
         config = parts.get(key)
         if not isinstance(config, dict):
             continue
-        stated = config.get("_class_name") or next(iter(config.get("architectures", ())), None)
-        if not isinstance(stated, str):
+        class_name = config.get("_class_name") or next(iter(config.get("architectures", ())), None)
+        if not isinstance(class_name, str):
             raise ModelError("a part without a class", where=f"{name}: {key}")
-        kept = {k: v for k, v in config.items() if not k.startswith("_")}
-        require_sizes(kept, f"{name}: {key}")
-        yield PipelinePart(key, role, stated, kept)
+        sizes = {k: v for k, v in config.items() if not k.startswith("_")}
+        require_sizes(sizes, f"{name}: {key}")
+        yield PipelinePart(key, role, class_name, sizes)
 
 
 def require_sizes(config: Mapping[str, Any], where: str) -> None:
-    """Refuse networks that nobody built: libraries would build them layer by layer.
+    """Raise an error for implausibly large networks, which libraries would build layer by layer.
 
     Raises:
         ModelError: a number of layers or another whole number is beyond all published ones.

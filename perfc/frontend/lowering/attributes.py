@@ -31,31 +31,31 @@ class Content:
 
 
 def elements(tensor: ProtoTensor, dtype: DType) -> Known | None:
-    """Elements of a small tensor that could drive a shape or a branch."""
+    """Return the elements of a small tensor that could drive a shape or a branch."""
     if dtype.is_float and (tensor.element_count or 0) > MAX_FLOATS:
         return None
     if tensor.payload is None and tensor.string_data is None:
         return None
-    found = tensor.values()
-    if found is None:
+    values = tensor.values()
+    if values is None:
         return None
     if tensor.data_type in PLAIN:
         # numbers that are all there and in the range of their type
-        numbers = cast("tuple[Item, ...]", found)
-        return Known(tensor.dims, numbers) if len(found) <= MAX_ELEMENTS else None
+        numbers = cast("tuple[Item, ...]", values)
+        return Known(tensor.dims, numbers) if len(values) <= MAX_ELEMENTS else None
     items: list[Item] = [
         v.decode("utf-8", "replace")
         if isinstance(v, bytes)
         else None
         if isinstance(v, complex)
         else v
-        for v in found
+        for v in values
     ]
     return Known.of(tensor.dims, items)
 
 
 def tensor_content(tensor: ProtoTensor) -> Content:
-    """Type and small content of a stored tensor.
+    """Return type and small content of a stored tensor.
 
     Raises:
         ModelError: it has a negative extent.
@@ -69,7 +69,7 @@ def tensor_content(tensor: ProtoTensor) -> Content:
 
 
 class StoredAttribute(NamedTuple):
-    """What is kept of a stored tensor, its place in the file apart."""
+    """Type, small content and digest of a stored tensor."""
 
     type: TensorType
     known: Known | None
@@ -77,22 +77,22 @@ class StoredAttribute(NamedTuple):
 
 
 class Tensors(dict[tuple[object, ...], StoredAttribute]):
-    """What is kept of stored tensors; made once for equal ones, of which a model has many."""
+    """Cache of stored tensors by content, as a model has many equal ones."""
 
-    def kept(self, tensor: ProtoTensor) -> StoredAttribute:
-        """Type, small content and digest."""
+    def stored(self, tensor: ProtoTensor) -> StoredAttribute:
+        """Return type, small content and digest of a tensor."""
         key = tensor.data_type, tensor.dims, tensor.payload, tensor.string_data
-        found = self.get(key)
-        if found is None:
+        stored = self.get(key)
+        if stored is None:
             content = tensor_content(tensor)
-            found = self[key] = StoredAttribute(
+            stored = self[key] = StoredAttribute(
                 content.type, content.known, tensor.content_digest or ""
             )
-        return found
+        return stored
 
 
 def attribute_value(attribute: Attribute) -> object:
-    """A raw attribute as a hashable Python value: text decoded, tensors as content."""
+    """Return a raw attribute as a hashable value: text decoded, tensors as content."""
     match attribute.type:
         case AttributeType.INT:
             return attribute.i
@@ -117,7 +117,7 @@ def attribute_value(attribute: Attribute) -> object:
 
 
 def sparse_content(sparse: SparseTensor | None) -> Content | None:
-    """A sparse constant reads as the dense tensor of its shape."""
+    """Return the content of a sparse constant, with the type of the dense tensor."""
     if sparse is None:
         return None
     dtype = BY_ONNX.get(sparse.values.data_type, DType.UNKNOWN)
@@ -126,7 +126,7 @@ def sparse_content(sparse: SparseTensor | None) -> Content | None:
 
 @record
 class Signature:
-    """What lowering needs to know of an operator class, computed once."""
+    """Fields, operands and adapter of an operator class, computed once for lowering."""
 
     names: frozenset[str]
     operands: tuple[str, ...]
@@ -138,7 +138,7 @@ class Signature:
 
 @record
 class Expected:
-    """What a field takes: the element types of a number, a text or a list of them."""
+    """Values that a field accepts: a number, a text, or a list of them."""
 
     words: str
     types: tuple[type, ...]
@@ -163,29 +163,29 @@ _EXPECTED: Mapping[str, Expected] = {
     "tuple[float, ...]": Expected("a list of numbers", (int, float), is_list=True),
     "tuple[str, ...]": Expected("a list of texts", (str,), is_list=True),
 }
-"""By the annotation of the field, ``| None`` taken off; other fields take anything."""
+"""Accepted values by the field's annotation without ``| None``; other fields accept anything."""
 
 
 _SIGNATURES: dict[type[Op], Signature] = {}
 
 
 def signature(cls: type[Op]) -> Signature:
-    """Fields, operands and adapter of an operator class."""
-    found = _SIGNATURES.get(cls)
-    if found is None:
+    """Return the signature of an operator class."""
+    result = _SIGNATURES.get(cls)
+    if result is None:
         names = frozenset(f.name for f in fields(cls))
         renamed: Mapping[str, str] = getattr(cls, "renamed", {})
         adapt: Callable[..., dict[str, object]] | None = getattr(cls, "adapt", None)
         sorts = {f.name: _EXPECTED.get(str(f.type).removesuffix(" | None")) for f in fields(cls)}
         expected = {name: e for name, e in sorts.items() if e is not None}
-        found = Signature(names, cls.operands, renamed, adapt, "num_outputs" in names, expected)
-        _SIGNATURES[cls] = found
-    return found
+        result = Signature(names, cls.operands, renamed, adapt, "num_outputs" in names, expected)
+        _SIGNATURES[cls] = result
+    return result
 
 
 @record
 class Built:
-    """An operator, and the contents of inputs that the file states as attributes."""
+    """An operator, and contents of inputs that the file has as attributes."""
 
     op: Op
     extra_inputs: tuple[tuple[int, Content], ...] = ()
@@ -232,23 +232,23 @@ def build(
     if sig.counts_outputs and "num_outputs" not in attrs:
         attrs["num_outputs"] = n_outputs
     extra: list[tuple[int, Content]] = []
-    kept: dict[str, Any] = {}
+    fields_given: dict[str, Any] = {}
     for name, value in attrs.items():
         expected = sig.expected.get(name)
         if expected is not None and value is not None and not expected.takes(value):
             shown = "a tensor" if isinstance(value, Content) else f"{value!r:.60}"
             raise TypeError(f"{name} is {shown}, not {expected.words}")
         if isinstance(value, Content) and name in sig.names:
-            kept[name] = value.known
+            fields_given[name] = value.known
             if f"{name}_dtype" in sig.names:
-                kept[f"{name}_dtype"] = value.type.dtype
+                fields_given[f"{name}_dtype"] = value.type.dtype
         elif name in sig.names:
-            kept[name] = value
+            fields_given[name] = value
         elif name in sig.operands:
             content = _as_content(value, None)
             if content is not None:
                 extra.append((sig.operands.index(name), content))
-    return Built(cls(**kept), tuple(extra))
+    return Built(cls(**fields_given), tuple(extra))
 
 
 def constant_content(value: object) -> Content:

@@ -41,26 +41,26 @@ class Functions:
         return Functions(table)
 
     def find(self, domain: str, name: str, overload: str) -> proto.Function | None:
-        """The function a node calls, None for an operator."""
+        """Return the function that a node calls; None for an operator."""
         return self.table.get((domain, name, overload)) if self.table else None
 
     @staticmethod
     def arguments(
         function: proto.Function, call: proto.ProtoNode, outer: Mapping[str, proto.Attribute] | None
     ) -> dict[str, proto.Attribute]:
-        """Attributes the body can refer to: defaults, then the call's own."""
-        found = {a.name: a for a in function.attribute_proto}
+        """Return the attributes that the body can refer to: defaults, overridden by the call's."""
+        result = {a.name: a for a in function.attribute_proto}
         for a in call.attribute:
             actual = (outer or {}).get(a.ref_attr_name) if a.ref_attr_name else a
             if actual is not None:
-                found[a.name] = actual
-        return found
+                result[a.name] = actual
+        return result
 
     @staticmethod
     def location(
         function: proto.Function, call: proto.ProtoNode, prefix: str, outer: Loc | None
     ) -> Loc | None:
-        """What the body's nodes are called: an expanded operator keeps its own name."""
+        """Return the location of the body's nodes: that of an expanded operator is its name."""
         if outer is not None:
             return outer
         if function.domain == EXPANDED:

@@ -46,7 +46,7 @@ def contents(value: Any) -> Known:
         items = [x for i in items for x in i]
     if any(isinstance(i, list | tuple) for i in items):
         raise ParseError("the lists of a value differ in depth")
-    found = Known.of(shape, items)
-    if found is None:
+    content = Known.of(shape, items)
+    if content is None:
         raise ParseError(f"a value of {len(items)} elements is too large to drive a shape")
-    return found
+    return content

@@ -11,7 +11,7 @@ from perfc.ir.record import record
 from ..reading import proto
 
 KIND = "pkg.torch.export.graph_signature.InputSpec.kind"
-"""What torch.onnx notes of each input of an exported program: PARAMETER, BUFFER, CONSTANT_TENSOR.
+"""Metadata of torch.onnx for each input of an exported program: PARAMETER, BUFFER, CONSTANT_TENSOR.
 Source: PyTorch, torch/onnx/_internal/exporter/_core.py."""
 FOLDED = "pkg.onnxscript.optimizer.folded_from"
 """Names of the initializers that the optimizer of ONNX Script folded into one."""
@@ -29,7 +29,7 @@ ROOT = re.compile(
 SCALAR = re.compile(r"onnx::\w+|/.*|\d+")
 """Names that exporters give to what has none in the model, folded parameters among it."""
 QUANTISED = re.compile(r"_(quantized|scales?|zero_points?|zp|DQ_Q\w+|Q\d\w*)$")
-"""What ONNX Runtime's quantizers append to the name of the tensor that they replace."""
+"""Suffixes that ONNX Runtime's quantizers add to the name of a tensor."""
 BUFFERS = frozenset(
     {"inv_freq", "original_inv_freq", "attn_mask", "relative_coords_table", "position_ids"}
 )
@@ -50,7 +50,7 @@ def unlearned(graph: proto.ProtoGraph) -> frozenset[str]:
             if (props := info.metadata_props) and not props.keys().isdisjoint((KIND, FOLDED))
         }
     )
-    found = {t.name for t in graph.initializer if not marks.is_learned(t.name, t)}
+    names = {t.name for t in graph.initializer if not marks.is_learned(t.name, t)}
     # a tensor that several operators read transposed is folded for each: the first one counts
     originals = {f"['{t.name}']" for t in graph.initializer}
     for tensor in graph.initializer:
@@ -58,9 +58,9 @@ def unlearned(graph: proto.ProtoGraph) -> frozenset[str]:
         source = marks.props.get(before, {}).get(FOLDED, "")
         extents = f"{source} {sorted(tensor.dims)} {tensor.name.removeprefix(before)}"
         if source and (source in originals or extents in originals):
-            found.add(tensor.name)
+            names.add(tensor.name)
         originals.add(extents)
-    return frozenset(found)
+    return frozenset(names)
 
 
 @record

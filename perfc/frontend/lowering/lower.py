@@ -106,7 +106,7 @@ class Lowering:
             f"{model.producer_name} {model.producer_version}".strip(),
             model.ir_version,
             tuple(sorted(opsets.items())),
-            model.origin.beside,
+            model.origin.files,
         )
         return Module(graph, self.symbols.declarations(), origin)
 
@@ -134,7 +134,7 @@ class Lowering:
         return Graph(source.name or "main", tuple(inputs), outputs, tuple(nodes), tuple(weights))
 
     def declare(self, source: proto.ProtoGraph, scope: NameScope) -> None:
-        """Remember declared types: they help where inference knows less."""
+        """Record declared types, for values whose inferred types are less specific."""
         table = SymbolTable(self.symbols.given, dict(self.symbols.seen))
         declared, values = scope.declared, scope.values
         # equal types are one object in the file's reader; extents without a name are the value's
@@ -143,15 +143,15 @@ class Lowering:
             given, name = info.type, info.name
             if given is None or name in declared or name in values:
                 continue
-            found = named.get(id(given))
-            if found is None:
-                found = table.type(given, name)
+            type_ = named.get(id(given))
+            if type_ is None:
+                type_ = table.type(given, name)
                 if given.shape and all(map(_is_named, given.shape)):
-                    named[id(given)] = found
-            declared[name] = found
+                    named[id(given)] = type_
+            declared[name] = type_
 
     def output(self, info: proto.ValueInfo, scope: NameScope) -> Value:
-        """The value a graph gives back."""
+        """Return the value of a graph's output."""
         value = scope.find(info.name)
         if value is None:
             raise ModelError(
@@ -161,16 +161,16 @@ class Lowering:
         return value
 
     def weight(self, tensor: proto.ProtoTensor, scope: NameScope, is_parameter: bool) -> Value:
-        """A stored tensor as a value: type and small content only."""
-        kept = self.tensors.kept(tensor)
+        """Return a stored tensor as a value: only type and small content."""
+        stored = self.tensors.stored(tensor)
         location = tensor.external.get("location", "") if tensor.external else ""
-        weight = Weight(tensor.nbytes, kept.digest, location, is_parameter)
-        value = Value(scope.full(tensor.name), kept.type, kept.known, weight)
+        weight = Weight(tensor.nbytes, stored.digest, location, is_parameter)
+        value = Value(scope.full(tensor.name), stored.type, stored.known, weight)
         scope.values[tensor.name] = value
         return value
 
     def sparse_weight(self, sparse: proto.SparseTensor, scope: NameScope) -> Value:
-        """A stored tensor in coordinate form."""
+        """Return the value of a stored tensor in coordinate form."""
         content = sparse_content(sparse)
         assert content is not None
         return self._store(sparse.values.name, content, scope)
@@ -263,18 +263,18 @@ class Lowering:
         return built
 
     def attributes(self, source: proto.ProtoNode, scope: NameScope) -> Attributes:
-        """Attributes as values, references to the enclosing function's resolved."""
-        found: Attributes = {}
+        """Return attributes as values, with references to the enclosing function's resolved."""
+        result: Attributes = {}
         for a in source.attribute:
             actual: proto.Attribute | None = a
             if a.ref_attr_name:
                 actual = (scope.arguments or {}).get(a.ref_attr_name)
             if actual is not None and (value := attribute_value(actual)) is not None:
-                found[a.name] = value
-        return found
+                result[a.name] = value
+        return result
 
     def input(self, name: str, source: proto.ProtoNode, scope: NameScope) -> Value | None:
-        """The value a node reads; None where an optional input is left out."""
+        """Return the value that a node reads; None for an omitted optional input."""
         if not name:
             return None
         value = scope.find(name)
@@ -287,7 +287,7 @@ class Lowering:
         return value
 
     def result(self, name: str, source: proto.ProtoNode, scope: NameScope) -> Value | None:
-        """A fresh value for an output; None where it is not used."""
+        """Return a new value for an output; None if it is unused."""
         if not name:
             return None
         if name in scope.values:
@@ -302,20 +302,20 @@ class Lowering:
     def regions(
         self, cls: type[Op], source: proto.ProtoNode, scope: NameScope
     ) -> tuple[Graph, ...]:
-        """The subgraphs of a node.
+        """Return the subgraphs of a node.
 
         Raises:
             ModelError: the operator needs one that is missing, or cannot have one.
         """
-        found: tuple[Graph, ...] = ()
+        graphs: tuple[Graph, ...] = ()
         if [a for a in source.attribute if a.g is not None or a.graphs]:
-            found = tuple([self.region(g, scope) for g in ordered_subgraphs(source)])
-        if len(found) < cls.least_regions or (found and cls.kind in _FLAT):
+            graphs = tuple([self.region(g, scope) for g in ordered_subgraphs(source)])
+        if len(graphs) < cls.least_regions or (graphs and cls.kind in _FLAT):
             what = (
-                "lacks a subgraph" if len(found) < cls.least_regions else "cannot have a subgraph"
+                "lacks a subgraph" if len(graphs) < cls.least_regions else "cannot have a subgraph"
             )
             raise ModelError(f"{source.op_type} {what}", where=f"node {label(source)!r}")
-        return found
+        return graphs
 
     def region(self, source: proto.ProtoGraph, scope: NameScope) -> Graph:
         """A subgraph of a node; it sees the names around it."""

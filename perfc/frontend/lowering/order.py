@@ -37,14 +37,14 @@ def topological(
 
 
 def needs(node: ProtoNode) -> set[str]:
-    """Names that a node reads, its subgraphs' outer names included."""
+    """Return the names that a node reads, with outer names of its subgraphs."""
     names = {name for name in node.input if name}
     for attribute in node.attribute:
         for graph in subgraphs(attribute):
-            own = {i.name for i in graph.input} | {t.name for t in graph.initializer}
-            own |= {o for n in graph.node for o in n.output}
+            local = {i.name for i in graph.input} | {t.name for t in graph.initializer}
+            local |= {o for n in graph.node for o in n.output}
             inner = {name for n in graph.node for name in needs(n)}
-            names |= (inner | {o.name for o in graph.output}) - own
+            names |= (inner | {o.name for o in graph.output}) - local
     return names
 
 
@@ -54,25 +54,25 @@ def label(node: ProtoNode) -> str:
 
 
 def subgraphs(attribute: Attribute) -> tuple[ProtoGraph, ...]:
-    """The graphs that an attribute holds."""
+    """Return the graphs that an attribute holds."""
     return (attribute.g, *attribute.graphs) if attribute.g else tuple(attribute.graphs)
 
 
 def ordered_subgraphs(source: ProtoNode) -> list[ProtoGraph]:
-    """The graphs that a node holds, as its operator counts them."""
+    """Return the graphs of a node in the order of its operator."""
     graphs = {a.name: a.g for a in source.attribute if a.g is not None}
     # If keeps its branches in the order then, else, whatever the file's order
-    found = [graphs[name] for name in sorted(graphs, key=lambda n: (n != "then_branch", n))]
+    ordered = [graphs[name] for name in sorted(graphs, key=lambda n: (n != "then_branch", n))]
     for a in source.attribute:
         if a.graphs:
-            found += a.graphs
-    return found
+            ordered += a.graphs
+    return ordered
 
 
 def _ready(
     node: ProtoNode, left: set[str], defined: Callable[[str], object], known: Collection[str]
 ) -> bool:
-    """Whether nothing that a node reads is ``left`` to be made and not defined elsewhere."""
+    """Return True if all values that a node reads are defined: made, or defined elsewhere."""
     names: Collection[str] = node.input
     if [a for a in node.attribute if a.g or a.graphs]:
         names = needs(node)

@@ -22,7 +22,7 @@ TYPICAL: Mapping[Basis, int] = {
     Basis.SOUND: 16_000,
     Basis.NOTHING: 1,
 }
-"""Sizes assumed by what a symbol stands for. Always printed."""
+"""Sizes assumed for each role of a symbol. Always printed."""
 
 NAMES: tuple[tuple[str, Basis], ...] = (
     (r"batch|^n$|^b$|^bs$", Basis.BATCH),
@@ -31,10 +31,10 @@ NAMES: tuple[tuple[str, Basis], ...] = (
     (r"seq|len|token|time|^s$|^t$|^l$", Basis.SEQUENCE),
     (r"height|width|^h$|^w$|_h$|_w$", Basis.IMAGE),
 )
-"""What the lower-cased name of a symbol says; the first that matches."""
+"""Role by pattern of a symbol's name in lower case; the first match holds."""
 
 NUMBERED = r"(s|unk__|dim_?|d)\d+"
-"""Names that exporters count up, which say nothing."""
+"""Numbered names of exporters, which carry no meaning."""
 CHANNELS = (1, 3)
 """Channels of an image: grey or in colours."""
 CACHED = r"past|cache|present|history|(^|[._])kv"
@@ -45,7 +45,7 @@ COMPANION = r"mask|position|token_type|segment"
 
 @record
 class SymbolPlace:
-    """Where a symbol occurs.
+    """Occurrence of a symbol in the shape of an input.
 
     Args:
         value: name of the input.
@@ -61,34 +61,34 @@ class SymbolPlace:
 
     @property
     def rank(self) -> int:
-        """Number of axes."""
+        """Return the number of axes."""
         return len(self.shape)
 
     @property
     def is_mask(self) -> bool:
-        """Whether it says what attention may see."""
+        """Return True for an attention mask."""
         return "mask" in self.value.lower()
 
     @property
     def is_cross(self) -> bool:
-        """Whether it is about another sequence than that of the tokens."""
+        """Return True for an input of another sequence than the tokens."""
         return re.search(CROSS, self.value.lower()) is not None
 
     @property
     def is_companion(self) -> bool:
-        """Whether it goes along with tokens, one element each."""
+        """Return True for an input with one element per token, such as positions."""
         return re.search(COMPANION, self.value.lower()) is not None
 
     @property
     def is_ids(self) -> bool:
-        """Whether it is the axis of tokens, as numbers or embedded."""
+        """Return True for the axis of tokens, as indices or embedded."""
         numbers = self.rank == 2 and not self.dtype.is_float
         return self.axis == 1 and (numbers or (self.rank == 3 and self.dtype.is_float))
 
 
 @record
 class Assumption:
-    """What is assumed of a symbol: a size, what it rests on, and what it follows."""
+    """Assumed size of a symbol, its role, and the extent that it is tied to."""
 
     size: int
     basis: Basis
@@ -97,45 +97,45 @@ class Assumption:
 
 @frozen
 class Roles:
-    """What every symbol of a model stands for.
+    """Roles of all symbols of a model.
 
     Args:
-        places: where each symbol occurs among the inputs, in their order.
-        lows: the least value of each symbol.
+        places: occurrences of each symbol among the inputs, in their order.
+        lows: least value of each symbol.
     """
 
     places: Mapping[str, Sequence[SymbolPlace]]
     lows: Mapping[str, int]
 
     def place(self, key: str) -> SymbolPlace | None:
-        """The occurrence that tells most: a mask only follows what it masks."""
+        """Return the most informative occurrence of a symbol; masks come last."""
         known = self.places.get(key, ())
         return next((p for p in known if not p.is_mask), next(iter(known), None))
 
     @cached_property
     def bases(self) -> dict[str, Basis]:
-        """Symbol to what it stands for."""
+        """Return the role of every symbol."""
         return {key: self.basis(key) for key in self.lows}
 
     def basis(self, key: str) -> Basis:
-        """What a symbol stands for, by its name or else by its place."""
+        """Return the role of a symbol, by its name or else by its occurrence."""
         place = self.place(key)
         name = symbol_name(key).lower()
         if not is_numbered(name, place):
-            stated = next((b for pattern, b in NAMES if re.search(pattern, name)), None)
-            match stated:
+            named = next((b for pattern, b in NAMES if re.search(pattern, name)), None)
+            match named:
                 case Basis.SOUND if place is None or not is_sound(place):
-                    stated = None
+                    named = None
                 case Basis.IMAGE if place is not None and by_place(place) is Basis.LATENT:
                     return Basis.LATENT
                 case _:
                     pass
-            if stated is not None:
-                return stated
+            if named is not None:
+                return named
         return Basis.NOTHING if place is None else by_place(place)
 
     def assumed(self, key: str) -> Assumption:
-        """The size of a symbol."""
+        """Return the assumed size of a symbol."""
         basis = self.bases[key]
         tie = self.tie(key, basis)
         if tie is None:
@@ -144,9 +144,10 @@ class Roles:
         return Assumption(evaluate(tie, env), basis, tie)
 
     def tie(self, key: str, basis: Basis) -> Poly | None:
-        """What a symbol follows: a mask covers cache and tokens, companions are as long as they.
+        """Return the extent that a symbol is tied to; None if it is free.
 
-        Symbols that exporters number are one batch, and one length of cache.
+        A mask covers cache and tokens, and inputs per token are as long as the tokens. All numbered
+        symbols of batches are one batch, and those of caches one length.
         """
         place = self.place(key)
         if place is None:
@@ -176,7 +177,7 @@ class Roles:
 
     @cached_property
     def tokens(self) -> Dim | None:
-        """How many tokens there are."""
+        """Return the extent of the tokens; None if unknown."""
         every = (p for known in self.places.values() for p in known)
         leading = (p for p in every if p.is_ids and not p.is_companion and not p.is_cross)
         place = next(leading, None)
@@ -184,16 +185,16 @@ class Roles:
 
     @cached_property
     def cache(self) -> Poly | None:
-        """How many tokens are kept."""
+        """Return the extent of the KV cache; None without one."""
         return self.first(Basis.CACHE)
 
     @cached_property
     def batch(self) -> Poly | None:
-        """The first extent that is the batch."""
+        """Return the first extent that is the batch."""
         return self.first(Basis.BATCH)
 
     def first(self, basis: Basis) -> Poly | None:
-        """The first symbol that stands for ``basis``, those of other sequences left out."""
+        """Return the first symbol with a role, without those of other sequences."""
         for key, stands_for in self.bases.items():
             place = self.place(key)
             if stands_for is basis and place is not None and not place.is_cross:
@@ -202,7 +203,7 @@ class Roles:
 
 
 def is_numbered(name: str, place: SymbolPlace | None) -> bool:
-    """Whether a name was made up by counting, or of the input's name."""
+    """Return True for a numbered name, or one derived from the input's name."""
     if re.fullmatch(NUMBERED, name):
         return True
     return (
@@ -213,10 +214,10 @@ def is_numbered(name: str, place: SymbolPlace | None) -> bool:
 
 
 def by_place(place: SymbolPlace) -> Basis:
-    """What a symbol stands for whose name says nothing.
+    """Return the role of a symbol by its occurrence, for names without meaning.
 
-    An axis that two float images may have is one only where there are 1 or 3 channels. Keys and
-    values that are kept have heads before it and their width behind it.
+    A spatial axis of a float input is an image's only with 1 or 3 channels. The cache axis of keys
+    and values has the heads before it and their width after it.
     """
     if is_cached(place):
         return Basis.CACHE
@@ -243,7 +244,7 @@ def by_place(place: SymbolPlace) -> Basis:
 
 
 def is_cached(place: SymbolPlace) -> bool:
-    """Whether an axis counts the tokens whose keys and values are kept."""
+    """Return True for the axis of tokens of a KV cache."""
     fixed = [isinstance(d, int) for d in place.shape]
     is_named = re.search(CACHED, place.value.lower()) is not None
     if not place.dtype.is_float or not (is_named or place.rank == 4):
@@ -263,7 +264,7 @@ def is_cached(place: SymbolPlace) -> bool:
 
 
 def is_picture(place: SymbolPlace) -> bool:
-    """Whether an axis is height or width of an image with 1 or 3 channels."""
+    """Return True for the height or width of an image with 1 or 3 channels."""
     shape, axis = place.shape, place.axis
     if not (place.dtype.is_float or place.dtype is DType.U8):
         return False
@@ -290,7 +291,7 @@ def is_picture(place: SymbolPlace) -> bool:
 
 
 def is_sound(place: SymbolPlace) -> bool:
-    """Whether an axis counts the samples of a sound: of one channel, or of an input called so."""
+    """Return True for the axis of audio samples: with one channel, or by the input's name."""
     if not place.dtype.is_float or place.axis == 0:
         return False
     named = re.search(SOUND, place.value.lower()) is not None

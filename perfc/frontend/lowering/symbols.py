@@ -42,16 +42,16 @@ class SymbolTable:
     read: dict[str, Dim] = field(default_factory=dict[str, Dim])
 
     def extent(self, dim: int | str | None, unnamed: str) -> Dim:
-        """A declared dimension; what has no number and no name becomes the symbol ``unnamed``."""
+        """Return a declared extent; one without number and name becomes the symbol ``unnamed``."""
         if isinstance(dim, int) and dim >= 0:
             return dim
         name = dim if isinstance(dim, str) and dim else unnamed
-        found = self.read.get(name)
-        if found is None:
+        parsed = self.read.get(name)
+        if parsed is None:
             is_expression = name is dim and EXPRESSION.match(name)
-            found = self._expression(name) if is_expression else self._symbol(name)
-            self.read[name] = found
-        return found
+            parsed = self._expression(name) if is_expression else self._symbol(name)
+            self.read[name] = parsed
+        return parsed
 
     def _symbol(self, name: str) -> Poly:
         lo = 0 if "past" in name.lower() or self.given.get(symbol_key(name)) == 0 else 1

@@ -197,14 +197,14 @@ def dtype_of(value: Any) -> Any:
         return value
     short = re.fullmatch(r"(bf|[fiuc])(\d+)", value)
     name = PREFIXES[short[1]] + short[2] if short else value
-    found = getattr(torch, name, None)
-    if not isinstance(found, torch.dtype):
+    dtype = getattr(torch, name, None)
+    if not isinstance(dtype, torch.dtype):
         raise ModelError(f"no element type {value!r}", hint="f32, f16, bf16, i64, i32, bool")
-    return found
+    return dtype
 
 
 def require_extents(example: object) -> None:
-    """Refuse what is no sequence of extents.
+    """Raise an error if an example is no sequence of extents.
 
     Raises:
         ModelError: it is none.

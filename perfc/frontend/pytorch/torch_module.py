@@ -88,7 +88,7 @@ def exported(
     if isinstance(model, torch.export.ExportedProgram):
         if call is not None:
             raise ModelError("an ExportedProgram has its inputs", hint="leave out input and inputs")
-        with unheard():
+        with silenced():
             try:
                 return program_of(model, Call((), {}))
             except Exception as error:
@@ -117,7 +117,7 @@ def traced(model: Any, call: Call, batch: int) -> Module:
     floats = next((t.dtype for t in tensors if t.is_floating_point()), torch.float32)
     has_embedding = any(isinstance(part, lookups()) for part in model.modules())
     failed: Exception | None = None
-    with as_run(model), unheard(), hooked(model):
+    with as_run(model), silenced(), hooked(model):
         for is_symbol in (True, False):
             failed = None
             size = call.batch or (EXAMPLES if is_symbol else batch)
@@ -183,15 +183,15 @@ def hooked(model: Any) -> Iterator[None]:
 
 
 def lookups() -> tuple[type, ...]:
-    """Returns the layers that take indices."""
+    """Return the layers that take indices."""
     import torch
 
     return torch.nn.Embedding, torch.nn.EmbeddingBag
 
 
 @contextmanager
-def unheard() -> Iterator[None]:
-    """Without what exporters print, log and warn of: errors say what matters."""
+def silenced() -> Iterator[None]:
+    """Suppress output, logs and warnings of exporters, whose errors suffice."""
     import logging
 
     before, said = logging.root.manager.disable, io.StringIO()
@@ -205,7 +205,7 @@ def unheard() -> Iterator[None]:
 
 
 def program_of(model: Any, given: Call, batch: int | None = None) -> Module:
-    """What PyTorch exports at example inputs.
+    """Return the module that PyTorch exports at example inputs.
 
     Args:
         model: a module, or a program that has its inputs.
@@ -265,18 +265,20 @@ def why(error: BaseException | None) -> str:
 
 
 def check_example(module: Module, example: Sequence[int]) -> None:
-    """Refuse a model whose first input has other extents than one example.
+    """Raise an error if a model's first input has other extents than one example.
 
     Raises:
-        ModelError: it has, or these are none.
+        ModelError: other extents, or an invalid example.
     """
     require_extents(example)
     kind = module.graph.inputs[0].type if module.graph.inputs else None
     shape = kind.shape if isinstance(kind, TensorType) else None
     if shape is None:
         return
-    fixed = [(own, int(asked)) for own, asked in zip(shape[1:], example, strict=False)]
-    same = all(own == asked for own, asked in fixed if isinstance(own, int))
+    fixed = [(extent, int(size)) for extent, size in zip(shape[1:], example, strict=False)]
+    same = all(extent == size for extent, size in fixed if isinstance(extent, int))
     if len(shape) != len(example) + 1 or not same:
-        own = ", ".join(map(str, shape[1:]))
-        raise ModelError(f"its input is ({own})", where=module.name, hint="export it at that size")
+        extents = ", ".join(map(str, shape[1:]))
+        raise ModelError(
+            f"its input is ({extents})", where=module.name, hint="export it at that size"
+        )

@@ -104,7 +104,7 @@ def read_contents(
 
 
 def small_place(tensor: ProtoTensor) -> ExternalData | None:
-    """Where elements lie that somebody would track; None where the entry contradicts itself."""
+    """Return the file range of a small tensor's elements; None for an inconsistent entry."""
     count, given = tensor.element_count, tensor.external
     nbytes = None if count is None else stored_bytes(tensor.data_type, count)
     if given is None or not nbytes or nbytes > PAYLOAD_CAP_BYTES:
@@ -119,16 +119,16 @@ def small_place(tensor: ProtoTensor) -> ExternalData | None:
 
 
 def _number(text: str) -> int | None:
-    """A decimal number below 2^63, 0 for one that is not given, None for anything else."""
+    """Return a decimal number below 2^63; 0 for an empty text, None for anything else."""
     if not text:
         return 0
-    found = int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else None
-    return found if found is not None and found < 1 << 63 else None
+    number = int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else None
+    return number if number is not None and number < 1 << 63 else None
 
 
 @contextmanager
 def opened(model_dir: str | os.PathLike[str], location: str) -> Iterator[BinaryIO | None]:
-    """A regular file inside the model's folder, None where there is none that may be read."""
+    """Open a regular file inside the model's folder; None if there is no readable one."""
     try:
         target = external_path(model_dir, location)
         # a link put there since is not followed, and a pipe is not waited for

@@ -43,7 +43,7 @@ _HTML = (b"<!doctype", b"<html", b"<head", b"<body")
 
 
 class Form(Enum):
-    """How the bytes of a model are to be read."""
+    """Encoding of a model's bytes."""
 
     BINARY = "protobuf"
     GZIP = "gzip"
@@ -51,7 +51,7 @@ class Form(Enum):
 
 
 def recognise(head: bytes, where: str, *, text_suffix: bool = False) -> Form:
-    """How a file with this beginning is read.
+    """Return the encoding of a file with this beginning.
 
     Raises:
         ModelError: the beginning is of something known that is not an ONNX model.
@@ -81,12 +81,12 @@ def recognise(head: bytes, where: str, *, text_suffix: bool = False) -> Form:
 
 
 def looks_like_text(head: bytes) -> bool:
-    """Whether the bytes are printable: they parse as protobuf by accident at most."""
+    """Return True if all bytes are printable, which protobuf practically never is."""
     return not head.translate(None, bytes([9, 10, 13, *range(32, 127), *range(128, 256)]))
 
 
 def plain_text(head: bytes, where: str) -> ModelError:
-    """The error for text that is not an ONNX model."""
+    """Return the error for text that is not an ONNX model."""
     start = head.lstrip()
     if start.startswith((b"{", b"[")):
         return _not_onnx("JSON", "convert it: onnx.load(path, format='json')", where)

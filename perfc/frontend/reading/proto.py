@@ -267,20 +267,20 @@ class Function:
 
 @record
 class FileOrigin:
-    """Where a model was read from.
+    """Origin of a model: its file and digest.
 
     Args:
         path: as the caller wrote it; empty for a model given as bytes.
         nbytes: size of the serialized model, decompressed.
-        sha256: digest of all its bytes but the elements that were left unread, and of what was
-            read of other files.
-        beside: other files that small contents were read from, as the model names them.
+        sha256: digest of all bytes that were read, of other files too; elements of large tensors
+            are not read.
+        files: other files that small contents were read from, as the model names them.
     """
 
     path: str = ""
     nbytes: int = 0
     sha256: str = ""
-    beside: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
 
 
 @mutable

@@ -18,10 +18,10 @@ Fields = dict[str, Any]
 
 
 class FieldKind(Enum):
-    """How the bytes of a field are understood.
+    """Interpretation of a field's bytes.
 
-    Numbers that repeat (INTS, FLOATS, DOUBLES) are kept as their wire bytes until the message is
-    complete; ELEMENTS are those of a tensor as they are.
+    Repeated numbers (INTS, FLOATS, DOUBLES) stay wire bytes until the message is complete;
+    ELEMENTS are the unchanged elements of a tensor.
     """
 
     INT = auto()

@@ -1,1 +1,1 @@
-"""How each family of models spells its extents; one file a group of families."""
+"""Readers of the configuration of each family of models; one file per group of families."""

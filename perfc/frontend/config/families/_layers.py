@@ -31,103 +31,101 @@ FULL, SLIDING, CHUNKED, LINEAR = (
 
 
 def activation(keys: Keys, *names: str, default: str) -> Activation:
-    """The activation under the first of these names that is there."""
-    stated = next(filter(None, [keys.text(n) for n in names]), default)
-    if stated not in ACTIVATIONS:
+    """Return the activation under the first of these names that is present."""
+    given = next(filter(None, [keys.text(n) for n in names]), default)
+    if given not in ACTIVATIONS:
         from difflib import get_close_matches
 
-        close = get_close_matches(stated, ACTIVATIONS, 1)
+        close = get_close_matches(given, ACTIVATIONS, 1)
         hint = f"did you mean {close[0]}?" if close else f"known: {', '.join(ACTIVATIONS)}"
-        raise keys.unsupported(f"no activation {stated[:40]!r}", hint)
-    return ACTIVATIONS[stated]
+        raise keys.unsupported(f"no activation {given[:40]!r}", hint)
+    return ACTIVATIONS[given]
 
 
 def rms(width: int, *, is_scaled: bool = True) -> Norm:
-    """A normalisation without a mean."""
+    """Return a normalization without a mean."""
     return Norm(NormKind.RMS, width, is_scaled)
 
 
 def layer_norm(width: int, *, is_scaled: bool = True, is_biased: bool = True) -> Norm:
-    """A normalisation with a mean."""
+    """Return a normalization with a mean."""
     return Norm(NormKind.LAYER, width, is_scaled, is_biased)
 
 
 def pre_norm(norm: Norm, *mixers: Mixer) -> Layer:
-    """One residual for each mixer, which reads what is normalised."""
+    """Return one residual per mixer, which reads normalized values."""
     return tuple([Residual((Branch(m),), before=norm) for m in mixers])
 
 
 def post_norm(norm: Norm, *mixers: Mixer) -> Layer:
-    """One residual for each mixer, whose sum is normalised."""
+    """Return one residual per mixer, whose sum is normalized."""
     return tuple([Residual((Branch(m),), last=norm) for m in mixers])
 
 
 def sandwich(norm: Norm, *mixers: Mixer) -> Layer:
-    """One residual for each mixer, normalised before it and behind it."""
+    """Return one residual per mixer, normalized before and after it."""
     return tuple([Residual((Branch(m, after=norm),), before=norm) for m in mixers])
 
 
 def parallel(norm: Norm, *mixers: Mixer) -> Layer:
-    """One residual of all mixers, which read the same."""
+    """Return one residual of all mixers, which read the same values."""
     return (Residual(tuple([Branch(m) for m in mixers]), before=norm),)
 
 
 def parallel_apart(norm: Norm, *mixers: Mixer) -> Layer:
-    """One residual of all mixers, each with a normalisation of its own."""
+    """Return one residual of all mixers, each with a separate normalization."""
     return (Residual(tuple([Branch(m, before=norm) for m in mixers])),)
 
 
 def head_dim_of(keys: Keys, hidden: int, heads: int) -> int:
-    """Extent of a head, by default what the width gives each."""
-    stated = keys.whole("head_dim", default=0, least=0)
-    return stated or keys.divided(hidden, heads, "heads")
+    """Return the extent of a head, by default the width over the heads."""
+    given = keys.whole("head_dim", default=0, least=0)
+    return given or keys.divided(hidden, heads, "heads")
 
 
 def rotary_of(keys: Keys, head_dim: int, default: float = 1.0) -> int:
-    """Elements of a head that are rotated."""
+    """Return the number of elements of a head that are rotated."""
     inner = keys.inner("rope_parameters")
-    stated = 0.0 if inner is None else inner.number("partial_rotary_factor", 0.0)
-    share = keys.number("partial_rotary_factor", stated or default)
+    given = 0.0 if inner is None else inner.number("partial_rotary_factor", 0.0)
+    share = keys.number("partial_rotary_factor", given or default)
     if not 0 <= share <= 1:
         raise keys.wrong("partial_rotary_factor", share, "a share of a head")
     return int(head_dim * share) // 2 * 2
 
 
 def rotated_layers(keys: Keys, count: int) -> tuple[bool, ...]:
-    """Whether each layer rotates queries and keys; where nothing is said, all but every fourth."""
+    """Return whether each layer rotates queries and keys; by default all but every fourth."""
     every = keys.period("no_rope_layer_interval", 4)
-    stated = keys.wholes("no_rope_layers") or [int((i + 1) % every != 0) for i in range(count)]
-    if len(stated) != count:
-        raise keys.wrong(
-            "no_rope_layers", f"{len(stated)} items", f"one for each of {count} layers"
-        )
-    return tuple([bool(is_rotated) for is_rotated in stated])
+    given = keys.wholes("no_rope_layers") or [int((i + 1) % every != 0) for i in range(count)]
+    if len(given) != count:
+        raise keys.wrong("no_rope_layers", f"{len(given)} items", f"one for each of {count} layers")
+    return tuple([bool(is_rotated) for is_rotated in given])
 
 
 def kinds_of(keys: Keys, count: int, default: Sequence[str]) -> tuple[str, ...]:
-    """What each layer attends to, in the words of transformers.
+    """Return the kind of attention of each layer, as transformers names it.
 
     Args:
         keys: of the model.
-        count: layers.
+        count: number of layers.
         default: the kinds of the first layers, which repeat.
     """
-    stated = keys.texts("layer_types")
-    if stated is None:
+    given = keys.texts("layer_types")
+    if given is None:
         return tuple([default[i % len(default)] for i in range(count)])
-    if len(stated) != count:
-        raise keys.wrong("layer_types", f"{len(stated)} items", f"one for each of {count} layers")
-    strange = sorted(set(stated) - {FULL, SLIDING, CHUNKED, LINEAR})
+    if len(given) != count:
+        raise keys.wrong("layer_types", f"{len(given)} items", f"one for each of {count} layers")
+    strange = sorted(set(given) - {FULL, SLIDING, CHUNKED, LINEAR})
     if strange:
         raise keys.unsupported(f"no kind of layer {strange[0][:40]!r}")
-    return stated
+    return given
 
 
 def decoder(
     keys: Keys, layers: Iterable[Layer], hidden: int, norm: Norm | None, *,
     is_tied: bool = False, embedding: TokenEmbedding | None = None, is_head_biased: bool = False,
 ) -> tuple[Stack, ...]:  # fmt: skip
-    """The only stack of a model that generates text."""
+    """Return the only stack of a model that generates text."""
     vocab = keys.whole("vocab_size")
     tied = keys.flag("tie_word_embeddings", default=is_tied)
     return (

@@ -11,16 +11,16 @@ from ..model import ImageScaling, PatchEmbedding, Projection, Projector, Stack, 
 from ._layers import activation, layer_norm, pre_norm, rms
 
 PATCHES_ALONG = 1540 // 14
-"""Along an edge of what Pixtral's processor makes of a large image."""
+"""Patches along an edge of a large image after Pixtral's processor."""
 QWEN_ALONG = 3584 // 14
 """The same of Qwen2.5-VL's, whose published processor allows 12,845,056 pixels."""
 NATIVE_EDGE = 448
-"""Of an image where neither the configuration nor the user says; in pixels."""
+"""Default edge of an image, in pixels."""
 
 
 def tower_of(keys: Keys, vision: Keys, text: Keys) -> Tower | None:
-    """The tower of a configuration; None where it says nothing, or its family is not known."""
-    if not vision.stated:
+    """Return the vision tower of a configuration; None without one, or for an unknown family."""
+    if not vision.values:
         return None
     family = vision.text("model_type") or DEFAULTS.get(keys.text("model_type"), "")
     reader = TOWERS.get(family)
@@ -29,7 +29,7 @@ def tower_of(keys: Keys, vision: Keys, text: Keys) -> Tower | None:
 
 def _attention(vision: Keys, heads: str = "num_attention_heads", *, is_biased: bool,
                is_rotated: bool) -> Attention:  # fmt: skip
-    """Of all patches with each other."""
+    """Return the attention of all patches to one another."""
     hidden, count = vision.whole("hidden_size"), vision.whole(heads)
     dim = vision.whole("head_dim", default=vision.divided(hidden, count, "heads"))
     return Attention(

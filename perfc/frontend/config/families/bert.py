@@ -28,14 +28,14 @@ def encoder(
 
 
 def own_attention(keys: Keys, hidden: int, name: str = "num_attention_heads") -> Attention:
-    """Attention to all tokens, with biases."""
+    """Return attention to all tokens, with biases."""
     heads = keys.whole(name)
     head_dim = keys.divided(hidden, heads, "heads")
     return replace(plain(heads, head_dim, is_biased=True), is_causal=False)
 
 
 def task(keys: Keys) -> str:
-    """What the class that the configuration names is for: ``MaskedLM``, or "" for the plain one."""
+    """Return the task of the class in the configuration: ``MaskedLM``, or "" for the plain one."""
     name = (keys.texts("architectures") or ("",))[0]
     return name.partition("For")[2]
 
@@ -43,7 +43,7 @@ def task(keys: Keys) -> str:
 def text_heads(
     keys: Keys, hidden: int, *, has_pooler: bool, width: int = 0
 ) -> tuple[OutputHead, ...]:
-    """What is computed of the last layer, by the class that the configuration names."""
+    """Return the output heads, by the class in the configuration."""
     width = width or hidden
     vocab, kind = keys.whole("vocab_size"), task(keys)
     function = activation(keys, "hidden_act", "activation", default="gelu")

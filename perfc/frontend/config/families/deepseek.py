@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..keys import Keys
 from ..model import Experts, LatentAttention, Mixer, Mlp, QueryKeyNorm, Stack
 from ._layers import activation
-from .llama import alike, grouped
+from .llama import grouped, in_every_layer
 from .moe import mixed
 
 
@@ -58,7 +58,7 @@ def glm4_moe(keys: Keys) -> tuple[Stack, ...]:
     """GLM 4.5: grouped attention, half of a head rotated, with experts as DeepSeek V3."""
     norm = QueryKeyNorm.HEAD if keys.flag("use_qk_norm") else QueryKeyNorm.NONE
     attention = grouped(keys, is_output_biased=False, norm=norm, rotary=0.5)
-    return mixed(keys, alike(keys, attention), mlps(keys))
+    return mixed(keys, in_every_layer(keys, attention), mlps(keys))
 
 
 READERS = {

@@ -7,14 +7,14 @@ from dataclasses import replace
 from ..keys import Keys
 from ..model import QueryKeyNorm, Stack
 from ._layers import FULL, SLIDING, kinds_of, pre_norm, rms, sandwich
-from .llama import alike, dense, gated, grouped, windowed
+from .llama import dense, gated, grouped, in_every_layer, windowed
 
 
 def gemma(keys: Keys) -> tuple[Stack, ...]:
     """Gemma 1: Llama with a gate of GELU and tied embeddings."""
     mlp = gated(keys, "hidden_activation", "hidden_act", default="gelu_pytorch_tanh")
     norm = rms(keys.whole("hidden_size"))
-    return dense(keys, alike(keys, grouped(keys)), mlp, norm, pre_norm, is_tied=True)
+    return dense(keys, in_every_layer(keys, grouped(keys)), mlp, norm, pre_norm, is_tied=True)
 
 
 def gemma2(keys: Keys) -> tuple[Stack, ...]:

@@ -72,18 +72,20 @@ def dense(
     )  # fmt: skip
 
 
-def alike(keys: Keys, attention: Attention) -> tuple[Attention, ...]:
-    """The same attention in every layer."""
+def in_every_layer(keys: Keys, attention: Attention) -> tuple[Attention, ...]:
+    """Return the same attention for every layer."""
     return (attention,) * keys.layers("num_hidden_layers")
 
 
 def llama(keys: Keys) -> tuple[Stack, ...]:
     """Llama 1 to 3, Granite."""
-    return dense(keys, alike(keys, grouped(keys)), gated(keys), rms(keys.whole("hidden_size")))
+    return dense(
+        keys, in_every_layer(keys, grouped(keys)), gated(keys), rms(keys.whole("hidden_size"))
+    )
 
 
 def mistral(keys: Keys) -> tuple[Stack, ...]:
-    """Llama with a sliding window in every layer, where one is stated."""
+    """Llama with a sliding window in every layer, if the configuration has one."""
     kinds = kinds_of(keys, keys.layers("num_hidden_layers"), (SLIDING,))
     attentions = windowed(keys, grouped(keys), kinds)
     return dense(keys, attentions, gated(keys), rms(keys.whole("hidden_size")))
@@ -117,7 +119,7 @@ def seed_oss(keys: Keys) -> tuple[Stack, ...]:
     """Seed-OSS: as Qwen 2, with a flag for the bias behind attention."""
     is_output_biased = keys.flag("attention_out_bias")
     attention = grouped(keys, is_biased=True, is_output_biased=is_output_biased)
-    return dense(keys, alike(keys, attention), gated(keys), rms(keys.whole("hidden_size")))
+    return dense(keys, in_every_layer(keys, attention), gated(keys), rms(keys.whole("hidden_size")))
 
 
 def smollm3(keys: Keys) -> tuple[Stack, ...]:
@@ -131,7 +133,7 @@ def smollm3(keys: Keys) -> tuple[Stack, ...]:
 def olmo(keys: Keys) -> tuple[Stack, ...]:
     """OLMo: normalisations without stored scales."""
     norm = layer_norm(keys.whole("hidden_size"), is_scaled=False, is_biased=False)
-    return dense(keys, alike(keys, grouped(keys)), gated(keys), norm)
+    return dense(keys, in_every_layer(keys, grouped(keys)), gated(keys), norm)
 
 
 def behind(norm: Norm, *mixers: Mixer) -> Layer:
@@ -153,9 +155,9 @@ def exaone4(keys: Keys) -> tuple[Stack, ...]:
     """EXAONE 4: as OLMo 2, queries and keys normalised by head, windows in three of four layers."""
     attention = grouped(keys, norm=QueryKeyNorm.HEAD)
     count = keys.layers("num_hidden_layers")
-    stated = keys.get("sliding_window_pattern")
-    if isinstance(stated, str) and 0 < len(stated) <= count:
-        pattern = tuple([SLIDING if letter == "L" else FULL for letter in stated])
+    letters = keys.get("sliding_window_pattern")
+    if isinstance(letters, str) and 0 < len(letters) <= count:
+        pattern = tuple([SLIDING if letter == "L" else FULL for letter in letters])
     else:
         pattern = (SLIDING,) * (keys.period("sliding_window_pattern", 4) - 1) + (FULL,)
     attentions = windowed(keys, attention, kinds_of(keys, count, pattern))
@@ -166,7 +168,7 @@ def glm4(keys: Keys) -> tuple[Stack, ...]:
     """GLM 4: normalised before and behind, half of a head rotated."""
     attention = grouped(keys, is_biased=True, is_output_biased=False, rotary=0.5)
     norm = rms(keys.whole("hidden_size"))
-    return dense(keys, alike(keys, attention), gated(keys), norm, sandwich)
+    return dense(keys, in_every_layer(keys, attention), gated(keys), norm, sandwich)
 
 
 def phi3(keys: Keys) -> tuple[Stack, ...]:
@@ -196,7 +198,7 @@ def stablelm(keys: Keys) -> tuple[Stack, ...]:
     attention = grouped(keys, is_biased=is_biased, is_output_biased=False, rotary=0.25)
     arrange = parallel if keys.flag("use_parallel_residual") else pre_norm
     norm = layer_norm(keys.whole("hidden_size"))
-    return dense(keys, alike(keys, attention), gated(keys), norm, arrange)
+    return dense(keys, in_every_layer(keys, attention), gated(keys), norm, arrange)
 
 
 def nemotron(keys: Keys) -> tuple[Stack, ...]:
@@ -206,7 +208,7 @@ def nemotron(keys: Keys) -> tuple[Stack, ...]:
         keys.flag("mlp_bias"),
     )  # fmt: skip
     norm = layer_norm(keys.whole("hidden_size"))
-    return dense(keys, alike(keys, grouped(keys, rotary=0.5)), mlp, norm)
+    return dense(keys, in_every_layer(keys, grouped(keys, rotary=0.5)), mlp, norm)
 
 
 def cohere(keys: Keys) -> tuple[Stack, ...]:

@@ -26,9 +26,9 @@ def mamba(keys: Keys) -> tuple[Stack, ...]:
 
 
 def _rank(keys: Keys, name: str, hidden: int) -> int:
-    """Of the projection to time steps; ``auto`` is a sixteenth of the width."""
-    stated = keys.get(name)
-    return -(-hidden // 16) if stated in (None, "auto") else keys.whole(name)
+    """Return the rank of the projection to time steps; ``auto`` is a sixteenth of the width."""
+    value = keys.get(name)
+    return -(-hidden // 16) if value in (None, "auto") else keys.whole(name)
 
 
 def mamba2(keys: Keys) -> tuple[Stack, ...]:
@@ -76,13 +76,13 @@ def jamba(keys: Keys) -> tuple[Stack, ...]:
 
 
 def inner_state(keys: Keys, *, is_normed: bool = True, is_biased: bool = False) -> Mamba2:
-    """A Mamba 2 layer in the words of Bamba's configuration."""
+    """Return a Mamba 2 layer from keys as in Bamba's configuration."""
     heads = keys.whole("mamba_n_heads", default=128)
     hidden = keys.whole("hidden_size")
     expanded = keys.whole("mamba_expand", default=2) * hidden
     inner = keys.whole("mamba_d_ssm", default=expanded)
-    stated = keys.get("mamba_d_head")
-    head_dim = inner // heads if stated in (None, "auto") else keys.whole("mamba_d_head")
+    given = keys.get("mamba_d_head")
+    head_dim = inner // heads if given in (None, "auto") else keys.whole("mamba_d_head")
     if head_dim * heads != inner:
         raise keys.unsupported(f"{heads} heads of {head_dim} do not make {inner} channels")
     return Mamba2(
@@ -116,7 +116,7 @@ def falcon_h1(keys: Keys) -> tuple[Stack, ...]:
 def granite_hybrid(keys: Keys) -> tuple[Stack, ...]:
     """Granite 4: Mamba 2 with attention in some layers, experts beside a shared MLP."""
     hidden, count = keys.whole("hidden_size"), keys.layers("num_hidden_layers")
-    stated = keys.texts("layer_types") or keys.texts("layers_block_type") or ("mamba",) * count
+    kinds = keys.texts("layer_types") or keys.texts("layers_block_type") or ("mamba",) * count
     is_rotated = keys.text("position_embedding_type") == "rope"
     attention = grouped(keys)
     attention = attention if is_rotated else replace(attention, rotary_dim=0)
@@ -130,7 +130,7 @@ def granite_hybrid(keys: Keys) -> tuple[Stack, ...]:
     mlp: Mixer = Experts(experts, chosen, inner, function, shared=shared) if experts else shared
     norm = rms(hidden)
     layers = [
-        pre_norm(norm, attention if "attention" in kind else state, mlp) for kind in stated[:count]
+        pre_norm(norm, attention if "attention" in kind else state, mlp) for kind in kinds[:count]
     ]
     return decoder(keys, layers, hidden, norm)
 

@@ -20,7 +20,7 @@ from ._layers import (
     rms,
     rotated_layers,
 )
-from .llama import alike, dense, gated, grouped, qwen_kinds, windowed
+from .llama import dense, gated, grouped, in_every_layer, qwen_kinds, windowed
 
 
 def mixed(keys: Keys, attentions: Sequence[Mixer], mlps: Sequence[Mixer]) -> tuple[Stack, ...]:
@@ -55,13 +55,13 @@ def minimax_m2(keys: Keys) -> tuple[Stack, ...]:
     attention = replace(grouped(keys, norm=norm), rotary_dim=min(rotated, head_dim) // 2 * 2)
     is_biased = keys.flag("use_routing_bias", default=True)
     experts = replace(local_experts(keys, 256), is_choice_biased=is_biased)
-    return dense(keys, alike(keys, attention), experts, rms(keys.whole("hidden_size")))
+    return dense(keys, in_every_layer(keys, attention), experts, rms(keys.whole("hidden_size")))
 
 
 def granitemoe(keys: Keys) -> tuple[Stack, ...]:
     """Granite with experts."""
     norm = rms(keys.whole("hidden_size"))
-    return dense(keys, alike(keys, grouped(keys)), local_experts(keys), norm)
+    return dense(keys, in_every_layer(keys, grouped(keys)), local_experts(keys), norm)
 
 
 def phimoe(keys: Keys) -> tuple[Stack, ...]:
@@ -80,7 +80,7 @@ def olmoe(keys: Keys) -> tuple[Stack, ...]:
         keys.whole("intermediate_size"), activation(keys, "hidden_act", default="silu"),
     )  # fmt: skip
     norm = rms(keys.whole("hidden_size"))
-    return dense(keys, alike(keys, grouped(keys, norm=QueryKeyNorm.ALL)), experts, norm)
+    return dense(keys, in_every_layer(keys, grouped(keys, norm=QueryKeyNorm.ALL)), experts, norm)
 
 
 def qwen_experts(keys: Keys) -> Experts:
@@ -152,13 +152,13 @@ def llama4(keys: Keys) -> tuple[Stack, ...]:
     is_normed = keys.flag("use_qk_norm", default=True)
     norm = QueryKeyNorm.HEAD if is_normed else QueryKeyNorm.NONE
     rotated = replace(grouped(keys), norm=norm, is_norm_scaled=False)
-    stated = rotated_layers(keys, count)
+    is_rotated_layer = rotated_layers(keys, count)
     chunk = keys.whole("attention_chunk_size", default=8192, least=0)
-    default = [CHUNKED if is_rotated else FULL for is_rotated in stated]
+    default = [CHUNKED if is_rotated else FULL for is_rotated in is_rotated_layer]
     kinds = kinds_of(keys, count, default or [FULL])
     attentions = [
         replace(rotated if is_rotated else plain, chunk=chunk if kind == CHUNKED else 0)
-        for is_rotated, kind in zip(stated, kinds, strict=True)
+        for is_rotated, kind in zip(is_rotated_layer, kinds, strict=True)
     ]
     function, inner = (
         activation(keys, "hidden_act", default="silu"),

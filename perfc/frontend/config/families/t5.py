@@ -16,12 +16,12 @@ def t5(keys: Keys) -> tuple[Stack, ...]:
     buckets = keys.whole("relative_attention_num_buckets", default=32)
     keys.whole("relative_attention_max_distance", default=128)
     is_each = keys.text("model_type") == "umt5"
-    own = Attention(heads, heads, keys.whole("d_kv"), is_causal=False, is_biased=True)
-    stated = keys.text("feed_forward_proj", "relu")
+    bidirectional = Attention(heads, heads, keys.whole("d_kv"), is_causal=False, is_biased=True)
+    feed_forward = keys.text("feed_forward_proj", "relu")
     keys.text("dense_act_fn")
     keys.flag("is_gated_act")
-    is_gated = stated.startswith("gated-")
-    name = "gelu_new" if stated == "gated-gelu" else stated.removeprefix("gated-")
+    is_gated = feed_forward.startswith("gated-")
+    name = "gelu_new" if feed_forward == "gated-gelu" else feed_forward.removeprefix("gated-")
     function = activation(Keys({"act": name}, keys.where), "act", default="relu")
     mlp, norm, vocab = Mlp(keys.whole("d_ff"), function, is_gated), rms(hidden), keys.whole(
         "vocab_size"
@@ -40,8 +40,10 @@ def t5(keys: Keys) -> tuple[Stack, ...]:
     later = keys.layers("num_decoder_layers", default=count)
     embedding = TokenEmbedding(vocab, hidden)
     tied = keys.flag("tie_word_embeddings", default=True)
-    encoder = Stack("encoder", hidden, embedding, layers(own, count, is_crossed=False), norm)
-    causal = replace(own, is_causal=True)
+    encoder = Stack(
+        "encoder", hidden, embedding, layers(bidirectional, count, is_crossed=False), norm
+    )
+    causal = replace(bidirectional, is_causal=True)
     decoder = Stack(
         "decoder", hidden, embedding, layers(causal, later, is_crossed=True), norm,
         (OutputHead(vocab, tied),), is_decoder=True,
@@ -60,10 +62,14 @@ def bart(keys: Keys) -> tuple[Stack, ...]:
     stacks: list[Stack] = []
     for name in ("encoder", "decoder"):
         heads = keys.whole(f"{name}_attention_heads")
-        own = plain(heads, keys.divided(hidden, heads, "heads"), is_biased=True)
+        attention = plain(heads, keys.divided(hidden, heads, "heads"), is_biased=True)
         mlp = Mlp(keys.whole(f"{name}_ffn_dim"), function, False, True)
         is_last = name == "decoder"
-        mixers = (own, replace(own, is_cross=True)) if is_last else (replace(own, is_causal=False),)
+        mixers = (
+            (attention, replace(attention, is_cross=True))
+            if is_last
+            else (replace(attention, is_causal=False),)
+        )
         layer = post_norm(norm, *mixers, mlp)
         tied = keys.flag("tie_word_embeddings", default=True)
         stacks.append(
@@ -87,12 +93,16 @@ def whisper(keys: Keys) -> tuple[Stack, ...]:
     stacks: list[Stack] = []
     for name in ("encoder", "decoder"):
         heads = keys.whole(f"{name}_attention_heads")
-        own = replace(
+        attention = replace(
             plain(heads, keys.divided(hidden, heads, "heads"), is_biased=True), key_bias=False
         )
         mlp = Mlp(keys.whole(f"{name}_ffn_dim"), function, False, True)
         is_last = name == "decoder"
-        mixers = (own, replace(own, is_cross=True)) if is_last else (replace(own, is_causal=False),)
+        mixers = (
+            (attention, replace(attention, is_cross=True))
+            if is_last
+            else (replace(attention, is_causal=False),)
+        )
         layers = (pre_norm(norm, *mixers, mlp),) * keys.layers(f"{name}_layers")
         head = (
             (OutputHead(vocab, keys.flag("tie_word_embeddings", default=True)),) if is_last else ()

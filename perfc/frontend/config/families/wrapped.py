@@ -10,20 +10,20 @@ from ._towers import tower_of
 
 
 def wrapped(keys: Keys) -> tuple[tuple[Stack, ...], Tower | None, tuple[str, ...]]:
-    """The language model inside, and its tower of images where that is known."""
+    """Return the language model inside, and its vision tower if that is known."""
     inner = keys.inner("text_config")
     if inner is None:
         raise keys.unsupported("no 'text_config' in the configuration")
     return _with_tower(keys, inner)
 
 
-def beside(keys: Keys) -> tuple[tuple[Stack, ...], Tower | None, tuple[str, ...]]:
-    """The same where the keys of the language model may lie beside those of the tower."""
+def flat(keys: Keys) -> tuple[tuple[Stack, ...], Tower | None, tuple[str, ...]]:
+    """Return the same for keys of the language model at the level of the tower's."""
     inner = keys.inner("text_config")
     if inner is not None:
         return _with_tower(keys, inner)
-    apart = {k: v for k, v in keys.stated.items() if k not in NOT_OF_TEXT}
-    return _with_tower(keys, Keys(apart, keys.where))
+    of_text = {k: v for k, v in keys.values.items() if k not in NOT_OF_TEXT}
+    return _with_tower(keys, Keys(of_text, keys.where))
 
 
 def _with_tower(keys: Keys, inner: Keys) -> tuple[tuple[Stack, ...], Tower | None, tuple[str, ...]]:
@@ -36,14 +36,14 @@ def _with_tower(keys: Keys, inner: Keys) -> tuple[tuple[Stack, ...], Tower | Non
     if family in READERS:
         raise keys.unsupported(f"'text_config' is of the family {family} that wraps others")
     if inner.get("tie_word_embeddings") is None and keys.get("tie_word_embeddings") is not None:
-        inner.stated = {**inner.stated, "tie_word_embeddings": keys.get("tie_word_embeddings")}
+        inner.values = {**inner.values, "tie_word_embeddings": keys.get("tie_word_embeddings")}
     reader = import_module(f".{file_of(family, keys.where)}", __package__).READERS[family]
-    found = reader(inner)
+    stacks = reader(inner)
     check_unread(inner, family)
     keys.read |= inner.read
     vision = keys.inner("vision_config")
     tower = None if vision is None else tower_of(keys, vision, inner)
-    return found, tower, (OF_IMAGES,) if vision is not None else ()
+    return stacks, tower, (OF_IMAGES,) if vision is not None else ()
 
 
 DEFAULTS = {
@@ -58,5 +58,5 @@ READERS = {
     "mistral3": wrapped,
     "gemma3": wrapped,
     "llama4": wrapped,
-    "qwen2_5_vl": beside,
+    "qwen2_5_vl": flat,
 }

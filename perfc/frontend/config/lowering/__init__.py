@@ -195,7 +195,7 @@ def _encoders(b: Builder, model: LanguageModel, step: ForwardStep) -> Module:
 
 
 def _similarity(b: Builder, text: Value, image: Value) -> Value:
-    """Of every text with every image: products of vectors of length one, by a stored scale."""
+    """Return the scores of every text with every image: scaled products of unit vectors."""
     norm = LpNormalization()
     left, right = (b.node(norm, (v,), f"{v.name}.unit") for v in (text, image))
     scores = b.node(Gemm(transB=1), (left, right), "similarity")
@@ -203,7 +203,7 @@ def _similarity(b: Builder, text: Value, image: Value) -> Value:
 
 
 def _pair(b: Builder, model: LanguageModel, decoder: Stack, step: ForwardStep) -> Module:
-    """An encoder with its decoder: both, or a step of the decoder over cached keys."""
+    """Return an encoder with its decoder: both, or a step of the decoder over cached keys."""
     encoder = model.stacks[0]
     batch = extent(BATCH if step in WHOLE else DECODES)
     source = tokens_of(encoder, batch, extent(SEQ if step in WHOLE else SOURCE))
@@ -237,7 +237,7 @@ def _pair(b: Builder, model: LanguageModel, decoder: Stack, step: ForwardStep) -
 
 
 def _tokens(step: ForwardStep, new_tokens: int, most: int) -> tuple[Tokens, tuple[str, ...]]:
-    """The tokens of a decoder's step, and the symbols they are in."""
+    """Return the tokens of a decoder's step, and the symbols of their extents."""
     prompts = (extent(BATCH), extent(SEQ, most))
     match step:
         case ForwardStep.PREFILL | ForwardStep.TRAINING:
@@ -253,19 +253,19 @@ def _tokens(step: ForwardStep, new_tokens: int, most: int) -> tuple[Tokens, tupl
 
 
 def longest_sequence(model: LanguageModel) -> int:
-    """Tokens that the model has positions for; twice ``LONG`` where it does not say."""
+    """Return the number of positions of the model; twice ``LONG`` if unknown."""
     tables = [s.embedding for s in model.stacks]
-    stated = [e.positions for e in tables if isinstance(e, TokenEmbedding)]
-    return min((n for n in (model.max_positions, *stated) if n), default=2 * LONG)
+    positions = [e.positions for e in tables if isinstance(e, TokenEmbedding)]
+    return min((n for n in (model.max_positions, *positions) if n), default=2 * LONG)
 
 
 def usual_sequence(model: LanguageModel) -> int:
-    """Tokens of a sequence where nobody says: at most ``LONG``, and the positions of the model."""
+    """Return the default sequence length: ``LONG``, or the model's positions if fewer."""
     return max(min(LONG, longest_sequence(model)), 1)
 
 
 def _declared(model: LanguageModel, names: Iterable[str], most: int = 0) -> list[SymbolDecl]:
-    """Symbols with usual sizes, of sequences no more than the model has positions for.
+    """Return symbols with default sizes; sequences do not exceed the model's positions.
 
     ``most`` is the largest size of a sequence of the module, 0 for any.
     """

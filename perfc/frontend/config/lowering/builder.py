@@ -63,62 +63,64 @@ class Builder:
         self.expert_skew: float | None = None
 
     def module(self, outputs: Sequence[Value], symbols: Sequence[SymbolDecl]) -> Module:
-        """What was built: its outputs, and behind them the rows that are added to caches."""
-        kept = (*outputs, *self.kept)
-        graph = Graph(self.name, tuple(self.inputs), kept, tuple(self.nodes), tuple(self.weights))
+        """Return the built module: its outputs, then the rows that are added to caches."""
+        results = (*outputs, *self.kept)
+        graph = Graph(
+            self.name, tuple(self.inputs), results, tuple(self.nodes), tuple(self.weights)
+        )
         return Module(graph, tuple(symbols))
 
     def input(self, name: str, dtype: DType, shape: tuple[Dim, ...]) -> Value:
-        """An input of the module."""
+        """Add and return an input of the module."""
         value = Value(name, TensorType(dtype, shape))
         self.inputs.append(value)
         return value
 
     def weight(self, name: str, shape: tuple[int, ...], dtype: DType | None = None) -> Value:
-        """A stored parameter."""
+        """Add and return a stored parameter."""
         value = Value(name, TensorType(dtype or self.half, shape), None, PARAMETER)
         self.weights.append(value)
         return value
 
     def buffer(self, name: str, shape: tuple[int, ...], dtype: DType) -> Value:
-        """A stored tensor that is no parameter, as a scale or a table of angles; one a name."""
+        """Return a stored tensor that is no parameter, such as a scale or angles; one per name."""
         key = (name, shape, dtype)
-        found = self.tables.get(key)
-        if found is None:
-            found = self.tables[key] = Value(name, TensorType(dtype, shape), None, BUFFER)
-            self.weights.append(found)
-        return found
+        value = self.tables.get(key)
+        if value is None:
+            value = self.tables[key] = Value(name, TensorType(dtype, shape), None, BUFFER)
+            self.weights.append(value)
+        return value
 
     def scales(self, name: str, shape: tuple[int, ...], dtype: DType) -> Value:
-        """A stored tensor of one layer that is no parameter of the model, as its scales."""
+        """Add and return a stored tensor of one layer that is no parameter, such as its scales."""
         value = Value(name, TensorType(dtype, shape), None, BUFFER)
         self.weights.append(value)
         return value
 
     def numbers(self, items: Sequence[Dim]) -> Value:
-        """A constant vector of extents; equal ones are one value."""
+        """Return a constant vector of extents; equal ones are one value."""
         key = tuple(items)
-        found = self.tables.get(key)
-        if found is None:
+        value = self.tables.get(key)
+        if value is None:
             type_ = TensorType(DType.I64, (len(key),))
             name = f"extents.{len(self.tables)}"
-            found = self.tables[key] = Value(name, type_, Known.vector(key), BUFFER)
-            self.weights.append(found)
-        return found
+            value = self.tables[key] = Value(name, type_, Known.vector(key), BUFFER)
+            self.weights.append(value)
+        return value
 
     def number(self, item: float) -> Value:
-        """A constant of one element; equal ones are one value."""
-        found = self.tables.get((item,))
-        if found is None:
+        """Return a constant of one element; equal ones are one value."""
+        value = self.tables.get((item,))
+        if value is None:
             type_ = TensorType(self.half, ())
-            found = self.tables[(item,)] = Value(
+            value = self.tables[(item,)] = Value(
                 f"number.{item}", type_, Known.scalar(item), BUFFER
             )
-            self.weights.append(found)
-        return found
+            self.weights.append(value)
+        return value
 
     def node(self, op: Op, inputs: Inputs, name: str) -> Value:
-        """A node with one result."""
+        """Add a node with one result, and return the result."""
         made = Value(name, UNKNOWN)
         self.nodes.append(Node(op, inputs, (made,), (), Loc(name)))
         return made
@@ -160,7 +162,7 @@ class Builder:
 
     @property
     def writes_out(self) -> bool:
-        """Whether layers are the operators that their modules are written in."""
+        """Return True if layers are lowered to the operators of their PyTorch modules."""
         return bool(self.family)
 
     def product(

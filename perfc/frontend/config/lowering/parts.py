@@ -43,10 +43,10 @@ def embedding_part(
     model: LanguageModel, precision: ServingPrecision, parallel: Parallel = ALONE, *,
     writes_out: bool = False,
 ) -> Module:  # fmt: skip
-    """What makes the tokens of the first layer.
+    """Return the module of the embedding, whose result is the input of the first layer.
 
     Raises:
-        ModelError: it does not divide so.
+        ModelError: the model cannot be divided by these degrees.
     """
     b, stack, run = _started(model, precision, parallel, writes_out=writes_out)
     x, _ = embedded(b, stack, run)

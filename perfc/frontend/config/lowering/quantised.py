@@ -72,7 +72,7 @@ def quantised_product(
 
 
 def _scales(b: Builder, form: WeightFormat, extents: tuple[int, int], name: str) -> Value:
-    """Of a weight in floats of few bits: one, or one a block."""
+    """Return the scales of a weight in narrow floats: one, or one per block."""
     k, n = extents
     match form:
         case WeightFormat.F8_BLOCK:
@@ -87,14 +87,14 @@ def _scales(b: Builder, form: WeightFormat, extents: tuple[int, int], name: str)
 
 
 def quantised(b: Builder, x: Value, form: WeightFormat) -> Value:
-    """``x`` in the type that products multiply in; made once for each value."""
-    found = b.quantised.get((x, form))
-    if found is None:
+    """Return ``x`` in the type of the product; quantized once per value."""
+    value = b.quantised.get((x, form))
+    if value is None:
         assert form.multiplied is not None
         one = b.buffer("scale", (1,), DType.F32)
         op = QuantizeLinear(output_dtype=form.multiplied, block_size=form.block, axis=-1)
-        found = b.quantised[x, form] = b.node(op, (x, one), f"{x.name}.{form.value}")
-    return found
+        value = b.quantised[x, form] = b.node(op, (x, one), f"{x.name}.{form.value}")
+    return value
 
 
 def trimmed(*operands: Value | None) -> tuple[Value | None, ...]:

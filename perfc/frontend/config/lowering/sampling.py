@@ -55,7 +55,7 @@ def sampled(b: Builder, scores: Value, sampling: Sampling, rows: Dim, vocab: int
 
 
 def _truncated(b: Builder, scores: Value, rows: Dim, vocab: int) -> Value:
-    """Scores with those below the largest few put out of reach, in their places again."""
+    """Return the scores, with those outside the top-p set masked, in their original order."""
     sort = TopK()
     ordered, places = b.several(
         sort, (scores, b.numbers((vocab,))), f"{NAME}.sorted", ("values", "places")
@@ -65,5 +65,5 @@ def _truncated(b: Builder, scores: Value, rows: Dim, vocab: int) -> Value:
     most = b.input(f"{NAME}.top_p", WIDE, (rows, 1))
     is_kept = b.node(LessOrEqual(), (sums, most), f"{NAME}.is_kept")
     never = b.buffer(f"{NAME}.never", (1,), WIDE)
-    kept = b.node(Where(), (is_kept, ordered, never), f"{NAME}.kept")
-    return b.node(ScatterElements(axis=-1), (scores, places, kept), f"{NAME}.truncated")
+    selected = b.node(Where(), (is_kept, ordered, never), f"{NAME}.kept")
+    return b.node(ScatterElements(axis=-1), (scores, places, selected), f"{NAME}.truncated")

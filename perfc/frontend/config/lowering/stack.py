@@ -53,7 +53,7 @@ def tokens_of(stack: Stack, sequences: Dim, length: Dim) -> Tokens:
 def running(
     b: Builder, tokens: Tokens, model: LanguageModel, stack: Stack, *, is_cached: bool
 ) -> Running:
-    """What the layers of a stack read in common."""
+    """Return the inputs that the layers of a stack share."""
     run = Running(tokens, max_positions=model.max_positions, is_cached=is_cached)
     if isinstance(stack.embedding, TokenEmbedding):
         run.positions = b.input(f"{stack.name}.positions", DType.I64, (tokens.rows,))

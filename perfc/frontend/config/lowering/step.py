@@ -1,4 +1,4 @@
-"""What runs in one pass of a serving engine: which tokens, over which caches, by which symbols."""
+"""One forward pass of a serving engine: its tokens, its caches and the symbols of both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decoders of latents, each its own file: how far it widens them, and what it is called with."""
+"""Decoders of latents, one per file: their upsampling factors and inputs."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ class Decoder(PartKind):
 
     @abstractmethod
     def factors(self, part: PipelinePart) -> tuple[int, int]:
-        """By how much it widens edges, and by how much time."""
+        """Return the upsampling factors of edges and of time."""
 
     def inputs(self, latent: Latent) -> tuple[Tensor, ...]:
-        """What it is called with: a latent of one image."""
+        """Return the inputs of the decoder: a latent of one image."""
         return (Tensor("z", (latent.channels, latent.height, latent.width)),)
 
 
 def decoder_of(part: PipelinePart) -> Decoder:
-    """That of a part.
+    """Return the decoder of a part.
 
     Raises:
-        ModelError: perfc knows none of its class.
+        ModelError: an unknown class.
     """
     return kind_of(part, __name__, Decoder)
 
 
 def latent_of(pipeline: DiffusionPipeline, picture: Picture) -> Latent:
-    """The latent of a picture: its edges divided by what the decoder multiplies them by.
+    """Return the latent of a picture: its edges divided by the decoder's upsampling factor.
 
     Raises:
         ParseError: the decoder makes no such picture.
@@ -55,7 +55,7 @@ def latent_of(pipeline: DiffusionPipeline, picture: Picture) -> Latent:
 
 
 def doubled(edges: object) -> int:
-    """By how much a decoder widens that halves its widths between blocks of these channels.
+    """Return the upsampling factor of a decoder with blocks of these channels: 2 per transition.
 
     Raises:
         ModelError: they are no list of channels.

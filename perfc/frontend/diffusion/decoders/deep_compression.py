@@ -7,10 +7,10 @@ from . import Decoder, doubled
 
 
 class DeepCompression(Decoder):
-    """Its edges double between blocks, 32 times in all."""
+    """Decoder that doubles edges between blocks, by 32 in all."""
 
     classes = ("AutoencoderDC",)
 
     def factors(self, part: PipelinePart) -> tuple[int, int]:
-        """As many doublings as there are blocks but one."""
+        """Return the upsampling factors: edges double between blocks."""
         return doubled(part.config.get("decoder_block_out_channels")), 1

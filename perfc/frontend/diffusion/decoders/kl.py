@@ -7,10 +7,10 @@ from . import Decoder, doubled
 
 
 class Kl(Decoder):
-    """Its edges double between blocks."""
+    """Decoder that doubles edges between blocks."""
 
     classes = ("AutoencoderKL",)
 
     def factors(self, part: PipelinePart) -> tuple[int, int]:
-        """As many doublings as there are blocks but one."""
+        """Return the upsampling factors: edges double between blocks."""
         return doubled(part.config.get("block_out_channels")), 1

@@ -1,4 +1,4 @@
-"""Denoisers, each family its own file: what a step calls them with."""
+"""Denoisers, one family per file: their inputs at a step."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ class Denoiser(PartKind):
     """A family of denoisers."""
 
     is_doubled: ClassVar[bool] = True
-    """Whether a guided step is one call of twice the batch; else it is two calls."""
+    """True if a guided step is one call of twice the batch, else two calls."""
 
     @abstractmethod
     def inputs(self, part: PipelinePart, latent: Latent, tokens: int) -> tuple[Tensor, ...]:
-        """What a step calls it with.
+        """Return the inputs of a step.
 
         Args:
             part: its configuration.
@@ -26,14 +26,14 @@ class Denoiser(PartKind):
         """
 
     def fixed(self) -> dict[str, object]:
-        """Arguments that are no tensors."""
+        """Return the arguments that are no tensors."""
         return {}
 
 
 def denoiser_of(part: PipelinePart) -> Denoiser:
-    """That of a part.
+    """Return the denoiser of a part.
 
     Raises:
-        ModelError: perfc knows none of its class.
+        ModelError: an unknown class.
     """
     return kind_of(part, __name__, Denoiser)
