@@ -11,6 +11,7 @@ from perfc.machine import load_machine
 from perfc.serving.host import HostModel
 from perfc.serving.power import ANY_BOARD, BoardPower, board_of
 
+from ..splitting import leave_out
 from . import ServingQuantity
 from .learn import LEAST_ROWS, fitted, of_kernels, predicted
 from .replay import ReplayedNumber
@@ -102,13 +103,11 @@ def energies_left_out(
     """
     for is_eager in (False, True):
         driven = [s for s in own if s.row.is_eager is is_eager]
-        for fold in dict.fromkeys(map(fold_of, driven)):
-            others = [s for s in driven if fold_of(s) != fold]
+        for _, others, tested in leave_out(driven, list(map(fold_of, driven))):
             laws = {
                 name: fitted([s for s in others if law_name(s) == name])
                 for name in dict.fromkeys(map(law_name, driven))
             }
             boards = taught_boards(others, laws, law_name)
-            tested = [s for s in driven if fold_of(s) == fold]
             for s, parts in energies_of(tested, laws, law_name):
                 yield s, board_of(boards, s.row.target).joules(*parts[:2])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from perfc.measuring.measure.fitting.nnls import nnls
 from perfc.serving.host import FACTORS, LEARNED, HostModel
 
+from ..splitting import fold_of
 from . import ServedRow, ServingQuantity
 from .replay import CONFIGS, ReplayedNumber
 from .tables import TRTLLM
@@ -196,12 +197,8 @@ def left_out(samples: Sequence[ReplayedNumber], law_name: Fold, fold_of: Fold) -
 
 def random_fold(samples: Iterable[ReplayedNumber], folds: int = 5, seed: int = 0) -> Fold:
     """Folds that know nothing of models; all samples of a run are in one."""
-    import random
-
-    runs = sorted({s.row.run for s in samples}, key=str)
-    random.Random(seed).shuffle(runs)
-    at = {run: str(i % folds) for i, run in enumerate(runs)}
-    return lambda s: at[s.row.run]
+    at = fold_of((s.row.run for s in samples), folds, seed, key=str)
+    return lambda s: str(at[s.row.run])
 
 
 TWINS = {"llama-7b": "llama-2-7b", "llama-3-8b": "llama-3.1-8b"}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from perfc.serving.host import BENCH, HostModel
 
+from ..splitting import leave_out
 from .learn import LEAST_ROWS, Fold, fitted, left_out, model_fold, predicted
 from .replay import ReplayedNumber, engine_of_row
 
@@ -106,15 +107,15 @@ def told_unseen(samples: Sequence[ReplayedNumber], law_name: Fold, fold_of: Fold
 
     expected = left_out(samples, law_name, fold_of)
     own = [(i, s) for i, s in enumerate(samples) if s.place is not None]
-    for fold in dict.fromkeys(fold_of(s) for _, s in own):
-        known = [s for _, s in own if fold_of(s) != fold]
+    for _, train, tested in leave_out(own, [fold_of(s) for _, s in own]):
+        known = [s for _, s in train]
         laws = {
             name: fitted([s for s in known if law_name(s) == name])
             for name in dict.fromkeys(map(law_name, known))
         }
         processes = fitted_processes(known, law_name, laws)
-        for i, s in own:
+        for i, s in tested:
             process = processes.get(told_kind(law_name(s)))
-            if fold_of(s) == fold and process is not None and s.place is not None:
+            if process is not None and s.place is not None:
                 expected[i] *= math.exp(log_slowdown(process, [s.place])[0])
     return expected

@@ -108,13 +108,6 @@ def families_in_turn(models: Iterable[str], turn: int) -> dict[str, DatasetPart]
     return part
 
 
-def fold_of(groups: Iterable[str], folds: int, seed: int) -> dict[str, int]:
-    """Groups dealt to folds at random."""
-    names = sorted(set(groups))
-    random.Random(seed).shuffle(names)
-    return {name: i % folds for i, name in enumerate(names)}
-
-
 def _cut(group_of: Mapping[str, str], seed: int) -> dict[str, DatasetPart]:
     members: dict[str, list[str]] = {}
     for model in sorted(group_of):

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..board import Score, coverage_by_fold, score
 from ..serving.scores import edges
+from ..splitting import leave_out
 from .folds import HeldOutKind, folds_of
 from .kept import NOTHING, NumberCache, digest_of
 from .predictors import TreePredictor
@@ -51,9 +52,8 @@ def left_out(
     folds, every = folds_of(rows, kind), digest_of(rows) if kept.folder else ""
     found = np.full(len(rows), math.nan)
     seconds = 0.0
-    for fold in dict.fromkeys(folds):
-        taught = [row for row, name in zip(rows, folds, strict=True) if name != fold]
-        asked = [i for i, name in enumerate(folds) if name == fold]
+    for fold, train, asked in leave_out(range(len(rows)), folds):
+        taught = [rows[i] for i in train]
         if not taught:
             continue
 

@@ -28,7 +28,8 @@ from perfc.analyzers.whole_runs.memory import OffsetMemory
 from perfc.analyzers.whole_runs.pooled import pooled, pooled_schema
 from perfc.analyzers.whole_runs.similarity import OperatorSimilarity
 
-from ..tables.architectures import family, fold_of
+from ..splitting import fold_of
+from ..tables.architectures import family
 from ..training.libraries import xgboost
 from ..training.runs.sums import SumRecipe, multipliers
 

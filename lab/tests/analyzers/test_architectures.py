@@ -6,13 +6,13 @@ from collections import Counter
 
 import pytest
 
+from perfc_lab.splitting import fold_of
 from perfc_lab.tables.architectures import (
     FAMILY_PARTS,
     SEEDS,
     DatasetPart,
     families_in_turn,
     family,
-    fold_of,
     random_architectures,
     unseen_families,
 )

@@ -19,6 +19,7 @@ from perfc.analyzers.steps.setting import Precision, RunMode, Setting, precision
 from perfc.machine import load_machine
 from perfc_lab.datasets import datasets
 from perfc_lab.datasets.spaces import help_nas
+from perfc_lab.splitting import fold_of
 from perfc_lab.tables import sources
 from perfc_lab.tables.aic_attention import kernel_of
 from perfc_lab.tables.architectures import (
@@ -26,7 +27,6 @@ from perfc_lab.tables.architectures import (
     DatasetPart,
     families_in_turn,
     family,
-    fold_of,
     random_architectures,
     unseen_families,
 )

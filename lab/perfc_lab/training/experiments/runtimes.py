@@ -15,8 +15,8 @@ from perfc.analyzers.runs.runtime_runs import NAME, RuntimeRun, estimated
 from perfc.machine import load_machine
 
 from ...board import Score, score
+from ...splitting import fold_of, leave_out
 from ...tables import digests
-from ...tables.architectures import fold_of
 from ...tables.whole_models import ODD_GRAPHS, TABLE
 from ..runs.measured_runs import MeasuredRun, measured_runs
 from ..runs.run_forests import RuntimeRecipe
@@ -109,10 +109,11 @@ class RuntimeExperiment(Experiment):
         yield from figures(GRAPHS, self.graphs(runs, say))
         pairs: list[Pair] = []
         names = chips(runs)
-        for chip in sorted(set(names)):
+        for chip, train, test in leave_out(runs, names):
             if not is_left_out(np.array(names) == chip):
                 continue
-            found = self.without(runs, chip, say)
+            say(f"{self.name}: without {chip}")
+            found = estimates(train_runs(self.name, train, self.recipe, say), test)
             yield from figures(f"unseen chip {chip}", found, TOGETHER[-1:])
             pairs += found
         yield from figures(CHIPS, pairs)
@@ -133,20 +134,11 @@ class RuntimeExperiment(Experiment):
     ) -> list[Pair]:
         """Every row by a model that has not seen its fold."""
         pairs: list[Pair] = []
-        for fold in range(FOLDS):
+        for fold, train, test in leave_out(runs, dealt):
             say(f"{self.name}: {split}, {fold + 1} of {FOLDS}")
-            train = [run for run, one in zip(runs, dealt, strict=True) if one != fold]
-            test = [run for run, one in zip(runs, dealt, strict=True) if one == fold]
             found = train_runs(self.name, train, self.recipe, say, leave_machines_out=False)
             pairs += estimates(found, test)
         return pairs
-
-    def without(self, runs: Sequence[MeasuredRun], chip: str, say: Say) -> list[Pair]:
-        """Every row of a chip by a model that has seen others alone."""
-        say(f"{self.name}: without {chip}")
-        train = [run for run, name in zip(runs, chips(runs), strict=True) if name != chip]
-        test = [run for run, name in zip(runs, chips(runs), strict=True) if name == chip]
-        return estimates(train_runs(self.name, train, self.recipe, say), test)
 
 
 def estimates(found: Artefact, runs: Sequence[MeasuredRun]) -> list[Pair]:

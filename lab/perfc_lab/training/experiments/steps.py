@@ -16,6 +16,7 @@ from perfc.analyzers.steps.setting import RunMode
 from perfc.machine import load_machine
 
 from ...board import Score, score
+from ...splitting import leave_out
 from ...tables import digests
 from ...tables.architectures import (
     FAMILY_PARTS,
@@ -94,9 +95,12 @@ class StepExperiment(Experiment):
         rows = self.rows(folder, say)
         for name in SPLITS:
             yield from self.score(rows, name, say)
-        targets = sorted({r.target for r in rows})
-        for target in targets if len(targets) > 1 else ():
-            yield from self.without(rows, target, say)
+        for target, train, test in leave_out(rows, [r.target for r in rows]):
+            if train:
+                say(f"{self.name}: without {target}")
+                found = estimated(train_steps(self.name, train, self.recipe), test)
+                part = f"{self.mode.value}, {target}"
+                yield figure_of(found, f"unseen machine {target}", part, None, "")
 
     def score(self, rows: Sequence[StepRow], name: str, say: Say) -> Iterator[Score]:
         """One kind of split, all draws together: each machine, then all of them."""
@@ -116,15 +120,6 @@ class StepExperiment(Experiment):
             yield figure_of(mine, name, f"{self.mode.value}, {target}", GOALS[name], ANCHORS[name])
         if len(targets) > 1:
             yield figure_of(pairs, name, self.mode.value, GOALS[name], ANCHORS[name])
-
-    def without(self, rows: Sequence[StepRow], target: str, say: Say) -> Iterator[Score]:
-        """A machine left out, all architectures seen on the others."""
-        say(f"{self.name}: without {target}")
-        train = [r for r in rows if r.target != target]
-        test = [r for r in rows if r.target == target]
-        found = train_steps(self.name, train, self.recipe)
-        name = f"unseen machine {target}"
-        yield figure_of(estimated(found, test), name, f"{self.mode.value}, {target}", None, "")
 
 
 def estimated(found: Artefact, rows: Sequence[StepRow]) -> list[Pair]:

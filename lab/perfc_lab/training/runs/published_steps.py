@@ -13,6 +13,7 @@ from perfc.analyzers.intervals.conformal import COVERAGE, Band
 from perfc.analyzers.runs.step_law import KernelTrait, StepLaw, is_convolutional
 from perfc.ir.record import record
 
+from ...splitting import leave_out
 from ...tables.published_steps import PublishedStep, SkipReason
 
 if TYPE_CHECKING:
@@ -100,9 +101,8 @@ def learned(steps: Sequence[SummedStep]) -> StepLaw:
 def left_out(steps: Sequence[SummedStep]) -> list[tuple[SummedStep, float]]:
     """Logarithm of each step over what the law of the other architectures says."""
     found: list[tuple[SummedStep, float]] = []
-    for name in sorted({s.step.architecture for s in steps}):
-        law = learned([s for s in steps if s.step.architecture != name])
-        tested = [s for s in steps if s.step.architecture == name]
+    for _, train, tested in leave_out(steps, [s.step.architecture for s in steps]):
+        law = learned(train)
         found += [(s, math.log(s.step.time_s / s.told_s(law))) for s in tested]
     return found
 

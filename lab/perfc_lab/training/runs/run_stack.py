@@ -15,7 +15,7 @@ from perfc.analyzers.runs.run_table import IS_RUNTIME
 from perfc.analyzers.runs.runtime_runs import RATIO, SPREAD_OF
 from perfc.analyzers.steps.launch_stack import SumStack
 
-from ...tables.architectures import fold_of
+from ...splitting import fold_of
 from .measured_runs import MeasuredRun
 
 if TYPE_CHECKING:

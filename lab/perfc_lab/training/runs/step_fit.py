@@ -26,7 +26,8 @@ from perfc.analyzers.steps.launch_stack import SumStack
 from perfc.analyzers.steps.predict import CLASS, MOST_SPREAD
 from perfc.analyzers.steps.similarity import StepErrorProcess
 
-from ...tables.architectures import family, fold_of
+from ...splitting import fold_of
+from ...tables.architectures import family
 from ...tables.timm import StepRow
 from ..libraries import versions
 from .sums import SumModel, SumRecipe, learn, spread_of, stacked

@@ -1,0 +1,33 @@
+"""Folds: groups that are left out of a training in turn."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
+
+Row = TypeVar("Row")
+Name = TypeVar("Name", int, str)
+Group = TypeVar("Group", bound=Hashable)
+
+
+def fold_of(
+    groups: Iterable[Group], folds: int, seed: int, key: Callable[[Group], Any] | None = None
+) -> dict[Group, int]:
+    """Return the fold of each group, dealt at random; ``key`` sorts groups without an order."""
+    names = sorted(set(groups), key=key)  # type: ignore[type-var, arg-type]
+    random.Random(seed).shuffle(names)
+    return {name: i % folds for i, name in enumerate(names)}
+
+
+def leave_out(
+    rows: Sequence[Row], folds: Sequence[Name]
+) -> Iterator[tuple[Name, list[Row], list[Row]]]:
+    """Yield each fold in order, with the rows to train on and the rows of the fold to test on.
+
+    >>> list(leave_out("abc", [1, 0, 1]))
+    [(0, ['a', 'c'], ['b']), (1, ['b'], ['a', 'c'])]
+    """
+    for fold in sorted(set(folds)):
+        train = [row for row, name in zip(rows, folds, strict=True) if name != fold]
+        yield fold, train, [row for row, name in zip(rows, folds, strict=True) if name == fold]
