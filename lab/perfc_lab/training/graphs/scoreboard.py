@@ -75,7 +75,8 @@ def curve_chart(scores: Sequence[Score]) -> Mapping[str, object]:
     ]
     x = axis("share", "share of the architectures trained on", ".0%", type="log")
     encoding = {"x": x, "y": axis("mape", ERROR, ".0%"), "color": colored("predictor")}
-    return chart(_title(scores), values, {"type": "line", "point": True}, encoding=encoding)
+    mark = {"type": "line", "point": True}
+    return chart(_title(scores), values, mark, width=460, encoding=encoding)
 
 
 def errors_chart(scores: Sequence[Score]) -> Mapping[str, object]:
