@@ -83,13 +83,30 @@ class PredictionTable:
 
     @property
     def kernels_total(self) -> RunEstimate:
-        """Return the run as the sum of its kernels, the whole of which kernels have shares."""
+        """The run as the sum of its kernels, with launches, host and overlap."""
         return self.summed or self.total
+
+    @property
+    def residual_s(self) -> float:
+        """Predicted time of the run minus the sum of its kernels; what no kernel explains.
+
+        Zero where the kernels are summed. Negative where measured runs are faster than the sum.
+        """
+        return self.total.time_s - self.kernels_total.time_s
 
     @cached_property
     def kernels_s(self) -> float:
         """Return the time of all kernels one after another, in seconds."""
         return math.fsum([k.time_s for k in self.kernels])
+
+    @property
+    def outside_kernels_s(self) -> float:
+        """Predicted time of the run minus the sum of its kernels.
+
+        Time of the host and the residual are in it. Negative where streams overlap, or where
+        measured runs are faster than the sum.
+        """
+        return self.total.time_s - self.kernels_s
 
     @cached_property
     def wait_s(self) -> float:
@@ -113,8 +130,8 @@ class PredictionTable:
     def total_with(self, times_s: Mapping[int, float]) -> float:
         """Return the time of the run if some kernels took other times, in seconds.
 
-        Overlap of streams and the ratio of a whole-run prediction to its kernels stay the same.
-        A device that waits for its host still does.
+        Overlap of streams changes in proportion; the residual of the run stays. A host that keeps
+        the device waiting does so still.
 
         Args:
             times_s: by the kernels' indices.
@@ -134,16 +151,18 @@ class PredictionTable:
         behind_s = self.behind_s
         device_s = now.time_s - behind_s
         then_s = device_s * ((kernels_s + now.host_s) / alone_s) if alone_s else 0.0
-        return self.as_printed(max(then_s, now.time_s * launch_factor if behind_s else 0.0))
+        return self.with_residual(max(then_s, now.time_s * launch_factor if behind_s else 0.0))
 
-    def as_printed(self, kernels_s: float) -> float:
-        """Return a sum of kernels scaled to the printed total, in seconds.
+    def with_residual(self, kernels_s: float) -> float:
+        """Time of the run whose kernels sum up to ``kernels_s``, in seconds.
 
-        A predictor of whole runs gives this run only. Other sums are scaled by its ratio to the
-        sum of this run's kernels.
+        A positive residual of this run is added. A negative one is a ratio, so that no run takes
+        less than nothing.
         """
         now_s = self.kernels_total.time_s
-        return kernels_s * (self.total.time_s / now_s) if now_s else kernels_s
+        if self.residual_s >= 0 or not now_s:
+            return kernels_s + self.residual_s
+        return kernels_s * (self.total.time_s / now_s)
 
     def share(self, predictor: Predictor) -> float:
         """Return the share of the kernel time that one predictor gives."""

@@ -39,6 +39,7 @@ MACHINES: Mapping[str, str] = {
     "T4": "t4",
     "A10": "a10",
     "A40": "a40",
+    "L4": "l4",
     "A100": "a100-sxm4-40gb",
     "V100": "v100-sxm2-16gb",
     "Nano": "jetson-nano",

@@ -26,8 +26,7 @@ class Culprit:
         name: name of the node.
         op_type: operator of the node.
         what: description of the change.
-        delta: contribution of the change and its consequences to the printed totals.
-        change: the same in the proportions of one run, the basis of ``share``.
+        delta: cost of the changed kernels, new minus old.
         parameters: added elements of weights.
         count: number of equal causes.
         share: share of the change of the blamed metric, by absolute value.
@@ -37,7 +36,6 @@ class Culprit:
     op_type: str
     what: str
     delta: TotalCost
-    change: TotalCost
     parameters: float = 0.0
     count: int = 1
     share: float = 0.0
@@ -77,7 +75,6 @@ def by_edit(
         if n is not None
     }
     totals = [NOTHING] * len(edits)
-    changes = [NOTHING] * len(edits)
     starts = [order.get(e.head.node, 0) for e in edits]
     for pair in pairs:
         if pair.is_same:
@@ -88,14 +85,12 @@ def by_edit(
             edit = max((k for k, s in enumerate(starts) if s <= place), default=0)
         if edit is not None:
             totals[edit] += pair.delta
-            changes[edit] += pair.change
     culprits = [
         Culprit(
             e.head.node.name,
             e.head.op_type,
             in_words(e),
             totals[k],
-            changes[k],
             math.fsum(
                 sign * parameters.get(n, 0.0)
                 for c in e.changes
@@ -110,7 +105,7 @@ def by_edit(
 
 def by_kernel(pairs: Sequence[KernelPair]) -> Blame:
     """Attribute changes to kernels, with equal ones merged, if no node was edited."""
-    culprits = [Culprit(p.name, p.label, "", p.delta, p.change) for p in pairs if not p.is_same]
+    culprits = [Culprit(p.name, p.label, "", p.delta) for p in pairs if not p.is_same]
     return ranked(merged(culprits), whole_of(pairs))
 
 
@@ -118,14 +113,13 @@ def merged(culprits: Sequence[Culprit]) -> list[Culprit]:
     """Merge equal causes, as layers of a network repeat."""
     groups: dict[tuple[object, ...], list[Culprit]] = {}
     for c in culprits:
-        d = c.change
+        d = c.delta
         key = (c.op_type, c.what, f"{d.time_s:.2g}", d.flop, f"{d.nbytes:.2g}", c.parameters)
         groups.setdefault(key, []).append(c)
     return [
         replace(
             g[0],
             delta=sum((c.delta for c in g), NOTHING),
-            change=sum((c.change for c in g), NOTHING),
             parameters=sum(c.parameters for c in g),
             count=len(g),
         )
@@ -143,9 +137,9 @@ def whole_of(pairs: Sequence[KernelPair]) -> TotalCost:
 def ranked(culprits: Sequence[Culprit], whole: TotalCost) -> Blame:
     """Rank causes by their share in the first metric that changed noticeably."""
     parts: dict[Metric, tuple[list[float], float]] = {
-        Metric.TIME: ([abs(c.change.time_s) for c in culprits], whole.time_s),
-        Metric.TRAFFIC: ([abs(c.change.nbytes) for c in culprits], whole.nbytes),
-        Metric.FLOP: ([abs(c.change.flop) for c in culprits], whole.flop),
+        Metric.TIME: ([abs(c.delta.time_s) for c in culprits], whole.time_s),
+        Metric.TRAFFIC: ([abs(c.delta.nbytes) for c in culprits], whole.nbytes),
+        Metric.FLOP: ([abs(c.delta.flop) for c in culprits], whole.flop),
         Metric.PARAMETERS: ([abs(c.parameters) for c in culprits], 1.0),
     }
     changed = {
@@ -157,7 +151,7 @@ def ranked(culprits: Sequence[Culprit], whole: TotalCost) -> Blame:
     total = math.fsum(sizes)
     order = sorted(
         range(len(culprits)),
-        key=lambda k: (-sizes[k], -abs(culprits[k].change.nbytes), -abs(culprits[k].change.flop)),
+        key=lambda k: (-sizes[k], -abs(culprits[k].delta.nbytes), -abs(culprits[k].delta.flop)),
     )
     largest = [replace(culprits[k], share=sizes[k] / total if total else 0.0) for k in order]
     named, explained = 0, 0.0

@@ -41,8 +41,7 @@ class Difference:
         is_complete: True if no total of either side is a lower bound.
         intervals: 90 % prediction intervals of differences of estimates. Each contains the
             difference of the totals.
-        kernel_changes: differences of estimates due to changed kernels only, in the proportions of
-            the old run.
+        kernel_changes: differences of estimates due to changed kernels only.
         surely: one-sided 90 % lower limit of the changes. A gate needs one side only, so it lies
             above the lower end of the interval, which leaves 5 % on either side.
     """
@@ -90,13 +89,7 @@ def compare(old: Report, new: Report, labels: tuple[str, str] = ("", "")) -> Dif
     changed = changes(alignment, ours, theirs)
     order = execution_order(old.module, new.module, alignment)
     groups = edits(changed, alignment, order)
-    pairs = kernel_pairs(
-        old,
-        new,
-        alignment,
-        (old.prediction.as_printed(1.0), new.prediction.as_printed(1.0)),
-        is_one_run=all(name == "opset" for name, _, _ in settings(old, new)),
-    )
+    pairs = kernel_pairs(old, new, alignment)
     is_edited = any(not c.is_carried for c in changed)
     blame = by_edit(groups, pairs, parameters(old, new), order) if is_edited else by_kernel(pairs)
     products = sum(ours.mac(a) > 0 and theirs.mac(b) > 0 for a, b in alignment.pairs)
@@ -137,17 +130,17 @@ def compare(old: Report, new: Report, labels: tuple[str, str] = ("", "")) -> Dif
 def kernel_changes(
     old: Report, new: Report, before: Mapping[Metric, Figure], after: Mapping[Metric, Figure]
 ) -> dict[Metric, float]:
-    """Return differences of estimates due to changed kernels, in proportions of the old run.
+    """Return differences of estimates due to changed kernels.
 
     The error of a whole-run predictor on two nearly equal runs may exceed an edit. If only the
-    model differs, the new run is therefore assumed to have the same ratio to the sum of its kernels
-    as the old one; otherwise these are the differences of the totals.
+    model differs, the new run is therefore assumed to have the residual of the old one; otherwise
+    these are the differences of the totals.
     """
     ours, theirs = old.prediction, new.prediction
     predictor = ours.total.predictor
     ratio = 1.0
     if predictor and predictor == theirs.total.predictor and not settings(old, new):
-        ratio = ours.as_printed(theirs.kernels_total.time_s) / theirs.total.time_s
+        ratio = ours.with_residual(theirs.kernels_total.time_s) / theirs.total.time_s
     return {
         m: after[m].value * ratio - before[m].value for m in ESTIMATES if m in before and m in after
     }
@@ -168,8 +161,7 @@ def intervals(
     for m, change in changes.items():
         ends = spread((reports[0], old), (reports[1], new), m, deviations)
         if ends is not None:
-            run = reports[0].prediction.as_printed(1.0)
-            yield m, (change - run * ends[0], change + run * ends[1])
+            yield m, (change - ends[0], change + ends[1])
 
 
 def execution_order(old: Module, new: Module, alignment: Alignment) -> dict[Node, int]:

@@ -36,7 +36,7 @@ class TotalCost:
     """Total cost of several kernels.
 
     Args:
-        time_s: predicted time of all launches, as its share of the run.
+        time_s: predicted time of all launches.
         floor_s: lower bound of the time.
         flop: operations of the nodes.
         mac: multiply-accumulates.
@@ -114,31 +114,19 @@ class KernelPair:
     Args:
         old: old kernels.
         new: new kernels.
-        before: cost of the old kernels, with their shares of the old run's printed time.
-        after: cost of the new kernels, with their shares of the new run's printed time.
-        rescaled: cost of the new kernels in the proportions of the old run, if a whole-run
-            predictor scales every kernel of each side; None if equal to `after`.
+        before: cost of the old kernels.
+        after: cost of the new kernels.
     """
 
     old: tuple[TimedKernel, ...]
     new: tuple[TimedKernel, ...]
     before: TotalCost
     after: TotalCost
-    rescaled: TotalCost | None = None
 
     @property
     def delta(self) -> TotalCost:
-        """New minus old cost, as in the printed totals."""
-        return self.less_before(self.after)
-
-    @property
-    def change(self) -> TotalCost:
-        """New minus old cost in the proportions of one run: zero if no kernel changed."""
-        return self.less_before(self.rescaled or self.after)
-
-    def less_before(self, after: TotalCost) -> TotalCost:
-        """Return ``after`` minus the old cost; times that differ by rounding only are equal."""
-        delta = after - self.before
+        """New minus old cost; times that differ by rounding only are equal."""
+        delta = self.after - self.before
         return replace(
             delta,
             time_s=delta.time_s if abs(delta.time_s) > SMALLEST * self.before.time_s else 0.0,
@@ -148,7 +136,7 @@ class KernelPair:
     @property
     def is_same(self) -> bool:
         """True if both sides have equal cost."""
-        return bool(self.old and self.new) and self.change == NOTHING
+        return bool(self.old and self.new) and self.delta == NOTHING
 
     @property
     def label(self) -> str:
@@ -172,9 +160,6 @@ def kernel_pairs(
     old: Report,
     new: Report,
     alignment: Alignment,
-    in_run: tuple[float, float] = (1.0, 1.0),
-    *,
-    is_one_run: bool = False,
 ) -> tuple[KernelPair, ...]:
     """Match the kernels of both analyses, in the new order; removed ones last.
 
@@ -182,8 +167,6 @@ def kernel_pairs(
         old: old analysis.
         new: new analysis.
         alignment: alignment of their nodes.
-        in_run: for each side, the time of the run over the sum of its kernels.
-        is_one_run: True if only the model differs, so that equal kernels take equal times.
     """
     left, right = timed(old), timed(new)
     parent = list(range(len(left) + len(right)))
@@ -206,13 +189,9 @@ def kernel_pairs(
             before.append(left[k])
         else:
             after.append(right[k - len(left)])
-    of_before, of_after = Loads(old, in_run[0]), Loads(new, in_run[1])
-    rescaled = Loads(new, in_run[0]) if is_one_run and in_run[0] != in_run[1] else None
+    of_before, of_after = Loads(old), Loads(new)
     return tuple(
-        KernelPair(
-            tuple(a), tuple(b), of_before(a), of_after(b), None if rescaled is None else rescaled(b)
-        )
-        for a, b in groups.values()
+        KernelPair(tuple(a), tuple(b), of_before(a), of_after(b)) for a, b in groups.values()
     )
 
 
@@ -225,10 +204,9 @@ def timed(report: Report) -> list[TimedKernel]:
 
 
 class Loads:
-    """Sums over kernels of one analysis, with times scaled by ``in_run``."""
+    """Sums over kernels of one analysis."""
 
-    def __init__(self, report: Report, in_run: float) -> None:
-        self.in_run = in_run
+    def __init__(self, report: Report) -> None:
         self.stored = report.parameters
         self.at = Numbers(report.env)
         line = report.liveness.timeline(report.env)
@@ -240,12 +218,12 @@ class Loads:
         for t in side:
             kernel, repeat = t.kernel, at(t.kernel.repeat)
             total += TotalCost(
-                t.prediction.time_s * self.in_run,
+                t.prediction.time_s,
                 t.bound.floor_s,
                 at(kernel.work.flop) * repeat,
                 at(kernel.work.mac) * repeat,
                 at(kernel.traffic.nbytes) * repeat,
-                None if t.energy is None else t.energy.energy_j * self.in_run,
+                None if t.energy is None else t.energy.energy_j,
                 self.parameters(kernel.nodes),
                 max((self.live.get(n, 0) for n in kernel.nodes), default=0),
             )

@@ -8,6 +8,7 @@ from dataclasses import fields
 from perfc.view.report.formats import comma
 from perfc.view.report.formats.document import Cell, Column, Document, Name, Note, Section, Table
 from perfc.view.report.formats.json_form import enveloped
+from perfc.view.report.sections.limits import RESIDUAL_TITLE
 from perfc.view.report.units import DASH, Unit, plural, quantity
 
 from .blame import EXPLAINED
@@ -17,6 +18,8 @@ from .views import SCHEMA, ChangeRow, DiffViews, KernelRow, TotalRow, in_words, 
 NAMES = ("totals", "blame", "kernels", "changes")
 NOTICEABLE = 1e-3
 """Minimum share of all time changes for a kernel with equal counts to be shown."""
+ROUNDING = 1e-9
+"""Share of the time up to which a difference of sums is rounding."""
 
 
 def document(views: DiffViews, top: int | None = 20) -> Document:
@@ -116,12 +119,10 @@ def blame(views: DiffViews, top: int | None) -> Section:
         for r in views.blame[:top]
         if r.time_s or r.flop or r.traffic_bytes or r.parameters
     )
-    shifted = [r for r in views.kernels if r.status == "same" and r.time_s_new != r.time_s_old]
     notes = [Note(line)]
-    if shifted:
-        moved_s = sum(r.time_s_new - r.time_s_old for r in shifted)
-        text = f"unchanged kernels: {signed(moved_s, Unit.SECOND)}, by their shares of the totals"
-        notes.append(Note(f"{text} in a whole-run prediction"))
+    outside_s = views.outside_kernels_s_new - views.outside_kernels_s_old
+    if abs(outside_s) > ROUNDING * abs(views.outside_kernels_s_new):
+        notes.append(Note(f"{RESIDUAL_TITLE}: {signed(outside_s, Unit.SECOND)}"))
     return Section("blame", "blame", (*notes, nonempty(columns, rows)))
 
 

@@ -150,6 +150,8 @@ class DiffViews:
         aligned_products: number of matched nodes with multiply-accumulates.
         products: nodes with multiply-accumulates on the side with more.
         is_complete: True if no total is a lower bound.
+        outside_kernels_s_old: predicted time of the old run minus the sum of its kernels.
+        outside_kernels_s_new: the same of the new run.
     """
 
     old: str
@@ -165,6 +167,8 @@ class DiffViews:
     aligned_products: int
     products: int
     is_complete: bool
+    outside_kernels_s_old: float
+    outside_kernels_s_new: float
 
 
 def collect(d: Difference) -> DiffViews:
@@ -190,6 +194,8 @@ def collect(d: Difference) -> DiffViews:
         d.aligned_products[0],
         d.aligned_products[1],
         d.is_complete,
+        d.old.prediction.outside_kernels_s,
+        d.new.prediction.outside_kernels_s,
     )
 
 

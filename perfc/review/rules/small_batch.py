@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from perfc.errors import PerfcError
 from perfc.ir.symbolic.dim import Poly
 from perfc.ir.syntax.names import symbol_key
 from perfc.ir.tensors.types import TensorType
-from perfc.passes.roofline.roofline import bounds
 from perfc.review.lint.finding import Finding, Gain, GainBasis, Severity
 from perfc.review.lint.rule import Rule
 from perfc.review.lint.subject import Subject
@@ -55,16 +55,17 @@ class SmallBatch(Rule):
             return
         size = given[name]
         many_items = size * TIMES
-        env = {**report.env, name: many_items}
-        many = bounds(report.kernels, report.machine, env, tf32=report.tf32)
-        whole = subject.gain_of(many, report.kernels, report.module, GainBasis.BOUNDS)
-        now_s, floor_s = subject.now
-        then = ((now_s - whole.time_s) / TIMES, many.floor_s / TIMES)
-        gain = Gain.of((now_s, floor_s), then, GainBasis.BOUNDS)
+        label = report.source.labels.get(name, name)
+        try:
+            many = report.at({name: many_items})
+        except PerfcError:
+            # the model is fixed to its batch
+            return
+        then = many.prediction.total.time_s / TIMES, many.roofline.floor_s / TIMES
+        gain = Gain.of(subject.now, then, GainBasis.DEPLOYMENT)
         if gain.share < LEAST_SHARE:
             return
         part = share(1 - gain.share)
-        label = report.source.labels.get(name, name)
         message = f"{label} = {size}; at {many_items} an item takes {part} of the time"
         yield self.finding(
             message, "gather requests into batches", tensor=_holder(subject, name), gain=gain

@@ -54,7 +54,7 @@ def total_s(views: Views) -> float | None:
 
 
 def kernels_s(views: Views) -> float:
-    """Return the sum of the kernels, the basis of their shares; the run may differ."""
+    """Return the sum of the kernels; the run may differ."""
     return math.fsum(map(time_s, views.kernels))
 
 

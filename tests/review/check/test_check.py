@@ -382,7 +382,7 @@ def test_work_that_a_predictor_of_whole_runs_hides_fails_on_time(
     plain = gzip.decompress((EXAMPLES / "resnet50.onnx.gz").read_bytes())
     (project / "perfc.toml").write_text(
         f'[[budget]]\nmodel = "r.onnx"\ntarget = "a100"\ndims = {{ batch = {batch} }}\n'
-        'time = { fail = "+20%" }\n'
+        'time = { fail = "+10%" }\n'
     )
     (project / "r.onnx").write_bytes(plain)
     assert said(capsys, "baseline", "write")[0] == 0

@@ -29,7 +29,7 @@ def graph(*lines: str, inputs: str = "%x: f32[4, 8]") -> Any:
 
 
 def culprit(name: str = "a", op: str = "Conv", **load: float) -> Culprit:
-    return Culprit(name, op, "added", TotalCost(**load), TotalCost(**load))
+    return Culprit(name, op, "added", TotalCost(**load))
 
 
 def test_loads_are_added_and_subtracted_number_by_number() -> None:
@@ -69,7 +69,7 @@ def test_the_first_metric_that_changed_noticeably_is_blamed() -> None:
     ]
     for load, metric in cases:
         assert ranked([culprit(**load)], whole).metric is metric, load
-    weights = Culprit("a", "Conv", "", NOTHING, NOTHING, parameters=-3.0)
+    weights = Culprit("a", "Conv", "", NOTHING, parameters=-3.0)
     assert ranked([weights], whole).metric is Metric.PARAMETERS
     nothing = ranked([], whole)
     assert (nothing.metric, nothing.culprits, nothing.named) == (Metric.TIME, (), 0)

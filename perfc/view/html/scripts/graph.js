@@ -76,7 +76,7 @@ function vertexName(v) {
 
 // What tells a node from its neighbours: the last part of its name that is not just its operator.
 function vertexNote(v) {
-  if (v < 0) return share(moduleTime[~v], shown.kernels_s);
+  if (v < 0) return share(moduleTime[~v], shown.time_s || shown.kernels_s);
   const parts = graphOf.names[v].split("/").filter((p) => p);
   const last = parts.pop() || "";
   const home = graphOf.modules[graphOf.home[v]].split("/").pop();
@@ -92,7 +92,7 @@ function vertexTip(v) {
   const rides = graphOf.anchor[v] === k ? "" : "part of ";
   const time = shown.kernels.time_s[k];
   return tip(`${vertexName(v)} ${name}`, `${rides}kernel ${k}: ${kernelName(shown, k)}`,
-    `${took(shown, k)}, ${share(time, shown.kernels_s)} of the time; lower bound ` +
+    `${took(shown, k)}, ${share(time, shown.time_s || shown.kernels_s)} of the time; lower bound ` +
     quantity(shown.kernels.floor_s[k], "s"),
     `limited by ${at(shown.kernels.bound, k)}`, deltaText(k));
 }

@@ -52,7 +52,7 @@ function branch(m, palette, areaOfSecond) {
 }
 
 function moduleTip(d) {
-  const time = share(d.value, shown.kernels_s);
+  const time = share(d.value, shown.time_s || shown.kernels_s);
   if (d.module !== undefined) {
     return tip(pathOf(d.module), `${quantity(d.value, "s")}, ${time} of the time`);
   }

@@ -52,7 +52,7 @@ function pointTip(report, point) {
   return tip(
     kernelName(report, kernel),
     `kernel ${kernel}${count > 1 ? ` and ${count - 1} equal ones` : ""}`,
-    `${took(report, kernel)} each, ${share(time * count, report.kernels_s)} of the time`,
+    `${took(report, kernel)} each, ${share(time * count, report.time_s || report.kernels_s)} of the time`,
     `${quantity(rate, "flop/s")} at ${quantity(intensity, "flop/B")} of ${level}`,
     ofRoof === null ? "" : `${share(ofRoof, 1)} of the ${roof} roofline at ${level}`,
     `limited by ${at(report.kernels.bound, kernel)}`,

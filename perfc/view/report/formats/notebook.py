@@ -19,7 +19,7 @@ from ..sections.verdict import Verdict
 from ..units import Unit, quantity, share
 from ..views import Views
 from .screen import KINDS, facts_of, percents, running
-from .screen_tables import LIMITS, gain_title, place_of, remedy_cells, rest_lines, useful
+from .screen_tables import LIMITS, gain_title, place_of, remedy_cells, rest_lines, sum_of, useful
 from .text import Style
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 TEMPLATE = "notebook.html.j2"
 SPANS = 64
 """Maximum number of bars in the memory chart."""
+NO_LIMIT = 10_000
+"""Columns of a line that a browser wraps."""
 LONGEST_NAME = 200
 """Maximum number of characters shown of a name."""
 GRADES = {Grade.HIGH: "good", Grade.MEDIUM: "fair", Grade.LOW: "poor"}
@@ -72,7 +74,8 @@ def render(views: Views) -> str:
     v = views.verdict
     model, machine, *how = (clipped(part) for part in running(views))
     ordered = sorted(groups(views.kernels), key=lambda g: (-g.predicted_s, g.first.index))
-    rest = "".join(s.text for line in rest_lines(ordered[KINDS:], v) for s in line)
+    lines = rest_lines(ordered[KINDS:], v, sum_of(ordered), NO_LIMIT)
+    rest = "".join(s.text for line in lines for s in line)
     return template(TEMPLATE).render(
         model=model,
         machine=machine,

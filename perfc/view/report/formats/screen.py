@@ -16,7 +16,16 @@ from ..sections.phases import Step
 from ..sections.verdict import Verdict
 from ..units import INTERVAL, LOWER_BOUND, Unit, quantity, span
 from ..views import Views
-from .screen_tables import LIMITED_BY, LIMITS, Line, help_lines, kind_lines, rest_lines, useful
+from .screen_tables import (
+    LIMITED_BY,
+    LIMITS,
+    Line,
+    help_lines,
+    kind_lines,
+    rest_lines,
+    sum_of,
+    useful,
+)
 from .text import GAP, HARD_SPACE, INDENT, Style, StyledText, columns_of, elided, padded, wrapped
 
 MOST_LINES = 24
@@ -55,8 +64,8 @@ def lines(views: Views, width: int, top: int | None = KINDS) -> Iterator[Line]:
     yield from first
     if shown:
         yield ()
-        yield from kind_lines(shown, room, views.verdict.time_s)
-        yield from rest_lines(kinds[len(shown) :], views.verdict)
+        yield from kind_lines(shown, room)
+        yield from rest_lines(kinds[len(shown) :], views.verdict, sum_of(kinds), room)
     yield ()
     yield from help_lines(helping, views.verdict, room)
     yield from next_lines(views, room)

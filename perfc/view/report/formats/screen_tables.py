@@ -11,7 +11,7 @@ from ..amounts import ratio, title
 from ..memory_sections.remedies import Remedy
 from ..names import place
 from ..sections.kernels import KernelGroup, title_of
-from ..sections.limits import HOST
+from ..sections.limits import HOST, RESIDUAL
 from ..sections.verdict import Verdict
 from ..units import LOWER_BOUND, Unit, plural, quantity, share
 from ..views import Views
@@ -51,18 +51,14 @@ class ScreenColumn:
         return max(map(columns_of, self.cells))
 
 
-def kind_lines(kinds: Sequence[KernelGroup], width: int, total_s: float) -> Iterator[Line]:
+def kind_lines(kinds: Sequence[KernelGroup], width: int) -> Iterator[Line]:
     """Yield the table of kinds of kernels: name, share, count, time, lower bound and limit.
 
     Args:
         kinds: groups of equal kernels.
         width: columns of the page.
-        total_s: predicted time of the run.
     """
-    each = [
-        ratio(g.predicted_share * total_s, len(g.rows)) if g.first.predicted else g.first.time_s
-        for g in kinds
-    ]
+    each = [ratio(g.predicted_s, len(g.rows)) for g in kinds]
     limit = [title(g.first.held_by) for g in kinds]
     styles = tuple(LIMITS.get(g.first.held_by, Style.WAITING) for g in kinds)
     columns = [
@@ -133,14 +129,31 @@ def operator(group: KernelGroup) -> str:
     return next((w for w in group.first.title.split() if f"/{w}" in group.first.anchor), "")
 
 
-def rest_lines(rest: Sequence[KernelGroup], verdict: Verdict) -> Iterator[Line]:
-    """Yield the line of omitted kinds and of the host with their shares."""
+def rest_lines(
+    rest: Sequence[KernelGroup], verdict: Verdict, every_share: float, width: int
+) -> Iterator[Line]:
+    """Yield the line of omitted kinds, of the host and of the residual with their shares.
+
+    Args:
+        rest: omitted kinds of kernels.
+        verdict: headline of the report.
+        every_share: sum of all kernels over the predicted time of the run.
+        width: columns of the page; parts that do not fit are left out.
+    """
     parts: list[str] = []
     if rest:
         parts.append(f"{share(sum_of(rest))} in {plural(len(rest), 'more kind')} (--top all)")
-    parts += [f"{share(one.share)} {HOST}" for one in verdict.limits if one.key == HOST]
+    parts += [
+        f"{share(one.share)} {one.title}" for one in verdict.limits if one.key in (HOST, RESIDUAL)
+    ]
+    if verdict.is_predicted and every_share > 1 + LEAST_SAVING:
+        parts.append(f"{share(every_share - 1)} less in the run than alone")
+    line = f"{INDENT}… {', '.join(parts)}"
+    while len(parts) > 1 and columns_of(line) > width:
+        parts.pop()
+        line = f"{INDENT}… {', '.join(parts)}"
     if parts:
-        yield (StyledText(f"{INDENT}… {', '.join(parts)}", Style.FAINT),)
+        yield (StyledText(line, Style.FAINT),)
 
 
 def sum_of(kinds: Sequence[KernelGroup]) -> float:

@@ -122,7 +122,7 @@ def collect(report: Report, *, predict: bool = False) -> tuple[KernelRow, ...]:
     whole_s = 0.0
     if predict:
         table = report.prediction
-        predicted, energies, whole_s = table.kernels, table.energies, table.kernels_total.time_s
+        predicted, energies, whole_s = table.kernels, table.energies, table.total.time_s
     for i, (bound, prediction, energy) in enumerate(zip(bounds, predicted, energies, strict=True)):
         names = tuple([n.name for n in bound.kernel.nodes])
         # numbers alone distinguish most kernels; the full identity is compared once per twin

@@ -10,7 +10,7 @@ from perfc.ir.record import record
 from ..amounts import key, ratio
 from ..formats.document import Amount, Column, Fact, Facts, Note, Section, Table
 from ..units import INTERVAL, LOWER_BOUND, Unit, quantity, share, span
-from .limits import held_by
+from .limits import RESIDUAL, RESIDUAL_TITLE, held_by
 
 if TYPE_CHECKING:
     from perfc.analyzers.estimate.estimate import CandidateRun, Estimate
@@ -27,7 +27,7 @@ class Forecast:
     """Prediction of one kernel, with all its launches in one run.
 
     Args:
-        share: share of the predicted time of all kernels.
+        share: share of the predicted time of the run.
         time_s: predicted time including the wait for its launch; at least the lower bound.
         low_s: lower end of the 90 % prediction interval.
         high_s: upper end of the interval.
@@ -125,6 +125,8 @@ class Prediction:
         predictor: whole-run predictor; empty if the kernels are summed.
         whole: description of that predictor and its training runs.
         kernels_s: sum of ``predicted.time_s`` of all kernels.
+        outside_kernels_s: ``time_s`` minus ``kernels_s``; negative where kernels overlap, or where
+            measured runs are faster than the sum.
         summed_s: time of the run as the sum of its kernels, including ``wait_s`` and ``host_s``.
         low_s: lower end of the 90 % prediction interval.
         high_s: upper end of the interval.
@@ -144,6 +146,7 @@ class Prediction:
     predictor: str
     whole: str
     kernels_s: Amount
+    outside_kernels_s: Amount
     summed_s: Amount
     low_s: Amount
     high_s: Amount
@@ -194,6 +197,7 @@ def collect(report: Report) -> Prediction:
         total.predictor,
         table.whole,
         seconds(table.kernels_s),
+        seconds(table.outside_kernels_s),
         seconds(table.kernels_total.time_s),
         seconds(total.low_s),
         seconds(total.high_s),
@@ -252,6 +256,7 @@ def section(view: Prediction, confidence: Confidence | None) -> Section:
     rows = [
         Fact("predicted", view.time_s, view.whole or summed),
         *([Fact("kernels", view.summed_s, summed)] if view.whole else []),
+        *([Fact(RESIDUAL, view.outside_kernels_s, RESIDUAL_TITLE)] if view.whole else []),
         *(
             Fact(
                 other.predictor,

@@ -110,7 +110,7 @@ class Verdict:
         memory: memory of the run and of the machine.
         energy: energy of the board in one run, in joules; None without a fitted power model.
         confidence: confidence in the predicted time; None without a prediction.
-        limits: shares of the predicted time by limit, largest first; they add up to 1. Empty if
+        limits: shares of the predicted time by limit, as `limits` returns them. Empty if
             nothing takes time.
         step: phases of a training step; None for a forward pass.
     """
