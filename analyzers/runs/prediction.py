@@ -87,7 +87,7 @@ class PredictionTable:
         return self.summed or self.total
 
     @property
-    def residual_s(self) -> float:
+    def unattributed_s(self) -> float:
         """Predicted time of the run minus the sum of its kernels; what no kernel explains.
 
         Zero where the kernels are summed. Negative where measured runs are faster than the sum.
@@ -103,7 +103,7 @@ class PredictionTable:
     def outside_kernels_s(self) -> float:
         """Predicted time of the run minus the sum of its kernels.
 
-        Time of the host and the residual are in it. Negative where streams overlap, or where
+        Time of the host and unattributed time are in it. Negative where streams overlap, or where
         measured runs are faster than the sum.
         """
         return self.total.time_s - self.kernels_s
@@ -130,7 +130,7 @@ class PredictionTable:
     def total_with(self, times_s: Mapping[int, float]) -> float:
         """Return the time of the run if some kernels took other times, in seconds.
 
-        Overlap of streams changes in proportion; the residual of the run stays. A host that keeps
+        Overlap of streams changes in proportion; unattributed time stays. A host that keeps
         the device waiting does so still.
 
         Args:
@@ -151,17 +151,17 @@ class PredictionTable:
         behind_s = self.behind_s
         device_s = now.time_s - behind_s
         then_s = device_s * ((kernels_s + now.host_s) / alone_s) if alone_s else 0.0
-        return self.with_residual(max(then_s, now.time_s * launch_factor if behind_s else 0.0))
+        return self.run_time_s(max(then_s, now.time_s * launch_factor if behind_s else 0.0))
 
-    def with_residual(self, kernels_s: float) -> float:
+    def run_time_s(self, kernels_s: float) -> float:
         """Time of the run whose kernels sum up to ``kernels_s``, in seconds.
 
-        A positive residual of this run is added. A negative one is a ratio, so that no run takes
+        Unattributed time of this run is added. If it is negative, it is a ratio, so that no run takes
         less than nothing.
         """
         now_s = self.kernels_total.time_s
-        if self.residual_s >= 0 or not now_s:
-            return kernels_s + self.residual_s
+        if self.unattributed_s >= 0 or not now_s:
+            return kernels_s + self.unattributed_s
         return kernels_s * (self.total.time_s / now_s)
 
     def share(self, predictor: Predictor) -> float:

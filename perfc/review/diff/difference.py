@@ -133,14 +133,14 @@ def kernel_changes(
     """Return differences of estimates due to changed kernels.
 
     The error of a whole-run predictor on two nearly equal runs may exceed an edit. If only the
-    model differs, the new run is therefore assumed to have the residual of the old one; otherwise
+    model differs, the new run is therefore assumed to have the unattributed time of the old one; otherwise
     these are the differences of the totals.
     """
     ours, theirs = old.prediction, new.prediction
     predictor = ours.total.predictor
     ratio = 1.0
     if predictor and predictor == theirs.total.predictor and not settings(old, new):
-        ratio = ours.with_residual(theirs.kernels_total.time_s) / theirs.total.time_s
+        ratio = ours.run_time_s(theirs.kernels_total.time_s) / theirs.total.time_s
     return {
         m: after[m].value * ratio - before[m].value for m in ESTIMATES if m in before and m in after
     }

@@ -246,7 +246,7 @@ class Subject:
         then = predicted(
             replace(self.report.execution, bounds=roof, kernels=kernels, module=module)
         )
-        then_s = self.report.prediction.with_residual(then.total.time_s)
+        then_s = self.report.prediction.run_time_s(then.total.time_s)
         return Gain.of(self.now, (then_s, roof.floor_s), basis)
 
     def _fused(self, kernels: Sequence[Kernel]) -> Gain:

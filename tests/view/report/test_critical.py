@@ -212,7 +212,7 @@ def test_limits_add_up_to_the_whole_run() -> None:
     table = SimpleNamespace(
         kernels=[SimpleNamespace(time_s=t, wait_s=w) for t, w in ((4, 1), (2, 1), (2, 0), (1, 1))],
         host_s=1.0,
-        residual_s=0.0,
+        unattributed_s=0.0,
     )
     found = limits(cast(Any, SimpleNamespace(kernels=busy)), cast(Any, table))
     assert [(x.key, x.share) for x in found] == [

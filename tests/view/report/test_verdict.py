@@ -12,7 +12,7 @@ import pytest
 import perfc
 from perfc.view.report import Grade, Item, Verdict
 from perfc.view.report.names import machine_title
-from perfc.view.report.sections.limits import RESIDUAL
+from perfc.view.report.sections.limits import UNATTRIBUTED
 
 MODELS = "examples/models/{}.onnx.gz"
 
@@ -35,9 +35,9 @@ def test_limits_are_shares_of_one_whole(runtime: str, predict: bool) -> None:
     found = verdict("gpt2", "a100", runtime=runtime, predict=predict)
     assert math.fsum(one.share for one in found.limits) == pytest.approx(1)
     assert len({one.key for one in found.limits}) == len(found.limits)
-    shares = [one.share for one in found.limits if one.key != RESIDUAL]
+    shares = [one.share for one in found.limits if one.key != UNATTRIBUTED]
     assert shares == sorted(shares, reverse=True)
-    assert RESIDUAL not in [one.key for one in found.limits[:-1]], "the residual comes last"
+    assert UNATTRIBUTED not in [one.key for one in found.limits[:-1]], "unattributed time comes last"
 
 
 def test_what_a_run_waits_is_its_launches_and_its_host() -> None:

@@ -10,7 +10,7 @@ from perfc.view.report import Views, collect
 from perfc.view.report.memory_sections import pressure
 from perfc.view.report.sections import bottlenecks
 from perfc.view.report.sections.kernels import groups
-from perfc.view.report.sections.limits import HOST, RESIDUAL
+from perfc.view.report.sections.limits import HOST, UNATTRIBUTED
 
 
 def test_shares_of_kernels_add_up_to_one(views: Views) -> None:
@@ -46,7 +46,7 @@ def test_floor_is_below_sustained_kernel_by_kernel(views: Views) -> None:
 
 def test_time_that_kernels_are_bound_for_adds_up_to_the_total(views: Views) -> None:
     assert sum(p.bound_kernels for p in views.pressure) == len(views.kernels)
-    residual = sum(one.share for one in views.verdict.limits if one.key in (HOST, RESIDUAL))
+    residual = sum(one.share for one in views.verdict.limits if one.key in (HOST, UNATTRIBUTED))
     assert math.fsum(p.bound_share for p in views.pressure) + residual == pytest.approx(1)
 
 

@@ -11,7 +11,7 @@ from ..amounts import ratio, title
 from ..memory_sections.remedies import Remedy
 from ..names import place
 from ..sections.kernels import KernelGroup, title_of
-from ..sections.limits import HOST, RESIDUAL
+from ..sections.limits import HOST, UNATTRIBUTED
 from ..sections.verdict import Verdict
 from ..units import LOWER_BOUND, Unit, plural, quantity, share
 from ..views import Views
@@ -132,7 +132,7 @@ def operator(group: KernelGroup) -> str:
 def rest_lines(
     rest: Sequence[KernelGroup], verdict: Verdict, every_share: float, width: int
 ) -> Iterator[Line]:
-    """Yield the line of omitted kinds, of the host and of the residual with their shares.
+    """Yield the line of omitted kinds, of the host and of unattributed time with their shares.
 
     Args:
         rest: omitted kinds of kernels.
@@ -144,7 +144,7 @@ def rest_lines(
     if rest:
         parts.append(f"{share(sum_of(rest))} in {plural(len(rest), 'more kind')} (--top all)")
     parts += [
-        f"{share(one.share)} {one.title}" for one in verdict.limits if one.key in (HOST, RESIDUAL)
+        f"{share(one.share)} {one.title}" for one in verdict.limits if one.key in (HOST, UNATTRIBUTED)
     ]
     if verdict.is_predicted and every_share > 1 + LEAST_SAVING:
         parts.append(f"{share(every_share - 1)} less in the run than alone")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 HOST = "host"
 """Limit that is not a ceiling of a kernel: host nodes, and a host that launches too slowly."""
-RESIDUAL, RESIDUAL_TITLE = "residual", "not in any kernel"
+UNATTRIBUTED, UNATTRIBUTED_TITLE = "unattributed", "not in any kernel"
 """Time of the run that neither its kernels nor the known host explain."""
 
 
@@ -42,11 +42,11 @@ def held_by(kernel: KernelBound, time_s: float, wait_s: float) -> Ceiling:
 
 
 def limits(roof: RooflineTable, table: PredictionTable | None) -> tuple[LimitShare, ...]:
-    """Return shares of the time of a run, largest first and the residual last; they add up to 1.
+    """Return shares of the time of a run, largest first and the unattributed time last; they add up to 1.
 
     Time that a kernel waits for its launch counts to launches. The idle part of partial waves
     counts to waves, and the rest of the kernel to its limiting ceiling. Known time outside
-    kernels counts to the host, the positive residual of the run to no kernel.
+    kernels counts to the host, the unattributed time of the run to no kernel.
 
     Args:
         roof: bounds of the kernels.
@@ -65,7 +65,7 @@ def limits(roof: RooflineTable, table: PredictionTable | None) -> tuple[LimitSha
         spent.setdefault(Ceiling.LAUNCH, []).append(wait_s)
     times_s = {(key(c), c.value): math.fsum(s) for c, s in spent.items()}
     times_s[HOST, HOST] = 0.0 if table is None else table.host_s
-    times_s[RESIDUAL, RESIDUAL_TITLE] = 0.0 if table is None else table.residual_s
+    times_s[UNATTRIBUTED, UNATTRIBUTED_TITLE] = 0.0 if table is None else table.unattributed_s
     whole_s = math.fsum(max(s, 0.0) for s in times_s.values())
     shares = (LimitShare(*name, ratio(s, whole_s)) for name, s in times_s.items() if s > 0)
-    return tuple(sorted(shares, key=lambda one: (one.key == RESIDUAL, -one.share, one.key)))
+    return tuple(sorted(shares, key=lambda one: (one.key == UNATTRIBUTED, -one.share, one.key)))
