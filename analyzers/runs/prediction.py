@@ -88,7 +88,7 @@ class PredictionTable:
 
     @property
     def unattributed_s(self) -> float:
-        """Predicted time of the run minus the sum of its kernels; what no kernel explains.
+        """Return the predicted time of the run minus the sum of its kernels, launches and host.
 
         Zero where the kernels are summed. Negative where measured runs are faster than the sum.
         """
@@ -101,7 +101,7 @@ class PredictionTable:
 
     @property
     def outside_kernels_s(self) -> float:
-        """Predicted time of the run minus the sum of its kernels.
+        """Return the predicted time of the run minus the sum of its kernels, in seconds.
 
         Time of the host and unattributed time are in it. Negative where streams overlap, or where
         measured runs are faster than the sum.
@@ -154,10 +154,9 @@ class PredictionTable:
         return self.run_time_s(max(then_s, now.time_s * launch_factor if behind_s else 0.0))
 
     def run_time_s(self, kernels_s: float) -> float:
-        """Time of the run whose kernels sum up to ``kernels_s``, in seconds.
+        """Return the time of the run if its kernels summed up to ``kernels_s``, in seconds.
 
-        Unattributed time of this run is added. If it is negative, it is a ratio, so that no run takes
-        less than nothing.
+        Unattributed time is added; if it is negative, its ratio to the run stays instead.
         """
         now_s = self.kernels_total.time_s
         if self.unattributed_s >= 0 or not now_s:

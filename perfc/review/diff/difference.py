@@ -133,8 +133,8 @@ def kernel_changes(
     """Return differences of estimates due to changed kernels.
 
     The error of a whole-run predictor on two nearly equal runs may exceed an edit. If only the
-    model differs, the new run is therefore assumed to have the unattributed time of the old one; otherwise
-    these are the differences of the totals.
+    model differs, the new run is therefore assumed to have the unattributed time of the old one;
+    otherwise these are the differences of the totals.
     """
     ours, theirs = old.prediction, new.prediction
     predictor = ours.total.predictor

@@ -37,7 +37,7 @@ def test_limits_are_shares_of_one_whole(runtime: str, predict: bool) -> None:
     assert len({one.key for one in found.limits}) == len(found.limits)
     shares = [one.share for one in found.limits if one.key != UNATTRIBUTED]
     assert shares == sorted(shares, reverse=True)
-    assert UNATTRIBUTED not in [one.key for one in found.limits[:-1]], "unattributed time comes last"
+    assert UNATTRIBUTED not in [one.key for one in found.limits[:-1]], "it comes last"
 
 
 def test_what_a_run_waits_is_its_launches_and_its_host() -> None:

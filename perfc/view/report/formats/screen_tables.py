@@ -144,7 +144,9 @@ def rest_lines(
     if rest:
         parts.append(f"{share(sum_of(rest))} in {plural(len(rest), 'more kind')} (--top all)")
     parts += [
-        f"{share(one.share)} {one.title}" for one in verdict.limits if one.key in (HOST, UNATTRIBUTED)
+        f"{share(one.share)} {one.title}"
+        for one in verdict.limits
+        if one.key in (HOST, UNATTRIBUTED)
     ]
     if verdict.is_predicted and every_share > 1 + LEAST_SAVING:
         parts.append(f"{share(every_share - 1)} less in the run than alone")

@@ -42,7 +42,7 @@ def held_by(kernel: KernelBound, time_s: float, wait_s: float) -> Ceiling:
 
 
 def limits(roof: RooflineTable, table: PredictionTable | None) -> tuple[LimitShare, ...]:
-    """Return shares of the time of a run, largest first and the unattributed time last; they add up to 1.
+    """Return shares of the time of a run, largest first, unattributed time last; they add up to 1.
 
     Time that a kernel waits for its launch counts to launches. The idle part of partial waves
     counts to waves, and the rest of the kernel to its limiting ceiling. Known time outside
