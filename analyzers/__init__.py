@@ -1,1 +1,1 @@
-"""What is learned: predictors that estimate efficiency against the floor."""
+"""Predictors of kernels and runs, fitted to measurements and never below the lower bound."""

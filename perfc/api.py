@@ -87,7 +87,7 @@ class Report(StoredTensors, Presentation):
 
     @property
     def dtype(self) -> str:
-        """What-if precision, "" for the model's own precision."""
+        """Precision of `retype`; "" for that of the model."""
         return self.deployment.executed(self.source)
 
     @property

@@ -80,34 +80,34 @@ class Estimate(Timed):
 
     @property
     def summed(self) -> Interval:
-        """The interval that counts in that of the run."""
+        """Return the interval that counts in that of the run."""
         return self.time if self.in_run is None else self.in_run
 
     def scaled(self, factor: float) -> Estimate:
-        """A share of the kernel's time."""
+        """Return the estimate with its time scaled."""
         return replace(self, time=self.time * factor, in_run=self.in_run and self.in_run * factor)
 
     def plus(self, other: Estimate) -> Estimate:
-        """Further launches for the same kernel, by the same predictor."""
+        """Return the sum with further launches of the kernel, by the same predictor."""
         return replace(self, time=self.time + other.time, in_run=self.summed + other.summed)
 
     def above(self, floor_s: float) -> Estimate:
-        """The estimate of a kernel that cannot be faster than its floor."""
+        """Return the estimate with every end at or above a lower bound."""
         in_run = self.in_run and self.in_run.at_least(floor_s)
         return replace(self, floor_s=floor_s, time=self.time.at_least(floor_s), in_run=in_run)
 
-    def beside(self, other: Interval, in_run: Interval) -> Estimate:
-        """The kernel followed by what is launched for it alone.
+    def followed_by(self, other: Interval, in_run: Interval) -> Estimate:
+        """Return the kernel followed by launches that only it needs.
 
         Args:
-            other: what that takes.
-            in_run: what of it counts in the interval of the run.
+            other: time of those launches.
+            in_run: their part of the interval of the run.
         """
         ends = Interval(self.low_s, self.time_s, self.high_s) + in_run
         return replace(self, time=self.time + other, in_run=ends)
 
     def waiting(self, launch: Interval) -> Estimate:
-        """The kernel, or its launch where that takes longer."""
+        """Return the maximum of the kernel and its launch, end by end."""
         time = self.time.slower_of(launch)
         in_run = self.in_run and self.in_run.slower_of(launch)
         return replace(self, time=time, in_run=in_run, wait_s=time.mid - self.time.mid)

@@ -93,10 +93,10 @@ def learned(
         if stores_integers and is_integer_product(row):
             row = of_half_depth(row, machine)
             halved.add(i)
-        own = served(row, machine, framework, known, folder)
-        own = own or weighted(row, machine, known, tf32=bounds.kernels[i].tf32)
-        if own is not None:
-            groups.setdefault(own, []).append((i, row))
+        weights_key = served(row, machine, framework, known, folder)
+        weights_key = weights_key or weighted(row, machine, known, tf32=bounds.kernels[i].tf32)
+        if weights_key is not None:
+            groups.setdefault(weights_key, []).append((i, row))
     result: dict[int, Estimate] = {}
     for (class_name, dtype), rows in groups.items():
         result |= predicted(bounds, class_name, dtype, rows, launch, framework, folder)
@@ -144,12 +144,13 @@ def no_slower_than_parts(
     known = predictor.known_classes(folder)
 
     def separate_time(row: Lowered) -> Interval | None:
-        own = weighted(row, machine, known, tf32=False)
-        if own is None:
+        weights_key = weighted(row, machine, known, tf32=False)
+        if weights_key is None:
             return None
-        weights = predictor.select(*own, INSIDE, machine.name, folder)
+        class_name, dtype = weights_key
+        weights = predictor.select(class_name, dtype, INSIDE, machine.name, folder)
         times = predictor.predict_with(
-            weights, columns_of([row.parameters]), own[1], Sheet.of_class(own[0], machine),
+            weights, columns_of([row.parameters]), dtype, Sheet.of_class(class_name, machine),
             inside(weights.card, launch, machine.name),
         )  # fmt: skip
         return Interval(*(float(t[0]) for t in (times.low_s, times.time_s, times.high_s)))
@@ -198,20 +199,22 @@ def basis(execution: Execution, index: int) -> MeasuredBasis | None:
     bound = execution.bounds.kernels[index]
     row = lower(bound, execution.bounds.env)
     known = predictor.known_classes(folder)
-    own = None
+    weights_key = None
     if row is not None:
         if execution.kernels.runtime.stores_integers and is_integer_product(row):
             row = of_half_depth(row, machine)
-        own = served(row, machine, execution.framework, known, folder)
-        own = own or weighted(row, machine, known, tf32=bound.tf32)
-    if row is None or own is None:
+        weights_key = served(row, machine, execution.framework, known, folder)
+        weights_key = weights_key or weighted(row, machine, known, tf32=bound.tf32)
+    if row is None or weights_key is None:
         return None
-    card = predictor.select(*own, INSIDE, machine.name, folder).card
+    card = predictor.select(*weights_key, INSIDE, machine.name, folder).card
     launch = execution.kernels.runtime.launch
-    types = {own[1], row.dtype} if {own[1], row.dtype} == HALVES else {own[1]}
+    types = (
+        {weights_key[1], row.dtype} if {weights_key[1], row.dtype} == HALVES else {weights_key[1]}
+    )
     machines = dict.fromkeys(target for target, dtype, _ in card.kin if dtype in types)
     return MeasuredBasis(
-        *own, tuple(machines), inside(card, launch, machine.name) in card.protocols
+        *weights_key, tuple(machines), inside(card, launch, machine.name) in card.protocols
     )
 
 

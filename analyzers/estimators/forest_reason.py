@@ -146,11 +146,11 @@ def reasons(
         return None
     if stores_integers and is_integer_product(row):
         row = of_half_depth(row, machine)
-    own = served(row, machine, framework, known, folder)
-    own = own or weighted(row, machine, known, tf32=bounds.kernels[index].tf32)
-    if own is None:
+    weights_key = served(row, machine, framework, known, folder)
+    weights_key = weights_key or weighted(row, machine, known, tf32=bounds.kernels[index].tf32)
+    if weights_key is None:
         return None
-    name, dtype = own
+    name, dtype = weights_key
     weights = predictor.select(name, dtype, INSIDE, machine.name, folder, cells=True)
     card, sheet = weights.card, Sheet.of_class(name, machine)
     kind = class_of(name)
@@ -205,23 +205,23 @@ def neighbours(artefact: Artefact, row: Lowered, sheet: Sheet) -> tuple[Neighbou
         return ()
     names = cells.names
     position = np.array([_log2(row.parameters.get(n, 0.0)) for n in names])
-    apart = np.abs(cells.log2.astype(float) - position).sum(axis=1)
+    distances = np.abs(cells.log2.astype(float) - position).sum(axis=1)
     place = class_of(card.class_name).place
     here = place(sheet, row.dtype)
     kin = []
     for target, dtype, _ in card.kin:
         between = distance(here, place(Sheet(load_machine(target)), dtype))
         kin.append(between + (0.0 if dtype == row.dtype else 1.0))
-    apart = apart + np.array(kin)[cells.kin.astype(int)]
+    distances = distances + np.array(kin)[cells.kin.astype(int)]
     return tuple(
         Neighbour(
             *card.kin[int(cells.kin[i])],
             {n: _extent(float(x)) for n, x in zip(names, cells.log2[i], strict=True)},
             int(cells.count[i]),
             float(cells.efficiency[i]),
-            float(apart[i]),
+            float(distances[i]),
         )
-        for i in np.argsort(apart, kind="stable")[:NEAREST]
+        for i in np.argsort(distances, kind="stable")[:NEAREST]
     )
 
 

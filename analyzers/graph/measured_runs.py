@@ -58,12 +58,12 @@ class MeasuredRuns(GraphDataset):
         Raises:
             DataError: no table of runs, or one of another schema.
         """
-        return most_threads(found for path in tables(folder) for found in runs(path))
+        return most_threads(run for path in tables(folder) for run in runs(path))
 
     def unknown(self, folder: Path) -> Mapping[tuple[str, str], int]:
         """Runs in a precision, or under a runtime, that nobody knows."""
-        every = (found for path in tables(folder) for _, found in runs(path))
-        return Counter(found for found in every if not isinstance(found, GraphRow))
+        every = (row for path in tables(folder) for _, row in runs(path))
+        return Counter(row for row in every if not isinstance(row, GraphRow))
 
     def digests(self, folder: Path) -> dict[str, str]:
         """SHA-256 of every table."""

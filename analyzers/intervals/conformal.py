@@ -243,23 +243,25 @@ def _upper(scores: Array, weights: Array, level: float, count: int) -> float:
 
 
 def of_category(
-    own: Array, everything: Array, coverage: float = COVERAGE, *, beside: int = 0
+    scores_of_category: Array, everything: Array, coverage: float = COVERAGE, *, extra_rows: int = 0
 ) -> Band:
-    """The band of a category's rows beside all others: many rows speak for themselves alone.
+    """Return the interval of a category; the more rows it has, the less others count.
 
     Args:
-        own: scores of the category, of which there are some.
+        scores_of_category: scores of the category, of which there are some.
         everything: scores of all categories.
         coverage: share of further rows of the category that shall lie inside.
-        beside: rows of all categories that count as its own in the finite-sample correction.
+        extra_rows: rows of all categories that count as its own in the finite-sample correction.
     """
-    share = len(own) / (len(own) + BORROWED_ROWS)
+    share = len(scores_of_category) / (len(scores_of_category) + BORROWED_ROWS)
     weights = [
-        np.full(len(own), share / len(own)),
+        np.full(len(scores_of_category), share / len(scores_of_category)),
         np.full(len(everything), (1 - share) / len(everything)),
     ]
-    scores = np.concatenate([own, everything])
-    return band(scores, np.concatenate(weights), coverage, count=len(own) + beside)
+    scores = np.concatenate([scores_of_category, everything])
+    return band(
+        scores, np.concatenate(weights), coverage, count=len(scores_of_category) + extra_rows
+    )
 
 
 def sides(low: Array, high: Array) -> Array:

@@ -171,12 +171,12 @@ def rounded(kernel: Uncertain) -> Uncertain:
 
 
 def of_group(
-    own: Semivariogram, members: Sequence[tuple[Uncertain, int]], scale: float = 1.0
+    spread: Semivariogram, members: Sequence[tuple[Uncertain, int]], scale: float = 1.0
 ) -> Interval:
     """The difference within a class; counts are negative on the old side.
 
     Args:
-        own: how unlike own errors are.
+        spread: how unlike own errors are.
         members: kernels, and how many more of each the new side has.
         scale: of the ellipse; 1 for the one that holds nine in ten.
     """
@@ -189,8 +189,8 @@ def of_group(
         for end in ("low", "mid", "high")
     )
     low, high = np.minimum(low, mid), np.maximum(high, mid)
-    correlation = correlations(own, [k.place for k, _ in members[:LARGEST]])
-    below, above = End.of(low, mid, own), End.of(high, mid, own)
+    correlation = correlations(spread, [k.place for k, _ in members[:LARGEST]])
+    below, above = End.of(low, mid, spread), End.of(high, mid, spread)
     below = below.with_floors(np.array([k.is_at_floor for k, _ in members]))
     grows = count > 0
     # the lower end has new kernels below and old ones above
@@ -202,8 +202,8 @@ def of_group(
         rest = scale * math.sin(math.pi * k / DIRECTIONS)
         there = np.maximum(mid * np.exp((below if level < 0 else above).level * abs(level)), low)
         centre = float(count @ there)
-        down = there - np.maximum(there * np.exp(rest * below.own), np.minimum(low, there))
-        up = np.minimum(there * np.exp(rest * above.own), np.maximum(high, there)) - there
+        down = there - np.maximum(there * np.exp(rest * below.single), np.minimum(low, there))
+        up = np.minimum(there * np.exp(rest * above.single), np.maximum(high, there)) - there
         least = min(
             least, centre - joint(count * np.where(grows, down, up), shared[0], correlation)
         )
@@ -211,7 +211,7 @@ def of_group(
     return Interval(least, total, most)
 
 
-def correlations(own: Semivariogram, places: Sequence[Place]) -> Array:
+def correlations(spread: Semivariogram, places: Sequence[Place]) -> Array:
     """Correlations of what kernels share of their own errors, a row and a column for each."""
     import numpy as np
 
@@ -220,7 +220,7 @@ def correlations(own: Semivariogram, places: Sequence[Place]) -> Array:
     for name in sorted({name for place in at for name in place}):
         column = np.array([place.get(name, 0.0) for place in at])
         squares += np.subtract.outer(column, column) ** 2
-    return own.correlation(np.sqrt(squares))
+    return spread.correlation(np.sqrt(squares))
 
 
 def joint(signed: Array, shared: Array, correlation: Array) -> float:
@@ -242,14 +242,14 @@ class End:
     """One side of intervals of kernels, in logarithms.
 
     Args:
-        level: as far as the class is wrong as a whole.
-        own: as far as each kernel is wrong of itself; both together are the interval.
-        shared: share of the variance of ``own`` that kernels have the more alike the nearer they
+        level: half-width of the error that the whole class shares.
+        single: half-width of the error of single kernels; both together are the interval.
+        shared: share of the variance of ``single`` that kernels have the more alike the nearer they
             are.
     """
 
     level: Array
-    own: Array
+    single: Array
     shared: Array
 
     @classmethod
@@ -260,11 +260,11 @@ class End:
         with np.errstate(divide="ignore", invalid="ignore"):
             whole = np.where(mid > 0, np.log(end / mid), 0.0)
         whole = np.clip(whole, -50.0, 50.0)
-        own = np.minimum(np.abs(whole), NINE_IN_TEN * spread.sill)
-        level = np.sqrt(np.maximum(whole**2 - own**2, 0.0))
-        alone = np.minimum(own, NINE_IN_TEN * spread.nugget)
-        shared = 1 - (alone / np.where(own > 0, own, 1.0)) ** 2
-        return cls(np.sign(whole) * level, np.sign(whole) * own, shared)
+        single = np.minimum(np.abs(whole), NINE_IN_TEN * spread.sill)
+        level = np.sqrt(np.maximum(whole**2 - single**2, 0.0))
+        alone = np.minimum(single, NINE_IN_TEN * spread.nugget)
+        shared = 1 - (alone / np.where(single > 0, single, 1.0)) ** 2
+        return cls(np.sign(whole) * level, np.sign(whole) * single, shared)
 
     def with_floors(self, at_floor: NDArray[np.bool_]) -> End:
         """Lower ends where kernels at their floor have the level of the widest of the class.
@@ -275,4 +275,4 @@ class End:
         import numpy as np
 
         widest = self.level.min(initial=0.0)
-        return End(np.where(at_floor, widest, self.level), self.own, self.shared)
+        return End(np.where(at_floor, widest, self.level), self.single, self.shared)

@@ -90,9 +90,9 @@ class Mixture:
         # a quantile of the mixture lies between those of its parts
         away = np.log(level / (1 - level)) / REACH
         width = np.where(away < 0, self.middle - self.low, self.high - self.middle)
-        own = self.middle + away * width
-        low = np.where(self.speaks, own, np.inf).min(axis=0)
-        high = np.where(self.speaks, own, -np.inf).max(axis=0)
+        each = self.middle + away * width
+        low = np.where(self.speaks, each, np.inf).min(axis=0)
+        high = np.where(self.speaks, each, -np.inf).max(axis=0)
         for _ in range(HALVINGS):
             half = (low + high) / 2
             is_below = self.below(half) < level

@@ -240,7 +240,7 @@ def in_run(execution: Execution, alone: Sequence[Estimate]) -> list[Estimate]:
         here = adapt.corrected(estimate, bound.launches, corrections)
         if estimate.predictor is not Predictor.FITTED:
             if i in copies and estimate.predictor is Predictor.LEARNED:
-                here = here.beside(copies[i].time, copies[i].summed)
+                here = here.followed_by(copies[i].time, copies[i].summed)
             here = here if machine.kind == "cpu" else chained(here, bound, bounds.env_of(i))
             here = here.waiting(launch * bound.launches)
         if i not in copies:

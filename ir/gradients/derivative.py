@@ -104,7 +104,7 @@ def _cost(tree: ast.expr) -> tuple[int, int]:
     return alu + sum(a for a, _ in below), sfu + sum(s for _, s in below)
 
 
-def stated(text: str, attributes: Mapping[str, object]) -> str:
+def substituted(text: str, attributes: Mapping[str, object]) -> str:
     """Return the derivative with attribute names replaced by their values."""
     tree = ast.parse(text, mode="eval").body
 

@@ -29,7 +29,7 @@ def gradient(at: Adjoint, text: str, index: int, dy: Value | None = None) -> Val
     """Return the gradient of operand ``index``, summed over broadcast axes."""
     tape, dy = at.tape, dy or at.dy
     attributes = {f.name: getattr(at.op, f.name) for f in fields(at.op)}
-    shown = derivative.stated(text, attributes)
+    shown = derivative.substituted(text, attributes)
     match shown:
         case "1":
             product = dy

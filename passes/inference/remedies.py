@@ -48,38 +48,40 @@ class Remedies:
 
     def mended(self, declared: Sequence[SymbolDecl]) -> Settled | Refusal:
         """Values that go together, or where inference ends with the last that were tried."""
-        kept = {s.name: s for s in declared}
+        symbols_by_name = {s.name: s for s in declared}
         for _ in range(MOST_CHANGES):
-            env = assumed(kept.values(), self.given)
-            change = self.filling(kept, env)
+            env = assumed(symbols_by_name.values(), self.given)
+            change = self.filling(symbols_by_name, env)
             if not change:
                 if self.sizing.holds_at(env):
-                    return Settled(tuple(kept.values()), env, None)
+                    return Settled(tuple(symbols_by_name.values()), env, None)
                 outcome = self.sizing.attempt(env)
                 if isinstance(outcome, Module):
-                    return Settled(tuple(kept.values()), env, outcome)
-                change = self.fitting(kept, outcome)
+                    return Settled(tuple(symbols_by_name.values()), env, outcome)
+                change = self.fitting(symbols_by_name, outcome)
                 if not change:
                     return outcome
-            kept.update((s.name, s) for s in change)
-        env = assumed(kept.values(), self.given)
+            symbols_by_name.update((s.name, s) for s in change)
+        env = assumed(symbols_by_name.values(), self.given)
         outcome = self.sizing.attempt(env)
         if isinstance(outcome, Module):
-            return Settled(tuple(kept.values()), env, outcome)
+            return Settled(tuple(symbols_by_name.values()), env, outcome)
         return outcome
 
-    def filling(self, kept: Mapping[str, SymbolDecl], env: Mapping[str, int]) -> Change:
+    def filling(self, symbols_by_name: Mapping[str, SymbolDecl], env: Mapping[str, int]) -> Change:
         """The symbol to enlarge so that extents which are empty or negative are neither."""
         at = Numbers(env)
         self.sizing.steps += len(self.sizing.formulas)
-        short = [p for p in self.sizing.formulas if at(p) < 1 and self.is_short(p, kept, env)]
+        short = [
+            p for p in self.sizing.formulas if at(p) < 1 and self.is_short(p, symbols_by_name, env)
+        ]
         for p in short:
-            for s in self.changeable(kept, (p,)) if not self.sizing.is_exhausted else ():
+            for s in self.changeable(symbols_by_name, (p,)) if not self.sizing.is_exhausted else ():
                 related = [q for q in short if s.name in names_in(q)]
                 for goals in (related, [p]):
 
                     def is_enough(n: int, s: SymbolDecl = s, goals: list[Poly] = goals) -> bool:
-                        trial = Numbers(self.changed(kept, (sized(s, n, Basis.LEAST),)))
+                        trial = Numbers(self.changed(symbols_by_name, (sized(s, n, Basis.LEAST),)))
                         return all(trial(q) >= 1 for q in goals)
 
                     size = least(is_enough, env[s.name], most(s))
@@ -87,33 +89,37 @@ class Remedies:
                         return (sized(s, size, Basis.LEAST),)
         return ()
 
-    def is_short(self, p: Poly, kept: Mapping[str, SymbolDecl], env: Mapping[str, int]) -> bool:
+    def is_short(
+        self, p: Poly, symbols_by_name: Mapping[str, SymbolDecl], env: Mapping[str, int]
+    ) -> bool:
         """Return True if an extent below 1 needs larger sizes.
 
         One that is limited to 0, as that of a slice behind the end, may be 0 where what the
         symbols stand for is known. One is meant to be where an extent of 0 was given.
         """
         names = names_in(p)
-        free = [kept[n] for n in names if n not in self.given]
+        free = [symbols_by_name[n] for n in names if n not in self.given]
         if not free or any(self.given.get(n) == 0 for n in names):
             return False
         if evaluate(p, env) < 0 or not is_limited(p):
             return True
         return any(s.basis in UNTOLD for s in free)
 
-    def changed(self, kept: Mapping[str, SymbolDecl], change: Change) -> dict[str, int]:
+    def changed(self, symbols_by_name: Mapping[str, SymbolDecl], change: Change) -> dict[str, int]:
         """The values with some symbols changed, and those that follow them."""
-        self.sizing.steps += len(kept)
-        return assumed({**kept, **{s.name: s for s in change}}.values(), self.given)
+        self.sizing.steps += len(symbols_by_name)
+        return assumed({**symbols_by_name, **{s.name: s for s in change}}.values(), self.given)
 
-    def changeable(self, kept: Mapping[str, SymbolDecl], dims: Collection[Dim]) -> list[SymbolDecl]:
+    def changeable(
+        self, symbols_by_name: Mapping[str, SymbolDecl], dims: Collection[Dim]
+    ) -> list[SymbolDecl]:
         """Symbols in some extents that may be changed, those of which least is known first."""
         names = {n for d in dims for n in names_in(d)}
-        free = [s for s in kept.values() if s.name in names and s.name not in self.given]
+        free = [s for s in symbols_by_name.values() if s.name in names and s.name not in self.given]
         free.reverse()
         return sorted(free, key=lambda s: s.basis not in UNTOLD)
 
-    def fitting(self, kept: Mapping[str, SymbolDecl], refusal: Refusal) -> Change:
+    def fitting(self, symbols_by_name: Mapping[str, SymbolDecl], refusal: Refusal) -> Change:
         """A change with which inference gets beyond the node that refused."""
         if refusal.position < 0:
             return ()
@@ -121,18 +127,18 @@ class Remedies:
         def is_better(change: Change) -> bool:
             if self.sizing.is_exhausted:
                 return False
-            outcome = self.sizing.attempt(self.changed(kept, change))
+            outcome = self.sizing.attempt(self.changed(symbols_by_name, change))
             return isinstance(outcome, Module) or outcome.position > refusal.position
 
         env = refusal.env
         dims = dims_of(self.sizing.nodes[refusal.position][1])
-        free = self.changeable(kept, dims)
+        free = self.changeable(symbols_by_name, dims)
         if not free:
-            free = [s for s in kept.values() if s.name not in self.given]
+            free = [s for s in symbols_by_name.values() if s.name not in self.given]
         for s in equalities(free, dims, env, self.sizing.is_closed):
             if is_better((s,)):
                 return (s,)
-        for group in alike(free, env):
+        for group in groups_of(free, env):
             size, limit = env[group[0].name], min(map(most, group))
 
             def enlarged(n: int, group: Change = group) -> Change:
@@ -155,7 +161,7 @@ def sized(s: SymbolDecl, size: int, basis: Basis) -> SymbolDecl:
     return replace(s, default=size, tie=None, basis=basis)
 
 
-def alike(free: Sequence[SymbolDecl], env: Mapping[str, int]) -> Iterator[Change]:
+def groups_of(free: Sequence[SymbolDecl], env: Mapping[str, int]) -> Iterator[Change]:
     """Each symbol by itself, then those together that stand for the same at the same value."""
     groups: dict[tuple[Basis, int], list[SymbolDecl]] = {}
     for s in free:
@@ -199,14 +205,14 @@ def least(is_enough: Callable[[int], bool], size: int, most: int) -> int | None:
 
 def dims_of(node: Node) -> list[Dim]:
     """Extents of a node's operands and results, and those that its operands contain."""
-    found: dict[Dim, None] = {}
+    result: dict[Dim, None] = {}
     for v in (*node.inputs, *node.results):
         if v is not None:
-            found.update(dict.fromkeys(extents_of(v.type)))
+            result.update(dict.fromkeys(extents_of(v.type)))
             if v.known is not None:
                 items = v.known.items[:MOST_ITEMS]
-                found.update(dict.fromkeys(i for i in items if isinstance(i, Poly)))
-    return list(found)
+                result.update(dict.fromkeys(i for i in items if isinstance(i, Poly)))
+    return list(result)
 
 
 def equalities(
@@ -243,9 +249,9 @@ def tie_of(s: SymbolDecl, d: Dim, other: Dim) -> Dim | None:
     )
     if not isinstance(d, Poly) or len(rest) + 1 != len(d.terms):
         return None
-    (own,) = [(m, c) for m, c in d.terms if [a.key for a in m] == [s.name]]
-    tie = other - (d - Poly((own,)))
-    return tie if own[1] == 1 and isinstance(tie, Poly) and s.name not in names_in(tie) else None
+    (term,) = [(m, c) for m, c in d.terms if [a.key for a in m] == [s.name]]
+    tie = other - (d - Poly((term,)))
+    return tie if term[1] == 1 and isinstance(tie, Poly) and s.name not in names_in(tie) else None
 
 
 def contradiction(sizing: Sizing, refusal: Refusal, given: Mapping[str, int]) -> ShapeError:
@@ -270,10 +276,10 @@ def contradiction(sizing: Sizing, refusal: Refusal, given: Mapping[str, int]) ->
 def involved(sizing: Sizing, dims: Sequence[Dim], refusal: Refusal) -> list[str]:
     """Symbols that decide the extents of which an error speaks; else those of the node, or all."""
     message, _, _ = refusal.error.message.partition("; operands")
-    told = {int(digits) for digits in re.findall(r"-?\b\d{1,18}\b", message)}
+    numbers = {int(digits) for digits in re.findall(r"-?\b\d{1,18}\b", message)}
     env = {n: v for n, v in refusal.env.items() if n in sizing.names}
     closed = [d for d in dims if isinstance(d, Poly) and names_in(d) <= env.keys()]
-    spoken = {n for d in closed if evaluate(d, env) in told for n in names_in(d)}
+    spoken = {n for d in closed if evaluate(d, env) in numbers for n in names_in(d)}
     names = spoken or {n for d in closed for n in names_in(d)}
     return [n for n in env if not names or n in names]
 
@@ -296,10 +302,10 @@ def shortened(
 
     None where no half of it does, as of a size that must equal another.
     """
-    asked = [n for n in names if n in given]
-    if len(asked) != 1:
+    chosen = [n for n in names if n in given]
+    if len(chosen) != 1:
         return None
-    name = asked[0]
+    name = chosen[0]
 
     def fits(size: int) -> bool:
         env = assumed(sizing.read.symbols, {**given, name: size})
@@ -321,19 +327,20 @@ def advice(
     smaller = shortened(sizing, names, given)
     if smaller is not None:
         return f"{symbol_name(smaller[0])} = {smaller[1]} would do"
-    kept = {n: v for n, v in given.items() if n not in names}
+    others = {n: v for n, v in given.items() if n not in names}
     declared = [
         replace(s, default=given[s.name], tie=None, basis=Basis.NOTHING) if s.name in given else s
         for s in sizing.read.symbols
     ]
-    found = Remedies(sizing, kept).mended(declared)
-    if not isinstance(found, Settled):
+    settled = Remedies(sizing, others).mended(declared)
+    if not isinstance(settled, Settled):
         return "give other sizes: --dim NAME=N"
     changed = [
-        s for s in found.declared if s.name in names and found.env[s.name] != env.get(s.name)
+        s for s in settled.declared if s.name in names and settled.env[s.name] != env.get(s.name)
     ]
+    sizes = settled.env
     parts = [
-        f"{symbol_name(s.name)} {'at least' if s.basis is Basis.LEAST else '='} {found.env[s.name]}"
+        f"{symbol_name(s.name)} {'at least' if s.basis is Basis.LEAST else '='} {sizes[s.name]}"
         for s in changed
     ]
     return f"{', '.join(parts)} would do" if parts else "give other sizes: --dim NAME=N"

@@ -100,13 +100,13 @@ def numbered(sizing: Sizing, at: Settled, formulas: Collection[str] = ()) -> Mod
     if at.numeric is None or holds(sizing.typed, at.numeric, at.env):
         return replace(sizing.typed, symbols=at.declared)
     bound = {n: v for n, v in at.env.items() if n not in formulas}
-    found = at.numeric if len(bound) == len(at.env) else sizing.attempt(bound)
+    result = at.numeric if len(bound) == len(at.env) else sizing.attempt(bound)
     for name in list(bound)[:MOST_KEPT]:
         fewer = {n: v for n, v in bound.items() if n != name}
         trial = sizing.attempt(fewer) if fewer else sizing.typed
         if isinstance(trial, Module) and holds(trial, at.numeric, at.env):
-            bound, found = fewer, trial
-    module = found if isinstance(found, Module) else sizing.typed
+            bound, result = fewer, trial
+    module = result if isinstance(result, Module) else sizing.typed
     declared = tuple(replace(s, is_bound=s.name in bound) for s in at.declared)
     return replace(module, symbols=declared)
 

@@ -173,8 +173,8 @@ class Sizing:
                 graph = inference.graph(self.read.graph, {})
         except ShapeError as error:
             order = (i for i, (node, _) in enumerate(self.nodes) if node is inference.refused)
-            found = self.refusals[key] = Refusal(next(order, 0), error, dict(env))
-            return found
+            refusal = self.refusals[key] = Refusal(next(order, 0), error, dict(env))
+            return refusal
         finally:
             self.steps += inference.steps
         return Module(graph, self.read.symbols, self.read.origin)

@@ -12,8 +12,8 @@ from ..fusion.kernel import Kernel
 
 def capacity(machine: Machine, level: str) -> int:
     """Bytes that a cache holds, 0 where the machine has none."""
-    found = machine.level(level)
-    return found.capacity_bytes if found is not None else 0
+    cache = machine.level(level)
+    return cache.capacity_bytes if cache is not None else 0
 
 
 def missed(

@@ -59,11 +59,11 @@ class SavedTable:
 
     def facts(self) -> dict[Node, dict[str, object]]:
         """Which value each backward node is the first to read."""
-        found: dict[Node, dict[str, object]] = {}
+        result: dict[Node, dict[str, object]] = {}
         for v, node in self.readers.items():
-            held = found.setdefault(node, {})
+            held = result.setdefault(node, {})
             held[f"saved{len(held)}"] = f"{v.name}: {v.type}"
-        return found
+        return result
 
 
 @frozen

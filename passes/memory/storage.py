@@ -95,15 +95,15 @@ class StorageTable:
     def sizes(self, env: Mapping[str, int]) -> list[int]:
         """Bytes of every buffer; 0 where nobody knows."""
         memo: dict[Dim, int] = {}
-        found: list[int] = []
+        result: list[int] = []
         for b in self.buffers:
             if b.nbytes is None:
-                found.append(0)
+                result.append(0)
                 continue
             if b.nbytes not in memo:
                 memo[b.nbytes] = int(evaluate(b.nbytes, env))
-            found.append(-(-memo[b.nbytes] // self.shards.get(b.role, 1)))
-        return found
+            result.append(-(-memo[b.nbytes] // self.shards.get(b.role, 1)))
+        return result
 
     @cached_property
     def phases(self) -> tuple[Phase, ...]:

@@ -74,10 +74,10 @@ class StoredTypes:
 
     def of(self, value: Value) -> DType:
         """Return the element type in which a value is stored."""
-        found = self.types.get(value)
-        if found is None and isinstance(value.type, TensorType):
-            found = value.type.dtype
-        return found or DType.UNKNOWN
+        dtype = self.types.get(value)
+        if dtype is None and isinstance(value.type, TensorType):
+            dtype = value.type.dtype
+        return dtype or DType.UNKNOWN
 
 
 @frozen
@@ -103,11 +103,11 @@ class Autocast(Analysis[StoredTypes]):
         types: dict[Value, DType] = {}
         policies: dict[Node, Policy] = {}
         for kernel in table.kernels:
-            found = policy(kernel)
-            policies[kernel.anchor] = found
-            if found is Policy.NARROW:
+            chosen = policy(kernel)
+            policies[kernel.anchor] = chosen
+            if chosen is Policy.NARROW:
                 result = narrow
-            elif found is Policy.WIDEST:
+            elif chosen is Policy.WIDEST:
                 result = widest(kernel, types)
             else:
                 result = DType.F32
@@ -124,8 +124,8 @@ def widest(kernel: Kernel, types: Mapping[Value, DType]) -> DType:
     floats = [v for v in reads if is_wide_float(_type(v).dtype) and _takes_part(_type(v))]
     if kernel.anchor.op.kind in FIRST_ONLY:
         floats = floats[:1]
-    found = [types.get(v, _type(v).dtype) for v in floats]
-    return max(found, key=lambda d: d.bits, default=DType.F32)
+    dtypes = [types.get(v, _type(v).dtype) for v in floats]
+    return max(dtypes, key=lambda d: d.bits, default=DType.F32)
 
 
 def _type(v: Value) -> TensorType:

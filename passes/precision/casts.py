@@ -1,4 +1,4 @@
-"""What-if autocast of a training step; every cast of the framework is a node."""
+"""Autocast of a training step, with every cast of the framework as a node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What-if autocast: an f32 model under a framework's automatic mixed precision."""
+"""Autocast: an f32 model under a framework's automatic mixed precision."""
 
 from __future__ import annotations
 

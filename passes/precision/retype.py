@@ -1,4 +1,4 @@
-"""What-if precision: the same model with its floating-point tensors in another element type."""
+"""Retyping: the same model with its floating-point tensors in another element type."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 WIDE = ("f64", "f32", "tf32", "f16", "bf16")
 NARROW = ("i8", "f8e4m3", "f8e5m2", "i4", "f4e2m1")
 AUTOCAST = {"amp-f16": "f16", "amp-bf16": "bf16"}
-"""What-if precisions that are autocast (`mixed`), and the type of their products."""
+"""Precisions that are autocast (`mixed`), and the type of their products."""
 MATRIX_KINDS = frozenset({Kind.MATMUL, Kind.CONV, Kind.ATTENTION})
 
 
@@ -64,9 +64,9 @@ def precision_name(name: str) -> str:
     >>> [precision_name(n) for n in ("", "FP16", "float8_e4m3fn", "amp", "AMP_bfloat16")]
     ['', 'f16', 'f8e4m3', 'amp-f16', 'amp-bf16']
     """
-    stated = name.strip().lower()
-    is_autocast = stated.startswith("amp")
-    element = stated.removeprefix("amp").lstrip("-_ ") if is_autocast else stated
+    lower = name.strip().lower()
+    is_autocast = lower.startswith("amp")
+    element = lower.removeprefix("amp").lstrip("-_ ") if is_autocast else lower
     if not element:
         return "amp-f16" if is_autocast else ""
     code = precision(element).code
@@ -157,7 +157,7 @@ class Retyping:
         changed = {
             f.name: self.stored
             for f in fields(op)
-            if isinstance(stated := getattr(op, f.name), DType) and is_wide_float(stated)
+            if isinstance(dtype := getattr(op, f.name), DType) and is_wide_float(dtype)
         }
         if changed:
             op = replace(op, **changed)

@@ -96,7 +96,7 @@ def depends_on(table: KernelTable, graph: Graph) -> list[set[int]]:
     """For each kernel those whose results it reads, views and the host's nodes looked through."""
     owner = {n: i for i, k in enumerate(table.kernels) for n in (*k.nodes, *k.folded)}
     comes_from: dict[Value, frozenset[int]] = {}
-    found: list[set[int]] = [set() for _ in table.kernels]
+    producers: list[set[int]] = [set() for _ in table.kernels]
     outer = set(graph.nodes)
     for node in graph.nodes:
         sources = frozenset[int]().union(
@@ -104,19 +104,19 @@ def depends_on(table: KernelTable, graph: Graph) -> list[set[int]]:
         )
         kernel = owner.get(node)
         if kernel is not None:
-            found[kernel] |= sources
+            producers[kernel] |= sources
             if not table.runtime.is_view(node):
                 sources = frozenset({kernel})
         comes_from.update(dict.fromkeys(node.results, sources))
     last: int | None = None
     for i, k in enumerate(table.kernels):
-        found[i] = {j for j in found[i] if j < i}
+        producers[i] = {j for j in producers[i] if j < i}
         if last is not None:
-            found[i].add(last)
+            producers[i].add(last)
         if not outer.issuperset(k.nodes):
-            found[i].update(range((last or 0), i))
+            producers[i].update(range((last or 0), i))
             last = i
-    return found
+    return producers
 
 
 def use(bound: KernelBound, time_s: float, machine: Machine) -> tuple[float, ...]:
@@ -216,9 +216,9 @@ class _Run:
     def _released_by(self, i: int) -> int | None:
         """Whom a kernel that starts now waited for: an operand, a stream, or its launch."""
         for those in (self.depends[i], self.ended):
-            found = [j for j in those if j not in self.left and self.end_s[j] == self.now]
-            if found:
-                return found[0]
+            ended_now = [j for j in those if j not in self.left and self.end_s[j] == self.now]
+            if ended_now:
+                return ended_now[0]
         return self.previous
 
     def _advance(self) -> None:

@@ -296,8 +296,8 @@ class Runtime:
 def runtimes() -> tuple[str, ...]:
     """Names of the tables that are there."""
     files = sorted(os.listdir(__path__[0]))
-    found = (f[:-3] for f in files if f.endswith(".py") and not f.startswith("_"))
-    return tuple(f.replace("_", "-") for f in found)
+    stems = (f[:-3] for f in files if f.endswith(".py") and not f.startswith("_"))
+    return tuple(f.replace("_", "-") for f in stems)
 
 
 def canonical(name: str, where: str = "") -> str:
@@ -329,8 +329,8 @@ def runtime(name: str) -> Runtime:
     Raises:
         PassError: there is none, or no such number of streams.
     """
-    stated, colon, streams = name.partition(":")
-    plain = canonical(stated, "fuse")
+    base, colon, streams = name.partition(":")
+    plain = canonical(base, "fuse")
     if plain != name and not colon:
         return runtime(plain)
     table = import_module(f".{plain.replace('-', '_')}", __name__).TABLE

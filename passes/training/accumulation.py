@@ -33,17 +33,17 @@ def accumulated(
     tape: Tape,
 ) -> Accumulated:
     """``nodes`` for ``count`` batches, each with inputs of its own; gradients are added."""
-    found, sums = list(nodes), list(gradients)
+    result, sums = list(nodes), list(gradients)
     more: list[Value] = []
     for batch in range(2, count + 1):
         renamed: dict[Value, Value] = {v: another(v, batch, tape) for v in inputs}
         more += renamed.values()
-        found += [repeated(node, renamed, batch, tape) for node in nodes]
+        result += [repeated(node, renamed, batch, tape) for node in nodes]
         tape.phase, tape.nodes = Phase.BACKWARD, []
         tape.place, tape.suffix = Loc(f"accumulate.{batch}"), ""
         sums = [tape.add(s, renamed.get(g, g)) for s, g in zip(sums, gradients, strict=True)]
-        found += tape.nodes
-    return Accumulated(found, tuple(more), sums)
+        result += tape.nodes
+    return Accumulated(result, tuple(more), sums)
 
 
 def another(v: Value, batch: int, tape: Tape) -> Value:

@@ -35,8 +35,8 @@ def module_of(node: Node) -> str | None:
     By the name of a parameter that it reads, else by its own where that is a path.
     """
     for v in node.inputs:
-        if v is not None and v.weight is not None and (found := OF_PARAMETER.match(v.name)):
-            return found[1]
+        if v is not None and v.weight is not None and (match := OF_PARAMETER.match(v.name)):
+            return match[1]
     if "/" not in node.name:
         return None
     parts = node.name.strip("/").split("/")
@@ -59,13 +59,13 @@ def crossings(nodes: Sequence[Node], trained: Collection[Value]) -> dict[int, Va
     ends: dict[int, list[Value]] = {}
     for v, end in last.items():
         ends.setdefault(end, []).append(v)
-    found: dict[int, Value] = {}
+    result: dict[int, Value] = {}
     for i, node in enumerate(nodes):
         open_values.difference_update(ends.get(i, ()))
         open_values.update(v for v in node.results if last.get(v, -1) > i)
         if len(open_values) == 1:
-            found[i] = next(iter(open_values))
-    return found
+            result[i] = next(iter(open_values))
+    return result
 
 
 def blocks_of(nodes: Sequence[Node], trained: Collection[Value]) -> list[Block]:
@@ -76,7 +76,7 @@ def blocks_of(nodes: Sequence[Node], trained: Collection[Value]) -> list[Block]:
         trained: results that depend on what is trained; others, as masks, are not counted.
     """
     singles = crossings(nodes, trained)
-    found: list[Block] = []
+    blocks: list[Block] = []
     start = 0
     for i in range(len(nodes)):
         if i not in singles and i + 1 < len(nodes):
@@ -84,11 +84,11 @@ def blocks_of(nodes: Sequence[Node], trained: Collection[Value]) -> list[Block]:
         inside, boundary = tuple(nodes[start : i + 1]), singles.get(i)
         name = name_of(inside)
         start = i + 1
-        if found and (name is None or found[-1].name == name):
-            before = found.pop()
+        if blocks and (name is None or blocks[-1].name == name):
+            before = blocks.pop()
             inside, name = (*before.nodes, *inside), before.name
-        found.append(Block(name or "", inside, boundary))
-    return found
+        blocks.append(Block(name or "", inside, boundary))
+    return blocks
 
 
 def name_of(nodes: Sequence[Node]) -> str | None:

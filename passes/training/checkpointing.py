@@ -96,10 +96,10 @@ class Checkpoints:
         """Return the choices of policy for a block with their cost."""
         options: list[Choice] = []
         for policy in (RecomputePolicy.NONE, RecomputePolicy.SELECTIVE, RecomputePolicy.BLOCK):
-            kept = self.kept_in(block, policy)
-            again = needed(block.nodes, self.read - kept, kept)
-            read = [v for n in block.nodes for v in n.results if v in self.read & kept]
-            inputs = {v for n in again for v in n.inputs if v in kept and v not in read and v}
+            saved = self.kept_in(block, policy)
+            again = needed(block.nodes, self.read - saved, saved)
+            read = [v for n in block.nodes for v in n.results if v in self.read & saved]
+            inputs = {v for n in again for v in n.inputs if v in saved and v not in read and v}
             held = {v for v in (*read, *inputs) if v is not block.boundary}
             options.append(
                 Choice(policy, sum(map(self.size, held)), sum(self.cost(n) for n in again))
@@ -170,14 +170,14 @@ def pareto(points: Mapping[int, CurvePosition]) -> dict[int, CurvePosition]:
     return best
 
 
-def needed(nodes: Sequence[Node], wanted: set[Value], kept: set[Value]) -> list[Node]:
-    """Return the nodes that compute ``wanted`` from ``kept``, in their order."""
+def needed(nodes: Sequence[Node], wanted: set[Value], saved: set[Value]) -> list[Node]:
+    """Return the nodes that compute ``wanted`` from ``saved``, in their order."""
     open_values = set(wanted)
     nodes_needed: list[Node] = []
     for node in reversed(nodes):
         if any(v in open_values for v in node.results):
             nodes_needed.append(node)
-            open_values.update(v for v in node.inputs if v is not None and v not in kept)
+            open_values.update(v for v in node.inputs if v is not None and v not in saved)
     return nodes_needed[::-1]
 
 
@@ -189,32 +189,32 @@ def recomputed(
 ) -> list[Node]:
     """Return the backward pass; a block is recomputed before its first read."""
     points, policies = plan
-    kept: set[Value] = set()
+    saved: set[Value] = set()
     block_of: dict[Value, int] = {}
     for i, (block, policy) in enumerate(zip(points.blocks, policies, strict=True)):
-        kept |= points.kept_in(block, policy)
+        saved |= points.kept_in(block, policy)
         block_of.update((v, i) for n in block.nodes for v in n.results)
     again: dict[Value, Value] = {}
     nodes: list[Node] = []
     for node in backward:
         for v in node.inputs:
-            if v is None or v not in block_of or v in kept or v in again:
+            if v is None or v not in block_of or v in saved or v in again:
                 continue
-            wanted = {w for w in points.read - kept if block_of[w] == block_of[v]}
-            for old in needed(forward, wanted, kept | again.keys()):
-                nodes.append(repeated(old, again, kept, tape))
+            wanted = {w for w in points.read - saved if block_of[w] == block_of[v]}
+            for old in needed(forward, wanted, saved | again.keys()):
+                nodes.append(repeated(old, again, saved, tape))
         nodes.append(replace(node, inputs=tuple(v and again.get(v, v) for v in node.inputs)))
     return nodes
 
 
-def repeated(node: Node, again: dict[Value, Value], kept: set[Value], tape: Tape) -> Node:
+def repeated(node: Node, again: dict[Value, Value], saved: set[Value], tape: Tape) -> Node:
     """A forward node once more."""
     inputs = tuple(v and again.get(v, v) for v in node.inputs)
     for v in node.results:
         again[v] = Value(tape.fresh(f"{v.name}.again"), v.type, v.known)
     outputs = tuple(v and again[v] for v in node.outputs)
     for v in node.results:
-        if v in kept:
+        if v in saved:
             again.pop(v)
     loc = replace(node.loc, name=f"{node.name}.again", phase=Phase.RECOMPUTE)
     return replace(node, inputs=inputs, outputs=outputs, loc=loc)

@@ -35,11 +35,11 @@ def may_carry(v: Value) -> bool:
 
 def active(nodes: Sequence[Node], wanted: Collection[Value]) -> set[Value]:
     """Values of real numbers that depend on those wanted."""
-    found = set(wanted)
+    result = set(wanted)
     for node in nodes:
-        if not found.isdisjoint(node.inputs):
-            found.update(v for v in node.results if may_carry(v))
-    return found
+        if not result.isdisjoint(node.inputs):
+            result.update(v for v in node.results if may_carry(v))
+    return result
 
 
 def differentiate(
@@ -66,14 +66,14 @@ def differentiate(
         if not any(incoming):
             continue
         tape.place = Loc(node.name, node.loc.op_type)
-        asked = tuple(v in alive for v in node.inputs)
-        adjoint = Adjoint(node, incoming, asked, tape)
-        found = node.op.gradient(adjoint) if not node.regions else None
-        if found is None:
+        is_wanted = tuple(v in alive for v in node.inputs)
+        adjoint = Adjoint(node, incoming, is_wanted, tape)
+        parts = node.op.gradient(adjoint) if not node.regions else None
+        if parts is None:
             raise without_rule(node)
         changed[node] = adjoint.node
-        for index, part in found.items():
-            if part is not None and asked[index]:
+        for index, part in parts.items():
+            if part is not None and is_wanted[index]:
                 collect(gradients, node.inputs, index, part, tape)
     forward = tuple(changed.get(n, n) for n in nodes)
     return Derivatives(forward, gradients)

@@ -41,20 +41,20 @@ def adapted(nodes: Sequence[Node], rank: int, patterns: Sequence[str], tape: Tap
     Source: arXiv:2106.09685, equation 3; PEFT, peft.tuners.lora.layer.Linear.forward.
     """
     makers = {v: n for n in nodes for v in n.results}
-    found: list[Node] = []
+    result: list[Node] = []
     factors: list[Value] = []
     for node in nodes:
         w = matrix_of(node, makers)
         if w is None or not any(fnmatchcase(w.name, p) for p in patterns):
-            found.append(node)
+            result.append(node)
             continue
-        made = beside(node, w, rank, tape)
-        found += made.nodes
+        made = with_factors(node, w, rank, tape)
+        result += made.nodes
         factors += made.factors
     if not factors:
         names = ", ".join(patterns)
         raise PassError(f"no product has a matrix called {names}", where="--lora")
-    return LoraModule(found, factors)
+    return LoraModule(result, factors)
 
 
 def matrix_of(node: Node, makers: dict[Value, Node]) -> Value | None:
@@ -69,8 +69,8 @@ def matrix_of(node: Node, makers: dict[Value, Node]) -> Value | None:
     return w if is_matrix and w is not None and w.weight and w.weight.is_parameter else None
 
 
-def beside(node: Node, w: Value, rank: int, tape: Tape) -> LoraModule:
-    """One product with its factors."""
+def with_factors(node: Node, w: Value, rank: int, tape: Tape) -> LoraModule:
+    """Return one product with its low-rank factors."""
     x, y = node.inputs[0], node.results[0]
     assert x is not None
     inner, outer = shape_of(x)[-1], shape_of(y)[-1]

@@ -72,15 +72,15 @@ class ListOptimizer:
             what is left of parameters and states, and the states, which are stored.
         """
         lists = {"p": [p for p, _ in trained], "g": [g for _, g in trained]}
-        kept: list[Value] = []
+        stored: list[Value] = []
         for letter, name in self.states.items():
             lists[letter] = [state_like(tape, p, name) for p, _ in trained]
-            kept += lists[letter]
+            stored += lists[letter]
         steps = (self.fused,) if how is OptimizerLaunch.FUSED and self.fused else self.foreach
         for step in steps:
             apply(tape, step, lists)
         updated = [v for letter in ("p", *self.states) for v in lists[letter]]
-        return updated, kept
+        return updated, stored
 
 
 def apply(tape: Tape, step: ListKernel, lists: dict[str, list[Value]]) -> None:
@@ -125,5 +125,5 @@ def optimizer(name: str) -> ListOptimizer:
     """
     if name not in names():
         raise PassError(f"no optimiser {name[:32]!r}", hint=", ".join(names()), where="--train")
-    found: ListOptimizer = import_module(f"{optimizers.__name__}.{name}").OPTIMIZER
-    return found
+    result: ListOptimizer = import_module(f"{optimizers.__name__}.{name}").OPTIMIZER
+    return result

@@ -111,8 +111,8 @@ class Train(Transform):
         nodes = trained_form(nodes, tape)
         if self.lora_rank:
             tape.phase = Phase.FORWARD
-            beside = adapted(nodes, self.lora_rank, self.lora or ("*",), tape)
-            nodes, trained, tape.phase = beside.nodes, beside.factors, Phase.LOSS
+            adapters = adapted(nodes, self.lora_rank, self.lora or ("*",), tape)
+            nodes, trained, tape.phase = adapters.nodes, adapters.factors, Phase.LOSS
         if not trained:
             raise PassError("nothing is left to train", where="--freeze", hint="freeze less")
         tape.place, tape.suffix = Loc("loss"), ""
@@ -121,12 +121,12 @@ class Train(Transform):
         before = [*nodes, *tape.nodes]
         tape.phase, tape.suffix, tape.nodes = Phase.BACKWARD, ".grad", []
         seed = tape.number(1.0, dtype_of(loss))
-        found = differentiate(before, {loss: seed}, trained, tape)
-        pairs = self.of_parameters(trained, found, tape)
-        backward = self.kept(module, found.forward, trained, tape)
+        derivatives = differentiate(before, {loss: seed}, trained, tape)
+        pairs = self.of_parameters(trained, derivatives, tape)
+        backward = self.with_recomputation(module, derivatives.forward, trained, tape)
         inputs = (*graph.inputs, *ends.inputs)
         passes = accumulated(
-            alive([*found.forward, *backward], [loss, *(g for _, g in pairs)]),
+            alive([*derivatives.forward, *backward], [loss, *(g for _, g in pairs)]),
             inputs, [g for _, g in pairs], self.accumulate, tape,
         )  # fmt: skip
         pairs = [(p, g) for (p, _), g in zip(pairs, passes.gradients, strict=True)]
@@ -143,10 +143,10 @@ class Train(Transform):
             ),
         )
 
-    def kept(
+    def with_recomputation(
         self, module: Module, forward: Sequence[Node], trained: Sequence[Value], tape: Tape
     ) -> list[Node]:
-        """The backward pass on the tape, with what the policy does not keep computed again."""
+        """Return the backward pass on the tape, with recomputation as the policy requires."""
         policy = RecomputePolicy(self.checkpointing)
         if policy is RecomputePolicy.NONE:
             return tape.nodes
@@ -169,12 +169,12 @@ class Train(Transform):
         return not any(fnmatchcase(w.name, p) for p in patterns)
 
     def of_parameters(
-        self, trained: Sequence[Value], found: Derivatives, tape: Tape
+        self, trained: Sequence[Value], derivatives: Derivatives, tape: Tape
     ) -> list[tuple[Value, Value]]:
         """Parameters with their gradients, in the parameter's type, those without left out."""
         pairs: list[tuple[Value, Value]] = []
         for p in trained:
-            g = found.gradients.get(p)
+            g = derivatives.gradients.get(p)
             if g is None:
                 continue
             if dtype_of(g) is not dtype_of(p):
@@ -201,12 +201,12 @@ class Train(Transform):
             return optimizer(self.optimizer).update(tape, pairs, how)
         masters = [state_like(tape, p, "master", DType.F32) for p, _ in pairs]
         wide = [widened(tape, g) for _, g in pairs]
-        updated, kept = optimizer(self.optimizer).update(
+        updated, stored = optimizer(self.optimizer).update(
             tape, list(zip(masters, wide, strict=True)), how
         )
         lists = {"p": [p for p, _ in pairs], "w": updated[: len(pairs)]}
         apply(tape, COPY, lists)
-        return [*lists["p"], *updated], [*masters, *kept]
+        return [*lists["p"], *updated], [*masters, *stored]
 
 
 def widened(tape: Tape, g: Value) -> Value:
@@ -218,12 +218,12 @@ def widened(tape: Tape, g: Value) -> Value:
 def alive(nodes: Sequence[Node], outputs: Sequence[Value]) -> list[Node]:
     """Nodes that something needs, in their order."""
     needed = set(outputs)
-    kept: list[Node] = []
+    used: list[Node] = []
     for node in reversed(nodes):
         if any(v in needed for v in node.results):
-            kept.append(node)
+            used.append(node)
             needed.update(v for v in node.inputs if v is not None)
-    return kept[::-1]
+    return used[::-1]
 
 
 def kept_weights(weights: Sequence[Value], nodes: Sequence[Node]) -> tuple[Value, ...]:

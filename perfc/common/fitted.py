@@ -22,7 +22,7 @@ FOLDERS = ("analyzers", "passes", "serving", "distributed")
 
 
 class ConstantOrigin(StrEnum):
-    """How a constant got its value."""
+    """Origin of a constant's value."""
 
     FITTED = "fitted"
     """Minimises an error over the rows, or is their quantile."""

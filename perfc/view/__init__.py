@@ -1,1 +1,1 @@
-"""What a person or a tool reads: reports, pages, charts, annotated models."""
+"""Outputs for readers and tools: reports, pages, charts, annotated models."""

@@ -69,7 +69,7 @@ def test_no_end_of_an_estimate_is_below_a_floor() -> None:
 
 
 def test_what_is_launched_beside_a_kernel_errs_apart_from_it_in_a_run() -> None:
-    found = of(1, 2, 4).beside(Interval(10, 20, 40), Interval(15, 20, 30))
+    found = of(1, 2, 4).followed_by(Interval(10, 20, 40), Interval(15, 20, 30))
     assert ends(found.time) == (11, 22, 44)
     assert ends(found.summed) == (16, 22, 34)
 

@@ -6,7 +6,7 @@ from ...graph import Value
 from ...ops.elementwise.activation import BiasSplitGelu, Gelu, QuickGelu, Relu, Sigmoid, Swish, Tanh
 from ...ops.elementwise.elementwise_grad import ElementwiseGrad
 from ..adjoint import Adjoint, Gradients
-from ..derivative import stated
+from ..derivative import substituted
 from ..tape import Tape
 
 BY_ERF = "0.5*(1 + erf(x*0.7071067811865476)) + x*0.3989422804014327*exp(-0.5*(x*x))"
@@ -41,9 +41,9 @@ def slope(name: str) -> str:
     """
     match name.lower().replace("_", ""):
         case "silu" | "swish" | "swiglu":
-            return stated(Swish.derivative[0], {"alpha": 1.0})
+            return substituted(Swish.derivative[0], {"alpha": 1.0})
         case "quickgelu":
-            return stated(QuickGelu.derivative[0], {"alpha": QUICK})
+            return substituted(QuickGelu.derivative[0], {"alpha": QUICK})
         case "gelu":
             return BY_ERF
         case "fastgelu":

@@ -113,9 +113,9 @@ class Expand(Movement):
         if data.shape is None or wanted is None:
             return (TensorType(data.dtype, None),)
         rank = max(len(data.shape), len(wanted))
-        own: Shape = (1,) * (rank - len(data.shape)) + data.shape
+        padded: Shape = (1,) * (rank - len(data.shape)) + data.shape
         to: tuple[int | Poly | None, ...] = (1,) * (rank - len(wanted)) + wanted
-        dims = tuple(expanded_extent(d, w) for d, w in zip(own, to, strict=True))
+        dims = tuple(expanded_extent(d, w) for d, w in zip(padded, to, strict=True))
         return (TensorType(data.dtype, dims),)
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:

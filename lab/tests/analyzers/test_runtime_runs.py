@@ -383,9 +383,9 @@ def test_ranges_are_as_wide_as_like_runs_deviate(
 
 def test_rows_beside_a_runtimes_own_count_in_its_correction() -> None:
     every = np.linspace(-1.0, 1.0, 2001)
-    alone, beside = of_category(every[::100], every), of_category(every[::100], every, beside=20)
-    assert alone.low < beside.low < -0.9
-    assert 0.9 < beside.high < alone.high
+    alone, more = of_category(every[::100], every), of_category(every[::100], every, extra_rows=20)
+    assert alone.low < more.low < -0.9
+    assert 0.9 < more.high < alone.high
 
 
 def test_usual_errors_are_those_of_runtimes_drawn_to_all() -> None:

@@ -83,13 +83,13 @@ def replay(
     """
     every = list(events)
     reserved, allocated = [0] * max(steps, 1), [0] * max(steps, 1)
-    kept: set[int] = set()
+    persistent: set[int] = set()
     for _ in range(max(runs, 1)):
         reserved, allocated = [0] * max(steps, 1), [0] * max(steps, 1)
         # what earlier runs left is held even where this one asks for nothing
         reserved[0], allocated[0] = allocator.reserved_bytes, allocator.allocated_bytes
         for step, key, nbytes in every:
-            if key in kept:
+            if key in persistent:
                 continue
             at = max(step, 0)
             # what is given back lived while the kernel ran
@@ -101,7 +101,7 @@ def replay(
             reserved[at] = max(reserved[at], allocator.reserved_bytes)
             allocated[at] = max(allocated[at], allocator.allocated_bytes)
         freed = {key for _, key, nbytes in every if nbytes < 0}
-        kept |= {key for _, key, _ in every if key not in freed}
+        persistent |= {key for _, key, _ in every if key not in freed}
     lines = tuple(_filled(reserved)), tuple(_filled(allocated))
     peak = max(range(len(lines[1])), key=lines[1].__getitem__)
     return Replay(max(lines[0]), max(lines[1]), peak, *lines)
@@ -109,8 +109,8 @@ def replay(
 
 def _filled(line: list[int]) -> list[int]:
     """A line without gaps: kernels that ask for nothing have what was there before."""
-    found, last = [], 0
+    filled, last = [], 0
     for value in line:
         last = value or last
-        found.append(last)
-    return found
+        filled.append(last)
+    return filled

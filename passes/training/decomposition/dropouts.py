@@ -51,19 +51,19 @@ def dropped(nodes: Sequence[Node], ratio: float, tape: Tape) -> list[Node]:
         hint = "it has no branches of products beside a residual stream"
         raise PassError("the model has no place for dropout", where="--dropout", hint=hint)
     tape.nodes = []
-    found: list[Node] = []
+    result: list[Node] = []
     instead: dict[Value | None, Value] = {}
     for node in nodes:
         inputs = tuple(instead.get(v, v) for v in node.inputs)
-        found.append(node if inputs == node.inputs else replace(node, inputs=inputs))
+        result.append(node if inputs == node.inputs else replace(node, inputs=inputs))
         for v in places.intersection(node.results):
             tape.place, tape.suffix = node.loc, ".dropout"
             mode = tape.constant((True,), (), DType.BOOL)
             ins = (v, tape.number(ratio), mode)
             instead[v], _ = tape.several(NativeDropout(), ins, 2)
-        found += tape.nodes
+        result += tape.nodes
         tape.nodes = []
-    return found
+    return result
 
 
 class Places:

@@ -184,8 +184,8 @@ def as_vector(v: Value, tape: Tape) -> tuple[list[Node], Value]:
 
 def contents(ins: Inputs, index: int) -> tuple[Item, ...] | None:
     """Numbers of an operand, where they are known."""
-    found = known(ins, index)
-    return None if found is None else found.items
+    content = known(ins, index)
+    return None if content is None else content.items
 
 
 def of_channels(node: Node, v: Value, shape: Shape, at: Written) -> Value | None:
@@ -218,24 +218,24 @@ def parts(node: Node, at: Written, tape: Tape) -> Changes:
     axis = normal_axis(node.op.axis, len(shape_of(x)))
     keeps = len(shape_of(x)) == len(_shape(items[0]))
     sizes = tuple(_shape(t)[axis] if keeps else 1 for t in items)
-    own = shape_of(x)
+    whole = shape_of(x)
     made = [
         Value(
             tape.fresh(f"{sequence.name}.{i}"),
-            TensorType(_dtype(t), (*own[:axis], size, *own[axis + 1 :])),
+            TensorType(_dtype(t), (*whole[:axis], size, *whole[axis + 1 :])),
         )
         for i, (t, size) in enumerate(zip(items, sizes, strict=True))
     ]
     loc = Loc(node.name, "Split")
     split = Node(Split(axis=axis), (x, tape.ints(sizes)), tuple(made), (), loc)
-    found: Changes = {node: [split]}
+    changes: Changes = {node: [split]}
     for reader, place in zip(readers, found_at, strict=True):
         if not isinstance(place, int):
             return {}
         part = made[place % len(made)]
         extents = tape.ints(shape_of(reader.results[0]))
-        found[reader] = [Node(Reshape(), (part, extents), reader.outputs, (), reader.loc)]
-    return found
+        changes[reader] = [Node(Reshape(), (part, extents), reader.outputs, (), reader.loc)]
+    return changes
 
 
 def _shape(type_: object) -> Shape:

@@ -45,25 +45,25 @@ def unfused(nodes: Sequence[Node], tape: Tape, *, fuses_attention: bool) -> list
         tape: names what is written.
         fuses_attention: whether the framework runs plain attention as one operator.
     """
-    found: list[Node] = []
+    result_nodes: list[Node] = []
     for node in nodes:
         op = node.op
         if not isinstance(op, RaggedAttention) or not op.is_exactly(RaggedAttention):
-            found.append(node)
+            result_nodes.append(node)
             continue
         group = op.groups(node.inputs)[0]
         is_prompt = group is not None and not any(at(node, i) for i in (PAST_KEY, DECODE_KEY))
         has_kernel = fuses_attention and not op.softcap and at(node, BIAS) is None
         if group is None or not is_prompt or has_kernel:
-            found.append(node)
+            result_nodes.append(node)
             continue
         tape.place, tape.suffix, tape.nodes = node.loc, ".unfused", []
         result = written(op, node, group, tape, is_sdpa=fuses_attention)
         *before, last = tape.nodes
         assert last.results == (result,)
-        found += [*before, Node(last.op, last.inputs, node.outputs, (), last.loc)]
+        result_nodes += [*before, Node(last.op, last.inputs, node.outputs, (), last.loc)]
         tape.nodes = []
-    return found
+    return result_nodes
 
 
 def at(node: Node, index: int) -> Value | None:

@@ -145,8 +145,8 @@ def closed(node: Node, x: Value, gone: list[Node], approximate: str, at: Written
     first = at.reader(plus.results[0], Mul, Div)
     if first is None:
         return {}
-    beside = other(first, plus.results[0])
-    half = at.maker(beside, Mul, Div)
+    other_operand = other(first, plus.results[0])
+    half = at.maker(other_operand, Mul, Div)
     halved = factor(half)
     if halved is not None and half is not None and halved[0] is x and is_near(halved[1], 0.5):
         last, gone = first, [*gone, half]

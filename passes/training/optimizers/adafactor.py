@@ -40,7 +40,7 @@ class Factored(ListOptimizer):
         """Return the updated values; see `ListOptimizer.update`."""
         del how
         updated: list[Value] = []
-        kept: list[Value] = []
+        stored: list[Value] = []
         matrices = [pair for pair in trained if len(shape_of(pair[0])) > 1]
         vectors = [pair for pair in trained if len(shape_of(pair[0])) <= 1]
         for pairs, steps in ((matrices, FACTORED), (vectors, WHOLE)):
@@ -48,12 +48,12 @@ class Factored(ListOptimizer):
                 continue
             lists = {"p": [p for p, _ in pairs], "g": [g for _, g in pairs]}
             states = means(tape, lists["p"]) if steps is FACTORED else whole(tape, lists["p"])
-            kept += [v for vs in states.values() for v in vs]
+            stored += [v for vs in states.values() for v in vs]
             lists |= states
             for step in steps:
                 apply(tape, step, lists)
             updated += [v for letter in ("p", *states) for v in lists[letter]]
-        return updated, kept
+        return updated, stored
 
 
 def means(tape: Tape, parameters: Sequence[Value]) -> dict[str, list[Value]]:

@@ -34,15 +34,15 @@ class Blockwise(ListOptimizer):
         """Return the updated values; see `ListOptimizer.update`."""
         del how
         updated: list[Value] = []
-        kept: list[Value] = []
+        stored: list[Value] = []
         for p, g in trained:
             states = self.states_of(tape, p)
-            kept += states
+            stored += states
             lists = (p, g, *states)
             op = MultiTensor("adam8bit", len(lists), (0, *range(2, len(lists))), 0, 18, 2)
             names = [f"{v.name}.next" for i, v in enumerate(lists) if i != 1]
             updated += tape.named(op, lists, names, f"{p.name}.adam8bit")
-        return updated, kept
+        return updated, stored
 
     def states_of(self, tape: Tape, p: Value) -> list[Value]:
         """Both means, and the largest magnitude of each block of them."""
@@ -50,8 +50,8 @@ class Blockwise(ListOptimizer):
         if not isinstance(elements, int) or elements < LEAST_ELEMENTS:
             return [state_like(tape, p, name, DType.F32) for name in ("state1", "state2")]
         blocks = (-(-elements // BLOCK),)
-        found = [state_like(tape, p, name, DType.U8) for name in ("state1", "state2")]
-        return found + [
+        means = [state_like(tape, p, name, DType.U8) for name in ("state1", "state2")]
+        return means + [
             state_like(tape, p, name, DType.F32, blocks) for name in ("absmax1", "absmax2")
         ]
 

@@ -40,19 +40,19 @@ class Orthogonal(ListOptimizer):
         """Return the updated values; see `ListOptimizer.update`."""
         matrices = [pair for pair in trained if len(shape_of(pair[0])) == 2]
         rest = [pair for pair in trained if len(shape_of(pair[0])) != 2]
-        updated, kept = adamw.OPTIMIZER.update(tape, rest, how) if rest else ([], [])
+        updated, stored = adamw.OPTIMIZER.update(tape, rest, how) if rest else ([], [])
         if not matrices:
-            return updated, kept
+            return updated, stored
         lists = {"p": [p for p, _ in matrices], "g": [g for _, g in matrices]}
         lists["m"] = [state_like(tape, p, "momentum_buffer") for p, _ in matrices]
-        kept = [*kept, *lists["m"]]
+        stored = [*stored, *lists["m"]]
         for step in MOMENTUM:
             apply(tape, step, lists)
         names = [p.name for p in lists["p"]]
         lists["u"] = [orthogonal(tape, g, n) for g, n in zip(lists["g"], names, strict=True)]
         for step in STEP:
             apply(tape, step, lists)
-        return [*updated, *lists["p"], *lists["m"]], kept
+        return [*updated, *lists["p"], *lists["m"]], stored
 
 
 def orthogonal(tape: Tape, g: Value, name: str) -> Value:

@@ -199,8 +199,8 @@ def origins_of(
     if optimised is None:
         return by_names(profile, report)
     nodes, stored = optimised
-    found = trace(nodes, stored, report.source.graph)
-    return neighbours(profile, inlined(profile, nodes, found))
+    origins = trace(nodes, stored, report.source.graph)
+    return neighbours(profile, inlined(profile, nodes, origins))
 
 
 def inlined(
@@ -214,12 +214,12 @@ def inlined(
     known = {n.name for n in nodes}
     silent = [n for n in nodes if n.name not in timed and n.name in origins]
     strange = [k for k in profile.kernels if k.name not in known]
-    found = dict(origins)
+    result = dict(origins)
     if silent and strange and len(strange) % len(silent) == 0:
         each = len(strange) // len(silent)
         for i, k in enumerate(strange):
-            found[k.name] = replace(origins[silent[i // each].name], how=How.NAMED)
-    return found
+            result[k.name] = replace(origins[silent[i // each].name], how=How.NAMED)
+    return result
 
 
 def notes_of(model: Runnable, outcome: WorkerResults) -> tuple[str, ...]:
@@ -305,9 +305,9 @@ def read_profile(
         origins = neighbours(profile, origins)
     attribution = attribute(profile, origins, report)
     if certain_share(profile, origins) < LEAST_SHARE:
-        found = quantity(certain_share(profile, origins), Unit.SHARE)
+        part = quantity(certain_share(profile, origins), Unit.SHARE)
         raise ParseError(
-            f"a profile of another model: {found} of its time is found in {Path(model).name}",
+            f"a profile of another model: {part} of its time is found in {Path(model).name}",
             where=os.fspath(path),
         )
     total = profile.run_s if profile.run_s is not None else profile.kernel_s
@@ -338,15 +338,15 @@ def certain_share(profile: Profile, origins: Mapping[str, SourceNodes]) -> float
 
 def neighbours(profile: Profile, origins: Mapping[str, SourceNodes]) -> dict[str, SourceNodes]:
     """Attribute kernels without a node to the preceding kernel, else to the next."""
-    found = dict(origins)
+    result = dict(origins)
     for order in (profile.kernels, tuple(reversed(profile.kernels))):
         last: SourceNodes | None = None
         for k in order:
-            if k.name in found:
-                last = found[k.name]
+            if k.name in result:
+                last = result[k.name]
             elif last is not None:
-                found[k.name] = replace(last, how=How.INSERTED)
-    return found
+                result[k.name] = replace(last, how=How.INSERTED)
+    return result
 
 
 def check_device(device: str) -> None:

@@ -58,8 +58,8 @@ def side_by_side(report: Report, targets: Sequence[str], prices: Prices) -> Iter
 
     machines = [load_machine(name) for name in targets or USUAL]
     setting = ModelSetting(report.model, report.deployment, report.values, report.predictor)
-    found = compare([setting], machines, order=Order.TIME, prices=prices)
-    for i, row in enumerate(ComparisonView.of(found).rows):
+    compared = compare([setting], machines, order=Order.TIME, prices=prices)
+    for i, row in enumerate(ComparisonView.of(compared).rows):
         room = ", does not fit" if row.fits is False else ""
         text = f"{row.target}: {quantity(row.time_s, Unit.SECOND)}{room} ({Door.COMPARE.value})"
         cited = (Citation(f"rows[{i}].time_s", row.time_s, Unit.SECOND),
@@ -80,8 +80,8 @@ def bills(
     names = (targets or USUAL) if is_of_many else ()
     machines = [load_machine(name) for name in names] or [report.machine]
     setting = ModelSetting(report.model, report.deployment, report.values, report.predictor)
-    found = compare([setting], machines, order=Order.GIVEN, prices=prices)
-    billed = costs(found, machines, BilledAmount(), prices)
+    compared = compare([setting], machines, order=Order.GIVEN, prices=prices)
+    billed = costs(compared, machines, BilledAmount(), prices)
     for i, row in enumerate(CostsView.of(billed).rows):
         if row.price is None or row.offer is None:
             text = f"{row.target}: no known price"

@@ -46,7 +46,7 @@ def drawing(count: int, edges: Sequence[Edge]) -> Drawing:
     forward = sorted({(place[a], place[b]) for a, b in edges if place[a] < place[b]})
     rows = ordered(ranks(count, forward), forward)
     drawn = in_columns(rows, placed(rows, forward))
-    x, y = ([found[place[v]] for v in range(count)] for found in (drawn.x, drawn.y))
+    x, y = ([line[place[v]] for v in range(count)] for line in (drawn.x, drawn.y))
     return Drawing(tuple(x), tuple(y))
 
 
@@ -60,9 +60,9 @@ def sequence(count: int, edges: Sequence[Edge]) -> list[int]:
             below[a].append(b)
     ready = [v for v in range(count) if not waits[v]]
     done = [False] * count
-    found: list[int] = []
+    order: list[int] = []
     first = 0
-    while len(found) < count:
+    while len(order) < count:
         if ready:
             v = heapq.heappop(ready)
         else:
@@ -71,12 +71,12 @@ def sequence(count: int, edges: Sequence[Edge]) -> list[int]:
         if done[v]:
             continue
         done[v] = True
-        found.append(v)
+        order.append(v)
         for u in below[v]:
             waits[u] -= 1
             if not waits[u] and not done[u]:
                 heapq.heappush(ready, u)
-    return found
+    return order
 
 
 def ranks(count: int, edges: Sequence[Edge]) -> list[int]:
@@ -122,11 +122,11 @@ def placed(rows: Sequence[Sequence[int]], edges: Sequence[Edge]) -> dict[int, fl
     for row in rows:
         middle = (len(row) - 1) / 2
         wanted = [mean([at[u] for u in above[v] if u in at], i - middle) for i, v in enumerate(row)]
-        found: list[float] = []
+        positions: list[float] = []
         for want in wanted:
-            found.append(max(want, found[-1] + 1) if found else want)
-        shift = mean([w - f for w, f in zip(wanted, found, strict=True)], 0.0)
-        at.update((v, f + shift) for v, f in zip(row, found, strict=True))
+            positions.append(max(want, positions[-1] + 1) if positions else want)
+        shift = mean([w - f for w, f in zip(wanted, positions, strict=True)], 0.0)
+        at.update((v, f + shift) for v, f in zip(row, positions, strict=True))
     return at
 
 

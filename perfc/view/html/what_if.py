@@ -1,4 +1,4 @@
-"""What-if table: the run at other batches, precisions and targets, analyzed with the page."""
+"""Table of the run at other batches, precisions and targets, analyzed with the page."""
 
 from __future__ import annotations
 

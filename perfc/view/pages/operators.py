@@ -44,8 +44,8 @@ def example(cls: type[Op]) -> Example | None:
         if parent is None:
             break
         shapes = documentation(parent).sections.get("Shapes", "")
-    for found in _operands(cls, shapes):
-        made = _apply(cls, found)
+    for operands in _operands(cls, shapes):
+        made = _apply(cls, operands)
         if made is not None:
             return made
     return None
@@ -53,14 +53,14 @@ def example(cls: type[Op]) -> Example | None:
 
 def _operands(cls: type[Op], shapes: str) -> Iterator[dict[str, tuple[Dim, ...]]]:
     fixed: dict[str, Dim] = {"g": 1} if hasattr(cls, "group") else {}
-    found: dict[str, tuple[Dim, ...]] = {}
+    operands: dict[str, tuple[Dim, ...]] = {}
     for names, text in _OPERANDS.findall(shapes.partition("->")[0]):
         extents = _extents(text, fixed)
         for name in re.split(r",\s*", names):
             if extents is not None and name in cls.operands:
-                found[name] = extents
-    if found:
-        yield found
+                operands[name] = extents
+    if operands:
+        yield operands
     n, c, d = symbol("n"), symbol("c"), symbol("d")
     if not cls.operands:
         return
@@ -74,8 +74,8 @@ def _extents(text: str, fixed: Mapping[str, Dim]) -> tuple[Dim, ...] | None:
     except SyntaxError:
         return None
     assert isinstance(tree, ast.Tuple)
-    found = [_dim(e, fixed) for e in tree.elts]
-    return None if None in found else tuple(d for d in found if d is not None)
+    extents = [_dim(e, fixed) for e in tree.elts]
+    return None if None in extents else tuple(d for d in extents if d is not None)
 
 
 def _dim(tree: ast.expr, fixed: Mapping[str, Dim]) -> Dim | None:
@@ -196,17 +196,17 @@ def coverage() -> tuple[DomainCoverage, ...]:
     operators()
     from perfc.ir.op import BY_ONNX
 
-    found: dict[str, tuple[list[str], list[str], list[str]]] = {}
+    by_domain: dict[str, tuple[list[str], list[str], list[str]]] = {}
     for schema in onnx.defs.get_all_schemas():
-        own, expanded, missing = found.setdefault(schema.domain, ([], [], []))
+        supported, expanded, missing = by_domain.setdefault(schema.domain, ([], [], []))
         key = f"{schema.domain}::{schema.name}" if schema.domain else schema.name
         if key in BY_ONNX or schema.name == "Constant":
-            own.append(schema.name)
+            supported.append(schema.name)
         elif any(getattr(schema, has) for has in BODIES):
             expanded.append(schema.name)
         else:
             missing.append(schema.name)
     return tuple(
-        DomainCoverage(domain, *(tuple(sorted(names)) for names in found[domain]))
-        for domain in sorted(found)
+        DomainCoverage(domain, *(tuple(sorted(names)) for names in by_domain[domain]))
+        for domain in sorted(by_domain)
     )

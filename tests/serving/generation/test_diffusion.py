@@ -15,7 +15,7 @@ from perfc.errors import MissingExtraError, ModelError, ParseError
 from perfc.frontend.diffusion import PartRole, Picture, read_pipeline, shipped
 from perfc.frontend.diffusion.decoders import decoder_of, latent_of
 from perfc.frontend.diffusion.denoisers import denoiser_of
-from perfc.frontend.diffusion.export import inputs_of, kept
+from perfc.frontend.diffusion.export import cached_path, inputs_of
 from perfc.frontend.diffusion.pipeline import DiffusionPipeline, Latent
 from perfc.machine import load_machine
 from perfc.serving.generation import GenerationReport, diffusion
@@ -37,7 +37,7 @@ def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DiffusionPipeli
     latent = latent_of(found, Picture(EDGE, EDGE))
     for role in (PartRole.DENOISER, PartRole.DECODER):
         part = found.part(role)
-        path = kept(part, inputs_of(part, latent, found.tokens))
+        path = cached_path(part, inputs_of(part, latent, found.tokens))
         path.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(DATA / f"{part.name}.onnx", path)
     return found

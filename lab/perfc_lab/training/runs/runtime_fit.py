@@ -241,7 +241,7 @@ def calibrated(
         unseen = learned(groups, every, freedom=draws, borrowed=LENT_CHIPS)
     bands: dict[str, Bands] = {}
     for i, one in enumerate(names):
-        seen = of_category(score[category == i], score, beside=LENT_ROWS)
+        seen = of_category(score[category == i], score, extra_rows=LENT_ROWS)
         bands[one] = Bands(seen, unseen.get(one, unseen.get("")))
         rounded = banded(one, ROUNDED)
         if rounded in unseen:

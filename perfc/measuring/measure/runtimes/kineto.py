@@ -69,19 +69,19 @@ class Trace:
         """Find the outermost operators, and for each inner one the one it is in."""
         self.raw.sort(key=lambda r: (str(r[0]), r[1], r[2]))
         for thread, begin, negative, name, key in self.raw:
-            own = self.operators.setdefault(thread, [])
+            operators = self.operators.setdefault(thread, [])
             end = begin - negative
-            if not own or begin >= own[-1].end_us:
+            if not operators or begin >= operators[-1].end_us:
                 if not name.startswith(PREFIX):
                     continue
-                own.append(Operator(name.removeprefix(PREFIX), begin, end))
+                operators.append(Operator(name.removeprefix(PREFIX), begin, end))
             if key is not None:
-                self.caller[key] = own[-1]
+                self.caller[key] = operators[-1]
         self.raw.clear()
         for key, dur in self.kernels:
-            found = self.caller.get(key) if isinstance(key, int | str) else None
-            if found is not None:
-                found.device_us += dur
+            operator = self.caller.get(key) if isinstance(key, int | str) else None
+            if operator is not None:
+                operator.device_us += dur
 
 
 def read(path: str | os.PathLike[str]) -> Profile:

@@ -44,8 +44,8 @@ class OrtRun:
             external = "session.optimized_model_external_initializers_"
             options.add_session_config_entry(external + "file_name", "optimised.bin")
             options.add_session_config_entry(external + "min_size_in_bytes", "256")
-        own = {} if self.is_cpu else {"device_id": str(self.index)}
-        providers: list[Any] = [(self.provider, own)]
+        options_of_provider = {} if self.is_cpu else {"device_id": str(self.index)}
+        providers: list[Any] = [(self.provider, options_of_provider)]
         if not self.is_cpu:
             providers.append(PROVIDERS["cpu"])
         self.session = ort.InferenceSession(self.request["model"], options, providers=providers)
