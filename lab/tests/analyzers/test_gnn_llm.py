@@ -223,7 +223,7 @@ def page_of(
         assert f"4 trainings, {there} there already" in capsys.readouterr().err
     text = (tmp_path / "page" / "gnn_llm_tables.md").read_text(encoding="utf-8")
     assert "4 of 4 trainings are there" in text
-    (line,) = (x for x in text.splitlines() if x.startswith("| LLM_PRE + GNN_PRE |"))
+    (line,) = (x for x in text.splitlines() if x.startswith(r"| LLM\_PRE + GNN\_PRE |"))
     assert "12.5%" in line
     # answers that are all alike have no order
     assert [i for i, cell in enumerate(line.split("|")) if cell == " – "] in ([], [6])
