@@ -1,4 +1,4 @@
-"""Operands of each probe's verification and the answers to expect, computed with NumPy."""
+"""Operands of each probe's verification and their expected results, computed with NumPy."""
 
 from __future__ import annotations
 
@@ -32,10 +32,11 @@ _TOLERANCES = {
 
 @dataclass(frozen=True)
 class ReferenceResult:
-    """An answer, and the largest deviation from it that rounding explains.
+    """Expected result of a probe, and the largest deviation that rounding explains.
 
     Args:
-        tolerance: relative to the largest magnitude of ``values``.
+        values: expected result.
+        tolerance: largest accepted deviation, relative to the largest magnitude of ``values``.
     """
 
     values: Array
@@ -55,7 +56,7 @@ class ReferenceResult:
         return error if error == error else float("inf")
 
     def accepts(self, answer: Array) -> bool:
-        """Return True if the answer is correct."""
+        """Return True if the result is correct."""
         return self.error(answer) <= self.tolerance
 
 

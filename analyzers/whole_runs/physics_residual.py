@@ -88,10 +88,10 @@ class HeldOutScores:
 
 
 class PhysicsResidual(GraphPredictor):
-    """Predicts runs by sums of kernels times residuals of graphs.
+    """Predicts the time of a run: the sum of its kernels times a fitted residual of its graph.
 
-    The variant ``without-memory`` leaves out residuals of the same graph, ``sum`` all residuals of
-    graphs, ``plain`` also the trees of launches.
+    Variants leave parts out: ``without-memory`` the residual of the same graph in training,
+    ``sum`` every residual of graphs, ``plain`` also the boosted trees of launches.
     """
 
     name: ClassVar[str] = "physics-residual"

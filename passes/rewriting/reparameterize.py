@@ -31,7 +31,7 @@ class Reparameterize(Transform):
     have no content, so that the largest stands for the sum. Folded where all branches begin at
     one tensor, stride alike, are centred, and the largest has no more groups than any other.
     Branches with two convolutions in a row are left: their product has a wider window. Nodes that
-    nobody reads any more are left to ``canonicalize``.
+    nothing reads any more are left to ``canonicalize``.
 
     Source: Ding et al., "RepVGG: Making VGG-style ConvNets Great Again", CVPR 2021, section 3.3;
     Vasu et al., "MobileOne", CVPR 2023, section 3.2.
@@ -43,7 +43,7 @@ class Reparameterize(Transform):
     norms: bool = False
 
     def run(self, module: Module, am: Analyses) -> Module:
-        """The smaller module; needs inferred types."""
+        """Return the module with fewer nodes; needs inferred types."""
         graph = _settled(module.graph, fold_sums)
         if self.norms:
             graph = _settled(graph, fold_norms)
@@ -62,11 +62,11 @@ def _settled(graph: Graph, fold: Callable[[Graph], Graph]) -> Graph:
 
 
 class LinearBranch(NamedTuple):
-    """A way from a tensor to a summand.
+    """Path from a tensor to an operand of a sum: one convolution, or the identity.
 
     Args:
-        origin: where it begins.
-        convolution: the one on it, None where the tensor is added as it is.
+        origin: tensor at which the path begins.
+        convolution: convolution on the path; None for the identity.
     """
 
     origin: Value
@@ -74,7 +74,7 @@ class LinearBranch(NamedTuple):
 
 
 def fold_sums(graph: Graph) -> Graph:
-    """The graph with one convolution in the place of each sum of branches."""
+    """Return the graph with one convolution in place of each sum of branches."""
     changes = Rewriter(graph)
     taken: set[Node] = set()
     for node in reversed(graph.nodes):
@@ -89,7 +89,7 @@ def fold_sums(graph: Graph) -> Graph:
 
 
 def fold_norms(graph: Graph) -> Graph:
-    """The graph with convolutions that normalise, where nobody else reads what they make."""
+    """Return the graph with norms folded into convolutions whose result nothing else reads."""
     changes = Rewriter(graph)
     for node in graph.nodes:
         if not _is_norm(node) or node.inputs[0] is None:
@@ -101,7 +101,7 @@ def fold_norms(graph: Graph) -> Graph:
 
 
 def _replace(changes: Rewriter, node: Node, convolution: Node) -> None:
-    """A convolution with a bias makes what ``node`` made."""
+    """Replace ``node`` by the convolution with a bias."""
     x, w = convolution.inputs[:2]
     bias = convolution.inputs[2] if len(convolution.inputs) > 2 else None
     result = node.results[0]
@@ -115,7 +115,7 @@ def _replace(changes: Rewriter, node: Node, convolution: Node) -> None:
 
 
 def _summands(graph: Graph, root: Node) -> tuple[set[Node], list[Value]]:
-    """The additions that end in ``root`` and nowhere else, and what they add."""
+    """Return the additions whose results only ``root`` uses, and their operands."""
     sums, summands = {root}, list[Value]()
     stack = [root]
     while stack and len(summands) <= MAX_BRANCHES:

@@ -70,9 +70,9 @@ class KernelBound:
     """Times of one kernel; sums over all its launches in one run.
 
     Args:
-        kernel: what runs.
-        counts: of one launch.
-        launches: in one run.
+        kernel: kernel of these times.
+        counts: work and traffic of one launch.
+        launches: launches in one run.
         floor: seconds under each ceiling at the highest rate the hardware can reach.
         sustained: seconds under each ceiling at measured rates (rated ones if none is measured).
         launch_gap_s: launch overhead, if the kernel is shorter than its launch.

@@ -1,4 +1,4 @@
-"""Hugging Face transformers as it comes: PyTorch operator by operator."""
+"""Hugging Face transformers without compilation: PyTorch operator by operator."""
 
 from dataclasses import replace
 

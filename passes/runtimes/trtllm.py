@@ -1,4 +1,4 @@
-"""TensorRT-LLM: fused attention with rotation and cache, sums of ranks fused with norms."""
+"""TensorRT-LLM: attention fused with rotary embedding and cache, all-reduce with norms."""
 
 from dataclasses import replace
 

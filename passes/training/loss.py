@@ -1,4 +1,4 @@
-"""Losses that a step may end in; one is the file of its name in ``losses``."""
+"""Losses of a training step; each is a file of its name in ``losses``."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from perfc.ir.record import entity
 from . import losses
 
 LEAST_VOCABULARY = 1000
-"""Classes of a result of rank 3 that is taken for scores of words."""
+"""Minimum classes of a result of rank 3 that counts as scores of words."""
 
 
 @entity
 class Head:
-    """The end of a step's forward pass.
+    """Loss of a training step, with the inputs that it adds to the step.
 
     Args:
-        loss: a scalar.
-        inputs: further inputs of the step, as labels.
+        loss: scalar loss.
+        inputs: additional inputs of the step, such as labels.
     """
 
     loss: Value
@@ -36,15 +36,15 @@ Loss = Callable[[Tape, Sequence[Value], Sequence[Node]], Head]
 
 @cache
 def names() -> tuple[str, ...]:
-    """Every loss there is, as ``--loss`` takes it."""
+    """Return the names of all losses, as ``--loss`` accepts them."""
     return tuple(sorted(m.name.replace("_", "-") for m in iter_modules(losses.__path__)))
 
 
 def head(name: str, tape: Tape, outputs: Sequence[Value], nodes: Sequence[Node]) -> Head:
-    """The loss ``name`` of a model's results.
+    """Return the loss ``name`` of a model's results.
 
     Raises:
-        PassError: there is no such loss, or no result that it could be of.
+        PassError: there is no such loss, or no result that it applies to.
     """
     real = [v for v in outputs if v.is_real]
     if not real:
@@ -61,12 +61,12 @@ def head(name: str, tape: Tape, outputs: Sequence[Value], nodes: Sequence[Node])
 
 
 def types_of(values: Sequence[Value]) -> str:
-    """The types of ``values``, each once, as messages name them."""
+    """Return the distinct types of ``values``, as error messages name them."""
     return ", ".join(sorted({str(v.type) for v in values})) or "no tensor"
 
 
 def fitting(result: Value) -> str:
-    """Cross-entropy for scores of classes or words, the mean of anything else."""
+    """Return ``cross-entropy`` for scores of classes or words, else ``mean``."""
     try:
         shape = shape_of(result)
     except ValueError:

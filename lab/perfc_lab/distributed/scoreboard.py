@@ -1,4 +1,4 @@
-"""The board of training runs."""
+"""Accuracy tables of predicted training runs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ LAWS = columns(
 
 
 def board(evidence: DistributedEvidence, data: Path) -> Board:
-    """Return the board of held-out runs, scaling, links and laws."""
+    """Return accuracy tables of held-out runs, scaling and links, and the fitted constants."""
     scaling = tuple(scalings(evidence))
     laws = [(n, x.rows, *(getattr(x, k) for k in LEARNED)) for n, x in evidence.laws.items()]
     tables = (

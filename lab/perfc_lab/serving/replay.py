@@ -196,7 +196,7 @@ def _amounts(engine: Engine, chunks: Sequence[Chunk], decodes: int, context: flo
 
 
 def _static(row: ServedRow, engine: Engine) -> list[ReplayedNumber]:
-    """One batch from its prompts to its last token."""
+    """Return the measured number of one static batch, with its kernel amounts to the last token."""
     batch, points = row.concurrency, 8
     total = _amounts(engine, [Chunk(row.isl, 0)] * batch, 0, 0.0)
     if ServingQuantity.TTFT_S in row.measured:

@@ -1,4 +1,4 @@
-"""How far predictions of served models lie from what was measured, by folds."""
+"""Errors of serving predictions, by held-out folds."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ EDGES = 0.05, 0.95
 UNKNOWN_PROMPTS = "prompts that no cache knew"
 """Rows but for those of sweeps whose engines seem to know prompts beforehand."""
 EAGER, SHARED = "-eager", "-shared"
-"""Ends of the names of laws: launched kernel by kernel, on hosts that others use."""
+"""Suffixes of names of host models: launched kernel by kernel, on shared hosts."""
 TOLD_APART = {"trtllm": "1.0."}
-"""Versions that served several models, so that one of them may be left out; others go together."""
+"""Versions with several models, so that one can be held out; other versions are pooled."""
 
 
 @record
 class ServingEvidence:
-    """The samples of all tables, and the rows that gave none."""
+    """Samples of all tables, and the rows without a sample."""
 
     samples: tuple[ReplayedNumber, ...]
     unanswered: tuple[Unanswered, ...]
 
 
 def gathered(data: Path, say: Say, wanted: Sequence[str] = tuple(TABLES)) -> ServingEvidence:
-    """Every row of some tables replayed.
+    """Return the samples of all rows of some tables, replayed.
 
     Raises:
         DataError: a table is missing.
@@ -67,10 +67,10 @@ def gathered(data: Path, say: Say, wanted: Sequence[str] = tuple(TABLES)) -> Ser
 
 
 def law_name(sample: ReplayedNumber) -> str:
-    """The law that speaks for a sample: of its runtime, and of how that was driven.
+    """Return the name of the host model of a sample: its runtime and how that was driven.
 
-    Where several dense models and several with experts were run, each kind has its own. Of
-    compiled engines one model with experts was.
+    If several dense models and several mixtures of experts were run, each kind has its own. Of
+    compiled engines, only one mixture of experts was run.
     """
     row = sample.row
     driven = _driven(row)
@@ -79,7 +79,7 @@ def law_name(sample: ReplayedNumber) -> str:
 
 
 def _driven(row: ServedRow) -> str:
-    """A runtime, with its version where that is told apart."""
+    """Return the runtime, with its version if the version has its own host model."""
     if row.source == TRTLLM:
         if row.is_static:
             return f"{row.runtime}{BENCH} 0.9"
@@ -98,14 +98,14 @@ def _driven(row: ServedRow) -> str:
 
 
 def has_experts(row: ServedRow) -> bool:
-    """Whether a row is of a mixture of experts."""
+    """Return True if a row is of a mixture of experts."""
     return is_mixture(row.model)
 
 
 def trained(evidence: ServingEvidence) -> dict[str, HostModel]:
-    """The laws that ship, from all rows, with the bands that left-out models give.
+    """Return the shipped host models, fitted to all rows, with intervals from held-out models.
 
-    The law of a runtime is taught by its servers and by benchmarks of its newest version alike.
+    The host model of a runtime is fitted to its servers and to benchmarks of its newest version.
     """
     found: dict[str, HostModel] = {}
     every = _timed(evidence)
@@ -128,9 +128,9 @@ def trained(evidence: ServingEvidence) -> dict[str, HostModel]:
 
 
 def versions_of(rows: Iterable[ServedRow]) -> tuple[str, ...]:
-    """Returns major and minor numbers of the versions that rows state, the oldest first.
+    """Return major and minor numbers of the versions in the rows, the oldest first.
 
-    Rows whose prompts others compute state the version of what hands them over.
+    Rows with disaggregated prefill have the version of their router and are skipped.
     """
     stated = [
         ML_ENERGY_VLLM if row.source == ML_ENERGY else row.version.removeprefix("post-")
@@ -143,9 +143,9 @@ def versions_of(rows: Iterable[ServedRow]) -> tuple[str, ...]:
 def trained_boards(
     evidence: ServingEvidence, laws: Mapping[str, HostModel]
 ) -> dict[str, BoardPower]:
-    """The numbers of boards that ship, from servers that record their steps.
+    """Return the shipped power models of boards, fitted to servers that record their steps.
 
-    Energy was measured under one runtime; what it says of boards stands for all.
+    Energy was measured under one runtime; its boards represent all runtimes.
     """
     watched = [s for s in evidence.samples if s.row.source == ML_ENERGY and not s.row.is_eager]
     return taught_boards(watched, laws, law_name)
@@ -154,7 +154,7 @@ def trained_boards(
 def trained_processes(
     evidence: ServingEvidence, laws: Mapping[str, HostModel]
 ) -> dict[str, Process]:
-    """The processes that ship, from all rows: what benchmarks took beyond the laws that ship."""
+    """Return the shipped Gaussian processes, fitted to residuals of the shipped host models."""
     return fitted_processes(_timed(evidence), law_name, laws)
 
 
@@ -163,7 +163,7 @@ def _timed(evidence: ServingEvidence) -> list[ReplayedNumber]:
 
 
 def _bands(own: Sequence[ReplayedNumber], unseen: Sequence[float]) -> dict[str, Any]:
-    """The ends of the intervals, from what is told of models left out."""
+    """Return the ends of the intervals, from predictions of held-out models."""
     ratios = _ratios(own, unseen)
     found: dict[str, float] = {}
     for prefix, is_first in (("ttft", True), ("tpot", False)):
@@ -183,7 +183,7 @@ def _ratios(own: Sequence[ReplayedNumber], expected: Sequence[float]) -> list[fl
 
 
 def edges(ratios: Sequence[float]) -> tuple[float, float]:
-    """The two quantiles, of one more row than there are."""
+    """Return the two quantiles, of one more row than there are (conformal)."""
     ordered = sorted(ratios)
     count = len(ordered)
     low = max(0, math.floor(EDGES[0] * (count + 1)) - 1)

@@ -1,4 +1,4 @@
-"""Users whose prompts are computed by workers of their own: how long they wait, how many write."""
+"""Closed-loop users of disaggregated prefill: their mean wait and how many are in decode."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from collections.abc import Callable
 from perfc.ir.record import entity, frozen
 
 BUSIEST = 0.95
-"""Share of its time that a worker of prompts computes at most: prompts do not come evenly."""
+"""Maximum utilization of a prefill worker: prompts do not arrive evenly."""
 ROUNDS = 30
 CLOSE = 1e-3
-"""Of the users that write, by which two rounds may differ at the end."""
+"""Relative change of the number of users in decode at which the iteration ends."""
 REQUESTS = 10
-"""Of each user, as InferenceX has them: ``--num-prompts $((CONC * 10))``."""
+"""Requests per user, as in InferenceX: ``--num-prompts $((CONC * 10))``."""
 MOST_USERS = 500
-"""That are told one by one; of more, as many are one as leaves no more."""
+"""Maximum number of simulated users; above it, one simulated user represents several."""
 SHORTEST = 0.8
-"""Of the longest answer, ``--random-range-ratio``; their mean lies halfway."""
+"""Shortest output length over the longest, ``--random-range-ratio``; the mean lies halfway."""
 GOLDEN = 0.6180339887498949
-"""Multiples of it, their whole parts taken off, are evenly spread over 0 to 1 at any count."""
+"""Fractional parts of its multiples are evenly spread over 0 to 1 at any count."""
 
 
 @frozen
 class Wait:
-    """Of a user for the first token, in the mean.
+    """Mean wait of a user for the first token, in seconds.
 
     Args:
-        prompt_s: for the prompt, others before it and its own time.
-        seat_s: from then on, for an answer of another to end.
+        prompt_s: time in the prefill queue and in the prefill itself.
+        seat_s: time after prefill until another request ends and frees a decode slot.
     """
 
     prompt_s: float
@@ -38,11 +38,11 @@ class Wait:
 
 @frozen
 class SteadyUsers:
-    """Where users are.
+    """Steady state of the users.
 
     Args:
-        writing: whose answers are being written, in the long run.
-        wait: of each.
+        writing: mean number of users in decode.
+        wait: mean wait of a user.
     """
 
     writing: float
@@ -53,16 +53,16 @@ def steady(
     users: int, workers: int, seats: int, osl: int, prompt_s: float, at_once: int,
     token_s: Callable[[float], float],
 ) -> SteadyUsers:  # fmt: skip
-    """The balance of prompts and answers, by Little's law of both.
+    """Return the steady state of prefill and decode, by Little's law for each.
 
     Args:
-        users: each of whom asks again when its answer is there.
-        workers: that write answers.
-        seats: answers that each of them writes at once, at most.
-        osl: tokens of an answer.
-        prompt_s: time of a prompt.
-        at_once: prompts that all workers of prompts compute in that time.
-        token_s: time of a token by the users whose answers are being written.
+        users: number of users; each sends its next request when the last one ends.
+        workers: number of decode workers.
+        seats: maximum sequences of one decode worker.
+        osl: output tokens per request.
+        prompt_s: prefill time of one prompt.
+        at_once: prompts that all prefill workers together compute in ``prompt_s``.
+        token_s: function from the number of users in decode to the time per output token.
     """
     most = BUSIEST * at_once / prompt_s
     writing, rate, answer_s = float(users), 0.0, 0.0
@@ -82,19 +82,19 @@ def steady(
 def waited(
     users: int, workers: int, seats: int, prompt_s: float, at_once: int, answer_s: float
 ) -> Wait:
-    """Mean time to a first token of users who all begin at once and ask again after each answer.
+    """Return the mean wait for the first token of closed-loop users that all start at once.
 
-    They begin in step, and answers of lengths that differ little leave them nearly so: a prompt
-    waits for most others even where workers are idle between. A first token comes once the worker
-    that writes the answer has a seat.
+    They start in step, and output lengths that differ little leave them nearly in step: a prompt
+    waits for most others even if workers are idle in between. The first token comes once the
+    decode worker has a free slot.
 
     Args:
-        users: of them.
-        workers: that write answers.
-        seats: answers that each of them writes at once, at most.
-        prompt_s: time of a prompt.
-        at_once: prompts that all workers of prompts compute in that time.
-        answer_s: of the mean answer, from its first token.
+        users: number of users.
+        workers: number of decode workers.
+        seats: maximum sequences of one decode worker.
+        prompt_s: prefill time of one prompt.
+        at_once: prompts that all prefill workers together compute in ``prompt_s``.
+        answer_s: mean decode time of a request, from its first token.
     """
     together = max(1.0, users / MOST_USERS)
     count, each_s = max(1, round(users / together)), prompt_s * together
@@ -115,23 +115,22 @@ def waited(
         left[user] -= 1
         if left[user]:
             heapq.heappush(asking, (first_s + length * answer_s, user))
-    # of users told as one, the middle one has its prompt computed half a group earlier
+    # of the users that one simulated user represents, the middle one is half a group earlier
     requests = count * REQUESTS
     return Wait(prompts_s / requests - (each_s - prompt_s) / 2, seats_s / requests)
 
 
 @entity
 class Writers:
-    """Workers that write answers.
+    """Decode workers.
 
-    A request goes to the one of two drawn ones that has fewer answers, as if who hands it out knew
-    little of how full each is (Mitzenmacher, The power of two choices in randomized load balancing,
-    2001).
+    A request goes to the less loaded of two random workers, as if the router knew little of the
+    load (Mitzenmacher, The power of two choices in randomized load balancing, 2001).
 
     Args:
-        seats: when each seat of each worker is free.
-        ends: of the answers that each has, those among them that wait for a seat.
-        random: draws.
+        seats: times at which the slots of each worker become free, in seconds.
+        ends: end times of the requests of each worker, including those that wait for a slot.
+        random: random number generator.
     """
 
     seats: list[list[float]]
@@ -140,12 +139,12 @@ class Writers:
 
     @classmethod
     def idle(cls, workers: int, seats: int) -> Writers:
-        """With as many seats each, all of them free."""
+        """Return workers with that many slots each, all free."""
         return cls([[0.0] * seats for _ in range(workers)], [[] for _ in range(workers)],
                    random.Random(0))  # fmt: skip
 
     def seated(self, asked_s: float, answer_s: float) -> float:
-        """When an answer begins that is asked for, and takes so long."""
+        """Return the time at which a request gets its slot, for ``answer_s`` seconds."""
         drawn = self.random.sample(range(len(self.seats)), min(2, len(self.seats)))
         one = min(drawn, key=lambda worker: self._load(worker, asked_s))
         first_s = max(asked_s, heapq.heappop(self.seats[one]))

@@ -1,4 +1,4 @@
-"""What is left out of a training: a fifth of the rows, a model, a machine."""
+"""Folds of held-out rows: a fifth of the rows, a model, a machine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class HeldOutKind(Enum):
     """Kinds of folds."""
 
     RANDOM = "random fifth"
-    """As the thesis has it: every model and machine is in each training."""
+    """As in the thesis: every model and machine is in each training."""
     MODEL = "unseen model"
     MACHINE = "unseen machine"
 
@@ -23,12 +23,12 @@ class HeldOutKind(Enum):
 
 
 def folds_of(rows: Sequence[TreeRow], kind: HeldOutKind, seed: int = 0) -> list[str]:
-    """The fold of each row; one for all that was measured of a run, however often it is published.
+    """Return the fold of each row; all rows of one run are in the same fold.
 
     Args:
-        rows: of one target.
-        kind: of folds.
-        seed: of the random ones, which are dealt out to five within each table and model.
+        rows: measurements of one target.
+        kind: kind of the folds.
+        seed: random seed of ``RANDOM``, which stratifies by table and model.
     """
     match kind:
         case HeldOutKind.MODEL:
@@ -40,7 +40,7 @@ def folds_of(rows: Sequence[TreeRow], kind: HeldOutKind, seed: int = 0) -> list[
 
 
 def _dealt(rows: Sequence[TreeRow], seed: int) -> list[str]:
-    """Five folds of whole runs, stratified by table and model."""
+    """Return the fold of each row: five folds of whole runs, stratified by table and model."""
     generator = random.Random(seed)
     strata: dict[tuple[str, str], dict[tuple[str | float, ...], list[int]]] = {}
     for i, row in enumerate(rows):

@@ -129,7 +129,7 @@ def gelu_by_tanh(node: Node, at: Written) -> Changes:
 
 
 def _cubed(x: Value, cube: Node, at: Written) -> list[Node]:
-    """The nodes of the cube of ``x``; none where it is not that."""
+    """Return the nodes that compute the cube of ``x``; empty if ``cube`` is not its cube."""
     if cube.op.is_exactly(Pow):
         return [cube] if cube.inputs[0] is x and is_near(number(cube.inputs[1]), 3.0) else []
     square = at.maker(other(cube, x), Mul)
@@ -137,7 +137,7 @@ def _cubed(x: Value, cube: Node, at: Written) -> list[Node]:
 
 
 def closed(node: Node, x: Value, gone: list[Node], approximate: str, at: Written) -> Changes:
-    """The GELU of ``x`` whose error function, or tanh, is ``node``; nothing where it is none."""
+    """Return the GELU of ``x`` whose erf or tanh is ``node``; empty if it is not a GELU."""
     plus = at.reader(node.results[0], Add)
     if plus is None or not is_near(number(other(plus, node.results[0])), 1.0):
         return {}

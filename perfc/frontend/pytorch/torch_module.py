@@ -100,15 +100,15 @@ def exported(
 
 
 def traced(model: Any, call: Call, batch: int) -> Module:
-    """Returns the module that a call of a PyTorch module computes.
+    """Return the IR module that a call of a PyTorch module computes.
 
     Args:
         model: a ``torch.nn.Module``.
-        call: its arguments.
-        batch: of shapes, where the module does not hold for any other.
+        call: arguments of the call.
+        batch: batch size of the export if PyTorch cannot export it with a symbolic one.
 
     Raises:
-        ModelError: PyTorch cannot export it.
+        ModelError: PyTorch cannot export the module.
     """
     import torch
 
@@ -135,7 +135,7 @@ def traced(model: Any, call: Call, batch: int) -> Module:
 
 
 def with_batch(module: Module, batch: int) -> Module:
-    """Returns the module with a default for the symbols that lead the shapes of its inputs."""
+    """Return the module with a default for the symbols that lead the shapes of its inputs."""
     leading = {str(v.type.shape[0]) for v in module.graph.inputs
                if isinstance(v.type, TensorType) and v.type.shape}  # fmt: skip
     return with_defaults(module, {s.name: batch for s in module.symbols if s.name in leading})
@@ -143,7 +143,7 @@ def with_batch(module: Module, batch: int) -> Module:
 
 @contextmanager
 def as_run(model: Any) -> Iterator[None]:
-    """The module as it runs once: in evaluation, without a cache of what it has seen."""
+    """Put the module into evaluation mode without a KV cache while the context is open."""
     modes = {part: part.training for part in model.modules()}
     config = getattr(model, "config", None)
     cached = getattr(config, "use_cache", None)

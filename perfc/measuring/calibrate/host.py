@@ -1,7 +1,7 @@
-"""The target ``host``: this machine, measured once by a quick probe and kept for its user.
+"""The target ``host``: this machine, measured once by a quick probe and cached per user.
 
-The file lies in the user's folder of caches, under a digest of the processor and of how many cores
-may be used. So another machine with the same home is not answered by it.
+The file is in the user's cache folder, under a digest of the processor and the number of usable
+cores. So another machine with the same home folder does not use it.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ SECONDS = 15
 
 
 def host_file(probe: Callable[[Path], None] | None = None) -> Path:
-    """The target file of this machine, measured first where there is none.
+    """Return the path of this machine's target file; measure the machine first if there is none.
 
     Args:
-        probe: writes the file of a path; `quick_probe` by default.
+        probe: function that writes the file to a path; `quick_probe` by default.
 
     Raises:
-        TargetError: it cannot be measured, or the file not be written.
+        TargetError: the machine cannot be measured, or the file cannot be written.
     """
     override = os.environ.get(OVERRIDE, "")
     if override:
@@ -49,7 +49,7 @@ def folder() -> Path:
 
 
 def key() -> str:
-    """A digest of the processor's model and of the cores that may be used."""
+    """Return a digest of the processor's model and of the cores that may be used."""
     device = host.describe(host.processors())
     parts = (device.name, device.arch, device.cores, *sorted(device.features), sys.platform)
     identity = "|".join(map(str, (*parts, *device.caches.items())))

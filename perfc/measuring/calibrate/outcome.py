@@ -11,11 +11,12 @@ from perfc.machine import Machine, Rate, Unit
 
 @record
 class CeilingRow:
-    """A ceiling beside what a data sheet, or a bound, says.
+    """Measured rate of a ceiling, with its peak rate from a data sheet or a bound.
 
     Args:
-        spec: the peak, None where the file has none.
-        measured: as the file has it, with the spread of its rounds.
+        key: key of the rate in the target file.
+        spec: peak rate; None if the target file has none.
+        measured: measured rate, with the spread of its rounds.
     """
 
     key: str
@@ -25,7 +26,7 @@ class CeilingRow:
 
 @record
 class ChangedRate:
-    """A number that differs from the earlier file's; None where one of the two has none."""
+    """Number that differs from the earlier file; None if one of the two files has none."""
 
     key: str
     before: float | None

@@ -162,7 +162,7 @@ class StageCost:
 
     @cached_property
     def _of_prompts(self) -> tuple[list[int], list[int], list[int], list[int]]:
-        """Kernels of prompts: those that read the context, collectives, heads, and the others."""
+        """Return indices of prefill kernels: context readers, collectives, heads, the others."""
         program = self.passes.prefill
         at = {"batch": 4, "seq": 512, "past": 4096}
         every = range(len(program.counts))
@@ -177,12 +177,12 @@ class StageCost:
 
     @cached_property
     def decode_tokens(self) -> Surface:
-        """Kernels of a decode step that do not read the cache, by its sequences."""
+        """Cost of the decode kernels that do not read the cache, over the number of sequences."""
         return self._decode(self._of_decode[2])
 
     @cached_property
     def decode_exchanges(self) -> Surface:
-        """Collectives of a decode step, by its sequences."""
+        """Cost of the collectives of a decode step, over the number of sequences."""
         return self._decode(self._of_decode[1])
 
     def _decode(self, wanted: Sequence[int]) -> Surface:
@@ -192,7 +192,7 @@ class StageCost:
 
     @cached_property
     def decode_context(self) -> Surface:
-        """Kernels of a decode step that read the cache, by its sequences and their context."""
+        """Cost of the decode kernels that read the cache, over sequences and context length."""
         program, wanted = self.passes.decode, self._of_decode[0]
         axes = (DECODES, lengths(program, CONTEXTS, self.longest))
         envs = [{"decodes": int(n), "context": int(c)} for n, c in points(axes)]

@@ -33,9 +33,9 @@ class Prefill:
 
     @property
     def at_once(self) -> float:
-        """Prompts that workers compute at once for one decode engine.
+        """Return how many prompts are computed at once for one decode engine.
 
-        Each rank group with sequences of its own has one prompt.
+        Each data-parallel rank group computes one prompt at a time.
         """
         return self.workers * self.engine.parallel.sequence_groups / self.parts
 

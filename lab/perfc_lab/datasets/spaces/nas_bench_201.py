@@ -25,14 +25,14 @@ CLASSES = 10
 OPERATORS = ("none", "skip_connect", "nor_conv_1x1", "nor_conv_3x3", "avg_pool_3x3")
 
 Cell = tuple[tuple[tuple[str, int], ...], ...]
-"""Of each node after the first: operators and the nodes they read."""
+"""One entry per node after the first: pairs of operator and index of the node it reads."""
 
 
 def parse(arch: str) -> Cell:
-    """The cell of a string.
+    """Return the cell that an architecture string describes.
 
     Raises:
-        ArchitectureError: it is none.
+        ArchitectureError: the string is no cell of NAS-Bench-201.
 
     >>> parse("|none~0|+|none~0|skip_connect~1|+|none~0|none~1|nor_conv_1x1~2|")[0]
     (('none', 0),)
@@ -50,10 +50,10 @@ def parse(arch: str) -> Cell:
 
 
 def network(arch: str) -> Module:
-    """The network of a string, for images of CIFAR.
+    """Return the network of an architecture string, for CIFAR images.
 
     Raises:
-        ArchitectureError: it is none.
+        ArchitectureError: the string is no cell of NAS-Bench-201.
     """
     cell = parse(arch)
     b = NetworkBuilder(arch, IMAGE)

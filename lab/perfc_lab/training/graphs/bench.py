@@ -75,7 +75,7 @@ class Scored:
         return found
 
     def where(self, chosen: NDArray[np.bool_]) -> Scored:
-        """The rows of a mask."""
+        """Return the rows that a mask selects."""
         rows = tuple(r for r, is_chosen in zip(self.rows, chosen, strict=True) if is_chosen)
         own = {n: getattr(self, n)[chosen] for n in ("measured", "value", "low", "high")}
         return replace(self, rows=rows, **own)
@@ -84,14 +84,14 @@ class Scored:
 def fitted(
     name: str, fold: Fold, quantity: Quantity, budget: TrainingBudget, say: Say
 ) -> GraphPredictor:
-    """A predictor trained without what a fold tests, with its interval, adapted if the fold can."""
+    """Return a predictor fitted on a fold, and adapted to its few rows of a new machine, if any."""
     return adapted(learned(name, fold, quantity, budget, say), fold)
 
 
 def learned(
     name: str, fold: Fold, quantity: Quantity, budget: TrainingBudget, say: Say
 ) -> GraphPredictor:
-    """A predictor trained without what a fold tests, with its interval."""
+    """Return a predictor fitted and calibrated on the training rows of a fold."""
     model = predictor(name, quantity)
     model.fit(fold.train, fold.validation, replace(budget, seed=fold.seed), say)
     model.calibrate(fold.validation)
@@ -99,7 +99,7 @@ def learned(
 
 
 def adapted(model: GraphPredictor, fold: Fold) -> GraphPredictor:
-    """The same, or a copy that knows a few rows of a new machine."""
+    """Return the predictor, or a copy adapted to a few rows of a new machine."""
     if not len(fold.few):
         return model
     copied = copy.deepcopy(model)
@@ -108,7 +108,7 @@ def adapted(model: GraphPredictor, fold: Fold) -> GraphPredictor:
 
 
 def scored(model: GraphPredictor, fold: Fold, *, fit_s: float) -> Scored:
-    """Estimates of what a fold tests."""
+    """Return the estimates of the test rows of a fold."""
     start = time.perf_counter()
     estimates = model.estimates(fold.test)
     row_s = (time.perf_counter() - start) / max(len(fold.test), 1)
@@ -122,7 +122,7 @@ def scored(model: GraphPredictor, fold: Fold, *, fit_s: float) -> Scored:
 def trained(
     name: str, fold: Fold, quantity: Quantity, budget: TrainingBudget, say: Say
 ) -> tuple[GraphPredictor, dict[str, float]]:
-    """A predictor and what its card says of the tested rows."""
+    """Return a predictor and the scores of the test rows for its card."""
     model = fitted(name, fold, quantity, budget, say)
     score = scored(model, fold, fit_s=0.0)
     line = next(iter(figures(name, [score])))
@@ -142,7 +142,7 @@ def evaluate(
     samples: int = SAMPLES,
     say: Say = lambda _: None,
 ) -> list[Scored]:
-    """Every fold of a protocol, trained with a share of the architectures it could."""
+    """Return the scores of all folds, each trained on ``share`` of its training architectures."""
     scores: list[Scored] = []
     last: tuple[Measurements, GraphPredictor, float] | None = None
     for fold in folds(data.measured(quantity), protocol, seeds, samples):
@@ -165,12 +165,12 @@ def evaluate(
 
 
 def mean_error(score: Scored) -> float:
-    """Mean error of all rows of a fold."""
+    """Return the mean relative error of all rows of a fold, as a fraction."""
     return float(np.abs(score.value / score.measured - 1).mean())
 
 
 def figures(name: str, scores: Sequence[Scored]) -> Iterator[Score]:
-    """One for each slice that has rows: all, inference, then each mode and machine, and family."""
+    """Yield a score per slice with rows: all, inference, each mode and machine, each family."""
     for part, which in slices(scores).items():
         line = _figure(name, part, which, scores)
         if line is not None:

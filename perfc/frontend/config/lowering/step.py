@@ -44,21 +44,21 @@ DECLARED = {
 
 
 def extent(name: str, most: int = 0) -> Dim:
-    """The symbol of that name, of at most so many; 0 for any number."""
+    """Return the symbol ``name`` with upper limit ``most``; 0 for no limit."""
     return symbol(name, DECLARED[name].lo, most or None)
 
 
 @record
 class Tokens:
-    """The tokens of one stack in one pass.
+    """Tokens of one stack in one pass.
 
     Args:
         prompts: sequences with many new tokens, 0 for none.
-        length: new tokens of each.
-        past: cached tokens of each.
-        decodes: sequences that are decoded, 0 for none.
-        context: cached tokens of each.
-        new_tokens: new ones of each.
+        length: new tokens of each prompt.
+        past: cached tokens of each prompt.
+        decodes: sequences in decode, 0 for none.
+        context: cached tokens of each sequence in decode.
+        new_tokens: new tokens of each sequence in decode.
     """
 
     prompts: Dim = 0

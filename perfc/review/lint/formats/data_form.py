@@ -66,7 +66,7 @@ class FindingView:
 
     @classmethod
     def of(cls, f: Finding) -> FindingView:
-        """Build the view of a finding."""
+        """Build the JSON view of a finding."""
         return cls(
             f.code, f.rule, f.severity.value, f.saves.value, f.message, f.advice, tuple(f.nodes),
             f.tensor, None if f.gain is None else GainView.of(f.gain), f.saved_bytes,
@@ -98,7 +98,7 @@ class FileView:
 
     @classmethod
     def of(cls, x: Linted) -> FileView:
-        """Build the view of a file."""
+        """Build the JSON view of a file."""
         findings = tuple(map(FindingView.of, x.findings))
         return cls(x.path, x.target, x.time_s, findings, x.small, x.suppressed, x.known)
 
@@ -119,7 +119,7 @@ class LintView:
 
     @classmethod
     def of(cls, outcome: LintOutcome) -> LintView:
-        """Build the view of an outcome."""
+        """Build the JSON view of a lint run."""
         files = tuple(map(FileView.of, outcome.files))
         configuration = tuple(FindingView.of(f) for _, f in outcome.configuration)
         return cls(files, configuration, tuple(outcome.errors))
