@@ -185,7 +185,10 @@ def _ceiling(key: str, chosen: Iterable[Sample], note: str = "") -> MeasuredCeil
 
 
 def _others(chosen: list[Sample], pick: Callable[..., Sample]) -> float:
-    """Return the share other programs used during the best sample; 0 if a sample is undisturbed."""
+    """Return the share of processor time that other programs used during the best sample.
+
+    0 if any sample is undisturbed.
+    """
     if any(not s.is_disturbed for s in chosen):
         return 0.0
     best = pick(chosen, key=lambda s: s.extreme)

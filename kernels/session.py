@@ -71,7 +71,10 @@ class Sample:
 
 
 def settings_for(kind: str, quick: bool) -> TimingSettings:
-    """Return settings; on an accelerator samples are longer, so that a launch does not count."""
+    """Return the timing settings for a kind of device.
+
+    Samples on an accelerator are longer, so that launch overhead is negligible.
+    """
     samples, limit_s = (9, 0.4) if quick else (15, 2.0)
     if kind == "cuda":
         budget_s, warm_up_s = (0.1, 0.05) if quick else (0.2, 0.1)

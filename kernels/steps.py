@@ -18,13 +18,13 @@ NOISE = 0.06
 
 @record
 class Plateau:
-    """Working sets of one level.
+    """Range of working sets with one bandwidth: a level of the memory hierarchy.
 
     Args:
-        sizes: sizes in bytes, without those between two levels.
-        rate: median of the upper half of the rates at these sizes.
-        capacity: working set where the bandwidth has fallen half way, in logarithms, to the next
-            level; infinite for the last.
+        sizes: working sets in bytes, without those between two levels.
+        rate: median of the upper half of the bandwidths at these sizes, in bytes per second.
+        capacity: working set in bytes where the bandwidth has fallen half way, in logarithms, to
+            the next level; infinite for the last.
     """
 
     sizes: tuple[int, ...]

@@ -1,7 +1,7 @@
-"""Whose kernel is meant where a caller does not say: those that were measured on a machine.
+"""Kernel implementations measured on a machine, for callers that name none.
 
-A model tells the extents of a product, not which framework runs it, which of its kernels, or how
-that quantises its operands. Each of these is a kernel of its own with a time of its own.
+A model specifies the extents of a product, not which framework runs it, with which kernel, or how
+that quantizes its operands. Each combination is a separate kernel with its own time.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Meant:
 
 
 def implementations(blocks: Iterable[Rows]) -> tuple[Implementation, ...]:
-    """Those of measured rows, sorted; none where no framework is told from another."""
+    """Return the sorted implementations of measured rows; none for fewer than two frameworks."""
     blocks = list(blocks)
     if len({b.framework for b in blocks}) < 2:
         return ()

@@ -62,12 +62,12 @@ class Estimates:
 
     @property
     def efficiency(self) -> Array:
-        """Floor over time, in (0, 1]."""
+        """Return the lower bound over the time, in (0, 1]."""
         return self.floor_s / self.time_s
 
 
 def known_classes(folder: Path = artefact.SHIPPED) -> frozenset[str]:
-    """The classes of kernels that weights in a folder are of."""
+    """Return the kernel classes that have weights in a folder."""
     return frozenset(_classes(folder))
 
 
@@ -80,12 +80,12 @@ def select(
     *,
     cells: bool = False,
 ) -> Artefact:
-    """The weights that fit best: of the class, then the type, the protocol and the machine.
+    """Return the weights of a class that match best: element type, then protocol, then machine.
 
-    ``cells`` asks for the training rows' summary too.
+    With ``cells`` they include the summary of the training rows.
 
     Raises:
-        WeightsError: there are none of that class, or they are damaged.
+        WeightsError: the class has no weights, or they are damaged.
     """
     fitting = _cards(folder, class_name)
     if not fitting:
@@ -119,15 +119,15 @@ def predict(
     *,
     folder: Path = artefact.SHIPPED,
 ) -> Estimates:
-    """Time of kernels of one class and element type on a machine, with nine-in-ten intervals.
+    """Return the times of kernels of one class and type on a machine, with 90 % intervals.
 
     Args:
         class_name: of `perfc.analyzers.features.classes`.
         rows: the parameters of the class, a column each, one element a kernel.
         dtype: element type that is computed in, however it is spelled.
         machine: any target; its data sheet is all that is used.
-        protocol: whose time is asked for.
-        framework: whose kernels; empty where any that were measured may be meant.
+        protocol: protocol of the measurements whose time is predicted.
+        framework: framework that runs the kernels; empty for any that was measured.
         folder: where weights lie.
 
     Raises:
@@ -159,8 +159,8 @@ def predict_with(
         rows: as `predict` has them.
         dtype: element type that is computed in.
         sheet: of the machine.
-        protocol: whose time is asked for.
-        framework: whose kernels; empty where any that were measured may be meant.
+        protocol: protocol of the measurements whose time is predicted.
+        framework: framework that runs the kernels; empty for any that was measured.
         floor_s: of each row, where the caller knows more of its kernel than its extents, as what
             of its operands it shares or reads in part; by default what the class says.
 

@@ -1,4 +1,4 @@
-"""From kernels of the IR to rows of the operator predictor: class, element type, extents.
+"""Lowers kernels of the IR to rows of the operator predictor: class, element type, extents.
 
 Parameters that a class does not know are left out later, so a row may give more than its class
 needs today.
@@ -155,7 +155,7 @@ def _causal_convolution(
 def _linear_attention(
     problem: LinearAttention, bound: KernelBound, env: Mapping[str, int]
 ) -> Lowered | None:
-    """Tokens of a sequence, on average, and extents of states; none of types not measured."""
+    """Return parameters of linear attention; None for unmeasured types and extents below 1."""
     at = Numbers(env)
     sequences, tokens = float(at(problem.sequences)), float(at(problem.tokens))
     parameters = {
@@ -176,7 +176,7 @@ def _linear_attention(
 
 
 def convolution(problem: SlidingWindow, env: Mapping[str, int]) -> dict[str, float] | None:
-    """Extents in at most two directions, more are folded into the first; None where one is 0."""
+    """Return extents in two directions, others folded into the first; None if one is 0."""
     at = Numbers(env)
     spatial = [int(at(d)) for d in problem.in_extents]
     (out_h, out_w), (kernel_h, kernel_w) = (

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .classes import Array
 
 NOBODY = -1
-"""Number of the model of a row that is asked of."""
+"""Model number of a row that is predicted and belongs to no measured model."""
 NUMBERS = ("centre", "width", "amplitudes", "weights")
 NOISE = "noise"
 LOCAL = 50
@@ -152,10 +152,10 @@ class Process:
 
     @classmethod
     def read(cls, form: SimilarityAspects, arrays: Mapping[str, Any]) -> Process:
-        """From arrays of an artefact.
+        """Return the process that the arrays of an artefact describe.
 
         Raises:
-            KeyError, ValueError: an array is not there, or is of another shape.
+            KeyError, ValueError: an array is missing or has another shape.
         """
         centre, width, amplitudes, weights = (
             np.asarray(arrays[name], np.float64) for name in NUMBERS

@@ -24,10 +24,9 @@ class Sheet:
 
     @classmethod
     def of_class(cls, class_name: str, machine: Machine) -> Sheet:
-        """The sheet that kernels of a class are told by.
+        """Return the data sheet that features of a kernel class are computed from.
 
-        Rows of `TWINNED` are of bf16 and stand for f16 too: where a machine multiplies no bf16, its
-        rate of f16 is meant.
+        Rows of `TWINNED` are labeled bf16 for f16 too, so a machine without bf16 uses its f16 rate.
         """
         if class_name not in TWINNED or machine.takes("bf16"):
             return cls(machine)

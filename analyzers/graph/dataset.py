@@ -43,7 +43,7 @@ CARD, ROWS, GRAPHS = "dataset.json", "rows.jsonl", "graphs"
 MAX_BYTES = 512 << 20
 NO_GRAPH = "no graph of "
 NAMED = 5
-"""Models without a graph that are told by name, of each machine."""
+"""Number of models without a graph that a message names, per machine."""
 
 
 class GraphDataset(ABC):

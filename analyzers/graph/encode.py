@@ -1,4 +1,4 @@
-"""From the IR to arrays: every fact that some predictor's features are made of, counted once."""
+"""Encodes the IR as arrays: every count that some predictor's features use, computed once."""
 
 from __future__ import annotations
 

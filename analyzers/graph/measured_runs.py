@@ -32,7 +32,7 @@ USUAL: Mapping[str, Any] = {
     "layout": "",
     "threads": 0, "dims": "", "batch": 0, "target": "", "peak_rss_bytes": 0, "base_rss_bytes": 0,
 }  # fmt: skip
-"""Columns that a table of runs may leave out, and what stands for them."""
+"""Defaults of columns that a table of runs may omit."""
 TEXTS = {name: str for name, value in USUAL.items() if value == ""} | {"model": str}
 """Columns that are no numbers: version 1.20 is not 1.2."""
 SCHEMA = 1

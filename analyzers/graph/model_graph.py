@@ -51,7 +51,7 @@ WHOLE = Schema(
     "graph by batch",
     ("parameters", "weight_bytes", "peak_bytes", "input_elements", "output_elements"),
 )
-"""``peak_bytes``: largest sum of tensors alive at once, stored ones apart."""
+"""``peak_bytes``: largest sum of tensors alive at once, without stored ones."""
 
 
 @cached_entity
@@ -60,11 +60,11 @@ class OpGraph:
 
     Args:
         ops: mnemonic of each node.
-        fixed: ``[nodes, len(OP_FIXED)]``.
-        scaled: at either of `BATCHES`, ``[2, nodes, len(OP_SCALED)]``.
-        edges: source and target, ``[2, edges]``.
-        edge_scaled: ``[2, edges, len(EDGE_SCALED)]``.
-        whole: ``[2, len(WHOLE)]``.
+        fixed: features of `OP_FIXED`, ``[nodes, len(OP_FIXED)]``.
+        scaled: features of `OP_SCALED` at each of `BATCHES`, ``[2, nodes, len(OP_SCALED)]``.
+        edges: index of the source and the target node, ``[2, edges]``.
+        edge_scaled: features of tensors at each of `BATCHES`, ``[2, edges, len(EDGE_SCALED)]``.
+        whole: totals of the graph at each of `BATCHES`, ``[2, len(WHOLE)]``.
     """
 
     ops: tuple[str, ...]

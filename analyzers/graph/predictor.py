@@ -101,7 +101,7 @@ class GraphPredictor(ABC):
 
     name: ClassVar[str]
     title: ClassVar[str]
-    """With the paper it is from."""
+    """Name of the predictor for people, with its paper."""
     variants: ClassVar[tuple[str, ...]] = ()
     reaches_machines: ClassVar[bool] = False
     """True if its prediction intervals for unmeasured machines are wider already."""
@@ -243,7 +243,7 @@ def predictor(name: str, quantity: Quantity = Quantity.TIME) -> GraphPredictor:
 
 
 def usable(say: Say) -> tuple[str, ...]:
-    """Names of predictors whose packages and weights are here; ``say`` is told of the others."""
+    """Return the predictors whose packages and weights are installed; report others to ``say``."""
     result = []
     for name in predictors():
         try:

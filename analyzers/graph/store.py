@@ -115,10 +115,10 @@ def _assembled(name: str, arrays: Mapping[str, Any]) -> ModelGraph:
 
 
 class StoredGraphs(Mapping[str, ModelGraph]):
-    """Graphs of a folder by the names of their files, each read when it is asked for.
+    """Graphs of a folder by file name, each read on first use.
 
     Args:
-        folder: of the files.
+        folder: folder of the files.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -101,7 +101,7 @@ class GraphCard:
         return min((self.small_peaks[i] for i in places), default=0.0)
 
     def _like(self, target: str, setting: Setting) -> list[int]:
-        """Places among ``runs`` of those of a machine that stand for a setting."""
+        """Return the indices of the runs of a machine in a setting."""
         precision = setting.precision.value
         for measured in (precision, f"amp {precision}"):
             wanted = (target, measured, setting.mode.value)
@@ -188,7 +188,7 @@ def read_card(path: Path) -> GraphCard:
 
 @lru_cache(maxsize=16)
 def _parsed(content: bytes, path: Path) -> GraphCard:
-    """The card that a file holds, which one analysis asks for several times."""
+    """Return the card in a file; cached, as one analysis reads it several times."""
     try:
         parsed = json.loads(content)
         for name in ("targets", "modes", "factor", "operators"):

@@ -123,14 +123,14 @@ class Bands:
     levels: Band = LEVELS
 
     def ends(self, spread: Array, distance: float, *, measured: bool) -> tuple[Array, Array]:
-        """Logarithms of intervals' ends over their middles, around 0.
+        """Return the logarithms of interval ends over medians, around 0.
 
-        Never narrower than on a machine that was measured.
+        They are never narrower than on a measured machine.
 
         Args:
             spread: expected error of each row on machines that were measured.
-            distance: of the machine from its nearest measured kin.
-            measured: whether it is one of those.
+            distance: distance to the nearest measured machine.
+            measured: whether the machine was measured.
         """
         low, high = around_zero(self.seen, spread)
         if measured:
@@ -181,13 +181,12 @@ class Calibration:
         category: NDArray[np.intp] | None = None,
         names: Sequence[str] = (),
     ) -> tuple[Array, Array]:
-        """Logarithms of intervals' ends over their middles, as `Bands.ends` by category.
+        """Return the logarithms of interval ends over medians by category, as `Bands.ends`.
 
         Args:
             spread: expected error of each row on machines that were measured.
-            distance: of the machine from its nearest measured kin; may be 0 for another machine
-                whose sheet says the same.
-            measured: whether it is one of those.
+            distance: distance to the nearest measured machine; 0 for a machine with an equal sheet.
+            measured: whether the machine was measured.
             category: index into ``names`` of each row; none by default.
             names: of the categories.
         """
@@ -201,11 +200,11 @@ class Calibration:
         return low, high
 
     def levels(self, category: NDArray[np.intp], names: Sequence[str]) -> tuple[Array, Array]:
-        """Quantiles that are the ends of an interval where several kernels may be meant.
+        """Return the quantiles at the ends of an interval over several possible kernels.
 
         Args:
             category: index into ``names`` of each row.
-            names: of the categories.
+            names: names of the categories.
         """
         bands = [self.of(name).levels for name in names] or [self.bands.levels]
         low, high = np.array([(one.low, one.high) for one in bands]).T

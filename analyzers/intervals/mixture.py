@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 TAIL = (1 - COVERAGE) / 2
 """Share of times that lie below an interval, and above it."""
 REACH = math.log(1 / TAIL - 1)
-"""From the middle of a logistic distribution to either end, in its scale."""
+"""Distance from the median of a logistic distribution to either end, in its scale."""
 LEAST_WIDTH = 1e-9
 HALVINGS = 40
 """Bisections of the range that holds a quantile."""

@@ -34,7 +34,7 @@ NOISE_DEVIATION = 0.7
 
 
 class Regression(NamedTuple):
-    """Under one noise, where offsets have a deviation of one.
+    """Posterior under one noise level, for offsets with a prior deviation of one.
 
     Args:
         mean: of the offsets, ``[columns]``.
@@ -69,7 +69,7 @@ class Offsets:
     def learned(
         cls, table: Array, residual: Array, deviations: Array, usual_noise: float | None = None
     ) -> Offsets:
-        """From rows; without any they are what they were thought to be.
+        """Return the posterior after rows were seen; the prior if there are none.
 
         Args:
             table: what offsets multiply, ``[rows, columns]``.

@@ -80,13 +80,13 @@ def learned(
     freedom: int | None = None,
     borrowed: float = BORROWED_MACHINES,
 ) -> Mapping[str, Unseen]:
-    """By category, of those that have rows enough, and of all rows together under ``""``.
+    """Return the result for each category with enough rows, and for all rows under ``""``.
 
     Args:
-        groups: at least one.
-        names: of the categories.
-        freedom: how many draws tell what a machine shares; by default a category's own machines.
-        borrowed: machines of all categories that stand beside a category's own.
+        groups: rows by machine, at least one group.
+        names: names of the categories.
+        freedom: degrees of freedom of the error machines share; by default the category's machines.
+        borrowed: weight of all categories, in machines, against the category's own.
     """
     everything = shared_error(groups)
     result = {"": unseen([(groups, 1.0)], everything, freedom or len(groups))}

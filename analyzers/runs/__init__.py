@@ -1,1 +1,1 @@
-"""From kernels to a run: copies, launches, hosts, streams, energy, and predictors of whole runs."""
+"""Predicts runs from kernels: copies, launches, hosts, streams, energy, whole-run predictors."""

@@ -87,11 +87,11 @@ class RuntimeRun:
     """Prediction of a whole run.
 
     Args:
-        time: in seconds; no end is below the lower bound.
+        time: predicted time in seconds; its interval is clipped at the lower bound.
         floor_s: lower bound.
-        is_own: whether the runtime was measured on such a chip in such a precision.
+        is_own: whether the runtime was measured on this chip in this precision.
         is_better: whether it predicts held-out runs of the runtime better than summed kernels.
-        is_like: whether runs of such networks were measured under it.
+        is_like: whether runs of similar networks were measured under the runtime.
         runs: number of fitted runs under the runtime.
         rows: number of fitted runs of all runtimes.
     """

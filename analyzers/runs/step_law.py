@@ -174,7 +174,7 @@ def is_convolutional(sums: Mapping[tuple[KernelTrait, ...], float]) -> bool:
 
 
 def is_measured_here(table: PredictionTable) -> bool:
-    """Return True if estimates use kernels measured on this machine, which the fit did not."""
+    """Return True if estimates use kernels measured on this machine, unlike those of the fit."""
     return any(k.predictor is Predictor.FITTED or k.correction != 1.0 for k in table.kernels)
 
 

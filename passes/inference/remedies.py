@@ -157,12 +157,12 @@ class Remedies:
 
 
 def sized(s: SymbolDecl, size: int, basis: Basis) -> SymbolDecl:
-    """A symbol with another value assumed, that follows no others."""
+    """Return a symbol with another assumed value, independent of other symbols."""
     return replace(s, default=size, tie=None, basis=basis)
 
 
 def groups_of(free: Sequence[SymbolDecl], env: Mapping[str, int]) -> Iterator[Change]:
-    """Each symbol by itself, then those together that stand for the same at the same value."""
+    """Yield each symbol, then each group of symbols with the same meaning and value."""
     groups: dict[tuple[Basis, int], list[SymbolDecl]] = {}
     for s in free:
         yield (s,)

@@ -57,11 +57,11 @@ class Sizes(Transform):
 
 
 def settled(sizing: Sizing, given: Mapping[str, int]) -> Settled:
-    """Values of all symbols: those given, the others as they are assumed or as the model asks for.
+    """Return the values of all symbols: given ones, then assumed ones or those the model requires.
 
     Raises:
-        ShapeError: what is given contradicts itself or the model; or nothing that could be
-            assumed goes together.
+        ShapeError: the given values contradict each other or the model, or no assumed values are
+            consistent.
     """
     env = sizing.read.defaults(given)
     if sizing.is_filled(env) and sizing.holds_at(env):

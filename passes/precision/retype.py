@@ -35,10 +35,10 @@ MATRIX_KINDS = frozenset({Kind.MATMUL, Kind.CONV, Kind.ATTENTION})
 
 
 def precision(name: str) -> DType:
-    """The element type that ``name`` asks for.
+    """Return the element type of a name.
 
     Raises:
-        PassError: it is none of those a model can be retyped to.
+        PassError: a model cannot be retyped to it.
 
     >>> precision("fp8")
     <DType.F8E4M3FN: ('f8e4m3', 8, 17)>

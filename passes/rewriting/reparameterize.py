@@ -1,4 +1,4 @@
-"""Folds linear branches side by side into one convolution, as deploying such models does."""
+"""Folds parallel linear branches into one convolution, as in deployed RepVGG-style models."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ class Walk:
         self.elements: dict[Value, Dim] = {}
 
     def graph(self, graph: Graph) -> None:
-        """Follow the stored tensors of one graph."""
+        """Record for each value of one graph the stored tensors it comes from."""
         for w in graph.weights:
             self.sources[w] = (w,)
             self.stored.add(w)

@@ -52,7 +52,7 @@ class Timeline:
 
     @property
     def makespan_s(self) -> float:
-        """From the start of the first kernel to the end of the last."""
+        """Return the seconds from the start of the first kernel to the end of the last."""
         return max(self.end_s, default=0.0)
 
 

@@ -84,9 +84,9 @@ class Layout(Enum):
 
 
 DEFAULT = "ort"
-"""The runtime where none is asked for."""
+"""Default runtime."""
 SERVING_DEFAULT = "vllm"
-"""The same, of a language model that is served."""
+"""Default runtime for a language model that is served."""
 MAX_STREAMS = 128
 """Kernels that run at once at most; CUDA C++ Programming Guide, compute capability 7 to 9."""
 
@@ -259,9 +259,9 @@ class Runtime:
         return self.steps is Steps.EAGER and not self.is_recorded
 
     def tf32_on(self, maker: str) -> Tf32:
-        """Which products of f32 it does in TF32 on a maker's devices where nobody says.
+        """Return which f32 products run in TF32 by default on a vendor's devices.
 
-        AMD's libraries round only where they are told to.
+        AMD's libraries use TF32 only on request.
 
         Source: PyTorch, Context::allowTF32CuBLAS, HIPBLASLT_ALLOW_TF32; pull request 162943.
         """
@@ -301,14 +301,14 @@ def runtimes() -> tuple[str, ...]:
 
 
 def canonical(name: str, where: str = "") -> str:
-    """The name of the table that is called ``name`` or has such an alias.
+    """Return the name of the runtime with the name or alias ``name``.
 
     Args:
         name: without streams.
         where: that the name was given to, for the message.
 
     Raises:
-        PassError: there is none; says what could have been meant.
+        PassError: there is none; the message suggests similar names.
     """
     if name in runtimes():
         return name

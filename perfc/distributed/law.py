@@ -63,7 +63,7 @@ class RunLaw:
 
     @property
     def factors(self) -> dict[Doing, float]:
-        """Factors by kind of kernel."""
+        """Return the factor on the time of each kind of kernel."""
         return {work: getattr(self, work.value) for work in Doing}
 
     def waited_s(self, loss: Loss) -> float:

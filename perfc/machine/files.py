@@ -144,7 +144,7 @@ def host_path() -> Path:
 
     See ``perfc.measuring.calibrate.host``.
 
-    What measures stands above what reads, so it is loaded by its name, and only when it is asked.
+    The module that measures is in a higher layer, so it is imported by name, on first use.
     """
     path = import_module("perfc.measuring.calibrate.host").host_file()
     assert isinstance(path, Path)

@@ -92,7 +92,7 @@ They are fitted to measured kernels (``analyzers/estimators/fitted_rates``)."""
 ADAPTATION = ("small_ratio", "large_ratio", "low_ratio", "high_ratio")
 """Factors of ``[adaptation.CLASS]``: what corrects predictions learned on other machines."""
 LEVELS = ("l1", "l2_private", "l2", "device")
-"""In order of distance; ``l2`` is the last cache before memory, whatever its maker calls it."""
+"""Memory levels, nearest first; ``l2`` is the last cache before memory, whatever its name."""
 FITTED: dict[str, tuple[str, ...]] = {"efficiency": EFFICIENCY, "adaptation": ADAPTATION}
 _MATRIX_TYPES = ["f64", "f32", "tf32", "f16", "bf16", "f8e4m3", "f8e5m2", "i8", "i4", "f4e2m1"]
 _SECTIONS: dict[str, tuple[str, ...]] = {

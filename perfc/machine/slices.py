@@ -240,7 +240,7 @@ class _Cut:
         return replace(rate, value=value, origin=origin, source=SOURCE, note=self.profile.note)
 
     def part(self, rate: Rate, share: float) -> Rate:
-        """Return a share of a number; measured numbers are assumed to divide so."""
+        """Return a rate times ``share``; of a measured rate, that is an assumption."""
         if share == 1:
             return rate
         is_measured = rate.origin is Origin.MEASURED

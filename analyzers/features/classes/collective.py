@@ -107,7 +107,7 @@ class Collective(KernelClass):
         return floor_s
 
     def stated_s(self, rows: Columns, sheet: Sheet) -> tuple[Array, Array, Array] | None:
-        """By links, between nodes and from one rank to another, of which too few were measured."""
+        """Return times from link rates where few were measured: between nodes, send and receive."""
         expected = np.full(len(rows["ranks"]), np.nan)
         for at, message in _by_law(rows, sheet):
             expected[at] = networks.time_s(message)

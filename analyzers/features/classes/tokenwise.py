@@ -26,7 +26,7 @@ class TokenOperation(IntEnum):
     NORMALIZATION = 1
     """Statistics of a token first, sums with a residual and quantisation included."""
     ACTIVATION = 2
-    """With a gate or without."""
+    """Activation functions, gated or not."""
     ROTATION = 3
     """Rotation of queries and keys by their position, in place."""
     LOOKUP = 4

@@ -103,12 +103,12 @@ def algorithms() -> tuple[Algorithm, ...]:
 
 
 def fitting(message: LinkExchange) -> Iterator[Algorithm]:
-    """The algorithms that do such an exchange."""
+    """Return the algorithms of such a collective."""
     return (a for a in algorithms() if message.exchange in a.exchanges)
 
 
 def time_s(message: LinkExchange) -> float:
-    """By the fastest algorithm; nothing for one rank alone."""
+    """Return the seconds that the fastest algorithm takes; 0 for a single rank."""
     if message.ranks < 2:
         return 0.0
     return min(a.time_s(message) for a in fitting(message))

@@ -44,7 +44,7 @@ def _number(item: Item) -> float:
 
 @frozen
 class QuantizeLinear(Op):
-    """``saturate(round(x / y_scale) + y_zero_point)``, by tensor, by axis or by block.
+    """``saturate(round(x / y_scale) + y_zero_point)``, per tensor, per axis or per block.
 
     Shapes:  x -> same shape; the type is that of y_zero_point or ``output_dtype``, else u8.
     Work:    {alu}: product with the reciprocal of the scale, rounding, addition, clamping;

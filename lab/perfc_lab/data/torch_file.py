@@ -253,7 +253,7 @@ class Resolver:
         self.known: dict[int, object] = {}
 
     def resolve(self, value: object) -> object:
-        """Lists, mappings, numbers and texts."""
+        """Return a value as lists, mappings, numbers and strings."""
         if isinstance(value, str | bytes | int | float | None):
             return value
         if id(value) not in self.known:
@@ -262,7 +262,7 @@ class Resolver:
         return self.known[id(value)]
 
     def plain(self, value: object) -> object:
-        """A value that was not met before."""
+        """Return a value that is not in ``known`` yet as plain Python."""
         match value:
             case list() | tuple():
                 return [self.resolve(item) for item in value]

@@ -157,6 +157,6 @@ def with_categories(*, is_frequency: bool) -> Encoding:
 
 
 def frequencies(graph: ModelGraph) -> Array:
-    """Share of the operators that each node's is, ``[nodes, 1]``."""
+    """Return for each node the share of nodes with the same operator, ``[nodes, 1]``."""
     counts = Counter(graph.ops.ops)
     return np.array([[counts[op] / len(graph.ops)] for op in graph.ops.ops], np.float64)

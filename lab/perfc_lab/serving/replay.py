@@ -245,12 +245,12 @@ def _apart(row: ServedRow, engine: Engine) -> list[ReplayedNumber]:
 
 
 def _bare_s(counted: Sequence[float]) -> float:
-    """Time of what kernels and exchanges take, before a law weighs it."""
+    """Return the time of kernels and communication in seconds, before correction factors."""
     return sum(counted[: len(FACTORS)])
 
 
 def _served(row: ServedRow, engine: Engine) -> list[ReplayedNumber]:
-    """A closed loop, or as many requests as the memory holds."""
+    """Return the numbers of a closed loop, or of as many requests as the memory holds."""
     if row.requests:
         return [_whole(row, engine)]
     users = max(1, round(row.concurrency / row.engines / row.attention_data))

@@ -111,9 +111,9 @@ def stacked(
     recipe: Recipe,
     protocols: tuple[Protocol, ...] | None = None,
 ) -> StackedTables:
-    """Blocks as one table, at most ``recipe.max_rows`` of them.
+    """Return the blocks as one table of at most ``recipe.max_rows`` rows.
 
-    ``protocols`` are those a forest knows; by default those of the blocks.
+    ``protocols`` are the categories of the forest; by default those of the blocks.
     """
     rng = np.random.default_rng(recipe.seed)
     shares = kept(list(map(len, blocks)), recipe)

@@ -114,7 +114,7 @@ def scale(form: SimilarityAspects, places: NDArray[np.float32]) -> tuple[Array, 
 
 
 def drawn(rows: RowPositions, recipe: ProcessRecipe) -> NDArray[np.int64]:
-    """Some rows, few of each model."""
+    """Return the positions of randomly sampled rows, at most ``of_model`` per model."""
     random = np.random.default_rng(recipe.seed)
     order = random.permutation(len(rows.kinds))
     model = rows.kinds[order, -1]
@@ -127,7 +127,7 @@ def drawn(rows: RowPositions, recipe: ProcessRecipe) -> NDArray[np.int64]:
 
 
 def reaches(form: SimilarityAspects) -> list[tuple[Near, slice]]:
-    """Where the logarithms of reaches stand behind those of amplitudes and of the noise."""
+    """Return the slices of the length scales, which follow the amplitudes and the noise."""
     at = len(form.terms) + 1
     places: list[tuple[Near, slice]] = []
     for near in form.near.values():
@@ -139,12 +139,12 @@ def reaches(form: SimilarityAspects) -> list[tuple[Near, slice]]:
 
 @dataclass(frozen=True, eq=False)
 class FittedParameters:
-    """What is fitted.
+    """Hyperparameters of a Gaussian process that are fitted.
 
     Args:
-        amplitudes: of terms.
-        noise: deviation of what nothing tells.
-        reach: of columns, in deviations.
+        amplitudes: amplitude of each term of the kernel.
+        noise: standard deviation of the unexplained residual.
+        reach: length scale of each column, in standard deviations.
     """
 
     amplitudes: Array
@@ -153,7 +153,7 @@ class FittedParameters:
 
     @classmethod
     def of(cls, form: SimilarityAspects, logs: Array) -> FittedParameters:
-        """From logarithms: of amplitudes, of the noise, of reaches."""
+        """Return the parameters with these logarithms: amplitudes, noise, length scales."""
         count = len(form.terms)
         reach = np.ones(form.columns)
         for near, at in reaches(form):

@@ -153,7 +153,7 @@ class KernelSum:
         return [(w, s) for w, s in row.parts if s.quantity not in left_out]
 
     def joules(self, row: TreeRow) -> Parts:
-        """Energy of a token in kernels, of boards that wait as idle ones, and what was measured."""
+        """Return the energy per token in joules: of kernels, of waiting boards, and as measured."""
         (_, energy), (_, time) = row.parts
         law = self.law(time)
         made = time.value * row.served.measured[ServingQuantity.TOKENS_PER_S]
@@ -164,12 +164,11 @@ class KernelSum:
         return power_by_board([(row.machine, self.joules(row)) for row in rows])
 
     def shares(self, rows: Sequence[TreeRow]) -> Array:
-        """What a residual depends on, ``[rows, SHARES]``.
+        """Return the features that a residual depends on, ``[rows, SHARES]``.
 
-        They are the logarithm of the time of a token, which shares of it are kernels of steps with
-        prompts, exchanges among GPUs and the host's, sequences of a step, the share of the
-        parameters that a token touches, heads that share keys, and the logarithm of caches over
-        weights that a step reads.
+        They are the logarithm of the time per token; the shares of prefill kernels, communication
+        and host in it; sequences per step; the share of active parameters; heads per key head; and
+        the logarithm of cache bytes over weight bytes that a step reads.
         """
         import numpy as np
 

@@ -119,7 +119,10 @@ class BoostedTotals(GraphPredictor):
 
 @lru_cache(65_536)
 def totals(graph: ModelGraph, row: GraphRow) -> dict[str, float]:
-    """Every total of a row, and the scales ``scale`` and ``mac_scale`` in seconds."""
+    """Return the features of a run: sums over its kernels by name.
+
+    ``scale`` and ``mac_scale`` are roofline times in seconds.
+    """
     setting, machine = row.setting, sheet(row.target)
     columns = graph.kernels[setting.launch_key].columns.at(row.batch)
     whole = graph.ops.whole_at(row.batch)

@@ -13,14 +13,14 @@ from perfc.ir.record import record
 
 
 class OutOfMemoryError(Exception):
-    """The device has no room left, even when everything unused is given back."""
+    """The device has too little memory, even after every unused block is released."""
 
 
 class Allocator(ABC):
     """Takes memory of a device and gives parts of it out."""
 
     title: ClassVar[str]
-    """In words."""
+    """Name of the allocator for people."""
 
     @abstractmethod
     def __init__(self, capacity_bytes: int | None = None) -> None:

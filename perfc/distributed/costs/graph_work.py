@@ -167,11 +167,11 @@ def rows_of(bounds: Sequence[KernelBound], times: Sequence[Estimate]) -> list[Ra
 
 
 def read_elsewhere(bounds: Sequence[KernelBound], of: Mapping[int, int]) -> set[int]:
-    """Return the backward kernels that backward kernels of other forward kernels wait for.
+    """Return the indices of backward kernels whose results another forward kernel's gradient needs.
 
     Args:
         bounds: kernels of the step.
-        of: index of each backward kernel to the position of its forward kernel, in order.
+        of: position of the forward kernel by index of its backward kernel, in execution order.
     """
     readers: dict[Value, list[int]] = {}
     for i in of:

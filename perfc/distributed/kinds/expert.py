@@ -14,7 +14,7 @@ from . import Loss, Parallelism
 
 
 def of_micro_batch(work: StageWork) -> Loss:
-    """Return the loss of dispatch and combine in both passes, and in recomputation."""
+    """Return the communication of dispatch and combine in all passes, recomputation included."""
     size = work.parallel.expert
     if size < 2:
         return Loss()

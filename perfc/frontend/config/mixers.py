@@ -39,7 +39,7 @@ class NormKind(Enum):
 
 
 class QueryKeyNorm(Enum):
-    """Over what queries and keys are normalised."""
+    """Extent over which queries and keys are normalized."""
 
     NONE = "none"
     HEAD = "each head, one scale for all"

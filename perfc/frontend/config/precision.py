@@ -1,4 +1,4 @@
-"""In what element types a model is served: its weights, its cache, and all that lies between."""
+"""Element types in which a model is served: weights, KV cache and activations."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class WeightFormat(Enum):
 
     @property
     def block(self) -> int:
-        """Weights along the contracted axis that share a scale; 0 where all do."""
+        """Return the number of weights along the contracted axis that share a scale; 0 for all."""
         return _BLOCKS.get(self, 0)
 
     @property
@@ -193,10 +193,10 @@ def _rule_of(name: str, rules: tuple[FormatRule, ...]) -> FormatRule | None:
 
 
 def weight_format(name: str) -> WeightFormat:
-    """The format that ``name`` asks for, however it is spelled.
+    """Return the weight format of a name, in any of its spellings.
 
     Raises:
-        ParseError: there is none.
+        ParseError: there is no format of that name.
 
     >>> weight_format("FP8").value, weight_format("awq").value
     ('f8', 'i4')

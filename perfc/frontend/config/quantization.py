@@ -122,7 +122,7 @@ METHODS: dict[str, Method] = {
         ("quant_type.default._data.group_size", "quant_type_kwargs.group_size"),
     ),
 }  # fmt: skip
-"""By ``quant_method`` of a configuration, in lower case."""
+"""Readers by ``quant_method`` of a configuration, in lower case."""
 METHODS["compressed_tensors"] = METHODS["compressed-tensors"]
 METHODS["auto_round"] = _AUTO_ROUND
 _BY_KEY = {

@@ -1,4 +1,4 @@
-"""From a configuration file to a `LanguageModel`: what may be read, and by which family."""
+"""Reads a configuration file into a `LanguageModel`, with the reader of its family."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def read_config(source: str | os.PathLike[str]) -> LanguageModel:
         source: path of a config.json, a folder that holds one, or a name of ``shipped()``.
 
     Raises:
-        ModelError: it cannot be read, is no configuration, or is of no family that is known.
+        ModelError: it cannot be read, is not a configuration, or its family is not supported.
     """
     path, name = located(os.fspath(source))
     config = loaded(path)

@@ -1,4 +1,4 @@
-"""From an ONNX node to one of our operators: attributes to fields, old attributes to inputs."""
+"""Lowers an ONNX node to an operator: attributes become fields, old attributes inputs."""
 
 from __future__ import annotations
 

@@ -73,7 +73,10 @@ _SIX_BIT = frozenset({_D.FLOAT6E2M3, _D.FLOAT6E3M2})
 
 
 def stored_bytes(data_type: int, count: int) -> int | None:
-    """Bytes of ``count`` elements in ``raw_data``: sub-byte types fill whole bytes per tensor."""
+    """Return the bytes of ``count`` elements in ``raw_data``; None for an unknown type.
+
+    Sub-byte types fill whole bytes per tensor.
+    """
     bits = ELEMENT_BITS.get(data_type)
     return None if bits is None else (count * bits + 7) // 8
 

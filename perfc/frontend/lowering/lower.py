@@ -1,4 +1,4 @@
-"""From the messages of a model file to a module of the IR; types are inferred later."""
+"""Lowers the messages of a model file to a module of the IR; types are inferred later."""
 
 from __future__ import annotations
 

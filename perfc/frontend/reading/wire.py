@@ -257,7 +257,10 @@ class WireDecoder:
         return message.build(self, fields)
 
     def _fast_readers(self, message: MessageTable, fields: Fields) -> dict[int, tuple[Any, Any]]:
-        """By tag byte: decoder and collector of repeated texts, and of messages written by hand."""
+        """Return decoder and collector by tag byte.
+
+        They exist for repeated strings and for messages with a hand-written decoder.
+        """
         readers: dict[int, tuple[Any, Any]] = {}
         for number, spec in message.fields.items():
             if not spec.many or number > 15:
@@ -333,10 +336,10 @@ class WireDecoder:
 
 
 def _numbers(spec: Field, fields: Fields, wire: int, data: bytes) -> int:
-    """Store the numbers that ``data`` begins with, each behind the same tag.
+    """Store the numbers at the start of ``data``, each preceded by the same tag.
 
-    So writers that do not pack lay a list out; read one by one, a million takes seconds. Returns
-    how many bytes they take, 0 where not even the first is whole.
+    Writers that do not pack lists use this layout; to read a million entries one by one takes
+    seconds. Returns the number of bytes read, 0 if the first number is incomplete.
     """
     tag, number = re.escape(data[:1]), _NUMBER[wire]
     run = re.match(b"(?:%b%b)+" % (tag, number), data, re.DOTALL)
@@ -347,7 +350,7 @@ def _numbers(spec: Field, fields: Fields, wire: int, data: bytes) -> int:
 
 
 def _collector(spec: Field, fields: Fields) -> Callable[[Any], None]:
-    """Appends to the field's list, which is there only if something is."""
+    """Return a function that appends to the list of the field and creates it on first use."""
 
     def collect(value: object) -> None:
         fields.setdefault(spec.name, []).append(value)

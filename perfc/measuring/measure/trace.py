@@ -19,11 +19,11 @@ class How(Enum):
     """Methods by which nodes were matched to a runtime's kernel."""
 
     TRACED = "traced"
-    """By the values it reads and writes."""
+    """Matched by the values that the node reads and writes."""
     NAMED = "named"
-    """By its name."""
+    """Matched by name."""
     INSERTED = "inserted"
-    """It stands for none: a copy or change of layout, charged to the node whose value it moves."""
+    """A copy or change of layout without a node, assigned to the node whose value it moves."""
 
 
 @record

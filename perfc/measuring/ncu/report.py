@@ -203,7 +203,7 @@ def _nothing(table: NcuTable, path: Path) -> ParseError:
 
 
 def phase_of(ranges: Sequence[str]) -> NvtxPhase:
-    """The phase that the innermost range with a telling name stands for."""
+    """Return the phase named by the innermost NVTX range that has a known name."""
     for name in reversed(ranges):
         for phase, pattern in _PHASES:
             if pattern.search(name):

@@ -75,7 +75,7 @@ class Labels:
         return node.op.kind
 
     def weights(self, node: Node) -> float:
-        """Return the elements of the largest stored tensor that the node reads."""
+        """Return the number of elements of the largest stored tensor that the node reads."""
         stored = (v.type for v in node.inputs if v is not None and v.weight is not None)
         return max((self._at(t.numel or 0) for t in stored if isinstance(t, TensorType)), default=0)
 

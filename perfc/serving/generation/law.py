@@ -1,8 +1,8 @@
-"""A generation from the sums of its kernels, by a law that published generations taught.
+"""Predicts a generation from the sums of its kernels, fitted to published generations.
 
 ``T = Σ calls · max(factor · Σ kernels, launch · kernels)``. diffusers runs PyTorch operator by
-operator, for seconds on end, where the kernels that perfc learned from were timed alone. Each
-machine has a factor of its own; another one has their geometric mean.
+operator, for seconds at a time; the kernels that perfc was fitted to were timed in isolation. Each
+fitted machine has a factor; other machines use their geometric mean.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Answers: the facts that a question asks for, or the reason for a refusal."""
+"""Answers: the facts that answer a question, or the reason for a refusal."""
 
 from __future__ import annotations
 

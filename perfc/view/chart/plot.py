@@ -24,7 +24,7 @@ PREFIXES = {0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P", 18: "E"}
 
 
 def plotted(chart: Chart, width: int, height: int, *, colour: bool) -> str:
-    """Draw the chart as text of ``width`` columns and ``height`` lines.
+    """Return the chart as text of ``width`` columns and ``height`` lines.
 
     Raises:
         MissingExtraError: if plotext is not installed.

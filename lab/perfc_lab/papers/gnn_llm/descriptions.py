@@ -193,18 +193,18 @@ def _number(name: str, words: str) -> int | None:
 
 
 def as_stated(fields: Mapping[str, int]) -> dict[str, int]:
-    """Fields to the digits that a summary writes: three, of the batch all."""
+    """Return the fields rounded as in a summary: to three significant digits, the batch exactly."""
     return {n: v if n == "batch" else significant(v) for n, v in fields.items()}
 
 
 def exact_fields(expected: Mapping[str, int], answer: str) -> dict[str, bool]:
-    """Of each expected field whether an answer states it, to the digits that are written."""
+    """Return for each expected field whether an answer has its rounded value."""
     answered = fields_of(answer)
     return {n: answered.get(n) == v for n, v in as_stated(expected).items()}
 
 
 ATTRIBUTES = ("kernel", "stride", "dilation", "pad")
-"""Of an operator with a window, each in two directions."""
+"""Attributes of an operator with a window, each in two directions."""
 
 
 def as_json(graph: ModelGraph, batch: int, *, nodes: int | None = None) -> str:

@@ -67,7 +67,7 @@ def _scaled(number: int) -> tuple[str, int]:
 
 
 def count_of(text: str) -> int | None:
-    """The number that `count_text` wrote; None where it is none, or is not whole.
+    """Return the number that `count_text` wrote; None if the text is not a whole number.
 
     >>> count_of("336 thousand"), count_of("3.5"), count_of("many")
     (336000, None, None)
@@ -77,7 +77,7 @@ def count_of(text: str) -> int | None:
 
 
 def flop_of(text: str) -> int | None:
-    """The number that `flop_text` wrote; None where it is none, or is not whole."""
+    """Return the number that `flop_text` wrote; None if the text is not a whole number."""
     read = _PREFIXED.fullmatch(text)
     return None if read is None else _whole(read[1], PREFIXES.index(read[2]))
 

@@ -1,4 +1,4 @@
-"""How large the parts are and how long stages learn: the thesis's values, and ours for a core."""
+"""Sizes and training lengths: the values of the thesis, and smaller ones for one CPU core."""
 
 from __future__ import annotations
 

@@ -59,13 +59,13 @@ class GraphProjection(nn.Module):
                     nn.init.zeros_(layer.bias)
 
     def settle(self, g: Tensor, sums: Tensor) -> None:
-        """Take from some graphs what is usual, so that tokens say how one graph differs.
+        """Set the mean and deviation that inputs are standardized with.
 
-        Means over operators of ReLU-like units have much in common; one-hot columns too.
+        Embeddings of different graphs are similar, so only the deviations carry information.
 
         Args:
-            g: ``[graphs, width]``, of graphs that are trained on.
-            sums: ``[graphs, len(SUMS)]`` of the same.
+            g: embeddings of training graphs, ``[graphs, width]``.
+            sums: totals of the same graphs, ``[graphs, len(SUMS)]``.
         """
         for name, table in (("graph", g), ("sums", sums)):
             self.get_buffer(f"{name}_centre").copy_(table.mean(0))

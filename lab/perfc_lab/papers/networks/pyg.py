@@ -69,12 +69,12 @@ class MeasuredModels(Dataset):  # type: ignore[misc]
 
     @property
     def processed_dir(self) -> str:
-        """The folder of graphs, rows and card."""
+        """Return the path of the folder that holds the processed graphs, measurements and card."""
         return str(self.folder / self.name / "processed")
 
     @property
     def raw_file_names(self) -> list[str]:
-        """Tables; none once the data set is built."""
+        """Return the names of the source tables; an empty list once the data set is built."""
         return list(dataset(self.name).files) if self.tables else []
 
     @property

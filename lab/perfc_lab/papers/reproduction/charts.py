@@ -54,7 +54,9 @@ def write_charts(published: PaperTable, done: Sequence[Done], folder: Path) -> l
 
 
 def write_curve(published: PaperTable, done: Sequence[Done], folder: Path) -> list[str]:
-    """Errors by the rows that are seen of what is new, as a file; its name, none without results.
+    """Write the chart of errors by number of rows seen of a new machine or model; return its name.
+
+    The list is empty without results.
 
     Raises:
         MissingExtraError: vl-convert is not installed.
@@ -68,7 +70,7 @@ def write_curve(published: PaperTable, done: Sequence[Done], folder: Path) -> li
 
 
 def curve_chart(published: PaperTable, done: Sequence[Done]) -> Mapping[str, object] | None:
-    """A line a predictor, the mean of its seeds, in percent (thesis, Figure 7.3)."""
+    """Return the chart with one line per predictor, the mean over seeds in percent (Figure 7.3)."""
     metric = published.columns[0].metric
     values = [
         {"predictor": d.line.label, "rows": count, "percent": 100 * mean(numbers)}

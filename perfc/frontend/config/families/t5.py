@@ -1,4 +1,4 @@
-"""Encoders with a decoder: T5 and its kin, BART, Whisper."""
+"""Encoder–decoder models: the T5 family, BART, Whisper."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a `LanguageModel` to the performance IR: one module a pass of the serving engine."""
+"""Lowers a `LanguageModel` to the performance IR: one module per pass of the serving engine."""
 
 from __future__ import annotations
 
@@ -203,7 +203,10 @@ def _similarity(b: Builder, text: Value, image: Value) -> Value:
 
 
 def _pair(b: Builder, model: LanguageModel, decoder: Stack, step: ForwardStep) -> Module:
-    """Return an encoder with its decoder: both, or a step of the decoder over cached keys."""
+    """Return a step of an encoder–decoder model.
+
+    Prefill and training run both parts, a decode step only the decoder over cached keys.
+    """
     encoder = model.stacks[0]
     batch = extent(BATCH if step in WHOLE else DECODES)
     source = tokens_of(encoder, batch, extent(SEQ if step in WHOLE else SOURCE))

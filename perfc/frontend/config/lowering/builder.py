@@ -205,7 +205,7 @@ class Builder:
 
     @property
     def group_nodes(self) -> int:
-        """Over how many nodes the ranks of one tensor group spread."""
+        """Return the number of nodes that the ranks of one tensor-parallel group span."""
         here = -(-self.parallel.tensor * self.parallel.attention_data // self.parallel.nodes)
         return max(1, -(-self.parallel.tensor // here))
 

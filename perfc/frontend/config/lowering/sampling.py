@@ -1,4 +1,4 @@
-"""From scores of the vocabulary to the next token of each sequence, as engines sample it."""
+"""Lowers the sampling of the next token from the logits, as engines do it."""
 
 from __future__ import annotations
 

@@ -34,11 +34,11 @@ def decoder_of(part: PipelinePart) -> Decoder:
 
 
 def latent_of(pipeline: DiffusionPipeline, picture: Picture) -> Latent:
-    """Return the latent of a picture: its edges divided by the decoder's upsampling factor.
+    """Return the latent size of an image or video: its size over the decoder's upsampling factor.
 
     Raises:
-        ParseError: the decoder makes no such picture.
-        ModelError: the decoder is none perfc knows.
+        ParseError: the decoder cannot produce that size.
+        ModelError: the decoder is not supported.
     """
     decoder = pipeline.part(PartRole.DECODER)
     edge, time = decoder_of(decoder).factors(decoder)

@@ -41,9 +41,9 @@ class Compared:
     """One analyzed kernel, or several that overlap with the same runtime kernels.
 
     Args:
-        part: what was measured.
+        part: the measured runtime kernels.
         bounds: bounds of the kernels; empty for nodes that launch no analyzed kernel.
-        prediction_s: as an analysis predicts.
+        prediction_s: predicted time.
     """
 
     part: MatchedKernels
@@ -52,12 +52,12 @@ class Compared:
 
     @property
     def floor_s(self) -> float:
-        """Lower bound."""
+        """Return the lower bound of the kernels, in seconds."""
         return math.fsum(b.floor_s for b in self.bounds)
 
     @property
     def time_s(self) -> float:
-        """Measured."""
+        """Return the measured time in seconds."""
         return self.part.time_s
 
     @property

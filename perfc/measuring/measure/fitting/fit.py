@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from perfc.api import Report
 
 LEAST_SAMPLES = 6
-"""A class with fewer kernels falls back on its wider kin."""
+"""A class with fewer kernels falls back on the next wider class."""
 SMALL_S = 5e-6
 """Errors of kernels far below this count absolutely, not relatively."""
 MOST_OVERHEAD_S = 8e-6

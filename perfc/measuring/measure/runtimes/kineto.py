@@ -66,7 +66,7 @@ class Trace:
             self.raw.append((owner, begin, -dur, text(e, "name"), key))
 
     def nest(self) -> None:
-        """Find the outermost operators, and for each inner one the one it is in."""
+        """Set the outermost operators of each thread, and map inner operators to them."""
         self.raw.sort(key=lambda r: (str(r[0]), r[1], r[2]))
         for thread, begin, negative, name, key in self.raw:
             operators = self.operators.setdefault(thread, [])
