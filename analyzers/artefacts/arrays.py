@@ -49,7 +49,7 @@ def unpacked(content: bytes, wanted: Callable[[str], bool] = lambda name: True) 
     """Return the arrays of a file that `packed` wrote; object arrays are refused.
 
     Args:
-        content: of the file.
+        content: content of the file.
         wanted: whether an array of that name is read.
 
     Raises:

@@ -20,11 +20,11 @@ class Card:
     """Metadata of a predictor.
 
     Args:
-        name: of the predictor; its files' stem.
+        name: name of the predictor; its files' stem.
         class_name: class of kernels it predicts.
         format: version of the layout of the files.
         schema: digest of class, parameters and features.
-        parameters: of the class, required and optional ones.
+        parameters: parameters of the class, required and optional ones.
         features: in the order of the forests.
         protocols: under which the rows were timed.
         frameworks: whose rows there are; the first stands for one that is not named.
@@ -34,11 +34,11 @@ class Card:
         implementations: whose kernels were measured, where several frameworks' were.
         places: coordinates of every machine by element type, `perfc.analyzers.features.distance`.
         bases: constant of each forest.
-        calibration: of the intervals.
+        calibration: calibration of the intervals.
         split: how rows were held out for the metrics.
         data: SHA-256 of every table.
-        metrics: of held-out rows, by the name of the split and slice.
-        versions: of the libraries that trained.
+        metrics: metrics of held-out rows, by the name of the split and slice.
+        versions: versions of the libraries that trained.
         general: how many of the factor's first trees speak for machines nobody measured; 0 all.
         arrays_sha256: digest of the arrays beside the card.
     """

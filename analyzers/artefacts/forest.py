@@ -33,9 +33,9 @@ class Forest:
     """A sum of trees; a row goes left where its feature is below the threshold.
 
     Args:
-        names: of the features, in the order of columns.
-        feature: of each node, i16; -1 at a leaf.
-        threshold: of each node, f32; a leaf's value.
+        names: names of the features, in the order of columns.
+        feature: feature of each node, i16; -1 at a leaf.
+        threshold: threshold of each node, f32; a leaf's value.
         left: child of each node, i32; the right one follows it.
         roots: first node of each tree, i32.
         base: added to the sum.
@@ -232,9 +232,9 @@ def _thresholds(
     """Return one number per node of some trees: thresholds of inner nodes, values of leaves.
 
     Args:
-        feature: of each node; -1 at a leaf.
+        feature: feature of each node; -1 at a leaf.
         cut: numbers of the cuts of inner nodes, of these and of those behind.
-        cuts: of all features, one after the other.
+        cuts: cuts of all features, one after the other.
         leaf: steps of leaves, of these and of those behind.
         of_feature: where the cuts of each feature begin, and how many there are.
 

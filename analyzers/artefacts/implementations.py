@@ -99,11 +99,11 @@ def candidate_kernels(
     Nobody means kernels that were timed without the tuner which engines run, but who names them.
 
     Args:
-        card: of the weights.
+        card: card of the weights.
         columns: every parameter of the class; the framework's choices at their defaults where the
             caller does not state them.
         dtype: element type that is computed in.
-        sheet: of the machine.
+        sheet: sheet of the machine.
         protocol: whose time is asked for.
         framework: whose kernels; empty where the caller does not say.
     """

@@ -67,7 +67,7 @@ class Move:
 
     Args:
         feature: its name.
-        value: of this kernel.
+        value: value of this kernel.
         usual: median of the training rows.
         ratio: estimate over the estimate with the median in its place.
     """
@@ -103,11 +103,11 @@ class ForestReason:
     Args:
         weights: name of the card.
         candidates: kernels that may be meant, the fastest first.
-        parameters: of the kernel, as the class sees it.
+        parameters: parameters of the kernel, as the class sees it.
         dtype: element type that is computed in.
         scale_s: the physical estimate that the forest corrects.
         factor: what it is multiplied with.
-        machine_distance: of the nearest measured machine, in doublings of rates.
+        machine_distance: machine distance of the nearest measured machine, in doublings of rates.
         neighbours: nearest training rows first.
         moves: features that moved the estimate most.
         times: how many times as long a kernel takes that goes back through such a one.

@@ -122,7 +122,7 @@ def predict(
     """Return the times of kernels of one class and type on a machine, with 90 % intervals.
 
     Args:
-        class_name: of `perfc.analyzers.features.classes`.
+        class_name: class name of `perfc.analyzers.features.classes`.
         rows: the parameters of the class, a column each, one element a kernel.
         dtype: element type that is computed in, however it is spelled.
         machine: any target; its data sheet is all that is used.
@@ -158,7 +158,7 @@ def predict_with(
         artefact: the weights.
         rows: as `predict` has them.
         dtype: element type that is computed in.
-        sheet: of the machine.
+        sheet: sheet of the machine.
         protocol: protocol of the measurements whose time is predicted.
         framework: framework that runs the kernels; empty for any that was measured.
         floor_s: of each row, where the caller knows more of its kernel than its extents, as what

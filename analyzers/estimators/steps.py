@@ -17,11 +17,11 @@ class LaunchReason:
     """A launch that a kernel is, or that is made for it, and what steps say of it.
 
     Args:
-        kind: of the launch, as ``copy`` or ``grouped convolution``.
+        kind: kind of the launch, as ``copy`` or ``grouped convolution``.
         times: how often it is launched in a run.
         scale_s: physical estimate of one launch.
         factor: what that is multiplied with, learned through the times of steps.
-        time_s: of all repetitions.
+        time_s: time of all repetitions.
     """
 
     kind: str

@@ -59,11 +59,11 @@ class LibraryTile:
     """One kernel of a library.
 
     Args:
-        rows: of the result that a block computes.
-        columns: of the same.
-        threads: of a block.
-        words: of shared memory for every multiply–add of a thread.
-        share: of the rate that is left beyond what shared memory takes.
+        rows: number of rows of the result that a block computes.
+        columns: number of columns of that result.
+        threads: number of threads of a block.
+        words: number of words of shared memory for every multiply–add of a thread.
+        share: share of the rate that is left beyond what shared memory takes.
     """
 
     rows: int
@@ -118,7 +118,7 @@ def lane_share(sheet: Sheet, words: float) -> float:
     """Return the share of the peak that loads from shared memory leave.
 
     Args:
-        sheet: of the machine.
+        sheet: sheet of the machine.
         words: loaded for every multiply–add.
     """
     lanes = peak_flop_per_s(sheet) / (2 * sheet.sm_count * sheet.clock_hz)
@@ -144,7 +144,7 @@ def compute_s(m: Array, n: Array, k: Array, batch: Array, stored: Array, sheet: 
         k: reduction.
         batch: independent products.
         stored: 1 where the right operand lies in memory by columns.
-        sheet: of the machine.
+        sheet: sheet of the machine.
     """
     one = tiled_s(m, n, k, batch, single_tiles(sheet), sheet)
     many = tiled_s(m, n, k, batch, batched_tiles(sheet), sheet)

@@ -61,7 +61,7 @@ class Lowered(NamedTuple):
     """A kernel as the operator predictor sees it.
 
     Args:
-        class_name: of `perfc.analyzers.features.classes`.
+        class_name: class name of `perfc.analyzers.features.classes`.
         dtype: element type that is computed in.
         parameters: extents of one launch.
     """

@@ -43,7 +43,7 @@ class Near:
     """An aspect in which rows are alike whose places are near.
 
     Args:
-        columns: of the places.
+        columns: columns of the places.
         has_each: whether each column has a reach of its own.
         start: logarithm of the reach from which the search starts.
         is_one_unit: whether columns are in one unit, not in their deviations.
@@ -62,8 +62,8 @@ class SimilarityAspects:
     Args:
         terms: the aspects of each.
         kinds: of aspects in which rows are the same or not, the numbers that must all be equal.
-        near: of the other aspects.
-        columns: of places.
+        near: similarity settings of the other aspects.
+        columns: number of columns of places.
         model: the aspect of rows of one model, whose number is the last: a row that is asked of is
             of `NOBODY`.
     """
@@ -134,11 +134,11 @@ class Process:
 
     Args:
         form: aspects to compare.
-        centre: of each column.
+        centre: mean of each column.
         width: at which rows are no longer alike in it; infinite where they do not differ.
         amplitudes: standard deviation of each term.
         known: the rows, places less ``centre`` and over ``width``.
-        weights: of the rows.
+        weights: weights of the rows.
         noise: deviation of what nothing tells; NaN where that was not kept.
     """
 

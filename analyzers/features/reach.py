@@ -77,8 +77,8 @@ def call_s(protocol: Protocol, sheet: Sheet, eager_s: float, *, is_own: bool = F
 
     Args:
         protocol: how the call is timed.
-        sheet: of the machine; its launch overhead is the only thing known of the host.
-        eager_s: of one eager call of the class on the hosts that were measured.
+        sheet: sheet of the machine; its launch overhead is the only thing known of the host.
+        eager_s: time of one eager call of the class on the hosts that were measured.
         is_own: whether the framework's own kernel is called, and no library's.
     """
     if protocol is Protocol.EAGER:
@@ -98,7 +98,7 @@ def category(body: Array, eager_s: float) -> NDArray[np.intp]:
 
     Args:
         body: seconds of the kernel alone.
-        eager_s: of one eager call of the class.
+        eager_s: time of one eager call of the class.
     """
     return (body > LAUNCH_SHARE * eager_s).astype(np.intp)
 

@@ -40,13 +40,13 @@ class Rows:
     """Measurements of kernels of one class on one machine, under one protocol.
 
     Args:
-        class_name: of `perfc.analyzers.features.classes`.
+        class_name: class name of `perfc.analyzers.features.classes`.
         target: name of the machine's target.
         dtype: element type that is computed in, ``bf16``.
         protocol: how the time was taken.
         framework: whose kernels they are, ``vllm``; empty where one library alone is known.
         columns: the class's parameters, one element a row.
-        time_s: of one call.
+        time_s: time of one call.
         power_w: mean board power, NaN where not measured; None where no row has any.
 
     Raises:

@@ -32,7 +32,7 @@ class KernelBatch:
     """Kernels of one class, element type and machine, ready to be predicted.
 
     Args:
-        names: of the features.
+        names: names of the features.
         values: ``[kernels, features]``.
         scale_s: physical estimate that the forest corrects.
         floor_s: what no kernel beats.
@@ -111,7 +111,7 @@ def tabulate(
         kind: their class.
         rows: its parameters, a column each.
         dtype: element type that is computed in.
-        sheet: of the machine.
+        sheet: sheet of the machine.
         protocol: whose time is asked for.
         framework: whose kernels they are; one that is not among ``frameworks`` is none of them.
         frameworks: those a forest knows; a feature each if there are several.

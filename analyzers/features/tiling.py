@@ -59,8 +59,8 @@ class TiledProduct:
         x_bytes: one left operand's elements in all.
         w_bytes: right operands.
         y_bytes: results.
-        x_bits: of an element as it is staged.
-        w_bits: of the other operand.
+        x_bits: bits of an element as it is staged.
+        w_bits: bits of the other operand.
     """
 
     m: Array
@@ -95,7 +95,7 @@ def estimate(product: TiledProduct, flop_per_s: float, sheet: Sheet) -> Tiling:
     Args:
         product: extents and bytes.
         flop_per_s: rate of the unit that multiplies, as the sheet states it.
-        sheet: of the machine.
+        sheet: sheet of the machine.
     """
     latency_s = LATENCY_S + LATENCY_CLOCKS / sheet.clock_hz
     return Tiling(latency_s, _device_s(product, sheet), _tile_s(product, flop_per_s, sheet))

@@ -82,8 +82,8 @@ class GraphDataset(ABC):
         An interrupted build goes on where it was.
 
         Args:
-            folder: of the tables.
-            output: of the data sets.
+            folder: folder of the tables.
+            output: output of the data sets.
             say: is told how far it is.
             only: graphs; all by default.
 
@@ -231,7 +231,7 @@ def load(output: Path, name: str, *, only: Iterable[str] = ()) -> Measurements:
 
     Args:
         output: folder of the data sets.
-        name: of the data set.
+        name: name of the data set.
         only: graphs; all by default.
 
     Raises:

@@ -47,7 +47,7 @@ def encode(
     """Arrays of a typed, canonical f32 module; its symbols are the batch but for those given.
 
     Args:
-        name: of the graph.
+        name: name of the graph.
         module: typed and canonical.
         am: gives costs, fusion, autocast and strides.
         settings: kernels are listed under each that makes others.

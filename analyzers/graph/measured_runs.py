@@ -188,7 +188,7 @@ def setting(cells: Mapping[str, Any], kind: str) -> Setting:
     """Return the setting of a measured run.
 
     Args:
-        cells: of its row.
+        cells: cells of its row.
         kind: ``cpu`` or ``cuda``, of its machine.
 
     Raises:

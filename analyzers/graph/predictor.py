@@ -39,9 +39,10 @@ class TrainingBudget:
     """Limits and options of training.
 
     Args:
-        seed: of everything random.
+        seed: random seed of everything random.
         limit_s: seconds of processor time; what is best by then is kept.
-        folder: of checkpoints and logs; None for none. Training goes on from one that is there.
+        folder: folder of checkpoints and logs; None for none. Training goes on from one that is
+            there.
         scale: share of the paper's hidden size and epochs that this machine has time for.
         epochs: most of a network's, in place of its recipe's; None for those.
         is_faithful: whether networks are trained by the papers' recipes, else by ours, which need

@@ -39,9 +39,9 @@ class GraphRow:
         setting: how it was run.
         target: name of the machine's target.
         batch: images.
-        time_s: of one step.
+        time_s: time of one step.
         memory_bytes: most that was allocated; NaN where not measured, as those below.
-        energy_j: of one step.
+        energy_j: energy of one step.
         power_w: mean board power.
         floor_s: what no launch of it beats, together; 0 where nobody counted.
         sm_active: mean share of multiprocessors that have work; NaN where not measured.
@@ -87,7 +87,7 @@ class Measurements:
         dataset: name of the data set.
         graphs: by name; may hold graphs that no row has.
         rows: in a fixed order.
-        digest: of what the rows and graphs were made from.
+        digest: digest of what the rows and graphs were made from.
         left_out: what rows of the tables are not among them, and why; a line each.
     """
 

@@ -14,7 +14,7 @@ class Schema:
     """Names of the columns of a table of nodes, of edges, or of whole graphs.
 
     Args:
-        name: of the table, ``pmgns nodes``.
+        name: name of the table, ``pmgns nodes``.
         columns: in order.
     """
 

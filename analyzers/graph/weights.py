@@ -45,13 +45,13 @@ class GraphCard:
         modes: ways of running.
         rows: trained on.
         architectures: trained on.
-        most_operators: of the largest graph trained on; a larger one extrapolates.
+        most_operators: operators of the largest training graph; a larger one extrapolates.
         runs: machine, precision, way of running and framework that rows are of.
         small_peaks: of each of ``runs``, bytes alive at once in a small one: nineteen of twenty of
             its rows have more. Nothing where the card is older.
         operators: mnemonics of the graphs trained on.
         factor: middle, low and high of the interval over the estimate.
-        metrics: of tested rows.
+        metrics: metrics of tested rows.
         meta: what the predictor says of itself; digests of its schemas among it.
         arrays_sha256: digest of the arrays.
     """

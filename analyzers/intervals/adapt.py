@@ -58,8 +58,8 @@ class KernelResidual:
     """A measured kernel beside its prediction.
 
     Args:
-        class_name: of kernels.
-        predicted_s: of one launch, by the predictor.
+        class_name: class name of kernels.
+        predicted_s: predicted time of one launch, by the predictor.
         measured_s: on the machine.
         predictor: value of a ``Predictor``.
     """
@@ -80,8 +80,8 @@ class Correction:
     """Factors that correct the predictions of one class on one machine.
 
     Args:
-        small_ratio: of kernels predicted to take ``SMALL_S``.
-        large_ratio: of those predicted to take ``LARGE_S``.
+        small_ratio: ratio of kernels predicted to take ``SMALL_S``.
+        large_ratio: ratio of those predicted to take ``LARGE_S``.
         low_ratio: measured over corrected time, 5 % of kernels.
         high_ratio: 95 % of them.
         samples: kernels of the class that were measured.

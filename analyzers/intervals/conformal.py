@@ -92,7 +92,7 @@ class Unseen:
 
     Args:
         error: shared, of the logarithm, at a distance of 1.
-        band: of errors over expected ones.
+        band: band of errors over expected ones.
     """
 
     error: float
@@ -115,7 +115,7 @@ class Bands:
     Args:
         seen: for machines that were measured.
         unseen: for others; None where no machine was left out.
-        levels: of the quantiles where several kernels may be meant.
+        levels: levels of the quantiles where several kernels may be meant.
     """
 
     seen: Band
@@ -160,7 +160,7 @@ class Calibration:
     (Vovk, Lindsay, Nouretdinov and Gammerman, "Mondrian confidence machine", 2003).
 
     Args:
-        bands: of all kernels together.
+        bands: bands of all kernels together.
         categories: bands of each that was measured; any other has the widest of all.
     """
 
@@ -188,7 +188,7 @@ class Calibration:
             distance: distance to the nearest measured machine; 0 for a machine with an equal sheet.
             measured: whether the machine was measured.
             category: index into ``names`` of each row; none by default.
-            names: of the categories.
+            names: names of the categories.
         """
         if category is None or not names:
             return self.bands.ends(spread, distance, measured=measured)
@@ -223,7 +223,7 @@ def band(
         scores: one a held-out row.
         weights: how much each counts; equal by default.
         coverage: share of further rows that shall lie inside.
-        count: of rows that the finite-sample correction is for; all by default.
+        count: number of rows that the finite-sample correction is for; all by default.
     """
     level = 1 - (1 - coverage) / 2
     if weights is None:

@@ -58,7 +58,7 @@ class Semivariogram:
 
     Args:
         nugget: standard deviation of the own error that kernels of equal counts do not share.
-        sill: of the whole own error.
+        sill: sill of the whole own error.
         reach: distance over which the rest of it fades; 1 is a factor of two in one extent.
         power: how smoothly it does, above 0 and at most 2.
     """
@@ -178,7 +178,7 @@ def of_group(
     Args:
         spread: how unlike own errors are.
         members: kernels, and how many more of each the new side has.
-        scale: of the ellipse; 1 for the one that holds nine in ten.
+        scale: scale of the ellipse; 1 for the one that holds nine in ten.
     """
     import numpy as np
 
@@ -229,7 +229,7 @@ def joint(signed: Array, shared: Array, correlation: Array) -> float:
     Args:
         signed: how far each kernel's takes it.
         shared: share of the variance that similar kernels have in common.
-        correlation: of that part for the first kernels; the other kernels add up fully.
+        correlation: correlation of that part for the first kernels; the other kernels add up fully.
     """
     common = signed * shared**0.5
     seen, rest = common[: len(correlation)], common[len(correlation) :]

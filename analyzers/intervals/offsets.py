@@ -37,7 +37,7 @@ class Regression(NamedTuple):
     """Posterior under one noise level, for offsets with a prior deviation of one.
 
     Args:
-        mean: of the offsets, ``[columns]``.
+        mean: mean of the offsets, ``[columns]``.
         covariance: ``[columns, columns]``.
         left: what is left of each row if it is left out, ``[rows]``.
         evidence: logarithm of the marginal likelihood, but for a constant.
@@ -74,7 +74,7 @@ class Offsets:
         Args:
             table: what offsets multiply, ``[rows, columns]``.
             residual: ``log(measured / estimated)``, ``[rows]``.
-            deviations: of the offsets around zero, ``[columns]``.
+            deviations: deviations of the offsets around zero, ``[columns]``.
             usual_noise: expected before any row is seen; all alike by default.
         """
         prior = noise_prior(usual_noise)

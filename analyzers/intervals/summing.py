@@ -38,7 +38,7 @@ class ErrorSide:
     """Possible error of one kernel on one side of its prediction.
 
     Args:
-        class_name: of kernels; different ones are wrong apart.
+        class_name: class name of kernels; different ones are wrong apart.
         is_own: whether kernels of the class were measured on this very machine.
         width: seconds or joules, of all launches together.
     """
@@ -71,7 +71,7 @@ def half_width(sides: Sides, products: float = IN_INFERENCE) -> float:
     With correlation ρ the variance of a class is ``ρ (Σ w)² + (1 − ρ) Σ w²``.
 
     Args:
-        sides: of the kernels.
+        sides: sides of the kernels.
         products: ρ of those of FP32.
 
     >>> half_width({Side("pooling", True, 1.0): 3})

@@ -36,10 +36,10 @@ class LeftOut:
     """Rows of one machine by a model that has not seen it.
 
     Args:
-        distance: of the machine from what was left.
+        distance: distance of the machine from what was left.
         residual: ``log(measured / predicted)``, ``[rows]``.
         spread: expected of these rows on a machine that was seen, ``[rows]``.
-        category: of each row.
+        category: category of each row.
     """
 
     distance: float

@@ -144,7 +144,7 @@ def energy_of(bound: KernelBound, time: Interval, wait_s: float, machine: Machin
 
     Args:
         bound: the kernel.
-        time: of all its launches.
+        time: time of all its launches.
         wait_s: part of that time in which nothing runs.
         machine: the board.
     """

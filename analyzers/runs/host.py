@@ -107,7 +107,7 @@ def host_sides(execution: Execution, device_s: float) -> Interval:
     """Return the relative interval of a run's time that follows from its unknown host.
 
     Args:
-        execution: of the run.
+        execution: execution of the run.
         device_s: time of the run without waiting for its host.
     """
     host = launch_cost(execution.machine, execution.kernels.runtime, execution.host_launch_s)
@@ -138,7 +138,7 @@ def kept_waiting(device: RunEstimate, launches: float, host: Interval | None) ->
 
     Args:
         device: the run of a device that never waits for its host.
-        launches: of the run.
+        launches: number of launches of the run.
         host: time per launch; None if the device never waits for the host.
     """
     if host is None:

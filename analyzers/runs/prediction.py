@@ -49,10 +49,10 @@ class PredictionTable:
 
     Args:
         kernels: one for each kernel of the roofline.
-        total: of the run.
+        total: total of the run.
         notes: limitations that a reader must know.
-        energies: of the kernels; None for machines without a power model.
-        energy: of the run.
+        energies: energies of the kernels; None for machines without a power model.
+        energy: energy of the run.
         summed: the sum of the kernels, if a predictor of whole runs gives ``total``.
         whole: that predictor and its training runs, as text.
         others: the same run by further predictors of whole runs.
@@ -262,7 +262,7 @@ def table_of(
         complete: the kernels.
         whole: the run.
         bounds: the roofline of the kernels.
-        runtime: of the kernels.
+        runtime: runtime of the kernels.
         waiting: the note of a run that waits for its host.
     """
     machine = bounds.machine

@@ -102,7 +102,7 @@ def tabulated(
 
     Args:
         values: ``[runs, features]``.
-        names: of the features.
+        names: names of the features.
         kernels_s: sum of the kernels of each run.
         graph: number of each run's model; by default none of the fitted ones.
     """

@@ -231,11 +231,11 @@ class RunKernels:
 
     Args:
         columns: extents and traits of the launches.
-        features: of the launches.
+        features: features of the launches.
         kernels: the estimate of each.
         count: number of equal kernels.
         launched: launches of each kernel.
-        sheet: of the machine.
+        sheet: sheet of the machine.
     """
 
     columns: Columns
@@ -326,7 +326,7 @@ class RunKernels:
 
         Args:
             columns: features of the kernels.
-            floor_s: of the run.
+            floor_s: lower bound of the time of the run.
             total_s: sum of the kernels' estimates.
         """
         kind = self.columns.kind

@@ -132,9 +132,9 @@ def parts_of(kernel: Kernel, stored: str, layout: Layout) -> tuple[KernelTrait, 
     """Return the traits of a kernel.
 
     Args:
-        kernel: of a step.
+        kernel: kernel of a step.
         stored: precision of the run, as `run_table.precision` names it.
-        layout: of feature maps.
+        layout: layout of feature maps.
     """
     is_vector = stored == VECTOR
     phase = kernel.anchor.loc.phase

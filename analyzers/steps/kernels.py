@@ -83,7 +83,7 @@ class Autocasting:
     """A model under autocast.
 
     Args:
-        dtype: of its products.
+        dtype: element type of its products.
         module: typed and canonical, in f32, with the same kernels as the predicted module.
         am: caches its kernels, types and strides between calls.
     """
@@ -116,7 +116,7 @@ def kernel_times(
 
     Args:
         bounds: the roofline of the kernels.
-        kernels: of the module, with their runtime.
+        kernels: kernels of the module, with their runtime.
         module: typed and canonical, in the types it runs in.
         wanted: indices in the roofline.
         copies_alone: only copies of views and casts that the framework makes for a kernel.
@@ -142,9 +142,9 @@ class CoveredKernels:
 
     Args:
         weights: fitted to steps with such kernels.
-        setting: of these steps.
+        setting: setting of these steps.
         listing: counts the kernels' launches.
-        indices: of the kernels.
+        indices: indices of the kernels.
     """
 
     weights: Artefact
@@ -240,7 +240,7 @@ class Owned:
     """Launches with their kernels.
 
     Args:
-        launches: of all kernels.
+        launches: launches of all kernels.
         owners: index of each launch's kernel; ``ALL`` for the casts of weights.
         weight_bytes: bytes of cast weights, by kernel.
     """
@@ -288,7 +288,7 @@ class LaunchTimes:
     Args:
         scale_s: roofline of one repetition.
         factor: fitted factor of the scale.
-        time_s: of all repetitions; no launch is below its floor.
+        time_s: time of all repetitions; no launch is below its floor.
         down: logarithm of the middle over the lower end, for a step of such launches.
         up: logarithm of the upper end over the middle.
         beyond: distance of each launch from the training range.

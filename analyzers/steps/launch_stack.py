@@ -22,7 +22,7 @@ class SumStack:
     """Launches of several steps as one table.
 
     Args:
-        names: of the features.
+        names: names of the features.
         values: ``[launches, features]``.
         kind: number of each launch's kind.
         scale_s: scale of each launch with its repetitions.

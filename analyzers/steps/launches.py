@@ -103,7 +103,7 @@ class LaunchWalk:
             strides: how values lie.
             compiled: casts and copies are part of generated kernels, except before products.
             at: one evaluator for each environment.
-            plain_bits: of every element where autocast does not decide.
+            plain_bits: bits of an element if autocast does not decide.
         """
         self.table, self.stored, self.strides = table, stored, strides
         self.compiled, self.at, self.plain_bits = compiled, at, plain_bits

@@ -47,7 +47,7 @@ class StepEstimate:
 
     Args:
         launch_s: time of each launch with its repetitions.
-        time_s: of the step.
+        time_s: time of the step.
         low_s: lower end of the 90 % interval.
         high_s: its upper end.
         floor_s: sum of the lower bounds of the launches.

@@ -112,10 +112,10 @@ class Setting:
     """Setting of a run of a model, in PyTorch by default.
 
     Args:
-        precision: of tensors and products.
+        precision: precision of tensors and products.
         channels_last: whether feature maps are in NHWC layout.
         compiled: ``torch.compile`` with its default backend.
-        version: of the framework, major and minor.
+        version: version of the framework, major and minor.
         training: a whole step, forward, backward and optimiser.
         engine: table of fusions of another framework than PyTorch, as ``ort``; empty for PyTorch.
         host_launch_s: host time per launch; None if unknown. It does not count in comparisons

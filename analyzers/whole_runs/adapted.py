@@ -27,7 +27,7 @@ class Adapted:
 
     Args:
         predictor: adapted to all rows.
-        card: of the predictor.
+        card: card of the predictor.
         curve: pairs of number of rows and mean error of the remaining rows.
     """
 
@@ -40,10 +40,11 @@ def adapted(card: Path, data: Measurements, target: str, *, seed: int = 0) -> Ad
     """Return weights adapted to the rows of one machine, and their learning curve.
 
     Args:
-        card: of the weights.
+        card: card of the weights.
         data: rows and graphs; those of other machines are ignored.
         target: name of the machine.
-        seed: of the order in which rows count for the curve, one of each architecture first.
+        seed: random seed of the order in which rows count for the curve, one of each architecture
+            first.
 
     Raises:
         WeightsError: no such weights, or damaged ones.

@@ -53,7 +53,7 @@ class WholeRunEstimate:
         high: its upper end.
         floor_s: lower bound of a time.
         outside: reasons why it extrapolates, as text.
-        card: of the weights.
+        card: card of the weights.
         represent_s: time from the module to arrays.
         predict_s: time from arrays to the prediction.
         setting: how the model is run.
@@ -136,8 +136,8 @@ def estimate(
 
     Args:
         module: as it was read.
-        card: of the weights, as `perfc train graph` writes it; by default of those that come with
-            perfc, the ones that know the machine and setting before others.
+        card: card of the weights, as `perfc train graph` writes it; by default of those that come
+            with perfc, the ones that know the machine and setting before others.
         target: name or file of the machine.
         setting: how it is run.
         batch: images or sequences; by default that of the model, 1 where its file gives none.

@@ -31,7 +31,7 @@ class OffsetMemory:
     """Offsets of the logarithm.
 
     Args:
-        keys: of graphs, ways and batches, ``[known]``, u64, sorted.
+        keys: keys of graphs, ways and batches, ``[known]``, u64, sorted.
         offsets: ``[known]``, f32.
     """
 

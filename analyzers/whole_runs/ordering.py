@@ -153,7 +153,7 @@ def may_be_faster(run: Deployed, name: str, time_s: float) -> bool:
 
     Args:
         run: the model under a runtime that fuses more.
-        name: of the runtime that fuses less.
+        name: name of the runtime that fuses less.
         time_s: the time.
     """
     if not runtime(name).is_dispatched or not is_measured(run, name):

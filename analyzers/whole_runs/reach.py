@@ -57,7 +57,7 @@ def is_surely_far(execution: Execution, card: Path, setting: Setting) -> bool:
 
     Args:
         execution: on a machine without rows in the card.
-        card: of a predictor of graphs.
+        card: card of a predictor of graphs.
         setting: how it is run.
     """
     if execution.module is None:
@@ -89,9 +89,9 @@ def reasons(card: GraphCard, row: GraphRow, extent: Extent, *, by_launch: bool) 
     """Yield the reasons why a card extrapolates for a row, other than its machine.
 
     Args:
-        card: of the weights.
-        row: of the run.
-        extent: of the graph that it runs.
+        card: card of the weights.
+        row: row of the run.
+        extent: extent of the graph that it runs.
         by_launch: whether operators that differ by name only are equivalent.
     """
     operators = extent.operators

@@ -16,7 +16,7 @@ class TrainingRun:
     Args:
         step_s: predicted time of one step.
         steps: epochs times steps per epoch.
-        hourly_price: of the machine, in any currency; None if unknown.
+        hourly_price: price per hour of the machine, in any currency; None if unknown.
 
     >>> run = TrainingRun(0.350, 200_000, 2.934)
     >>> f"{run.time_s / HOUR_S:.2f} h, {run.price:.2f}"

@@ -39,7 +39,7 @@ class Score:
         coverage: share of rows inside their prediction interval.
         floor_holds: share of rows not below their lower bound.
         width: median of the interval's upper over lower end.
-        goal: of ``mape``; None where none is set.
+        goal: goal of ``mape``; None where none is set.
         anchor: the best figure published, in words.
         source: table or data set of the rows.
         predictor: name of the predictor.
@@ -53,7 +53,7 @@ class Score:
         spread: standard deviation of ``mape`` between folds.
         fit_s: time of the training.
         row_s: time of the prediction of one row.
-        share: of the architectures that could be trained on.
+        share: share of the architectures that could be trained on.
         is_family: True if the slice is the architecture family of that name.
         unanswered: number of rows without a prediction.
     """
@@ -219,7 +219,7 @@ class BoardTable:
         name: key in JSON.
         title: heading; empty for none.
         fields: columns; none for notes alone.
-        rows: of any type that the columns read.
+        rows: rows of any type that the columns read.
         before: notes above the table, in Markdown.
         after: notes below it.
         data: content in JSON, if other than the rows.
@@ -260,7 +260,7 @@ class Board:
     """A page of titled tables.
 
     Args:
-        title: of the page.
+        title: title of the page.
         tables: in their order.
         notes: paragraphs below the title, in Markdown.
     """

@@ -39,7 +39,7 @@ class Remedies:
     """Changes assumed sizes until all go together.
 
     Args:
-        sizing: of the module.
+        sizing: sizing of the module.
         given: symbols whose values stay.
     """
 

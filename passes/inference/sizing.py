@@ -24,7 +24,7 @@ class Refusal(NamedTuple):
     """Node at which inference with numbers failed.
 
     Args:
-        position: of the node among all of the module's.
+        position: position of the node among all of the module's.
         error: what was wrong there.
         env: the numbers.
     """

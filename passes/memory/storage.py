@@ -80,7 +80,7 @@ class StorageTable:
 
     Args:
         steps: the first node of every kernel, with its phase.
-        names: of the kernels.
+        names: names of the kernels.
         buffers: those of stored tensors first.
         is_bound: whether some buffer has no known size.
         shards: among how many devices buffers of a role are divided; the others are whole.

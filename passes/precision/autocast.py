@@ -65,7 +65,7 @@ class StoredTypes:
     Args:
         narrow: element type of products.
         types: element types of floating-point values that differ from the declared ones.
-        policies: of each kernel's anchor.
+        policies: policies of each kernel's anchor.
     """
 
     narrow: DType

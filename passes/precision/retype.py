@@ -311,7 +311,7 @@ def converting(
     It is of a subclass of its class, so that passes see the same operator.
 
     Args:
-        op: of whatever class.
+        op: operator of any class.
         executed: type of multiply–accumulates, None where operands tell.
         results: element types of the results.
         loaded: what it computes with besides, None where that is its operands.

@@ -38,8 +38,8 @@ class Timeline:
     """A run in time.
 
     Args:
-        start_s: of each kernel, from the start of the run.
-        end_s: of each kernel.
+        start_s: start time of each kernel, from the start of the run.
+        end_s: end time of each kernel.
         stream: number of the stream that each runs on.
         critical: the kernels, in order, each of which waited for the one before it to end or to
             be launched; the last of them ends the run.
@@ -152,8 +152,8 @@ def timeline(
 
     Args:
         depends: for each kernel those that must end before; all of them earlier ones.
-        time_s: of each kernel alone.
-        uses: of each kernel, share of what is shared.
+        time_s: time of each kernel alone.
+        uses: share of the shared resource that each kernel uses.
         wait_s: time from the launch of each kernel to the next launch, at least.
         streams: that run at once, at least one.
     """

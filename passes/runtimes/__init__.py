@@ -127,7 +127,7 @@ class AttentionKernels:
     """Fused attention kernels of a runtime; other attention runs as products and a softmax.
 
     Args:
-        most_bits: of an element.
+        most_bits: maximum bits of an element.
         most_keys: that a query attends to; None where any number may be.
     """
 
@@ -184,7 +184,7 @@ class Runtime:
         merged_by: name of the runtime that runs kernels of the same libraries and merges what this
             one launches apart, so that this one is not expected to be the faster; "" for none.
         is_versioned: whether whole runs under several of its versions were measured.
-        layouts: of feature maps, that it offers; the default first.
+        layouts: layouts of feature maps, that it offers; the default first.
         blocks_channels: whether channels lie in blocks around convolutions.
         aliases: other names that ``--runtime`` takes for it.
         source: where the table was read or measured.

@@ -59,9 +59,9 @@ class StaticShare:
         """The share on a device.
 
         Args:
-            memory_mib: of the device.
-            tokens: of the largest step with prompts; 0 for those of ``sizes``.
-            ranks: of the engine.
+            memory_mib: memory of the device in MiB.
+            tokens: number of tokens of the largest step with prompts; 0 for those of ``sizes``.
+            ranks: number of ranks of the engine.
         """
         usual, few, many = next(s for below, *s in self.sizes if memory_mib < below)
         steps = self.constant + self.token * (tokens or usual) + self.rank * ranks
@@ -76,8 +76,8 @@ class RecordedSteps:
     """Which steps of language models a runtime records as graphs, each launched as one.
 
     Args:
-        tokens: of the largest step, by family of models, "" for any other; empty where every step
-            of decoding is recorded, and none with prompts.
+        tokens: tokens of the largest step, by family of models, "" for any other; empty where every
+            step of decoding is recorded, and none with prompts.
         of_decode: how many times the largest step of decoding a recorded step may be, at most.
         around_attention: launches for each attention of a recorded step with prompts: graphs end
             before it and begin behind it.
@@ -91,8 +91,8 @@ class RecordedSteps:
         """Tokens of the largest step that is recorded.
 
         Args:
-            family: of the model.
-            decode_tokens: of the largest step of decoding that may be.
+            family: family of the model.
+            decode_tokens: tokens of the largest possible decode step.
 
         >>> Recording({"": 512}, of_decode=2).most("llama", 64)
         128
@@ -130,8 +130,8 @@ class EngineKind:
         beside_quantized: further ones where weights are quantised.
         launched: kernels that its host launches for an operator, by mnemonic, one for any other, in
             steps that are not recorded.
-        recording: of its steps; None where it records none.
-        recorded_tokens: of the largest step that it records; 0 for what ``recording`` says.
+        recording: rule for recorded steps; None if the engine records none.
+        recorded_tokens: tokens of the largest recorded step; 0 for what ``recording`` says.
         is_compiled: whether a step with prompts is launched as one, where others launch its kernels
             one by one in Python.
         held: tensors as wide as the model that it refers to longer than a step needs them.
@@ -180,7 +180,7 @@ class EngineKind:
         """Tokens of the largest step of a family of models that is recorded, 0 where none is.
 
         Args:
-            family: of the model.
+            family: family of the model.
             drafted: tokens that a step verifies for each sequence beside the next one.
         """
         if self.recording is None:

@@ -16,7 +16,7 @@ class Accumulated:
 
     Args:
         nodes: in their order.
-        inputs: of the further batches.
+        inputs: inputs of the further batches.
         gradients: summed, in the order of those given.
     """
 

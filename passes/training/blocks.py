@@ -19,7 +19,7 @@ class Block:
     """Consecutive forward nodes.
 
     Args:
-        name: of the repeated module; "" for what lies before, behind or between.
+        name: name of the repeated module; "" for nodes before, after or between.
         nodes: in their order.
         boundary: the tensor that leaves it, None of the last one.
     """
@@ -72,7 +72,7 @@ def blocks_of(nodes: Sequence[Node], trained: Collection[Value]) -> list[Block]:
     """Blocks by the names of repeated modules, cut where a single tensor crosses.
 
     Args:
-        nodes: of the forward pass.
+        nodes: nodes of the forward pass.
         trained: results that depend on what is trained; others, as masks, are not counted.
     """
     singles = crossings(nodes, trained)

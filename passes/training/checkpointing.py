@@ -28,8 +28,8 @@ class Choice:
     """One way of treating a block.
 
     Args:
-        policy: of the block.
-        kept_bytes: of its results that are kept.
+        policy: policy of the block.
+        kept_bytes: kept bytes of its results that are kept.
         cost_bytes: what computing the rest again takes, in bytes of traffic that take as long.
     """
 
@@ -43,9 +43,9 @@ class CurvePosition:
     """A point of the time-memory curve.
 
     Args:
-        kept_bytes: of all blocks.
-        cost_bytes: of computing again.
-        policies: of each block.
+        kept_bytes: kept bytes of all blocks.
+        cost_bytes: cost of recomputation, in bytes of traffic.
+        policies: policies of each block.
     """
 
     kept_bytes: int

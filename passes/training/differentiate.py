@@ -21,7 +21,7 @@ class Derivatives:
 
     Args:
         forward: the nodes, with the results that the backward pass needs besides.
-        gradients: of the values that were asked for, and of what lies between.
+        gradients: gradients of the values that were asked for, and of what lies between.
     """
 
     forward: tuple[Node, ...]

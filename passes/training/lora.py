@@ -30,9 +30,9 @@ def adapted(nodes: Sequence[Node], rank: int, patterns: Sequence[str], tape: Tap
     """``y + (x @ A) @ B * alpha / rank`` for each product with a stored matrix.
 
     Args:
-        nodes: of the forward pass.
-        rank: of the factors.
-        patterns: of names of the matrices.
+        nodes: nodes of the forward pass.
+        rank: rank of the factors.
+        patterns: patterns of names of the matrices.
         tape: gives names; what is written on it is moved into the nodes.
 
     Raises:

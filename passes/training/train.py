@@ -57,7 +57,7 @@ class Train(Transform):
     Args:
         optimizer: by name; "" for gradients alone.
         loss: by name; "" for the one that fits the first result.
-        implementation: of the optimiser, ``foreach`` or ``fused``.
+        implementation: implementation of the optimiser, ``foreach`` or ``fused``.
         freeze: patterns of names of parameters that are not trained.
         master_weights: whether the optimiser keeps parameters below 32 bits in f32 besides.
         loss_scaling: whether the loss is scaled and gradients are checked, as f16 needs.

@@ -22,12 +22,12 @@ class StageWork:
 
     Args:
         model: the trained model.
-        parts: of the whole model.
+        parts: parts of the whole model.
         stage: index from 0.
         parallel: degrees of parallelism.
         training: sizes of the step.
         fabric: links between ranks.
-        micro_batches: of each copy.
+        micro_batches: number of micro-batches of each copy.
     """
 
     model: TrainingWork

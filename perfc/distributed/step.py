@@ -38,19 +38,19 @@ class DividedStepCost:
         training: sizes.
         gpus: number of devices.
         nodes: number of nodes that they fill.
-        micro_batches: of each copy.
+        micro_batches: number of micro-batches of each copy.
         time_s: predicted time.
         low_s: lower end of the 90 % interval.
         high_s: its upper end.
         floor_s: lower bound: the kernels' lower bounds on one rank.
-        tokens_per_s: of all devices.
+        tokens_per_s: tokens per second of all devices.
         model_flop: FLOPs of one step, 6 per multiply-accumulate of the forward pass: products of
             every token, and attention pairs inside masks, windows and chunks. Recomputation is
             left out.
         mfu: model FLOPs per second over the data sheet rate of all devices.
         parts_s: breakdown of ``time_s``, by name.
         exchanged_s: communication time by kind, overlapped one included.
-        memory: of the rank with the most.
+        memory: memory of the rank with the most.
         fits: whether that fits on its device.
     """
 

@@ -53,7 +53,7 @@ class Training:
         checkpointing: policy of recomputation.
         overlap: whether communication of gradients and parameters overlaps with computation.
         bucket_bytes: gradients that are reduced at once.
-        gradient_bytes: of each parameter's gradient in communication.
+        gradient_bytes: gradient bytes of each parameter's gradient in communication.
         is_frozen: whether only adapters are trained, whose size is neglected.
         has_update: whether the optimizer is part of the step.
     """

@@ -78,7 +78,7 @@ class Capacity:
 
     Args:
         usable_bytes: memory that the driver reports, less the reserve.
-        context_bytes: of the CUDA context and libraries of one process; 0 on a processor.
+        context_bytes: bytes of the CUDA context and libraries of one process; 0 on a processor.
         margin_bytes: free memory, for errors of the estimate.
     """
 

@@ -25,14 +25,15 @@ class Cluster:
     """Nodes of GPUs of one kind.
 
     Args:
-        name: of the cluster, else of the machine.
+        name: name of the cluster, else of the machine.
         machine: each GPU.
         gpus_per_node: number of GPUs of one node.
         joined: number of GPUs of a node that NVLink connects; 1 without NVLink.
-        nvlink_bytes_per_s: of one GPU, one direction; of all links of a mesh; 0 without either.
+        nvlink_bytes_per_s: NVLink bandwidth of one GPU, one direction; of all links of a mesh; 0
+            without either.
         host_bytes_per_s: PCIe of one GPU, one direction.
         network_bytes_per_s: all adapters of one node together, one direction.
-        network_latency_s: of one message between nodes.
+        network_latency_s: network latency of one message between nodes.
         is_assumed: whether the links between nodes are defaults.
     """
 

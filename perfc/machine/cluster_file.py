@@ -58,8 +58,8 @@ def parse_cluster(
     """The GPU with the numbers of its node, or all that is wrong with the file.
 
     Args:
-        content: of the file.
-        path: of it.
+        content: content of the file.
+        path: path of the file
         load: reads a target by its name.
     """
     try:

@@ -90,7 +90,7 @@ class Rate:
         source: names of the file's ``[source.…]`` tables, joined by ``+`` when several.
         note: what the value leaves out, or how it is derived.
         key: the target file's key, ``compute.matrix.f16.peak_flop_per_s``.
-        spread: of the rounds it is the median of; None where the file states none.
+        spread: spread of the rounds it is the median of; None where the file states none.
     """
 
     value: float

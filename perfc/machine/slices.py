@@ -67,7 +67,7 @@ class Partition:
     Args:
         cards: names of targets.
         profiles: smallest memory first.
-        source: of the profiles.
+        source: source of the profiles.
         path: the file.
     """
 

@@ -62,9 +62,9 @@ class KernelSubject:
         ops: ONNX operators that are not views.
         views: nodes that move nothing.
         dtype: element type of the multiply-accumulates.
-        attributes: of the operator, those that differ from the default.
-        operands: of the operator; None for what is missing.
-        results: of the kernel.
+        attributes: attributes of the operator, those that differ from the default.
+        operands: operands of the operator; None for what is missing.
+        results: results of the kernel.
         launches: in one run.
         moved_bytes: that change layout beside it.
     """

@@ -176,8 +176,8 @@ class RankWork:
     Args:
         touched: experts with a token.
         load: pairs of a token and an expert.
-        tiles: of each height in `UNITS`, whole ones.
-        weight_bytes: of touched experts.
+        tiles: tiles of each height in `UNITS`, whole ones.
+        weight_bytes: weight bytes of touched experts.
         weights_s: they from device memory.
         compute_s: products.
         tokens_s: what is sorted, written between the products and summed.

@@ -137,11 +137,11 @@ class PromptWork:
     """Work of prefill kernels; arrays with one element per kernel.
 
     Args:
-        chunks: of all sequences, whole ones.
+        chunks: chunks of all sequences, whole ones.
         blocks: that walk the chunks of a sequence one after another.
         compute_s: products of whole chunks, all heads.
-        walk_s: of the blocks, in waves.
-        chunk_s: of one chunk of one block.
+        walk_s: time of all blocks, in waves.
+        chunk_s: chunk time of one chunk of one block.
         nbytes: operands, what is written between kernels, states.
         traffic_s: of them.
         state_s: states read and written.

@@ -116,8 +116,8 @@ class TileSchedule:
         work_s: all tiles, spread evenly.
         chunk_s: longest walk of a tile of a chunk over its keys.
         token_s: that of a single token's.
-        waves: of single tokens.
-        token_share: of the work.
+        waves: waves of single tokens.
+        token_share: share of single tokens in the work.
         head_bytes: cached by all sequences for one head of keys and values.
         traffic_s: from device memory.
         total_s: the longest of all.

@@ -37,10 +37,10 @@ class LinkExchange:
         nbytes: the whole message of one rank, as `Collective` has it.
         ranks: that take part.
         nodes: over which they spread evenly.
-        local_s: of one hop within a node.
-        local_bytes_per_s: of one rank within its node.
-        network_s: of one message between nodes.
-        network_bytes_per_s: of all ranks of one node that take part.
+        local_s: local time of one hop within a node.
+        local_bytes_per_s: local bandwidth of one rank within its node.
+        network_s: network time of one message between nodes.
+        network_bytes_per_s: network bandwidth of all ranks of one node that take part.
     """
 
     exchange: Exchange
@@ -88,7 +88,7 @@ class Algorithm:
     Args:
         name: usual one.
         exchanges: that it does.
-        time_s: of a message between two ranks at least.
+        time_s: time of a message between two ranks at least.
     """
 
     name: str

@@ -28,7 +28,7 @@ def export(pairs: Iterable[tuple[str, int]], folder: Path, say: Say) -> list[tup
 
     Args:
         pairs: names of models, with the height and width of their images.
-        folder: of the files.
+        folder: folder of the files.
         say: is told of each.
 
     Returns:

@@ -37,7 +37,7 @@ class Unlabelled(GraphDataset):
     """Drawn networks and cells, the same ones every time; names say how each is drawn.
 
     Args:
-        count: of the drawn ones.
+        count: number of drawn samples.
     """
 
     name: ClassVar[str] = "graphs"

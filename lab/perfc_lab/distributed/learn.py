@@ -102,7 +102,7 @@ def fit(rows: Sequence[RunRow], tangents: Mapping[int, Tangent]) -> RunLaw:
 
     Args:
         rows: measured.
-        tangents: of each row, by its identity.
+        tangents: tangents of each row, by its identity.
     """
     if not rows:
         return PRIOR

@@ -70,7 +70,7 @@ class DistributedEvidence:
     """All answers, and the laws of all rows.
 
     Args:
-        answers: of held-out runs.
+        answers: answers of held-out runs.
         laws: by group, fitted to every row.
     """
 

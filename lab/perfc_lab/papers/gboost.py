@@ -40,7 +40,7 @@ class TreeSetting:
 
     Args:
         trees: how many.
-        learning_rate: of each.
+        learning_rate: learning rate of each.
         depth: most of a tree.
         rows: share of the rows that a tree sees.
         columns: share of the features that a tree sees.

@@ -92,7 +92,7 @@ def pretrain(
     Args:
         encoder: to be trained.
         graphs: features and edges; may be read when asked for.
-        seed: of order and negative pairs.
+        seed: random seed of order and negative pairs.
         limit_s: processor time.
         say: is told the loss.
         epochs: at most.

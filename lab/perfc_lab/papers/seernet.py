@@ -30,7 +30,7 @@ class SeerNetwork(nn.Module):
 
     Args:
         block: gives ``[graphs, width]``.
-        width: of the block and the head.
+        width: width of the block and the head.
     """
 
     def __init__(self, block: SeerBlock, width: int) -> None:

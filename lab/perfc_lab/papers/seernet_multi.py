@@ -29,7 +29,7 @@ class SeerMultiNetwork(TaskNetwork):
     Args:
         block: shared.
         tasks: their names.
-        width: of the block and the heads.
+        width: width of the block and the heads.
         quantity: what a call gives.
     """
 

@@ -83,8 +83,8 @@ class GraphPool(Sequence[GraphTensors]):
     """Graphs with and without rows, encoded when they are asked for.
 
     Args:
-        labelled: of the rows.
-        unlabelled: of a pool, each at a batch that its name draws.
+        labelled: labelled of the rows.
+        unlabelled: unlabeled graphs of a pool, each at a batch that its name draws.
         encoded: features of a graph at a batch.
     """
 

@@ -33,7 +33,7 @@ class Stated:
         looks_every: steps of decoding after which it looks for requests again.
         batching: whose tokens a step may have.
         evicts: whether requests may be put back for others.
-        recorded_tokens: of the largest step that is recorded as a graph.
+        recorded_tokens: tokens of the largest step that is recorded as a graph.
         longest: tokens of the longest sequence that it is made for.
     """
 
@@ -52,7 +52,7 @@ class ServedRow:
 
     Args:
         source: name of the table.
-        name: of the row.
+        name: name of the row.
         model: as the publisher calls it.
         target: name of the machine.
         runtime: that served it.
@@ -74,7 +74,8 @@ class ServedRow:
         dataset: what was asked, where it says how the run was made.
         drafted: tokens of a sequence that a step verifies beside the next one.
         stated: what the server was told.
-        requests: of a run from its first token to its last; 0 where its middle was measured.
+        requests: number of requests of a run from its first token to its last; 0 where its middle
+            was measured.
         distinct_prompts: that users ask again and again, and a prefix cache holds; 0 where all are
             new.
         measured_on: day of the run, as 2026-03-25; "" where nobody says.

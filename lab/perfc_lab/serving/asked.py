@@ -35,8 +35,8 @@ def at_once(row: ServedRow, seats: int, block_tokens: int) -> Workload:
 
     Args:
         row: that says what was asked.
-        seats: of one server.
-        block_tokens: of its cache.
+        seats: maximum sequences of one server.
+        block_tokens: number of block tokens of its cache.
     """
     task = tasks().get(row.dataset)
     if task is None:
@@ -62,9 +62,9 @@ def _drawn(
         mean: of them.
         vary: standard deviation over the mean; 0 where all are alike.
         count: of them.
-        seed: of the draw.
-        least: of each.
-        most: of each before they are scaled.
+        seed: random seed of the draw.
+        least: least of each.
+        most: maximum of each before they are scaled.
     """
     if not vary:
         return [mean] * count
@@ -83,7 +83,7 @@ def cached(row: ServedRow, limits: Limits) -> tuple[int, float]:
 
     Args:
         row: whose users ask `ServedRow.distinct_prompts`.
-        limits: of an engine of it.
+        limits: limits of an engine of it.
     """
     count = row.distinct_prompts
     if not count:

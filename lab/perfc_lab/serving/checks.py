@@ -62,8 +62,8 @@ def replays(folder: Path, law: HostModel | None = None) -> Iterator[RunCheck]:
     """The runs of ``llmservingsim_requests.parquet``, each request when it was queued.
 
     Args:
-        folder: of the tables.
-        law: of the host; the shipped one of vLLM by default.
+        folder: folder of the tables.
+        law: law of the host; the shipped one of vLLM by default.
     """
     table = read_parquet(folder / f"{REQUESTS}.parquet")
     for device, rows in table.groupby("device", observed=True):

@@ -47,8 +47,8 @@ def fitted(samples: Sequence[ReplayedNumber], base: HostModel | None = None) -> 
     """The law that fits samples best, errors counted as ratios and far ones little.
 
     Args:
-        samples: of one runtime; other quantities than times of steps are not looked at, but those
-            to the first token, which are fitted last.
+        samples: samples of one runtime; other quantities than times of steps are not looked at, but
+            those to the first token, which are fitted last.
         base: what factors and the rest start from and are drawn to; kernels alone by default.
     """
     cold = [s for s in samples if not is_warm(s.row)]
@@ -83,8 +83,9 @@ def of_other_hosts(
 
     Args:
         samples: that may be learned from.
-        law_name: of the law that speaks for a sample.
-        name: of the server's law; None is given for another kind of run, or where no other tells.
+        law_name: function that returns the name of the host model of a sample.
+        name: name of the server's law; None is given for another kind of run, or where no other
+            tells.
     """
     if not is_server(name):
         return None
@@ -177,7 +178,7 @@ def left_out(samples: Sequence[ReplayedNumber], law_name: Fold, fold_of: Fold) -
 
     Args:
         samples: to predict.
-        law_name: of the law that speaks for a sample.
+        law_name: function that returns the name of the host model of a sample.
         fold_of: name of its fold.
     """
     found = [0.0] * len(samples)

@@ -64,7 +64,7 @@ def fitted_processes(
 
     Args:
         samples: that may be learned from.
-        law_name: of the law that speaks for a sample.
+        law_name: function that returns the name of the host model of a sample.
         laws: beyond which the process tells what is measured, by their names.
     """
     import numpy as np
@@ -100,7 +100,7 @@ def told_unseen(samples: Sequence[ReplayedNumber], law_name: Fold, fold_of: Fold
 
     Args:
         samples: to predict.
-        law_name: of the law that speaks for a sample.
+        law_name: function that returns the name of the host model of a sample.
         fold_of: name of its fold.
     """
     from perfc.serving.offline import log_slowdown

@@ -46,8 +46,8 @@ def together(
         system: as the table calls the machine.
         precision: as the table has it.
         isl: tokens of a prompt.
-        users: of the run.
-        groups: of ranks that have sequences of their own.
+        users: number of users of the run.
+        groups: number of groups of ranks that have sequences of their own.
     """
     for told in _servers()["server"]:
         fits = told["model"] in model.lower() and told["runtime"] == runtime
@@ -73,7 +73,7 @@ def drafted_tokens(run: ServedRun, groups: int, drafts: bool | None) -> int | No
 
     Args:
         run: what its row says.
-        groups: of ranks that have sequences of their own.
+        groups: number of groups of ranks that have sequences of their own.
         drafts: whether it is known to draft tokens.
     """
     for told in _servers()["drafting"]:
@@ -137,7 +137,7 @@ def generated(runtime: str, version: str, isl: int, users: int) -> Stated:
         runtime: that serves.
         version: of it.
         isl: tokens of a prompt.
-        users: of the run.
+        users: number of users of the run.
     """
     told = _of_version("server", runtime, version)
     if not told:
@@ -158,7 +158,7 @@ class Task:
     Args:
         distinct: questions.
         longest: tokens of an answer.
-        prompt_tokens: of a question, with what was said before.
+        prompt_tokens: tokens of a question and its history.
         answers_vary: standard deviation of their lengths over the mean.
         prompts_vary: the same of questions.
         expert_skew: exponent of the power law by which their tokens choose experts; None where they

@@ -56,7 +56,7 @@ class DeepBenchTable(TableSource):
         """The same of chosen devices.
 
         Args:
-            folder: of the table.
+            folder: folder of the table.
             targets: by device as the sheets name it.
         """
         frame = read_parquet(folder / self.files[0])

@@ -57,7 +57,7 @@ class TokenExtents:
     Args:
         hidden: between layers.
         inner: inside the feed-forward layer.
-        rotated: of queries and keys together.
+        rotated: rotated elements of queries and keys together.
         heads: they have together.
         is_gated: whether an activation multiplies one half by the other.
     """
@@ -117,7 +117,7 @@ def token_rows(
         framework: whose kernels they are.
         layer: column of the layer's name.
         tokens: column of their number.
-        extents: of a model on one of so many machines, from the rows that share both.
+        extents: extents of a model on one of so many machines, from the rows that share both.
         target: name of the target of a device.
     """
     for device, block in frame.groupby("device", observed=True, sort=True):

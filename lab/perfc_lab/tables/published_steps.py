@@ -68,7 +68,7 @@ class PublishedStep:
         architecture: what is held out together.
         graph: name of its file.
         deployment: how it ran, its extents and target included.
-        time_s: of one batch, data loading included.
+        time_s: time of one batch, data loading included.
         left_out: why it is not to be learned from or scored; None of others.
     """
 
@@ -100,7 +100,7 @@ def step_of(row: Mapping[str, object], several: pd.DataFrame) -> PublishedStep |
     """A row as it ran; None where its batch is not known.
 
     Args:
-        row: of the table, by column.
+        row: row of the table, by column.
         several: rows of eight cards.
     """
     name, gpu, device = str(row["canonical_model"]), str(row["gpu"]), str(row["device"])

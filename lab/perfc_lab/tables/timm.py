@@ -51,7 +51,7 @@ class StepRow:
         setting: how it was run.
         target: name of the machine's target.
         batch: images.
-        time_s: of the step.
+        time_s: time of the step.
     """
 
     architecture: str
@@ -88,7 +88,7 @@ def step_rows(folder: Path, say: Say = lambda _: None, *, training: bool = False
     are those of its graph.
 
     Args:
-        folder: of the table.
+        folder: folder of the table.
         say: told what is left out.
         training: rows of training steps, and none of forward passes; or the other way round.
 

@@ -66,7 +66,7 @@ class WholeModel:
     Args:
         graph: name of its file.
         deployment: how it was run, its extents and target included.
-        time_s: of one batch.
+        time_s: time of one batch.
     """
 
     graph: str

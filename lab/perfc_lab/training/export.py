@@ -50,7 +50,7 @@ def exported(
     """The ONNX file of a model cut to ``units`` equal parts, written if it is not there yet.
 
     Args:
-        name: of the model, for the file.
+        name: name of the model, for the file.
         configuration: JSON of the transformers configuration.
         seq_len: tokens; the batch stays a symbol.
         units: layers, or pairs of a dense and a sparse one.

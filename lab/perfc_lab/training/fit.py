@@ -39,7 +39,7 @@ def train(
     """Train on all rows given; those held out for testing must not be among them.
 
     Args:
-        name: of the predictor.
+        name: name of the predictor.
         blocks: rows of one class.
         recipe: how.
         group: shape parameters that make a group; calibration rows share none with the others.

@@ -28,21 +28,21 @@ class Recipe:
     """How a predictor is trained.
 
     Args:
-        trees: of the factor.
-        depth: of each.
+        trees: number of trees of the factor.
+        depth: depth of each.
         learning_rate: shrinkage.
         least_weight: that a leaf must hold, in rows.
         balance: 0 counts every row alike, 1 every block of machine, type and framework.
         max_rows: rows drawn at random when there are more.
         keep_small: whether only the largest blocks are thinned for that, rows that are left
             standing for those that are not; else all alike.
-        spread_trees: of the spread, five levels deep.
+        spread_trees: number of trees of the spread, five levels deep.
         subsample: share of the rows that a tree sees.
         columns: share of the features that a tree chooses from.
         node_columns: share of those that each of its nodes chooses from.
         beside: trees of a round, whose mean is taken: each sees rows and features of its own, so
             that their noise averages out.
-        objective: of the trainer; the squared error of the logarithm converges fastest.
+        objective: objective of the trainer; the squared error of the logarithm converges fastest.
         levels: how often the level of every block is taken off and trees grow anew, so that shapes
             that one machine alone was measured at do not stand for that machine.
         apart: replaces the fields it gives when a machine is left out.
@@ -91,9 +91,9 @@ class StackedTables:
     Args:
         table: features, scale and floor.
         log_factor: what the forest shall say, ``log(time / scale)``.
-        weight: of each row, mean 1.
+        weight: weight of each row, mean 1.
         block: index of each row's block.
-        owner: of each block: machine, and family of those that state the same parameters.
+        owner: owner of each block: machine, and family of those that state the same parameters.
         increasing: features in which the factor may only rise.
     """
 

@@ -45,9 +45,9 @@ class Watched:
     Args:
         busy: utilisation, ``[kernels, units]``.
         share: power over the board's limit.
-        time_s: of one call.
+        time_s: time of one call.
         board: target.
-        class_name: of the kernel.
+        class_name: class name of the kernel.
     """
 
     busy: Array

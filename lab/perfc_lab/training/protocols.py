@@ -155,7 +155,7 @@ def folds(rows: Rows, group: tuple[str, ...], parts: int = FOLDS) -> NDArray[np.
     """The fold of every row, by the shape parameters that make its group.
 
     Args:
-        rows: of one block.
+        rows: rows of one block.
         group: names of the parameters.
         parts: number of folds; other than five, they are independent of the five that test.
     """

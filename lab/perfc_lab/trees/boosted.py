@@ -29,8 +29,8 @@ class ForestSettings:
 
     Args:
         rate: learning rate.
-        depth: of a tree, at most.
-        share: of the rows that a tree is grown on.
+        depth: depth of a tree, at most.
+        share: share of the rows that a tree is grown on.
         trees: how many.
         is_absolute: whether absolute errors are the loss, squared ones else.
         beside: trees that are grown beside each other in a round, whose mean is added.
@@ -100,9 +100,9 @@ def grown(
 
     Args:
         features: ``[rows, columns]``; NaN where nobody knows.
-        logs: of the target, ``[rows]``.
+        logs: logs of the target, ``[rows]``.
         settings: how.
-        columns: of the features that it reads.
+        columns: columns of the features that it reads.
         weights: how much each row counts; None for alike.
     """
     library = xgboost()
@@ -122,10 +122,10 @@ def best_of(
 
     Args:
         features: ``[rows, columns]``.
-        logs: of the target, ``[rows]``.
+        logs: logs of the target, ``[rows]``.
         tests: rows that are asked about, of each part.
         grid: rates, depths and shares; all `NUMBERS` of trees are tried of each.
-        columns: of the features that are read.
+        columns: columns of the features that are read.
         kept: errors that are known.
         of: words that tell these rows from others.
     """

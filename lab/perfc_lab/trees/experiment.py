@@ -54,7 +54,7 @@ class Quantised:
     Args:
         target: that was measured.
         weights: format, as its publisher calls it.
-        count: of rows.
+        count: number of rows.
         measured: geometric mean of what was measured over the same in 16 bits.
         predicted: the same of trees that saw none of the rows.
     """
@@ -72,7 +72,7 @@ class Carbon:
 
     Args:
         model: name of its configuration.
-        count: of rows.
+        count: number of rows.
         measured_g: mean of a million tokens, from measured energy.
         predicted_g: the same from trees that saw none of the rows.
     """
@@ -89,11 +89,11 @@ class TreeComparison:
 
     Args:
         scores: by target, method, folds and table.
-        ablation: of Table 6.6, by the name of the feature set.
-        checks: of rows that nothing was learned from.
-        speeds: of Figure 6.7.
-        quantised: of Figure 6.6.
-        carbon: of Eq. 6.1.
+        ablation: ablation of Table 6.6, by the name of the feature set.
+        checks: checks of rows that nothing was learned from.
+        speeds: speeds in Figure 6.7.
+        quantised: quantised of Figure 6.6.
+        carbon: carbon figures of Eq. 6.1.
     """
 
     scores: tuple[Score, ...]
@@ -115,7 +115,7 @@ def compared(
     """Every predictor on every kind of folds.
 
     Args:
-        folder: of the tables.
+        folder: folder of the tables.
         say: is told how far it is.
         is_full: whether all of the thesis's grid is tried on random folds, as the thesis did.
         gnn_s: longest training of a random fold's graph network, 0 for none; folds of any other

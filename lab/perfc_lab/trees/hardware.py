@@ -38,7 +38,7 @@ class HostProcessors:
     Args:
         target: name of the processor's target file.
         sockets: how many.
-        ram_bytes: of the system.
+        ram_bytes: ram bytes of the system.
         source: that says so.
     """
 

@@ -122,7 +122,7 @@ class Likeness:
         """To rows.
 
         Args:
-            terms: of the processes.
+            terms: terms of the processes.
             rows: that are known.
             table: their features and shares, ``[rows, COLUMNS and SHARES]``.
             left: logarithm of what was measured over what the sum says, ``[rows]``.
@@ -163,7 +163,7 @@ def tabulated(rows: Sequence[TreeRow], table: Array) -> RowPositions:
     """Rows as a process reads them.
 
     Args:
-        rows: of any table.
+        rows: rows of any table.
         table: their features and shares, ``[rows, COLUMNS and SHARES]``.
     """
     import numpy as np

@@ -94,7 +94,7 @@ class PlainTrees:
 
     Args:
         features: that it reads.
-        settings: of the trees; None to choose on a part of the rows that it learns.
+        settings: settings of the trees; None to choose on a part of the rows that it learns.
         is_full: whether all of the thesis's grid is tried.
     """
 
@@ -186,7 +186,8 @@ class ResidualForest:
 
     Args:
         base: the sum.
-        settings: of the trees, or of the process, on what it leaves; None for the sum alone.
+        settings: settings of the trees, or of the process, on what it leaves; None for the sum
+            alone.
         share: of what they say that is believed.
     """
 
@@ -328,7 +329,7 @@ def together(errors: Array) -> list[int]:
     error (Caruana et al., Ensemble selection from libraries of models, 2004).
 
     Args:
-        errors: of the logarithm, ``[rows, candidates]``.
+        errors: errors of the logarithm, ``[rows, candidates]``.
 
     >>> import numpy as np
     >>> together(np.array([[0.1, -0.1, 0.5], [-0.2, 0.2, 0.5]]))

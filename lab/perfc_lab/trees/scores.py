@@ -42,9 +42,9 @@ def left_out(
     """What each row is predicted to be by a training without its fold, and processor seconds.
 
     Args:
-        rows: of one target.
+        rows: rows of one target.
         make: a predictor that has learned nothing.
-        kind: of folds.
+        kind: kind of folds.
         say: is told how long it took.
         kept: what is known of this method, whose name tells all its settings.
         method: that name.
@@ -78,10 +78,10 @@ def scores_of(
     """Of one target and way of predicting: every table, then all, last, where there are several.
 
     Args:
-        rows: of one target.
+        rows: rows of one target.
         method: name of the predictor.
         make: one that has learned nothing.
-        kind: of folds.
+        kind: kind of folds.
         say: is told how long it took.
         kept: what is known of it.
         told: all else that it is told, in words.
@@ -116,8 +116,8 @@ def held_of(
     are few of these, those of all tables' rows in other folds are ends too where they are further.
 
     Args:
-        ratios: of all rows, what was measured over what was said.
-        folds: of all rows.
+        ratios: measured over predicted, of all rows.
+        folds: folds of all rows.
         is_own: which rows are asked about.
     """
     has = np.isfinite(ratios) & (ratios > 0)

@@ -45,7 +45,7 @@ def train(
     Args:
         rows: to learn from.
         folder: is made where there is none.
-        settings: of the trees; None to choose them by a fifth of the rows.
+        settings: settings of the trees; None to choose them by a fifth of the rows.
     """
     written: list[Path] = []
     for target in Target:

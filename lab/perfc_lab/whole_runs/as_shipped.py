@@ -43,13 +43,13 @@ def figures_as_shipped(
     a fold does not test, written, and read back.
 
     Args:
-        names: of the predictors.
+        names: names of the predictors.
         data: measured rows.
         protocols: how rows are held out.
         models: folder of the models, ``GRAPH.onnx.gz``; rows of others are not tested.
         quantity: what is predicted.
-        seeds: of the splits.
-        budget: of each training.
+        seeds: seeds of the splits.
+        budget: budget of each training.
         families: whether every family of enough rows gets a line of its own.
         say: is told how far it is.
 

@@ -46,10 +46,10 @@ class Condition:
 
     Args:
         target: the machine.
-        precision: of the setting.
+        precision: precision of the setting.
         framework: with its version.
         mode: way of running.
-        layout: of feature maps.
+        layout: layout of feature maps.
         batch: 0 where graphs were measured at one batch each.
     """
 

@@ -41,7 +41,7 @@ class KnownCondition:
 
     Args:
         weights: ``[columns]``, about 1 in sum.
-        factor: of the scale.
+        factor: factor of the scale.
         noise: deviation of the relative error.
     """
 
@@ -81,7 +81,7 @@ class Prior:
     """What others say of a condition.
 
     Args:
-        mean: of the weights, ``[columns]``.
+        mean: mean of the weights, ``[columns]``.
         spread: factor of their covariance, ``[columns, others]``; no columns where one is known.
         factor: geometric mean.
         noise: root mean square.
@@ -108,7 +108,7 @@ class Freedom:
     """One guess at how far a machine leaves the population.
 
     Args:
-        deviation: of a weight.
+        deviation: deviation of a weight.
         inverse: ``K⁻¹`` of the rows known.
         weights: of those rows in an estimate, ``K⁻¹ r``.
         noise: multiple of the population's.
@@ -129,8 +129,8 @@ class Few:
     Args:
         table: relative rows, ``[few, columns]``.
         group: of each row the position of its condition.
-        priors: of the conditions.
-        factors: of the conditions.
+        priors: priors of the conditions.
+        factors: factors of the conditions.
         overall: factor of the machine over that of the priors, for conditions without a row.
         guesses: those that count.
     """
@@ -152,7 +152,7 @@ class Few:
             table: ``[few, columns]``.
             ratio: measured over scale, ``[few]``.
             group: ``[few]``, positions in ``priors``.
-            priors: of each condition that a row is of.
+            priors: priors of each condition that a row is of.
         """
         means = np.array([table[i] @ priors[g].mean for i, g in enumerate(group)])
         factor = np.array([p.factor for p in priors])

@@ -104,9 +104,9 @@ def fitted(
         validation: rows that stop the residual; may be none.
         quantity: what is learned.
         budget: its seed.
-        recipe: of the trees of launches.
+        recipe: recipe of the trees of launches.
         say: is told how far it is.
-        parts: of the cross-fit.
+        parts: number of parts of the cross-fit.
         unwatched: trees of the residual where no rows stop it.
     """
     runs = tabulated_runs(train, train.values(quantity), effective_sheet)

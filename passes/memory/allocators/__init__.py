@@ -27,7 +27,7 @@ class Allocator(ABC):
         """Nothing is given out yet.
 
         Args:
-            capacity_bytes: of the device; None without an end.
+            capacity_bytes: capacity in bytes of the device; None without an end.
         """
 
     reserved_bytes: int = 0

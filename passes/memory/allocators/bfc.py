@@ -23,7 +23,7 @@ class BfcArena(Allocator):
     """The arena of one device.
 
     Args:
-        capacity_bytes: of the device; None without an end.
+        capacity_bytes: capacity in bytes of the device; None without an end.
     """
 
     title = "ONNX Runtime's arena"

@@ -15,7 +15,7 @@ class Planned(Allocator):
     """Memory of a plan.
 
     Args:
-        capacity_bytes: of the device; None without an end.
+        capacity_bytes: capacity in bytes of the device; None without an end.
     """
 
     title = "a plan made before the run"

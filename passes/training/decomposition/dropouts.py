@@ -33,7 +33,8 @@ def dropped(nodes: Sequence[Node], ratio: float, tape: Tape) -> list[Node]:
     its kernel: no node stands for that.
 
     Args:
-        nodes: of the forward pass, in an order that can run, attention as the framework runs it.
+        nodes: nodes of the forward pass, in an order that can run, attention as the framework runs
+            it.
         ratio: share of the elements that are dropped.
         tape: names what is written.
 

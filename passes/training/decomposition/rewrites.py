@@ -39,8 +39,8 @@ def rewritten(
     one of instances between views, and Megatron's GELU as eight. PyTorch keeps their operands.
 
     Args:
-        nodes: of the forward pass, in an order that can run.
-        outputs: of the model.
+        nodes: nodes of the forward pass, in an order that can run.
+        outputs: outputs of the model.
         trained: parameters.
         tape: names what is written anew.
         fuses_attention: whether the framework runs attention as one operator.

@@ -41,7 +41,7 @@ def unfused(nodes: Sequence[Node], tape: Tape, *, fuses_attention: bool) -> list
     """The same nodes with attention written out where the framework has no kernel for it.
 
     Args:
-        nodes: of the forward pass, in an order that can run.
+        nodes: nodes of the forward pass, in an order that can run.
         tape: names what is written.
         fuses_attention: whether the framework runs plain attention as one operator.
     """

@@ -58,7 +58,7 @@ class BothPasses:
         inputs: values from the previous part.
         table: distinct kernels by role, without collectives.
         counts: number of each kernel.
-        roles: of each kernel.
+        roles: roles of each kernel.
         whole: all kernels in order.
     """
 
@@ -109,7 +109,7 @@ def role_of(kernel: Kernel, before: AbstractSet[Node]) -> Waiter:
     """Return the consumer of a kernel's result.
 
     Args:
-        kernel: of either pass.
+        kernel: kernel of either pass.
         before: nodes of the backward pass that the previous part waits for.
     """
     if kernel.anchor.loc.phase is Phase.FORWARD:

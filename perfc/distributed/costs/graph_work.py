@@ -45,8 +45,8 @@ class GraphWork(TrainingWork):
 
     Args:
         model: as `perfc.analyze` takes it.
-        name: of the model.
-        deployment: of one copy.
+        name: name of the model.
+        deployment: deployment of one copy.
         seq: tokens of a sample; 1 if samples are not sequences.
     """
 
@@ -149,7 +149,7 @@ def rows_of(bounds: Sequence[KernelBound], times: Sequence[Estimate]) -> list[Ra
 
     Args:
         bounds: kernels of the step in order, the optimizer's included.
-        times: of the kernels.
+        times: times of the kernels.
     """
     forward = [i for i, b in enumerate(bounds) if b.kernel.anchor.loc.phase in FORWARD]
     places = {n.loc.name: at for at, i in enumerate(forward) for n in bounds[i].kernel.nodes}

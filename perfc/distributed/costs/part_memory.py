@@ -45,7 +45,7 @@ def memories(module: Module, envs: Sequence[Mapping[str, int]], hidden: int) -> 
     """Return the memory of a part at several sizes.
 
     Args:
-        module: of the part, written out.
+        module: module of the part, written out.
         envs: values of its symbols.
         hidden: width of the model.
 

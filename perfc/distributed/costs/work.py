@@ -76,7 +76,7 @@ class TrainingWork(ABC):
 
         Args:
             parallel: degrees of parallelism.
-            samples: of the micro-batch.
+            samples: number of samples of the micro-batch.
             seq: tokens of each sample; context parallelism divides them among ranks.
 
         Raises:
@@ -101,7 +101,7 @@ class LanguageWork(TrainingWork):
     """Training work of a language model that a configuration describes.
 
     Args:
-        model: of one stack.
+        model: model of one stack.
         precision: element types.
         runtime: fusion rules.
         target: path of the target file.
@@ -184,7 +184,7 @@ def parts_of(
     Args:
         work: the model.
         share: tensor-parallel and expert-parallel degrees.
-        samples: of each micro-batch.
+        samples: samples of each micro-batch.
         seq: tokens of each sample on this rank.
         past: further tokens that attention reads.
     """

@@ -45,7 +45,7 @@ class Parallelism:
     """A kind of parallelism.
 
     Args:
-        name: of its losses in reports.
+        name: name of its losses in reports.
         of_micro_batch: communication of each micro-batch, both passes; None without any.
         of_step: communication once per step; None without any.
     """

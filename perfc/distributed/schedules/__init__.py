@@ -19,7 +19,7 @@ class Stage:
         input_s: backward time for inputs, which the previous stage waits for.
         weight_s: backward time for gradients of parameters.
         stages: number of stages of the pipeline.
-        micro_batches: of a step.
+        micro_batches: number of micro-batches of a step.
         virtual: virtual stages per stage.
     """
 

@@ -71,8 +71,8 @@ class Attention:
     """Attention with heads of keys and values that several heads of queries may share.
 
     Args:
-        heads: of queries.
-        kv_heads: of keys and values.
+        heads: number of heads of queries.
+        kv_heads: number of KV heads of keys and values.
         head_dim: extent of a query and of a key.
         value_dim: extent of a value; 0 for that of a key.
         rotary_dim: elements of a head that are rotated, 0 for none.
@@ -89,10 +89,11 @@ class Attention:
         is_gated: whether the output is multiplied by the sigmoid of a further projection.
         has_sinks: whether each head has a score that no token has.
         has_softcap: whether scores are capped by a tanh.
-        buckets: of a learned bias of relative positions that this layer stores; 0 for none.
+        buckets: number of buckets of a learned bias of relative positions that this layer stores; 0
+            for none.
         is_biased: whether such a bias, its own or another layer's, or ALiBi, is added to scores.
         is_cross: whether keys and values are those of an encoder's output.
-        width: of what it reads and writes; 0 for the model's.
+        width: width of what it reads and writes; 0 for the model's.
     """
 
     heads: int
@@ -128,7 +129,7 @@ class LatentAttention:
     """Attention whose keys and values are expanded from a short latent, which is what is cached.
 
     Args:
-        heads: of queries, keys and values.
+        heads: number of heads of queries, keys and values.
         query_rank: width of the latent of queries; 0 where they are projected directly.
         kv_rank: width of the latent of keys and values.
         nope_dim: elements of a head that are not rotated.
@@ -165,8 +166,8 @@ class Mamba:
     Args:
         inner: channels.
         state: extent of a channel's state.
-        taps: of the causal convolution before it.
-        rank: of the projection to time steps.
+        taps: number of taps of the causal convolution before it.
+        rank: rank of the projection to time steps.
         is_conv_biased: whether the convolution has a bias.
         is_biased: whether the projections in and out have.
         norms: whether time steps and both projections of the state are normalised.
@@ -189,11 +190,11 @@ class Mamba2:
     """A state space with one decay a head.
 
     Args:
-        heads: of the state.
+        heads: number of heads of the state.
         head_dim: channels of a head.
-        groups: of heads that share both projections of the state.
+        groups: number of groups of heads that share both projections of the state.
         state: extent of a channel's state.
-        taps: of the causal convolution before it.
+        taps: number of taps of the causal convolution before it.
         is_conv_biased: whether the convolution has a bias.
         is_biased: whether the projections in and out have.
         is_normed: whether the gated result is normalised before it is projected out.
@@ -226,11 +227,11 @@ class DeltaNet:
     """A linear attention with a gate and a delta rule.
 
     Args:
-        key_heads: of queries and keys.
-        value_heads: of values and of the state.
+        key_heads: number of key heads of queries and keys.
+        value_heads: number of value heads of values and of the state.
         key_dim: extent of a query and a key.
         value_dim: extent of a value.
-        taps: of the causal convolution before it.
+        taps: number of taps of the causal convolution before it.
 
     Source: arXiv:2412.06464.
     """
@@ -253,7 +254,7 @@ class Mlp:
 
     Args:
         inner: width between the projections.
-        activation: of the inner layer, or of the gate if there is one.
+        activation: activation of the inner layer, or of the gate if there is one.
         is_gated: whether a gate projection multiplies the up projection.
         is_biased: whether the projections have biases.
     """
@@ -272,7 +273,7 @@ class Experts:
         count: number of experts.
         chosen: number of experts per token.
         inner: width between the projections of one expert.
-        activation: of the gate.
+        activation: activation of the gate.
         is_gated: whether a gate multiplies.
         is_biased: whether the products have biases.
         shared: one MLP that every token passes, None without.

@@ -90,10 +90,10 @@ class TokenEmbedding:
 
     Args:
         vocab: rows of the table of tokens.
-        width: of a row; projected to the model's where it is another.
+        width: width of a row; projected to the model's where it is another.
         positions: rows of a stored table of positions, 0 for none.
         types: rows of a table of token types, 0 for none.
-        norm: of the sum.
+        norm: norm of the sum.
         is_projection_biased: whether that projection has a bias.
         is_projected_first: whether it comes before positions are added, which are as wide as the
             model then.
@@ -115,11 +115,11 @@ class PatchEmbedding:
     Args:
         image: edge of the image.
         patch: edge of a patch.
-        channels: of the image.
+        channels: number of channels of the image.
         extra: learned tokens in front.
         is_biased: whether the projection has a bias.
         positions: rows of a stored table of positions.
-        norm: of the sum.
+        norm: norm of the sum.
     """
 
     image: int
@@ -141,7 +141,7 @@ class SoundEmbedding:
     """Two convolutions over a spectrogram, the second of stride two.
 
     Args:
-        bins: of the spectrogram.
+        bins: number of bins of the spectrogram.
         positions: tokens of a full window, a stored table.
     """
 
@@ -162,13 +162,13 @@ class OutputHead:
     """A product behind the last layer.
 
     Args:
-        width: of its result, as the vocabulary.
+        width: width of its result, as the vocabulary.
         is_tied: whether it is the table of tokens again.
         is_biased: whether it has a bias.
         inner: width of a product, an activation and a normalisation before it; 0 for none.
         is_inner_biased: whether that product has a bias.
-        activation: of that product.
-        norm: of that product.
+        activation: activation of that product.
+        norm: norm of that product.
         before: a normalisation of the rows that pass.
         is_capped: whether a tanh caps its scores; engines do so in the kernel that samples.
         is_first_token: whether only the first token of a sequence passes; else the last of a
@@ -259,7 +259,7 @@ class Tower:
     Args:
         stack: patches and layers, of an image or of a tile.
         projector: after the stack.
-        scaling: of images.
+        scaling: scaling of images.
         most: maximum tiles of an image, or patches along an edge at native size; 0 for any.
         tiles: number of tiles that the stack reads per image.
     """
@@ -301,7 +301,7 @@ class Adapters:
     """Low-rank adapters of linear layers, arXiv:2106.09685, that a batch reads at once.
 
     Args:
-        rank: of each; engines keep room for the largest.
+        rank: rank of each; engines keep room for the largest.
         count: resident, over which the tokens of a step are spread evenly.
     """
 
@@ -314,14 +314,14 @@ class LanguageModel:
     """A model as its configuration describes it, family-independent.
 
     Args:
-        name: of the file or folder it was read from.
+        name: name of the file or folder it was read from.
         family: ``model_type`` of the configuration.
         architecture: class that the configuration names.
         dtype: element type that the weights are published in.
         stacks: one decoder; an encoder, and then its decoder; or two encoders whose results are
             compared.
         max_positions: longest sequence, 0 where it is not stated.
-        quantization: of the stored weights; None where they have 16 bits or more.
+        quantization: quantization of the stored weights; None where they have 16 bits or more.
         left_out: parts of the configuration that are not part of this description, in words.
         predictors: layers of its own that predict tokens beyond the next; not part of ``stacks``.
         drafted: tokens that a step of decoding verifies for each sequence, beside the next one.

@@ -136,7 +136,7 @@ def quantization_of(keys: Keys) -> Quantization | None:
     """Returns how the weights of a configuration are quantised; None where they are not.
 
     Args:
-        keys: of the configuration.
+        keys: keys of the configuration.
 
     Raises:
         ModelError: the method, its type or a pattern is unknown, or a key is wrong.

@@ -46,8 +46,8 @@ def module_of(part: PipelinePart, latent: Latent, tokens: int) -> Module:
 
     Args:
         part: its class and configuration.
-        latent: of one picture.
-        tokens: of a prompt.
+        latent: latent of one picture.
+        tokens: number of tokens of a prompt.
 
     Raises:
         ModelError: its class cannot be built so, or PyTorch cannot export it.

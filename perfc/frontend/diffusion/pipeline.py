@@ -37,7 +37,7 @@ class Picture:
     Args:
         height: in pixels.
         width: in pixels.
-        frames: of a video; 1 for an image.
+        frames: number of frames of a video; 1 for an image.
     """
 
     height: int
@@ -84,7 +84,7 @@ class PipelinePart:
     Args:
         name: as the folder calls it, e.g. ``transformer``.
         role: what it does.
-        class_name: of the library that defines it.
+        class_name: class name of the library that defines it.
         config: its configuration, without what only the library's files need.
     """
 
@@ -110,7 +110,7 @@ class Latent:
     """The small picture that is denoised.
 
     Args:
-        channels: of it.
+        channels: number of channels
         frames: 1 for an image.
         height: in cells.
         width: in cells.
@@ -128,11 +128,11 @@ class DiffusionPipeline:
 
     Args:
         name: of the folder, or a shipped name.
-        class_name: of the pipeline in diffusers.
+        class_name: class name of the pipeline in diffusers.
         parts: prompts' encoders, denoiser, decoder.
         picture: default size.
         steps: default number of denoising steps.
-        tokens: of a prompt, as it is padded.
+        tokens: number of tokens of a prompt, as it is padded.
         is_guided: whether each step denoises once with the prompt and once without
             (classifier-free guidance, Ho and Salimans, 2022, arXiv:2207.12598).
     """

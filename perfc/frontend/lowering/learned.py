@@ -75,9 +75,9 @@ class ExporterNotes:
         """Return True if a stored tensor is a parameter, or made of one.
 
         Args:
-            name: of the tensor, or of one that it was folded from.
+            name: name of the tensor, or of one that it was folded from.
             tensor: its extents; None for one that the file no longer has.
-            depth: of tensors that were folded from folded ones.
+            depth: depth of tensors that were folded from folded ones.
         """
         props = self.props.get(name, {})
         if kind := props.get(KIND):
@@ -98,7 +98,7 @@ def is_made(name: str, tensor: proto.ProtoTensor | None) -> bool:
     """Return True if a name, with the extents of its tensor, is that of a buffer or constant.
 
     Args:
-        name: of the initializer.
+        name: name of the initializer.
         tensor: its extents; None if the file does not have them.
     """
     if last(name) in BUFFERS or MADE.fullmatch(name):

@@ -49,9 +49,9 @@ class SymbolPlace:
 
     Args:
         value: name of the input.
-        axis: of its shape.
+        axis: axis of its shape.
         shape: all its extents.
-        dtype: of its elements.
+        dtype: element type of its elements.
     """
 
     value: str

@@ -95,8 +95,8 @@ class Call:
         """Returns the call with zeros for shapes.
 
         Args:
-            batch: of shapes.
-            device: of shapes.
+            batch: batch size of shapes.
+            device: device of shapes.
             doubled: whether a batch of 1 is repeated: exporters take 1 for an extent that
                 broadcasts.
         """

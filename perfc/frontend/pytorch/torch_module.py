@@ -39,7 +39,7 @@ def graph_of(
     Args:
         model: what ``perfc.analyze`` takes.
         input: shape of one example of the only input of a module.
-        inputs: of a module with several: a tuple or dict of shapes, tensors and scalars.
+        inputs: inputs of a module with several: a tuple or dict of shapes, tensors and scalars.
         dims: sizes by name, of what the module says nothing of.
 
     Raises:

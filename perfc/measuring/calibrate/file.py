@@ -94,7 +94,7 @@ def text(
     """The target file.
 
     Args:
-        name: of the target.
+        name: name of the target.
         session: with the samples, and power where it could be read.
         ceilings: ceilings, by key.
         steps: memory levels.

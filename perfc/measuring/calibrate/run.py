@@ -42,11 +42,11 @@ class MeasurementBudget:
     """Numbers and durations of measurements.
 
     Args:
-        rounds: of all cases, two at least; the first two of the whole device come first.
+        rounds: rounds of all cases, at least two; the first two of the whole device come first.
         again: rounds of what still disagrees, at most.
         pause_s: before each of these: whatever disturbed it may end.
-        seconds: of wall time since the start, after which nothing more is begun.
-        shared_rounds: of memory that others may use unseen, at least.
+        seconds: seconds of wall time since the start, after which no measurement is started.
+        shared_rounds: minimum rounds for memory that other programs may use unseen.
         power_s: how long each load runs for a power reading; counters tick every few
             milliseconds to 0.1 s.
     """

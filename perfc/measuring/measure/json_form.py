@@ -28,14 +28,14 @@ class PartView:
         part: its place.
         kernels: places of the analysis' kernels.
         label: operators.
-        kind: of kernel.
+        kind: kind of the kernel.
         floor_s: no run is faster.
         prediction_s: what was expected.
         time_s: measured, median of the runs.
         iqr_s: between the quartiles of the runs.
         residual_s: measured less predicted.
         badge: how the measured time stands to the predicted one.
-        nodes: of the graph.
+        nodes: nodes of the graph.
         runtime: kernels that the runtime ran for it.
     """
 
@@ -73,13 +73,13 @@ class MeasurementView:
 
     Args:
         model: the file.
-        digest: of its graph.
+        digest: digest of its graph.
         target: the machine it is held against; null without one.
         dims: sizes of the model's extents.
         runtime: ``ort``, ``torch`` or ``tensorrt``.
-        version: of the runtime, with its name.
+        version: version of the runtime, with its name.
         device: where it ran.
-        threads: of the runtime's pool, 0 where nobody knows.
+        threads: number of threads of the runtime's pool, 0 where nobody knows.
         floor_s: no run is faster.
         prediction_s: what was expected.
         time_s: measured, median of the runs.
@@ -88,7 +88,7 @@ class MeasurementView:
         runs: how many.
         residual_s: measured less predicted.
         badge: how the measured time stands to the predicted one.
-        kernel_s: of kernels alone.
+        kernel_s: time of kernels alone.
         attributed: share of the kernels' time that was traced to nodes.
         lost: kernels of the runtime that were not.
         peak_rss_bytes: most memory of the process.

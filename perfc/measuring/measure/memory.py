@@ -76,7 +76,7 @@ def need_of(
     Args:
         module: typed.
         env: values of its symbols.
-        allocator: of the runtime.
+        allocator: allocator of the runtime.
         sessions: how many hold the module at once; one runs at a time.
     """
     table = Analyses().get(Liveness(in_place=False), module)

@@ -33,12 +33,12 @@ class MeasurementProtocol:
     Args:
         framework: that executes it.
         device: ``cpu`` or ``cuda:0``.
-        threads: of the runtime's pool.
+        threads: number of threads of the runtime's pool.
         repeat: runs at least.
         min_time_s: seconds of runs at least.
         max_time_s: seconds after which a case is cut short.
         limit_s: seconds after which the process is killed.
-        seed: of weights and inputs.
+        seed: random seed of weights and inputs.
         is_profiled: whether kernels are timed too, in a second session.
     """
 
@@ -77,12 +77,12 @@ class WorkerResults:
     """Results of the worker process.
 
     Args:
-        version: of the runtime, with its name.
+        version: version of the runtime, with its name.
         load_s: seconds to make the session.
         base_rss_bytes: memory of the process before it had a model.
         cases: one per binding asked for, fewer where time ran out.
         profile: file of the runtime's own profile, None where there is none.
-        profiled: of each case the runs to skip and those that count.
+        profiled: runs to skip and runs to profile, for each case.
         optimised: the graph that the runtime made of the model, None where it wrote none.
         error: why it ended early, "" where it did not.
     """
@@ -134,7 +134,7 @@ def execute(
         folder: where requests, results and profiles go.
         cases: inputs of each binding, smallest first, since the peak of memory only grows.
         protocol: repetitions and limits.
-        nodes: of the graph, to bound the size of the profile.
+        nodes: number of nodes of the graph, to bound the size of the profile.
 
     Raises:
         MissingExtraError: the runtime is not installed.

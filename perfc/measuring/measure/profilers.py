@@ -48,7 +48,7 @@ def read(path: str | os.PathLike[str], layers: str | os.PathLike[str] | None = N
     """A profile of any kind.
 
     Args:
-        path: of the file, gzipped or not.
+        path: path of the file, gzipped or not.
         layers: TensorRT's layer information beside it, which names the ONNX nodes of a layer.
 
     Raises:

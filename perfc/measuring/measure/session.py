@@ -282,7 +282,7 @@ def read_profile(
 
     Args:
         model: the file that was profiled.
-        path: of the profile: onnxruntime, PyTorch or TensorRT; its content tells which.
+        path: path of the profile: onnxruntime, PyTorch or TensorRT; its content tells which.
         target: name or file of the machine it was made on; without, nothing is compared.
         dims: values of symbolic extents when it was made.
         layers: TensorRT's layer information, which names the nodes of each layer.

@@ -26,7 +26,7 @@ class LevelView:
     """Traffic of a memory level.
 
     Args:
-        bytes: of all launches.
+        bytes: bytes of all launches.
         flop_per_byte: intensity there; null where nothing passes.
     """
 
@@ -39,7 +39,7 @@ class CeilingView:
     """Utilization of a ceiling by a kernel.
 
     Args:
-        name: of the unit or level.
+        name: name of the unit or level.
         achieved: rate.
         ceiling: what was reached on the machine.
         peak: the best that the hardware can ever give.
@@ -62,8 +62,8 @@ class CountersView:
     Args:
         kernel: its name.
         phase: forward, backward or optimiser; empty where nothing tells.
-        launches: of it.
-        time_s: of all of them.
+        launches: number of launches.
+        time_s: time of all of them.
         is_bound: whether some arithmetic was not counted.
         flop: by unit and element type.
         flop_per_s: achieved rate; null where nothing was counted and some is missing.
@@ -110,10 +110,10 @@ class NcuView:
     """A report with where its kernels stand.
 
     Args:
-        path: of the report.
-        arch: of the device.
+        path: path of the report.
+        arch: architecture of the device.
         target: the machine it is held against; empty without one.
-        time_s: of all kernels.
+        time_s: time of all kernels.
         kernels: the longest first.
         diagnostics: what a reader must know.
     """

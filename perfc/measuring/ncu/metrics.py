@@ -69,7 +69,7 @@ class TensorInstruction:
 
     Args:
         flop: a multiply–accumulate counted as two.
-        dtype: of the operands.
+        dtype: element type of the operands.
         shape: in the name that the assembler gives it.
         source: where the shape is from.
     """

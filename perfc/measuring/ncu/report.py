@@ -66,7 +66,7 @@ class KernelCounters:
         kernel: name as ncu printed it.
         phase: from the NVTX ranges around it.
         launches: how many.
-        time_s: of all of them.
+        time_s: time of all of them.
         flop: by unit and element type.
         nbytes: by memory level; a level that was not counted in every launch is left out.
         is_bound: some arithmetic was not counted, so flop are a lower bound.

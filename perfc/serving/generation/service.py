@@ -42,14 +42,14 @@ class PartView:
 
     Args:
         name: as the pipeline calls it.
-        class_name: of diffusers or transformers.
+        class_name: class name of diffusers or transformers.
         calls: how often it is called.
-        batch: of a call.
+        batch: batch size of a call.
         launches: kernels of a call.
-        call_s: of a call.
-        time_s: of all calls.
-        floor_s: of all calls; nothing is faster.
-        energy_j: of all calls; None where nobody fitted the power of such a board.
+        call_s: time of a call.
+        time_s: time of all calls.
+        floor_s: lower bound of the time of all calls; nothing is faster.
+        energy_j: energy of all calls; None where nobody fitted the power of such a board.
         weight_bytes: that stay in memory.
         activation_bytes: live at once, at most.
     """
@@ -76,17 +76,17 @@ class GenerationReport:
         target: name of the machine.
         batch: pictures at once.
         picture: their size.
-        steps: of denoising.
+        steps: number of denoising steps.
         is_guided: whether each step denoises with the prompt and without.
-        parts: of the pipeline, in their order.
-        time_s: of the batch.
+        parts: parts of the pipeline, in their order.
+        time_s: time of the batch.
         low_s: lower end of the interval that holds nine in ten.
         high_s: upper end.
         floor_s: nothing is faster.
-        pictures_per_s: of the batch.
-        energy: of a picture; None where nobody fitted the power of such a board.
+        pictures_per_s: pictures per second of the batch.
+        energy: energy of a picture; None where nobody fitted the power of such a board.
         memory_bytes: weights of all parts with the largest activations.
-        capacity_bytes: of the device, as its driver reports.
+        capacity_bytes: capacity in bytes of the device, as its driver reports.
         fits: whether these are within it, less a context and a margin.
         notes: what a reader must know.
     """
@@ -129,10 +129,11 @@ def diffusion(
         model: a folder as diffusers saves it, a shipped name, or a pipeline that was read.
         target: name of a target, or path of its file.
         batch: pictures at once.
-        steps: of denoising; the pipeline's by default, as height, width, frames and guidance.
+        steps: number of denoising steps; the pipeline's by default, as height, width, frames and
+            guidance.
         height: in pixels.
         width: in pixels.
-        frames: of a video.
+        frames: number of frames of a video.
         is_guided: whether each step denoises with the prompt and without.
         by: fit to use; by default the shipped one.
 

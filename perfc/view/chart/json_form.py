@@ -58,7 +58,7 @@ class SlopeView:
     """A slanting ceiling.
 
     Args:
-        level: of the memory.
+        level: level of the memory.
         peak_bytes_per_s: the best that the hardware can ever give.
         sustained_bytes_per_s: what was measured; null where nobody did.
     """

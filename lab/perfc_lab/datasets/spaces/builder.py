@@ -38,7 +38,7 @@ class NetworkBuilder:
     """A network under construction.
 
     Args:
-        name: of the graph.
+        name: name of the graph.
         image: channels, height and width of its input, or the features of a vector.
     """
 

@@ -81,7 +81,7 @@ class Pairs:
     Args:
         network: whose encoder and tokeniser are used.
         graphs: by name.
-        names: of those that are described.
+        names: names of those that are described.
         encoded: features of a graph at a batch.
         summed: columns of `SUMS` of a summary, for its start and a drawn one besides; None for
             summaries of the graphs alone.

@@ -53,11 +53,11 @@ class LanguageModelTables:
     """What the page is made from.
 
     Args:
-        tables: of the thesis.
+        tables: tables of the thesis.
         seeds: asked for.
         graphs: folder of the data sets.
-        folder: of the results.
-        size: of the trainings.
+        folder: folder of the results.
+        size: size of the trainings.
         stages: that they begin from.
         has_charts: whether curves are drawn too.
     """
@@ -120,7 +120,7 @@ def write_page(
     """Write the page into a folder, with a chart of each curve.
 
     Args:
-        board: of the tables.
+        board: board of the tables.
         output: folder.
         origin: what wrote the page and when, in a sentence.
         pool: graphs that inference is timed on.

@@ -40,7 +40,7 @@ class CheckpointCard:
     Args:
         preset: name of one of `PRESETS`.
         language_model: folder of it; empty for the small decoder beside the card.
-        seed: of everything random.
+        seed: random seed of everything random.
         nodes: digest of the features of operators.
         sums: digest of the sums.
     """
@@ -56,7 +56,7 @@ class Stages:
     """A folder of stages.
 
     Args:
-        folder: of the card.
+        folder: folder of the card.
         card: what it says.
     """
 

@@ -36,12 +36,12 @@ class Wanted:
     Args:
         graphs: folder of the data sets.
         pool: folder of graphs that nobody measured.
-        folder: of the stages.
+        folder: folder of the stages.
         preset: name of one of `PRESETS`.
         language_model: its folder; None for the small decoder.
         readout: what of a graph becomes a token.
         limit_s: processor time of each stage; None for the preset's.
-        seed: of everything random.
+        seed: random seed of everything random.
         dataset: rows of stage 3.
         protocol: what stage 3 leaves to test.
         mode: rows of one way of running; empty for all.

@@ -51,8 +51,8 @@ class LayerSummary:
     Args:
         kind: mnemonic of the operator.
         count: how many.
-        flop: of all of them at the batch.
-        mac: of all of them at the batch.
+        flop: number of FLOPs of all of them at the batch.
+        mac: number of MACs of all of them at the batch.
         parameters: elements that they have stored.
     """
 
@@ -131,7 +131,7 @@ def summary(graph: ModelGraph, batch: int, *, kinds: int | None = None) -> Graph
     Args:
         graph: operators and what they count.
         batch: images.
-        kinds: of layers that get a line, those of most FLOP; all by default.
+        kinds: number of kinds of layers that get a line, those of most FLOP; all by default.
     """
     counts = node_counts(graph, batch)
     names = np.array(graph.ops.ops)

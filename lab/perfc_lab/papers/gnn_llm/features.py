@@ -33,7 +33,7 @@ class GraphFeatures:
 
     Args:
         nodes: standard of the operators' columns.
-        sums: of the graph's.
+        sums: sums over the graph.
     """
 
     def __init__(self, nodes: Standard, sums: Standard) -> None:

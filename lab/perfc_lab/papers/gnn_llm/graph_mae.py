@@ -47,7 +47,7 @@ class GinEncoder(nn.Module):
     """Five layers with batch normalisation and PReLU between them; dropout on what is read.
 
     Args:
-        features: of an operator, 44.
+        features: features of an operator, 44.
         width: hidden units, 1,024 in Table 7.7.
         layers: how often messages are passed.
     """
@@ -76,7 +76,7 @@ class GraphMae(nn.Module):
     """An encoder, and a decoder of one GIN layer that restores what was hidden.
 
     Args:
-        features: of an operator.
+        features: features of an operator.
         width: hidden units.
     """
 
@@ -121,7 +121,7 @@ def side_by_side(
 
     Args:
         graphs: may be encoded when asked for.
-        generator: of the order.
+        generator: random generator of the order.
         most: graphs at a time.
     """
     order = generator.sample(range(len(graphs)), len(graphs))

@@ -33,7 +33,7 @@ def unpack(known: Path, folder: Path, stages: Path) -> int:
 
     Args:
         known: file of JSON lines; none is as an empty one.
-        folder: of the results.
+        folder: folder of the results.
         stages: folder of the stages.
 
     Returns:
@@ -55,9 +55,9 @@ def pack(known: Path, folder: Path, stages: Path, keys: Iterable[str]) -> int:
 
     Args:
         known: file of JSON lines.
-        folder: of the results.
+        folder: folder of the results.
         stages: folder of the stages.
-        keys: of the trainings.
+        keys: keys of the trainings.
     """
     lines = read(known)
     for name in (CARD, *map(summaries_file, Readout)):

@@ -42,8 +42,8 @@ class CausalLanguageModel:
     """A causal language model with its tokeniser.
 
     Args:
-        network: of `transformers`.
-        tokenizer: of `transformers`.
+        network: network of `transformers`.
+        tokenizer: tokenizer of `transformers`.
         folder: where it was read from.
     """
 
@@ -201,10 +201,10 @@ def train_decoder(
 
     Args:
         texts: documents.
-        shape: of the decoder.
-        folder: of the language model; a checkpoint lies in it while it learns.
+        shape: shape of the decoder.
+        folder: folder of the language model; a checkpoint lies in it while it learns.
         recipe: how long.
-        seed: of the weights and the order.
+        seed: random seed of the weights and the order.
         say: is told the loss.
 
     Raises:

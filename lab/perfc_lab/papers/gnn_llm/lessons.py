@@ -23,7 +23,7 @@ def drawn_summary(draw: random.Random, most: int) -> GraphSummary:
     """Numbers and kinds of layer that are drawn, by all magnitudes alike.
 
     Args:
-        draw: of the numbers.
+        draw: draw of the numbers.
         most: kinds of layer.
     """
     kinds = draw.sample(NAMES, min(draw.choice((1, 1, 2, most)), most))

@@ -33,7 +33,7 @@ class StageRecipe:
 
     Args:
         epochs: at most.
-        limit_s: of processor time.
+        limit_s: time limit of processor time.
         is_annealed: whether rates rise, then fall along half a cosine; the thesis has no schedule.
         has_short_products: whether layers multiply in bfloat16 where that is faster.
     """
@@ -50,9 +50,9 @@ class StageProgress:
 
     Args:
         epoch: that is going on.
-        step: of the epoch.
-        steps: of all epochs.
-        seconds: of processor time.
+        step: step of the epoch.
+        steps: number of steps of all epochs.
+        seconds: seconds of processor time.
         loss: mean of the last steps, exponentially weighted.
     """
 
@@ -79,11 +79,11 @@ def learn(
     Args:
         network: whose ``state_dict`` is kept.
         groups: parameters, each with its rate.
-        batches: of an epoch, in an order that the generator draws.
-        loss: of a batch.
+        batches: batches of an epoch, in an order that the generator draws.
+        loss: loss of a batch.
         recipe: how long.
-        seed: of the order.
-        folder: of the checkpoint; None for none.
+        seed: random seed of the order.
+        folder: folder of the checkpoint; None for none.
         say: is told now and then.
     """
     listed = [{"params": list(p), "lr": r, "rate": r} for p, r in groups]

@@ -46,8 +46,8 @@ class GraphLanguageNetwork(nn.Module):
     Its state is what learns: weights of the language model that are frozen are left out.
 
     Args:
-        features: of an operator.
-        width: of the encoder.
+        features: features of an operator.
+        width: width of the encoder.
         readout: what is projected.
         model: language model; its network becomes a part.
         has_graph: whether the graph's tokens are read; questions alone are, else.
@@ -186,7 +186,7 @@ class GraphLanguageNetwork(nn.Module):
         """Embeddings ``[rows, length, width]`` and their mask; texts end in padding.
 
         Args:
-            tokens: of the graph of each row, ``[rows, tokens, width]``.
+            tokens: tokens of the graph of each row, ``[rows, tokens, width]``.
             is_there: ``[rows, tokens]``.
             texts: ids of the tokens behind them.
         """
@@ -230,7 +230,7 @@ class GraphLanguageNetwork(nn.Module):
         rows with the same beginning have the same ones.
 
         Args:
-            tokens: of each graph, ``[graphs, tokens, width]``.
+            tokens: tokens of each graph, ``[graphs, tokens, width]``.
             is_there: ``[graphs, tokens]``.
             questions: ids of each row, at least one.
             of_row: graph of each row, ``[rows]``; each graph has one.
@@ -261,7 +261,7 @@ class GraphLanguageNetwork(nn.Module):
         """Cross entropy of the answers' tokens, of each the end too.
 
         Args:
-            tokens: of the graph of each row; of each graph, where ``of_row`` is given.
+            tokens: tokens of the graph of each row; of each graph, where ``of_row`` is given.
             is_there: which of them there are.
             questions: ids.
             answers: ids.
@@ -304,7 +304,7 @@ class GraphLanguageNetwork(nn.Module):
         """What the language model writes, the likeliest token each time.
 
         Args:
-            tokens: of the graph of each row; of each graph, where ``of_row`` is given.
+            tokens: tokens of the graph of each row; of each graph, where ``of_row`` is given.
             is_there: which of them there are.
             questions: ids.
             most: tokens of an answer.

@@ -19,7 +19,7 @@ class DecoderShape:
         hidden: width.
         inner: width of the perceptrons.
         layers: blocks.
-        heads: of attention.
+        heads: number of heads of attention.
         context: longest text, in tokens.
     """
 
@@ -36,17 +36,17 @@ class StagePreset:
     """Sizes and lengths.
 
     Args:
-        scale: of the thesis's hidden units, 1,024.
+        scale: scale of the thesis's hidden units, 1,024.
         decoder: that is made where no language model is given.
         text_s: processor time that it learns from text.
         graphs: unlabelled ones that the stages see.
         encoder_s: processor time of stage 1.
-        encoder_epochs: of stage 1 at most.
-        graphs_per_step: of stage 1.
+        encoder_epochs: number of encoder epochs of stage 1 at most.
+        graphs_per_step: graphs per step of stage 1.
         alignment_s: processor time of stage 2.
-        alignment_epochs: of stage 2 at most; the thesis states none.
+        alignment_epochs: number of alignment epochs of stage 2 at most; the thesis states none.
         tuning_s: processor time of stage 3.
-        tuning_epochs: of stage 3 at most.
+        tuning_epochs: number of tuning epochs of stage 3 at most.
         few_passes: over the few rows of a new machine or family at most.
         few_rows: rows that these passes see at most, repeats included; 0 for no limit.
         graph_rate: learning rate of the encoder and the projection.
@@ -54,10 +54,10 @@ class StagePreset:
         has_whole_decoder: whether stage 2 moves every weight of the small decoder, not LoRA alone.
         has_every_layer: whether LoRA is on all linear layers, not on queries and values alone.
         is_annealed: whether rates fall along half a cosine.
-        rows_per_step: of stage 3, about.
+        rows_per_step: rows per step of stage 3, about.
         rows_per_epoch: rows between two validations of stage 3; 0 for all.
         json_tokens: longest JSON of a graph.
-        rising_steps: of stage 3 that rates rise over; 0 for rates by epoch.
+        rising_steps: warm-up steps of the rates in stage 3; 0 for rates by epoch.
     """
 
     scale: float

@@ -56,7 +56,7 @@ class SentenceEncoder:
     """Vectors of texts; each text is encoded once.
 
     Args:
-        folder: of configuration, tokeniser and weights in safetensors.
+        folder: folder of configuration, tokeniser and weights in safetensors.
 
     Raises:
         MissingExtraError: transformers is not installed.

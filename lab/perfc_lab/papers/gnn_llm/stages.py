@@ -41,7 +41,7 @@ class Course:
         stages: folder to learn in.
         graphs: the pool.
         say: is told how far it is.
-        limit_s: of processor time for each stage; the preset's by default.
+        limit_s: time limit of processor time for each stage; the preset's by default.
 
     Raises:
         ParseError: too few graphs.
@@ -175,7 +175,7 @@ def adaptable(
     Args:
         stages: before.
         readout: what is projected.
-        rank: of LoRA.
+        rank: LoRA rank.
         is_fresh: whether of stage 0 the tokeniser alone is taken.
     """
     torch.manual_seed(stages.card.seed)

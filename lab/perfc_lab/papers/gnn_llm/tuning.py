@@ -28,12 +28,12 @@ class LatencyNetwork(GraphLanguageNetwork):
     """Gives the latency of rows that it is asked for in words.
 
     Args:
-        features: of an operator.
-        width: of the encoder.
+        features: features of an operator.
+        width: width of the encoder.
         readout: what is projected.
         model: language model.
-        scale: of latencies in a batch.
-        rates: of graph and language model.
+        scale: scale of latencies in a batch.
+        rates: rates of graph and language model.
         has_graph: whether the graph's tokens are read.
     """
 
@@ -95,8 +95,8 @@ class GinLatency(nn.Module):
     """The encoder alone: mean and sums of a graph, the row, two fully connected layers.
 
     Args:
-        features: of an operator.
-        width: of every layer.
+        features: features of an operator.
+        width: width of every layer.
     """
 
     def __init__(self, features: int, width: int) -> None:

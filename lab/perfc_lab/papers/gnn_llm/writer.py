@@ -22,7 +22,7 @@ class GraphWriter:
     """Answers on a graph, in the words of the language model.
 
     Args:
-        folder: of the stages, as `perfc train gnn-llm` writes it.
+        folder: folder of the stages, as `perfc train gnn-llm` writes it.
 
     Raises:
         PerfcError: it is no such folder, or a stage was not learned.

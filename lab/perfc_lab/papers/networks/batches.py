@@ -150,9 +150,9 @@ class RowBatches:
         quantity: what is learned.
         graph_encoder: features of a graph; called once for each batch it was measured at.
         row_encoder: features of a row that its graph does not have.
-        scale: of ``y``.
-        nodes: of a mini-batch, about; equal ones count as often as they occur.
-        rows: of a mini-batch, about, in place of nodes; 0 for by nodes.
+        scale: scale of ``y``.
+        nodes: nodes of a mini-batch, about; equal ones count as often as they occur.
+        rows: rows of a mini-batch, about, in place of nodes; 0 for by nodes.
         cache: encoded graphs, shared between training and validation.
         filler: what fills rows of features to the length of the longest.
     """

@@ -28,8 +28,8 @@ def write_checkpoint(
     """Write down where a training is; the state comes last.
 
     Args:
-        folder: of the training.
-        fingerprint: of what must agree to go on.
+        folder: folder of the training.
+        fingerprint: fingerprint of what must agree to go on.
         network: as it is now.
         optimiser: of it.
         state: how far it is, as JSON has it.

@@ -16,8 +16,8 @@ def surgery(gradients: Sequence[Tensor], generator: random.Random) -> Tensor:
     random order.
 
     Args:
-        gradients: of each task, ``[parameters]``.
-        generator: of the order.
+        gradients: gradients of each task, ``[parameters]``.
+        generator: random generator of the order.
     """
     found: list[Tensor] = []
     for i, gradient in enumerate(gradients):

@@ -39,7 +39,7 @@ class MeasuredModels(Dataset):  # type: ignore[misc]
 
     Args:
         root: folder of the data sets, as `perfc data build` writes it.
-        name: of the data set.
+        name: name of the data set.
         tables: folder of the raw tables; only read where the data set is not built yet.
         data: rows already loaded, for a split; all by default.
         graph_encoder: features; every fact by default.

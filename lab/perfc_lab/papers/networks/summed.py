@@ -23,7 +23,7 @@ class SummedNetwork(nn.Module):
     Args:
         blocks: layers of messages; none for a network without a graph.
         whole: numbers of the graph's vector.
-        width: of every layer, 512 in the papers.
+        width: width of every layer, 512 in the papers.
         layers: fully connected ones.
         per: operators that embeddings are summed in; 1 in the papers.
         outputs: numbers a row.

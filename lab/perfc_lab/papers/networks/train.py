@@ -95,9 +95,9 @@ class Trained:
 
     Args:
         epochs: that were run, those before an interruption included.
-        seconds: of processor time that all of them took.
+        seconds: seconds of processor time that all of them took.
         best: validation error of what is kept.
-        history: of every epoch: epoch, seconds, loss, validation error, learning rate.
+        history: history of every epoch: epoch, seconds, loss, validation error, learning rate.
     """
 
     epochs: int
@@ -202,7 +202,7 @@ def fit_network(
         recipe: how.
         budget: seed, time, folder of checkpoints.
         say: is told every tenth epoch.
-        loss: of a batch.
+        loss: loss of a batch.
         step: in place of that by ``loss``.
     """
     place = device()

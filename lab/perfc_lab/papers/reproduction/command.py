@@ -27,7 +27,7 @@ def reproduce(
     Args:
         tables: for messages.
         wanted: trainings.
-        folder: of the results.
+        folder: folder of the results.
         processes: at once, a core each.
         say: is told what ended.
 

@@ -38,13 +38,13 @@ class EpochCost:
     """One epoch of a network, and the whole of its recipe.
 
     Args:
-        name: of the predictor.
-        width: of its layers.
+        name: name of the predictor.
+        width: width of its layers.
         parameters: weights.
         timed: rows of the epoch that was timed.
         rows: trained on.
         epoch_s: processor time of an epoch of all rows, its validation included.
-        epochs: of the recipe.
+        epochs: number of epochs of the recipe.
     """
 
     name: str

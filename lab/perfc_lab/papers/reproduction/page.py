@@ -43,7 +43,7 @@ def board(
         tables: with what was trained for them.
         introduction: a paragraph.
         charts: names of files by the keys of tables.
-        title: of the page.
+        title: title of the page.
     """
     each = (table(published, done, charts.get(published.key, ())) for published, done in tables)
     return Board(title, tuple(each), (introduction,))

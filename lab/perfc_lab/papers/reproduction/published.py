@@ -102,7 +102,7 @@ class PublishedColumn:
 
     Args:
         label: as the paper calls it.
-        slice: of the tested rows, as the bench names them; ``all rows`` by default.
+        slice: slice of the tested rows, as the bench names them; ``all rows`` by default.
         metric: of them.
     """
 
@@ -119,7 +119,7 @@ class PublishedLine:
         label: as the paper calls it.
         predictor: ours of the same, ``NAME`` or ``NAME:VARIANT``.
         published: one number a column; None where the paper has none.
-        share: of the architectures that it is trained on.
+        share: share of the architectures that it is trained on.
         epochs: that the paper trains; None for the recipe's.
     """
 
@@ -140,7 +140,7 @@ class PaperTable:
         name: ``Table 4.4, page 48``.
         title: what it shows.
         rows: that stand for the paper's.
-        columns: of every line.
+        columns: columns of every line.
         lines: predictors.
         protocol: how rows are held out.
         quantity: that is predicted.

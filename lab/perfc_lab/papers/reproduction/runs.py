@@ -39,7 +39,7 @@ class Preset:
     """How much time a training gets.
 
     Args:
-        scale: of the papers' hidden size.
+        scale: scale of the papers' hidden size.
         limit_s: processor time of one training.
         epochs: most of one; None for the recipe's.
         pretrained: folder of what was learned beforehand; None for none.
@@ -67,8 +67,8 @@ class Job:
 
     Args:
         table: it is for.
-        line: of the table.
-        seed: of the split and of the training.
+        line: line of the table.
+        seed: random seed of the split and of the training.
         graphs: folder of the data sets.
         preset: width and time.
         is_faithful: whether by the paper's recipe.

@@ -34,7 +34,7 @@ class DisaggregatedRun:
     Args:
         prompt_workers: that compute prompts.
         token_workers: that write tokens.
-        ranks: of each of those.
+        ranks: number of ranks of each of those.
         has_own_sequences: whether each of these ranks has sequences of its own.
         expert: ranks that share experts.
         drafted: tokens of each sequence in a step, beside the next one; None where lists with and
@@ -67,12 +67,12 @@ class ServedRun:
         system: as the table calls the machine.
         runtime: that serves.
         precision: as the table has it.
-        version: of the runtime, "" where none is stated.
+        version: version of the runtime, "" where none is stated.
         day: that it ran.
         isl: tokens of a prompt.
         osl: tokens of an answer.
         users: that ask.
-        ranks: of a worker, or what stands for them.
+        ranks: number of ranks of a worker, or what stands for them.
         prompts: ranks of a worker of prompts and how many share its experts; empty where the row
             has no such workers.
     """

@@ -85,9 +85,9 @@ def calibrate(
 
     Args:
         blocks: all rows that may be trained on.
-        recipe: of the factor.
+        recipe: recipe of the factor.
         group: shape parameters that make a group; calibration rows share none with the others.
-        card: of the weights, not calibrated yet.
+        card: card of the weights, not calibrated yet.
         leave_machines_out: calibrate for unseen machines too, which trains once for each.
         how: folds are cut.
         memory: forests of machines left out, kept between calls that leave out the same.

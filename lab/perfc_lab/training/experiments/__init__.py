@@ -72,9 +72,9 @@ class OperatorExperiment(Experiment):
     """A class of kernels: unseen shapes, then every machine left out.
 
     Args:
-        name: of the predictor and its weights.
+        name: name of the predictor and its weights.
         title: in the scoreboard.
-        class_name: of the kernels.
+        class_name: class name of the kernels.
         sources: names of the sources.
         group: shape parameters that make a group.
         recipe: how it is trained.

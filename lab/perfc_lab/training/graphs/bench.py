@@ -56,7 +56,7 @@ class Scored:
         low: end of the nine-in-ten interval; NaN where none is given.
         high: its other end.
         fit_s: wall time of the training.
-        row_s: of the estimate of one row.
+        row_s: time of the estimate of one row.
     """
 
     fold: Fold
@@ -282,13 +282,13 @@ def evaluated(
     """Figures of every predictor under every protocol, at every share of the training data.
 
     Args:
-        names: of the predictors.
+        names: names of the predictors.
         data: measured rows.
         protocols: how rows are held out.
         quantity: what is predicted.
-        seeds: of the splits.
-        budget: of each training.
-        shares: of the architectures trained on; several make a learning curve.
+        seeds: seeds of the splits.
+        budget: budget of each training.
+        shares: shares of the architectures trained on; several make a learning curve.
         families: whether every family of enough rows gets a line of its own.
         samples: rows of a new machine that a transfer sees.
         say: is told what is trained.

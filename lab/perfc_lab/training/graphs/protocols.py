@@ -97,7 +97,7 @@ def folds(
     Args:
         data: measured rows.
         protocol: what is new about the tested ones.
-        seeds: of the splits.
+        seeds: seeds of the splits.
         samples: rows of a new machine that a transfer sees.
     """
     for seed in seeds:

@@ -147,7 +147,7 @@ class Plan:
         bounds: their roofline.
         kernels: their nodes.
         source: the module as read.
-        gradients: of parameters, in training.
+        gradients: gradients of parameters, in training.
         strides: how its values lie.
         tf32: which f32 products may use TF32.
     """

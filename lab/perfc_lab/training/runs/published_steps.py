@@ -67,7 +67,7 @@ def learned(steps: Sequence[SummedStep]) -> StepLaw:
     """The law of steps, without a band.
 
     Args:
-        steps: of convolutional networks.
+        steps: steps of convolutional networks.
     """
     from scipy.optimize import minimize
 

@@ -28,7 +28,7 @@ def second(node: Node, env: Mapping[str, int]) -> Iterator[Lowered]:
     """Further kernels of one operator.
 
     Args:
-        node: of the graph.
+        node: node of the graph.
         env: values of the symbols.
     """
     match node.op:

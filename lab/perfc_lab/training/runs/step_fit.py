@@ -57,10 +57,10 @@ def train_steps(
     """Train on all rows given; those held out for testing must not be among them.
 
     Args:
-        name: of the predictor.
-        rows: of one way of running.
+        name: name of the predictor.
+        rows: rows of one way of running.
         recipe: how.
-        group: of an architecture; rows that calibrate share no group with those learned from.
+        group: group of an architecture; rows that calibrate share no group with those learned from.
         data: digests of the tables, for the card.
         leave_machines_out: calibrate for unseen machines too, which trains once for each.
         ready: told name and schema before anything is trained.

@@ -44,16 +44,16 @@ class SumRecipe:
     """How factors are learned.
 
     Args:
-        trees: of the forest.
-        depth: of each.
+        trees: number of trees of the forest.
+        depth: depth of each.
         learning_rate: shrinkage.
         columns: share of features a tree sees.
         leaf_penalty: L2, in steps.
-        knee: of the pseudo-Huber loss in ``log(T / measured)``.
+        knee: knee of the pseudo-Huber loss in ``log(T / measured)``.
         ridge: pull of a setting's multipliers towards those of all.
-        spread_trees: of the spread, four levels deep.
+        spread_trees: number of trees of the spread, four levels deep.
         folds: that residuals for calibration come from.
-        least_share: of a step's scale; launches below it are learned from together.
+        least_share: minimum share of a step's scale; launches below it are learned from together.
         likens: whether a step is corrected by what steps of like launches were off.
     """
 
@@ -118,7 +118,7 @@ class SumModel:
 
     Args:
         multipliers: ``[kin, kinds]``.
-        booster: of the forest, as trained.
+        booster: booster of the forest, as trained.
     """
 
     multipliers: Array

@@ -106,7 +106,7 @@ def kinds_of(keys: Keys, count: int, default: Sequence[str]) -> tuple[str, ...]:
     """Return the kind of attention of each layer, as transformers names it.
 
     Args:
-        keys: of the model.
+        keys: keys of the model.
         count: number of layers.
         default: the kinds of the first layers, which repeat.
     """

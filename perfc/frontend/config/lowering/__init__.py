@@ -59,7 +59,8 @@ def lower(
         step: which pass; `ForwardStep` has the symbols of each.
         precision: element types; those the model is published in by default.
         parallel: how it is divided.
-        new_tokens: of a sequence that is decoded; one, and those that the model drafts, by default.
+        new_tokens: new tokens of a decoded sequence; one, and those that the
+            model drafts, by default.
         stage: which stage of the pipeline, from 0.
 
     Raises:

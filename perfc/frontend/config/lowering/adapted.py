@@ -23,8 +23,8 @@ def adapted_product(
         b: takes the nodes.
         x: [tokens, contracted].
         whole: [tokens, columns], to which the adapters add.
-        extents: of this rank's share of the layer's weight: contracted, columns.
-        name: of the layer.
+        extents: extents of this rank's share of the layer's weight: contracted, columns.
+        name: name of the layer.
         slices: layers whose columns lie side by side, each with an A of its own.
     """
     adapters, of_token = b.adapters, b.adapter_of

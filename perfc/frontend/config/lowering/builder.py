@@ -39,11 +39,11 @@ class Builder:
     """State of one lowering.
 
     Args:
-        name: of the model.
+        name: name of the model.
         precision: element types.
         parallel: degrees of parallelism.
-        family: of the configuration, where layers are written out as its modules write them; "" for
-            the kernels of serving engines.
+        family: family of the configuration, where layers are written out as its modules write them;
+            "" for the kernels of serving engines.
     """
 
     def __init__(
@@ -173,8 +173,8 @@ class Builder:
 
         Args:
             x: [rows, contracted].
-            extents: of this rank's share of the weight.
-            name: of the weight and of the node.
+            extents: extents of this rank's share of the weight.
+            name: name of the weight and of the node.
             is_biased: whether a bias is added.
             weights: another format than that of the linear layers.
             slices: linear layers whose columns lie side by side, each adapted by itself; 0 for a

@@ -97,7 +97,7 @@ class Running:
         tokens: what runs.
         lengths: where each prompt ends; None without prompts.
         ends: where each sequence ends; None where no layer has a state.
-        positions: of each token.
+        positions: positions of each token.
         encoded: output of the encoder; None where there is none or it is cached.
         source: tokens of the encoder of each sequence.
         is_cached: whether keys and values are cached for later tokens; False in training, whose

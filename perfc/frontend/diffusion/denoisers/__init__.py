@@ -21,8 +21,8 @@ class Denoiser(PartKind):
 
         Args:
             part: its configuration.
-            latent: of one picture.
-            tokens: of a prompt.
+            latent: latent of one picture.
+            tokens: number of tokens of a prompt.
         """
 
     def fixed(self) -> dict[str, object]:

@@ -25,7 +25,7 @@ class MatchedKernels:
         runtime: the runtime's kernels, in order.
         nodes: names of the ONNX nodes, in order.
         time_s: measured.
-        iqr_s: of that.
+        iqr_s: interquartile range of that.
         best_s: sum of the shortest times of the runtime's kernels.
         inserted_s: time of those that stand for no node: copies and changes of layout.
     """

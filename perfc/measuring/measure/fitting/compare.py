@@ -25,9 +25,9 @@ class RuntimeSetting:
 
     Args:
         runtime: ``ort``, ``torch`` or ``tensorrt``.
-        version: of the runtime, with its name.
+        version: version of the runtime, with its name.
         device: ``cpu``, ``cuda:0`` or a name.
-        threads: of the runtime's pool, 0 where nobody knows.
+        threads: number of threads of the runtime's pool, 0 where nobody knows.
     """
 
     runtime: str
@@ -102,12 +102,12 @@ class Measurement:
         rows: kernels in execution order, then nodes that launch no analyzed kernel.
         attribution: where the kernel time went.
         total_s: median of whole runs; of kernels alone where only a profile was given.
-        total_iqr_s: of that.
+        total_iqr_s: interquartile range of that.
         best_s: shortest run.
         runs: that the total is the median of.
         peak_rss_bytes: highest memory of the process, 0 where nobody knows.
         base_rss_bytes: memory of the process without a model.
-        prediction_s: of the whole run.
+        prediction_s: predicted time of the whole run.
         is_whole: whether ``total_s`` is of whole runs.
         has_target: whether the caller named the machine; else the analysis is of one that stands
             for its kind, and comparing with it says nothing.

@@ -35,8 +35,8 @@ class FitResult:
         machine: as it now stands in the file.
         efficiencies: the rates.
         outcomes: each model, predicted by a fit to the others.
-        version: of the runtime.
-        threads: of its pool.
+        version: version of the runtime.
+        threads: number of threads of its pool.
     """
 
     machine: Machine
@@ -62,7 +62,7 @@ def fit_from(
     """Fit efficiencies to the rows of a dataset and write them into a copy of a target file.
 
     Args:
-        rows: of kernels (``perfc measure --append``); those of whole runs lie beside, in
+        rows: rows of kernels (``perfc measure --append``); those of whole runs lie beside, in
             ``…-models`` or, in a folder's ``kernels.csv.gz``, in ``models.csv.gz``.
         target: name or file of the machine they were measured on.
         output: the file to write.

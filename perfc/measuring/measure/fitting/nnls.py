@@ -78,8 +78,8 @@ def robust(
     Args:
         rows: quantities of each sample.
         times: to be met.
-        weights: of the squared errors.
-        limits: of the coefficients.
+        weights: weights of the squared errors.
+        limits: limits of the coefficients.
 
     Source: Huber 1964; iteratively reweighted.
     """

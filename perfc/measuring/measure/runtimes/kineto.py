@@ -36,7 +36,7 @@ class Trace:
         operators: by thread, in order.
         caller: an operator's external id to the outermost operator around it.
         kernels: external id and duration of what ran on the device.
-        names: of the devices.
+        names: names of the devices.
     """
 
     operators: dict[object, list[Operator]] = field(default_factory=dict[object, "list[Operator]"])

@@ -120,8 +120,8 @@ def segments(
     """The profiles of several bindings that ran one after the other in one session.
 
     Args:
-        path: of the profile.
-        profiled: of each binding the runs to skip and those that count.
+        path: path of the profile.
+        profiled: runs to skip and runs to count, for each binding.
     """
     trace = reading(path)
     profiles: list[Profile] = []

@@ -24,7 +24,7 @@ def read(path: str | os.PathLike[str], layers: str | os.PathLike[str] | None = N
     """Read the profile, with the ONNX nodes of its layers.
 
     Args:
-        path: of the profile, or of the layer information where ``layers`` is the profile.
+        path: path of the profile, or of the layer information where ``layers`` is the profile.
         layers: the other of the two files; without it, names of layers must do.
 
     Raises:

@@ -32,7 +32,7 @@ class Input:
     """Specification of one input.
 
     Args:
-        name: of the input.
+        name: name of the input.
         dtype: its element type.
         shape: its extents.
         limit: ids lie below it; None where no table says.

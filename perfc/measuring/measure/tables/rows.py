@@ -40,9 +40,9 @@ class KernelRow:
         digest: first 16 hexadecimal digits of the SHA-256 of the model file.
         model: file name without its endings.
         runtime: ``ort``, ``torch`` or ``tensorrt``.
-        version: of the runtime, with its name.
+        version: version of the runtime, with its name.
         device: ``cpu`` or ``cuda:0``.
-        threads: of the runtime's pool.
+        threads: number of threads of the runtime's pool.
         dims: values of the symbols, ``batch=4 seq=128``.
         kernel: index in execution order; -1 for nodes that launch no analyzed kernel.
         part: rows of one run with the same part were timed together.
@@ -121,9 +121,9 @@ class ModelRow:
         digest: first 16 hexadecimal digits of the SHA-256 of the model file.
         model: file name without its endings.
         runtime: ``ort``, ``torch`` or ``tensorrt``.
-        version: of the runtime, with its name.
+        version: version of the runtime, with its name.
         device: ``cpu`` or ``cuda:0``.
-        threads: of the runtime's pool.
+        threads: number of threads of the runtime's pool.
         dims: values of the symbols.
         time_s: median of whole runs, without profiling.
         iqr_s: distance of their quartiles.
@@ -136,18 +136,19 @@ class ModelRow:
         floor_s: lower bound on ``target``.
         sustained_s: at the rates of ``target``.
         target: machine of the two.
-        nodes: of the file.
+        nodes: number of nodes of the file.
         kernels: number of analyzed kernels.
-        runtime_kernels: of the runtime.
+        runtime_kernels: number of kernels of the runtime.
         mac: multiply-accumulates.
         flop: floating-point operations.
         read_bytes: compulsory, kernel by kernel.
         write_bytes: compulsory, kernel by kernel.
         weight_bytes: stored tensors.
         activation_bytes: highest sum of live activations.
-        date: of the measurement.
+        date: date of the measurement.
         table: fusion table that stands for the run, ``eager`` or ``inductor``.
-        precision: of tensors and products, ``f16`` or ``amp-f16``; empty for the model's own.
+        precision: precision of tensors and products, ``f16`` or ``amp-f16``; empty for the model's
+            own.
     """
 
     schema: int

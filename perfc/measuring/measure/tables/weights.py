@@ -34,8 +34,8 @@ class WeightRole:
     """Use of a stored tensor, as far as its values matter.
 
     Args:
-        mean: of its values.
-        deviation: of its values.
+        mean: mean of its values.
+        deviation: deviation of its values.
         is_positive: whether negative values would give NaN, as under a root.
     """
 
@@ -67,7 +67,7 @@ class Runnable:
     """A model file that a runtime can load.
 
     Args:
-        path: of the model file.
+        path: path of the model file.
         weight_bytes: size of its stored tensors that lie outside the model.
         is_random: whether their values are made up.
     """
