@@ -28,6 +28,8 @@ class ServingSettings(TypedDict, total=False):
         cached_tokens: prompt tokens that the prefix cache holds.
         cached_share: share of the requests that hit the prefix cache.
         requests: requests to simulate; 0 for as many as a steady state needs.
+        opening_burst: fraction of the measured requests of a closed loop that all users send at
+            once at its start; 0.1 as in benchmarks of ten requests per user, 0 for a steady state.
         seed: random seed.
         dtype: format of the weights; "" for the published one.
         kv_dtype: element type of the KV cache; "" for that of activations.
@@ -56,6 +58,7 @@ class ServingSettings(TypedDict, total=False):
     cached_tokens: int
     cached_share: float
     requests: int
+    opening_burst: float
     seed: int
     dtype: str
     kv_dtype: str
@@ -80,7 +83,7 @@ class ServingOptions(ServingSettings, Additions, total=False):
 
 DEFAULTS = ServingSettings(
     isl=2048, osl=256, concurrency=1, rate=0.0, trace="", spread=0.0, cached_tokens=0,
-    cached_share=1.0, requests=0, seed=0, dtype="", kv_dtype="", parallel=ALONE,
+    cached_share=1.0, requests=0, opening_burst=0.1, seed=0, dtype="", kv_dtype="", parallel=ALONE,
     runtime=SERVING_DEFAULT, runtime_version="", max_num_seqs=None, token_budget=None,
     utilization=None, prefill_gpus=0, draft_tokens=0, acceptance=0.0, draft="", prices=None,
     grid=None, has_parts=False,

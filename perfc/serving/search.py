@@ -237,9 +237,9 @@ class _Query:
         return llm(
             self.model, target, isl=load.isl, osl=load.osl, concurrency=s.users,
             spread=load.spread, cached_tokens=load.cached_tokens, cached_share=load.cached_share,
-            seed=load.seed, dtype=s.weights, parallel={"tp": s.tensor, "ep": s.expert},
-            runtime=self.runtime, token_budget=s.token_budget, prices=self.prices,
-            reserve=self.reserve,
+            seed=load.seed, opening_burst=load.opening_burst, dtype=s.weights,
+            parallel={"tp": s.tensor, "ep": s.expert}, runtime=self.runtime,
+            token_budget=s.token_budget, prices=self.prices, reserve=self.reserve,
         )  # fmt: skip
 
     def simulated(self, s: ServingSetting) -> ServingSetting:

@@ -188,6 +188,7 @@ def llm(
         0 if given["rate"] or has_trace else given["concurrency"],
         given["rate"], os.fspath(given["trace"]), given["spread"], given["cached_tokens"],
         given["cached_share"], given["requests"], given["seed"], added.get("offline", False),
+        given["opening_burst"],
     )  # fmt: skip
     divided, draft = _degrees(given["parallel"]), given["draft"]
     drafts = Speculation(

@@ -101,6 +101,10 @@ _LOAD: tuple[tuple[str, dict[str, Any]], ...] = (
     ("--cached-share", {"type": float, "default": 1.0,
                         "help": "Fraction of requests that hit the prefix cache, e.g. 0.8 "
                                 "(default: 1)."}),
+    ("--opening-burst", {"type": float, "default": 0.1, "show_default": True,
+                         "help": "Fraction of the measured requests that all users send at once "
+                                 "at the start: 0.1 in benchmarks of ten requests per user, 0 in "
+                                 "a steady state."}),
     ("--seed", {"type": int, "default": 0, "help": "Random seed (default: 0)."}),
     ("--expert-skew", {"type": float, "default": None,
                        "help": "Power-law exponent of expert popularity; 0 means uniform "

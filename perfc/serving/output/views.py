@@ -16,7 +16,7 @@ from perfc.view.report.formats.document import (
     Section,
     Table,
 )
-from perfc.view.report.units import Unit, plural, quantity
+from perfc.view.report.units import Unit, plural, quantity, share
 
 from ..search import SearchResult
 from ..served import SimulationView
@@ -164,16 +164,19 @@ def _delivered(r: ServingReport) -> Iterator[Fact]:
         price = f"{spent.price_per_million:.3g} {spent.currency} per million tokens"
         yield Fact("price", None, f"{price}, rented, as of {spent.price_date}")
     if r.simulated is not None and r.simulated.half_width is not None:
-        yield Fact("simulated", None, _certainty(r.simulated))
+        yield Fact("simulated", None, _certainty(r.simulated, r.load))
     if r.preempted:
         yield Fact("preempted", None, f"{plural(r.preempted, 'time')}: the pool was full")
 
 
-def _certainty(view: SimulationView) -> str:
+def _certainty(view: SimulationView, load: Load) -> str:
     """Return the length of a simulation and the confidence in its means, in words."""
     measured = view.requests - view.warm_up_requests
     words = f"{view.requests:,} requests of a copy, {measured:,} of them steady (MSER)"
     words += f"; means within {view.half_width:.1%} (95%)"
+    if load.opening_burst and load.concurrency > 1 and not load.is_batch and not load.rate:
+        burst = share(load.opening_burst)
+        words += f"; latencies count {burst} of requests in an opening burst (--opening-burst 0)"
     if view.capacity_requests_per_s is not None:
         words += f"; sustains up to {view.capacity_requests_per_s:.3g} requests/s"
     return words

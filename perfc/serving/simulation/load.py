@@ -29,6 +29,8 @@ class Load:
         cached_tokens: prompt tokens that the prefix cache holds.
         cached_share: share of the requests that hit the prefix cache; others are computed whole.
         requests: requests to simulate; 0 for as many as a steady state needs.
+        opening_burst: fraction of the measured requests that all users of a closed loop send at
+            once at its start.
         seed: random seed.
         is_batch: True if all requests arrive at once and only the whole run is measured.
     """
@@ -44,6 +46,7 @@ class Load:
     requests: int = 0
     seed: int = 0
     is_batch: bool = False
+    opening_burst: float = 0.0
 
     def checked(self) -> Load:
         """Return the load if it is valid.
@@ -68,6 +71,10 @@ class Load:
         if not 0 <= self.spread < 1:
             raise ParseError(
                 f"a spread of {self.spread}", where="--spread", hint="0 to 1, without 1"
+            )
+        if not 0 <= self.opening_burst <= 1:
+            raise ParseError(
+                f"a share of {self.opening_burst}", where="--opening-burst", hint="0 to 1"
             )
         if not 0 <= self.requests <= MOST_REQUESTS:
             raise ParseError(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from perfc.ir.record import record
 
-from .simulate import Stride
+from .simulate import Served, Stride
 from .steady_state import Share, Steady
 
 MILLION = 1e6
@@ -93,33 +93,51 @@ class Latencies:
 def latencies(shares: Sequence[Share], before_s: Callable[[float], float]) -> Latencies:
     """Return the latencies of measured requests, weighted by the throughput of each share.
 
+    Benchmarks start all users at once, so that the first prompts wait for one another: these
+    requests have the weight of ``Load.opening_burst``.
+
     Args:
         shares: shares of the busy rank groups.
         before_s: time before the engine, by prompt tokens, that is added to each wait.
     """
-    measured = [
-        (s, before_s(s.request.input_tokens), share.weight)
-        for share in shares for s in share.served
-    ]  # fmt: skip
-    is_even = len(shares) == 1
+    measured = [*_weighted(shares, has_cut=False)]
+    every = [*_weighted(shares, has_cut=True)]
+    is_even = len({weight for _, weight in every}) == 1
 
-    def quantiles(values: Sequence[float]) -> Quantiles | None:
-        if is_even:
-            return Quantiles.of(values)
-        weighed = [(v, m[2]) for v, m in zip(values, measured, strict=True) if not math.isnan(v)]
-        return Quantiles.weighted(weighed)
+    def quantiles(
+        value: Callable[[Served], float], requests: Sequence[tuple[Served, float]] = measured
+    ) -> Quantiles | None:
+        pairs = [(v, weight) for s, weight in requests if not math.isnan(v := value(s))]
+        return Quantiles.of([v for v, _ in pairs]) if is_even else Quantiles.weighted(pairs)
 
-    whole_s = [s.answer_s + own_s for s, own_s, _ in measured]
-    ttft = quantiles([s.ttft_s + own_s for s, own_s, _ in measured])
+    def whole_s(s: Served) -> float:
+        return s.answer_s + before_s(s.request.input_tokens)
+
+    ttft = quantiles(lambda s: s.ttft_s + before_s(s.request.input_tokens), every)
     whole = quantiles(whole_s)
-    inclusive = quantiles(
-        [w / s.request.output_tokens for w, (s, _, _) in zip(whole_s, measured, strict=True)]
-    )
+    inclusive = quantiles(lambda s: whole_s(s) / s.request.output_tokens)
     assert ttft is not None
     assert whole is not None
     assert inclusive is not None
-    tpot = quantiles([s.tpot_s for s, _, _ in measured])
+    tpot = quantiles(lambda s: s.tpot_s)
     return Latencies(ttft, tpot, inclusive, Quantiles.weighted(list(_gaps(shares))), whole)
+
+
+def _weighted(shares: Sequence[Share], *, has_cut: bool) -> Iterator[tuple[Served, float]]:
+    """Yield the measured requests with their weights, those of the opening burst first.
+
+    Args:
+        shares: shares of the busy rank groups.
+        has_cut: True to include opening requests whose answers are cut short.
+    """
+    for share in shares:
+        opening = share.run.served[: share.opening] if has_cut or not share.is_cut else ()
+        burst = share.opening_burst if opening else 0.0
+        if burst:
+            whole = share.weight * (share.last - share.first)
+            yield from [(s, burst * whole / len(opening)) for s in opening]
+        if burst < 1:
+            yield from [(s, (1 - burst) * share.weight) for s in share.served]
 
 
 def _gaps(shares: Sequence[Share]) -> Iterator[tuple[float, float]]:

@@ -81,6 +81,9 @@ class Share:
         requests_per_s: requests that each group finishes per second.
         half_width: relative half-width of the less certain of mean TTFT and mean end-to-end time;
             infinite if the run is one batch.
+        opening: number of requests that all users send at once at the start.
+        opening_burst: their fraction of the measured requests.
+        is_cut: True if their answers are shorter than others, so that only their TTFT counts.
     """
 
     run: SimulatedRun
@@ -89,6 +92,9 @@ class Share:
     last: int
     requests_per_s: float
     half_width: float = math.inf
+    opening: int = 0
+    opening_burst: float = 0.0
+    is_cut: bool = False
 
     @property
     def served(self) -> tuple[Served, ...]:
@@ -208,7 +214,10 @@ def _closed(load: Load, groups: int, server: Server) -> Share:
     rate = min(users / each_s, load.concurrency / (each_s + before_s))
     wait_s = load.concurrency / rate - each_s - before_s
     waited = come_earlier(run, wait_s) if wait_s > 0 else run
-    return replace(share, run=waited, requests_per_s=rate)
+    return replace(
+        share, run=waited, requests_per_s=rate, opening=users, opening_burst=load.opening_burst,
+        is_cut=server.is_staggered,
+    )  # fmt: skip
 
 
 def _open(load: Load, groups: int, server: Server) -> Steady:
