@@ -46,7 +46,7 @@ class Load:
     requests: int = 0
     seed: int = 0
     is_batch: bool = False
-    opening_burst: float = 0.0
+    opening_burst: float = 0.1
 
     def checked(self) -> Load:
         """Return the load if it is valid.
