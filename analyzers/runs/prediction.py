@@ -40,7 +40,7 @@ HOST_BOUND_S = 1e-9
 
 def extrapolation(predictor: str) -> str:
     """Return how a note begins that gives a reason why a predictor extrapolates."""
-    return f"predictor {predictor} extrapolates: "
+    return f"extrapolation by the predictor {predictor}: "
 
 
 @frozen

@@ -31,7 +31,7 @@ def items(seq: int) -> str:
 def columns(seq: int) -> tuple[Column, ...]:
     """Return the columns of the Pareto front for samples of so many tokens."""
     return (
-        Column("parallel", "divided", is_name=True),
+        Column("parallel", "parallel", is_name=True),
         Column("micro_batch", "micro-batch", Unit.COUNT),
         Column("checkpointing", "recomputed"),
         Column("time_s", "step"),
@@ -96,7 +96,7 @@ def step_facts(c: DividedStepCost, capacity: float) -> Iterator[Fact]:
     yield Fact("memory of a GPU", Amount(m.total, Unit.BYTE), f"{of}{words}")
     name = c.training.optimizer
     each = f"{WEIGHT_BYTES:g} per weight, {GRADIENT_BYTES:g} per gradient, {state_bytes(name):g}"
-    yield Fact("bytes", None, f"{each} for its f32 copy and {name}: mixed precision")
+    yield Fact("bytes", None, f"{each} for the f32 master copy and {name} (mixed precision)")
 
 
 def losses(c: DividedStepCost) -> Table:
@@ -126,7 +126,7 @@ def scale_document(view: ScaleView) -> Document:
     item = items(view.seq)
     head = (
         Column("gpus", "GPUs", Unit.COUNT),
-        Column("parallel", "divided", is_name=True),
+        Column("parallel", "parallel", is_name=True),
         Column("batch", "samples", Unit.COUNT),
         Column("time_s", "step"),
         Column("range", "90 % interval"),

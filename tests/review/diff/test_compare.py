@@ -248,8 +248,8 @@ def test_an_energy_that_nobody_knows_is_a_dash_and_not_zero() -> None:
 def test_narrow_pages_leave_out_numbers_before_names() -> None:
     found = document(views_of(between(models.convolutional(16), models.convolutional(24))))
     narrow, wide = text.render(found, 80), text.render(found, 160)
-    assert "hidden at this width" in narrow
-    assert "hidden at this width" not in wide
+    assert "columns hidden at this width" in narrow
+    assert "columns hidden at this width" not in wide
     assert all(text.columns_of(line) <= 80 for line in narrow.splitlines()[1:])
     assert "conv1" in narrow
 

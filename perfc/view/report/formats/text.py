@@ -159,7 +159,7 @@ def table_lines(table: Table, width: int) -> Iterator[tuple[StyledText, ...]]:
     texts = texts_of(table, scales)
     yield from legend_lines(table.columns, scales, width)
     if left_out:
-        words = f"hidden at this width: {', '.join(left_out)}"
+        words = f"columns hidden at this width: {', '.join(left_out)}"
         for part in wrapped(words, min(width, WIDEST_TEXT) - len(INDENT), ""):
             yield (StyledText(INDENT), StyledText(part, Style.FAINT))
     widths = fitted(table.columns, texts, width - len(INDENT))

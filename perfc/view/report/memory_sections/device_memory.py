@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from perfc.ir.record import record
 
 from ..formats.document import Amount, Bars, Cell, Column, Fact, Facts, Part, Table
-from ..units import Unit, quantity
+from ..units import Unit, plural, quantity
 from .footprint import Footprint, footprint
 from .recompute import CurvePoint, curve_of, curve_parts
 
@@ -157,7 +157,8 @@ def parts_of(view: DeviceMemory) -> Iterator[Part]:
         rows,
     )  # fmt: skip
     spans = ", ".join(
-        f"{p.phase} {quantity(p.peak_bytes, Unit.BYTE)} ({p.kernels})" for p in view.phases
+        f"{p.phase} {quantity(p.peak_bytes, Unit.BYTE)} in {plural(p.kernels, 'kernel')}"
+        for p in view.phases
     )
     peak = quantity(view.live_bytes, Unit.BYTE)
     caption = f"peak {peak} at {view.peak_node}, {view.peak_phase}; {spans}"

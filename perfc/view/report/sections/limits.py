@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 HOST = "host"
 """Limit that is not a ceiling of a kernel: host nodes, and a host that launches too slowly."""
-UNATTRIBUTED, UNATTRIBUTED_TITLE = "unattributed", "not in any kernel"
+UNATTRIBUTED = "unattributed"
 """Time of the run that neither its kernels nor the known host explain."""
 
 
@@ -65,7 +65,7 @@ def limits(roof: RooflineTable, table: PredictionTable | None) -> tuple[LimitSha
         spent.setdefault(Ceiling.LAUNCH, []).append(wait_s)
     times_s = {(key(c), c.value): math.fsum(s) for c, s in spent.items()}
     times_s[HOST, HOST] = 0.0 if table is None else table.host_s
-    times_s[UNATTRIBUTED, UNATTRIBUTED_TITLE] = 0.0 if table is None else table.unattributed_s
+    times_s[UNATTRIBUTED, UNATTRIBUTED] = 0.0 if table is None else table.unattributed_s
     whole_s = math.fsum(max(s, 0.0) for s in times_s.values())
     shares = (LimitShare(*name, ratio(s, whole_s)) for name, s in times_s.items() if s > 0)
     return tuple(sorted(shares, key=lambda one: (one.key == UNATTRIBUTED, -one.share, one.key)))

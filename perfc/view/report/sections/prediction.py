@@ -10,7 +10,7 @@ from perfc.ir.record import record
 from ..amounts import key, ratio
 from ..formats.document import Amount, Column, Fact, Facts, Note, Section, Table
 from ..units import INTERVAL, LOWER_BOUND, Unit, quantity, share, span
-from .limits import UNATTRIBUTED, UNATTRIBUTED_TITLE, held_by
+from .limits import UNATTRIBUTED, held_by
 
 if TYPE_CHECKING:
     from perfc.analyzers.estimate.estimate import CandidateRun, Estimate
@@ -256,7 +256,11 @@ def section(view: Prediction, confidence: Confidence | None) -> Section:
     rows = [
         Fact("predicted", view.time_s, view.whole or summed),
         *([Fact("kernels", view.summed_s, summed)] if view.whole else []),
-        *([Fact(UNATTRIBUTED, view.outside_kernels_s, UNATTRIBUTED_TITLE)] if view.whole else []),
+        *(
+            [Fact(UNATTRIBUTED, view.outside_kernels_s, "neither kernels nor host")]
+            if view.whole
+            else []
+        ),
         *(
             Fact(
                 other.predictor,
