@@ -36,8 +36,8 @@ def by_published_steps(
         return None
     (time, is_own), known = result, law()
     words = (
-        f"predictor {NAME}, fitted to {known.steps} published steps of {known.architectures} "
+        f"the {NAME} predictor, fitted to {known.steps} published steps of {known.architectures} "
         "convolutional networks, data loading included"
     )
-    outside = () if is_own else (f"no such step was published of {execution.machine.name}",)
+    outside = () if is_own else (f"no published training step on {execution.machine.name}",)
     return CandidateRun(execution.bounds.floor_s, time, NAME, words, is_own, outside)

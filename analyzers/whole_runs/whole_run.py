@@ -129,7 +129,7 @@ def under_runtime(
         return None
     name = execution.machine.name
     rows = f"{run.rows:,} runs, {run.runs:,} with {deployment.runtime}"
-    words = f"predictor {runtime_runs.NAME}, trained on {rows}"
+    words = f"the {runtime_runs.NAME} predictor, trained on {rows}"
     bounds = execution.bounds
     is_chained = any(chained_s(b.kernel, bounds.env) is not None for b in bounds.kernels)
     own_host = execution.kernels.runtime.is_dispatched and (
@@ -351,7 +351,9 @@ def words(run: WholeRunEstimate) -> str:
     measured = {precision for _, precision, *_ in card.runs}
     if setting.precision.value not in measured and f"amp {setting.precision.value}" in measured:
         how += ", measured under autocast"
-    return f"predictor {run.predictor}, trained on {card.rows:,} runs of {card.dataset}, for {how}"
+    return (
+        f"the {run.predictor} predictor, trained on {card.rows:,} runs of {card.dataset}, for {how}"
+    )
 
 
 def scaled(energy: Energy | None, ratio: float) -> Energy | None:

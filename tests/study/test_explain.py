@@ -216,7 +216,7 @@ def test_a_predictor_that_was_not_asked_for_says_so(resnet: Report) -> None:
     assert summed.unheard_runs[0].time_s == resnet.prediction.total.time_s
     assert resnet.unheard_runs == ()
     text = render_text(explain(resnet, "/conv1/Conv"))
-    assert "by predictor runs, trained on" in text
+    assert "by the runs predictor, trained on" in text
     assert "sum of the kernels:" in text
 
 

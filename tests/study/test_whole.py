@@ -69,7 +69,7 @@ def test_a_run_like_those_measured_is_predicted_as_a_whole() -> None:
     # timm: 1,024 images in 238 ms on this GPU, eager, PyTorch 2.9
     assert total.time_s == pytest.approx(0.238 * 256 / 1024, rel=0.1)
     text = " ".join(render(result).split())
-    assert "physics-residual, trained on" in text
+    assert "physics-residual predictor, trained on" in text
     assert "sum of the kernels" in text
     views = json.loads(render(result, Format.JSON))
     assert views["prediction"]["predictor"] == OURS

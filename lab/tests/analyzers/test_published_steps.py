@@ -207,7 +207,7 @@ def test_other_cards_have_the_law_with_a_wider_range(
     told = step(train="sgd", batch=batch, **how).prediction
     own = step(train="sgd", batch=batch).prediction
     assert told.total.predictor == "step-law"
-    assert any("no such step was published of" in note for note in told.notes)
+    assert any("no published training step on" in note for note in told.notes)
     assert told.total.high_s / told.total.low_s > own.total.high_s / own.total.low_s
     assert (own.is_own, told.is_own) == (True, False)
     if items_per_s is not None:

@@ -25,6 +25,8 @@ from ..simulation.load import Load
 from ..simulation.metrics import Quantiles
 from .front_chart import front_chart
 
+PRINTED = {"norms and elements": "norms and elementwise", "half": "16-bit"}
+"""Printed text of JSON values that are less clear."""
 LEAST_SHARE = 0.02
 """Share of a step below which text leaves a part out."""
 
@@ -49,7 +51,7 @@ def engine_words(r: ServingReport) -> str:
     divided = ", ".join(f"{name} {n}" for name, n in degrees if n > 1)
     gpus = f"{r.gpus} × {r.target}"
     version = f" {r.version}" if r.version else ""
-    stored = f"{r.weights} weights" + _of_experts(r)
+    stored = f"{PRINTED.get(r.weights, r.weights)} weights" + _of_experts(r)
     return " · ".join(filter(None, (gpus, divided, f"{r.runtime}{version}", stored)))
 
 
@@ -150,7 +152,7 @@ def _delivered(r: ServingReport) -> Iterator[Fact]:
         words = f"{step.what}; lower bound {quantity(step.floor_s, Unit.SECOND)}"
         host = f", {quantity(step.host_s, Unit.SECOND)} host overhead" if step.host_s > 0 else ""
         goes = ", ".join(
-            f"{p.what} {p.time_s / step.time_s:.0%}"
+            f"{PRINTED.get(p.what, p.what)} {p.time_s / step.time_s:.0%}"
             for p in step.parts if p.time_s >= LEAST_SHARE * step.time_s
         )  # fmt: skip
         yield Fact(

@@ -106,12 +106,14 @@ def reason_lines(r: ForestReason, here_s: float | None = None) -> Iterator[str]:
     yield f"  physical estimate {quantity(r.scale_s, Unit.SECOND)} x learned factor {r.factor:.3f}"
     if r.times != 1:
         yield f"  backward pass of such a kernel: x {r.times:.3g}"
-    if here_s and abs(r.scale_s * r.factor * r.times / here_s - 1) > NOTICEABLE:
-        yield f"    for a single measured call; {quantity(here_s, Unit.SECOND)} within this run"
+    alone_s = r.scale_s * r.factor * r.times
+    if here_s and abs(alone_s / here_s - 1) > NOTICEABLE:
+        alone, here = (quantity(t, Unit.SECOND) for t in (alone_s, here_s))
+        yield f"    = {alone} for a call measured in isolation; {here} within this run"
     if r.machine_distance > 0:
         yield f"  nearest measured machine: its rates differ by {2**r.machine_distance:.2f}x"
     if r.neighbours:
-        yield "  nearest training rows (extents rounded to powers of two)"
+        yield "  nearest training rows (extents rounded to powers of two; distance in doublings)"
         for n in r.neighbours:
             who = f"{n.target} {n.dtype} {n.framework}".rstrip()
             yield (

@@ -138,9 +138,9 @@ def section(views: Views, name: str, top: int | None) -> Section:
         case "assumptions":
             c = views.coverage
             launched = plural(len(views.kernels), "kernel")
-            work = f"{launched} for {plural(c.nodes_in_file, 'node')}"
+            work = f"{launched} for {plural(c.nodes_executed, 'node')}"
             if c.nodes_executed != c.nodes_in_file:
-                work += f", {c.nodes_executed} of them executed"
+                work += f", {c.nodes_in_file} in the file"
             return assumptions.section(views.assumptions, work)
         case "summary":
             return summary.section(views.summary, views.coverage, views.verdict)

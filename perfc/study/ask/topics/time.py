@@ -120,9 +120,9 @@ def basis(views: Views) -> ReportFact | None:
             cited.append(cite(views, f"prediction.predictors[{i}].classes[0]"))
     notes = views.prediction.notes
     cited += [cite(views, f"prediction.notes[{i}]") for i in range(len(notes))]
-    parts = [f"whole runs: {views.prediction.whole}"] if views.prediction.whole else []
+    parts = [f"the run: {views.prediction.whole}"] if views.prediction.whole else []
     parts += [f"{p.kernels} kernels: {p.predictor}" for p in views.prediction.predictors]
-    return fact("basis", "predicted by " + "; ".join([*parts, *notes]), *cited)
+    return fact("basis", "predictors: " + "; ".join([*parts, *notes]), *cited)
 
 
 def step(views: Views) -> ReportFact | None:

@@ -104,7 +104,7 @@ def section(view: Memory) -> Section:
     if view.peak_step is None:
         return Section("memory", "memory", (Note("no node executes"),))
     caption = (
-        f"peak activations {view.peak_bytes} at step {view.peak_step} of {len(view.nodes)}, "
+        f"peak activations {view.peak_bytes} at node {view.peak_step} of {len(view.nodes)}, "
         f"{view.nodes[view.peak_step]}; "
         f"plus weights {view.weight_bytes}"
     )

@@ -142,8 +142,8 @@ class Assumptions:
 MEMORY_MODEL = (
     (
         "floor",
-        "peak rates; device memory traffic is what exceeds L2, and weights beyond L2 in every run; "
-        "Winograd filtering where it applies; attention without masked positions",
+        "peak rates; device memory moves only data that exceeds L2, and in every run the weights "
+        "that exceed it; Winograd filtering where it applies; attention without masked positions",
     ),
     (
         "sustained",
@@ -306,7 +306,7 @@ def dated(sources: Sequence[SourceUsed]) -> str:
 def rate_table(rates: tuple[RateUsed, ...]) -> Table:
     """Return the table of peak and sustained rates with their origins."""
     columns = (
-        Column("ceiling", "limited by"),
+        Column("ceiling", "ceiling"),
         Column("dtype", "type", is_spare=True),
         Column("floor_per_s", "peak rate"),
         Column("floor_origin", "origin", is_spare=True),

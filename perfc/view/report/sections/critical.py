@@ -72,7 +72,7 @@ def collect(rows: Sequence[KernelRow], launch_s: float) -> Critical:
 def reason(row: KernelRow, launch_s: float) -> str:
     """Explain the time of a kernel by its limiting ceiling."""
     is_above = row.margin and row.next_bound and row.held_by == row.bound
-    above = f", {row.margin:.1f} × {title(row.next_bound)} time" if is_above else ""
+    above = f", {row.margin:.1f} × as long as {title(row.next_bound)}" if is_above else ""
     held = row.ceilings.get(row.held_by)
     matrix = row.ceilings.get("matrix")
     match row.held_by:
@@ -87,16 +87,16 @@ def reason(row: KernelRow, launch_s: float) -> str:
             idle = 1 - matrix.sustained_s / held.sustained_s
             text = f"{share(idle)} of tile slots empty in partial waves{above}"
         case "matrix":
-            text = f"{row.mac} of {row.dtype} on the matrix units{above}"
+            text = f"{row.mac} {row.dtype} on matrix units{above}"
         case "device":
-            text = f"{quantity(row.device_bytes, Unit.BYTE)} through device memory{above}"
+            text = f"{quantity(row.device_bytes, Unit.BYTE)} via device memory{above}"
         case "l1" | "l2":
             nbytes = (row.read_bytes.value or 0) + (row.write_bytes.value or 0)
-            text = f"{quantity(nbytes, Unit.BYTE)} through {title(row.held_by)}{above}"
+            text = f"{quantity(nbytes, Unit.BYTE)} via {title(row.held_by)}{above}"
         case "special":
             text = f"exp, log, sqrt or division{above}"
         case _:
-            text = f"{row.flop} on the {title(row.held_by)}{above}"
+            text = f"{row.flop} on {title(row.held_by)}{above}"
     waits_s = row.launch_gap_s if row.predicted is None else row.predicted.wait_s
     if row.held_by != "launch" and waits_s:
         text += f"; its launch adds {quantity(waits_s, Unit.SECOND)}"
