@@ -77,6 +77,7 @@ LEARNED = (
     "micro_s", "routing_s",
 )  # fmt: skip
 """Fitted numbers."""
+NO_LAWS: Mapping[str, RunLaw] = {}
 USUAL = "any"
 """Name of the fit over all frameworks."""
 
@@ -106,3 +107,14 @@ def law_of(framework: str = USUAL, arch: str = "") -> RunLaw:
         raise ParseError(f"no runs of {framework[:32]!r}", where="--trained-by", hint=hint)
     names = (f"{framework} {arch}", f"{USUAL} {arch}", framework, USUAL)
     return next((known[name] for name in names if name in known), RunLaw())
+
+
+def framework_laws(arch: str, *, is_f32: bool = False) -> Mapping[str, RunLaw]:
+    """Return the fits of single frameworks on a GPU generation, by framework.
+
+    Args:
+        arch: GPU generation, as ``sm_90``.
+        is_f32: True for runs in FP32, which have fits of their own.
+    """
+    named = {name.partition(" ")[0]: law for name, law in laws().items() if name.endswith(arch)}
+    return {n: law for n, law in named.items() if n != USUAL and n.endswith("-f32") is is_f32}

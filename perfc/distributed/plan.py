@@ -14,9 +14,9 @@ from perfc.machine.parallel import ALONE, KEYS, Parallel
 from perfc.passes.training.implementation import RecomputePolicy
 
 from .costs.work import TrainingWork
-from .law import RunLaw
+from .law import NO_LAWS, RunLaw
 from .schedules import schedule_named, schedules
-from .step import DividedStepCost, capacity_bytes, cluster_of, step_cost
+from .step import DividedStepCost, capacity_bytes, cluster_of, covering, step_cost
 from .training import CHECKPOINTINGS, Training
 
 MICRO_BATCHES = (1, 2, 4, 8)
@@ -67,6 +67,7 @@ def plan(
     work: TrainingWork, gpus: int, training: Training, *, fixed: Mapping[str, int | str],
     checkpointings: Sequence[RecomputePolicy] = CHECKPOINTINGS,
     micro_batches: Sequence[int] = MICRO_BATCHES, law: RunLaw | None = None,
+    others: Mapping[str, RunLaw] = NO_LAWS,
 ) -> PlanView:  # fmt: skip
     """Return the fastest setting and the Pareto front of time and memory.
 
@@ -78,6 +79,7 @@ def plan(
         checkpointings: policies to choose from.
         micro_batches: micro-batch sizes to choose from.
         law: fitted run overhead.
+        others: fits of single frameworks, which the intervals cover.
 
     Raises:
         ParseError: an invalid number of devices or schedule.
@@ -98,7 +100,7 @@ def plan(
     if not results:
         raise failed or undivided(work, gpus, training.seq, fixed)
     held = [c for c in results if c.fits]
-    front = pareto(held)
+    front = tuple([covering(c, work, others) for c in pareto(held)])
     cluster = cluster_of(work)
     return PlanView(
         work.name, cluster.name, cluster.machine.name, gpus, training.batch, training.seq,

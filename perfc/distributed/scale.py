@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
@@ -11,8 +11,8 @@ from perfc.ir.record import record
 from perfc.machine.parallel import Parallel
 
 from .costs.work import TrainingWork
-from .law import RunLaw
-from .step import DividedStepCost, capacity_bytes, cluster_of, step_cost
+from .law import NO_LAWS, RunLaw
+from .step import DividedStepCost, capacity_bytes, cluster_of, covering, step_cost
 from .training import Training
 
 MOST_GPUS = 1024
@@ -80,6 +80,7 @@ def counts(most: int = MOST_GPUS, least: int = 1) -> tuple[int, ...]:
 def scale(
     work: TrainingWork, parallel: Parallel, training: Training, *, gpus: Sequence[int] = (),
     is_weak: bool = True, is_largest: bool = False, law: RunLaw | None = None,
+    others: Mapping[str, RunLaw] = NO_LAWS,
 ) -> ScaleView:  # fmt: skip
     """Return the scaling curve of more and more copies, each divided by ``parallel``.
 
@@ -91,6 +92,7 @@ def scale(
         is_weak: True for weak scaling.
         is_largest: True if `largest_micro_batch` chose the micro-batch of ``training``.
         law: fitted run overhead.
+        others: fits of single frameworks, which the intervals cover.
 
     Raises:
         ParseError: an invalid number of devices.
@@ -103,6 +105,7 @@ def scale(
     for n in sorted(set(wanted)):
         try:
             cost = _at(work, parallel, training, n, wanted, is_weak, law)
+            cost = covering(cost, work, others)
         except PerfcError as error:
             failed = failed or error
             points.append(ScalePoint(n, None, None, error.message))

@@ -23,8 +23,8 @@ from perfc.passes.runtimes import CLUSTER_DEFAULT
 from perfc.passes.training.implementation import RecomputePolicy
 
 from .costs.work import LanguageWork, TrainingWork
+from .law import NO_LAWS, RunLaw, framework_laws, law_of
 from .law import USUAL as USUAL_LAW
-from .law import RunLaw, law_of
 from .plan import MICRO_BATCHES, PlanView
 from .plan import plan as planned
 from .scale import ScaleView, largest_micro_batch, micro_batches_of
@@ -135,7 +135,7 @@ def plan(
         samples = (1,)  # the number of micro-batches determines their size
     return planned(
         work, gpus, training, fixed=fixed, checkpointings=again, micro_batches=samples,
-        law=law_on(work, trained_by),
+        law=law_on(work, trained_by), others=laws_besides(work, trained_by),
     )  # fmt: skip
 
 
@@ -197,7 +197,10 @@ def scale(
         count = micro_batches_of(fixed)
         training = replace(training, batch=copies * training.micro_batch * count)
     law = law_on(work, trained_by)
-    return scaled(work, fixed, training, gpus=gpus, is_weak=is_weak, is_largest=is_largest, law=law)
+    return scaled(
+        work, fixed, training, gpus=gpus, is_weak=is_weak, is_largest=is_largest, law=law,
+        others=laws_besides(work, trained_by),
+    )  # fmt: skip
 
 
 def law_on(work: TrainingWork, framework: str) -> RunLaw:
@@ -207,6 +210,11 @@ def law_on(work: TrainingWork, framework: str) -> RunLaw:
         ParseError: there are no runs of the framework.
     """
     return law_of(framework, cluster_of(work).machine.arch)
+
+
+def laws_besides(work: TrainingWork, framework: str) -> Mapping[str, RunLaw]:
+    """Return the fits of each framework on a model's machine if none is named, else none."""
+    return framework_laws(cluster_of(work).machine.arch) if framework == USUAL_LAW else NO_LAWS
 
 
 def sizes(

@@ -52,6 +52,7 @@ class DividedStepCost:
         exchanged_s: communication time by kind, overlapped one included.
         memory: memory of the rank with the most.
         fits: whether that fits on its device.
+        frameworks: frameworks whose published runs the interval covers; empty if one was named.
     """
 
     parallel: Parallel
@@ -70,6 +71,7 @@ class DividedStepCost:
     exchanged_s: Mapping[str, float]
     memory: MemoryParts
     fits: bool
+    frameworks: tuple[str, ...] = ()
 
     @property
     def bottleneck(self) -> str:
@@ -168,6 +170,23 @@ def step_cost(
         flop / time_s / parallel.devices / peak_flop_per_s(machine),
         parts_s, slowest.exchanged_s, memory,
         capacity is not None and memory.total <= capacity.process_bytes,
+    )  # fmt: skip
+
+
+def covering(
+    cost: DividedStepCost, work: TrainingWork, others: Mapping[str, RunLaw]
+) -> DividedStepCost:
+    """Return a step whose interval also covers the predictions for each framework.
+
+    Args:
+        cost: step of an unnamed framework.
+        work: the model on its machine.
+        others: fits of single frameworks, by name.
+    """
+    each = [step_cost(work, cost.parallel, cost.training, law=law) for law in others.values()]
+    return replace(
+        cost, low_s=min([cost.low_s, *(c.low_s for c in each)]),
+        high_s=max([cost.high_s, *(c.high_s for c in each)]), frameworks=tuple(sorted(others)),
     )  # fmt: skip
 
 

@@ -78,6 +78,9 @@ def step_facts(c: DividedStepCost, capacity: float) -> Iterator[Fact]:
     """Yield the facts of a step."""
     ends = f"{quantity(c.low_s, Unit.SECOND)} to {quantity(c.high_s, Unit.SECOND)}"
     yield Fact("step", Amount(c.time_s, Unit.SECOND), f"{ends} (90 % interval)")
+    if c.frameworks:
+        names = ", ".join(c.frameworks)
+        yield Fact("trained by", None, f"interval covers runs of {names}: --trained-by NAME")
     yield Fact("lower bound", Amount(c.floor_s, Unit.SECOND), "compute of one rank at the roofline")
     each = f"{c.tokens_per_s / c.gpus:,.0f} per GPU"
     yield Fact(items(c.training.seq), None, f"{c.tokens_per_s:,.0f} per second, {each}")

@@ -338,3 +338,18 @@ def test_the_backward_pass_of_a_graph_is_that_of_its_step() -> None:
     assert found[first][Waiter.INPUT] == 0
     assert found[first][Waiter.WEIGHT] == taken[f"{first}.grad", "conv_filter_grad"]
     assert found["/layer2/layer2.1/act2/Relu"][Waiter.WEIGHT] == 0
+
+
+def test_the_interval_of_an_unnamed_framework_covers_those_of_each() -> None:
+    unnamed = perfc.plan("llama-3.1-8b", 8, parallel={"zero": 3, "dp": 8}).best
+    assert unnamed is not None
+    assert unnamed.frameworks == ("llm-foundry", "megatron", "torchtitan")
+    for name in unnamed.frameworks:
+        one = perfc.plan(
+            "llama-3.1-8b", 8, parallel={"zero": 3, "dp": 8}, trained_by=name,
+            micro_batch=unnamed.training.micro_batch,
+            checkpointing=unnamed.training.checkpointing.value,
+        ).best  # fmt: skip
+        assert one is not None
+        assert one.frameworks == ()
+        assert unnamed.low_s <= one.low_s <= one.high_s <= unnamed.high_s
