@@ -32,6 +32,7 @@ from perfc.analyzers.graph.dataset import with_floors
 from perfc.analyzers.graph.model_graph import ModelGraph
 from perfc.analyzers.graph.rows import GraphRow
 from perfc_lab.datasets import dataset as dataset_named
+from perfc_lab.splitting import fold_of
 from perfc_lab.tables import architectures as splits
 from perfc_lab.tables import sources
 from perfc_lab.tables.timm import measured
@@ -144,7 +145,7 @@ def split(kind: str, seed: int) -> Iterator[str]:
         case "turn":
             part = splits.families_in_turn(MODELS, seed)
         case _:
-            yield " ".join(f"{m}={i}" for m, i in splits.fold_of(MODELS, seed, 1).items())
+            yield " ".join(f"{m}={i}" for m, i in fold_of(MODELS, seed, 1).items())
             return
     for side in splits.DatasetPart:
         names = sorted(m for m, p in part.items() if p is side)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
@@ -24,7 +25,8 @@ from .forest import Forest
 if TYPE_CHECKING:
     from ..features.classes import Array
 
-SHIPPED = Path(__file__).parents[1] / "weights"
+SHIPPED = Path(os.environ.get("PERFC_WEIGHTS") or Path(__file__).parents[1] / "weights")
+"""Folder of the trained weights; the environment variable replaces the shipped one."""
 Ready = Callable[[str, str], object]
 """Told name and schema before anything is trained; raises what forbids it."""
 FORMAT = 5

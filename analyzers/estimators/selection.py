@@ -30,6 +30,8 @@ TOKENWISE = frozenset({"normalization", "elementwise", "embedding"})
 STORED = frozenset({"bf16", "f16", "f8e4m3", "i8"})
 SERVED, SERVED_TYPE = "tokenwise", "bf16"
 """The class of such, and the one type of its rows: what is computed in does not matter."""
+ATTENTION = frozenset({"attention_prefill", "attention_decode"})
+"""Classes of fused attention, whose kernels take 16-bit operands where products take integers."""
 INSIDE = Protocol.GRAPH
 """A kernel of a recorded graph: its launch on the device counts."""
 PROFILED = frozenset({"matmul"})
@@ -83,6 +85,8 @@ def computed(row: Lowered, machine: Machine, *, tf32: bool) -> tuple[str, str]:
     machine has no bf16 as fast. Products of f32 without TF32 are a class of their own.
     """
     name, dtype, parameters = row
+    if name in ATTENTION and dtype == "i8" and (Unit.MATRIX, "i8") in machine.compute:
+        return name, "f16"
     if name not in TENSOR_CORES:
         return STREAMED.get(name, name), dtype
     if dtype == "f16" and not parameters.get("weight_bits"):

@@ -28,6 +28,12 @@ FLOP_PER_JOULE: Mapping[float, float] = {
 """Operations per joule of products in 16 bits, by compute capability, at the board's limit."""
 AMD_FLOP_PER_JOULE: Mapping[str, float] = _FITTED["amd_flop_per_joule"].by_name
 """The same by AMD's designs, whose clocks have no base."""
+POWER_PER_SM_W: Mapping[float, float] = {
+    float(capability): watts for capability, watts in _FITTED["power_per_sm_w"].by_name.items()
+}
+"""Power limit per multiprocessor of the boards that ``FLOP_PER_JOULE`` was measured on."""
+VOLTAGE_EXPONENT = _FITTED["voltage_exponent"].number
+"""Exponent of the energy of an operation over the power per multiprocessor."""
 NARROWER: Mapping[int, float] = {
     int(bits): ratio for bits, ratio in _FITTED["narrower"].by_name.items()
 }
@@ -66,17 +72,32 @@ def flop_per_s(dtype: str, sheet: Sheet) -> float:
     """
     gain = TF32 if dtype == "tf32" else NARROWER.get(bits_of(dtype))
     amd = AMD_FLOP_PER_JOULE.get(sheet.machine.arch)
-    each = flop_per_joule(sheet.generation) if amd is None else amd
+    each = flop_per_joule(sheet) if amd is None else amd
     if gain is None or each is None or sheet.power_w <= 0:
         return np.inf
     least = sheet.base_clock_share * sheet.matrix_flop_per_s(dtype) if amd is None else 0.0
     return max(gain * each * sheet.power_w, least)
 
 
-def flop_per_joule(generation: float) -> float | None:
-    """Return the value of the newest measured design of the same series that is not newer."""
-    same_series = [g for g in FLOP_PER_JOULE if int(g) == int(generation) and g <= generation]
-    return FLOP_PER_JOULE[max(same_series)] if same_series else None
+def flop_per_joule(sheet: Sheet) -> float | None:
+    """Return the operations per joule of the newest measured design that is not newer.
+
+    A board with less power per multiprocessor than the measured one runs at a lower voltage, so
+    that an operation takes less energy. None if no design of the series was measured.
+
+    >>> from perfc.machine import load_machine
+    >>> from perfc.analyzers.features.sheet import Sheet
+    >>> boards = [Sheet(load_machine(name)) for name in ("l40s", "l4")]
+    >>> [f"{(flop_per_joule(board) or 0) / 1e12:.2f}" for board in boards]
+    ['0.62', '0.87']
+    """
+    series = int(sheet.generation)
+    known = [g for g in FLOP_PER_JOULE if int(g) == series and g <= sheet.generation]
+    if not known:
+        return None
+    newest = max(known)
+    share = sheet.power_w / sheet.sm_count / POWER_PER_SM_W[newest]
+    return float(FLOP_PER_JOULE[newest] * min(share, 1.0) ** -VOLTAGE_EXPONENT)
 
 
 def products_s(mac: Array, dtype: str, sheet: Sheet) -> Array:

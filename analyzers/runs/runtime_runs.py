@@ -6,9 +6,9 @@ kernels, grouped convolutions and others have their factors. ``g`` is a forest o
 whole. A Gaussian process predicts the residual from similar runs
 (`perfc.analyzers.runs.run_process`). The fewer similar runs there are, the larger the weight of the
 forests; held-out graphs determined how much. If such networks were not measured under the runtime
-on the machine, ``g`` is left out because it distinguishes machines. The geometric mean of factors,
-kernels and process is the prediction then. Intervals are split conformal by runtime, from held-out
-graphs or held-out machines.
+on the machine, ``g`` and the process are left out because they distinguish machines. The geometric
+mean of ``Σ scale · exp(f)`` and of the kernels' own sum is the prediction then. Intervals are split
+conformal by runtime, from held-out graphs or held-out machines.
 """
 
 from __future__ import annotations
@@ -90,7 +90,6 @@ class RuntimeRun:
         time: predicted time in seconds; its interval is clipped at the lower bound.
         floor_s: lower bound.
         is_own: whether the runtime was measured on this chip in this precision.
-        is_better: whether it predicts held-out runs of the runtime better than summed kernels.
         is_like: whether runs of similar networks were measured under the runtime.
         runs: number of fitted runs under the runtime.
         rows: number of fitted runs of all runtimes.
@@ -99,7 +98,6 @@ class RuntimeRun:
     time: Interval
     floor_s: float
     is_own: bool
-    is_better: bool
     is_like: bool
     runs: int
     rows: int
@@ -112,7 +110,6 @@ def estimate(
     element: str,
     batch: int,
     *,
-    in_any_case: bool = True,
     folder: Path = artefact.SHIPPED,
 ) -> RuntimeRun | None:
     """Return the whole run; None if no run under such a runtime or precision was measured.
@@ -123,7 +120,6 @@ def estimate(
         deployment: how it is run.
         element: type that the model is stored in.
         batch: leading extent of its first input.
-        in_any_case: whether to predict even if summed kernels are known to be more accurate.
         folder: where weights lie.
 
     Raises:
@@ -143,7 +139,7 @@ def estimate(
         run = tabulated(execution, table, deployment, stored, batch)
         return of_any(weights, run, execution.machine, stored)
     is_known = bool(stored) and name in weights.card.frameworks
-    if not is_known or not (in_any_case or is_better(weights, name)):
+    if not is_known:
         return None
     run = tabulated(execution, table, deployment, stored, batch)
     return estimated(weights, run, execution.machine, name, stored)
@@ -158,7 +154,7 @@ def on_processor(
         return None
     time, is_own = run_time(law, execution, table)
     return RuntimeRun(
-        time, execution.bounds.floor_s, is_own, is_better=True, is_like=True,
+        time, execution.bounds.floor_s, is_own, is_like=True,
         runs=law.runs, rows=law.runs,
     )  # fmt: skip
 
@@ -204,12 +200,12 @@ def estimated(
     kernels_s = np.maximum(run.kernels_s, [LEAST_S])
     values[:, names.index(RATIO)] = np.log(summed_s / kernels_s)
     spread = np.exp(np.clip(weights.spread(values), np.log(LEAST_SPREAD), MOST_SPREAD))
-    near = places_of(values, names, kernels_s)
     here = coordinates(Sheet(machine), SPREAD_OF)
     like = kin(runtime, run.network)
     is_own = is_kin(weights, machine, stored, like)
     is_like = any(how[-1] == like for how in weights.card.kin)
     if is_own:
+        near = places_of(values, names, kernels_s)
         beyond, deviation = process(weights).expected_and_deviation(near)
         spread = expected_error(of_runtime(weights, "by_deviation", category), deviation)
     calibration = weights.card.calibration
@@ -221,19 +217,17 @@ def estimated(
         near_low, near_high = bands.ends(expected_error(1.0, spread), 0.0, measured=True)
         low = np.minimum(np.minimum(low, near_low), -ANOTHER_RUN)
         high = np.maximum(np.maximum(high, near_high), ANOTHER_RUN)
-    if not is_like:
+    if is_own:
+        share = float(share_of_forests(deviation, of_runtime(weights, OF_FORESTS, category))[0])
+        forests_s = summed_s * np.exp(float(residual(weights)(values)[0]))
+        like_s = run.kernels_s * float(np.exp(beyond[0]))
+        middle_s = forests_s**share * like_s ** (1 - share)
+    elif not is_like:
         longer, band = unlike(run, runtime)
         low, high = np.minimum(low, band.low), np.maximum(high, band.high)
         middle_s = summed_s ** (1 - UNLIKE_SHARE) * run.kernels_s**UNLIKE_SHARE * np.exp(longer)
     else:
-        beyond = beyond if is_own else process(weights).beyond(near)
-        like_s = run.kernels_s * float(np.exp(beyond[0]))
-        if is_own:
-            share = float(share_of_forests(deviation, of_runtime(weights, OF_FORESTS, category))[0])
-            forests_s = summed_s * np.exp(float(residual(weights)(values)[0]))
-            middle_s = forests_s**share * like_s ** (1 - share)
-        else:
-            middle_s = float(np.cbrt(summed_s * run.kernels_s * like_s))
+        middle_s = np.sqrt(summed_s * run.kernels_s)
     time_s = max(float(middle_s), run.floor_s)
     low_s, high_s = (time_s * float(np.exp(end[0])) for end in (low, high))
     if is_own:
@@ -241,8 +235,8 @@ def estimated(
         low_s, high_s = min(low_s, time_s * run.host.low), max(high_s, time_s * run.host.high)
     time = Interval(max(low_s, run.floor_s), time_s, high_s)
     return RuntimeRun(
-        time, run.floor_s, is_own, is_better(weights, runtime),
-        is_like, int(of_runtime(weights, "counts", category)), weights.card.rows,
+        time, run.floor_s, is_own, is_like,
+        int(of_runtime(weights, "counts", category)), weights.card.rows,
     )  # fmt: skip
 
 
@@ -292,7 +286,7 @@ def of_any(weights: Artefact, run: RunTable, machine: Machine, stored: str) -> R
     low_s, high_s = (time_s * float(np.exp(end)) for end in (band.low, band.high))
     return RuntimeRun(
         Interval(max(low_s, run.floor_s), time_s, high_s), run.floor_s,
-        is_own=False, is_better=True, is_like=False, runs=0, rows=card.rows,
+        is_own=False, is_like=False, runs=0, rows=card.rows,
     )  # fmt: skip
 
 
@@ -328,11 +322,6 @@ def banded(runtime: str, stored: str) -> str:
 def kin(runtime: str, network: Network) -> str:
     """Return the key that a card lists for measured runs: runtime and kind of network."""
     return f"{runtime}, {network.value}"
-
-
-def is_better(weights: Artefact, runtime: str) -> bool:
-    """Return True if the weights beat summed kernels on held-out runs of a runtime."""
-    return bool(of_runtime(weights, "is_better", weights.card.frameworks.index(runtime)))
 
 
 def of_runtime(weights: Artefact, name: str, category: int) -> float:

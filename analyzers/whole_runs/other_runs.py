@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from perfc.errors import PerfcError
@@ -29,8 +28,8 @@ def unheard_runs(
 ) -> tuple[CandidateRun, ...]:
     """Return the predictions of whole-run predictors that know the deployment but were not chosen.
 
-    They are those of ``table``, and those that were not evaluated because summed kernels are more
-    accurate. Each has the reason why it was not chosen.
+    They are those of ``table``, and those that were not evaluated because another one was named.
+    Each has the reason why it was not chosen.
 
     Args:
         table: with its total.
@@ -39,9 +38,7 @@ def unheard_runs(
         deployment: how the model is run.
     """
     heard = {table.total.predictor, *(run.predictor for run in table.others)}
-    asking: dict[str, Callable[..., CandidateRun | None]] = {
-        runtime_runs.NAME: partial(under_runtime, is_asked=True)
-    }
+    asking: dict[str, Callable[..., CandidateRun | None]] = {runtime_runs.NAME: under_runtime}
     chosen = by_default(execution.machine, deployment, source)
     if chosen is not None:
         from ..graph.weights import read_card

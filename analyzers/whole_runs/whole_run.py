@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 WIDEST = 12.0
 """Ratio of upper to lower end beyond which the sum of the kernels is as good."""
 TOO_WIDE = "its interval spans more than a factor of twelve"
-WORSE = "on held-out runs the sum of the kernels is more accurate"
 FAR = "no measured run of this kind and none on this machine"
 RECURRENT = "no measured run with recurrent layers"
 OWN_HOST = "the launch overhead of the host is given; measured runs had other hosts"
@@ -107,14 +106,11 @@ def under_runtime(
     source: Module,
     execution: Execution,
     deployment: Deployment,
-    *,
-    is_asked: bool = False,
 ) -> CandidateRun | None:
     """Return the run by a fit to whole runs under the same runtime; None if none were measured.
 
-    A run whose summed kernels are more accurate on held-out runs is None by default, and withheld
-    with ``is_asked``. Also withheld are runs with recurrent layers, which no measured run has, and
-    runs with a given launch overhead, as measured runs had other hosts. A wide interval is no
+    Withheld are runs with recurrent layers, which no measured run has, and runs with a given launch
+    overhead, as measured runs had other hosts. A wide interval is no
     reason: the sum of the kernels was never compared with such runs and would only look narrower.
     """
     if deployment.train:
@@ -123,7 +119,7 @@ def under_runtime(
     batch = leading_extent(source, execution.bounds.env)
     run = runtime_runs.estimate(
         execution, table, deployment, stored_element(source), batch,
-        in_any_case=is_asked, folder=execution.folder,
+        folder=execution.folder,
     )  # fmt: skip
     if run is None:
         return None
@@ -143,8 +139,7 @@ def under_runtime(
     }
     outside = tuple(reason for reason, holds in reasons.items() if holds)
     said = CandidateRun(run.floor_s, run.time, runtime_runs.NAME, words, run.is_own, outside)
-    reason = "" if run.is_better else WORSE
-    return replace(said, withheld=RECURRENT if is_chained else OWN_HOST if own_host else reason)
+    return replace(said, withheld=RECURRENT if is_chained else OWN_HOST if own_host else "")
 
 
 def by_graph(
@@ -232,7 +227,7 @@ def run_by(
     from .estimate import by_card
 
     if predictor == runtime_runs.NAME:
-        measured = under_runtime(table, source, execution, deployment, is_asked=True)
+        measured = under_runtime(table, source, execution, deployment)
         if measured is None:
             raise ModelError(
                 f"{predictor}: no whole runs under {deployment.runtime} were measured",

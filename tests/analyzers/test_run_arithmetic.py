@@ -315,7 +315,11 @@ def test_a_faster_kernel_shortens_the_run_in_proportion_but_not_below_the_hosts_
     whole = PredictionTable(
         kernels, RunEstimate(0.0, Interval.exactly(88 * US), 0.0, 4 * US), summed=plain.total
     )
-    assert whole.total_with({1: 12 * US}) == pytest.approx(52 * US)
+    assert whole.total_with({1: 12 * US}) == pytest.approx((44 + 26) * US), "44 µs are unattributed"
+    faster = PredictionTable(
+        kernels, RunEstimate(0.0, Interval.exactly(22 * US), 0.0, 4 * US), summed=plain.total
+    )
+    assert faster.total_with({1: 12 * US}) == pytest.approx(13 * US)
 
 
 def test_notes_begin_where_more_than_a_tenth_is_unknown(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ import pytest
 from click.testing import CliRunner
 
 from perfc.analyzers.whole_runs.other_runs import ANOTHER
-from perfc.analyzers.whole_runs.whole_run import WORSE
 from perfc.api import Report, analyze
 from perfc.commands.analysis.explain import command
 from perfc.frontend.locate import NodeError, find_node
@@ -191,23 +190,6 @@ def test_the_command_prints_text_and_json() -> None:
     assert "8*64*112*112*3*7*7" in text.output
     data = runner.invoke(command, [RESNET, "/conv1/Conv", "--output-format", "json"])
     assert json.loads(data.output)["op_type"] == "Conv"
-
-
-def test_every_predictor_that_knows_such_runs_is_shown_with_why_it_does_not_answer() -> None:
-    report = analyze(RESNET, "a100", dims={"batch": 8}, runtime="tensorflow")
-    (unheard,) = report.unheard_runs
-    assert report.prediction.total.predictor == ""
-    assert unheard.predictor == "runs"
-    assert unheard.withheld == WORSE
-    asked = analyze(RESNET, "a100", dims={"batch": 8}, runtime="tensorflow", predictor="runs")
-    assert asked.prediction.total.time_s == unheard.time_s
-    text = render_text(explain(report, "/conv1/Conv"))
-    run = text.partition("\nrun: ")[2]
-    assert "by the sum of its kernels (predicted)" in run
-    assert "runs predicts 3.27" in run
-    assert WORSE in " ".join(run.split())
-    said = json.loads(render_json(explain(report, "/conv1/Conv")))["prediction"]["run"]
-    assert [(o["predictor"], o["reason"]) for o in said["others"]] == [("runs", WORSE)]
 
 
 def test_a_predictor_that_was_not_asked_for_says_so(resnet: Report) -> None:

@@ -289,7 +289,7 @@ def test_shares_of_errors_at_five_and_ten_percent() -> None:
 
 def test_runs_are_counted_apart_by_the_grade_that_their_range_gives() -> None:
     """Half of such runs are expected within 0.41 / 2 of the logarithm of high over low."""
-    ends = {"graded high": 1.15, "graded medium": 1.7, "graded low": 2.5}
+    ends = {"graded high": 1.3, "graded medium": 2.5, "graded low": 3.5}
     rows = [run_row(str(i)) for i in range(2)]
     parts = [scored(rows, [1.0] * 2, [1.0 + e / 100] * 2, low=1.0, high=e) for e in ends.values()]
     every = {f.slice: f for f in figures("mine", parts)}

@@ -29,9 +29,13 @@ class Stack:
     def take(self, chosen: NDArray[np.bool_]) -> Stack:
         return Stack(self.rows[chosen])
 
-    def wrong_unseen(self, other: Stack) -> NDArray[np.float64]:
-        wrong = self.wrong(other)
-        return np.stack([wrong, 2 * wrong, 3 * wrong], axis=1)
+    @property
+    def launches(self) -> SimpleNamespace:
+        return SimpleNamespace(rows=self.rows, time_s=np.exp(self.rows / 500))
+
+    @property
+    def kernels_s(self) -> NDArray[np.float64]:
+        return np.ones(len(self.rows))
 
     def wrong(self, other: Stack) -> NDArray[np.float64]:
         assert not {*self.rows} & {*other.rows}
@@ -58,6 +62,12 @@ def test_runs_of_a_chip_are_as_far_as_the_nearest_other(
         for i, n in enumerate(machines)
     ]  # fmt: skip
     monkeypatch.setattr(chips_left_out, "SPREAD_OF", DTYPE)
+
+    def sums_of(part: Any, launches: Any) -> Any:
+        assert not {*part.rows} & {*launches.rows}
+        return np.exp(launches.rows / 1000)
+
+    monkeypatch.setattr(chips_left_out, "sums_of", sums_of)
     category = np.arange(len(runs)) % 2
     said: list[str] = []
     stack: Any = Stack(np.arange(len(runs)))
@@ -68,16 +78,26 @@ def test_runs_of_a_chip_are_as_far_as_the_nearest_other(
     for i, (name, one) in enumerate(zip(NAMES, found, strict=True)):
         rows = slice(i * LEAST_LEFT_OUT, (i + 1) * LEAST_LEFT_OUT)
         wrong = np.arange(len(runs))[rows] / 1000
-        assert one.distance == pytest.approx(apart(name, {*machines} - {name}))
-        assert one.wrong.tolist() == np.stack([wrong, 2 * wrong, 3 * wrong], axis=1).tolist()
+        older = chips_left_out.training_chips(name, {*machines})
+        assert one.distance == pytest.approx(apart(name, older))
+        assert one.wrong == pytest.approx(np.stack([wrong, 2 * wrong], axis=1))
         assert one.category.tolist() == category[rows].tolist()
         assert one.rounded.tolist() == [bool(k % 3) for k in range(rows.start, rows.stop)]
         held = chips_left_out.left_out(one, np.array([0.25, 0.5]))
-        assert held.residual.tolist() == pytest.approx((2 * wrong).tolist())
+        assert held.residual.tolist() == pytest.approx((1.5 * wrong).tolist())
         assert held.spread.tolist() == [0.25 + 0.25 * c for c in one.category]
-        assert said[i].startswith(f"without {name}: ")
+        assert said[i].startswith(f"without {name} and newer: ")
     assert {one.distance > 1 for one in found} == {True, False}
     assert min(distance(place(NAMES[0], DTYPE), place(n, DTYPE)) for n in NAMES[1:]) < 1
+
+
+def test_a_chip_is_held_out_with_all_newer_ones() -> None:
+    names = {*NAMES, "v100-sxm2-16gb", "t4"}
+    assert chips_left_out.training_chips("a100-sxm4-40gb", names) == {"v100-sxm2-16gb", "t4"}
+    assert "l4" not in chips_left_out.training_chips("a10", names)
+    assert chips_left_out.training_chips("l4", names) == names - {"l4", "h100-sxm5-80gb"}
+    # one chip alone is too few to fit factors on
+    assert chips_left_out.training_chips("t4", names) == names - {"t4"}
 
 
 def test_steps_of_a_machine_are_as_far_as_the_nearest_other(

@@ -257,20 +257,20 @@ def test_a_host_that_nobody_timed_counts_less_for_long_kernels(runs: list[Measur
 def test_products_that_nobody_timed_are_told_by_runs_under_other_runtimes() -> None:
     path = Path("examples/models/bert-base.onnx.gz")
     base = perfc.analyze(path, "a100", dtype="f32", tf32=True, batch=64, runtime="inductor")
-    near, far = (base.under(target).prediction for target in ("a100", "l4"))
+    near, far = (base.under(target).prediction for target in ("a100", "l40s"))
     for made in (near, far):
         assert made.total.predictor == "runs"
         assert made.summed is not None
         assert not made.is_own
         assert any("no measured inductor run" in note for note in made.notes)
-    # runs of TF32 say that its products take longer, which kernels know of the 72 W of an L4 alone
+    # TF32 products of measured runs took longer than their kernels' sum
     sums = [one.summed.time_s for one in (near, far) if one.summed is not None]
     assert near.total.time_s > 1.02 * sums[0]
-    assert far.total.time_s == pytest.approx(sums[1], rel=0.05)
+    assert far.total.time_s > 1.02 * sums[1]
     ratio = [one.total.high_s / one.total.low_s for one in (near, far)]
     unknown = runtime_runs.UNKNOWN
     assert ratio[0] == pytest.approx(np.exp(unknown.high - unknown.low))
-    # no kin of an L4 was measured
+    # an L40S is further from the measured boards
     assert ratio[0] < ratio[1] < 3
     # TensorRT takes hardly longer, and products in half precision, which were timed, are summed
     assert base.under(runtime="tensorrt").prediction.total.time_s < 1.1 * near.total.time_s

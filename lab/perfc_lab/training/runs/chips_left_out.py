@@ -1,47 +1,46 @@
-"""Whole runs on machines that nobody measured: chips left out in turn, and what they teach.
+"""Whole runs on unseen machines: each chip and all newer ones are held out in turn.
 
-What a runtime adds to its kernels on one machine may not be what it adds on another, so that what
-was learned of others is pooled with the kernels' own estimates.
+What a runtime adds to its kernels on one machine may not be what it adds on another. So factors
+that were fitted on other machines are pooled with the kernels' own estimates.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from perfc.analyzers.features.distance import nearest, place
+from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.intervals.conformal import AT_ONCE
 from perfc.analyzers.intervals.unseen import LeftOut
 from perfc.analyzers.runs.runtime_runs import ROUNDED, SPREAD_OF
+from perfc.machine import load_machine
 
 from .measured_runs import MeasuredRun
-from .run_stack import RunStack, chips, is_left_out
+from .run_stack import RunStack, chips, is_left_out, sums_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from perfc.analyzers.artefacts.forest import Forest
     from perfc.analyzers.features.classes import Array
 
-
-class ChipPredictor(Protocol):
-    """What was learned of runs."""
-
-    def wrong_unseen(self, stack: RunStack) -> Array:
-        """``log(measured / predicted)`` by each of what is pooled, ``[runs, predictions]``."""
+LEAST_CHIPS = 2
+"""Chips that factors for a newer one are fitted on; the oldest chips are held out alone."""
 
 
 @dataclass(frozen=True, eq=False)
 class HeldOutChip:
-    """Runs of a chip by forests that have not seen it.
+    """Runs of a chip, predicted by factors that were fitted on other chips.
 
     Args:
-        distance: of the chip from the nearest other.
-        wrong: as `ChipPredictor.wrong_unseen` has it.
+        distance: distance of the chip to the nearest of those.
+        wrong: residuals by the factors and by the kernels alone, ``[runs, 2]``.
         category: runtime of each run.
-        rounded: whether each is stored in whole numbers.
+        rounded: True for each run in 8-bit integers.
     """
 
     distance: float
@@ -50,13 +49,12 @@ class HeldOutChip:
     rounded: NDArray[np.bool_]
 
     def pooled(self) -> Array:
-        """``log(measured / predicted)`` by the mean of all predictions.
+        """Return the residual of the geometric mean of factors and kernels, ``[runs]``.
 
-        With four chips each left out, equal shares are 24.5 % off, and shares that the other three
-        chose for each runtime 26.2 to 27.5 % (lab/notes/runs.md).
+        Of twelve ways to pool factors, kernels, the process of similar runs and a linear model, it
+        is the one that was nearer than the kernels on every chip (lab/notes/runs.md).
         """
-        found: Array = self.wrong.mean(axis=1)
-        return found
+        return cast("Array", self.wrong.mean(axis=1))
 
 
 def mixed(wrong: Array, share: Array | float) -> Array:
@@ -74,25 +72,42 @@ def machines_left_out(
     stack: RunStack,
     runs: Sequence[MeasuredRun],
     category: NDArray[np.int64],
-    fit: Callable[[RunStack], ChipPredictor],
+    fit: Callable[[RunStack], Forest],
     say: Callable[[str], None],
 ) -> list[HeldOutChip]:
-    """Chips that are left out one at a time."""
+    """Return every chip with enough runs, held out with all newer chips.
+
+    Args:
+        stack: all runs.
+        runs: the same as rows.
+        category: runtime of each run.
+        fit: fits the factors of kernels.
+        say: reports progress.
+    """
     chip = np.array(chips(runs))
     rounded = np.array([run.stored == ROUNDED for run in runs])
-    found = []
+    result = []
     for one in sorted(set(chip)):
-        out = chip == one
-        if not is_left_out(out):
+        out, others = chip == one, training_chips(str(one), set(chip))
+        train = np.isin(chip, sorted(others))
+        if not is_left_out(out) or not train.any():
             continue
-        wrong = fit(stack.take(~out)).wrong_unseen(stack.take(out))
+        tested = stack.take(out)
+        sums_s = np.stack([sums_of(fit(stack.take(train)), tested.launches), tested.kernels_s], 1)
+        wrong = np.log(tested.launches.time_s[:, None] / sums_s)
         here = place(str(one), SPREAD_OF)
-        others = (place(str(n), SPREAD_OF) for n in set(chip) - {one})
-        apart = max(nearest(here, others), AT_ONCE)
-        found.append(HeldOutChip(apart, wrong, category[out], rounded[out]))
-        factors, kernels, process = (percent(column) for column in wrong.T)
-        say(f"without {one}: factors {factors}, kernels {kernels}, process {process}")
-    return found
+        separation = max(nearest(here, (place(str(n), SPREAD_OF) for n in others)), AT_ONCE)
+        result.append(HeldOutChip(separation, wrong, category[out], rounded[out]))
+        factors, kernels = (percent(column) for column in wrong.T)
+        say(f"without {one} and newer: factors {factors}, kernels {kernels}")
+    return result
+
+
+def training_chips(chip: str, names: Collection[str]) -> set[str]:
+    """Return the chips that are not newer than a held-out one; all others if those are few."""
+    generation = {n: Sheet(load_machine(n)).generation for n in names}
+    older = {n for n in names if n != chip and generation[n] <= generation[chip]}
+    return older if len(older) >= LEAST_CHIPS else set(names) - {chip}
 
 
 def left_out(one: HeldOutChip, usual: Array) -> LeftOut:

@@ -65,29 +65,15 @@ class RunForests:
     process: Process
 
     def wrong(self, stack: RunStack) -> Array:
-        """``log(measured / predicted)`` of runs on machines that were measured, ``[runs, 2]``.
-
-        The first is told by the process, the second by both forests.
-        """
-        by_factors, _, by_process = self.wrong_unseen(stack).T
-        sums_s = stack.launches.time_s * np.exp(-by_factors)
-        by_forests = by_factors - self.residual(stack.with_sums(sums_s))
-        return np.stack([by_process, by_forests], axis=1)
+        """Return residuals on measured machines by the process and by forests, ``[runs, 2]``."""
+        sums_s = sums_of(self.factor, stack.launches)
+        forests = np.log(sums_s) + self.residual(stack.with_sums(sums_s))
+        process = np.log(stack.kernels_s) + self.process.beyond(places_of(stack))
+        return np.log(stack.launches.time_s)[:, None] - np.stack([process, forests], 1)
 
     def deviation(self, stack: RunStack) -> Array:
         """Of runs from what the process expects of them, ``[runs]``."""
         return self.process.deviation(places_of(stack))
-
-    def wrong_unseen(self, stack: RunStack) -> Array:
-        """``log(measured / predicted)`` of runs on others, ``[runs, 3]``.
-
-        The first is told by kernels with their factors, the second by kernels, the third by the
-        process.
-        """
-        like_s = stack.kernels_s * np.exp(self.process.beyond(places_of(stack)))
-        sums_s = [sums_of(self.factor, stack.launches), stack.kernels_s, like_s]
-        found: Array = np.log(stack.launches.time_s[:, None] / np.stack(sums_s, axis=1))
-        return found
 
 
 def places_of(stack: RunStack) -> RowPositions:

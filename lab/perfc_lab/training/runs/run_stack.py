@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from perfc.analyzers.artefacts.forest import Forest
     from perfc.analyzers.features.classes import Array
 
-LEAST_LEFT_OUT = 100
+LEAST_LEFT_OUT = 50
 """Rows of a chip that is left out to calibrate others."""
 LEAST_GRAPHS = 10
 """Of which some can be left out twice."""

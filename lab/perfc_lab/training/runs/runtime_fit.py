@@ -39,8 +39,8 @@ from perfc.analyzers.runs.runtime_runs import (
 from ..libraries import versions
 from .chips_left_out import HeldOutChip, by_precision, left_out, machines_left_out, mixed, percent
 from .measured_runs import MeasuredRun
-from .run_forests import RunForests, RuntimeRecipe, fitted
-from .run_stack import RunStack, chips, is_left_out, runtimes, stacked
+from .run_forests import RunForests, RuntimeRecipe, factors, fitted
+from .run_stack import RunStack, runtimes, stacked
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -54,12 +54,10 @@ DRAWN_ROWS = 20.0
 LENT_ROWS = 10
 """Of all runtimes, in the finite-sample correction of a runtime's band:
 with 0, 10, 20 and 100 of them bands of runtimes known by three graphs hold 95, 94, 91, 85 %."""
-LENT_CHIPS = 2.5
-"""Of all runtimes, that stand beside a runtime's own chips where one is not known.
+LENT_CHIPS = 1.0
+"""Weight of the chips of all runtimes beside a runtime's own where a chip is unseen.
 
-Two or three chips tell by luck how far a runtime errs on another: by their own errors nearly alone,
-80 and 76 % of the runs of A100 and A10 were in range with the chip left out, and 99 % of V100's,
-seven times from low to high. So it is 91, 91 and 96 %, and 86 of T4's (88). Chosen on these rows.
+Bands from the other chips cover 86 to 96 % of the runs of each. Chosen on these rows.
 """
 DEVIATIONS = (0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.5, 10.0)
 """Of runs from what forests tell, that are tried; with the last the process tells runs alone.
@@ -182,11 +180,8 @@ def train_runs(
     usual, by_deviation = (usual_errors(one, category) for one in (wrong, wrong / deviation))
     apart: Sequence[HeldOutChip] = []
     if leave_machines_out:
-        apart = machines_left_out(stack, runs, category, lambda part: fitted(part, recipe), say)
+        apart = machines_left_out(stack, runs, category, lambda part: factors(part, recipe)[0], say)
     groups = [[left_out(one, usual)] for one in apart]
-    is_better = np.ones(len(names), np.bool_)
-    if leave_machines_out:
-        is_better = better_than_kernels(stack, runs, category, wrong, groups)
     by_kind = [[by_precision(*pair, names)] for pair in zip(apart, groups, strict=True)]
     expected = expected_error(by_deviation[category], deviation)
     calibration = calibrated(wrong / expected, category, names, by_kind)
@@ -201,7 +196,6 @@ def train_runs(
         np.median(values, axis=0).astype(np.float64),
         more={
             "counts": np.bincount(category, minlength=len(names)),
-            "is_better": is_better.astype(np.int8),
             OF_FORESTS: of_forests,
             "by_deviation": by_deviation,
             **arrays_of(found),
@@ -247,36 +241,6 @@ def calibrated(
         if rounded in unseen:
             bands[rounded] = Bands(seen, unseen[rounded])
     return Calibration(Bands(band(score), unseen.get("")), bands)
-
-
-def better_than_kernels(
-    stack: RunStack,
-    runs: Sequence[MeasuredRun],
-    category: NDArray[np.int64],
-    wrong: Array,
-    groups: Sequence[Sequence[LeftOut]],
-) -> NDArray[np.bool_]:
-    """Under which runtimes held-out runs were told better than by their kernels' sums.
-
-    They are nearer on graphs left out and on chips left out alike, as it is one answer for all
-    machines: else two machines would be compared by two predictors. Kernels' sums have seen none of
-    these runs, and their range is the narrower.
-    """
-    kernels = np.abs(np.log(stack.launches.time_s / stack.kernels_s))
-    chip = np.array(chips(runs))
-    rows_of = [chip == one for one in sorted(set(chip)) if is_left_out(chip == one)]
-    found = []
-    for runtime in range(int(category.max()) + 1):
-        mine = category == runtime
-        errors = [(np.abs(wrong[mine]).mean(), kernels[mine].mean())]
-        apart = [
-            (np.abs(part.of(runtime).residual).mean(), kernels[rows & mine].mean())
-            for (part,), rows in zip(groups, rows_of, strict=True)
-            if (rows & mine).any()
-        ]
-        errors += [tuple(np.mean(apart, axis=0))] if apart else []
-        found.append(all(by_runs <= by_kernels for by_runs, by_kernels in errors))
-    return np.array(found)
 
 
 def card(

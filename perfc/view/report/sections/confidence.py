@@ -67,8 +67,8 @@ class Confidence:
 def confidence(report: Report, table: PredictionTable) -> Confidence:
     """Grade a prediction and give the main reason.
 
-    The grade follows the median error implied by the prediction interval: at most 6 % is high, at
-    most 15 % is medium. It is low above that, if part of the costs is unknown, if the runtime does
+    The grade follows the median error implied by the prediction interval: at most 10 % is high, at
+    most 25 % is medium. It is low above that, if part of the costs is unknown, if the runtime does
     not run on the machine, or if the machine lacks units for a type of products. If half of the
     time depends on rates that are assumed or were not reproducible, it is at most medium.
     """
