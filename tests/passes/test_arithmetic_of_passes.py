@@ -213,7 +213,7 @@ def test_symbols_that_stand_for_the_same_are_tried_together() -> None:
 
     a, b, c = (of(name, Basis.FITTING) for name in "abc")
     d = of("d", Basis.BATCH)
-    found = list(remedies.alike((a, b, c, d), {"a": 4, "b": 5, "c": 4, "d": 4}))
+    found = list(remedies.groups_of((a, b, c, d), {"a": 4, "b": 5, "c": 4, "d": 4}))
     assert found == [(a,), (b,), (c,), (d,), (a, c)]
 
 

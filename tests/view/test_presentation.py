@@ -120,7 +120,7 @@ def test_a_notebook_shows_the_first_screen_with_charts(resnet: perfc.Report) -> 
         if name == "style" and (match := re.fullmatch(r"width:([\d.]+)%", value or ""))
     ]
     bar = widths[: sum(percent > 0 for percent in percents(v.limits))]
-    assert sum(bar) == pytest.approx(100, abs=0.5)
+    assert sum(bar) == pytest.approx(100, abs=1), "parts below half a percent have no bar"
     assert result.tags.count("rect") > 30
 
 
