@@ -135,7 +135,7 @@ def plan(
         samples = (1,)  # the number of micro-batches determines their size
     return planned(
         work, gpus, training, fixed=fixed, checkpointings=again, micro_batches=samples,
-        law=law_on(work, trained_by), others=laws_besides(work, trained_by),
+        law=law_on(work, trained_by), others=single_framework_laws(work, trained_by),
     )  # fmt: skip
 
 
@@ -199,7 +199,7 @@ def scale(
     law = law_on(work, trained_by)
     return scaled(
         work, fixed, training, gpus=gpus, is_weak=is_weak, is_largest=is_largest, law=law,
-        others=laws_besides(work, trained_by),
+        others=single_framework_laws(work, trained_by),
     )  # fmt: skip
 
 
@@ -212,7 +212,7 @@ def law_on(work: TrainingWork, framework: str) -> RunLaw:
     return law_of(framework, cluster_of(work).machine.arch)
 
 
-def laws_besides(work: TrainingWork, framework: str) -> Mapping[str, RunLaw]:
+def single_framework_laws(work: TrainingWork, framework: str) -> Mapping[str, RunLaw]:
     """Return the fits of each framework on a model's machine if none is named, else none."""
     return framework_laws(cluster_of(work).machine.arch) if framework == USUAL_LAW else NO_LAWS
 

@@ -164,7 +164,8 @@ def of_html(q: Question) -> Ends:
 
 
 def of_predict(q: Question) -> Ends:
-    row = answer("predict", q.model, *q.words())
+    # its default is autocast, that of the others the type of the model
+    row = answer("predict", q.model, *q.words(), *(() if q.dtype else ("--dtype", "f32")))
     return row["low"], row["value"], row["high"]
 
 

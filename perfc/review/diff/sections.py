@@ -8,7 +8,6 @@ from dataclasses import fields
 from perfc.view.report.formats import comma
 from perfc.view.report.formats.document import Cell, Column, Document, Name, Note, Section, Table
 from perfc.view.report.formats.json_form import enveloped
-from perfc.view.report.sections.limits import UNATTRIBUTED
 from perfc.view.report.units import DASH, Unit, plural, quantity
 
 from .blame import EXPLAINED
@@ -122,7 +121,7 @@ def blame(views: DiffViews, top: int | None) -> Section:
     notes = [Note(line)]
     outside_s = views.outside_kernels_s_new - views.outside_kernels_s_old
     if abs(outside_s) > ROUNDING * abs(views.outside_kernels_s_new):
-        notes.append(Note(f"{UNATTRIBUTED}: {signed(outside_s, Unit.SECOND)}"))
+        notes.append(Note(f"outside kernels: {signed(outside_s, Unit.SECOND)}"))
     return Section("blame", "blame", (*notes, nonempty(columns, rows)))
 
 

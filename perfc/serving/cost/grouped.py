@@ -31,7 +31,9 @@ decoderXQAImplPrecompiled.cpp, ``nbQHeadsPerKV``."""
 NEWEST = (1, 0)
 """Version assumed for one without a minor number."""
 _FITTED = constants_next_to(__file__)
-WIDE_ANEW = {name: int(number) for name, number in _FITTED["wide_anew"].by_name.items()}
+WIDE_KEY_REREADS = {
+    name: int(number) for name, number in _FITTED["wide_key_rereads"].by_name.items()
+}
 """Minor versions 0.x, from the first up to but without the second, in which 16-bit keys are read
 once per query head for groups of this size."""
 ELEMENTS_PER_CLOCK = int(_FITTED["elements_per_clock"].number)
@@ -76,9 +78,9 @@ def reads_keys_anew(
     numbers = given if len(given) > 1 else NEWEST
     shared = {a.heads // a.kv_heads for a in attentions} - {1}
     once = next((groups for until, groups in KERNELS if numbers < until), shared)
-    since, until = (0, WIDE_ANEW["since_minor"]), (0, WIDE_ANEW["until_minor"])
+    since, until = (0, WIDE_KEY_REREADS["since_minor"]), (0, WIDE_KEY_REREADS["until_minor"])
     if cached_bits > 8 and since <= numbers < until:
-        once = once - {WIDE_ANEW["group"]}
+        once = once - {WIDE_KEY_REREADS["group"]}
     if shared - once:
         return Anew.EVERYWHERE
     chunks = [a.chunk for a in attentions if a.chunk and a.heads > a.kv_heads]

@@ -243,6 +243,11 @@ COLUMNS = (
 )
 
 
+def unattributed(view: Prediction) -> Amount:
+    """Return the predicted time of the run minus the sum of its kernels, launches and host."""
+    return Amount((view.time_s.value or 0.0) - (view.summed_s.value or 0.0), Unit.SECOND)
+
+
 def section(view: Prediction, confidence: Confidence | None) -> Section:
     """Return the section of the prediction: time, interval, confidence and predictors."""
     ends = span(view.low_s.value or 0.0, view.high_s.value or 0.0, Unit.SECOND)
@@ -257,7 +262,7 @@ def section(view: Prediction, confidence: Confidence | None) -> Section:
         Fact("predicted", view.time_s, view.whole or summed),
         *([Fact("kernels", view.summed_s, summed)] if view.whole else []),
         *(
-            [Fact(UNATTRIBUTED, view.outside_kernels_s, "neither kernels nor host")]
+            [Fact(UNATTRIBUTED, unattributed(view), "neither kernels nor host")]
             if view.whole
             else []
         ),
