@@ -286,11 +286,6 @@ class Deployment:
             raise ParseError(message, where=where("runtime_version"), hint=hint)
 
 
-def of_whole_runs() -> Deployment:
-    """Return the default deployment of `predict`: that of most measured whole runs."""
-    return Deployment("rtx4090", of_steps(Steps.EAGER).name, dtype="amp-f16")
-
-
 class DeploymentKeywords(TypedDict, total=False):
     """Fields of a deployment as keyword arguments; see ``Deployment``."""
 

@@ -106,7 +106,7 @@ def plan(
         work.name, cluster.name, cluster.machine.name, gpus, training.batch, training.seq,
         capacity_bytes(work, cluster.machine), len(results),
         len(results) - len(held), front[0] if front else None, front,
-        None if held else min(results, key=lambda c: c.memory.total),
+        None if held else covering(min(results, key=lambda c: c.memory.total), work, others),
     )  # fmt: skip
 
 

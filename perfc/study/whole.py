@@ -15,7 +15,7 @@ from perfc.analyzers.whole_runs.estimate import batch_symbol, by_card
 from perfc.analyzers.whole_runs.whole_run import words
 from perfc.api import Report, analyze
 from perfc.common.choice import member
-from perfc.deployment import Deployment, DeploymentKeywords, of_whole_runs
+from perfc.deployment import Deployment, DeploymentKeywords
 from perfc.frontend.pytorch.torch_inputs import Inputs
 from perfc.ir.record import record
 from perfc.ir.syntax.names import symbol_name
@@ -63,15 +63,14 @@ def predict(
     Args:
         model: a path, a serialized model, an ``onnx.ModelProto``, a ``torch.nn.Module`` or an
             IR module.
-        target: name or file of a target (default: ``rtx4090``). A number is the former ``batch``.
+        target: name or file of a target (default: ``a100``). A number is the former ``batch``.
         input: shape of one example, ``(3, 224, 224)``, or ``(128,)`` for a token sequence.
         inputs: several inputs of a PyTorch module; see ``perfc.analyze``.
         device: former name of ``target``.
         values: contents of inputs that determine shapes, nested lists or arrays.
         predictor: predictor of the whole run, by name or card, as in ``perfc.analyze``.
         quantity: ``time_s``; ``memory_bytes``, ``energy_j`` and ``power_w`` need a card.
-        deployment: how the model is run, as one value (default: eager PyTorch under autocast
-            to f16).
+        deployment: how the model is run, as one value; defaults as in ``perfc.analyze``.
         keywords: fields of a ``Deployment``, which override ``deployment``, as in
             ``perfc.analyze``. A training step without optimizer has ``train="sgd"``.
 
@@ -93,7 +92,7 @@ def predict(
     former = Former.of(typed)
     if note := former.note(lambda name, value: f"{name}={value!r}", str):
         warnings.warn(note, DeprecationWarning, stacklevel=2)
-    how = (deployment or of_whole_runs()).with_values(former.values)
+    how = (deployment or Deployment()).with_values(former.values)
     return predict_as(
         model, how, input, inputs, values=values, predictor=predictor, quantity=quantity
     )

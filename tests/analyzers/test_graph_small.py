@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 
 import perfc
+from perfc.study.whole import PredictKeywords
 
 HEAD = '<ir_version: 10, opset_import: ["" : 18]>\n'
+
+EAGER: PredictKeywords = {"runtime": "eager", "dtype": "amp-f16"}
 
 
 def test_one_operator_has_no_tensor_that_another_reads() -> None:
@@ -30,7 +33,9 @@ def test_an_activation_by_another_name_is_not_strange(operator: str, is_known: b
         "g (float[batch, 64, 256, 256] x, float[256, 256] w) => (float y) "
         f"{{ a = MatMul (x, w) b = {operator} (a) y = Relu (b) }}"
     )
-    found = perfc.predict(model.encode(), "rtx4090", batch=64, predictor="physics-residual")
+    found = perfc.predict(
+        model.encode(), "rtx4090", batch=64, predictor="physics-residual", **EAGER
+    )
     assert any(operator.lower() in reason for reason in found.outside) != is_known
 
 
@@ -42,5 +47,5 @@ def test_an_operator_nobody_knows_is_named() -> None:
     )
     run = perfc.predict(model.encode(), target="rtx4090", dims={"batch": 64})
     assert "nodes have unknown cost" in run.doubts[0]
-    run = perfc.predict(model.encode(), "rtx4090", batch=64, predictor="physics-residual")
+    run = perfc.predict(model.encode(), "rtx4090", batch=64, predictor="physics-residual", **EAGER)
     assert any("opaque" in reason for reason in run.outside)

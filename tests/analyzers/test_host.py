@@ -12,12 +12,14 @@ from perfc.analyzers.runs.runtime_runs import NAME as RUNS
 from perfc.analyzers.steps.setting import Setting
 from perfc.analyzers.whole_runs.whole_run import OWN_HOST, WIDEST
 from perfc.machine import load_machine
+from perfc.study.whole import PredictKeywords
 
 RESNET = str(Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.gz")
+EAGER: PredictKeywords = {"runtime": "eager", "dtype": "amp-f16"}
 
 
 def test_one_image_is_launched_as_slowly_as_eight() -> None:
-    one, eight = (perfc.predict(RESNET, target="rtx4090", dims={"batch": n}) for n in (1, 8))
+    one, eight = (perfc.predict(RESNET, "rtx4090", batch=n, **EAGER) for n in (1, 8))
     assert one.value == eight.value
     assert 150 * NEWER_HOST.mid < one.value < 500 * NEWER_HOST.mid
     assert any("host" in reason for reason in one.outside)
@@ -25,7 +27,7 @@ def test_one_image_is_launched_as_slowly_as_eight() -> None:
 
 
 def test_a_run_that_was_measured_keeps_its_number() -> None:
-    found = perfc.predict(RESNET, target="rtx4090", dims={"batch": 256})
+    found = perfc.predict(RESNET, "rtx4090", batch=256, **EAGER)
     assert not found.outside
     assert found.value > 400 * NEWER_HOST.high
 
@@ -61,7 +63,7 @@ def test_the_cost_of_a_launch_is_part_of_a_deployment() -> None:
     told = perfc.analyze(RESNET, "t4", runtime="eager", host_launch=30e-6).prediction
     assert told.total == found.total
     one, other = (
-        perfc.predict(RESNET, target="rtx4090", batch=1, host_launch=us).value
+        perfc.predict(RESNET, "rtx4090", batch=1, host_launch=us, **EAGER).value
         for us in ("30us", "60us")
     )
     assert other == pytest.approx(2 * one)

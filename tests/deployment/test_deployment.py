@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from perfc.deployment import KEYS, Deployment, of_whole_runs, with_axes
+from perfc.deployment import KEYS, Deployment, with_axes
 from perfc.deployment import step as step_fields
 from perfc.deployment.fields import VERSION, Mode
 from perfc.errors import ParseError
@@ -35,8 +35,6 @@ def test_nothing_said_is_what_is_documented() -> None:
     assert (usual.runtime_version, usual.host_launch, usual.dims) == ("", None, {})
     assert (usual.table_name, usual.version) == (DEFAULT, None)
     assert usual.with_values({}) == usual
-    whole = of_whole_runs()
-    assert (whole.target, whole.runtime, whole.dtype) == ("rtx4090", "eager", "amp-f16")
 
 
 @pytest.mark.parametrize(

@@ -203,7 +203,7 @@ def test_sweep_diff_and_predict_take_them(
     assert perfc.predict(model, batch=4, seq=16).batch == 4
     code, out, _ = said(capsys, "predict", model, "--batch", "8")
     assert code == 0
-    assert re.search(r"rtx4090, batch 8, s70 \d+, ", out)
+    assert re.search(r"a100, batch 8, s70 \d+, ", out)
 
 
 def test_a_file_with_a_number_is_not_measured_at_another(

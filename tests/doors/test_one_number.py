@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import json
-import random
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass
-from functools import cache
-from io import StringIO
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,108 +12,17 @@ from typing import Any
 import pytest
 
 import perfc
-from perfc.cli import run
-from perfc.machine import load_machine
+from perfc.machine import load_machine, partition_of
+from tests.doors.questions import Ends, Question, analyzed, answer, drawn, ends, interval, rounded
 
-MODELS = Path(__file__).parents[2] / "examples" / "models"
-NETWORKS = {
-    "resnet50": {}, "vit-b16": {}, "swin-t": {}, "bert-base": {"seq": 128}, "gpt2": {"seq": 64},
-}  # fmt: skip
-"""Models with the sizes that they need beside the batch."""
-TARGETS = (
-    "a100", "h100", "t4", "l4", "v100", "rtx4090", "b200", "a10g", "l40s", "h200", "rtx3090",
-    "rtx5090", "mi300x", "jetson-agx-orin-64gb",
-)  # fmt: skip
-RUNTIMES = ("ort", "eager", "tensorrt", "inductor", "cudagraph", "torchscript")
-DTYPES = ("", "f16", "tf32")
 FULL = 300
 """Number of questions of the long test."""
 PAYLOAD = '<script type="application/json" id="data">'
 """Start of the data of an HTML report."""
-Ends = tuple[float, float, float]
-"""Lower end, predicted value and upper end."""
-
-
-@dataclass(frozen=True)
-class Question:
-    """A model, and how it is run.
-
-    Args:
-        network: name of an example model.
-        batch: its batch.
-        target: machine.
-        runtime: software that runs it.
-        dtype: what-if precision; "" for that of the model.
-    """
-
-    network: str
-    batch: int
-    target: str
-    runtime: str
-    dtype: str
-
-    @property
-    def model(self) -> str:
-        """Path of the model."""
-        return str(MODELS / f"{self.network}.onnx.gz")
-
-    def words(self, *, batch: bool = True, target: bool = True) -> list[str]:
-        """Return the options of a command line."""
-        sizes = {**NETWORKS[self.network], **({"batch": self.batch} if batch else {})}
-        given = {**sizes, "runtime": self.runtime, **({"target": self.target} if target else {})}
-        given |= {"dtype": self.dtype} if self.dtype else {}
-        return [word for name, value in given.items() for word in (f"--{name}", str(value))]
-
-    def keywords(self) -> dict[str, Any]:
-        """Return the keywords of a Python call."""
-        given = {"batch": self.batch, "runtime": self.runtime, **NETWORKS[self.network]}
-        return given | ({"dtype": self.dtype} if self.dtype else {})
-
-
-def drawn(count: int, seed: int) -> Iterator[Question]:
-    """Yield random questions."""
-    r = random.Random(seed)
-    for _ in range(count):
-        yield Question(
-            r.choice(tuple(NETWORKS)), r.choice((1, 2, 8, 32)), r.choice(TARGETS),
-            r.choice(RUNTIMES), r.choice(DTYPES),
-        )  # fmt: skip
-
-
-def answer(*words: str, codes: tuple[int, ...] = (0,), suffix: str = "json") -> Any:
-    """Run a command line in this process and return the JSON that it writes."""
-    with TemporaryDirectory() as folder:
-        path, errors = Path(folder) / f"answer.{suffix}", StringIO()
-        with redirect_stdout(StringIO()), redirect_stderr(errors):
-            code = run([*words, "-o", str(path)])
-        assert code in codes, (words, errors.getvalue())
-        return json.loads(path.read_text()) if suffix == "json" else path.read_text()
-
-
-def rounded(times_s: Ends) -> Ends:
-    """Return times to twelve digits: sums in another order differ in the last ones."""
-    low, mid, high = (float(f"{x:.12g}") for x in times_s)
-    return low, mid, high
-
-
-def ends(row: Mapping[str, Any]) -> Ends:
-    """Return the interval of a row."""
-    return row["low_s"], row["time_s"], row["high_s"]
-
-
-def interval(row: Mapping[str, float]) -> Ends:
-    """Return the ends of an interval."""
-    return row["low"], row["mid"], row["high"]
-
-
-@cache
-def analyzed(q: Question) -> Any:
-    """Return the JSON report of a question, the answer that every other one must equal."""
-    return answer("analyze", q.model, *q.words())
 
 
 def of_python(q: Question) -> Ends:
-    total = perfc.analyze(q.model, q.target, **q.keywords()).prediction.total
+    total = perfc.analyze(q.model, **q.values()).prediction.total
     return total.low_s, total.time_s, total.high_s
 
 
@@ -132,8 +37,9 @@ def of_compare(q: Question) -> Ends:
 
 
 def of_python_compare(q: Question) -> Ends:
-    rows = perfc.compare(q.model, [q.target, "a30"], **q.keywords()).to_dict()["rows"]
-    return next(ends(r) for r in rows if r["target"] == load_machine(q.target).name)
+    rows = perfc.compare(q.model, [q.target, "a30"], **q.values(target=False)).rows
+    row = next(r.verdict for r in rows if r.verdict.target == load_machine(q.target).name)
+    return row.expected.low, row.expected.mid, row.expected.high
 
 
 def of_fit(q: Question) -> Ends:
@@ -155,18 +61,40 @@ def of_ask(q: Question) -> Ends:
     return low, mid, high
 
 
-def of_html(q: Question) -> Ends:
-    page = answer("analyze", q.model, *q.words(), suffix="html")
-    payload = json.loads(page.partition(PAYLOAD)[2].partition("</script>")[0])
-    time_s = payload["reports"][0]["time_s"]
-    low, _, high = interval(analyzed(q)["verdict"]["expected"])
-    return low, time_s, high
-
-
 def of_predict(q: Question) -> Ends:
-    # its default is autocast, that of the others the type of the model
-    row = answer("predict", q.model, *q.words(), *(() if q.dtype else ("--dtype", "f32")))
+    row = answer("predict", q.model, *q.words())
     return row["low"], row["value"], row["high"]
+
+
+def of_python_predict(q: Question) -> Ends:
+    result = perfc.predict(q.model, **q.values())
+    return result.low, result.value, result.high
+
+
+def of_trace(q: Question) -> Ends:
+    events = answer("analyze", q.model, *q.words(), "--output-format", "trace")["traceEvents"]
+    (whole,) = (e for e in events if e["ph"] == "X" and e["name"] == "run")
+    assert whole["dur"] == pytest.approx(whole["args"]["time_s"] * 1e6, abs=1e-4)
+    return ends(whole["args"])
+
+
+def of_check(q: Question) -> Ends:
+    with TemporaryDirectory() as folder:
+        return ends(checked(q, Path(folder)))
+
+
+def checked(q: Question, folder: Path) -> Mapping[str, float]:
+    """Return the time that ``perfc check`` compares with a budget."""
+    model = folder / Path(q.model).name
+    model.write_bytes(Path(q.model).read_bytes())
+    values = {**q.values(), "model": model.name}
+    lines = (f"{name} = {json.dumps(value)}" for name, value in values.items())
+    budget = ("[[budget]]", *lines, 'time = { max = "9000 s" }')
+    (folder / "perfc.toml").write_text("\n".join(budget))
+    config = ("--config", str(folder / "perfc.toml"))
+    (result,) = answer("check", str(model), *config, "--no-cache")["results"]
+    time = next(f for f in result["figures"] if f["metric"] == "time")
+    return {"low_s": time["low"], "time_s": time["value"], "high_s": time["high"]}
 
 
 DOORS: Mapping[str, Callable[[Question], Ends]] = {
@@ -183,13 +111,14 @@ def differences(q: Question) -> Iterator[str]:
     for name, door in DOORS.items():
         if (given := rounded(door(q))) != rounded(expected):
             yield f"{name}: {given} instead of {rounded(expected)}: {q}"
-    yield from of_kernels(q, report)
-    yield from of_remedies(q, report)
-    yield from of_reviews(q, report)
+    yield from differing_kernels(q, report)
+    yield from differing_remedies(q, report)
+    yield from differing_reviews(q, report)
+    yield from differing_slices(q, report)
 
 
-def of_kernels(q: Question, report: Any) -> Iterator[str]:
-    """Yield kernels whose time differs between the report, ``explain`` and ``diff``."""
+def differing_kernels(q: Question, report: Any) -> Iterator[str]:
+    """Yield kernels whose time differs between the report and other pages of it."""
     rows = report["kernels"]
     index = max(range(len(rows)), key=lambda i: rows[i]["predicted"]["time_s"])
     kernel = rows[index]["predicted"]
@@ -205,9 +134,32 @@ def of_kernels(q: Question, report: Any) -> Iterator[str]:
     for row in answer("diff", q.model, q.model, *q.words())["kernels"]:
         if row["launches_old"] == 1 and row["time_s_old"] != named[row["node"]]:
             yield f"diff: {row['time_s_old']} instead of {named[row['node']]}: {row['node']}, {q}"
+    page = answer("analyze", q.model, *q.words(), suffix="html")
+    payload = json.loads(page.partition(PAYLOAD)[2].partition("</script>")[0])["reports"][0]
+    if (payload["time_s"], payload["kernels_s"]) != (
+        report["verdict"]["expected"]["mid"], kernels_s,
+    ):  # fmt: skip
+        yield f"html: {payload['time_s']}, kernels {payload['kernels_s']}: {q}"
+    yield from differing_nodes(q, kernels_s, report)
 
 
-def of_remedies(q: Question, report: Any) -> Iterator[str]:
+def differing_nodes(q: Question, kernels_s: float, report: Any) -> Iterator[str]:
+    """Yield times that ``roofline`` and ``annotate`` give to the kernels, where they differ."""
+    drawn_rows = answer("roofline", q.target, q.model, *q.words(target=False))["kernels"]
+    named = {tuple(r["nodes"]): r["predicted"]["time_s"] for r in report["kernels"]}
+    for row in drawn_rows:
+        if row["time_s"] != pytest.approx(expected := named[tuple(row["nodes"])], rel=1e-12):
+            yield f"roofline: {row['time_s']} instead of {expected}: {row['nodes'][0]}, {q}"
+    if q.train:
+        return
+    page = answer("annotate", q.model, *q.words(), suffix="onnx")
+    properties = (p for node in page.graph.node for p in node.metadata_props)
+    total_s = sum(float(p.value) for p in properties if p.key == "perfc.predicted_s")
+    if total_s != pytest.approx(kernels_s, rel=1e-5):
+        yield f"annotate: {total_s} instead of {kernels_s}: {q}"
+
+
+def differing_remedies(q: Question, report: Any) -> Iterator[str]:
     """Yield changes whose printed time differs from the analysis of the changed run."""
     for remedy in report["bottlenecks"]["remedies"]:
         option = remedy["option"].split()
@@ -221,7 +173,7 @@ def of_remedies(q: Question, report: Any) -> Iterator[str]:
             yield f"remedy {remedy['option']}: {remedy['time_s']} instead of {then}: {q}"
 
 
-def of_reviews(q: Question, report: Any) -> Iterator[str]:
+def differing_reviews(q: Question, report: Any) -> Iterator[str]:
     """Yield times of ``lint`` and ``diff`` that differ from the report's."""
     expected = report["verdict"]["expected"]["mid"]
     (file,) = answer("lint", q.model, *q.words(), "--exit-zero")["files"]
@@ -232,7 +184,22 @@ def of_reviews(q: Question, report: Any) -> Iterator[str]:
             yield f"{name}: {value} instead of {expected}: {q}"
 
 
-@pytest.mark.parametrize("question", tuple(drawn(3, 58)), ids=str)
+def differing_slices(q: Question, report: Any) -> Iterator[str]:
+    """Yield rows of ``mig`` that differ from the analysis of the card or of a slice."""
+    if partition_of(load_machine(q.target)) is None:
+        return
+    page = answer("mig", q.model, *q.words(), codes=(0, 1))
+    expected = interval(report["verdict"]["expected"])
+    if rounded(ends(page["card"])) != rounded(expected):
+        yield f"mig: {ends(page['card'])} instead of {rounded(expected)}: {q}"
+    one = page["slices"][q.batch % len(page["slices"])]
+    on_slice = replace(q, target=f"{q.target}/{one['profile']}")
+    expected = interval(analyzed(on_slice)["verdict"]["expected"])
+    if rounded(ends(one["row"])) != rounded(expected):
+        yield f"mig: {ends(one['row'])} instead of {rounded(expected)}: {on_slice}"
+
+
+@pytest.mark.parametrize("question", [*drawn(1, 59), *drawn(1, 66)], ids=str)
 def test_every_door_gives_the_same_number(question: Question) -> None:
     assert not list(differences(question))
 

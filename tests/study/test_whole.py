@@ -33,6 +33,8 @@ ROOT = Path(__file__).resolve().parents[2]
 RESNET = str(ROOT / "examples" / "models" / "resnet50.onnx.gz")
 GPT = str(ROOT / "examples" / "models" / "gpt2.onnx.gz")
 OURS = "physics-residual"
+HOW = ("--runtime", "eager", "--dtype", "amp-f16")
+EAGER: dict[str, Any] = {"runtime": "eager", "dtype": "amp-f16"}
 
 
 def run(command: Any, *arguments: str) -> tuple[int, str]:
@@ -128,8 +130,10 @@ def test_a_prediction_has_every_digit_of_the_analysis(path: str, how: dict[str, 
 
 
 def test_a_step_without_optimizer_is_one_with_sgd() -> None:
-    run = perfc.predict(RESNET, "rtx3090", batch=8, mode="training")
-    assert run.value == perfc.predict(RESNET, "rtx3090", batch=8, train="sgd").value
+    run = perfc.predict(RESNET, "rtx3090", batch=8, mode="training", dtype="amp-f16")
+    assert (
+        run.value == perfc.predict(RESNET, "rtx3090", batch=8, train="sgd", dtype="amp-f16").value
+    )
     assert run.how == "rtx3090, batch 8, amp f16, eager, training with sgd"
 
 
@@ -140,21 +144,18 @@ def test_a_run_has_one_time_and_floor_whichever_command_states_it(
     asked = ["--batch", str(batch), "-t", target, "--output-format", "json"]
     assert cli.run(["predict", RESNET, *asked]) == 0
     whole = json.loads(capsys.readouterr().out)
-    how = ["--runtime", "eager", "--dtype", "amp-f16"]
-    assert cli.run(["analyze", RESNET, *asked, *how]) == 0
+    assert cli.run(["analyze", RESNET, *asked]) == 0
     verdict = json.loads(capsys.readouterr().out)["verdict"]
     assert whole["floor_s"] == pytest.approx(verdict["floor_s"])
-    total = perfc.analyze(
-        RESNET, target, batch=batch, runtime="eager", dtype="amp-f16", predictor=whole["predictor"]
-    ).prediction.total
+    total = perfc.analyze(RESNET, target, batch=batch).prediction.total
     answer = (whole["low"], whole["value"], whole["high"])
     assert answer == (total.low_s, total.time_s, total.high_s)
     assert whole["floor_s"] <= whole["low"] <= whole["value"] <= whole["high"]
 
 
 def test_a_training_step_is_no_shorter_than_its_forward_pass() -> None:
-    step = perfc.predict(RESNET, "rtx4090", batch=256, mode="training")
-    assert step.floor_s >= perfc.predict(RESNET, "rtx4090", batch=256).floor_s
+    step = perfc.predict(RESNET, "rtx4090", batch=256, mode="training", dtype="amp-f16")
+    assert step.floor_s >= perfc.predict(RESNET, "rtx4090", batch=256, **EAGER).floor_s
 
 
 def test_a_runtime_that_nobody_measured_whole_runs_under_is_refused() -> None:
@@ -164,12 +165,14 @@ def test_a_runtime_that_nobody_measured_whole_runs_under_is_refused() -> None:
 
 
 def test_operators_that_no_graph_had_are_named() -> None:
-    result = perfc.predict(GPT, target="rtx4090", dims={"seq": 64}, predictor=OURS)
+    result = perfc.predict(GPT, target="rtx4090", dims={"seq": 64}, predictor=OURS, **EAGER)
     assert any("operators absent from" in reason for reason in result.outside)
 
 
 def test_python_predicts_in_one_call() -> None:
-    small, large = (perfc.predict(RESNET, dims={"batch": b}, input=(3, 224, 224)) for b in (8, 256))
+    small, large = (
+        perfc.predict(RESNET, "rtx4090", (3, 224, 224), batch=b, **EAGER) for b in (8, 256)
+    )
     assert small.quantity is Quantity.TIME
     assert 0 < small.floor_s <= small.low <= small.value <= small.high < large.value
     assert (large.batch, large.precision, large.predictor) == (256, "amp f16", OURS)
@@ -178,7 +181,7 @@ def test_python_predicts_in_one_call() -> None:
     with pytest.raises(PerfcError, match="no precision 'x'"):
         perfc.predict(RESNET, dtype="x")
     with pytest.raises(PerfcError, match="no weights of 'x'"):
-        perfc.predict(RESNET, predictor="x")
+        perfc.predict(RESNET, predictor="x", **EAGER)
 
 
 def test_a_batch_is_not_negative() -> None:
@@ -238,7 +241,7 @@ def test_why_a_module_is_not_exported_is_said_plainly() -> None:
 def test_the_command_needs_neither_weights_nor_torch() -> None:
     code = (
         "import sys; from perfc import cli\n"
-        f"cli.run(['predict', {RESNET!r}, '-t', 'rtx4090', '--batch', '8'])\n"
+        f"cli.run(['predict', {RESNET!r}, '-t', 'rtx4090', '--batch', '8', *{HOW!r}])\n"
         "assert not {'torch', 'xgboost', 'onnx', 'pandas'} & set(sys.modules), sorted(sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
@@ -258,7 +261,7 @@ def copy_of_ours(folder: Path, **changed: object) -> Path:
 def test_weights_of_another_schema_are_one_line(tmp_path: Path) -> None:
     meta = read_card(shipped.named(OURS)).meta
     card = copy_of_ours(tmp_path, meta={**meta, "schema": "another"})
-    code, text = run(predict_command, RESNET, "-t", "rtx4090", "--weights", str(card))
+    code, text = run(predict_command, RESNET, "-t", "rtx4090", *HOW, "--weights", str(card))
     assert code == 2
     assert "read other features" in text
     assert len(text.splitlines()) <= 2
@@ -271,9 +274,9 @@ def test_a_card_of_energy_is_no_time(tmp_path: Path) -> None:
 
 
 def test_a_larger_graph_than_any_is_said_and_widens(tmp_path: Path) -> None:
-    plain = perfc.predict(RESNET, dims={"batch": 64})
+    plain = perfc.predict(RESNET, "rtx4090", batch=64, **EAGER)
     card = str(copy_of_ours(tmp_path, most_operators=9))
-    result = perfc.predict(RESNET, dims={"batch": 64}, predictor=card)
+    result = perfc.predict(RESNET, "rtx4090", batch=64, predictor=card, **EAGER)
     assert any("the largest graph in training 9" in reason for reason in result.outside)
     assert result.value == pytest.approx(plain.value)
     assert result.high > plain.high
@@ -297,7 +300,7 @@ def test_a_card_that_says_anything_is_one_line(tmp_path: Path, broken: dict[str,
     meta = read_card(shipped.named(OURS)).meta
     card = copy_of_ours(tmp_path, meta={**meta, **broken})
     with pytest.raises(PerfcError, match=r"another (schema|shape)"):
-        perfc.predict(RESNET, predictor=str(card))
+        perfc.predict(RESNET, "rtx4090", predictor=str(card), **EAGER)
 
 
 @pytest.mark.parametrize(
@@ -327,7 +330,7 @@ def split_outside(text: str) -> list[str]:
 
 
 def test_runs_in_the_other_half_precision_are_named_with_the_one_of_the_run() -> None:
-    run = perfc.predict(RESNET, "a100", batch=256, dtype="amp-bf16")
+    run = perfc.predict(RESNET, "a100", batch=256, runtime="eager", dtype="amp-bf16")
     assert "amp bf16" in run.how
     assert "amp f16" in run.basis
 
@@ -338,6 +341,6 @@ def test_other_quantities_need_weights() -> None:
 
 
 def test_a_card_tells_its_quantity(tmp_path: Path) -> None:
-    run = perfc.predict(RESNET, predictor=str(copy_of_ours(tmp_path, quantity="energy_j")))
+    run = perfc.predict(RESNET, predictor=str(copy_of_ours(tmp_path, quantity="energy_j")), **EAGER)
     assert run.quantity is Quantity.ENERGY
     assert "mJ" in run.answer

@@ -166,14 +166,14 @@ def test_a_small_batch_is_no_surer_in_a_precision_that_was_not_run(
     precision: str, batch: int
 ) -> None:
     """Weights that come with perfc, a setting whose rows begin at hundreds of images."""
-    found = perfc.predict(MODEL, "rtx4090", dims={"batch": batch}, dtype=precision)
+    found = perfc.predict(MODEL, "rtx4090", batch=batch, runtime="eager", dtype=precision)
     assert any("far below the measured batches" in reason for reason in found.outside)
     assert found.value > 1e-3
     assert found.high > 1.5 * found.low
 
 
 def test_a_batch_like_those_measured_is_as_sure_as_before() -> None:
-    found = perfc.predict(MODEL, "rtx4090", dims={"batch": 256}, dtype="f16")
+    found = perfc.predict(MODEL, "rtx4090", batch=256, runtime="eager", dtype="f16")
     assert not found.outside
     assert found.high < 1.5 * found.low
 

@@ -30,7 +30,7 @@ from ..shared.output import OutputFile, output_option
 )
 @click.option(
     "--metric",
-    type=click.Choice(["time_us", "predicted_us", "floor_us", "flop", "bytes"]),
+    type=click.Choice(["time_us", "sustained_us", "floor_us", "flop", "bytes"]),
     default="time_us",
     show_default=True,
     help="Metric in the Model Explorer node data.",

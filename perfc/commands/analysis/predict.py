@@ -96,7 +96,6 @@ def command(
     from perfc.analyzers.whole_runs.shipped import known_name
     from perfc.api import located
     from perfc.commands.shared.names import chosen_quantity
-    from perfc.deployment import of_whole_runs
     from perfc.study.former_names import Former
     from perfc.study.whole import SCHEMA, WholeRunView, predict_as
     from perfc.view.report.formats.json_form import enveloped, strict
@@ -107,7 +106,7 @@ def command(
         raise click.UsageError("a price is one of --steps")
     wanted = chosen_quantity(quantity)
     before = Former.of({**options.typed(), **former}, former_flag)
-    how = options.deployment(of_whole_runs(), also=before.values, is_whole=True)
+    how = options.deployment(also=before.values, is_whole=True)
     if note := before.note(typed_as, former_flag):
         say(f"note: {note}", is_error=True)
     with located(model):

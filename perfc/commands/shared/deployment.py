@@ -217,7 +217,6 @@ class DeploymentOptions:
 
     def deployment(
         self,
-        default: Deployment | None = None,
         *,
         dims: Mapping[str, int] | None = None,
         also: Mapping[str, object] | None = None,
@@ -225,10 +224,9 @@ class DeploymentOptions:
         is_whole: bool = False,
         is_several: bool = False,
     ) -> Deployment:
-        """Build the deployment from the command line, then the project file, then ``default``.
+        """Build the deployment from the command line, then the project file, then the defaults.
 
         Args:
-            default: default of the command.
             dims: extents that replace the typed ones.
             also: further fields, from other options or files.
             also_at: their place for messages (default: the command line).
@@ -250,7 +248,7 @@ class DeploymentOptions:
             is_also = also is not None and field in also
             return (also_at or flag_of(field)) if is_also else self.place(field)
 
-        result = (default or Deployment()).with_values(values, place)
+        result = Deployment().with_values(values, place)
         if not is_several and (len(names_in(result.target)) > 1 or result.target == EVERY):
             hint = f"`perfc compare MODEL -t {result.target}` shows several side by side"
             raise ParseError("one target at a time", where=place("target"), hint=hint)

@@ -98,15 +98,14 @@ def reads(
 
 
 def default_of(field: str) -> str:
-    """Return the default of a field as text, with that of `perfc predict` if it differs."""
-    from perfc.deployment import Deployment, of_whole_runs
+    """Return the default of a field as text."""
+    from perfc.deployment import Deployment
     from perfc.passes.runtimes import DEFAULT, SERVING_DEFAULT, TRAINING_DEFAULT
 
-    values = (getattr(how, field) for how in (Deployment(), of_whole_runs()))
     open_one = "the model's own"
     if field == "runtime":
         open_one = (
             f"{DEFAULT}; training steps: {TRAINING_DEFAULT}; configurations: {SERVING_DEFAULT}"
         )
-    usual, whole = (getattr(v, "value", v) or open_one for v in values)
-    return f"default: {usual}" if usual == whole else f"default: {usual}; predict: {whole}"
+    value = getattr(Deployment(), field)
+    return f"default: {getattr(value, 'value', value) or open_one}"

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     import onnx
 
 METRICS: dict[str, Callable[[NodeNumbers], float | None]] = {
-    "time_us": lambda n: round(n.time_s * 1e6, 3) if n.anchored else None,
-    "predicted_us": lambda n: round(n.predicted[0] * 1e6, 3) if n.predictions else None,
+    "time_us": lambda n: round(n.predicted[0] * 1e6, 3) if n.predictions else None,
+    "sustained_us": lambda n: round(n.sustained_s * 1e6, 3) if n.anchored else None,
     "floor_us": lambda n: round(n.floor_s * 1e6, 3) if n.anchored else None,
     "flop": lambda n: n.flop,
     "bytes": lambda n: n.read_bytes + n.write_bytes,

@@ -46,8 +46,8 @@ class NodeNumbers:
         self.coverage = max(self.coverage, cost.tier, key=list(Tier).index)
 
     @property
-    def time_s(self) -> float:
-        """Time of the kernels anchored at this node."""
+    def sustained_s(self) -> float:
+        """Time at measured rates of the kernels anchored at this node."""
         return sum(b.time_s for b in self.anchored)
 
     @property
@@ -133,9 +133,10 @@ def annotate(model: onnx.ModelProto, report: Report) -> None:
 
     Properties of a node: ``perfc.mac``, ``perfc.flop``, ``perfc.read_bytes``,
     ``perfc.write_bytes``, ``perfc.coverage`` and ``perfc.kernel``. The anchor node of a kernel also
-    has its time at measured rates ``perfc.time_s``, ``perfc.floor_s``, ``perfc.bound``,
-    ``perfc.share``, and the prediction with its interval, ``perfc.predicted_s``,
-    ``perfc.predicted_low_s`` and ``perfc.predicted_high_s``, so that sums over nodes are right.
+    has the predicted time with its interval, ``perfc.predicted_s``, ``perfc.predicted_low_s`` and
+    ``perfc.predicted_high_s``, its share of the predicted run, ``perfc.share``, its time at
+    measured rates, ``perfc.sustained_s``, ``perfc.floor_s`` and ``perfc.bound``, so that sums over
+    nodes are right.
     Earlier ``perfc.`` properties are replaced; nothing else changes.
     """
     numbers = NumbersByNode.of(report)
@@ -176,12 +177,12 @@ def properties(report: Report, n: NodeNumbers) -> dict[str, str]:
         table = report.kernels.kernels
         values["kernel"] = "; ".join(f"{i}: {table[i].label}" for i in n.kernels)
     if n.anchored:
-        total = report.roofline.time_s
+        total_s, time_s = report.prediction.total.time_s, n.predicted[0]
         values |= {
-            "time_s": f"{n.time_s:.6g}",
+            "sustained_s": f"{n.sustained_s:.6g}",
             "floor_s": f"{n.floor_s:.6g}",
             "bound": n.bound,
-            "share": f"{n.time_s / total if total else 0.0:.4f}",
+            "share": f"{time_s / total_s if total_s else 0.0:.4f}",
             **predicted(*n.predicted),
         }
     return values
@@ -207,7 +208,7 @@ def model_properties(report: Report) -> dict[str, str]:
         "runtime": report.kernels.runtime.name,
         "dtype": report.dtype or "as stored",
         "dims": ", ".join(f"{n}={v}" for n, v in sorted(report.env.items())),
-        "time_s": f"{report.roofline.time_s:.6g}",
+        "sustained_s": f"{report.roofline.time_s:.6g}",
         "floor_s": f"{report.roofline.floor_s:.6g}",
         **predicted(total.time_s, total.low_s, total.high_s),
         "mac": str(int(evaluate(report.cost.work.mac, report.env))),

@@ -36,7 +36,7 @@ class Mark:
         label: operators, or the name in a profile.
         basis: basis of its time.
         flop: operations of all launches; a multiply–accumulate is two.
-        time_s: time of all launches, without launch overhead.
+        time_s: time of all launches.
         nbytes: bytes by level of all launches, without levels that have no traffic.
         unit: arithmetic unit of most of its work.
         dtype: element type of its ceiling, as in the target file.
@@ -144,8 +144,8 @@ def marks_of(table: RooflineTable, predicted: Sequence[Estimate] | None = None) 
 
     Args:
         table: roofline of every kernel.
-        predicted: estimate of each kernel; sustained times by default. Waiting for a launch is
-            excluded.
+        predicted: estimate of each kernel; sustained times by default. Both include waiting for
+            the launch, as on every other page.
     """
     groups: dict[tuple[object, ...], Mark] = {}
     moving = 0
@@ -163,10 +163,9 @@ def marks_of(table: RooflineTable, predicted: Sequence[Estimate] | None = None) 
 
 def _mark(machine: Machine, bound: KernelBound, predicted: Estimate | None) -> Mark | None:
     counts, launches = bound.counts, bound.launches
-    flop, time_s, basis = counts.flop * launches, bound.sustained_s, TimeBasis.SUSTAINED
+    flop, time_s, basis = counts.flop * launches, bound.time_s, TimeBasis.SUSTAINED
     if predicted is not None:
-        time_s = max(predicted.time_s - predicted.wait_s, bound.floor_s)
-        basis = TimeBasis.PREDICTED
+        time_s, basis = predicted.time_s, TimeBasis.PREDICTED
     if not flop or not time_s:
         return None
     from perfc.passes.roofline.cost import Tier

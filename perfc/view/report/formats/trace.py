@@ -1,4 +1,4 @@
-"""Chrome trace of the predicted run: one slice per kernel, live bytes as a counter.
+"""Chrome trace of the predicted run: the run, one slice per kernel, live bytes as a counter.
 
 Format: the JSON array format of Chrome's trace events, which Perfetto and chrome://tracing read.
 Source: Google, "Trace Event Format"; times are in microseconds.
@@ -15,19 +15,20 @@ from ..sections.kernels import KernelRow
 from ..views import Views, headline
 from .json_form import plain, strict
 
-PROCESS, DEVICE, FLOOR = 1, 1, 2
-"""Identifiers of the process and its two tracks."""
+PROCESS, RUN, DEVICE, FLOOR = 1, 0, 1, 2
+"""Identifiers of the process and its three tracks."""
 
 
 def render(views: Views) -> str:
-    """Return the trace: kernels back to back in execution order.
+    """Return the trace: kernels back to back in execution order, beside the whole run.
 
-    Launches of one kernel in a loop are one slice; kernels do not overlap.
+    The run is longer or shorter than its kernels by its time outside them. Launches of one kernel
+    in a loop are one slice; kernels do not overlap.
     """
     tree = {
         "displayTimeUnit": "ns",
         "otherData": {"perfc": __version__, "title": printable(headline(views))},
-        "traceEvents": [*tracks(views), *slices(views)],
+        "traceEvents": [*tracks(views), whole(views), *slices(views)],
     }
     return strict(tree) + "\n"
 
@@ -38,12 +39,21 @@ def tracks(views: Views) -> Iterator[dict[str, object]]:
     yield {"ph": "M", "pid": PROCESS, "name": "process_name", "args": {"name": title}}
     is_predicted = views.prediction is not None
     for track, words in (
+        (RUN, "run, predicted" if is_predicted else "run at measured rates"),
         (DEVICE, "kernels, predicted" if is_predicted else "kernels at measured rates"),
         (FLOOR, "lower bounds"),
     ):
         named = {"ph": "M", "pid": PROCESS, "tid": track, "name": "thread_name"}
         yield {**named, "args": {"name": words}}
         yield {**named, "name": "thread_sort_index", "args": {"sort_index": track}}
+
+
+def whole(views: Views) -> dict[str, object]:
+    """Return the slice of the whole run, as long as its predicted time."""
+    run, floor_s = views.verdict.expected, views.verdict.floor_s
+    facts = {"time_s": run.mid, "low_s": run.low, "high_s": run.high, "floor_s": floor_s}
+    about = {"ph": "X", "pid": PROCESS, "tid": RUN, "name": "run", "ts": 0.0}
+    return {**about, "dur": round(run.mid * 1e6, 4), "args": facts}
 
 
 def slices(views: Views) -> Iterator[dict[str, object]]:
