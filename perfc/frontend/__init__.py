@@ -34,35 +34,20 @@ def load(
     Raises:
         ModelError: not a readable model.
     """
-    if isinstance(model, str | os.PathLike) and os.fspath(model).endswith(".pir"):
-        from perfc.ir.graphs.rewrite import with_defaults
-        from perfc.ir.syntax.parse import read
+    from .formats import ReadOptions, format_of
 
-        return with_defaults(read(os.fspath(model)).module, dims or {})
-    if isinstance(model, str | os.PathLike) and is_configuration(model):
-        from .config import load_config
-
-        return load_config(os.fspath(model), dims or {}, is_trained=is_trained)
-    from .lowering.functions import Functions
-    from .lowering.lower import Lowering
-    from .lowering.symbols import SymbolTable
-    from .source import open_model
-
-    message = open_model(model)
-    table = SymbolTable(dict(dims or {}))
-    return Lowering(message, table, dict(contents or {}), Functions.of(message)).module()
+    given = model if isinstance(model, bytes) else os.fspath(model)
+    options = ReadOptions(dict(dims or {}), dict(contents or {}), is_trained)
+    return format_of(given).lower(given, options)
 
 
 def is_configuration(model: object) -> bool:
     """Return True if a model is given by its configuration; imports the reader only if needed."""
     if not isinstance(model, str | os.PathLike):
         return False
-    path = os.fspath(model)
-    if not path.lower().endswith(".json") and os.path.isfile(path):
-        return False
-    from .config import is_config
+    from .formats import config, head_of
 
-    return is_config(model)
+    return config.reads(path := os.fspath(model), head_of(path))
 
 
 def serialized(model: Any) -> str | os.PathLike[str] | bytes:

@@ -1,0 +1,75 @@
+"""Formats of models: each module here says which models are its own, and lowers them.
+
+A format is one module in this folder with the functions of `ModelFormat`; nothing lists them.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import field
+from typing import TYPE_CHECKING, Protocol, cast
+
+from perfc.common.declared import modules
+from perfc.ir.record import record
+
+from ..reading.magic import HEAD_BYTES
+
+if TYPE_CHECKING:
+    from perfc.ir import Known, Module
+
+
+@record
+class ReadOptions:
+    """What a caller says of a model that is read.
+
+    Args:
+        dims: values for symbolic extents; they become the symbols' defaults.
+        contents: what is known of inputs that drive shapes.
+        is_trained: whether a training step is made of the model.
+    """
+
+    dims: Mapping[str, int] = field(default_factory=dict[str, int])
+    contents: Mapping[str, Known] = field(default_factory=dict[str, "Known"])
+    is_trained: bool = False
+
+
+class ModelFormat(Protocol):
+    """Functions of a module that reads one format; it imports its reader when it lowers."""
+
+    def reads(self, path: str, head: bytes) -> bool:
+        """Return True if a model has this format.
+
+        Args:
+            path: path or name of the model; empty for one given as bytes.
+            head: first `HEAD_BYTES` bytes; empty for a folder, or a name that is no file.
+        """
+
+    def lower(self, model: str | bytes, options: ReadOptions) -> Module:
+        """Return the model without its weights; types of intermediate values stay open.
+
+        Raises:
+            ModelError: the model cannot be read.
+        """
+
+
+def format_of(model: str | bytes) -> ModelFormat:
+    """Return the format of a model: ONNX, whose reader says what a file is, where none fits."""
+    from . import onnx
+
+    path, head = ("", model[:HEAD_BYTES]) if isinstance(model, bytes) else (model, head_of(model))
+    others = cast("list[ModelFormat]", [m for m in modules(__name__) if m is not onnx])
+    return next((f for f in others if f.reads(path, head)), cast("ModelFormat", onnx))
+
+
+def head_of(path: str) -> bytes:
+    """Return the first bytes of a regular file; empty for anything else."""
+    try:
+        # opening a pipe or a device would block
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            return b""
+        with open(path, "rb", buffering=0) as file:
+            return file.read(HEAD_BYTES)
+    except (OSError, ValueError):
+        return b""

@@ -1,0 +1,27 @@
+"""Configurations of language models: ``.json``, a folder with one, or a shipped name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from perfc.ir import Module
+
+    from . import ReadOptions
+
+
+def reads(path: str, head: bytes) -> bool:
+    """Return True for a JSON file, a folder with a configuration, or a shipped name."""
+    if not path or (head and not path.lower().endswith(".json")):
+        return False
+    from ..config import is_config
+
+    return is_config(path)
+
+
+def lower(model: str | bytes, options: ReadOptions) -> Module:
+    """Return the module of a configuration."""
+    from ..config import load_config
+
+    assert isinstance(model, str)
+    return load_config(model, options.dims, is_trained=options.is_trained)

@@ -1,0 +1,23 @@
+"""ONNX: binary, text and gzip; the format of whatever no other format reads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from perfc.ir import Module
+
+    from . import ReadOptions
+
+
+def reads(path: str, head: bytes) -> bool:
+    """Return True for any model."""
+    return True
+
+
+def lower(model: str | bytes, options: ReadOptions) -> Module:
+    """Return the module of an ONNX model."""
+    from ..lowering import lowered
+    from ..source import open_model
+
+    return lowered(open_model(model), options)
