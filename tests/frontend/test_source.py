@@ -145,7 +145,6 @@ def test_a_cut_or_damaged_gzip_is_refused(cut: int) -> None:
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "git-LFS pointer"),
         (b"<!DOCTYPE html><html></html>", "an HTML page"),
         (b"\n  <html>", "an HTML page"),
-        (b"PK\x03\x04rest", "PyTorch checkpoint"),
         (b"\x80\x02}q", "pickle"),
         (b"\x1c\0\0\0TFL3\0\0", "TensorFlow Lite"),
         (b"\x28\0\0\0ORTMmodel", "ORT-format"),

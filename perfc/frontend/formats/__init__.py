@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @record
 class ReadOptions:
-    """What a caller says of a model that is read.
+    """Options of reading a model.
 
     Args:
         dims: values for symbolic extents; they become the symbols' defaults.

@@ -17,12 +17,6 @@ _PREFIXES: tuple[tuple[bytes, str, str], ...] = (
         "a git-LFS pointer",
         "fetch the file: git lfs pull",
     ),
-    (
-        b"PK\x03\x04",
-        "a zip archive: a PyTorch checkpoint (.pt, .pth), Keras or NumPy file",
-        _EXPORT,
-    ),
-    (b"PK\x05\x06", "an empty zip archive", _EXPORT),
     (b"\x80\x02", "a Python pickle: an old PyTorch checkpoint", _EXPORT),
     (b"\x80\x03", "a Python pickle", _EXPORT),
     (b"\x80\x04", "a Python pickle", _EXPORT),

@@ -1,0 +1,23 @@
+"""Archives of ``torch.export.save``; other zip archives are named and refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from perfc.ir import Module
+
+    from . import ReadOptions
+
+
+def reads(path: str, head: bytes) -> bool:
+    """Return True for a zip archive."""
+    return head.startswith((b"PK\x03\x04", b"PK\x05\x06"))
+
+
+def lower(model: str | bytes, options: ReadOptions) -> Module:
+    """Return the module of an exported program."""
+    from ..lowering import lowered
+    from ..pt2.program import read_program
+
+    return lowered(read_program(model), options)

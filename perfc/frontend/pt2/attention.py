@@ -1,0 +1,128 @@
+"""Attention and recurrent layers of ATen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from .call import AtenCall, lowers
+from .sizes import Size
+
+GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
+"""Gates of a recurrent layer."""
+
+
+@lowers("scaled_dot_product_attention", "_scaled_dot_product_flash_attention",
+        "_scaled_dot_product_efficient_attention", "_scaled_dot_product_cudnn_attention",
+        "_scaled_dot_product_flash_attention_for_cpu", "_scaled_dot_product_attention_math",
+        "_scaled_dot_product_fused_attention_overrideable")  # fmt: skip
+def _attention(c: AtenCall) -> list[str]:
+    mask = "attn_mask" if "attn_mask" in c.args else "attn_bias"
+    scale = c.value("scale")
+    metas = [c.meta(name) for name in ("query", "key", "value")]
+    if metas[0].rank > 4 and c.has(mask):
+        return [written_out(c, mask)] * len(c.outputs)
+    operands = [folded(c, c.tensor(name), m.sizes)
+                for name, m in zip(("query", "key", "value"), metas, strict=True)]  # fmt: skip
+    made = c.emit("Attention", *operands, c.tensor(mask),
+                  is_causal=int(bool(c.value("is_causal", False))),
+                  scale=None if scale is None else float(scale))  # fmt: skip
+    sizes = c.result.sizes
+    if len(sizes) != 4:
+        made = c.reshaped(made, (None, None, *sizes[-2:]), sizes)
+    return [made] * len(c.outputs)
+
+
+def folded(c: AtenCall, value: str, sizes: Sequence[Size]) -> str:
+    """Return an operand of attention with a batch and heads before its rows."""
+    if len(sizes) == 4:
+        return value
+    if len(sizes) == 3:
+        return c.emit("Unsqueeze", value, c.ints(1))
+    return c.reshaped(value, sizes, (times(sizes[:-3]), *sizes[-3:]))
+
+
+def times(sizes: Sequence[Size]) -> Size:
+    """Return the product of sizes."""
+    symbolic = [s for s in sizes if not isinstance(s, int)]
+    number = math.prod(s for s in sizes if isinstance(s, int))
+    return number if not symbolic else ("*", number, *symbolic)
+
+
+def written_out(c: AtenCall, mask: str) -> str:
+    """Return attention with more than two leading axes and a mask, as products and a softmax."""
+    rank, depth = c.meta("query").rank, c.meta("query").sizes[-1]
+    scale = c.value("scale") or (depth**-0.5 if isinstance(depth, int) else 1.0)
+    half = c.scalar(math.sqrt(scale), c.result.dtype)
+    order = (*range(rank - 2), rank - 1, rank - 2)
+    keys = c.emit("Mul", c.emit("Transpose", c.tensor("key"), perm=order), half)
+    scores = c.emit("MatMul", c.emit("Mul", c.tensor("query"), half), keys)
+    scores = c.emit("Add", scores, c.tensor(mask))
+    return c.emit("MatMul", c.emit("Softmax", scores, axis=-1), c.tensor("value"))
+
+
+@lowers("lstm", "gru", "rnn_tanh", "rnn_relu")
+def _recurrent(c: AtenCall) -> list[str]:
+    name = next(n for n in GATES if c.operator.startswith(n))
+    layers, has_biases = c.integer("num_layers", 1), bool(c.value("has_biases", True))
+    directions = 2 if c.value("bidirectional", False) else 1
+    batch_first = bool(c.value("batch_first", False))
+    weights, given = c.raws("params"), c.raws("hx") or [c.raw("hx")]
+    per_cell = 4 if has_biases else 2
+    value = c.tensor("input")
+    hidden = c.scope.meta(weights[1]).sizes[-1]
+    *lead, _ = c.meta("input").sizes
+    if batch_first:
+        value, lead = c.emit("Transpose", value, perm=(1, 0, 2)), lead[::-1]
+    states: list[list[str]] = []
+    for layer in range(layers):
+        at = layer * directions * per_cell
+        cells = [weights[at + d * per_cell : at + (d + 1) * per_cell] for d in range(directions)]
+        initial = [layer_state(c, raw, layer, directions, layers) for raw in given]
+        made = one_layer(c, name, value, cells, initial, hidden)
+        states.append(made[1:])
+        value = c.emit("Transpose", made[0], perm=(0, 2, 1, 3))
+        value = c.reshaped(value, (*lead, directions, hidden), (*lead, width(directions, hidden)))
+    if batch_first:
+        value = c.emit("Transpose", value, perm=(1, 0, 2))
+    last = [parts[0] if layers == 1 else c.emit("Concat", *parts, axis=0)
+            for parts in zip(*states, strict=True)]  # fmt: skip
+    return [value, *last]
+
+
+def width(directions: int, hidden: Size) -> Size:
+    """Return the width of the result of a layer."""
+    return directions * hidden if isinstance(hidden, int) else ("*", directions, hidden)
+
+
+def layer_state(c: AtenCall, raw: str, layer: int, directions: int, layers: int) -> str:
+    """Return the initial state of one layer."""
+    state = c.scope.values[raw]
+    if layers == 1:
+        return state
+    ends = (layer * directions, (layer + 1) * directions)
+    return c.emit("Slice", state, *(c.ints(e) for e in ends), c.ints(0))
+
+
+def one_layer(
+    c: AtenCall, name: str, value: str, cells: Sequence[Sequence[str]], initial: Sequence[str],
+    hidden: Size,
+) -> list[str]:  # fmt: skip
+    """Return the result, last hidden state and last cell state of one layer."""
+    parts: list[str] = []
+    for at in range(2):
+        each = [c.emit("Unsqueeze", c.scope.values[cell[at]], c.ints(0)) for cell in cells]
+        parts.append(each[0] if len(each) == 1 else c.emit("Concat", *each, axis=0))
+    bias = ""
+    if len(cells[0]) == 4:
+        rows = [c.emit("Concat", *(c.scope.values[b] for b in cell[2:]), axis=0) for cell in cells]
+        rows = [c.emit("Unsqueeze", row, c.ints(0)) for row in rows]
+        bias = rows[0] if len(rows) == 1 else c.emit("Concat", *rows, axis=0)
+    operator = "RNN" if name.startswith("rnn") else name.upper()
+    if not isinstance(hidden, int):
+        raise ValueError("a symbolic hidden size")
+    return c.several(
+        operator, (value, *parts, bias, "", *initial), 3 if name == "lstm" else 2,
+        hidden_size=hidden, direction="bidirectional" if len(cells) == 2 else "forward",
+        linear_before_reset=1 if name == "gru" else None,
+    )  # fmt: skip

@@ -1,0 +1,253 @@
+"""One call of an ATen operator: its arguments by name, and the nodes it becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import field
+from typing import Any, TypeAlias
+
+from perfc.ir.record import mutable
+
+from ..lowering.elements import DataType
+from .builder import ELEMENT_TYPES, UNKNOWN, GraphBuilder, Meta, meta_of
+from .sizes import Size, size_of
+
+Lowering: TypeAlias = "Callable[[AtenCall], str | Sequence[str]]"
+"""Function that makes the nodes of a call and returns the values it results in."""
+LOWERINGS: dict[str, Lowering] = {}
+"""Lowerings by ATen name without overload and trailing underscore, or with the overload."""
+
+
+def lowers(*names: str) -> Callable[[Lowering], Lowering]:
+    """Return a decorator that records the lowering of operators."""
+
+    def recorded(lowering: Lowering) -> Lowering:
+        LOWERINGS.update(dict.fromkeys(names, lowering))
+        return lowering
+
+    return recorded
+
+
+@mutable
+class ProgramScope:
+    """Names of a graph: of the program or of a higher-order operator.
+
+    Args:
+        builder: messages made so far.
+        tensors: ``tensor_values`` of the graph.
+        sizes: ``sym_int_values`` of the graph.
+        values: names of values by those of the graph.
+        prefix: prefix of new names.
+    """
+
+    builder: GraphBuilder
+    tensors: Mapping[str, Any]
+    sizes: Mapping[str, Any]
+    values: dict[str, str] = field(default_factory=dict[str, str])
+    prefix: str = ""
+    metas: dict[str, Meta] = field(default_factory=dict[str, Meta])
+
+    def meta(self, name: str) -> Meta:
+        """Return the type of a tensor of the graph."""
+        made = self.metas.get(name)
+        if made is None:
+            given = self.tensors.get(name)
+            made = self.metas[name] = UNKNOWN if given is None else meta_of(given)
+        return made
+
+    def size(self, given: Mapping[str, Any]) -> Size:
+        """Return a ``SymIntArgument``."""
+        kind, value = next(iter(given.items()))
+        return size_of(self.sizes[value]) if kind == "as_name" else int(value)
+
+
+@mutable
+class AtenCall:
+    """One node of the program.
+
+    Args:
+        scope: names around it.
+        operator: name of its operator without overload and trailing underscore.
+        name: name of its first result.
+        path: name of its nodes, with the path of its module.
+        source: line of the program that called it.
+        args: arguments by name.
+        outputs: names of its results in the program.
+    """
+
+    scope: ProgramScope
+    operator: str
+    name: str
+    path: str
+    source: str
+    args: dict[str, tuple[str, Any]]
+    outputs: list[str]
+    made: int = 0
+
+    def kind(self, name: str) -> str:
+        """Return the kind of an argument, as ``as_tensor``; empty for an omitted one."""
+        kind, _ = self.args.get(name, ("", None))
+        return "" if kind == "as_none" else kind
+
+    def value(self, name: str, default: Any = None) -> Any:
+        """Return an argument as a number, text, list, or size."""
+        kind, value = self.args.get(name, ("as_none", None))
+        match kind:
+            case "as_none":
+                return default
+            case "as_sym_int":
+                return self.scope.size(value)
+            case "as_sym_ints":
+                return [self.scope.size(v) for v in value]
+            case "as_float":
+                # JSON has no infinity: PyTorch writes it as text
+                return float(value)
+            case "as_ints" | "as_floats" | "as_bools":
+                return list(value)
+            case _:
+                return value
+
+    def number(self, name: str, default: float) -> float:
+        """Return an argument that is a number.
+
+        Raises:
+            ValueError: it is computed by the program.
+        """
+        value = self.value(name, default)
+        if not isinstance(value, int | float):
+            raise ValueError(f"{name} is no number")
+        return value
+
+    def integer(self, name: str, default: int) -> int:
+        """Return an argument that is a whole number."""
+        return int(self.number(name, default))
+
+    def integers(self, name: str, default: Sequence[int], rank: int = 0) -> list[int]:
+        """Return an argument of whole numbers; one stands for ``rank`` of them.
+
+        Raises:
+            ValueError: they are computed by the program.
+        """
+        value = self.value(name, default)
+        listed = list(value) if isinstance(value, list | tuple) else [value]
+        if not all(isinstance(v, int) for v in listed):
+            raise ValueError(f"{name} are no numbers")
+        listed = listed or list(default)
+        return listed * rank if len(listed) == 1 and rank else listed
+
+    def has(self, name: str) -> bool:
+        """Return True if a tensor is given for an argument."""
+        return self.kind(name) in ("as_tensor", "as_optional_tensor")
+
+    def tensor(self, name: str) -> str:
+        """Return the value of an argument; empty for an omitted one."""
+        raw = self.raw(name)
+        return self.scope.values[raw] if raw else ""
+
+    def raw(self, name: str) -> str:
+        """Return the name of an argument in the program; empty for an omitted one."""
+        kind, value = self.args.get(name, ("as_none", None))
+        match kind:
+            case "as_tensor":
+                return str(value["name"])
+            case "as_optional_tensor":
+                return str(value["as_tensor"]["name"]) if "as_tensor" in value else ""
+            case _:
+                return ""
+
+    def raws(self, name: str) -> list[str]:
+        """Return the names of a list of tensors; empty for omitted ones."""
+        kind, value = self.args.get(name, ("as_none", None))
+        match kind:
+            case "as_tensors":
+                return [str(v["name"]) for v in value]
+            case "as_optional_tensors":
+                return [str(v["as_tensor"]["name"]) if "as_tensor" in v else "" for v in value]
+            case _:
+                return []
+
+    def tensors(self, name: str) -> list[str]:
+        """Return the values of a list of tensors."""
+        return [self.scope.values[raw] if raw else "" for raw in self.raws(name)]
+
+    def meta(self, name: str) -> Meta:
+        """Return the type of an argument."""
+        return self.scope.meta(self.raw(name))
+
+    @property
+    def result(self) -> Meta:
+        """Return the type of the first result."""
+        return self.scope.meta(self.outputs[0])
+
+    def dtype(self, name: str, default: int) -> int:
+        """Return an argument that is an element type, as ONNX's."""
+        value = self.value(name)
+        return default if value is None else ELEMENT_TYPES.get(value, 0)
+
+    def axis(self, name: str, default: int = 0, of: str = "self") -> int:
+        """Return an argument that is an axis, counted from the first."""
+        axis, rank = self.integer(name, default), self.meta(of).rank
+        return axis + rank if axis < 0 else axis
+
+    def axes(self, name: str, of: str = "self") -> list[int]:
+        """Return an argument of axes, counted from the first; all of them if omitted."""
+        rank = self.meta(of).rank
+        listed = self.integers(name, range(rank))
+        return [a + rank if a < 0 else a for a in listed]
+
+    def emit(self, op_type: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
+        """Append a node and return its only result."""
+        return self.several(op_type, inputs, 1, domain=domain, **attributes)[0]
+
+    def several(
+        self, op_type: str, inputs: Iterable[str], count: int, domain: str = "", **attributes: Any
+    ) -> list[str]:
+        """Append a node and return its results."""
+        builder = self.scope.builder
+        names = [builder.fresh(self.name) for _ in range(count)]
+        path = self.path if not self.made else f"{self.path}.{self.made}"
+        self.made += 1
+        builder.node(op_type, tuple(inputs), names, path, attributes, domain, self.source)
+        return names
+
+    def ints(self, *values: int) -> str:
+        """Return a constant of one axis."""
+        return self.scope.builder.constant(values, DataType.INT64)
+
+    def scalar(self, value: float, dtype: int) -> str:
+        """Return a constant scalar."""
+        return self.scope.builder.constant((value,), dtype, is_scalar=True)
+
+    def extents(self, sizes: Sequence[Size]) -> str:
+        """Return sizes as a tensor of one axis."""
+        if all(isinstance(s, int) for s in sizes):
+            return self.ints(*(s for s in sizes if isinstance(s, int)))
+        parts = [self.scope.builder.extent(s) for s in sizes]
+        return parts[0] if len(parts) == 1 else self.emit("Concat", *parts, axis=0)
+
+    def size(self, size: Size) -> str:
+        """Return a size as a scalar."""
+        if isinstance(size, int):
+            return self.scalar(size, DataType.INT64)
+        return self.emit("Squeeze", self.scope.builder.extent(size))
+
+    def cast(self, value: str, given: int, wanted: int) -> str:
+        """Return a value with another element type."""
+        if given == wanted or not wanted:
+            return value
+        return self.emit("Cast", value, to=wanted)
+
+    def reshaped(self, value: str, before: Sequence[Size], after: Sequence[Size]) -> str:
+        """Return a value with other extents."""
+        if tuple(before) == tuple(after):
+            return value
+        shape: list[int] = []
+        for at, size in enumerate(after):
+            if isinstance(size, int):
+                shape.append(size)
+            else:
+                shape.append(0 if at < len(before) and before[at] == size else -1)
+        if shape.count(-1) <= 1 and all(s != 0 or not isinstance(a, int)
+                                        for s, a in zip(shape, after, strict=True)):  # fmt: skip
+            return self.emit("Reshape", value, self.ints(*shape))
+        return self.emit("Reshape", value, self.extents(after), allowzero=1)

@@ -1,0 +1,313 @@
+"""ATen operators of layers: convolutions, products, normalizations, pooling."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..lowering.elements import DataType
+from .builder import Meta
+from .call import AtenCall, lowers
+from .sizes import Size
+
+
+@lowers("conv1d", "conv2d", "conv3d", "convolution", "conv_transpose1d", "conv_transpose2d",
+        "conv_transpose3d", "_convolution", "cudnn_convolution", "mkldnn_convolution")  # fmt: skip
+def _conv(c: AtenCall) -> str:
+    rank = c.meta("weight").rank - 2
+    strides = c.integers("stride", [1], rank)
+    dilations = c.integers("dilation", [1], rank)
+    groups, padding = c.integer("groups", 1), c.value("padding", [0])
+    is_transposed = "transpose" in c.operator or bool(c.value("transposed", False))
+    x = "input" if "input" in c.args else "self"
+    value, is_single = c.tensor(x), c.meta(x).rank == rank + 1
+    if is_single:
+        value = c.emit("Unsqueeze", value, c.ints(0))
+    operands = (value, c.tensor("weight"), c.tensor("bias"))
+    auto, pads = None, None
+    if isinstance(padding, str):
+        auto = {"same": "SAME_UPPER"}.get(padding, "VALID")
+    else:
+        pads = tuple(c.integers("padding", [0], rank)) * 2
+    extra = c.integers("output_padding", [0], rank)
+    made = c.emit(
+        "ConvTranspose" if is_transposed else "Conv", *operands, strides=tuple(strides), pads=pads,
+        dilations=tuple(dilations), group=groups, auto_pad=auto,
+        output_padding=tuple(extra) if is_transposed and any(extra) else None,
+    )  # fmt: skip
+    return c.emit("Squeeze", made, c.ints(0)) if is_single else made
+
+
+@lowers("linear")
+def _linear(c: AtenCall) -> str:
+    weight, bias = c.tensor("weight"), c.tensor("bias")
+    if c.meta("input").rank == 2 and bias:
+        return c.emit("Gemm", c.tensor("input"), weight, bias, transB=1)
+    if c.meta("weight").rank == 2:
+        weight = c.emit("Transpose", weight, perm=(1, 0))
+    product = c.emit("MatMul", c.tensor("input"), weight)
+    return c.emit("Add", product, bias) if bias else product
+
+
+@lowers("matmul", "bmm", "mm", "dot", "mv", "linalg_matmul")
+def _matmul(c: AtenCall) -> str:
+    second = next(n for n in ("other", "mat2", "tensor", "vec") if n in c.args)
+    return c.emit("MatMul", c.tensor("self"), c.tensor(second))
+
+
+@lowers("addmm", "addmv")
+def _addmm(c: AtenCall) -> str:
+    if "mat1" not in c.args:
+        return c.emit("Add", c.emit("MatMul", c.tensor("mat"), c.tensor("vec")), c.tensor("self"))
+    alpha, beta = float(c.number("alpha", 1)), float(c.number("beta", 1))
+    return c.emit("Gemm", c.tensor("mat1"), c.tensor("mat2"), c.tensor("self"),
+                  alpha=alpha, beta=beta)  # fmt: skip
+
+
+@lowers("baddbmm", "addbmm")
+def _baddbmm(c: AtenCall) -> str:
+    dtype = c.result.dtype
+    product = c.emit("MatMul", c.tensor("batch1"), c.tensor("batch2"))
+    if (alpha := c.number("alpha", 1)) != 1:
+        product = c.emit("Mul", product, c.scalar(alpha, dtype))
+    if (beta := c.number("beta", 1)) == 0:
+        return product
+    added = c.tensor("self")
+    if beta != 1:
+        added = c.emit("Mul", added, c.scalar(beta, dtype))
+    return c.emit("Add", product, added)
+
+
+@lowers("einsum")
+def _einsum(c: AtenCall) -> str:
+    return c.emit("Einsum", *c.tensors("tensors"), equation=c.value("equation"))
+
+
+@lowers("outer", "ger")
+def _outer(c: AtenCall) -> str:
+    second = "vec2" if "vec2" in c.args else "other"
+    return c.emit("Mul", c.emit("Unsqueeze", c.tensor("self"), c.ints(1)), c.tensor(second))
+
+
+@lowers("bilinear")
+def _bilinear(c: AtenCall) -> str:
+    made = c.emit("Einsum", c.tensor("input1"), c.tensor("weight"), c.tensor("input2"),
+                  equation="...i,kij,...j->...k")  # fmt: skip
+    return c.emit("Add", made, c.tensor("bias")) if c.has("bias") else made
+
+
+def per_channel(c: AtenCall, name: str, meta: Meta, axis: int = 1) -> str:
+    """Return a vector of a normalization; ones or zeros where the layer has none."""
+    if c.has(name):
+        return c.tensor(name)
+    count = meta.sizes[axis]
+    if not isinstance(count, int):
+        raise ValueError("a symbolic number of channels")
+    return c.scope.builder.filled((count,), meta.dtype)
+
+
+@lowers("batch_norm", "native_batch_norm", "_native_batch_norm_legit_no_training",
+        "_native_batch_norm_legit", "cudnn_batch_norm", "_batch_norm_impl_index",
+        "_batch_norm_no_update", "_native_batch_norm_legit_functional")  # fmt: skip
+def _batch_norm(c: AtenCall) -> list[str]:
+    meta = c.meta("input")
+    vectors = [per_channel(c, name, meta)
+               for name in ("weight", "bias", "running_mean", "running_var")]  # fmt: skip
+    is_training = bool(c.value("training", False)) or not c.has("running_mean")
+    made = c.several(
+        "BatchNormalization", (c.tensor("input"), *vectors), 3 if is_training else 1,
+        epsilon=float(c.number("eps", 1e-5)), training_mode=int(is_training),
+        momentum=1 - float(c.number("momentum", 0.1)),
+    )  # fmt: skip
+    return results(c, made)
+
+
+def results(c: AtenCall, made: Sequence[str]) -> list[str]:
+    """Return a result followed by statistics, which only a training step reads."""
+    rest = list(made[1 : len(c.outputs)])
+    for raw in c.outputs[1 + len(rest) :]:
+        sizes = [s if isinstance(s, int) else 1 for s in c.scope.meta(raw).sizes]
+        rest.append(c.scope.builder.filled(sizes, c.scope.meta(raw).dtype))
+    return [made[0], *rest]
+
+
+@lowers("layer_norm", "native_layer_norm")
+def _layer_norm(c: AtenCall) -> list[str]:
+    count = len(c.value("normalized_shape"))
+    meta = c.meta("input")
+    weight = c.tensor("weight")
+    if not weight:
+        sizes = [s for s in meta.sizes[meta.rank - count :] if isinstance(s, int)]
+        weight = c.scope.builder.filled(sizes, meta.dtype)
+    made = c.emit("LayerNormalization", c.tensor("input"), weight, c.tensor("bias"),
+                  axis=-count, epsilon=float(c.number("eps", 1e-5)))  # fmt: skip
+    return results(c, [made])
+
+
+@lowers("rms_norm", "_fused_rms_norm")
+def _rms_norm(c: AtenCall) -> list[str]:
+    count = len(c.value("normalized_shape"))
+    meta = c.meta("input")
+    weight = c.tensor("weight")
+    if not weight:
+        sizes = [s for s in meta.sizes[meta.rank - count :] if isinstance(s, int)]
+        weight = c.scope.builder.filled(sizes, meta.dtype)
+    epsilon = c.value("eps")
+    made = c.emit("RMSNormalization", c.tensor("input"), weight, axis=-count,
+                  epsilon=float(epsilon) if epsilon else 1.1920929e-07)  # fmt: skip
+    return results(c, [made])
+
+
+@lowers("group_norm", "native_group_norm")
+def _group_norm(c: AtenCall) -> list[str]:
+    meta = c.meta("input")
+    groups = c.integer("num_groups" if "num_groups" in c.args else "group", 1)
+    vectors = [per_channel(c, name, meta) for name in ("weight", "bias")]
+    made = c.emit("GroupNormalization", c.tensor("input"), *vectors, num_groups=groups,
+                  epsilon=float(c.number("eps", 1e-5)))  # fmt: skip
+    return results(c, [made])
+
+
+@lowers("instance_norm")
+def _instance_norm(c: AtenCall) -> str:
+    vectors = [per_channel(c, name, c.meta("input")) for name in ("weight", "bias")]
+    return c.emit("InstanceNormalization", c.tensor("input"), *vectors,
+                  epsilon=float(c.number("eps", 1e-5)))  # fmt: skip
+
+
+@lowers("max_pool1d", "max_pool2d", "max_pool3d", "max_pool2d_with_indices",
+        "max_pool3d_with_indices", "max_pool1d_with_indices")  # fmt: skip
+def _max_pool(c: AtenCall) -> list[str]:
+    rank = spatial(c)
+    kernel = c.integers("kernel_size", (), rank)
+    return c.several(
+        "MaxPool", (batched(c, rank),), len(c.outputs), kernel_shape=tuple(kernel),
+        strides=tuple(c.integers("stride", kernel, rank)),
+        pads=tuple(c.integers("padding", [0], rank)) * 2,
+        dilations=tuple(c.integers("dilation", [1], rank)),
+        ceil_mode=int(bool(c.value("ceil_mode", False))),
+    )  # fmt: skip
+
+
+@lowers("avg_pool1d", "avg_pool2d", "avg_pool3d")
+def _avg_pool(c: AtenCall) -> str:
+    rank = spatial(c)
+    kernel = c.integers("kernel_size", (), rank)
+    return c.emit(
+        "AveragePool", batched(c, rank), kernel_shape=tuple(kernel),
+        strides=tuple(c.integers("stride", kernel, rank)),
+        pads=tuple(c.integers("padding", [0], rank)) * 2,
+        ceil_mode=int(bool(c.value("ceil_mode", False))),
+        count_include_pad=int(bool(c.value("count_include_pad", True))),
+    )  # fmt: skip
+
+
+@lowers("adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d",
+        "_adaptive_avg_pool2d", "_adaptive_avg_pool3d", "adaptive_max_pool1d",
+        "adaptive_max_pool2d", "adaptive_max_pool3d")  # fmt: skip
+def _adaptive_pool(c: AtenCall) -> list[str]:
+    is_max = "max_pool" in c.operator
+    rank = spatial(c)
+    before, after = (m.sizes[-rank:] for m in (c.meta("self"), c.result))
+    value = batched(c, rank)
+    if tuple(before) == tuple(after):
+        return [c.tensor("self")] * len(c.outputs)
+    if all(s == 1 for s in after) and len(c.outputs) == 1:
+        return [c.emit("GlobalMaxPool" if is_max else "GlobalAveragePool", value)]
+    windows = [window(b, a) for b, a in zip(before, after, strict=True)]
+    return c.several(
+        "MaxPool" if is_max else "AveragePool", (value,), len(c.outputs),
+        kernel_shape=tuple(k for k, _ in windows), strides=tuple(s for _, s in windows),
+    )  # fmt: skip
+
+
+def window(before: Size, after: Size) -> tuple[int, int]:
+    """Return the kernel and stride of a pooling to a number of cells.
+
+    Raises:
+        ValueError: symbolic extents.
+    """
+    if not (isinstance(before, int) and isinstance(after, int)):
+        raise ValueError("adaptive pooling of symbolic extents")
+    stride = max(before // after, 1)
+    return max(before - (after - 1) * stride, 1), stride
+
+
+def spatial(c: AtenCall) -> int:
+    """Return the number of axes that a pooling moves along."""
+    return next(int(d) for d in "123" if f"{d}d" in c.operator)
+
+
+def batched(c: AtenCall, rank: int) -> str:
+    """Return the operand of a pooling; only a batch of feature maps has a lowering.
+
+    Raises:
+        ValueError: a single feature map.
+    """
+    if c.meta("self").rank != rank + 2:
+        raise ValueError("pooling of a single feature map")
+    return c.tensor("self")
+
+
+@lowers("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d", "upsample_linear1d",
+        "upsample_bilinear2d", "upsample_trilinear3d", "upsample_bicubic2d",
+        "_upsample_nearest_exact2d", "_upsample_bilinear2d_aa", "_upsample_bicubic2d_aa",
+        "_upsample_nearest_exact1d", "_upsample_nearest_exact3d")  # fmt: skip
+def _upsample(c: AtenCall) -> str:
+    x = "input" if "input" in c.args else "self"
+    kind = next(m for m in ("nearest", "cubic", "linear") if m in c.operator)
+    is_aligned = bool(c.value("align_corners", False))
+    coordinates = "align_corners" if is_aligned else "asymmetric" if kind == "nearest" else \
+        "pytorch_half_pixel"  # fmt: skip
+    if c.meta(x).sizes == c.result.sizes:
+        return c.tensor(x)
+    return c.emit(
+        "Resize", c.tensor(x), "", "", c.extents(c.result.sizes), mode=kind,
+        coordinate_transformation_mode=coordinates, antialias=int("aa" in c.operator),
+        nearest_mode="floor" if kind == "nearest" else None,
+        cubic_coeff_a=-0.75 if kind == "cubic" else None,
+    )  # fmt: skip
+
+
+@lowers("grid_sampler", "grid_sampler_2d", "grid_sampler_3d")
+def _grid_sampler(c: AtenCall) -> str:
+    mode = ("linear", "nearest", "cubic")[c.integer("interpolation_mode", 0)]
+    padding = ("zeros", "border", "reflection")[c.integer("padding_mode", 0)]
+    return c.emit(
+        "GridSample",
+        c.tensor("input"),
+        c.tensor("grid"),
+        mode=mode,
+        padding_mode=padding,
+        align_corners=int(bool(c.value("align_corners"))),
+    )
+
+
+@lowers("col2im")
+def _col2im(c: AtenCall) -> str:
+    sizes = [c.integers(n, (), 2) for n in ("output_size", "kernel_size")]
+    return c.emit(
+        "Col2Im", c.tensor("self"), c.ints(*sizes[0]), c.ints(*sizes[1]),
+        strides=tuple(c.integers("stride", [1], 2)),
+        dilations=tuple(c.integers("dilation", [1], 2)),
+        pads=tuple(c.integers("padding", [0], 2)) * 2,
+    )  # fmt: skip
+
+
+@lowers("im2col")
+def _im2col(c: AtenCall) -> str:
+    kernel, strides = c.integers("kernel_size", (), 2), c.integers("stride", [1], 2)
+    pads, dilations = c.integers("padding", [0], 2), c.integers("dilation", [1], 2)
+    batch, channels, *extents = c.meta("self").sizes
+    value = c.tensor("self")
+    if any(pads):
+        value = c.emit("Pad", value, c.ints(0, 0, *pads, 0, 0, *pads), mode="constant")
+    counts: list[int] = []
+    for axis, extent in enumerate(extents):
+        if not isinstance(extent, int):
+            raise ValueError("windows of symbolic extents")
+        reach = extent + 2 * pads[axis] - dilations[axis] * (kernel[axis] - 1) - 1
+        counts.append(reach // strides[axis] + 1)
+        places = c.scope.builder.filled((kernel[axis], counts[axis]), DataType.INT64)
+        value = c.emit("Gather", value, places, axis=2 + 2 * axis)
+    value = c.emit("Transpose", value, perm=(0, 1, 2, 4, 3, 5))
+    return c.reshaped(value, (batch, channels, *kernel, *counts), c.result.sizes)

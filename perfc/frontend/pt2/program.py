@@ -1,0 +1,286 @@
+"""Exported programs as messages of ONNX, which the lowering of ONNX models takes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from perfc.common.declared import modules
+from perfc.errors import ModelError
+
+from ..collector import paused_collector
+from ..reading.proto import FileOrigin, ProtoModel, ValueInfo
+from .archive import Archive, read_archive
+from .builder import GraphBuilder
+from .call import LOWERINGS, AtenCall, ProgramScope
+
+OPSET = 23
+"""Version of ONNX's operators that the lowerings make."""
+MAJOR = 8
+"""Version of the schema. Source: torch/_export/serde/schema.py."""
+DEEPEST = 32
+"""Nesting of the graphs of higher-order operators."""
+INLINED = frozenset({
+    "wrap_with_set_grad_enabled", "wrap_with_autocast", "wrap", "tag_activation_checkpoint",
+    "wrap_activation_checkpoint", "strict_mode", "invoke_subgraph", "hints_wrapper",
+})  # fmt: skip
+"""Higher-order operators that run their graph once."""
+CHECKS = re.compile(
+    r"_?assert.*|sym_constrain_range.*|_functional_assert.*|sym_size|sym_stride|sym_numel"
+    r"|sym_storage_offset|is_nonzero|_local_scalar_dense_guard"
+)
+"""Operators that compute nothing but checks and sizes."""
+LINE = re.compile(r'File "([^"]*)", line (\d+)')
+"""File and line of a frame of a stack trace."""
+FAULTS = (KeyError, IndexError, TypeError, ValueError, AttributeError, StopIteration,
+          ArithmeticError)  # fmt: skip
+"""Errors that a document that does not keep to the schema raises."""
+
+
+def read_program(model: str | bytes) -> ProtoModel:
+    """Return the program of an archive in messages of ONNX, its parameters without elements.
+
+    Args:
+        model: path of a file, or the bytes of one.
+
+    Raises:
+        ModelError: not an archive of an exported program, or it does not keep to its schema.
+    """
+    archive = read_archive(model)
+    where = "model" if isinstance(model, bytes) else model
+    try:
+        with paused_collector():
+            made = translated(archive.program)
+    except RecursionError:
+        raise ModelError("its graphs are nested too deep", where=where) from None
+    except FAULTS as error:
+        what = f"its program does not keep to the schema: {type(error).__name__} {error}"[:200]
+        hint = "save it with a released version of PyTorch, 2.5 or newer"
+        raise ModelError(what, hint=hint, where=where) from None
+    path = "" if isinstance(model, bytes) else model
+    made.origin = origin_of(archive, path)
+    return made
+
+
+def origin_of(archive: Archive, path: str) -> FileOrigin:
+    """Return the origin of a program."""
+    return FileOrigin(path, archive.nbytes, archive.sha256)
+
+
+def translated(program: Mapping[str, Any]) -> ProtoModel:
+    """Return a program in messages of ONNX.
+
+    Raises:
+        ModelError: another version of the schema.
+        KeyError, IndexError, TypeError, ValueError, AttributeError: it does not keep to it.
+    """
+    version = program["schema_version"]
+    if version["major"] != MAJOR:
+        raise ModelError(
+            f"version {version['major']} of the schema of exported programs",
+            hint=f"save it with a PyTorch of schema {MAJOR}, such as 2.5 to 2.13",
+        )
+    module = program["graph_module"]
+    graph = module["graph"]
+    builder = GraphBuilder()
+    builder.graph.name = "main_graph"
+    scope = ProgramScope(builder, graph["tensor_values"], graph["sym_int_values"])
+    declare_inputs(scope, module["signature"]["input_specs"])
+    lower_nodes(scope, graph["nodes"], 0)
+    for spec in module["signature"]["output_specs"]:
+        declare_output(scope, spec)
+    return ProtoModel(
+        10, [("", OPSET), ("com.microsoft", 1)], "pytorch",
+        str(program.get("torch_version", "")), graph=builder.graph,
+    )  # fmt: skip
+
+
+def declare_inputs(scope: ProgramScope, specs: Sequence[Mapping[str, Any]]) -> None:
+    """Add the parameters, buffers, constants and inputs of the program."""
+    builder, taken = scope.builder, {str(name) for name in scope.tensors}
+    inputs: list[str] = []
+    for spec in specs:
+        kind, content = next(iter(spec.items()))
+        if kind == "user_input":
+            inputs += user_input(content["arg"])
+        elif kind in ("parameter", "buffer", "tensor_constant"):
+            raw = str(content["arg"]["name"])
+            full = str(next(v for k, v in content.items() if k.endswith("_name")))
+            name = raw if full in taken else full
+            scope.values[raw] = name
+            builder.stored(name, scope.meta(raw), is_parameter=kind == "parameter")
+    name_symbols(scope, inputs)
+    for raw in inputs:
+        scope.values[raw] = raw
+        builder.graph.input.append(ValueInfo(raw, builder.type(scope.meta(raw))))
+
+
+def user_input(given: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the name of an input that is a tensor."""
+    kind, value = next(iter(given.items()))
+    if kind == "as_tensor":
+        yield str(value["name"])
+
+
+def name_symbols(scope: ProgramScope, inputs: Iterable[str]) -> None:
+    """Name the symbols of the inputs by their axes: the first is the batch.
+
+    The second axis of whole numbers is a sequence; other symbols keep the names of PyTorch.
+    """
+    builder = scope.builder
+    for raw in inputs:
+        meta = scope.meta(raw)
+        for axis, size in enumerate(meta.sizes):
+            if not isinstance(size, str) or size in builder.axes:
+                continue
+            builder.axes[size] = (raw, axis)
+            is_tokens = axis == 1 and meta.rank == 2 and not meta.is_float
+            name = "batch" if axis == 0 and meta.rank > 1 else "seq" if is_tokens else size
+            builder.symbols[size] = size if name in builder.symbols.values() else name
+
+
+def declare_output(scope: ProgramScope, spec: Mapping[str, Any]) -> None:
+    """Add an output of the program; mutated buffers and scalars are none."""
+    kind, content = next(iter(spec.items()))
+    if kind != "user_output":
+        return
+    kind, value = next(iter(content["arg"].items()))
+    if kind == "as_tensor":
+        raw = str(value["name"])
+        type_ = scope.builder.type(scope.meta(raw))
+        scope.builder.graph.output.append(ValueInfo(scope.values[raw], type_))
+
+
+def lower_nodes(scope: ProgramScope, nodes: Sequence[Mapping[str, Any]], depth: int) -> None:
+    """Lower the nodes of a graph in their order.
+
+    Raises:
+        ModelError: higher-order operators nested too deep.
+    """
+    if depth > DEEPEST:
+        raise ModelError(f"graphs nested deeper than {DEEPEST}")
+    for node in nodes:
+        target = str(node["target"])
+        outputs = [name for given in node["outputs"] for name in names_of(given)]
+        space, _, operator = target.removeprefix("torch.ops.").partition(".")
+        name, _, overload = operator.partition(".")
+        if space == "higher_order" and name in INLINED:
+            inline(scope, node, outputs, depth)
+        elif (
+            outputs and not CHECKS.fullmatch(name) and not target.startswith(("_operator", "math"))
+        ):
+            lower_node(scope, node, outputs, f"{space}::{name}", overload)
+
+
+def names_of(given: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the names of the tensors of a result."""
+    kind, value = next(iter(given.items()))
+    match kind:
+        case "as_tensor":
+            yield str(value["name"])
+        case "as_tensors":
+            yield from (str(v["name"]) for v in value)
+        case "as_optional_tensors":
+            yield from (str(v["as_tensor"]["name"]) for v in value if "as_tensor" in v)
+        case _:
+            pass
+
+
+def lower_node(
+    scope: ProgramScope, node: Mapping[str, Any], outputs: list[str], operator: str, overload: str
+) -> None:
+    """Lower a call of an operator; one without a lowering becomes an unknown operator."""
+    args = {str(a["name"]): next(iter(a["arg"].items())) for a in node["inputs"]}
+    stem = scope.prefix + outputs[0]
+    path, source = place_of(node["metadata"], stem)
+    builder = scope.builder
+    space, _, name = operator.partition("::")
+    plain = name if name.startswith("__") else name.rstrip("_")
+    call = AtenCall(scope, plain, stem, path, source, args, outputs)
+    lowering = lowerings().get(f"{plain}.{overload}") or lowerings().get(plain)
+    start, extents = len(builder.graph.node), dict(builder.extents)
+    if lowering is not None and space in ("aten", "prims"):
+        try:
+            results = lowering(call)
+            made = [results] if isinstance(results, str) else list(results)
+            if len(made) < len(outputs):
+                raise ValueError("fewer results than the program has")
+            bind(scope, outputs, made, start)
+            follow_mutation(scope, name, node, outputs)
+            return
+        except FAULTS:
+            del builder.graph.node[start:]
+            builder.extents = extents
+            call.made = 0
+    values = [scope.values[raw] for arg in node["inputs"] for raw in names_of(arg["arg"])]
+    made = call.several(f"{name}.{overload}".rstrip("."), values, len(outputs), domain=space)
+    bind(scope, outputs, made, start)
+
+
+def bind(scope: ProgramScope, outputs: Sequence[str], made: Sequence[str], start: int) -> None:
+    """Give results the names and types of the program, unless they are earlier values."""
+    nodes = scope.builder.graph.node
+    new = {name: node for node in nodes[start:] for name in node.output}
+    renamed: dict[str, str] = {}
+    for raw, value in zip(outputs, made, strict=False):
+        if value in new and value not in renamed:
+            renamed[value] = name = scope.prefix + raw
+            scope.builder.declare(name, scope.meta(raw))
+        scope.values[raw] = renamed.get(value, value)
+    for node in nodes[start:]:
+        node.input = [renamed.get(n, n) for n in node.input]
+        node.output = [renamed.get(n, n) for n in node.output]
+
+
+def follow_mutation(
+    scope: ProgramScope, name: str, node: Mapping[str, Any], outputs: Sequence[str]
+) -> None:
+    """Let the argument that an operator changes in place mean the result from here on."""
+    if not name.endswith("_") or name.startswith("__"):
+        return
+    first = next(iter(node["inputs"]), None)
+    if first is not None and (changed := [*names_of(first["arg"])]):
+        scope.values[changed[0]] = scope.values[outputs[0]]
+
+
+def inline(
+    scope: ProgramScope, node: Mapping[str, Any], outputs: Sequence[str], depth: int
+) -> None:
+    """Put the graph of a higher-order operator in place of its call."""
+    given = [next(iter(a["arg"].items())) for a in node["inputs"]]
+    graph = next(value["graph"] for kind, value in given if kind == "as_graph")
+    actual = [scope.values[raw] for kind, value in given for raw in names_of({kind: value})]
+    inner = ProgramScope(
+        scope.builder, graph["tensor_values"], {**scope.sizes, **graph["sym_int_values"]},
+        prefix=f"{scope.prefix}{node.get('name') or outputs[0]}.",
+    )  # fmt: skip
+    formal = [raw for given in graph["inputs"] for raw in names_of(given)]
+    inner.values.update(zip(formal, actual, strict=True))
+    lower_nodes(inner, graph["nodes"], depth + 1)
+    results = [raw for given in graph["outputs"] for raw in names_of(given)]
+    for raw, result in zip(outputs, results, strict=True):
+        scope.values[raw] = inner.values[result]
+
+
+def place_of(metadata: Mapping[str, str], name: str) -> tuple[str, str]:
+    """Return the name of a node with the path of its module, and its line of source.
+
+    >>> place_of({"nn_module_stack": "a,,R;b,layer1.0,B", "stack_trace": ""}, "relu")
+    ('layer1/0/relu', '')
+    """
+    stack = str(metadata.get("nn_module_stack", "")).rpartition(";")[2].split(",")
+    module = stack[1].partition("@")[0] if len(stack) > 1 else ""
+    path = "/".join([*module.split("."), name]) if module else name
+    trace = str(metadata.get("stack_trace", ""))
+    at = trace.rfind('File "')
+    last = LINE.match(trace, at) if at >= 0 else None
+    return path, f"{last[1]}:{last[2]}" if last else ""
+
+
+def lowerings() -> Mapping[str, Any]:
+    """Return every lowering, from the modules of this folder."""
+    if not LOWERINGS:
+        for _ in modules(__package__):
+            pass
+    return LOWERINGS

@@ -1,0 +1,260 @@
+"""ATen operators that reduce, sort and make tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..lowering.elements import DataType
+from .builder import FLOATS, Meta
+from .call import LOWERINGS, AtenCall, Lowering, lowers
+from .movement import expanded
+from .pointwise import operand
+from .sizes import Size
+
+REDUCTIONS: Mapping[str, str] = {
+    "sum": "ReduceSum", "mean": "ReduceMean", "amax": "ReduceMax", "amin": "ReduceMin",
+    "prod": "ReduceProd", "logsumexp": "ReduceLogSumExp",
+}  # fmt: skip
+"""Reductions over the axes ``dim``, with that of ONNX."""
+
+
+def reduced(c: AtenCall, operator: str, value: str, axes: list[int], *, keep: bool) -> str:
+    """Return a value reduced over axes."""
+    return c.emit(operator, value, c.ints(*axes) if axes else "", keepdims=int(keep))
+
+
+def reduction(operator: str) -> Lowering:
+    """Return the lowering of a reduction over the axes ``dim``."""
+
+    def lowered(c: AtenCall) -> str:
+        value = c.cast(c.tensor("self"), c.meta("self").dtype, c.result.dtype)
+        return reduced(c, operator, value, axes_of(c), keep=bool(c.value("keepdim", False)))
+
+    return lowered
+
+
+def axes_of(c: AtenCall) -> list[int]:
+    """Return the axes of a reduction; all of them if it names none."""
+    dim, rank = c.value("dim"), c.meta("self").rank
+    listed = [] if dim is None else [dim] if isinstance(dim, int) else dim
+    return [a % rank for a in listed] if listed and rank else [*range(rank)]
+
+
+LOWERINGS.update({name: reduction(operator) for name, operator in REDUCTIONS.items()})
+
+
+@lowers("any", "all")
+def _any(c: AtenCall) -> str:
+    operator = "ReduceMax" if "any" in c.operator else "ReduceMin"
+    value = c.cast(c.tensor("self"), c.meta("self").dtype, DataType.BOOL)
+    return reduced(c, operator, value, axes_of(c), keep=bool(c.value("keepdim", False)))
+
+
+@lowers("max", "min", "max.dim", "min.dim")
+def _max(c: AtenCall) -> list[str]:
+    name = "Max" if "max" in c.operator else "Min"
+    keep = bool(c.value("keepdim", False))
+    value = reduced(c, f"Reduce{name}", c.tensor("self"), axes_of(c), keep=keep)
+    if len(c.outputs) == 1:
+        return [value]
+    index = c.emit(f"Arg{name}", c.tensor("self"), axis=axes_of(c)[0], keepdims=int(keep))
+    return [value, index]
+
+
+@lowers("argmax", "argmin")
+def _argmax(c: AtenCall) -> str:
+    operator = "ArgMax" if "argmax" in c.operator else "ArgMin"
+    value = c.tensor("self")
+    if c.value("dim") is None:
+        return c.emit(operator, c.emit("Reshape", value, c.ints(-1)), axis=0, keepdims=0)
+    return c.emit(operator, value, axis=c.axis("dim"),
+                  keepdims=int(bool(c.value("keepdim", False))))  # fmt: skip
+
+
+@lowers("var", "std", "var_mean", "std_mean")
+def _var(c: AtenCall) -> list[str]:
+    axes, dtype = axes_of(c), c.result.dtype
+    keep = bool(c.value("keepdim", False))
+    mean = reduced(c, "ReduceMean", c.tensor("self"), axes, keep=True)
+    off = c.emit("Sub", c.tensor("self"), mean)
+    value = reduced(c, "ReduceMean", c.emit("Mul", off, off), axes, keep=keep)
+    correction = c.value("correction", int(bool(c.value("unbiased", True))))
+    if correction:
+        count = 1
+        for axis in axes:
+            size = c.meta("self").sizes[axis]
+            count *= size if isinstance(size, int) else 1
+        value = c.emit("Mul", value, c.scalar(count / max(count - correction, 1), dtype))
+    if "std" in c.operator:
+        value = c.emit("Sqrt", value)
+    if len(c.outputs) == 1:
+        return [value]
+    return [value, mean if keep else c.emit("Squeeze", mean, c.ints(*axes))]
+
+
+@lowers("norm", "linalg_vector_norm", "frobenius_norm", "linalg_norm")
+def _norm(c: AtenCall) -> str:
+    order = c.value("ord", c.value("p", 2))
+    operator = {None: "ReduceL2", 1: "ReduceL1", 2: "ReduceL2"}[order]
+    value = c.cast(c.tensor("self"), c.meta("self").dtype, c.result.dtype)
+    return reduced(c, operator, value, axes_of(c), keep=bool(c.value("keepdim", False)))
+
+
+@lowers("softmax", "_softmax", "log_softmax", "_log_softmax", "_safe_softmax")
+def _softmax(c: AtenCall) -> str:
+    operator = "LogSoftmax" if "log_softmax" in c.operator else "Softmax"
+    value = c.cast(c.tensor("self"), c.meta("self").dtype, c.result.dtype)
+    return c.emit(operator, value, axis=c.axis("dim", -1))
+
+
+@lowers("cumsum", "cumprod")
+def _cumsum(c: AtenCall) -> str:
+    value = c.cast(c.tensor("self"), c.meta("self").dtype, c.result.dtype)
+    operator = "CumProd" if "cumprod" in c.operator else "CumSum"
+    return c.emit(operator, value, c.scalar(c.axis("dim"), DataType.INT64))
+
+
+@lowers("topk", "sort", "argsort", "msort")
+def _topk(c: AtenCall) -> list[str]:
+    axis = c.axis("dim", -1)
+    count = c.value("k", c.meta("self").sizes[axis])
+    is_largest = c.value("largest", True) if "k" in c.args else c.value("descending", False)
+    values, places = c.several("TopK", (c.tensor("self"), c.extents([count])), 2, axis=axis,
+                               largest=int(bool(is_largest)))  # fmt: skip
+    return [places] if "argsort" in c.operator else [values, places]
+
+
+@lowers("one_hot")
+def _one_hot(c: AtenCall) -> str:
+    depth = c.result.sizes[-1]
+    ends = c.scope.builder.constant((0, 1), DataType.INT64)
+    return c.emit("OneHot", c.tensor("self"), c.extents([depth]), ends)
+
+
+@lowers("nonzero")
+def _nonzero(c: AtenCall) -> str:
+    return c.emit("Transpose", c.emit("NonZero", c.tensor("self")), perm=(1, 0))
+
+
+@lowers("full", "ones", "zeros", "empty", "new_full", "new_ones", "new_zeros", "new_empty",
+        "full_like", "ones_like", "zeros_like", "empty_like", "empty_permuted", "scalar_tensor",
+        "zero", "fill", "empty_strided", "new_empty_strided")  # fmt: skip
+def _full(c: AtenCall) -> str:
+    value: Any = c.value("fill_value", c.value("value", c.value("s")))
+    if value is None or not isinstance(value, int | float):
+        name = next((n for n in ("fill_value", "value", "s") if c.kind(n)), "")
+        one = operand(c, name, c.result.dtype) if name else ""
+    else:
+        one = c.scalar(value, c.result.dtype)
+    if not one:
+        one = c.scalar(int("ones" in c.operator), c.result.dtype)
+    return expanded(c, one, (), c.result.sizes)
+
+
+@lowers("arange")
+def _arange(c: AtenCall) -> str:
+    dtype = c.result.dtype
+    step = operand(c, "step", dtype) if c.kind("step") else c.scalar(1, dtype)
+    start = operand(c, "start", dtype) if c.kind("start") else c.scalar(0, dtype)
+    return c.emit("Range", start, operand(c, "end", dtype), step)
+
+
+@lowers("linspace")
+def _linspace(c: AtenCall) -> str:
+    dtype, count = c.result.dtype, c.integer("steps", 1)
+    places = c.emit("Range", *(c.scalar(v, DataType.INT64) for v in (0, count, 1)))
+    start, end = c.number("start", 0), c.number("end", 0)
+    step = c.scalar((end - start) / max(count - 1, 1), dtype)
+    scaled = c.emit("Mul", c.cast(places, DataType.INT64, dtype), step)
+    return c.emit("Add", scaled, c.scalar(start, dtype))
+
+
+@lowers("eye")
+def _eye(c: AtenCall) -> str:
+    zeros = expanded(c, c.scalar(0, c.result.dtype), (), c.result.sizes)
+    return c.emit("EyeLike", zeros)
+
+
+@lowers("rand", "randn", "randint")
+def _rand(c: AtenCall) -> str:
+    zeros = expanded(c, c.scalar(0, DataType.FLOAT), (), c.result.sizes)
+    operator = "RandomNormalLike" if "randn" in c.operator else "RandomUniformLike"
+    made = c.emit(operator, zeros)
+    return c.cast(made, DataType.FLOAT, c.result.dtype)
+
+
+@lowers("mse_loss", "l1_loss")
+def _mse_loss(c: AtenCall) -> str:
+    off = c.emit("Sub", c.tensor("self"), c.tensor("target"))
+    each = c.emit("Abs", off) if "l1" in c.operator else c.emit("Mul", off, off)
+    return over_batch(c, each, c.meta("self"))
+
+
+def over_batch(c: AtenCall, each: str, meta: Meta) -> str:
+    """Return the losses of all elements, or their mean or sum."""
+    match c.integer("reduction", 1):
+        case 0:
+            return each
+        case 1:
+            return reduced(c, "ReduceMean", each, [*range(meta.rank)], keep=False)
+        case _:
+            return reduced(c, "ReduceSum", each, [*range(meta.rank)], keep=False)
+
+
+@lowers("cross_entropy_loss")
+def _cross_entropy(c: AtenCall) -> str:
+    reductions = ("none", "mean", "sum")
+    if c.meta("target").dtype in FLOATS:
+        raise ValueError("probabilities as the target")
+    return c.emit("SoftmaxCrossEntropyLoss", c.tensor("self"), c.tensor("target"),
+                  c.tensor("weight"), reduction=reductions[c.integer("reduction", 1)],
+                  ignore_index=c.integer("ignore_index", -100))  # fmt: skip
+
+
+@lowers("nll_loss", "nll_loss_nd", "nll_loss_forward", "nll_loss2d")
+def _nll_loss(c: AtenCall) -> str:
+    reductions = ("none", "mean", "sum")
+    return c.emit("NegativeLogLikelihoodLoss", c.tensor("self"), c.tensor("target"),
+                  c.tensor("weight"), reduction=reductions[c.integer("reduction", 1)],
+                  ignore_index=c.integer("ignore_index", -100))  # fmt: skip
+
+
+@lowers("cosine_similarity")
+def _cosine_similarity(c: AtenCall) -> str:
+    axis = [c.integer("dim", 1) % c.meta("x1").rank]
+    product = c.emit("Mul", c.tensor("x1"), c.tensor("x2"))
+    norms = [reduced(c, "ReduceL2", c.tensor(x), axis, keep=False) for x in ("x1", "x2")]
+    dot = reduced(c, "ReduceSum", product, axis, keep=False)
+    return c.emit("Div", dot, c.emit("Mul", *norms))
+
+
+@lowers("cdist", "_cdist_forward")
+def _cdist(c: AtenCall) -> str:
+    return c.emit("CDist", c.tensor("x1"), c.tensor("x2"), domain="com.microsoft",
+                  metric="euclidean")  # fmt: skip
+
+
+@lowers("meshgrid")
+def _meshgrid(c: AtenCall) -> list[str]:
+    raws, results = c.raws("tensors"), []
+    is_swapped = c.value("indexing", "ij") == "xy"
+    for at, raw in enumerate(raws):
+        place = {0: 1, 1: 0}.get(at, at) if is_swapped else at
+        after = c.scope.meta(c.outputs[at]).sizes
+        before = [1] * len(after)
+        sizes: list[Size] = [*before[:place], c.scope.meta(raw).sizes[0], *before[place + 1 :]]
+        value = c.reshaped(c.scope.values[raw], c.scope.meta(raw).sizes, sizes)
+        results.append(expanded(c, value, sizes, after))
+    return results
+
+
+@lowers("channel_shuffle")
+def _channel_shuffle(c: AtenCall) -> str:
+    sizes, groups = list(c.meta("self").sizes), c.integer("groups", 1)
+    split: list[Size] = [sizes[0], groups, -1, *sizes[2:]]
+    if isinstance(sizes[1], int):
+        split[2] = sizes[1] // groups
+    value = c.reshaped(c.tensor("self"), sizes, split)
+    order = (0, 2, 1, *range(3, len(split)))
+    return c.reshaped(c.emit("Transpose", value, perm=order), split, sizes)

@@ -1,0 +1,121 @@
+"""Symbolic sizes of an exported program, from the expressions that PyTorch writes."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+Size = int | str | tuple[Any, ...] | None
+"""A number, a symbol, an operation with its operands, or None for anything else."""
+LONGEST_EXPRESSION = 4096
+OPERATIONS = {"Add": "+", "Mul": "*", "FloorDiv": "//", "CleanDiv": "//", "PythonMod": "%",
+              "Mod": "%"}  # fmt: skip
+"""Operations by the functions of SymPy and PyTorch's own.
+Source: torch/utils/_sympy/functions.py."""
+BINARY: Mapping[type[ast.operator], str] = {
+    ast.Add: "+", ast.Mult: "*", ast.FloorDiv: "//", ast.Mod: "%",
+}  # fmt: skip
+
+
+def size_of(given: Any) -> Size:
+    """Return a ``SymInt`` of the schema: a number, or an expression."""
+    if isinstance(given, int):
+        return given
+    kind, value = next(iter(given.items()))
+    if kind == "as_int":
+        return int(value)
+    return parsed(str(value["expr_str"])) if kind == "as_expr" else None
+
+
+@cache
+def parsed(text: str) -> Size:
+    """Return an expression of SymPy, as ``srepr`` or as ``str`` writes it; None if unknown.
+
+    >>> parsed("Add(Mul(Integer(2), Symbol('s0', integer=True)), Integer(-1))")
+    ('+', ('*', 2, 's0'), -1)
+    >>> parsed("2*s0 - 1")
+    ('+', ('*', 2, 's0'), -1)
+    """
+    if len(text) > LONGEST_EXPRESSION:
+        return None
+    try:
+        return walked(ast.parse(text, mode="eval").body)
+    except (SyntaxError, ValueError, RecursionError, MemoryError, LookupError, AttributeError):
+        return None
+
+
+def walked(node: Any) -> Size:
+    """Return the size of a syntax tree.
+
+    Raises:
+        ValueError: an operation that sizes do not have.
+    """
+    match node:
+        case ast.Constant(value=int(value)):
+            return value
+        case ast.Name(id=name):
+            return str(name)
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return scaled(-1, walked(operand))
+        case ast.BinOp(left=left, op=ast.Sub(), right=right):
+            return ("+", walked(left), scaled(-1, walked(right)))
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in BINARY:
+            return (BINARY[type(op)], walked(left), walked(right))
+        case ast.Call(func=ast.Name(id="Symbol"), args=[ast.Constant(value=str(name))]):
+            return name
+        case ast.Call(func=ast.Name(id="Integer"), args=[value]):
+            return walked(value)
+        case ast.Call(func=ast.Name(id=name), args=[*args]) if name in OPERATIONS and args:
+            return (OPERATIONS[name], *(walked(a) for a in args))
+        case ast.Call(func=ast.Name(id="Pow"), args=[base, power]):
+            match walked(power):
+                case int(exponent) if 1 <= exponent <= 4:
+                    return ("*", *(walked(base) for _ in range(exponent)))
+                case _:
+                    pass
+        case _:
+            pass
+    raise ValueError("no size")
+
+
+def scaled(factor: int, size: Size) -> Size:
+    """Return a multiple of a size."""
+    return factor * size if isinstance(size, int) else ("*", factor, size)
+
+
+def symbols_of(size: Size) -> Iterator[str]:
+    """Yield the symbols of a size."""
+    match size:
+        case str():
+            yield size
+        case tuple():
+            for part in size[1:]:
+                yield from symbols_of(part)
+        case _:
+            pass
+
+
+def text_of(size: Size, names: Mapping[str, str]) -> int | str | None:
+    """Return a size as a dimension of ONNX: a number, a name or an expression of names.
+
+    >>> text_of(("+", ("*", 2, "s0"), -1), {"s0": "batch"})
+    '2*batch - 1'
+    """
+    if isinstance(size, int) or size is None:
+        return size
+    if isinstance(size, str):
+        return names.get(size, size)
+    operation, *terms = size
+    written = [text_of(t, names) for t in terms]
+    if None in written or operation == "%":
+        return None
+    if operation == "+":
+        # the first term of a dimension has no sign
+        ordered = sorted(map(str, written), key=lambda t: t.startswith("-"))
+        if ordered[0].startswith("-"):
+            ordered.insert(0, "0")
+        return " + ".join(ordered).replace("+ -", "- ")
+    parts = [f"({t})" if isinstance(t, str) and not t.isidentifier() else str(t) for t in written]
+    return str(operation).join(parts)
