@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from perfc.analyzers.estimate.estimate import CandidateRun
     from perfc.analyzers.estimators import Execution
     from perfc.analyzers.runs.prediction import PredictionTable
+    from perfc.frontend.config import ModuleCode
 
 Exportable: TypeAlias = "torch.nn.Module | torch.export.ExportedProgram"
 """PyTorch objects that can be exported."""
@@ -251,7 +252,9 @@ def analyze(
     am = Analyses(tuple(instruments))
     predictor = text_of(predictor, "predictor")
     given_model, model = model, graph_of(model, input, inputs, how.dims)
-    source, given = typed_sizes(model, how.dims, values, am, is_trained=how.is_step)
+    source, given = typed_sizes(
+        model, how.dims, values, am, is_trained=how.is_step, code=how.module_code
+    )
     source = am.apply(Retype("f32"), source) if how.widens(model) else source
     if input is not None and given_model is model:
         check_example(source, input)
@@ -312,6 +315,7 @@ def typed_sizes(
     am: Analyses | None = None,
     *,
     is_trained: bool = False,
+    code: ModuleCode | None = None,
 ) -> tuple[Module, dict[str, int]]:
     """Return the typed module of a model, and the given sizes by symbol key.
 
@@ -319,7 +323,7 @@ def typed_sizes(
         PerfcError: as ``analyze``.
     """
     with located(model):
-        module, given = read(model, dims, values, is_trained=is_trained)
+        module, given = read(model, dims, values, is_trained=is_trained, code=code)
         return (am or Analyses()).apply(Sizes(tuple(given)), module), given
 
 
@@ -329,11 +333,12 @@ def read(
     values: Mapping[str, Any] | None = None,
     *,
     is_trained: bool = False,
+    code: ModuleCode | None = None,
 ) -> tuple[Module, dict[str, int]]:
     """Read the module of a model, and return the given sizes by symbol key.
 
     ``batch`` and ``seq`` in ``dims`` are the first dimension of the inputs and the second of
-    token inputs, unless a symbol has that name. ``is_trained`` is passed to `load`.
+    token inputs, unless a symbol has that name. ``is_trained`` and ``code`` are passed to `load`.
 
     Raises:
         PerfcError: an unreadable model, or a size or content that does not fit it.
@@ -342,7 +347,7 @@ def read(
     known = known_contents(values)
     module = model
     if not isinstance(model, Module):
-        module = load(serialized(model), sizes, known, is_trained=is_trained)
+        module = load(serialized(model), sizes, known, is_trained=is_trained, code=code)
     module, given = sized(module, dims or {})
     inputs = [v.name for v in module.graph.inputs]
     strange = sorted(set(values or ()) - set(inputs))

@@ -6,6 +6,7 @@ from ..estimate.estimate import Estimate, Predictor
 from .estimator import Estimator, Execution
 from .fitted import Fitted
 from .forest import Forests
+from .indexing import with_indexing
 from .roofline import SustainedRoofline
 from .steps import StepFactors
 
@@ -34,7 +35,8 @@ def estimates(execution: Execution) -> tuple[Estimate, ...]:
         for i, estimate in estimator.estimate(execution, wanted).items():
             if comes_first(estimate, chosen.get(i)):
                 chosen[i] = estimate
-    return tuple(chosen[i] for i in execution.indices)
+    corrected = with_indexing(execution, chosen)
+    return tuple(corrected[i] for i in execution.indices)
 
 
 def comes_first(steps: Estimate, other: Estimate | None) -> bool:

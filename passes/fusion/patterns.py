@@ -83,6 +83,10 @@ PATTERNS: Mapping[str, Pattern] = {
     "bias_gelu": _pattern([*GELU, "gelu"], BIAS_GELU, "bias_gelu", Kind.ELEMENTWISE),
     "layer_norm": _pattern(["reduce_mean"], pointwise.layer_norm, "layer_norm", Kind.NORMALIZATION),
     "rms_norm": _pattern(["reduce_mean"], pointwise.rms_norm, "rms_norm", Kind.NORMALIZATION),
+    "library_rms_norm": _pattern(
+        ["reduce_mean"], pointwise.library_rms_norm, "rms_norm", Kind.NORMALIZATION
+    ),
+    "rsqrt": _pattern(["reciprocal"], pointwise.rsqrt, "rsqrt", Kind.ELEMENTWISE),
     "skip_norm": _pattern(NORMS, SKIP, "skip_norm", Kind.NORMALIZATION),
     "affine_norm": _pattern(
         ["instance_norm"], pointwise.affine_norm, "group_norm", Kind.NORMALIZATION

@@ -8,6 +8,7 @@ from dataclasses import field
 from perfc.ir.graph import Node, Value
 from perfc.ir.op import Kind
 from perfc.ir.ops.elementwise.activation import Gelu
+from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.ops.elementwise.elementwise import (
     Add,
     Clip,
@@ -175,6 +176,27 @@ def layer_norm(node: Node, near: Neighbourhood) -> Nodes | None:
 def rms_norm(node: Node, near: Neighbourhood) -> Nodes | None:
     """Match RMS normalization written out. Source: Zhang & Sennrich 2019."""
     return _norm(node, near, is_centred=False)
+
+
+def library_rms_norm(node: Node, near: Neighbourhood) -> Nodes | None:
+    """Match RMS normalization that a library's kernel may compute.
+
+    Modules that narrow the normalised operand before they scale it, as those of transformers do,
+    run operator by operator: kernels of libraries narrow their result.
+    """
+    members = rms_norm(node, near)
+    narrowed = near.lone(members[-1].results[0]) if members else None
+    if narrowed is None or not isinstance(narrowed.op, Cast):
+        return members
+    scaled = near.lone(narrowed.results[0])
+    return None if scaled is not None and isinstance(scaled.op, Mul) else members
+
+
+def rsqrt(node: Node, near: Neighbourhood) -> Nodes | None:
+    """Match the inverse of a root, which PyTorch has a kernel for and ONNX has not."""
+    root = near.maker(node.inputs[0]) if node.inputs and node.inputs[0] else None
+    is_root = root is not None and isinstance(root.op, Sqrt)
+    return [root, node] if root is not None and is_root else None
 
 
 def any_norm(node: Node, near: Neighbourhood) -> Nodes | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from perfc.ir.graph import Module, Node, Value
 from perfc.ir.op import Kind
+from perfc.ir.ops.attention.attention import Attention
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.ops.movement.gather import Gather
 from perfc.ir.ops.movement.movement import Expand, Transpose
@@ -79,7 +80,8 @@ class Strides(Analysis[StrideTable]):
     Transposes permute strides, slices keep them, expansions set them to 0; a reshape is a view
     where every new axis lies within axes that are dense among themselves, else it copies.
     Elementwise results and batch normalisation keep the order of their first operand of the same
-    shape; fused attention leaves heads inside of positions; everything else writes contiguous
+    shape, as attention does that of queries; attention that an exporter split leaves heads inside of
+    positions; everything else writes contiguous
     results. Left out: channels-last results of
     convolutions, which only the layout asked for decides.
 
@@ -135,9 +137,9 @@ class StrideWalk:
             return
         if self.table.is_view(node):
             self.view(node, node.inputs[0])
-        elif is_fused:
+        elif is_fused and not isinstance(node.op, Attention):
             self.attended(node.results[0])
-        elif node.op.kind is Kind.ELEMENTWISE or isinstance(node.op, BatchNormalization | Cast):
+        elif node.op.kind in (Kind.ELEMENTWISE, Kind.ATTENTION) or isinstance(node.op, BatchNormalization | Cast):
             self.keeps_order(node)
 
     def view(self, node: Node, source: Value) -> None:

@@ -155,16 +155,13 @@ class Runtime:
         epilogue: kind of a kernel to the kinds of what it absorbs after it.
         epilogue_tags: kind of a kernel to the only mnemonics or pattern tags absorbed, where not
             all of a kind are.
-        patterns: multi-operator patterns (``passes/fusion/patterns.py``) it knows as one kernel;
-        where
-            two claim a node, the first named has it.
+        patterns: multi-operator patterns (``passes/fusion/patterns.py``) it knows as one kernel,
+            those that are preferred first.
         attention: which of the attention that ``patterns`` know it has kernels for.
-        stores_integers: whether kernels write quantised tensors as integers for those that read
-            them, and products of integers are the fastest of many, so that none quantises a thing.
+        stores_integers: whether kernels write quantised tensors as integers for their readers.
         views: mnemonics that move nothing here, besides operators that never do; ``WINDOWS``
             for lookups that are windows.
-        keeps_shared: whether a kernel may write a value that others read and go on with it; else
-            only what nobody else reads is merged.
+        keeps_shared: whether a kernel may write a value that others read and continue with it.
         max_nodes: nodes in a kernel at most.
         streams: kernels that may run at once, where nothing orders them.
         framework: what executes it.
@@ -181,8 +178,8 @@ class Runtime:
             of what serves with these kernels.
         measured_as: name of the runtime whose measured runs of whole models stand for its; its own
             name by default.
-        merged_by: name of the runtime that runs kernels of the same libraries and merges what this
-            one launches apart, so that this one is not expected to be the faster; "" for none.
+        merged_by: name of the runtime that runs kernels of the same libraries and merges more, so
+            that this one is not expected to be the faster; "" for none.
         is_versioned: whether whole runs under several of its versions were measured.
         layouts: layouts of feature maps, that it offers; the default first.
         blocks_channels: whether channels lie in blocks around convolutions.
@@ -241,7 +238,12 @@ class Runtime:
     @property
     def tells_versions(self) -> bool:
         """Return True if predictions depend on the version."""
-        return self.is_versioned or self.known_steps is not None
+        return self.is_versioned or self.is_library or self.known_steps is not None
+
+    @property
+    def is_library(self) -> bool:
+        """Return True for a library of PyTorch modules, whose version is the runtime's."""
+        return self.engine is not None and self.framework is Framework.TORCH
 
     @property
     def fuses_attention(self) -> bool:

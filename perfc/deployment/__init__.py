@@ -20,6 +20,7 @@ from perfc.passes.runtimes import (
     DEFAULT,
     SERVING_DEFAULT,
     TRAINING_DEFAULT,
+    Framework,
     Layout,
     Runtime,
     Serving,
@@ -32,6 +33,7 @@ from perfc.passes.runtimes import (
 from perfc.passes.training.implementation import OptimizerLaunch, RecomputePolicy
 
 if TYPE_CHECKING:
+    from perfc.frontend.config import ModuleCode
     from perfc.ir.graph import Module
     from perfc.passes.training.train import Train
 
@@ -122,6 +124,18 @@ class Deployment:
             return self.dtype
         is_bf16 = any(element_type(v) is DType.BF16 for v in module.graph.weights)
         return "f16" if is_bf16 and not load_machine(self.target).takes("bf16") else ""
+
+    @property
+    def module_code(self) -> ModuleCode | None:
+        """Return the code that runs what a configuration describes: of transformers in PyTorch.
+
+        None for serving engines, whose kernels are others.
+        """
+        if self.table.framework is not Framework.TORCH:
+            return None
+        from perfc.frontend.config import code_of
+
+        return code_of(self.version if self.table.is_library else None)
 
     @property
     def is_step(self) -> bool:

@@ -11,6 +11,8 @@ from perfc.errors import ModelError
 if TYPE_CHECKING:
     from perfc.ir import Known, Module
 
+    from .config import ModuleCode
+
 __all__ = ["is_configuration", "load", "serialized"]
 
 
@@ -20,6 +22,7 @@ def load(
     contents: Mapping[str, Known] | None = None,
     *,
     is_trained: bool = False,
+    code: ModuleCode | None = None,
 ) -> Module:
     """Read a model without its weights and lower it; types of intermediate values stay open.
 
@@ -30,6 +33,7 @@ def load(
         contents: what is known of inputs that drive shapes.
         is_trained: whether a training step is made of the model; a configuration then has the
             scores of every token.
+        code: code of the modules that a configuration describes; None for kernels of engines.
 
     Raises:
         ModelError: not a readable model.
@@ -37,7 +41,7 @@ def load(
     from .formats import ReadOptions, format_of
 
     given = model if isinstance(model, bytes) else os.fspath(model)
-    options = ReadOptions(dict(dims or {}), dict(contents or {}), is_trained)
+    options = ReadOptions(dict(dims or {}), dict(contents or {}), is_trained, code)
     return format_of(given).lower(given, options)
 
 

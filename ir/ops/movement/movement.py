@@ -36,6 +36,20 @@ class Movement(Op):
         return moved([stored(tensor(ins, 0))], [stored(outs[0])])
 
 
+class Contiguous(Movement):
+    """The operand in the order of its axes, copied where a view left another order.
+
+    Shapes:  as the operand.
+    Source:  torch.Tensor.contiguous.
+    """
+
+    mnemonic = "contiguous"
+    operands = ("input",)
+
+    def infer(self, ins: Inputs) -> Types:
+        return (tensor(ins, 0),)
+
+
 def unknown_extents(rank: int) -> Shape:
     """Return extents of which only the number is known."""
     return tuple(data_extent() for _ in range(rank))

@@ -15,6 +15,8 @@ from .images import with_images as with_images
 from .lowering import lower as lower
 from .lowering import lower_images as lower_images
 from .lowering import usual_sequence as usual_sequence
+from .lowering.module_code import ModuleCode as ModuleCode
+from .lowering.module_code import code_of as code_of
 from .lowering.step import ForwardStep as ForwardStep
 from .model import OF_IMAGES as OF_IMAGES
 from .model import Adapters as Adapters
@@ -32,13 +34,17 @@ from .reader import read_config as read_config
 from .reader import shipped as shipped
 
 
-def load_config(source: str, dims: Mapping[str, int], *, is_trained: bool = False) -> Module:
+def load_config(
+    source: str, dims: Mapping[str, int], *, is_trained: bool = False,
+    code: ModuleCode | None = None,
+) -> Module:  # fmt: skip
     """The first pass over prompts, or over inputs, of the model that a configuration describes.
 
     Args:
         source: path, folder or shipped name.
         dims: values for the symbols; they become their defaults.
         is_trained: whether a training step is made of it: the scores of every token, no caches.
+        code: code of the modules of transformers that run; None for kernels of serving engines.
 
     Raises:
         ModelError: as `read_config` and `lower`.
@@ -47,7 +53,8 @@ def load_config(source: str, dims: Mapping[str, int], *, is_trained: bool = Fals
 
     from perfc.ir.graphs.rewrite import with_defaults
 
-    module = lower(read_config(source), ForwardStep.TRAINING if is_trained else ForwardStep.PREFILL)
+    step = ForwardStep.TRAINING if is_trained else ForwardStep.PREFILL
+    module = lower(read_config(source), step, code=None if is_trained else code)
     digest = hashlib.sha256(content_of(located(source)[0])).hexdigest()
     module = replace(module, origin=ModelOrigin(source, digest))
     declared = {s.name for s in module.symbols}

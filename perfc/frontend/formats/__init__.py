@@ -19,6 +19,8 @@ from ..reading.magic import HEAD_BYTES
 if TYPE_CHECKING:
     from perfc.ir import Known, Module
 
+    from ..config import ModuleCode
+
 
 @record
 class ReadOptions:
@@ -28,11 +30,13 @@ class ReadOptions:
         dims: values for symbolic extents; they become the symbols' defaults.
         contents: what is known of inputs that drive shapes.
         is_trained: whether a training step is made of the model.
+        code: code of the modules that a configuration describes; None for kernels of engines.
     """
 
     dims: Mapping[str, int] = field(default_factory=dict[str, int])
     contents: Mapping[str, Known] = field(default_factory=dict[str, "Known"])
     is_trained: bool = False
+    code: ModuleCode | None = None
 
 
 class ModelFormat(Protocol):

@@ -24,4 +24,4 @@ def lower(model: str | bytes, options: ReadOptions) -> Module:
     from ..config import load_config
 
     assert isinstance(model, str)
-    return load_config(model, options.dims, is_trained=options.is_trained)
+    return load_config(model, options.dims, is_trained=options.is_trained, code=options.code)

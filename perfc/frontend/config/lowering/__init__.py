@@ -18,6 +18,8 @@ from ..keys import LARGEST
 from ..model import LanguageModel, OutputHead, Stack, TokenEmbedding
 from ..precision import ServingPrecision, precision_of
 from .builder import GATHER, Builder
+from .module_code import ModuleCode
+from .modules import widened
 from .sampling import sampled
 from .stack import embedded, head, layers, padded, running, tokens_of
 from .step import (
@@ -51,6 +53,7 @@ def lower(
     *,
     new_tokens: int = 0,
     stage: int = 0,
+    code: ModuleCode | None = None,
 ) -> Module:
     """One pass of a model as the share of one machine, in the symbols of the step.
 
@@ -62,6 +65,8 @@ def lower(
         new_tokens: new tokens of a decoded sequence; one, and those that the
             model drafts, by default.
         stage: which stage of the pipeline, from 0.
+        code: code of the modules of transformers whose operators run; None for the kernels of
+            serving engines.
 
     Raises:
         ModelError: the model has no such step, or does not divide so.
@@ -71,8 +76,8 @@ def lower(
         precision = published(model)
         if step is ForwardStep.TRAINING:
             precision = trained(model, precision)
-    family = model.family if step is ForwardStep.TRAINING else ""
-    b = Builder(model.name, precision, parallel.checked(), family)
+    family = model.family if step is ForwardStep.TRAINING or code is not None else ""
+    b = Builder(model.name, precision, parallel.checked(), family, code)
     if model.decoder is None or len(model.stacks) > 1:
         if parallel.pipeline > 1:
             b.refuse("only a decoder alone is divided into stages")
@@ -159,7 +164,7 @@ def _heads(b: Builder, x: Value, stack: Stack, run: Running, table: Value | None
             at = b.input(f"{stack.name}.first_tokens", DType.I64, (tokens.prompts,))
             rows_of = b.node(GATHER, (x, at), f"{stack.name}.first")
         name = f"{stack.name}.head" if len(stack.heads) == 1 else f"{stack.name}.head.{i}"
-        outputs.append(head(b, rows_of, h, stack, table, name))
+        outputs.append(widened(b, head(b, rows_of, h, stack, table, name), name))
     return outputs
 
 

@@ -15,6 +15,7 @@ from perfc.ir.tensors.types import DType
 
 from ..model import Attention, NormKind, QueryKeyNorm
 from .builder import Builder
+from .modules import by_heads, is_plain
 from .quantised import trimmed
 from .step import Running
 from .written_out import MERGED
@@ -46,7 +47,7 @@ def _own(b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: in
         if gate_width or a.rotary_dim or a.norm is not QueryKeyNorm.NONE:
             b.refuse("attention whose keys alone have no bias is neither rotated nor normalised")
         return _separate(b, x, a, run, name, hidden)
-    if b.writes_out and not b.family.startswith(MERGED):
+    if b.writes_out and not (b.family.startswith(MERGED) and b.code is None):
         return _separate(b, x, a, run, name, hidden)
     columns = q + gate_width + k + v
     merged = b.product(x, (hidden, columns), f"{name}.qkv", is_biased=a.query_bias, slices=3)
@@ -75,14 +76,21 @@ def _separate(b: Builder, x: Value, a: Attention, run: Running, name: str, hidde
     q, k, v = heads * a.head_dim, kv_heads * a.head_dim, kv_heads * a.values
     gate: Value | None = None
     gate_width = heads * a.values if a.is_gated else 0
-    query = b.product(x, (hidden, q + gate_width), f"{name}.query", is_biased=a.query_bias)
-    key = b.product(x, (hidden, k), f"{name}.key", is_biased=a.key_bias)
-    value = b.product(x, (hidden, v), f"{name}.value", is_biased=a.value_bias)
+    if b.family.startswith(MERGED) and not gate_width:
+        merged = b.product(x, (hidden, q + k + v), f"{name}.qkv", is_biased=a.query_bias)
+        query, key, value = b.cut(merged, (q, k, v), f"{name}.heads")
+    else:
+        query = b.product(x, (hidden, q + gate_width), f"{name}.query", is_biased=a.query_bias)
+        key = b.product(x, (hidden, k), f"{name}.key", is_biased=a.key_bias)
+        value = b.product(x, (hidden, v), f"{name}.value", is_biased=a.value_bias)
     if gate_width:
         query, gate = b.cut(query, (q, gate_width), f"{name}.gated")
     if a.norm is not QueryKeyNorm.NONE:
         query = _normed(b, query, a, heads, f"{name}.q_norm")
         key = _normed(b, key, a, kv_heads, f"{name}.k_norm")
+    if b.code is not None and is_plain(a):
+        of_heads = (query, key, value)
+        return _gated(b, by_heads(b, of_heads, a, run, name, (heads, kv_heads)), gate, name)
     query = rotated(b, query, heads, a, run, f"{name}.q_rotary")
     key = rotated(b, key, kv_heads, a, run, f"{name}.k_rotary")
     mixed = _scores(b, (query, key, value), a, run, name, (heads, kv_heads))

@@ -23,6 +23,7 @@ from perfc.machine.parallel import Parallel
 from ..model import Adapters, Norm, NormKind
 from ..precision import ServingPrecision, WeightFormat
 from .adapted import adapted_product
+from .module_code import ModuleCode
 from .quantised import quantised_product
 from .written_out import rms_norm
 
@@ -44,14 +45,18 @@ class Builder:
         parallel: degrees of parallelism.
         family: family of the configuration, where layers are written out as its modules write them;
             "" for the kernels of serving engines.
+        code: code of the modules, where each of its kernels is an operator, those of attention and
+            positions included; None where those stay one operator each.
     """
 
     def __init__(
-        self, name: str, precision: ServingPrecision, parallel: Parallel, family: str = ""
-    ) -> None:
+        self, name: str, precision: ServingPrecision, parallel: Parallel, family: str = "",
+        code: ModuleCode | None = None,
+    ) -> None:  # fmt: skip
         self.name, self.precision, self.parallel = name, precision, parallel
         self.half = precision.half
         self.family = family
+        self.code = code
         self.inputs: list[Value] = []
         self.weights: list[Value] = []
         self.nodes: list[Node] = []
@@ -108,14 +113,14 @@ class Builder:
             self.weights.append(value)
         return value
 
-    def number(self, item: float) -> Value:
-        """Return a constant of one element; equal ones are one value."""
-        value = self.tables.get((item,))
+    def number(self, item: float, dtype: DType | None = None) -> Value:
+        """Return a constant of one element, in 16 bits by default; equal ones are one value."""
+        key = (item, dtype or self.half)
+        value = self.tables.get(key)
         if value is None:
-            type_ = TensorType(self.half, ())
-            value = self.tables[(item,)] = Value(
-                f"number.{item}", type_, Known.scalar(item), BUFFER
-            )
+            name = f"number.{item}" if dtype is None else f"number.{item}.{dtype}"
+            value = Value(name, TensorType(key[1], ()), Known.scalar(item), BUFFER)
+            self.tables[key] = value
             self.weights.append(value)
         return value
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 
 ADD, MUL = Add(), Mul()
+EPSILON = 1e-6
 WIDE = Cast(to=DType.F32)
 SCALED_IN_F32 = ("gemma", "olmo2", "olmo3", "gpt_oss", "flex_olmo")
 """Starts of families whose normalisation multiplies its scale before it narrows the result."""
@@ -36,12 +37,15 @@ MERGED = ("gpt2", "gpt_neox", "gpt_bigcode", "bloom", "falcon", "mpt", "phi3", "
 def rms_norm(b: Builder, x: Value, scale: Value | None, name: str) -> Value:
     """``x`` over the root of its mean square, computed in f32, times a scale.
 
-    The small number that is added to the mean keeps nothing and is left out.
+    Where only what autograd keeps counts, the small number that is added to the mean is left out.
     """
     is_narrow = b.half is not DType.F32
     wide = b.node(WIDE, (x,), f"{name}.f32") if is_narrow else x
-    square = b.node(MUL, (wide, wide), f"{name}.square")
+    squared = (MUL, wide) if b.code is None else (Pow(), b.number(2.0, DType.F32))
+    square = b.node(squared[0], (wide, squared[1]), f"{name}.square")
     mean = b.node(ReduceMean(keepdims=1), (square, b.numbers((-1,))), f"{name}.mean")
+    if b.code is not None:
+        mean = b.node(ADD, (mean, b.number(EPSILON, DType.F32)), f"{name}.raised")
     root = b.node(Sqrt(), (mean,), f"{name}.root")
     inverse = b.node(Reciprocal(), (root,), f"{name}.inverse")
     if scale is not None and b.family.startswith(SCALED_IN_F32):

@@ -1,0 +1,132 @@
+"""Attention and positions as modules of transformers compute them: an operator for each kernel.
+
+Source: transformers, models/llama/modeling_llama.py: `LlamaRotaryEmbedding`, `rotate_half`,
+`apply_rotary_pos_emb`, `LlamaAttention`; integrations/sdpa_attention.py.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from perfc.ir.graph import Value
+from perfc.ir.ops.attention.attention import Attention as FusedAttention
+from perfc.ir.ops.contraction.matmul import MatMul
+from perfc.ir.ops.elementwise.cast import Cast
+from perfc.ir.ops.elementwise.elementwise import Add, Mul, Neg
+from perfc.ir.ops.elementwise.rounding import Cos, Sin
+from perfc.ir.ops.movement.movement import Contiguous, Expand, Transpose
+from perfc.ir.ops.movement.slice import Concat
+from perfc.ir.tensors.types import DType
+
+from ..model import Attention
+from .step import Running
+
+if TYPE_CHECKING:
+    from .builder import Builder
+
+WIDE = Cast(to=DType.F32)
+ADD, MUL, COPY, JOIN = Add(), Mul(), Contiguous(), Concat(axis=-1)
+HEADS_FIRST = Transpose(perm=(0, 2, 1, 3))
+
+
+def is_plain(a: Attention) -> bool:
+    """Return True for attention that ``scaled_dot_product_attention`` computes."""
+    return not (a.is_cross or a.buckets or a.is_biased or a.has_sinks or a.has_softcap or a.chunk)
+
+
+def widened(b: Builder, scores: Value, name: str) -> Value:
+    """Return scores in f32 where the code of the modules casts them."""
+    is_cast = b.code is not None and b.code.widens_scores and b.half is not DType.F32
+    return b.node(WIDE, (scores,), f"{name}.f32") if is_cast else scores
+
+
+def by_heads(
+    b: Builder, operands: tuple[Value, Value, Value], a: Attention, run: Running, name: str,
+    heads: tuple[int, int],
+) -> Value:  # fmt: skip
+    """Return attention [tokens, heads * values] of queries, keys and values [tokens, ...].
+
+    Args:
+        b: takes the nodes.
+        operands: results of the three products.
+        a: the attention; `is_plain`.
+        run: tokens and positions.
+        name: prefix of names.
+        heads: heads of queries, and of keys and values.
+    """
+    code = b.code
+    assert code is not None
+    tokens, (h, g) = run.tokens, heads
+    widths = ((h, a.head_dim), (g, a.head_dim), (g, a.values))
+    parts: list[Value] = []
+    for x, (count, width), what in zip(operands, widths, ("q", "k", "v"), strict=True):
+        shape = (tokens.prompts, tokens.length, count, width)
+        x = b.node(HEADS_FIRST, (b.shaped(x, shape, f"{name}.{what}_split"),), f"{name}.{what}")
+        if a.rotary_dim and what != "v":
+            x = _rotated(b, x, (a.rotary_dim, a.head_dim), run, f"{name}.{what}_rotary")
+        parts.append(x)
+    query, key, value = parts
+    if run.is_cached:
+        if code.joins_cache:
+            key, value = (b.node(COPY, (v,), f"{v.name}.cached") for v in (key, value))
+        b.kept += [key, value]
+    if code.repeats_keys and g < h:
+        key, value = (
+            _repeated(b, v, h // g, run, w) for v, w in ((key, widths[1]), (value, widths[2]))
+        )
+    elif code.copies_operands:
+        key, value = (b.node(COPY, (v,), f"{v.name}.copied") for v in (key, value))
+    if code.copies_operands:
+        query = b.node(COPY, (query,), f"{query.name}.copied")
+    op = FusedAttention(
+        is_causal=int(a.is_causal), left_window_size=a.window - 1 if a.window else -1
+    )
+    mixed = b.node(op, (query, key, value), name)
+    mixed = b.node(HEADS_FIRST, (mixed,), f"{name}.turned")
+    if code.copies_operands:
+        # results have the order of queries, whose heads are outside of positions then
+        mixed = b.node(COPY, (mixed,), f"{name}.joined")
+    return b.shaped(mixed, (-1, h * a.values), f"{name}.rows")
+
+
+def _repeated(b: Builder, x: Value, times: int, run: Running, width: tuple[int, int]) -> Value:
+    """Return keys or values, each head of them ``times`` times."""
+    lead, tail = (run.tokens.prompts, width[0]), (run.tokens.length, width[1])
+    single = b.shaped(x, (*lead, 1, *tail), f"{x.name}.grouped")
+    every = b.node(Expand(), (single, b.numbers((*lead, times, *tail))), f"{x.name}.expanded")
+    copied = b.node(COPY, (every,), f"{x.name}.repeated")
+    return b.shaped(copied, (lead[0], lead[1] * times, *tail), f"{x.name}.heads")
+
+
+def _rotated(b: Builder, x: Value, dims: tuple[int, int], run: Running, name: str) -> Value:
+    """Return heads [batch, heads, length, size] rotated by their positions, as ``rotate_half``."""
+    rotary, size = dims
+    rest: list[Value] = []
+    if rotary < size:
+        x, *rest = b.cut(x, (rotary, size - rotary), f"{name}.parts")
+    cos, sin = _angles(b, rotary, run)
+    first, second = b.cut(x, (rotary // 2, rotary - rotary // 2), f"{name}.halves")
+    turned = b.node(JOIN, (b.node(Neg(), (second,), f"{name}.negative"), first), f"{name}.turned")
+    left = b.node(MUL, (x, cos), f"{name}.cos")
+    result = b.node(ADD, (left, b.node(MUL, (turned, sin), f"{name}.sin")), name)
+    return b.node(JOIN, (result, *rest), f"{name}.whole") if rest else result
+
+
+def _angles(b: Builder, width: int, run: Running) -> tuple[Value, Value]:
+    """Return cosines and sines [1, 1, length, width] of the positions, computed once."""
+    keys = ("cos", width), ("sin", width)
+    if keys[0] not in b.tables:
+        length, name = run.tokens.length, f"rotary.{width}"
+        at = b.node(WIDE, (b.input(f"{name}.positions", DType.I64, (1, 1, length)),), f"{name}.f32")
+        inverse = b.buffer(f"{name}.inverse_frequencies", (1, width // 2, 1), DType.F32)
+        angles = b.node(MatMul(), (inverse, at), f"{name}.angles")
+        turned = b.node(Transpose(perm=(0, 2, 1)), (angles,), f"{name}.turned")
+        both = b.node(JOIN, (turned, turned), f"{name}.both")
+        for key, op in zip(keys, (Cos(), Sin()), strict=True):
+            part = f"{name}.{key[0]}"
+            x = b.node(op, (both,), part)
+            x = b.node(MUL, (x, b.buffer(f"{name}.scaling", (), DType.F32)), f"{part}.scaled")
+            if b.half is not DType.F32:
+                x = b.node(Cast(to=b.half), (x,), f"{part}.narrow")
+            b.tables[key] = b.shaped(x, (1, 1, length, width), f"{part}.table")
+    return b.tables[keys[0]], b.tables[keys[1]]
