@@ -55,10 +55,10 @@ def with_indexing(execution: Execution, chosen: Mapping[int, Estimate]) -> dict[
         if estimate.predictor is not Predictor.LEARNED:
             continue
         kernel = execution.bounds.kernels[i].kernel
-        instructions = issued(kernel.anchor, strides) if is_single(kernel.nodes, kernel.anchor) else 0
-        if instructions:
-            out = kernel.anchor.results[0].type
-            assert isinstance(out, TensorType) and out.shape is not None
+        node = kernel.anchor
+        instructions = issued(node, strides) if is_single(kernel.nodes, node) else 0.0
+        out = node.results[0].type if instructions else None
+        if isinstance(out, TensorType) and out.shape is not None:
             count = float(evaluate(element_count(out.shape), execution.bounds.env_of(i)))
             index_s = count * instructions * kernel.times / lanes
             memory_s = estimate.time_s
@@ -90,16 +90,17 @@ def issued(node: Node, strides: StrideTable) -> float:
     shape = strides.shapes.get(values[0]) if values else None
     if shape is None or not operands:
         return 0.0
-    steps = [along(shape, strides.shapes[v], strides.of(v)) for v in values]
     match node.op:
         case Concat():
-            return JOIN if any(strides.of(v) != contiguous(strides.shapes[v]) for v in operands) else 0
+            is_strided = any(strides.of(v) != contiguous(strides.shapes[v]) for v in operands)
+            return JOIN if is_strided else 0.0
         case Cast(to=DType.F32) if _bits(operands[0]) == NARROW_BITS:
             return CAST
         case Contiguous() | Cast():
             pass
         case op if op.kind is not Kind.ELEMENTWISE:
             return 0.0
+    steps = [along(shape, strides.shapes[v], strides.of(v)) for v in values]
     axes = merged(shape, steps)
     return ELEMENT + axes * (AXIS + OPERAND * len(values)) if axes > 1 else 0.0
 

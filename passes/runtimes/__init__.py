@@ -167,17 +167,15 @@ class Runtime:
         framework: what executes it.
         serving: whose kernels its attention and quantised products are, as far as it is known.
         engine: how it serves language models; None where it does not.
-        tf32: which products of f32 it does in TF32 where nobody says.
+        tf32: which products of f32 it does in TF32 by default.
         stands_for: kinds of devices, ``cpu`` or ``cuda``, on which a session of the framework is
             this one where nothing more is said.
         devices: kinds it runs on, each with the makers of those; any where none is named.
         trains: whether it runs training steps; engines that only serve do not.
-        steps: the measured steps that launched its kernels, whatever launched them; None where
-            none did.
+        steps: the measured steps that launched its kernels; None where none did.
         before: version from which on another table holds: of the framework with these ``steps``, or
             of what serves with these kernels.
-        measured_as: name of the runtime whose measured runs of whole models stand for its; its own
-            name by default.
+        measured_as: name of the runtime whose measured whole runs stand for its (default: its own).
         merged_by: name of the runtime that runs kernels of the same libraries and merges more, so
             that this one is not expected to be the faster; "" for none.
         is_versioned: whether whole runs under several of its versions were measured.
