@@ -80,9 +80,8 @@ class Strides(Analysis[StrideTable]):
     Transposes permute strides, slices keep them, expansions set them to 0; a reshape is a view
     where every new axis lies within axes that are dense among themselves, else it copies.
     Elementwise results and batch normalisation keep the order of their first operand of the same
-    shape, as attention does that of queries; attention that an exporter split leaves heads inside of
-    positions; everything else writes contiguous
-    results. Left out: channels-last results of
+    shape, attention that of queries; attention that an exporter split leaves heads inside of
+    positions; everything else writes contiguous results. Left out: channels-last results of
     convolutions, which only the layout asked for decides.
 
     Source: PyTorch, aten/src/ATen/TensorUtils.cpp, ``computeStride``; TensorIterator's rule for
@@ -139,7 +138,9 @@ class StrideWalk:
             self.view(node, node.inputs[0])
         elif is_fused and not isinstance(node.op, Attention):
             self.attended(node.results[0])
-        elif node.op.kind in (Kind.ELEMENTWISE, Kind.ATTENTION) or isinstance(node.op, BatchNormalization | Cast):
+        elif node.op.kind in (Kind.ELEMENTWISE, Kind.ATTENTION) or isinstance(
+            node.op, BatchNormalization | Cast
+        ):
             self.keeps_order(node)
 
     def view(self, node: Node, source: Value) -> None:

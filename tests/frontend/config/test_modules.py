@@ -1,0 +1,135 @@
+"""Configurations as modules of transformers run them: an operator for each kernel of PyTorch."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import perfc
+from perfc.analyzers.estimators.indexing import merged
+from perfc.api import Report
+from perfc.errors import PerfcError
+from perfc.frontend.config import code_of
+
+QWEN = {
+    "model_type": "qwen2", "architectures": ["Qwen2Model"], "hidden_act": "silu",
+    "hidden_size": 64, "intermediate_size": 176, "max_position_embeddings": 512,
+    "num_attention_heads": 4, "num_hidden_layers": 2, "num_key_value_heads": 2,
+    "rms_norm_eps": 1e-6, "rope_theta": 1e6, "torch_dtype": "bfloat16", "vocab_size": 256,
+}  # fmt: skip
+
+LAYER = """\
+norm.f32: cast
+norm.square: pow
+norm.mean: reduce_mean
+norm.raised: add
+norm.root: sqrt reciprocal
+norm.normed: mul
+norm.narrow: cast
+norm: mul
+query: gemm
+key: gemm
+value: gemm
+q_rotary.negative: neg
+q_rotary.turned: concat
+q_rotary.cos: mul
+q_rotary.sin: mul
+q_rotary: add
+k_rotary.negative: neg
+k_rotary.turned: concat
+k_rotary.cos: mul
+k_rotary.sin: mul
+k_rotary: add
+{copies}
+attention: attention
+{turned}output: gemm
+residual: add
+norm.f32: cast
+norm.square: pow
+norm.mean: reduce_mean
+norm.raised: add
+norm.root: sqrt reciprocal
+norm.normed: mul
+norm.narrow: cast
+norm: mul
+gate: gemm
+up: gemm
+activation: swish
+gated: mul
+down: gemm
+residual: add
+"""
+"""Kernels of one layer of a published trace, in any order, but for copies that versions differ in."""
+REPEATED = "k_rotary.repeated: contiguous\nv.repeated: contiguous"
+JOINED = "k_rotary.cached: contiguous\nv.cached: contiguous"
+
+
+def report(tmp_path: Path, runtime: str = "transformers", **keywords: str) -> Report:
+    """Return the analysis of a small model of grouped heads."""
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(QWEN), encoding="utf-8")
+    version = keywords.get("version", "")
+    sizes = {"batch": 8, "seq": 128}
+    return perfc.analyze(path, "h100", runtime=runtime, runtime_version=version, dims=sizes)
+
+
+def layer(found: Report) -> Counter[str]:
+    """Return the kernels of the second layer, as lines of text."""
+    lines: list[str] = []
+    for kernel in found.kernels.kernels:
+        name = kernel.anchor.results[0].name
+        if not name.startswith("layers.1."):
+            continue
+        name = name.removeprefix("layers.1.").partition(".")[2]
+        for part in ("attention.", "mlp."):
+            name = name.removeprefix(part)
+        views = ("transpose", "reshape", "split", "expand")
+        operators = [n.op.mnemonic for n in kernel.nodes if n.op.mnemonic not in views]
+        lines.append(f"{name}: {' '.join(operators)}")
+    return Counter(lines)
+
+
+@pytest.mark.parametrize(
+    ("version", "copies", "turned"),
+    [
+        ("4.47", REPEATED, ""),
+        ("4.52", REPEATED + "\nq_rotary.copied: contiguous", "attention.joined: contiguous\n"),
+        ("4.57", JOINED, ""),
+        ("", JOINED, ""),
+    ],
+)
+def test_a_layer_has_the_kernels_of_a_trace(
+    tmp_path: Path, version: str, copies: str, turned: str
+) -> None:
+    turned = turned.removeprefix("attention.")
+    wanted = Counter(LAYER.format(copies=copies, turned=turned).splitlines())
+    found = layer(report(tmp_path, version=version))
+    assert found - wanted == wanted - found == Counter()
+
+
+def test_engines_keep_their_kernels_and_pytorch_has_those_of_modules(tmp_path: Path) -> None:
+    counts = {n: len(report(tmp_path, n).kernels.kernels) for n in ("vllm", "eager", "cudagraph")}
+    assert counts["vllm"] < counts["eager"] / 3
+    assert counts["eager"] == counts["cudagraph"]
+
+
+def test_versions_of_the_library_are_those_of_its_runtime_alone(tmp_path: Path) -> None:
+    assert code_of((4, 45)).widens_scores and not code_of((4, 46)).widens_scores
+    assert report(tmp_path, "eager").deployment.module_code == code_of(None)
+    with pytest.raises(PerfcError, match="were not measured separately"):
+        report(tmp_path, "vllm", version="4.52")
+
+
+def test_kernels_on_strided_operands_compute_addresses(tmp_path: Path) -> None:
+    found = report(tmp_path)
+    times = {
+        k.anchor.results[0].name.removeprefix("layers.1.0.attention."): e.time_s - e.wait_s
+        for k, e in zip(found.kernels.kernels, found.prediction.kernels, strict=True)
+    }
+    # products with cosines step through heads inside of positions, those with sines do not
+    assert times["q_rotary.cos"] > times["q_rotary.sin"]
+    assert times["layers.1.0.norm.f32"] > times["layers.1.0.norm.narrow"]
+    assert merged((4, 8, 2), [(16, 2, 1), (2, 8, 1)]) == 3
