@@ -64,13 +64,13 @@ def measured(path: Path) -> ClassTimes:
     events = json.loads(gzip.decompress(path.read_bytes()))["traceEvents"]
     kernels = sorted((e for e in events if e.get("cat") == "kernel"), key=lambda e: float(e["ts"]))
     start = max(i for i, e in enumerate(kernels) if FIRST in e["name"])
-    found = ClassTimes()
+    total = ClassTimes()
     for kernel in kernels[start:]:
         name = kernel["name"]
         kind = next((k for pattern, k in NAMES if re.search(pattern, name)), "elementwise")
-        found.counts[kind] += 1
-        found.times_s[kind] += kernel["dur"] * 1e-6
-    return found
+        total.counts[kind] += 1
+        total.times_s[kind] += kernel["dur"] * 1e-6
+    return total
 
 
 def predicted(config: Path, target: str) -> ClassTimes:
@@ -78,14 +78,14 @@ def predicted(config: Path, target: str) -> ClassTimes:
     report = perfc.analyze(
         config, target, runtime="transformers", runtime_version=VERSION, dims=SIZES
     )
-    found = ClassTimes()
+    total = ClassTimes()
     for kernel, estimate in zip(report.kernels.kernels, report.prediction.kernels, strict=True):
         kind = class_of(kernel.anchor)
-        found.counts[kind] += 1
-        found.times_s[kind] += estimate.time_s - estimate.wait_s
-        found.low_s[kind] += min(estimate.low_s, estimate.time_s - estimate.wait_s)
-        found.high_s[kind] += estimate.high_s
-    return found
+        total.counts[kind] += 1
+        total.times_s[kind] += estimate.time_s - estimate.wait_s
+        total.low_s[kind] += min(estimate.low_s, estimate.time_s - estimate.wait_s)
+        total.high_s[kind] += estimate.high_s
+    return total
 
 
 def class_of(node: Node) -> str:

@@ -235,8 +235,7 @@ def analyze(
             ``framework``, ``runtime_version``, ``dtype``, ``tf32``, ``layout``, ``streams``,
             ``mode``, ``train``, ``loss``, ``update``, ``freeze``, ``lora_rank``, ``lora``,
             ``accumulate``, ``master_weights``, ``checkpointing``, ``keep``, ``host_launch``,
-            ``dims``.
-            ``batch`` and ``seq`` are short for ``dims={"batch": …}`` and ``dims={"seq": …}``.
+            ``dims``. ``batch`` and ``seq`` stand for ``dims={"batch": …}``, ``dims={"seq": …}``.
 
     Raises:
         PerfcError: an unreadable or inconsistent model, an unknown target, or an unsupported

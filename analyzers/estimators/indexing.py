@@ -113,14 +113,14 @@ def _bits(v: Value) -> int:
     return v.type.dtype.bits if isinstance(v.type, TensorType) else 0
 
 
-def along(shape: Extents, own: Extents, strides: Extents) -> Extents:
+def along(shape: Extents, operand: Extents, strides: Extents) -> Extents:
     """Return strides of an operand along the axes of the result; 0 where it is broadcast.
 
     >>> along((8, 4), (4,), (1,))
     (0, 1)
     """
-    lead = len(shape) - len(own)
-    pairs = zip(shape[lead:], own, strides, strict=True)
+    lead = len(shape) - len(operand)
+    pairs = zip(shape[lead:], operand, strides, strict=True)
     return (0,) * lead + tuple(0 if a == 1 and b != 1 else s for b, a, s in pairs)
 
 
@@ -135,10 +135,10 @@ def merged(shape: Extents, steps: list[Extents]) -> int:
     count = 0
     last: tuple[int, tuple[int, ...]] | None = None
     for axis in axes:
-        own = tuple(s[axis] for s in steps)
-        if last is not None and own == tuple(last[0] * step for step in last[1]):
+        step = tuple(s[axis] for s in steps)
+        if last is not None and step == tuple(last[0] * s for s in last[1]):
             last = last[0] * shape[axis], last[1]
             continue
         count += 1
-        last = shape[axis], own
+        last = shape[axis], step
     return count

@@ -76,10 +76,10 @@ def report(tmp_path: Path, runtime: str = "transformers", **keywords: str) -> Re
     return perfc.analyze(path, "h100", runtime=runtime, runtime_version=version, dims=sizes)
 
 
-def layer(found: Report) -> Counter[str]:
+def layer(result: Report) -> Counter[str]:
     """Return the kernels of the second layer, as lines of text."""
     lines: list[str] = []
-    for kernel in found.kernels.kernels:
+    for kernel in result.kernels.kernels:
         name = kernel.anchor.results[0].name
         if not name.startswith("layers.1."):
             continue
@@ -106,8 +106,8 @@ def test_a_layer_has_the_kernels_of_a_trace(
 ) -> None:
     turned = turned.removeprefix("attention.")
     wanted = Counter(LAYER.format(copies=copies, turned=turned).splitlines())
-    found = layer(report(tmp_path, version=version))
-    assert found - wanted == wanted - found == Counter()
+    result = layer(report(tmp_path, version=version))
+    assert result - wanted == wanted - result == Counter()
 
 
 def test_engines_keep_their_kernels_and_pytorch_has_those_of_modules(tmp_path: Path) -> None:
@@ -124,10 +124,10 @@ def test_versions_of_the_library_are_those_of_its_runtime_alone(tmp_path: Path) 
 
 
 def test_kernels_on_strided_operands_compute_addresses(tmp_path: Path) -> None:
-    found = report(tmp_path)
+    result = report(tmp_path)
     times = {
         k.anchor.results[0].name.removeprefix("layers.1.0.attention."): e.time_s - e.wait_s
-        for k, e in zip(found.kernels.kernels, found.prediction.kernels, strict=True)
+        for k, e in zip(result.kernels.kernels, result.prediction.kernels, strict=True)
     }
     # products with cosines step through heads inside of positions, those with sines do not
     assert times["q_rotary.cos"] > times["q_rotary.sin"]

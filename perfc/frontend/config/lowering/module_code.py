@@ -7,7 +7,7 @@ from perfc.ir.record import record
 
 @record
 class ModuleCode:
-    """What the code of a version of transformers launches besides the operators of the model.
+    """Code of a version of transformers, by its launches besides the operators of the model.
 
     Args:
         before: version from which on another row holds; None for the newest.
