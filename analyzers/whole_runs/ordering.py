@@ -5,23 +5,27 @@ pairs of runs of one model on one machine in one precision (`whole_models`, grad
 ONNX Runtime took 0.6 to 1.3 times as long as TorchScript, in 27 pairs of one architecture.
 So a prediction from runs of this machine bounds one from runs of other machines. If neither runtime
 was measured here, the runtime that fuses less is no faster.
+
+A slice of a card is no faster than a larger slice or the card, which have all that it has.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, Unpack
+from weakref import WeakKeyDictionary
 
 from perfc.common.fitted import constants_next_to
 from perfc.deployment.fields import Mode
 from perfc.ir.op import Kind
+from perfc.machine.slices import container_of
 from perfc.passes.runtimes import Layout, runtime
 
 from ..estimate.estimate import CandidateRun
 from ..estimate.interval import Interval
 from ..runs import runtime_runs
 from ..runs.run_table import precision, stored_element
-from .whole_run import joined, launched_apart, no_slower
+from .whole_run import KERNELS, joined, launched_apart, no_slower
 
 if TYPE_CHECKING:
     from perfc.deployment import Deployment, DeploymentKeywords
@@ -39,6 +43,12 @@ ABOUT_AS_LONG = _FITTED["about_as_long"].number
 of this machine count for more."""
 LEAST_LAUNCH_S = _FITTED["least_launch_s"].number
 """Least mean time per kernel where the host launches each one."""
+
+
+_ON_CONTAINERS: WeakKeyDictionary[Module, dict[tuple[object, ...], PredictionTable]] = (
+    WeakKeyDictionary()
+)
+"""Predictions on larger slices and cards by model, machine, deployment and sizes."""
 
 
 class Deployed(Protocol):
@@ -69,6 +79,38 @@ class Deployed(Protocol):
 
 
 def in_order(run: Deployed) -> PredictionTable:
+    """Return a run's prediction, bounded by those of other runtimes and of larger slices.
+
+    Args:
+        run: the model as it is run.
+    """
+    table, machine = among_runtimes(run), run.execution.machine
+    container = container_of(machine)
+    if container is None:
+        return table
+    whole = on_container(run, str(container))
+    if whole.total.time_s <= table.total.time_s:
+        return table
+    name = container.name.removesuffix(".toml")
+    reason = f"predicted faster than {name}, of which it is a part"
+    bound = CandidateRun(
+        table.total.floor_s, table.total.time.slower_of(whole.total.time),
+        whole.total.predictor or KERNELS, whole.whole or "the sum of the kernels", table.is_own,
+        (reason,),
+    )  # fmt: skip
+    return rejoined(table, bound)
+
+
+def on_container(run: Deployed, target: str) -> PredictionTable:
+    """Return a run's prediction on a larger slice or the card, computed once for all its parts."""
+    known = _ON_CONTAINERS.setdefault(run.source, {})
+    key = target, repr(run.deployment), *run.execution.bounds.env.items()
+    if key not in known:
+        known[key] = run.under(target).prediction
+    return known[key]
+
+
+def among_runtimes(run: Deployed) -> PredictionTable:
     """Return a run's prediction, bounded by better-known runtimes that fuse more or less.
 
     Args:

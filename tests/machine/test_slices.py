@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -140,6 +141,17 @@ def test_the_smallest_slice_holds_memory_and_time() -> None:
     for s in result.slices:
         assert s.row.verdict.floor_s >= result.card.verdict.floor_s
         assert s.card_per_s == s.profile.instances * s.row.verdict.throughput.per_s
+
+
+@pytest.mark.parametrize(("card", "runtime"), [("h100", "tensorrt"), ("a100", "ort")])
+def test_no_part_of_a_slice_is_faster_than_the_slice_or_the_card(card: str, runtime: str) -> None:
+    how = Deployment(runtime=runtime, dtype="f16", dims={"batch": 1})
+    result = slicing(ModelSetting(str(MODELS / "swin-t.onnx.gz"), how), card)
+    for inner, outer in permutations(result.slices, 2):
+        a, b = inner.profile, outer.profile
+        if a.sm_count <= b.sm_count and a.memory_share <= b.memory_share:
+            assert inner.row.time_s >= outer.row.time_s
+    assert all(s.row.time_s >= result.card.time_s for s in result.slices)
 
 
 def test_a_slice_whose_memory_is_too_small_is_not_taken() -> None:

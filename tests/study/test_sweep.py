@@ -85,16 +85,20 @@ def test_every_point_is_what_the_pass_says(runtime: str, target: str) -> None:
         assert p.launch_s == pytest.approx(table.launch_gap_s, rel=1e-12)
 
 
-@pytest.mark.parametrize(("target", "runtime", "dtype"), [
-    ("a100", "ort", ""), ("rtx4090", "eager", "f16"), ("generic-x86-64", "ort-cpu", ""),
+@pytest.mark.parametrize(("name", "target", "runtime", "dtype"), [
+    ("resnet50", "a100", "ort", ""), ("resnet50", "rtx4090", "eager", "f16"),
+    ("resnet50", "generic-x86-64", "ort-cpu", ""), ("gpt2", "h200", "eager", ""),
 ])  # fmt: skip
-def test_a_point_is_predicted_as_analyze_predicts_it(target: str, runtime: str, dtype: str) -> None:
-    path = MODELS / "resnet50.onnx.gz"
-    report = analyze(path, "h100", runtime=runtime, dtype=dtype)
+def test_a_point_is_predicted_as_analyze_predicts_it(
+    name: str, target: str, runtime: str, dtype: str
+) -> None:
+    path = MODELS / f"{name}.onnx.gz"
+    sizes = {"seq": 64} if name == "gpt2" else {}
+    report = analyze(path, "h100", dims=sizes, runtime=runtime, dtype=dtype)
     machine = load_machine(target)
     result = sweep(report, (Axis("batch", (1, 32)),), [machine])
     for p in result.points:
-        alone = analyze(path, target, dims=p.dims, runtime=runtime, dtype=dtype)
+        alone = analyze(path, target, dims={**sizes, **p.dims}, runtime=runtime, dtype=dtype)
         assert p.predicted == alone.prediction.total
         assert p.time_s == alone.prediction.total.time_s
         assert p.floor_s == alone.roofline.floor_s

@@ -3,37 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 
 from perfc.api import Report, located
 from perfc.deployment.extents import keyed
-from perfc.ir.graph import Value
-from perfc.ir.op import Kind
-from perfc.ir.symbolic.dim import Dim
 from perfc.ir.symbolic.evaluate import evaluate
-from perfc.ir.tensors.types import TensorType
 from perfc.machine import Capacity as DeviceCapacity
 from perfc.machine import Machine
 from perfc.passes.fusion.fuse import KernelTable
-from perfc.passes.fusion.kernel import Kernel
 from perfc.passes.inference.sizes import settled
 from perfc.passes.inference.sizing import Sizing
 from perfc.passes.roofline.roofline import (
-    GRAPH_GAP,
     Ceiling,
     KernelBound,
-    LaunchCounts,
-    Rates,
     RooflineTable,
     bounds,
-    counted,
-    device_traffic,
-    rates_by_kind,
-    weight_floor,
 )
-from perfc.passes.runtimes import LaunchMode
 
 from .axes import Axis
 from .results import Crossover, Point, Regime, SizeLimit, Sweep
@@ -45,8 +32,6 @@ _MEMORY = frozenset({Ceiling.L1, Ceiling.L2, Ceiling.DEVICE})
 @dataclass(slots=True)
 class Evaluator:
     """Evaluator of the roofline of one kernel table on one machine.
-
-    Equal formulas are evaluated once per point, and equal kernels are bounded once.
 
     Args:
         report: one analysis.
@@ -61,49 +46,15 @@ class Evaluator:
     sizing: Sizing
     swept: frozenset[str]
     predicts: bool = True
-    rates: Callable[[Kind], Rates] = field(init=False)
-    sizes: dict[Value, Dim] = field(init=False)
-    groups: list[int] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.rates = rates_by_kind(self.machine, self.report.tf32)
-        kernels = self.table.kernels
-        self.sizes = {v: _nbytes(v) for k in kernels for v in (*k.reads, *k.writes)}
-        numbers: dict[object, int] = {}
-        self.groups = [numbers.setdefault(_identity(k), len(numbers)) for k in kernels]
 
     @property
     def table(self) -> KernelTable:
         """Kernel table of the report."""
         return self.report.kernels
 
-    def bounds(self, env: Mapping[str, int]) -> tuple[tuple[KernelBound, ...], float]:
-        """Return bounds of every kernel in order, and the lower bound of streaming the weights.
-
-        Equal kernels share one result, so ``bound.kernel`` is one of the equal kernels.
-        """
-        if self.table.alternatives:
-            table = bounds(self.table, self.machine, env, tf32=self.report.tf32)
-            return table.kernels, table.weight_floor_s
-        numbers: dict[Dim, float] = {}
-        sizes = {v: _at(d, env, numbers) for v, d in self.sizes.items()}
-        by_group: dict[int, LaunchCounts] = {}
-        for k, g in zip(self.table.kernels, self.groups, strict=True):
-            if g not in by_group:
-                by_group[g] = counted(k, env)
-        counts = [by_group[g] for g in self.groups]
-        charged = device_traffic(self.table.kernels, counts, sizes, self.machine)
-        memo: dict[tuple[int, float], KernelBound] = {}
-        in_order: list[KernelBound] = []
-        gap_s = self.gap_s
-        for k, g, c, charge in zip(self.table.kernels, self.groups, counts, charged, strict=True):
-            bound = memo.get((g, charge))
-            if bound is None:
-                launches = _at(k.repeat, env, numbers)
-                bound = self.rates(k.kind).bound(k, c, launches, charge, gap_s, env)
-                memo[g, charge] = bound
-            in_order.append(bound)
-        return tuple(in_order), weight_floor(self.table, sizes, self.machine, env)
+    def bounds(self, env: Mapping[str, int]) -> RooflineTable:
+        """Return the bounds of every kernel, as an analysis at these sizes does."""
+        return bounds(self.table, self.machine, env, tf32=self.report.tf32)
 
     @property
     def is_fixed(self) -> bool:
@@ -134,13 +85,6 @@ class Evaluator:
         """Return sizes by symbol key; ``batch`` and ``seq`` may stand for several symbols."""
         return keyed(self.report.source, dims) or {}
 
-    @property
-    def gap_s(self) -> float:
-        """Time between launches in seconds."""
-        overhead = self.machine.launch_overhead_s
-        gap_s = overhead.value if overhead is not None else 0.0
-        return gap_s * GRAPH_GAP if self.table.runtime.launch is LaunchMode.GRAPH else gap_s
-
     def memory_bytes(self, env: Mapping[str, int]) -> int:
         """Return the peak of activations plus the weights, in bytes."""
         liveness = self.report.liveness
@@ -155,57 +99,31 @@ class Evaluator:
         """Return True if tensors of this size fit, or if the capacity is unknown."""
         return self.capacity is None or memory_bytes <= self.capacity.tensor_bytes
 
-    def point(self, dims: Mapping[str, int]) -> tuple[Point, tuple[KernelBound, ...]]:
+    def point(self, dims: Mapping[str, int]) -> tuple[Point, Sequence[KernelBound]]:
         """Evaluate the model and its kernels at ``dims``.
 
         Raises:
             ShapeError: if the sizes contradict each other or the model.
         """
         env = self.checked(dims) if self.swept else self.report.env
-        bounds, weights_s = self.bounds(env)
-        memory = self.memory_bytes(env)
-        roofline = RooflineTable(
-            self.machine, bounds, weights_s, dict(env), self.table.runtime.streams
-        )
+        roofline, memory = self.bounds(env), self.memory_bytes(env)
+        kernels = roofline.kernels
         report = replace(self.report, machine=self.machine, env=dict(env), roofline=roofline)
-        launch_s = math.fsum(b.launch_gap_s for b in bounds)
+        launch_s = math.fsum(b.launch_gap_s for b in kernels)
         point = Point(
             dims=dict(dims),
             target=self.machine.name,
-            sustained_s=math.fsum(b.sustained_s for b in bounds) + launch_s,
+            sustained_s=math.fsum(b.sustained_s for b in kernels) + launch_s,
             floor_s=roofline.floor_s,
             launch_s=launch_s,
             mac=int(evaluate(self.report.cost.work.mac, env)),
-            device_bytes=math.fsum(b.device_bytes for b in bounds),
+            device_bytes=math.fsum(b.device_bytes for b in kernels),
             memory_bytes=memory,
             fits=self.fits(memory),
-            regime=regime_of(bounds),
+            regime=regime_of(kernels),
             report=report if self.predicts else None,
         )
-        return point, bounds
-
-
-def _nbytes(v: Value) -> Dim:
-    return (v.type.nbytes or 0) if isinstance(v.type, TensorType) else 0
-
-
-def _at(d: Dim, env: Mapping[str, int], memo: dict[Dim, float]) -> float:
-    if isinstance(d, int):
-        return d
-    value = memo.get(d)
-    if value is None:
-        value = memo[d] = evaluate(d, env)
-    return value
-
-
-def _identity(k: Kernel) -> object:
-    anchor = k.anchor
-    types = (
-        tuple(v and (v.type, v.weight is None) for v in anchor.inputs),
-        tuple(v.type for v in anchor.results),
-    )
-    convs = tuple((n.op, *(v and v.type for v in n.inputs[:2])) for n in k.nodes if n is not anchor)
-    return k.work, k.traffic, k.repeat, type(anchor.op), anchor.op, types, convs
+        return point, kernels
 
 
 def regime_of(bounds: Iterable[KernelBound]) -> Regime:
@@ -272,7 +190,7 @@ class SymbolLine:
     along: Axis
     fixed: Mapping[str, int]
     points: list[Point] = field(default_factory=list[Point])
-    last: tuple[KernelBound, ...] = ()
+    last: Sequence[KernelBound] = ()
     regimes: dict[int, tuple[Regime, ...]] = field(default_factory=dict[int, tuple[Regime, ...]])
 
     def __post_init__(self) -> None:
@@ -287,13 +205,13 @@ class SymbolLine:
         return {self.along.name: value, **self.fixed}
 
     @staticmethod
-    def regimes_of(bounds: tuple[KernelBound, ...]) -> tuple[Regime, ...]:
+    def regimes_of(kernels: Sequence[KernelBound]) -> tuple[Regime, ...]:
         """Return the regime of the model, then of every kernel."""
-        memo: dict[int, Regime] = {}
-        for b in bounds:
-            if id(b) not in memo:
-                memo[id(b)] = regime_of((b,))
-        return (regime_of(bounds), *(memo[id(b)] for b in bounds))
+        memo: dict[tuple[int, float], Regime] = {}
+        for b in kernels:
+            if (at := (b.kernel.alike, b.device_bytes)) not in memo:
+                memo[at] = regime_of((b,))
+        return (regime_of(kernels), *(memo[b.kernel.alike, b.device_bytes] for b in kernels))
 
     def crossovers(self, top: int) -> Iterator[Crossover]:
         """Yield regimes of the model, then of the longest kernels at the last point."""
@@ -301,7 +219,7 @@ class SymbolLine:
         if self.evaluator.is_fixed:
             return
         order = sorted(range(len(self.last)), key=lambda i: -self.last[i].time_s)
-        first = {self.evaluator.groups[i]: i for i in reversed(order)}
+        first = {self.last[i].kernel.alike: i for i in reversed(order)}
         for i in sorted(first.values(), key=order.index)[:top]:
             kernel = self.evaluator.table.kernels[i]
             yield self.crossover(i + 1, kernel.label, kernel.nodes[0].name)
@@ -315,7 +233,7 @@ class SymbolLine:
                 return self.regimes[max(v for v in self.along.values if v < value)][column]
             if value not in self.regimes:
                 env = self.evaluator.env(self.dims(value))
-                self.regimes[value] = self.regimes_of(self.evaluator.bounds(env)[0])
+                self.regimes[value] = self.regimes_of(self.evaluator.bounds(env).kernels)
             return self.regimes[value][column]
 
         spans = merged_spans(self.along.values, at)
