@@ -130,9 +130,11 @@ def differing_kernels(q: Question, report: Any) -> Iterator[str]:
     kernels_s = report["prediction"]["kernels_s"]["value"]
     if abs(kernels_s + outside_s - report["prediction"]["time_s"]["value"]) > 1e-12:
         yield f"kernels do not add up: {q}"
-    named = {r["anchor"]: r["predicted"]["time_s"] for r in rows}
+    named: dict[str, list[float]] = {}
+    for row in rows:  # both gradients of a product have its name
+        named.setdefault(row["anchor"], []).append(row["predicted"]["time_s"])
     for row in answer("diff", q.model, q.model, *q.words())["kernels"]:
-        if row["launches_old"] == 1 and row["time_s_old"] != named[row["node"]]:
+        if row["launches_old"] == 1 and row["time_s_old"] not in named[row["node"]]:
             yield f"diff: {row['time_s_old']} instead of {named[row['node']]}: {row['node']}, {q}"
     page = answer("analyze", q.model, *q.words(), suffix="html")
     payload = json.loads(page.partition(PAYLOAD)[2].partition("</script>")[0])["reports"][0]
@@ -146,10 +148,12 @@ def differing_kernels(q: Question, report: Any) -> Iterator[str]:
 def differing_nodes(q: Question, kernels_s: float, report: Any) -> Iterator[str]:
     """Yield times that ``roofline`` and ``annotate`` give to the kernels, where they differ."""
     drawn_rows = answer("roofline", q.target, q.model, *q.words(target=False))["kernels"]
-    named = {tuple(r["nodes"]): r["predicted"]["time_s"] for r in report["kernels"]}
+    named: dict[tuple[str, ...], list[float]] = {}
+    for row in report["kernels"]:
+        named.setdefault(tuple(row["nodes"]), []).append(row["predicted"]["time_s"])
     for row in drawn_rows:
-        if row["time_s"] != pytest.approx(expected := named[tuple(row["nodes"])], rel=1e-12):
-            yield f"roofline: {row['time_s']} instead of {expected}: {row['nodes'][0]}, {q}"
+        if row["time_s"] not in named[tuple(row["nodes"])]:
+            yield f"roofline: {row['time_s']} is no time of {row['nodes'][0]}: {q}"
     if q.train:
         return
     page = answer("annotate", q.model, *q.words(), suffix="onnx")
