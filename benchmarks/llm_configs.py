@@ -25,13 +25,15 @@ TOKENS, TARGET = 160, 8
 EDGE = 448
 """Pixels along an edge of an image where a tower reads any size."""
 NATIVE = ("qwen2_5_vl",)
+OF_A_SIZE = ("mistral3",)
+"""Families whose images come with their sizes, which the meta device has none of."""
 TIES_ALWAYS = ("t5", "mt5")
 """transformers 5 shares the head of T5 1.1 with its embedding, though the published weights have
 both: model cards and configurations count them apart."""
 DECODERS = ("CausalLM", "LMHead")
 NARROW = "model.decoder.project_out"
 SCANS = ("MambaMixer", "Mamba2Mixer", "BambaMixer", "FalconH1Mixer", "GatedDeltaNet", "MambaLayer",
-         "MambaMixer2", "JambaMambaMixer")  # fmt: skip
+         "DeltaAttention", "ShortConv", "MambaMixer2", "JambaMambaMixer")  # fmt: skip
 FOLDER = Path(__file__).resolve().parent.parent / "perfc" / "frontend" / "config" / "configs"
 
 
@@ -49,15 +51,44 @@ def config_of(stated: dict[str, Any]) -> Any:
     return config
 
 
+UNDER_ANOTHER_NAME = {
+    "kimi_k2": "deepseek_v3", "qwen3_vl_text": "qwen3", "qwen3_vl_moe_text": "qwen3_moe",
+    "phi4mm": "phi3",
+}  # fmt: skip
+"""Families of language models that transformers has a class of another name for."""
+ABSENT = ("bailing_moe_v2",)
+"""Families that transformers has no class for: model cards have their numbers."""
+
+
+def part_of(config: dict[str, Any], *, has_tower: bool) -> dict[str, Any]:
+    """The configuration of what perfc reads: the language model alone where it has no tower."""
+    inner = config.get("text_config")
+    if inner is None or has_tower:
+        return config
+    tied = {k: v for k, v in config.items() if k == "tie_word_embeddings"}
+    return {**tied, **inner, "architectures": ["TextForCausalLM"]}
+
+
 def built(stated: dict[str, Any]) -> Any:
     """The model on the meta device."""
     import torch
     import transformers
 
-    transformers.logging.set_verbosity_error()
-
+    transformers.logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+    family = UNDER_ANOTHER_NAME.get(stated["model_type"], stated["model_type"])
+    named = getattr(transformers, stated["architectures"][0], None)
+    config = config_of({**stated, "model_type": family})
     with torch.device("meta"):
-        model = getattr(transformers, stated["architectures"][0])(config_of(stated))
+        if family == "step3p5":
+            from transformers.models.step3p7 import modeling_step3p7
+
+            model = modeling_step3p7.Step3p7TextModel(config)
+            model.lm_head = torch.nn.Linear(config.hidden_size, config.vocab_size, bias=False)
+        elif named is not None and family == stated["model_type"]:
+            model = named(config)
+        else:
+            text = transformers.AutoModelForCausalLM
+            model = text.from_config(config)  # type: ignore[no-untyped-call]
     return model.eval()
 
 
@@ -133,24 +164,37 @@ def cache_bytes(cache: Any) -> int | None:
 
 def theirs(name: str) -> dict[str, int | None]:
     """What transformers has of a shipped configuration."""
-    stated = json.loads((FOLDER / f"{name}.json").read_text())
+    from perfc.frontend.config import read_config
+
+    whole = json.loads((FOLDER / f"{name}.json").read_text())
+    stated = part_of(whole, has_tower=read_config(name).tower is not None)
+    if stated["model_type"] in ABSENT:
+        return {"parameters": None}
     model = built(stated)
-    found: dict[str, int | None] = {"parameters": sum(p.numel() for p in model.parameters())}
+    learned = sum(p.numel() for p in model.parameters() if p.requires_grad)
+    found: dict[str, int | None] = {"parameters": learned}
+    if stated["model_type"] == "step3p5":
+        # its experts are not run without numbers
+        return found
     has_images = "vision_config" in stated and stated["model_type"] != "clip"
     is_decoder = has_images or any(part in stated["architectures"][0] for part in DECODERS)
     is_pair = "ConditionalGeneration" in stated["architectures"][0] and not has_images
-    if has_images:
+    if has_images and stated["model_type"] not in OF_A_SIZE:
         found["image_macs"] = image_macs(model, stated)
     feed = inputs_of(stated, TOKENS, TARGET)
     rows = TARGET if is_pair else TOKENS if is_decoder else 1
     if stated["model_type"] in TIES_ALWAYS and stated.get("tie_word_embeddings") is False:
         found["parameters"] = None
-    caching = {"use_cache": True} if is_decoder or is_pair else {}
-    if "logits_to_keep" in inspect.signature(model.forward).parameters:
+    caching: dict[str, int] = {"use_cache": True} if is_decoder or is_pair else {}
+    keeps_all = stated["model_type"] == "gemma4_text"
+    # of Gemma 4 layers that share caches skip the tokens that no head reads
+    if "logits_to_keep" in inspect.signature(model.forward).parameters and not keeps_all:
         caching["logits_to_keep"], rows = 1, 1
     is_latent = "kv_lora_rank" in stated
+    is_sparse = "index_topk" in stated
     macs, result = counted(model, lambda: model(**feed, **caching), rows, TOKENS)
-    found["prefill_macs"] = macs
+    # of an indexer transformers computes scores, and then attention to all, expanded
+    found["prefill_macs"] = None if is_sparse else macs
     cache = getattr(result, "past_key_values", None)
     if cache is None:
         cache = getattr(result, "cache_params", None)
@@ -204,7 +248,7 @@ def decode_macs(model: Any, stated: dict[str, Any], result: Any, cache: Any) -> 
 
     token = torch.ones((1, 1), dtype=torch.long, device="meta")
     names = inspect.signature(model.forward).parameters
-    key = "past_key_values" if "past_key_values" in names else "cache_params"
+    key = next(n for n in ("past_key_values", "cache", "cache_params") if n in names)
     if "encoder_outputs" in names:
         states = (result.encoder_last_hidden_state,)
         feed = {"decoder_input_ids": token, "encoder_outputs": states}

@@ -11,8 +11,19 @@ from perfc.ir.tensors.types import TensorType
 from perfc.machine.parallel import ALONE, Parallel
 
 from .lowering import lower, lower_images
+from .lowering.indexed import index_bits
 from .lowering.step import ForwardStep
-from .model import Attention, DeltaNet, LanguageModel, LatentAttention, Layer, Mamba, Mamba2, mixers
+from .model import (
+    Attention,
+    DeltaNet,
+    LanguageModel,
+    LatentAttention,
+    Layer,
+    Mamba,
+    Mamba2,
+    ShortConvolution,
+    mixers,
+)
 from .precision import ServingPrecision
 
 
@@ -90,12 +101,18 @@ def cache_bytes(
     A layer with a window holds the tokens before the next one that this one will see, one with
     chunks at most a chunk. Keys of an encoder's output are not counted.
     """
+    wide = precision.cached.bits
     bits = sum(
-        _cached(m, parallel, model.name) * _kept(m, tokens)
+        (_cached(m, parallel, model.name) * wide + _indexed(m)) * _kept(m, tokens)
         for layer in layers_of(model, parallel, stage)
         for m in mixers(layer)
     )
-    return bits * precision.cached.bits // 8
+    return bits // 8
+
+
+def _indexed(m: object) -> int:
+    """Bits that a token leaves in the cache of a layer's indexer, whole on every rank."""
+    return index_bits(m.indexer) if isinstance(m, LatentAttention) else 0
 
 
 def layers_of(
@@ -110,7 +127,7 @@ def layers_of(
 def _cached(m: object, parallel: Parallel, where: str) -> int:
     """Elements that a token leaves in the cache of a layer."""
     match m:
-        case Attention() if not m.is_cross:
+        case Attention() if not m.is_cross and not m.is_cache_shared:
             heads = parallel.share_at_least(m.kv_heads, "key heads", where)
             return heads * (m.head_dim + m.values)
         case LatentAttention():
@@ -148,6 +165,10 @@ def state_bytes(
                     keys = parallel.share(m.key_heads, "key heads", where) * m.key_dim
                     values = parallel.share(m.value_heads, "value heads", where) * m.value_dim
                     convolved, state = 2 * keys + values, values * m.key_dim
+                case ShortConvolution():
+                    assert model.decoder is not None
+                    convolved = parallel.share(model.decoder.hidden, "channels", where)
+                    state = 0
                 case _:
                     continue
             bits += convolved * (m.taps - 1) * precision.half.bits + state * precision.state.bits

@@ -20,6 +20,9 @@ class Activation(Enum):
     QUICK_GELU = "quickgelu"
     SILU = "silu"
     TANH = "tanh"
+    XIELU = "xielu"
+    """A square where positive, an exponential elsewhere, with two learned factors."""
+    IDENTITY = "identity"
 
     __hash__ = object.__hash__
 
@@ -93,7 +96,11 @@ class Attention:
             for none.
         is_biased: whether such a bias, its own or another layer's, or ALiBi, is added to scores.
         is_cross: whether keys and values are those of an encoder's output.
-        width: width of what it reads and writes; 0 for the model's.
+        is_gate_per_head: whether that further projection has one column per head.
+        is_value_key: whether values are the projected keys, before their norm and rotation.
+        is_value_normed: whether values are normalised too, without a stored scale.
+        is_cache_shared: whether it reads keys and values of the last layer of its kind that has
+            some, and stores none.
     """
 
     heads: int
@@ -117,11 +124,39 @@ class Attention:
     buckets: int = 0
     is_biased: bool = False
     is_cross: bool = False
+    is_gate_per_head: bool = False
+    is_value_key: bool = False
+    is_value_normed: bool = False
+    is_cache_shared: bool = False
 
     @property
     def values(self) -> int:
         """Extent of a value."""
         return self.value_dim or self.head_dim
+
+    @property
+    def kind(self) -> tuple[bool, int]:
+        """Return what layers that share a cache have in common: a window or none, and a width."""
+        return self.window > 0, self.head_dim
+
+
+@record
+class Indexer:
+    """Scores of every earlier token for each query, of which attention reads the largest.
+
+    Args:
+        heads: number of heads of its queries; they share one key.
+        head_dim: extent of a query and of the key.
+        chosen: tokens that attention reads for each query.
+        is_shared: whether the choice is that of an earlier layer, without weights or cache.
+
+    Source: DeepSeek-V3.2, arXiv:2512.02556 section 2.1.
+    """
+
+    heads: int
+    head_dim: int
+    chosen: int
+    is_shared: bool = False
 
 
 @record
@@ -136,6 +171,8 @@ class LatentAttention:
         rope_dim: elements of a head that are; keys share them.
         value_dim: extent of a value.
         is_biased: whether the projections to latents and the output have biases.
+        is_rotated: whether the elements for it are rotated.
+        indexer: what chooses the tokens that a query reads; None where it reads all.
 
     Source: arXiv:2405.04434 section 2.1.
     """
@@ -147,6 +184,8 @@ class LatentAttention:
     rope_dim: int
     value_dim: int
     is_biased: bool = False
+    is_rotated: bool = True
+    indexer: Indexer | None = None
 
     @property
     def head_dim(self) -> int:
@@ -232,8 +271,11 @@ class DeltaNet:
         key_dim: extent of a query and a key.
         value_dim: extent of a value.
         taps: number of taps of the causal convolution before it.
+        gate_rank: width between the two products of the output's gate, and of the decay's; 0 for
+            one product each.
+        is_channelwise: whether each channel of a key decays by itself (Kimi delta attention).
 
-    Source: arXiv:2412.06464.
+    Source: arXiv:2412.06464, arXiv:2510.26692.
     """
 
     key_heads: int
@@ -241,11 +283,43 @@ class DeltaNet:
     key_dim: int
     value_dim: int
     taps: int
+    gate_rank: int = 0
+    is_channelwise: bool = False
 
     @property
     def convolved(self) -> int:
         """Channels that the convolution passes over."""
         return 2 * self.key_heads * self.key_dim + self.value_heads * self.value_dim
+
+
+@record
+class ShortConvolution:
+    """A gated causal convolution: ``out(c * conv(b * x))`` with ``b, c, x`` projected from a token.
+
+    Args:
+        taps: number of taps.
+        is_biased: whether the convolution and both projections have biases.
+
+    Source: LFM2, arXiv:2511.23404 section 2.
+    """
+
+    taps: int
+    is_biased: bool = False
+
+
+@record
+class PerLayerInput:
+    """``up(act(down(x)) * e)`` with a row ``e`` that the token has for this layer alone.
+
+    Args:
+        width: elements of that row.
+        activation: activation of the narrow product.
+
+    Source: transformers, ``Gemma3nTextDecoderLayer``.
+    """
+
+    width: int
+    activation: Activation
 
 
 @record
@@ -280,6 +354,8 @@ class Experts:
         is_shared_gated: whether a sigmoid of the token weighs it.
         is_router_biased: whether the router's product has a bias.
         is_choice_biased: whether a stored correction is added to scores for the choice only.
+        is_router_scaled: whether the router normalises its operand, times a stored scale, and
+            scales the result of each expert (Gemma 4).
     """
 
     count: int
@@ -292,6 +368,10 @@ class Experts:
     is_shared_gated: bool = False
     is_router_biased: bool = False
     is_choice_biased: bool = False
+    is_router_scaled: bool = False
 
 
-Mixer: TypeAlias = "Attention | LatentAttention | Mamba | Mamba2 | DeltaNet | Mlp | Experts"
+Mixer: TypeAlias = (
+    "Attention | LatentAttention | Mamba | Mamba2 | DeltaNet | ShortConvolution | PerLayerInput"
+    " | Mlp | Experts"
+)

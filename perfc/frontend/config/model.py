@@ -7,11 +7,20 @@ from typing import TypeAlias
 
 from perfc.ir.record import record
 
+from .embeddings import (
+    Embedding,
+    PatchEmbedding,
+    PerLayerEmbedding,
+    SoundEmbedding,
+    Streams,
+    TokenEmbedding,
+)
 from .mixers import (
     Activation,
     Attention,
     DeltaNet,
     Experts,
+    Indexer,
     LatentAttention,
     Mamba,
     Mamba2,
@@ -19,12 +28,15 @@ from .mixers import (
     Mlp,
     Norm,
     NormKind,
+    PerLayerInput,
     QueryKeyNorm,
+    ShortConvolution,
 )
 from .precision import Quantization
 
 __all__ = [
     "OF_IMAGES",
+    "OF_SOUNDS",
     "Activation",
     "Adapters",
     "Attention",
@@ -33,6 +45,7 @@ __all__ = [
     "Embedding",
     "Experts",
     "ImageScaling",
+    "Indexer",
     "LanguageModel",
     "LatentAttention",
     "Layer",
@@ -44,13 +57,17 @@ __all__ = [
     "NormKind",
     "OutputHead",
     "PatchEmbedding",
+    "PerLayerEmbedding",
+    "PerLayerInput",
     "Projection",
     "Projector",
     "QueryKeyNorm",
     "Residual",
     "Sampling",
+    "ShortConvolution",
     "SoundEmbedding",
     "Stack",
+    "Streams",
     "TokenEmbedding",
     "Tower",
     "mixers",
@@ -74,87 +91,16 @@ class Residual:
         branches: what is added to x; several run side by side.
         before: one normalisation that all branches read.
         last: a normalisation of the sum.
+        after: a normalisation of the sum of branches, before x is added.
     """
 
     branches: tuple[Branch, ...]
     before: Norm | None = None
     last: Norm | None = None
+    after: Norm | None = None
 
 
 Layer: TypeAlias = "tuple[Residual, ...]"
-
-
-@record
-class TokenEmbedding:
-    """Rows of stored tables, summed.
-
-    Args:
-        vocab: rows of the table of tokens.
-        width: width of a row; projected to the model's where it is another.
-        positions: rows of a stored table of positions, 0 for none.
-        types: rows of a table of token types, 0 for none.
-        norm: norm of the sum.
-        is_projection_biased: whether that projection has a bias.
-        is_projected_first: whether it comes before positions are added, which are as wide as the
-            model then.
-    """
-
-    vocab: int
-    width: int
-    positions: int = 0
-    types: int = 0
-    norm: Norm | None = None
-    is_projection_biased: bool = False
-    is_projected_first: bool = False
-
-
-@record
-class PatchEmbedding:
-    """Patches of an image, each projected to a token.
-
-    Args:
-        image: edge of the image.
-        patch: edge of a patch.
-        channels: number of channels of the image.
-        extra: learned tokens in front.
-        is_biased: whether the projection has a bias.
-        positions: rows of a stored table of positions.
-        norm: norm of the sum.
-    """
-
-    image: int
-    patch: int
-    channels: int
-    extra: int = 1
-    is_biased: bool = True
-    positions: int = 0
-    norm: Norm | None = None
-
-    @property
-    def tokens(self) -> int:
-        """Return the number of tokens of one image."""
-        return (self.image // self.patch) ** 2 + self.extra
-
-
-@record
-class SoundEmbedding:
-    """Two convolutions over a spectrogram, the second of stride two.
-
-    Args:
-        bins: number of bins of the spectrogram.
-        positions: tokens of a full window, a stored table.
-    """
-
-    bins: int
-    positions: int
-
-    @property
-    def tokens(self) -> int:
-        """Return the number of tokens of a full window."""
-        return self.positions
-
-
-Embedding: TypeAlias = "TokenEmbedding | PatchEmbedding | SoundEmbedding"
 
 
 @record
@@ -199,6 +145,8 @@ class Stack:
         norm: behind the last layer.
         heads: what is computed of the result.
         is_decoder: whether tokens are generated one after the other.
+        per_layer: further rows of the embedding, which layers read; None for none.
+        streams: copies of the residual stream; None for one.
     """
 
     name: str
@@ -208,6 +156,13 @@ class Stack:
     norm: Norm | None = None
     heads: tuple[OutputHead, ...] = ()
     is_decoder: bool = False
+    per_layer: PerLayerEmbedding | None = None
+    streams: Streams | None = None
+
+    @property
+    def width(self) -> int:
+        """Return the elements of a token between layers."""
+        return self.hidden * (1 if self.streams is None else self.streams.count)
 
 
 class ImageScaling(Enum):
@@ -250,6 +205,8 @@ class Projector:
 
 OF_IMAGES = "the tower of images"
 """Part that a model leaves out for text only."""
+OF_SOUNDS = "the tower of sounds"
+"""The same of sounds."""
 
 
 @record

@@ -6,12 +6,14 @@ import json
 import os
 import re
 import stat
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 from perfc.errors import ModelError, reason_of
 
+from .families import _rows
 from .keys import Keys
 from .model import Experts, LanguageModel, Stack, mixers
 from .quantization import quantization_of
@@ -176,8 +178,7 @@ def described(config: dict[str, Any], name: str, where: str) -> LanguageModel:
             "neither 'model_type' nor 'architectures' says what it is", where=where,
             hint="is this the config.json of a model?",
         )  # fmt: skip
-    file = import_module(f".families.{file_of(family, where)}", __package__)
-    parts = file.READERS[family](keys)
+    parts = reader_of(family, where)(keys)
     stacks, tower, left_out = parts if isinstance(parts[0], tuple) else (parts, None, ())
     assert all(isinstance(s, Stack) for s in stacks)
     if classes and classes[0].endswith(ENCODER):
@@ -190,7 +191,7 @@ def described(config: dict[str, Any], name: str, where: str) -> LanguageModel:
     check_experts(keys, stacks)
     return LanguageModel(
         name, family, classes[0] if classes else "", dtype, stacks,
-        keys.whole(*POSITIONS, default=0),
+        (keys.inner("text_config") or keys).whole(*POSITIONS, default=0),
         quantization_of(keys), left_out,
         keys.whole(*PREDICTORS, default=0, least=0), tower=tower, context=_context(keys),
     )  # fmt: skip
@@ -252,14 +253,15 @@ def check_experts(keys: Keys, stacks: tuple[Stack, ...]) -> None:
 
 @cache
 def families() -> dict[str, str]:
-    """Return the file of each ``model_type``, by the text of the files."""
-    files: dict[str, str] = {}
+    """Return the file of each ``model_type``, by the text of the files; "" for a row of data."""
+    files = dict.fromkeys(_rows.rows(), "")
+    files |= dict.fromkeys(_rows.wrappers(), "wrapped")
     folder = os.path.join(HERE, "families")
     for file in sorted(os.listdir(folder)):
         if file.endswith(".py") and not file.startswith("_"):
             with open(os.path.join(folder, file), encoding="utf-8") as source:
                 text = source.read()
-            listed = text[text.index("\nREADERS") :]
+            listed = text.partition("\nREADERS")[2]
             files.update(dict.fromkeys(_READER.findall(listed), file[:-3]))
     return files
 
@@ -271,14 +273,19 @@ def _of_class(name: str) -> str:
     return plain.get(stem, stem)
 
 
-def file_of(family: str, where: str) -> str:
-    """Return the file that reads a family.
+def reader_of(family: str, where: str) -> Callable[[Keys], Any]:
+    """Return the function that reads a family.
 
     Raises:
         ModelError: none does; names the nearest.
     """
     if family in families():
-        return families()[family]
+        file = families()[family]
+        if not file:
+            return _rows.reader_of(family)
+        module = import_module(f".families.{file}", __package__)
+        reader = module.unwrapped if file == "wrapped" else module.READERS[family]
+        return cast("Callable[[Keys], Any]", reader)
     from difflib import get_close_matches
 
     close = get_close_matches(family.lower(), families(), 1)
@@ -295,7 +302,7 @@ def check_unread(keys: Keys, family: str) -> None:
     for name in sorted(set(keys.values) - keys.read):
         if name in HARMLESS or keys.values[name] in NEUTRAL or name not in _structural():
             continue
-        readers = [known for known, file in families().items() if file in _structural()[name]]
+        readers = _structural()[name]
         from difflib import get_close_matches
 
         close = get_close_matches(family, readers, 1, 0.0)
@@ -307,13 +314,16 @@ def check_unread(keys: Keys, family: str) -> None:
 
 @cache
 def _structural() -> dict[str, tuple[str, ...]]:
-    """Return the keys that some family reads, with the files of those families."""
-    readers: dict[str, tuple[str, ...]] = {}
+    """Return the keys that some family reads, with those families."""
+    readers: dict[str, list[str]] = {}
+    for family in _rows.rows():
+        for name in _rows.keys_of(family):
+            readers.setdefault(name, []).append(family)
     folder = os.path.join(HERE, "families")
-    for file in dict.fromkeys(families().values()):
+    for file in dict.fromkeys(filter(None, families().values())):
         with open(os.path.join(folder, f"{file}.py"), encoding="utf-8") as source:
             text = source.read()
-        for names in _KEY.findall(text):
-            for name in re.findall(r'"(\w+)"', names):
-                readers[name] = (*readers.get(name, ()), file)
-    return {name: tuple(dict.fromkeys(files)) for name, files in readers.items()}
+        here = [family for family, other in families().items() if other == file]
+        for name in {n for names in _KEY.findall(text) for n in re.findall(r'"(\w+)"', names)}:
+            readers.setdefault(name, []).extend(here)
+    return {name: tuple(each) for name, each in readers.items()}

@@ -15,8 +15,7 @@ from ..model import (
     Stack,
     TokenEmbedding,
 )
-from ._layers import activation, layer_norm, post_norm, pre_norm
-from .gpt import plain
+from ._layers import activation, layer_norm, plain, post_norm, pre_norm
 
 
 def encoder(
@@ -66,6 +65,8 @@ def bert(keys: Keys) -> tuple[Stack, ...]:
     """BERT, RoBERTa and ELECTRA: normalised behind, tables of positions and of kinds."""
     hidden = keys.whole("hidden_size")
     family = keys.text("model_type")
+    if keys.text("position_embedding_type", "absolute") != "absolute":
+        raise keys.unsupported("BERT with relative positions is not modeled")
     attention = own_attention(keys, hidden)
     function = activation(keys, "hidden_act", default="gelu")
     mlp = Mlp(keys.whole("intermediate_size"), function, False, True)

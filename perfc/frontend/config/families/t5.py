@@ -6,8 +6,7 @@ from dataclasses import replace
 
 from ..keys import Keys
 from ..model import Attention, Layer, Mlp, Norm, OutputHead, SoundEmbedding, Stack, TokenEmbedding
-from ._layers import activation, layer_norm, post_norm, pre_norm, rms
-from .gpt import plain
+from ._layers import activation, layer_norm, plain, post_norm, pre_norm, rms
 
 
 def t5(keys: Keys) -> tuple[Stack, ...]:

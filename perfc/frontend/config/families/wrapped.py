@@ -1,62 +1,62 @@
-"""Models whose configuration wraps that of a language model, beside a tower of images."""
+"""Models whose configuration wraps that of a language model, beside towers of images or sounds."""
 
 from __future__ import annotations
 
-from importlib import import_module
-
 from ..keys import Keys
-from ..model import OF_IMAGES, Stack, Tower
+from ..model import OF_IMAGES, OF_SOUNDS, Stack, Tower
+from ._rows import wrappers
 from ._towers import tower_of
 
+INSIDE = ("text_config", "language_config", "llm_config", "thinker_config")
+"""Keys of the language model's configuration, the outermost last."""
+TEXTS = {"qwen2_5_vl_text": "qwen2", "qwen2_5_vl": "qwen2"}
+"""Families of texts under another name."""
+NOT_OF_TEXT = frozenset({
+    "architectures", "model_type", "vision_config", "audio_config", "projector_hidden_act",
+})  # fmt: skip
+INHERITED = ("tie_word_embeddings",)
+"""Keys that the language model takes from outside where it has none."""
+Parts = tuple[tuple[Stack, ...], Tower | None, tuple[str, ...]]
 
-def wrapped(keys: Keys) -> tuple[tuple[Stack, ...], Tower | None, tuple[str, ...]]:
-    """Return the language model inside, and its vision tower if that is known."""
-    inner = keys.inner("text_config")
+
+def inside(keys: Keys) -> Keys | None:
+    """Return the configuration inside one that wraps a language model's; None if there is none."""
+    return next(filter(None, map(keys.inner, INSIDE)), None)
+
+
+def unwrapped(keys: Keys) -> Parts:
+    """Return the language model inside, and its vision tower if that is known.
+
+    Raises:
+        ModelError: nothing says what is inside, or it wraps another one of no known name.
+    """
+    from ..reader import check_unread, reader_of
+
+    outer = keys.text("model_type")
+    inner = inside(keys)
     if inner is None:
-        raise keys.unsupported("no 'text_config' in the configuration")
-    return _with_tower(keys, inner)
-
-
-def flat(keys: Keys) -> tuple[tuple[Stack, ...], Tower | None, tuple[str, ...]]:
-    """Return the same for keys of the language model at the level of the tower's."""
-    inner = keys.inner("text_config")
-    if inner is not None:
-        return _with_tower(keys, inner)
-    of_text = {k: v for k, v in keys.values.items() if k not in NOT_OF_TEXT}
-    return _with_tower(keys, Keys(of_text, keys.where))
-
-
-def _with_tower(keys: Keys, inner: Keys) -> tuple[tuple[Stack, ...], Tower | None, tuple[str, ...]]:
-    from ..reader import check_unread, file_of
-
-    family = inner.text("model_type") or DEFAULTS.get(keys.text("model_type"), "")
+        # the language model's keys beside those of the tower
+        inner = Keys({k: v for k, v in keys.values.items() if k not in NOT_OF_TEXT}, keys.where)
+    family = inner.text("model_type") or wrappers().get(outer, "")
+    if inside(inner) is not None:
+        result = unwrapped(inner)
+        keys.read |= inner.read
+        return result
     if not family:
         raise keys.unsupported("no 'model_type' says what the language model is")
     family = TEXTS.get(family, family)
-    if family in READERS:
+    if family in wrappers():
         raise keys.unsupported(f"'text_config' is of the family {family} that wraps others")
-    if inner.get("tie_word_embeddings") is None and keys.get("tie_word_embeddings") is not None:
-        inner.values = {**inner.values, "tie_word_embeddings": keys.get("tie_word_embeddings")}
-    reader = import_module(f".{file_of(family, keys.where)}", __package__).READERS[family]
-    stacks = reader(inner)
+    for name in INHERITED:
+        if inner.get(name) is None and keys.get(name) is not None:
+            inner.values = {**inner.values, name: keys.get(name)}
+    stacks = reader_of(family, keys.where)(inner)
     check_unread(inner, family)
     keys.read |= inner.read
-    vision = keys.inner("vision_config")
+    vision, left_out = keys.inner("vision_config"), []
+    if vision is not None:
+        left_out.append(OF_IMAGES)
+    if keys.inner("audio_config") is not None:
+        left_out.append(OF_SOUNDS)
     tower = None if vision is None else tower_of(keys, vision, inner)
-    return stacks, tower, (OF_IMAGES,) if vision is not None else ()
-
-
-DEFAULTS = {
-    "mistral3": "mistral", "gemma3": "gemma3_text", "llama4": "llama4_text",
-    "qwen2_5_vl": "qwen2",
-}  # fmt: skip
-TEXTS = {"qwen2_5_vl_text": "qwen2", "qwen2_5_vl": "qwen2"}
-"""Families of texts under another name."""
-NOT_OF_TEXT = frozenset({"architectures", "model_type", "vision_config"})
-
-READERS = {
-    "mistral3": wrapped,
-    "gemma3": wrapped,
-    "llama4": wrapped,
-    "qwen2_5_vl": flat,
-}
+    return stacks, tower, tuple(left_out)

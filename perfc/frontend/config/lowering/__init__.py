@@ -36,6 +36,7 @@ from .step import (
     Tokens,
     extent,
 )
+from .streams import gathered
 
 WHOLE = (ForwardStep.PREFILL, ForwardStep.TRAINING)
 """Steps that encoders run in."""
@@ -134,7 +135,7 @@ def _decoder(
     if stage == 0:
         x, table = embedded(b, stack, run)
     else:
-        before = b.input("hidden", b.half, (tokens.rows, stack.hidden))
+        before = b.input("hidden", b.half, (tokens.rows, stack.width))
         x = b.node(SendReceive(2, min(2, b.parallel.nodes)), (before,), "received")
     x = layers(b, x, stack, run, b.parallel.of_stage(tuple(enumerate(stack.layers)), stage))
     if stage < stages - 1:
@@ -149,6 +150,7 @@ def _decoder(
 
 def _heads(b: Builder, x: Value, stack: Stack, run: Running, table: Value | None) -> list[Value]:
     """The results of the heads: of the last tokens where more are generated, else of every one."""
+    x = gathered(b, x, stack)
     x = b.norm(x, stack.norm, f"{stack.name}.norm")
     if not stack.heads:
         return [x]

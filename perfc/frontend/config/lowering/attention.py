@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from perfc.ir.graph import Value
 from perfc.ir.ops.attention.ragged_attention import RaggedAttention
@@ -14,6 +15,7 @@ from perfc.ir.symbolic.dim import Dim, dim_min
 from perfc.ir.tensors.types import DType
 
 from ..model import Attention, NormKind, QueryKeyNorm
+from ..precision import WeightFormat
 from .builder import Builder
 from .modules import by_heads, is_plain
 from .quantised import trimmed
@@ -41,6 +43,11 @@ def attention(b: Builder, x: Value, a: Attention, run: Running, name: str, hidde
 def _own(b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: int) -> Value:
     """Attention to the tokens themselves and to what of them is cached."""
     heads, kv_heads = b.share(a.heads, "heads"), b.share_at_least(a.kv_heads, "key heads")
+    if is_varied(a):
+        varied = varied_operands(b, x, a, run, name, hidden)
+        mixed = _scores(b, varied, a, run, name, (heads, kv_heads))
+        is_gated = a.is_gated and a.is_gate_per_head
+        return gated_heads(b, x, mixed, a, name, hidden) if is_gated else mixed
     q, k, v = heads * a.head_dim, kv_heads * a.head_dim, kv_heads * a.values
     gate_width = heads * a.values if a.is_gated else 0
     if a.query_bias != a.key_bias:
@@ -56,8 +63,8 @@ def _own(b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: in
         merged, gate = b.cut(merged, (q + k + v, gate_width), f"{name}.gated")
     if a.norm is not QueryKeyNorm.NONE:
         query, key, value = b.cut(merged, (q, k, v), f"{name}.heads")
-        query = _normed(b, query, a, heads, f"{name}.q_norm")
-        key = _normed(b, key, a, kv_heads, f"{name}.k_norm")
+        query = normed(b, query, a, heads, f"{name}.q_norm")
+        key = normed(b, key, a, kv_heads, f"{name}.k_norm")
         query = rotated(b, query, heads, a, run, f"{name}.q_rotary")
         key = rotated(b, key, kv_heads, a, run, f"{name}.k_rotary")
         operands: Sequence[Value | None] = (query, key, value)
@@ -86,8 +93,8 @@ def _separate(b: Builder, x: Value, a: Attention, run: Running, name: str, hidde
     if gate_width:
         query, gate = b.cut(query, (q, gate_width), f"{name}.gated")
     if a.norm is not QueryKeyNorm.NONE:
-        query = _normed(b, query, a, heads, f"{name}.q_norm")
-        key = _normed(b, key, a, kv_heads, f"{name}.k_norm")
+        query = normed(b, query, a, heads, f"{name}.q_norm")
+        key = normed(b, key, a, kv_heads, f"{name}.k_norm")
     if b.code is not None and is_plain(a):
         of_heads = (query, key, value)
         return _gated(b, by_heads(b, of_heads, a, run, name, (heads, kv_heads)), gate, name)
@@ -123,8 +130,10 @@ def _cross(b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: 
     return _scores(b, (query, key, value), a, run, name, (heads, kv_heads))
 
 
-def _normed(b: Builder, x: Value, a: Attention, heads: int, name: str) -> Value:
-    """Queries or keys normalised, each head or all of them."""
+def normed(b: Builder, x: Value, a: Attention, heads: int, name: str) -> Value:
+    """Queries or keys normalised, each head or all of them; as they are without a norm."""
+    if a.norm is QueryKeyNorm.NONE:
+        return x
     width = heads * a.head_dim
     if a.norm is QueryKeyNorm.ALL:
         shape: tuple[int, ...] = (width,)
@@ -167,21 +176,70 @@ def angles(b: Builder, what: str, width: int, run: Running) -> Value:
     return b.tables[(name,)]
 
 
+def is_varied(a: Attention) -> bool:
+    """Return True if an attention has one of these."""
+    return a.is_cache_shared or a.is_value_key or a.is_value_normed or a.is_gate_per_head
+
+
+def varied_operands(
+    b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: int
+) -> tuple[Value, Value, Value]:
+    """Return queries, keys and values, normalised and rotated; those of a shared cache as they are.
+
+    Source: transformers, ``Gemma3nTextAttention``, ``Gemma4TextAttention``.
+    """
+    heads, kv_heads = b.share(a.heads, "heads"), b.share_at_least(a.kv_heads, "key heads")
+    q, k, v = heads * a.head_dim, kv_heads * a.head_dim, kv_heads * a.values
+    widths = (q,) if a.is_cache_shared else (q, k) if a.is_value_key else (q, k, v)
+    if b.writes_out or len(widths) == 1:
+        parts = [
+            b.product(x, (hidden, width), f"{name}.{what}", is_biased=a.query_bias)
+            for width, what in zip(widths, ("query", "key", "value"), strict=False)
+        ]
+    else:
+        merged = b.product(
+            x, (hidden, sum(widths)), f"{name}.qkv", is_biased=a.query_bias, slices=len(widths)
+        )
+        parts = b.cut(merged, widths, f"{name}.heads")
+    query = normed(b, parts[0], a, heads, f"{name}.q_norm")
+    query = rotated(b, query, heads, a, run, f"{name}.q_rotary")
+    if a.is_cache_shared:
+        rows = run.tokens.rows
+        if run.keys.get(a.kind) is None:
+            # a part of a model without the layer that has them
+            key, value = (
+                b.input(f"{name}.shared_{w}", b.half, (rows, k)) for w in ("key", "value")
+            )
+            run.keys[a.kind] = (key, value)
+        return query, *run.keys[a.kind]
+    value = parts[-1]
+    key = normed(b, parts[1], a, kv_heads, f"{name}.k_norm")
+    key = rotated(b, key, kv_heads, a, run, f"{name}.k_rotary")
+    if a.is_value_normed:
+        plain = replace(a, is_norm_scaled=False, norm=QueryKeyNorm.HEAD)
+        value = normed(b, value, plain, kv_heads, f"{name}.v_norm")
+    run.keys[a.kind] = (key, value)
+    return query, key, value
+
+
+def gated_heads(b: Builder, x: Value, mixed: Value, a: Attention, name: str, hidden: int) -> Value:
+    """Return the result of each head times the sigmoid of one further column."""
+    heads = b.share(a.heads, "heads")
+    gate = b.product(x, (hidden, heads), f"{name}.head_gate", weights=WeightFormat.HALF)
+    wide = b.shaped(b.node(SIGMOID, (gate,), f"{name}.sigmoid"), (-1, heads, 1), f"{name}.gates")
+    each = b.shaped(mixed, (-1, heads, a.values), f"{name}.by_head")
+    return b.shaped(
+        b.node(MUL, (each, wide), f"{name}.gate"), (-1, heads * a.values), f"{name}.flat"
+    )
+
+
 def _scores(
     b: Builder, operands: Sequence[Value | None], a: Attention,
     run: Running, name: str, heads: tuple[int, int],
 ) -> Value:  # fmt: skip
     """The attention itself, with the caches of both groups of sequences."""
     tokens = run.tokens
-    past: tuple[Value | None, Value | None] = (None, None)
-    decode: tuple[Value | None, Value | None] = (None, None)
-    sizes = (heads[1], a.head_dim, a.values)
-    if tokens.has_prompts and run.is_cached:
-        held = 0 if a.is_cross else reach(a, tokens.past)
-        past = caches(b, f"{name}.past", tokens.prompts, held, sizes)
-    if tokens.has_decodes:
-        held = run.source if a.is_cross else reach(a, tokens.context)
-        decode = caches(b, f"{name}.cache", tokens.decodes, held, sizes)
+    past, decode = _cached(b, a, run, name, heads[1])
     if a.buckets:
         bias: Value | None = b.weight(f"{name}.position_bias", (a.buckets, heads[0]))
     else:
@@ -196,11 +254,31 @@ def _scores(
     lengths = run.lengths if tokens.has_prompts else None
     given = trimmed(*operands, lengths, *past, *decode, bias)
     is_added = operands[2] is not None or operands[1] is not None or not a.is_cross
-    if not is_added or (past[0] is None and decode[0] is None):
+    if a.is_cache_shared or not is_added or (past[0] is None and decode[0] is None):
         return b.node(op, given, name)
     mixed, *rows = b.several(op, given, name, ("result", "new_key", "new_value"))
     b.kept += rows
     return mixed
+
+
+def _cached(
+    b: Builder, a: Attention, run: Running, name: str, kv_heads: int
+) -> tuple[tuple[Value | None, Value | None], tuple[Value | None, Value | None]]:
+    """Return the caches of prompts and of decoded sequences, those of another layer if shared."""
+    tokens = run.tokens
+    if a.is_cache_shared and a.kind in run.caches:
+        return run.caches[a.kind]
+    past: tuple[Value | None, Value | None] = (None, None)
+    decode: tuple[Value | None, Value | None] = (None, None)
+    sizes = (kv_heads, a.head_dim, a.values)
+    if tokens.has_prompts and run.is_cached:
+        held = 0 if a.is_cross else reach(a, tokens.past)
+        past = caches(b, f"{name}.past", tokens.prompts, held, sizes)
+    if tokens.has_decodes:
+        held = run.source if a.is_cross else reach(a, tokens.context)
+        decode = caches(b, f"{name}.cache", tokens.decodes, held, sizes)
+    run.caches[a.kind] = (past, decode)
+    return past, decode
 
 
 def reach(a: Attention, cached: Dim) -> Dim:

@@ -11,6 +11,7 @@ from perfc.ir.ops.movement.slice import Split
 from ..model import LatentAttention, Norm, NormKind
 from .attention import rotated_heads
 from .builder import JOIN, ROW_JOIN, Builder
+from .indexed import score_tokens, sparse_scores
 from .quantised import trimmed
 from .step import Running
 
@@ -29,7 +30,10 @@ def latent_attention(
     heads = b.share(a.heads, "heads")
     query, latent = _latents(b, x, a, run, name, (hidden, heads))
     tokens = run.tokens
-    if tokens.has_prompts and tokens.has_decodes:
+    if a.indexer is not None:
+        flat = _wide(b, query, a, heads, name)
+        mixed = _restored(b, sparse_scores(b, flat, latent, a, run, name), a, heads, name)
+    elif tokens.has_prompts and tokens.has_decodes:
         parts = b.numbers((tokens.prompts * tokens.length, tokens.decodes * tokens.new_tokens))
         queries = b.several(ROWS, (query, parts), f"{name}.queries", ("prompts", "decodes"))
         latents = b.several(ROWS, (latent, parts), f"{name}.latents", ("prompts", "decodes"))
@@ -58,15 +62,17 @@ def _latents(
         low, latent, rope = b.cut(both, columns, f"{name}.cut")
         low = b.norm(low, Norm(NormKind.RMS, a.query_rank), f"{name}.q_norm")
         query = b.product(low, (a.query_rank, width), f"{name}.query")
+        score_tokens(b, x, low, a, run, f"{name}.index", hidden)
     else:
         query = b.product(x, (hidden, width), f"{name}.query")
         both = b.product(x, (hidden, a.cached_dim), f"{name}.latents", is_biased=a.is_biased)
         latent, rope = b.cut(both, (a.kv_rank, a.rope_dim), f"{name}.cut")
     latent = b.norm(latent, Norm(NormKind.RMS, a.kv_rank), f"{name}.kv_norm")
-    if a.rope_dim:
+    if a.rope_dim and a.is_rotated:
         dims = (a.rope_dim, a.head_dim)
         query = rotated_heads(b, query, heads, dims, run, f"{name}.q_rotary")
         rope = rotated_heads(b, rope, 1, (a.rope_dim, a.rope_dim), run, f"{name}.k_rotary")
+    if a.rope_dim:
         latent = b.node(JOIN, (latent, rope), f"{name}.cached")
     b.kept.append(latent)
     return query, latent
@@ -101,11 +107,7 @@ def _absorbed(
 ) -> Value:
     """Queries taken to the space of latents, which are keys and values of all heads at once."""
     heads, tokens = b.share(a.heads, "heads"), run.tokens
-    split = b.shaped(query, (-1, heads, a.head_dim), f"{name}.split")
-    nope, rope = b.cut(split, (a.nope_dim, a.rope_dim), f"{name}.nope")
-    low = _per_head(b, nope, (heads, a.nope_dim, a.kv_rank), f"{name}.absorb")
-    wide = b.node(JOIN, (low, rope), f"{name}.wide") if a.rope_dim else low
-    flat = b.shaped(wide, (-1, heads * a.cached_dim), f"{name}.flat")
+    flat = _wide(b, query, a, heads, name)
     cache = b.input(
         f"{name}.latent_cache",
         b.precision.cached,
@@ -116,6 +118,20 @@ def _absorbed(
         decode_tokens=tokens.new_tokens, shares_value=1,
     )  # fmt: skip
     mixed = b.node(op, trimmed(flat, latent, None, None, None, None, cache), f"{name}.scores")
+    return _restored(b, mixed, a, heads, name)
+
+
+def _wide(b: Builder, query: Value, a: LatentAttention, heads: int, name: str) -> Value:
+    """Queries of all heads in the space of latents, side by side."""
+    split = b.shaped(query, (-1, heads, a.head_dim), f"{name}.split")
+    nope, rope = b.cut(split, (a.nope_dim, a.rope_dim), f"{name}.nope")
+    low = _per_head(b, nope, (heads, a.nope_dim, a.kv_rank), f"{name}.absorb")
+    wide = b.node(JOIN, (low, rope), f"{name}.wide") if a.rope_dim else low
+    return b.shaped(wide, (-1, heads * a.cached_dim), f"{name}.flat")
+
+
+def _restored(b: Builder, mixed: Value, a: LatentAttention, heads: int, name: str) -> Value:
+    """Values of all heads from results in the space of latents."""
     by_head = b.shaped(mixed, (-1, heads, a.kv_rank), f"{name}.by_head")
     out = _per_head(b, by_head, (heads, a.kv_rank, a.value_dim), f"{name}.restore")
     return b.shaped(out, (-1, heads * a.value_dim), f"{name}.restored")

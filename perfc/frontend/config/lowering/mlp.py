@@ -9,6 +9,7 @@ from perfc.ir.op import Op
 from perfc.ir.ops.collective import AllGather, ReduceScatter
 from perfc.ir.ops.contraction.moe import NARROW, MoE, QMoE
 from perfc.ir.ops.elementwise.activation import (
+    Elu,
     FastGelu,
     Gelu,
     QuickGelu,
@@ -21,7 +22,7 @@ from perfc.ir.ops.elementwise.elementwise import Add, Mul
 from perfc.ir.ops.elementwise.gated import GatedActivation
 from perfc.ir.tensors.types import DType
 
-from ..model import Activation, Experts, Mlp
+from ..model import Activation, Experts, Mlp, Norm, NormKind
 from ..precision import WeightFormat
 from .builder import Builder
 from .quantised import trimmed
@@ -61,10 +62,18 @@ GATHERED_RANKS = 8
 
 def experts(b: Builder, x: Value, e: Experts, name: str, hidden: int) -> Value:
     """``x`` [tokens, hidden] after the experts that a router chooses, summed over ranks."""
+    of_router = b.norm(
+        x, Norm(NormKind.RMS, hidden) if e.is_router_scaled else None, f"{name}.norm"
+    )
     routed = b.product(
-        x, (hidden, e.count), f"{name}.router", is_biased=e.is_router_biased,
+        of_router, (hidden, e.count), f"{name}.router", is_biased=e.is_router_biased,
         weights=WeightFormat.HALF,
     )  # fmt: skip
+    if e.is_router_scaled:
+        # the norm of the router's operand is that of the branch, with a scale of its own
+        routed = b.node(
+            MUL, (routed, b.weight(f"{name}.expert_scale", (e.count,))), f"{name}.scaled"
+        )
     if e.is_choice_biased:
         correction = b.scales(f"{name}.correction", (e.count,), DType.F32)
         routed = b.node(ADD, (routed, correction), f"{name}.corrected")
@@ -188,7 +197,21 @@ def activated(b: Builder, x: Value, activation: Activation, name: str) -> Value:
     if activation is Activation.SQUARED_RELU:
         positive = b.node(_operator(Activation.RELU), (x,), f"{name}.relu")
         return b.node(MUL, (positive, positive), name)
+    if activation is Activation.XIELU:
+        return _xielu(b, x, name)
+    if activation is Activation.IDENTITY:
+        return x
     return b.node(_operator(activation), (x,), name)
+
+
+def _xielu(b: Builder, x: Value, name: str) -> Value:
+    """A learned share of the square where positive, and of the exponential elsewhere."""
+    positive = b.node(_operator(Activation.RELU), (x,), f"{name}.relu")
+    square = b.node(MUL, (x, positive), f"{name}.square")
+    up = b.node(MUL, (square, b.weight(f"{name}.alpha_p", (1,))), f"{name}.up")
+    down = b.node(Elu(), (x,), f"{name}.elu")
+    down = b.node(MUL, (down, b.weight(f"{name}.alpha_n", (1,))), f"{name}.down")
+    return b.node(ADD, (up, down), name)
 
 
 def _operator(activation: Activation) -> Op:
@@ -205,3 +228,5 @@ def _operator(activation: Activation) -> Op:
             return Swish()
         case Activation.TANH:
             return Tanh()
+        case Activation.XIELU | Activation.IDENTITY:
+            raise AssertionError(activation)

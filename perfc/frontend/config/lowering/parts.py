@@ -19,6 +19,7 @@ from ..precision import ServingPrecision
 from .builder import Builder
 from .stack import embedded, head, layers, running
 from .step import BATCH, DECLARED, PAST, SEQ, Running, Tokens, extent
+from .streams import gathered
 
 WIDE = Cast(to=DType.F32)
 SYMBOLS = (BATCH, SEQ, PAST)
@@ -34,7 +35,7 @@ def layer_part(
         ModelError: it does not divide so.
     """
     b, stack, run = _started(model, precision, parallel, writes_out=writes_out)
-    x = b.input("hidden", b.half, (run.tokens.rows, stack.hidden))
+    x = b.input("hidden", b.half, (run.tokens.rows, stack.width))
     x = layers(b, x, stack, run, ((0, layer),))
     return b.module([x], [DECLARED[name] for name in SYMBOLS])
 
@@ -63,7 +64,7 @@ def head_part(
         ModelError: it does not divide so.
     """
     b, stack, run = _started(model, precision, parallel, writes_out=writes_out)
-    x = b.input("hidden", b.half, (run.tokens.rows, stack.hidden))
+    x = gathered(b, b.input("hidden", b.half, (run.tokens.rows, stack.width)), stack)
     x = b.norm(x, stack.norm, f"{stack.name}.norm")
     outputs = []
     for i, h in enumerate(stack.heads):

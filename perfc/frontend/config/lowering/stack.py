@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from perfc.ir.graph import Value
 from perfc.ir.ops.convolution.conv import Conv
@@ -26,6 +27,8 @@ from ..model import (
     Mlp,
     OutputHead,
     PatchEmbedding,
+    PerLayerInput,
+    ShortConvolution,
     SoundEmbedding,
     Stack,
     TokenEmbedding,
@@ -36,12 +39,13 @@ from .attention import attention
 from .builder import ADD, GATHER, LINEAR, Builder
 from .latent import latent_attention
 from .mlp import activated, experts, mlp
-from .state_space import delta_net, mamba, mamba2
+from .state_space import delta_net, mamba, mamba2, short_convolution
 from .step import Running, Tokens
+from .streams import mixed_streams, per_layer_input, per_layer_rows, spread
 from .written_out import capped
 
 MUL, TURN = Mul(), Transpose(perm=(0, 2, 1))
-STATES = (Mamba, Mamba2, DeltaNet)
+STATES = (Mamba, Mamba2, DeltaNet, ShortConvolution)
 
 
 def tokens_of(stack: Stack, sequences: Dim, length: Dim) -> Tokens:
@@ -77,7 +81,8 @@ def embedded(
     """
     match stack.embedding:
         case TokenEmbedding() as tokens:
-            return token_embedding(b, tokens, stack, run, shared)
+            x, table = token_embedding(b, tokens, stack, run, shared)
+            return spread(b, x, stack), table
         case PatchEmbedding() as patches:
             return patch_embedding(b, patches, stack, run), None
         case SoundEmbedding() as sound:
@@ -107,6 +112,9 @@ def token_embedding(
         kind = b.node(GATHER, (types, kinds), f"{name}.embedding.type")
         x = b.node(ADD, (x, kind), f"{name}.embedding.typed")
     x = b.norm(x, e.norm, f"{name}.embedding.norm")
+    if stack.per_layer is not None:
+        rows_here = b.share(padded(stack.per_layer.vocab, b), "rows of the vocabulary")
+        run.rows = per_layer_rows(b, x, ids, stack.per_layer, stack, rows_here)
     return (x if e.is_projected_first else projected(b, x, e, stack)), table
 
 
@@ -168,16 +176,36 @@ def layers(
 ) -> Value:
     """``x`` after some layers of a stack."""
     for number, layer in numbered:
-        for at, residual in enumerate(layer):
-            name = f"{stack.name}.{number}.{at}"
-            normed = b.norm(x, residual.before, f"{name}.norm")
-            for i, branch in enumerate(residual.branches):
-                inner = f"{name}.{i}" if len(residual.branches) > 1 else name
-                y = b.norm(normed, branch.before, f"{inner}.norm")
-                y = mixer(b, y, branch.mixer, run, inner, stack.hidden)
-                y = b.norm(y, branch.after, f"{inner}.after")
+        run.layer = number
+        name = f"{stack.name}.{number}"
+        if stack.streams is None:
+            x = one_layer(b, x, layer, run, name, stack.hidden)
+        else:
+            compute = partial(one_layer, b, layer=layer, run=run, name=name, hidden=stack.hidden)
+            x = mixed_streams(b, x, stack.streams, f"{name}.streams", stack.hidden, compute)
+    return x
+
+
+def one_layer(b: Builder, x: Value, layer: Layer, run: Running, name: str, hidden: int) -> Value:
+    """``x`` [tokens, hidden] after the residuals of a layer."""
+    for at, residual in enumerate(layer):
+        here = f"{name}.{at}"
+        normed = b.norm(x, residual.before, f"{here}.norm")
+        total: Value | None = None
+        for i, branch in enumerate(residual.branches):
+            inner = f"{here}.{i}" if len(residual.branches) > 1 else here
+            # only a normalised sum is summed by itself; else each branch is added where it is made
+            y = b.norm(normed, branch.before, f"{inner}.norm")
+            y = mixer(b, y, branch.mixer, run, inner, hidden)
+            y = b.norm(y, branch.after, f"{inner}.after")
+            if residual.after is None:
                 x = b.node(ADD, (x, y), f"{inner}.residual")
-            x = b.norm(x, residual.last, f"{name}.last")
+            else:
+                total = y if total is None else b.node(ADD, (total, y), f"{inner}.sum")
+        if total is not None:
+            total = b.norm(total, residual.after, f"{here}.after_sum")
+            x = b.node(ADD, (x, total), f"{here}.residual")
+        x = b.norm(x, residual.last, f"{here}.last")
     return x
 
 
@@ -198,6 +226,10 @@ def mixer(b: Builder, x: Value, m: Mixer, run: Running, name: str, hidden: int) 
             return mamba2(b, x, m, run, f"{name}.mamba", hidden)
         case DeltaNet():
             return delta_net(b, x, m, run, f"{name}.delta", hidden)
+        case ShortConvolution():
+            return short_convolution(b, x, m, run, f"{name}.conv", hidden)
+        case PerLayerInput():
+            return per_layer_input(b, x, m, run, f"{name}.input", hidden)
 
 
 def head(

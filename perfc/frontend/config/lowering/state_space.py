@@ -12,11 +12,12 @@ from perfc.ir.ops.recurrent.state_space import StateSpaceScan
 from perfc.ir.symbolic.dim import Dim
 from perfc.ir.tensors.types import DType
 
-from ..model import DeltaNet, Mamba, Mamba2, Norm, NormKind
+from ..model import DeltaNet, Mamba, Mamba2, Norm, NormKind, ShortConvolution
 from .builder import Builder
 from .step import Running
 
 CONV = VarlenCausalConvWithState(activation="silu")
+PLAIN_CONV = VarlenCausalConvWithState()
 GATED_NORM = GatedRMSNorm()
 MUL, SILU = Mul(), Swish()
 
@@ -76,11 +77,18 @@ def delta_net(b: Builder, x: Value, d: DeltaNet, run: Running, name: str, hidden
     """``x`` [tokens, hidden] after a gated delta rule, summed over ranks."""
     key_heads, heads = b.share(d.key_heads, "key heads"), b.share(d.value_heads, "value heads")
     keys, values = key_heads * d.key_dim, heads * d.value_dim
-    both = b.product(x, (hidden, 2 * keys + 2 * values), f"{name}.qkvz")
-    channels, gate = b.cut(both, (2 * keys + values, values), f"{name}.parts")
-    scalars = b.product(x, (hidden, 2 * heads), f"{name}.ba")
-    beta, decay = b.cut(scalars, (heads, heads), f"{name}.scalars")
     width = 2 * keys + values
+    if d.is_channelwise:
+        channels = b.product(x, (hidden, width), f"{name}.qkv")
+        gate = _narrowed(b, x, (hidden, d.gate_rank, values), f"{name}.gate")
+        decay = _narrowed(b, x, (hidden, d.gate_rank, keys), f"{name}.decay")
+        decay = b.shaped(decay, (-1, key_heads, d.key_dim), f"{name}.decays")
+        beta = b.product(x, (hidden, heads), f"{name}.beta")
+    else:
+        both = b.product(x, (hidden, width + values), f"{name}.qkvz")
+        channels, gate = b.cut(both, (width, values), f"{name}.parts")
+        scalars = b.product(x, (hidden, 2 * heads), f"{name}.ba")
+        beta, decay = b.cut(scalars, (heads, heads), f"{name}.scalars")
     channels = _convolved(b, channels, (width, d.taps), run, name, is_biased=False)
     cut = b.cut(channels, (keys, keys, values), f"{name}.qkv")
     shapes = ((key_heads, d.key_dim), (key_heads, d.key_dim), (heads, d.value_dim))
@@ -91,7 +99,7 @@ def delta_net(b: Builder, x: Value, d: DeltaNet, run: Running, name: str, hidden
     shape = (run.tokens.sequences, heads, d.value_dim, d.key_dim)
     state = _state(b, f"{name}.state", shape, run)
     a_log = b.weight(f"{name}.A", (heads,), DType.F32)
-    bias = b.weight(f"{name}.dt_bias", (heads,), DType.F32)
+    bias = b.weight(f"{name}.dt_bias", (keys if d.is_channelwise else heads,), DType.F32)
     op = GatedDeltaNet(qk_l2_norm=1)
     operands = (query, key, value, run.ends, decay, beta, state, a_log, bias)
     mixed = b.several(op, operands, f"{name}.rule", ("result", "state"))[0]
@@ -102,16 +110,40 @@ def delta_net(b: Builder, x: Value, d: DeltaNet, run: Running, name: str, hidden
     return b.all_reduce(b.product(mixed, (values, hidden), f"{name}.out"), f"{name}.sum")
 
 
-def _convolved(
-    b: Builder, x: Value, extents: tuple[int, int], run: Running, name: str, *, is_biased: bool
+def _narrowed(b: Builder, x: Value, extents: tuple[int, int, int], name: str) -> Value:
+    """A product through a narrower width, or one product where that is 0."""
+    hidden, rank, width = extents
+    if rank:
+        x, hidden = b.product(x, (hidden, rank), f"{name}.low"), rank
+    return b.product(x, (hidden, width), f"{name}.wide")
+
+
+def short_convolution(
+    b: Builder, x: Value, c: ShortConvolution, run: Running, name: str, hidden: int
 ) -> Value:
-    """Channels after the causal convolution with its state, and SiLU."""
+    """``x`` [tokens, hidden] after a gated causal convolution, summed over ranks."""
+    inner = b.share(hidden, "channels")
+    parts = b.product(x, (hidden, 3 * inner), f"{name}.in", is_biased=c.is_biased)
+    before, after, channels = b.cut(parts, (inner,) * 3, f"{name}.parts")
+    gated = b.node(MUL, (before, channels), f"{name}.gated")
+    extents = (inner, c.taps)
+    mixed = _convolved(b, gated, extents, run, name, is_biased=c.is_biased, op=PLAIN_CONV)
+    mixed = b.node(MUL, (after, mixed), f"{name}.gate")
+    out = b.product(mixed, (inner, hidden), f"{name}.out", is_biased=c.is_biased)
+    return b.all_reduce(out, f"{name}.sum")
+
+
+def _convolved(
+    b: Builder, x: Value, extents: tuple[int, int], run: Running, name: str, *, is_biased: bool,
+    op: VarlenCausalConvWithState = CONV,
+) -> Value:  # fmt: skip
+    """Channels after the causal convolution with its state, and its activation."""
     channels, taps = extents
     weight = b.weight(f"{name}.conv.weight", (channels, 1, taps))
     bias = b.weight(f"{name}.conv.bias", (channels,)) if is_biased else None
     state = b.input(f"{name}.conv_state", b.half, (run.tokens.sequences, channels, taps - 1))
     operands = (x, weight, run.ends, bias, state)
-    return b.several(CONV, operands, f"{name}.conv", ("result", "state"))[0]
+    return b.several(op, operands, f"{name}.conv", ("result", "state"))[0]
 
 
 def _state(b: Builder, name: str, shape: tuple[Dim, ...], run: Running) -> Value:

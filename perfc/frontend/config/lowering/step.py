@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from enum import Enum
+from typing import TypeAlias
 
 from perfc.ir.graph import Basis, SymbolDecl, Value
 from perfc.ir.record import mutable, record
@@ -89,6 +91,9 @@ class Tokens:
         return self.decodes != 0
 
 
+Pair: TypeAlias = "tuple[Value | None, Value | None]"
+
+
 @mutable
 class Running:
     """The values that every layer of a stack reads in one pass.
@@ -102,6 +107,10 @@ class Running:
         source: tokens of the encoder of each sequence.
         is_cached: whether keys and values are cached for later tokens; False in training, whose
             heads read every token.
+        layer: number of the layer that is lowered.
+        rows: what the embedding has for each layer alone.
+        keys: keys and values of the last layer of each kind of attention, which others share.
+        caches: its caches, of prompts and of decoded sequences.
     """
 
     tokens: Tokens
@@ -112,3 +121,7 @@ class Running:
     source: Dim = 0
     is_cached: bool = True
     max_positions: int = 0
+    layer: int = 0
+    rows: list[Value] = field(default_factory=list)
+    keys: dict[tuple[bool, int], tuple[Value, Value]] = field(default_factory=dict)
+    caches: dict[tuple[bool, int], tuple[Pair, Pair]] = field(default_factory=dict)

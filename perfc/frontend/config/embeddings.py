@@ -1,0 +1,108 @@
+"""Descriptions of what gives the first layer its tokens: tables, patches, spectrograms."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from perfc.ir.record import record
+
+from .mixers import Norm
+
+
+@record
+class TokenEmbedding:
+    """Rows of stored tables, summed.
+
+    Args:
+        vocab: rows of the table of tokens.
+        width: width of a row; projected to the model's where it is another.
+        positions: rows of a stored table of positions, 0 for none.
+        types: rows of a table of token types, 0 for none.
+        norm: norm of the sum.
+        is_projection_biased: whether that projection has a bias.
+        is_projected_first: whether it comes before positions are added, which are as wide as the
+            model then.
+    """
+
+    vocab: int
+    width: int
+    positions: int = 0
+    types: int = 0
+    norm: Norm | None = None
+    is_projection_biased: bool = False
+    is_projected_first: bool = False
+
+
+@record
+class PatchEmbedding:
+    """Patches of an image, each projected to a token.
+
+    Args:
+        image: edge of the image.
+        patch: edge of a patch.
+        channels: number of channels of the image.
+        extra: learned tokens in front.
+        is_biased: whether the projection has a bias.
+        positions: rows of a stored table of positions.
+        norm: norm of the sum.
+    """
+
+    image: int
+    patch: int
+    channels: int
+    extra: int = 1
+    is_biased: bool = True
+    positions: int = 0
+    norm: Norm | None = None
+
+    @property
+    def tokens(self) -> int:
+        """Return the number of tokens of one image."""
+        return (self.image // self.patch) ** 2 + self.extra
+
+
+@record
+class SoundEmbedding:
+    """Two convolutions over a spectrogram, the second of stride two.
+
+    Args:
+        bins: number of bins of the spectrogram.
+        positions: tokens of a full window, a stored table.
+    """
+
+    bins: int
+    positions: int
+
+    @property
+    def tokens(self) -> int:
+        """Return the number of tokens of a full window."""
+        return self.positions
+
+
+Embedding: TypeAlias = "TokenEmbedding | PatchEmbedding | SoundEmbedding"
+
+
+@record
+class PerLayerEmbedding:
+    """A row per token and layer: of a stored table, plus a normalised product of the embedding.
+
+    Args:
+        vocab: rows of the table.
+        width: elements of the row of one layer.
+    """
+
+    vocab: int
+    width: int
+
+
+@record
+class Streams:
+    """Copies of the residual stream that each layer mixes, of which it computes on one (AltUp).
+
+    Args:
+        count: number of copies.
+
+    Source: arXiv:2301.13310; transformers, ``Gemma3nTextAltUp``.
+    """
+
+    count: int

@@ -1,0 +1,126 @@
+"""Residual streams that a layer mixes, and rows of the embedding that each layer has for itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from perfc.ir.graph import Value
+from perfc.ir.ops.contraction.matmul import MatMul
+from perfc.ir.ops.elementwise.activation import Tanh
+from perfc.ir.ops.elementwise.elementwise import Mul, Sub
+from perfc.ir.ops.movement.slice import Split
+from perfc.ir.ops.normalization.reduce import ReduceMean
+
+from ..model import Norm, NormKind, PerLayerEmbedding, PerLayerInput, Stack, Streams
+from ..precision import WeightFormat
+from .builder import ADD, GATHER, JOIN, LINEAR, Builder
+from .step import Running
+
+MATMUL, MUL, SUB, TANH = MatMul(), Mul(), Sub(), Tanh()
+
+
+def spread(b: Builder, x: Value, stack: Stack) -> Value:
+    """Return the streams side by side [tokens, count*hidden]: ``x`` and a product for each other.
+
+    Source: transformers, ``Gemma3nTextModel.forward``.
+    """
+    if stack.streams is None:
+        return x
+    others = stack.streams.count - 1
+    made = b.product(x, (stack.hidden, others * stack.hidden), f"{stack.name}.streams")
+    return b.node(JOIN, (x, made), f"{stack.name}.spread")
+
+
+def gathered(b: Builder, x: Value, stack: Stack) -> Value:
+    """Return the mean of the streams [tokens, hidden], each but the first after a product."""
+    if stack.streams is None:
+        return x
+    name, count, hidden = stack.name, stack.streams.count, stack.hidden
+    parts = b.cut(x, (hidden,) * count, f"{name}.streams")
+    made = [
+        b.product(part, (hidden, hidden), f"{name}.stream.{i}") for i, part in enumerate(parts[1:])
+    ]
+    side = b.node(JOIN, (parts[0], *made), f"{name}.streams.joined")
+    split_up = b.shaped(side, (-1, count, hidden), f"{name}.streams.split_up")
+    return b.node(ReduceMean(keepdims=0), (split_up, b.numbers((1,))), f"{name}.streams.mean")
+
+
+def mixed_streams(
+    b: Builder, x: Value, s: Streams, name: str, hidden: int, compute: Callable[[Value], Value]
+) -> Value:
+    """Return the streams after a layer, which predicts each, computes on one and corrects all.
+
+    Source: arXiv:2301.13310 algorithm 1; transformers, ``Gemma3nTextAltUp``.
+    """
+    count = s.count
+    scale = b.weight(f"{name}.norm.weight", (hidden,))
+    router = b.weight(f"{name}.router.weight", (count, hidden))
+
+    def routed(y: Value, part: str) -> Value:
+        rows = b.rms(y, scale, (hidden,), f"{part}.norm")
+        return b.node(TANH, (b.node(LINEAR, (rows, router), f"{part}.router"),), f"{part}.tanh")
+
+    def first(y: Value, part: str) -> Value:
+        split = b.several(Split(axis=1), (y, b.numbers((1, count - 1))), part, ("one", "rest"))
+        return b.shaped(split[0], (-1, hidden), f"{part}.flat")
+
+    split_up = b.shaped(x, (-1, count, hidden), f"{name}.split")
+    weights = b.product(
+        routed(first(split_up, f"{name}.active"), f"{name}.predict"), (count, count * count),
+        f"{name}.prediction", weights=WeightFormat.HALF,
+    )  # fmt: skip
+    square = b.shaped(weights, (-1, count, count), f"{name}.square")
+    change = b.node(MATMUL, (square, split_up), f"{name}.change")
+    predicted = b.node(ADD, (change, split_up), f"{name}.predicted")
+    active = first(predicted, f"{name}.prediction")
+    computed = compute(active)
+    shares = b.product(
+        routed(computed, f"{name}.correct"), (count, count), f"{name}.correction",
+        weights=WeightFormat.HALF,
+    )  # fmt: skip
+    new = b.node(MUL, (computed, b.weight(f"{name}.scale", (hidden,))), f"{name}.scaled")
+    innovation = b.node(SUB, (new, active), f"{name}.innovation")
+    one = b.shaped(innovation, (-1, 1, hidden), f"{name}.one")
+    each = b.node(MUL, (b.shaped(shares, (-1, count, 1), f"{name}.shares"), one), f"{name}.each")
+    corrected = b.node(ADD, (predicted, each), f"{name}.corrected")
+    return b.shaped(corrected, (-1, count * hidden), f"{name}.streams")
+
+
+def per_layer_rows(
+    b: Builder, x: Value, ids: Value, p: PerLayerEmbedding, stack: Stack, vocab: int
+) -> list[Value]:
+    """Return the rows of each layer [tokens, width].
+
+    Args:
+        b: takes the nodes.
+        x: embedded tokens [tokens, hidden].
+        ids: tokens.
+        p: table of the rows.
+        stack: whose layers read them.
+        vocab: rows of the table on this rank.
+    """
+    name, count = f"{stack.name}.per_layer", len(stack.layers)
+    wide = count * p.width
+    table = b.weight(f"{name}.weight", (vocab, wide))
+    rows = b.all_reduce(b.node(GATHER, (table, ids), f"{name}.rows"), f"{name}.sum")
+    made = b.product(x, (stack.hidden, wide), f"{name}.projection", weights=WeightFormat.HALF)
+    split_up = b.shaped(made, (-1, count, p.width), f"{name}.split")
+    split_up = b.norm(split_up, Norm(NormKind.RMS, p.width), f"{name}.norm")
+    both = b.node(ADD, (b.shaped(split_up, (-1, wide), f"{name}.joined"), rows), f"{name}.both")
+    return b.cut(both, (p.width,) * count, f"{name}.layers")
+
+
+def per_layer_input(
+    b: Builder, x: Value, m: PerLayerInput, run: Running, name: str, hidden: int
+) -> Value:
+    """Return a product of ``x``, times the row of this layer, after a product back."""
+    from .mlp import activated
+
+    if run.rows:
+        row = run.rows[run.layer]
+    else:
+        # a part of a model without its embedding
+        row = b.input(f"{name}.row", b.half, (run.tokens.rows, m.width))
+    narrow = b.product(x, (hidden, m.width), f"{name}.gate")
+    active = activated(b, narrow, m.activation, f"{name}.activation")
+    return b.product(b.node(MUL, (active, row), f"{name}.gated"), (m.width, hidden), f"{name}.up")
