@@ -96,7 +96,7 @@ class PerLayerEmbedding:
 
 
 @record
-class Streams:
+class ResidualStreams:
     """Copies of the residual stream that each layer mixes, of which it computes on one (AltUp).
 
     Args:

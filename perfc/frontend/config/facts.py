@@ -11,7 +11,7 @@ from perfc.ir.tensors.types import TensorType
 from perfc.machine.parallel import ALONE, Parallel
 
 from .lowering import lower, lower_images
-from .lowering.indexed import index_bits
+from .lowering.latent import index_bits
 from .lowering.step import ForwardStep
 from .model import (
     Attention,

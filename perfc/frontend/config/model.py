@@ -11,8 +11,8 @@ from .embeddings import (
     Embedding,
     PatchEmbedding,
     PerLayerEmbedding,
+    ResidualStreams,
     SoundEmbedding,
-    Streams,
     TokenEmbedding,
 )
 from .mixers import (
@@ -63,11 +63,11 @@ __all__ = [
     "Projector",
     "QueryKeyNorm",
     "Residual",
+    "ResidualStreams",
     "Sampling",
     "ShortConvolution",
     "SoundEmbedding",
     "Stack",
-    "Streams",
     "TokenEmbedding",
     "Tower",
     "mixers",
@@ -157,7 +157,7 @@ class Stack:
     heads: tuple[OutputHead, ...] = ()
     is_decoder: bool = False
     per_layer: PerLayerEmbedding | None = None
-    streams: Streams | None = None
+    streams: ResidualStreams | None = None
 
     @property
     def width(self) -> int:

@@ -54,7 +54,7 @@ def words_of(text: str) -> Iterator[str]:
             yield node.value
 
 
-class Scope:
+class KeyScope:
     """The names that expressions of one family may have.
 
     Args:

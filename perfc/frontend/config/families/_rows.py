@@ -32,12 +32,12 @@ from ..model import (
     PerLayerInput,
     QueryKeyNorm,
     Residual,
+    ResidualStreams,
     ShortConvolution,
     Stack,
-    Streams,
     TokenEmbedding,
 )
-from ._expressions import Scope, names_of, words_of
+from ._expressions import KeyScope, names_of, words_of
 from ._layers import ACTIVATIONS, KINDS, kinds_of
 
 HERE = os.path.dirname(__file__)
@@ -133,12 +133,12 @@ def reader_of(family: str) -> Callable[[Keys], tuple[Stack, ...]]:
 
 
 def _read(family: str, keys: Keys) -> tuple[Stack, ...]:
-    result = _Builder(keys, rows()[family]).stacks()
+    result = _RowReader(keys, rows()[family]).stacks()
     keys.read |= keys_of(family)
     return result
 
 
-class _Builder:
+class _RowReader:
     """Builds the stacks of one configuration.
 
     Args:
@@ -148,7 +148,7 @@ class _Builder:
 
     def __init__(self, keys: Keys, row: Row) -> None:
         self.keys, self.row = keys, row
-        self.scope = Scope(keys, row.get("names", {}), row.get("defaults", {}))
+        self.scope = KeyScope(keys, row.get("names", {}), row.get("defaults", {}))
         self.hidden = self.whole(row["hidden"])
         self.scope.bound["hidden"] = self.hidden
         self.made: dict[object, Any] = {}
@@ -181,7 +181,7 @@ class _Builder:
             Stack(
                 "layers", self.hidden, embedding, layers, last, (head,),
                 is_decoder=True, per_layer=self.optional(PerLayerEmbedding, "per_layer", "width"),
-                streams=self.optional(Streams, "streams", "count"),
+                streams=self.optional(ResidualStreams, "streams", "count"),
             ),
         )  # fmt: skip
 

@@ -22,9 +22,8 @@ from perfc.machine.parallel import Parallel
 
 from ..model import Adapters, Norm, NormKind
 from ..precision import ServingPrecision, WeightFormat
-from .adapted import adapted_product
 from .module_code import ModuleCode
-from .quantised import quantised_product
+from .quantised import adapted_product, quantised_product
 from .written_out import rms_norm
 
 ADD, RMS, GATHER = Add(), RMSNormalization(), Gather()

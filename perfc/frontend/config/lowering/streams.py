@@ -11,7 +11,7 @@ from perfc.ir.ops.elementwise.elementwise import Mul, Sub
 from perfc.ir.ops.movement.slice import Split
 from perfc.ir.ops.normalization.reduce import ReduceMean
 
-from ..model import Norm, NormKind, PerLayerEmbedding, PerLayerInput, Stack, Streams
+from ..model import Norm, NormKind, PerLayerEmbedding, PerLayerInput, ResidualStreams, Stack
 from ..precision import WeightFormat
 from .builder import ADD, GATHER, JOIN, LINEAR, Builder
 from .step import Running
@@ -46,7 +46,12 @@ def gathered(b: Builder, x: Value, stack: Stack) -> Value:
 
 
 def mixed_streams(
-    b: Builder, x: Value, s: Streams, name: str, hidden: int, compute: Callable[[Value], Value]
+    b: Builder,
+    x: Value,
+    s: ResidualStreams,
+    name: str,
+    hidden: int,
+    compute: Callable[[Value], Value],
 ) -> Value:
     """Return the streams after a layer, which predicts each, computes on one and corrects all.
 
