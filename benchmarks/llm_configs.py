@@ -1,6 +1,6 @@
 """Compare models of configurations with transformers' own, built without memory on the meta device.
 
-python benchmarks/llm_configs.py [NAME ...] [--golden tests/golden/llm_configs.json]
+python benchmarks/llm_configs.py [NAME ...] [--golden tests/golden/llm_configs.json] [--recent]
 
 For each shipped configuration: parameters, bytes of the cache of one sequence, and matrix
 multiply–accumulates of a prompt and of a step of decoding. Those of transformers are what torch
@@ -311,12 +311,46 @@ def ours(name: str) -> dict[str, int | None]:
     return found
 
 
+RECENT = (
+    "deepseek-v3.2", "kimi-k2.5", "glm-5", "glm-4.7-flash", "qwen3.5-397b-a17b", "qwen3.5-35b-a3b",
+    "qwen3.5-27b", "qwen3-vl-8b", "qwen3-vl-30b-a3b", "ministral-3-8b", "kimi-linear-48b-a3b",
+    "gemma-3n-e4b", "gemma-3n-e2b", "gemma-4-31b", "gemma-4-26b-a4b", "gemma-4-e4b", "gemma-4-e2b",
+    "ernie-4.5-21b-a3b", "hunyuan-a13b", "ling-mini-2.0", "lfm2-8b-a1b", "dots.llm1", "apertus-8b",
+    "internlm3-8b", "phi-4-multimodal", "step-3.5-flash", "deepseek-v3", "kimi-k2", "minimax-m2",
+    "qwen3-next-80b-a3b", "qwen3-235b-a22b", "gpt-oss-120b", "llama-4-maverick", "glm-4.5-air",
+    "gemma-3-27b", "granite-4.0-h-tiny", "nemotron-h-8b", "smollm3-3b", "exaone-4.0-32b",
+    "seed-oss-36b",
+)  # fmt: skip
+"""Forty configurations of 2025 and 2026, whose table ``--recent`` prints."""
+FAR = 100_000
+"""A context beyond every short window, at which a further token's bytes are counted."""
+
+
+def recent() -> None:
+    """Print parameters, active ones and bytes of the cache of a further token, in 16 bits."""
+    from perfc.frontend.config import ServingPrecision, read_config
+    from perfc.frontend.config.facts import cache_bytes as held
+    from perfc.frontend.config.facts import parameters
+
+    half = ServingPrecision()
+    for name in RECENT:
+        model = read_config(name)
+        count = parameters(model)
+        token = held(model, FAR + 1, half) - held(model, FAR, half)
+        parts = f"without {', '.join(model.left_out)}" if model.left_out else ""
+        print(f"{name:22} {count.resident:>17,} {count.active:>16,} {token:>9,} {parts}")
+
+
 def main() -> int:
     """Print the table; with ``--golden`` write what transformers has."""
     parser = argparse.ArgumentParser()
     parser.add_argument("names", nargs="*")
     parser.add_argument("--golden", type=Path)
+    parser.add_argument("--recent", action="store_true")
     options = parser.parse_args()
+    if options.recent:
+        recent()
+        return 0
     names = options.names or sorted(p.stem for p in FOLDER.glob("*.json"))
     golden: dict[str, dict[str, int | None]] = {}
     wrong = 0

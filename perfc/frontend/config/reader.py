@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from perfc.errors import ModelError, reason_of
 
-from .families import _rows
+from .families import _rows, wrapped
 from .keys import Keys
 from .model import Experts, LanguageModel, Stack, mixers
 from .quantization import quantization_of
@@ -178,12 +178,13 @@ def described(config: dict[str, Any], name: str, where: str) -> LanguageModel:
             "neither 'model_type' nor 'architectures' says what it is", where=where,
             hint="is this the config.json of a model?",
         )  # fmt: skip
-    parts = reader_of(family, where)(keys)
+    parts = _parts(keys, family)
     stacks, tower, left_out = parts if isinstance(parts[0], tuple) else (parts, None, ())
     assert all(isinstance(s, Stack) for s in stacks)
     if classes and classes[0].endswith(ENCODER):
         stacks = tuple(s for s in stacks if not s.is_decoder)
-    check_unread(keys, family)
+    if is_known(keys, family):
+        check_unread(keys, family)
     for holder in (keys, keys.inner("text_config"), keys.inner("vision_config")):
         if holder is not None:
             holder.check_kinds()
@@ -195,6 +196,55 @@ def described(config: dict[str, Any], name: str, where: str) -> LanguageModel:
         quantization_of(keys), left_out,
         keys.whole(*PREDICTORS, default=0, least=0), tower=tower, context=_context(keys),
     )  # fmt: skip
+
+
+def is_known(keys: Keys, family: str) -> bool:
+    """Return True if a family has a reader, or wraps one that the configuration names."""
+    return family in families() or any(keys.inner(name) for name in wrapped.INSIDE)
+
+
+def _parts(keys: Keys, family: str) -> Any:
+    """Return what the reader of a family returns; of an unknown family that of the nearest row.
+
+    The nearest row is the one that reads most of the keys and leaves the fewest of the others
+    that some row reads. What it does not read is in the parts that are left out.
+
+    Raises:
+        ModelError: the family is unknown, and no row reads the configuration.
+    """
+    if family in families():
+        parts = reader_of(family, keys.where)(keys)
+        without = _rows.rows().get(family, {}).get("without", ())
+        return (parts, None, tuple(without)) if without else parts
+    if is_known(keys, family):
+        return wrapped.unwrapped(keys)
+    given = {n for n, v in keys.values.items() if v not in NEUTRAL}
+    known = given & set(_structural()) - HARMLESS
+    # of rows that leave as much the plainest is first
+    size = {row: len(_rows.keys_of(row)) for row in _rows.rows()}
+    unread = {row: len(known - _rows.keys_of(row)) for row in size}
+    rows = sorted(size, key=lambda row: (unread[row], row != "llama", size[row]))
+    for row in rows[:NEAREST]:
+        try:
+            stacks = _rows.reader_of(row)(Keys(keys.values, keys.where))
+        except ModelError:
+            continue
+        beyond = sorted(given - _rows.keys_of(row) - HARMLESS - IRRELEVANT)
+        listed = f", with the keys {', '.join(beyond[:SHOWN])}" if beyond else ""
+        return stacks, None, (f"what {family[:64]} has beyond {row}, the nearest family{listed},",)
+    return reader_of(family, keys.where)(keys)
+
+
+NEAREST = 5
+"""Rows that are tried for an unknown family."""
+SHOWN = 8
+"""Unread keys that are listed."""
+IRRELEVANT = frozenset({
+    "torch_dtype", "dtype", "use_cache", "rms_norm_eps", "rope_theta", "rope_scaling", "auto_map",
+    "bos_token_id", "eos_token_id", "pad_token_id", "transformers_version", "initializer_range",
+    "attention_dropout", "layer_norm_eps", "_name_or_path", "quantization_config",
+})  # fmt: skip
+"""Keys that no description depends on."""
 
 
 def _dtype(keys: Keys) -> str:

@@ -91,7 +91,6 @@ def test_experts_lie_where_the_configuration_says() -> None:
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"model_type": "lama"}, "no family 'lama' (did you mean llama?)"),
         ({"model_type": "left out", "architectures": "left out"}, "neither 'model_type' nor"),
         ({"hidden_size": "left out"}, "no 'hidden_size' in the configuration"),
         ({"hidden_size": -64}, "'hidden_size' is -64, not 1 to"),
@@ -122,6 +121,20 @@ def test_what_is_wrong_is_one_line(
     assert str(path) in str(caught.value)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 500
+
+
+def test_an_unknown_family_is_read_like_the_nearest_and_says_what_is_left_out(
+    tmp_path: Path,
+) -> None:
+    plain = read_config(written(tmp_path))
+    path = written(tmp_path, model_type="lama", extra_rank=3)
+    model = read_config(path)
+    assert model.stacks == plain.stacks
+    assert model.left_out == (
+        "what lama has beyond llama, the nearest family, with the keys extra_rank,",
+    )
+    with pytest.raises(ModelError, match=r"no family 'lama' \(did you mean llama\?\)"):
+        load_config(str(path), {})
 
 
 def test_keys_that_mean_nothing_here_are_passed_over(tmp_path: Path) -> None:

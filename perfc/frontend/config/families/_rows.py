@@ -56,7 +56,9 @@ PARTS: Mapping[str, type] = {
     )
 }
 INSIDE: Mapping[str, type] = {"Mlp | None": Mlp, "Indexer | None": Indexer}
-LITERAL = frozenset({"about", "like", "defaults", "names", "is", "kind", "kinds", "source"})
+LITERAL = frozenset(
+    {"about", "like", "defaults", "names", "is", "kind", "kinds", "source", "without"}
+)
 """Entries of rows that are no expressions."""
 BOUND = frozenset({"i", "layer", "count", "hidden", "this"})
 """Names in expressions that are no keys."""
