@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from perfc.errors import ModelError, reason_of
 
-from .families import _rows, wrapped
+from .families import _rows
 from .keys import Keys
 from .model import Experts, LanguageModel, Stack, mixers
 from .quantization import quantization_of
@@ -200,7 +200,7 @@ def described(config: dict[str, Any], name: str, where: str) -> LanguageModel:
 
 def is_known(keys: Keys, family: str) -> bool:
     """Return True if a family has a reader, or wraps one that the configuration names."""
-    return family in families() or any(keys.inner(name) for name in wrapped.INSIDE)
+    return family in families() or any(keys.inner(name) for name in _rows.INSIDE)
 
 
 def _parts(keys: Keys, family: str) -> Any:
@@ -217,7 +217,7 @@ def _parts(keys: Keys, family: str) -> Any:
         without = _rows.rows().get(family, {}).get("without", ())
         return (parts, None, tuple(without)) if without else parts
     if is_known(keys, family):
-        return wrapped.unwrapped(keys)
+        return reader_of(next(iter(_rows.wrappers())), keys.where)(keys)
     given = {n for n, v in keys.values.items() if v not in NEUTRAL}
     known = given & set(_structural()) - HARMLESS
     # of rows that leave as much the plainest is first

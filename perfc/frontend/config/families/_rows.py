@@ -55,11 +55,13 @@ PARTS: Mapping[str, type] = {
         Mamba2,
     )
 }
-INSIDE: Mapping[str, type] = {"Mlp | None": Mlp, "Indexer | None": Indexer}
+INNER: Mapping[str, type] = {"Mlp | None": Mlp, "Indexer | None": Indexer}
 LITERAL = frozenset(
     {"about", "like", "defaults", "names", "is", "kind", "kinds", "source", "without"}
 )
 """Entries of rows that are no expressions."""
+INSIDE = ("text_config", "language_config", "llm_config", "thinker_config")
+"""Keys of the configuration of a language model inside another, the outermost last."""
 BOUND = frozenset({"i", "layer", "count", "hidden", "this"})
 """Names in expressions that are no keys."""
 Row = Mapping[str, Any]
@@ -254,7 +256,7 @@ class _RowReader:
             entry = table.get(field.name)
             if isinstance(entry, dict):
                 first = next(iter(entry.values()))
-                inner = INSIDE[str(field.type)]
+                inner = INNER[str(field.type)]
                 values[field.name] = self.part(inner, entry, name) if self.scope.of(first) else None
             elif entry is not None:
                 default = None if field.default is MISSING else field.default

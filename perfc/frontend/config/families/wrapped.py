@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from ..keys import Keys
 from ..model import OF_IMAGES, OF_SOUNDS, Stack, Tower
-from ._rows import wrappers
+from ._rows import INSIDE, wrappers
 from ._towers import tower_of
 
-INSIDE = ("text_config", "language_config", "llm_config", "thinker_config")
-"""Keys of the language model's configuration, the outermost last."""
 TEXTS = {"qwen2_5_vl_text": "qwen2", "qwen2_5_vl": "qwen2"}
 """Families of texts under another name."""
 NOT_OF_TEXT = frozenset({
