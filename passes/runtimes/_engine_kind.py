@@ -142,6 +142,8 @@ class EngineKind:
         sums_halves: whether products of 16 bits of prompts add up in 16 bits.
         widens_beyond: tokens of a step beyond which quantised weights are written in 16 bits before
             their products; 0 where products read them as they are.
+        overlaps_prompts: whether stages of a pipeline compute successive chunks of one prompt at
+            the same time.
     """
 
     batching: Batching
@@ -170,6 +172,7 @@ class EngineKind:
     converts: bool = False
     sums_halves: bool = False
     widens_beyond: int = 0
+    overlaps_prompts: bool = False
 
     def of_version(self, version: tuple[int, ...]) -> EngineKind:
         """The kind with the share of a version; of the measured one where ``version`` is empty."""

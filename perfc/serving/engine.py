@@ -125,7 +125,7 @@ class Engine:
         if kind.recording is None and kind.recorded_tokens:
             message = f"{runtime} does not record steps as graphs"
             raise ParseError(message, where="--recorded-tokens", hint="leave it out")
-        known = law if law is not None else host_model_of(runtime, version)
+        known = law if law is not None else host_model_of(runtime, version, machine.vendor)
         if kind.recording is None and not known.launch_s:
             host = launch_cost(machine, table_of(runtime), host_launch_s)
             known = known if host is None else waiting(known, host)
@@ -174,7 +174,7 @@ class Engine:
         return StepCost(
             model, self.machine, self.precision, parallel, self.runtime, serving, law,
             self.version, self.kind.most_recorded(model.family, model.drafted),
-            self.kind.longest,
+            self.kind.longest, overlaps=self.kind.overlaps_prompts,
         )  # fmt: skip
 
     def _extra_launches_s(self, model: LanguageModel) -> float:

@@ -22,6 +22,8 @@ COMMENT = "What hosts of serving engines take; `perfc train serving` wrote this 
 BENCH, DISAGGREGATED, EXPERTS = "-bench", "-apart", "experts"
 """Suffixes of the runtime in the names of host models: of offline benchmarks and of engines with
 disaggregated prefill; and the last word of a name that applies to models with experts only."""
+ROCM, AMD = "-rocm", "AMD"
+"""Suffix of a runtime with a host model of its own on AMD GPUs, and the vendor of these."""
 ENOUGH_ROWS = 100
 """Runs with disaggregated prefill below which the host model of servers is used instead."""
 VERSION = re.compile(r"v?(\d{1,6})(?:\.(\d{1,6}))?")
@@ -122,18 +124,29 @@ def host_models() -> Mapping[str, HostModel]:
     return read_records(FILE, HostModel)
 
 
-def host_model_of(runtime: str, version: str = "") -> HostModel:
+def platform_of(runtime: str, vendor: str) -> str:
+    """Return the name under which a runtime has host models on GPUs of a vendor."""
+    own = f"{runtime}{ROCM}"
+    has_own = any(name.split()[0].removesuffix(BENCH) == own for name in host_models())
+    return own if vendor == AMD and has_own else runtime
+
+
+def host_model_of(runtime: str, version: str = "", vendor: str = "") -> HostModel:
     """Return the host model of a runtime, measured at the version nearest to the requested one.
 
-    That is the newest measured version that is not newer, else the oldest that was measured; for
-    "" the newest. A runtime that nobody measured has no host overhead.
+    On AMD GPUs that is one measured there, if there is any. The version is the newest measured
+    one that is not newer, else the oldest that was measured; for "" the newest. A runtime that
+    nobody measured has no host overhead.
 
     Raises:
         ParseError: the version does not start with a number.
     """
-    named = [name for name in host_models() if name.split()[0] == runtime]
-    name = _nearest(named, version) or runtime
-    return host_models().get(name) or HostModel()
+    every = host_models()
+    for owner in dict.fromkeys((platform_of(runtime, vendor), runtime)):
+        named = [name for name in every if name.split()[0] == owner]
+        if named:
+            return every[_nearest(named, version) or owner]
+    return HostModel()
 
 
 def _nearest(names: Iterable[str], version: str) -> str:
@@ -164,7 +177,9 @@ def disaggregated_host_model(runtime: str, version: str = "") -> HostModel:
     return known if known is not None and known.rows >= ENOUGH_ROWS else served
 
 
-def bench_host_model(runtime: str, version: str, *, has_experts: bool) -> tuple[str, HostModel]:
+def bench_host_model(
+    runtime: str, version: str, *, has_experts: bool, vendor: str = ""
+) -> tuple[str, HostModel]:
     """Return the host model of offline benchmarks and its name, selected as in `host_model_of`.
 
     Args:
@@ -172,15 +187,17 @@ def bench_host_model(runtime: str, version: str, *, has_experts: bool) -> tuple[
         version: its version; "" for the newest that was measured.
         has_experts: True for a model with experts; these have a host model of their own where
             several were benchmarked under a version.
+        vendor: vendor of the GPUs.
 
     Raises:
         ParseError: nobody published offline benchmarks of the runtime, or the version does not
             start with a number.
     """
     # for one version the name with "experts" sorts after the other, so `_nearest` prefers it
+    platform = f"{platform_of(runtime, vendor)}{BENCH}"
     named = [
         name for name in sorted(host_models())
-        if name.split()[0] == f"{runtime}{BENCH}" and (has_experts or EXPERTS not in name.split())
+        if name.split()[0] == platform and (has_experts or EXPERTS not in name.split())
     ]  # fmt: skip
     name = _nearest(named, version)
     if not name:

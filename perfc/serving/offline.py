@@ -25,7 +25,16 @@ from perfc.frontend.config.model import Experts, LanguageModel
 from perfc.ir.record import record
 
 from .engine import Engine
-from .host import BENCH, EXPERTS, LEARNED, HostModel, bench_host_model, host_model_of, numbers_of
+from .host import (
+    BENCH,
+    EXPERTS,
+    LEARNED,
+    ROCM,
+    HostModel,
+    bench_host_model,
+    host_model_of,
+    numbers_of,
+)
 from .simulation.scheduler import Chunk
 
 FILE = Path(__file__).with_suffix(".npz")
@@ -216,16 +225,24 @@ def offline(engine: Engine, isl: int, osl: int, users: int) -> Engine:
     Raises:
         ParseError: nobody published such a benchmark of the runtime.
     """
-    name, law = bench_host_model(
-        engine.runtime, engine.version, has_experts=has_experts(engine.model)
-    )
-    bare = replace(engine, law=law, kind=replace(engine.kind, longest=isl + osl))
+    name, law = _host_model(engine)
+    # the kernels of a version that stands for the newest are slower than today's
+    version = engine.version or (law.versions[-1] if ROCM in name else "")
+    bare = replace(engine, law=law, version=version, kind=replace(engine.kind, longest=isl + osl))
     process = processes().get(kind_of_benchmark(name))
     # no published benchmark had images or drafted tokens
     if process is None or bare.images or bare.speculation.tokens:
         return bare
     point = features_of(bare, name, isl, osl, sequences(bare, isl, osl, users))
     return replace(bare, law=slowed(law, math.exp(log_slowdown(process, [point])[0])))
+
+
+def _host_model(engine: Engine) -> tuple[str, HostModel]:
+    """Return the name and the host model of an engine's offline benchmarks."""
+    return bench_host_model(
+        engine.runtime, engine.version, has_experts=has_experts(engine.model),
+        vendor=engine.machine.vendor,
+    )  # fmt: skip
 
 
 def beyond_known(engine: Engine, isl: int, osl: int, users: int) -> tuple[str, ...]:
@@ -237,9 +254,7 @@ def beyond_known(engine: Engine, isl: int, osl: int, users: int) -> tuple[str, .
         osl: tokens of an answer.
         users: concurrent requests; 0 for as many as the memory holds.
     """
-    name, _ = bench_host_model(
-        engine.runtime, engine.version, has_experts=has_experts(engine.model)
-    )
+    name, _ = _host_model(engine)
     process = processes().get(kind_of_benchmark(name))
     if process is None:
         return ()

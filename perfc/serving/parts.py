@@ -15,7 +15,7 @@ from .cost.conversions import between_s, multiplied
 from .cost.drafts import DraftedCost
 from .cost.images import ImagedCost
 from .cost.program import QUANTITIES, Env, each_alone
-from .cost.step import StageCost
+from .cost.stage import StageCost
 from .engine import Engine
 from .simulation.load import Load
 from .simulation.scheduler import Chunk

@@ -11,7 +11,7 @@ from perfc.frontend.config import Parallel, precision_of, read_config
 from perfc.machine import load_machine
 from perfc.serving.cost.context import chunks_of, kept_tokens, lengths, within
 from perfc.serving.cost.grouped import ELEMENTS_PER_CLOCK, Anew, anew_s, reads_keys_anew
-from perfc.serving.cost.step import StageCost
+from perfc.serving.cost.stage import StageCost
 from perfc.serving.engine import Engine
 from perfc.serving.host import HostModel
 

@@ -11,7 +11,7 @@ from perfc.frontend.config import Parallel, precision_of, read_config
 from perfc.machine import load_machine
 from perfc.serving.cost.grid import points
 from perfc.serving.cost.joint import AXES, NEAR
-from perfc.serving.cost.step import StageCost, stage_cost
+from perfc.serving.cost.stage import StageCost, stage_cost
 from perfc.serving.simulation.scheduler import Chunk
 
 

@@ -100,6 +100,20 @@ def serving(ctx: click.Context, data: Path, form: str, output: Path | None) -> N
 
 
 @command.command(
+    "batches", epilog=examples("eval batches --data data", "eval batches --data data -o batches.md")
+)
+@tables_option
+@format_options("text", "json", "markdown")
+@click.pass_context
+def batches(ctx: click.Context, data: Path, form: str, output: Path | None) -> None:
+    """Score fixed batches by GPU and runtime, each asked as `perfc llm` is, model left out."""
+    from perfc_lab.serving.batch_scores import answers_of, board
+
+    answers = answers_of(data, lambda line: say(line, is_error=True))
+    emit(board(answers).written(form, written_by(ctx)), output)
+
+
+@command.command(
     "trees", epilog=examples("eval trees --data data", "eval trees --data data -o trees.md")
 )
 @tables_option

@@ -68,10 +68,12 @@ def serving(data: Path, output: Path | None) -> None:
     from perfc.common.fitted import as_toml
     from perfc.common.whole_file import write_output
     from perfc.serving import host, offline, power
+    from perfc_lab.serving import batch_laws
+    from perfc_lab.serving.batches import fixed_batches
     from perfc_lab.serving.scores import gathered, trained, trained_boards, trained_processes
 
     evidence = gathered(data, lambda line: say(line, is_error=True))
-    laws = trained(evidence)
+    laws = trained(evidence) | batch_laws.trained(list(fixed_batches(data)))
     path = host.FILE if output is None else output / host.FILE.name
     path.parent.mkdir(parents=True, exist_ok=True)
     write_output(path, as_toml(laws, host.COMMENT))

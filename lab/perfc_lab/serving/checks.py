@@ -137,25 +137,6 @@ def llama_cpp(folder: Path) -> Iterator[RunCheck]:
 
 
 def _prompt_s(engine: Engine) -> float:
-    """A prompt in batches, each on the next card while another follows.
-
-    llama.cpp, pull request 6017: layers are spread over cards, and batches are in flight.
-
-    Args:
-        engine: with a stage on each card.
-    """
-    free_s = [0.0] * engine.parallel.pipeline
-    for i in range(CHUNKS):
-        at_s = 0.0
-        for card, time_s in enumerate(_stages_s(engine, Chunk(CHUNK, i * CHUNK))):
-            at_s = max(at_s, free_s[card]) + time_s
-            free_s[card] = at_s
-    return free_s[-1]
-
-
-def _stages_s(engine: Engine, chunk: Chunk) -> list[float]:
-    """What each stage takes for a batch, with its share of what the host takes."""
-    each = [(stage.parts("time_s", (chunk,), 0, 0.0), n) for stage, n in engine.cost.stages]
-    times = [part.kernels + part.exchanges for part, n in each for _ in range(n)]
-    beside_s = engine.cost.step_s((chunk,), 0, 0.0) - math.fsum(times)
-    return [time_s + beside_s / len(times) for time_s in times]
+    """A prompt in batches, each on the next card while another follows."""
+    batches = [Chunk(CHUNK, i * CHUNK) for i in range(CHUNKS)]
+    return math.fsum([engine.cost.step_s((batch,), 0, 0.0) for batch in batches])

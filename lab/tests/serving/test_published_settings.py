@@ -16,7 +16,7 @@ from perfc.passes.runtimes import Batching
 from perfc.serving.engine import Engine, kind_of
 from perfc.serving.host import HostModel
 from perfc.serving.simulation.scheduler import Chunk, Limits
-from perfc_lab.serving import ServedRow, ServingQuantity, Stated, checks, replay, scores
+from perfc_lab.serving import ServedRow, ServingQuantity, Stated, replay, scores
 from perfc_lab.serving.checks import _prompt_s
 from perfc_lab.serving.overviews import cache, groups, is_of_nvidia, told
 from perfc_lab.serving.settings import cache_of, distinct_prompts, generated, together
@@ -168,16 +168,6 @@ def test_small_kernels_of_llama_cpp_take_their_gaps() -> None:
     # no graphs over several cards: the host launches each
     apart = step_s("i4", 4) - step_s("i4", 4, **bare)
     assert apart > narrow
-
-
-def test_a_batch_waits_for_its_card(monkeypatch: pytest.MonkeyPatch) -> None:
-    each = iter([[1.0, 3.0, 1.0], [2.0, 1.0, 1.0]])
-    monkeypatch.setattr(checks, "_stages_s", lambda *_: next(each))
-    model, machine = read_config("llama-3-8b"), load_machine("rtx4090")
-    precision = precision_of("float16", None, "f16")
-    three = Engine.of(model, machine, precision, Parallel(1, 3), "llamacpp", law=HostModel())
-    # the second is through the first card at 3, through the next at 5: that was busy until 4
-    assert _prompt_s(three) == 6.0
 
 
 def test_batches_of_a_prompt_follow_each_other_over_cards() -> None:

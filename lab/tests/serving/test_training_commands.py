@@ -15,7 +15,14 @@ from perfc.serving.host import HostModel
 from perfc.serving.power import BoardPower
 from perfc_lab.commands import eval as evaluating
 from perfc_lab.commands import train as training
-from perfc_lab.serving import ServedRow, ServingQuantity, scoreboard, scores
+from perfc_lab.serving import (
+    ServedRow,
+    ServingQuantity,
+    batch_laws,
+    batches,
+    scoreboard,
+    scores,
+)
 from perfc_lab.serving.learn import predicted
 from perfc_lab.serving.replay import ReplayedNumber
 from perfc_lab.serving.scores import ServingEvidence
@@ -39,6 +46,8 @@ def test_laws_are_written_into_a_folder_that_is_made(
 
     monkeypatch.setattr(scores, "gathered", gathered)
     monkeypatch.setattr(scores, "trained", lambda evidence: {"vllm": HostModel(step_s=0.00123456)})
+    monkeypatch.setattr(batch_laws, "trained", lambda rows: {"llamacpp": HostModel(rows=len(rows))})
+    monkeypatch.setattr(batches, "fixed_batches", lambda data: iter(("one", "two")))
     boards = {"h100": BoardPower(1.1, 2.5, 9)}
     monkeypatch.setattr(scores, "trained_boards", lambda evidence, laws: boards)
     folder = tmp_path / "a" / "laws"
@@ -52,6 +61,7 @@ def test_laws_are_written_into_a_folder_that_is_made(
     assert "two numbers" in said
     text = (folder / "host.toml").read_text()
     assert "[vllm]" in text
+    assert tomllib.loads(text)["llamacpp"]["rows"] == 2
     assert "step_s = 0.001235" in text, "four digits"
     told = tomllib.loads((folder / "power.toml").read_text())
     assert told == {"h100": {"power": 1.1, "waiting": 2.5, "rows": 9, "origin": "fitted"}}

@@ -88,7 +88,7 @@ def widening_s(packed: Program, widened: Program, machine: Machine) -> float:
     """
     at, total = Numbers({}), 0.0
     for stored, wide in zip(packed.whole, widened.whole, strict=True):
-        read, written = (sum([_nbytes(v, at) for v in _weights(k)]) for k in (stored, wide))
+        read, written = (weight_bytes(k, at) for k in (stored, wide))
         if stored.work.mac and read < written:
             total += read + written
     return total / _bytes_per_s(machine)
@@ -107,7 +107,7 @@ def saved_s(program: Program, wanted: Sequence[int], env: Env, machine: Machine)
         machine: target machine.
     """
     kernels = [(program.table.kernels[i], program.counts[i]) for i in wanted]
-    products = [(k, n) for k, n in kernels if _multiplies_halves(k)]
+    products = [(k, n) for k, n in kernels if multiplies_halves(k)]
     if not products or not machine.takes("bf16"):
         return 0.0
     sheet, at = Sheet(machine), Numbers(env)
@@ -117,7 +117,8 @@ def saved_s(program: Program, wanted: Sequence[int], env: Env, machine: Machine)
     return 2 * mac * max(wide_s - half_s, 0.0)
 
 
-def _multiplies_halves(kernel: Kernel) -> bool:
+def multiplies_halves(kernel: Kernel) -> bool:
+    """Return True for a matmul whose operands have 16 bits each."""
     match kernel.problem:
         case Product() as product:
             return product.weight_bits in (0, 8 * HALF)
@@ -203,8 +204,9 @@ def _converted(half_bytes: float) -> float:
     return (HALF + WIDE) / HALF * half_bytes
 
 
-def _weights(kernel: Kernel) -> list[Value]:
-    return [v for v in kernel.reads if v.weight is not None]
+def weight_bytes(kernel: Kernel, at: Numbers) -> float:
+    """Return the bytes of the weights that a kernel reads."""
+    return math.fsum([_nbytes(v, at) for v in kernel.reads if v.weight is not None])
 
 
 def _nbytes(value: Value, at: Numbers) -> float:

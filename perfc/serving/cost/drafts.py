@@ -12,9 +12,9 @@ from perfc.ir.symbolic.evaluate import evaluate
 from perfc.ir.tensors.types import TensorType
 
 from ..simulation.scheduler import Chunk
+from .grid import Parts
 from .memory import MemoryDemand
 from .step import StepCost
-from .surface import Parts
 
 MOST_DRAFTED = 64
 

@@ -1,12 +1,14 @@
-"""Positive quantity on a grid of sizes, with interpolation between its points."""
+"""Quantities on a grid of sizes with interpolation between its points, and parts of a step."""
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from perfc.ir.record import entity
+from perfc.ir.record import entity, record
+
+from .program import QUANTITIES, KernelCost
 
 SMALLEST = 1e-12
 """Value in seconds or joules that replaces zero, so that its logarithm is finite."""
@@ -99,3 +101,27 @@ def octaves(least: int, largest: int, *, step: int = 2, between: int = 0) -> tup
             sizes.append(float(middle))
         size *= step
     return (*sizes, float(largest))
+
+
+@entity
+class Surface:
+    """Costs of kernels on a grid of sizes."""
+
+    grids: Mapping[str, Grid]
+
+    @classmethod
+    def of(cls, axes: Sequence[Sequence[float]], costs: Sequence[KernelCost]) -> Surface:
+        """Return a surface from costs in the order of the grid's points."""
+        return cls({name: Grid.of(axes, [getattr(c, name) for c in costs]) for name in QUANTITIES})
+
+    def at(self, quantity: str, *sizes: float) -> float:
+        """Return one of ``QUANTITIES`` at the given sizes."""
+        return self.grids[quantity].at(*sizes)
+
+
+@record
+class Parts:
+    """A quantity of a step, split into collectives and all other kernels."""
+
+    kernels: float
+    exchanges: float

@@ -13,11 +13,10 @@ from perfc.ir.symbolic.evaluate import evaluate
 from perfc.machine import Machine, load_machine
 
 from ..simulation.scheduler import Chunk
-from .grid import octaves
+from .grid import Parts, Surface, octaves
 from .memory import MemoryDemand
 from .program import Program, estimated
 from .step import StepCost
-from .surface import Parts, Surface
 
 COUNTS = octaves(1, 32, between=2)
 AT_ONCE = 32

@@ -1,0 +1,152 @@
+"""Host models of fixed batches: fitted to all rows, and to those of other models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from unittest.mock import patch
+
+from perfc.errors import PerfcError
+from perfc.frontend.config import Parallel, precision_of, read_config
+from perfc.ir.record import record
+from perfc.machine import load_machine
+from perfc.serving import host
+from perfc.serving.engine import Engine
+from perfc.serving.host import BENCH, LEARNED, ROCM, HostModel, host_models
+from perfc.serving.service import engine_for
+from perfc.serving.simulation.arrivals import closed_loop
+
+from . import ServedRow, ServingQuantity
+from .batches import MACHINES, TABLE, BatchAnswer, FixedBatch, answered
+from .learn import TWINS, fitted
+from .replay import ReplayedNumber, recorded
+from .scores import edges_of_unseen
+
+VLLM, LLAMA_CPP = "vllm", "llamacpp"
+LAUNCH_S = 4e-5
+"""Host time to launch a kernel of a step with prompts, as in vLLM's other host models."""
+VERSIONS = {VLLM: ("0.5", "0.6")}
+"""Versions that the table's publisher names."""
+OF_SEQUENCES = ("prompt_s", "sequence_s", "few_s")
+
+
+def law_name(row: FixedBatch) -> str:
+    """Return the name of the host model of a row; "" for runtimes with other rows to learn from."""
+    platform = ROCM if row.target == MACHINES["MI300X"] else ""
+    match row.runtime:
+        case "vllm":
+            return f"{VLLM}{platform}{BENCH} 0.6"
+        case "llamacpp":
+            return f"{LLAMA_CPP}{platform}"
+    return ""
+
+
+def model_of(row: FixedBatch) -> str:
+    """Return the model that is left out with a row; models with equal layers are one."""
+    return TWINS.get(row.model, row.model)
+
+
+@record
+class BatchSample:
+    """A row with its amounts, as `learn` fits them."""
+
+    row: FixedBatch
+    number: ReplayedNumber
+
+
+def sampled(rows: Sequence[FixedBatch]) -> tuple[BatchSample, ...]:
+    """Return the amounts of the rows that have a host model."""
+    found: list[BatchSample] = []
+    for row in rows:
+        if law_name(row):
+            try:
+                found.append(BatchSample(row, _replayed(row)))
+            except PerfcError:
+                continue
+    return tuple(found)
+
+
+def _replayed(row: FixedBatch) -> ReplayedNumber:
+    """Return a row's amounts: its engine is simulated with a host that takes nothing."""
+    model = read_config(row.model)
+    is_single = row.is_single
+    engine = Engine.of(
+        model, load_machine(row.target), precision_of(model.dtype, None, "f16"),
+        Parallel(1, row.gpus) if is_single else Parallel(row.gpus), row.runtime, row.version,
+        law=HostModel(launch_s=0.0 if is_single else LAUNCH_S),
+        token_budget=row.batch if is_single else None,
+        longest=2 * row.tokens,
+    )  # fmt: skip
+    sequences = 1 if is_single else row.batch
+    work = closed_loop(sequences, row.tokens, row.tokens, count=sequences)
+    _, history = recorded(work, engine.limits(row.tokens, row.tokens, 1), engine)
+    # of one sequence rows tell no cost of a sequence apart from that of a step
+    counted = [0.0 if is_single and n in OF_SEQUENCES else a
+               for n, a in zip(LEARNED, history[-1], strict=True)]  # fmt: skip
+    served = ServedRow(
+        TABLE, row.command(), row.model, row.target, row.runtime, row.version, "f16", "",
+        row.gpus, 1, 1, 1, row.tokens, row.tokens, sequences, False, (), False,
+        {ServingQuantity.TOKENS_PER_S: sequences * row.tokens / row.time_s}, requests=sequences,
+    )  # fmt: skip
+    return ReplayedNumber(served, ServingQuantity.TOKENS_PER_S, tuple(counted), row.time_s)
+
+
+Ratios = Mapping[str, Sequence[tuple[str, float]]]
+"""Model of each row and measured over predicted time, by the name of its host model."""
+NO_RATIOS: Ratios = {}
+
+
+def laws_of(samples: Sequence[BatchSample], ratios: Ratios = NO_RATIOS) -> dict[str, HostModel]:
+    """Return the host models of samples; ``ratios`` of models left out give their intervals."""
+    found: dict[str, HostModel] = {}
+    for name in dict.fromkeys(law_name(s.row) for s in samples):
+        own = [s for s in samples if law_name(s.row) == name]
+        # chunks of one token and those that stages overlap are no sums of these amounts
+        law = fitted([s.number for s in own if s.row.batch > 1 or not s.row.is_single])
+        low, high = edges_of_unseen(ratios[name]) if ratios.get(name) else (law.tpot_low, 1.0)
+        found[name] = replace(
+            law, launch_s=LAUNCH_S if name.startswith(VLLM) else 0.0,
+            tpot_low=min(low, 1.0), tpot_high=max(high, 1.0), rows=len(own),
+            models=tuple(sorted({s.row.model for s in own})), source=TABLE,
+            versions=VERSIONS.get(own[0].row.runtime, ()),
+        )  # fmt: skip
+    return found
+
+
+def left_out(
+    rows: Sequence[FixedBatch], samples: Sequence[BatchSample], ratios: Ratios = NO_RATIOS
+) -> Iterator[BatchAnswer]:
+    """Yield the public call's answers, each with the laws and intervals of other models."""
+    for model in dict.fromkeys(map(model_of, rows)):
+        others = {name: [r for r in each if r[0] != model] for name, each in ratios.items()}
+        laws = laws_of([s for s in samples if model_of(s.row) != model], others)
+        with with_laws(laws):
+            found = [answered(row) for row in rows if model_of(row) == model]
+        yield from (a for a in found if isinstance(a, BatchAnswer))
+
+
+def ratios_of(answers: Sequence[BatchAnswer]) -> Ratios:
+    """Return measured over predicted time of rows with a host model of this table."""
+    found: dict[str, list[tuple[str, float]]] = {}
+    for a in answers:
+        if name := law_name(a.row):
+            found.setdefault(name, []).append((model_of(a.row), a.row.time_s / a.time_s))
+    return found
+
+
+def trained(rows: Sequence[FixedBatch]) -> dict[str, HostModel]:
+    """Return the shipped host models, with intervals from models left out."""
+    samples = sampled(rows)
+    learned = [row for row in rows if law_name(row)]
+    return laws_of(samples, ratios_of(list(left_out(learned, samples))))
+
+
+@contextmanager
+def with_laws(laws: Mapping[str, HostModel]) -> Iterator[None]:
+    """Let the public call use host models in place of those of the same names."""
+    every = {**host_models(), **laws}
+    with patch.object(host, "host_models", lambda: every):
+        engine_for.cache_clear()
+        yield
+    engine_for.cache_clear()

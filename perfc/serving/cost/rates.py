@@ -1,0 +1,150 @@
+"""Rates that kernels of an engine's version do not exceed on the GPUs of one vendor.
+
+Predictors of kernels know today's libraries on NVIDIA GPUs. Older engines and other vendors' GPUs
+ran slower kernels, whose rates were fitted to published batches (``constants.toml``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import astuple
+
+from perfc.analyzers.features.sheet import Sheet
+from perfc.common.fitted import constants_next_to
+from perfc.ir.record import record
+from perfc.ir.symbolic.evaluate import Numbers
+from perfc.machine import Machine
+from perfc.passes.fusion.kernel import Kernel
+
+from ..host import numbers_of
+from .conversions import longer, multiplies_halves, weight_bytes
+from .grouped import attentions, cached_elements
+from .program import Env, KernelCost, Program, estimated
+
+AMD = "AMD"
+EARLY = (0, 6)
+"""Newest version of vLLM whose kernels on AMD GPUs were measured."""
+CAPTURED = 8192
+"""Tokens of the longest sequence that a recorded decode step allows for: ``max_seq_len_to_capture``
+of vLLM before 0.9."""
+UNSPLIT = 512
+"""Sequences times heads beyond which a workgroup reads the whole context of a head, not a part:
+``PagedAttention.forward_decode`` of vLLM before 0.7, paged_attention_v1 in place of v2."""
+SCORE_BYTES = 4
+"""Bytes of a score, which paged_attention_v1 keeps in shared memory for the longest sequence."""
+
+
+@record
+class KernelRates:
+    """Rates of a multiprocessor per clock, and times; the defaults set no limit.
+
+    Args:
+        macs: multiply-accumulates of matmuls in 16 bits.
+        weight_bytes: bytes of weights that these matmuls read.
+        paged_elements: cached elements of decode attention that reads each context whole, once per
+            query head.
+        serial_s: seconds per cached token of a layer whose query heads share keys.
+        gap_s: seconds between two kernels of a decode step.
+    """
+
+    macs: float = math.inf
+    weight_bytes: float = math.inf
+    paged_elements: float = math.inf
+    serial_s: float = 0.0
+    gap_s: float = 0.0
+
+
+ANY = KernelRates()
+_FITTED = constants_next_to(__file__)
+
+
+def rates_of(runtime: str, version: str, machine: Machine, positions: int) -> KernelRates:
+    """Return the rates of an engine's kernels on a machine.
+
+    Args:
+        runtime: name of the runtime.
+        version: its version; "" for the newest.
+        machine: target machine.
+        positions: longest sequence of the model in tokens; 0 if unknown.
+    """
+    is_amd = machine.vendor == AMD
+    if runtime == "llamacpp":
+        found = _FITTED["llama_cpp_rocm" if is_amd else "llama_cpp_cuda"].by_name
+        return KernelRates(**found)
+    if runtime != "vllm" or not is_amd or not is_early(version):
+        return ANY
+    found = _FITTED["vllm_rocm"].by_name
+    longest = min(positions or CAPTURED, CAPTURED)
+    workgroups = Sheet(machine).shared_memory_bytes // (SCORE_BYTES * longest)
+    each = found["paged_elements"] * max(workgroups, 1)
+    return KernelRates(found["macs"], found["weight_bytes"], each)
+
+
+def is_early(version: str) -> bool:
+    """Return True for a version of vLLM that `EARLY` and its kernels stand for."""
+    numbers = numbers_of(version)
+    return bool(numbers) and numbers <= EARLY
+
+
+def limited(
+    program: Program, wanted: Sequence[int], envs: Sequence[Env], machine: Machine,
+    framework: str, rates: KernelRates,
+) -> list[KernelCost]:  # fmt: skip
+    """Return the cost of kernels as `estimated`, with matmuls that do not exceed the rates."""
+    if rates is ANY:
+        return estimated(program, wanted, envs, machine, framework)
+    kernels = program.table.kernels
+    products = [i for i in wanted if multiplies_halves(kernels[i])]
+    rest = [i for i in wanted if i not in products]
+    pairs = zip(
+        estimated(program, products, envs, machine, framework),
+        estimated(program, rest, envs, machine, framework),
+        envs,
+        strict=True,
+    )
+    found: list[KernelCost] = []
+    for own, other, env in pairs:
+        each_s = [program.counts[i] * _least_s(kernels[i], env, machine, rates) for i in products]
+        slowed = longer(own, math.fsum(each_s) - own.time_s)
+        sums = [a + b for a, b in zip(astuple(slowed), astuple(other), strict=True)]
+        found.append(KernelCost(*sums))
+    return found
+
+
+def _least_s(kernel: Kernel, env: Env, machine: Machine, rates: KernelRates) -> float:
+    """Return the least time of one matmul."""
+    at, sheet = Numbers(env), Sheet(machine)
+    clocks = at(kernel.work.mac) / rates.macs, weight_bytes(kernel, at) / rates.weight_bytes
+    return max(clocks) / (sheet.clock_hz * sheet.sm_count)
+
+
+def attended(
+    costs: Sequence[KernelCost], program: Program, wanted: Sequence[int], envs: Sequence[Env],
+    machine: Machine, rates: KernelRates,
+) -> list[KernelCost]:  # fmt: skip
+    """Return the costs of decode attention within the rates.
+
+    Args:
+        costs: costs at each of several sizes.
+        program: a decode pass.
+        wanted: indices of its kernels.
+        envs: values of its symbolic dimensions.
+        machine: target machine.
+        rates: rates of the engine.
+    """
+    if rates is ANY:
+        return list(costs)
+    sheet = Sheet(machine)
+    per_s = rates.paged_elements * sheet.clock_hz * sheet.sm_count
+    found: list[KernelCost] = []
+    for cost, env in zip(costs, envs, strict=True):
+        at, paged_s, serial_s = Numbers(env), 0.0, 0.0
+        for count, problem in attentions(program, wanted):
+            heads = at(problem.heads)
+            if at(problem.batch) * heads > UNSPLIT:
+                paged_s += count * cached_elements(problem, at) * heads / per_s
+            if heads > at(problem.kv_heads):
+                serial_s += count * rates.serial_s * at(problem.kv_len)
+        found.append(longer(longer(cost, paged_s - cost.time_s), serial_s))
+    return found

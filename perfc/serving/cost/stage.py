@@ -1,0 +1,325 @@
+"""Cost of a stage of a model in one engine step, at any mix of prompts and decodes.
+
+The model is lowered and fused once. Its kernels are estimated on grids of sizes, a whole grid at
+once and equivalent kernels once; a step of any size is interpolated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property, lru_cache
+
+from perfc.frontend.config import LanguageModel, Parallel, ServingPrecision
+from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir.tensors.types import DType
+from perfc.machine import Machine, load_machine
+from perfc.passes.runtimes import EngineKind
+from perfc.passes.runtimes import runtime as table_of
+
+from ..simulation.scheduler import Chunk
+from .context import context_costs, kept_tokens, lengths
+from .conversions import as_run, longer, score_bytes, widening_s
+from .grid import Grid, Parts, Surface, octaves, points
+from .grouped import Anew
+from .joint import NEAR, layers_of, relative_to_both
+from .launches import Launches, launches_of
+from .memory import MemoryDemand
+from .program import Env, KernelCost, Passes, passes_of
+from .rates import ANY, KernelRates, attended, limited
+
+TOKENS = octaves(1, 16384, between=16)
+SEQUENCES = octaves(1, 4096, step=4)
+DECODES = octaves(1, 4096, between=64)
+CONTEXTS = octaves(128, 1 << 17)
+PROMPTS = octaves(1, 64, step=8)
+LENGTHS = octaves(32, 16384)
+PASTS = octaves(NEAR, 1 << 17)
+TIMES = frozenset({"time_s", "low_s", "high_s"})
+"""Quantities that a joint kernel has on its own."""
+
+
+class StageCost:
+    """Cost of a model's stage in steps of any mix of prompts and decodes.
+
+    Args:
+        passes: passes of the stage.
+        machine: target machine of each rank.
+        framework: runtime whose kernels are estimated.
+        rereads: which decode kernels read keys once per query head.
+        kind: engine description.
+        widened: the stage with 16-bit weights, if quantized weights are widened for prompts.
+        held_bytes: bytes per token of a step that the engine keeps longer than needed.
+        longest: longest sequence that the engine is configured for, in tokens; 0 for any.
+        cached: element type of the KV cache.
+        rates: rates that its kernels do not exceed.
+    """
+
+    def __init__(
+        self,
+        passes: Passes,
+        machine: Machine,
+        framework: str,
+        *,
+        rereads: Anew = Anew.NOWHERE,
+        kind: EngineKind | None = None,
+        widened: StageCost | None = None,
+        held_bytes: float = 0.0,
+        longest: int = 0,
+        cached: DType = DType.BF16,
+        rates: KernelRates = ANY,
+    ) -> None:
+        self.rates = rates
+        self.passes, self.machine, self.framework = passes, machine, framework
+        self.rereads, self.kind, self.widened = rereads, kind, widened
+        self.held_bytes, self.longest, self.cached = held_bytes, longest, cached
+
+    @cached_property
+    def launches(self) -> Launches:
+        """Kernels of its steps that the host launches one by one."""
+        return launches_of(self.passes, self.kind)
+
+    @cached_property
+    def gaps_s(self) -> float:
+        """Seconds between the kernels of a decode step, as `KernelRates.gap_s` says."""
+        return self.rates.gap_s * len(self.passes.decode.whole)
+
+    @cached_property
+    def weights_floors_s(self) -> tuple[float, ...]:
+        """Lower bounds of reading a step's weights, at each power of two tokens."""
+        return self.passes.decode.weights_floors_s(self.machine)
+
+    def parts(self, quantity: str, chunks: Sequence[Chunk], decodes: int, context: float) -> Parts:
+        """Return one of ``QUANTITIES`` of a step, without host overhead."""
+        parts = self._summed(quantity, chunks, decodes, context)
+        if quantity != "floor_s":
+            return parts
+        octave = (decodes + sum([c.tokens for c in chunks])).bit_length() - 1
+        least_s = self.weights_floors_s[max(0, min(octave, len(self.weights_floors_s) - 1))]
+        return Parts(max(parts.kernels, least_s), parts.exchanges)
+
+    def _summed(
+        self, quantity: str, chunks: Sequence[Chunk], decodes: int, context: float
+    ) -> Parts:
+        if not chunks:
+            kernels = self.decode_tokens.at(quantity, decodes)
+            kernels += self.gaps_s if quantity in TIMES else 0.0
+            kernels += self.decode_context.at(quantity, decodes, context)
+            return Parts(kernels, self.decode_exchanges.at(quantity, decodes))
+        count = len(chunks)
+        tokens = sum([c.tokens for c in chunks])
+        past = sum([c.context for c in chunks]) / count
+        kernels = self.prompt_tokens.at(quantity, tokens + decodes)
+        kernels += self.heads.at(quantity, count + decodes)
+        sizes = count, tokens / count, past + NEAR
+        if not decodes:
+            kernels += self.prompt_context.at(quantity, *sizes)
+        else:
+            kernels += self.mixed_context(quantity, *sizes, decodes, context)
+        return Parts(kernels, self.prompt_exchanges.at(quantity, tokens + decodes))
+
+    def mixed_context(
+        self,
+        quantity: str,
+        count: float,
+        length: float,
+        past: float,
+        decodes: float,
+        context: float,
+    ) -> float:
+        """Return one of ``QUANTITIES`` of the context-reading kernels of a mixed step.
+
+        Energy and lower bound of a joint kernel are those of both separate kernels.
+        """
+        separate = self.prompt_context.at(quantity, count, length, past)
+        separate += self.decode_context.at(quantity, decodes, context)
+        if quantity not in TIMES or self.joint is None:
+            return separate
+        joint = separate * self.joint.at(count, length, past, decodes, context)
+        floor = self.prompt_context.at("floor_s", count, length, past)
+        return max(joint, floor + self.decode_context.at("floor_s", decodes, context))
+
+    @cached_property
+    def joint(self) -> Grid | None:
+        """Joint over separate attention kernels; None if none run or were measured."""
+        if self.kind is None or not self.kind.attends_jointly:
+            return None
+        passes = self.passes
+        seen = self._of_prompts[0], self._of_decode[0]
+        layers = layers_of(passes.prefill, seen[0], passes.decode, seen[1])
+
+        def separate_s(
+            count: float, length: float, past: float, decodes: float, context: float
+        ) -> float:
+            prompts_s = self.prompt_context.at("time_s", count, length, past)
+            return prompts_s + self.decode_context.at("time_s", decodes, context)
+
+        return relative_to_both(layers, self.machine, self.framework, separate_s)
+
+    @cached_property
+    def _of_decode(self) -> tuple[list[int], list[int], list[int]]:
+        """Kernels of a decode step: those that read the cache, collectives, and the others."""
+        program = self.passes.decode
+        at = {"decodes": 3, "context": 4096}
+        seen = program.differ(at, {**at, "context": 5000})
+        # if a window is full, a longer context changes nothing
+        seen |= program.differ(at, {**at, "context": int(CONTEXTS[0])})
+        rest = [i for i in range(len(program.counts)) if i not in seen | program.exchanges]
+        return sorted(seen), sorted(program.exchanges), rest
+
+    @cached_property
+    def _of_prompts(self) -> tuple[list[int], list[int], list[int], list[int]]:
+        """Return indices of prefill kernels: context readers, collectives, heads, the others."""
+        program = self.passes.prefill
+        at = {"batch": 4, "seq": 512, "past": 4096}
+        every = range(len(program.counts))
+        of_length = program.differ(at, {**at, "seq": 1024})
+        cached = program.differ(at, {**at, "past": 5000})
+        # the same number of tokens in fewer and longer prompts
+        parted = program.differ(at, {**at, "batch": 1, "seq": 2048})
+        heads = [i for i in every if i not in of_length | cached | program.exchanges]
+        seen = {i for i in cached | parted if i not in heads} - program.exchanges
+        rest = [i for i in every if i not in {*seen, *program.exchanges, *heads}]
+        return sorted(seen), sorted(program.exchanges), heads, rest
+
+    @cached_property
+    def decode_tokens(self) -> Surface:
+        """Cost of the decode kernels that do not read the cache, over the number of sequences."""
+        return self._decode(self._of_decode[2])
+
+    @cached_property
+    def decode_exchanges(self) -> Surface:
+        """Cost of the collectives of a decode step, over the number of sequences."""
+        return self._decode(self._of_decode[1])
+
+    def _decode(self, wanted: Sequence[int]) -> Surface:
+        envs = [{"decodes": int(n), "context": 1024} for n in DECODES]
+        how = self.machine, self.framework, self.rates
+        return Surface.of((DECODES,), limited(self.passes.decode, wanted, envs, *how))
+
+    @cached_property
+    def decode_context(self) -> Surface:
+        """Cost of the decode kernels that read the cache, over sequences and context length."""
+        program, wanted = self.passes.decode, self._of_decode[0]
+        axes = (DECODES, lengths(program, CONTEXTS, self.longest))
+        envs = [{"decodes": int(n), "context": int(c)} for n, c in points(axes)]
+        how = self.machine, self.framework, self.rereads, self.longest, self.cached
+        costs = context_costs(program, wanted, envs, *how)
+        costs = attended(costs, program, wanted, envs, self.machine, self.rates)
+        return Surface.of(axes, costs)
+
+    @cached_property
+    def prompt_tokens(self) -> Surface:
+        """Token-wise kernels of a step with prompts, by all of its tokens."""
+        return Surface.of((TOKENS,), self._prompt_costs)
+
+    @cached_property
+    def _prompt_costs(self) -> list[KernelCost]:
+        costs = self._of_tokens(self._of_prompts[3])
+        if self.widened is None:
+            return costs
+        return [  # an engine need not widen weights: lower bounds stay
+            replace(longer(wide, self.widening_s), floor_s=cost.floor_s)
+            if self.widens(int(n))
+            else cost
+            for n, cost, wide in zip(TOKENS, costs, self.widened._prompt_costs, strict=True)
+        ]
+
+    @cached_property
+    def prompt_exchanges(self) -> Surface:
+        """Collectives of a step with prompts, by all of its tokens."""
+        return Surface.of((TOKENS,), self._of_tokens(self._of_prompts[1]))
+
+    def _of_tokens(self, wanted: Sequence[int]) -> list[KernelCost]:
+        return self._prompts(wanted, [{"batch": 1, "seq": int(n), "past": 0} for n in TOKENS])
+
+    def _prompts(self, wanted: Sequence[int], envs: Sequence[Env]) -> list[KernelCost]:
+        """Return the cost of prefill kernels, conversions included."""
+        program = self.passes.prefill
+        costs = limited(program, wanted, envs, self.machine, self.framework, self.rates)
+        return [
+            as_run(cost, program, wanted, env, self.machine, self.kind)
+            for cost, env in zip(costs, envs, strict=True)
+        ]
+
+    def widens(self, tokens: int) -> bool:
+        """Return True if a step of so many tokens widens its quantized weights to 16 bits first."""
+        return (
+            self.kind is not None and self.widened is not None and tokens > self.kind.widens_beyond
+        )
+
+    @cached_property
+    def widening_s(self) -> float:
+        """Seconds to write the widened weights."""
+        if self.widened is None:
+            return 0.0
+        return widening_s(self.passes.prefill, self.widened.passes.prefill, self.machine)
+
+    @cached_property
+    def heads(self) -> Surface:
+        """Kernels that read one token of each sequence, by the sequences."""
+        envs = [{"batch": int(n), "seq": 1, "past": 0} for n in SEQUENCES]
+        return Surface.of((SEQUENCES,), self._prompts(self._of_prompts[2], envs))
+
+    @cached_property
+    def prompt_context(self) -> Surface:
+        """Kernels that read all tokens of a prompt, by prompts, new and cached tokens."""
+        axes = (PROMPTS, LENGTHS, PASTS)
+        envs = [{"batch": int(b), "seq": int(n), "past": int(p) - NEAR} for b, n, p in points(axes)]
+        return Surface.of(axes, self._prompts(self._of_prompts[0], envs))
+
+    def demand(self, tokens: int, budget: int, sequences: int) -> MemoryDemand:
+        """Return the memory that the stage needs on one rank.
+
+        Args:
+            tokens: length of a sequence, prompt and answer.
+            budget: tokens of the largest step.
+            sequences: sequences in the largest decode step.
+        """
+        decode, prefill = self.passes.decode, self.passes.prefill
+        known = kept_tokens(decode, tokens)
+        held = [decode.cached_bytes({"decodes": 1, "context": c}) for c in (0, known)]
+        live = (
+            prefill.activation_bytes({"batch": 1, "seq": budget, "past": 0})
+            + budget * self.held_bytes
+            + score_bytes(prefill, tokens, min(budget, tokens), self.kind),
+            decode.activation_bytes({"decodes": sequences, "context": 0})
+            + sequences * self.held_bytes,
+        )
+        weight_bytes = float(evaluate(decode.liveness.weight_bytes, {}))
+        return MemoryDemand(weight_bytes, (held[1] - held[0]) / known, held[0], max(live))
+
+
+@lru_cache(maxsize=256)
+def stage_cost(
+    model: LanguageModel,
+    precision: ServingPrecision,
+    parallel: Parallel,
+    runtime: str,
+    stage: int,
+    target: str,
+    framework: str,
+    *,
+    rereads: Anew = Anew.NOWHERE,
+    longest: int = 0,
+    rates: KernelRates = ANY,
+) -> StageCost:
+    """Return the cached cost of a stage on a target, by the path of the target's file."""
+    passes = passes_of(model, precision, parallel, runtime, stage)
+    kind = table_of(runtime).engine
+    how = parallel, runtime, stage, target, framework
+    wide = precision.in_halves
+    is_widened = kind is not None and kind.widens_beyond and precision != wide
+    return StageCost(
+        passes, load_machine(target), framework, rereads=rereads, kind=kind,
+        widened=stage_cost(model, wide, *how) if is_widened else None,
+        held_bytes=held_bytes(model, precision, kind), longest=longest, cached=precision.cached,
+        rates=rates,
+    )  # fmt: skip
+
+
+def held_bytes(model: LanguageModel, precision: ServingPrecision, kind: EngineKind | None) -> float:
+    """Return the bytes per token that the engine holds, by `EngineKind.held`."""
+    if kind is None or model.decoder is None:
+        return 0.0
+    return kind.held * model.decoder.hidden * precision.half.bits / 8
