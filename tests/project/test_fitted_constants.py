@@ -59,7 +59,7 @@ def test_a_constant_whose_rows_are_quoted_as_held_out_is_named_on_a_page() -> No
 
 def test_only_constants_whose_rows_are_quoted_as_held_out_have_pages() -> None:
     assert [name for name, one in CONSTANTS.items() if one.pages and not one.held_out] == []
-    assert {*PAGES} <= {*experiments(), "graph", "serving", "trees"}
+    assert {*PAGES} <= {*experiments(), "batches", "graph", "serving", "trees"}
 
 
 @pytest.mark.parametrize("name", [name for name in PAGES if name != "serving"])

@@ -8,8 +8,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 BUDGETS = {
-    ("perfc", "ir", "passes", "analyzers", "kernels"): (130_680, 105_000),
-    ("lab/perfc_lab",): (31_250, 26_000),
+    ("perfc", "ir", "passes", "analyzers", "kernels"): (130_900, 105_000),
+    ("lab/perfc_lab",): (31_710, 26_000),
     ("benchmarks",): (8_720, 8_000),
 }
 """Folders, with the most lines of Python that they may have, and the aim."""

@@ -48,30 +48,36 @@ def model_of(name: str, seq: int = 2048) -> LanguageModel:
     """
     if name in SHIPPED:
         return read_config(SHIPPED[name])
-    stated: dict[str, Any]
+    return described(stated(name, seq), name, name)
+
+
+def stated(name: str, seq: int) -> dict[str, Any]:
+    """The configuration of a model that is not shipped.
+
+    Raises:
+        ModelError: nobody says what it looks like.
+    """
     if name in MPT:
         width, layers, heads = MPT[name]
-        stated = {
+        return {
             "model_type": "mpt", "vocab_size": 50368, "d_model": width, "n_layers": layers,
             "n_heads": heads, "expansion_ratio": 4, "max_seq_len": seq, "no_bias": True,
             "attn_config": {"alibi": False},
         }  # fmt: skip
-    elif name in NEMO:
+    if name in NEMO:
         width, layers, heads, kv_heads, vocab = NEMO[name]
-        stated = {
+        return {
             "model_type": "nemotron", "vocab_size": vocab, "hidden_size": width,
             "intermediate_size": 4 * width, "num_hidden_layers": layers,
             "num_attention_heads": heads, "num_key_value_heads": kv_heads or heads,
             "hidden_act": "relu2" if vocab > 60_000 else "gelu", "max_position_embeddings": 4096,
             "partial_rotary_factor": 0.5,
         }  # fmt: skip
-    elif name in MEGATRON:
+    if name in MEGATRON:
         width, layers, heads = MEGATRON[name]
-        stated = {
+        return {
             "model_type": "gpt2", "vocab_size": 50304, "n_positions": seq, "n_embd": width,
             "n_layer": layers, "n_head": heads, "activation_function": "gelu_new",
             "torch_dtype": "float16",
         }  # fmt: skip
-    else:
-        raise ModelError(f"nobody says what {name[:40]!r} looks like")
-    return described(stated, name, name)
+    raise ModelError(f"nobody says what {name[:40]!r} looks like")

@@ -8,12 +8,14 @@ from pathlib import Path
 from perfc.distributed.law import LEARNED
 
 from ..board import Board, BoardTable, columns
+from .asked import command, is_asked
 from .links import link_scores
 from .scores import DistributedEvidence, Scaling, scalings, scored
 
 RULE = (
-    "Each model by a law of the other models of its framework and generation of GPUs; "
-    "NeuSight's runs on four GPUs by a law of its runs on one."
+    "`perfc.plan` is asked as below, with a law of the other models of the framework and "
+    "generation of GPUs. NeuSight's runs on four GPUs, by a law of those on one, and LoRA are "
+    "costed alone."
 )
 NETWORKS = "The source states no network: rates are those of p4d, DGX H100 and NC A100 v4."
 RUNS = columns(
@@ -30,6 +32,12 @@ LINKS = columns(
     ("messages", "rows", "d"), ("measured over law", "ratio", ".2f"),
     ("from 4 MiB", "large", ".2f"),
 )  # fmt: skip
+ROWS = columns(
+    ("question", lambda a: command(a.row)), ("measured", lambda a: a.row.step_s, ".3g"),
+    ("predicted", lambda a: a.predicted_s, ".3g"), ("error", "error", "+.1%"),
+)  # fmt: skip
+SHOWN = 12
+"""Rows that the board shows one by one."""
 LAWS = columns(
     ("law", 0), ("rows", 1, "d"),
     *((name.replace("_", " "), i, ".4g") for i, name in enumerate(LEARNED, 2)),
@@ -40,8 +48,11 @@ def board(evidence: DistributedEvidence, data: Path) -> Board:
     """Return accuracy tables of held-out runs, scaling and links, and the fitted constants."""
     scaling = tuple(scalings(evidence))
     laws = [(n, x.rows, *(getattr(x, k) for k in LEARNED)) for n, x in evidence.laws.items()]
+    asked = [a for a in evidence.answers if is_asked(a.row)]
+    shown = asked[:: max(1, len(asked) // SHOWN)][:SHOWN]
     tables = (
         BoardTable("scores", "time of a step", RUNS, tuple(scored(evidence)), after=(RULE,)),
+        BoardTable("rows", "rows as a user asks them, seconds of a step", ROWS, shown),
         BoardTable("scaling", "scaling", SCALING, scaling, after=(nearness(scaling),)),
         BoardTable(
             "links", "exchanges between nodes", LINKS, tuple(link_scores(data)), after=(NETWORKS,)

@@ -14,6 +14,7 @@ from perfc.ir.record import record
 
 from ..board import Score, score
 from . import RunRow
+from .asked import answered_s
 from .learn import Tangent, fit, group_of, predicted_s, usable
 from .rows import rows
 
@@ -110,7 +111,7 @@ def held_out(own: Sequence[RunRow], tangents: dict[int, Tangent]) -> Iterator[Ru
         for row in own:
             is_seen = own[0].framework == ALONE and row.parallel.devices == 1
             if row.model == model and not is_seen:
-                yield RunAnswer(row, predicted_s(row, law))
+                yield RunAnswer(row, answered_s(row, law))
 
 
 def base_name(model: str) -> str:

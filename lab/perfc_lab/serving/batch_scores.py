@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from ..board import Board, BoardTable, Score, columns, score
+from ..training.fitted_rows import sentence
 from .batch_laws import law_name, left_out, ratios_of, sampled
 from .batches import TABLE, BatchAnswer, fixed_batches
 
@@ -52,8 +53,9 @@ def scored(answers: Sequence[BatchAnswer]) -> Iterator[Score]:
 def board(answers: Sequence[BatchAnswer]) -> Board:
     """Return the board of the answers."""
     shown = answers[:: max(1, len(answers) // SHOWN)][:SHOWN]
+    after = (RULE, sentence("batches"))
     tables = (
-        BoardTable("scores", "", SCORES, tuple(scored(answers)), after=(RULE,)),
+        BoardTable("scores", "", SCORES, tuple(scored(answers)), after=after),
         BoardTable("rows", "rows as a user asks them", EXAMPLES, shown, data=answers),
     )
     return Board("Fixed batches", tables)

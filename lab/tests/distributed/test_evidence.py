@@ -354,7 +354,7 @@ def test_each_model_is_left_out_of_its_law(monkeypatch: pytest.MonkeyPatch) -> N
         return RunLaw(products=float(len(own)))
 
     monkeypatch.setattr(scores, "fit", fitted)
-    monkeypatch.setattr(scores, "predicted_s", lambda row, law: row.step_s * law.products)
+    monkeypatch.setattr(scores, "answered_s", lambda row, law: row.step_s * law.products)
     own = [foundry("LLAMA3_8B", 8, 1.0), foundry("LLAMA3-8B (fast)", 8, 1.0),
            foundry("125m", 8, 2.0)]  # fmt: skip
     found = list(scores.held_out(own, {}))
@@ -383,6 +383,7 @@ def test_evidence_has_a_law_for_each_group_and_for_any(
     monkeypatch.setattr(scores.Tangent, "of", classmethod(lambda *_: Tangent(1.0, (0.0,) * 8)))
     monkeypatch.setattr(scores, "fit", lambda own, _: RunLaw(products=float(len(own))))
     monkeypatch.setattr(scores, "predicted_s", lambda row, _: row.step_s / 1.5)
+    monkeypatch.setattr(scores, "answered_s", lambda row, _: row.step_s / 1.5)
     told: list[str] = []
     found = scores.gathered(tmp_path, told.append)
     assert told == [
