@@ -126,9 +126,9 @@ def host_models() -> Mapping[str, HostModel]:
 
 def platform_of(runtime: str, vendor: str) -> str:
     """Return the name under which a runtime has host models on GPUs of a vendor."""
-    own = f"{runtime}{ROCM}"
-    has_own = any(name.split()[0].removesuffix(BENCH) == own for name in host_models())
-    return own if vendor == AMD and has_own else runtime
+    platform = f"{runtime}{ROCM}"
+    is_measured = any(name.split()[0].removesuffix(BENCH) == platform for name in host_models())
+    return platform if vendor == AMD and is_measured else runtime
 
 
 def host_model_of(runtime: str, version: str = "", vendor: str = "") -> HostModel:

@@ -92,8 +92,8 @@ def test_amd_has_host_models_of_its_own() -> None:
 
 
 def test_an_offline_batch_on_amd_is_of_the_version_that_was_measured() -> None:
-    told = {"isl": 128, "osl": 128, "concurrency": 32, "offline": True}
-    usual = perfc.llm("llama-2-7b", "mi300x", **told)
+    options = {"isl": 128, "osl": 128, "concurrency": 32, "offline": True}
+    usual = perfc.llm("llama-2-7b", "mi300x", **options)
     assert usual.version == "0.6"
-    assert usual.batch == perfc.llm("llama-2-7b", "mi300x", runtime_version="0.6", **told).batch
+    assert usual.batch == perfc.llm("llama-2-7b", "mi300x", runtime_version="0.6", **options).batch
     assert any("newer host may be faster" in note for note in usual.notes)

@@ -19,7 +19,7 @@ from perfc.machine.parallel import KEYS
 
 from . import RunRow
 from .learn import group_of, predicted_s
-from .models import SHIPPED, stated
+from .models import SHIPPED, configuration
 
 NAMES = {field: key for key, field in KEYS.items()}
 UNASKED = "neusight"
@@ -46,10 +46,10 @@ def options(row: RunRow) -> dict[str, Any]:
 
 def command(row: RunRow) -> str:
     """Return the command line that asks the same."""
-    asked = options(row)
+    values = options(row)
     words = ["perfc", "plan", SHIPPED.get(row.model, row.model), "--gpus", row.parallel.devices]
     words += ["-t", row.cluster]
-    for name, value in {**asked, **asked.pop("parallel")}.items():
+    for name, value in {**values, **values.pop("parallel")}.items():
         if value not in ("", None):
             words += [f"--{name.replace('_', '-')}", value]
     return shlex.join(map(str, words))
@@ -67,14 +67,14 @@ def config_of(row: RunRow) -> str:
     name = "".join(c if c.isalnum() else "-" for c in f"{row.model} {row.training.seq}")
     path = Path(_folder().name) / name / "config.json"
     path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(stated(row.model, row.training.seq)), encoding="utf-8")
+    path.write_text(json.dumps(configuration(row.model, row.training.seq)), encoding="utf-8")
     return str(path)
 
 
 @contextmanager
-def with_laws(found: Mapping[str, RunLaw]) -> Iterator[None]:
+def with_laws(replaced: Mapping[str, RunLaw]) -> Iterator[None]:
     """Let the public call use laws in place of those of the same names."""
-    every = {**laws.laws(), **found}
+    every = {**laws.laws(), **replaced}
     with patch.object(laws, "laws", lambda: every):
         yield
 
@@ -90,7 +90,7 @@ def answered_s(row: RunRow, law: RunLaw) -> float:
     if not is_asked(row):
         return predicted_s(row, law)
     with with_laws({group_of(row): law}):
-        found = perfc.plan(config_of(row), row.parallel.devices, row.cluster, **options(row))
-    best = found.best or found.smallest
+        replaced = perfc.plan(config_of(row), row.parallel.devices, row.cluster, **options(row))
+    best = replaced.best or replaced.smallest
     assert best is not None
     return best.time_s

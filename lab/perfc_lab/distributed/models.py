@@ -48,10 +48,10 @@ def model_of(name: str, seq: int = 2048) -> LanguageModel:
     """
     if name in SHIPPED:
         return read_config(SHIPPED[name])
-    return described(stated(name, seq), name, name)
+    return described(configuration(name, seq), name, name)
 
 
-def stated(name: str, seq: int) -> dict[str, Any]:
+def configuration(name: str, seq: int) -> dict[str, Any]:
     """The configuration of a model that is not shipped.
 
     Raises:

@@ -57,14 +57,14 @@ class BatchSample:
 
 def sampled(rows: Sequence[FixedBatch]) -> tuple[BatchSample, ...]:
     """Return the amounts of the rows that have a host model."""
-    found: list[BatchSample] = []
+    result: list[BatchSample] = []
     for row in rows:
         if law_name(row):
             try:
-                found.append(BatchSample(row, _replayed(row)))
+                result.append(BatchSample(row, _replayed(row)))
             except PerfcError:
                 continue
-    return tuple(found)
+    return tuple(result)
 
 
 def _replayed(row: FixedBatch) -> ReplayedNumber:
@@ -99,19 +99,19 @@ NO_RATIOS: Ratios = {}
 
 def laws_of(samples: Sequence[BatchSample], ratios: Ratios = NO_RATIOS) -> dict[str, HostModel]:
     """Return the host models of samples; ``ratios`` of models left out give their intervals."""
-    found: dict[str, HostModel] = {}
+    result: dict[str, HostModel] = {}
     for name in dict.fromkeys(law_name(s.row) for s in samples):
-        own = [s for s in samples if law_name(s.row) == name]
+        same = [s for s in samples if law_name(s.row) == name]
         # chunks of one token and those that stages overlap are no sums of these amounts
-        law = fitted([s.number for s in own if s.row.batch > 1 or not s.row.is_single])
+        law = fitted([s.number for s in same if s.row.batch > 1 or not s.row.is_single])
         low, high = edges_of_unseen(ratios[name]) if ratios.get(name) else (law.tpot_low, 1.0)
-        found[name] = replace(
+        result[name] = replace(
             law, launch_s=LAUNCH_S if name.startswith(VLLM) else 0.0,
-            tpot_low=min(low, 1.0), tpot_high=max(high, 1.0), rows=len(own),
-            models=tuple(sorted({s.row.model for s in own})), source=TABLE,
-            versions=VERSIONS.get(own[0].row.runtime, ()),
+            tpot_low=min(low, 1.0), tpot_high=max(high, 1.0), rows=len(same),
+            models=tuple(sorted({s.row.model for s in same})), source=TABLE,
+            versions=VERSIONS.get(same[0].row.runtime, ()),
         )  # fmt: skip
-    return found
+    return result
 
 
 def left_out(
@@ -122,17 +122,17 @@ def left_out(
         others = {name: [r for r in each if r[0] != model] for name, each in ratios.items()}
         laws = laws_of([s for s in samples if model_of(s.row) != model], others)
         with with_laws(laws):
-            found = [answered(row) for row in rows if model_of(row) == model]
-        yield from (a for a in found if isinstance(a, BatchAnswer))
+            result = [answered(row) for row in rows if model_of(row) == model]
+        yield from (a for a in result if isinstance(a, BatchAnswer))
 
 
 def ratios_of(answers: Sequence[BatchAnswer]) -> Ratios:
     """Return measured over predicted time of rows with a host model of this table."""
-    found: dict[str, list[tuple[str, float]]] = {}
+    result: dict[str, list[tuple[str, float]]] = {}
     for a in answers:
         if name := law_name(a.row):
-            found.setdefault(name, []).append((model_of(a.row), a.row.time_s / a.time_s))
-    return found
+            result.setdefault(name, []).append((model_of(a.row), a.row.time_s / a.time_s))
+    return result
 
 
 def trained(rows: Sequence[FixedBatch]) -> dict[str, HostModel]:

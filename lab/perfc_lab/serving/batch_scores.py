@@ -43,10 +43,10 @@ def scored(answers: Sequence[BatchAnswer]) -> Iterator[Score]:
     """Yield the score of each GPU and runtime."""
     keys = dict.fromkeys((a.row.target, a.row.runtime) for a in answers)
     for target, runtime in keys:
-        own = [a for a in answers if (a.row.target, a.row.runtime) == (target, runtime)]
-        times = np.array([(a.row.time_s, a.time_s, a.low_s, a.high_s) for a in own])
+        same = [a for a in answers if (a.row.target, a.row.runtime) == (target, runtime)]
+        times = np.array([(a.row.time_s, a.time_s, a.low_s, a.high_s) for a in same])
         measured, predicted, high, low = (1 / times).T
-        split = "model" if law_name(own[0].row) else "table"
+        split = "model" if law_name(same[0].row) else "table"
         yield score(split, runtime, measured, predicted, low, high, source=target)
 
 

@@ -61,25 +61,25 @@ class FixedBatch:
 
     def options(self) -> dict[str, Any]:
         """Return the keyword arguments of `perfc.llm` that ask this row."""
-        found: dict[str, Any] = {
+        keywords: dict[str, Any] = {
             "isl": self.tokens, "osl": self.tokens, "runtime": self.runtime, "dtype": "f16",
         }  # fmt: skip
         if self.is_single:
-            return found | {
+            return keywords | {
                 "token_budget": self.batch, "requests": 1, "parallel": {"pp": self.gpus},
             }  # fmt: skip
-        return found | {
+        return keywords | {
             "runtime_version": self.version, "concurrency": self.batch, "requests": self.batch,
             "offline": True, "parallel": {"tp": self.gpus},
         }  # fmt: skip
 
     def command(self) -> str:
         """Return the command line that asks the same."""
-        asked = f"perfc llm {self.model} -t {self.target} --isl {self.tokens} --osl {self.tokens}"
+        base = f"perfc llm {self.model} -t {self.target} --isl {self.tokens} --osl {self.tokens}"
         if self.is_single:
-            return f"{asked} --runtime {self.runtime} --token-budget {self.batch} --pp {self.gpus}"
+            return f"{base} --runtime {self.runtime} --token-budget {self.batch} --pp {self.gpus}"
         run = f"--runtime {self.runtime} --runtime-version {self.version} --tp {self.gpus}"
-        return f"{asked} --offline --concurrency {self.batch} {run}"
+        return f"{base} --offline --concurrency {self.batch} {run}"
 
 
 @record

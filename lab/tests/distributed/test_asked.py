@@ -19,12 +19,12 @@ RUN = RunRow(
 
 
 def test_the_public_call_is_asked_with_a_law_in_place_of_the_shipped() -> None:
-    told = {"tp": 2, "pp": 1, "dp": 4, "sp": 1, "zero": 1}
-    asked = perfc.plan(
-        "llama-3-8b", 8, "dgx-h100", batch=128, seq=8192, dtype="f8", parallel=told,
+    degrees = {"tp": 2, "pp": 1, "dp": 4, "sp": 1, "zero": 1}
+    view = perfc.plan(
+        "llama-3-8b", 8, "dgx-h100", batch=128, seq=8192, dtype="f8", parallel=degrees,
         checkpointing="none", micro_batch=1, trained_by="megatron",
     )  # fmt: skip
-    best = asked.best or asked.smallest
+    best = view.best or view.smallest
     assert best is not None
     assert answered_s(RUN, law_of("megatron", "sm_90")) == best.time_s
     slow = replace(law_of("megatron", "sm_90"), products=10.0)

@@ -19,13 +19,13 @@ BATCH = FixedBatch("llama-2-7b", "a100-sxm4-40gb", "vllm", "0.6", 2, 128, 16, 1.
 
 def test_rows_are_read_but_for_models_and_runtimes_that_perfc_lacks(tmp_path: Path) -> None:
     names = "machine", "num_gpus", "framework", "model", "tokens_in_and_out", "batch"
-    told = [
+    lines = [
         ("A100", 2, "vLLM", "meta-llama/Llama-2-7b-hf", 128, 16),
         ("A100", 2, "Deepspeed-MII", "meta-llama/Llama-2-7b-hf", 128, 16),
         ("A100", 1, "vLLM", "Deci/DeciLM-7B", 128, 16),
         ("MI300X", 2, "llama.cpp", "Qwen/Qwen2-7B", 256, 32),
     ]
-    table = pd.DataFrame(told, columns=names).assign(batch_latency_s=1.405, prompt_alone=False)
+    table = pd.DataFrame(lines, columns=names).assign(batch_latency_s=1.405, prompt_alone=False)
     table.to_parquet(tmp_path / "argonne_batches.parquet")
     first, second = fixed_batches(tmp_path)
     assert first == BATCH
@@ -34,15 +34,15 @@ def test_rows_are_read_but_for_models_and_runtimes_that_perfc_lacks(tmp_path: Pa
 
 
 def test_the_public_call_is_asked() -> None:
-    found = answered(BATCH)
-    assert isinstance(found, BatchAnswer)
+    answer = answered(BATCH)
+    assert isinstance(answer, BatchAnswer)
     report = perfc.llm(
         "llama-2-7b", "a100-sxm4-40gb", isl=128, osl=128, runtime="vllm", runtime_version="0.6",
         dtype="f16", concurrency=16, requests=16, offline=True, parallel={"tp": 2},
     )  # fmt: skip
     assert report.batch is not None
-    assert found.time_s == report.batch.time_s
-    assert found.low_s < found.time_s < found.high_s
+    assert answer.time_s == report.batch.time_s
+    assert answer.low_s < answer.time_s < answer.high_s
 
 
 def test_laws_stand_in_for_those_that_come_with_perfc() -> None:
@@ -60,8 +60,8 @@ def test_a_model_is_asked_with_the_laws_of_others() -> None:
     samples = sampled([BATCH, *others])
     assert len(samples) == 9
     assert laws_of(samples)["vllm-bench 0.6"].rows == 9
-    own, *rest = left_out([BATCH, *others], samples)
-    assert own.time_s > 5, "steps of 0.8 s"
+    first, *rest = left_out([BATCH, *others], samples)
+    assert first.time_s > 5, "steps of 0.8 s"
     bare = HostModel(launch_s=4e-5, rows=1, versions=("0.6",))
     with with_laws({"vllm-bench 0.6": bare}):
         alone = answered(others[0])
@@ -70,7 +70,7 @@ def test_a_model_is_asked_with_the_laws_of_others() -> None:
 
 
 def test_errors_are_of_tokens_a_second() -> None:
-    (found,) = scored([BatchAnswer(BATCH, BATCH.time_s / 2, 0.5, 1.5)])
-    assert found.mape == pytest.approx(1.0)
-    assert found.bias == pytest.approx(1.0)
-    assert found.coverage == 1.0
+    (answer,) = scored([BatchAnswer(BATCH, BATCH.time_s / 2, 0.5, 1.5)])
+    assert answer.mape == pytest.approx(1.0)
+    assert answer.bias == pytest.approx(1.0)
+    assert answer.coverage == 1.0

@@ -70,15 +70,15 @@ def rates_of(runtime: str, version: str, machine: Machine, positions: int) -> Ke
     """
     is_amd = machine.vendor == AMD
     if runtime == "llamacpp":
-        found = _FITTED["llama_cpp_rocm" if is_amd else "llama_cpp_cuda"].by_name
-        return KernelRates(**found)
+        result = _FITTED["llama_cpp_rocm" if is_amd else "llama_cpp_cuda"].by_name
+        return KernelRates(**result)
     if runtime != "vllm" or not is_amd or not is_early(version):
         return ANY
-    found = _FITTED["vllm_rocm"].by_name
+    result = _FITTED["vllm_rocm"].by_name
     longest = min(positions or CAPTURED, CAPTURED)
     workgroups = Sheet(machine).shared_memory_bytes // (SCORE_BYTES * longest)
-    each = found["paged_elements"] * max(workgroups, 1)
-    return KernelRates(found["macs"], found["weight_bytes"], each)
+    each = result["paged_elements"] * max(workgroups, 1)
+    return KernelRates(result["macs"], result["weight_bytes"], each)
 
 
 def is_early(version: str) -> bool:
@@ -103,13 +103,13 @@ def limited(
         envs,
         strict=True,
     )
-    found: list[KernelCost] = []
-    for own, other, env in pairs:
+    result: list[KernelCost] = []
+    for matmuls, other, env in pairs:
         each_s = [program.counts[i] * _least_s(kernels[i], env, machine, rates) for i in products]
-        slowed = longer(own, math.fsum(each_s) - own.time_s)
+        slowed = longer(matmuls, math.fsum(each_s) - matmuls.time_s)
         sums = [a + b for a, b in zip(astuple(slowed), astuple(other), strict=True)]
-        found.append(KernelCost(*sums))
-    return found
+        result.append(KernelCost(*sums))
+    return result
 
 
 def _least_s(kernel: Kernel, env: Env, machine: Machine, rates: KernelRates) -> float:
@@ -137,7 +137,7 @@ def attended(
         return list(costs)
     sheet = Sheet(machine)
     per_s = rates.paged_elements * sheet.clock_hz * sheet.sm_count
-    found: list[KernelCost] = []
+    result: list[KernelCost] = []
     for cost, env in zip(costs, envs, strict=True):
         at, paged_s, serial_s = Numbers(env), 0.0, 0.0
         for count, problem in attentions(program, wanted):
@@ -146,5 +146,5 @@ def attended(
                 paged_s += count * cached_elements(problem, at) * heads / per_s
             if heads > at(problem.kv_heads):
                 serial_s += count * rates.serial_s * at(problem.kv_len)
-        found.append(longer(longer(cost, paged_s - cost.time_s), serial_s))
-    return found
+        result.append(longer(longer(cost, paged_s - cost.time_s), serial_s))
+    return result
