@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -47,6 +47,13 @@ DOCUMENT = ("report", "perfc.view.report.views:Views")
 @click.argument("model", type=click.Path())
 @deployment_options
 @format_options(*FORMATS, words="json holds every view, csv every kernel; trace is for Perfetto.")
+@click.option(
+    "--input", "inputs", multiple=True, metavar="SHAPE",
+    help="Input of a PyTorch module with its batch: 8x3x224x224, input_ids=8x128:i64.",
+)  # fmt: skip
+@click.option(
+    "--kwargs", default="", metavar="JSON", help="Arguments of the class or function of a module."
+)
 @click.option("--full", is_flag=True, help="Print the whole report instead of the summary.")
 @click.option(
     "--view",
@@ -83,6 +90,8 @@ def command(
     model: str,
     form: str,
     output: Path | None,
+    inputs: tuple[str, ...],
+    kwargs: str,
     full: bool,
     views: tuple[str, ...],
     all_views: bool,
@@ -97,10 +106,10 @@ def command(
 ) -> int:
     """Predict the time of MODEL on a target, and show what bounds it and why.
 
-    MODEL is .onnx, .onnx.gz or ONNX text, or - for standard input; only constants of
-    a few KiB are read, no weights. Text is a one-screen summary; --full prints the whole report.
-    Several targets, as in -t a100,h100, give one row each, as `perfc compare` does; the HTML page
-    shows the first, with the others next to it.
+    MODEL is .onnx, .onnx.gz or ONNX text, .pt2, - for standard input, or a PyTorch module:
+    package.module:Name, path.py:Name, timm:NAME. No weights are read. Text is a one-screen summary;
+    --full prints all. Several targets, as in -t a100,h100, give one row each; the HTML page shows
+    the first, with the others next to it.
     """
     from perfc.passes.manager import Timing
 
@@ -119,7 +128,7 @@ def command(
 
         instruments: list[Instrument] = [timing, progress, *printing(print_ir_after)]
         try:
-            source = standard_input() if model == STANDARD_INPUT else model
+            source = named(model, inputs, kwargs)
             report = options.report(source, predictor=predictor, instruments=instruments)
         except PerfcError as error:
             raise located(error, model) from error
@@ -130,13 +139,28 @@ def command(
         deliver_page(report, collected, output)
     else:
         show(collected, Format(form), shown, limit, output)
-    if time_passes:
-        for line in str(timing).splitlines():
-            say(line, is_error=True)
+    for line in str(timing).splitlines() if time_passes else ():
+        say(line, is_error=True)
     if strict and not collected.coverage.is_complete:
         say(f"incomplete: {collected.coverage.line}", is_error=True)
         return INCOMPLETE
     return 0
+
+
+def named(model: str, inputs: tuple[str, ...], kwargs: str) -> Any:
+    """Return a PyTorch module by name with its inputs, standard input, or a path as it is.
+
+    Raises:
+        ModelError: inputs of a file.
+    """
+    from perfc.frontend.pytorch.named import NamedModule
+    from perfc.frontend.reading.module_name import is_named
+
+    if is_named(model):
+        return NamedModule(model, inputs, kwargs)
+    if inputs or kwargs:
+        raise ModelError("--input and --kwargs are for PyTorch modules", hint="timm:resnet50")
+    return standard_input() if model == STANDARD_INPUT else model
 
 
 def shown_views(

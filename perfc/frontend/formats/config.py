@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..reading.module_name import is_named
+
 if TYPE_CHECKING:
     from perfc.ir import Module
 
@@ -13,6 +15,8 @@ if TYPE_CHECKING:
 def reads(path: str, head: bytes) -> bool:
     """Return True for a JSON file, a folder with a configuration, or a shipped name."""
     if not path or (head and not path.lower().endswith(".json")):
+        return False
+    if is_named(path):
         return False
     from ..config import is_config
 

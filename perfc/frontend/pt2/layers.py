@@ -212,7 +212,9 @@ def _adaptive_pool(c: AtenCall) -> list[str]:
     if tuple(before) == tuple(after):
         return [c.tensor("self")] * len(c.outputs)
     if all(s == 1 for s in after) and len(c.outputs) == 1:
-        return [c.emit("GlobalMaxPool" if is_max else "GlobalAveragePool", value)]
+        # PyTorch runs its kernel of a mean here
+        operator = "ReduceMax" if is_max else "ReduceMean"
+        return [c.emit(operator, value, c.ints(*range(2, 2 + rank)), keepdims=1)]
     windows = [window(b, a) for b, a in zip(before, after, strict=True)]
     return c.several(
         "MaxPool" if is_max else "AveragePool", (value,), len(c.outputs),

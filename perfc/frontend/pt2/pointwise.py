@@ -269,7 +269,13 @@ def _log_sigmoid(c: AtenCall) -> str:
 
 @lowers("gelu")
 def _gelu(c: AtenCall) -> str:
-    return c.emit("Gelu", c.tensor("self"), approximate=c.value("approximate", "none"))
+    x, dtype = c.tensor("self"), c.result.dtype
+    if c.value("approximate", "none") != "none":
+        return c.emit("Gelu", x, approximate="tanh")
+    # in the operators of ONNX 18, which predictors of whole runs know
+    inner = c.emit("Erf", c.emit("Div", x, c.scalar(math.sqrt(2), dtype)))
+    half = c.emit("Mul", c.scalar(0.5, dtype), c.emit("Add", inner, c.scalar(1, dtype)))
+    return c.emit("Mul", x, half)
 
 
 @lowers("leaky_relu")

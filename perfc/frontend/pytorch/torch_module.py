@@ -1,27 +1,24 @@
-"""PyTorch modules as models: exported to ONNX first, parameters not kept."""
+"""PyTorch modules as models: exported by torch.export, parameters not kept."""
 
 from __future__ import annotations
 
 import io
-import os
 import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import fields, is_dataclass, replace
-from pathlib import Path
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 from perfc.errors import MissingExtraError, ModelError
 from perfc.ir.graph import Module
-from perfc.ir.graphs.rewrite import with_defaults
 from perfc.ir.symbolic.sizes import sizes_of
 from perfc.ir.tensors.types import TensorType
 
-from .. import load
-from .torch_inputs import Call, call_of, inferred, is_tensor, mapped, require_extents
+from .named import NamedModule, named_module
+from .torch_inputs import Call, call_of, inferred, is_tensor, require_extents
+from .torch_program import archived, module_of, program
 
-BATCH = "batch"
 EXAMPLES = 2
 """Batch that a module is exported with: exporters take 1 for an extent that broadcasts."""
 
@@ -44,8 +41,10 @@ def graph_of(
 
     Raises:
         ModelError: as `exported`; ``inputs`` of a model that states them itself.
-        MissingExtraError: PyTorch or its exporter is not installed.
+        MissingExtraError: PyTorch is not installed.
     """
+    if isinstance(model, NamedModule):
+        return named_module(model, sizes_of(dims or {}))
     if is_torch_module(model):
         return exported(model, input, inputs, dims)
     if inputs is not None:
@@ -69,13 +68,12 @@ def exported(
 
     Raises:
         ModelError: no example, one that does not fit, or PyTorch cannot export it.
-        MissingExtraError: PyTorch or its exporter is not installed.
+        MissingExtraError: PyTorch is not installed.
     """
     if isinstance(model, type):
         name = model.__name__
         raise ModelError(f"{name} is a class, not a module", hint=f"an instance: {name}(...)")
     try:
-        import onnxscript  # noqa: F401
         import torch
     except ImportError as error:
         from perfc.common.extras import install
@@ -90,22 +88,26 @@ def exported(
             raise ModelError("an ExportedProgram has its inputs", hint="leave out input and inputs")
         with silenced():
             try:
-                return program_of(model, Call((), {}))
+                return module_of(archived(model), type(model).__name__)
             except Exception as error:
                 raise ModelError(f"PyTorch cannot export it: {why(error)}") from None
     model = getattr(model, "_orig_mod", model)  # of torch.compile
     call = call or inferred(model, known)
     call.bound(model)
-    return traced(model, call, max(known.get(BATCH, 1), 1))
+    data, size = archive_of(model, call, max(known.get("batch", 1), 1))
+    return module_of(data, type(model).__name__, size)
 
 
-def traced(model: Any, call: Call, batch: int) -> Module:
-    """Return the IR module that a call of a PyTorch module computes.
+def archive_of(
+    model: Any, call: Call, batch: int, *, has_lengths: bool = False
+) -> tuple[bytes, int | None]:
+    """Return the archive of what a call of a PyTorch module computes, and the call's batch.
 
     Args:
         model: a ``torch.nn.Module``.
         call: arguments of the call.
         batch: batch size of the export if PyTorch cannot export it with a symbolic one.
+        has_lengths: whether the second axis of tokens becomes a symbol where it can.
 
     Raises:
         ModelError: PyTorch cannot export the module.
@@ -126,19 +128,10 @@ def traced(model: Any, call: Call, batch: int) -> Module:
                 given = typed.tensors(size, device, doubled=doubled)
                 extent = (EXAMPLES if doubled else size) if is_symbol else None
                 try:
-                    module = program_of(model, given, extent)
+                    return program(model, given, extent, has_lengths=has_lengths), call.batch
                 except Exception as error:
                     failed = failed or error
-                    continue
-                return module if call.batch is None else with_batch(module, call.batch)
     raise ModelError(f"PyTorch cannot export it: {why(failed)}") from None
-
-
-def with_batch(module: Module, batch: int) -> Module:
-    """Return the module with a default for the symbols that lead the shapes of its inputs."""
-    leading = {str(v.type.shape[0]) for v in module.graph.inputs
-               if isinstance(v.type, TensorType) and v.type.shape}  # fmt: skip
-    return with_defaults(module, {s.name: batch for s in module.symbols if s.name in leading})
 
 
 @contextmanager
@@ -202,42 +195,6 @@ def silenced() -> Iterator[None]:
             yield
     finally:
         logging.disable(before)
-
-
-def program_of(model: Any, given: Call, batch: int | None = None) -> Module:
-    """Return the module that PyTorch exports at example inputs.
-
-    Args:
-        model: a module, or a program that has its inputs.
-        given: tensors and scalars.
-        batch: first extent of tensors that becomes a symbol; None for none.
-    """
-    import tempfile
-
-    import torch
-
-    shapes = None
-    if batch is not None:
-        extent = torch.export.Dim(BATCH, min=1, max=1 << 16)
-        shapes = {name: mapped(lambda t: {0: extent} if is_batched(t, batch) else None, value)
-                  for name, value in given.bound(model).items()}  # fmt: skip
-    program = torch.onnx.export(
-        model, given.args, kwargs=dict(given.kwargs), dynamo=True, optimize=False, verbose=False,
-        dynamic_shapes=shapes,
-    )  # fmt: skip
-    if program is None:
-        raise ModelError("PyTorch exported nothing")
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.onnx"
-        program.save(os.fspath(path), external_data=True)
-        module = load(path)
-    graph = replace(module.graph, name=type(model).__name__)
-    return replace(module, graph=graph, origin=replace(module.origin, path=""))
-
-
-def is_batched(value: Any, batch: int) -> bool:
-    """True for a tensor whose first extent is the batch."""
-    return is_tensor(value) and tuple(value.shape[:1]) == (batch,)
 
 
 def tensors_of(output: Any) -> tuple[Any, ...]:

@@ -1,0 +1,25 @@
+"""PyTorch modules by name: ``package.module:Name``, ``path.py:Name``, ``timm:NAME``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..reading.module_name import is_named
+
+if TYPE_CHECKING:
+    from perfc.ir import Module
+
+    from . import ReadOptions
+
+
+def reads(path: str, head: bytes) -> bool:
+    """Return True for the name of a PyTorch module."""
+    return not head and is_named(path)
+
+
+def lower(model: str | bytes, options: ReadOptions) -> Module:
+    """Return the module of a PyTorch module at its example inputs."""
+    from ..pytorch.named import NamedModule, named_module
+
+    assert isinstance(model, str)
+    return named_module(NamedModule(model), options.dims)

@@ -1,0 +1,125 @@
+"""Programs that torch.export makes of modules, as archives without weights."""
+
+from __future__ import annotations
+
+import copy
+import io
+from dataclasses import replace
+from typing import Any
+
+from perfc.ir.graph import Module
+from perfc.ir.graphs.rewrite import with_defaults
+from perfc.ir.tensors.types import TensorType
+
+from .. import load
+from .torch_inputs import Call, is_tensor, mapped
+
+MOST_BATCH = 1 << 16
+"""Maximum of the symbolic batch."""
+
+
+def program(
+    model: Any, given: Call, batch: int | None = None, *, has_lengths: bool = False
+) -> bytes:
+    """Return the archive of the program of a module at example inputs.
+
+    Strict tracing, which takes longer, is the second try: it also takes what only the compiler of
+    PyTorch can trace or write, such as masks by ``vmap``.
+
+    Args:
+        model: a ``torch.nn.Module``.
+        given: tensors and scalars.
+        batch: first extent of tensors that becomes a symbol; None for none.
+        has_lengths: whether the second axis of tokens becomes a symbol where it can.
+
+    Raises:
+        Exception: whatever PyTorch raises at first.
+    """
+    import torch
+
+    shapes = None
+    if batch is not None:
+        extent = torch.export.Dim("batch", min=1, max=MOST_BATCH)
+        length = getattr(torch.export.Dim, "AUTO", None) if has_lengths else None
+
+        def axes(value: Any) -> dict[int, Any] | None:
+            if not is_batched(value, batch):
+                return None
+            has_length = length is not None and value.ndim == 2 and not value.is_floating_point()
+            return {0: extent, 1: length} if has_length else {0: extent}
+
+        shapes = {name: mapped(axes, value) for name, value in given.bound(model).items()}
+    first: Exception | None = None
+    for strict in (False, True):
+        try:
+            return archived(torch.export.export(
+                model, given.args, dict(given.kwargs), dynamic_shapes=shapes, strict=strict
+            ))  # fmt: skip
+        except Exception as error:
+            if first is not None:
+                raise first  # noqa: B904 - the first failure is what the module has to change
+            if not is_untraceable(error):
+                raise
+            first = error
+    raise AssertionError
+
+
+def is_untraceable(error: Exception) -> bool:
+    """Return True if strict tracing could take what failed without it."""
+    return "serializ" in f"{type(error).__name__} {error}".lower()
+
+
+def archived(exported: Any) -> bytes:
+    """Return the archive of a program, whose parameters stay where they are.
+
+    Args:
+        exported: a ``torch.export.ExportedProgram``.
+    """
+    import torch
+
+    light = copy.copy(exported)
+    for name in ("_state_dict", "_constants"):
+        stored = getattr(exported, name, None)
+        if isinstance(stored, dict):
+            setattr(light, name, {k: on_meta(v) for k, v in stored.items()})
+    if hasattr(light, "_example_inputs"):
+        light._example_inputs = None
+    data = io.BytesIO()
+    torch.export.save(light, data)
+    return data.getvalue()
+
+
+def on_meta(value: Any) -> Any:
+    """Return a tensor without its elements; anything else as it is."""
+    import torch
+
+    if not is_tensor(value):
+        return value
+    bare = value.detach().to("meta")
+    return torch.nn.Parameter(bare, value.requires_grad) if is_parameter(value) else bare
+
+
+def is_parameter(value: Any) -> bool:
+    """Return True for a parameter that may need gradients."""
+    import torch
+
+    return isinstance(value, torch.nn.Parameter)
+
+
+def is_batched(value: Any, batch: int) -> bool:
+    """True for a tensor whose first extent is the batch."""
+    return is_tensor(value) and tuple(value.shape[:1]) == (batch,)
+
+
+def module_of(archive: bytes, name: str, batch: int | None = None) -> Module:
+    """Return the module of an archive, with a name and a default of its batch."""
+    module = load(archive)
+    module = replace(module, graph=replace(module.graph, name=name))
+    return module if batch is None else with_batch(module, batch)
+
+
+def with_batch(module: Module, batch: int) -> Module:
+    """Return the module with a default for the symbols that lead the shapes of its inputs."""
+    leading = {str(v.type.shape[0]) for v in module.graph.inputs
+               if isinstance(v.type, TensorType) and v.type.shape}  # fmt: skip
+    return with_defaults(module, {s.name: batch for s in module.symbols if s.name in leading})

@@ -1,0 +1,233 @@
+"""Process that imports a PyTorch module by name and writes the archive of its program.
+
+Usage: ``python -m perfc.frontend.pytorch.worker ARCHIVE ANSWER``, with the request on standard
+input as ``named`` writes it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module, util
+from pathlib import Path
+from typing import Any
+
+from perfc.errors import ModelError
+
+from .torch_inputs import Call, Extents, call_of, dtype_of, inferred
+from .torch_module import archive_of, is_torch_module, why
+
+SEQUENCE = 128
+"""Tokens of a language model that no input is given for."""
+
+
+def main() -> None:
+    """Answer the request on standard input."""
+    archive, reply = (Path(p) for p in sys.argv[1:3])
+    request = json.load(sys.stdin)
+    try:
+        answer = exported(request, archive)
+    except ImportError as error:
+        answer = {"error": str(error)}
+        if error.name in ("torch", "timm", "torchvision", "transformers"):
+            answer = {"missing": error.name}
+    except ModelError as error:
+        answer = {"error": error.message, "hint": error.hint}
+    except Exception as error:
+        answer = {"error": f"it cannot be made: {type(error).__name__}: {why(error)}"[:500]}
+    reply.write_text(json.dumps(answer), encoding="utf-8")
+
+
+def exported(request: Mapping[str, Any], archive: Path) -> dict[str, Any]:
+    """Write the archive of the requested module, and return what the reader must know.
+
+    Raises:
+        ModelError: no such module, or PyTorch cannot export it.
+        ImportError: PyTorch or the module is not installed.
+    """
+    import torch
+
+    where, _, name = str(request["name"]).rpartition(":")
+    dims = request["dims"]
+    with torch.device("meta"):
+        model = made(where, name, request["kwargs"])
+        if not is_torch_module(model):
+            raise ModelError(f"{name} is {type(model).__name__}, not a PyTorch module")
+        call = given_call(request["inputs"]) or default_call(model, where, dims)
+        call.bound(model)
+        data, batch = archive_of(
+            model, call, max(int(dims.get("batch", 1)), 1), has_lengths=True
+        )  # fmt: skip
+    archive.write_bytes(data)
+    return {"batch": batch}
+
+
+def made(where: str, name: str, kwargs: Mapping[str, Any]) -> Any:
+    """Return the module that a name stands for.
+
+    Args:
+        where: a library with a catalog, an importable module, or a file.
+        name: name in it.
+        kwargs: arguments of the class or function.
+
+    Raises:
+        ModelError: nothing has that name.
+    """
+    if where in CATALOGS:
+        return CATALOGS[where](name, kwargs)
+    sys.path.insert(0, os.path.dirname(os.path.abspath(where)) if where.endswith(".py") else "")
+    owner = imported(where)
+    for part in name.split("."):
+        if not hasattr(owner, part):
+            near = [n for n in vars(owner) if not n.startswith("_")][:8] if vars(owner) else []
+            raise ModelError(f"{where} has no {name}", hint=f"it has {', '.join(near)}")
+        owner = getattr(owner, part)
+    return owner if is_instance(owner) else owner(**kwargs)
+
+
+def is_instance(candidate: Any) -> bool:
+    """Return True for a module, as opposed to its class or a function that makes it."""
+    return is_torch_module(candidate) and not isinstance(candidate, type)
+
+
+def imported(where: str) -> Any:
+    """Return an imported module or file.
+
+    Raises:
+        ModelError: there is no such file.
+    """
+    if not where.endswith(".py"):
+        return import_module(where)
+    if not os.path.isfile(where):
+        raise ModelError(f"no file {where}")
+    spec = util.spec_from_file_location(Path(where).stem, where)
+    assert spec is not None
+    assert spec.loader is not None
+    module = util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def of_timm(name: str, kwargs: Mapping[str, Any]) -> Any:
+    """Return a model of timm with random weights."""
+    timm = import_module("timm")
+    if not timm.is_model(name):
+        near = ", ".join(timm.list_models(f"*{name[:6]}*")[:5])
+        raise ModelError(f"timm has no model {name}", hint=near and f"did you mean {near}?")
+    return timm.create_model(name, **kwargs)
+
+
+def of_torchvision(name: str, kwargs: Mapping[str, Any]) -> Any:
+    """Return a model of torchvision with random weights."""
+    models = import_module("torchvision.models")
+    if name not in models.list_models():
+        raise ModelError(f"torchvision has no model {name}", hint="torchvision.models.list_models")
+    return models.get_model(name, weights=None, **kwargs)
+
+
+def of_transformers(name: str, kwargs: Mapping[str, Any]) -> Any:
+    """Return a model of transformers with random weights; nothing is downloaded."""
+    transformers = import_module("transformers")
+    plain = name.rpartition("/")[2]
+    if plain in KNOWN:
+        family, keys = KNOWN[plain]
+        config = transformers.AutoConfig.for_model(family, **keys)
+    else:
+        try:
+            config = transformers.AutoConfig.from_pretrained(name, local_files_only=True)
+        except (OSError, ValueError):
+            config = transformers.AutoConfig.for_model(**shipped(name))
+    config.use_cache = False
+    for key, value in kwargs.items():
+        setattr(config, key, value)
+    architectures = getattr(config, "architectures", None) or [""]
+    kind = getattr(transformers, str(architectures[0]), None)
+    return kind(config) if kind is not None else transformers.AutoModel.from_config(config)
+
+
+def shipped(name: str) -> dict[str, Any]:
+    """Return the configuration of a language model that perfc knows.
+
+    Raises:
+        ModelError: it knows none of that name.
+    """
+    from ..config.reader import content_of, located, nearest
+
+    plain = name.lower().rpartition("/")[2]
+    if nearest(plain) != (plain,):
+        hint = "a configuration that perfc knows: perfc llm --help"
+        raise ModelError(f"no configuration of {name} in the local cache", hint=hint)
+    content: dict[str, Any] = json.loads(content_of(located(plain)[0]))
+    return {k: v for k, v in content.items() if k != "transformers_version"}
+
+
+LARGE = {"hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16,
+         "intermediate_size": 4096}  # fmt: skip
+ROBERTA = {"vocab_size": 50265, "max_position_embeddings": 514, "type_vocab_size": 1}
+KNOWN: dict[str, tuple[str, dict[str, Any]]] = {
+    "bert-base-uncased": ("bert", {}), "bert-large-uncased": ("bert", LARGE),
+    "roberta-base": ("roberta", ROBERTA), "roberta-large": ("roberta", {**ROBERTA, **LARGE}),
+    "distilbert-base-uncased": ("distilbert", {}), "gpt2": ("gpt2", {}),
+    "gpt2-medium": ("gpt2", {"n_embd": 1024, "n_layer": 24, "n_head": 16}),
+    "vit-base-patch16-224": ("vit", {}),
+}  # fmt: skip
+"""Models whose configuration is the default of transformers but for these keys.
+Source: their config.json on huggingface.co."""
+CATALOGS: dict[str, Callable[[str, Mapping[str, Any]], Any]] = {
+    "timm": of_timm, "torchvision": of_torchvision, "transformers": of_transformers,
+}  # fmt: skip
+"""Libraries whose models have names of their own."""
+
+
+def given_call(inputs: list[str]) -> Call | None:
+    """Return the call of inputs as text; None for none.
+
+    Raises:
+        ModelError: one does not parse.
+    """
+    import torch
+
+    args: list[Any] = []
+    kwargs: dict[str, Any] = {}
+    for text in inputs:
+        name, _, shape = text.rpartition("=")
+        extents, _, kind = shape.partition(":")
+        if not all(part.isdecimal() and int(part) > 0 for part in extents.split("x")):
+            hint = "8x3x224x224 or input_ids=8x128:i64"
+            raise ModelError(f"--input {text} is no shape", hint=hint)
+        sizes = [int(part) for part in extents.split("x")]
+        tensor = torch.zeros(sizes, dtype=dtype_of(kind) if kind else None)
+        if name:
+            kwargs[name] = tensor
+        else:
+            args.append(tensor)
+    return Call(tuple(args), kwargs) if inputs else None
+
+
+def default_call(model: Any, where: str, dims: Mapping[str, int]) -> Call:
+    """Return the call of a module that no inputs are given for.
+
+    Raises:
+        ModelError: it says nothing of its inputs.
+    """
+    examples = getattr(model, "example_inputs", None)
+    if examples is not None:
+        given = examples() if callable(examples) else examples
+        call = call_of(None, given)
+        assert call is not None
+        return call
+    shape = (getattr(model, "pretrained_cfg", None) or {}).get("input_size")
+    if shape or where == "torchvision":
+        return Call((Extents(tuple(shape or (3, 224, 224))),), {})
+    try:
+        return inferred(model, {"seq": SEQUENCE, **dims})
+    except ModelError as error:
+        hint = "--input 8x3x224x224, or a method example_inputs()"
+        raise ModelError(error.message, hint=hint) from None
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,177 @@
+"""PyTorch modules by name are exported by a process of their own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from perfc.errors import MissingExtraError, ModelError
+from perfc.frontend.formats import format_of
+from perfc.frontend.pytorch import named
+from perfc.frontend.pytorch.named import NamedModule, named_module
+from perfc.frontend.reading.module_name import is_named
+
+FIXTURE = Path(__file__).parents[2] / "fixtures" / "small-conv.pt2"
+NET = """
+import torch
+
+class Net(torch.nn.Module):
+    def __init__(self, width=8):
+        super().__init__()
+        self.conv, self.head = torch.nn.Conv2d(3, width, 3), torch.nn.Linear(width, 10)
+
+    def forward(self, x):
+        return self.head(self.conv(x).mean((2, 3)))
+
+class Text(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = torch.nn.Embedding(50, 16)
+
+    def forward(self, ids):
+        return self.table(ids)
+
+    def example_inputs(self):
+        return {"ids": (12, "i64")}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("timm:resnet50", True),
+        ("package.module:Net.inner", True),
+        ("folder/net.py:make", True),
+        ("transformers:google/vit-base-patch16-224", True),
+        ("model.onnx", False),
+        ("C:/models/net.onnx", False),
+        ("folder/net.onnx:Net", False),
+    ],
+)
+def test_a_name_has_a_module_and_what_is_in_it(name: str, expected: bool) -> None:
+    assert is_named(name) is expected
+    assert format_of(name).__name__.endswith(".python") is expected
+
+
+class Process:
+    """Stands for the process that exports a module: writes an answer, or ends without one."""
+
+    def __init__(self, answer: dict[str, Any] | None) -> None:
+        self.answer = answer
+        self.request: dict[str, Any] = {}
+
+    def __call__(self, command: list[str], *, input: str, **_: Any) -> SimpleNamespace:
+        self.request = json.loads(input)
+        archive, reply = command[-2:]
+        if self.answer is not None:
+            Path(archive).write_bytes(FIXTURE.read_bytes())
+            Path(reply).write_text(json.dumps(self.answer))
+        return SimpleNamespace(returncode=9, stderr="Traceback\nMemoryError: too large")
+
+
+def test_the_archive_of_the_process_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    process = Process({"batch": 6})
+    monkeypatch.setattr(subprocess, "run", process)
+    module = named_module(NamedModule("net.py:Net", ("6x3x16x16",), '{"width": 4}'), {})
+    assert (module.name, [s.default for s in module.symbols]) == ("Net", [6])
+    assert process.request["inputs"] == ["6x3x16x16"]
+    assert process.request["kwargs"] == {"width": 4}
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "message"),
+    [
+        ({"missing": "torch"}, MissingExtraError, r"a module needs torch \(pip install 'torch>="),
+        ({"error": "no file net.py"}, ModelError, "net.py:Net: no file net.py"),
+        (None, ModelError, "its process ended: MemoryError: too large"),
+    ],
+)
+def test_what_went_wrong_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, answer: dict[str, Any] | None, kind: type, message: str
+) -> None:
+    monkeypatch.setattr(subprocess, "run", Process(answer))
+    with pytest.raises(kind, match=message) as raised:
+        named_module(NamedModule("net.py:Net"), {})
+    assert "\n" not in str(raised.value)
+
+
+def test_an_export_has_a_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    def late(*_: Any, timeout: float, **__: Any) -> None:
+        raise subprocess.TimeoutExpired("python", timeout)
+
+    monkeypatch.setattr(subprocess, "run", late)
+    monkeypatch.setattr(named, "LONGEST_S", 5)
+    with pytest.raises(ModelError, match="did not export it in 5 s"):
+        named_module(NamedModule("net.py:Net"), {})
+
+
+@pytest.mark.parametrize("kwargs", ["{", "[1]"])
+def test_arguments_are_a_json_object(kwargs: str) -> None:
+    with pytest.raises(ModelError, match="--kwargs is no JSON"):
+        named_module(NamedModule("net.py:Net", kwargs=kwargs), {})
+
+
+@pytest.fixture
+def net(tmp_path: Path) -> Path:
+    pytest.importorskip("torch")
+    path = tmp_path / "net.py"
+    path.write_text(NET)
+    return path
+
+
+def request(name: str, *inputs: str, **kwargs: Any) -> dict[str, Any]:
+    return {"name": name, "inputs": list(inputs), "kwargs": kwargs, "dims": {}}
+
+
+def test_a_class_of_a_file_is_made_with_its_arguments(net: Path, tmp_path: Path) -> None:
+    from perfc.frontend import load
+    from perfc.frontend.pytorch.worker import exported
+
+    archive = tmp_path / "net.pt2"
+    answer = exported(request(f"{net}:Net", "4x3x20x20", width=5), archive)
+    assert answer == {"batch": 4}
+    (x,) = load(archive).graph.inputs
+    assert str(x.type) == "f32[batch, 3, 20, 20]"
+    stored = {v.name: str(v.type) for v in load(archive).graph.weights}
+    assert stored["conv.weight"] == "f32[5, 3, 3, 3]"
+
+
+def test_a_module_gives_its_example_inputs(net: Path, tmp_path: Path) -> None:
+    from perfc.frontend import load
+    from perfc.frontend.pytorch.worker import exported
+
+    archive = tmp_path / "net.pt2"
+    assert exported(request(f"{net}:Text"), archive) == {"batch": None}
+    (ids,) = load(archive).graph.inputs
+    assert str(ids.type) == "i64[batch, seq]"
+
+
+@pytest.mark.parametrize(
+    ("name", "inputs", "message"),
+    [
+        ("Absent", (), "has no Absent .it has .*Net"),
+        ("Net", (), "says nothing of its input .--input 8x3x224x224"),
+        ("Net", ("8x3xa",), "--input 8x3xa is no shape"),
+        ("Net", ("y=8x3",), "do not fit Net.forward"),
+    ],
+)
+def test_modules_that_cannot_be_made_say_so(
+    net: Path, tmp_path: Path, name: str, inputs: tuple[str, ...], message: str
+) -> None:
+    from perfc.frontend.pytorch.worker import exported
+
+    with pytest.raises(ModelError, match=message):
+        exported(request(f"{net}:{name}", *inputs), tmp_path / "net.pt2")
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    from perfc.frontend.pytorch.worker import exported
+
+    with pytest.raises(ModelError, match=r"no file absent\.py"):
+        exported(request("absent.py:Net"), tmp_path / "net.pt2")
