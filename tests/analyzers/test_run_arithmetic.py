@@ -131,8 +131,8 @@ def test_the_host_of_transformers_launches_what_its_operators_are() -> None:
     assert launch_cost(machine, runtime_named("transformers")) == NEWER_HOST
     assert launch_cost(machine, runtime_named("vllm")) is None
     report = perfc.analyze("qwen2.5-0.5b", "a100", runtime="transformers", dims={"seq": 16})
-    # an embedding, the last token of each sequence, a norm and a head
-    assert launches_of(report.execution) == 24 * 40 + 1 + 1 + 8 + 1
+    # an embedding, the last token of each sequence, a norm, a head and the rotary tables
+    assert launches_of(report.execution) == 24 * 40 + 1 + 1 + 8 + 1 + 9
     assert report.prediction.total.time_s >= 20 * US * 24 * 40
 
 
