@@ -12,7 +12,7 @@ from perfc.frontend.config import LanguageModel, Sampling, adapted, with_images
 from perfc.frontend.config.mixers import Experts
 from perfc.frontend.config.model import mixers
 from perfc.machine import Reserve
-from perfc.passes.runtimes import tables
+from perfc.passes.runtimes import Batching, tables
 
 from .cost.images import checked
 from .engine import kind_of
@@ -38,6 +38,8 @@ class Additions(TypedDict, total=False):
             runtime's default.
         host_launch: host time to launch one kernel, as ``30us`` or in seconds, for an engine that
             launches each kernel from the host; by default the target's value or a prior.
+        batching: whose tokens a step has, "mixed", "whole-prompts" or "prompts-first"; by default
+            as the runtime does.
         reserve: memory of each device to hold back, as ``2GiB`` or ``5%``.
     """
 
@@ -50,6 +52,7 @@ class Additions(TypedDict, total=False):
     offline: bool
     recorded_tokens: int | None
     host_launch: str | float | None
+    batching: str | Batching | None
     reserve: str | int | Reserve
 
 
@@ -91,17 +94,19 @@ def with_skew(model: LanguageModel, skew: float | None) -> LanguageModel:
     return replace(model, expert_skew=skew)
 
 
-def of_host(added: Additions) -> tuple[float | None, int | None]:
-    """Return the requested host launch time in seconds and the largest recorded step in tokens.
+def of_host(added: Additions) -> tuple[float | None, int | None, Batching | None]:
+    """Return host launch time in seconds, largest recorded step in tokens, and batching.
 
     Each is None if it was not given.
 
     Raises:
-        ParseError: the launch time is not a duration.
+        ParseError: the launch time is not a duration, or the batching is unknown.
     """
-    given = added.get("host_launch")
+    given, batching = added.get("host_launch"), added.get("batching")
     launch_s = None if given is None else seconds_of(given, "--host-launch")
-    return launch_s, added.get("recorded_tokens")
+    if not isinstance(batching, Batching):
+        batching = member(Batching, batching, "--batching") if batching else None
+    return launch_s, added.get("recorded_tokens"), batching
 
 
 def with_adapters(model: LanguageModel, rank: int, count: int, runtime: str) -> LanguageModel:

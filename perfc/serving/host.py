@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -182,6 +183,9 @@ def bench_host_model(
 ) -> tuple[str, HostModel]:
     """Return the host model of offline benchmarks and its name, selected as in `host_model_of`.
 
+    A runtime without published offline benchmarks has the host of its server, whose requests wait
+    for no connection.
+
     Args:
         runtime: benchmarked runtime.
         version: its version; "" for the newest that was measured.
@@ -190,8 +194,7 @@ def bench_host_model(
         vendor: vendor of the GPUs.
 
     Raises:
-        ParseError: nobody published offline benchmarks of the runtime, or the version does not
-            start with a number.
+        ParseError: the version does not start with a number.
     """
     # for one version the name with "experts" sorts after the other, so `_nearest` prefers it
     platform = f"{platform_of(runtime, vendor)}{BENCH}"
@@ -201,9 +204,7 @@ def bench_host_model(
     ]  # fmt: skip
     name = _nearest(named, version)
     if not name:
-        hint = "leave --offline out for a server"
-        message = f"there are no published offline benchmarks of {runtime}"
-        raise ParseError(message, where="--offline", hint=hint)
+        return runtime, replace(host_model_of(runtime, version), request_s=0.0, token_s=0.0)
     return name, host_models()[name]
 
 

@@ -221,9 +221,6 @@ def offline(engine: Engine, isl: int, osl: int, users: int) -> Engine:
         isl: tokens of a prompt.
         osl: tokens of an answer.
         users: concurrent requests; 0 for as many as the memory holds.
-
-    Raises:
-        ParseError: nobody published such a benchmark of the runtime.
     """
     name, law = _host_model(engine)
     # the kernels of a version that stands for the newest are slower than today's

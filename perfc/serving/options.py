@@ -24,7 +24,8 @@ class ServingSettings(TypedDict, total=False):
         concurrency: users of a closed loop.
         rate: requests per second of an open loop, in place of ``concurrency``.
         trace: file of requests in place of both, one JSON object per line.
-        spread: share by which lengths vary downwards.
+        spread: share by which lengths vary downwards; None for 0.05 in a closed loop of several
+            users, else 0.
         cached_tokens: prompt tokens that the prefix cache holds.
         cached_share: share of the requests that hit the prefix cache.
         requests: requests to simulate; 0 for as many as a steady state needs.
@@ -54,7 +55,7 @@ class ServingSettings(TypedDict, total=False):
     concurrency: int
     rate: float
     trace: str | os.PathLike[str]
-    spread: float
+    spread: float | None
     cached_tokens: int
     cached_share: float
     requests: int
@@ -82,7 +83,7 @@ class ServingOptions(ServingSettings, Additions, total=False):
 
 
 DEFAULTS = ServingSettings(
-    isl=2048, osl=256, concurrency=1, rate=0.0, trace="", spread=0.0, cached_tokens=0,
+    isl=2048, osl=256, concurrency=1, rate=0.0, trace="", spread=None, cached_tokens=0,
     cached_share=1.0, requests=0, opening_burst=0.1, seed=0, dtype="", kv_dtype="", parallel=ALONE,
     runtime=SERVING_DEFAULT, runtime_version="", max_num_seqs=None, token_budget=None,
     utilization=None, prefill_gpus=0, draft_tokens=0, acceptance=0.0, draft="", prices=None,

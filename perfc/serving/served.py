@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from perfc.ir.record import record
 from perfc.passes.runtimes import Batching
@@ -43,7 +44,8 @@ def served(engine: Engine, load: Load, engines: int, prefill_gpus: int = 0) -> S
 
     def serve(workload: Workload) -> SimulatedRun:
         if prefill_gpus:
-            prefill = Prefill(engine, prefill_gpus // engine.ranks, busy)
+            worker = _prefill_worker(engine, prefill_gpus, isl)
+            prefill = Prefill(worker, prefill_gpus // worker.ranks, busy)
             return simulate_disaggregated(workload, limits, engine.cost, prefill)
         return simulate(workload, limits, engine.cost)
 
@@ -52,6 +54,25 @@ def served(engine: Engine, load: Load, engines: int, prefill_gpus: int = 0) -> S
     server = Server(serve, limits, engine.law.before_s, is_staggered)
     result = (at_once if load.is_batch else steady)(load, groups, server)
     return result.with_idle(copies * (depth - stages))
+
+
+def _prefill_worker(engine: Engine, gpus: int, isl: int) -> Engine:
+    """Return the engine of a prefill worker: a copy, or one of fewer ranks if ``gpus`` are fewer.
+
+    The copy is returned too if the model fits none of these.
+    """
+    whole = engine.parallel
+    widths = (math.gcd(gpus, engine.ranks), gpus) if gpus < engine.ranks else ()
+    for width in widths:
+        data = math.gcd(whole.attention_data, width)
+        narrow = replace(
+            whole, tensor=width // data, pipeline=1, attention_data=data,
+            expert=min(whole.expert, width), nodes=-(-whole.nodes * width // engine.ranks),
+        )  # fmt: skip
+        worker = replace(engine, parallel=narrow)
+        if worker.memory(isl, 1).fits(isl + 1):
+            return worker
+    return engine
 
 
 @record

@@ -15,6 +15,7 @@ from perfc.frontend.config import Adapters, LanguageModel, precision_of, read_co
 from perfc.ir.record import record
 from perfc.machine import NOTHING, Reserve, load_machine
 from perfc.machine.parallel import ALONE, Parallel
+from perfc.passes.runtimes import Batching
 from perfc.study.expenses import Prices, Region
 
 from .additions import of_host, with_additions
@@ -243,7 +244,7 @@ def engine_for(
     runtime: str, version: str = "", seqs: int | None = None, budget: int | None = None,
     utilization: float | None = None, drafts: Speculation = Speculation(),  # noqa: B008
     images: int = 0, is_disaggregated: bool = False, host_launch_s: float | None = None,
-    recorded: int | None = None, reserve: Reserve = NOTHING,
+    recorded: int | None = None, batching: Batching | None = None, reserve: Reserve = NOTHING,
 ) -> Engine:  # fmt: skip
     """Return one engine with the arguments of `llm`, by the path of its target's file.
 
@@ -257,6 +258,7 @@ def engine_for(
         speculation=drafts,
         images=images, host_launch_s=host_launch_s, reserve=reserve,
         max_num_seqs=seqs, token_budget=budget, utilization=utilization, recorded_tokens=recorded,
+        batching=batching,
     )  # fmt: skip
 
 
@@ -273,6 +275,7 @@ def report_of(
     """
     if not 1 <= engines <= MOST_ENGINES:
         raise ParseError(f"{engines} engines", where="--dp", hint=f"1 to {MOST_ENGINES}")
+    load = replace(load, spread=load.length_spread)
     isl, osl = load.longest
     plan = engine.memory(isl, osl)
     gpus = engines * engine.ranks + prefill_gpus
@@ -309,7 +312,7 @@ def report_of(
         steps=with_parts(engine, steps, load) if has_parts else steps,
         expenses=expenses(each_j, rate, engine.machine, prices, grid),
         preempted=sum(share.groups * share.run.preempted for share in result.shares),
-        notes=(*late_notes(result, load.rate), *beyond, *notes_of(engine, run, users), *more),
+        notes=(*late_notes(result, load.rate), *beyond, *notes_of(engine, run, load, users), *more),
     )  # fmt: skip
 
 

@@ -23,7 +23,7 @@ from perfc.serving.simulation.scheduler import Limits, Scheduler
 from perfc.view.report.formats.document import Note
 
 SMALL = "llama-3.2-1b"
-SHORT: dict[str, Any] = {"isl": 128, "osl": 64}
+SHORT: dict[str, Any] = {"isl": 128, "osl": 64, "spread": 0.0}
 
 
 def rate_of(report: ServingReport) -> float:
@@ -241,10 +241,12 @@ def test_stages_of_a_pipeline_wait_for_users_that_start_together() -> None:
 
 def test_a_batch_under_an_older_host_than_servers_says_so() -> None:
     note = (
-        "offline benchmarks of vllm were measured up to 0.11, "
-        "servers up to 0.19: the newer host may be faster"
+        "offline benchmarks of trtllm were measured up to 1.0, "
+        "servers up to 1.3: the newer host may be faster"
     )
-    batch, server = (llm(SMALL, "h100", offline=o, **SHORT).notes for o in (True, False))
+    batch, server = (
+        llm(SMALL, "h100", offline=o, runtime="trtllm", **SHORT).notes for o in (True, False)
+    )
     assert note in batch
     assert note not in server
 

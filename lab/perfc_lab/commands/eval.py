@@ -88,15 +88,23 @@ def op(
     "serving", epilog=examples("eval serving --data data", "eval serving --data data -o serving.md")
 )
 @tables_option
+@click.option(
+    "--rows", type=click.IntRange(0), default=60, show_default=True,
+    help="Runs of each table and slice, drawn at random; 0 for all.",
+)  # fmt: skip
 @format_options("text", "json", "markdown")
 @click.pass_context
-def serving(ctx: click.Context, data: Path, form: str, output: Path | None) -> None:
-    """Score serving predictions against published runs: random folds and unseen models."""
+def serving(ctx: click.Context, data: Path, rows: int, form: str, output: Path | None) -> None:
+    """Score answers of `perfc llm` against published runs of models that its fit has not seen."""
+    from perfc_lab.serving import scores
     from perfc_lab.serving.scoreboard import board
-    from perfc_lab.serving.scores import gathered
 
-    evidence = gathered(data, lambda line: say(line, is_error=True))
-    emit(board(evidence, data).written(form, written_by(ctx)), output)
+    def tell(line: str) -> None:
+        say(line, is_error=True)
+
+    evidence = scores.gathered(data, tell)
+    every = scores.answers(evidence, scores.sampled(evidence, rows), tell)
+    emit(board(every, data).written(form, written_by(ctx)), output)
 
 
 @command.command(

@@ -78,6 +78,7 @@ class ServedRow:
             was measured.
         distinct_prompts: that users ask again and again, and a prefix cache holds; 0 where all are
             new.
+        pipeline: stages of an engine.
         measured_on: day of the run, as 2026-03-25; "" where nobody says.
     """
 
@@ -105,6 +106,7 @@ class ServedRow:
     stated: Stated = Stated()
     requests: int = 0
     distinct_prompts: int = 0
+    pipeline: int = 1
     measured_on: str = ""
 
     @property
@@ -115,7 +117,7 @@ class ServedRow:
     @property
     def gpus(self) -> int:
         """That the row took."""
-        ranks = self.tensor * self.attention_data * self.engines
+        ranks = self.tensor * self.pipeline * self.attention_data * self.engines
         if self.prefill:
             ranks += self.prefill[0] * self.prefill[2]
         return ranks

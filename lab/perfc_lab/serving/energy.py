@@ -9,11 +9,10 @@ from functools import cache
 from perfc.analyzers.runs.energy import idle_w, power_model
 from perfc.machine import load_machine
 from perfc.serving.host import HostModel
-from perfc.serving.power import ANY_BOARD, BoardPower, board_of
+from perfc.serving.power import ANY_BOARD, BoardPower
 
-from ..splitting import leave_out
 from . import ServingQuantity
-from .learn import LEAST_ROWS, fitted, of_kernels, predicted
+from .learn import LEAST_ROWS, of_kernels, predicted
 from .replay import ReplayedNumber
 
 WAITING = tuple([n / 4 for n in range(4, 19)])
@@ -92,22 +91,3 @@ def taught_boards(
     """Numbers of boards from rows, whichever law speaks for each."""
     parts = energies_of(samples, laws, law_name)
     return power_by_board([(s.row.target, each) for s, each in parts])
-
-
-def energies_left_out(
-    own: Sequence[ReplayedNumber], law_name: LawName, fold_of: Callable[[ReplayedNumber], str]
-) -> Iterator[tuple[ReplayedNumber, float]]:
-    """Energies by laws and numbers of boards that have none of the fold.
-
-    Boards of hosts that launch each kernel have numbers of their own.
-    """
-    for is_eager in (False, True):
-        driven = [s for s in own if s.row.is_eager is is_eager]
-        for _, others, tested in leave_out(driven, list(map(fold_of, driven))):
-            laws = {
-                name: fitted([s for s in others if law_name(s) == name])
-                for name in dict.fromkeys(map(law_name, driven))
-            }
-            boards = taught_boards(others, laws, law_name)
-            for s, parts in energies_of(tested, laws, law_name):
-                yield s, board_of(boards, s.row.target).joules(*parts[:2])

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from perfc.measuring.measure.fitting.nnls import nnls
 from perfc.serving.host import FACTORS, LEARNED, HostModel
 
-from ..splitting import fold_of
 from . import ServedRow, ServingQuantity
 from .replay import CONFIGS, ReplayedNumber
 from .tables import TRTLLM
@@ -196,21 +195,20 @@ def left_out(samples: Sequence[ReplayedNumber], law_name: Fold, fold_of: Fold) -
     return found
 
 
-def random_fold(samples: Iterable[ReplayedNumber], folds: int = 5, seed: int = 0) -> Fold:
-    """Folds that know nothing of models; all samples of a run are in one."""
-    at = fold_of((s.row.run for s in samples), folds, seed, key=str)
-    return lambda s: str(at[s.row.run])
-
-
 TWINS = {"llama-7b": "llama-2-7b", "llama-3-8b": "llama-3.1-8b"}
 """Configurations whose layers are those of another."""
 
 
-def config_of(sample: ReplayedNumber) -> str:
-    """The configuration of a sample's model."""
-    return CONFIGS.get(sample.row.model, sample.row.model)
+def config_of(model: str) -> str:
+    """Return the configuration of what a publisher calls so."""
+    return CONFIGS.get(model, model)
+
+
+def fold_of_row(row: ServedRow) -> str:
+    """Return the fold of a row: models of one configuration, or with the same layers, are one."""
+    return TWINS.get(config_of(row.model), config_of(row.model))
 
 
 def model_fold(sample: ReplayedNumber) -> str:
-    """One fold a model; models of one configuration, or with the same layers, are one."""
-    return TWINS.get(config_of(sample), config_of(sample))
+    """Return the fold of a sample's row."""
+    return fold_of_row(sample.row)

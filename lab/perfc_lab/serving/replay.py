@@ -159,6 +159,8 @@ def samples(row: ServedRow, seed_law: HostModel = BARE) -> list[ReplayedNumber] 
     """
     if model_of(row.model) is None:
         return Unanswered(row, f"no configuration of {row.model}")
+    if row.pipeline > 1:
+        return Unanswered(row, "stages of a pipeline teach no law")
     try:
         engine = engine_of_row(row)
         if row.prefill:
@@ -186,7 +188,7 @@ def engine_of_row(row: ServedRow) -> Engine:
 def divided(row: ServedRow, tensor: int, expert: int, groups: int) -> Parallel:
     """Degrees of an engine, over as many nodes of eight GPUs as it takes; a rack is one node."""
     nodes = 1 if row.target in RACKS else -(-tensor * groups // NODE_GPUS)
-    return Parallel(tensor, 1, expert, groups, nodes)
+    return Parallel(tensor, row.pipeline, expert, groups, nodes)
 
 
 def _amounts(engine: Engine, chunks: Sequence[Chunk], decodes: int, context: float) -> list[float]:

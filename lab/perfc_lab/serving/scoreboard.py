@@ -12,34 +12,37 @@ from perfc.view.report.units import plural
 from ..board import Board, BoardTable, columns
 from ..training.fitted_rows import sentence
 from .checks import RunCheck, llama_cpp, replays
-from .scores import ServingEvidence, scored
+from .scores import Answered, biases, scored
 
 SPEEDS = "generate", "prompt"
 """Phases of llama.cpp's runs, each in tokens a second."""
 SCORES = columns(
-    ("table", "source"), "quantity", ("rows", "slice"), ("left out", "split"), ("n", "rows", "d"),
-    ("mean error", "mape", ".1%"), ("median", "median", ".1%"), ("tau", "tau", ".2f"),
-    ("in range", "coverage", ".0%"),
+    ("table", "source"), "quantity", ("rows", "slice"), ("n", "rows", "d"),
+    ("unanswered", "unanswered", "d"), ("mean error", "mape", ".1%"), ("median", "median", ".1%"),
+    ("bias", "bias", "+.1%"), ("in range", "coverage", ".0%"), ("for example", "predictor"),
 )  # fmt: skip
+BIASES = SCORES[:-1]
 CHECKS = columns(
     ("run", "row"), "quantity", ("measured", lambda c: f"{c.measured:.4g} s", ">"),
     ("predicted", lambda c: f"{c.predicted:.4g} s", ">"), ("error", "error", "+.1%"),
 )  # fmt: skip
 
 
-def board(evidence: ServingEvidence, data: Path) -> Board:
-    """Return the board of evidence, and of the checks of a folder of tables."""
-    reasons = Counter(f"{u.row.source}: {u.reason}" for u in evidence.unanswered)
+def board(every: Sequence[Answered], data: Path) -> Board:
+    """Return the board of answers, and of the checks of a folder of tables."""
+    reasons = Counter(f"{a.row.source}: {a.reason}" for a in every if a.reason)
     checks = (*replays(data), *llama_cpp(data))
     single = [c for c in checks if c.quantity in ("TTFT", "TPOT", "makespan")]
     missed = tuple(f"{count} × {reason}" for reason, count in reasons.items())
     tables = (
         BoardTable(
-            "scores", "folds", SCORES, tuple(scored(evidence)), after=(sentence("serving"),)
+            "scores", "answers of perfc llm, model left out", SCORES, tuple(scored(every)),
+            after=(sentence("serving"),),
         ),
+        BoardTable("biases", "by model and machine", BIASES, tuple(biases(every))),
         BoardTable("checks", "checks", CHECKS, single, after=tuple(_sums(checks)), data=checks),
         BoardTable("unanswered", "rows without an answer", after=missed, data=reasons),
-    )
+    )  # fmt: skip
     return Board("Served language models", tables)
 
 

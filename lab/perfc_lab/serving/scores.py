@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfc.ir.record import record
+from perfc.errors import PerfcError
+from perfc.ir.record import frozen, record
 from perfc.serving.host import BENCH, DISAGGREGATED, EXPERTS, HostModel, numbers_of
 from perfc.serving.power import BoardPower
 
-from ..board import Score, coverage_by_fold, score
+from ..board import Score, score
 from . import ServedRow, ServingQuantity, is_mixture
-from .aic import AIC, DRAFTS_UNSTATED, STATED, UNSTATED
-from .energy import energies_left_out, taught_boards
-from .hosts import is_compiled, launch_of, shares_host
-from .learn import LEAST_ROWS, config_of, fitted, is_warm, model_fold, of_other_hosts, random_fold
+from .door import Interval, answer, predicted, question, shipped
+from .energy import taught_boards
+from .hosts import is_compiled, launch_of
+from .learn import LEAST_ROWS, config_of, fitted, fold_of_row, is_warm, model_fold, of_other_hosts
 from .like import fitted_processes, placed, told_unseen
 from .replay import ReplayedNumber, Unanswered, samples
 from .tables import ML_ENERGY, ML_ENERGY_VLLM, TABLES, TRTLLM
@@ -30,12 +32,11 @@ if TYPE_CHECKING:
 
 Say = Callable[[str], None]
 EDGES = 0.05, 0.95
-UNKNOWN_PROMPTS = "prompts that no cache knew"
-"""Rows but for those of sweeps whose engines seem to know prompts beforehand."""
-EAGER, SHARED = "-eager", "-shared"
-"""Suffixes of names of host models: launched kernel by kernel, on shared hosts."""
+EAGER = "-eager"
+"""Suffix of names of host models that launch kernel by kernel."""
 TOLD_APART = {"trtllm": "1.0."}
-"""Versions with several models, so that one can be held out; other versions are pooled."""
+"""Versions with several models, so that one can be held out; other versions are pooled, but for
+ML.ENERGY's servers of vLLM 0.11."""
 
 
 @record
@@ -86,7 +87,9 @@ def _driven(row: ServedRow) -> str:
         series = row.version.removeprefix("post-").lstrip("v").split("@")[0]
         return f"{row.runtime}{BENCH} {'.'.join(series.split('.')[:2])}"
     if row.source == ML_ENERGY:
-        return f"{row.runtime}{EAGER if row.is_eager else SHARED if shares_host(row) else BENCH}"
+        if row.is_eager:
+            return f"{row.runtime}{EAGER}"
+        return f"{row.runtime} {'.'.join(map(str, numbers_of(ML_ENERGY_VLLM)))}"
     if row.prefill:
         return f"{row.runtime}{DISAGGREGATED}"
     told = TOLD_APART.get(row.runtime, "")
@@ -102,17 +105,21 @@ def has_experts(row: ServedRow) -> bool:
     return is_mixture(row.model)
 
 
-def trained(evidence: ServingEvidence) -> dict[str, HostModel]:
+def trained(
+    evidence: ServingEvidence, unseen: Mapping[int, float] | None = None
+) -> dict[str, HostModel]:
     """Return the shipped host models, fitted to all rows, with intervals from held-out models.
 
-    The host model of a runtime is fitted to its servers and to benchmarks of its newest version.
+    Args:
+        evidence: replayed rows.
+        unseen: prediction of each sample without its model, by the sample's `id`.
     """
     found: dict[str, HostModel] = {}
     every = _timed(evidence)
-    unseen = dict(zip(map(id, every), told_unseen(every, law_name, model_fold), strict=True))
+    if unseen is None:
+        unseen = dict(zip(map(id, every), told_unseen(every, law_name, model_fold), strict=True))
     for name in dict.fromkeys(map(law_name, evidence.samples)):
-        taught_by = (name, f"{name}{BENCH}")
-        own = [s for s in evidence.samples if law_name(s) in taught_by]
+        own = [s for s in evidence.samples if law_name(s) == name]
         timed = [s for s in own if s.quantity is not ServingQuantity.ENERGY_J]
         others = of_other_hosts(evidence.samples, law_name, name)
         law = replace(fitted(timed, others), **_bands(timed, [unseen[id(s)] for s in timed]))
@@ -120,7 +127,7 @@ def trained(evidence: ServingEvidence) -> dict[str, HostModel]:
             law,
             launch_s=launch_of(own[0].row),
             rows=len({s.row.name for s in own}),
-            models=tuple(sorted({config_of(s) for s in own})),
+            models=tuple(sorted({config_of(s.row.model) for s in own})),
             source=", ".join(sorted({s.row.source for s in own})),
             versions=versions_of([s.row for s in own]),
         )
@@ -220,62 +227,109 @@ def _ranked(share: float, values: Sequence[float]) -> float:
     return ordered[min(len(ordered), math.ceil(share * (len(ordered) + 1))) - 1]
 
 
-def scored(evidence: ServingEvidence) -> Iterator[Score]:
-    """Yield the scores of every table and quantity, by random folds and by models."""
+# rows of one table that are scored together
+KINDS: Mapping[str, Callable[[ServedRow], bool]] = {
+    "prefill on other GPUs": lambda r: bool(r.prefill),
+    "experts": lambda r: has_experts(r),
+    "dense": lambda r: True,
+}
+
+
+def kind_of_row(row: ServedRow) -> str:
+    """Return the name of the slice that a row is in."""
+    return next(name for name, takes in KINDS.items() if takes(row))
+
+
+@frozen
+class Answered:
+    """What ``perfc.llm`` says of a row, by laws without the row's model.
+
+    Args:
+        row: as measured.
+        found: printed number of each measured quantity; empty without an answer.
+        reason: why there is no answer.
+    """
+
+    row: ServedRow
+    found: Mapping[ServingQuantity, Interval]
+    reason: str = ""
+
+
+def sampled(evidence: ServingEvidence, count: int) -> list[ServedRow]:
+    """Return at most ``count`` runs of each table and slice, drawn at random; 0 for all."""
+    taken = [s.row for s in evidence.samples] + [u.row for u in evidence.unanswered]
+    runs: dict[tuple[str, str], dict[object, ServedRow]] = {}
+    for row in taken:
+        runs.setdefault((row.source, kind_of_row(row)), {}).setdefault(row.run, row)
+    found: list[ServedRow] = []
+    for group in runs.values():
+        each = list(group.values())
+        Random(0).shuffle(each)
+        found += each[: count or None]
+    return found
+
+
+def answers(evidence: ServingEvidence, rows: Sequence[ServedRow], say: Say) -> list[Answered]:
+    """Return the answers to rows, each by files that are fitted without its model."""
     every = _timed(evidence)
-    for folds, fold_of in (("random", random_fold(evidence.samples)), ("model", model_fold)):
-        pairs = list(zip(every, told_unseen(every, law_name, fold_of), strict=True))
-        watched = [s for s in evidence.samples if s.row.source == ML_ENERGY]
-        pairs += energies_left_out(watched, law_name, fold_of)
-        for source in (AIC, TRTLLM, ML_ENERGY):
-            for quantity in ServingQuantity:
-                for rows, takes in _kinds(source):
-                    some = [
-                        (s, p) for s, p in pairs
-                        if s.row.source == source and s.quantity is quantity and takes(s.row)
-                    ]  # fmt: skip
-                    if some:
-                        yield _score(source, quantity, rows, folds, some, fold_of)
+    unseen = told_unseen(every, law_name, model_fold)
+    own = dict(zip(map(id, every), unseen, strict=True))
+    found: list[Answered] = []
+    for fold in dict.fromkeys(map(fold_of_row, rows)):
+        rest = ServingEvidence(tuple(s for s in evidence.samples if model_fold(s) != fold), ())
+        asked = [row for row in rows if fold_of_row(row) == fold]
+        laws, is_offline = trained(rest, own), any(row.source == TRTLLM for row in asked)
+        processes = trained_processes(rest, laws) if is_offline else {}
+        with shipped(laws, trained_boards(rest, laws), processes):
+            found += map(answered, asked)
+        say(f"{fold}: {len(found)} of {len(rows)} rows")
+    return found
 
 
-def _kinds(source: str) -> tuple[tuple[str, Callable[[ServedRow], bool]], ...]:
-    """Which rows of a table stand apart."""
-    if source == AIC:
-        return (
-            ("dense", lambda r: not has_experts(r)),
-            (f"dense, {UNKNOWN_PROMPTS}", lambda r: not (has_experts(r) or is_warm(r))),
-            ("experts", lambda r: has_experts(r) and not r.prefill),
-            ("prompts apart, workers stated", lambda r: r.dataset == STATED),
-            ("prompts apart, workers not stated", lambda r: r.dataset == UNSTATED),
-            (
-                f"prompts apart, {DRAFTS_UNSTATED}",
-                lambda r: bool(r.prefill) and r.dataset == DRAFTS_UNSTATED,
-            ),
-        )
-    return (
-        ("dense", lambda r: not has_experts(r)), ("experts", has_experts), ("all", lambda r: True)
-    )  # fmt: skip
+def answered(row: ServedRow) -> Answered:
+    """Return what ``perfc.llm`` says of a row."""
+    try:
+        return Answered(row, predicted(answer(row), row))
+    except PerfcError as error:
+        return Answered(row, {}, error.message)
+
+
+def scored(every: Sequence[Answered]) -> Iterator[Score]:
+    """Yield the score of every table, quantity and slice."""
+    groups: dict[tuple[str, ServingQuantity, str], list[Answered]] = {}
+    for each in every:
+        for quantity in each.row.measured:
+            key = each.row.source, quantity, kind_of_row(each.row)
+            groups.setdefault(key, []).append(each)
+    for (source, quantity, kind), group in groups.items():
+        yield _score([a for a in group if a.found], source, quantity, kind, len(group))
+
+
+def biases(every: Sequence[Answered]) -> Iterator[Score]:
+    """Yield the scores of the answered rows by model, runtime and machine."""
+    groups: dict[tuple[str, ServingQuantity, str], list[Answered]] = {}
+    for each in every:
+        row = each.row
+        for quantity in each.found:
+            name = f"{config_of(row.model)}, {row.runtime} on {row.target.partition('-')[0]}"
+            groups.setdefault((row.source, quantity, name), []).append(each)
+    for (source, quantity, name), group in groups.items():
+        if len(group) >= LEAST_ROWS:
+            yield _score(group, source, quantity, name, len(group))
 
 
 def _score(
-    source: str, quantity: ServingQuantity, rows: str, folds: str,
-    pairs: Sequence[tuple[ReplayedNumber, float]], fold_of: Callable[[ReplayedNumber], str],
-) -> Score:  # fmt: skip
-    ratios = [s.value / max(p, 1e-12) for s, p in pairs]
-    names = [fold_of(s) for s, _ in pairs]
-
-    def ends(fold: Hashable) -> tuple[float, float]:
-        each = list(zip(names, ratios, strict=True))
-        others = [(name, r) for name, r in each if name != fold] or each
-        is_model = fold_of is model_fold
-        return edges_of_unseen(others) if is_model else edges([r for _, r in others])
-
-    coverage, width = coverage_by_fold(ratios, names, ends)
-    measured, predicted = np.array([(s.value, max(p, 1e-12)) for s, p in pairs]).T
+    rows: Sequence[Answered], source: str, quantity: ServingQuantity, name: str, count: int
+) -> Score:
+    printed = [a.found[quantity] for a in rows]
+    measured = np.array([a.row.measured[quantity] for a in rows])
+    value, low, high = np.array([(p.value, p.low, p.high) for p in printed]).reshape(-1, 3).T
     if quantity is ServingQuantity.TOKENS_PER_S:
         # the error of a rate is that of its time
-        measured, predicted = 1 / measured, 1 / predicted
-    return score(
-        folds, rows, measured, predicted, has_order=True,
-        source=source, quantity=quantity.value, coverage=coverage, width=width,
+        measured, value, low, high = 1 / measured, 1 / value, 1 / high, 1 / low
+    command = question(rows[0].row).command if rows else ""
+    found = score(
+        "model", name, measured, value, low, high, source=source, quantity=quantity.value,
+        unanswered=count - len(rows), predictor=command,
     )  # fmt: skip
+    return replace(found, coverage=math.nan) if np.isnan(low).all() else found

@@ -40,9 +40,10 @@ def trtllm_throughput(folder: Path) -> Iterator[ServedRow]:
             continue
         is_first = r.metric == "first_token_latency_ms"
         model, gpu, precision = str(r.model), str(r.gpu).lower(), str(r.precision)
-        ranks = int(r.tp) * max(1, int(r.dep))
+        ranks, stages = int(r.tp) * max(1, int(r.dep)), int(r.pp)
         data = groups(str(r.version), model, int(r.tp), int(r.dep))
-        rate = float(r.value) * ranks if r.version == PER_GPU else r.total_output_tokens_per_s
+        gpus = ranks * stages
+        rate = float(r.value) * gpus if r.version == PER_GPU else r.total_output_tokens_per_s
         value = (
             {ServingQuantity.TTFT_S: r.value / 1e3}
             if is_first
@@ -58,7 +59,7 @@ def trtllm_throughput(folder: Path) -> Iterator[ServedRow]:
             OLD_MODELS.get(model, model), load_machine(gpu).name, "trtllm", str(r.version), weights,
             cache(model, precision, gpu), ranks // data, ranks if data > 1 else 1, data, 1,
             int(r.isl), int(r.osl), batch, bool(batch), (), False, value,
-            stated=stated, requests=requests,
+            stated=stated, requests=requests, pipeline=stages,
         )  # fmt: skip
 
 

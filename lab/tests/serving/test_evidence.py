@@ -23,7 +23,6 @@ from perfc.serving.host import COMMENT, LEARNED, HostModel
 from perfc.serving.power import ANY_BOARD, BoardPower, board_of
 from perfc.serving.simulation.arrivals import Request
 from perfc.serving.simulation.scheduler import Chunk, Limits
-from perfc_lab.board import Score
 from perfc_lab.serving import (
     ServedRow,
     ServingQuantity,
@@ -31,12 +30,11 @@ from perfc_lab.serving import (
     aic,
     energy,
     replay,
-    scoreboard,
     scores,
     tables,
 )
 from perfc_lab.serving.asked import at_once, cached, spread_of
-from perfc_lab.serving.checks import RunCheck, card_of, llama_cpp, replays
+from perfc_lab.serving.checks import card_of, llama_cpp, replays
 from perfc_lab.serving.hosts import (
     LAUNCH_S,
     NEWER_LAUNCH_S,
@@ -51,10 +49,9 @@ from perfc_lab.serving.learn import (
     model_fold,
     of_kernels,
     of_other_hosts,
-    random_fold,
 )
 from perfc_lab.serving.replay import ReplayedNumber, Unanswered, engine_of_row, samples
-from perfc_lab.serving.scores import ServingEvidence, law_name, scored, trained
+from perfc_lab.serving.scores import ServingEvidence, law_name, trained
 from perfc_lab.serving.settings import tasks
 from perfc_lab.serving.steady import waited
 from perfc_lab.serving.weights import EXPERTS_NVFP4, published
@@ -481,7 +478,7 @@ def test_engines_of_aiconfigurator_are_read(tmp_path: Path) -> None:
 
 TRT = {
     "version": "0.10.0", "model": "GPTJ 6B", "gpu": "H100", "precision": "fp8", "isl": 128,
-    "osl": 128, "metric": "tokens", "tp": 2, "dep": 1, "value": 7.0,
+    "osl": 128, "metric": "tokens", "tp": 2, "pp": 1, "dep": 1, "value": 7.0,
     "total_output_tokens_per_s": 900.0, "batch": 64.0,
 }  # fmt: skip
 
@@ -613,11 +610,10 @@ def test_requests_are_replayed_when_they_were_queued(tmp_path: Path) -> None:
         ({}, "vllm"), ({"prefill": (1, 1, 1)}, "vllm-apart"),
         ({"runtime": "trtllm", "version": "1.0.2"}, "trtllm 1.0"),
         ({"runtime": "trtllm", "version": "0.9"}, "trtllm"),
-        ({"source": tables.ML_ENERGY}, "vllm-bench"),
+        ({"source": tables.ML_ENERGY}, "vllm 0.11"),
         ({"source": tables.ML_ENERGY, "is_eager": True}, "vllm-eager"),
-        ({"source": tables.ML_ENERGY, "target": "b200-sxm-180gb", "tensor": 1}, "vllm-shared"),
-        ({"source": tables.ML_ENERGY, "target": "b200-sxm-180gb", "tensor": 2}, "vllm-bench"),
-        ({"source": tables.ML_ENERGY, "tensor": 1}, "vllm-bench"),
+        ({"source": tables.ML_ENERGY, "target": "b200-sxm-180gb", "tensor": 2}, "vllm 0.11"),
+        ({"version": "0.11.2"}, "vllm"),
         ({"source": tables.TRTLLM, "version": "v0.12.1@x"}, "vllm-bench 0.12"),
         ({"source": tables.TRTLLM, "version": "post-1.2.3"}, "vllm-bench 1.2"),
         ({"source": tables.TRTLLM, "is_static": True}, "vllm-bench 0.9"),
@@ -662,46 +658,6 @@ def test_bands_hold_what_is_expected_and_are_of_each_latency() -> None:
     assert scores._ratios([sample(3.0)], [0.0]) == [3e12]
 
 
-def scored_pairs(pairs: Sequence[tuple[ReplayedNumber, float]]) -> Score:
-    return scores._score("t", pairs[0][0].quantity, "all", "model", pairs, model_fold)
-
-
-def test_errors_are_of_what_was_measured() -> None:
-    rate = sample(1.0, ServingQuantity.TOKENS_PER_S)
-    assert scored_pairs([(sample(2.0), 3.0)]).mape == pytest.approx(0.5)
-    # a rate is the inverse of its time
-    assert scored_pairs([(rate, 2.0)]).mape == pytest.approx(0.5)
-    assert scored_pairs([(rate, 0.5)]).mape == pytest.approx(1.0)
-
-
-def test_the_order_of_rows_is_compared() -> None:
-    def tau(*predicted: float) -> float:
-        return scored_pairs([(sample(i + 1.0), p) for i, p in enumerate(predicted)]).tau
-
-    assert (tau(1, 2, 3), tau(3, 2, 1)) == (1, -1)
-    assert tau(1, 3, 2) == pytest.approx(1 / 3)
-    assert math.isnan(tau(1))
-
-
-def test_what_is_held_is_said_by_other_folds() -> None:
-    pairs = [(sample(v, model=m), 1.0) for m, v in (("a", 1.0), ("a", 2.0), ("b", 1.5), ("b", 9.0))]
-    # a is held by (1.5, 9): only 2; b by (1, 2): only 1.5
-    assert scored_pairs(pairs).coverage == 0.5
-    assert scored_pairs(pairs[:2]).coverage == 1.0, "one fold alone is its own"
-
-
-def test_a_score_has_the_middle_of_an_even_number_of_rows() -> None:
-    pairs = [(sample(1.0, name=str(i)), 1 + e) for i, e in enumerate((0.1, 0.4, 0.2, 0.3))]
-    found = scores._score("t", ServingQuantity.TPOT_S, "all", "random", pairs, lambda s: s.row.name)
-    assert (found.rows, found.source, found.split) == (4, "t", "random")
-    assert found.mape == pytest.approx(0.25)
-    assert found.median == pytest.approx(0.25)
-    odd = scores._score(
-        "t", ServingQuantity.TPOT_S, "all", "random", pairs[:3], lambda s: s.row.name
-    )
-    assert odd.median == pytest.approx(0.2)
-
-
 def test_energy_is_of_kernels_and_of_boards_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(energy, "idle_of", lambda target: 50.0)
     law = HostModel(kernels=2.0, prompts=3.0, exchanges=0.5)
@@ -740,41 +696,9 @@ def test_each_board_that_rows_tell_of_has_its_own_power() -> None:
     assert energy.power_by_board([]) == {}
 
 
-def test_energies_of_a_fold_are_told_by_boards_that_others_watched() -> None:
-    def of(model: str, i: int) -> list[ReplayedNumber]:
-        made = {
-            ServingQuantity.TOKENS_PER_S: 100.0,
-            ServingQuantity.ENERGY_J: 3.0 if model == "a" else 4.0,
-        }
-        told: Any = {"name": f"{model}{i}", "model": model, "measured": made}
-        return [
-            sample(0.01, ServingQuantity.TOKENS_PER_S, amounts=(0.01, *(0.0,) * 6), **told),
-            sample(made[ServingQuantity.ENERGY_J], ServingQuantity.ENERGY_J,
-                   amounts=(2.0, 0.0, 0.0, 1.0, 0.0, 0.0), **told),
-        ]  # fmt: skip
-
-    own = [s for model in "ab" for i in range(LEAST_ROWS) for s in of(model, i)]
-    told = {s.row.model: v for s, v in energy.energies_left_out(own, law_name, model_fold)}
-    # kernels take longer than the tokens: nothing waits, and the other model gives the one factor
-    assert told == {"a": pytest.approx(4.0), "b": pytest.approx(3.0)}
-
-
 def test_prefixes_that_engines_seem_to_know_teach_nothing() -> None:
     assert is_warm(row(distinct_prompts=100))
     assert not is_warm(row())
-
-
-def test_all_numbers_of_a_run_are_in_one_fold_however_often_it_is_published() -> None:
-    figures = [
-        {ServingQuantity.TTFT_S: 0.5, ServingQuantity.TPOT_S: 0.01 + i // 2} for i in range(40)
-    ]
-    many = [sample(name=str(i), measured=figures[i]) for i in range(40)]
-    assert many[0].row.run == many[1].row.run == ("t", 0.5, 0.01)
-    fold = random_fold(many)
-    assert {fold(s) for s in many} == set("01234")
-    assert all(fold(many[i]) == fold(many[i + 1]) for i in range(0, 40, 2))
-    counts = [sum(fold(s) == f for s in many) for f in "01234"]
-    assert counts == [8] * 5
 
 
 def lawful(law: HostModel, models: Sequence[str], **changed: Any) -> list[ReplayedNumber]:
@@ -817,9 +741,9 @@ def test_what_rows_of_a_host_do_not_tell_other_hosts_do() -> None:
 
 
 def test_hosts_of_benchmarks_tell_nothing_of_servers() -> None:
-    many = lawful(HostModel(sequence_s=4e-5), ("x", "y"), runtime="vllm", source=tables.ML_ENERGY)
+    many = lawful(HostModel(sequence_s=4e-5), "xy", version="0.12", source=tables.TRTLLM)
     own = lawful(HostModel(), ("a", "b"), runtime="sglang")
-    assert law_name(many[0]) == "vllm-bench"
+    assert law_name(many[0]) == "vllm-bench 0.12"
     assert of_other_hosts([*many, *own], law_name, "sglang") is None
     assert of_other_hosts([*many, *own], law_name, "vllm-bench") is None
     assert of_other_hosts([*own, *many], law_name, "vllm") is not None
@@ -836,62 +760,3 @@ def test_laws_that_ship_name_their_rows_and_models() -> None:
     text = as_toml(laws, COMMENT)
     assert "[vllm]" in text
     assert 'origin = "fitted"' in text
-
-
-def test_benchmarks_teach_the_law_of_the_server_too() -> None:
-    servers = lawful(HostModel(step_s=4e-3), "ab", source=aic.AIC)
-    bench = lawful(HostModel(step_s=4e-3), "cd", source=tables.ML_ENERGY)
-    laws = trained(ServingEvidence((*servers, *bench), ()))
-    assert laws["vllm"].rows == 20
-    assert laws["vllm"].models == ("a", "b", "c", "d")
-    assert laws["vllm-bench"].rows == 10
-
-
-def test_every_kind_of_row_is_scored_apart() -> None:
-    dense = lawful(HostModel(step_s=4e-3), "abc", source=aic.AIC)
-    mixed = lawful(HostModel(step_s=4e-3), ("mixtral-a", "mixtral-b"), source=aic.AIC)
-    found = list(scored(ServingEvidence((*dense, *mixed), ())))
-    kinds = [(s.split, s.slice, s.rows) for s in found]
-    assert kinds == [
-        (folds, rows, count)
-        for folds in ("random", "model")
-        for rows, count in {
-            "dense": 15,
-            f"dense, {scores.UNKNOWN_PROMPTS}": 15,
-            "experts": 10,
-        }.items()
-    ]
-    assert all(s.mape < 0.15 and s.tau > 0.8 for s in found)
-    names = [[name for name, _ in scores._kinds(t)] for t in (aic.AIC, tables.TRTLLM)]
-    assert names[1] == ["dense", "experts", "all"]
-    takes = dict(scores._kinds(aic.AIC))
-    told = row(dataset=aic.STATED, prefill=(1, 1, 1), model="mixtral")
-    assert [n for n, take in takes.items() if take(told)] == ["prompts apart, workers stated"]
-
-
-def test_a_page_has_folds_runs_and_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    score = Score(
-        "model", "dense", 7, 0.123, 0.1, 0.9, source="t", quantity="time per output token", tau=0.5
-    )
-    checks = (
-        RunCheck("s", "RTX4090", "TTFT", 2.0, 1.0), RunCheck("c", "x", "fits", 2.0, 2.0),
-        RunCheck("c", "y", "fits", 1.0, 2.0), RunCheck("c", "x", "generate", 100.0, 90.0),
-        RunCheck("c", "y", "generate", 100.0, 130.0), RunCheck("c", "y", "prompt", 100.0, 150.0),
-    )  # fmt: skip
-    monkeypatch.setattr(scoreboard, "scored", lambda _: iter((score,)))
-    monkeypatch.setattr(scoreboard, "replays", lambda _: checks)
-    monkeypatch.setattr(scoreboard, "llama_cpp", lambda _: ())
-    missed = tuple([Unanswered(row(), "why")] * 3)
-    page = scoreboard.board(ServingEvidence((), missed), Path())
-    folds, runs, missing = page.tables
-    assert folds.table.rows == (
-        ("t", "time per output token", "dense", "model", "7", "12.3%", "10.0%", "0.50", "90%"),
-    )
-    assert runs.table.rows == (("RTX4090", "TTFT", "2 s", "1 s", "-50.0%"),)
-    assert runs.after == (
-        "llama.cpp: 1 of 2 fit or not as said",
-        "llama.cpp generate: 20.0% mean, 20.0% median error of 2 rows",
-        "llama.cpp prompt: 50.0% mean, 50.0% median error of 1 row",
-        "llama.cpp generate and prompt: 30.0% mean, 30.0% median error of 3 rows",
-    )
-    assert missing.after == ("3 × t: why",)

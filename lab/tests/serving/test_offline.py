@@ -181,10 +181,12 @@ def test_the_law_of_a_benchmark(version: str, has_experts: bool, law: str) -> No
     assert kind_of_benchmark("trtllm 1.0") == ""
 
 
-def test_a_runtime_without_a_published_benchmark_is_refused() -> None:
-    for runtime in ("sglang", "llamacpp", "transformers"):
-        with pytest.raises(ParseError, match="no published offline benchmarks"):
-            bench_host_model(runtime, "", has_experts=False)
+def test_a_runtime_without_a_published_benchmark_has_the_host_of_its_server() -> None:
+    name, found = bench_host_model("sglang", "", has_experts=False)
+    server = host_model_of("sglang")
+    assert (name, kind_of_benchmark(name)) == ("sglang", "")
+    assert server.request_s > 0
+    assert found == replace(server, request_s=0.0, token_s=0.0)
 
 
 @pytest.mark.parametrize("version", ["x", "rc1", "-1", ".5", "v"])
@@ -211,7 +213,7 @@ def test_a_slower_law_takes_longer_in_all_parts() -> None:
 
 def test_a_benchmark_without_a_server_is_told_from_python(process: Process) -> None:
     asked = {"isl": 128, "osl": 128, "concurrency": 64, "runtime": "trtllm", "dtype": "fp8"}
-    served = llm("llama-3.1-8b", "h100", **asked)  # type: ignore[arg-type]
+    served = llm("llama-3.1-8b", "h100", spread=0.0, **asked)  # type: ignore[arg-type]
     alone = llm("llama-3.1-8b", "h100", offline=True, **asked)  # type: ignore[arg-type]
     assert served.latencies is not None
     assert alone.latencies is not None
@@ -222,8 +224,6 @@ def test_a_benchmark_without_a_server_is_told_from_python(process: Process) -> N
     factor = math.exp(log_slowdown(offline.processes()["trtllm-bench"], [at])[0])
     law = bench_host_model("trtllm", "", has_experts=False)[1]
     assert told.kernels == pytest.approx(law.kernels * factor, rel=1e-3)
-    with pytest.raises(ParseError, match="sglang"):
-        llm("llama-3.1-8b", "h100", runtime="sglang", offline=True)
 
 
 def test_a_benchmark_of_few_users_says_that_none_was_published() -> None:

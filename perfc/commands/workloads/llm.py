@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from perfc.errors import ParseError
-from perfc.passes.runtimes import SERVING_DEFAULT
+from perfc.passes.runtimes import SERVING_DEFAULT, Batching
 
 from ..shared import names as _names
 from ..shared.deployment import DeploymentOptions, deployment_options, flag_of
@@ -93,9 +93,9 @@ _LOAD: tuple[tuple[str, dict[str, Any]], ...] = (
                "help": "Input sequence length: prompt tokens per request."}),
     ("--osl", {"type": click.IntRange(1), "default": 256, "show_default": True,
                "help": "Output sequence length: generated tokens per request."}),
-    ("--spread", {"type": float, "default": 0.0,
+    ("--spread", {"type": float, "default": None,
                   "help": "Lengths vary uniformly between (1 - SPREAD) and 1 times --isl and "
-                          "--osl (default: 0)."}),
+                          "--osl (default: 0.05 for several users, else 0)."}),
     ("--cached-tokens", {"type": click.IntRange(0), "default": 0,
                          "help": "Prompt tokens in the prefix cache."}),
     ("--cached-share", {"type": float, "default": 1.0,
@@ -146,6 +146,9 @@ _ENGINE: tuple[tuple[str, dict[str, Any]], ...] = (
                         "help": "Maximum concurrent sequences (default: the runtime's)."}),
     ("--token-budget", {"type": click.IntRange(1),
                         "help": "Maximum tokens per step (default: the runtime's)."}),
+    ("--batching", {"type": click.Choice([b.value for b in Batching]), "default": None,
+                    "help": "Whose tokens a step has, e.g. mixed for SGLang's "
+                            "--enable-mixed-chunk (default: the runtime's)."}),
     ("--recorded-tokens", {"type": click.IntRange(1),
                            "help": "Maximum tokens of a step captured as a CUDA graph, as vLLM's "
                                    "--max-cudagraph-capture-size (default: the runtime's)."}),

@@ -11,18 +11,26 @@ from perfc.view.report.units import Unit, plural, quantity
 
 from ..cost.context import EMULATION_OPS
 from ..engine import Engine, lacks
+from ..simulation.load import Load
 from ..simulation.simulate import SimulatedRun
 
 STAND_INS = {WeightFormat.W8: "f8e4m3", WeightFormat.MXFP4: "f4e2m1"}
 """Storage formats and the element type that multiplies them; without it they are widened."""
 
 
-def notes_of(engine: Engine, run: SimulatedRun, users: int) -> tuple[str, ...]:
-    """Return the notes of an engine under a load of ``users`` users."""
+def notes_of(engine: Engine, run: SimulatedRun, load: Load, users: int) -> tuple[str, ...]:
+    """Return the notes of an engine under its part of a load, ``users`` users."""
     return (
-        *_queued(engine, users), *_unrecorded(engine, run), *_unmeasured(engine),
-        *_standing(engine),
+        *_in_step(load, users), *_queued(engine, users), *_unrecorded(engine, run),
+        *_unmeasured(engine), *_standing(engine),
     )  # fmt: skip
+
+
+def _in_step(load: Load, users: int) -> tuple[str, ...]:
+    """Return a note if equal lengths keep the users of a closed loop in lockstep."""
+    if users < 2 or load.spread or load.is_batch:
+        return ()
+    return ("equal lengths keep users in step, so that prompts wait for each other: --spread 0.2",)
 
 
 def _unmeasured(engine: Engine) -> tuple[str, ...]:

@@ -176,6 +176,8 @@ def _certainty(view: SimulationView, load: Load) -> str:
     measured = view.requests - view.warm_up_requests
     words = f"{view.requests:,} requests of a copy, {measured:,} of them steady (MSER)"
     words += f"; means within {view.half_width:.1%} (95%)"
+    if load.spread and not load.trace:
+        words += f"; lengths up to {share(load.spread)} shorter (--spread 0)"
     if load.opening_burst and load.concurrency > 1 and not load.is_batch and not load.rate:
         burst = share(load.opening_burst)
         words += f"; latencies count {burst} of requests in an opening burst (--opening-burst 0)"

@@ -12,6 +12,8 @@ from .arrivals import MOST_REQUESTS, Workload, closed_loop, poisson, traced
 
 SOME_REQUESTS = 24
 """Number of requests of a load that gives none."""
+USUAL_SPREAD = 0.05
+"""Default spread of lengths: equal lengths would keep users in lockstep."""
 
 
 @record
@@ -25,7 +27,8 @@ class Load:
             ``rate`` or ``trace`` gives the arrivals.
         rate: requests per second of a Poisson process; 0 for none.
         trace: file of requests, "" for none.
-        spread: lengths are drawn uniformly from ``(1 − spread)`` to 1 times the given ones.
+        spread: lengths are drawn uniformly from ``(1 − spread)`` to 1 times the given ones; None
+            for `USUAL_SPREAD` in a closed loop of several users, else 0.
         cached_tokens: prompt tokens that the prefix cache holds.
         cached_share: share of the requests that hit the prefix cache; others are computed whole.
         requests: requests to simulate; 0 for as many as a steady state needs.
@@ -40,7 +43,7 @@ class Load:
     concurrency: int = 1
     rate: float = 0.0
     trace: str = ""
-    spread: float = 0.0
+    spread: float | None = 0.0
     cached_tokens: int = 0
     cached_share: float = 1.0
     requests: int = 0
@@ -68,7 +71,7 @@ class Load:
             raise ParseError(
                 f"{self.rate} requests a second", where="--rate", hint="a positive number"
             )
-        if not 0 <= self.spread < 1:
+        if self.spread is not None and not 0 <= self.spread < 1:
             raise ParseError(
                 f"a spread of {self.spread}", where="--spread", hint="0 to 1, without 1"
             )
@@ -97,6 +100,13 @@ class Load:
         if not (self.concurrency or self.rate or self.trace):
             raise ParseError("no load", where="--concurrency", hint="or --rate, or --trace")
         return self
+
+    @property
+    def length_spread(self) -> float:
+        """Spread of lengths, the default resolved."""
+        if self.spread is not None:
+            return self.spread
+        return USUAL_SPREAD if self.concurrency > 1 and not self.is_batch else 0.0
 
     @property
     def longest(self) -> tuple[int, int]:
@@ -134,7 +144,7 @@ class Load:
             whole = traced(Path(self.trace))
             return Workload(whole.requests[::engines])
         sizes = {
-            "spread": self.spread,
+            "spread": self.length_spread,
             "cached": self.cached_tokens,
             "cached_share": self.cached_share,
             "seed": self.seed,

@@ -1,0 +1,207 @@
+"""Published rows as questions to ``perfc.llm``: what a user types, and what the answer says."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from perfc.common.fitted import as_toml
+from perfc.errors import PerfcError
+from perfc.frontend.config import LanguageModel, WeightFormat
+from perfc.frontend.config.precision import Quantization
+from perfc.ir.record import frozen
+from perfc.serving import ServingReport, host, llm, offline, power, service
+from perfc.serving.host import HostModel
+from perfc.serving.power import BoardPower
+
+from . import ServedRow, ServingQuantity
+from .aic import AIC
+from .asked import cached, spread_of
+from .overviews import REQUESTS
+from .replay import divided, engine_of_row, model_of
+from .settings import ACCEPTANCE, generated
+from .tables import ML_ENERGY, ML_ENERGY_VLLM, TRTLLM
+from .weights import EXPERTS_NVFP4
+
+if TYPE_CHECKING:
+    from perfc.analyzers.features.process import Process
+
+
+@frozen
+class Question:
+    """What a user types for a row.
+
+    Args:
+        model: configuration of the published checkpoint.
+        target: name of the machine.
+        options: keyword arguments of ``perfc.llm``.
+    """
+
+    model: LanguageModel
+    target: str
+    options: Mapping[str, Any]
+
+    @property
+    def command(self) -> str:
+        """The same as a command."""
+        words = ["perfc", "llm", self.model.name, "-t", self.target]
+        for name, value in self.options.items():
+            flag = f"--{name.replace('_', '-')}"
+            if name == "parallel":
+                degrees = {"tp": value.tensor, "pp": value.pipeline, "ep": value.expert,
+                           "attention-dp": value.attention_data, "dp": value.data}  # fmt: skip
+                words += [w for k, n in degrees.items() if n > 1 for w in (f"--{k}", str(n))]
+            elif value is True:
+                words.append(flag)
+            else:
+                words += [flag, str(value)]
+        return shlex.join(words)
+
+
+@frozen
+class Interval:
+    """A predicted number with the interval that the page prints.
+
+    Args:
+        value: predicted number, in the unit of its quantity.
+        low: lower end.
+        high: upper end; both NaN where the page prints no interval.
+    """
+
+    value: float
+    low: float = math.nan
+    high: float = math.nan
+
+
+def question(row: ServedRow) -> Question:
+    """Return what a user types for a row: the options that its page prints.
+
+    Raises:
+        PerfcError: perfc ships no configuration of the model, or the degrees are invalid.
+    """
+    model = model_of(row.model)
+    if model is None:
+        raise PerfcError(f"no configuration of {row.model}")
+    weights = row.weights
+    if weights == EXPERTS_NVFP4:
+        # as the config.json of NVIDIA's checkpoint states
+        model = replace(
+            model, quantization=Quantization(WeightFormat.HALF, experts=WeightFormat.NVFP4)
+        )
+        weights = ""
+    parallel = divided(row, row.tensor, row.expert, row.attention_data)
+    options = {
+        "isl": row.isl, "osl": row.osl, "concurrency": row.concurrency, "dtype": weights,
+        "parallel": replace(parallel, data=row.engines), "runtime": row.runtime,
+        "runtime_version": _version(row), **_OF_TABLE[row.source](row),
+    }  # fmt: skip
+    return Question(model, row.target, {k: v for k, v in options.items() if v != ""})
+
+
+def _version(row: ServedRow) -> str:
+    """Return the version of the runtime; "" if the page states that of something else."""
+    stated = row.version.removeprefix("post-").lstrip("v").split("@")[0]
+    if row.source == ML_ENERGY:
+        stated = ML_ENERGY_VLLM
+    return "" if row.prefill or not stated[:1].isdigit() else stated
+
+
+def _server(row: ServedRow) -> dict[str, Any]:
+    """Return the options of a server of InferenceX or aiconfigurator."""
+    found: dict[str, Any] = {"spread": spread_of(row)}
+    told = generated(row.runtime, row.version, row.isl, row.concurrency)
+    if told.token_budget:
+        found["token_budget"] = told.token_budget
+    if told.batching is not None:
+        found["batching"] = told.batching.value
+    if row.distinct_prompts:
+        limits = engine_of_row(row).limits(row.isl, row.osl)
+        found["cached_tokens"], found["cached_share"] = cached(row, limits)
+    if row.drafted:
+        found |= {"draft_tokens": row.drafted, "acceptance": ACCEPTANCE}
+    if row.prefill:
+        found["prefill_gpus"] = row.prefill[0] * row.prefill[2]
+    return found
+
+
+def _offline(row: ServedRow) -> dict[str, Any]:
+    """Return the options of TensorRT-LLM's own benchmark, which sends all requests at once."""
+    requests = row.concurrency if row.is_static else row.requests or REQUESTS
+    return {
+        "offline": True, "concurrency": requests, "requests": requests, "kv_dtype": row.cache,
+    }  # fmt: skip
+
+
+def _saturated(row: ServedRow) -> dict[str, Any]:
+    """Return the options of ML.ENERGY's server, all of whose sequences are in use."""
+    return {"max_num_seqs": row.concurrency}
+
+
+_OF_TABLE = {AIC: _server, TRTLLM: _offline, ML_ENERGY: _saturated}
+
+
+def answer(row: ServedRow) -> ServingReport:
+    """Return the report of ``perfc.llm`` on a row.
+
+    Raises:
+        PerfcError: there is none, or the model does not fit.
+    """
+    asked = question(row)
+    report = llm(asked.model, asked.target, **asked.options)
+    if not report.fits:
+        raise PerfcError("the model does not fit")
+    return report
+
+
+def predicted(report: ServingReport, row: ServedRow) -> dict[ServingQuantity, Interval]:
+    """Return the printed number of each quantity that was measured for a row."""
+    assert report.latencies is not None
+    assert report.throughput is not None
+    assert report.ttft_band is not None
+    assert report.tpot_band is not None
+    first, later = report.ttft_band, report.tpot_band
+    ttft, tpot, rate = (
+        report.batch.time_s if report.batch is not None else report.latencies.ttft.mean,
+        report.latencies.tpot.mean if report.latencies.tpot is not None else math.nan,
+        report.throughput.output_tokens_per_s,
+    )
+    energy = report.expenses.energy_j_per_token if report.expenses is not None else None
+    every = {
+        ServingQuantity.TTFT_S: Interval(ttft, ttft * first.low, ttft * first.high),
+        ServingQuantity.TPOT_S: Interval(tpot, tpot * later.low, tpot * later.high),
+        ServingQuantity.TOKENS_PER_S: Interval(rate, rate / later.high, rate / later.low),
+        ServingQuantity.ENERGY_J: Interval(math.nan if energy is None else energy),
+    }
+    return {quantity: every[quantity] for quantity in row.measured}
+
+
+@contextmanager
+def shipped(
+    laws: Mapping[str, HostModel], boards: Mapping[str, BoardPower],
+    processes: Mapping[str, Process],
+) -> Iterator[None]:  # fmt: skip
+    """Let perfc read these fitted files instead of the ones that it comes with."""
+    files: tuple[Any, ...] = (host, power, offline)
+    before = [module.FILE for module in files]
+    caches = host.host_models, power.boards, offline.processes, service.engine_for
+    with TemporaryDirectory() as folder:
+        for module in files:
+            module.FILE = Path(folder) / module.FILE.name
+        host.FILE.write_text(as_toml(laws, host.COMMENT), encoding="utf-8")
+        power.FILE.write_text(as_toml(boards, power.COMMENT), encoding="utf-8")
+        offline.FILE.write_bytes(offline.written(processes))
+        try:
+            for each in caches:
+                each.cache_clear()
+            yield
+        finally:
+            for module, path in zip(files, before, strict=True):
+                module.FILE = path
+            for each in caches:
+                each.cache_clear()
