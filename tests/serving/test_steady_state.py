@@ -201,6 +201,42 @@ def test_users_that_do_not_divide_are_spread_evenly() -> None:
     assert (four, eight) == (pytest.approx(4 * alone[0]), pytest.approx(4 * alone[1]))
 
 
+def test_equal_lengths_say_that_users_stay_in_step() -> None:
+    usual, equal, wide = (
+        llm(SMALL, "l4", isl=512, osl=64, concurrency=8, spread=s) for s in (None, 0.0, 0.2)
+    )
+    assert (usual.load.spread, equal.load.spread) == (0.05, 0.0)
+    waits_s = [r.latencies.ttft.mean for r in (usual, equal, wide) if r.latencies is not None]
+    assert waits_s[1] > 1.2 * waits_s[0]
+    assert waits_s[2] == pytest.approx(waits_s[0], rel=0.3)
+    said = [any("users in step" in n for n in r.notes) for r in (usual, equal, wide)]
+    assert said == [False, True, False]
+    alone = llm(SMALL, "l4", isl=512, osl=64)
+    assert alone.load.spread == 0.0
+    assert not any("users in step" in n for n in alone.notes)
+
+
+def test_prompts_in_steps_of_decodes_wait_less_than_in_steps_of_their_own() -> None:
+    options: dict[str, Any] = {**SHORT, "isl": 2048, "concurrency": 32, "runtime": "sglang"}
+    own, same, mixed = (
+        llm(SMALL, "l4", **options, batching=b) for b in (None, "prompts-first", "mixed")
+    )
+    assert rate_of(own) == rate_of(same) != rate_of(mixed)
+    with pytest.raises(ParseError, match="batching"):
+        llm(SMALL, "l4", **options, batching="all")
+
+
+def test_a_prefill_worker_has_fewer_ranks_if_its_gpus_are_fewer() -> None:
+    options: dict[str, Any] = {**SHORT, "isl": 2048, "concurrency": 8, "parallel": {"tp": 4}}
+    waits_s = [
+        report.latencies.ttft.mean
+        for n in (1, 2, 4)
+        if (report := llm(SMALL, "h100", prefill_gpus=n, **options)).latencies is not None
+    ]
+    assert len(waits_s) == 3
+    assert waits_s == sorted(waits_s, reverse=True)
+
+
 # batches
 
 
