@@ -65,7 +65,7 @@ class Question:
 
 
 @frozen
-class Interval:
+class PrintedNumber:
     """A predicted number with the interval that the page prints.
 
     Args:
@@ -159,7 +159,7 @@ def answer(row: ServedRow) -> ServingReport:
     return report
 
 
-def predicted(report: ServingReport, row: ServedRow) -> dict[ServingQuantity, Interval]:
+def predicted(report: ServingReport, row: ServedRow) -> dict[ServingQuantity, PrintedNumber]:
     """Return the printed number of each quantity that was measured for a row."""
     assert report.latencies is not None
     assert report.throughput is not None
@@ -173,10 +173,10 @@ def predicted(report: ServingReport, row: ServedRow) -> dict[ServingQuantity, In
     )
     energy = report.expenses.energy_j_per_token if report.expenses is not None else None
     every = {
-        ServingQuantity.TTFT_S: Interval(ttft, ttft * first.low, ttft * first.high),
-        ServingQuantity.TPOT_S: Interval(tpot, tpot * later.low, tpot * later.high),
-        ServingQuantity.TOKENS_PER_S: Interval(rate, rate / later.high, rate / later.low),
-        ServingQuantity.ENERGY_J: Interval(math.nan if energy is None else energy),
+        ServingQuantity.TTFT_S: PrintedNumber(ttft, ttft * first.low, ttft * first.high),
+        ServingQuantity.TPOT_S: PrintedNumber(tpot, tpot * later.low, tpot * later.high),
+        ServingQuantity.TOKENS_PER_S: PrintedNumber(rate, rate / later.high, rate / later.low),
+        ServingQuantity.ENERGY_J: PrintedNumber(math.nan if energy is None else energy),
     }
     return {quantity: every[quantity] for quantity in row.measured}
 

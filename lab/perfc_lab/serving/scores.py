@@ -19,7 +19,7 @@ from perfc.serving.power import BoardPower
 
 from ..board import Score, score
 from . import ServedRow, ServingQuantity, is_mixture
-from .door import Interval, answer, predicted, question, shipped
+from .door import PrintedNumber, answer, predicted, question, shipped
 from .energy import taught_boards
 from .hosts import is_compiled, launch_of
 from .learn import LEAST_ROWS, config_of, fitted, fold_of_row, is_warm, model_fold, of_other_hosts
@@ -251,7 +251,7 @@ class Answered:
     """
 
     row: ServedRow
-    found: Mapping[ServingQuantity, Interval]
+    found: Mapping[ServingQuantity, PrintedNumber]
     reason: str = ""
 
 

@@ -12,7 +12,7 @@ from perfc.serving import host, llm
 from perfc.serving.host import HostModel, host_model_of
 from perfc_lab.serving import ServedRow, ServingQuantity, scoreboard, tables
 from perfc_lab.serving.aic import AIC
-from perfc_lab.serving.door import Interval, answer, predicted, question, shipped
+from perfc_lab.serving.door import PrintedNumber, answer, predicted, question, shipped
 from perfc_lab.serving.replay import Unanswered
 from perfc_lab.serving.scores import (
     Answered,
@@ -123,7 +123,7 @@ def test_each_run_is_drawn_once_and_so_many_of_a_slice() -> None:
 
 
 def said(quantity: ServingQuantity, measured: float, *found: float) -> Answered:
-    return Answered(asked(measured={quantity: measured}), {quantity: Interval(*found)})
+    return Answered(asked(measured={quantity: measured}), {quantity: PrintedNumber(*found)})
 
 
 def test_errors_are_of_what_was_measured_and_those_of_rates_of_their_time() -> None:
