@@ -218,10 +218,10 @@ def test_equal_lengths_say_that_users_stay_in_step() -> None:
 
 def test_prompts_in_steps_of_decodes_wait_less_than_in_steps_of_their_own() -> None:
     options: dict[str, Any] = {**SHORT, "isl": 2048, "concurrency": 32, "runtime": "sglang"}
-    own, same, mixed = (
+    usual, same, mixed = (
         llm(SMALL, "l4", **options, batching=b) for b in (None, "prompts-first", "mixed")
     )
-    assert rate_of(own) == rate_of(same) != rate_of(mixed)
+    assert rate_of(usual) == rate_of(same) != rate_of(mixed)
     with pytest.raises(ParseError, match="batching"):
         llm(SMALL, "l4", **options, batching="all")
 

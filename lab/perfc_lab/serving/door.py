@@ -106,28 +106,28 @@ def question(row: ServedRow) -> Question:
 
 def _version(row: ServedRow) -> str:
     """Return the version of the runtime; "" if the page states that of something else."""
-    stated = row.version.removeprefix("post-").lstrip("v").split("@")[0]
+    version = row.version.removeprefix("post-").lstrip("v").split("@")[0]
     if row.source == ML_ENERGY:
-        stated = ML_ENERGY_VLLM
-    return "" if row.prefill or not stated[:1].isdigit() else stated
+        version = ML_ENERGY_VLLM
+    return "" if row.prefill or not version[:1].isdigit() else version
 
 
 def _server(row: ServedRow) -> dict[str, Any]:
     """Return the options of a server of InferenceX or aiconfigurator."""
-    found: dict[str, Any] = {"spread": spread_of(row)}
-    told = generated(row.runtime, row.version, row.isl, row.concurrency)
-    if told.token_budget:
-        found["token_budget"] = told.token_budget
-    if told.batching is not None:
-        found["batching"] = told.batching.value
+    options: dict[str, Any] = {"spread": spread_of(row)}
+    server = generated(row.runtime, row.version, row.isl, row.concurrency)
+    if server.token_budget:
+        options["token_budget"] = server.token_budget
+    if server.batching is not None:
+        options["batching"] = server.batching.value
     if row.distinct_prompts:
         limits = engine_of_row(row).limits(row.isl, row.osl)
-        found["cached_tokens"], found["cached_share"] = cached(row, limits)
+        options["cached_tokens"], options["cached_share"] = cached(row, limits)
     if row.drafted:
-        found |= {"draft_tokens": row.drafted, "acceptance": ACCEPTANCE}
+        options |= {"draft_tokens": row.drafted, "acceptance": ACCEPTANCE}
     if row.prefill:
-        found["prefill_gpus"] = row.prefill[0] * row.prefill[2]
-    return found
+        options["prefill_gpus"] = row.prefill[0] * row.prefill[2]
+    return options
 
 
 def _offline(row: ServedRow) -> dict[str, Any]:
@@ -152,8 +152,8 @@ def answer(row: ServedRow) -> ServingReport:
     Raises:
         PerfcError: there is none, or the model does not fit.
     """
-    asked = question(row)
-    report = llm(asked.model, asked.target, **asked.options)
+    typed = question(row)
+    report = llm(typed.model, typed.target, **typed.options)
     if not report.fits:
         raise PerfcError("the model does not fit")
     return report

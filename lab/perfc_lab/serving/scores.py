@@ -261,29 +261,29 @@ def sampled(evidence: ServingEvidence, count: int) -> list[ServedRow]:
     runs: dict[tuple[str, str], dict[object, ServedRow]] = {}
     for row in taken:
         runs.setdefault((row.source, kind_of_row(row)), {}).setdefault(row.run, row)
-    found: list[ServedRow] = []
+    drawn: list[ServedRow] = []
     for group in runs.values():
         each = list(group.values())
         Random(0).shuffle(each)
-        found += each[: count or None]
-    return found
+        drawn += each[: count or None]
+    return drawn
 
 
 def answers(evidence: ServingEvidence, rows: Sequence[ServedRow], say: Say) -> list[Answered]:
     """Return the answers to rows, each by files that are fitted without its model."""
     every = _timed(evidence)
     unseen = told_unseen(every, law_name, model_fold)
-    own = dict(zip(map(id, every), unseen, strict=True))
-    found: list[Answered] = []
+    by_id = dict(zip(map(id, every), unseen, strict=True))
+    every_answer: list[Answered] = []
     for fold in dict.fromkeys(map(fold_of_row, rows)):
         rest = ServingEvidence(tuple(s for s in evidence.samples if model_fold(s) != fold), ())
-        asked = [row for row in rows if fold_of_row(row) == fold]
-        laws, is_offline = trained(rest, own), any(row.source == TRTLLM for row in asked)
+        typed = [row for row in rows if fold_of_row(row) == fold]
+        laws, is_offline = trained(rest, by_id), any(row.source == TRTLLM for row in typed)
         processes = trained_processes(rest, laws) if is_offline else {}
         with shipped(laws, trained_boards(rest, laws), processes):
-            found += map(answered, asked)
-        say(f"{fold}: {len(found)} of {len(rows)} rows")
-    return found
+            every_answer += map(answered, typed)
+        say(f"{fold}: {len(every_answer)} of {len(rows)} rows")
+    return every_answer
 
 
 def answered(row: ServedRow) -> Answered:
@@ -328,8 +328,8 @@ def _score(
         # the error of a rate is that of its time
         measured, value, low, high = 1 / measured, 1 / value, 1 / high, 1 / low
     command = question(rows[0].row).command if rows else ""
-    found = score(
+    result = score(
         "model", name, measured, value, low, high, source=source, quantity=quantity.value,
         unanswered=count - len(rows), predictor=command,
     )  # fmt: skip
-    return replace(found, coverage=math.nan) if np.isnan(low).all() else found
+    return replace(result, coverage=math.nan) if np.isnan(low).all() else result

@@ -33,7 +33,7 @@ TTFT, TPOT, RATE, ENERGY = (
 )  # fmt: skip
 
 
-def asked(**changed: Any) -> ServedRow:
+def question_row(**changed: Any) -> ServedRow:
     return row(**{"source": AIC, "tensor": 1, **changed})
 
 
@@ -62,29 +62,30 @@ def asked(**changed: Any) -> ServedRow:
 )  # fmt: skip
 def test_a_row_is_the_command_that_a_user_types(changed: dict[str, Any], command: str) -> None:
     assert (
-        question(asked(**changed)).command == f"perfc llm llama-3.1-8b -t h100-sxm5-80gb {command}"
+        question(question_row(**changed)).command
+        == f"perfc llm llama-3.1-8b -t h100-sxm5-80gb {command}"
     )
 
 
 def test_experts_in_four_bits_are_those_of_the_checkpoint() -> None:
-    found = question(asked(model="deepseek-v3", weights=EXPERTS_NVFP4))
-    assert "dtype" not in found.options
-    assert found.model.quantization is not None
-    assert found.model.quantization.experts is not None
+    typed = question(question_row(model="deepseek-v3", weights=EXPERTS_NVFP4))
+    assert "dtype" not in typed.options
+    assert typed.model.quantization is not None
+    assert typed.model.quantization.experts is not None
 
 
 def test_an_answer_has_what_the_page_prints() -> None:
-    one = asked(measured={TTFT: 1.0, TPOT: 1.0, RATE: 1.0, ENERGY: 1.0})
+    one = question_row(measured={TTFT: 1.0, TPOT: 1.0, RATE: 1.0, ENERGY: 1.0})
     report = answer(one)
-    found = predicted(report, one)
+    printed = predicted(report, one)
     assert report.latencies is not None
     assert report.tpot_band is not None
     assert report.throughput is not None
     mean_s = report.latencies.ttft.mean
-    assert found[TTFT].value == mean_s
-    assert found[TPOT].low < found[TPOT].value < found[TPOT].high
-    assert found[RATE].high == report.throughput.output_tokens_per_s / report.tpot_band.low
-    assert found[ENERGY].value > 0
+    assert printed[TTFT].value == mean_s
+    assert printed[TPOT].low < printed[TPOT].value < printed[TPOT].high
+    assert printed[RATE].high == report.throughput.output_tokens_per_s / report.tpot_band.low
+    assert printed[ENERGY].value > 0
 
 
 def test_held_out_files_are_read_and_given_back() -> None:
@@ -99,8 +100,8 @@ def test_held_out_files_are_read_and_given_back() -> None:
 
 
 def test_rows_without_an_answer_are_counted_with_the_reason() -> None:
-    unfit = asked(model="deepseek-v3", measured={TPOT: 1.0})
-    none = asked(model="nobody's", measured={TPOT: 1.0})
+    unfit = question_row(model="deepseek-v3", measured={TPOT: 1.0})
+    none = question_row(model="nobody's", measured={TPOT: 1.0})
     every = [answered(unfit), answered(none)]
     assert [a.reason for a in every] == ["the model does not fit", "no configuration of nobody's"]
     (mixture, dense) = scored(every)
@@ -114,16 +115,18 @@ def test_each_run_is_drawn_once_and_so_many_of_a_slice() -> None:
                 for i in range(count)]  # fmt: skip
 
     evidence = ServingEvidence(
-        (*of("a", 20), *of("mixtral", 8)), (Unanswered(asked(measured={TPOT: 99.0}), "why"),)
+        (*of("a", 20), *of("mixtral", 8)), (Unanswered(question_row(measured={TPOT: 99.0}), "why"),)
     )
     kinds = [kind_of_row(r) for r in sampled(evidence, 6)]
     assert (kinds.count("dense"), kinds.count("experts")) == (6, 4)
     assert len(sampled(evidence, 0)) == 10 + 4 + 1
-    assert kind_of_row(asked(model="mixtral", prefill=(1, 1, 1))) == "prefill on other GPUs"
+    assert kind_of_row(question_row(model="mixtral", prefill=(1, 1, 1))) == "prefill on other GPUs"
 
 
-def said(quantity: ServingQuantity, measured: float, *found: float) -> Answered:
-    return Answered(asked(measured={quantity: measured}), {quantity: PrintedNumber(*found)})
+def said(quantity: ServingQuantity, measured: float, *printed: float) -> Answered:
+    return Answered(
+        question_row(measured={quantity: measured}), {quantity: PrintedNumber(*printed)}
+    )
 
 
 def test_errors_are_of_what_was_measured_and_those_of_rates_of_their_time() -> None:
@@ -141,8 +144,8 @@ def test_errors_are_of_what_was_measured_and_those_of_rates_of_their_time() -> N
 def test_the_page_has_questions_and_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scoreboard, "replays", lambda _: ())
     monkeypatch.setattr(scoreboard, "llama_cpp", lambda _: ())
-    missed = Answered(asked(measured={TPOT: 1.0}), {}, "why")
-    page = scoreboard.board([said(TPOT, 2.0, 3.0, 1.0, 4.0), missed], Path())
+    unanswered = Answered(question_row(measured={TPOT: 1.0}), {}, "why")
+    page = scoreboard.board([said(TPOT, 2.0, 3.0, 1.0, 4.0), unanswered], Path())
     scores, _, _, missing = page.tables
     (cells,) = scores.table.rows
     assert cells[:9] == (
@@ -159,7 +162,7 @@ def test_stages_of_pipelines_are_read(tmp_path: Path) -> None:
         "metric": "output_tokens_per_s", "value": 10.0, "total_output_tokens_per_s": 10.0,
     }  # fmt: skip
     pd.DataFrame([cells]).to_parquet(tmp_path / f"{tables.TRTLLM}.parquet")
-    (found,) = tables.trtllm_throughput(tmp_path)
-    assert (found.pipeline, found.tensor, found.gpus) == (4, 2, 8)
-    parallel = question(found).options["parallel"]
+    (only,) = tables.trtllm_throughput(tmp_path)
+    assert (only.pipeline, only.tensor, only.gpus) == (4, 2, 8)
+    parallel = question(only).options["parallel"]
     assert (parallel.tensor, parallel.pipeline) == (2, 4)
