@@ -204,7 +204,8 @@ def bench_host_model(
     ]  # fmt: skip
     name = _nearest(named, version)
     if not name:
-        return runtime, replace(host_model_of(runtime, version), request_s=0.0, token_s=0.0)
+        law = host_model_of(runtime, version, vendor)
+        return runtime, replace(law, request_s=0.0, token_s=0.0)
     return name, host_models()[name]
 
 

@@ -35,8 +35,9 @@ EDGES = 0.05, 0.95
 EAGER = "-eager"
 """Suffix of names of host models that launch kernel by kernel."""
 TOLD_APART = {"trtllm": "1.0."}
-"""Versions with several models, so that one can be held out; other versions are pooled, but for
-ML.ENERGY's servers of vLLM 0.11."""
+"""Versions with several models, so that one can be held out; other versions are pooled."""
+SATURATED = f"vllm {'.'.join(map(str, numbers_of(ML_ENERGY_VLLM)))}"
+"""Host model of ML.ENERGY's servers; without requests also that of offline benchmarks."""
 
 
 @record
@@ -89,7 +90,7 @@ def _driven(row: ServedRow) -> str:
     if row.source == ML_ENERGY:
         if row.is_eager:
             return f"{row.runtime}{EAGER}"
-        return f"{row.runtime} {'.'.join(map(str, numbers_of(ML_ENERGY_VLLM)))}"
+        return SATURATED
     if row.prefill:
         return f"{row.runtime}{DISAGGREGATED}"
     told = TOLD_APART.get(row.runtime, "")
@@ -131,6 +132,8 @@ def trained(
             source=", ".join(sorted({s.row.source for s in own})),
             versions=versions_of([s.row for s in own]),
         )
+    if SATURATED in found:
+        found[f"vllm{BENCH}"] = replace(found[SATURATED], request_s=0.0, token_s=0.0)
     return found
 
 

@@ -760,3 +760,12 @@ def test_laws_that_ship_name_their_rows_and_models() -> None:
     text = as_toml(laws, COMMENT)
     assert "[vllm]" in text
     assert 'origin = "fitted"' in text
+
+
+def test_saturated_servers_teach_the_host_of_offline_benchmarks_too() -> None:
+    servers = lawful(HostModel(step_s=4e-3), "ab", source=aic.AIC)
+    saturated = lawful(HostModel(step_s=4e-3), "cd", source=tables.ML_ENERGY)
+    laws = trained(ServingEvidence((*servers, *saturated), ()))
+    assert (laws["vllm"].rows, laws["vllm"].models) == (10, ("a", "b"))
+    assert laws["vllm-bench"] == replace(laws["vllm 0.11"], request_s=0.0, token_s=0.0)
+    assert laws["vllm-bench"].models == ("c", "d")

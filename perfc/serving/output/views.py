@@ -177,10 +177,10 @@ def _certainty(view: SimulationView, load: Load) -> str:
     words = f"{view.requests:,} requests of a copy, {measured:,} of them steady (MSER)"
     words += f"; means within {view.half_width:.1%} (95%)"
     if load.spread and not load.trace:
-        words += f"; lengths up to {share(load.spread)} shorter (--spread 0)"
+        words += f"; lengths up to {share(load.spread)} shorter (--spread)"
     if load.opening_burst and load.concurrency > 1 and not load.is_batch and not load.rate:
         burst = share(load.opening_burst)
-        words += f"; latencies count {burst} of requests in an opening burst (--opening-burst 0)"
+        words += f"; --opening-burst of {burst}"
     if view.capacity_requests_per_s is not None:
         words += f"; sustains up to {view.capacity_requests_per_s:.3g} requests/s"
     return words
