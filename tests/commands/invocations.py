@@ -30,6 +30,7 @@ CALLS: Mapping[str, str] = {
     "diffusion": "pixart-sigma-xl-2-1024 -t h100",
     "eval graph": "--graphs .",
     "eval op": "--data .",
+    "eval batches": "--data .",
     "eval serving": "--data .",
     "eval training": "--data .",
     "eval trees": "--data .",

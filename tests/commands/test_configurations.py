@@ -90,7 +90,9 @@ def test_an_engine_runs_f16_where_a_gpu_has_no_bf16() -> None:
     assert turing.under("a100").prediction.total == ampere.prediction.total
     stated = analyze(MODEL, "t4", seq=64, dtype="bf16")
     assert stored(stated) == {DType.BF16}
-    assert stored(analyze(MODEL, "t4", seq=64, runtime="transformers")) == {DType.BF16}
+    # modules of transformers compute norms and rotary tables in f32
+    modules = analyze(MODEL, "t4", seq=64, runtime="transformers")
+    assert stored(modules) == {DType.BF16, DType.F32}
     assert stated.prediction.total.floor_s > 2 * turing.prediction.total.floor_s
 
 

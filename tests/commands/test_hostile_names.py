@@ -126,7 +126,7 @@ CALLS: dict[str, tuple[str, ...]] = {
 NAMELESS = {
     "adapt", "calibrate", "completion", "data build", "data export", "data fetch",
     "data list", "data sets", "data stats", "eval gnn-llm", "eval graph", "eval op", "eval papers",
-    "eval serving", "eval training", "eval trees",
+    "eval batches", "eval serving", "eval training", "eval trees",
     "help", "init", "dev ops", *(f"op {kind}" for kind in KERNELS),
     "op collective", "dev passes", "dev schema", "targets add", "targets list",
     "targets show", "targets validate", "train gnn-llm", "train graph", "train op", "train serving",

@@ -26,6 +26,7 @@ NOT_OF_RUNTIMES = {
     "perfc/measuring/measure/process.py": "an extra of the package",
     "perfc/review/lint/fixes/proof.py": "an extra of the package",
     "perfc/study/ask/reading.py": "words of questions",
+    "perfc/frontend/pytorch/worker.py": "libraries of models",
     "lab/perfc_lab/papers/gnn_llm/extra.py": "packages of an extra",
     "lab/perfc_lab/papers/gnn_llm/language_model.py": "what transformers calls a way of attending",
     "lab/perfc_lab/data/sources/neusight.py": "a column of a data set",

@@ -40,7 +40,7 @@ def test_the_least_that_is_known_of_one_is_known_of_all(tiers: tuple[Tier, Tier]
 
 def test_kernels_named_after_a_node_err_together_and_the_longest_binds() -> None:
     result = NodeNumbers()
-    assert (result.time_s, result.floor_s, result.bound) == (0, 0, "")
+    assert (result.sustained_s, result.floor_s, result.bound) == (0, 0, "")
     led: list[Any] = [
         SimpleNamespace(time_s=t, floor_s=f, binding=SimpleNamespace(value=b))
         for t, f, b in ((2.0, 0.5, "matrix"), (3.0, 1.0, "device memory"))
@@ -48,5 +48,5 @@ def test_kernels_named_after_a_node_err_together_and_the_longest_binds() -> None
     result.anchored += led
     foretold: list[Any] = [SimpleNamespace(time_s=t, low_s=t / 2, high_s=2 * t) for t in (2.0, 3.0)]
     result.predictions += foretold
-    assert (result.time_s, result.floor_s, result.bound) == (5.0, 1.5, "device memory")
+    assert (result.sustained_s, result.floor_s, result.bound) == (5.0, 1.5, "device memory")
     assert result.predicted == (5.0, 2.5, 10.0)

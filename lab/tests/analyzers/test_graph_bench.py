@@ -307,7 +307,16 @@ def test_a_model_is_predicted_and_told_when_it_lies_outside(
     known = replace(weights.card_of(made, test, "random, seed 0", {}), operators=())
     card = weights.save(made, known, tmp_path)
     model = str(Path(__file__).parents[3] / "examples" / "models" / "resnet50.onnx.gz")
-    given = ("--weights", str(card), "--dim", "batch=8", "--runtime-version", "1.8")
+    given = (
+        "--weights",
+        str(card),
+        "--dim",
+        "batch=8",
+        "--runtime",
+        "eager",
+        "--runtime-version",
+        "1.8",
+    )
     plain = ("--dtype", "f32", "--no-tf32", "--output-format", "json")
     code, text = run(predict_command, model, *given, *plain, "-t", "titan-xp")
     assert code == 0

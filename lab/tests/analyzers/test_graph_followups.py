@@ -37,7 +37,18 @@ def card(folder: Path, quantity: Quantity) -> str:
 
 
 def predicted(*arguments: str) -> dict[str, Any]:
-    given = ("--batch", "8", "--torch", "1.8", "--precision", "f32", "--output-format", "json")
+    given = (
+        "--runtime",
+        "eager",
+        "--batch",
+        "8",
+        "--torch",
+        "1.8",
+        "--precision",
+        "f32",
+        "--output-format",
+        "json",
+    )
     found = CliRunner().invoke(predict_command, [MODEL, *given, *arguments])
     assert found.exit_code == 0, found.output
     return dict(json.loads(found.stdout))

@@ -68,13 +68,14 @@ def rates_of(runtime: str, version: str, machine: Machine, positions: int) -> Ke
         machine: target machine.
         positions: longest sequence of the model in tokens; 0 if unknown.
     """
-    is_amd = machine.vendor == AMD
-    if runtime == "llamacpp":
-        result = _FITTED["llama_cpp_rocm" if is_amd else "llama_cpp_cuda"].by_name
-        return KernelRates(**result)
-    if runtime != "vllm" or not is_amd or not is_early(version):
+    fitted = _FITTED.get(f"{runtime}_{'rocm' if machine.vendor == AMD else 'cuda'}")
+    if fitted is None:
         return ANY
-    result = _FITTED["vllm_rocm"].by_name
+    result = fitted.by_name
+    if "paged_elements" not in result:
+        return KernelRates(**result)
+    if not is_early(version):
+        return ANY
     longest = min(positions or CAPTURED, CAPTURED)
     workgroups = Sheet(machine).shared_memory_bytes // (SCORE_BYTES * longest)
     each = result["paged_elements"] * max(workgroups, 1)
