@@ -62,6 +62,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setattr("perfc.analyzers.graph.dataset.load", lambda *_: None)
         patch.setattr("perfc_lab.training.graphs.bench.evaluated", lambda *_, **__: [])
         patch.setattr("perfc_lab.serving.scores.gathered", lambda *_: ServingEvidence((), ()))
+        patch.setattr("perfc_lab.serving.batch_scores.answers_of", lambda *_: ())
         runs = Runs((), {})
         patch.setattr("perfc_lab.distributed.scores.gathered", lambda *_: runs)
         patch.setattr("perfc_lab.distributed.scoreboard.link_scores", lambda _: ())
