@@ -45,10 +45,10 @@ LEAST_LAUNCH_S = _FITTED["least_launch_s"].number
 """Least mean time per kernel where the host launches each one."""
 
 
-_ON_CONTAINERS: WeakKeyDictionary[Module, dict[tuple[object, ...], PredictionTable]] = (
+_ON_CONTAINERS: WeakKeyDictionary[Module, dict[tuple[str, str], PredictionTable]] = (
     WeakKeyDictionary()
 )
-"""Predictions on larger slices and cards by model, machine, deployment and sizes."""
+"""Predictions on larger slices and cards by model, machine and deployment."""
 
 
 class Deployed(Protocol):
@@ -104,7 +104,7 @@ def in_order(run: Deployed) -> PredictionTable:
 def on_container(run: Deployed, target: str) -> PredictionTable:
     """Return a run's prediction on a larger slice or the card, computed once for all its parts."""
     known = _ON_CONTAINERS.setdefault(run.source, {})
-    key = target, repr(run.deployment), *run.execution.bounds.env.items()
+    key = target, repr(run.deployment)
     if key not in known:
         known[key] = run.under(target).prediction
     return known[key]

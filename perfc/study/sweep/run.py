@@ -108,7 +108,12 @@ class Evaluator:
         env = self.checked(dims) if self.swept else self.report.env
         roofline, memory = self.bounds(env), self.memory_bytes(env)
         kernels = roofline.kernels
-        report = replace(self.report, machine=self.machine, env=dict(env), roofline=roofline)
+        how = self.report.deployment.at(dims).with_values({"target": str(self.machine.path)})
+        given = {**self.report.given, **self.sized(dims)}
+        report = replace(
+            self.report, machine=self.machine, env=dict(env), given=given, roofline=roofline,
+            deployment=how,
+        )  # fmt: skip
         launch_s = math.fsum(b.launch_gap_s for b in kernels)
         point = Point(
             dims=dict(dims),

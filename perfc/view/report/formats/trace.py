@@ -20,7 +20,7 @@ PROCESS, RUN, DEVICE, FLOOR = 1, 0, 1, 2
 
 
 def render(views: Views) -> str:
-    """Return the trace: kernels back to back in execution order, beside the whole run.
+    """Return the trace: the whole run, and its kernels back to back in execution order.
 
     The run is longer or shorter than its kernels by its time outside them. Launches of one kernel
     in a loop are one slice; kernels do not overlap.
