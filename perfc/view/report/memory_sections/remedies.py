@@ -80,16 +80,13 @@ def collect(
     return tuple(sorted(useful, key=lambda r: (-r.saving_s, r.name)))
 
 
-HALVES = frozenset({DType.F16, DType.BF16})
-
-
 def what_ifs(report: Report) -> Iterator[tuple[str, str, DeploymentKeywords, int]]:
     """Yield changes to try: name, option, keywords, and factor of the work of a run."""
     f32 = [k for k in report.roofline.kernels if k.dtype is DType.F32]
     if report.machine.kind != "cpu":
         # modules of models in 16 bits widen some values on purpose
-        types = [w.type for w in report.module.graph.weights]
-        is_narrow = any(isinstance(t, TensorType) and t.dtype in HALVES for t in types)
+        types = [w.type for w in report.module.graph.weights if isinstance(w.type, TensorType)]
+        is_narrow = any(t.dtype.is_float and t.dtype.bits == 16 for t in types)
         if f32 and not report.dtype and not is_narrow:
             # training with 16-bit parameters fails for most models
             amp = "amp-f16" if report.machine.emulates("bf16") else "amp-bf16"
