@@ -43,7 +43,7 @@ class PatchEmbedding:
         channels: number of channels of the image.
         extra: learned tokens in front.
         is_biased: whether the projection has a bias.
-        positions: rows of a stored table of positions.
+        has_positions: whether a stored table of positions, a row per token, is added.
         norm: norm of the sum.
     """
 
@@ -52,7 +52,7 @@ class PatchEmbedding:
     channels: int
     extra: int = 1
     is_biased: bool = True
-    positions: int = 0
+    has_positions: bool = False
     norm: Norm | None = None
 
     @property
@@ -67,16 +67,11 @@ class SoundEmbedding:
 
     Args:
         bins: number of bins of the spectrogram.
-        positions: tokens of a full window, a stored table.
+        tokens: tokens of a full window, each with a row of a stored table of positions.
     """
 
     bins: int
-    positions: int
-
-    @property
-    def tokens(self) -> int:
-        """Return the number of tokens of a full window."""
-        return self.positions
+    tokens: int
 
 
 Embedding: TypeAlias = "TokenEmbedding | PatchEmbedding | SoundEmbedding"

@@ -87,13 +87,6 @@ class Keys:
             raise self.wrong(names[0], count, f"at most {MOST_LAYERS}")
         return count
 
-    def period(self, name: str, default: int) -> int:
-        """Return the number of layers after which a pattern repeats."""
-        count = self.whole(name, default=default)
-        if count > MOST_LAYERS:
-            raise self.wrong(name, count, f"at most {MOST_LAYERS}")
-        return count
-
     def number(self, name: str, default: float) -> float:
         """Return a real number."""
         value = self.get(name)

@@ -46,7 +46,7 @@ def siglip(keys: Keys, vision: Keys, width: int) -> Tower:
     function = activation(vision, "hidden_act", default="gelu_pytorch_tanh")
     mlp = Mlp(vision.whole("intermediate_size"), function, False, True)
     layer = pre_norm(norm, _attention(vision, is_biased=True, is_rotated=False), mlp)
-    embedding = PatchEmbedding(image, patch, 3, 0, True, along * along)
+    embedding = PatchEmbedding(image, patch, 3, 0, True, has_positions=True)
     tokens = keys.whole("mm_tokens_per_image", default=256)
     merge = keys.divided(along, max(1, round(tokens**0.5)), "tokens along an edge")
     layers = (layer,) * vision.layers("num_hidden_layers")
@@ -60,8 +60,7 @@ def llama4(keys: Keys, vision: Keys, width: int) -> Tower:
     image, norm = vision.whole("image_size", default=336), layer_norm(hidden)
     mlp = Mlp(vision.whole("intermediate_size"), Activation.GELU, False, True)
     layer = pre_norm(norm, _attention(vision, is_biased=True, is_rotated=True), mlp)
-    positions = (image // patch) ** 2 + 1
-    embedding = PatchEmbedding(image, patch, 3, 1, False, positions, norm)
+    embedding = PatchEmbedding(image, patch, 3, 1, False, has_positions=True, norm=norm)
     merge = max(1, round(1 / (vision.number("pixel_shuffle_ratio", 0.5) or 1.0)))
     inner = vision.whole("projector_input_dim", default=4096)
     outer = vision.whole("projector_output_dim", default=4096)

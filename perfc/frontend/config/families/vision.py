@@ -25,10 +25,9 @@ def tower(keys: Keys, *, extra: int, is_patch_biased: bool, has_first_norm: bool
     function = activation(keys, "hidden_act", default="gelu")
     mlp = Mlp(keys.whole("intermediate_size", default=4 * hidden), function, False, True)
     image, patch = keys.whole("image_size", default=224), keys.whole("patch_size", default=16)
-    tokens = (image // patch) ** 2 + extra
     norm = layer_norm(hidden)
     embedding = PatchEmbedding(
-        image, patch, keys.whole("num_channels", default=3), extra, is_patch_biased, tokens,
+        image, patch, keys.whole("num_channels", default=3), extra, is_patch_biased, True,
         norm if has_first_norm else None,
     )  # fmt: skip
     layers = (pre_norm(norm, attention, mlp),) * keys.layers("num_hidden_layers")

@@ -142,8 +142,8 @@ def patch_embedding(b: Builder, e: PatchEmbedding, stack: Stack, run: Running) -
         learned = b.weight(f"{name}.class", (1, e.extra, hidden))
         every = b.node(Expand(), (learned, b.numbers((batch, e.extra, hidden))), f"{name}.classes")
         x = b.node(Concat(axis=1), (every, x), f"{name}.tokens")
-    if e.positions:
-        places = b.weight(f"{name}.positions.weight", (1, e.positions, hidden))
+    if e.has_positions:
+        places = b.weight(f"{name}.positions.weight", (1, e.tokens, hidden))
         x = b.node(ADD, (x, places), f"{name}.positioned")
     rows = b.shaped(x, (-1, hidden), f"{name}.rows")
     return b.norm(rows, e.norm, f"{name}.embedding.norm")
@@ -152,7 +152,7 @@ def patch_embedding(b: Builder, e: PatchEmbedding, stack: Stack, run: Running) -
 def sound_embedding(b: Builder, e: SoundEmbedding, stack: Stack, run: Running) -> Value:
     """A spectrogram after two convolutions, the second of which halves its length."""
     name, batch, hidden = stack.name, run.tokens.prompts, stack.hidden
-    x = b.input(f"{name}.spectrogram", b.half, (batch, e.bins, 2 * e.positions))
+    x = b.input(f"{name}.spectrogram", b.half, (batch, e.bins, 2 * e.tokens))
     for number, (channels, stride) in enumerate(((e.bins, 1), (hidden, 2))):
         weight = b.weight(f"{name}.conv.{number}.weight", (hidden, channels, 3))
         bias = b.weight(f"{name}.conv.{number}.bias", (hidden,))
@@ -160,7 +160,7 @@ def sound_embedding(b: Builder, e: SoundEmbedding, stack: Stack, run: Running) -
         x = b.node(conv, (x, weight, bias), f"{name}.conv.{number}")
         x = b.node(Gelu(), (x,), f"{name}.conv.{number}.gelu")
     x = b.node(TURN, (x,), f"{name}.frames")
-    places = b.weight(f"{name}.positions.weight", (1, e.positions, hidden))
+    places = b.weight(f"{name}.positions.weight", (1, e.tokens, hidden))
     x = b.node(ADD, (x, places), f"{name}.positioned")
     return b.shaped(x, (-1, hidden), f"{name}.rows")
 
