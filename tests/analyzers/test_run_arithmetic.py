@@ -131,8 +131,16 @@ def test_the_host_of_transformers_launches_what_its_operators_are() -> None:
     assert launch_cost(machine, runtime_named("transformers")) == NEWER_HOST
     assert launch_cost(machine, runtime_named("vllm")) is None
     report = perfc.analyze("qwen2.5-0.5b", "a100", runtime="transformers", dims={"seq": 16})
-    # an embedding, the last token of each sequence, a norm, a head and the rotary tables
-    assert launches_of(report.execution) == 24 * 40 + 1 + 1 + 8 + 1 + 9
+    # positions are cast and multiplied by the inverse frequencies, angles are joined; cosines and
+    # sines of them are computed, scaled and cast: once per pass, and read by every layer
+    rotary = 3 + 2 * 3
+    names = [k.anchor.results[0].name for k in report.kernels.kernels]
+    assert [name.removeprefix("rotary.64.") for name in names if name.startswith("rotary.")] == [
+        "f32", "angles", "both",
+        "cos", "cos.scaled", "cos.narrow", "sin", "sin.scaled", "sin.narrow",
+    ]  # fmt: skip
+    # an embedding, the last token of each sequence, a norm and a head
+    assert launches_of(report.execution) == 24 * 40 + 1 + 1 + 8 + 1 + rotary
     assert report.prediction.total.time_s >= 20 * US * 24 * 40
 
 

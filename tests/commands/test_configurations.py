@@ -90,9 +90,11 @@ def test_an_engine_runs_f16_where_a_gpu_has_no_bf16() -> None:
     assert turing.under("a100").prediction.total == ampere.prediction.total
     stated = analyze(MODEL, "t4", seq=64, dtype="bf16")
     assert stored(stated) == {DType.BF16}
-    # modules of transformers compute norms and rotary tables in f32
+    # transformers runs bf16; LlamaRotaryEmbedding computes angles in f32 on purpose, from a buffer
+    # of inverse frequencies, and norms widen activations: of what is stored the buffer alone is f32
     modules = analyze(MODEL, "t4", seq=64, runtime="transformers")
     assert stored(modules) == {DType.BF16, DType.F32}
+    assert stored_in(modules, DType.F32) == ["rotary.64.inverse_frequencies"]
     assert stated.prediction.total.floor_s > 2 * turing.prediction.total.floor_s
 
 
@@ -107,5 +109,13 @@ def test_a_server_runs_f16_where_a_gpu_has_no_bf16() -> None:
 
 
 def stored(report: Report) -> set[DType]:
-    types = [v.type for v in report.module.graph.weights]
-    return {t.dtype for t in types if isinstance(t, TensorType) and len(t.shape or ()) > 1}
+    return {dtype for dtype in DType if stored_in(report, dtype)}
+
+
+def stored_in(report: Report, dtype: DType) -> list[str]:
+    """Return the names of weights and buffers of one type, vectors and scalars left out."""
+    typed = [(v.name, v.type) for v in report.module.graph.weights]
+    return [
+        name for name, t in typed
+        if isinstance(t, TensorType) and t.dtype is dtype and len(t.shape or ()) > 1
+    ]  # fmt: skip
