@@ -27,6 +27,10 @@ EDGE = 448
 NATIVE = ("qwen2_5_vl",)
 OF_A_SIZE = ("mistral3",)
 """Families whose images come with their sizes, which the meta device has none of."""
+NOT_RUN = ("step3p5",)
+"""Families whose experts are chosen by values, which the meta device has none of."""
+READS_ALL = ("gemma4_text",)
+"""Families whose layers that share caches skip the tokens that no head reads."""
 TIES_ALWAYS = ("t5", "mt5")
 """transformers 5 shares the head of T5 1.1 with its embedding, though the published weights have
 both: model cards and configurations count them apart."""
@@ -37,13 +41,13 @@ SCANS = ("MambaMixer", "Mamba2Mixer", "BambaMixer", "FalconH1Mixer", "GatedDelta
 FOLDER = Path(__file__).resolve().parent.parent / "perfc" / "frontend" / "config" / "configs"
 
 
-def config_of(stated: dict[str, Any]) -> Any:
+def config_of(keys: dict[str, Any]) -> Any:
     """Transformers' configuration, with attention and experts that torch counts."""
     from transformers import AutoConfig
 
-    given = {k: v for k, v in stated.items() if k not in ("model_type", "quantization_config")}
+    given = {k: v for k, v in keys.items() if k not in ("model_type", "quantization_config")}
     given.pop("torch_dtype", None)
-    config = AutoConfig.for_model(stated["model_type"], **given)
+    config = AutoConfig.for_model(keys["model_type"], **given)
     for part in (config, *(getattr(config, n, None) for n in ("text_config", "vision_config"))):
         if part is not None:
             part._attn_implementation = "eager"
@@ -69,22 +73,22 @@ def part_of(config: dict[str, Any], *, has_tower: bool) -> dict[str, Any]:
     return {**tied, **inner, "architectures": ["TextForCausalLM"]}
 
 
-def built(stated: dict[str, Any]) -> Any:
+def built(keys: dict[str, Any]) -> Any:
     """The model on the meta device."""
     import torch
     import transformers
 
     transformers.logging.set_verbosity_error()  # type: ignore[no-untyped-call]
-    family = UNDER_ANOTHER_NAME.get(stated["model_type"], stated["model_type"])
-    named = getattr(transformers, stated["architectures"][0], None)
-    config = config_of({**stated, "model_type": family})
+    family = UNDER_ANOTHER_NAME.get(keys["model_type"], keys["model_type"])
+    named = getattr(transformers, keys["architectures"][0], None)
+    config = config_of({**keys, "model_type": family})
     with torch.device("meta"):
         if family == "step3p5":
             from transformers.models.step3p7 import modeling_step3p7
 
             model = modeling_step3p7.Step3p7TextModel(config)
             model.lm_head = torch.nn.Linear(config.hidden_size, config.vocab_size, bias=False)
-        elif named is not None and family == stated["model_type"]:
+        elif named is not None and family == keys["model_type"]:
             model = named(config)
         else:
             text = transformers.AutoModelForCausalLM
@@ -92,19 +96,19 @@ def built(stated: dict[str, Any]) -> Any:
     return model.eval()
 
 
-def inputs_of(stated: dict[str, Any], tokens: int, target: int) -> dict[str, Any]:
+def inputs_of(keys: dict[str, Any], tokens: int, target: int) -> dict[str, Any]:
     """One prompt, image or spectrogram."""
     import torch
 
     def ids(n: int) -> Any:
         return torch.ones((1, n), dtype=torch.long, device="meta")
 
-    family = stated["model_type"]
+    family = keys["model_type"]
     if family == "whisper":
-        sound = torch.empty((1, stated["num_mel_bins"], 3000), device="meta")
+        sound = torch.empty((1, keys["num_mel_bins"], 3000), device="meta")
         return {"input_features": sound, "decoder_input_ids": ids(target)}
     if family in ("vit", "deit", "clip"):
-        edge = stated.get("image_size") or stated["vision_config"]["image_size"]
+        edge = keys.get("image_size") or keys["vision_config"]["image_size"]
         image = {"pixel_values": torch.empty((1, 3, edge, edge), device="meta")}
         return {**image, "input_ids": ids(77)} if family == "clip" else image
     found = {"input_ids": ids(tokens)}
@@ -167,31 +171,29 @@ def theirs(name: str) -> dict[str, int | None]:
     from perfc.frontend.config import read_config
 
     whole = json.loads((FOLDER / f"{name}.json").read_text())
-    stated = part_of(whole, has_tower=read_config(name).tower is not None)
-    if stated["model_type"] in ABSENT:
+    keys = part_of(whole, has_tower=read_config(name).tower is not None)
+    if keys["model_type"] in ABSENT:
         return {"parameters": None}
-    model = built(stated)
+    model = built(keys)
     learned = sum(p.numel() for p in model.parameters() if p.requires_grad)
     found: dict[str, int | None] = {"parameters": learned}
-    if stated["model_type"] == "step3p5":
-        # its experts are not run without numbers
+    if keys["model_type"] in NOT_RUN:
         return found
-    has_images = "vision_config" in stated and stated["model_type"] != "clip"
-    is_decoder = has_images or any(part in stated["architectures"][0] for part in DECODERS)
-    is_pair = "ConditionalGeneration" in stated["architectures"][0] and not has_images
-    if has_images and stated["model_type"] not in OF_A_SIZE:
-        found["image_macs"] = image_macs(model, stated)
-    feed = inputs_of(stated, TOKENS, TARGET)
+    has_images = "vision_config" in keys and keys["model_type"] != "clip"
+    is_decoder = has_images or any(part in keys["architectures"][0] for part in DECODERS)
+    is_pair = "ConditionalGeneration" in keys["architectures"][0] and not has_images
+    if has_images and keys["model_type"] not in OF_A_SIZE:
+        found["image_macs"] = image_macs(model, keys)
+    feed = inputs_of(keys, TOKENS, TARGET)
     rows = TARGET if is_pair else TOKENS if is_decoder else 1
-    if stated["model_type"] in TIES_ALWAYS and stated.get("tie_word_embeddings") is False:
+    if keys["model_type"] in TIES_ALWAYS and keys.get("tie_word_embeddings") is False:
         found["parameters"] = None
     caching: dict[str, int] = {"use_cache": True} if is_decoder or is_pair else {}
-    keeps_all = stated["model_type"] == "gemma4_text"
-    # of Gemma 4 layers that share caches skip the tokens that no head reads
-    if "logits_to_keep" in inspect.signature(model.forward).parameters and not keeps_all:
+    names = inspect.signature(model.forward).parameters
+    if "logits_to_keep" in names and keys["model_type"] not in READS_ALL:
         caching["logits_to_keep"], rows = 1, 1
-    is_latent = "kv_lora_rank" in stated
-    is_sparse = "index_topk" in stated
+    is_latent = "kv_lora_rank" in keys
+    is_sparse = "index_topk" in keys
     macs, result = counted(model, lambda: model(**feed, **caching), rows, TOKENS)
     # of an indexer transformers computes scores, and then attention to all, expanded
     found["prefill_macs"] = None if is_sparse else macs
@@ -201,13 +203,13 @@ def theirs(name: str) -> dict[str, int | None]:
     if not (is_decoder or is_pair):
         return found
     # of latents transformers keeps what they expand to, of Falcon's grouped heads their copies
-    is_copied = is_latent or bool(stated.get("new_decoder_architecture"))
+    is_copied = is_latent or bool(keys.get("new_decoder_architecture"))
     found["cache_bytes"] = None if is_copied else cache_bytes(cache)
-    found["decode_macs"] = None if is_latent else decode_macs(model, stated, result, cache)
+    found["decode_macs"] = None if is_latent else decode_macs(model, keys, result, cache)
     return found
 
 
-def image_macs(model: Any, stated: dict[str, Any]) -> int:
+def image_macs(model: Any, keys: dict[str, Any]) -> int:
     """Of one image of the size that the tower has, or of `EDGE` pixels: tower and projector.
 
     Towers that read any size compute with positions, so that theirs are run, on weights that hold
@@ -215,10 +217,10 @@ def image_macs(model: Any, stated: dict[str, Any]) -> int:
     """
     import torch
 
-    vision = stated["vision_config"]
-    edge = EDGE if stated["model_type"] in NATIVE else vision["image_size"]
+    vision = keys["vision_config"]
+    edge = EDGE if keys["model_type"] in NATIVE else vision["image_size"]
     along = edge // vision["patch_size"]
-    is_native = stated["model_type"] in NATIVE
+    is_native = keys["model_type"] in NATIVE
     device = "cpu" if is_native else "meta"
     if is_native:
         model.model.visual.to_empty(device=device)
@@ -233,7 +235,7 @@ def image_macs(model: Any, stated: dict[str, Any]) -> int:
         feed = {"pixel_values": torch.empty((1, 3, edge, edge), device="meta")}
     reader = getattr(model, "model", model)
     found = counted(model, lambda: reader.get_image_features(**feed))[0]
-    if stated["model_type"] == "llama4":
+    if keys["model_type"] == "llama4":
         # its last product is no part of what gives the features
         tokens = (along * vision["pixel_shuffle_ratio"]) ** 2
         weight = model.multi_modal_projector.linear_1.weight
@@ -242,7 +244,7 @@ def image_macs(model: Any, stated: dict[str, Any]) -> int:
     return found
 
 
-def decode_macs(model: Any, stated: dict[str, Any], result: Any, cache: Any) -> int:
+def decode_macs(model: Any, keys: dict[str, Any], result: Any, cache: Any) -> int:
     """Of one further token."""
     import torch
 

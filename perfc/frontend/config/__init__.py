@@ -28,7 +28,7 @@ from .precision import in_half as in_half
 from .precision import precision_of as precision_of
 from .precision import runnable as runnable
 from .precision import weight_format as weight_format
-from .reader import content_of, located, reader_of
+from .reader import check_known, content_of, located
 from .reader import is_config as is_config
 from .reader import read_config as read_config
 from .reader import shipped as shipped
@@ -55,8 +55,7 @@ def load_config(
 
     step = ForwardStep.TRAINING if is_trained else ForwardStep.PREFILL
     model = read_config(source)
-    if any("the nearest family" in part for part in model.left_out):
-        reader_of(model.family, source)
+    check_known(model, source)
     module = lower(model, step, code=None if is_trained else code)
     digest = hashlib.sha256(content_of(located(source)[0])).hexdigest()
     module = replace(module, origin=ModelOrigin(source, digest))

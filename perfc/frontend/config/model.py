@@ -207,6 +207,8 @@ OF_IMAGES = "the tower of images"
 """Part that a model leaves out for text only."""
 OF_SOUNDS = "the tower of sounds"
 """The same of sounds."""
+NEAREST_FAMILY = "the nearest family"
+"""Part of what a model leaves out whose family is unknown, read like another."""
 
 
 @record

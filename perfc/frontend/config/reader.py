@@ -9,13 +9,14 @@ import stat
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
+from types import ModuleType
 from typing import Any, cast
 
 from perfc.errors import ModelError, reason_of
 
 from .families import _rows
 from .keys import Keys
-from .model import Experts, LanguageModel, Stack, mixers
+from .model import NEAREST_FAMILY, Experts, LanguageModel, Stack, mixers
 from .quantization import quantization_of
 
 PREDICTORS = ("num_nextn_predict_layers", "num_mtp_modules")
@@ -200,7 +201,17 @@ def described(config: dict[str, Any], name: str, where: str) -> LanguageModel:
 
 def is_known(keys: Keys, family: str) -> bool:
     """Return True if a family has a reader, or wraps one that the configuration names."""
-    return family in families() or any(keys.inner(name) for name in _rows.INSIDE)
+    return family in families() or _rows.inside(keys) is not None
+
+
+def check_known(model: LanguageModel, where: str) -> None:
+    """Raise the error of an unknown family for a model that was read like the nearest one.
+
+    Raises:
+        ModelError: it was.
+    """
+    if any(NEAREST_FAMILY in part for part in model.left_out):
+        raise _unknown(model.family, where)
 
 
 def _parts(keys: Keys, family: str) -> Any:
@@ -217,7 +228,7 @@ def _parts(keys: Keys, family: str) -> Any:
         without = _rows.rows().get(family, {}).get("without", ())
         return (parts, None, tuple(without)) if without else parts
     if is_known(keys, family):
-        return reader_of(next(iter(_rows.wrappers())), keys.where)(keys)
+        return _file("wrapped").unwrapped(keys)
     given = {n for n, v in keys.values.items() if v not in NEUTRAL}
     known = given & set(_structural()) - HARMLESS
     # of rows that leave as much the plainest is first
@@ -231,8 +242,8 @@ def _parts(keys: Keys, family: str) -> Any:
             continue
         beyond = sorted(given - _rows.keys_of(row) - HARMLESS - IRRELEVANT)
         listed = f", with the keys {', '.join(beyond[:SHOWN])}" if beyond else ""
-        return stacks, None, (f"what {family[:64]} has beyond {row}, the nearest family{listed},",)
-    return reader_of(family, keys.where)(keys)
+        return stacks, None, (f"what {family[:64]} has beyond {row}, {NEAREST_FAMILY}{listed},",)
+    raise _unknown(family, keys.where)
 
 
 NEAREST = 5
@@ -329,18 +340,29 @@ def reader_of(family: str, where: str) -> Callable[[Keys], Any]:
     Raises:
         ModelError: none does; names the nearest.
     """
-    if family in families():
-        file = families()[family]
-        if not file:
+    match families().get(family):
+        case None:
+            raise _unknown(family, where)
+        case "":
             return _rows.reader_of(family)
-        module = import_module(f".families.{file}", __package__)
-        reader = module.unwrapped if file == "wrapped" else module.READERS[family]
-        return cast("Callable[[Keys], Any]", reader)
+        case "wrapped":
+            return cast("Callable[[Keys], Any]", _file("wrapped").unwrapped)
+        case file:
+            return cast("Callable[[Keys], Any]", _file(file).READERS[family])
+
+
+def _file(name: str) -> ModuleType:
+    """Return a module of readers, imported when it is used."""
+    return import_module(f".families.{name}", __package__)
+
+
+def _unknown(family: str, where: str) -> ModelError:
+    """The error for a family that nothing reads; names the nearest."""
     from difflib import get_close_matches
 
     close = get_close_matches(family.lower(), families(), 1)
     hint = f"did you mean {close[0]}?" if close else f"known: {', '.join(sorted(families()))}"
-    raise ModelError(f"no family {family[:64]!r}", where=where, hint=hint)
+    return ModelError(f"no family {family[:64]!r}", where=where, hint=hint)
 
 
 def check_unread(keys: Keys, family: str) -> None:

@@ -89,6 +89,11 @@ def wrappers() -> Mapping[str, str]:
     return _tables()["_wrappers"]
 
 
+def inside(keys: Keys) -> Keys | None:
+    """Return the configuration inside one that wraps a language model's; None if there is none."""
+    return next(filter(None, map(keys.inner, INSIDE)), None)
+
+
 def _whole(name: str, read: Mapping[str, Row]) -> Row:
     row = read[name]
     return merged(_whole(row["like"], read), row) if "like" in row else row

@@ -1,10 +1,10 @@
-"""Models whose configuration wraps that of a language model, beside towers of images or sounds."""
+"""Models whose configuration wraps that of a language model, with towers of images or sounds."""
 
 from __future__ import annotations
 
 from ..keys import Keys
 from ..model import OF_IMAGES, OF_SOUNDS, Stack, Tower
-from ._rows import INSIDE, wrappers
+from ._rows import inside, wrappers
 from ._towers import tower_of
 
 TEXTS = {"qwen2_5_vl_text": "qwen2", "qwen2_5_vl": "qwen2"}
@@ -15,11 +15,6 @@ NOT_OF_TEXT = frozenset({
 INHERITED = ("tie_word_embeddings",)
 """Keys that the language model takes from outside where it has none."""
 Parts = tuple[tuple[Stack, ...], Tower | None, tuple[str, ...]]
-
-
-def inside(keys: Keys) -> Keys | None:
-    """Return the configuration inside one that wraps a language model's; None if there is none."""
-    return next(filter(None, map(keys.inner, INSIDE)), None)
 
 
 def unwrapped(keys: Keys) -> Parts:
@@ -33,7 +28,7 @@ def unwrapped(keys: Keys) -> Parts:
     outer = keys.text("model_type")
     inner = inside(keys)
     if inner is None:
-        # the language model's keys beside those of the tower
+        # the language model's keys lie among those of the tower
         inner = Keys({k: v for k, v in keys.values.items() if k not in NOT_OF_TEXT}, keys.where)
     family = inner.text("model_type") or wrappers().get(outer, "")
     if inside(inner) is not None:
