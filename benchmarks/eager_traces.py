@@ -1,4 +1,4 @@
-"""Prints kernels and device times of traces of eager PyTorch, by class, beside predictions.
+"""Prints kernels and device times of traces of eager PyTorch, by class, next to predictions.
 
     python benchmarks/eager_traces.py TRACES
 

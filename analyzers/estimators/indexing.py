@@ -125,7 +125,7 @@ def along(shape: Extents, operand: Extents, strides: Extents) -> Extents:
 
 
 def merged(shape: Extents, steps: list[Extents]) -> int:
-    """Return the axes that are left when those that all operands step through alike are merged.
+    """Return the number of axes after those that every operand steps through as one are merged.
 
     >>> merged((8, 4), [(4, 1), (4, 1)]), merged((8, 4), [(4, 1), (1, 8)])
     (1, 2)

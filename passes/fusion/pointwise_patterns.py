@@ -195,8 +195,7 @@ def library_rms_norm(node: Node, near: Neighbourhood) -> Nodes | None:
 def rsqrt(node: Node, near: Neighbourhood) -> Nodes | None:
     """Match the inverse of a root, which PyTorch has a kernel for and ONNX has not."""
     root = near.maker(node.inputs[0]) if node.inputs and node.inputs[0] else None
-    is_root = root is not None and isinstance(root.op, Sqrt)
-    return [root, node] if root is not None and is_root else None
+    return [root, node] if root is not None and isinstance(root.op, Sqrt) else None
 
 
 def any_norm(node: Node, near: Neighbourhood) -> Nodes | None:

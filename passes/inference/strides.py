@@ -82,7 +82,7 @@ class Strides(Analysis[StrideTable]):
     Elementwise results and batch normalisation keep the order of their first operand of the same
     shape, attention that of queries; attention that an exporter split leaves heads inside of
     positions; everything else writes contiguous results. Left out: channels-last results of
-    convolutions, which only the layout asked for decides.
+    convolutions, which only the chosen layout decides.
 
     Source: PyTorch, aten/src/ATen/TensorUtils.cpp, ``computeStride``; TensorIterator's rule for
     the layout of results.

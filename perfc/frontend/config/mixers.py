@@ -271,9 +271,8 @@ class DeltaNet:
         key_dim: extent of a query and a key.
         value_dim: extent of a value.
         taps: number of taps of the causal convolution before it.
-        gate_rank: width between the two products of the output's gate, and of the decay's; 0 for
-            one product each.
-        is_channelwise: whether each channel of a key decays by itself (Kimi delta attention).
+        gate_rank: width between the two products of the output's gate, and of a decay for each
+            channel of a key (Kimi delta attention); 0 where each head has one decay.
 
     Source: arXiv:2412.06464, arXiv:2510.26692.
     """
@@ -284,7 +283,6 @@ class DeltaNet:
     value_dim: int
     taps: int
     gate_rank: int = 0
-    is_channelwise: bool = False
 
     @property
     def convolved(self) -> int:

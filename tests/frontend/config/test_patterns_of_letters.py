@@ -51,7 +51,7 @@ def test_experts_of_letters_are_chosen_with_a_bias_and_not_gated() -> None:
 
 @pytest.mark.parametrize(("pattern", "named"), [("MX", "'X'"), ("", "'nothing'")])
 def test_other_letters_are_refused(pattern: str, named: str) -> None:
-    with pytest.raises(ModelError, match=f"no layer {named} in "):
+    with pytest.raises(ModelError, match=f"no layer {named} in the family"):
         model(hybrid_override_pattern=pattern, num_hidden_layers=2)
 
 

@@ -19,7 +19,7 @@ from ..precision import WeightFormat
 from .builder import Builder
 from .modules import by_heads, is_plain
 from .quantised import trimmed
-from .step import Running
+from .step import Pair, Running
 from .written_out import MERGED
 
 
@@ -177,7 +177,7 @@ def angles(b: Builder, what: str, width: int, run: Running) -> Value:
 
 
 def is_varied(a: Attention) -> bool:
-    """Return True if an attention has one of these."""
+    """Return True if caches are shared, values are keys or normalised, or heads have gates."""
     return a.is_cache_shared or a.is_value_key or a.is_value_normed or a.is_gate_per_head
 
 
@@ -261,15 +261,13 @@ def _scores(
     return mixed
 
 
-def _cached(
-    b: Builder, a: Attention, run: Running, name: str, kv_heads: int
-) -> tuple[tuple[Value | None, Value | None], tuple[Value | None, Value | None]]:
+def _cached(b: Builder, a: Attention, run: Running, name: str, kv_heads: int) -> tuple[Pair, Pair]:
     """Return the caches of prompts and of decoded sequences, those of another layer if shared."""
     tokens = run.tokens
     if a.is_cache_shared and a.kind in run.caches:
         return run.caches[a.kind]
-    past: tuple[Value | None, Value | None] = (None, None)
-    decode: tuple[Value | None, Value | None] = (None, None)
+    past: Pair = (None, None)
+    decode: Pair = (None, None)
     sizes = (kv_heads, a.head_dim, a.values)
     if tokens.has_prompts and run.is_cached:
         held = 0 if a.is_cross else reach(a, tokens.past)

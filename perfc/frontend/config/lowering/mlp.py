@@ -62,18 +62,16 @@ GATHERED_RANKS = 8
 
 def experts(b: Builder, x: Value, e: Experts, name: str, hidden: int) -> Value:
     """``x`` [tokens, hidden] after the experts that a router chooses, summed over ranks."""
-    of_router = b.norm(
-        x, Norm(NormKind.RMS, hidden) if e.is_router_scaled else None, f"{name}.norm"
-    )
+    # Gemma 4: the router normalises its operand with a scale of its own, unlike that of the branch
+    norm = Norm(NormKind.RMS, hidden) if e.is_router_scaled else None
+    of_router = b.norm(x, norm, f"{name}.norm")
     routed = b.product(
         of_router, (hidden, e.count), f"{name}.router", is_biased=e.is_router_biased,
         weights=WeightFormat.HALF,
     )  # fmt: skip
     if e.is_router_scaled:
-        # the norm of the router's operand is that of the branch, with a scale of its own
-        routed = b.node(
-            MUL, (routed, b.weight(f"{name}.expert_scale", (e.count,))), f"{name}.scaled"
-        )
+        scale = b.weight(f"{name}.expert_scale", (e.count,))
+        routed = b.node(MUL, (routed, scale), f"{name}.scaled")
     if e.is_choice_biased:
         correction = b.scales(f"{name}.correction", (e.count,), DType.F32)
         routed = b.node(ADD, (routed, correction), f"{name}.corrected")

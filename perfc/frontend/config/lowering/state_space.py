@@ -78,7 +78,7 @@ def delta_net(b: Builder, x: Value, d: DeltaNet, run: Running, name: str, hidden
     key_heads, heads = b.share(d.key_heads, "key heads"), b.share(d.value_heads, "value heads")
     keys, values = key_heads * d.key_dim, heads * d.value_dim
     width = 2 * keys + values
-    if d.is_channelwise:
+    if d.gate_rank:
         channels = b.product(x, (hidden, width), f"{name}.qkv")
         gate = _narrowed(b, x, (hidden, d.gate_rank, values), f"{name}.gate")
         decay = _narrowed(b, x, (hidden, d.gate_rank, keys), f"{name}.decay")
@@ -99,7 +99,7 @@ def delta_net(b: Builder, x: Value, d: DeltaNet, run: Running, name: str, hidden
     shape = (run.tokens.sequences, heads, d.value_dim, d.key_dim)
     state = _state(b, f"{name}.state", shape, run)
     a_log = b.weight(f"{name}.A", (heads,), DType.F32)
-    bias = b.weight(f"{name}.dt_bias", (keys if d.is_channelwise else heads,), DType.F32)
+    bias = b.weight(f"{name}.dt_bias", (keys if d.gate_rank else heads,), DType.F32)
     op = GatedDeltaNet(qk_l2_norm=1)
     operands = (query, key, value, run.ends, decay, beta, state, a_log, bias)
     mixed = b.several(op, operands, f"{name}.rule", ("result", "state"))[0]
@@ -111,11 +111,9 @@ def delta_net(b: Builder, x: Value, d: DeltaNet, run: Running, name: str, hidden
 
 
 def _narrowed(b: Builder, x: Value, extents: tuple[int, int, int], name: str) -> Value:
-    """A product through a narrower width, or one product where that is 0."""
+    """A product through a narrower width; extents are those of the operand, between and behind."""
     hidden, rank, width = extents
-    if rank:
-        x, hidden = b.product(x, (hidden, rank), f"{name}.low"), rank
-    return b.product(x, (hidden, width), f"{name}.wide")
+    return b.product(b.product(x, (hidden, rank), f"{name}.low"), (rank, width), f"{name}.wide")
 
 
 def short_convolution(

@@ -92,6 +92,7 @@ class Tokens:
 
 
 Pair: TypeAlias = "tuple[Value | None, Value | None]"
+"""Keys and values of a cache, None without one."""
 
 
 @mutable
