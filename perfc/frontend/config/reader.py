@@ -205,11 +205,7 @@ def is_known(keys: Keys, family: str) -> bool:
 
 
 def check_known(model: LanguageModel, where: str) -> None:
-    """Raise the error of an unknown family for a model that was read like the nearest one.
-
-    Raises:
-        ModelError: it was.
-    """
+    """Raise the error of an unknown family if a model was read like the nearest one."""
     if any(NEAREST_FAMILY in part for part in model.left_out):
         raise _unknown(model.family, where)
 
@@ -340,15 +336,13 @@ def reader_of(family: str, where: str) -> Callable[[Keys], Any]:
     Raises:
         ModelError: none does; names the nearest.
     """
-    match families().get(family):
-        case None:
-            raise _unknown(family, where)
-        case "":
-            return _rows.reader_of(family)
-        case "wrapped":
-            return cast("Callable[[Keys], Any]", _file("wrapped").unwrapped)
-        case file:
-            return cast("Callable[[Keys], Any]", _file(file).READERS[family])
+    file = families().get(family)
+    if file is None:
+        raise _unknown(family, where)
+    if not file:
+        return _rows.reader_of(family)
+    reader = _file(file).unwrapped if file == "wrapped" else _file(file).READERS[family]
+    return cast("Callable[[Keys], Any]", reader)
 
 
 def _file(name: str) -> ModuleType:
