@@ -27,10 +27,8 @@ EDGE = 448
 NATIVE = ("qwen2_5_vl",)
 OF_A_SIZE = ("mistral3",)
 """Families whose images come with their sizes, which the meta device has none of."""
-NOT_RUN = ("step3p5",)
-"""Families whose experts are chosen by values, which the meta device has none of."""
-READS_ALL = ("gemma4_text",)
-"""Families whose layers that share caches skip the tokens that no head reads."""
+NOT_RUN, READS_ALL = "step3p5", "gemma4_text"
+"""Families that choose experts by values, and whose layers skip tokens that no head reads."""
 TIES_ALWAYS = ("t5", "mt5")
 """transformers 5 shares the head of T5 1.1 with its embedding, though the published weights have
 both: model cards and configurations count them apart."""
@@ -177,7 +175,7 @@ def theirs(name: str) -> dict[str, int | None]:
     model = built(keys)
     learned = sum(p.numel() for p in model.parameters() if p.requires_grad)
     found: dict[str, int | None] = {"parameters": learned}
-    if keys["model_type"] in NOT_RUN:
+    if keys["model_type"] == NOT_RUN:
         return found
     has_images = "vision_config" in keys and keys["model_type"] != "clip"
     is_decoder = has_images or any(part in keys["architectures"][0] for part in DECODERS)
@@ -190,7 +188,7 @@ def theirs(name: str) -> dict[str, int | None]:
         found["parameters"] = None
     caching: dict[str, int] = {"use_cache": True} if is_decoder or is_pair else {}
     names = inspect.signature(model.forward).parameters
-    if "logits_to_keep" in names and keys["model_type"] not in READS_ALL:
+    if "logits_to_keep" in names and keys["model_type"] != READS_ALL:
         caching["logits_to_keep"], rows = 1, 1
     is_latent = "kv_lora_rank" in keys
     is_sparse = "index_topk" in keys
@@ -320,8 +318,7 @@ UNCOMPARED = (
     "ernie-4.5-21b-a3b", "hunyuan-a13b", "ling-mini-2.0", "lfm2-8b-a1b", "dots.llm1", "apertus-8b",
     "internlm3-8b", "phi-4-multimodal", "step-3.5-flash",
 )  # fmt: skip
-"""Configurations that, like lfm2-1.2b, were not compared with the published files; some are from
-memory."""
+"""Not compared with published files, like lfm2-1.2b; some are from memory."""
 RECENT = (
     *UNCOMPARED, "deepseek-v3", "kimi-k2", "minimax-m2", "qwen3-next-80b-a3b", "qwen3-235b-a22b",
     "gpt-oss-120b", "llama-4-maverick", "glm-4.5-air", "gemma-3-27b",
