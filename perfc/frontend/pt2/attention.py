@@ -25,7 +25,7 @@ def _attention(c: AtenCall) -> list[str]:
     operands = [folded(c, c.tensor(name), m.sizes)
                 for name, m in zip(("query", "key", "value"), metas, strict=True)]  # fmt: skip
     made = c.emit("Attention", *operands, c.tensor(mask),
-                  is_causal=int(bool(c.value("is_causal", False))),
+                  is_causal=c.flag("is_causal"),
                   scale=None if scale is None else float(scale))  # fmt: skip
     sizes = c.result.sizes
     if len(sizes) != 4:
@@ -64,9 +64,9 @@ def written_out(c: AtenCall, mask: str) -> str:
 @lowers("lstm", "gru", "rnn_tanh", "rnn_relu")
 def _recurrent(c: AtenCall) -> list[str]:
     name = next(n for n in GATES if c.operator.startswith(n))
-    layers, has_biases = c.integer("num_layers", 1), bool(c.value("has_biases", True))
+    layers, has_biases = c.integer("num_layers", 1), c.flag("has_biases", default=True)
     directions = 2 if c.value("bidirectional", False) else 1
-    batch_first = bool(c.value("batch_first", False))
+    batch_first = c.flag("batch_first")
     weights, given = c.raws("params"), c.raws("hx") or [c.raw("hx")]
     per_cell = 4 if has_biases else 2
     value = c.tensor("input")

@@ -122,6 +122,10 @@ class AtenCall:
         """Return an argument that is a whole number."""
         return int(self.number(name, default))
 
+    def flag(self, name: str, *, default: bool = False) -> int:
+        """Return an argument that is a truth value as 0 or 1, as attributes of ONNX are."""
+        return int(bool(self.value(name, default)))
+
     def integers(self, name: str, default: Sequence[int], rank: int = 0) -> list[int]:
         """Return an argument of whole numbers; one stands for ``rank`` of them.
 
@@ -184,14 +188,18 @@ class AtenCall:
         value = self.value(name)
         return default if value is None else ELEMENT_TYPES.get(value, 0)
 
-    def axis(self, name: str, default: int = 0, of: str = "self") -> int:
-        """Return an argument that is an axis, counted from the first."""
-        axis, rank = self.integer(name, default), self.meta(of).rank
-        return axis + rank if axis < 0 else axis
+    def axis(self, name: str, default: int = 0, rank: int | None = None) -> int:
+        """Return an argument that is an axis of ``self``, or of ``rank``, counted from the first.
 
-    def axes(self, name: str, of: str = "self") -> list[int]:
+        Raises:
+            ValueError: it is computed by the program.
+        """
+        axis = self.integer(name, default)
+        return axis + (self.meta("self").rank if rank is None else rank) if axis < 0 else axis
+
+    def axes(self, name: str) -> list[int]:
         """Return an argument of axes, counted from the first; all of them if omitted."""
-        rank = self.meta(of).rank
+        rank = self.meta("self").rank
         listed = self.integers(name, range(rank))
         return [a + rank if a < 0 else a for a in listed]
 
@@ -230,6 +238,15 @@ class AtenCall:
         if isinstance(size, int):
             return self.scalar(size, DataType.INT64)
         return self.emit("Squeeze", self.scope.builder.extent(size))
+
+    def operand(self, name: str, dtype: int) -> str:
+        """Return an argument, a tensor or a number, as a value of an element type."""
+        if self.has(name):
+            return self.cast(self.tensor(name), self.meta(name).dtype, dtype)
+        value = self.value(name)
+        if isinstance(value, int | float):
+            return self.scalar(value, dtype)
+        return self.cast(self.size(value), DataType.INT64, dtype)
 
     def cast(self, value: str, given: int, wanted: int) -> str:
         """Return a value with another element type."""

@@ -17,7 +17,7 @@ def _conv(c: AtenCall) -> str:
     strides = c.integers("stride", [1], rank)
     dilations = c.integers("dilation", [1], rank)
     groups, padding = c.integer("groups", 1), c.value("padding", [0])
-    is_transposed = "transpose" in c.operator or bool(c.value("transposed", False))
+    is_transposed = "transpose" in c.operator or c.flag("transposed")
     x = "input" if "input" in c.args else "self"
     value, is_single = c.tensor(x), c.meta(x).rank == rank + 1
     if is_single:
@@ -112,7 +112,7 @@ def _batch_norm(c: AtenCall) -> list[str]:
     meta = c.meta("input")
     vectors = [per_channel(c, name, meta)
                for name in ("weight", "bias", "running_mean", "running_var")]  # fmt: skip
-    is_training = bool(c.value("training", False)) or not c.has("running_mean")
+    is_training = c.flag("training") or not c.has("running_mean")
     made = c.several(
         "BatchNormalization", (c.tensor("input"), *vectors), 3 if is_training else 1,
         epsilon=float(c.number("eps", 1e-5)), training_mode=int(is_training),
@@ -130,29 +130,26 @@ def results(c: AtenCall, made: Sequence[str]) -> list[str]:
     return [made[0], *rest]
 
 
+def trailing(c: AtenCall) -> tuple[str, int]:
+    """Return the weight of a normalization of the last axes, ones if omitted, and their first."""
+    count, meta = len(c.value("normalized_shape")), c.meta("input")
+    sizes = [s for s in meta.sizes[meta.rank - count :] if isinstance(s, int)]
+    return c.tensor("weight") or c.scope.builder.filled(sizes, meta.dtype), -count
+
+
 @lowers("layer_norm", "native_layer_norm")
 def _layer_norm(c: AtenCall) -> list[str]:
-    count = len(c.value("normalized_shape"))
-    meta = c.meta("input")
-    weight = c.tensor("weight")
-    if not weight:
-        sizes = [s for s in meta.sizes[meta.rank - count :] if isinstance(s, int)]
-        weight = c.scope.builder.filled(sizes, meta.dtype)
+    weight, axis = trailing(c)
     made = c.emit("LayerNormalization", c.tensor("input"), weight, c.tensor("bias"),
-                  axis=-count, epsilon=float(c.number("eps", 1e-5)))  # fmt: skip
+                  axis=axis, epsilon=float(c.number("eps", 1e-5)))  # fmt: skip
     return results(c, [made])
 
 
 @lowers("rms_norm", "_fused_rms_norm")
 def _rms_norm(c: AtenCall) -> list[str]:
-    count = len(c.value("normalized_shape"))
-    meta = c.meta("input")
-    weight = c.tensor("weight")
-    if not weight:
-        sizes = [s for s in meta.sizes[meta.rank - count :] if isinstance(s, int)]
-        weight = c.scope.builder.filled(sizes, meta.dtype)
+    weight, axis = trailing(c)
     epsilon = c.value("eps")
-    made = c.emit("RMSNormalization", c.tensor("input"), weight, axis=-count,
+    made = c.emit("RMSNormalization", c.tensor("input"), weight, axis=axis,
                   epsilon=float(epsilon) if epsilon else 1.1920929e-07)  # fmt: skip
     return results(c, [made])
 
@@ -184,7 +181,7 @@ def _max_pool(c: AtenCall) -> list[str]:
         strides=tuple(c.integers("stride", kernel, rank)),
         pads=tuple(c.integers("padding", [0], rank)) * 2,
         dilations=tuple(c.integers("dilation", [1], rank)),
-        ceil_mode=int(bool(c.value("ceil_mode", False))),
+        ceil_mode=c.flag("ceil_mode"),
     )  # fmt: skip
 
 
@@ -196,8 +193,8 @@ def _avg_pool(c: AtenCall) -> str:
         "AveragePool", batched(c, rank), kernel_shape=tuple(kernel),
         strides=tuple(c.integers("stride", kernel, rank)),
         pads=tuple(c.integers("padding", [0], rank)) * 2,
-        ceil_mode=int(bool(c.value("ceil_mode", False))),
-        count_include_pad=int(bool(c.value("count_include_pad", True))),
+        ceil_mode=c.flag("ceil_mode"),
+        count_include_pad=c.flag("count_include_pad", default=True),
     )  # fmt: skip
 
 
@@ -257,7 +254,7 @@ def batched(c: AtenCall, rank: int) -> str:
 def _upsample(c: AtenCall) -> str:
     x = "input" if "input" in c.args else "self"
     kind = next(m for m in ("nearest", "cubic", "linear") if m in c.operator)
-    is_aligned = bool(c.value("align_corners", False))
+    is_aligned = c.flag("align_corners")
     coordinates = "align_corners" if is_aligned else "asymmetric" if kind == "nearest" else \
         "pytorch_half_pixel"  # fmt: skip
     if c.meta(x).sizes == c.result.sizes:
@@ -274,14 +271,8 @@ def _upsample(c: AtenCall) -> str:
 def _grid_sampler(c: AtenCall) -> str:
     mode = ("linear", "nearest", "cubic")[c.integer("interpolation_mode", 0)]
     padding = ("zeros", "border", "reflection")[c.integer("padding_mode", 0)]
-    return c.emit(
-        "GridSample",
-        c.tensor("input"),
-        c.tensor("grid"),
-        mode=mode,
-        padding_mode=padding,
-        align_corners=int(bool(c.value("align_corners"))),
-    )
+    return c.emit("GridSample", c.tensor("input"), c.tensor("grid"), mode=mode,
+                  padding_mode=padding, align_corners=c.flag("align_corners"))  # fmt: skip
 
 
 @lowers("col2im")

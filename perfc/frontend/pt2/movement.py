@@ -6,11 +6,13 @@ from collections.abc import Sequence
 
 from ..lowering.elements import DataType
 from .call import AtenCall, lowers
-from .pointwise import operand
 from .sizes import Size
 
 END = (1 << 63) - 1
 """End of a slice that reaches to the end of its axis."""
+PADDING_MODES = {"reflect": "reflect", "reflection": "reflect", "replicate": "edge",
+                 "replication": "edge", "circular": "wrap"}  # fmt: skip
+"""Modes of padding of ONNX by those of PyTorch and by the names of its operators."""
 
 
 @lowers("view", "reshape", "_unsafe_view", "flatten", "unflatten", "squeeze", "unsqueeze",
@@ -21,8 +23,7 @@ def _view(c: AtenCall) -> str:
         return c.emit("BitCast", c.tensor("self"), to=c.result.dtype)
     before, after = c.meta("self").sizes, c.result.sizes
     if "dim" in c.args and len(after) == len(before) + 1:
-        axis = c.integer("dim", 0)
-        return c.emit("Unsqueeze", c.tensor("self"), c.ints(axis + len(after) * (axis < 0)))
+        return c.emit("Unsqueeze", c.tensor("self"), c.ints(c.axis("dim", rank=len(after))))
     if len(after) < len(before) and "shape" not in c.args and "size" not in c.args:
         axes = [c.value("dim")] if isinstance(c.value("dim"), int) else c.value("dim")
         axes = axes if axes is not None else [i for i, s in enumerate(before) if s == 1]
@@ -113,15 +114,13 @@ def _cat(c: AtenCall) -> str:
     metas = [c.scope.meta(raw) for raw in raws]
     values = [c.cast(c.scope.values[raw], m.dtype, c.result.dtype)
               for raw, m in zip(raws, metas, strict=True) if m.sizes != (0,)]  # fmt: skip
-    axis = c.integer("dim", 0)
-    return values[0] if len(values) == 1 else c.emit(
-        "Concat", *values, axis=axis + c.result.rank if axis < 0 else axis)  # fmt: skip
+    axis = c.axis("dim", rank=c.result.rank)
+    return values[0] if len(values) == 1 else c.emit("Concat", *values, axis=axis)
 
 
 @lowers("stack")
 def _stack(c: AtenCall) -> str:
-    axis = c.integer("dim", 0)
-    axis += c.result.rank * (axis < 0)
+    axis = c.axis("dim", rank=c.result.rank)
     parts = [c.emit("Unsqueeze", value, c.ints(axis)) for value in c.tensors("tensors")]
     return c.emit("Concat", *parts, axis=axis)
 
@@ -165,9 +164,7 @@ def _slice(c: AtenCall) -> str:
 
 @lowers("select", "select_copy")
 def _select(c: AtenCall) -> str:
-    index = c.value("index", 0)
-    at = c.scalar(index, DataType.INT64) if isinstance(index, int) else c.size(index)
-    return c.emit("Gather", c.tensor("self"), at, axis=c.axis("dim"))
+    return c.emit("Gather", c.tensor("self"), c.size(c.value("index", 0)), axis=c.axis("dim"))
 
 
 @lowers("index_select")
@@ -200,7 +197,7 @@ def _scatter(c: AtenCall) -> str:
     index, source = c.tensor("index"), c.tensor("src")
     if not source:
         dtype = c.result.dtype
-        source = expanded(c, operand(c, "value", dtype), (), c.meta("index").sizes)
+        source = expanded(c, c.operand("value", dtype), (), c.meta("index").sizes)
     return c.emit("ScatterElements", c.tensor("self"), index, source, axis=c.axis("dim"),
                   reduction=reduction)  # fmt: skip
 
@@ -224,11 +221,8 @@ def _index(c: AtenCall) -> str:
     value = c.emit("GatherND", value, index_tuples(c, [raw for _, raw in given]))
     if axes[0]:
         depth = max(c.scope.meta(raw).rank for _, raw in given)
-        back = [
-            *range(depth, depth + axes[0]),
-            *range(depth),
-            *range(depth + axes[0], c.result.rank),
-        ]
+        first = depth + axes[0]
+        back = [*range(depth, first), *range(depth), *range(first, c.result.rank)]
         value = c.emit("Transpose", value, perm=tuple(back))
     return value
 
@@ -293,7 +287,7 @@ def _masked_scatter(c: AtenCall) -> str:
 @lowers("select_scatter", "slice_scatter", "copy", "fill.Tensor")
 def _copy(c: AtenCall) -> str:
     source = "src" if "src" in c.args else "value"
-    value = c.cast(c.tensor(source), c.meta(source).dtype, c.result.dtype)
+    value = c.operand(source, c.result.dtype)
     if c.meta(source).sizes != c.result.sizes:
         return c.emit("Where", c.scalar(1, DataType.BOOL), value, c.tensor("self"))
     return c.emit("Identity", value)
@@ -309,15 +303,8 @@ def _pad(c: AtenCall) -> str:
     before, after = [0] * rank, [0] * rank
     for at in range(len(given) // 2):
         before[rank - 1 - at], after[rank - 1 - at] = given[2 * at], given[2 * at + 1]
-    modes = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
-    named = (
-        "reflect"
-        if "reflection" in c.operator
-        else "replicate"
-        if "replication" in c.operator
-        else ""
-    )
-    mode = modes.get(c.value("mode", named) or named, "constant")
+    given_mode = c.value("mode") or c.operator.partition("_pad")[0]
+    mode = PADDING_MODES.get(given_mode, "constant")
     value = c.number("value", 0) if mode == "constant" else 0
     return c.emit("Pad", c.tensor("self"), c.ints(*before, *after),
                   c.scalar(value, c.result.dtype) if value else "", mode=mode)  # fmt: skip

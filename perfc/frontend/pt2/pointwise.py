@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Any
 
 from ..lowering.elements import DataType
 from .builder import Meta
@@ -17,7 +18,7 @@ UNARY: Mapping[str, str] = {
     "sin": "Sin", "sinh": "Sinh", "softplus": "Softplus", "softsign": "Softsign", "sqrt": "Sqrt",
     "tan": "Tan", "tanh": "Tanh", "mish": "Mish", "hardswish": "HardSwish", "isnan": "IsNaN",
     "isinf": "IsInf", "bitwise_not": "BitwiseNot", "logical_not": "Not", "absolute": "Abs",
-    "negative": "Neg", "expit": "Sigmoid",
+    "negative": "Neg", "expit": "Sigmoid", "selu": "Selu",
 }  # fmt: skip
 """Operators of one operand, with that of ONNX."""
 
@@ -42,7 +43,7 @@ def unary(operator: str) -> Lowering:
     """Return the lowering of an operator of one operand."""
 
     def lowered(c: AtenCall) -> str:
-        return c.emit(operator, c.cast(c.tensor("self"), c.meta("self").dtype, computed(c)))
+        return c.emit(operator, c.operand("self", computed(c)))
 
     return lowered
 
@@ -51,16 +52,6 @@ def computed(c: AtenCall) -> int:
     """Return the element type that an operator of one operand computes in."""
     given, result = c.meta("self"), c.result
     return result.dtype if result.is_float and not given.is_float else given.dtype
-
-
-def operand(c: AtenCall, name: str, dtype: int) -> str:
-    """Return a tensor or a number of the program as an operand of an element type."""
-    if c.has(name):
-        return c.cast(c.tensor(name), c.meta(name).dtype, dtype)
-    value = c.value(name)
-    if isinstance(value, int | float):
-        return c.scalar(value, dtype)
-    return c.cast(c.size(value), DataType.INT64, dtype)
 
 
 def wider(a: Meta, b: Meta) -> int:
@@ -82,37 +73,30 @@ def compared(c: AtenCall) -> int:
     return wider(c.meta("self"), c.meta("other"))
 
 
+def paired(c: AtenCall, operator: str, dtype: int, second: str = "other", **attributes: Any) -> str:
+    """Return the result of an operator of two operands of one element type."""
+    return c.emit(operator, c.operand("self", dtype), c.operand(second, dtype), **attributes)
+
+
 def binary(operator: str) -> Lowering:
     """Return the lowering of an operator of two operands of the type of the result."""
 
     def lowered(c: AtenCall) -> str:
         second = "exponent" if operator == "Pow" else "other"
-        dtype = c.result.dtype
-        if operator in ("Mul",) and dtype == DataType.BOOL:
-            return c.emit("And", operand(c, "self", dtype), operand(c, second, dtype))
-        return c.emit(operator, operand(c, "self", dtype), operand(c, second, dtype))
+        is_and = operator == "Mul" and c.result.dtype == DataType.BOOL
+        return paired(c, "And" if is_and else operator, c.result.dtype, second)
 
     return lowered
 
 
 def comparison(operator: str) -> Lowering:
     """Return the lowering of a comparison."""
-
-    def lowered(c: AtenCall) -> str:
-        dtype = compared(c)
-        return c.emit(operator, operand(c, "self", dtype), operand(c, "other", dtype))
-
-    return lowered
+    return lambda c: paired(c, operator, compared(c))
 
 
 def logical(operator: str) -> Lowering:
     """Return the lowering of an operator of truth values."""
-
-    def lowered(c: AtenCall) -> str:
-        one, other = (operand(c, name, DataType.BOOL) for name in ("self", "other"))
-        return c.emit(operator, one, other)
-
-    return lowered
+    return lambda c: paired(c, operator, DataType.BOOL)
 
 
 def bitwise(of_numbers: str, of_truth: str) -> Lowering:
@@ -120,8 +104,7 @@ def bitwise(of_numbers: str, of_truth: str) -> Lowering:
 
     def lowered(c: AtenCall) -> str:
         dtype = c.result.dtype
-        operator = of_truth if dtype == DataType.BOOL else of_numbers
-        return c.emit(operator, operand(c, "self", dtype), operand(c, "other", dtype))
+        return paired(c, of_truth if dtype == DataType.BOOL else of_numbers, dtype)
 
     return lowered
 
@@ -149,7 +132,7 @@ def _same(c: AtenCall) -> str:
         "_autocast_to_reduced_precision")  # fmt: skip
 def _to(c: AtenCall) -> str:
     name = "self" if "self" in c.args else "a"
-    return c.cast(c.tensor(name), c.meta(name).dtype, c.result.dtype)
+    return c.operand(name, c.result.dtype)
 
 
 def added(operator: str, *, is_reversed: bool = False) -> Lowering:
@@ -157,9 +140,9 @@ def added(operator: str, *, is_reversed: bool = False) -> Lowering:
 
     def lowered(c: AtenCall) -> str:
         dtype = c.result.dtype
-        one, other = operand(c, "self", dtype), operand(c, "other", dtype)
+        one, other = c.operand("self", dtype), c.operand("other", dtype)
         if c.value("alpha", 1) != 1:
-            other = c.emit("Mul", other, operand(c, "alpha", dtype))
+            other = c.emit("Mul", other, c.operand("alpha", dtype))
         if dtype == DataType.BOOL:
             return c.emit("Or", one, other)
         return c.emit(operator, other, one) if is_reversed else c.emit(operator, one, other)
@@ -175,32 +158,25 @@ LOWERINGS.update({
 
 @lowers("ne", "not_equal")
 def _ne(c: AtenCall) -> str:
-    dtype = compared(c)
-    return c.emit("Not", c.emit("Equal", operand(c, "self", dtype), operand(c, "other", dtype)))
+    return c.emit("Not", paired(c, "Equal", compared(c)))
 
 
 @lowers("div", "divide", "floor_divide")
 def _div(c: AtenCall) -> str:
-    dtype, mode = c.result.dtype, c.value("rounding_mode", "")
-    quotient = c.emit("Div", operand(c, "self", dtype), operand(c, "other", dtype))
-    if c.result.is_float and mode:
-        return c.emit("Floor", quotient)
-    return quotient
+    quotient = paired(c, "Div", c.result.dtype)
+    is_rounded = c.result.is_float and c.value("rounding_mode", "")
+    return c.emit("Floor", quotient) if is_rounded else quotient
 
 
 @lowers("remainder", "fmod")
 def _remainder(c: AtenCall) -> str:
-    dtype = c.result.dtype
-    return c.emit("Mod", operand(c, "self", dtype), operand(c, "other", dtype),
-                  fmod=int(c.result.is_float))  # fmt: skip
+    return paired(c, "Mod", c.result.dtype, fmod=int(c.result.is_float))
 
 
 @lowers("bitwise_left_shift", "bitwise_right_shift", "__lshift__", "__rshift__")
 def _shift(c: AtenCall) -> str:
-    dtype = c.result.dtype
     direction = "LEFT" if "left" in c.operator or "lshift" in c.operator else "RIGHT"
-    return c.emit("BitShift", operand(c, "self", dtype), operand(c, "other", dtype),
-                  direction=direction)  # fmt: skip
+    return paired(c, "BitShift", c.result.dtype, direction=direction)
 
 
 @lowers("atan2")
@@ -238,12 +214,6 @@ def _log2(c: AtenCall) -> str:
 @lowers("exp2")
 def _exp2(c: AtenCall) -> str:
     return c.emit("Pow", c.scalar(2, c.result.dtype), c.tensor("self"))
-
-
-@lowers("pow.Scalar")
-def _pow_scalar(c: AtenCall) -> str:
-    dtype = c.result.dtype
-    return c.emit("Pow", operand(c, "self", dtype), operand(c, "exponent", dtype))
 
 
 @lowers("erfc")
@@ -289,11 +259,6 @@ def _elu(c: AtenCall) -> str:
     return c.emit(operator, c.tensor("self"), alpha=float(c.number("alpha", 1.0)))
 
 
-@lowers("selu")
-def _selu(c: AtenCall) -> str:
-    return c.emit("Selu", c.tensor("self"))
-
-
 @lowers("prelu", "_prelu_kernel")
 def _prelu(c: AtenCall) -> str:
     meta, slope = c.meta("self"), c.meta("weight")
@@ -318,13 +283,13 @@ def _relu6(c: AtenCall) -> str:
 @lowers("clamp", "clip", "hardtanh", "clamp_min", "clamp_max")
 def _clamp(c: AtenCall) -> str:
     dtype = c.result.dtype
-    value = c.cast(c.tensor("self"), c.meta("self").dtype, dtype)
+    value = c.operand("self", dtype)
     is_tanh = "hardtanh" in c.operator
     low, high = ("min_val", "max_val") if is_tanh else ("min", "max")
     if c.has(low) or c.has(high):
-        value = c.emit("Max", value, operand(c, low, dtype)) if c.has(low) else value
-        return c.emit("Min", value, operand(c, high, dtype)) if c.has(high) else value
-    ends = [operand(c, name, dtype) if c.kind(name) else
+        value = c.emit("Max", value, c.operand(low, dtype)) if c.has(low) else value
+        return c.emit("Min", value, c.operand(high, dtype)) if c.has(high) else value
+    ends = [c.operand(name, dtype) if c.kind(name) else
             c.scalar(default, dtype) if is_tanh else ""
             for name, default in ((low, -1), (high, 1))]  # fmt: skip
     return c.emit("Clip", value, *ends)
@@ -333,8 +298,8 @@ def _clamp(c: AtenCall) -> str:
 @lowers("threshold")
 def _threshold(c: AtenCall) -> str:
     dtype = c.result.dtype
-    is_above = c.emit("Greater", c.tensor("self"), operand(c, "threshold", dtype))
-    return c.emit("Where", is_above, c.tensor("self"), operand(c, "value", dtype))
+    is_above = c.emit("Greater", c.tensor("self"), c.operand("threshold", dtype))
+    return c.emit("Where", is_above, c.tensor("self"), c.operand("value", dtype))
 
 
 @lowers("glu")
@@ -347,21 +312,21 @@ def _glu(c: AtenCall) -> str:
 @lowers("where")
 def _where(c: AtenCall) -> str:
     dtype = c.result.dtype
-    condition = c.cast(c.tensor("condition"), c.meta("condition").dtype, DataType.BOOL)
-    return c.emit("Where", condition, operand(c, "self", dtype), operand(c, "other", dtype))
+    condition = c.operand("condition", DataType.BOOL)
+    return c.emit("Where", condition, c.operand("self", dtype), c.operand("other", dtype))
 
 
 @lowers("masked_fill")
 def _masked_fill(c: AtenCall) -> str:
-    mask = c.cast(c.tensor("mask"), c.meta("mask").dtype, DataType.BOOL)
-    return c.emit("Where", mask, operand(c, "value", c.result.dtype), c.tensor("self"))
+    mask = c.operand("mask", DataType.BOOL)
+    return c.emit("Where", mask, c.operand("value", c.result.dtype), c.tensor("self"))
 
 
 @lowers("lerp")
 def _lerp(c: AtenCall) -> str:
     dtype = c.result.dtype
     distance = c.emit("Sub", c.tensor("end"), c.tensor("self"))
-    return c.emit("Add", c.tensor("self"), c.emit("Mul", operand(c, "weight", dtype), distance))
+    return c.emit("Add", c.tensor("self"), c.emit("Mul", c.operand("weight", dtype), distance))
 
 
 @lowers("addcmul", "addcdiv")
@@ -369,7 +334,7 @@ def _addcmul(c: AtenCall) -> str:
     operator = "Mul" if "addcmul" in c.operator else "Div"
     term = c.emit(operator, c.tensor("tensor1"), c.tensor("tensor2"))
     if c.value("value", 1) != 1:
-        term = c.emit("Mul", term, operand(c, "value", c.result.dtype))
+        term = c.emit("Mul", term, c.operand("value", c.result.dtype))
     return c.emit("Add", c.tensor("self"), term)
 
 

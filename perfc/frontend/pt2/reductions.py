@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..lowering.elements import DataType
-from .builder import FLOATS, Meta
+from .builder import Meta
 from .call import LOWERINGS, AtenCall, Lowering, lowers
 from .movement import expanded
-from .pointwise import operand
 from .sizes import Size
 
 REDUCTIONS: Mapping[str, str] = {
@@ -19,17 +18,17 @@ REDUCTIONS: Mapping[str, str] = {
 """Reductions over the axes ``dim``, with that of ONNX."""
 
 
-def reduced(c: AtenCall, operator: str, value: str, axes: list[int], *, keep: bool) -> str:
+def reduced(c: AtenCall, operator: str, value: str, axes: list[int], *, keep: int) -> str:
     """Return a value reduced over axes."""
-    return c.emit(operator, value, c.ints(*axes) if axes else "", keepdims=int(keep))
+    return c.emit(operator, value, c.ints(*axes) if axes else "", keepdims=keep)
 
 
 def reduction(operator: str) -> Lowering:
     """Return the lowering of a reduction over the axes ``dim``."""
 
     def lowered(c: AtenCall) -> str:
-        value = c.cast(c.tensor("self"), c.meta("self").dtype, c.result.dtype)
-        return reduced(c, operator, value, axes_of(c), keep=bool(c.value("keepdim", False)))
+        value = c.operand("self", c.result.dtype)
+        return reduced(c, operator, value, axes_of(c), keep=c.flag("keepdim"))
 
     return lowered
 
@@ -47,18 +46,18 @@ LOWERINGS.update({name: reduction(operator) for name, operator in REDUCTIONS.ite
 @lowers("any", "all")
 def _any(c: AtenCall) -> str:
     operator = "ReduceMax" if "any" in c.operator else "ReduceMin"
-    value = c.cast(c.tensor("self"), c.meta("self").dtype, DataType.BOOL)
-    return reduced(c, operator, value, axes_of(c), keep=bool(c.value("keepdim", False)))
+    value = c.operand("self", DataType.BOOL)
+    return reduced(c, operator, value, axes_of(c), keep=c.flag("keepdim"))
 
 
 @lowers("max", "min", "max.dim", "min.dim")
 def _max(c: AtenCall) -> list[str]:
     name = "Max" if "max" in c.operator else "Min"
-    keep = bool(c.value("keepdim", False))
+    keep = c.flag("keepdim")
     value = reduced(c, f"Reduce{name}", c.tensor("self"), axes_of(c), keep=keep)
     if len(c.outputs) == 1:
         return [value]
-    index = c.emit(f"Arg{name}", c.tensor("self"), axis=axes_of(c)[0], keepdims=int(keep))
+    index = c.emit(f"Arg{name}", c.tensor("self"), axis=axes_of(c)[0], keepdims=keep)
     return [value, index]
 
 
@@ -68,18 +67,17 @@ def _argmax(c: AtenCall) -> str:
     value = c.tensor("self")
     if c.value("dim") is None:
         return c.emit(operator, c.emit("Reshape", value, c.ints(-1)), axis=0, keepdims=0)
-    return c.emit(operator, value, axis=c.axis("dim"),
-                  keepdims=int(bool(c.value("keepdim", False))))  # fmt: skip
+    return c.emit(operator, value, axis=c.axis("dim"), keepdims=c.flag("keepdim"))
 
 
 @lowers("var", "std", "var_mean", "std_mean")
 def _var(c: AtenCall) -> list[str]:
     axes, dtype = axes_of(c), c.result.dtype
-    keep = bool(c.value("keepdim", False))
-    mean = reduced(c, "ReduceMean", c.tensor("self"), axes, keep=True)
+    keep = c.flag("keepdim")
+    mean = reduced(c, "ReduceMean", c.tensor("self"), axes, keep=1)
     off = c.emit("Sub", c.tensor("self"), mean)
     value = reduced(c, "ReduceMean", c.emit("Mul", off, off), axes, keep=keep)
-    correction = c.value("correction", int(bool(c.value("unbiased", True))))
+    correction = c.value("correction", c.flag("unbiased", default=True))
     if correction:
         count = 1
         for axis in axes:
@@ -97,20 +95,20 @@ def _var(c: AtenCall) -> list[str]:
 def _norm(c: AtenCall) -> str:
     order = c.value("ord", c.value("p", 2))
     operator = {None: "ReduceL2", 1: "ReduceL1", 2: "ReduceL2"}[order]
-    value = c.cast(c.tensor("self"), c.meta("self").dtype, c.result.dtype)
-    return reduced(c, operator, value, axes_of(c), keep=bool(c.value("keepdim", False)))
+    value = c.operand("self", c.result.dtype)
+    return reduced(c, operator, value, axes_of(c), keep=c.flag("keepdim"))
 
 
 @lowers("softmax", "_softmax", "log_softmax", "_log_softmax", "_safe_softmax")
 def _softmax(c: AtenCall) -> str:
     operator = "LogSoftmax" if "log_softmax" in c.operator else "Softmax"
-    value = c.cast(c.tensor("self"), c.meta("self").dtype, c.result.dtype)
+    value = c.operand("self", c.result.dtype)
     return c.emit(operator, value, axis=c.axis("dim", -1))
 
 
 @lowers("cumsum", "cumprod")
 def _cumsum(c: AtenCall) -> str:
-    value = c.cast(c.tensor("self"), c.meta("self").dtype, c.result.dtype)
+    value = c.operand("self", c.result.dtype)
     operator = "CumProd" if "cumprod" in c.operator else "CumSum"
     return c.emit(operator, value, c.scalar(c.axis("dim"), DataType.INT64))
 
@@ -119,9 +117,9 @@ def _cumsum(c: AtenCall) -> str:
 def _topk(c: AtenCall) -> list[str]:
     axis = c.axis("dim", -1)
     count = c.value("k", c.meta("self").sizes[axis])
-    is_largest = c.value("largest", True) if "k" in c.args else c.value("descending", False)
+    largest = c.flag("largest", default=True) if "k" in c.args else c.flag("descending")
     values, places = c.several("TopK", (c.tensor("self"), c.extents([count])), 2, axis=axis,
-                               largest=int(bool(is_largest)))  # fmt: skip
+                               largest=largest)  # fmt: skip
     return [places] if "argsort" in c.operator else [values, places]
 
 
@@ -144,7 +142,7 @@ def _full(c: AtenCall) -> str:
     value: Any = c.value("fill_value", c.value("value", c.value("s")))
     if value is None or not isinstance(value, int | float):
         name = next((n for n in ("fill_value", "value", "s") if c.kind(n)), "")
-        one = operand(c, name, c.result.dtype) if name else ""
+        one = c.operand(name, c.result.dtype) if name else ""
     else:
         one = c.scalar(value, c.result.dtype)
     if not one:
@@ -155,9 +153,9 @@ def _full(c: AtenCall) -> str:
 @lowers("arange")
 def _arange(c: AtenCall) -> str:
     dtype = c.result.dtype
-    step = operand(c, "step", dtype) if c.kind("step") else c.scalar(1, dtype)
-    start = operand(c, "start", dtype) if c.kind("start") else c.scalar(0, dtype)
-    return c.emit("Range", start, operand(c, "end", dtype), step)
+    step = c.operand("step", dtype) if c.kind("step") else c.scalar(1, dtype)
+    start = c.operand("start", dtype) if c.kind("start") else c.scalar(0, dtype)
+    return c.emit("Range", start, c.operand("end", dtype), step)
 
 
 @lowers("linspace")
@@ -193,30 +191,19 @@ def _mse_loss(c: AtenCall) -> str:
 
 def over_batch(c: AtenCall, each: str, meta: Meta) -> str:
     """Return the losses of all elements, or their mean or sum."""
-    match c.integer("reduction", 1):
-        case 0:
-            return each
-        case 1:
-            return reduced(c, "ReduceMean", each, [*range(meta.rank)], keep=False)
-        case _:
-            return reduced(c, "ReduceSum", each, [*range(meta.rank)], keep=False)
+    reduction = c.integer("reduction", 1)
+    operator = "ReduceMean" if reduction == 1 else "ReduceSum"
+    return reduced(c, operator, each, [*range(meta.rank)], keep=0) if reduction else each
 
 
-@lowers("cross_entropy_loss")
-def _cross_entropy(c: AtenCall) -> str:
-    reductions = ("none", "mean", "sum")
-    if c.meta("target").dtype in FLOATS:
+@lowers("cross_entropy_loss", "nll_loss", "nll_loss_nd", "nll_loss_forward", "nll_loss2d")
+def _class_loss(c: AtenCall) -> str:
+    if c.meta("target").is_float:
         raise ValueError("probabilities as the target")
-    return c.emit("SoftmaxCrossEntropyLoss", c.tensor("self"), c.tensor("target"),
-                  c.tensor("weight"), reduction=reductions[c.integer("reduction", 1)],
-                  ignore_index=c.integer("ignore_index", -100))  # fmt: skip
-
-
-@lowers("nll_loss", "nll_loss_nd", "nll_loss_forward", "nll_loss2d")
-def _nll_loss(c: AtenCall) -> str:
-    reductions = ("none", "mean", "sum")
-    return c.emit("NegativeLogLikelihoodLoss", c.tensor("self"), c.tensor("target"),
-                  c.tensor("weight"), reduction=reductions[c.integer("reduction", 1)],
+    is_softmax = "cross_entropy" in c.operator
+    return c.emit("SoftmaxCrossEntropyLoss" if is_softmax else "NegativeLogLikelihoodLoss",
+                  c.tensor("self"), c.tensor("target"), c.tensor("weight"),
+                  reduction=("none", "mean", "sum")[c.integer("reduction", 1)],
                   ignore_index=c.integer("ignore_index", -100))  # fmt: skip
 
 
@@ -224,8 +211,8 @@ def _nll_loss(c: AtenCall) -> str:
 def _cosine_similarity(c: AtenCall) -> str:
     axis = [c.integer("dim", 1) % c.meta("x1").rank]
     product = c.emit("Mul", c.tensor("x1"), c.tensor("x2"))
-    norms = [reduced(c, "ReduceL2", c.tensor(x), axis, keep=False) for x in ("x1", "x2")]
-    dot = reduced(c, "ReduceSum", product, axis, keep=False)
+    norms = [reduced(c, "ReduceL2", c.tensor(x), axis, keep=0) for x in ("x1", "x2")]
+    dot = reduced(c, "ReduceSum", product, axis, keep=0)
     return c.emit("Div", dot, c.emit("Mul", *norms))
 
 

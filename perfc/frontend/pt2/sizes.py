@@ -10,6 +10,8 @@ from typing import Any
 Size = int | str | tuple[Any, ...] | None
 """A number, a symbol, an operation with its operands, or None for anything else."""
 LONGEST_EXPRESSION = 4096
+MOST_LEAVES = 256
+"""Maximum leaves of a power: each power in a power multiplies them."""
 OPERATIONS = {"Add": "+", "Mul": "*", "FloorDiv": "//", "CleanDiv": "//", "PythonMod": "%",
               "Mod": "%"}  # fmt: skip
 """Operations by the functions of SymPy and PyTorch's own.
@@ -20,7 +22,7 @@ BINARY: Mapping[type[ast.operator], str] = {
 
 
 def size_of(given: Any) -> Size:
-    """Return a ``SymInt`` of the schema: a number, or an expression."""
+    """Return the size of a ``SymInt`` of the schema: a number, or an expression."""
     if isinstance(given, int):
         return given
     kind, value = next(iter(given.items()))
@@ -72,7 +74,9 @@ def walked(node: Any) -> Size:
         case ast.Call(func=ast.Name(id="Pow"), args=[base, power]):
             match walked(power):
                 case int(exponent) if 1 <= exponent <= 4:
-                    return ("*", *(walked(base) for _ in range(exponent)))
+                    factor = walked(base)
+                    if exponent * sum(1 for _ in leaves_of(factor)) <= MOST_LEAVES:
+                        return ("*", *[factor] * exponent)
                 case _:
                     pass
         case _:
@@ -85,16 +89,13 @@ def scaled(factor: int, size: Size) -> Size:
     return factor * size if isinstance(size, int) else ("*", factor, size)
 
 
-def symbols_of(size: Size) -> Iterator[str]:
-    """Yield the symbols of a size."""
-    match size:
-        case str():
-            yield size
-        case tuple():
-            for part in size[1:]:
-                yield from symbols_of(part)
-        case _:
-            pass
+def leaves_of(size: Size) -> Iterator[Size]:
+    """Yield the numbers and symbols of a size."""
+    if isinstance(size, tuple):
+        for part in size[1:]:
+            yield from leaves_of(part)
+    else:
+        yield size
 
 
 def text_of(size: Size, names: Mapping[str, str]) -> int | str | None:
