@@ -8,6 +8,7 @@ import re
 import stat
 import zlib
 from collections.abc import Iterator
+from io import FileIO
 from typing import BinaryIO
 
 from perfc.errors import ModelError
@@ -46,11 +47,11 @@ def open_model(model: str | os.PathLike[str] | bytes) -> ProtoModel:
         try:
             return _from_bytes(model, "", "model", text_suffix=False)
         except OSError as error:
-            raise _unreadable(error, "model") from None
+            raise unreadable(error, "model") from None
     path = os.fspath(model)
-    where = _one_line(path)
+    where = one_line(path)
     text_suffix = path.lower().removesuffix(".gz").endswith(_TEXT_SUFFIXES)
-    with _open(path, where) as file:
+    with open_file(path, where) as file:
         try:
             head = file.read(HEAD_BYTES)
             nbytes = os.fstat(file.fileno()).st_size
@@ -62,15 +63,25 @@ def open_model(model: str | os.PathLike[str] | bytes) -> ProtoModel:
                 file.seek(0)
                 return _from_text(file.read(LONGEST_TEXT_BYTES + 1), path, where)
         except OSError as error:
-            raise _unreadable(error, where) from None
+            raise unreadable(error, where) from None
         return _decode(ByteWindow(where, file=file, nbytes=nbytes), head, path)
 
 
-def _one_line(path: str) -> str:
+def one_line(path: str) -> str:
+    """Return a path as it is printed in errors."""
     return path if path.isprintable() else ascii(path)
 
 
-def _open(path: str, where: str) -> BinaryIO:
+def open_file(path: str, where: str) -> FileIO:
+    """Return a regular file, open for reading.
+
+    Args:
+        path: path of the file.
+        where: the path as errors print it.
+
+    Raises:
+        ModelError: it cannot be opened, or is a folder, pipe or device.
+    """
     try:
         # A pipe or a device would block or never end.
         if not stat.S_ISREG(os.stat(path).st_mode):
@@ -78,10 +89,11 @@ def _open(path: str, where: str) -> BinaryIO:
             raise ModelError(what, hint="give the path of a .onnx file", where=where)
         return open(path, "rb", buffering=0)
     except (OSError, ValueError) as error:
-        raise _unreadable(error, where) from None
+        raise unreadable(error, where) from None
 
 
-def _unreadable(error: OSError | ValueError, where: str) -> ModelError:
+def unreadable(error: OSError | ValueError, where: str) -> ModelError:
+    """Return the error for a file that the operating system does not read."""
     match error:
         case FileNotFoundError():
             return ModelError("no such file", hint="check the path", where=where)

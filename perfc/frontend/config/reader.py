@@ -70,7 +70,7 @@ def nearest(name: str) -> tuple[str, ...]:
     plain = name.lower().rpartition("/")[2]
     if plain in shipped():
         return (plain,)
-    if plain.endswith((".onnx", ".gz", ".pir", ".txt")):
+    if plain.endswith((".onnx", ".gz", ".pir", ".pt2", ".txt")):
         return ()
     from difflib import get_close_matches
 

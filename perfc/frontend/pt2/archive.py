@@ -1,32 +1,40 @@
-"""Zip archives of PyTorch: finds the program of ``torch.export.save`` and names what else it is."""
+"""Zip archives of PyTorch: reads programs of ``torch.export.save`` and refuses other archives."""
 
 from __future__ import annotations
 
 import hashlib
 import io
 import json
-import os
 import re
+import shutil
 import zipfile
 import zlib
-from typing import Any, BinaryIO
+from collections.abc import Mapping
+from typing import Any
 
 from perfc.errors import ModelError, reason_of
 from perfc.ir.record import record
 
 from ..collector import paused_collector
+from ..reading.proto import FileOrigin
+from ..source import open_file, unreadable
 
 MOST_BYTES = 1 << 27
 """Maximum bytes of a program without its weights; a node takes about 2 KiB."""
 MOST_DIRECTORY_BYTES = 1 << 26
 """Maximum bytes of the zip directory; an entry takes about 100."""
-TAIL_BYTES = (1 << 16) + 22
-"""Bytes at the end of a zip archive that contain the record of its directory."""
+COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""Compressions of an entry; others take as much memory as the entry requests."""
+FAULTS = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError)
+"""Errors of `zipfile`: a damaged directory, damaged data, data that end early, encryption or a
+version of zip that it does not read, and names or offsets that are invalid."""
 SAVE = "save torch.export.export(module, inputs) with torch.export.save(program, 'model.pt2')"
 
 PROGRAM = re.compile(r"([^/]+/)?(models/[^/]+\.json|serialized_exported_program\.json)")
 """Names of the entry with the program; PyTorch before 2.8 writes the second.
 Source: torch/export/pt2_archive/constants.py; torch/export/__init__.py of PyTorch 2.5."""
+WEIGHTS = re.compile(r"(([^/]+/)?data/weights/)[^/]+_weights_config\.json")
+"""Names of the entry with the file of each parameter, which PyTorch writes since 2.8."""
 
 OTHERS: tuple[tuple[str, str, str], ...] = (
     (r".*/?code/.*\.py|.*constants\.pkl", "a TorchScript archive", SAVE),
@@ -36,7 +44,7 @@ OTHERS: tuple[tuple[str, str, str], ...] = (
     (r".*model\.weights\.h5|.*keras_metadata\.pb", "a Keras model", "convert it with tf2onnx"),
     (r".*\.onnx", "a zip archive with an ONNX file in it", "unpack it: unzip FILE"),
 )
-"""Pattern of an entry of other zip archives, what they are, and what to do."""
+"""Pattern of an entry of other zip archives, their type, and what to do."""
 
 
 @record
@@ -45,93 +53,122 @@ class Archive:
 
     Args:
         program: object of the JSON document.
-        nbytes: size of the document.
-        sha256: digest of the document.
+        ties: name of the first parameter that has the same elements, by name of a parameter;
+            without those of earlier versions than 2.8.
+        origin: path, size and digest of the documents.
     """
 
     program: dict[str, Any]
-    nbytes: int
-    sha256: str
+    ties: Mapping[str, str]
+    origin: FileOrigin
 
 
-def read_archive(model: str | bytes) -> Archive:
+class BoundedReader(io.BufferedReader):
+    """File of which no read is larger than a zip directory, which `zipfile` reads in one piece."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Return the next bytes: ``size`` of them, all without a size.
+
+        Raises:
+            ModelError: more than a directory may have.
+        """
+        most = MOST_DIRECTORY_BYTES + 1
+        data = super().read(most if size is None or size < 0 else min(size, most))
+        if len(data) == most:
+            what = f"a zip directory of more than {MOST_DIRECTORY_BYTES >> 20} MiB"
+            raise ModelError(what, hint=SAVE)
+        return data
+
+
+def read_archive(model: str | bytes, where: str) -> Archive:
     """Return the program of an archive; no weight is read.
 
     Args:
         model: path of a file, or the bytes of one.
+        where: place of errors of the file system.
 
     Raises:
         ModelError: damaged, too large, or another zip archive.
+        LookupError, TypeError, AttributeError: a table of weights that is none.
     """
-    where = "model" if isinstance(model, bytes) else model
+    path, file = ("", io.BytesIO(model)) if isinstance(model, bytes) else \
+        (model, open_file(model, where))  # fmt: skip
     try:
-        with io.BytesIO(model) if isinstance(model, bytes) else open(model, "rb") as file:
-            require_small_directory(file, where)
-            with zipfile.ZipFile(file) as archive:
-                data = program_bytes(archive, where)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError,
-            LookupError, ValueError) as error:  # fmt: skip
+        with BoundedReader(file) as bounded, zipfile.ZipFile(bounded) as archive:
+            program, weights = documents(archive)
+            document = parsed(program)
+            ties = ties_of(archive, parsed(weights)["config"]) if weights else {}
+    except FAULTS as error:
         what = f"damaged zip archive: {reason_of(error)}"
-        raise ModelError(what, hint="it was cut short? Save it again", where=where) from None
+        raise ModelError(what, hint="it was cut short? Save it again") from None
     except OSError as error:
-        raise ModelError(f"cannot be read: {error.strerror or error}", where=where) from None
+        raise unreadable(error, where) from None
+    if not isinstance(document, dict) or not isinstance(document.get("graph_module"), dict):
+        raise ModelError("its program has no graph", hint=SAVE)
+    digest = hashlib.sha256(program + weights).hexdigest()
+    return Archive(document, ties, FileOrigin(path, len(program) + len(weights), digest))
+
+
+def parsed(document: bytes) -> Any:
+    """Return the content of a JSON document.
+
+    Raises:
+        ModelError: it is none.
+    """
     try:
         with paused_collector():
-            program = json.loads(data)
+            return json.loads(document)
     except (ValueError, RecursionError) as error:
-        raise ModelError(f"its program is no JSON: {reason_of(error)}", where=where) from None
-    if not isinstance(program, dict) or not isinstance(program.get("graph_module"), dict):
-        raise ModelError("its program has no graph", hint=SAVE, where=where)
-    return Archive(program, len(data), hashlib.sha256(data).hexdigest())
+        raise ModelError(f"its program is no JSON: {reason_of(error)}") from None
 
 
-def require_small_directory(file: BinaryIO, where: str) -> None:
-    """Raise an error if the directory of a zip archive does not fit into memory.
+def documents(archive: zipfile.ZipFile) -> tuple[bytes, bytes]:
+    """Return the JSON documents of the program and of its weights; empty for absent weights.
 
     Raises:
-        ModelError: it is too large.
-    """
-    nbytes = file.seek(0, os.SEEK_END)
-    file.seek(max(nbytes - TAIL_BYTES, 0))
-    tail = file.read(TAIL_BYTES)
-    at = tail.rfind(b"PK\5\6")
-    size = int.from_bytes(tail[at + 12 : at + 16], "little") if at >= 0 else 0
-    if size == 0xFFFFFFFF:
-        wide = tail.rfind(b"PK\6\6", 0, at)
-        size = int.from_bytes(tail[wide + 40 : wide + 48], "little") if wide >= 0 else nbytes
-    if size > MOST_DIRECTORY_BYTES:
-        what = f"a zip directory of more than {MOST_DIRECTORY_BYTES >> 20} MiB"
-        raise ModelError(what, hint=SAVE, where=where)
-    file.seek(0)
-
-
-def program_bytes(archive: zipfile.ZipFile, where: str) -> bytes:
-    """Return the JSON document of the program.
-
-    Raises:
-        ModelError: none or several, or it is too large.
+        ModelError: no program or several, too large, or compressed in another way.
     """
     names = archive.namelist()
     programs = [name for name in names if PROGRAM.fullmatch(name)]
     if not programs:
-        raise refused(names, where)
+        raise refused(names)
     if len(programs) > 1:
         hint = "save each program to a file of its own"
-        raise ModelError(f"{len(programs)} programs in one archive", hint=hint, where=where)
-    info = archive.getinfo(programs[0])
-    if info.file_size <= MOST_BYTES:
+        raise ModelError(f"{len(programs)} programs in one archive", hint=hint)
+    weights = [name for name in names if WEIGHTS.fullmatch(name)][:1]
+    entries = [archive.getinfo(name) for name in programs + weights]
+    if sum(info.file_size for info in entries) > MOST_BYTES:
+        what = f"the program alone, without weights, is larger than {MOST_BYTES >> 20} MiB"
+        raise ModelError(what, hint="export a part of the model")
+    contents: list[bytes] = []
+    for info in entries:
+        if info.compress_type not in COMPRESSIONS:
+            raise ModelError(f"its program has compression {info.compress_type}", hint=SAVE)
+        content = io.BytesIO()
         with archive.open(info) as entry:
-            data = entry.read(MOST_BYTES + 1)
-        if len(data) <= MOST_BYTES:
-            return data
-    what = f"the program alone, without weights, is larger than {MOST_BYTES >> 20} MiB"
-    raise ModelError(what, hint="export a part of the model", where=where)
+            shutil.copyfileobj(entry, content)
+        contents.append(content.getvalue())
+    return contents[0], contents[1] if weights else b""
 
 
-def refused(names: list[str], where: str) -> ModelError:
+def ties_of(archive: zipfile.ZipFile, weights: Mapping[str, Any]) -> dict[str, str]:
+    """Return the first parameter with the same elements, by name of a parameter.
+
+    PyTorch writes one file for all tensors without elements, as on the meta device: it ties none.
+    """
+    sizes = {i.filename.rpartition("data/weights/")[2]: i.file_size for i in archive.infolist()}
+    first: dict[tuple[str, str], str] = {}
+    return {
+        name: first.setdefault((weight["path_name"], str(weight["tensor_meta"])), name)
+        for name, weight in weights.items()
+        if weight["is_param"] and sizes[weight["path_name"]]
+    }
+
+
+def refused(names: list[str]) -> ModelError:
     """Return the error for a zip archive without a program."""
     for pattern, what, hint in OTHERS:
         if any(re.fullmatch(pattern, name) for name in names):
-            return ModelError(f"not an exported program but {what}", hint=hint, where=where)
+            return ModelError(f"not an exported program but {what}", hint=hint)
     what = "an empty zip archive" if not names else "a zip archive without a program in it"
-    return ModelError(what, hint=SAVE, where=where)
+    return ModelError(what, hint=SAVE)

@@ -10,7 +10,7 @@ from perfc.ir.record import mutable
 
 from ..lowering.elements import DataType
 from .builder import ELEMENT_TYPES, UNKNOWN, GraphBuilder, Meta, meta_of
-from .sizes import Size, size_of
+from .sizes import Size, member_of, size_of
 
 Lowering: TypeAlias = "Callable[[AtenCall], str | Sequence[str]]"
 """Function that makes the nodes of a call and returns the values it results in."""
@@ -57,7 +57,7 @@ class ProgramScope:
 
     def size(self, given: Mapping[str, Any]) -> Size:
         """Return a ``SymIntArgument``."""
-        kind, value = next(iter(given.items()))
+        kind, value = member_of(given)
         return size_of(self.sizes[value]) if kind == "as_name" else int(value)
 
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from perfc.common.declared import modules
 from perfc.errors import ModelError
 
 from ..collector import paused_collector
-from ..reading.proto import FileOrigin, ProtoModel, ValueInfo
-from .archive import Archive, read_archive
+from ..reading.proto import ProtoModel, ValueInfo
+from ..source import one_line
+from .archive import read_archive
 from .builder import GraphBuilder
-from .call import LOWERINGS, AtenCall, ProgramScope
+from .call import LOWERINGS, AtenCall, Lowering, ProgramScope
+from .sizes import member_of
 
 OPSET = 23
 """Version of ONNX's operators that the lowerings make."""
@@ -33,9 +36,8 @@ CHECKS = re.compile(
 """Operators that compute nothing but checks and sizes."""
 LINE = re.compile(r'File "([^"]*)", line (\d+)')
 """File and line of a frame of a stack trace."""
-FAULTS = (KeyError, IndexError, TypeError, ValueError, AttributeError, StopIteration,
-          ArithmeticError)  # fmt: skip
-"""Errors that a document that does not keep to the schema raises."""
+FAULTS = (LookupError, TypeError, ValueError, AttributeError, StopIteration, ArithmeticError)
+"""Errors that a document raises that does not follow the schema."""
 
 
 def read_program(model: str | bytes) -> ProtoModel:
@@ -47,38 +49,39 @@ def read_program(model: str | bytes) -> ProtoModel:
     Raises:
         ModelError: not an archive of an exported program, or it does not keep to its schema.
     """
-    archive = read_archive(model)
-    where = "model" if isinstance(model, bytes) else model
+    where = "model" if isinstance(model, bytes) else one_line(model)
     try:
+        archive = read_archive(model, where)
         with paused_collector():
-            made = translated(archive.program)
+            made = translated(archive.program, archive.ties)
+    except ModelError as error:
+        error.where = error.where or where
+        raise
     except RecursionError:
         raise ModelError("its graphs are nested too deep", where=where) from None
     except FAULTS as error:
         what = f"its program does not keep to the schema: {type(error).__name__} {error}"[:200]
         hint = "save it with a released version of PyTorch, 2.5 or newer"
         raise ModelError(what, hint=hint, where=where) from None
-    path = "" if isinstance(model, bytes) else model
-    made.origin = origin_of(archive, path)
+    made.origin = archive.origin
     return made
 
 
-def origin_of(archive: Archive, path: str) -> FileOrigin:
-    """Return the origin of a program."""
-    return FileOrigin(path, archive.nbytes, archive.sha256)
-
-
-def translated(program: Mapping[str, Any]) -> ProtoModel:
+def translated(program: Mapping[str, Any], ties: Mapping[str, str]) -> ProtoModel:
     """Return a program in messages of ONNX.
+
+    Args:
+        program: object of its JSON document.
+        ties: name of the first parameter with the same elements, by name of a parameter.
 
     Raises:
         ModelError: another version of the schema.
-        KeyError, IndexError, TypeError, ValueError, AttributeError: it does not keep to it.
+        KeyError, IndexError, TypeError, ValueError, AttributeError: it does not follow the schema.
     """
     version = program["schema_version"]
     if version["major"] != MAJOR:
         raise ModelError(
-            f"version {version['major']} of the schema of exported programs",
+            f"version {version['major']!r} of the schema of exported programs",
             hint=f"save it with a PyTorch of schema {MAJOR}, such as 2.5 to 2.13",
         )
     module = program["graph_module"]
@@ -86,7 +89,7 @@ def translated(program: Mapping[str, Any]) -> ProtoModel:
     builder = GraphBuilder()
     builder.graph.name = "main_graph"
     scope = ProgramScope(builder, graph["tensor_values"], graph["sym_int_values"])
-    declare_inputs(scope, module["signature"]["input_specs"])
+    declare_inputs(scope, module["signature"]["input_specs"], ties)
     lower_nodes(scope, graph["nodes"], 0)
     for spec in module["signature"]["output_specs"]:
         declare_output(scope, spec)
@@ -96,31 +99,29 @@ def translated(program: Mapping[str, Any]) -> ProtoModel:
     )  # fmt: skip
 
 
-def declare_inputs(scope: ProgramScope, specs: Sequence[Mapping[str, Any]]) -> None:
+def declare_inputs(
+    scope: ProgramScope, specs: Sequence[Mapping[str, Any]], ties: Mapping[str, str]
+) -> None:
     """Add the parameters, buffers, constants and inputs of the program."""
     builder, taken = scope.builder, {str(name) for name in scope.tensors}
     inputs: list[str] = []
+    stored: dict[str, str] = {}
     for spec in specs:
-        kind, content = next(iter(spec.items()))
+        kind, content = member_of(spec)
         if kind == "user_input":
-            inputs += user_input(content["arg"])
+            inputs += names_of(content["arg"])
         elif kind in ("parameter", "buffer", "tensor_constant"):
             raw = str(content["arg"]["name"])
             full = str(next(v for k, v in content.items() if k.endswith("_name")))
-            name = raw if full in taken else full
-            scope.values[raw] = name
-            builder.stored(name, scope.meta(raw), is_parameter=kind == "parameter")
+            full = ties.get(full, full)
+            if full not in stored:
+                stored[full] = raw if full in taken else full
+                builder.stored(stored[full], scope.meta(raw), is_parameter=kind == "parameter")
+            scope.values[raw] = stored[full]
     name_symbols(scope, inputs)
     for raw in inputs:
         scope.values[raw] = raw
         builder.graph.input.append(ValueInfo(raw, builder.type(scope.meta(raw))))
-
-
-def user_input(given: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the name of an input that is a tensor."""
-    kind, value = next(iter(given.items()))
-    if kind == "as_tensor":
-        yield str(value["name"])
 
 
 def name_symbols(scope: ProgramScope, inputs: Iterable[str]) -> None:
@@ -142,12 +143,10 @@ def name_symbols(scope: ProgramScope, inputs: Iterable[str]) -> None:
 
 def declare_output(scope: ProgramScope, spec: Mapping[str, Any]) -> None:
     """Add an output of the program; mutated buffers and scalars are none."""
-    kind, content = next(iter(spec.items()))
+    kind, content = member_of(spec)
     if kind != "user_output":
         return
-    kind, value = next(iter(content["arg"].items()))
-    if kind == "as_tensor":
-        raw = str(value["name"])
+    for raw in names_of(content["arg"]):
         type_ = scope.builder.type(scope.meta(raw))
         scope.builder.graph.output.append(ValueInfo(scope.values[raw], type_))
 
@@ -174,8 +173,8 @@ def lower_nodes(scope: ProgramScope, nodes: Sequence[Mapping[str, Any]], depth: 
 
 
 def names_of(given: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the names of the tensors of a result."""
-    kind, value = next(iter(given.items()))
+    """Yield the names of the tensors of an argument."""
+    kind, value = member_of(given)
     match kind:
         case "as_tensor":
             yield str(value["name"])
@@ -191,7 +190,7 @@ def lower_node(
     scope: ProgramScope, node: Mapping[str, Any], outputs: list[str], operator: str, overload: str
 ) -> None:
     """Lower a call of an operator; one without a lowering becomes an unknown operator."""
-    args = {str(a["name"]): next(iter(a["arg"].items())) for a in node["inputs"]}
+    args = {str(a["name"]): member_of(a["arg"]) for a in node["inputs"]}
     stem = scope.prefix + outputs[0]
     path, source = place_of(node["metadata"], stem)
     builder = scope.builder
@@ -248,7 +247,7 @@ def inline(
     scope: ProgramScope, node: Mapping[str, Any], outputs: Sequence[str], depth: int
 ) -> None:
     """Put the graph of a higher-order operator in place of its call."""
-    given = [next(iter(a["arg"].items())) for a in node["inputs"]]
+    given = [member_of(a["arg"]) for a in node["inputs"]]
     graph = next(value["graph"] for kind, value in given if kind == "as_graph")
     actual = [scope.values[raw] for kind, value in given for raw in names_of({kind: value})]
     inner = ProgramScope(
@@ -278,9 +277,8 @@ def place_of(metadata: Mapping[str, str], name: str) -> tuple[str, str]:
     return path, f"{last[1]}:{last[2]}" if last else ""
 
 
-def lowerings() -> Mapping[str, Any]:
-    """Return every lowering, from the modules of this folder."""
-    if not LOWERINGS:
-        for _ in modules(__package__):
-            pass
+@cache
+def lowerings() -> Mapping[str, Lowering]:
+    """Return every lowering by operator; importing the modules of this folder records them."""
+    list(modules(__package__))
     return LOWERINGS

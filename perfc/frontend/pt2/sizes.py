@@ -21,11 +21,21 @@ BINARY: Mapping[type[ast.operator], str] = {
 }  # fmt: skip
 
 
+def member_of(union: Mapping[str, Any]) -> tuple[str, Any]:
+    """Return the kind and the value of a union of the schema.
+
+    Raises:
+        ValueError: it has not one member.
+    """
+    ((kind, value),) = union.items()
+    return kind, value
+
+
 def size_of(given: Any) -> Size:
     """Return the size of a ``SymInt`` of the schema: a number, or an expression."""
     if isinstance(given, int):
         return given
-    kind, value = next(iter(given.items()))
+    kind, value = member_of(given)
     if kind == "as_int":
         return int(value)
     return parsed(str(value["expr_str"])) if kind == "as_expr" else None

@@ -58,14 +58,14 @@ def test_reading_needs_no_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_unknown_operator_is_opaque_and_keeps_its_bytes(program: dict[str, Any]) -> None:
     node = program["graph_module"]["graph"]["nodes"][2]
     node["target"] = "torch.ops.mine.shiny.default"
-    made = translated(program).graph.node[2]
+    made = translated(program, {}).graph.node[2]
     assert (made.domain, made.op_type) == ("mine", "shiny.default")
 
 
 def test_a_result_of_an_operator_in_place_replaces_its_argument(program: dict[str, Any]) -> None:
     nodes = program["graph_module"]["graph"]["nodes"]
     nodes[3]["inputs"][0]["arg"]["as_tensor"]["name"] = "batch_norm"
-    assert translated(program).graph.node[3].input[0] == "relu_"
+    assert translated(program, {}).graph.node[3].input[0] == "relu_"
 
 
 @pytest.mark.parametrize(
