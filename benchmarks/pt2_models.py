@@ -1,11 +1,11 @@
 """Exported programs against the ONNX graphs of the same networks: work, time, parameters.
 
-    python benchmarks/pt2_models.py --models ../shared/models --work /tmp/pt2 [NAME...]
+    python benchmarks/pt2_models.py --models MODELS --work FOLDER [NAME...]
 
 Needs PyTorch, timm (with Pillow; without torchvision a stand-in serves) and transformers. Networks
-are exported on the meta device with random weights and kept in ``--work``; the graphs of
-``--models`` are those that torch.onnx makes of the same program. Prints a row for each network and
-the number of them within each bound; read times are the best of three.
+are exported on the meta device with random weights, to FOLDER; MODELS has the graphs that
+torch.onnx makes of the same programs. Prints a row for each network and the number of them within
+each bound; read times are the best of three.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from typing import Any
 
 import perfc
 from perfc.frontend import load
+from perfc.frontend.pytorch.torch_program import archived
 from perfc.ir.graph import walk
 from perfc.ir.ops.opaque import Opaque
 from perfc.ir.symbolic.evaluate import evaluate
@@ -159,7 +160,7 @@ def exported(stem: str, size: str, folder: Path) -> tuple[Path, int]:
             # masks by vmap are written only where they are traced strictly
             strict = stem.startswith("hf")
             program = torch.export.export(model, (), inputs, dynamic_shapes=axes, strict=strict)
-        torch.export.save(program, path)
+        path.write_bytes(archived(program))
         count.write_text(str(sum(p.numel() for p in model.parameters())))
     return path, int(count.read_text())
 

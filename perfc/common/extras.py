@@ -34,13 +34,29 @@ def install(*extras: str, only: str = "") -> str:
     return " ".join(["pip install", *(f"'{r}'" for r in wanted)])
 
 
+def install_package(name: str) -> str:
+    """Return the command that installs a package, in the version that an extra requires.
+
+    >>> install_package("timm"), install_package("torchvision")
+    ("pip install 'timm>=1.0'", 'pip install torchvision')
+    """
+    every = (r for group in requirements().values() for r in group)
+    required = next((r for r in every if name_of(r) == name), "")
+    return f"pip install '{required}'" if required else f"pip install {name}"
+
+
+def name_of(requirement: str) -> str:
+    """Return the name of the package of a requirement."""
+    return re.split(r"[^\w.-]", requirement)[0]
+
+
 def absent(extra: str) -> list[str]:
     """Return an extra's packages that are not installed."""
     from importlib.metadata import PackageNotFoundError, distribution
 
     missing: list[str] = []
     for requirement in requirements()[extra]:
-        name = re.split(r"[^\w.-]", requirement)[0]
+        name = name_of(requirement)
         try:
             distribution(name)
         except PackageNotFoundError:

@@ -81,7 +81,8 @@ def test_every_hint_names_an_extra_that_exists() -> None:
             if isinstance(name, ast.Constant):
                 assert extras.requirements().get(name.value), (path, name.value)
         only = next((k.value for k in call.keywords if k.arg == "only"), None)
-        if isinstance(only, ast.Constant):
+        if only is not None:
+            assert isinstance(only, ast.Constant)
             of = [name.value for name in call.args if isinstance(name, ast.Constant)] or [""]
             assert re.search(rf"'{only.value}[^']*>=", extras.install(*of, only=only.value))
 

@@ -39,13 +39,13 @@ class Exporter:
     """Stands for PyTorch's exporter: keeps what it is asked, fails where it is told to."""
 
     def __init__(self, *fails: Exception) -> None:
-        self.asked: list[tuple[Any, Any, dict[str, Any]]] = []
+        self.calls: list[tuple[Any, Any, dict[str, Any]]] = []
         self.states: list[tuple[bool, object]] = []
         self.fails = list(fails)
         self.program: Program | None = Program()
 
     def __call__(self, model: Any, inputs: tuple[Any], **options: Any) -> Program | None:
-        self.asked.append((model, inputs[0], options))
+        self.calls.append((model, inputs[0], options))
         config = getattr(model, "config", None)
         self.states.append((model.training, getattr(config, "use_cache", None)))
         if self.fails:
@@ -80,7 +80,7 @@ def test_a_module_is_exported_in_evaluation_and_left_as_it_was(tracer: Exporter)
     inner.eval()
     model.config = SimpleNamespace(use_cache=True)
     module = exported(model, (4,))
-    (_, given, options) = tracer.asked[0]
+    (_, given, options) = tracer.calls[0]
     assert (tuple(given.shape), given.dtype) == ((2, 4), torch.float16)
     assert options["strict"] is False
     assert list(options["dynamic_shapes"]["input"]) == [0]
@@ -104,16 +104,16 @@ def test_token_numbers_are_tried_where_they_are_looked_up(
     with pytest.raises(ModelError, match=r"PyTorch cannot export it: first\Z"):
         exported(model, extents)
     # once with the batch as a symbol, once at one batch
-    assert [str(given.dtype) for _, given, _ in tracer.asked] == [f"torch.{t}" for t in types] * 2
-    assert [len(given) for _, given, _ in tracer.asked] == [2, 2, 1, 1]
+    assert [str(given.dtype) for _, given, _ in tracer.calls] == [f"torch.{t}" for t in types] * 2
+    assert [len(given) for _, given, _ in tracer.calls] == [2, 2, 1, 1]
 
 
 def test_a_module_without_parameters_gets_floats(tracer: Exporter) -> None:
     exported(torch.nn.ReLU(), (4,))
-    assert tracer.asked[0][1].dtype == torch.float32
+    assert tracer.calls[0][1].dtype == torch.float32
 
 
-def test_the_cause_is_told_without_colours(tracer: Exporter) -> None:
+def test_the_cause_has_no_color_codes(tracer: Exporter) -> None:
     cause, failed = ValueError("\x1b[31mno such operator\x1b[0m"), RuntimeError("outer")
     failed.__cause__ = cause
     tracer.fails = [failed, failed]
@@ -127,7 +127,7 @@ def test_the_cause_is_told_without_colours(tracer: Exporter) -> None:
 def test_what_cannot_be_written_is_traced_strictly(tracer: Exporter) -> None:
     tracer.fails = [RuntimeError("Failed serializing node flat_apply")]
     assert exported(torch.nn.ReLU(), (4,)).graph.nodes
-    assert [options["strict"] for _, _, options in tracer.asked] == [False, True]
+    assert [options["strict"] for _, _, options in tracer.calls] == [False, True]
 
 
 def test_nothing_exported_is_an_error(exporter: Exporter, tmp_path: Path) -> None:
@@ -348,7 +348,7 @@ def test_a_published_configuration_is_built_with_fewer_layers(
     settings = library[0].settings
     assert (settings.kind, settings.use_cache) == ("net", False)
     assert settings.content == {"architectures": ["NetLM"], "n_layer": 2}
-    _, ids, options = exporter.asked[0]
+    _, ids, options = exporter.calls[0]
     assert (tuple(ids.shape), ids.dtype) == ((2, 16), torch.int64)
     assert list(options["dynamic_shapes"][0]) == [0]
     assert exporter.states == [(False, None)]

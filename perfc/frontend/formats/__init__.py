@@ -1,4 +1,4 @@
-"""Formats of models: each module here says which models are its own, and lowers them.
+"""Model formats: each module of this folder detects one format and lowers its models.
 
 A format is one module in this folder with the functions of `ModelFormat`; nothing lists them.
 """
@@ -59,7 +59,7 @@ class ModelFormat(Protocol):
 
 
 def format_of(model: str | bytes) -> ModelFormat:
-    """Return the format of a model: ONNX, whose reader says what a file is, where none fits."""
+    """Return the format of a model; ONNX by default, whose reader names other types of files."""
     from . import onnx
 
     path, head = ("", model[:HEAD_BYTES]) if isinstance(model, bytes) else (model, head_of(model))

@@ -1,4 +1,4 @@
-"""ONNX: binary, text and gzip; the format of whatever no other format reads."""
+"""ONNX: binary, text and gzip; the default format."""
 
 from __future__ import annotations
 

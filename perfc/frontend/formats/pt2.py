@@ -1,4 +1,4 @@
-"""Archives of ``torch.export.save``; other zip archives are named and refused."""
+"""Archives of ``torch.export.save``; other zip archives are errors that name their type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PyTorch modules by name, ``package.module:Name``: exported by a process of their own."""
+"""PyTorch modules by name, ``package.module:Name``: exported in a separate process."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ class NamedModule:
 
 
 def named_module(model: NamedModule, dims: Mapping[str, int]) -> Module:
-    """Return the module that a name stands for.
+    """Return the module of a name.
 
     Args:
         model: name and inputs.
         dims: sizes by name: ``batch`` and ``seq`` where no input is given.
 
     Raises:
-        ModelError: it cannot be imported, made or exported in the time.
+        ModelError: it cannot be imported, created or exported, or that takes too long.
         MissingExtraError: PyTorch is not installed.
     """
     from .torch_program import module_of
@@ -65,13 +65,10 @@ def named_module(model: NamedModule, dims: Mapping[str, int]) -> Module:
         path = Path(folder, "model.pt2")
         answer = answered(request, path)
         if "missing" in answer:
-            from perfc.common.extras import install
+            from perfc.common.extras import install_package
 
-            what = f"a module needs {answer['missing']}"
-            hint = install("runs", "timm", only=answer["missing"])
-            raise MissingExtraError(
-                what, hint=hint if "'" in hint else f"pip install {answer['missing']}"
-            )
+            missing = answer["missing"]
+            raise MissingExtraError(f"a module needs {missing}", hint=install_package(missing))
         if "error" in answer:
             raise ModelError(answer["error"], hint=answer.get("hint", ""), where=model.name)
         return module_of(path.read_bytes(), model.name.rpartition(":")[2], answer.get("batch"))

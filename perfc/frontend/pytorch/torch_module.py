@@ -1,4 +1,4 @@
-"""PyTorch modules as models: exported by torch.export, parameters not kept."""
+"""PyTorch modules as models: exported by ``torch.export``, without their parameters."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ def is_torch_module(model: object) -> bool:
 def graph_of(
     model: Any, input: object = None, inputs: object = None, dims: Mapping[str, Any] | None = None
 ) -> Any:
-    """Returns a PyTorch module in the IR, any other model as it is.
+    """Return a PyTorch module in the IR, any other model unchanged.
 
     Args:
-        model: what ``perfc.analyze`` takes.
+        model: any model that ``perfc.analyze`` takes.
         input: shape of one example of the only input of a module.
         inputs: inputs of a module with several: a tuple or dict of shapes, tensors and scalars.
-        dims: sizes by name, of what the module says nothing of.
+        dims: sizes by name, where the module has none.
 
     Raises:
-        ModelError: as `exported`; ``inputs`` of a model that states them itself.
+        ModelError: as `exported`; ``inputs`` of a model that defines them.
         MissingExtraError: PyTorch is not installed.
     """
     if isinstance(model, NamedModule):
@@ -48,14 +48,14 @@ def graph_of(
     if is_torch_module(model):
         return exported(model, input, inputs, dims)
     if inputs is not None:
-        raise ModelError("inputs are for PyTorch modules", hint="a file states its inputs")
+        raise ModelError("inputs are for PyTorch modules", hint="a file has its inputs")
     return model
 
 
 def exported(
     model: Any, input: object = None, inputs: object = None, dims: Mapping[str, Any] | None = None
 ) -> Module:
-    """A PyTorch module in the IR, its batch a symbol; its parameters are not kept.
+    """Return a PyTorch module in the IR without its parameters; its batch is a symbol.
 
     A shape without an element type has that of the parameters, or is of indices where the module
     looks up rows by them. Where the module holds for one batch only, its batch is a number.
@@ -101,7 +101,7 @@ def exported(
 def archive_of(
     model: Any, call: Call, batch: int, *, has_lengths: bool = False
 ) -> tuple[bytes, int | None]:
-    """Return the archive of what a call of a PyTorch module computes, and the call's batch.
+    """Return the archive of a call of a PyTorch module, and the batch of the call.
 
     Args:
         model: a ``torch.nn.Module``.
@@ -154,7 +154,7 @@ def as_run(model: Any) -> Iterator[None]:
 
 @contextmanager
 def hooked(model: Any) -> Iterator[None]:
-    """The module with the tensors of its output only, its layers checked for their operands.
+    """Let the module return only tensors, and its layers check their operands, in the context.
 
     Exporters refuse outputs of unknown classes, and let floating-point layers take indices.
     """
@@ -198,7 +198,7 @@ def silenced() -> Iterator[None]:
 
 
 def tensors_of(output: Any) -> tuple[Any, ...]:
-    """Returns the tensors of an output, from its dataclasses, mappings and sequences."""
+    """Return the tensors of an output, from its dataclasses, mappings and sequences."""
     if is_tensor(output):
         return (output,)
     match output:
@@ -214,7 +214,7 @@ def tensors_of(output: Any) -> tuple[Any, ...]:
 
 
 def why(error: BaseException | None) -> str:
-    """First line of what went wrong at first, without colours."""
+    """Return the first line of the root cause of an error, without color codes."""
     while error is not None and error.__cause__ is not None:
         error = error.__cause__
     line = str(error).strip().partition("\n")[0]

@@ -1,4 +1,4 @@
-"""Programs that torch.export makes of modules, as archives without weights."""
+"""Export of PyTorch modules by ``torch.export`` to archives without weights."""
 
 from __future__ import annotations
 
@@ -49,19 +49,22 @@ def program(
             return {0: extent, 1: length} if has_length else {0: extent}
 
         shapes = {name: mapped(axes, value) for name, value in given.bound(model).items()}
-    first: Exception | None = None
-    for strict in (False, True):
+
+    def traced(*, strict: bool) -> bytes:
+        return archived(torch.export.export(
+            model, given.args, dict(given.kwargs), dynamic_shapes=shapes, strict=strict
+        ))  # fmt: skip
+
+    try:
+        return traced(strict=False)
+    except Exception as error:
+        if not is_untraceable(error):
+            raise
         try:
-            return archived(torch.export.export(
-                model, given.args, dict(given.kwargs), dynamic_shapes=shapes, strict=strict
-            ))  # fmt: skip
-        except Exception as error:
-            if first is not None:
-                raise first  # noqa: B904 - the first failure is what the module has to change
-            if not is_untraceable(error):
-                raise
-            first = error
-    raise AssertionError
+            return traced(strict=True)
+        except Exception:
+            # the first failure is what the module has to change
+            raise error from None
 
 
 def is_untraceable(error: Exception) -> bool:
@@ -70,14 +73,20 @@ def is_untraceable(error: Exception) -> bool:
 
 
 def archived(exported: Any) -> bytes:
-    """Return the archive of a program, whose parameters stay where they are.
+    """Return the archive of a program without the elements of its parameters.
+
+    Tied parameters get one name in the signature: without elements they have no common storage.
 
     Args:
         exported: a ``torch.export.ExportedProgram``.
     """
     import torch
 
-    light = copy.copy(exported)
+    light, first = copy.copy(exported), dict[int, str]()
+    names = {name: first.setdefault(id(v), name) for name, v in exported.state_dict.items()}
+    specs = [replace(s, target=names.get(s.target, s.target))
+             for s in exported.graph_signature.input_specs]  # fmt: skip
+    light._graph_signature = replace(exported.graph_signature, input_specs=specs)
     for name in ("_state_dict", "_constants"):
         stored = getattr(exported, name, None)
         if isinstance(stored, dict):
@@ -96,18 +105,12 @@ def on_meta(value: Any) -> Any:
     if not is_tensor(value):
         return value
     bare = value.detach().to("meta")
-    return torch.nn.Parameter(bare, value.requires_grad) if is_parameter(value) else bare
-
-
-def is_parameter(value: Any) -> bool:
-    """Return True for a parameter that may need gradients."""
-    import torch
-
-    return isinstance(value, torch.nn.Parameter)
+    is_parameter = isinstance(value, torch.nn.Parameter)
+    return torch.nn.Parameter(bare, value.requires_grad) if is_parameter else bare
 
 
 def is_batched(value: Any, batch: int) -> bool:
-    """True for a tensor whose first extent is the batch."""
+    """Return True for a tensor whose first extent is the batch."""
     return is_tensor(value) and tuple(value.shape[:1]) == (batch,)
 
 

@@ -20,11 +20,11 @@ from .torch_inputs import Call, Extents, call_of, dtype_of, inferred
 from .torch_module import archive_of, is_torch_module, why
 
 SEQUENCE = 128
-"""Tokens of a language model that no input is given for."""
+"""Tokens of a language model without given inputs."""
 
 
 def main() -> None:
-    """Answer the request on standard input."""
+    """Write the answer to the request on standard input."""
     archive, reply = (Path(p) for p in sys.argv[1:3])
     request = json.load(sys.stdin)
     try:
@@ -41,7 +41,7 @@ def main() -> None:
 
 
 def exported(request: Mapping[str, Any], archive: Path) -> dict[str, Any]:
-    """Write the archive of the requested module, and return what the reader must know.
+    """Write the archive of the requested module, and return its batch.
 
     Raises:
         ModelError: no such module, or PyTorch cannot export it.
@@ -65,7 +65,7 @@ def exported(request: Mapping[str, Any], archive: Path) -> dict[str, Any]:
 
 
 def made(where: str, name: str, kwargs: Mapping[str, Any]) -> Any:
-    """Return the module that a name stands for.
+    """Return the module of a name.
 
     Args:
         where: a library with a catalog, an importable module, or a file.
@@ -81,7 +81,7 @@ def made(where: str, name: str, kwargs: Mapping[str, Any]) -> Any:
     owner = imported(where)
     for part in name.split("."):
         if not hasattr(owner, part):
-            near = [n for n in vars(owner) if not n.startswith("_")][:8] if vars(owner) else []
+            near = [n for n in getattr(owner, "__dict__", ()) if not n.startswith("_")][:8]
             raise ModelError(f"{where} has no {name}", hint=f"it has {', '.join(near)}")
         owner = getattr(owner, part)
     return owner if is_instance(owner) else owner(**kwargs)
@@ -149,10 +149,10 @@ def of_transformers(name: str, kwargs: Mapping[str, Any]) -> Any:
 
 
 def shipped(name: str) -> dict[str, Any]:
-    """Return the configuration of a language model that perfc knows.
+    """Return the configuration of a language model that perfc ships.
 
     Raises:
-        ModelError: it knows none of that name.
+        ModelError: none has that name.
     """
     from ..config.reader import content_of, located, nearest
 
@@ -179,11 +179,11 @@ Source: their config.json on huggingface.co."""
 CATALOGS: dict[str, Callable[[str, Mapping[str, Any]], Any]] = {
     "timm": of_timm, "torchvision": of_torchvision, "transformers": of_transformers,
 }  # fmt: skip
-"""Libraries whose models have names of their own."""
+"""Libraries that create models by name."""
 
 
 def given_call(inputs: list[str]) -> Call | None:
-    """Return the call of inputs as text; None for none.
+    """Return the call of inputs that are given as text; None without inputs.
 
     Raises:
         ModelError: one does not parse.
@@ -208,10 +208,10 @@ def given_call(inputs: list[str]) -> Call | None:
 
 
 def default_call(model: Any, where: str, dims: Mapping[str, int]) -> Call:
-    """Return the call of a module that no inputs are given for.
+    """Return the call of a module at its example inputs, else at usual inputs of its library.
 
     Raises:
-        ModelError: it says nothing of its inputs.
+        ModelError: its inputs are unknown.
     """
     examples = getattr(model, "example_inputs", None)
     if examples is not None:

@@ -15,10 +15,10 @@ from perfc.frontend.pt2 import archive
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "small-conv.pt2"
 
 
-def zipped(**entries: str) -> bytes:
+def zipped(compression: int = zipfile.ZIP_DEFLATED, **entries: str) -> bytes:
     """Return a zip archive of entries by name."""
     data = io.BytesIO()
-    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as out:
+    with zipfile.ZipFile(data, "w", compression) as out:
         for name, content in entries.items():
             out.writestr(name, content)
     return data.getvalue()
@@ -50,11 +50,26 @@ def test_other_zip_archives_are_named(entry: str, message: str) -> None:
         ('{"graph_module": {}, "schema_version": {"major": 9}}', "version 9 of the schema"),
         ('{"graph_module": {}, "schema_version": {"major": 8}}', "keep to the schema: KeyError"),
         ('{"graph_module": {"graph": 3}, "schema_version": {"major": 8}}', "keep to the schema"),
+        ('{"graph_module": {}, "schema_version": {"major": "\\n"}}', r"version '.n' of the schema"),
     ],
 )
 def test_a_damaged_program_is_refused(document: str, message: str) -> None:
-    with pytest.raises(ModelError, match=message):
+    with pytest.raises(ModelError, match=message) as raised:
         load(zipped(**{"net/models/model.json": document}))
+    assert "\n" not in str(raised.value)
+
+
+def test_a_compression_of_unbounded_memory_is_refused() -> None:
+    with pytest.raises(ModelError, match="its program has compression 14"):
+        load(zipped(zipfile.ZIP_LZMA, **{"net/models/model.json": "{}"}))
+
+
+def test_the_path_of_a_damaged_archive_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "two\nlines.pt2"
+    path.write_bytes(FIXTURE.read_bytes()[:200])
+    with pytest.raises(ModelError, match=r"two.nlines\.pt2'?: damaged zip archive") as raised:
+        load(path)
+    assert "\n" not in str(raised.value)
 
 
 def test_a_program_of_older_versions_is_read() -> None:

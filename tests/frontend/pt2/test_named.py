@@ -1,4 +1,4 @@
-"""PyTorch modules by name are exported by a process of their own."""
+"""PyTorch modules by name are exported in a separate process."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_name_has_a_module_and_what_is_in_it(name: str, expected: bool) -> Non
 
 
 class Process:
-    """Stands for the process that exports a module: writes an answer, or ends without one."""
+    """Substitute of the process that exports a module: writes an answer, or ends without one."""
 
     def __init__(self, answer: dict[str, Any] | None) -> None:
         self.answer = answer
@@ -91,7 +91,7 @@ def test_the_archive_of_the_process_is_read(monkeypatch: pytest.MonkeyPatch) -> 
         (None, ModelError, "its process ended: MemoryError: too large"),
     ],
 )
-def test_what_went_wrong_is_one_line(
+def test_failures_of_the_process_are_one_line(
     monkeypatch: pytest.MonkeyPatch, answer: dict[str, Any] | None, kind: type, message: str
 ) -> None:
     monkeypatch.setattr(subprocess, "run", Process(answer))
@@ -160,7 +160,7 @@ def test_a_module_gives_its_example_inputs(net: Path, tmp_path: Path) -> None:
         ("Net", ("y=8x3",), "do not fit Net.forward"),
     ],
 )
-def test_modules_that_cannot_be_made_say_so(
+def test_modules_that_cannot_be_created_are_errors(
     net: Path, tmp_path: Path, name: str, inputs: tuple[str, ...], message: str
 ) -> None:
     from perfc.frontend.pytorch.worker import exported

@@ -55,7 +55,7 @@ def test_reading_needs_no_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
     assert load(FIXTURE.read_bytes()).graph.nodes
 
 
-def test_an_unknown_operator_is_opaque_and_keeps_its_bytes(program: dict[str, Any]) -> None:
+def test_an_unknown_operator_keeps_its_domain_and_name(program: dict[str, Any]) -> None:
     node = program["graph_module"]["graph"]["nodes"][2]
     node["target"] = "torch.ops.mine.shiny.default"
     made = translated(program, {}).graph.node[2]
@@ -66,6 +66,24 @@ def test_a_result_of_an_operator_in_place_replaces_its_argument(program: dict[st
     nodes = program["graph_module"]["graph"]["nodes"]
     nodes[3]["inputs"][0]["arg"]["as_tensor"]["name"] = "batch_norm"
     assert translated(program, {}).graph.node[3].input[0] == "relu_"
+
+
+@pytest.mark.parametrize("size", [{"as_expr": {"expr_str": "Max(s77, 1)"}}, {"as_none": None}])
+def test_a_size_without_a_form_leaves_an_unknown_operator(
+    program: dict[str, Any], size: dict[str, Any]
+) -> None:
+    graph = program["graph_module"]["graph"]
+    node = graph["nodes"][2]
+    node["target"] = "torch.ops.aten.expand.default"
+    graph["tensor_values"][node["outputs"][0]["as_tensor"]["name"]]["sizes"][0] = size
+    assert translated(program, {}).graph.node[2].domain == "aten"
+
+
+@pytest.mark.parametrize("union", [{}, {"as_tensor": {"name": "x"}, "as_none": []}])
+def test_a_union_has_one_member(program: dict[str, Any], union: dict[str, Any]) -> None:
+    program["graph_module"]["graph"]["nodes"][2]["outputs"] = [union]
+    with pytest.raises(ValueError, match="to unpack"):
+        translated(program, {})
 
 
 @pytest.mark.parametrize(
@@ -82,6 +100,7 @@ def test_a_result_of_an_operator_in_place_replaces_its_argument(program: dict[st
         ("__import__('os')", None),
         ("Max(Symbol('s1'), Integer(1))", None),
         ("(" * 5000, None),
+        ("Pow(" * 100 + "Symbol('s1')" + ", 4)" * 100, None),
     ],
 )
 def test_sizes_are_expressions_of_symbols(expression: str, text: str | None) -> None:
@@ -94,6 +113,22 @@ def exported(module: Any, folder: Path, *inputs: Any) -> Path:
     path = folder / "model.pt2"
     torch.export.save(torch.export.export(module.eval(), inputs), str(path))
     return path
+
+
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+def test_tied_parameters_count_once(tmp_path: Path, device: str) -> None:
+    torch = pytest.importorskip("torch")
+    from perfc.frontend.pytorch.torch_program import archived
+
+    with torch.device(device):
+        net = torch.nn.Sequential(*[torch.nn.Linear(8, 8, bias=False) for _ in range(3)])
+        net[2].weight = net[0].weight
+        program = torch.export.export(net, (torch.zeros(2, 8),))
+    path = tmp_path / "net.pt2"
+    torch.export.save(program, path)
+    stored = {len(load(model).graph.weights) for model in (path, archived(program))}
+    # a file without elements does not say which of its parameters are tied
+    assert stored == ({2} if device == "cpu" else {2, 3})
 
 
 def test_attention_layers_and_their_products_are_counted(tmp_path: Path) -> None:
