@@ -36,7 +36,7 @@ class Program:
 
 
 class Exporter:
-    """Stands for PyTorch's exporter: keeps what it is asked, fails where it is told to."""
+    """Substitute of PyTorch's exporter: records its calls and raises the given errors."""
 
     def __init__(self, *fails: Exception) -> None:
         self.calls: list[tuple[Any, Any, dict[str, Any]]] = []

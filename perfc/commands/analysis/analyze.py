@@ -118,7 +118,8 @@ def command(
     if options.has_several_targets:
         if views or full or all_views or print_ir_after or predictor or count_as:
             raise click.UsageError("views, predictors and the IR are of one target at a time")
-        return side_by_side(options, model, form, output, predict=not no_predict)
+        source = named(model, inputs, kwargs)
+        return side_by_side(options, model, source, form, output, predict=not no_predict)
     shown = shown_views(views, count_as, full=full, everything=all_views)
     limit = UNSET if top is None else parse_top(top)
     timing = Timing()
@@ -194,8 +195,9 @@ def standard_input() -> bytes:
 
 
 def side_by_side(
-    options: DeploymentOptions, model: str, form: str, output: Path | None, *, predict: bool
-) -> int:
+    options: DeploymentOptions, model: str, source: Any, form: str, output: Path | None, *,
+    predict: bool,
+) -> int:  # fmt: skip
     """Write the summary of several targets, as `perfc compare` does.
 
     Raises:
@@ -206,8 +208,7 @@ def side_by_side(
     if form not in compare.FORMATS:
         raise click.UsageError(f"{form} is of one target; several give one table")
     if form == HTML and is_one_page(options):
-        return beside_others(options, model, output, predict=predict)
-    source = standard_input() if model == STANDARD_INPUT else model
+        return beside_others(options, model, source, output, predict=predict)
     compare.show(compare.compared(options, (source,), predict=predict), form, output)
     return 0
 
@@ -222,7 +223,7 @@ def is_one_page(options: DeploymentOptions) -> bool:
 
 
 def beside_others(
-    options: DeploymentOptions, model: str, output: Path | None, *, predict: bool
+    options: DeploymentOptions, model: str, source: Any, output: Path | None, *, predict: bool
 ) -> int:
     """Write the page of the first target, with the other targets next to it."""
     from dataclasses import replace
@@ -231,7 +232,6 @@ def beside_others(
 
     how = options.deployment(is_several=True)
     first, *others = options.machines(how.target)
-    source = standard_input() if model == STANDARD_INPUT else model
     try:
         report = options.report(source, replace(how, target=str(first.path)))
     except PerfcError as error:

@@ -22,6 +22,7 @@ from ..shared.output import deliver, emit, format_options
 from ..shared.report import color_option
 
 if TYPE_CHECKING:
+    from perfc.frontend.pytorch.named import NamedModule
     from perfc.machine import Machine
     from perfc.study.comparison import Comparison, ModelSetting
 
@@ -79,7 +80,7 @@ def command(
 
 def compared(
     options: DeploymentOptions,
-    models: Sequence[str | bytes],
+    models: Sequence[str | bytes | NamedModule],
     *,
     sort: str = "time",
     slo: str | None = None,
@@ -133,7 +134,7 @@ def time_of(text: str) -> float:
 
 
 def settings_of(
-    options: DeploymentOptions, models: Sequence[str | bytes]
+    options: DeploymentOptions, models: Sequence[str | bytes | NamedModule]
 ) -> Iterator[ModelSetting]:
     """Yield each model with each named runtime and precision."""
     from perfc.study.comparison import ModelSetting

@@ -89,7 +89,7 @@ def read_archive(model: str | bytes, where: str) -> Archive:
 
     Raises:
         ModelError: damaged, too large, or another zip archive.
-        LookupError, TypeError, AttributeError: a table of weights that is none.
+        LookupError, TypeError, AttributeError: its table of weights does not follow the schema.
     """
     path, file = ("", io.BytesIO(model)) if isinstance(model, bytes) else \
         (model, open_file(model, where))  # fmt: skip
@@ -113,7 +113,7 @@ def parsed(document: bytes) -> Any:
     """Return the content of a JSON document.
 
     Raises:
-        ModelError: it is none.
+        ModelError: it does not parse.
     """
     try:
         with paused_collector():
@@ -161,7 +161,7 @@ def ties_of(archive: zipfile.ZipFile, weights: Mapping[str, Any]) -> dict[str, s
     return {
         name: first.setdefault((weight["path_name"], str(weight["tensor_meta"])), name)
         for name, weight in weights.items()
-        if weight["is_param"] and sizes[weight["path_name"]]
+        if weight["is_param"] and sizes.get(weight["path_name"])
     }
 
 

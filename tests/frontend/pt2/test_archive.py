@@ -15,7 +15,7 @@ from perfc.frontend.pt2 import archive
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "small-conv.pt2"
 
 
-def zipped(compression: int = zipfile.ZIP_DEFLATED, **entries: str) -> bytes:
+def zipped(compression: int = zipfile.ZIP_DEFLATED, /, **entries: str) -> bytes:
     """Return a zip archive of entries by name."""
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w", compression) as out:

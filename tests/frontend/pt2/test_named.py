@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from perfc.cli import run
 from perfc.errors import MissingExtraError, ModelError
 from perfc.frontend.formats import format_of
 from perfc.frontend.pytorch import named
@@ -175,3 +176,15 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 
     with pytest.raises(ModelError, match=r"no file absent\.py"):
         exported(request("absent.py:Net"), tmp_path / "net.pt2")
+
+
+@pytest.mark.parametrize("form", ["text", "html"])
+def test_several_targets_have_the_given_inputs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, form: str
+) -> None:
+    process = Process({"batch": 6})
+    monkeypatch.setattr(subprocess, "run", process)
+    output = str(tmp_path / f"out.{form}")
+    arguments = ["analyze", "net.py:Net", "--input", "6x3x16x16", "-t", "a100,h100"]
+    assert run([*arguments, "--output-format", form, "-o", output]) == 0
+    assert process.request["inputs"] == ["6x3x16x16"]
