@@ -189,11 +189,7 @@ class AtenCall:
         return default if value is None else ELEMENT_TYPES.get(value, 0)
 
     def axis(self, name: str, default: int = 0, rank: int | None = None) -> int:
-        """Return an argument that is an axis of ``self``, or of ``rank``, counted from the first.
-
-        Raises:
-            ValueError: it is computed by the program.
-        """
+        """Return an axis of ``self``, or one of ``rank`` axes, counted from the first."""
         axis = self.integer(name, default)
         return axis + (self.meta("self").rank if rank is None else rank) if axis < 0 else axis
 

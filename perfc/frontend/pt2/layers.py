@@ -22,8 +22,7 @@ def _conv(c: AtenCall) -> str:
     value, is_single = c.tensor(x), c.meta(x).rank == rank + 1
     if is_single:
         value = c.emit("Unsqueeze", value, c.ints(0))
-    operands = (value, c.tensor("weight"), c.tensor("bias"))
-    auto, pads = None, None
+    operands, auto, pads = (value, c.tensor("weight"), c.tensor("bias")), None, None
     if isinstance(padding, str):
         auto = {"same": "SAME_UPPER"}.get(padding, "VALID")
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from ..lowering.elements import DataType
@@ -94,11 +95,6 @@ def comparison(operator: str) -> Lowering:
     return lambda c: paired(c, operator, compared(c))
 
 
-def logical(operator: str) -> Lowering:
-    """Return the lowering of an operator of truth values."""
-    return lambda c: paired(c, operator, DataType.BOOL)
-
-
 def bitwise(of_numbers: str, of_truth: str) -> Lowering:
     """Return the lowering of an operator of bits."""
 
@@ -112,7 +108,8 @@ def bitwise(of_numbers: str, of_truth: str) -> Lowering:
 LOWERINGS.update({name: unary(operator) for name, operator in UNARY.items()})
 LOWERINGS.update({name: binary(operator) for name, operator in BINARY.items()})
 LOWERINGS.update({name: comparison(operator) for name, operator in COMPARISONS.items()})
-LOWERINGS.update({name: logical(operator) for name, operator in LOGICAL.items()})
+LOWERINGS.update({name: partial(paired, operator=operator, dtype=DataType.BOOL)
+                  for name, operator in LOGICAL.items()})  # fmt: skip
 LOWERINGS.update({name: bitwise(*operators) for name, operators in BITWISE.items()})
 
 

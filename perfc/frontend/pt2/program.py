@@ -164,11 +164,10 @@ def lower_nodes(scope: ProgramScope, nodes: Sequence[Mapping[str, Any]], depth: 
         outputs = [name for given in node["outputs"] for name in names_of(given)]
         space, _, operator = target.removeprefix("torch.ops.").partition(".")
         name, _, overload = operator.partition(".")
+        is_check = CHECKS.fullmatch(name) or target.startswith(("_operator", "math"))
         if space == "higher_order" and name in INLINED:
             inline(scope, node, outputs, depth)
-        elif (
-            outputs and not CHECKS.fullmatch(name) and not target.startswith(("_operator", "math"))
-        ):
+        elif outputs and not is_check:
             lower_node(scope, node, outputs, f"{space}::{name}", overload)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from ..lowering.elements import DataType
 from .builder import Meta
@@ -139,14 +138,8 @@ def _nonzero(c: AtenCall) -> str:
         "full_like", "ones_like", "zeros_like", "empty_like", "empty_permuted", "scalar_tensor",
         "zero", "fill", "empty_strided", "new_empty_strided")  # fmt: skip
 def _full(c: AtenCall) -> str:
-    value: Any = c.value("fill_value", c.value("value", c.value("s")))
-    if value is None or not isinstance(value, int | float):
-        name = next((n for n in ("fill_value", "value", "s") if c.kind(n)), "")
-        one = c.operand(name, c.result.dtype) if name else ""
-    else:
-        one = c.scalar(value, c.result.dtype)
-    if not one:
-        one = c.scalar(int("ones" in c.operator), c.result.dtype)
+    name, dtype = next((n for n in ("fill_value", "value", "s") if c.kind(n)), ""), c.result.dtype
+    one = c.operand(name, dtype) if name else c.scalar(int("ones" in c.operator), dtype)
     return expanded(c, one, (), c.result.sizes)
 
 
