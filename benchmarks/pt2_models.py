@@ -3,9 +3,8 @@
     python benchmarks/pt2_models.py --models MODELS --work FOLDER [NAME...]
 
 Needs PyTorch, timm (with Pillow; without torchvision a stand-in serves) and transformers. Networks
-are exported on the meta device with random weights, to FOLDER; MODELS has the graphs that
-torch.onnx makes of the same programs. Prints a row for each network and the number of them within
-each bound; read times are the best of three.
+are exported without weights to FOLDER; MODELS has their graphs by torch.onnx. Prints a row for each
+network and the number of them within each bound; read times are the best of three.
 """
 
 from __future__ import annotations
