@@ -122,12 +122,11 @@ def command(
         return side_by_side(options, model, source, form, output, predict=not no_predict)
     shown = shown_views(views, count_as, full=full, everything=all_views)
     limit = UNSET if top is None else parse_top(top)
-    timing = Timing()
     with ProgressBar() as progress:
         from perfc.view.report import Format, collect
         from perfc.view.report.formats import screen
 
-        instruments: list[Instrument] = [timing, progress, *printing(print_ir_after)]
+        instruments: list[Instrument] = [timing := Timing(), progress, *printing(print_ir_after)]
         try:
             source = named(model, inputs, kwargs)
             report = options.report(source, predictor=predictor, instruments=instruments)
