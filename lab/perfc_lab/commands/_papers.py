@@ -1,0 +1,114 @@
+"""``perfc eval papers``: reproduce the tables of published predictors."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from perfc.commands.shared.examples import examples
+from perfc.commands.shared.output import emit, written_by
+from perfc.common.plain_text import say
+from perfc.errors import ParseError
+
+from ._board_options import board_options
+
+
+@click.command(
+    "papers",
+    epilog=examples(
+        "eval papers --graphs graphs -o papers", "eval papers --graphs graphs --paper perfseer"
+    ),
+)
+@click.option(
+    "--graphs", type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help="Folder of data sets, written by `perfc data build`.",
+)  # fmt: skip
+@click.option("--checklist", is_flag=True, help="Only write the checklist of the papers' elements.")
+@click.option("--cost", is_flag=True, help="Only time one epoch of each network at full width.")
+@click.option(
+    "--paper", "papers", multiple=True, help="Paper to evaluate; repeatable (default: all)."
+)
+@click.option(
+    "--preset", type=click.Choice(["cpu", "paper", "smoke"]), default="cpu", show_default=True,
+    help="Network width and training time; cpu takes about two hours on one core.",
+)  # fmt: skip
+@click.option(
+    "--limit-s",
+    type=click.FloatRange(0.1),
+    help="Maximum seconds per training (default: the preset's).",
+)
+@click.option("--ours", is_flag=True, help="Train with our recipes instead of the papers'.")
+@click.option("--no-plots", is_flag=True, help="Write no charts (they require vl-convert-python).")
+@board_options("papers", processes=2, content="the page and its charts")
+@click.pass_context
+def papers_command(
+    ctx: click.Context,
+    graphs: Path | None,
+    checklist: bool,
+    cost: bool,
+    papers: tuple[str, ...],
+    preset: str,
+    limit_s: float | None,
+    ours: bool,
+    seeds: tuple[int, ...],
+    processes: int,
+    page_only: bool,
+    no_plots: bool,
+    output: Path,
+    results: Path | None,
+) -> None:
+    """Reproduce tables and ablations of DIPPM, TraPPM and PerfSeer.
+
+    An interrupted run resumes with what is missing from the folder.
+    """
+    if checklist:
+        write_checklist(output)
+        return
+    if graphs is None:
+        raise ParseError(
+            "no data sets",
+            where="--graphs",
+            hint="`perfc data build timm ecnas graphs` writes them",
+        )
+    if cost:
+        write_cost(graphs, output, written_by(ctx))
+        return
+    from perfc.view.vegalite import converter
+    from perfc_lab.papers.reproduction.command import every_job, reproduce, written
+    from perfc_lab.papers.reproduction.published import built, tables
+    from perfc_lab.papers.reproduction.runs import PRESETS
+    from perfc_lab.tables.architectures import SEEDS
+
+    if not no_plots:
+        # said before hours of training, not after
+        converter("SVG")
+    chosen, draws = built(tables(papers), graphs), seeds or SEEDS
+    size = PRESETS[preset] if limit_s is None else replace(PRESETS[preset], limit_s=limit_s)
+    wanted = every_job(chosen, draws, graphs, size, is_faithful=not ours)
+    place = results or output / "results"
+    if not page_only:
+        reproduce(chosen, wanted, place, processes, lambda line: say(line, is_error=True))
+    path = written(
+        chosen, draws, graphs, place, output, size, written_by(ctx),
+        is_faithful=not ours, has_charts=not no_plots,
+    )  # fmt: skip
+    say(str(path))
+
+
+def write_checklist(folder: Path) -> None:
+    """Write the checklist of the papers' elements to a folder."""
+    from perfc_lab.papers.elements import board
+
+    folder.mkdir(parents=True, exist_ok=True)
+    emit(board().written("markdown"), folder / "elements.md")
+
+
+def write_cost(graphs: Path, folder: Path, origin: str) -> None:
+    """Write the time of one epoch of each network to a folder."""
+    from perfc_lab.papers.reproduction.cost import board, costs
+
+    folder.mkdir(parents=True, exist_ok=True)
+    measured = list(costs(graphs, lambda line: say(line, is_error=True)))
+    emit(board(measured).written("markdown", origin), folder / "cost.md")
