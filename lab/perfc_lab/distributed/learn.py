@@ -39,19 +39,6 @@ ERROR = 0.05
 """Relative error of one row, as repeats of one setting have it."""
 
 
-@record
-class FittedLaw:
-    """A law with what it was fitted to.
-
-    Args:
-        law: fitted.
-        rows: that it was fitted to.
-    """
-
-    law: RunLaw
-    rows: tuple[RunRow, ...]
-
-
 def group_of(row: RunRow) -> str:
     """Whose law a row teaches: framework and generation."""
     return f"{row.framework} {load_machine(row.cluster).arch}"

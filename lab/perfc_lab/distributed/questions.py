@@ -1,9 +1,8 @@
-"""Published training runs as `perfc.plan` is asked for them, with a law in place of the shipped."""
+"""Published training runs as calls of `perfc.plan`, with fitted laws in place of the shipped."""
 
 from __future__ import annotations
 
 import json
-import shlex
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -15,27 +14,31 @@ from unittest.mock import patch
 import perfc
 from perfc.distributed import law as laws
 from perfc.distributed.law import RunLaw
-from perfc.machine.parallel import KEYS
+from perfc.machine.parallel import ALONE
 
+from ..command_line import command_line
 from . import RunRow
 from .learn import group_of, predicted_s
 from .models import SHIPPED, configuration
 
-NAMES = {field: key for key, field in KEYS.items()}
-UNASKED = "neusight"
+FIXED = ("tp", "pp", "zero")
+"""Degrees that `perfc.plan` would search if a call left them out."""
+WITHOUT_OPTIMIZER = "neusight"
 """Source of steps without an optimizer, which `perfc.plan` does not take."""
 
 
-def is_asked(row: RunRow) -> bool:
-    """Return True if the public call takes what the row says; not frozen weights, as of LoRA."""
-    return row.source != UNASKED and not row.training.is_frozen
+def is_supported(row: RunRow) -> bool:
+    """Return True if `perfc.plan` takes what the row says; not frozen weights, as of LoRA."""
+    return row.source != WITHOUT_OPTIMIZER and not row.training.is_frozen
 
 
 def options(row: RunRow) -> dict[str, Any]:
-    """Return the keyword arguments of `perfc.plan` that ask a row."""
-    degrees: dict[str, int | str] = {"tp": 1, "pp": 1, "zero": 0}
-    degrees |= {NAMES[field]: value for field, value in row.parallel.given().items()}
-    training = row.training
+    """Return the keyword arguments of `perfc.plan` for a row."""
+    usual, training = ALONE.as_json(), row.training
+    degrees = {
+        key: value for key, value in row.parallel.as_json().items()
+        if key in FIXED or value != usual[key]
+    }  # fmt: skip
     return {
         "batch": training.batch, "seq": training.seq, "train": training.optimizer,
         "dtype": "" if row.weights in ("bf16", "f16") else row.weights, "parallel": degrees,
@@ -45,14 +48,11 @@ def options(row: RunRow) -> dict[str, Any]:
 
 
 def command(row: RunRow) -> str:
-    """Return the command line that asks the same."""
-    values = options(row)
-    words = ["perfc", "plan", SHIPPED.get(row.model, row.model), "--gpus", row.parallel.devices]
-    words += ["-t", row.cluster]
-    for name, value in {**values, **values.pop("parallel")}.items():
-        if value not in ("", None):
-            words += [f"--{name.replace('_', '-')}", value]
-    return shlex.join(map(str, words))
+    """Return the command line of the same call; a model that is not shipped has its file's name."""
+    model = SHIPPED.get(row.model) or f"{row.model}.json"
+    given = {"global_batch" if n == "batch" else n: v for n, v in options(row).items()}
+    words = ("perfc", "plan", model, "--gpus", row.parallel.devices, "-t", row.cluster)
+    return command_line(*words, options=given)
 
 
 @cache
@@ -82,12 +82,12 @@ def with_laws(replaced: Mapping[str, RunLaw]) -> Iterator[None]:
 def answered_s(row: RunRow, law: RunLaw) -> float:
     """Return the seconds of a step as `perfc.plan` predicts them with a law.
 
-    A row that cannot be asked is costed alone. A setting that does not fit is timed all the same.
+    Other rows are costed directly. A setting that does not fit in memory has a time as well.
 
     Raises:
         PerfcError: as `perfc.plan`.
     """
-    if not is_asked(row):
+    if not is_supported(row):
         return predicted_s(row, law)
     with with_laws({group_of(row): law}):
         replaced = perfc.plan(config_of(row), row.parallel.devices, row.cluster, **options(row))

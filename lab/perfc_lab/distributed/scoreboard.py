@@ -8,14 +8,14 @@ from pathlib import Path
 from perfc.distributed.law import LEARNED
 
 from ..board import Board, BoardTable, columns
-from .asked import command, is_asked
 from .links import link_scores
+from .questions import command, is_supported
 from .scores import DistributedEvidence, Scaling, scalings, scored
 
 RULE = (
-    "`perfc.plan` is asked as below, with a law of the other models of the framework and "
+    "Calls of `perfc.plan` as below, with a law of the other models of the framework and "
     "generation of GPUs. NeuSight's runs on four GPUs, by a law of those on one, and LoRA are "
-    "costed alone."
+    "costed directly. A `.json` is a configuration of `lab/perfc_lab/distributed/models.py`."
 )
 NETWORKS = "The source states no network: rates are those of p4d, DGX H100 and NC A100 v4."
 RUNS = columns(
@@ -48,11 +48,11 @@ def board(evidence: DistributedEvidence, data: Path) -> Board:
     """Return accuracy tables of held-out runs, scaling and links, and the fitted constants."""
     scaling = tuple(scalings(evidence))
     laws = [(n, x.rows, *(getattr(x, k) for k in LEARNED)) for n, x in evidence.laws.items()]
-    asked = [a for a in evidence.answers if is_asked(a.row)]
-    shown = asked[:: max(1, len(asked) // SHOWN)][:SHOWN]
+    called = [a for a in evidence.answers if is_supported(a.row)]
+    shown = called[:: max(1, len(called) // SHOWN)][:SHOWN]
     tables = (
         BoardTable("scores", "time of a step", RUNS, tuple(scored(evidence)), after=(RULE,)),
-        BoardTable("rows", "rows as a user asks them, seconds of a step", ROWS, shown),
+        BoardTable("rows", "some rows, in seconds of a step", ROWS, shown),
         BoardTable("scaling", "scaling", SCALING, scaling, after=(nearness(scaling),)),
         BoardTable(
             "links", "exchanges between nodes", LINKS, tuple(link_scores(data)), after=(NETWORKS,)

@@ -14,8 +14,8 @@ from perfc.ir.record import record
 
 from ..board import Score, score
 from . import RunRow
-from .asked import answered_s
 from .learn import Tangent, fit, group_of, predicted_s, usable
+from .questions import answered_s
 from .rows import rows
 
 Say = Callable[[str], None]

@@ -8,7 +8,7 @@ from enum import Enum
 from perfc.ir.record import record
 from perfc.passes.runtimes import Batching
 
-__all__ = ["ServedRow", "ServingQuantity", "Stated"]
+__all__ = ["ServedRow", "ServerSettings", "ServingQuantity"]
 
 
 class ServingQuantity(Enum):
@@ -24,8 +24,8 @@ class ServingQuantity(Enum):
 
 
 @record
-class Stated:
-    """What the publisher of a run told its server; 0 where nothing was told.
+class ServerSettings:
+    """Settings of the server of a published run; 0 for its defaults.
 
     Args:
         token_budget: tokens of a step.
@@ -73,7 +73,7 @@ class ServedRow:
         measured: by quantity.
         dataset: what was asked, where it says how the run was made.
         drafted: tokens of a sequence that a step verifies beside the next one.
-        stated: what the server was told.
+        settings: settings of the server.
         requests: number of requests of a run from its first token to its last; 0 where its middle
             was measured.
         distinct_prompts: that users ask again and again, and a prefix cache holds; 0 where all are
@@ -103,7 +103,7 @@ class ServedRow:
     measured: Mapping[ServingQuantity, float]
     dataset: str = ""
     drafted: int = 0
-    stated: Stated = Stated()
+    settings: ServerSettings = ServerSettings()
     requests: int = 0
     distinct_prompts: int = 0
     pipeline: int = 1

@@ -12,7 +12,7 @@ from perfc.ir.record import frozen
 from perfc.machine import load_machine
 from perfc_lab.tables import read_parquet
 
-from . import ServedRow, ServingQuantity, Stated
+from . import ServedRow, ServerSettings, ServingQuantity
 from .inferencex import DisaggregatedRun, ServedRun, apart
 from .settings import RANGE_RATIO, cache_of, distinct_prompts, drafted_tokens, generated, together
 from .weights import published
@@ -41,25 +41,25 @@ class Published:
     """What rows of one run, or of runs alike, say of each other.
 
     Args:
-        stated: rows that say how many workers there are, by their figures.
+        complete: rows that say how many workers there are, by their figures.
         plain: figures of runs without drafts, by what their rows have in common.
     """
 
-    stated: Mapping[Figures, Any]
+    complete: Mapping[Figures, Any]
     plain: Mapping[tuple[object, ...], frozenset[Figures]]
 
     @classmethod
     def of(cls, table: Any) -> Published:
         """Of all rows of the table."""
-        stated: dict[Figures, Any] = {}
+        complete: dict[Figures, Any] = {}
         plain: dict[tuple[object, ...], frozenset[Figures]] = {}
         for row in table.itertuples():
             if row.mode == DISAGGREGATED and number(row.decode_num_workers):
-                stated[_figures(row)] = row
+                complete[_figures(row)] = row
             if CONFIGURED.search(str(row.row_id)):
                 alike = _alike(row)
                 plain[alike] = plain.get(alike, frozenset()) | {_figures(row)}
-        return cls(stated, plain)
+        return cls(complete, plain)
 
     def drafts(self, row: Any) -> bool | None:
         """Whether a run drafts tokens that lists with and without drafts have; None if unknown.
@@ -102,7 +102,7 @@ def aic_serving(folder: Path) -> Iterator[ServedRow]:
     others = Published.of(table)
     for r in table.itertuples():
         drafts = others.drafts(r)
-        same = others.stated.get(_figures(r)) if r.mode == DISAGGREGATED else None
+        same = others.complete.get(_figures(r)) if r.mode == DISAGGREGATED else None
         if same is not None:
             yield _stated(r, same)
             continue
@@ -182,19 +182,19 @@ def _served(
     """A row, its engine's ranks, how many share experts and groups of them as `_ranks_of` has."""
     ranks, expert, groups = parallel
     users, version = _users(row), text(row.backend_version)
-    alone = Stated(max_num_seqs=batch), ""
-    stated, held = alone if prefill else _told(row, users, groups)
+    alone = ServerSettings(max_num_seqs=batch), ""
+    settings, held = alone if prefill else _told(row, users, groups)
     return ServedRow(
         AIC, str(row.row_id), str(row.model_path), load_machine(SYSTEMS[str(row.system)]).name,
         str(row.backend), version, _weights(row), held, ranks // groups, expert, groups, workers,
         int(row.isl), int(row.osl), users, False, prefill, False,
         {ServingQuantity.TTFT_S: row.ttft_ms / 1e3, ServingQuantity.TPOT_S: row.tpot_ms / 1e3},
-        dataset, drafted, stated, distinct_prompts=distinct_prompts(str(row.backend), version),
+        dataset, drafted, settings, distinct_prompts=distinct_prompts(str(row.backend), version),
         measured_on=text(row.measured),
     )  # fmt: skip
 
 
-def _told(row: Any, users: int, groups: int) -> tuple[Stated, str]:
+def _told(row: Any, users: int, groups: int) -> tuple[ServerSettings, str]:
     """What the servers of InferenceX were told, by the lengths of its requests."""
     own = generated(str(row.backend), text(row.backend_version), int(row.isl), users)
     if _has_few_seats(row):
@@ -218,11 +218,11 @@ def _has_few_seats(row: Any) -> bool:
 
 def _weights(row: Any) -> str:
     """Format of the weights of a row of aiconfigurator; where none is stated they are 16 bits."""
-    stated = WEIGHTS.get(text(row.gemm_quant_mode), "bf16")
-    if stated == "f8" and str(row.backend) == "sglang":
+    weights = WEIGHTS.get(text(row.gemm_quant_mode), "bf16")
+    if weights == "f8" and str(row.backend) == "sglang":
         # its newer products in blocks take what those with one scale do; older ones were measured
-        return stated
-    return published(str(row.model_path), stated, str(row.backend), str(row.system))
+        return weights
+    return published(str(row.model_path), weights, str(row.backend), str(row.system))
 
 
 def _ranks_of(row: Any, part: str) -> tuple[int, int, int]:

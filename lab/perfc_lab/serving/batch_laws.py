@@ -18,12 +18,11 @@ from perfc.serving.service import engine_for
 from perfc.serving.simulation.arrivals import closed_loop
 
 from . import ServedRow, ServingQuantity
-from .batches import MACHINES, TABLE, BatchAnswer, FixedBatch, answered
-from .learn import TWINS, fitted
+from .batches import LLAMA_CPP, MACHINES, TABLE, VLLM, BatchAnswer, FixedBatch, answered
+from .learn import fitted, fold_of_model
 from .replay import ReplayedNumber, recorded
 from .scores import edges_of_unseen
 
-VLLM, LLAMA_CPP = "vllm", "llamacpp"
 LAUNCH_S = 4e-5
 """Host time to launch a kernel of a step with prompts, as in vLLM's other host models."""
 VERSIONS = {VLLM: ("0.5", "0.6")}
@@ -34,17 +33,14 @@ OF_SEQUENCES = ("prompt_s", "sequence_s", "few_s")
 def law_name(row: FixedBatch) -> str:
     """Return the name of the host model of a row; "" for runtimes with other rows to learn from."""
     platform = ROCM if row.target == MACHINES["MI300X"] else ""
-    match row.runtime:
-        case "vllm":
-            return f"{VLLM}{platform}{BENCH} 0.6"
-        case "llamacpp":
-            return f"{LLAMA_CPP}{platform}"
-    return ""
+    if row.is_single:
+        return f"{LLAMA_CPP}{platform}"
+    return f"{VLLM}{platform}{BENCH} 0.6" if row.runtime == VLLM else ""
 
 
-def model_of(row: FixedBatch) -> str:
-    """Return the model that is left out with a row; models with equal layers are one."""
-    return TWINS.get(row.model, row.model)
+def fold_of(row: FixedBatch) -> str:
+    """Return the fold of a row's model."""
+    return fold_of_model(row.model)
 
 
 @record
@@ -81,7 +77,7 @@ def _replayed(row: FixedBatch) -> ReplayedNumber:
     sequences = 1 if is_single else row.batch
     work = closed_loop(sequences, row.tokens, row.tokens, count=sequences)
     _, history = recorded(work, engine.limits(row.tokens, row.tokens, 1), engine)
-    # of one sequence rows tell no cost of a sequence apart from that of a step
+    # rows of one sequence do not separate its cost from that of a step
     counted = [0.0 if is_single and n in OF_SEQUENCES else a
                for n, a in zip(LEARNED, history[-1], strict=True)]  # fmt: skip
     served = ServedRow(
@@ -118,11 +114,11 @@ def left_out(
     rows: Sequence[FixedBatch], samples: Sequence[BatchSample], ratios: Ratios = NO_RATIOS
 ) -> Iterator[BatchAnswer]:
     """Yield the public call's answers, each with the laws and intervals of other models."""
-    for model in dict.fromkeys(map(model_of, rows)):
+    for model in dict.fromkeys(map(fold_of, rows)):
         others = {name: [r for r in each if r[0] != model] for name, each in ratios.items()}
-        laws = laws_of([s for s in samples if model_of(s.row) != model], others)
+        laws = laws_of([s for s in samples if fold_of(s.row) != model], others)
         with with_laws(laws):
-            result = [answered(row) for row in rows if model_of(row) == model]
+            result = [answered(row) for row in rows if fold_of(row) == model]
         yield from (a for a in result if isinstance(a, BatchAnswer))
 
 
@@ -131,7 +127,7 @@ def ratios_of(answers: Sequence[BatchAnswer]) -> Ratios:
     result: dict[str, list[tuple[str, float]]] = {}
     for a in answers:
         if name := law_name(a.row):
-            result.setdefault(name, []).append((model_of(a.row), a.row.time_s / a.time_s))
+            result.setdefault(name, []).append((fold_of(a.row), a.row.time_s / a.time_s))
     return result
 
 

@@ -56,6 +56,6 @@ def board(answers: Sequence[BatchAnswer]) -> Board:
     after = (RULE, sentence("batches"))
     tables = (
         BoardTable("scores", "", SCORES, tuple(scored(answers)), after=after),
-        BoardTable("rows", "rows as a user asks them", EXAMPLES, shown, data=answers),
+        BoardTable("rows", "some rows", EXAMPLES, shown, data=answers),
     )
     return Board("Fixed batches", tables)

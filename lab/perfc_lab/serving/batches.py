@@ -1,4 +1,4 @@
-"""Fixed batches of ``argonne_batches``: its rows, and the public call that each of them asks."""
+"""Fixed batches of ``argonne_batches``: its rows, and the call of ``perfc.llm`` for each."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from perfc.errors import PerfcError
 from perfc.ir.record import record
 from perfc.machine import load_machine
 from perfc.serving.service import ServingReport
+from perfc_lab.command_line import command_line
 from perfc_lab.tables import read_parquet
 
 TABLE = "argonne_batches"
+VLLM, LLAMA_CPP = "vllm", "llamacpp"
 CONFIGS = {
     "meta-llama/Llama-2-7b-hf": "llama-2-7b",
     "meta-llama/Llama-2-70b-hf": "llama-2-70b",
@@ -24,10 +26,9 @@ CONFIGS = {
 """Shipped configurations of the models; Deci's is not shipped."""
 MACHINES = {"A100": "a100-sxm4-40gb", "MI300X": "mi300x"}
 RUNTIMES = {
-    "vLLM": ("vllm", "0.6"), "TensorRT-LLM": ("trtllm", "0.11"), "llama.cpp": ("llamacpp", ""),
+    "vLLM": (VLLM, "0.6"), "TensorRT-LLM": ("trtllm", "0.11"), "llama.cpp": (LLAMA_CPP, ""),
 }  # fmt: skip
 """Runtimes and their versions; perfc has none of Deepspeed-MII."""
-LLAMA_CPP = "llamacpp"
 
 
 @record
@@ -60,7 +61,7 @@ class FixedBatch:
         return self.runtime == LLAMA_CPP
 
     def options(self) -> dict[str, Any]:
-        """Return the keyword arguments of `perfc.llm` that ask this row."""
+        """Return the keyword arguments of `perfc.llm` for this row."""
         keywords: dict[str, Any] = {
             "isl": self.tokens, "osl": self.tokens, "runtime": self.runtime, "dtype": "f16",
         }  # fmt: skip
@@ -74,12 +75,8 @@ class FixedBatch:
         }  # fmt: skip
 
     def command(self) -> str:
-        """Return the command line that asks the same."""
-        base = f"perfc llm {self.model} -t {self.target} --isl {self.tokens} --osl {self.tokens}"
-        if self.is_single:
-            return f"{base} --runtime {self.runtime} --token-budget {self.batch} --pp {self.gpus}"
-        run = f"--runtime {self.runtime} --runtime-version {self.version} --tp {self.gpus}"
-        return f"{base} --offline --concurrency {self.batch} {run}"
+        """Return the command line of the same call."""
+        return command_line("perfc", "llm", self.model, "-t", self.target, options=self.options())
 
 
 @record

@@ -204,11 +204,11 @@ def config_of(model: str) -> str:
     return CONFIGS.get(model, model)
 
 
-def fold_of_row(row: ServedRow) -> str:
-    """Return the fold of a row: models of one configuration, or with the same layers, are one."""
-    return TWINS.get(config_of(row.model), config_of(row.model))
+def fold_of_model(model: str) -> str:
+    """Return the fold of a model: those of one configuration, or with the same layers, are one."""
+    return TWINS.get(config_of(model), config_of(model))
 
 
 def model_fold(sample: ReplayedNumber) -> str:
-    """Return the fold of a sample's row."""
-    return fold_of_row(sample.row)
+    """Return the fold of a sample's model."""
+    return fold_of_model(sample.row.model)

@@ -11,11 +11,11 @@ from dataclasses import replace
 
 from perfc.passes.runtimes import Batching
 
-from . import Stated, is_mixture
+from . import ServerSettings, is_mixture
 
 REQUESTS = 2000
 """All come at once: ``prepare_dataset.py --num-requests=2000`` of 0.10 and 0.11."""
-CHUNKED = Stated(token_budget=2048, max_num_seqs=2048, batching=Batching.MIXED)
+CHUNKED = ServerSettings(token_budget=2048, max_num_seqs=2048, batching=Batching.MIXED)
 """Engines of 0.10: ``trtllm-build --max_batch_size 2048 --max_num_tokens 2048`` and
 ``gptManagerBenchmark --enable_chunked_context``."""
 EVICTING = replace(CHUNKED, evicts=True)
@@ -57,7 +57,7 @@ SHARES_NOTHING = "v1.0"
 it ``enable_attention_dp: true``: each GPU has sequences of its own, and a share of the experts."""
 
 
-def told(version: str, model: str, gpus: int, isl: int, osl: int) -> tuple[Stated, int]:
+def told(version: str, model: str, gpus: int, isl: int, osl: int) -> tuple[ServerSettings, int]:
     """What the engines of a version's benchmark are told, and how many requests come at once.
 
     Nothing, and 0, where no page says how many.
@@ -76,9 +76,9 @@ def told(version: str, model: str, gpus: int, isl: int, osl: int) -> tuple[State
         sized = own and replace(CHUNKED, token_budget=own[0], max_num_seqs=own[1])
         return sized or CHUNKED, REQUESTS
     if "v1.0" not in version:
-        return Stated(), 0
+        return ServerSettings(), 0
     # trtllm-bench makes its engine for the longest request of the data set
-    return Stated(longest=isl + osl), OF_LENGTHS.get((isl, osl), 0)
+    return ServerSettings(longest=isl + osl), OF_LENGTHS.get((isl, osl), 0)
 
 
 def groups(version: str, model: str, tensor: int, divided: int) -> int:

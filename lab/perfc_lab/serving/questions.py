@@ -1,15 +1,15 @@
-"""Published rows as questions to ``perfc.llm``: what a user types, and what the answer says."""
+"""Published rows as calls of ``perfc.llm``, and the numbers that the reports print."""
 
 from __future__ import annotations
 
 import math
-import shlex
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 from perfc.common.fitted import as_toml
 from perfc.errors import PerfcError
@@ -20,14 +20,15 @@ from perfc.serving import ServingReport, host, llm, offline, power, service
 from perfc.serving.host import HostModel
 from perfc.serving.power import BoardPower
 
+from ..command_line import command_line
 from . import ServedRow, ServingQuantity
 from .aic import AIC
-from .asked import cached, spread_of
 from .overviews import REQUESTS
 from .replay import divided, engine_of_row, model_of
 from .settings import ACCEPTANCE, generated
 from .tables import ML_ENERGY, ML_ENERGY_VLLM, TRTLLM
 from .weights import EXPERTS_NVFP4
+from .workloads import cached, spread_of
 
 if TYPE_CHECKING:
     from perfc.analyzers.features.process import Process
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 @frozen
 class Question:
-    """What a user types for a row.
+    """Call of ``perfc.llm``, or command, of a published row.
 
     Args:
         model: configuration of the published checkpoint.
@@ -49,19 +50,9 @@ class Question:
 
     @property
     def command(self) -> str:
-        """The same as a command."""
-        words = ["perfc", "llm", self.model.name, "-t", self.target]
-        for name, value in self.options.items():
-            flag = f"--{name.replace('_', '-')}"
-            if name == "parallel":
-                degrees = {"tp": value.tensor, "pp": value.pipeline, "ep": value.expert,
-                           "attention-dp": value.attention_data, "dp": value.data}  # fmt: skip
-                words += [w for k, n in degrees.items() if n > 1 for w in (f"--{k}", str(n))]
-            elif value is True:
-                words.append(flag)
-            else:
-                words += [flag, str(value)]
-        return shlex.join(words)
+        """Command line of the call."""
+        return command_line("perfc", "llm", self.model.name, "-t", self.target,
+                            options=self.options)  # fmt: skip
 
 
 @frozen
@@ -80,7 +71,7 @@ class PrintedNumber:
 
 
 def question(row: ServedRow) -> Question:
-    """Return what a user types for a row: the options that its page prints.
+    """Return the call of a row, with the options that its publisher gives.
 
     Raises:
         PerfcError: perfc ships no configuration of the model, or the degrees are invalid.
@@ -90,7 +81,7 @@ def question(row: ServedRow) -> Question:
         raise PerfcError(f"no configuration of {row.model}")
     weights = row.weights
     if weights == EXPERTS_NVFP4:
-        # as the config.json of NVIDIA's checkpoint states
+        # as in the config.json of NVIDIA's checkpoint
         model = replace(
             model, quantization=Quantization(WeightFormat.HALF, experts=WeightFormat.NVFP4)
         )
@@ -105,7 +96,7 @@ def question(row: ServedRow) -> Question:
 
 
 def _version(row: ServedRow) -> str:
-    """Return the version of the runtime; "" if the page states that of something else."""
+    """Return the version of the runtime; "" if the page gives that of something else."""
     version = row.version.removeprefix("post-").lstrip("v").split("@")[0]
     if row.source == ML_ENERGY:
         version = ML_ENERGY_VLLM
@@ -187,21 +178,21 @@ def shipped(
     processes: Mapping[str, Process],
 ) -> Iterator[None]:  # fmt: skip
     """Let perfc read these fitted files instead of the ones that it comes with."""
-    files: tuple[Any, ...] = (host, power, offline)
-    before = [module.FILE for module in files]
-    caches = host.host_models, power.boards, offline.processes, service.engine_for
-    with TemporaryDirectory() as folder:
-        for module in files:
-            module.FILE = Path(folder) / module.FILE.name
-        host.FILE.write_text(as_toml(laws, host.COMMENT), encoding="utf-8")
-        power.FILE.write_text(as_toml(boards, power.COMMENT), encoding="utf-8")
-        offline.FILE.write_bytes(offline.written(processes))
-        try:
-            for each in caches:
-                each.cache_clear()
-            yield
-        finally:
-            for module, path in zip(files, before, strict=True):
-                module.FILE = path
-            for each in caches:
-                each.cache_clear()
+    contents: dict[Any, bytes] = {
+        host: as_toml(laws, host.COMMENT).encode(), power: as_toml(boards, power.COMMENT).encode(),
+        offline: offline.written(processes),
+    }  # fmt: skip
+    with TemporaryDirectory() as folder, ExitStack() as stack:
+        # closed last, after the usual files are back
+        stack.callback(_clear_caches)
+        for module, content in contents.items():
+            path = Path(folder) / module.FILE.name
+            path.write_bytes(content)
+            stack.enter_context(patch.object(module, "FILE", path))
+        _clear_caches()
+        yield
+
+
+def _clear_caches() -> None:
+    for cached_call in (host.host_models, power.boards, offline.processes, service.engine_for):
+        cached_call.cache_clear()

@@ -1,4 +1,4 @@
-"""Measured rows run anew: what a law of the host would have to say of each."""
+"""Simulated steps of measured rows, as amounts that the numbers of a host model multiply."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from perfc.serving.simulation.metrics import written
 from perfc.serving.simulation.scheduler import Chunk, Limits
 from perfc.serving.simulation.simulate import Served, SimulatedRun, Stride, simulate
 
-from . import ServedRow, ServingQuantity, Stated, is_mixture
-from .asked import at_once, cached, spread_of
+from . import ServedRow, ServerSettings, ServingQuantity, is_mixture
 from .hosts import LAUNCH_S, is_compiled, launch_of
 from .settings import ACCEPTANCE, tasks
 from .steady import steady
 from .weights import EXPERTS_NVFP4
+from .workloads import at_once, cached, spread_of
 
 if TYPE_CHECKING:
     from perfc.serving.offline import BenchmarkFeatures
@@ -48,7 +48,7 @@ NODE_GPUS, RACKS = 8, frozenset({"gb200"})
 """GPUs of a published node, and targets whose whole rack is one."""
 EVEN = frozenset({1, 2, 4, 8, 16, 32, 64})
 """Ranks among which heads divide; others have sequences of their own each."""
-TOLD_NOTHING = Stated()
+NO_SETTINGS = ServerSettings()
 BARE = HostModel(launch_s=LAUNCH_S)
 CONFIGS = {
     "meta-llama/Llama-3.1-8B": "llama-3.1-8b",
@@ -129,7 +129,7 @@ def engine_of(
     parallel: Parallel,
     runtime: str,
     drafted: int = 0,
-    stated: Stated = TOLD_NOTHING,
+    settings: ServerSettings = NO_SETTINGS,
     law: HostModel = BARE,
     version: str = "",
     expert_skew: float | None = None,
@@ -143,20 +143,15 @@ def engine_of(
     if has_own:
         precision = replace(precision, experts=WeightFormat.NVFP4)
     drafts = Speculation(drafted, ACCEPTANCE if drafted else 0.0)
-    told = {name: value for name, value in asdict(stated).items() if value}
+    given = {name: value for name, value in asdict(settings).items() if value}
     return Engine.of(
         found, load_machine(target), precision, parallel, runtime, version, law=law,
-        speculation=drafts, **told,
+        speculation=drafts, **given,
     )  # fmt: skip
 
 
-def samples(row: ServedRow, seed_law: HostModel = BARE) -> list[ReplayedNumber] | Unanswered:
-    """A row as samples: the engine is simulated, its steps are counted.
-
-    Args:
-        row: as measured.
-        seed_law: makes the times that order requests; of little influence in a closed loop.
-    """
+def samples(row: ServedRow) -> list[ReplayedNumber] | Unanswered:
+    """Return a row as samples: the engine is simulated, its steps are counted."""
     if model_of(row.model) is None:
         return Unanswered(row, f"no configuration of {row.model}")
     if row.pipeline > 1:
@@ -180,7 +175,7 @@ def engine_of_row(row: ServedRow) -> Engine:
     return engine_of(
         row.model, row.target, row.weights, row.cache,
         divided(row, row.tensor, row.expert, row.attention_data), row.runtime, row.drafted,
-        row.stated, HostModel(launch_s=launch_of(row)), row.version if is_compiled(row) else "",
+        row.settings, HostModel(launch_s=launch_of(row)), row.version if is_compiled(row) else "",
         task and task.expert_skew,
     )  # fmt: skip
 
@@ -265,7 +260,7 @@ def _served(row: ServedRow, engine: Engine) -> list[ReplayedNumber]:
     # prompts first would keep users in step whose answers are alike, which those of benchmarks are
     # not; who waits for a seat begins alone
     is_first = kind_of(row.runtime).batching is Batching.PROMPTS_FIRST
-    is_first = is_first or 0 < row.stated.max_num_seqs < users
+    is_first = is_first or 0 < row.settings.max_num_seqs < users
     held, found_by = cached(row, engine.limits(row.isl, row.osl))
     load = Load(
         row.isl, row.osl, users, spread=spread_of(row), cached_tokens=held, cached_share=found_by

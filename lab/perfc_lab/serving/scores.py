@@ -19,11 +19,11 @@ from perfc.serving.power import BoardPower
 
 from ..board import Score, score
 from . import ServedRow, ServingQuantity, is_mixture
-from .door import PrintedNumber, answer, predicted, question, shipped
 from .energy import taught_boards
 from .hosts import is_compiled, launch_of
-from .learn import LEAST_ROWS, config_of, fitted, fold_of_row, is_warm, model_fold, of_other_hosts
+from .learn import LEAST_ROWS, config_of, fitted, fold_of_model, is_warm, model_fold, of_other_hosts
 from .like import fitted_processes, placed, told_unseen
+from .questions import PrintedNumber, answer, predicted, question, shipped
 from .replay import ReplayedNumber, Unanswered, samples
 from .tables import ML_ENERGY, ML_ENERGY_VLLM, TABLES, TRTLLM
 
@@ -34,7 +34,7 @@ Say = Callable[[str], None]
 EDGES = 0.05, 0.95
 EAGER = "-eager"
 """Suffix of names of host models that launch kernel by kernel."""
-TOLD_APART = {"trtllm": "1.0."}
+SEPARATE_VERSIONS = {"trtllm": "1.0."}
 """Versions with several models, so that one can be held out; other versions are pooled."""
 SATURATED = f"vllm {'.'.join(map(str, numbers_of(ML_ENERGY_VLLM)))}"
 """Host model of ML.ENERGY's servers; without requests also that of offline benchmarks."""
@@ -93,7 +93,7 @@ def _driven(row: ServedRow) -> str:
         return SATURATED
     if row.prefill:
         return f"{row.runtime}{DISAGGREGATED}"
-    told = TOLD_APART.get(row.runtime, "")
+    told = SEPARATE_VERSIONS.get(row.runtime, "")
     return (
         f"{row.runtime} {told.rstrip('.')}"
         if told and row.version.startswith(told)
@@ -142,11 +142,11 @@ def versions_of(rows: Iterable[ServedRow]) -> tuple[str, ...]:
 
     Rows with disaggregated prefill have the version of their router and are skipped.
     """
-    stated = [
+    texts = [
         ML_ENERGY_VLLM if row.source == ML_ENERGY else row.version.removeprefix("post-")
         for row in rows if not row.prefill
     ]  # fmt: skip
-    found = {numbers_of(text) for text in stated if text.lstrip("v")[:1].isdigit()}
+    found = {numbers_of(text) for text in texts if text.lstrip("v")[:1].isdigit()}
     return tuple([".".join(map(str, numbers)) for numbers in sorted(found)])
 
 
@@ -233,7 +233,7 @@ def _ranked(share: float, values: Sequence[float]) -> float:
 # rows of one table that are scored together
 KINDS: Mapping[str, Callable[[ServedRow], bool]] = {
     "prefill on other GPUs": lambda r: bool(r.prefill),
-    "experts": lambda r: has_experts(r),
+    "experts": has_experts,
     "dense": lambda r: True,
 }
 
@@ -245,7 +245,7 @@ def kind_of_row(row: ServedRow) -> str:
 
 @frozen
 class Answered:
-    """What ``perfc.llm`` says of a row, by laws without the row's model.
+    """Prediction of ``perfc.llm`` for a row, by laws without the row's model.
 
     Args:
         row: as measured.
@@ -278,9 +278,9 @@ def answers(evidence: ServingEvidence, rows: Sequence[ServedRow], say: Say) -> l
     unseen = told_unseen(every, law_name, model_fold)
     by_id = dict(zip(map(id, every), unseen, strict=True))
     every_answer: list[Answered] = []
-    for fold in dict.fromkeys(map(fold_of_row, rows)):
+    for fold in dict.fromkeys(fold_of_model(row.model) for row in rows):
         rest = ServingEvidence(tuple(s for s in evidence.samples if model_fold(s) != fold), ())
-        typed = [row for row in rows if fold_of_row(row) == fold]
+        typed = [row for row in rows if fold_of_model(row.model) == fold]
         laws, is_offline = trained(rest, by_id), any(row.source == TRTLLM for row in typed)
         processes = trained_processes(rest, laws) if is_offline else {}
         with shipped(laws, trained_boards(rest, laws), processes):
@@ -290,7 +290,7 @@ def answers(evidence: ServingEvidence, rows: Sequence[ServedRow], say: Say) -> l
 
 
 def answered(row: ServedRow) -> Answered:
-    """Return what ``perfc.llm`` says of a row."""
+    """Return the prediction of ``perfc.llm`` for a row."""
     try:
         return Answered(row, predicted(answer(row), row))
     except PerfcError as error:

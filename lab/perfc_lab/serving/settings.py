@@ -12,7 +12,7 @@ from typing import Any
 from perfc.ir.record import record
 from perfc.passes.runtimes import Batching
 
-from . import Stated
+from . import ServerSettings
 from .inferencex import SERVERS, ServedRun
 
 GENERATED = Path(__file__).with_name("aiconfigurator.toml")
@@ -37,7 +37,7 @@ def _servers() -> dict[str, Any]:
 
 def together(
     model: str, runtime: str, system: str, precision: str, isl: int, users: int, groups: int
-) -> tuple[Stated, str]:
+) -> tuple[ServerSettings, str]:
     """What a server of a run was told, and the element type of its cache, "" for the usual one.
 
     Args:
@@ -61,11 +61,11 @@ def together(
             if groups > 1:
                 looks = told.get("balances_every", 0)
             seqs = users if told.get("seqs_of_users") else int(told.get("max_num_seqs", 0))
-            stated = Stated(
+            settings = ServerSettings(
                 budget, seqs, looks, recorded_tokens=int(told.get("recorded_tokens", 0))
             )
-            return stated, str(told.get("cache", ""))
-    return Stated(), ""
+            return settings, str(told.get("cache", ""))
+    return ServerSettings(), ""
 
 
 def drafted_tokens(run: ServedRun, groups: int, drafts: bool | None) -> int | None:
@@ -130,7 +130,7 @@ def distinct_prompts(runtime: str, version: str) -> int:
     return int(_of_version("client", runtime, version).get("distinct_prompts", 0))
 
 
-def generated(runtime: str, version: str, isl: int, users: int) -> Stated:
+def generated(runtime: str, version: str, isl: int, users: int) -> ServerSettings:
     """What aiconfigurator's generator tells the servers of its own runs; nothing of others.
 
     Args:
@@ -141,10 +141,10 @@ def generated(runtime: str, version: str, isl: int, users: int) -> Stated:
     """
     told = _of_version("server", runtime, version)
     if not told:
-        return Stated()
+        return ServerSettings()
     budget = isl + int(_generated()["room"]) + (users if told.get("counts_users") else 0)
     batching = Batching(told["batching"]) if "batching" in told else None
-    return Stated(token_budget=budget, batching=batching)
+    return ServerSettings(token_budget=budget, batching=batching)
 
 
 PROMPT_TOKENS = 225
@@ -180,8 +180,8 @@ class Task:
             entry["repeats"] for entry in self.asked
             if model.startswith(entry["model"]) and target.startswith(entry["target"])
         )  # fmt: skip
-        stated = (times for most, times in next(suits, ()) if seats <= most)
-        return next(stated, math.ceil(seats / self.distinct) + 1)
+        counts = (times for most, times in next(suits, ()) if seats <= most)
+        return next(counts, math.ceil(seats / self.distinct) + 1)
 
 
 @cache

@@ -9,7 +9,7 @@ from typing import Any
 from perfc.machine import load_machine
 from perfc_lab.tables import read_parquet
 
-from . import ServedRow, ServingQuantity, Stated
+from . import ServedRow, ServerSettings, ServingQuantity
 from .aic import AIC, aic_serving, number
 from .overviews import cache, groups, is_of_nvidia, told
 from .settings import prompt_tokens
@@ -50,7 +50,7 @@ def trtllm_throughput(folder: Path) -> Iterator[ServedRow]:
             else {ServingQuantity.TOKENS_PER_S: float(rate)}
         )
         batch = number(r.batch)
-        stated, requests = told(str(r.version), model, int(r.tp), int(r.isl), int(r.osl))
+        settings, requests = told(str(r.version), model, int(r.tp), int(r.isl), int(r.osl))
         weights = TRT_WEIGHTS[precision]
         if not is_of_nvidia(model):
             weights = published(model, weights, "trtllm", gpu)
@@ -59,7 +59,7 @@ def trtllm_throughput(folder: Path) -> Iterator[ServedRow]:
             OLD_MODELS.get(model, model), load_machine(gpu).name, "trtllm", str(r.version), weights,
             cache(model, precision, gpu), ranks // data, ranks if data > 1 else 1, data, 1,
             int(r.isl), int(r.osl), batch, bool(batch), (), False, value,
-            stated=stated, requests=requests, pipeline=stages,
+            settings=settings, requests=requests, pipeline=stages,
         )  # fmt: skip
 
 
@@ -78,7 +78,7 @@ def ml_energy(folder: Path) -> Iterator[ServedRow]:
                 ServingQuantity.TOKENS_PER_S: float(r.output_throughput_tokens_per_sec),
                 ServingQuantity.ENERGY_J: float(r.energy_per_token_joules),
             },
-            str(r.task), stated=Stated(max_num_seqs=int(r.max_num_seqs)),
+            str(r.task), settings=ServerSettings(max_num_seqs=int(r.max_num_seqs)),
         )  # fmt: skip
 
 

@@ -1,20 +1,30 @@
-"""Fixed batches are asked as a user types them, with the laws of other models."""
+"""Fixed batches as calls of `perfc.llm`, with the laws of other models."""
 
 from __future__ import annotations
 
+import json
+import shlex
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 
 import perfc
+from perfc.cli import run
 from perfc.serving.host import HostModel, host_models
 from perfc_lab.serving.batch_laws import laws_of, left_out, sampled, with_laws
 from perfc_lab.serving.batch_scores import scored
 from perfc_lab.serving.batches import BatchAnswer, FixedBatch, answered, fixed_batches
 
 BATCH = FixedBatch("llama-2-7b", "a100-sxm4-40gb", "vllm", "0.6", 2, 128, 16, 1.405)
+
+
+def said(command: str, path: Path) -> Any:
+    """Return the JSON report that a command writes."""
+    assert run([*shlex.split(command)[1:], "-o", str(path)]) == 0
+    return json.loads(path.read_text())
 
 
 def test_rows_are_read_but_for_models_and_runtimes_that_perfc_lacks(tmp_path: Path) -> None:
@@ -29,11 +39,14 @@ def test_rows_are_read_but_for_models_and_runtimes_that_perfc_lacks(tmp_path: Pa
     table.to_parquet(tmp_path / "argonne_batches.parquet")
     first, second = fixed_batches(tmp_path)
     assert first == BATCH
-    assert second.command().endswith("--runtime llamacpp --token-budget 32 --pp 2")
+    assert second.command() == (
+        "perfc llm qwen2-7b -t mi300x --isl 256 --osl 256 --runtime llamacpp --dtype f16 "
+        "--token-budget 32 --requests 1 --pp 2"
+    )
     assert second.options()["parallel"] == {"pp": 2}
 
 
-def test_the_public_call_is_asked() -> None:
+def test_an_answer_is_that_of_the_public_call_and_of_the_command(tmp_path: Path) -> None:
     answer = answered(BATCH)
     assert isinstance(answer, BatchAnswer)
     report = perfc.llm(
@@ -43,6 +56,14 @@ def test_the_public_call_is_asked() -> None:
     assert report.batch is not None
     assert answer.time_s == report.batch.time_s
     assert answer.low_s < answer.time_s < answer.high_s
+    assert said(BATCH.command(), tmp_path / "batch.json")["batch"]["time_s"] == answer.time_s
+    single = replace(BATCH, model="llama-3-8b", runtime="llamacpp", version="", batch=32)
+    chunked = answered(single)
+    assert isinstance(chunked, BatchAnswer)
+    assert (
+        said(single.command(), tmp_path / "single.json")["latencies"]["end_to_end"]["mean"]
+        == chunked.time_s
+    )
 
 
 def test_laws_stand_in_for_those_that_come_with_perfc() -> None:
@@ -55,7 +76,7 @@ def test_laws_stand_in_for_those_that_come_with_perfc() -> None:
     assert answered(BATCH) == usual
 
 
-def test_a_model_is_asked_with_the_laws_of_others() -> None:
+def test_a_model_is_predicted_with_the_laws_of_others() -> None:
     others = [replace(BATCH, model="llama-3-8b", batch=n, time_s=100.0) for n in range(1, 9)]
     samples = sampled([BATCH, *others])
     assert len(samples) == 9

@@ -25,15 +25,14 @@ from perfc.serving.simulation.arrivals import Request
 from perfc.serving.simulation.scheduler import Chunk, Limits
 from perfc_lab.serving import (
     ServedRow,
+    ServerSettings,
     ServingQuantity,
-    Stated,
     aic,
     energy,
     replay,
     scores,
     tables,
 )
-from perfc_lab.serving.asked import at_once, cached, spread_of
 from perfc_lab.serving.checks import card_of, llama_cpp, replays
 from perfc_lab.serving.hosts import (
     LAUNCH_S,
@@ -55,6 +54,7 @@ from perfc_lab.serving.scores import ServingEvidence, law_name, trained
 from perfc_lab.serving.settings import tasks
 from perfc_lab.serving.steady import waited
 from perfc_lab.serving.weights import EXPERTS_NVFP4, published
+from perfc_lab.serving.workloads import at_once, cached, spread_of
 
 ROW = ServedRow(
     "t", "one", "llama-3.1-8b", "h100-sxm5-80gb", "vllm", "", "bf16", "", 2, 1, 1, 1, 100, 11, 4,
@@ -125,7 +125,7 @@ def test_gpus_are_those_of_decodes_and_of_prompts() -> None:
 def test_a_static_batch_is_its_prompts_and_then_its_tokens(bare: list[tuple[Any, ...]]) -> None:
     (found,) = answered(row(is_static=True, measured={ServingQuantity.TOKENS_PER_S: 50.0}))
     asked = ("llama-3.1-8b", ROW.target, "bf16", "", Parallel(2, 1, 1, 1), "vllm", 0)
-    assert bare == [(*asked, Stated(), HostModel(launch_s=VLLM_LAUNCH_S), "", None)]
+    assert bare == [(*asked, ServerSettings(), HostModel(launch_s=VLLM_LAUNCH_S), "", None)]
     amounts = dict(zip(LEARNED, found.amounts, strict=True))
     # one step of four prompts of 100 tokens, then ten steps of four sequences
     assert amounts["prompts"] == pytest.approx(4e-4)
@@ -513,10 +513,10 @@ def test_one_user_waits_where_an_engine_has_a_seat_less(tmp_path: Path) -> None:
     few = {**AIC, "backend_version": "1.0.0rc3", "model_path": "meta-llama/Llama-3.1-8B"}
     enough = {**few, "model_path": "Qwen/Qwen3-8B"}
     less, all_seated = aic.aic_serving(written(tmp_path, aic.AIC, few, enough))
-    assert less.stated.max_num_seqs == less.concurrency - 1
-    assert all_seated.stated.max_num_seqs == 0
+    assert less.settings.max_num_seqs == less.concurrency - 1
+    assert all_seated.settings.max_num_seqs == 0
     # a prompt, a token of each user and room, as its generator tells such servers
-    assert less.stated.token_budget == less.isl + less.concurrency + 1500
+    assert less.settings.token_budget == less.isl + less.concurrency + 1500
 
 
 def test_hosts_launch_kernels_of_prompts_one_by_one_but_for_compiled_engines() -> None:
@@ -534,9 +534,10 @@ def test_hosts_launch_kernels_of_prompts_one_by_one_but_for_compiled_engines() -
 
 
 def test_a_server_has_as_many_seats_as_its_publisher_says() -> None:
-    asked = row(source=tables.ML_ENERGY, stated=Stated(max_num_seqs=3000))
+    asked = row(source=tables.ML_ENERGY, settings=ServerSettings(max_num_seqs=3000))
     assert engine_of_row(asked).limits(100, 10).max_num_seqs == 3000
-    assert engine_of_row(replace(asked, stated=Stated())).limits(100, 10).max_num_seqs < 3000
+    usual = replace(asked, settings=ServerSettings())
+    assert engine_of_row(usual).limits(100, 10).max_num_seqs < 3000
 
 
 def test_rows_with_power_are_read(tmp_path: Path) -> None:
@@ -554,7 +555,7 @@ def test_rows_with_power_are_read(tmp_path: Path) -> None:
     assert [r.is_eager for r in (eager, h100, chat, llama)] == [True, False, False, False]
     assert (eager.isl, eager.osl, eager.concurrency) == (225, 300, 32)
     assert chat.osl == 2, "two tokens at least"
-    assert eager.stated == Stated(max_num_seqs=32)
+    assert eager.settings == ServerSettings(max_num_seqs=32)
     assert (eager.weights, llama.weights, eager.tensor) == ("bf16", "", 2)
     assert eager.measured == {ServingQuantity.TOKENS_PER_S: 1000.0, ServingQuantity.ENERGY_J: 0.5}
 

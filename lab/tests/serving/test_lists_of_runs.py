@@ -166,11 +166,11 @@ def test_a_list_that_has_a_run_tells_the_ranks_of_its_prompts(tmp_path: Path) ->
 
 def test_lists_tell_how_many_sequences_a_step_has(tmp_path: Path) -> None:
     few, many = read(tmp_path, {**ROW, "ttft_ms": 1.0}, {**ROW, "concurrency": 10})
-    assert (few.stated.max_num_seqs, many.stated.max_num_seqs) == (1, 32)
+    assert (few.settings.max_num_seqs, many.settings.max_num_seqs) == (1, 32)
     told = {**ROW, "row_id": "b_cfg7", "decode_num_workers": 5, "prefill_num_workers": 1}
-    assert read(tmp_path, told)[0].stated.max_num_seqs == 1
+    assert read(tmp_path, told)[0].settings.max_num_seqs == 1
     other = {**told, "decode_num_workers": 4}
-    assert read(tmp_path, other)[0].stated.max_num_seqs == 0, "no list has four workers"
+    assert read(tmp_path, other)[0].settings.max_num_seqs == 0, "no list has four workers"
 
 
 def test_rows_of_racks_are_read_as_workers_apart(tmp_path: Path) -> None:

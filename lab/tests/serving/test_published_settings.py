@@ -16,7 +16,7 @@ from perfc.passes.runtimes import Batching
 from perfc.serving.engine import Engine, kind_of
 from perfc.serving.host import HostModel
 from perfc.serving.simulation.scheduler import Chunk, Limits
-from perfc_lab.serving import ServedRow, ServingQuantity, Stated, replay, scores
+from perfc_lab.serving import ServedRow, ServerSettings, ServingQuantity, replay, scores
 from perfc_lab.serving.checks import _prompt_s
 from perfc_lab.serving.overviews import cache, groups, is_of_nvidia, told
 from perfc_lab.serving.settings import cache_of, distinct_prompts, generated, together
@@ -48,10 +48,10 @@ class Steps:
 
 def test_generated_servers_hold_a_prompt_and_room() -> None:
     sglang = generated("sglang", "0.5.6.post2", 4000, 64)
-    assert sglang == Stated(token_budget=5500, batching=Batching.WHOLE_PROMPTS)
-    assert generated("trtllm", "1.0.0rc3", 1024, 16) == Stated(token_budget=2540)
-    assert generated("trtllm", "1.2.0rc6", 1024, 16) == Stated()
-    assert generated("vllm", "0.12.0", 1024, 16) == Stated()
+    assert sglang == ServerSettings(token_budget=5500, batching=Batching.WHOLE_PROMPTS)
+    assert generated("trtllm", "1.0.0rc3", 1024, 16) == ServerSettings(token_budget=2540)
+    assert generated("trtllm", "1.2.0rc6", 1024, 16) == ServerSettings()
+    assert generated("vllm", "0.12.0", 1024, 16) == ServerSettings()
 
 
 def test_a_benchmark_asks_a_hundred_prompts_of_a_server_that_caches_them() -> None:
@@ -80,8 +80,8 @@ def test_other_servers_do_not_wait_for_each_other() -> None:
 def test_a_whole_benchmark_counts_the_last_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     assert told("0.11.0", "", 1, 1, 1)[1] == told("0.10.0", "", 1, 1, 1)[1] == 2000
     assert (told("0.10.0", "", 1, 1, 1)[0].evicts, told("0.11.0", "", 1, 1, 1)[0].evicts) == (1, 0)
-    assert told("0.9.0", "", 1, 128, 128) == (Stated(), 0)
-    assert told("v1.0", "", 1, 1, 1) == (Stated(longest=2), 0)
+    assert told("0.9.0", "", 1, 128, 128) == (ServerSettings(), 0)
+    assert told("v1.0", "", 1, 1, 1) == (ServerSettings(longest=2), 0)
     later = told("post-v1.0@03e27c7d", "", 1, 1024, 8192)
     assert told("v1.0", "", 1, 128, 4096)[1] == later[1] == 1500
     assert later[0].longest == 9216, "an engine is made for the longest request"
@@ -105,9 +105,9 @@ def test_a_whole_benchmark_counts_the_last_answers(monkeypatch: pytest.MonkeyPat
 def test_engines_of_an_overview_have_the_sizes_that_its_page_states(
     version: str, gpus: int, lengths: tuple[int, int], sizes: tuple[int, int]
 ) -> None:
-    stated, _ = told(version, "LLaMA v2 70B", gpus, *lengths)
-    assert (stated.token_budget, stated.max_num_seqs) == sizes
-    assert stated.batching is Batching.MIXED
+    settings, _ = told(version, "LLaMA v2 70B", gpus, *lengths)
+    assert (settings.token_budget, settings.max_num_seqs) == sizes
+    assert settings.batching is Batching.MIXED
 
 
 def test_engines_side_by_side_share_the_requests_of_a_benchmark(

@@ -12,7 +12,7 @@ from perfc.serving import host, llm
 from perfc.serving.host import HostModel, host_model_of
 from perfc_lab.serving import ServedRow, ServingQuantity, scoreboard, tables
 from perfc_lab.serving.aic import AIC
-from perfc_lab.serving.door import PrintedNumber, answer, predicted, question, shipped
+from perfc_lab.serving.questions import PrintedNumber, answer, predicted, question, shipped
 from perfc_lab.serving.replay import Unanswered
 from perfc_lab.serving.scores import (
     Answered,

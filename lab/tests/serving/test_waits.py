@@ -19,7 +19,7 @@ from perfc.serving.simulation.load import Load
 from perfc.serving.simulation.metrics import latencies
 from perfc.serving.simulation.simulate import simulate
 from perfc.serving.simulation.steady_state import Share
-from perfc_lab.serving import ServedRow, ServingQuantity, Stated
+from perfc_lab.serving import ServedRow, ServerSettings, ServingQuantity
 from perfc_lab.serving.learn import USUAL_REQUEST_S, fitted, predicted
 from perfc_lab.serving.replay import ReplayedNumber
 from perfc_lab.serving.settings import together
@@ -95,7 +95,7 @@ def test_users_of_an_engine_that_computes_prompts_first_are_not_in_step() -> Non
 
 def test_servers_are_told_what_their_publisher_says() -> None:
     fp8 = together("deepseek-ai/DeepSeek-R1", "sglang", "b200_sxm", "fp8", 8192, 4, 1)
-    assert fp8 == (Stated(32768, 0, 10), "f8e4m3")
+    assert fp8 == (ServerSettings(32768, 0, 10), "f8e4m3")
     many = together("deepseek-ai/DeepSeek-R1", "sglang", "b200_sxm", "fp8", 8192, 16, 1)
     assert many[0].looks_every == 30
     own = together("deepseek-ai/DeepSeek-R1", "sglang", "b200_sxm", "fp4", 8192, 16, 8)
@@ -105,8 +105,9 @@ def test_servers_are_told_what_their_publisher_says() -> None:
     short = together("deepseek-ai/DeepSeek-R1", "trtllm", "h200_sxm", "fp8", 1024, 64, 1)
     assert short[0].token_budget == 8192
     few = together("openai/gpt-oss-120b", "vllm", "h100_sxm", "fp4", 1024, 32, 1)
-    assert few == (Stated(8192, 32, 0, recorded_tokens=2048), "")
-    assert together("Qwen/Qwen3-8B", "vllm", "h100_sxm", "fp8", 1024, 32, 1) == (Stated(), "")
+    assert few == (ServerSettings(8192, 32, 0, recorded_tokens=2048), "")
+    unlisted = together("Qwen/Qwen3-8B", "vllm", "h100_sxm", "fp8", 1024, 32, 1)
+    assert unlisted == (ServerSettings(), "")
 
 
 def test_transformers_waits_for_its_host_in_every_step() -> None:

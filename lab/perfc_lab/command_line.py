@@ -1,0 +1,31 @@
+"""Command lines of public calls, as the boards print them."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping
+
+from perfc.machine.parallel import ALONE, Parallel, flag
+
+
+def command_line(*words: object, options: Mapping[str, object]) -> str:
+    """Return the command line of words and of options by the names of their keyword arguments."""
+    return shlex.join([*map(str, words), *_options(options)])
+
+
+def _options(options: Mapping[str, object]) -> Iterator[str]:
+    """Yield the words of options; each degree of parallelism is one, None and "" are left out."""
+    usual = ALONE.as_json()
+    for name, value in options.items():
+        match value:
+            case None | "":
+                continue
+            case True:
+                yield flag(name)
+            case Parallel():
+                degrees = value.as_json().items()
+                yield from _options({key: n for key, n in degrees if n != usual[key]})
+            case Mapping():
+                yield from _options(value)
+            case _:
+                yield from (flag(name), str(value))
