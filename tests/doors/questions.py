@@ -21,7 +21,7 @@ MODELS = Path(__file__).parents[2] / "examples" / "models"
 NETWORKS = {
     "resnet50": {}, "vit-b16": {}, "swin-t": {}, "bert-base": {"seq": 128}, "gpt2": {"seq": 64},
 }  # fmt: skip
-"""Models with the sizes that they need beside the batch."""
+"""Models with the sizes that they need in addition to the batch."""
 TARGETS = (
     "a100", "h100", "t4", "l4", "v100", "rtx4090", "b200", "a10g", "l40s", "h200", "rtx3090",
     "rtx5090", "mi300x", "jetson-agx-orin-64gb",
@@ -105,6 +105,15 @@ def printed(*words: str) -> str:
     with redirect_stdout(shown):
         assert run([*words]) == 0, words
     return shown.getvalue()
+
+
+def check_of(q: Question, folder: Path) -> tuple[str, ...]:
+    """Write a budget for a question into a folder and return the command that checks it."""
+    model, config = folder / Path(q.model).name, folder / "perfc.toml"
+    model.write_bytes(Path(q.model).read_bytes())
+    lines = (f"{n} = {json.dumps(v)}" for n, v in {**q.values(), "model": model.name}.items())
+    config.write_text("\n".join(("[[budget]]", *lines, 'time = { max = "9000 s" }')))
+    return "check", str(model), "--config", str(config), "--no-cache"
 
 
 @cache

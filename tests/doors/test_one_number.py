@@ -13,7 +13,17 @@ import pytest
 
 import perfc
 from perfc.machine import load_machine, partition_of
-from tests.doors.questions import Ends, Question, analyzed, answer, drawn, ends, interval, rounded
+from tests.doors.questions import (
+    Ends,
+    Question,
+    analyzed,
+    answer,
+    check_of,
+    drawn,
+    ends,
+    interval,
+    rounded,
+)
 
 FULL = 300
 """Number of questions of the long test."""
@@ -80,21 +90,9 @@ def of_trace(q: Question) -> Ends:
 
 def of_check(q: Question) -> Ends:
     with TemporaryDirectory() as folder:
-        return ends(checked(q, Path(folder)))
-
-
-def checked(q: Question, folder: Path) -> Mapping[str, float]:
-    """Return the time that ``perfc check`` compares with a budget."""
-    model = folder / Path(q.model).name
-    model.write_bytes(Path(q.model).read_bytes())
-    values = {**q.values(), "model": model.name}
-    lines = (f"{name} = {json.dumps(value)}" for name, value in values.items())
-    budget = ("[[budget]]", *lines, 'time = { max = "9000 s" }')
-    (folder / "perfc.toml").write_text("\n".join(budget))
-    config = ("--config", str(folder / "perfc.toml"))
-    (result,) = answer("check", str(model), *config, "--no-cache")["results"]
+        (result,) = answer(*check_of(q, Path(folder)))["results"]
     time = next(f for f in result["figures"] if f["metric"] == "time")
-    return {"low_s": time["low"], "time_s": time["value"], "high_s": time["high"]}
+    return time["low"], time["value"], time["high"]
 
 
 DOORS: Mapping[str, Callable[[Question], Ends]] = {

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from perfc.view.report.units import Unit, quantity, span
-from tests.doors.questions import Question, analyzed, answer, drawn, printed
+from tests.doors.questions import Question, analyzed, answer, check_of, drawn, printed
 
 FULL = 40
 """Number of questions of the long test."""
@@ -37,12 +37,7 @@ def differing_pages(q: Question, folder: Path) -> Iterator[str]:
             yield f"{name}: no {time}: {q}"
         if ends not in given and f"{ends.replace(' to', ' ms to', 1)}" not in given:
             yield f"{name}: no {ends}: {q}"
-    model = folder / Path(q.model).name
-    model.write_bytes(Path(q.model).read_bytes())
-    lines = [f"{n} = {json.dumps(v)}" for n, v in {**q.values(), "model": model.name}.items()]
-    lines.append('time = { max = "9000 s" }')
-    (folder / "perfc.toml").write_text("\n".join(("[[budget]]", *lines)))
-    checked = ("check", str(model), "--config", str(folder / "perfc.toml"), "--no-cache")
+    checked = check_of(q, folder)
     (folder / "check.json").write_text(json.dumps(answer(*checked)))
     comment = printed("comment", str(folder / "check.json"), "--policy", "always")
     for name, page in (("check", printed(*checked)), ("comment", comment)):

@@ -55,7 +55,7 @@ def differing_settings(q: Served, most: int, *more: str) -> Iterator[str]:
     for report in reports[:: max(1, len(reports) // most)]:
         how = report["parallel"]
         dtype = "" if report["weights"] == "half" else report["weights"]
-        same = asked(
+        same = setting(
             q, dtype, how["tensor"], how["expert"], report["load"]["concurrency"],
             report["token_budget"],
         )  # fmt: skip
@@ -63,7 +63,7 @@ def differing_settings(q: Served, most: int, *more: str) -> Iterator[str]:
             if report[part] != same[part]:
                 yield f"search: {report[part]} instead of {same[part]}: {q}"
     for one in found["others"][:: max(1, len(found["others"]) // most)]:
-        same = asked(
+        same = setting(
             q, one["weights"], one["tensor"], one["expert"], one["users"], one["token_budget"]
         )
         given = one["ttft_s"], one["tpot_s"], one["tokens_per_s_per_gpu"]
@@ -71,8 +71,8 @@ def differing_settings(q: Served, most: int, *more: str) -> Iterator[str]:
             yield f"others of search: {given} instead of {expected}: {q}, {one}"
 
 
-def asked(q: Served, dtype: str, tp: int, ep: int, users: int, budget: int) -> Any:
-    """Return what ``llm`` says on a setting."""
+def setting(q: Served, dtype: str, tp: int, ep: int, users: int, budget: int) -> Any:
+    """Return the report of ``llm`` on a setting."""
     how = ["--tp", str(tp), "--ep", str(ep), "--concurrency", str(users)]
     how += ["--token-budget", str(budget), *(["--dtype", dtype] if dtype else [])]
     return answer("llm", q.model, *q.words(), *how, codes=(0, 1))

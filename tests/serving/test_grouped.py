@@ -10,7 +10,7 @@ from perfc.analyzers.features.sheet import Sheet
 from perfc.frontend.config import Parallel, precision_of, read_config
 from perfc.machine import load_machine
 from perfc.serving.cost.context import chunks_of, kept_tokens, lengths, within
-from perfc.serving.cost.grouped import ELEMENTS_PER_CLOCK, Anew, anew_s, reads_keys_anew
+from perfc.serving.cost.grouped import ELEMENTS_PER_CLOCK, Rereads, reread_s, rereads_of
 from perfc.serving.cost.stage import StageCost
 from perfc.serving.engine import Engine
 from perfc.serving.host import HostModel
@@ -54,8 +54,8 @@ def test_old_kernels_share_keys_in_groups_of_some_sizes(
     name: str, runtime: str, version: str, bits: int, *, is_anew: bool
 ) -> None:
     model, machine = read_config(name), load_machine("h100")
-    found = reads_keys_anew(model, runtime, version, bits, machine, 0)
-    assert found is (Anew.EVERYWHERE if is_anew else Anew.NOWHERE)
+    found = rereads_of(model, runtime, version, bits, machine, 0)
+    assert found is (Rereads.EVERYWHERE if is_anew else Rereads.NOWHERE)
 
 
 def test_keys_read_anew_take_longer_and_may_still_be_read_once() -> None:
@@ -89,14 +89,14 @@ def test_only_heads_that_share_keys_read_them_anew(
     stage = stage_of(name, version)
     wanted = stage._of_decode[0]
     env = {"decodes": 64, "context": 4096}
-    assert (anew_s(stage.passes.decode, wanted, env, stage.machine) > 0) is slower
+    assert (reread_s(stage.passes.decode, wanted, env, stage.machine) > 0) is slower
 
 
 def test_a_window_bounds_what_is_read_anew() -> None:
     stage = stage_of("mistral-7b-v0.1", "0.9.0")
     program, wanted = stage.passes.decode, stage._of_decode[0]
     at = [
-        anew_s(program, wanted, {"decodes": 8, "context": n}, stage.machine)
+        reread_s(program, wanted, {"decodes": 8, "context": n}, stage.machine)
         for n in (2047, 4095, 8191)
     ]
     assert at[1] == pytest.approx(2 * at[0])
@@ -130,20 +130,20 @@ CHUNKED, CHUNK = "llama-4-scout", 8192
 
 
 @pytest.mark.parametrize(
-    ("runtime", "version", "target", "longest", "anew"),
+    ("runtime", "version", "target", "longest", "rereads"),
     [
-        ("trtllm", "", "h200", 0, Anew.CHUNKS),
-        ("trtllm", "1.0", "h100", CHUNK, Anew.CHUNKS),
-        ("trtllm", "1.0", "h100", CHUNK - 1, Anew.NOWHERE),
-        ("trtllm", "1.0", "b200", 0, Anew.NOWHERE),
-        ("vllm", "", "h200", 0, Anew.NOWHERE),
+        ("trtllm", "", "h200", 0, Rereads.CHUNKS),
+        ("trtllm", "1.0", "h100", CHUNK, Rereads.CHUNKS),
+        ("trtllm", "1.0", "h100", CHUNK - 1, Rereads.NOWHERE),
+        ("trtllm", "1.0", "b200", 0, Rereads.NOWHERE),
+        ("vllm", "", "h200", 0, Rereads.NOWHERE),
     ],
 )
 def test_no_kernel_before_blackwell_shares_keys_in_chunks(
-    runtime: str, version: str, target: str, longest: int, anew: Anew
+    runtime: str, version: str, target: str, longest: int, rereads: Rereads
 ) -> None:
     model, machine = read_config(CHUNKED), load_machine(target)
-    assert reads_keys_anew(model, runtime, version, 8, machine, longest) is anew
+    assert rereads_of(model, runtime, version, 8, machine, longest) is rereads
 
 
 def chunked(target: str, longest: int) -> StageCost:
@@ -169,7 +169,7 @@ def test_chunks_take_what_multiplying_their_keys_for_each_head_takes() -> None:
     [
         (5000, 0, 5000),
         (9000, 0, CHUNK // 2),
-        # from 1,024 to 9,216 tokens: those beyond a chunk begin anew
+        # from 1,024 to 9,216 tokens: those beyond a chunk are read again
         (5120, 9216, round((sum(range(1024, CHUNK)) + sum(range(1024))) / CHUNK)),
         (8704, 9216, 512),
         (9216, 9216, 1024),

@@ -1,4 +1,4 @@
-"""What the users of a benchmark ask: lengths that vary, and prompts that come again."""
+"""Workloads of published benchmarks: spread of lengths, requests and prefix-cache hits."""
 
 from __future__ import annotations
 
@@ -29,12 +29,11 @@ def at_once(row: ServedRow, seats: int, block_tokens: int) -> Workload:
     """All requests of a benchmark that sends them at once; a server takes so many at a time.
 
     Answers are drawn from a gamma distribution with the mean that was measured, prompts as their
-    task says. Questions that were asked before are in the server's cache, but for the tokens of
-    their last block, and those that run at once share its pages. A row that does not say what it
-    asked has requests that are all alike and new.
+    task says. Repeated questions are in the server's cache, but for the tokens of their last block,
+    and those that run at once share its pages. A row without a task has equal requests, all new.
 
     Args:
-        row: that says what was asked.
+        row: published run.
         seats: maximum sequences of one server.
         block_tokens: number of block tokens of its cache.
     """
@@ -60,7 +59,7 @@ def _drawn(
 
     Args:
         mean: of them.
-        vary: standard deviation over the mean; 0 where all are alike.
+        vary: standard deviation over the mean; 0 for equal lengths.
         count: of them.
         seed: random seed of the draw.
         least: least of each.
@@ -77,13 +76,13 @@ def _drawn(
 def cached(row: ServedRow, limits: Limits) -> tuple[int, float]:
     """Tokens of a prompt that the cache holds, and the share of the requests that find them.
 
-    Requests draw their prompts evenly and independently. A prompt is in the cache if it was asked
-    before and the pool has room beside the sequences under way: of prompts drawn so, the share
-    that fits is the share that hits, whichever was used last.
+    Requests draw their prompts evenly and independently. A prompt is in the cache if an earlier
+    request had it and the pool has room for it and the running sequences: of such prompts, the
+    share that fits is the share that hits, whichever was used last.
 
     Args:
-        row: whose users ask `ServedRow.distinct_prompts`.
-        limits: limits of an engine of it.
+        row: published run with `ServedRow.distinct_prompts`.
+        limits: limits of one of its engines.
     """
     count = row.distinct_prompts
     if not count:
@@ -91,7 +90,7 @@ def cached(row: ServedRow, limits: Limits) -> tuple[int, float]:
     users = max(1, round(row.concurrency / row.engines))
     room = limits.kv_tokens - users * (row.isl + row.osl / 2)
     kept = min(max(room / (row.isl * count), 0.0), 1.0)
-    asked = [(1 - 1 / count) ** (rounds * users) for rounds in (WARM_ROUNDS, WARM_ROUNDS + ROUNDS)]
-    new = count * (asked[0] - asked[1]) / (ROUNDS * users)
+    missed = [(1 - 1 / count) ** (rounds * users) for rounds in (WARM_ROUNDS, WARM_ROUNDS + ROUNDS)]
+    new = count * (missed[0] - missed[1]) / (ROUNDS * users)
     block = limits.block_tokens
     return (row.isl - 1) // block * block, (1 - new) * kept

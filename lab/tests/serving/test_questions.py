@@ -1,4 +1,4 @@
-"""Published rows as questions to ``perfc.llm``, scored by answers without the row's model."""
+"""Published rows as calls of ``perfc.llm``, scored by answers without the row's model."""
 
 from __future__ import annotations
 

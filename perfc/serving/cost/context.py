@@ -13,7 +13,7 @@ from perfc.ir.tensors.types import DType
 from perfc.machine import Machine
 
 from .conversions import longer
-from .grouped import Anew, anew_s, attentions, cached_elements
+from .grouped import Rereads, attentions, cached_elements, reread_s
 from .program import Env, KernelCost, Program, estimated
 
 EMULATION_OPS = {DType.F8E4M3FN: 24}
@@ -35,7 +35,7 @@ def context_costs(
     envs: Sequence[Env],
     machine: Machine,
     framework: str,
-    rereads: Anew,
+    rereads: Rereads,
     longest: int = 0,
     cached: DType = DType.BF16,
 ) -> list[KernelCost]:
@@ -58,8 +58,8 @@ def context_costs(
     for chunk, indices in by_chunk.items():
         usual = [within(env, chunk, longest) for env in envs]
         costs = estimated(program, indices, usual, machine, framework)
-        if rereads is Anew.EVERYWHERE or (chunk and rereads is Anew.CHUNKS):
-            each_s = [anew_s(program, indices, env, machine) for env in usual]
+        if rereads is Rereads.EVERYWHERE or (chunk and rereads is Rereads.CHUNKS):
+            each_s = [reread_s(program, indices, env, machine) for env in usual]
             costs = [longer(c, s - c.time_s) for c, s in zip(costs, each_s, strict=True)]
         emulated_s = [emulation_s(program, indices, env, machine, cached) for env in usual]
         costs = [longer(c, s) for c, s in zip(costs, emulated_s, strict=True)]

@@ -41,7 +41,7 @@ ELEMENTS_PER_CLOCK = int(_FITTED["elements_per_clock"].number)
 once per query head."""
 
 
-class Anew(Enum):
+class Rereads(Enum):
     """Decode kernels that read keys and values once per query head."""
 
     NOWHERE = "nowhere"
@@ -58,10 +58,10 @@ HAS_CHUNKS = 10
 """Major compute capability for which TensorRT-LLM has dedicated chunked-attention kernels."""
 
 
-def reads_keys_anew(
+def rereads_of(
     model: LanguageModel, runtime: str, version: str, cached_bits: float, machine: Machine,
     longest: int,
-) -> Anew:  # fmt: skip
+) -> Rereads:  # fmt: skip
     """Return which decode kernels read keys and values once per query head.
 
     Args:
@@ -73,7 +73,7 @@ def reads_keys_anew(
         longest: longest sequence that the engine is configured for, in tokens; 0 for any.
     """
     if runtime_named(runtime).serving is not Serving.TRTLLM:
-        return Anew.NOWHERE
+        return Rereads.NOWHERE
     given, attentions = numbers_of(version), _attentions(model)
     numbers = given if len(given) > 1 else NEWEST
     shared = {a.heads // a.kv_heads for a in attentions} - {1}
@@ -82,11 +82,11 @@ def reads_keys_anew(
     if cached_bits > 8 and since <= numbers < until:
         once = once - {WIDE_KEY_REREADS["group"]}
     if shared - once:
-        return Anew.EVERYWHERE
+        return Rereads.EVERYWHERE
     chunks = [a.chunk for a in attentions if a.chunk and a.heads > a.kv_heads]
     has_none = int(Sheet(machine).generation) != HAS_CHUNKS
     is_beyond = any(not longest or longest >= chunk for chunk in chunks)
-    return Anew.CHUNKS if has_none and is_beyond else Anew.NOWHERE
+    return Rereads.CHUNKS if has_none and is_beyond else Rereads.NOWHERE
 
 
 def attends_in_chunks(model: LanguageModel) -> bool:
@@ -94,7 +94,7 @@ def attends_in_chunks(model: LanguageModel) -> bool:
     return any(a.chunk for a in _attentions(model))
 
 
-def anew_s(program: Program, wanted: Sequence[int], env: Env, machine: Machine) -> float:
+def reread_s(program: Program, wanted: Sequence[int], env: Env, machine: Machine) -> float:
     """Return the least time of decode kernels that read keys and values once per query head.
 
     Heads that share keys run concurrently and hit L2, so that multiplying takes longest. H100 and

@@ -17,12 +17,11 @@ from perfc.ir.symbolic.evaluate import Numbers
 from perfc.machine import Machine
 from perfc.passes.fusion.kernel import Kernel
 
-from ..host import numbers_of
+from ..host import AMD, numbers_of
 from .conversions import longer, multiplies_halves, weight_bytes
 from .grouped import attentions, cached_elements
 from .program import Env, KernelCost, Program, estimated
 
-AMD = "AMD"
 EARLY = (0, 6)
 """Newest version of vLLM whose kernels on AMD GPUs were measured."""
 CAPTURED = 8192
@@ -74,18 +73,12 @@ def rates_of(runtime: str, version: str, machine: Machine, positions: int) -> Ke
     result = fitted.by_name
     if "paged_elements" not in result:
         return KernelRates(**result)
-    if not is_early(version):
+    if not () < numbers_of(version) <= EARLY:
         return ANY
     longest = min(positions or CAPTURED, CAPTURED)
     workgroups = Sheet(machine).shared_memory_bytes // (SCORE_BYTES * longest)
     each = result["paged_elements"] * max(workgroups, 1)
     return KernelRates(result["macs"], result["weight_bytes"], each)
-
-
-def is_early(version: str) -> bool:
-    """Return True for a version of vLLM that `EARLY` and its kernels stand for."""
-    numbers = numbers_of(version)
-    return bool(numbers) and numbers <= EARLY
 
 
 def limited(

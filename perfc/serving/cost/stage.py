@@ -21,7 +21,7 @@ from ..simulation.scheduler import Chunk
 from .context import context_costs, kept_tokens, lengths
 from .conversions import as_run, longer, score_bytes, widening_s
 from .grid import Grid, Parts, Surface, octaves, points
-from .grouped import Anew
+from .grouped import Rereads
 from .joint import NEAR, layers_of, relative_to_both
 from .launches import Launches, launches_of
 from .memory import MemoryDemand
@@ -61,7 +61,7 @@ class StageCost:
         machine: Machine,
         framework: str,
         *,
-        rereads: Anew = Anew.NOWHERE,
+        rereads: Rereads = Rereads.NOWHERE,
         kind: EngineKind | None = None,
         widened: StageCost | None = None,
         held_bytes: float = 0.0,
@@ -300,7 +300,7 @@ def stage_cost(
     target: str,
     framework: str,
     *,
-    rereads: Anew = Anew.NOWHERE,
+    rereads: Rereads = Rereads.NOWHERE,
     longest: int = 0,
     rates: KernelRates = ANY,
 ) -> StageCost:

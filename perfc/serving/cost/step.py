@@ -14,7 +14,7 @@ from perfc.passes.runtimes import of_serving
 from ..host import HostModel, numbers_of
 from ..simulation.scheduler import Chunk
 from .grid import Parts
-from .grouped import attends_in_chunks, reads_keys_anew
+from .grouped import attends_in_chunks, rereads_of
 from .memory import MemoryDemand
 from .rates import rates_of
 from .stage import stage_cost
@@ -57,7 +57,7 @@ class StepCost:
         self.law, self.recorded, self.overlaps = law, recorded, overlaps
         depth = parallel.pipeline
         bits = bits_of(precision.cached.code)
-        rereads = reads_keys_anew(model, runtime, version, bits, machine, longest)
+        rereads = rereads_of(model, runtime, version, bits, machine, longest)
         # the grids of a model without chunked attention are the same for every length
         known = longest if attends_in_chunks(model) else 0
         # the stages between the first and the last are the same, and differ from these by one layer
