@@ -19,7 +19,7 @@ def _options(options: Mapping[str, object]) -> Iterator[str]:
     for name, value in options.items():
         match value:
             case None | "":
-                continue
+                pass
             case True:
                 yield flag(name)
             case Parallel():

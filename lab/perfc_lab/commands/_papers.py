@@ -67,11 +67,8 @@ def papers_command(
         write_checklist(output)
         return
     if graphs is None:
-        raise ParseError(
-            "no data sets",
-            where="--graphs",
-            hint="`perfc data build timm ecnas graphs` writes them",
-        )
+        hint = "`perfc data build timm ecnas graphs` writes them"
+        raise ParseError("no data sets", where="--graphs", hint=hint)
     if cost:
         write_cost(graphs, output, written_by(ctx))
         return

@@ -38,11 +38,6 @@ def law_name(row: FixedBatch) -> str:
     return f"{VLLM}{platform}{BENCH} 0.6" if row.runtime == VLLM else ""
 
 
-def fold_of(row: FixedBatch) -> str:
-    """Return the fold of a row's model."""
-    return fold_of_model(row.model)
-
-
 @record
 class BatchSample:
     """A row with its amounts, as `learn` fits them."""
@@ -114,11 +109,11 @@ def left_out(
     rows: Sequence[FixedBatch], samples: Sequence[BatchSample], ratios: Ratios = NO_RATIOS
 ) -> Iterator[BatchAnswer]:
     """Yield the public call's answers, each with the laws and intervals of other models."""
-    for model in dict.fromkeys(map(fold_of, rows)):
+    for model in dict.fromkeys(fold_of_model(row.model) for row in rows):
         others = {name: [r for r in each if r[0] != model] for name, each in ratios.items()}
-        laws = laws_of([s for s in samples if fold_of(s.row) != model], others)
+        laws = laws_of([s for s in samples if fold_of_model(s.row.model) != model], others)
         with with_laws(laws):
-            result = [answered(row) for row in rows if fold_of(row) == model]
+            result = [answered(row) for row in rows if fold_of_model(row.model) == model]
         yield from (a for a in result if isinstance(a, BatchAnswer))
 
 
@@ -127,7 +122,8 @@ def ratios_of(answers: Sequence[BatchAnswer]) -> Ratios:
     result: dict[str, list[tuple[str, float]]] = {}
     for a in answers:
         if name := law_name(a.row):
-            result.setdefault(name, []).append((fold_of(a.row), a.row.time_s / a.time_s))
+            ratio = a.row.time_s / a.time_s
+            result.setdefault(name, []).append((fold_of_model(a.row.model), ratio))
     return result
 
 

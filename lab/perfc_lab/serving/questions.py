@@ -51,8 +51,8 @@ class Question:
     @property
     def command(self) -> str:
         """Command line of the call."""
-        return command_line("perfc", "llm", self.model.name, "-t", self.target,
-                            options=self.options)  # fmt: skip
+        words = "perfc", "llm", self.model.name, "-t", self.target
+        return command_line(*words, options=self.options)
 
 
 @frozen
