@@ -182,7 +182,7 @@ class Report(StoredTensors, Presentation):
 
     @cached_property
     def unordered(self) -> PredictionTable:
-        """`prediction` before the comparison with other runtimes; computed on first use."""
+        """`prediction` before the comparison with related deployments; computed on first use."""
         from perfc.analyzers.runs.prediction import predicted
         from perfc.analyzers.whole_runs.whole_run import with_whole
 
@@ -192,7 +192,7 @@ class Report(StoredTensors, Presentation):
     @cached_property
     def prediction(self) -> PredictionTable:
         """Predicted times of every kernel and of the run; computed on first use."""
-        from perfc.analyzers.whole_runs.ordering import in_order
+        from perfc.analyzers.whole_runs.coherence import in_order
 
         return self.unordered if self.predictor else in_order(self)
 

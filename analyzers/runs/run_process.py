@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..features.process import NOBODY, Near, SimilarityAspects
+from ..features.process import NOBODY, Near, Process, SimilarityAspects
 from ..features.process import RowPositions as Runs
 from ..steps.launch_kind import LaunchKind
 from .run_table import IS_RUNTIME, OF_MACHINE
@@ -77,6 +77,8 @@ GROUPS: Mapping[Aspect, slice] = {
 }
 KINDS = (Aspect.RUNTIME, Aspect.PRECISION, Aspect.VERSION, Aspect.GRAPH)
 LEAST_RATE = 1e-9
+EQUAL = 1e-2
+"""Largest difference of equal columns, in widths: fitted rows are stored in f16."""
 FORM = SimilarityAspects(
     TERMS,
     {
@@ -122,3 +124,23 @@ def tabulated(
         np.stack(kinds, axis=1).astype(np.float32),
         np.stack([columns[name] for name in COLUMNS], axis=1).astype(np.float32),
     )
+
+
+def newest_version(process: Process, row: Runs) -> float:
+    """Return the newest version among fitted runs of a run's runtime; 0 without versions.
+
+    Runs of its machine in its precision come first, then of its precision.
+
+    Args:
+        process: of the fitted runs.
+        row: the run, as `tabulated` gives it.
+    """
+    known, here = process.known, process.placed(row)
+    runtime, precision, version = known.kinds[:, :3].T
+    same = (runtime == here.kinds[0, 0]) & (precision == here.kinds[0, 1])
+    at = GROUPS[Aspect.MACHINE]
+    difference = np.abs(known.places[:, at] - here.places[0, at]).max(axis=1)
+    for chosen in (same & (difference <= EQUAL), same, runtime == here.kinds[0, 0]):
+        if chosen.any() and version[chosen].max() > 0:
+            return float(version[chosen].max())
+    return 0.0

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
 from functools import cached_property
+from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -55,6 +56,10 @@ HOST_S, EACH_S = 20e-6, 3e-6
 LEAST_S = 1e-9
 PREDICTORS = tuple(Predictor)
 IS_RUNTIME = "is_"
+CONVOLVED = "convolution_macs"
+"""Feature of a run: share of convolutions in its MACs."""
+VERSION = "runtime_version"
+"""Feature of a run: its runtime's version; 0 where none is given."""
 """Start of the features that say which runtime it is; the names are those of the rows."""
 STORED = {
     "f32": Precision.F32, "tf32": Precision.TF32, "bf16": Precision.BF16,
@@ -105,6 +110,7 @@ class RunTable:
         floor_s: lower bound of the run.
         kernels_s: sum of the kernels' estimates.
         host: relative interval of the run's time on other hosts than the measured ones.
+        network_id: `network_id` of its model.
     """
 
     launches: Mapping[str, Array]
@@ -113,12 +119,13 @@ class RunTable:
     floor_s: float
     kernels_s: float
     host: Interval = Interval.exactly(1.0)
+    network_id: int = 0
 
     @property
     def network(self) -> Network:
-        """Return the kind of network by what takes most of the kernels' time."""
-        share = sum(self.run[f"time_{kind.name.lower()}"] for kind in CONVOLUTIONS)
-        return Network.CONVOLUTIONS if share > 0.5 else Network.PRODUCTS
+        """Return the kind of network by which kernels have most MACs, whatever the batch."""
+        is_convolved = self.run[CONVOLVED] > 0.5
+        return Network.CONVOLUTIONS if is_convolved else Network.PRODUCTS
 
     def launch_values(self, names: Sequence[str]) -> NDArray[np.float32]:
         """Return launch features, ``[kernels + 1, features]``; others repeat the run or are 0."""
@@ -179,6 +186,18 @@ def stored_element(source: Module) -> str:
     return str(largest.dtype) if largest is not None else ""
 
 
+def network_id(module: Module) -> int:
+    """Return a digest of the shapes of a model's matrices and filters, in 63 bits.
+
+    Exports of one network in other precisions or at other sizes have the same.
+    """
+    types = (v.type for v in module.graph.weights if isinstance(v.type, TensorType))
+    extents = [sorted(map(str, t.shape)) for t in types if t.shape is not None]
+    matrices = sorted(" ".join(one) for one in extents if len(one) > 1)
+    digest = blake2b("\n".join(matrices).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big") >> 1
+
+
 def leading_extent(source: Module, env: Mapping[str, int]) -> int:
     """Return the first extent of the first input, the batch of most models; 1 if unknown."""
     shapes = (v.type.shape for v in source.graph.inputs if isinstance(v.type, TensorType))
@@ -207,7 +226,7 @@ def tabulated(
         "log_batch": float(np.log(max(batch, 1))),
         "log_launches": float(np.log(max(float(parts.launches.sum()), 1.0))),
         "precision": float(ORDER.index(stored)),
-        "runtime_version": float("{}.{:02}".format(*(deployment.version or (0, 0)))),
+        VERSION: float("{}.{:02}".format(*(deployment.version or (0, 0)))),
         f"{IS_RUNTIME}{runtime}": 1.0,
         **{name: float(parts.features.column(name)[0]) for name in OF_MACHINE},
     }
@@ -215,6 +234,7 @@ def tabulated(
     rows["kind"][-1] = RUN
     beside_s = HOST_S + EACH_S * float(parts.launches.sum())
     total = table.kernels_total
+    assert execution.module is not None
     return RunTable(
         rows,
         np.append(parts.scale_s, beside_s),
@@ -222,6 +242,7 @@ def tabulated(
         execution.bounds.floor_s,
         total.time_s,
         host_sides(execution, total.time_s - table.behind_s),
+        network_id(execution.module),
     )
 
 
@@ -361,6 +382,7 @@ class RunKernels:
 
     def _of_products(self, columns: Mapping[str, Array], time: Array) -> dict[str, float]:
         amounts, traits = self.columns.amounts, self.columns.traits
+        macs = amounts["mac"] * self.count
         weight = time * (amounts["mac"] > 0)
         weight = weight / max(float(weight.sum()), LEAST_S)
         tiles = np.ceil(amounts["m"] / TILE) * np.ceil(traits["n"] / TILE) * amounts["groups"]
@@ -377,6 +399,9 @@ class RunKernels:
         return {
             **{name: float((weight * values).sum()) for name, values in means.items()},
             "grouped_groups": float((grouped * columns["log2_groups"]).sum()) / known,
+            CONVOLVED: float(
+                macs[np.isin(self.columns.kind, [kind.number for kind in CONVOLUTIONS])].sum()
+            ) / max(float(macs.sum()), 1.0),
             "forest_share": float(
                 time[columns["predictor"] == PREDICTORS.index(Predictor.LEARNED)].sum()
             ),

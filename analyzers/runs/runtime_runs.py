@@ -13,6 +13,7 @@ conformal by runtime, from held-out graphs or held-out machines.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,15 +30,17 @@ from ..artefacts.artefact import Artefact, WeightsError
 from ..artefacts.forest import ARRAYS, Forest
 from ..estimate.interval import Interval
 from ..features.distance import SAME_CHIP, coordinates, distance, nearest
-from ..features.process import Process
+from ..features.process import NOBODY, Process
 from ..features.sheet import Sheet
 from ..intervals.conformal import AT_ONCE, LEAST_SPREAD, Band, grown
 from .processor_runs import is_plain, laws, run_time
-from .run_process import FORM
+from .run_process import FORM, newest_version
 from .run_process import tabulated as places_of
-from .run_table import LEAST_S, Network, RunTable, precision, tabulated
+from .run_table import LEAST_S, VERSION, Network, RunTable, precision, tabulated
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from perfc.deployment import Deployment
     from perfc.machine import Machine
 
@@ -54,6 +57,8 @@ PROCESS = "process_"
 """Start of the names of the arrays of the process of runs."""
 OF_FORESTS = "deviation_of_forests"
 """Name of the deviations of runs from the forests' predictions, by runtime."""
+NETWORKS = "networks"
+"""Name of the `network_id` of each fitted graph."""
 RATIO = "log_factors"
 """Feature of a run: its sum with the factors of its kernels over the sum of their estimates."""
 ROUNDED = "int8"
@@ -179,6 +184,16 @@ def is_measured(
     return any(is_kin(_load(path), machine, stored, kin(runtime, one)) for one in Network)
 
 
+def measured_machines(*, folder: Path = artefact.SHIPPED) -> tuple[str, ...]:
+    """Return the machines with measured runs of any runtime.
+
+    Raises:
+        WeightsError: weights that are damaged or of another schema.
+    """
+    path = folder / f"{NAME}.json"
+    return _load(path).card.targets if path.is_file() else ()
+
+
 def is_kin(weights: Artefact, machine: Machine, stored: str, like: str) -> bool:
     """Return True if runs in a precision and of such `kin` were measured on a machine's chip."""
     places = dict(zip(weights.card.targets, weights.card.places[SPREAD_OF], strict=True))
@@ -195,9 +210,12 @@ def estimated(
 ) -> RuntimeRun:
     """Return the whole run, as `estimate` does, with given weights and features."""
     names, category = weights.card.features, weights.card.frameworks.index(runtime)
+    kernels_s = np.maximum(run.kernels_s, [LEAST_S])
+    if not run.run[VERSION]:
+        row = places_of(run.run_values(names), names, kernels_s)
+        run = replace(run, run={**run.run, VERSION: newest_version(process(weights), row)})
     summed_s = run_sum(weights.factor, run, names)
     values = run.run_values(names)
-    kernels_s = np.maximum(run.kernels_s, [LEAST_S])
     values[:, names.index(RATIO)] = np.log(summed_s / kernels_s)
     spread = np.exp(np.clip(weights.spread(values), np.log(LEAST_SPREAD), MOST_SPREAD))
     here = coordinates(Sheet(machine), SPREAD_OF)
@@ -205,7 +223,7 @@ def estimated(
     is_own = is_kin(weights, machine, stored, like)
     is_like = any(how[-1] == like for how in weights.card.kin)
     if is_own:
-        near = places_of(values, names, kernels_s)
+        near = places_of(values, names, kernels_s, graph_of(weights, run))
         beyond, deviation = process(weights).expected_and_deviation(near)
         spread = expected_error(of_runtime(weights, "by_deviation", category), deviation)
     calibration = weights.card.calibration
@@ -322,6 +340,12 @@ def banded(runtime: str, stored: str) -> str:
 def kin(runtime: str, network: Network) -> str:
     """Return the key that a card lists for measured runs: runtime and kind of network."""
     return f"{runtime}, {network.value}"
+
+
+def graph_of(weights: Artefact, run: RunTable) -> NDArray[np.int64]:
+    """Return the number of a run's graph among the fitted ones, ``[1]``; NOBODY for another."""
+    at = np.flatnonzero(weights.more.get(NETWORKS, np.zeros(0)) == run.network_id)
+    return np.array([at[0] if len(at) else NOBODY], np.int64)
 
 
 def of_runtime(weights: Artefact, name: str, category: int) -> float:

@@ -28,8 +28,6 @@ FAR_BELOW = constants_next_to(__file__)["far_below"].number
 """Factor below the small training runs from which a run is far outside: hosts limit such runs,
 and no row shows them."""
 PLAIN = frozenset({Kind.ELEMENTWISE, Kind.VIEW, Kind.SHAPE})
-WIDE = 2.0
-"""Factor from bytes in half precision to bytes in f32, in which graphs are counted."""
 MOST_NAMED = 5
 """Maximum number of unknown operators that a message names."""
 
@@ -50,23 +48,6 @@ class Extent:
     def of(cls, graph: ModelGraph, batch: int) -> Extent:
         """Return the extent of an encoded graph, counted in f32."""
         return cls(graph.ops.ops, graph.ops.whole_at(batch)["peak_bytes"])
-
-
-def is_surely_far(execution: Execution, card: Path, setting: Setting) -> bool:
-    """Return True if a card and the size of the graph suffice to say that a run extrapolates.
-
-    Args:
-        execution: on a machine without rows in the card.
-        card: card of a predictor of graphs.
-        setting: how it is run.
-    """
-    if execution.module is None:
-        return False
-    env, name = execution.bounds.env, execution.machine.name
-    row = GraphRow("", "", setting, name, leading_extent(execution.module, env), math.nan)
-    peak_bytes, _ = execution.analyses.get(Liveness(), execution.module).peak(env)
-    extent = Extent((), WIDE * peak_bytes)
-    return any(True for _ in reasons(read_card(card), row, extent, by_launch=True))
 
 
 def small_batch(card: GraphCard, row: GraphRow, extent: Extent) -> int:

@@ -12,8 +12,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from perfc.errors import ModelError, PerfcError
-from perfc.passes.runtimes import Layout, tables
+from perfc.passes.runtimes import Layout
 
 from ..artefacts.artefact import WeightsError
 from ..estimate.estimate import CandidateRun, RunEstimate
@@ -39,10 +41,8 @@ if TYPE_CHECKING:
     from ..estimators import Execution
     from .estimate import WholeRunEstimate
 
-WIDEST = 12.0
-"""Ratio of upper to lower end beyond which the sum of the kernels is as good."""
-TOO_WIDE = "its interval spans more than a factor of twelve"
-FAR = "no measured run of this kind and none on this machine"
+WITH_KERNELS = (runtime_runs.NAME, STEP_LAW)
+"""Predictors that multiply the sum of the kernels by a factor."""
 RECURRENT = "no measured run with recurrent layers"
 OWN_HOST = "the launch overhead of the host is given; measured runs had other hosts"
 WIDER, ELSEWHERE = "its interval is wider", "no measured run of this kind on this machine"
@@ -84,8 +84,6 @@ def with_whole(
     for candidate in (under_runtime, by_graph, by_published_steps):
         try:
             run = candidate(table, source, execution, deployment)
-            if run is not None and not run.withheld:
-                run = no_slower(run, unmerged(table, source, execution, deployment))
             heard += [run] if run is not None else []
         except WeightsError:
             raise
@@ -98,7 +96,30 @@ def with_whole(
     if not heard or heard[0].withheld:
         table = replace(table, others=tuple(heard))
         return widened(table) if deployment.train else table
-    return joined(table, heard)
+    return joined(table, [pooled(heard, table), *heard[1:]])
+
+
+def pooled(runs: Sequence[CandidateRun], table: PredictionTable) -> CandidateRun:
+    """Return the first of some runs, with the weighted mean time of all with equal evidence.
+
+    Means are of logarithms and weighted by the inverse squares of the intervals' widths, so that a
+    total passes from one predictor to another without a step. The sum of the kernels is one of
+    them, unless a predictor includes it already.
+
+    Args:
+        runs: in order of doubt, the first not withheld.
+        table: kernels one by one.
+    """
+    peers = [one for one in runs if one.is_own == runs[0].is_own and not one.withheld]
+    if not runs[0].is_own and all(one.predictor not in WITH_KERNELS for one in peers):
+        peers.append(CandidateRun(table.total.floor_s, table.total.time, KERNELS, "the kernels"))
+    if len(peers) == 1 or not all(0 < one.time.low < one.time.high < math.inf for one in peers):
+        return runs[0]
+    weights = np.array([math.log(one.width) ** -2 for one in peers])
+    ends = np.log([(one.time.low, one.time.mid, one.time.high) for one in peers])
+    time = Interval(*np.exp(weights / weights.sum() @ ends).tolist())
+    words = " and ".join(one.words for one in peers)
+    return replace(runs[0], time=time, words=words)
 
 
 def under_runtime(
@@ -147,34 +168,17 @@ def by_graph(
     source: Module,
     execution: Execution,
     deployment: Deployment,
-    *,
-    is_bound: bool = False,
 ) -> CandidateRun | None:
-    """Return the run by a graph predictor with rows of such an execution mode; None without one.
-
-    It is withheld if neither the machine nor a run of that kind was measured, because both
-    extrapolations together are wider than the sum of the kernels. If it would only bound another
-    prediction, the result is None then: reading its weights takes longer than predicting.
-    """
+    """Return the run by a graph predictor with rows of such an execution mode; None without one."""
     machine = execution.machine
     chosen = by_default(machine, deployment, source)
     if chosen is None:
         return None
     card, setting, is_own = chosen
-    from .reach import is_surely_far
-
-    if is_bound and not is_own and is_surely_far(execution, card, setting):
-        return None
-    from .estimate import KINLESS, run_of
+    from .estimate import run_of
 
     run = run_of(source, card, machine, setting, execution.bounds.env)
-    is_far = not is_own and len([reason for reason in run.outside if reason != KINLESS]) > 1
-    return withheld(replace(whole_run(run), is_own=is_own), FAR if is_far else "")
-
-
-def withheld(run: CandidateRun, reason: str) -> CandidateRun:
-    """Return the run, withheld for a reason or because its interval is too wide."""
-    return replace(run, withheld=reason or (TOO_WIDE if run.width > WIDEST else ""))
+    return replace(whole_run(run), is_own=is_own)
 
 
 def whole_run(run: WholeRunEstimate) -> CandidateRun:
@@ -286,57 +290,6 @@ def joined(table: PredictionTable, runs: Sequence[CandidateRun]) -> PredictionTa
         notes=(*table.notes, *notes),
         energy=scaled(table.energy, time_s / summed.time_s if summed.time_s else 1.0),
     )  # fmt: skip
-
-
-def unmerged(
-    table: PredictionTable, source: Module, execution: Execution, deployment: Deployment
-) -> CandidateRun | None:
-    """Return the run, by a predictor of graphs, under a runtime whose kernels this one fuses.
-
-    None if there is no such runtime, no predictor covers it, or none can read the model.
-    """
-    for launching in launched_apart(deployment.runtime):
-        how = replace(
-            deployment, runtime=launching, runtime_version="", layout=Layout.CHANNELS_FIRST
-        )
-        try:
-            run = by_graph(table, source, execution, how, is_bound=True)
-        except WeightsError:
-            raise
-        except PerfcError:
-            continue
-        if run is not None and not run.withheld:
-            return run
-    return None
-
-
-def launched_apart(runtime: str) -> Iterator[str]:
-    """Yield the runtime whose kernels a runtime fuses, the one that it fuses in turn, and so on."""
-    name = next((table.name for table in tables() if table.merged_by == runtime), "")
-    if name:
-        yield name
-        yield from launched_apart(name)
-
-
-def no_slower(run: CandidateRun, launched: CandidateRun | None) -> CandidateRun:
-    """Return the run, no slower than the same kernels launched separately if that is known better.
-
-    Runs of this machine are better known, then those with the narrower interval. A narrow interval
-    from other machines bounds no run of this machine: ViT-B/16 in f16 on T4 was predicted from
-    other machines at three quarters of the time of FasterTransformer there.
-
-    Args:
-        run: under a runtime that fuses kernels.
-        launched: under one that launches them separately; None if unknown.
-    """
-    if launched is None or launched.time.mid >= run.time.mid:
-        return run
-    if launched.doubt >= run.doubt:
-        return run
-    mid, low = launched.time.mid, min(run.time.low, launched.time.low)
-    time = Interval(low, mid, max(min(run.time.high, launched.time.high), mid))
-    reason = f"predicted slower than {launched.words}, which fuses less"
-    return replace(run, time=time, outside=(*run.outside, reason))
 
 
 def words(run: WholeRunEstimate) -> str:

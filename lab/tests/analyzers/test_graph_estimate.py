@@ -17,8 +17,7 @@ from perfc.analyzers.runs.host import host_gap
 from perfc.analyzers.steps.setting import Setting
 from perfc.analyzers.whole_runs import shipped
 from perfc.analyzers.whole_runs.estimate import WIDENING, WholeRunEstimate, estimate
-from perfc.analyzers.whole_runs.reach import FAR_BELOW, is_surely_far
-from perfc.analyzers.whole_runs.whole_run import by_default, by_graph
+from perfc.analyzers.whole_runs.reach import FAR_BELOW
 from perfc.frontend import load
 from perfc.machine import load_machine
 
@@ -184,25 +183,3 @@ def test_an_analysis_warns_of_a_batch_of_one() -> None:
     assert table.summed is not None
     assert table.total.time_s == pytest.approx(table.summed.time_s, rel=0.3)
     assert any("far below the measured batches" in note for note in table.notes)
-
-
-@pytest.mark.parametrize(
-    ("target", "batch", "is_far"),
-    [("a100", 1, True), ("a100", 64, False), ("rtx4090", 1, True), ("rtx4090", 64, False)],
-)
-def test_what_is_surely_far_is_not_asked(target: str, batch: int, is_far: bool) -> None:
-    """Small batches of half precision: nothing like them was measured, told without any weights."""
-    how = {"dtype": "f16", "batch": batch, "runtime": "eager"}
-    report = perfc.analyze(MODEL, target, **how)  # type: ignore[arg-type]
-    asked = report.execution, report.deployment
-    found = by_default(report.machine, report.deployment, report.source)
-    assert found is not None
-    card, setting, is_own = found
-    assert is_own == (target == "rtx4090")
-    assert is_surely_far(report.execution, card, setting) == is_far
-    heard = by_graph(report.prediction, report.source, *asked)
-    bound = by_graph(report.prediction, report.source, *asked, is_bound=True)
-    assert heard is not None
-    # one of another machine is told far by what was read of its weights, too
-    assert bool(heard.withheld) == (is_far and not is_own)
-    assert bound == (None if heard.withheld else heard)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import onnx
@@ -31,9 +32,9 @@ from perfc.analyzers.runs.run_table import (
     stored_element,
 )
 from perfc.analyzers.runs.runtime_runs import ANOTHER_RUN, banded, share_of_forests
-from perfc.analyzers.whole_runs import ordering
-from perfc.analyzers.whole_runs.ordering import no_faster
-from perfc.analyzers.whole_runs.whole_run import launched_apart, no_slower, with_whole
+from perfc.analyzers.whole_runs import coherence
+from perfc.analyzers.whole_runs.coherence import Bound
+from perfc.analyzers.whole_runs.whole_run import with_whole
 from perfc.deployment import Deployment
 from perfc.errors import ModelError, ParseError
 from perfc.machine import load_machine
@@ -220,7 +221,7 @@ def test_networks_of_a_kind_nobody_ran_are_pooled_with_their_kernels(
     found, run = load(weights / "runs.json"), runs[0]
     how, machine = run.row.deployment, load_machine(run.row.deployment.target)
     asked = machine, how.runtime, run.stored
-    convolved = {**run.table.run, "time_convolution": 0.6, "time_matmul": 0.4}
+    convolved = {**run.table.run, "convolution_macs": 0.6}
     strange = replace(run.table, run=convolved)
     assert strange.network is Network.CONVOLUTIONS
     made, like = (runtime_runs.estimated(found, t, *asked) for t in (strange, run.table))
@@ -274,7 +275,7 @@ def test_products_that_nobody_timed_are_told_by_runs_under_other_runtimes() -> N
     assert ratio[0] < ratio[1] < 3
     # TensorRT takes hardly longer, and products in half precision, which were timed, are summed
     assert base.under(runtime="tensorrt").prediction.total.time_s < 1.1 * near.total.time_s
-    assert base.under(dtype="f16").prediction.total.predictor == ""
+    assert base.under(dtype="f16").prediction.total.predictor == "physics-residual"
     for other in (
         base.under("t4"),  # has no TF32
         base.under(tf32=False),
@@ -402,15 +403,12 @@ def test_eager_is_not_faster_than_what_merges_its_kernels() -> None:
     path = Path("examples/models/bert-base.onnx.gz")
     how = {"target": "a100", "dtype": "f16", "batch": 64}
     eager, merged = (perfc.analyze(path, **how, runtime=r).prediction for r in ("eager", "ort"))
-    assert merged.total.predictor == eager.total.predictor == "runs"
+    assert merged.total.predictor == "runs"
     assert eager.total.time_s == merged.total.time_s > eager.summed.time_s
-    assert any("runs are of ort" in note for note in eager.notes)
+    assert any("predicted faster than ort in f16" in note for note in eager.notes)
     kernels = perfc.analyze(path, **how, runtime="eager", predictor="kernels").prediction
     assert kernels.total.time_s == eager.summed.time_s
     assert kernels.total.predictor == ""
-    table = predicted(perfc.analyze(path, **how, runtime="eager").execution)
-    short = replace(merged, total=replace(merged.total, time=Interval(1e-6, 2e-6, 3e-6)))
-    assert no_faster(table, short, "ort") is table
 
 
 def test_what_merges_kernels_is_not_slower_than_runs_of_them_apart() -> None:
@@ -422,7 +420,7 @@ def test_what_merges_kernels_is_not_slower_than_runs_of_them_apart() -> None:
     assert merged.total.time_s == pytest.approx(eager.total.time_s)
     assert merged.total.low_s <= merged.total.time_s <= merged.total.high_s
     assert merged.total.high_s == pytest.approx(eager.total.high_s)
-    assert any("fuses less" in note for note in merged.notes)
+    assert any("predicted slower than eager in f16" in note for note in merged.notes)
 
 
 @pytest.mark.parametrize(
@@ -465,95 +463,83 @@ def test_runs_of_this_machine_keep_their_total() -> None:
     assert told["ort"].total.time_s == alone["eager"].total.time_s
     assert alone["eager"].is_own
     assert not told["ort"].is_own
-    assert any("attention as one kernel" in note for note in told["ort"].notes)
+    assert any("predicted slower than eager in f32" in note for note in told["ort"].notes)
 
 
-def test_whole_attention_gives_way_to_runs_of_this_machine_and_keeps_its_lower_end() -> None:
-    path = Path("examples/models/vit-b16.onnx.gz")
-    how = {"target": "a100", "dtype": "f16", "batch": 32}
-    eager, parts = (perfc.analyze(path, **how, runtime=r) for r in ("eager", "ort"))
-    assert ordering.attends(eager) == 12 > ordering.attends(parts) == 0
-    assert parts.unordered.is_own
-    assert ordering.may_be_equal(parts.unordered, eager.unordered)
-    assert eager.prediction.total.time_s == parts.prediction.total.time_s
-    assert eager.prediction.total.low_s == eager.unordered.total.low_s
-    assert eager.prediction.total.low_s < parts.prediction.total.low_s
+def test_runtimes_in_the_order_of_their_fusion() -> None:
+    assert list(coherence.launching("tensorrt")) == ["ort", "eager"]
+    assert list(coherence.launching("eager")) == []
+    assert list(coherence.fusing("eager")) == ["ort", "tensorrt"]
+    assert list(coherence.fusing("tensorrt")) == []
 
 
-def test_attention_in_parts_that_takes_much_longer_bounds_nothing(
-    monkeypatch: pytest.MonkeyPatch,
+def test_a_machine_dominates_another_if_no_rate_is_lower() -> None:
+    a30, a100, t4 = (load_machine(name) for name in ("a30", "a100", "t4"))
+    assert coherence.dominates(a100, a30)
+    assert not coherence.dominates(a30, a100)
+    assert not coherence.dominates(a100, a100)
+    assert not coherence.dominates(load_machine("mi300x"), t4)
+
+
+DEPLOYED = SimpleNamespace()
+"""A deployment of which limits are given, not computed."""
+
+
+def total_of(low: float, mid: float, high: float, *, is_own: bool = False) -> CandidateRun:
+    return CandidateRun(0.1, Interval(low, mid, high), "runs", "runs", is_own)
+
+
+@pytest.mark.parametrize(
+    ("limit", "is_lower", "is_sure", "expected"),
+    [
+        # a faster deployment that takes longer by better evidence raises the total
+        (Interval(4.0, 5.0, 6.0), True, True, Interval(4.0, 5.0, 8.0)),
+        (Interval(4.0, 5.0, 6.0), True, False, Interval(2.0, 5.0, 8.0)),
+        # a slower one that takes less time lowers it
+        (Interval(2.5, 3.0, 3.5), False, True, Interval(2.0, 3.0, 3.5)),
+        # an order that holds changes nothing
+        (Interval(1.0, 3.0, 9.0), True, True, Interval(2.0, 4.0, 8.0)),
+        (Interval(4.5, 5.0, 6.0), False, True, Interval(2.0, 4.0, 8.0)),
+    ],
+)
+def test_a_related_deployment_bounds_a_total(
+    limit: Interval, is_lower: bool, is_sure: bool, expected: Interval
 ) -> None:
-    monkeypatch.setattr(ordering, "ABOUT_AS_LONG", 1.5)
-    path = Path("examples/models/gpt2.onnx.gz")
-    how = {"target": "a100", "dtype": "f16", "dims": {"batch": 64, "seq": 1024}}
-    eager, parts = (perfc.analyze(path, **how, runtime=r) for r in ("eager", "ort"))
-    assert parts.unordered.kernels_s > 1.5 * eager.unordered.kernels_s
-    assert not ordering.may_be_equal(parts.unordered, eager.unordered)
-    assert eager.prediction.total.time_s < parts.prediction.total.time_s
-    assert not any("runs are of ort" in note for note in eager.prediction.notes)
+    bound = Bound(limit, is_lower, "another", is_sure)
+    mine = total_of(2.0, 4.0, 8.0)
+    ordered = coherence.bounded(DEPLOYED, mine, [lambda *_: iter([bound])])  # type: ignore[arg-type]
+    assert ordered.time == expected
+    assert (ordered is mine) == (expected == mine.time)
+    # measured runs of the deployment itself are bounded by smaller batches and larger slices
+    measured, none = total_of(2.0, 4.0, 8.0, is_own=True), lambda *_: iter([])
+    assert coherence.bounded(DEPLOYED, measured, [none, lambda *_: iter([bound])]) is measured  # type: ignore[arg-type]
 
 
-def test_a_framework_is_not_asked_whose_launches_take_longer(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_relation_that_comes_last_holds() -> None:
+    low, high = (Bound(Interval.exactly(x), x > 4, "another") for x in (5.0, 3.0))
+    first, last = (lambda *_: iter([low])), (lambda *_: iter([high]))
+    mine = total_of(2.0, 4.0, 8.0)
+    assert coherence.bounded(DEPLOYED, mine, [first, last]).time.mid == 3.0  # type: ignore[arg-type]
+    assert coherence.bounded(DEPLOYED, mine, [last, first]).time.mid == 5.0  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("runtime", ["eager", "torchscript"])
+def test_a_larger_batch_takes_no_less_time_where_the_host_launches(runtime: str) -> None:
+    run = perfc.analyze(Path("examples/models/resnet50.onnx.gz"), "h200", runtime=runtime)
+    times = [
+        run.under(dims={"batch": n}, dtype="f16").prediction.total.time_s for n in (1, 2, 4, 8, 16)
+    ]
+    assert times == sorted(times)
+
+
+@pytest.mark.parametrize("runtime", ["tensorrt", "ort", "eager"])
+def test_a_faster_type_takes_no_longer(runtime: str) -> None:
     path = Path("examples/models/resnet50.onnx.gz")
-    heard: list[str] = []
-    under = ordering.under
-    monkeypatch.setattr(ordering, "under", lambda run, name: heard.append(name) or under(run, name))
-    for batch, asked in ((1, []), (64, ["eager"])):
-        heard.clear()
-        run = perfc.analyze(path, "a100", batch=batch, runtime="ort")
-        assert not run.unordered.is_own
-        assert run.prediction.total.predictor == "runs"
-        assert heard == asked
-
-
-def test_what_tensorrt_took_here_bounds_a_runtime_that_never_ran_such_a_network() -> None:
-    path = Path("examples/models/resnet50.onnx.gz")
-    how = {"target": "t4", "dtype": "f16", "batch": 8}
-    merged, most = (perfc.analyze(path, **how, runtime=r).prediction for r in ("ort", "tensorrt"))
-    assert most.is_own
-    assert not merged.is_own
-    assert merged.total.time_s >= most.total.time_s
-    floor_s = merged.total.floor_s
-    short = replace(merged.total, time=Interval(floor_s, 1.1 * floor_s, 1.2 * floor_s))
-    told = no_faster(replace(merged, total=short), most, "tensorrt")
-    assert told.total.time_s == most.total.time_s
-    assert told.total.low_s == most.total.low_s
-    assert any("its runs are of tensorrt" in note for note in told.notes)
-    # of f32 no run of TensorRT was measured here, so that it is not asked
-    wide = perfc.analyze(path, "a100", dtype="f32", batch=64, runtime="ort").prediction
-    assert not wide.is_own
-    assert not any("its runs are of" in note for note in wide.notes)
-
-
-def test_runtimes_that_launch_apart_what_another_merges() -> None:
-    assert list(launched_apart("tensorrt")) == ["ort", "eager"]
-    assert list(launched_apart("ort")) == ["eager"]
-    assert list(launched_apart("eager")) == []
-
-
-def run_of(low: float, mid: float, high: float, *, is_own: bool = True) -> CandidateRun:
-    return CandidateRun(0.0, Interval(low, mid, high), "p", "runs of p", is_own)
-
-
-def test_the_run_that_is_known_better_bounds_the_other() -> None:
-    merged = run_of(2.0, 4.0, 8.0)
-    assert no_slower(merged, None) is merged
-    # slower already, or known less well
-    assert no_slower(merged, run_of(4.0, 5.0, 6.0)) is merged
-    assert no_slower(merged, run_of(1.0, 3.0, 9.0)) is merged
-    assert no_slower(merged, run_of(1.0, 3.0, 9.0, is_own=False)) is merged
-    # runs of this machine are known better than a narrow range from others
-    elsewhere = run_of(2.5, 3.0, 3.5, is_own=False)
-    assert no_slower(merged, elsewhere) is merged
-    # known better by its range, or by runs of this machine
-    far = run_of(2.0, 4.0, 8.0, is_own=False)
-    assert no_slower(far, elsewhere).time == Interval(2.0, 3.0, 3.5)
-    assert no_slower(far, run_of(1.0, 3.0, 9.0)).time == Interval(1.0, 3.0, 8.0)
-    assert no_slower(merged, run_of(2.5, 3.0, 3.5)).time == Interval(2.0, 3.0, 3.5)
-    # where the two contradict each other it is the one that is known better
-    assert no_slower(merged, run_of(0.8, 1.0, 1.2)).time == Interval(0.8, 1.0, 1.2)
+    wide, half, eighth = (
+        perfc.analyze(path, "a100", runtime=runtime, dtype=dtype).prediction.total.time_s
+        for dtype in ("f32", "f16", "i8")
+    )
+    assert eighth <= half <= wide
 
 
 def execution_of(report: perfc.Report, folder: Path) -> Execution:

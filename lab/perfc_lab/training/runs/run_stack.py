@@ -101,11 +101,11 @@ def stacked(runs: Sequence[MeasuredRun]) -> RunStack:
     Raises:
         DataError: there are too few graphs.
     """
-    counts = Counter(run.row.graph for run in runs)
+    counts = Counter(run.table.network_id for run in runs)
     if len(counts) < LEAST_GRAPHS:
         raise DataError(f"runs of {len(counts)} graphs", hint=f"at least {LEAST_GRAPHS}")
     names = features(runs)
-    graphs = {name: i for i, name in enumerate(sorted(counts))}
+    graphs = {one: i for i, one in enumerate(networks(runs).tolist())}
     values = [run.table.launch_values(names) for run in runs]
     length = [len(one) for one in values]
     launches = SumStack(
@@ -123,9 +123,14 @@ def stacked(runs: Sequence[MeasuredRun]) -> RunStack:
         launches,
         np.concatenate([run.table.run_values(names) for run in runs]),
         np.array([run.table.kernels_s for run in runs]),
-        np.array([graphs[run.row.graph] for run in runs]),
-        np.array([counts[run.row.graph] ** -0.75 for run in runs]),
+        np.array([graphs[run.table.network_id] for run in runs]),
+        np.array([counts[run.table.network_id] ** -0.75 for run in runs]),
     )
+
+
+def networks(runs: Sequence[MeasuredRun]) -> NDArray[np.int64]:
+    """Return the `network_id` of each graph by its index, ``[graphs]``."""
+    return np.array(sorted({run.table.network_id for run in runs}), np.int64)
 
 
 def features(runs: Sequence[MeasuredRun]) -> tuple[str, ...]:

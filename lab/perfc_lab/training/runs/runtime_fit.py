@@ -25,6 +25,7 @@ from perfc.analyzers.intervals.unseen import of_category as of_runtime
 from perfc.analyzers.runs.run_table import IS_RUNTIME
 from perfc.analyzers.runs.runtime_runs import (
     CLASS,
+    NETWORKS,
     OF_FORESTS,
     PROCESS,
     RESIDUAL,
@@ -40,7 +41,7 @@ from ..libraries import versions
 from .chips_left_out import HeldOutChip, by_precision, left_out, machines_left_out, mixed, percent
 from .measured_runs import MeasuredRun
 from .run_forests import RunForests, RuntimeRecipe, factors, fitted
-from .run_stack import RunStack, runtimes, stacked
+from .run_stack import RunStack, networks, runtimes, stacked
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -198,6 +199,7 @@ def train_runs(
             "counts": np.bincount(category, minlength=len(names)),
             OF_FORESTS: of_forests,
             "by_deviation": by_deviation,
+            NETWORKS: networks(runs),
             **arrays_of(found),
         },
     )  # fmt: skip

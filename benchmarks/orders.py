@@ -1,0 +1,130 @@
+"""Broken orders among predictions of `perfc.analyze` in a grid of deployments.
+
+    python -m benchmarks.orders MODEL... [--targets A B] [--jobs 1] [--show 20]
+
+More work takes no less time, and no more time an image; a faster element type of the same board
+takes no longer; a board that is better in every rate is no slower; TensorRT is no slower than ONNX
+Runtime, and that no slower than eager PyTorch. Each answer is the public call with the fields that
+`perfc analyze --target --runtime --dtype --batch` sets. A pair is broken beyond 0.5 %. Pairs of two
+runs that were both measured under that runtime on that chip count apart: rows may break an order.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from typing import NamedTuple
+
+import perfc
+from perfc.analyzers.whole_runs.coherence import dominates
+from perfc.errors import PerfcError
+from perfc.machine import load_machine
+
+TARGETS = (
+    "t4", "a10", "a30", "a100-sxm4-80gb", "l4", "l40", "l40s", "rtx3090", "rtx4090",
+    "h100-pcie-80gb", "h100-sxm5-80gb", "h200-sxm-141gb", "b200-sxm-180gb", "mi300x",
+)  # fmt: skip
+RUNTIMES = ("eager", "inductor", "ort", "torchscript", "paddle-trt", "tensorrt")
+ORDERED = ("tensorrt", "ort", "eager")
+DTYPES = ("f32", "bf16", "f16", "i8")
+FASTER = (("f32", "bf16"), ("f32", "f16"), ("f16", "i8"), ("f32", "i8"))
+BATCHES = (1, 2, 4, 8, 16, 32, 64)
+TOLERANCE = 1.005
+
+
+class Cell(NamedTuple):
+    """One deployment of a model."""
+
+    model: str
+    target: str
+    runtime: str
+    dtype: str
+    batch: int
+
+
+class Answer(NamedTuple):
+    """What is printed of a run: time, and whether such runs were measured on the chip."""
+
+    time_s: float
+    is_measured: bool
+    predictor: str
+
+
+def answers(model: str, targets: tuple[str, ...]) -> dict[Cell, Answer]:
+    """Return the answers for one model in all deployments."""
+    result = dict[Cell, Answer]()
+    for target, name, dtype, batch in itertools.product(targets, RUNTIMES, DTYPES, BATCHES):
+        cell = Cell(model, target, name, dtype, batch)
+        try:
+            table = perfc.analyze(
+                model, target=target, runtime=name, dtype=dtype, batch=batch
+            ).prediction
+        except PerfcError:
+            continue
+        result[cell] = Answer(table.total.time_s, table.is_own, table.total.predictor)
+    return result
+
+
+def pairs(
+    cells: dict[Cell, Answer], targets: tuple[str, ...]
+) -> Iterator[tuple[str, Cell, Cell, float]]:
+    """Yield order, the cell that takes no longer, the other, and the factor that it may take."""
+    machines = {name: load_machine(name) for name in targets}
+    ordered = itertools.permutations(targets, 2)
+    better = [(a, b) for a, b in ordered if dominates(machines[a], machines[b])]
+    for cell in cells:
+        for one, other in itertools.pairwise(BATCHES):
+            if cell.batch == one:
+                more = cell._replace(batch=other)
+                yield "batch", cell, more, 1.0
+                yield "image", more, cell, other / one
+        for slow, fast in FASTER:
+            if cell.dtype == slow:
+                yield "type", cell._replace(dtype=fast), cell, 1.0
+        for fast, slow in itertools.pairwise(ORDERED):
+            if cell.runtime == slow:
+                yield "runtime", cell._replace(runtime=fast), cell, 1.0
+        for a, b in better:
+            if cell.target == b:
+                yield "machine", cell._replace(target=a), cell, 1.0
+
+
+def main() -> None:
+    """Print the number of pairs and of broken ones for each order."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("models", nargs="+")
+    parser.add_argument("--targets", nargs="+", default=list(TARGETS))
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--show", type=int, default=20)
+    given = parser.parse_args()
+    targets = tuple(given.targets)
+    cells = dict[Cell, Answer]()
+    with ProcessPoolExecutor(given.jobs) as pool:
+        for found in pool.map(partial(answers, targets=targets), given.models):
+            cells |= found
+    counts, broken, measured = Counter[str](), Counter[str](), Counter[str]()
+    worst = list[tuple[float, str, Cell, Cell]]()
+    for order, fast, slow, factor in pairs(cells, targets):
+        if fast not in cells or slow not in cells:
+            continue
+        counts[order] += 1
+        ratio = cells[fast].time_s / (cells[slow].time_s * factor)
+        if ratio <= TOLERANCE:
+            continue
+        both = cells[fast].is_measured and cells[slow].is_measured
+        (measured if both else broken)[order] += 1
+        worst.append((ratio, order, fast, slow))
+    print(f"{len(cells):,} answers")
+    for order in counts:
+        both = f"both measured {measured[order]:5}"
+        print(f"{order:8} {counts[order]:6,} pairs, broken {broken[order]:5}, {both}")
+    for ratio, order, fast, slow in sorted(worst, reverse=True)[: given.show]:
+        print(f"{ratio:5.2f} {order:8} {fast[1:]} {cells[fast]} {slow[1:]} {cells[slow]}")
+
+
+if __name__ == "__main__":
+    main()
