@@ -115,8 +115,8 @@ def main() -> None:
         ratio = cells[fast].time_s / (cells[slow].time_s * factor)
         if ratio <= TOLERANCE:
             continue
-        both = cells[fast].is_measured and cells[slow].is_measured
-        (measured if both else broken)[order] += 1
+        is_row = cells[fast].is_measured and cells[slow].is_measured
+        (measured if is_row else broken)[order] += 1
         worst.append((ratio, order, fast, slow))
     print(f"{len(cells):,} answers")
     for order in counts:

@@ -8,6 +8,7 @@ similar sizes under one runtime, and so on: `TERMS` lists them
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ import numpy as np
 from ..features.process import NOBODY, Near, Process, SimilarityAspects
 from ..features.process import RowPositions as Runs
 from ..steps.launch_kind import LaunchKind
-from .run_table import IS_RUNTIME, OF_MACHINE
+from .run_table import IS_RUNTIME, LEAST_S, OF_MACHINE, VERSION, RunTable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -77,7 +78,7 @@ GROUPS: Mapping[Aspect, slice] = {
 }
 KINDS = (Aspect.RUNTIME, Aspect.PRECISION, Aspect.VERSION, Aspect.GRAPH)
 LEAST_RATE = 1e-9
-EQUAL = 1e-2
+ROUNDING = float(np.finfo(np.float16).eps) * 10
 """Largest difference of equal columns, in widths: fitted rows are stored in f16."""
 FORM = SimilarityAspects(
     TERMS,
@@ -140,7 +141,15 @@ def newest_version(process: Process, row: Runs) -> float:
     same = (runtime == here.kinds[0, 0]) & (precision == here.kinds[0, 1])
     at = GROUPS[Aspect.MACHINE]
     difference = np.abs(known.places[:, at] - here.places[0, at]).max(axis=1)
-    for chosen in (same & (difference <= EQUAL), same, runtime == here.kinds[0, 0]):
+    for chosen in (same & (difference <= ROUNDING), same, runtime == here.kinds[0, 0]):
         if chosen.any() and version[chosen].max() > 0:
             return float(version[chosen].max())
     return 0.0
+
+
+def with_version(run: RunTable, names: Sequence[str], process: Process) -> RunTable:
+    """Return a run without a version of its runtime as one with the newest of the fitted runs."""
+    if run.run[VERSION]:
+        return run
+    row = tabulated(run.run_values(names), names, np.maximum(run.kernels_s, [LEAST_S]))
+    return replace(run, run={**run.run, VERSION: newest_version(process, row)})

@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
 from functools import cached_property
-from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,6 +25,7 @@ from perfc.passes.runtimes import Tf32
 
 from ..estimate.estimate import Predictor
 from ..estimate.interval import Interval
+from ..features.network_id import network_id
 from ..features.sheet import Sheet
 from ..steps.columns import columns as columns_of
 from ..steps.features import LAUNCH_S, SHARED, TILE, log2, tabulate
@@ -184,18 +184,6 @@ def stored_element(source: Module) -> str:
     floats = [t for t in stored if t.dtype.is_float]
     largest = max(floats, key=lambda t: t.numel if isinstance(t.numel, int) else 0, default=None)
     return str(largest.dtype) if largest is not None else ""
-
-
-def network_id(module: Module) -> int:
-    """Return a digest of the shapes of a model's matrices and filters, in 63 bits.
-
-    Exports of one network in other precisions or at other sizes have the same.
-    """
-    types = (v.type for v in module.graph.weights if isinstance(v.type, TensorType))
-    extents = [sorted(map(str, t.shape)) for t in types if t.shape is not None]
-    matrices = sorted(" ".join(one) for one in extents if len(one) > 1)
-    digest = blake2b("\n".join(matrices).encode(), digest_size=8).digest()
-    return int.from_bytes(digest, "big") >> 1
 
 
 def leading_extent(source: Module, env: Mapping[str, int]) -> int:
@@ -401,7 +389,8 @@ class RunKernels:
             "grouped_groups": float((grouped * columns["log2_groups"]).sum()) / known,
             CONVOLVED: float(
                 macs[np.isin(self.columns.kind, [kind.number for kind in CONVOLUTIONS])].sum()
-            ) / max(float(macs.sum()), 1.0),
+            )
+            / max(float(macs.sum()), 1.0),
             "forest_share": float(
                 time[columns["predictor"] == PREDICTORS.index(Predictor.LEARNED)].sum()
             ),

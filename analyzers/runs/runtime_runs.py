@@ -13,7 +13,6 @@ conformal by runtime, from held-out graphs or held-out machines.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,9 +33,9 @@ from ..features.process import NOBODY, Process
 from ..features.sheet import Sheet
 from ..intervals.conformal import AT_ONCE, LEAST_SPREAD, Band, grown
 from .processor_runs import is_plain, laws, run_time
-from .run_process import FORM, newest_version
+from .run_process import FORM, with_version
 from .run_process import tabulated as places_of
-from .run_table import LEAST_S, VERSION, Network, RunTable, precision, tabulated
+from .run_table import LEAST_S, Network, RunTable, precision, tabulated
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -211,9 +210,7 @@ def estimated(
     """Return the whole run, as `estimate` does, with given weights and features."""
     names, category = weights.card.features, weights.card.frameworks.index(runtime)
     kernels_s = np.maximum(run.kernels_s, [LEAST_S])
-    if not run.run[VERSION]:
-        row = places_of(run.run_values(names), names, kernels_s)
-        run = replace(run, run={**run.run, VERSION: newest_version(process(weights), row)})
+    run = with_version(run, names, process(weights))
     summed_s = run_sum(weights.factor, run, names)
     values = run.run_values(names)
     values[:, names.index(RATIO)] = np.log(summed_s / kernels_s)

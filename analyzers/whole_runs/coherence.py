@@ -9,8 +9,8 @@ one precision (`whole_models`, grade A, inference).
 
 So of two related deployments the one with the better evidence bounds the other: measured runs of
 the machine first, then the narrower interval for another runtime, and the wider type or the smaller
-batch. A deployment with measured runs is bounded by smaller batches and larger slices alone: rows
-may contradict the other orders.
+batch. A deployment with measured runs is bounded by larger slices alone: rows may contradict the
+other orders.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _FITTED = constants_next_to(__file__)
 ABOUT_AS_LONG = _FITTED["about_as_long"].number
 """Largest ratio of summed kernels with unfused attention to those with fused attention at which a
 runtime that fuses all other kernels may be as fast."""
-GROWTH = _FITTED["growth"].number
+GROWTH = _FITTED["batch_growth"].number
 """Ratio of times of a batch and of its half from which smaller batches need no comparison."""
 WIDER: Mapping[str, tuple[str, ...]] = {
     "f16": ("f32",), "bf16": ("f32",), "i8": ("f16", "f32"), "f8e4m3": ("f16", "f32"),
@@ -338,5 +338,5 @@ def by_container(run: Deployed, _: Sequence[Relation]) -> Iterator[Bound]:
 
 Relation = Callable[[Deployed, "Sequence[Relation]"], Iterator[Bound]]
 RELATIONS: Sequence[Relation] = (by_batch, by_machine, by_type, by_runtime, by_container)
-OF_ALL: Sequence[Relation] = (by_batch, by_container)
+OF_ALL: Sequence[Relation] = (by_container,)
 """Relations that bound deployments with measured runs too."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -10,19 +9,12 @@ from perfc.common.fitted import constants_next_to
 from perfc.ir.op import Kind
 from perfc.ir.ops import mnemonics, operator
 from perfc.ir.record import record
-from perfc.passes.memory.liveness import Liveness
 
 from ..graph.rows import GraphRow
-from ..graph.weights import read_card
-from ..runs.run_table import leading_extent
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from ..estimators import Execution
     from ..graph.model_graph import ModelGraph
     from ..graph.weights import GraphCard
-    from ..steps.setting import Setting
 
 FAR_BELOW = constants_next_to(__file__)["far_below"].number
 """Factor below the small training runs from which a run is far outside: hosts limit such runs,

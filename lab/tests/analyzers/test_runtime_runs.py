@@ -510,7 +510,7 @@ def test_a_related_deployment_bounds_a_total(
     ordered = coherence.bounded(DEPLOYED, mine, [lambda *_: iter([bound])])  # type: ignore[arg-type]
     assert ordered.time == expected
     assert (ordered is mine) == (expected == mine.time)
-    # measured runs of the deployment itself are bounded by smaller batches and larger slices
+    # measured runs of the deployment itself are bounded by larger slices alone
     measured, none = total_of(2.0, 4.0, 8.0, is_own=True), lambda *_: iter([])
     assert coherence.bounded(DEPLOYED, measured, [none, lambda *_: iter([bound])]) is measured  # type: ignore[arg-type]
 

@@ -1,0 +1,23 @@
+"""Identity of a network, by which its measured runs are recognized."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+from perfc.ir.tensors.types import TensorType
+
+if TYPE_CHECKING:
+    from perfc.ir.graph import Module
+
+
+def network_id(module: Module) -> int:
+    """Return a digest of the shapes of a model's matrices and filters, in 63 bits.
+
+    Exports of one network in other precisions or at other sizes have the same.
+    """
+    types = (v.type for v in module.graph.weights if isinstance(v.type, TensorType))
+    extents = [sorted(map(str, t.shape)) for t in types if t.shape is not None]
+    matrices = sorted(" ".join(one) for one in extents if len(one) > 1)
+    digest = blake2b("\n".join(matrices).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big") >> 1
