@@ -47,7 +47,7 @@ class Cell(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What is printed of a run: time, and whether such runs were measured on the chip."""
+    """Prediction of a run: time, and whether such runs were measured on the chip."""
 
     time_s: float
     is_measured: bool

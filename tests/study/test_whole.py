@@ -330,7 +330,7 @@ def split_outside(text: str) -> list[str]:
 
 
 def test_runs_in_the_other_half_precision_are_named_with_the_one_of_the_run() -> None:
-    run = perfc.predict(RESNET, "a100", batch=256, runtime="eager", dtype="amp-bf16")
+    run = perfc.predict(RESNET, "rtx4090", batch=256, runtime="eager", dtype="amp-bf16")
     assert "amp bf16" in run.how
     assert "amp f16" in run.basis
 
