@@ -79,7 +79,7 @@ GROUPS: Mapping[Aspect, slice] = {
 KINDS = (Aspect.RUNTIME, Aspect.PRECISION, Aspect.VERSION, Aspect.GRAPH)
 LEAST_RATE = 1e-9
 ROUNDING = float(np.finfo(np.float16).eps) * 10
-"""Largest difference of equal columns, in widths: fitted rows are stored in f16."""
+"""Largest difference of equal columns, in widths: rows are stored in f16."""
 FORM = SimilarityAspects(
     TERMS,
     {

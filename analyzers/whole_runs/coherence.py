@@ -32,6 +32,7 @@ from perfc.passes.runtimes import LaunchMode, Layout, runtime, tables
 from ..estimate.estimate import CandidateRun
 from ..estimate.interval import Interval
 from ..runs import runtime_runs
+from ..runs.host import launches_of
 from ..runs.run_table import precision, stored_element
 from .estimate import batch_symbol
 from .whole_run import joined
@@ -94,12 +95,14 @@ class Total:
         run: its total.
         kernels_s: sum of its kernels.
         attention_kernels: number of its fused attention kernels.
+        launches: number of its launches.
         words: names its runtime and precision.
     """
 
     run: CandidateRun
     kernels_s: float
     attention_kernels: int
+    launches: float
     words: str
 
     @classmethod
@@ -109,7 +112,7 @@ class Total:
         attention = sum(bound.kernel.kind is Kind.ATTENTION for bound in kernels)
         words = f"{run.deployment.table_name} in {precision_of(run)}"
         total = bounded(run, candidate(table), relations)
-        return cls(total, table.kernels_s, attention, words)
+        return cls(total, table.kernels_s, attention, launches_of(run.execution), words)
 
 
 @frozen
@@ -198,7 +201,10 @@ def by_runtime(run: Deployed, inner: Sequence[Relation]) -> Iterator[Bound]:
 
 
 def by_type(run: Deployed, inner: Sequence[Relation]) -> Iterator[Bound]:
-    """Yield limits by wider types of slower units, and by narrower ones with measured runs."""
+    """Yield limits by wider types of slower units, and by narrower ones with measured runs.
+
+    A type whose casts are launches of their own may take longer than a wider one without them.
+    """
     how = run.deployment
     mine = how.dtype or stored_element(run.source)
     others = [(name, False) for name in WIDER.get(mine, ())]
@@ -210,11 +216,15 @@ def by_type(run: Deployed, inner: Sequence[Relation]) -> Iterator[Bound]:
             not is_lower or is_measured(run.execution.machine, run, stored)
         ):
             try:
-                bound = total_of(run, inner, dtype=dtype).run
+                other = total_of(run, inner, dtype=dtype)
             except PerfcError:
                 continue  # a model that cannot be put in that type bounds nothing
-            if bound.is_own or not is_lower:
-                yield Bound(bound.time, is_lower, f"the same in {dtype}")
+            launches = launches_of(run.execution)
+            narrow_launches, wide_launches = (
+                (other.launches, launches) if is_lower else (launches, other.launches)
+            )
+            if narrow_launches <= wide_launches and (other.run.is_own or not is_lower):
+                yield Bound(other.run.time, is_lower, f"the same in {dtype}")
 
 
 def by_batch(run: Deployed, _: Sequence[Relation]) -> Iterator[Bound]:
@@ -322,9 +332,13 @@ def is_measured(machine: Machine, run: Deployed, stored: str) -> bool:
 
 
 def candidate(table: PredictionTable) -> CandidateRun:
-    """Return the total of a table as the candidate of its whole-run predictor."""
+    """Return the total of a table as the candidate of its whole-run predictor.
+
+    It is of measured runs also where kernels measured on the machine correct it (`perfc adapt`).
+    """
     total = table.total
-    return CandidateRun(total.floor_s, total.time, total.predictor, table.whole, table.is_own)
+    is_own = table.is_own or any(kernel.correction != 1.0 for kernel in table.kernels)
+    return CandidateRun(total.floor_s, total.time, total.predictor, table.whole, is_own)
 
 
 def by_container(run: Deployed, _: Sequence[Relation]) -> Iterator[Bound]:

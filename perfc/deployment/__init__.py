@@ -115,14 +115,18 @@ class Deployment:
         return self.dtype.startswith("amp-") and is_configuration(model)
 
     def executed(self, module: Module) -> str:
-        """Return the what-if precision of a model: f16 if the engine's GPU has no bf16.
+        """Return the what-if precision of a model; "" if its narrow weights have it.
 
-        vLLM wants ``--dtype half`` there, SGLang takes it by itself, and TensorRT-LLM has no other.
+        Such a model has its f32 parts by intention. An engine's GPU without bf16 runs f16: vLLM
+        wants ``--dtype half`` there, SGLang takes it by itself, and TensorRT-LLM has no other.
         """
         engine = self.table.engine
+        narrow = {element_type(v) for v in module.graph.weights} & {DType.F16, DType.BF16}
+        if {str(dtype) for dtype in narrow} == {self.dtype}:
+            return ""
         if self.dtype or engine is None or engine.recording is None:
             return self.dtype
-        is_bf16 = any(element_type(v) is DType.BF16 for v in module.graph.weights)
+        is_bf16 = DType.BF16 in narrow
         return "f16" if is_bf16 and not load_machine(self.target).takes("bf16") else ""
 
     @property
