@@ -39,7 +39,7 @@ class Point:
         launch_s: part of the sustained time that waits for launches.
         mac: multiply-accumulates.
         device_bytes: traffic of device memory at sustained rates.
-        memory_bytes: peak activations with all weights resident.
+        memory_bytes: device memory of the process: weights, activations, context.
         fits: True if that fits into the memory of the machine.
         regime: regime that takes most of the sustained time.
         report: analysis at the point, which predicts on demand; None for rooflines only.

@@ -21,6 +21,8 @@ from perfc.passes.roofline.roofline import (
     RooflineTable,
     bounds,
 )
+from perfc.view.report.memory_sections.footprint import holds
+from perfc.view.report.sections.verdict import memory_need
 
 from .axes import Axis
 from .results import Crossover, Point, Regime, SizeLimit, Sweep
@@ -85,19 +87,18 @@ class Evaluator:
         """Return sizes by symbol key; ``batch`` and ``seq`` may stand for several symbols."""
         return keyed(self.report.source, dims) or {}
 
-    def memory_bytes(self, env: Mapping[str, int]) -> int:
-        """Return the peak of activations plus the weights, in bytes."""
-        liveness = self.report.liveness
-        return liveness.peak(env)[0] + int(evaluate(self.report.weight_bytes, env))
+    def at_sizes(self, dims: Mapping[str, int], env: Mapping[str, int]) -> Report:
+        """Return the report on the machine with other values of its symbols."""
+        how = self.report.deployment.at(dims).with_values({"target": str(self.machine.path)})
+        given = {**self.report.given, **self.sized(dims)}
+        return replace(
+            self.report, machine=self.machine, env=dict(env), given=given, deployment=how
+        )
 
     @property
     def capacity(self) -> DeviceCapacity | None:
         """Device memory available to the model; None if the target does not declare it."""
         return self.report.deployment.capacity(self.machine)
-
-    def fits(self, memory_bytes: int) -> bool:
-        """Return True if tensors of this size fit, or if the capacity is unknown."""
-        return self.capacity is None or memory_bytes <= self.capacity.tensor_bytes
 
     def point(self, dims: Mapping[str, int]) -> tuple[Point, Sequence[KernelBound]]:
         """Evaluate the model and its kernels at ``dims``.
@@ -106,14 +107,10 @@ class Evaluator:
             ShapeError: if the sizes contradict each other or the model.
         """
         env = self.checked(dims) if self.swept else self.report.env
-        roofline, memory = self.bounds(env), self.memory_bytes(env)
+        roofline = self.bounds(env)
         kernels = roofline.kernels
-        how = self.report.deployment.at(dims).with_values({"target": str(self.machine.path)})
-        given = {**self.report.given, **self.sized(dims)}
-        report = replace(
-            self.report, machine=self.machine, env=dict(env), given=given, roofline=roofline,
-            deployment=how,
-        )  # fmt: skip
+        report = replace(self.at_sizes(dims, env), roofline=roofline)
+        memory = memory_need(report)
         launch_s = math.fsum(b.launch_gap_s for b in kernels)
         point = Point(
             dims=dict(dims),
@@ -123,8 +120,8 @@ class Evaluator:
             launch_s=launch_s,
             mac=int(evaluate(self.report.cost.work.mac, env)),
             device_bytes=math.fsum(b.device_bytes for b in kernels),
-            memory_bytes=memory,
-            fits=self.fits(memory),
+            memory_bytes=memory.total_bytes,
+            fits=memory.fits is not False,
             regime=regime_of(kernels),
             report=report if self.predicts else None,
         )
@@ -254,7 +251,9 @@ class SymbolLine:
         evaluator = self.evaluator
 
         def fits(value: int) -> bool:
-            return evaluator.fits(evaluator.memory_bytes(evaluator.env(self.dims(value))))
+            dims = self.dims(value)
+            env = evaluator.env(dims)
+            return holds(evaluator.at_sizes(dims, env), env)
 
         return SizeLimit(
             evaluator.machine.name, self.along.name, self.fixed, usable_bytes, largest(fits)

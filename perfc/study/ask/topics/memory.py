@@ -9,18 +9,19 @@ from ..fact import ReportFact, Topic, cite, fact, listed, shown
 
 
 def need(views: Views) -> ReportFact | None:
-    """Return weights and activations against the capacity."""
+    """Return weights, activations and context against the capacity."""
     m = views.verdict.memory
     weights = cite(views, "verdict.memory.weight_bytes", Unit.BYTE)
     activations = cite(views, "verdict.memory.activation_bytes", Unit.BYTE)
     capacity = cite(views, "verdict.memory.capacity_bytes", Unit.BYTE)
+    context = cite(views, "verdict.memory.context_bytes", Unit.BYTE)
     of = f" of {shown(capacity)}" if capacity.value is not None else ""
     least = "at least " if m.is_bound else ""
     text = (
         f"{least}{quantity(m.total_bytes, Unit.BYTE)}{of}: weights {shown(weights)}, "
-        f"activations {shown(activations)}"
+        f"activations {shown(activations)}, context {shown(context)}"
     )
-    return fact("memory", text, weights, activations, capacity)
+    return fact("memory", text, weights, activations, context, capacity)
 
 
 def room(views: Views) -> ReportFact | None:
@@ -62,7 +63,7 @@ def weights(views: Views) -> ReportFact | None:
 
 def activations(views: Views) -> ReportFact | None:
     """Return the peak of live activations."""
-    peak = cite(views, "verdict.memory.activation_bytes", Unit.BYTE)
+    peak = cite(views, "summary.peak_activation_bytes", Unit.BYTE)
     node = cite(views, "summary.peak_node")
     where = f", while {node.value} runs" if node.value else ""
     text = f"activations take {shown(peak)} at their peak{where}"

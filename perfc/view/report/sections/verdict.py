@@ -17,7 +17,7 @@ from perfc.ir.tensors.types import DType, TensorType
 from perfc.passes.memory.storage import BufferRole
 
 from ..amounts import open_symbols
-from ..memory_sections.footprint import footprint, workspace_bytes
+from ..memory_sections.footprint import footprint
 from ..names import machine_title, runtime_title
 from .confidence import Confidence, confidence
 from .limits import LimitShare, limits
@@ -64,13 +64,12 @@ class MemoryNeed:
 
     Args:
         weight_bytes: stored tensors.
-        activation_bytes: peak of live bytes without weights.
+        activation_bytes: what the allocator reserves beyond the weights.
         capacity_bytes: memory reported by the driver, minus ``--reserve``; None if the target does
             not declare it.
         is_bound: True if more may be needed, because something is unknown.
-        held_bytes: capacity reserved for the context, the workspace of products and the margin.
-        context_bytes: memory of the driver and the libraries, counted for a training step, whose
-            activations are what its allocator reserves.
+        held_bytes: margin that stays free.
+        context_bytes: memory of the driver and the libraries.
     """
 
     weight_bytes: int
@@ -164,20 +163,7 @@ class Verdict:
 
 
 def memory_need(report: Report) -> MemoryNeed:
-    """Return weights and peak activations; for a training step its whole footprint."""
-    if report.deployment.train:
-        return need_of_step(report)
-    table, env, capacity = report.liveness, report.env, report.deployment.capacity(report.machine)
-    need = int(evaluate(report.weight_bytes, env)), int(table.peak(env)[0])
-    if capacity is None:
-        return MemoryNeed(*need, None, table.is_bound)
-    workspace = workspace_bytes(report, report.kernels.runtime.framework)
-    reserved = capacity.context_bytes + capacity.margin_bytes + workspace
-    return MemoryNeed(*need, capacity.usable_bytes, table.is_bound, reserved)
-
-
-def need_of_step(report: Report) -> MemoryNeed:
-    """Return the memory of a training step as in `perfc fit`, with allocator and context."""
+    """Return the memory of a run as in `perfc fit`: what the allocator reserves, and context."""
     need = footprint(report)
     weights = sum(need.parts.get(role, 0) for role in (BufferRole.PARAMETER, BufferRole.STATE))
     return MemoryNeed(
