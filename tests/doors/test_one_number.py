@@ -113,6 +113,24 @@ def differences(q: Question) -> Iterator[str]:
     yield from differing_remedies(q, report)
     yield from differing_reviews(q, report)
     yield from differing_slices(q, report)
+    yield from differing_memory(q, report)
+
+
+def differing_memory(q: Question, report: Any) -> Iterator[str]:
+    """Yield commands whose device memory differs from that of the first screen."""
+    names, sized = ("weight_bytes", "activation_bytes", "context_bytes"), ("--batch", str(q.batch))
+    expected = sum(report["verdict"]["memory"][name] for name in names)
+    (point,) = answer("sweep", q.model, *q.words(batch=False), *sized)["points"]
+    choices = answer("fit", q.model, *q.words(), codes=(0, 1))["choices"]
+    given = {
+        "full": report["memory"]["device"]["total_bytes"],
+        "fit": choices[0]["memory"]["total_bytes"],
+        "compare": answer("compare", q.model, *q.words())["rows"][0]["memory_bytes"],
+        "sweep": point["memory_bytes"],
+    }
+    for name, nbytes in given.items():
+        if nbytes != expected:
+            yield f"memory of {name}: {nbytes:,} instead of {expected:,}: {q}"
 
 
 def differing_kernels(q: Question, report: Any) -> Iterator[str]:

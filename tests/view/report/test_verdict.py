@@ -11,6 +11,7 @@ import pytest
 
 import perfc
 from perfc.view.report import Grade, Item, Verdict
+from perfc.view.report.memory_sections.footprint import footprint
 from perfc.view.report.names import machine_title
 from perfc.view.report.sections.limits import UNATTRIBUTED
 
@@ -120,7 +121,9 @@ def test_a_grade_keeps_its_promise() -> None:
 def test_memory_is_weighed_against_the_machine() -> None:
     small = verdict("resnet50", "t4", {"batch": 8}).memory
     assert small.fits is True
-    assert small.total_bytes == small.weight_bytes + small.activation_bytes
+    parts = small.weight_bytes + small.activation_bytes + small.context_bytes
+    given = perfc.analyze(MODELS.format("resnet50"), "t4", dims={"batch": 8})
+    assert small.total_bytes == parts == footprint(given).total_bytes
     large = verdict("resnet50", "t4", {"batch": 65536}).memory
     assert large.fits is False
 
