@@ -51,6 +51,8 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "--version": ("version",),
 }  # fmt: skip
 """Commands of other tools, by the perfc command."""
+SUFFIXES = (".onnx", ".onnx.gz", ".onnxtxt", ".pir", ".pb", ".pt2")
+"""Suffixes of model files."""
 _OPTION_OF = {other: spelled for spelled, others in OPTIONS.items() for other in others}
 _COMMAND_OF = {other: name for name, others in COMMANDS.items() for other in others}
 
@@ -75,5 +77,5 @@ def command_for(other: str) -> str:
 
 
 def is_model(word: str) -> bool:
-    """Return True if a word of the command line has the suffix of a model."""
-    return word.lower().endswith((".onnx", ".onnx.gz", ".onnxtxt", ".pir", ".pb"))
+    """Return True if a word of the command line has the suffix of a model, or names a module."""
+    return ":" in word or word.lower().endswith(SUFFIXES)

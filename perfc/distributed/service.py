@@ -9,14 +9,15 @@ from typing import Any
 
 from perfc.deployment import Deployment
 from perfc.errors import ParseError
+from perfc.frontend import is_configuration
 from perfc.frontend.config import (
     ServingPrecision,
     WeightFormat,
     in_half,
-    is_config,
     precision_of,
     read_config,
 )
+from perfc.frontend.pytorch.torch_module import graph_of
 from perfc.machine import NOTHING, Reserve, load_machine
 from perfc.machine.parallel import ALONE, KEYS, Parallel
 from perfc.passes.runtimes import CLUSTER_DEFAULT
@@ -51,7 +52,7 @@ def work_of(
         PerfcError: the model or the target cannot be read.
     """
     path = str(load_machine(target).path)
-    if isinstance(model, str | os.PathLike) and is_config(os.fspath(model)):
+    if isinstance(model, str | os.PathLike) and is_configuration(model):
         config = read_config(model)
         precision = trained_in(config.dtype, dtype)
         precision = in_half(precision, load_machine(target).takes)
@@ -64,13 +65,14 @@ def work_of(
     values: dict[str, object] = {"target": path, "runtime": runtime}
     if dtype:
         values["dtype"] = dtype
+    name = os.path.basename(os.fspath(model)) if isinstance(model, str | os.PathLike) else "model"
+    model = graph_of(model, dims={"seq": seq} if seq else {})
     module = typed(model)
     axis = axis_of(module, SEQUENCE)
     usual = axis.size or (module.defaults()[axis.keys[0]] if axis.keys else 1)
     tokens = seq if seq and axis.is_there else usual
     if tokens != usual:
         values["seq"] = tokens
-    name = os.path.basename(os.fspath(model)) if isinstance(model, str | os.PathLike) else "model"
     return GraphWork(model, name, Deployment().with_values(values), seq=tokens)
 
 

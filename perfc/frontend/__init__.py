@@ -28,7 +28,8 @@ def load(
 
     Args:
         model: a file (``.onnx``, ``.onnx.gz``, ONNX text, ``.pir``), a serialized model, or the
-            configuration of a language model (``.json``, its folder, or a shipped name).
+            configuration of a language model (``.json``, its folder, or a shipped name), or the
+            name of a PyTorch module.
         dims: values for symbolic extents; they become the symbols' defaults.
         contents: what is known of inputs that drive shapes.
         is_trained: whether a training step is made of the model; a configuration then has the
@@ -39,7 +40,12 @@ def load(
         ModelError: not a readable model.
     """
     from .formats import ReadOptions, format_of
+    from .reading.module_name import NamedModule
 
+    if isinstance(model, NamedModule):
+        from .pytorch.named import named_module
+
+        return named_module(model, dims or {})
     given = model if isinstance(model, bytes) else os.fspath(model)
     options = ReadOptions(dict(dims or {}), dict(contents or {}), is_trained, code)
     return format_of(given).lower(given, options)

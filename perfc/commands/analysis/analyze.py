@@ -12,7 +12,7 @@ from perfc.errors import ModelError, PassError, PerfcError, VerifyError
 from perfc.view.presentation import FORMATS
 
 from ..shared import names as _names
-from ..shared.deployment import DeploymentOptions, deployment_options
+from ..shared.deployment import DeploymentOptions, model_options
 from ..shared.examples import examples
 from ..shared.help import grouped_command
 from ..shared.names import Names
@@ -45,15 +45,8 @@ DOCUMENT = ("report", "perfc.view.report.views:Views")
     ),
 )
 @click.argument("model", type=click.Path())
-@deployment_options
+@model_options
 @format_options(*FORMATS, words="json holds every view, csv every kernel; trace is for Perfetto.")
-@click.option(
-    "--input", "inputs", multiple=True, metavar="SHAPE",
-    help="Input of a PyTorch module with its batch: 8x3x224x224, input_ids=8x128:i64.",
-)  # fmt: skip
-@click.option(
-    "--kwargs", default="", metavar="JSON", help="Arguments of the class or function of a module."
-)
 @click.option("--full", is_flag=True, help="Print the whole report instead of the summary.")
 @click.option(
     "--view",
@@ -90,8 +83,6 @@ def command(
     model: str,
     form: str,
     output: Path | None,
-    inputs: tuple[str, ...],
-    kwargs: str,
     full: bool,
     views: tuple[str, ...],
     all_views: bool,
@@ -118,7 +109,7 @@ def command(
     if options.has_several_targets:
         if views or full or all_views or print_ir_after or predictor or count_as:
             raise click.UsageError("views, predictors and the IR are of one target at a time")
-        source = named(model, inputs, kwargs)
+        source = options.named(model) if model != STANDARD_INPUT else standard_input()
         return side_by_side(options, model, source, form, output, predict=not no_predict)
     shown = shown_views(views, count_as, full=full, everything=all_views)
     limit = UNSET if top is None else parse_top(top)
@@ -128,7 +119,7 @@ def command(
 
         instruments: list[Instrument] = [timing := Timing(), progress, *printing(print_ir_after)]
         try:
-            source = named(model, inputs, kwargs)
+            source = options.named(model) if model != STANDARD_INPUT else standard_input()
             report = options.report(source, predictor=predictor, instruments=instruments)
         except PerfcError as error:
             raise located(error, model) from error
@@ -145,22 +136,6 @@ def command(
         say(f"incomplete: {collected.coverage.line}", is_error=True)
         return INCOMPLETE
     return 0
-
-
-def named(model: str, inputs: tuple[str, ...], kwargs: str) -> Any:
-    """Return a PyTorch module by name with its inputs, standard input, or a path as it is.
-
-    Raises:
-        ModelError: inputs of a file.
-    """
-    from perfc.frontend.pytorch.named import NamedModule
-    from perfc.frontend.reading.module_name import is_named
-
-    if is_named(model):
-        return NamedModule(model, inputs, kwargs)
-    if inputs or kwargs:
-        raise ModelError("--input and --kwargs are for PyTorch modules", hint="timm:resnet50")
-    return standard_input() if model == STANDARD_INPUT else model
 
 
 def shown_views(

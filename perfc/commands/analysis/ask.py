@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..shared.deployment import DeploymentOptions, deployment_options
+from ..shared.deployment import DeploymentOptions, model_options
 from ..shared.examples import examples
 from ..shared.help import grouped_command
 from ..shared.output import emit, format_options
@@ -38,7 +38,7 @@ DOCUMENT = ("ask", "perfc.study.ask.answer:Answers")
     help="Adapter from `perfc train gnn-llm` that phrases the answer.",
 )  # fmt: skip
 @format_options("text", "json")
-@deployment_options
+@model_options
 def command(
     options: DeploymentOptions,
     model: str,

@@ -12,7 +12,7 @@ import click
 from perfc.errors import ParseError
 
 from ..shared import names as _names
-from ..shared.deployment import DeploymentOptions, deployment_options
+from ..shared.deployment import DeploymentOptions, model_options
 from ..shared.document import show_document
 from ..shared.examples import examples
 from ..shared.help import grouped_command
@@ -22,7 +22,7 @@ from ..shared.output import deliver, emit, format_options
 from ..shared.report import color_option
 
 if TYPE_CHECKING:
-    from perfc.frontend.pytorch.named import NamedModule
+    from perfc.frontend.reading.module_name import NamedModule
     from perfc.machine import Machine
     from perfc.study.comparison import Comparison, ModelSetting
 
@@ -40,7 +40,7 @@ DOCUMENT = ("compare", "perfc.study.comparison.data_form:ComparisonView")
     ),
 )
 @click.argument("models", metavar="MODEL...", nargs=-1, required=True, type=click.Path())
-@deployment_options
+@model_options
 @click.option("--sort", type=Names(_names.orders), default="time", show_default=True, metavar="KEY",
               help="Sort by time, floor, throughput, energy, memory, price, target, or given "
                    "(input order).")  # fmt: skip
@@ -98,6 +98,7 @@ def compared(
 
     order: Order = member(Order, sort, "--sort")
     slo_s = None if slo is None else time_of(slo)
+    models = [options.named(m) if isinstance(m, str) else m for m in models]
     settings = list(settings_of(options, models))
     machines = machines_of(options, settings)
     if options.has_named_axes:

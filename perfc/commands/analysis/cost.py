@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..shared import names as _names
-from ..shared.deployment import DeploymentOptions, deployment_options
+from ..shared.deployment import DeploymentOptions, model_options
 from ..shared.document import show_document
 from ..shared.examples import examples
 from ..shared.help import grouped_command
@@ -32,7 +32,7 @@ DOCUMENT = ("cost", "perfc.study.comparison.bills:CostsView")
     ),
 )
 @click.argument("models", metavar="MODEL...", nargs=-1, required=True, type=click.Path())
-@deployment_options
+@model_options
 @click.option("--steps", type=click.FloatRange(0, min_open=True), metavar="N",
               help="Number of runs or training steps.")  # fmt: skip
 @click.option("--items", type=click.FloatRange(0, min_open=True), metavar="N",
@@ -120,7 +120,7 @@ def billed(
     host = HOST
     if host_power is not None:
         host = Host(host_power, host_power, host_power, "as given")
-    settings = list(settings_of(options, models))
+    settings = list(settings_of(options, [options.named(m) for m in models]))
     machines = machines_of(options, settings)
     comparison = compare(
         settings, machines, order=Order.GIVEN, prices=prices, region=where,

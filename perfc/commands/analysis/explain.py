@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ..shared.deployment import DeploymentOptions, deployment_options
+from ..shared.deployment import DeploymentOptions, model_options
 from ..shared.examples import examples
 from ..shared.help import grouped_command
 from ..shared.names import Nodes
@@ -25,7 +25,7 @@ DOCUMENT = ("explain", "perfc.study.explain.text:Explanation")
 @click.argument("model", type=click.Path(dir_okay=False))
 @click.argument("node", type=Nodes())
 @format_options("text", "json")
-@deployment_options
+@model_options
 def command(
     options: DeploymentOptions, model: str, node: str, form: str, output: Path | None
 ) -> None:

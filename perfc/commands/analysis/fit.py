@@ -10,7 +10,7 @@ import click
 from perfc.common.plain_text import say
 from perfc.errors import ParseError
 
-from ..shared.deployment import DeploymentOptions, deployment_options
+from ..shared.deployment import DeploymentOptions, model_options
 from ..shared.document import show_document
 from ..shared.examples import examples
 from ..shared.help import grouped_command
@@ -31,7 +31,7 @@ DOCUMENT = ("fit", "perfc.study.fit.views:FitView")
     ),
 )
 @click.argument("model", type=click.Path())
-@deployment_options
+@model_options
 @click.option("--gpus", type=click.IntRange(1, 1024), default=8, show_default=True, metavar="N",
               help="Number of GPUs that ZeRO shards across.")  # fmt: skip
 @click.option("--no-predict", is_flag=True, help="Sustained times only, no predictions.")

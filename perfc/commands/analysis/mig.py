@@ -8,7 +8,7 @@ import click
 
 from perfc.errors import ParseError
 
-from ..shared.deployment import DeploymentOptions, deployment_options
+from ..shared.deployment import DeploymentOptions, model_options
 from ..shared.document import show_document
 from ..shared.examples import examples
 from ..shared.help import grouped_command
@@ -25,7 +25,7 @@ DOCUMENT = ("mig", "perfc.study.comparison.slices:SlicingView")
     epilog=examples("mig model.onnx -t a100 --slo 10ms", "mig model.onnx -t h100 --batch 8"),
 )
 @click.argument("model", type=click.Path())
-@deployment_options
+@model_options
 @click.option("--slo", metavar="TIME", help="Latency objective, e.g. 10ms.")
 @click.option("--no-predict", is_flag=True, help="Sustained times only, no predictions.")
 @format_options("text", "json", "csv", "markdown", "html")
@@ -52,7 +52,7 @@ def command(
     from .compare import settings_of, time_of
 
     how = options.deployment()
-    settings = list(settings_of(options, [model]))
+    settings = list(settings_of(options, [options.named(model)]))
     if len(settings) > 1:
         raise ParseError("one way of running at a time", where="--runtime, --dtype")
     slo_s = None if slo is None else time_of(slo)

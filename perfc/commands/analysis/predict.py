@@ -11,7 +11,7 @@ import click
 from perfc.common.plain_text import say
 
 from ..shared import names as _names
-from ..shared.deployment import DeploymentOptions, deployment_options, flag_of
+from ..shared.deployment import DeploymentOptions, flag_of, model_options
 from ..shared.examples import examples
 from ..shared.help import grouped_command
 from ..shared.names import Names
@@ -21,7 +21,7 @@ from ..shared.output import emit, format_options
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from perfc.ir.graph import Module
+    from perfc.api import Model
     from perfc.study.whole import WholeRun
 
 C = TypeVar("C", bound=Callable[..., Any])
@@ -63,7 +63,7 @@ def former_options(function: C) -> C:
     "--weights", type=click.Path(path_type=Path, dir_okay=False),
     help="Card of other weights, written by `perfc train graph`.",
 )  # fmt: skip
-@deployment_options
+@model_options
 @former_options
 @click.option("--quantity", default="time_s", show_default=True, help="Quantity to predict.")
 @click.option(
@@ -110,11 +110,11 @@ def command(
     if note := before.note(typed_as, former_flag):
         say(f"note: {note}", is_error=True)
     with located(model):
-        source: Module | str = model
+        source: Model = (given := options.named(model))
         if (is_ir := model == "-" or model.endswith(".pir")) or options.has_named_axes:
-            module = read_model(model, dict(how.dims), options.contents)
+            module = read_model(given, dict(how.dims), options.contents)
             options.note_axes(module)
-            source = module if is_ir else model
+            source = module if is_ir else given
         result = predict_as(
             source, how, values=options.contents, predictor=str(weights or predictor),
             quantity=wanted.value,

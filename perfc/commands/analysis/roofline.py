@@ -14,7 +14,7 @@ from perfc.common.plain_text import say
 from perfc.errors import MissingExtraError
 
 from ..shared import names as _names
-from ..shared.deployment import DeploymentOptions, deployment_options
+from ..shared.deployment import DeploymentOptions, model_options
 from ..shared.document import show_document
 from ..shared.examples import examples
 from ..shared.help import grouped_command
@@ -46,7 +46,7 @@ DOCUMENT = ("roofline", "perfc.view.chart.json_form:RooflineView")
     metavar="FILE",
     help="Also draw measured kernels: an ncu CSV, or output of `perfc ncu` or `perfc measure`.",
 )
-@deployment_options
+@model_options
 @format_options("text", "svg", "html", "json")
 @color_option
 @click.option(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ..shared.deployment import DeploymentOptions, deployment_options
+from ..shared.deployment import DeploymentOptions, model_options
 from ..shared.examples import examples
 from ..shared.help import grouped_command
 from ..shared.output import deliver, emit, format_options
@@ -31,7 +31,7 @@ DOCUMENT = ("sweep", "perfc.study.sweep.data_form:SweepView")
     "--no-predict", is_flag=True, help="Sustained times and lower bounds only, no predictions."
 )
 @format_options("text", "csv", "json", "html")
-@deployment_options
+@model_options
 def command(
     options: DeploymentOptions,
     model: str,

@@ -9,7 +9,15 @@ import click
 from ..shared import names as _names
 from ..shared.examples import examples
 from ..shared.names import Names
-from ..shared.options import dim_option, facts_option, names_in, parse_dims, sized_model
+from ..shared.options import (
+    dim_option,
+    facts_option,
+    module_options,
+    named_model,
+    names_in,
+    parse_dims,
+    sized_model,
+)
 from ..shared.output import emit, output_option
 
 
@@ -21,6 +29,7 @@ from ..shared.output import emit, output_option
 )
 @click.argument("model", type=click.Path(dir_okay=False))
 @dim_option
+@module_options
 @click.option(
     "-p",
     "--passes",
@@ -32,7 +41,13 @@ from ..shared.output import emit, output_option
 @facts_option
 @output_option("ir")
 def command(
-    model: str, dims: tuple[str, ...], passes: str, facts: str, output: Path | None
+    model: str,
+    dims: tuple[str, ...],
+    inputs: tuple[str, ...],
+    kwargs: str,
+    passes: str,
+    facts: str,
+    output: Path | None,
 ) -> None:
     """Print MODEL as IR text, with the type of every value.
 
@@ -44,5 +59,5 @@ def command(
 
     pipeline = parse_pipeline(passes)
     am = Analyses()
-    module = pipeline.run(sized_model(model, parse_dims(dims)), am)
+    module = pipeline.run(sized_model(named_model(model, inputs, kwargs), parse_dims(dims)), am)
     emit(print_module(module, facts=facts_of(names_in(facts), pipeline, module, am)), output)

@@ -15,6 +15,8 @@ from ..shared.names import Names
 from ..shared.options import (
     dim_option,
     facts_option,
+    module_options,
+    named_model,
     names_in,
     parse_dims,
     print_after_option,
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     help="Pipeline, e.g. 'shapes,fuse{runtime=ort}'.",
 )
 @dim_option
+@module_options
 @facts_option
 @print_after_option
 @click.option("--print-ir-after-all", is_flag=True, help="Print the IR after every pass.")
@@ -57,6 +60,8 @@ def command(
     model: str,
     passes: str,
     dims: tuple[str, ...],
+    inputs: tuple[str, ...],
+    kwargs: str,
     facts: str,
     print_ir_after: str,
     print_ir_after_all: bool,
@@ -83,7 +88,9 @@ def command(
         instruments.append(DumpTo(dump_ir))
     am = Analyses(tuple(instruments))
     is_trained = any(isinstance(p, Train) for p in pipeline.passes)
-    module = pipeline.run(sized_model(model, parse_dims(dims), is_trained=is_trained), am)
+    module = pipeline.run(
+        sized_model(named_model(model, inputs, kwargs), parse_dims(dims), is_trained=is_trained), am
+    )
     emit(print_module(module, facts=facts_of(names_in(facts), pipeline, module, am)), output)
     if time_passes:
         for line in str(timing).splitlines():

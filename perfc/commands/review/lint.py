@@ -10,7 +10,7 @@ import click
 from perfc.common.plain_text import say
 
 from ..shared import names as _names
-from ..shared.deployment import DeploymentOptions, deployment_options
+from ..shared.deployment import DeploymentOptions, model_options
 from ..shared.examples import examples
 from ..shared.help import grouped_command
 from ..shared.names import Names
@@ -41,7 +41,7 @@ EVERY = "all"
     epilog=examples("lint model.onnx --select PF1 --min-gain 0", "lint --explain PF101"),
 )
 @click.argument("files", nargs=-1, type=click.Path(), metavar="FILES...")
-@deployment_options
+@model_options
 @click.option(
     "--select",
     type=Names(_names.rules),
@@ -130,6 +130,7 @@ def command(
             near.deployment(also=deployment_of(settings, near), also_at=f"{settings.path}: lint"),
             near.contents,
             (against or "HEAD") if only_new else "",
+            near.named,
         )
 
     models = models_in([slashed(file) for file in files])

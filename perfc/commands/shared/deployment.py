@@ -13,6 +13,7 @@ from perfc.errors import ParseError
 from perfc.ir.record import frozen
 
 from . import names as _names
+from . import options as _options
 from .deployment_option import DeploymentOption
 from .names import Names
 from .options import axis_text, dim_option, joined, names_in, names_of, parse_dims
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from perfc.api import Model, Report
     from perfc.deployment import Deployment
     from perfc.deployment.project_file import ProjectValues
+    from perfc.frontend.reading.module_name import NamedModule
     from perfc.ir.graph import Module
     from perfc.machine import Machine, Reserve
     from perfc.passes.manager import Instrument
@@ -88,28 +90,21 @@ _AXES: Mapping[str, str] = {
 }
 """Extents that apply to every model."""
 _value_option = click.option(
-    "--value",
-    "values",
-    multiple=True,
-    metavar="NAME=N,...",
+    "--value", "values", multiple=True, metavar="NAME=N,...",
     help="Contents of an input that determines shapes, e.g. sizes=1,3,224,224; repeatable.",
-)
+)  # fmt: skip
 config_option = click.option(
-    "--config",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
+    "--config", type=click.Path(path_type=Path), metavar="FILE",
     help="Configuration file (default: the nearest perfc.toml or pyproject.toml upwards).",
-)
+)  # fmt: skip
 _isolated_option = click.option(
     "--isolated", is_flag=True, help="Ignore perfc.toml and pyproject.toml."
 )
 
 
 def _axis_options() -> list[Callable[[C], C]]:
-    return [
-        click.option(f"--{name}", name, default=None, metavar="N", help=words, callback=axis_text)
-        for name, words in _AXES.items()
-    ]
+    return [click.option(f"--{name}", name, default=None, metavar="N", help=words,
+                         callback=axis_text) for name, words in _AXES.items()]  # fmt: skip
 
 
 def flag_of(field: str) -> str:
@@ -118,10 +113,8 @@ def flag_of(field: str) -> str:
 
 
 def _field_options() -> list[Callable[[C], C]]:
-    return [
-        click.option(*flags, field, default=None, cls=DeploymentOption, field=field, **more)
-        for field, (flags, more) in _FIELDS.items()
-    ]
+    return [click.option(*flags, field, default=None, cls=DeploymentOption, field=field, **more)
+            for field, (flags, more) in _FIELDS.items()]  # fmt: skip
 
 
 def to_options(function: C) -> C:
@@ -175,6 +168,8 @@ class DeploymentOptions:
     values: tuple[str, ...]
     config: Path | None
     isolated: bool
+    inputs: tuple[str, ...] = ()
+    kwargs: str = ""
 
     @cached_property
     def file(self) -> Path | None:
@@ -340,6 +335,14 @@ class DeploymentOptions:
             what = f"no symbol is called {name} in {described(module)}"
             say(f"note: {what}; --dim {name}=N is taken as --{name} N", is_error=True)
 
+    def named(self, model: str) -> str | NamedModule:
+        """Return a PyTorch module by name with the given inputs; any other model unchanged.
+
+        Raises:
+            ModelError: inputs of a file.
+        """
+        return _options.named_model(model, self.inputs, self.kwargs)
+
     def report(
         self,
         model: Model,
@@ -356,6 +359,7 @@ class DeploymentOptions:
         from perfc.api import analyze
 
         how = deployment or self.deployment()
+        model = self.named(model) if isinstance(model, str) else model
         try:
             report = analyze(
                 model, deployment=how, values=self.contents, predictor=predictor,
@@ -378,7 +382,8 @@ def deployment_options(
 
     @wraps(function)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
-        taken = {name: kwargs.pop(name) for name in DeploymentOptions.__dataclass_fields__}
+        fields = DeploymentOptions.__dataclass_fields__
+        taken = {name: kwargs.pop(name) for name in fields if name in kwargs}
         return function(DeploymentOptions(**taken), *args, **kwargs)  # type: ignore[arg-type]
 
     decorated: Callable[P, R] = wrapped
@@ -386,3 +391,10 @@ def deployment_options(
     for option in reversed([*_field_options(), *rest]):
         decorated = option(decorated)
     return decorated
+
+
+def model_options(
+    function: Callable[Concatenate[DeploymentOptions, P], R],
+) -> Callable[P, R]:
+    """Add the options with those of PyTorch modules, for commands that take a model."""
+    return _options.module_options(deployment_options(function))

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from perfc.errors import ParseError, ShapeError
+from perfc.errors import ModelError, ParseError, ShapeError
 
 from . import names as _names
 from .names import Names
 
 if TYPE_CHECKING:
+    from perfc.frontend.reading.module_name import NamedModule
     from perfc.ir import Module
 
+C = TypeVar("C", bound=Callable[..., Any])
 LONGEST = 100
 """Maximum digits of a size."""
 
@@ -54,6 +56,35 @@ facts_option = click.option(
 )
 
 
+def module_options(function: C) -> C:
+    """Add the options of models that are PyTorch modules, given by name."""
+    inputs = click.option(
+        "--input", "inputs", multiple=True, metavar="SHAPE",
+        help="Input of a PyTorch module with its batch: 8x3x224x224, input_ids=8x128:i64.",
+    )  # fmt: skip
+    kwargs = click.option(
+        "--kwargs", default="", metavar="JSON",
+        help="Arguments of the class or function of a module.",
+    )  # fmt: skip
+    return inputs(kwargs(function))
+
+
+def named_model(model: str, inputs: tuple[str, ...], kwargs: str) -> str | NamedModule:
+    """Return a PyTorch module by name with its inputs; any other model unchanged.
+
+    Raises:
+        ModelError: inputs of a file.
+    """
+    from perfc.frontend.reading.module_name import NamedModule, is_named
+
+    if is_named(model):
+        return NamedModule(model, inputs, kwargs)
+    if inputs or kwargs:
+        what = "--input and --kwargs are for PyTorch modules"
+        raise ModelError(what, hint="timm:resnet50", where=model)
+    return model
+
+
 def parse_dims(bindings: Iterable[str]) -> dict[str, int]:
     """Parse ``("batch=8,seq=128",)`` into a mapping.
 
@@ -87,11 +118,11 @@ def names_in(text: str) -> list[str]:
 
 
 def read_model(
-    model: str, dims: dict[str, int], values: Mapping[str, object] | None = None, *,
-    is_trained: bool = False,
+    model: str | NamedModule, dims: dict[str, int], values: Mapping[str, object] | None = None,
+    *, is_trained: bool = False,
 ) -> Module:  # fmt: skip
     """Read and verify the module in ``model``; configurations as in `perfc.frontend.load`."""
-    if model != "-" and not model.endswith(".pir"):
+    if not isinstance(model, str) or (model != "-" and not model.endswith(".pir")):
         from perfc.api import read as read_sized
 
         return read_sized(model, dims, values, is_trained=is_trained)[0]
@@ -104,7 +135,9 @@ def read_model(
     return with_defaults(parsed.module, dims)
 
 
-def sized_model(model: str, dims: dict[str, int], *, is_trained: bool = False) -> Module:
+def sized_model(
+    model: str | NamedModule, dims: dict[str, int], *, is_trained: bool = False
+) -> Module:
     """Read and verify the untyped module in ``model`` with consistent sizes.
 
     Raises:

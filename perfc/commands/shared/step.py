@@ -11,7 +11,7 @@ from perfc.errors import ParseError
 from perfc.ir.record import record
 from perfc.passes.runtimes import CLUSTER_DEFAULT
 
-from .deployment import DeploymentOptions, deployment_options
+from .deployment import DeploymentOptions, model_options
 from .deployment_option import by_default, reads
 from .document import show_document
 from .options import names_in
@@ -47,7 +47,7 @@ def step_options(function: Any) -> Any:
     ``function`` gets the deployment options and the degrees of parallelism first.
     """
     function = format_options("text", "json", "markdown", "html")(color_option(function))
-    function = deployment_options(degree_options(function))
+    function = model_options(degree_options(function))
     read = ("target", "runtime", "dtype", "train", "checkpointing", "seq", "reserve")
     instead = {"batch": "--global-batch"}
     function = reads("a step on many devices", *read, instead=instead)(function)

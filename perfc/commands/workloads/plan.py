@@ -67,7 +67,7 @@ def command(
     from perfc.distributed.service import plan, scale
     from perfc.distributed.views import plan_document, scale_document
 
-    how = step_of(options)
+    how, given = step_of(options), options.named(model)
     common: dict[str, Any] = {
         "seq": how.seq, "train": how.train, "dtype": how.dtype, "runtime": how.runtime,
         "parallel": parallel, "micro_batch": micro_batch, "trained_by": trained_by,
@@ -75,7 +75,7 @@ def command(
     }  # fmt: skip
     if is_curve:
         curve = scale(
-            model, how.target, gpus=numbers(gpus), batch=global_batch or 0, is_weak=not strong,
+            given, how.target, gpus=numbers(gpus), batch=global_batch or 0, is_weak=not strong,
             checkpointing=how.checkpointing or "none", **common,
         )  # fmt: skip
         show(curve.document, curve, scale_document(curve), form, output)
@@ -83,7 +83,7 @@ def command(
     else:
         batch = GLOBAL_BATCH if global_batch is None else global_batch
         best = plan(
-            model, one_number(gpus, strong=strong), how.target, batch=batch,
+            given, one_number(gpus, strong=strong), how.target, batch=batch,
             checkpointing=how.checkpointing, **common,
         )  # fmt: skip
         show(best.document, best, plan_document(best), form, output)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..reading.module_name import is_named
+from ..reading.module_name import NamedModule, is_named
 
 if TYPE_CHECKING:
     from perfc.ir import Module
@@ -19,7 +19,7 @@ def reads(path: str, head: bytes) -> bool:
 
 def lower(model: str | bytes, options: ReadOptions) -> Module:
     """Return the module of a PyTorch module at its example inputs."""
-    from ..pytorch.named import NamedModule, named_module
+    from ..pytorch.named import named_module
 
     assert isinstance(model, str)
     return named_module(NamedModule(model), options.dims)

@@ -8,35 +8,22 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perfc.errors import MissingExtraError, ModelError
-from perfc.ir.record import record
 
-from ..reading.module_name import is_named
+from ..reading.module_name import NamedModule, is_named
 
 if TYPE_CHECKING:
     from perfc.ir.graph import Module
 
 LONGEST_S = 600
 """Maximum seconds of an export."""
+TENSOR = "tensor of shape"
+"""Key of a tensor in a request."""
 HINT = "as in timm:resnet50 or model.py:Net"
-
-
-@record
-class NamedModule:
-    """PyTorch module by its name, with its inputs as text.
-
-    Args:
-        name: ``package.module:Name`` or ``path.py:Name``.
-        inputs: shapes with the batch, as in ``8x3x224x224`` and ``input_ids=8x128:i64``.
-        kwargs: JSON object of arguments of the class or function.
-    """
-
-    name: str
-    inputs: tuple[str, ...] = ()
-    kwargs: str = ""
 
 
 def named_module(model: NamedModule, dims: Mapping[str, int]) -> Module:
@@ -60,10 +47,11 @@ def named_module(model: NamedModule, dims: Mapping[str, int]) -> Module:
         raise ModelError(f"--kwargs is no JSON: {error}", hint='{"width": 64}') from None
     if not isinstance(arguments, dict):
         raise ModelError("--kwargs is no JSON object", hint='{"width": 64}')
-    request = {"name": model.name, "inputs": model.inputs, "kwargs": arguments, "dims": {**dims}}
+    request = {"name": model.name, "inputs": model.inputs, "kwargs": arguments, "dims": {**dims},
+               "input": model.input, "examples": model.examples}  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "model.pt2")
-        answer = answered(request, path)
+        answer = answered(request, path, model.folder)
         if "missing" in answer:
             from perfc.common.extras import install_package
 
@@ -71,15 +59,18 @@ def named_module(model: NamedModule, dims: Mapping[str, int]) -> Module:
             raise MissingExtraError(f"a module needs {missing}", hint=install_package(missing))
         if "error" in answer:
             raise ModelError(answer["error"], hint=answer.get("hint", ""), where=model.name)
-        return module_of(path.read_bytes(), model.name.rpartition(":")[2], answer.get("batch"))
+        name = model.name.rpartition(":")[2]
+        module = module_of(path.read_bytes(), name, answer.get("batch"))
+    return replace(module, origin=replace(module.origin, path=model.name))
 
 
-def answered(request: Mapping[str, Any], path: Path) -> dict[str, Any]:
+def answered(request: Mapping[str, Any], path: Path, folder: str = "") -> dict[str, Any]:
     """Return the answer of the process that imports and exports a module.
 
     Args:
         request: name, inputs, arguments and sizes.
         path: file of the archive to write.
+        folder: folder to import from; "" for the current one.
 
     Raises:
         ModelError: it takes too long, or ends without an answer.
@@ -90,8 +81,9 @@ def answered(request: Mapping[str, Any], path: Path) -> dict[str, Any]:
     command = [sys.executable, "-m", "perfc.frontend.pytorch.worker", str(path), str(reply)]
     try:
         made = subprocess.run(
-            command, input=json.dumps(request), capture_output=True, text=True, timeout=LONGEST_S,
-            check=False, env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+            command, input=json.dumps(request, default=described), capture_output=True, text=True,
+            timeout=LONGEST_S, check=False, cwd=folder or None,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         what = f"PyTorch did not export it in {LONGEST_S} s"
@@ -102,3 +94,17 @@ def answered(request: Mapping[str, Any], path: Path) -> dict[str, Any]:
         last = (made.stderr.strip() or f"exit code {made.returncode}").splitlines()[-1]
         raise ModelError(f"its process ended: {last[:300]}", where=where) from None
     return answer
+
+
+def described(value: Any) -> dict[str, Any] | str:
+    """Return a tensor or array as its shape and element type, for JSON; a type as its name.
+
+    Raises:
+        ModelError: it is neither.
+    """
+    if hasattr(value, "shape") and hasattr(value, "dtype"):
+        return {TENSOR: [int(n) for n in value.shape], "dtype": described(value.dtype)}
+    name = str(value).removeprefix("torch.")
+    if not name.isidentifier():
+        raise ModelError(f"{type(value).__name__} is no shape, tensor or scalar")
+    return name

@@ -7,7 +7,7 @@ import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from perfc.errors import MissingExtraError, ModelError
@@ -15,7 +15,8 @@ from perfc.ir.graph import Module
 from perfc.ir.symbolic.sizes import sizes_of
 from perfc.ir.tensors.types import TensorType
 
-from .named import NamedModule, named_module
+from ..reading.module_name import NamedModule, is_named
+from .named import named_module
 from .torch_inputs import Call, call_of, inferred, is_tensor, require_extents
 from .torch_program import archived, module_of, program
 
@@ -31,7 +32,7 @@ def is_torch_module(model: object) -> bool:
 def graph_of(
     model: Any, input: object = None, inputs: object = None, dims: Mapping[str, Any] | None = None
 ) -> Any:
-    """Return a PyTorch module in the IR, any other model unchanged.
+    """Return a PyTorch module, or one by its name, in the IR; any other model unchanged.
 
     Args:
         model: any model that ``perfc.analyze`` takes.
@@ -43,8 +44,11 @@ def graph_of(
         ModelError: as `exported`; ``inputs`` of a model that defines them.
         MissingExtraError: PyTorch is not installed.
     """
-    if isinstance(model, NamedModule):
-        return named_module(model, sizes_of(dims or {}))
+    if isinstance(model, NamedModule) or (isinstance(model, str) and is_named(model)):
+        named = model if isinstance(model, NamedModule) else NamedModule(model)
+        if input is not None or inputs is not None:
+            named = replace(named, input=input, examples=inputs)
+        return named_module(named, sizes_of(dims or {}))
     if is_torch_module(model):
         return exported(model, input, inputs, dims)
     if inputs is not None:

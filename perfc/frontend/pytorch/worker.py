@@ -16,6 +16,7 @@ from typing import Any
 
 from perfc.errors import ModelError
 
+from .named import TENSOR
 from .torch_inputs import Call, Extents, call_of, dtype_of, inferred
 from .torch_module import archive_of, is_torch_module, why
 
@@ -26,7 +27,7 @@ SEQUENCE = 128
 def main() -> None:
     """Write the answer to the request on standard input."""
     archive, reply = (Path(p) for p in sys.argv[1:3])
-    request = json.load(sys.stdin)
+    request = json.load(sys.stdin, object_hook=tensor_or_dict)
     try:
         answer = exported(request, archive)
     except ImportError as error:
@@ -38,6 +39,15 @@ def main() -> None:
     except Exception as error:
         answer = {"error": f"it cannot be made: {type(error).__name__}: {why(error)}"[:500]}
     reply.write_text(json.dumps(answer), encoding="utf-8")
+
+
+def tensor_or_dict(value: dict[str, Any]) -> Any:
+    """Return the tensor that `named.described` wrote; any other mapping unchanged."""
+    if TENSOR not in value:
+        return value
+    import torch
+
+    return torch.zeros(value[TENSOR], dtype=dtype_of(value["dtype"]), device="meta")
 
 
 def exported(request: Mapping[str, Any], archive: Path) -> dict[str, Any]:
@@ -55,7 +65,8 @@ def exported(request: Mapping[str, Any], archive: Path) -> dict[str, Any]:
         model = made(where, name, request["kwargs"])
         if not is_torch_module(model):
             raise ModelError(f"{name} is {type(model).__name__}, not a PyTorch module")
-        call = given_call(request["inputs"]) or default_call(model, where, dims)
+        given = given_call(request["inputs"]) or call_of(request["input"], request["examples"])
+        call = given or default_call(model, where, dims)
         call.bound(model)
         data, batch = archive_of(
             model, call, max(int(dims.get("batch", 1)), 1), has_lengths=True

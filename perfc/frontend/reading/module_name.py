@@ -4,9 +4,41 @@ from __future__ import annotations
 
 import os
 import re
+from typing import Any
+
+from perfc.ir.record import record
 
 NAME = re.compile(r"(.+\.py|[A-Za-z_]\w*(\.\w+)*):([\w./-]+)")
 """Names of modules: a file or an importable module, and what is in it."""
+
+
+@record
+class NamedModule:
+    """PyTorch module by its name, with its inputs; a path for whatever takes paths of models.
+
+    Args:
+        name: ``package.module:Name`` or ``path.py:Name``.
+        inputs: shapes with the batch, as in ``8x3x224x224`` and ``input_ids=8x128:i64``.
+        kwargs: JSON object of arguments of the class or function.
+        folder: folder to import it from; "" for the current one.
+        input: shape of one example, or a tensor, as `perfc.analyze` takes it.
+        examples: several inputs, as `perfc.analyze` takes them.
+    """
+
+    name: str
+    inputs: tuple[str, ...] = ()
+    kwargs: str = ""
+    folder: str = ""
+    input: Any = None
+    examples: Any = None
+
+    def __fspath__(self) -> str:
+        """Return the name."""
+        return self.name
+
+    def __str__(self) -> str:
+        """Return the name."""
+        return self.name
 
 
 def is_named(path: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,12 +30,14 @@ class LintWork:
         deployment: how models are run.
         values: contents of inputs.
         revision: git revision whose findings are not reported; "" reports everything.
+        given: returns the model of a path or name, with the inputs of a PyTorch module.
     """
 
     linter: Linter
     deployment: Deployment
     values: Mapping[str, object]
     revision: str = ""
+    given: Callable[[str], Model] = str
 
     def lint(self, path: str, model: Model | None = None) -> Linted:
         """Lint the model at ``path``, or ``model`` in its place.
@@ -46,7 +48,7 @@ class LintWork:
         from perfc.api import analyze
 
         report = analyze(
-            path if model is None else model,
+            self.given(path) if model is None else model,
             deployment=self.deployment,
             values=self.values,
         )

@@ -14,8 +14,8 @@ from perfc.cli import run
 from perfc.errors import MissingExtraError, ModelError
 from perfc.frontend.formats import format_of
 from perfc.frontend.pytorch import named
-from perfc.frontend.pytorch.named import NamedModule, named_module
-from perfc.frontend.reading.module_name import is_named
+from perfc.frontend.pytorch.named import named_module
+from perfc.frontend.reading.module_name import NamedModule, is_named
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "small-conv.pt2"
 NET = """
@@ -126,7 +126,8 @@ def net(tmp_path: Path) -> Path:
 
 
 def request(name: str, *inputs: str, **kwargs: Any) -> dict[str, Any]:
-    return {"name": name, "inputs": list(inputs), "kwargs": kwargs, "dims": {}}
+    return {"name": name, "inputs": list(inputs), "kwargs": kwargs, "dims": {}, "input": None,
+            "examples": None}  # fmt: skip
 
 
 def test_a_class_of_a_file_is_made_with_its_arguments(net: Path, tmp_path: Path) -> None:
@@ -188,3 +189,46 @@ def test_several_targets_have_the_given_inputs(
     arguments = ["analyze", "net.py:Net", "--input", "6x3x16x16", "-t", "a100,h100"]
     assert run([*arguments, "--output-format", form, "-o", output]) == 0
     assert process.request["inputs"] == ["6x3x16x16"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["compare", "net.py:Net"],
+        ["ask", "net.py:Net"],
+        ["cost", "net.py:Net", "-t", "a100"],
+        ["dev", "ir", "net.py:Net"],
+        ["explain", "net.py:Net", "#0"],
+        ["fit", "net.py:Net"],
+        ["lint", "net.py:Net"],
+        ["mig", "net.py:Net"],
+        ["plan", "net.py:Net", "--gpus", "8"],
+        ["predict", "net.py:Net"],
+        ["roofline", "a100", "net.py:Net"],
+        ["sweep", "net.py:Net", "--batch", "1,8"],
+    ],
+)
+def test_commands_on_a_model_give_a_module_its_inputs(
+    monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+) -> None:
+    process = Process({"batch": 6})
+    monkeypatch.setattr(subprocess, "run", process)
+    assert run([*arguments, "--input", "6x3x16x16", "--kwargs", '{"width": 4}']) in (0, 1)
+    assert process.request["inputs"] == ["6x3x16x16"]
+    assert process.request["kwargs"] == {"width": 4}
+
+
+def test_inputs_of_a_file_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["fit", str(FIXTURE), "--input", "8x3"]) == 2
+    assert "--input and --kwargs are for PyTorch modules" in capsys.readouterr().err
+
+
+def test_python_gives_a_name_shapes_tensors_and_scalars(net: Path) -> None:
+    torch = pytest.importorskip("torch")
+    from perfc.frontend.pytorch.torch_module import graph_of
+
+    for inputs in ((3, 8, 8), {"x": torch.zeros(2, 3, 8, 8)}, ((3, 8, 8, torch.float32),)):
+        (x,) = graph_of(f"{net}:Net", inputs=inputs).graph.inputs
+        assert str(x.type) == "f32[batch, 3, 8, 8]"
+    with pytest.raises(ModelError, match="object is no shape, tensor or scalar"):
+        graph_of(f"{net}:Net", inputs=(object(),))
