@@ -42,11 +42,7 @@ def load(
     from .formats import ReadOptions, format_of
     from .reading.module_name import NamedModule
 
-    if isinstance(model, NamedModule):
-        from .pytorch.named import named_module
-
-        return named_module(model, dims or {})
-    given = model if isinstance(model, bytes) else os.fspath(model)
+    given: Any = model if isinstance(model, bytes | NamedModule) else os.fspath(model)
     options = ReadOptions(dict(dims or {}), dict(contents or {}), is_trained, code)
     return format_of(given).lower(given, options)
 

@@ -58,11 +58,12 @@ class ModelFormat(Protocol):
         """
 
 
-def format_of(model: str | bytes) -> ModelFormat:
+def format_of(model: str | bytes | os.PathLike[str]) -> ModelFormat:
     """Return the format of a model; ONNX by default, whose reader names other types of files."""
     from . import onnx
 
-    path, head = ("", model[:HEAD_BYTES]) if isinstance(model, bytes) else (model, head_of(model))
+    path = "" if isinstance(model, bytes) else os.fspath(model)
+    head = model[:HEAD_BYTES] if isinstance(model, bytes) else head_of(path)
     others = cast("list[ModelFormat]", [m for m in modules(__name__) if m is not onnx])
     return next((f for f in others if f.reads(path, head)), cast("ModelFormat", onnx))
 

@@ -17,9 +17,10 @@ def reads(path: str, head: bytes) -> bool:
     return not head and is_named(path)
 
 
-def lower(model: str | bytes, options: ReadOptions) -> Module:
+def lower(model: str | bytes | NamedModule, options: ReadOptions) -> Module:
     """Return the module of a PyTorch module at its example inputs."""
     from ..pytorch.named import named_module
 
-    assert isinstance(model, str)
-    return named_module(NamedModule(model), options.dims)
+    assert not isinstance(model, bytes)
+    named = NamedModule(model) if isinstance(model, str) else model
+    return named_module(named, options.dims)
