@@ -350,7 +350,15 @@ def by_container(run: Deployed, _: Sequence[Relation]) -> Iterator[Bound]:
         yield Bound(bound.time, True, f"{name}, of which it is a part")
 
 
+def by_base(run: Deployed, _: Sequence[Relation]) -> Iterator[Bound]:
+    """Yield the limit by the board that a machine is an upgrade of, measured or not."""
+    here = run.execution.machine
+    base = load_machine(here.upgrade_of) if here.upgrade_of else here
+    if dominates(here, base):
+        yield Bound(total_of(run, RELATIONS, target=base.name).run.time, False, base.name)
+
+
 Relation = Callable[[Deployed, "Sequence[Relation]"], Iterator[Bound]]
-RELATIONS: Sequence[Relation] = (by_batch, by_machine, by_type, by_runtime, by_container)
+RELATIONS: Sequence[Relation] = (by_batch, by_machine, by_type, by_runtime, by_base, by_container)
 OF_ALL: Sequence[Relation] = (by_container,)
 """Relations that bound deployments with measured runs too."""

@@ -37,7 +37,7 @@ from perfc.analyzers.whole_runs.coherence import Bound
 from perfc.analyzers.whole_runs.whole_run import with_whole
 from perfc.deployment import Deployment
 from perfc.errors import ModelError, ParseError
-from perfc.machine import load_machine
+from perfc.machine import list_machines, load_machine
 from perfc.passes.roofline.roofline import RooflineTable
 from perfc.passes.runtimes import Tf32, runtime
 from perfc_lab.tables.whole_models import WholeModel, version_of, whole_models
@@ -521,6 +521,18 @@ def test_the_relation_that_comes_last_holds() -> None:
     mine = total_of(2.0, 4.0, 8.0)
     assert coherence.bounded(DEPLOYED, mine, [first, last]).time.mid == 3.0  # type: ignore[arg-type]
     assert coherence.bounded(DEPLOYED, mine, [last, first]).time.mid == 5.0  # type: ignore[arg-type]
+
+
+def test_an_upgrade_takes_no_longer_than_its_base() -> None:
+    bases = {one.name: load_machine(one.name).upgrade_of for one in list_machines()}
+    assert bases["h200-sxm-141gb"] == "h100-sxm5-80gb"
+    for name, base in bases.items():
+        assert not base or coherence.dominates(load_machine(name), load_machine(base)), name
+    how = {"runtime": "ort", "dtype": "bf16", "batch": 64, "seq": 128}
+    path = Path("examples/models/bert-base.onnx.gz")
+    newer, older = (perfc.analyze(path, name, **how).prediction for name in ("h200", "h100"))
+    assert newer.total.time_s <= older.total.time_s
+    assert newer.total.time_s < newer.summed.time_s
 
 
 @pytest.mark.parametrize("runtime", ["eager", "torchscript"])
