@@ -164,8 +164,7 @@ class Reader:
         if isinstance(kind, str) and kind not in _KINDS:
             self.problems.append(f"kind is {kind!r}, must be one of {', '.join(_KINDS)}")
         aliases, base = self.data.get("aliases", []), self.data.get("upgrade_of", "base")
-        names = [self.data.get("name"), *(aliases if isinstance(aliases, list) else [None]), base]
-        for name in names:
+        for name in (self.data.get("name"), base, *(aliases if isinstance(aliases, list) else [0])):
             if not isinstance(name, str) or len(name) > 64 or not NAME.fullmatch(name):
                 text = "name, aliases and upgrade_of must be of lower-case letters, digits, - and ."
                 self.problems.append(f"{text}: {str(name)[:64]!r}")
