@@ -1,9 +1,10 @@
-"""``perfc diff``: compare two models and show which operators explain the change."""
+"""``perfc diff``: compare two models or traces and show which operators explain the change."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,10 +19,16 @@ from ..shared.options import parse_dims
 from ..shared.output import deliver, emit, format_options
 from ..shared.report import color_option, parse_top
 
+if TYPE_CHECKING:
+    from perfc.measuring.trace.facts import Trace
+
 FINDINGS = 1
+SUFFIXES = (".json", ".sqlite")
+"""Suffixes of traces."""
 INCOMPLETE = 3
 DOCUMENT = ("diff", "perfc.review.diff.views:DiffViews")
 """JSON document of the command, and the type that defines its schema."""
+DOCUMENTS = (("trace-diff", "perfc.measuring.trace.difference_output:TraceDiffView"),)
 
 
 @grouped_command(
@@ -50,7 +57,10 @@ def command(
     to_dims: tuple[str, ...],
     **to: str | bool | None,
 ) -> int:
-    """Compare two models by structure; OLD and NEW are files or git's REVISION:FILE.
+    """Compare two models by structure, or two traces; OLD and NEW are files.
+
+    A model may also be git's REVISION:FILE. Kernels of traces of `perfc trace` are matched by
+    operator, shapes and name, and their measured times compared.
 
     Without NEW, OLD is compared with itself under the --to options, or else as it is in HEAD with
     as it is now: `perfc diff model.onnx`, `perfc diff HEAD~1:model.onnx model.onnx`,
@@ -60,6 +70,9 @@ def command(
 
     refuse_revisions(old, new)
     limit = parse_top(top)
+    if new is not None and (traces := traces_of(old, new)) is not None:
+        is_empty = show_traces(traces, (old, new), form, output, limit)
+        return FINDINGS if exit_code and not is_empty else 0
     how = options.deployment()
     first = SideSetting(old, how, options.contents)
     changed = {k.removeprefix("to_"): v for k, v in to.items() if v is not None}
@@ -90,6 +103,48 @@ def command(
         say("incomplete: totals are lower bounds", is_error=True)
         return INCOMPLETE
     return FINDINGS if exit_code and not difference.is_empty else 0
+
+
+def traces_of(old: str, new: str) -> tuple[Trace, Trace] | None:
+    """Return two traces; None if neither file is one.
+
+    Raises:
+        ParseError: one file is a trace and the other is not, or a trace cannot be read.
+    """
+    if not all(Path(p).is_file() and p.removesuffix(".gz").endswith(SUFFIXES) for p in (old, new)):
+        return None
+    from perfc.measuring.trace.formats import format_of, read_trace
+
+    if all(format_of(p) is None for p in (old, new)):
+        return None
+    return read_trace(old), read_trace(new)
+
+
+def show_traces(
+    traces: tuple[Trace, Trace], paths: tuple[str, str], form: str, output: Path | None,
+    limit: int | None,
+) -> bool:  # fmt: skip
+    """Write the difference of two traces; return True if there is none.
+
+    Raises:
+        UsageError: a format that only models have.
+    """
+    from perfc.measuring.trace.difference import difference
+    from perfc.measuring.trace.difference_output import TraceDiffView, document, to_csv, to_json
+    from perfc.measuring.trace.summary import summarized
+
+    found = difference(*(summarized(t, is_bounded=False) for t in traces))
+    view = TraceDiffView.of(paths, found)
+    match form:
+        case "json":
+            emit(to_json(view), output)
+        case "csv":
+            emit(to_csv(view), output)
+        case "html":
+            raise click.UsageError("traces are compared as text, json, csv or markdown, not html")
+        case _:
+            show_document(document(view, limit), form, output)
+    return found.is_empty
 
 
 def refuse_revisions(old: str, new: str | None) -> None:

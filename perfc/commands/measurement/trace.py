@@ -1,0 +1,53 @@
+"""``perfc trace``: kernels, gaps and lower bounds of a trace without its model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ..shared import names as _names
+from ..shared.document import show_document
+from ..shared.examples import examples
+from ..shared.names import Names
+from ..shared.output import emit, format_options
+from ..shared.report import color_option, parse_top
+
+DOCUMENT = ("trace", "perfc.measuring.trace.output:TraceView")
+"""JSON document of the command, and the type that defines its schema."""
+
+
+@click.command("trace", epilog=examples("trace trace.json.gz", "trace trace.json.gz -t h100"))
+@click.argument("trace", metavar="TRACE", type=click.Path())
+@click.option(
+    "-t",
+    "--target",
+    type=Names(_names.targets),
+    default="",
+    help="Target of the lower bounds (default: the device that the trace names).",
+)
+@format_options("text", "json", "csv", "markdown")
+@color_option
+@click.option("--top", default="20", show_default=True, help="Maximum kernels to print, or 'all'.")
+def command(trace: str, target: str, form: str, output: Path | None, top: str) -> None:
+    """Print where the time of TRACE went, without its model.
+
+    TRACE is a profile of PyTorch, JAX, rocprofv3, Nsight Systems, onnxruntime or TensorRT.
+    Operators with shapes get their FLOPs, bytes and lower bound. Only kernels, operators, shapes
+    and device facts of the file are read; `perfc diff` compares two traces.
+    """
+    from perfc.machine import load_machine
+    from perfc.measuring.trace.formats import read_trace
+    from perfc.measuring.trace.output import TraceView, document, to_csv, to_json
+    from perfc.measuring.trace.summary import summarized
+
+    limit = parse_top(top)
+    machine = load_machine(target) if target else None
+    view = TraceView.of(trace, summarized(read_trace(trace), machine))
+    match form:
+        case "json":
+            emit(to_json(view), output)
+        case "csv":
+            emit(to_csv(view), output)
+        case _:
+            show_document(document(view, limit), form, output)

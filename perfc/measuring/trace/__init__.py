@@ -1,0 +1,1 @@
+"""Reports of traces and profiles without their model: kernels, gaps, floors, differences."""

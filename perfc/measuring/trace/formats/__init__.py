@@ -1,0 +1,66 @@
+"""Formats of traces: each module of this folder recognizes one format and reads its traces.
+
+A format is one module in this folder with the functions of `TraceFormat`; nothing lists them.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Protocol, cast
+
+from perfc.common.declared import modules
+from perfc.errors import ParseError
+
+from ...measure.runtimes.events import head
+from ..facts import Trace
+
+READ = "PyTorch, JAX, rocprofv3, Nsight Systems, onnxruntime and TensorRT profiles are read"
+
+
+class TraceFormat(Protocol):
+    """Functions of a module that reads one format."""
+
+    def reads(self, head: str) -> bool:
+        """Return True if a trace has this format.
+
+        Args:
+            head: first 65,536 characters of the unpacked file.
+        """
+
+    def read(self, path: str) -> Trace:
+        """Return the launches of a trace.
+
+        Raises:
+            ParseError: the trace cannot be read.
+        """
+
+
+def format_of(path: str) -> TraceFormat | None:
+    """Return the format of a trace; None for any other file.
+
+    Raises:
+        ParseError: it cannot be opened.
+    """
+    start = head(path)
+    formats = cast("list[TraceFormat]", list(modules(__name__)))
+    return next((f for f in formats if f.reads(start)), None)
+
+
+def read_trace(path: str | os.PathLike[str]) -> Trace:
+    """Read a trace of any format.
+
+    Raises:
+        ParseError: no trace, damaged, too large, or one without kernels.
+    """
+    where = os.fspath(path)
+    found = format_of(where)
+    if found is None:
+        raise ParseError("not a trace of a known profiler", where=where, hint=READ)
+    try:
+        trace = found.read(where)
+    except ParseError as error:
+        error.where = error.where or where
+        raise
+    if not any(trace.launches.duration_ns):
+        raise ParseError("a trace in which no kernel ran", where=where)
+    return trace

@@ -1,0 +1,293 @@
+"""PyTorch profiler: kernels by correlation with the operators that launched them."""
+
+from __future__ import annotations
+
+import ast
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import field
+from typing import cast
+
+from perfc.errors import ParseError
+from perfc.ir.record import mutable
+
+from ...measure.runtimes.events import Event, events, inner, number, text
+from ..facts import (
+    LONGEST_NAME,
+    UNKNOWN_NS,
+    Argument,
+    DeviceFacts,
+    OperatorCall,
+    TensorArgument,
+    Trace,
+    TraceSource,
+    nanoseconds,
+    operator_name,
+)
+
+MOST_OPERATORS = 2_000_000
+MOST_DEVICES = 1024
+_DEVICE = frozenset({"kernel", "gpu_memcpy", "gpu_memset"})
+_HOST = frozenset({"cuda_runtime", "cuda_driver"})
+LARGEST_EXTENT = 1 << 40
+MOST_AXES = 16
+MOST_ARGUMENTS = 64
+MOST_WORDS = 100_000
+LONGEST_WORDS = 2000
+LONGEST_LITERAL = 200
+ATTENTION = ("scaled_dot_product", "_scaled_dot_product")
+"""Operators whose kernels are those of the operators inside them."""
+
+
+def reads(head: str) -> bool:
+    """Return True for a Chrome trace of Kineto."""
+    words = ('"deviceProperties"', '"schemaVersion"', '"cpu_op"', '"gpu_memcpy"', '"External id"')
+    return any(w in head for w in words)
+
+
+@mutable
+class HostOperator:
+    """An operator on the host, with the operator around it."""
+
+    begin_ns: int
+    end_ns: int
+    thread: object
+    number: int
+    call: OperatorCall
+    parent: HostOperator | None = None
+
+
+@mutable
+class KinetoEvents:
+    """Events of a trace that count.
+
+    Args:
+        operators: operators on the host, by thread.
+        by_identity: operators by their external number.
+        launches: thread and begin of the launch by correlation number.
+        kernels: kernel, device, begin, duration, external number and correlation number.
+        words: operators by the text of their arguments.
+        names: one object for each name of a kernel.
+    """
+
+    operators: dict[object, list[HostOperator]] = field(
+        default_factory=dict[object, "list[HostOperator]"]
+    )
+    by_identity: dict[int, HostOperator] = field(default_factory=dict[int, "HostOperator"])
+    launches: dict[int, tuple[object, int]] = field(default_factory=dict[int, "tuple[object, int]"])
+    kernels: list[tuple[str, object, int, int, int | None, int | None]] = field(
+        default_factory=list["tuple[str, object, int, int, int | None, int | None]"]
+    )
+    words: dict[object, OperatorCall] = field(default_factory=dict[object, "OperatorCall"])
+    names: dict[str, str] = field(default_factory=dict[str, str])
+    count: int = 0
+
+    def event(self, e: Event) -> None:
+        """Take one event."""
+        if e.get("ph") != "X":
+            return
+        category, start = text(e, "cat").lower(), nanoseconds(number(e, "ts"))
+        length = nanoseconds(number(e, "dur"))
+        if start is None or length is None or length < 0:
+            return
+        args = inner(e, "args")
+        if category in _DEVICE:
+            device = integer(args, "device")
+            name = text(e, "name")[:LONGEST_NAME] or "kernel without a name"
+            kernel = self.names.setdefault(name, name)
+            self.kernels.append(
+                (kernel, 0 if device is None else device, start, length,
+                 integer(args, "External id"), integer(args, "correlation"))
+            )  # fmt: skip
+        elif category in _HOST:
+            correlation = integer(args, "correlation")
+            if correlation is not None:
+                self.launches[correlation] = (thread_of(e), start)
+        elif category in ("cpu_op", "operator"):
+            self.operator(e, args, start, start + length)
+        else:
+            return
+        self.count += 1
+        if self.count > 3 * MOST_OPERATORS:
+            raise ParseError("more than six million events in a trace", hint="record fewer steps")
+
+    def operator(self, e: Event, args: Event, begin_ns: int, end_ns: int) -> None:
+        """Take an operator of the host."""
+        name = operator_name(text(e, "name"))
+        if not name:
+            return
+        thread = thread_of(e)
+        listed = self.operators.setdefault(thread, [])
+        key = name, *(repr(args.get(k)) for k in ("Input Dims", "Input type", "Concrete Inputs"))
+        call = self.words.get(key)
+        if call is None:
+            call = call_of(name, args)
+            if len(self.words) < MOST_WORDS and sum(map(len, key)) < LONGEST_WORDS:
+                self.words[key] = call
+        made = HostOperator(begin_ns, end_ns, thread, 0, call)
+        listed.append(made)
+        identity = integer(args, "External id")
+        if identity is not None:
+            self.by_identity[identity] = made
+
+    def nest(self) -> None:
+        """Connect every operator with the one around it, and number them."""
+        position = 0
+        for listed in self.operators.values():
+            listed.sort(key=lambda o: (o.begin_ns, -o.end_ns))
+            around: list[HostOperator] = []
+            for operator in listed:
+                while around and around[-1].end_ns <= operator.begin_ns:
+                    around.pop()
+                operator.parent = around[-1] if around else None
+                operator.number = position
+                position += 1
+                around.append(operator)
+
+    def operator_at(self, thread: object, at_ns: int) -> HostOperator | None:
+        """Return the innermost operator of a thread at a time."""
+        listed = self.operators.get(thread, [])
+        at = bisect_right(listed, at_ns, key=lambda o: o.begin_ns) - 1
+        operator = listed[at] if at >= 0 else None
+        while operator is not None and operator.end_ns < at_ns:
+            operator = operator.parent
+        return operator
+
+
+def read(path: str) -> Trace:
+    """Read the kernels of a trace with their operators.
+
+    Raises:
+        ParseError: not JSON, or too large.
+    """
+    trace, seen = Trace(TraceSource.KINETO), KinetoEvents()
+    for e in events(path, "traceEvents"):
+        seen.event(e)
+    seen.nest()
+    for kernel, device, start, length, identity, correlation in seen.kernels:
+        launched = None if correlation is None else seen.launches.get(correlation)
+        operator = None if identity is None else seen.by_identity.get(identity)
+        if operator is None and launched is not None:
+            operator = seen.operator_at(*launched)
+        operator = charged(operator)
+        trace.add(
+            kernel, length, device, start_ns=start,
+            host_ns=UNKNOWN_NS if launched is None else launched[1],
+            call=None if operator is None else operator.call,
+            execution=-1 if operator is None else operator.number,
+        )  # fmt: skip
+    if trace.launches.kernel:
+        trace.facts.update(facts_of(path))
+    else:
+        from_host(trace, seen)
+    return trace
+
+
+def from_host(trace: Trace, seen: KinetoEvents) -> None:
+    """Take the operators themselves as kernels where no device was traced: a run on a CPU.
+
+    The time of an operator is without that of the operators inside it.
+    """
+    inside: dict[int, int] = {}
+    every = [o for listed in seen.operators.values() for o in listed]
+    for o in every:
+        if o.parent is not None:
+            inside[o.parent.number] = inside.get(o.parent.number, 0) + o.end_ns - o.begin_ns
+    for o in every:
+        own = o.end_ns - o.begin_ns - inside.get(o.number, 0)
+        trace.add(o.call.operator, own, "cpu", call=o.call, execution=o.number)
+
+
+def charged(operator: HostOperator | None) -> HostOperator | None:
+    """Return the operator that a kernel counts for: attention as a whole, else the innermost."""
+    around = operator
+    while around is not None:
+        name = around.call.operator.removeprefix("aten::")
+        if name.startswith(ATTENTION) and name != "scaled_dot_product_attention":
+            return around
+        around = around.parent
+    return operator
+
+
+def facts_of(path: str) -> Mapping[object, DeviceFacts]:
+    """Return the devices by number; empty for a trace without them."""
+    devices: dict[object, DeviceFacts] = {}
+    try:
+        for e in events(path, "deviceProperties"):
+            if len(devices) < MOST_DEVICES:
+                capability = integer(e, "computeMajor") or 0, integer(e, "computeMinor") or 0
+                sm_count = integer(e, "numSms") or 0
+                devices[integer(e, "id")] = DeviceFacts(
+                    text(e, "name")[:100], integer(e, "totalGlobalMem") or 0, sm_count, capability
+                )
+    except ParseError:
+        return {}
+    return devices
+
+
+def integer(e: Event, key: str) -> int | None:
+    """Return a whole number of an event of at most 64 bits; None for anything else."""
+    value = e.get(key)
+    if isinstance(value, bool) or not isinstance(value, int) or not -(2**63) <= value < 2**63:
+        return None
+    return value
+
+
+def thread_of(e: Event) -> object:
+    """Return the thread of an event."""
+    thread = e.get("tid")
+    return thread if isinstance(thread, int | str) else 0
+
+
+def call_of(name: str, args: Event) -> OperatorCall:
+    """Return an operator with its arguments, from the lists of Kineto."""
+    dims, types, values = (
+        listed(args.get(key)) for key in ("Input Dims", "Input type", "Concrete Inputs")
+    )
+    arguments: list[Argument] = []
+    for at, extents in enumerate(dims[:MOST_ARGUMENTS]):
+        kind = types[at] if at < len(types) else ""
+        value = values[at] if at < len(values) else ""
+        arguments.append(argument_of(extents, kind, value))
+    return OperatorCall(name, tuple(arguments))
+
+
+def argument_of(extents: object, kind: object, value: object) -> Argument:
+    """Return one argument of an operator."""
+    dtype = kind if isinstance(kind, str) and operator_name(kind) else ""
+    sizes = sizes_of(extents)
+    if dtype in ("TensorList", "GenericList"):
+        several = (sizes_of(x) for x in listed(extents)[:MOST_ARGUMENTS])
+        return tuple(TensorArgument("", s) for s in several if s is not None)
+    if dtype and dtype not in ("Scalar", "ScalarList") and sizes is not None:
+        return TensorArgument(dtype, sizes)
+    return literal_of(value)
+
+
+def literal_of(value: object) -> Argument:
+    """Return a number, a truth value or whole numbers; None for anything else."""
+    if not isinstance(value, str) or not 0 < len(value) <= LONGEST_LITERAL:
+        return None
+    try:
+        parsed: object = ast.literal_eval(value)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return None
+    if isinstance(parsed, list):
+        return sizes_of(parsed)
+    is_number = isinstance(parsed, int | float) and abs(parsed) <= LARGEST_EXTENT
+    return cast("Argument", parsed) if is_number else None
+
+
+def sizes_of(extents: object) -> tuple[int, ...] | None:
+    """Return a list of extents; None for anything else."""
+    values = extents if isinstance(extents, list) else None
+    if values is None or len(values) > MOST_AXES:
+        return None
+    if not all(isinstance(x, int) and abs(x) <= LARGEST_EXTENT for x in values):
+        return None
+    return tuple(int(x) for x in values)
+
+
+def listed(value: object) -> list[object]:
+    """Return a list; empty for anything else."""
+    return cast("list[object]", value) if isinstance(value, list) else []

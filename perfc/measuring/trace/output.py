@@ -1,0 +1,305 @@
+"""A summary of a trace as a document, JSON and CSV."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from perfc.ir.record import record
+from perfc.view.report.formats import comma
+from perfc.view.report.formats.document import (
+    Amount,
+    Cell,
+    Column,
+    Document,
+    Fact,
+    Facts,
+    Name,
+    Note,
+    Part,
+    Section,
+    Table,
+)
+from perfc.view.report.formats.json_form import enveloped, strict
+from perfc.view.report.units import LOWER_BOUND, Unit, plural, quantity, share
+
+from .summary import DeviceTime, KernelTime, TraceSummary
+
+SCHEMA = "perfc-trace/1"
+_DECORATION = re.compile(r"\((?!anonymous).*$|^void |\(anonymous namespace\)::|\b(\w+::)+")
+"""Parameters and namespaces of a kernel's name."""
+LONGEST = 56
+HEAD = 20
+"""Characters of a kernel's name in text, and those at its begin that remain in narrow text."""
+
+
+@record
+class DeviceView:
+    """Times of one device.
+
+    Args:
+        device: the tool's number of the device.
+        name: as the driver prints it; empty if not recorded.
+        target: name of its target; empty if none is known.
+        launches: kernels and copies.
+        kernel_s: time of all kernels, overlaps counted several times.
+        span_s: from the first begin to the last end; null without a time line.
+        busy_s: part of the span in which a kernel ran; null without a time line.
+        late_s: idle before the host began the next launch; null without a time line.
+        pending_s: idle after the host began that launch; null without a time line.
+        unknown_s: idle with an unknown launch; null without a time line.
+        exposed_s: only communication ran; null without a time line.
+    """
+
+    device: str
+    name: str
+    target: str
+    launches: int
+    kernel_s: float
+    span_s: float | None
+    busy_s: float | None
+    late_s: float | None
+    pending_s: float | None
+    unknown_s: float | None
+    exposed_s: float | None
+
+    @classmethod
+    def of(cls, d: DeviceTime) -> DeviceView:
+        """Build the view of a device."""
+        times = (d.span_ns, d.busy_ns, d.late_ns, d.pending_ns, d.unknown_ns, d.exposed_ns)
+        line = [t * 1e-9 if d.span_ns else None for t in times]
+        return cls(d.key, d.facts.name, d.target, d.launches, d.kernel_ns * 1e-9, *line)
+
+
+@record
+class ClassView:
+    """Time of one class of kernels; ``share`` is that of the time of all kernels."""
+
+    class_name: str
+    launches: int
+    time_s: float
+    share: float
+
+
+@record
+class TracedKernelView:
+    """A kernel with the operator that launched it.
+
+    Args:
+        kernel: name.
+        class_name: class.
+        operator: operator; empty if not recorded.
+        shapes: extents of its tensors; empty if not recorded.
+        launches: count.
+        time_s: time of all launches.
+        share: of the time of all kernels.
+        operator_s: time of all kernels of that operator with those shapes.
+        executions: executions of the operator.
+        flop: operations of one execution; null for an operator without a formula, and for a
+            kernel that is not the longest of its operator.
+        bytes: compulsory bytes of one execution; null as ``flop``.
+        floor_s: lower bound of all executions on the target; null as ``flop``.
+        limit: part of the hardware that sets the bound; empty without one.
+    """
+
+    kernel: str
+    class_name: str
+    operator: str
+    shapes: str
+    launches: int
+    time_s: float
+    share: float
+    operator_s: float
+    executions: int
+    flop: float | None
+    bytes: float | None
+    floor_s: float | None
+    limit: str
+
+    @classmethod
+    def of(cls, k: KernelTime, total_ns: int) -> TracedKernelView:
+        """Build the view of a kernel."""
+        call, floor = k.call, k.floor
+        bound = (None, None, None, "") if floor is None else (
+            floor.flop, floor.nbytes, floor.floor_s * k.executions, floor.limit)  # fmt: skip
+        return cls(
+            k.kernel, k.class_name.value, call.operator if call else "",
+            call.shapes if call else "", k.launches, k.time_ns * 1e-9, k.time_ns / total_ns,
+            k.operator_ns * 1e-9, k.executions, *bound,
+        )  # fmt: skip
+
+
+@record
+class TraceView:
+    """A trace without its model.
+
+    Args:
+        path: path of the trace.
+        source: tool that wrote it.
+        runs: runs over which its times are averaged; 1 for a time line.
+        target: target of the lower bounds; empty without one.
+        kernel_s: time of all kernels.
+        devices: devices that executed something.
+        classes: classes of kernels, the longest first.
+        kernels: kernels by operator and shapes, the longest first.
+    """
+
+    path: str
+    source: str
+    runs: int
+    target: str
+    kernel_s: float
+    devices: tuple[DeviceView, ...]
+    classes: tuple[ClassView, ...]
+    kernels: tuple[TracedKernelView, ...]
+
+    @classmethod
+    def of(cls, path: str, summary: TraceSummary) -> TraceView:
+        """Build the view of a trace."""
+        total = summary.kernel_ns
+        classes = tuple(
+            ClassView(c.name.value, c.launches, c.time_ns * 1e-9, c.time_ns / total)
+            for c in summary.classes
+        )
+        return cls(
+            path, summary.trace.source.value, summary.trace.runs,
+            summary.target.name if summary.target else "", total * 1e-9,
+            tuple(map(DeviceView.of, summary.devices)), classes,
+            tuple(TracedKernelView.of(k, total) for k in summary.kernels),
+        )  # fmt: skip
+
+
+def to_json(view: TraceView) -> str:
+    """Return the JSON document, schema ``perfc-trace/1``."""
+    return strict(enveloped(SCHEMA, view), indent=2) + "\n"
+
+
+def to_csv(view: TraceView) -> str:
+    """Return one row per kernel, operator and shapes, in base units."""
+    header = (
+        "kernel", "class", "operator", "shapes", "launches", "time_s", "share", "operator_s",
+        "executions", "flop", "bytes", "floor_s", "limit",
+    )  # fmt: skip
+    rows = (
+        (k.kernel, k.class_name, k.operator, k.shapes, k.launches, k.time_s, k.share, k.operator_s,
+         k.executions, k.flop, k.bytes, k.floor_s, k.limit)
+        for k in view.kernels
+    )  # fmt: skip
+    return comma.records(header, rows)
+
+
+def document(view: TraceView, top: int | None) -> Document:
+    """Return the sections: devices, classes, kernels."""
+    title = f"trace: {view.path}" + (f" against {view.target}" if view.target else "")
+    devices = [Section(f"device-{d.device}", heading(d), (device_facts(d),)) for d in view.devices]
+    classes = Section("classes", "Kernels by class", (class_table(view),))
+    kernels = Section("kernels", "Kernels", tuple(kernel_parts(view, top)))
+    return Document(title, (*devices, classes, kernels))
+
+
+def heading(d: DeviceView) -> str:
+    """Return the title of a device."""
+    return f"Device {d.device}" + (f": {d.name or d.target}" if d.name or d.target else "")
+
+
+def device_facts(d: DeviceView) -> Facts:
+    """Return the times of one device."""
+    rows = [
+        Fact(
+            "kernel time", Amount(d.kernel_s, Unit.SECOND), plural(d.launches, "launch", "launches")
+        )
+    ]
+    if d.span_s is not None and d.busy_s is not None:
+        idle_s = d.span_s - d.busy_s
+        late_s, pending_s = d.late_s or 0.0, d.pending_s or 0.0
+        rows = [
+            Fact("span", Amount(d.span_s, Unit.SECOND), "from the first kernel to the last"),
+            Fact("busy", Amount(d.busy_s, Unit.SECOND),
+                 f"{share(d.busy_s / d.span_s)} of the span"),
+            *rows,
+            Fact("idle", Amount(idle_s, Unit.SECOND), f"{share(idle_s / d.span_s)} of the span"),
+            Fact("launch-bound", Amount(late_s, Unit.SECOND),
+                 f"{share(late_s / d.span_s)} of the span: idle until the host launched"),
+            Fact("launch latency", Amount(pending_s, Unit.SECOND),
+                 f"{share(pending_s / d.span_s)} of the span: idle after the host launched"),
+        ]  # fmt: skip
+        if d.unknown_s:
+            text = "idle, and the trace does not have the launch"
+            rows.append(Fact("launch not recorded", Amount(d.unknown_s, Unit.SECOND), text))
+        if d.exposed_s:
+            text = f"{share(d.exposed_s / d.span_s)} of the span: nothing else ran"
+            rows.append(Fact("exposed communication", Amount(d.exposed_s, Unit.SECOND), text))
+    return Facts(tuple(rows))
+
+
+def class_table(view: TraceView) -> Table:
+    """Return one row per class."""
+    columns = (
+        Column("class", "class", is_name=True),
+        Column("launches", "launches", Unit.COUNT),
+        Column("time_s", "time", Unit.SECOND),
+        Column("share", "of time", Unit.SHARE),
+    )
+    return Table(
+        columns, tuple((c.class_name, c.launches, c.time_s, c.share) for c in view.classes)
+    )
+
+
+def kernel_parts(view: TraceView, top: int | None) -> Iterator[Part]:
+    """Yield the table of kernels, and what it leaves out."""
+    bounded = [k for k in view.kernels if k.floor_s is not None]
+    has_operators = any(k.operator for k in view.kernels)
+    columns = [
+        Column("kernel", "kernel", is_name=True),
+        Column("class", "class", is_spare=True),
+        Column("launches", "launches", Unit.COUNT),
+        Column("time_s", "time", Unit.SECOND),
+        Column("share", "of time", Unit.SHARE),
+    ]
+    if has_operators:
+        columns[1:1] = [Column("operator", "operator"), Column("shapes", "shapes", is_spare=True)]
+    if bounded:
+        columns += [
+            Column("flop", "flop", Unit.FLOP, "of one execution", is_spare=True),
+            Column("bytes", "bytes", Unit.BYTE, "of one execution", is_spare=True),
+            Column("floor_s", "floor", Unit.SECOND, f"{LOWER_BOUND} of all executions"),
+            Column("floor_share", "floor %", Unit.SHARE, "floor over time of the operator"),
+            Column("limit", "limited by", is_spare=True),
+        ]
+    rows = (cells(k, has_operators, bool(bounded)) for k in view.kernels[:top])
+    yield Table(tuple(columns), tuple(map(tuple, rows)))
+    hidden = len(view.kernels) - len(view.kernels[:top])
+    if hidden:
+        yield Note(f"and {plural(hidden, 'kernel')} with less time; --top all")
+    if bounded:
+        time_s = sum(k.operator_s for k in bounded)
+        floor_s = sum(k.floor_s or 0.0 for k in bounded)
+        text = f"operators with a {LOWER_BOUND}: {quantity(time_s, Unit.SECOND)}"
+        text += f", {share(time_s / view.kernel_s)} of the kernel time; "
+        yield Note(f"{text}their {LOWER_BOUND} is {quantity(floor_s, Unit.SECOND)}")
+    elif has_operators and not view.target:
+        yield Note(f"the trace names no known target: --target gives a {LOWER_BOUND}")
+
+
+def cells(k: TracedKernelView, has_operators: bool, is_bounded: bool) -> Iterator[Cell]:
+    """Yield the cells of a kernel."""
+    yield kernel_name(k.kernel)
+    if has_operators:
+        yield k.operator.removeprefix("aten::") or None
+        yield Name(k.shapes, k.shapes, HEAD) if k.shapes else None
+    yield k.class_name
+    yield k.launches
+    yield k.time_s
+    yield k.share
+    if is_bounded:
+        yield k.flop
+        yield k.bytes
+        yield k.floor_s
+        yield None if k.floor_s is None else k.floor_s / k.operator_s
+        yield k.limit or None
+
+
+def kernel_name(kernel: str) -> Name:
+    """Return the name of a kernel, in text without its namespaces and parameters."""
+    short = _DECORATION.sub("", kernel) or kernel
+    return Name(kernel, short[:LONGEST], HEAD)

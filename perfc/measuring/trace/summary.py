@@ -1,0 +1,264 @@
+"""Summary of a trace: busy time, gaps, classes and kernels with their lower bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+
+from perfc.ir.record import mutable, record
+from perfc.machine import Machine
+
+from .classes import KernelClass, class_of
+from .facts import UNKNOWN_NS, DeviceFacts, OperatorCall, Trace
+from .floors import OperatorFloor, floor_of, target_of
+
+MOST_FLOORS = 400
+"""Calls of operators that are analyzed, the longest first; one takes about 6 ms."""
+
+
+@record
+class DeviceTime:
+    """Times of one device.
+
+    Args:
+        key: the tool's number of the device.
+        facts: what the trace says of it.
+        target: name of the target that it is; empty if none.
+        launches: kernels and copies.
+        span_ns: from the first begin to the last end; 0 without a time line.
+        busy_ns: part of the span in which at least one kernel ran.
+        kernel_ns: time of all kernels, overlaps counted several times.
+        late_ns: part of the idle time before the host began the next launch.
+        pending_ns: part of the idle time after the host began the launch that ends the gap.
+        unknown_ns: idle time of which the trace does not record the launch.
+        exposed_ns: time in which only communication ran.
+    """
+
+    key: str
+    facts: DeviceFacts
+    target: str
+    launches: int
+    span_ns: int
+    busy_ns: int
+    kernel_ns: int
+    late_ns: int
+    pending_ns: int
+    unknown_ns: int
+    exposed_ns: int
+
+
+@record
+class ClassTime:
+    """Time of one class of kernels."""
+
+    name: KernelClass
+    launches: int
+    time_ns: int
+
+
+@record
+class KernelTime:
+    """Time of the launches of one kernel by one operator with its shapes.
+
+    Args:
+        kernel: name.
+        class_name: class.
+        call: operator with shapes; None if not recorded.
+        launches: count.
+        time_ns: time of all launches.
+        operator_ns: time of all kernels of that operator with those shapes.
+        executions: executions of the operator.
+        floor: work and lower bound of one execution; None if unknown, or for a kernel that is not
+            the longest of its operator.
+    """
+
+    kernel: str
+    class_name: KernelClass
+    call: OperatorCall | None
+    launches: int
+    time_ns: int
+    operator_ns: int
+    executions: int
+    floor: OperatorFloor | None = None
+
+
+@record
+class TraceSummary:
+    """Summary of one trace.
+
+    Args:
+        trace: the trace.
+        devices: times by device.
+        classes: times by class, the longest first.
+        kernels: times by kernel, operator and shapes, the longest first.
+        target: target of the lower bounds; None if the trace names none.
+    """
+
+    trace: Trace
+    devices: tuple[DeviceTime, ...]
+    classes: tuple[ClassTime, ...]
+    kernels: tuple[KernelTime, ...]
+    target: Machine | None
+
+    @property
+    def kernel_ns(self) -> int:
+        """Time of all kernels."""
+        return sum(k.time_ns for k in self.kernels)
+
+    @property
+    def bounded(self) -> tuple[KernelTime, ...]:
+        """Kernels with a lower bound."""
+        return tuple(k for k in self.kernels if k.floor is not None)
+
+
+@mutable
+class _Total:
+    launches: int = 0
+    time_ns: int = 0
+    executions: set[int] = field(default_factory=set[int])
+
+
+def summarized(
+    trace: Trace, machine: Machine | None = None, *, is_bounded: bool = True
+) -> TraceSummary:
+    """Return the summary of a trace.
+
+    Args:
+        trace: the trace.
+        machine: target of the lower bounds; that of the first known device if None.
+        is_bounded: False to leave out the lower bounds.
+    """
+    names = trace.kernels
+    calls = trace.calls
+    totals: dict[tuple[int, int], _Total] = {}
+    rows = trace.launches
+    for kernel, call, execution, time_ns in zip(
+        rows.kernel, rows.call, rows.execution, rows.duration_ns, strict=True
+    ):
+        total = totals.setdefault((kernel, call), _Total())
+        total.launches += 1
+        total.time_ns += time_ns
+        if execution >= 0:
+            total.executions.add(execution)
+    targets = {facts: target_of(facts) for facts in set(trace.used_devices.values())}
+    known = (targets[facts] for facts in trace.used_devices.values())
+    machine = machine or next(filter(None, known), None)
+    kernels = kernel_times(names, calls, totals, machine if is_bounded else None)
+    sent = {k.kernel for k in kernels if k.class_name is KernelClass.COMMUNICATION}
+    is_communication = [name in sent for name in names]
+    devices = device_times(trace, is_communication, targets)
+    return TraceSummary(trace, devices, class_times(kernels), kernels, machine)
+
+
+def kernel_times(
+    names: Sequence[str], calls: Sequence[OperatorCall],
+    totals: Mapping[tuple[int, int], _Total], machine: Machine | None,
+) -> tuple[KernelTime, ...]:  # fmt: skip
+    """Return the kernels, the longest first, with the bounds of the longest operators."""
+    operators: dict[int, _Total] = {}
+    longest: dict[int, tuple[int, int]] = {}
+    for (kernel, call), total in totals.items():
+        whole = operators.setdefault(call, _Total())
+        whole.time_ns += total.time_ns
+        whole.executions |= total.executions
+        if call >= 0:
+            longest[call] = max(longest.get(call, (-1, -1)), (total.time_ns, -kernel))
+    chosen = sorted(longest, key=lambda c: -operators[c].time_ns)[:MOST_FLOORS]
+    floors: dict[int, OperatorFloor | None] = {}
+    for call in chosen if machine is not None else ():
+        name = names[-longest[call][1]]
+        if is_on_device(name) and machine is not None:
+            floors[call] = floor_of(calls[call], machine, tf32="tf32" in name)
+    made: list[KernelTime] = []
+    for (kernel, call), total in totals.items():
+        is_longest = call >= 0 and -longest[call][1] == kernel
+        operator = calls[call] if call >= 0 else None
+        whole = operators[call] if call >= 0 else total
+        class_name = class_of(names[kernel], operator.operator if operator else "")
+        made.append(
+            KernelTime(
+                names[kernel], class_name, operator, total.launches, total.time_ns, whole.time_ns,
+                len(whole.executions) or total.launches, floors.get(call) if is_longest else None,
+            )
+        )  # fmt: skip
+    made.sort(key=lambda k: (-k.time_ns, k.kernel, k.call.shapes if k.call else ""))
+    return tuple(made)
+
+
+def is_on_device(kernel: str) -> bool:
+    """Return False for a copy from or to the host, which memory of the device does not bound."""
+    return not any(way in kernel for way in ("HtoD", "DtoH", "Host -> ", "-> Host"))
+
+
+def class_times(kernels: Sequence[KernelTime]) -> tuple[ClassTime, ...]:
+    """Return the times by class, the longest first."""
+    totals: dict[KernelClass, _Total] = {}
+    for k in kernels:
+        total = totals.setdefault(k.class_name, _Total())
+        total.launches += k.launches
+        total.time_ns += k.time_ns
+    made = [ClassTime(name, t.launches, t.time_ns) for name, t in totals.items()]
+    return tuple(sorted(made, key=lambda c: (-c.time_ns, c.name.value)))
+
+
+def device_times(
+    trace: Trace, is_communication: Sequence[bool],
+    targets: Mapping[DeviceFacts, Machine | None],
+) -> tuple[DeviceTime, ...]:  # fmt: skip
+    """Return the times of every device that executed something."""
+    made: list[DeviceTime] = []
+    rows = trace.launches
+    for (key, facts), order in zip(trace.used_devices.items(), trace.by_device(), strict=True):
+        machine = targets[facts]
+        kernel_ns = sum(rows.duration_ns[i] for i in order)
+        name = machine.name if machine else ""
+        if rows.start_ns[order[0]] == UNKNOWN_NS:
+            made.append(DeviceTime(str(key), facts, name, len(order), 0, 0, kernel_ns, 0, 0, 0, 0))
+            continue
+        gaps = Gaps()
+        for i in order:
+            gaps.launch(rows.start_ns[i], rows.duration_ns[i], rows.host_ns[i])
+        computing = Gaps()
+        for i in order:
+            if not is_communication[rows.kernel[i]]:
+                computing.launch(rows.start_ns[i], rows.duration_ns[i], UNKNOWN_NS)
+        made.append(
+            DeviceTime(
+                str(key), facts, name, len(order), gaps.end_ns - rows.start_ns[order[0]],
+                gaps.busy_ns, kernel_ns, gaps.late_ns, gaps.pending_ns, gaps.unknown_ns,
+                gaps.busy_ns - computing.busy_ns,
+            )
+        )  # fmt: skip
+    return tuple(made)
+
+
+@mutable
+class Gaps:
+    """Busy time of launches in the order of their begin, and the idle time between them.
+
+    In a gap the device waits for the host until the launch of the next kernel begins; from then
+    on the launch is under way, or the kernel waits for another one.
+    """
+
+    end_ns: int = UNKNOWN_NS
+    busy_ns: int = 0
+    late_ns: int = 0
+    pending_ns: int = 0
+    unknown_ns: int = 0
+
+    def launch(self, start_ns: int, duration_ns: int, host_ns: int) -> None:
+        """Take the next launch."""
+        if self.end_ns == UNKNOWN_NS:
+            self.end_ns = start_ns
+        if start_ns > self.end_ns:
+            if host_ns == UNKNOWN_NS:
+                self.unknown_ns += start_ns - self.end_ns
+            else:
+                begun = min(max(host_ns, self.end_ns), start_ns)
+                self.late_ns += begun - self.end_ns
+                self.pending_ns += start_ns - begun
+            self.end_ns = start_ns
+        end_ns = start_ns + duration_ns
+        if end_ns > self.end_ns:
+            self.busy_ns += end_ns - self.end_ns
+            self.end_ns = end_ns
