@@ -19,6 +19,8 @@ SUFFIXES: Mapping[str, tuple[str, ...]] = {
     "gitlab": (".json",),
     "trace": (".json",),
     "ir": (".pir", *TEXT),
+    "graphml": (".graphml", ".xml"),
+    "dot": (".dot", ".gv"),
     "onnx": (".onnx", ".onnx.gz"),
     "target": (".toml",),
 }

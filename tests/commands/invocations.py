@@ -12,6 +12,7 @@ from onnx import TensorProto, helper, numpy_helper, save
 from perfc import cli
 
 NCU = Path(__file__).parents[1] / "fixtures" / "ncu" / "a100-raw-nvtx-2024.csv"
+TRACE = Path(__file__).parents[1] / "golden" / "trace" / "old.json"
 BUDGETS = '[[budget]]\nmodel = "*.onnx"\ntarget = "a100"\nflop = { fail = "+5%" }\n'
 ROWS = "class,dtype,time_s,m,n,k\n" + "".join(
     f"matmul,bf16,{t},{n},{n},{n}\n" for t, n in ((2e-5, 1024), (1e-4, 2048), (6e-4, 4096))
@@ -61,6 +62,7 @@ CALLS: Mapping[str, str] = {
     "op experts": "--tokens 8 --hidden 64 --inner 64 --experts 4 --chosen 2",
     "op collective": "--bytes 64MiB --ranks 8 -t h100",
     "targets list": "",
+    "trace": "trace.json",
     "targets show": "a100",
 }
 """Arguments by command, in a folder that ``prepare`` has filled."""
@@ -99,5 +101,6 @@ def prepare(folder: Path) -> None:
     (folder / "perfc.toml").write_text(BUDGETS)
     (folder / "rows.csv").write_text(ROWS)
     (folder / "report.csv").write_bytes(NCU.read_bytes())
+    (folder / "trace.json").write_bytes(TRACE.read_bytes())
     assert cli.run(["baseline", "write", "--config", str(folder / "perfc.toml")]) == 0
     assert cli.run(["check", "--output-format", "json", "-o", "check.json"]) == 0

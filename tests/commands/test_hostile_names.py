@@ -25,7 +25,7 @@ from onnx import TensorProto, helper, numpy_helper
 from perfc import cli
 from perfc.study.single_kernel import KERNELS
 
-from .invocations import BUDGETS, NCU, commands
+from .invocations import BUDGETS, NCU, TRACE, commands
 
 FRONTEND = Path(__file__).parents[2] / "perfc" / "frontend"
 CONFIGS = FRONTEND / "config" / "configs"
@@ -121,6 +121,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     "dev reduce": (MODEL, "--node", "1"),
     "roofline": ("a100", "--model", "plain.onnx"),
     "sweep": ("plain.onnx", "--dim", f"{named('n')}=1:4"),
+    "trace": ("trace.json",),
 }
 """Arguments of the commands that show names out of files."""
 NAMELESS = {
@@ -154,6 +155,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     (path / "perfc.toml").write_text(budgets)
     text = NCU.read_text().replace("ampere_sgemm", named("kernel").replace('"', "'"))
     (path / "report.csv").write_text(re.sub("\r|\n(?=::)", "", text))
+    traced = json.loads(TRACE.read_text(encoding="utf-8"))
+    traced["deviceProperties"][0]["name"] = named("device")
+    for at, event in enumerate(traced["traceEvents"]):
+        event["name"] = named(f"kernel {at}")
+    (path / "trace.json").write_text(json.dumps(traced), encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(path)
         (path / BAD).rename(path / "kept")
@@ -307,6 +313,7 @@ def test_names_are_only_text(
         ("baseline", "update", named("no model").replace("/", "")),
         ("comment", "strange.json"),
         ("ncu", "strange.csv"),
+        ("trace", "strange.json"),
     ],
 )
 def test_errors_are_only_text(
@@ -328,7 +335,9 @@ def test_errors_are_only_text(
     assert "Traceback" not in err
 
 
-@pytest.mark.parametrize("name", ["analyze", "check", "diff", "explain", "lint", "ncu", "roofline"])
+@pytest.mark.parametrize(
+    "name", ["analyze", "check", "diff", "explain", "lint", "ncu", "roofline", "trace"]
+)
 def test_a_terminal_gets_colours_and_nothing_else(name: str, folder: Path) -> None:
     pty = pytest.importorskip("pty")
     chunks: list[bytes] = []

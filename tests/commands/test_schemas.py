@@ -55,6 +55,8 @@ CASES = (
     ("predict", "predict model.onnx -t a100 --train adamw --steps 10 --hourly-price 2"),
     ("ncu", "ncu report.csv"),
     ("ncu", "ncu report.csv --target v100-16gb"),
+    ("trace", "trace trace.json"),
+    ("trace-diff", "diff trace.json trace.json"),
     ("roofline", "roofline a100 --model model.onnx"),
     ("roofline", "roofline t4"),
     ("measure", "measure model.onnx --repeat 1 --min-time 0.01"),

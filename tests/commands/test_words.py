@@ -12,7 +12,9 @@ from perfc import cli
 
 from .invocations import CALLS, prepare
 
-TOLD = ("analyze", "check", "diff", "explain", "lint", "measure", "ncu", "roofline", "sweep")
+TOLD = (
+    "analyze", "check", "diff", "explain", "lint", "measure", "ncu", "roofline", "sweep", "trace",
+)  # fmt: skip
 MORE = (
     "baseline write",
     "analyze model.onnx --target cpu --all-views",

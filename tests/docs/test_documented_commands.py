@@ -173,7 +173,10 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / name).write_bytes(model)
     shutil.copy(ROOT / "examples/models/resnet50.onnx.gz", folder)
     shutil.copy(ROOT / "tests/fixtures/ncu/sections-2025.csv", folder / "report.csv")
-    for name in ("train.py", "rows.csv.gz", "rows.parquet", "trace.json"):
+    for name in ("trace.json", "old.json", "new.json"):
+        source = "old.json" if name == "trace.json" else name
+        shutil.copy(ROOT / "tests/golden/trace" / source, folder / name)
+    for name in ("train.py", "rows.csv.gz", "rows.parquet"):
         (folder / name).touch()
     for name in ("measured.json", "weights/seernet-timm-time_s.json"):
         (folder / name).write_text("{}")

@@ -18,7 +18,7 @@ from ..shared.options import (
     parse_dims,
     sized_model,
 )
-from ..shared.output import emit, output_option
+from ..shared.output import emit, format_options
 
 
 @click.command(
@@ -39,7 +39,7 @@ from ..shared.output import emit, output_option
     help="Pipeline to run first; '' prints the lowered model.",
 )
 @facts_option
-@output_option("ir")
+@format_options("ir", "graphml", "dot")
 def command(
     model: str,
     dims: tuple[str, ...],
@@ -47,11 +47,13 @@ def command(
     kwargs: str,
     passes: str,
     facts: str,
+    form: str,
     output: Path | None,
 ) -> None:
-    """Print MODEL as IR text, with the type of every value.
+    """Print MODEL as IR text with the type of every value, or as a graph.
 
-    The output parses back: `perfc dev opt` runs passes on it.
+    IR text parses back: `perfc dev opt` runs passes on it. GraphML is for networkx, Gephi and yEd,
+    `dot` for Graphviz.
     """
     from perfc.ir.syntax.text import print_module
     from perfc.passes.manager import Analyses
@@ -60,4 +62,9 @@ def command(
     pipeline = parse_pipeline(passes)
     am = Analyses()
     module = pipeline.run(sized_model(named_model(model, inputs, kwargs), parse_dims(dims)), am)
+    if form != "ir":
+        from perfc.view.graph_form import graph_of, to_dot, to_graphml
+
+        emit((to_dot if form == "dot" else to_graphml)(graph_of(module)), output)
+        return
     emit(print_module(module, facts=facts_of(names_in(facts), pipeline, module, am)), output)

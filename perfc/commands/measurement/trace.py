@@ -17,7 +17,7 @@ DOCUMENT = ("trace", "perfc.measuring.trace.output:TraceView")
 """JSON document of the command, and the type that defines its schema."""
 
 
-@click.command("trace", epilog=examples("trace trace.json.gz", "trace trace.json.gz -t h100"))
+@click.command("trace", epilog=examples("trace trace.json", "trace trace.json -t h100"))
 @click.argument("trace", metavar="TRACE", type=click.Path())
 @click.option(
     "-t",

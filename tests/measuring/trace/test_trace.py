@@ -1,0 +1,238 @@
+"""Traces without a model: time, gaps, classes, floors; two traces; secrets; damaged files."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from perfc import cli
+from perfc.errors import ParseError
+from perfc.measuring.trace.classes import KernelClass, class_of
+from perfc.measuring.trace.difference import Match, difference
+from perfc.measuring.trace.formats import read_trace
+from perfc.measuring.trace.output import TraceView
+from perfc.measuring.trace.summary import TraceSummary, summarized
+from perfc.study.single_kernel import op
+from tests.measuring.trace import samples
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "trace"
+REAL = Path("/work/shared/formats/traces")
+SAMPLES: Mapping[str, Callable[[], object]] = {
+    "kineto": samples.kineto,
+}
+
+
+def written(tmp_path: Path, trace: object, name: str = "trace.json") -> str:
+    path = tmp_path / name
+    path.write_text(samples.text_of(trace), encoding="utf-8")
+    return str(path)
+
+
+def summary(tmp_path: Path, trace: object) -> TraceSummary:
+    return summarized(read_trace(written(tmp_path, trace)))
+
+
+@pytest.mark.parametrize(("name", "steps"), [("old", samples.STEPS), ("new", samples.faster())])
+def test_the_golden_traces_are_the_samples(name: str, steps: list[samples.Step]) -> None:
+    text = (GOLDEN / f"{name}.json").read_text(encoding="utf-8")
+    assert text == samples.text_of(samples.kineto(steps))
+
+
+def test_busy_idle_and_launch_bound_time_are_those_of_the_time_line(tmp_path: Path) -> None:
+    (device,) = summary(tmp_path, samples.kineto()).devices
+    # kernels at 20–250.5, 260–320.25, 320.25–551.25, 700–703 and 703–800 µs; each launched 5 µs
+    # before it begins
+    assert device.span_ns == 780_000
+    assert device.busy_ns == device.kernel_ns == 621_750
+    assert device.late_ns == (255_000 - 250_500) + (695_000 - 551_250)
+    assert device.pending_ns == 5_000 + 5_000
+    assert device.exposed_ns == 97_000
+    assert device.target == "h100-sxm5-80gb"
+
+
+def test_overlapping_kernels_are_busy_once(tmp_path: Path) -> None:
+    first, *_ = samples.STEPS
+    (device,) = summary(tmp_path, samples.kineto([first, (*first[:5], 30.0, 10.0)])).devices
+    assert (device.busy_ns, device.kernel_ns) == (230_500, 240_500)
+
+
+def test_the_floor_of_an_operator_is_that_of_the_same_kernel_of_perfc_op(tmp_path: Path) -> None:
+    made = summary(tmp_path, samples.kineto())
+    product = made.kernels[0]
+    report = op("matmul", "h100", m=4096, n=4096, k=4096, dtype="bf16", runtime="eager")
+    assert product.floor is not None
+    assert product.launches == product.executions == 2
+    assert product.floor.floor_s == pytest.approx(report.roofline.kernels[0].floor_s)
+    assert product.floor.flop == 2 * 4096**3
+    assert product.floor.nbytes == 3 * 2 * 4096**2
+    assert product.floor.limit == "matrix units"
+    norm = next(k for k in made.kernels if k.class_name is KernelClass.NORMALIZATION)
+    assert norm.floor is not None
+    assert norm.floor.nbytes == 2 * 2 * 4096**2 + 2 * 2 * 4096
+    copy = next(k for k in made.kernels if k.class_name is KernelClass.COPY)
+    assert copy.floor is None, "memory of the device does not bound a copy from the host"
+
+
+def test_a_report_has_nothing_but_kernels_operators_shapes_and_devices(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, sample in SAMPLES.items():
+        path = written(tmp_path, sample(), f"{name}.json")
+        assert samples.SECRET in Path(path).read_text(encoding="utf-8")
+        trace = read_trace(path)
+        assert samples.SECRET not in repr(trace), name
+        for form in ("text", "json", "csv", "markdown"):
+            assert cli.run(["trace", path, "--top", "all", "--output-format", form]) == 0
+            assert samples.SECRET not in capsys.readouterr().out
+
+
+def test_changes_add_up_to_the_difference_of_the_totals(tmp_path: Path) -> None:
+    old, new = (summary(tmp_path, samples.kineto(s)) for s in (samples.STEPS, samples.faster()))
+    found = difference(old, new)
+    total = new.kernel_ns - old.kernel_ns
+    assert sum(k.change_ns for k in found.kernels) == total == 399_500 - 461_500 - 3_000
+    assert sum(c.new_ns - c.old_ns for c in found.classes) == total
+    matches = {k.kernel[:6]: k.match for k in found.kernels}
+    assert matches == {
+        "sm90_x": Match.EXACT, "triton": Match.OPERATOR, "Memcpy": Match.GONE,
+        "ncclDe": Match.EXACT,
+    }  # fmt: skip
+    assert difference(old, old).is_empty
+
+
+def test_one_model_and_one_trace_are_not_compared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = written(tmp_path, samples.kineto())
+    other = tmp_path / "config.json"
+    other.write_text('{"model_type": "llama"}')
+    assert cli.run(["diff", path, str(other)]) == 2
+    assert "not a trace" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("kernel", "expected"),
+    [
+        ("Cijk_Alik_Bljk_B_BS_BH_Bias_HA_S_SAV_UserArgs_MT128x224x64", KernelClass.MATMUL),
+        ("nvjet_tst_64x64_64x16_2x1_2cta_v_bz_bias_TNT", KernelClass.MATMUL),
+        (
+            "void pytorch_flash::flash_fwd_kernel<Flash_fwd_kernel_traits<64>>",
+            KernelClass.ATTENTION,
+        ),
+        ("fmhaSm100aKernel_QkvE4m3OBfloat16H64PagedKvCausal", KernelClass.ATTENTION),
+        ("_matmul_ogs_NNT_bf16xbf16xmxfp4_128x128x128x1_swiglu", KernelClass.EXPERTS),
+        ("triton_poi_fused__to_copy_1", KernelClass.COPY),
+        ("triton_poi_fused_add_mul_3", KernelClass.ELEMENTWISE),
+        ("triton_red_fused_mean_0", KernelClass.REDUCTION),
+        ("void cudnn::engines_precompiled::nchwToNhwcKernel<float>", KernelClass.CONV),
+        ("_ZN7ck_tile6kentryILi1ENS_12Rmsnorm2dFwdINS_27Quant", KernelClass.NORMALIZATION),
+        ("void cross_device_reduce_2stage<bf16, 8>", KernelClass.COMMUNICATION),
+        ("at::native::elementwise_kernel<128, 4, at::native::(lambda)>", KernelClass.ELEMENTWISE),
+    ],
+)
+def test_kernels_have_the_class_of_their_work(kernel: str, expected: KernelClass) -> None:
+    assert class_of(kernel) is expected
+
+
+def mutated(data: bytes, rng: random.Random) -> bytes:
+    """Return data with a few bytes changed, cut, repeated or replaced by odd values."""
+    made = bytearray(data)
+    for _ in range(rng.randint(1, 4)):
+        at = rng.randrange(len(made))
+        match rng.randrange(5):
+            case 0:
+                made[at] = rng.randrange(256)
+            case 1:
+                del made[at : at + rng.randint(1, 60)]
+            case 2:
+                made[at:at] = made[at : at + rng.randint(1, 200)]
+            case 3:
+                odd = (
+                    b"null",
+                    b"1e999",
+                    b"-1",
+                    b"[]",
+                    b'"x"',
+                    b"9" * 400,
+                    b"{}",
+                    b"NaN",
+                    b"[" * 900,
+                )
+                made[at : at + rng.randint(1, 12)] = rng.choice(odd)
+            case _:
+                del made[max(at, 40) :]
+    return bytes(made)
+
+
+def test_damaged_traces_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = random.Random(5)
+    data = {name: samples.text_of(make()).encode() for name, make in SAMPLES.items()}
+    read, messages = 0, list[str]()
+    for at in range(200):
+        name = sorted(data)[at % len(data)]
+        path = tmp_path / "mutated.json"
+        path.write_bytes(mutated(data[name], rng))
+        try:
+            TraceView.of("x", summarized(read_trace(path), is_bounded=at % 10 == 0))
+            read += 1
+        except ParseError as error:
+            messages.append(str(error))
+    assert 20 < read < 180
+    assert not any("\n" in message for message in messages)
+
+
+def test_hostile_traces_end_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for content, said in (
+        (b"", "not a trace"),
+        (b'{"a": 1}', "not a trace"),
+        (b'{"schemaVersion": 1}', "no list of events"),
+        (b'{"schemaVersion": 1, "traceEvents": []}', "no kernel ran"),
+        (b'{"schemaVersion": 1, "traceEvents": [' + b"[" * 200_000, "nested too deeply"),
+        (gzip.compress(b'{"schemaVersion": 1, "traceEvents": [')[:30], "cannot be unpacked"),
+    ):
+        path = tmp_path / "bad.json"
+        path.write_bytes(content)
+        assert cli.run(["trace", str(path)]) == 2
+        error = capsys.readouterr().err
+        assert said in error, content[:40]
+        assert error.count("\n") == 1
+
+
+@pytest.mark.skipif(not REAL.is_dir(), reason="the traces are not part of the repository")
+@pytest.mark.parametrize(
+    ("name", "target", "launches", "kernel_s"),
+    [
+        ("h100_Qwen_Qwen1.5-0.5B-Chat__1016005", "h100-sxm5-80gb", 1707, 45.647e-3),
+        ("mi300_Qwen_Qwen1.5-0.5B-Chat__1016005", "mi300x", 1517, 43.063e-3),
+        ("b200_eager", "b200-sxm-180gb", 929, 11.666e-3),
+        ("vllm_piecewise", "mi300x", 423, 156.086e-3),
+    ],
+)
+def test_real_traces_are_read_whole(name: str, target: str, launches: int, kernel_s: float) -> None:
+    made = summarized(read_trace(REAL / f"{name}.json.gz"))
+    assert made.target is not None
+    assert made.target.name == target
+    assert sum(d.launches for d in made.devices) == launches
+    assert made.kernel_ns * 1e-9 == pytest.approx(kernel_s, rel=1e-4)
+    assert all(
+        k.floor.floor_s * k.executions <= k.operator_ns * 1e-9 for k in made.bounded if k.floor
+    )
+    other = next((c for c in made.classes if c.name is KernelClass.OTHER), None)
+    assert other is None or other.time_ns < 0.02 * made.kernel_ns
+
+
+def test_the_json_of_a_trace_has_the_kernels(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = written(tmp_path, samples.kineto())
+    assert cli.run(["trace", path, "--output-format", "json", "-t", "a100"]) == 0
+    made = json.loads(capsys.readouterr().out)
+    assert made["target"] == "a100-sxm4-80gb"
+    assert sum(k["time_s"] for k in made["kernels"]) == pytest.approx(made["kernel_s"])
+    assert sum(c["share"] for c in made["classes"]) == pytest.approx(1)
+    assert made["kernels"][0]["shapes"] == "4096×4096, 4096×4096"
