@@ -151,7 +151,7 @@ def floor_of(call: OperatorCall, machine: Machine, *, tf32: bool = False) -> Ope
         return None
     try:
         module = lowered(translated(program, {}), ReadOptions())
-        report = analyze(module, str(machine.path), predictor=KERNELS, runtime="eager", tf32=tf32)
+        report = analyze(module, str(machine.path), predictor=KERNELS, tf32=tf32)
     except (PerfcError, RecursionError, *FAULTS):
         return None
     kernels = report.roofline.kernels

@@ -64,7 +64,7 @@ def test_overlapping_kernels_are_busy_once(tmp_path: Path) -> None:
 def test_the_floor_of_an_operator_is_that_of_the_same_kernel_of_perfc_op(tmp_path: Path) -> None:
     made = summary(tmp_path, samples.kineto())
     product = made.kernels[0]
-    report = op("matmul", "h100", m=4096, n=4096, k=4096, dtype="bf16", runtime="eager")
+    report = op("matmul", "h100", m=4096, n=4096, k=4096, dtype="bf16")
     assert product.floor is not None
     assert product.launches == product.executions == 2
     assert product.floor.floor_s == pytest.approx(report.roofline.kernels[0].floor_s)
