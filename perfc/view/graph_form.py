@@ -65,7 +65,7 @@ def graph_of(
         facts: further attributes of a node.
     """
     graph = module.graph
-    keys = Keys()
+    keys = UniqueNames()
     nodes = [GraphNode(keys.of(v), {"operator": "input"}) for v in graph.inputs]
     makers: dict[Value, str] = dict(zip(graph.inputs, (n.key for n in nodes), strict=True))
     every = list(walk(graph))
@@ -97,7 +97,7 @@ def results_inside(node: Node) -> Iterator[Value]:
         yield from region.outputs
 
 
-class Keys:
+class UniqueNames:
     """Unique names of nodes."""
 
     def __init__(self) -> None:

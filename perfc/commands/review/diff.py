@@ -20,7 +20,7 @@ from ..shared.output import deliver, emit, format_options
 from ..shared.report import color_option, parse_top
 
 if TYPE_CHECKING:
-    from perfc.measuring.trace.facts import Trace
+    from perfc.measuring.trace.facts import DeviceTrace
 
 FINDINGS = 1
 SUFFIXES = (".json", ".sqlite")
@@ -105,7 +105,7 @@ def command(
     return FINDINGS if exit_code and not difference.is_empty else 0
 
 
-def traces_of(old: str, new: str) -> tuple[Trace, Trace] | None:
+def traces_of(old: str, new: str) -> tuple[DeviceTrace, DeviceTrace] | None:
     """Return two traces; None if neither file is one.
 
     Raises:
@@ -121,7 +121,7 @@ def traces_of(old: str, new: str) -> tuple[Trace, Trace] | None:
 
 
 def show_traces(
-    traces: tuple[Trace, Trace], paths: tuple[str, str], form: str, output: Path | None,
+    traces: tuple[DeviceTrace, DeviceTrace], paths: tuple[str, str], form: str, output: Path | None,
     limit: int | None,
 ) -> bool:  # fmt: skip
     """Write the difference of two traces; return True if there is none.

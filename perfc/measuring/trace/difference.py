@@ -11,7 +11,7 @@ from enum import Enum
 
 from perfc.ir.record import mutable, record
 
-from .classes import KernelClass
+from .classes import TracedClass
 from .summary import KernelTime, TraceSummary
 
 
@@ -44,7 +44,7 @@ class KernelChange:
     kernel: str
     operator: str
     shapes: str
-    class_name: KernelClass
+    class_name: TracedClass
     match: Match
     old_launches: int
     new_launches: int
@@ -61,7 +61,7 @@ class KernelChange:
 class ClassChange:
     """Times of one class in both traces."""
 
-    class_name: KernelClass
+    class_name: TracedClass
     old_launches: int
     new_launches: int
     old_ns: int

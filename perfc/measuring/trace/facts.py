@@ -93,7 +93,7 @@ class OperatorCall:
 
 
 @mutable
-class Launches:
+class LaunchColumns:
     """Columns of launches: a row is one execution of a kernel or copy.
 
     Args:
@@ -116,7 +116,7 @@ class Launches:
 
 
 @mutable
-class Names:
+class Numbering:
     """Numbers of different values, in the order of their first use."""
 
     numbers: dict[object, int] = field(default_factory=dict[object, int])
@@ -137,8 +137,8 @@ class Names:
 
 
 @mutable
-class Trace:
-    """Launches of a trace, and facts of its devices.
+class DeviceTrace:
+    """LaunchColumns of a trace, and facts of its devices.
 
     Args:
         source: tool that wrote it.
@@ -148,10 +148,10 @@ class Trace:
 
     source: TraceSource
     runs: int = 1
-    launches: Launches = field(default_factory=Launches)
-    kernel_names: Names = field(default_factory=Names)
-    operator_calls: Names = field(default_factory=Names)
-    devices: Names = field(default_factory=Names)
+    launches: LaunchColumns = field(default_factory=LaunchColumns)
+    kernel_names: Numbering = field(default_factory=Numbering)
+    operator_calls: Numbering = field(default_factory=Numbering)
+    devices: Numbering = field(default_factory=Numbering)
     facts: dict[object, DeviceFacts] = field(default_factory=dict[object, DeviceFacts])
 
     def add(

@@ -8,8 +8,8 @@ from dataclasses import field
 from perfc.ir.record import mutable, record
 from perfc.machine import Machine
 
-from .classes import KernelClass, class_of
-from .facts import UNKNOWN_NS, DeviceFacts, OperatorCall, Trace
+from .classes import TracedClass, class_of
+from .facts import UNKNOWN_NS, DeviceFacts, DeviceTrace, OperatorCall
 from .floors import OperatorFloor, floor_of, target_of
 
 MOST_FLOORS = 400
@@ -51,7 +51,7 @@ class DeviceTime:
 class ClassTime:
     """Time of one class of kernels."""
 
-    name: KernelClass
+    name: TracedClass
     launches: int
     time_ns: int
 
@@ -73,7 +73,7 @@ class KernelTime:
     """
 
     kernel: str
-    class_name: KernelClass
+    class_name: TracedClass
     call: OperatorCall | None
     launches: int
     time_ns: int
@@ -94,7 +94,7 @@ class TraceSummary:
         target: target of the lower bounds; None if the trace names none.
     """
 
-    trace: Trace
+    trace: DeviceTrace
     devices: tuple[DeviceTime, ...]
     classes: tuple[ClassTime, ...]
     kernels: tuple[KernelTime, ...]
@@ -119,7 +119,7 @@ class _Total:
 
 
 def summarized(
-    trace: Trace, machine: Machine | None = None, *, is_bounded: bool = True
+    trace: DeviceTrace, machine: Machine | None = None, *, is_bounded: bool = True
 ) -> TraceSummary:
     """Return the summary of a trace.
 
@@ -144,7 +144,7 @@ def summarized(
     known = (targets[facts] for facts in trace.used_devices.values())
     machine = machine or next(filter(None, known), None)
     kernels = kernel_times(names, calls, totals, machine if is_bounded else None)
-    sent = {k.kernel for k in kernels if k.class_name is KernelClass.COMMUNICATION}
+    sent = {k.kernel for k in kernels if k.class_name is TracedClass.COMMUNICATION}
     is_communication = [name in sent for name in names]
     devices = device_times(trace, is_communication, targets)
     return TraceSummary(trace, devices, class_times(kernels), kernels, machine)
@@ -192,7 +192,7 @@ def is_on_device(kernel: str) -> bool:
 
 def class_times(kernels: Sequence[KernelTime]) -> tuple[ClassTime, ...]:
     """Return the times by class, the longest first."""
-    totals: dict[KernelClass, _Total] = {}
+    totals: dict[TracedClass, _Total] = {}
     for k in kernels:
         total = totals.setdefault(k.class_name, _Total())
         total.launches += k.launches
@@ -202,7 +202,7 @@ def class_times(kernels: Sequence[KernelTime]) -> tuple[ClassTime, ...]:
 
 
 def device_times(
-    trace: Trace, is_communication: Sequence[bool],
+    trace: DeviceTrace, is_communication: Sequence[bool],
     targets: Mapping[DeviceFacts, Machine | None],
 ) -> tuple[DeviceTime, ...]:  # fmt: skip
     """Return the times of every device that executed something."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 SECRET = "hunter2-AKIA0123456789"
@@ -66,3 +67,66 @@ def faster() -> list[Step]:
 def text_of(trace: object) -> str:
     """Return a trace as JSON."""
     return json.dumps(trace, indent=0) + "\n"
+
+
+def rocprof() -> dict[str, Any]:
+    """Return the JSON of rocprofv3 for two processes on two devices."""
+    kernels = ("Cijk_Alik_Bljk_BBS_BH_MT64x32x256", "__amd_rocclr_fillBufferAligned")
+    processes: list[dict[str, Any]] = []
+    for process in range(2):
+        agent = {"id": {"handle": 37000 + process}, "type": 2, "cu_count": 256, "node_id": process,
+                 "product_name": "AMD Instinct MI350X", "model_name": SECRET}  # fmt: skip
+        dispatches, calls = [], []
+        for at in range(4):
+            begin = 1_000_000 + at * 50_000
+            correlation = {"internal": 10 + at, "external": 0}
+            info = {"agent_id": agent["id"], "kernel_id": 1 + (at + process) % 2}
+            dispatches.append({
+                "kind": 11, "correlation_id": correlation, "start_timestamp": begin,
+                "end_timestamp": begin + 40_000, "dispatch_info": info,
+            })  # fmt: skip
+            calls.append({"correlation_id": correlation, "start_timestamp": begin - 3_000,
+                          "end_timestamp": begin, "args": SECRET})  # fmt: skip
+        copy = {"operation": 2, "start_timestamp": 1_250_000, "end_timestamp": 1_260_000,
+                "dst_agent_id": agent["id"], "src_agent_id": {"handle": 1}}  # fmt: skip
+        symbols = [
+            # names depend on the process
+            {"kernel_id": 1 + (at + process) % 2, "formatted_kernel_name": name}
+            for at, name in enumerate(kernels)
+        ]
+        processes.append({
+            "metadata": {"command": ["train.py", f"--key={SECRET}"], "node": {"hostname": SECRET}},
+            "agents": [agent], "kernel_symbols": symbols,
+            "buffer_records": {"kernel_dispatch": dispatches, "memory_copy": [copy],
+                               "hip_api": calls},
+        })  # fmt: skip
+    return {"rocprofiler-sdk-tool": processes}
+
+
+def nsys(path: Path) -> None:
+    """Write the SQLite export of Nsight Systems."""
+    import sqlite3
+
+    base = sqlite3.connect(path)
+    kind = "CUPTI_ACTIVITY_KIND_"
+    launch = "start INTEGER, end INTEGER, deviceId INTEGER, correlationId INTEGER"
+    base.executescript(f"""
+        CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);
+        CREATE TABLE {kind}KERNEL ({launch}, demangledName INTEGER, shortName INTEGER);
+        CREATE TABLE {kind}MEMCPY ({launch}, copyKind INTEGER, bytes INTEGER);
+        CREATE TABLE {kind}RUNTIME (start INTEGER, end INTEGER, correlationId INTEGER);
+        CREATE TABLE TARGET_INFO_GPU (id INTEGER, name TEXT, totalMemory INTEGER, smCount INTEGER);
+        CREATE TABLE TARGET_INFO_SYSTEM_ENV (name TEXT, value TEXT);
+    """)
+    names = [SECRET, GEMM, NORM]
+    base.executemany("INSERT INTO StringIds VALUES (?, ?)", enumerate(names))
+    for at in range(4):
+        begin = 1000 + at * 100_000
+        row = (begin, begin + 60_000, 0, at, 1 + at % 2, 0)
+        base.execute(f"INSERT INTO {kind}KERNEL VALUES (?, ?, ?, ?, ?, ?)", row)
+        base.execute(f"INSERT INTO {kind}RUNTIME VALUES (?, ?, ?)", (begin - 500, begin, at))
+    base.execute(f"INSERT INTO {kind}MEMCPY VALUES (500000, 510000, 0, 9, 1, 4096)")
+    base.execute("INSERT INTO TARGET_INFO_GPU VALUES (0, 'NVIDIA L4', 23000000000, 58)")
+    base.execute("INSERT INTO TARGET_INFO_SYSTEM_ENV VALUES ('KEY', ?)", (SECRET,))
+    base.commit()
+    base.close()

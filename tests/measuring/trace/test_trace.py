@@ -5,14 +5,16 @@ from __future__ import annotations
 import gzip
 import json
 import random
+import sqlite3
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from perfc import cli
 from perfc.errors import ParseError
-from perfc.measuring.trace.classes import KernelClass, class_of
+from perfc.measuring.trace.classes import TracedClass, class_of
 from perfc.measuring.trace.difference import Match, difference
 from perfc.measuring.trace.formats import read_trace
 from perfc.measuring.trace.output import TraceView
@@ -24,7 +26,18 @@ GOLDEN = Path(__file__).parents[2] / "golden" / "trace"
 REAL = Path("/work/shared/formats/traces")
 SAMPLES: Mapping[str, Callable[[], object]] = {
     "kineto": samples.kineto,
+    "rocprof": samples.rocprof,
 }
+
+
+def files(folder: Path) -> dict[str, Path]:
+    """Write a trace of each format."""
+    made = {name: folder / f"{name}.json" for name in SAMPLES}
+    for name, sample in SAMPLES.items():
+        made[name].write_text(samples.text_of(sample()), encoding="utf-8")
+    made["nsys"] = folder / "nsys.sqlite"
+    samples.nsys(made["nsys"])
+    return made
 
 
 def written(tmp_path: Path, trace: object, name: str = "trace.json") -> str:
@@ -71,23 +84,22 @@ def test_the_floor_of_an_operator_is_that_of_the_same_kernel_of_perfc_op(tmp_pat
     assert product.floor.flop == 2 * 4096**3
     assert product.floor.nbytes == 3 * 2 * 4096**2
     assert product.floor.limit == "matrix units"
-    norm = next(k for k in made.kernels if k.class_name is KernelClass.NORMALIZATION)
+    norm = next(k for k in made.kernels if k.class_name is TracedClass.NORMALIZATION)
     assert norm.floor is not None
     assert norm.floor.nbytes == 2 * 2 * 4096**2 + 2 * 2 * 4096
-    copy = next(k for k in made.kernels if k.class_name is KernelClass.COPY)
+    copy = next(k for k in made.kernels if k.class_name is TracedClass.COPY)
     assert copy.floor is None, "memory of the device does not bound a copy from the host"
 
 
 def test_a_report_has_nothing_but_kernels_operators_shapes_and_devices(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name, sample in SAMPLES.items():
-        path = written(tmp_path, sample(), f"{name}.json")
-        assert samples.SECRET in Path(path).read_text(encoding="utf-8")
+    for name, path in files(tmp_path).items():
+        assert samples.SECRET.encode() in path.read_bytes()
         trace = read_trace(path)
         assert samples.SECRET not in repr(trace), name
         for form in ("text", "json", "csv", "markdown"):
-            assert cli.run(["trace", path, "--top", "all", "--output-format", form]) == 0
+            assert cli.run(["trace", str(path), "--top", "all", "--output-format", form]) == 0
             assert samples.SECRET not in capsys.readouterr().out
 
 
@@ -115,27 +127,55 @@ def test_one_model_and_one_trace_are_not_compared(
     assert "not a trace" in capsys.readouterr().err
 
 
+def test_processes_of_rocprof_have_their_own_names_and_devices(tmp_path: Path) -> None:
+    made = summary(tmp_path, samples.rocprof())
+    assert made.target is not None
+    assert made.target.name == "mi350x"
+    assert [(d.launches, d.kernel_ns, d.late_ns) for d in made.devices] == [
+        (5, 170_000, 3 * 7_000), (5, 170_000, 3 * 7_000)
+    ]  # fmt: skip
+    assert {c.name: c.time_ns for c in made.classes} == {
+        TracedClass.MATMUL: 160_000, TracedClass.COPY: 180_000,
+    }  # fmt: skip
+
+
+def test_an_export_of_nsight_systems_is_read_without_its_views(tmp_path: Path) -> None:
+    path = files(tmp_path)["nsys"]
+    (device,) = summarized(read_trace(path)).devices
+    assert (device.target, device.launches, device.kernel_ns) == ("l4", 5, 250_000)
+    assert device.late_ns == 3 * (100_000 - 60_000 - 500)
+    assert device.unknown_ns == 500_000 - 361_000
+    with closing(sqlite3.connect(path)) as base:
+        base.executescript("""
+            DROP TABLE CUPTI_ACTIVITY_KIND_KERNEL;
+            CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS WITH RECURSIVE n(start) AS
+                (SELECT 1 UNION ALL SELECT start + 1 FROM n) SELECT start, start AS end,
+                0 AS deviceId, 0 AS correlationId, 1 AS demangledName FROM n;
+        """)
+    assert summarized(read_trace(path)).kernel_ns == 10_000
+
+
 @pytest.mark.parametrize(
     ("kernel", "expected"),
     [
-        ("Cijk_Alik_Bljk_B_BS_BH_Bias_HA_S_SAV_UserArgs_MT128x224x64", KernelClass.MATMUL),
-        ("nvjet_tst_64x64_64x16_2x1_2cta_v_bz_bias_TNT", KernelClass.MATMUL),
+        ("Cijk_Alik_Bljk_B_BS_BH_Bias_HA_S_SAV_UserArgs_MT128x224x64", TracedClass.MATMUL),
+        ("nvjet_tst_64x64_64x16_2x1_2cta_v_bz_bias_TNT", TracedClass.MATMUL),
         (
             "void pytorch_flash::flash_fwd_kernel<Flash_fwd_kernel_traits<64>>",
-            KernelClass.ATTENTION,
+            TracedClass.ATTENTION,
         ),
-        ("fmhaSm100aKernel_QkvE4m3OBfloat16H64PagedKvCausal", KernelClass.ATTENTION),
-        ("_matmul_ogs_NNT_bf16xbf16xmxfp4_128x128x128x1_swiglu", KernelClass.EXPERTS),
-        ("triton_poi_fused__to_copy_1", KernelClass.COPY),
-        ("triton_poi_fused_add_mul_3", KernelClass.ELEMENTWISE),
-        ("triton_red_fused_mean_0", KernelClass.REDUCTION),
-        ("void cudnn::engines_precompiled::nchwToNhwcKernel<float>", KernelClass.CONV),
-        ("_ZN7ck_tile6kentryILi1ENS_12Rmsnorm2dFwdINS_27Quant", KernelClass.NORMALIZATION),
-        ("void cross_device_reduce_2stage<bf16, 8>", KernelClass.COMMUNICATION),
-        ("at::native::elementwise_kernel<128, 4, at::native::(lambda)>", KernelClass.ELEMENTWISE),
+        ("fmhaSm100aKernel_QkvE4m3OBfloat16H64PagedKvCausal", TracedClass.ATTENTION),
+        ("_matmul_ogs_NNT_bf16xbf16xmxfp4_128x128x128x1_swiglu", TracedClass.EXPERTS),
+        ("triton_poi_fused__to_copy_1", TracedClass.COPY),
+        ("triton_poi_fused_add_mul_3", TracedClass.ELEMENTWISE),
+        ("triton_red_fused_mean_0", TracedClass.REDUCTION),
+        ("void cudnn::engines_precompiled::nchwToNhwcKernel<float>", TracedClass.CONV),
+        ("_ZN7ck_tile6kentryILi1ENS_12Rmsnorm2dFwdINS_27Quant", TracedClass.NORMALIZATION),
+        ("void cross_device_reduce_2stage<bf16, 8>", TracedClass.COMMUNICATION),
+        ("at::native::elementwise_kernel<128, 4, at::native::(lambda)>", TracedClass.ELEMENTWISE),
     ],
 )
-def test_kernels_have_the_class_of_their_work(kernel: str, expected: KernelClass) -> None:
+def test_kernels_have_the_class_of_their_work(kernel: str, expected: TracedClass) -> None:
     assert class_of(kernel) is expected
 
 
@@ -171,7 +211,7 @@ def mutated(data: bytes, rng: random.Random) -> bytes:
 
 def test_damaged_traces_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rng = random.Random(5)
-    data = {name: samples.text_of(make()).encode() for name, make in SAMPLES.items()}
+    data = {name: path.read_bytes() for name, path in files(tmp_path).items()}
     read, messages = 0, list[str]()
     for at in range(200):
         name = sorted(data)[at % len(data)]
@@ -211,6 +251,7 @@ def test_hostile_traces_end_in_one_line(tmp_path: Path, capsys: pytest.CaptureFi
         ("mi300_Qwen_Qwen1.5-0.5B-Chat__1016005", "mi300x", 1517, 43.063e-3),
         ("b200_eager", "b200-sxm-180gb", 929, 11.666e-3),
         ("vllm_piecewise", "mi300x", 423, 156.086e-3),
+        ("rocprof_908", "mi350x", 43915, 4.441741),
     ],
 )
 def test_real_traces_are_read_whole(name: str, target: str, launches: int, kernel_s: float) -> None:
@@ -222,7 +263,7 @@ def test_real_traces_are_read_whole(name: str, target: str, launches: int, kerne
     assert all(
         k.floor.floor_s * k.executions <= k.operator_ns * 1e-9 for k in made.bounded if k.floor
     )
-    other = next((c for c in made.classes if c.name is KernelClass.OTHER), None)
+    other = next((c for c in made.classes if c.name is TracedClass.OTHER), None)
     assert other is None or other.time_ns < 0.02 * made.kernel_ns
 
 

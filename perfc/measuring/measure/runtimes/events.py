@@ -5,8 +5,9 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, cast
 
@@ -18,6 +19,8 @@ LARGEST_ITEM = 8 << 20
 LARGEST_FILE = 4 << 30
 """Characters of a profile, unpacked, at most."""
 MOST_ITEMS = 20_000_000
+LONGEST_KEY = 200
+"""Characters of a key with the blanks and brackets behind it."""
 
 Event = Mapping[str, object]
 
@@ -107,6 +110,18 @@ class Items:
             if not self.more():
                 return False
 
+    def seek_any(self, keys: Sequence[str]) -> str:
+        """Go behind the ``[`` of the first of several keys; empty at the end of the file."""
+        pattern = re.compile(rf'"({"|".join(keys)})"\s*:\s*\[')
+        while True:
+            found = pattern.search(self.buffer, self.position)
+            if found:
+                self.position = found.end()
+                return found[1]
+            self.position = max(len(self.buffer) - LONGEST_KEY, self.position)
+            if not self.more():
+                return ""
+
     def __iter__(self) -> Iterator[Event]:
         count = 0
         while True:
@@ -167,6 +182,20 @@ def events(path: str | os.PathLike[str], key: str = "") -> Iterator[Event]:
         yield from items
 
 
+def arrays(path: str | os.PathLike[str], keys: Sequence[str]) -> Iterator[tuple[str, Event]]:
+    """Objects of every array under one of the keys, in the order of the file.
+
+    Raises:
+        ParseError: not JSON.
+    """
+    where = os.fspath(path)
+    with open_text(path) as stream:
+        items = Items(stream, where)
+        while key := items.seek_any(keys):
+            for item in items:
+                yield key, item
+
+
 def whole(path: str | os.PathLike[str], largest: int = 64 << 20) -> object:
     """A small JSON file at once.
 
@@ -191,6 +220,14 @@ def number(event: Event, key: str) -> float | None:
         return None
     value = float(value) if abs(value) < 1e30 else None
     return value if value is not None and value == value else None
+
+
+def integer(event: Event, key: str) -> int | None:
+    """A whole number of at most 64 bits in an event, None for anything else."""
+    value = event.get(key)
+    if isinstance(value, bool) or not isinstance(value, int) or not -(2**63) <= value < 2**63:
+        return None
+    return value
 
 
 def text(event: Event, key: str) -> str:

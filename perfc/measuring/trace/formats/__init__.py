@@ -12,7 +12,7 @@ from perfc.common.declared import modules
 from perfc.errors import ParseError
 
 from ...measure.runtimes.events import head
-from ..facts import Trace
+from ..facts import DeviceTrace
 
 READ = "PyTorch, JAX, rocprofv3, Nsight Systems, onnxruntime and TensorRT profiles are read"
 
@@ -27,7 +27,7 @@ class TraceFormat(Protocol):
             head: first 65,536 characters of the unpacked file.
         """
 
-    def read(self, path: str) -> Trace:
+    def read(self, path: str) -> DeviceTrace:
         """Return the launches of a trace.
 
         Raises:
@@ -46,7 +46,7 @@ def format_of(path: str) -> TraceFormat | None:
     return next((f for f in formats if f.reads(start)), None)
 
 
-def read_trace(path: str | os.PathLike[str]) -> Trace:
+def read_trace(path: str | os.PathLike[str]) -> DeviceTrace:
     """Read a trace of any format.
 
     Raises:

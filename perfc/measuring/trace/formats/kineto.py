@@ -11,15 +11,15 @@ from typing import cast
 from perfc.errors import ParseError
 from perfc.ir.record import mutable
 
-from ...measure.runtimes.events import Event, events, inner, number, text
+from ...measure.runtimes.events import Event, events, inner, integer, number, text
 from ..facts import (
     LONGEST_NAME,
     UNKNOWN_NS,
     Argument,
     DeviceFacts,
+    DeviceTrace,
     OperatorCall,
     TensorArgument,
-    Trace,
     TraceSource,
     nanoseconds,
     operator_name,
@@ -154,13 +154,13 @@ class KinetoEvents:
         return operator
 
 
-def read(path: str) -> Trace:
+def read(path: str) -> DeviceTrace:
     """Read the kernels of a trace with their operators.
 
     Raises:
         ParseError: not JSON, or too large.
     """
-    trace, seen = Trace(TraceSource.KINETO), KinetoEvents()
+    trace, seen = DeviceTrace(TraceSource.KINETO), KinetoEvents()
     for e in events(path, "traceEvents"):
         seen.event(e)
     seen.nest()
@@ -183,7 +183,7 @@ def read(path: str) -> Trace:
     return trace
 
 
-def from_host(trace: Trace, seen: KinetoEvents) -> None:
+def from_host(trace: DeviceTrace, seen: KinetoEvents) -> None:
     """Take the operators themselves as kernels where no device was traced: a run on a CPU.
 
     The time of an operator is without that of the operators inside it.
@@ -223,14 +223,6 @@ def facts_of(path: str) -> Mapping[object, DeviceFacts]:
     except ParseError:
         return {}
     return devices
-
-
-def integer(e: Event, key: str) -> int | None:
-    """Return a whole number of an event of at most 64 bits; None for anything else."""
-    value = e.get(key)
-    if isinstance(value, bool) or not isinstance(value, int) or not -(2**63) <= value < 2**63:
-        return None
-    return value
 
 
 def thread_of(e: Event) -> object:

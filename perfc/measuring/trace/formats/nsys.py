@@ -1,0 +1,137 @@
+"""Nsight Systems: the SQLite export (``nsys export --type sqlite``), opened read-only."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+from perfc.errors import ParseError, reason_of
+
+from ..facts import LONGEST_NAME, UNKNOWN_NS, DeviceFacts, DeviceTrace, TraceSource
+
+PREFIX = "CUPTI_ACTIVITY_KIND_"
+COPIES = {1: "HtoD", 2: "DtoH", 8: "DtoD", 10: "PtoP"}
+"""Directions of copies. Source: CUpti_ActivityMemcpyKind."""
+LONGEST_S = 120.0
+"""Time after which reading stops."""
+STEPS = 100_000
+"""Instructions of SQLite between two looks at the clock."""
+MOST_DEVICES = 1024
+
+
+def reads(head: str) -> bool:
+    """Return True for a file of SQLite."""
+    return head.startswith("SQLite format 3")
+
+
+def read(path: str) -> DeviceTrace:
+    """Read kernels, copies and fills.
+
+    Raises:
+        ParseError: damaged, or no export of Nsight Systems.
+    """
+    trace = DeviceTrace(TraceSource.NSYS)
+    uri = f"{Path(path).resolve().as_uri()}?mode=ro&immutable=1"
+    try:
+        with closing(sqlite3.connect(uri, uri=True)) as base:
+            bounded(base)
+            tables = columns_of(base)
+            if not any(name.startswith(PREFIX) for name in tables):
+                hint = "nsys export --type sqlite REPORT.nsys-rep"
+                raise ParseError("no table of CUDA kernels in it", hint=hint)
+            export(base, tables, trace)
+    except (sqlite3.Error, OverflowError, UnicodeError) as error:
+        raise ParseError(f"cannot be read: {reason_of(error)}", where=path) from None
+    return trace
+
+
+def bounded(base: sqlite3.Connection) -> None:
+    """Limit the time of queries and the length of values."""
+    stop = time.monotonic() + LONGEST_S
+    base.set_progress_handler(lambda: time.monotonic() > stop, STEPS)
+    base.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 1 << 20)
+    base.execute("PRAGMA trusted_schema = OFF")
+    base.text_factory = lambda data: data.decode("utf-8", "replace")
+
+
+def columns_of(base: sqlite3.Connection) -> dict[str, frozenset[str]]:
+    """Return the columns of each plain table; views and virtual tables are not read."""
+    query = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE TABLE%'"
+    names = [str(name) for (name,) in base.execute(query).fetchmany(1000)]
+    return {name: frozenset(plain_columns(base, name)) for name in names}
+
+
+def plain_columns(base: sqlite3.Connection, table: str) -> Iterator[str]:
+    """Yield the columns of a table that are stored."""
+    query = "SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0"
+    yield from (str(name) for (name,) in base.execute(query, (table,)).fetchmany(1000))
+
+
+def export(base: sqlite3.Connection, tables: dict[str, frozenset[str]], trace: DeviceTrace) -> None:
+    """Take the launches and devices of an export."""
+    host: dict[int, int] = {}
+    for start, correlation in rows(base, tables, f"{PREFIX}RUNTIME", "start", "correlationId"):
+        if isinstance(start, int) and isinstance(correlation, int):
+            host[correlation] = start
+    names = StringTable(base, has_table="StringIds" in tables)
+    common = ("start", "end", "deviceId", "correlationId")
+    name = "demangledName" if "demangledName" in tables.get(f"{PREFIX}KERNEL", ()) else "shortName"
+    for *launch, number in rows(base, tables, f"{PREFIX}KERNEL", *common, name):
+        add(trace, host, launch, names.text(number) or f"kernel {number}")
+    for *launch, kind in rows(base, tables, f"{PREFIX}MEMCPY", *common, "copyKind"):
+        word = COPIES.get(kind, "") if isinstance(kind, int) else ""
+        add(trace, host, launch, f"Memcpy {word}".rstrip())
+    for filled in rows(base, tables, f"{PREFIX}MEMSET", *common):
+        add(trace, host, [*filled], "Memset")
+    facts = ("id", "name", "totalMemory", "smCount", "computeMajor", "computeMinor")
+    for number, label, memory, count, major, minor in rows(base, tables, "TARGET_INFO_GPU", *facts):
+        if len(trace.facts) < MOST_DEVICES:
+            trace.facts[number] = DeviceFacts(
+                str(label or "")[:100], whole(memory), whole(count), (whole(major), whole(minor))
+            )
+
+
+def whole(value: object) -> int:
+    """Return a whole number; 0 for anything else."""
+    return value if isinstance(value, int) and value > 0 else 0
+
+
+def rows(
+    base: sqlite3.Connection, tables: dict[str, frozenset[str]], table: str, *columns: str
+) -> Iterator[tuple[object, ...]]:
+    """Yield columns of a table, which are None if it lacks them; none of an absent table."""
+    known = tables.get(table)
+    if known is None:
+        return
+    listed = ", ".join(f'"{c}"' if c in known else "NULL" for c in columns)
+    yield from base.execute(f'SELECT {listed} FROM "{table}"')
+
+
+class StringTable:
+    """Strings by number, each read once and only when a kernel needs it."""
+
+    def __init__(self, base: sqlite3.Connection, *, has_table: bool) -> None:
+        self.base, self.has_table = base, has_table
+        self.known: dict[object, str] = {}
+
+    def text(self, number: object) -> str:
+        """Return a string; empty if there is none."""
+        known = self.known.get(number)
+        if known is None:
+            query = "SELECT value FROM StringIds WHERE id = ? LIMIT 1"
+            found = self.base.execute(query, (number,)).fetchone() if self.has_table else None
+            value = found[0] if found else ""
+            known = self.known[number] = value[:LONGEST_NAME] if isinstance(value, str) else ""
+        return known
+
+
+def add(trace: DeviceTrace, host: dict[int, int], launch: list[object], name: str) -> None:
+    """Append a launch if its times are valid."""
+    start, end, device, correlation = launch
+    if not isinstance(start, int) or not isinstance(end, int) or not 0 <= start <= end:
+        return
+    begun = host.get(correlation, UNKNOWN_NS) if isinstance(correlation, int) else UNKNOWN_NS
+    trace.add(name, end - start, device, start_ns=start, host_ns=begun)
