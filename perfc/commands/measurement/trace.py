@@ -26,10 +26,16 @@ DOCUMENT = ("trace", "perfc.measuring.trace.output:TraceView")
     default="",
     help="Target of the lower bounds (default: the device that the trace names).",
 )
+@click.option(
+    "--layers",
+    type=click.Path(),
+    default="",
+    help="TensorRT's layer information beside its profile: operators and shapes.",
+)
 @format_options("text", "json", "csv", "markdown")
 @color_option
 @click.option("--top", default="20", show_default=True, help="Maximum kernels to print, or 'all'.")
-def command(trace: str, target: str, form: str, output: Path | None, top: str) -> None:
+def command(trace: str, target: str, layers: str, form: str, output: Path | None, top: str) -> None:
     """Print where the time of TRACE went, without its model.
 
     TRACE is a profile of PyTorch, JAX, rocprofv3, Nsight Systems, onnxruntime or TensorRT.
@@ -43,7 +49,7 @@ def command(trace: str, target: str, form: str, output: Path | None, top: str) -
 
     limit = parse_top(top)
     machine = load_machine(target) if target else None
-    view = TraceView.of(trace, summarized(read_trace(trace), machine))
+    view = TraceView.of(trace, summarized(read_trace(trace, layers), machine))
     match form:
         case "json":
             emit(to_json(view), output)

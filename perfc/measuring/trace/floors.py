@@ -22,9 +22,10 @@ _DTYPES: Mapping[str, int] = {
     "unsigned char": 1, "signed char": 2, "short": 3, "int": 4, "long int": 5, "long": 5,
     "c10::Half": 6, "float": 7, "double": 8, "bool": 12, "c10::BFloat16": 13,
     "c10::Float8_e4m3fn": 29, "c10::Float8_e5m2": 30, "c10::Float8_e4m3fnuz": 31,
-    "c10::Float8_e5m2fnuz": 32,
+    "c10::Float8_e5m2fnuz": 32, "uint8": 1, "int8": 2, "int16": 3, "int32": 4, "int64": 5,
+    "float16": 6, "bfloat16": 13, "float8e4m3fn": 29, "float8e5m2": 30,
 }  # fmt: skip
-"""``ScalarType`` of the schema by Kineto's word."""
+"""``ScalarType`` of the schema by Kineto's or onnxruntime's word."""
 FLOATS = frozenset({6, 7, 8, 13})
 
 _WITHOUT_RESULT = """
@@ -100,6 +101,13 @@ hardsigmoid self
 Source: aten/src/ATen/native/native_functions.yaml of PyTorch."""
 _SAME = {"_scaled_mm": "mm", "miopen_convolution": "cudnn_convolution"}
 """Operators with the cost of another one."""
+_ONNX: Mapping[str, str] = {
+    "MatMul": "matmul", "FusedMatMul": "matmul", "Gemm": "addmm", "Conv": "convolution",
+    "FusedConv": "convolution", "Add": "add", "Sub": "sub", "Mul": "mul", "Div": "div",
+    "Relu": "relu", "Sigmoid": "sigmoid", "Tanh": "tanh", "Erf": "erf", "Exp": "exp",
+    "Sqrt": "sqrt", "Neg": "neg", "Abs": "abs", "Softmax": "_softmax", "Gelu": "gelu",
+}  # fmt: skip
+"""ATen operators by the ONNX operator of the same work."""
 MOST_DIFFERENT = 0.1
 """Relative difference of the memory that a driver reports and that of the target."""
 COPIES = frozenset({"copy", "clone", "contiguous", "_to_copy"})
@@ -170,6 +178,7 @@ def floor_of(call: OperatorCall, machine: Machine, *, tf32: bool = False) -> Ope
 
 def program_of(call: OperatorCall) -> dict[str, Any] | None:
     """Return a call as a program of the schema of ``torch.export``; None if it is not known."""
+    call = as_aten(call)
     plain = plain_name(call)
     if not plain or any(math.prod(t.sizes) > MOST_ELEMENTS for t in tensors_of(call)):
         return None
@@ -182,6 +191,25 @@ def program_of(call: OperatorCall) -> dict[str, Any] | None:
     arguments = list(zip(names, call.arguments, strict=False))
     result = result_of(plain, call.arguments) if has_result else None
     return one_node(_SAME.get(plain, plain), arguments, result)
+
+
+def as_aten(call: OperatorCall) -> OperatorCall:
+    """Return an operator of ONNX with the name and the order of arguments of ATen."""
+    name = _ONNX.get(call.operator)
+    arguments = call.arguments
+    if name is None:
+        return call
+    if name == "_softmax":
+        arguments = (*arguments[:1], -1)
+    elif name == "addmm" and len(arguments) > 1:
+        first, second, bias = (*arguments, None)[:3]
+        if not isinstance(first, TensorArgument) or not isinstance(second, TensorArgument):
+            return call
+        if second.sizes[:1] != first.sizes[-1:]:
+            second = TensorArgument(second.dtype, second.sizes[::-1])
+        is_biased = isinstance(bias, TensorArgument)
+        name, arguments = (name, (bias, first, second)) if is_biased else ("mm", (first, second))
+    return OperatorCall(f"aten::{name}", arguments)
 
 
 def plain_name(call: OperatorCall) -> str:

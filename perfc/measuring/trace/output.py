@@ -218,11 +218,14 @@ def device_facts(d: DeviceView) -> Facts:
                  f"{share(d.busy_s / d.span_s)} of the span"),
             *rows,
             Fact("idle", Amount(idle_s, Unit.SECOND), f"{share(idle_s / d.span_s)} of the span"),
-            Fact("launch-bound", Amount(late_s, Unit.SECOND),
-                 f"{share(late_s / d.span_s)} of the span: idle until the host launched"),
-            Fact("launch latency", Amount(pending_s, Unit.SECOND),
-                 f"{share(pending_s / d.span_s)} of the span: idle after the host launched"),
         ]  # fmt: skip
+        if late_s or pending_s or not d.unknown_s:
+            rows += [
+                Fact("launch-bound", Amount(late_s, Unit.SECOND),
+                     f"{share(late_s / d.span_s)} of the span: idle until the host launched"),
+                Fact("launch latency", Amount(pending_s, Unit.SECOND),
+                     f"{share(pending_s / d.span_s)} of the span: idle after the host launched"),
+            ]  # fmt: skip
         if d.unknown_s:
             text = "idle, and the trace does not have the launch"
             rows.append(Fact("launch not recorded", Amount(d.unknown_s, Unit.SECOND), text))

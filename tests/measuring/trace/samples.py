@@ -130,3 +130,75 @@ def nsys(path: Path) -> None:
     base.execute("INSERT INTO TARGET_INFO_SYSTEM_ENV VALUES ('KEY', ?)", (SECRET,))
     base.commit()
     base.close()
+
+
+def xplane() -> dict[str, Any]:
+    """Return the Chrome trace of XProf: kernels of a stream, repeated on a derived line."""
+    args = {"hlo_op": "fusion.3", "tf_op": "jit(step)/layer/dot_general:", "secret": SECRET,
+            "shape_with_layout": "bf16[16,1024]{1,0}", "correlation_id": 5}  # fmt: skip
+    return {
+        "displayTimeUnit": "ns", "metadata": {"hostname": SECRET},
+        "traceEvents": [
+            {"ph": "M", "pid": 1, "name": "process_name", "args": {"name": "/device:GPU:0 A100"}},
+            {"ph": "M", "pid": 9, "name": "process_name", "args": {"name": f"/host:CPU {SECRET}"}},
+            {"ph": "M", "pid": 1, "tid": 13, "name": "thread_name",
+             "args": {"name": "Stream #13(Compute)"}},
+            {"ph": "M", "pid": 1, "tid": 1, "name": "thread_name", "args": {"name": "XLA Ops"}},
+            {"ph": "X", "pid": 9, "tid": 2, "ts": 100, "dur": 2, "name": SECRET,
+             "args": {"correlation_id": 5}},
+            {"ph": "X", "pid": 1, "tid": 13, "ts": 90, "dur": 5, "name": "loop_add_fusion"},
+            {"ph": "X", "pid": 1, "tid": 13, "ts": 105, "dur": 40, "name": "gemm_fusion_dot_1",
+             "args": args},
+            {"ph": "X", "pid": 1, "tid": 1, "ts": 105, "dur": 40, "name": "fusion.3",
+             "args": args},
+        ],
+    }  # fmt: skip
+
+
+def ort() -> list[dict[str, Any]]:
+    """Return the profile of onnxruntime: a branch with an addition in it, and a convolution."""
+
+    def node(name: str, op: str, ts: int, dur: int, inputs: list[Any], out: list[int]) -> Any:
+        args = {"op_name": op, "provider": "CPUExecutionProvider", "graph_index": SECRET,
+                "input_type_shape": [{"float": x} for x in inputs],
+                "output_type_shape": [{"float": out}]}  # fmt: skip
+        return {"cat": "Node", "ph": "X", "name": f"{name}_kernel_time", "ts": ts, "dur": dur,
+                "args": args}  # fmt: skip
+
+    begin = {"cat": "Session", "ph": "X", "name": "session_initialization", "ts": 0, "dur": 9,
+             "args": {"path": SECRET}}  # fmt: skip
+    image = [[1, 3, 224, 224], [64, 3, 7, 7], [64]]
+    return [
+        begin,
+        node(f"conv {SECRET}", "Conv", 20, 500, image, [1, 64, 112, 112]),
+        node("inner", "Add", 610, 30, [[64, 64], [64]], [64, 64]),
+        node("branch", "If", 600, 50, [[1]], [64, 64]),
+        node("product", "Gemm", 700, 20, [[8, 64], [32, 64], [32]], [8, 32]),
+    ]
+
+
+def tensorrt() -> list[dict[str, Any]]:
+    """Return the file of ``trtexec --exportProfile``."""
+    names = ("conv1 + relu1", "fc", "Reformatting CopyNode for Input Tensor 0 to conv1")
+    layers = [{"name": name, "timeMs": 100.0 * at, "averageMs": 0.1 * at, "percentage": 1,
+               "secret": SECRET} for at, name in enumerate(names, 1)]  # fmt: skip
+    return [{"count": 1000}, *layers]
+
+
+def layers() -> dict[str, Any]:
+    """Return the file of ``trtexec --exportLayerInfo`` for it."""
+    operand = {"Name": SECRET, "Dimensions": [1, 512], "Format/Datatype": "Row major FP16 format"}
+    layer = {"Name": "fc", "LayerType": "MatrixMultiply", "Inputs": [operand], "Metadata": SECRET}
+    return {"Layers": [layer], "Bindings": [SECRET]}
+
+
+def times() -> list[dict[str, Any]]:
+    """Return the file of ``trtexec --exportTimes``: the second inference waits for the host."""
+    made = []
+    for at, (enqueue, start) in enumerate(((0.0, 0.1), (2.0, 2.1))):
+        made.append({
+            "startH2dMs": start - 0.05, "endH2dMs": start, "startComputeMs": start,
+            "endComputeMs": start + 1, "startD2hMs": start + 1, "endD2hMs": start + 1.02,
+            "startEnqMs": enqueue, "note": SECRET, "run": at,
+        })  # fmt: skip
+    return made

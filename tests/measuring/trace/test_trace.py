@@ -14,6 +14,7 @@ import pytest
 
 from perfc import cli
 from perfc.errors import ParseError
+from perfc.machine import load_machine
 from perfc.measuring.trace.classes import TracedClass, class_of
 from perfc.measuring.trace.difference import Match, difference
 from perfc.measuring.trace.formats import read_trace
@@ -26,7 +27,11 @@ GOLDEN = Path(__file__).parents[2] / "golden" / "trace"
 REAL = Path("/work/shared/formats/traces")
 SAMPLES: Mapping[str, Callable[[], object]] = {
     "kineto": samples.kineto,
+    "ort": samples.ort,
     "rocprof": samples.rocprof,
+    "tensorrt": samples.tensorrt,
+    "times": samples.times,
+    "xplane": samples.xplane,
 }
 
 
@@ -127,6 +132,16 @@ def test_one_model_and_one_trace_are_not_compared(
     assert "not a trace" in capsys.readouterr().err
 
 
+def test_outermost_operators_of_a_cpu_are_its_kernels(tmp_path: Path) -> None:
+    trace = samples.kineto()
+    on_host = [e for e in trace["traceEvents"] if e.get("cat") == "cpu_op"]
+    inner = {**on_host[1], "ts": on_host[1]["ts"] + 1, "dur": 2.0, "name": "aten::resize_"}
+    made = summary(tmp_path, {**trace, "traceEvents": [*on_host, inner]})
+    assert {k.kernel: (k.launches, k.time_ns) for k in made.kernels} == {
+        "aten::mm": (2, 28_000), "aten::native_layer_norm": (1, 14_000), "aten::copy_": (1, 14_000),
+    }  # fmt: skip
+
+
 def test_processes_of_rocprof_have_their_own_names_and_devices(tmp_path: Path) -> None:
     made = summary(tmp_path, samples.rocprof())
     assert made.target is not None
@@ -137,6 +152,46 @@ def test_processes_of_rocprof_have_their_own_names_and_devices(tmp_path: Path) -
     assert {c.name: c.time_ns for c in made.classes} == {
         TracedClass.MATMUL: 160_000, TracedClass.COPY: 180_000,
     }  # fmt: skip
+
+
+def test_kernels_of_jax_are_counted_once_with_their_path_and_shape(tmp_path: Path) -> None:
+    made = summary(tmp_path, samples.xplane())
+    (device,) = made.devices
+    assert (device.key, device.launches, device.kernel_ns) == ("/device:GPU:0", 2, 45_000)
+    assert (device.late_ns, device.pending_ns) == (5_000, 5_000)
+    call = made.kernels[0].call
+    assert call is not None
+    assert (call.operator, call.shapes) == ("jit(step)/layer/dot_general", "16×1024")
+
+
+def test_nodes_of_onnxruntime_have_floors_and_no_time_of_their_branches(tmp_path: Path) -> None:
+    made = summarized(read_trace(written(tmp_path, samples.ort())), load_machine("a100"))
+    times = {k.kernel: k.time_ns for k in made.kernels}
+    assert times == {"Conv": 500_000, "Add": 30_000, "If": 20_000, "Gemm": 20_000}
+    flop = {k.kernel: k.floor.flop for k in made.bounded if k.floor}
+    assert flop["Conv"] == 2 * 64 * 112 * 112 * 3 * 49 + 64 * 112 * 112
+    assert flop["Gemm"] == 2 * 8 * 64 * 32 + 8 * 32
+    assert flop["Add"] == 64 * 64
+
+
+def test_layers_of_tensorrt_have_operators_from_the_inspector(tmp_path: Path) -> None:
+    layers = written(tmp_path, samples.layers(), "layers.json")
+    path = written(tmp_path, samples.tensorrt())
+    trace = read_trace(path, layers)
+    made = summarized(trace)
+    assert (trace.runs, made.kernel_ns, made.devices[0].span_ns) == (1000, 600_000, 0)
+    (call,) = [k.call for k in made.kernels if k.call]
+    assert (call.operator, call.shapes, samples.SECRET in repr(trace)) == (
+        "MatrixMultiply", "1×512", False,
+    )  # fmt: skip
+    with pytest.raises(ParseError, match="without times"):
+        read_trace(layers)
+
+
+def test_inferences_of_trtexec_wait_for_the_host(tmp_path: Path) -> None:
+    (device,) = summary(tmp_path, samples.times()).devices
+    assert device.late_ns + device.unknown_ns + device.pending_ns == device.span_ns - device.busy_ns
+    assert device.busy_ns == 2 * 1_070_000
 
 
 def test_an_export_of_nsight_systems_is_read_without_its_views(tmp_path: Path) -> None:

@@ -46,8 +46,12 @@ def format_of(path: str) -> TraceFormat | None:
     return next((f for f in formats if f.reads(start)), None)
 
 
-def read_trace(path: str | os.PathLike[str]) -> DeviceTrace:
+def read_trace(path: str | os.PathLike[str], layers: str = "") -> DeviceTrace:
     """Read a trace of any format.
+
+    Args:
+        path: path of the file, gzipped or not.
+        layers: file of TensorRT's engine inspector beside its profile; empty without one.
 
     Raises:
         ParseError: no trace, damaged, too large, or one without kernels.
@@ -56,8 +60,12 @@ def read_trace(path: str | os.PathLike[str]) -> DeviceTrace:
     found = format_of(where)
     if found is None:
         raise ParseError("not a trace of a known profiler", where=where, hint=READ)
+    from . import tensorrt
+
+    if layers and found is not tensorrt:
+        raise ParseError("not a profile of TensorRT, which has --layers", where=where)
     try:
-        trace = found.read(where)
+        trace = tensorrt.read(where, layers) if layers else found.read(where)
     except ParseError as error:
         error.where = error.where or where
         raise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import field
 from typing import cast
 
@@ -35,6 +35,7 @@ MOST_ARGUMENTS = 64
 MOST_WORDS = 100_000
 LONGEST_WORDS = 2000
 LONGEST_LITERAL = 200
+ATEN = "aten::"
 ATTENTION = ("scaled_dot_product", "_scaled_dot_product")
 """Operators whose kernels are those of the operators inside them."""
 
@@ -135,14 +136,14 @@ class KinetoEvents:
         position = 0
         for listed in self.operators.values():
             listed.sort(key=lambda o: (o.begin_ns, -o.end_ns))
-            around: list[HostOperator] = []
+            outer: list[HostOperator] = []
             for operator in listed:
-                while around and around[-1].end_ns <= operator.begin_ns:
-                    around.pop()
-                operator.parent = around[-1] if around else None
+                while outer and outer[-1].end_ns <= operator.begin_ns:
+                    outer.pop()
+                operator.parent = outer[-1] if outer else None
                 operator.number = position
                 position += 1
-                around.append(operator)
+                outer.append(operator)
 
     def operator_at(self, thread: object, at_ns: int) -> HostOperator | None:
         """Return the innermost operator of a thread at a time."""
@@ -184,28 +185,28 @@ def read(path: str) -> DeviceTrace:
 
 
 def from_host(trace: DeviceTrace, seen: KinetoEvents) -> None:
-    """Take the operators themselves as kernels where no device was traced: a run on a CPU.
+    """Take the outermost operators as kernels where no device was traced: a run on a CPU."""
+    for o in (o for listed in seen.operators.values() for o in listed):
+        if o.call.operator.startswith(ATEN) and not any(
+            p.call.operator.startswith(ATEN) for p in around(o)
+        ):
+            time_ns = o.end_ns - o.begin_ns
+            trace.add(o.call.operator, time_ns, "cpu", call=o.call, execution=o.number)
 
-    The time of an operator is without that of the operators inside it.
-    """
-    inside: dict[int, int] = {}
-    every = [o for listed in seen.operators.values() for o in listed]
-    for o in every:
-        if o.parent is not None:
-            inside[o.parent.number] = inside.get(o.parent.number, 0) + o.end_ns - o.begin_ns
-    for o in every:
-        own = o.end_ns - o.begin_ns - inside.get(o.number, 0)
-        trace.add(o.call.operator, own, "cpu", call=o.call, execution=o.number)
+
+def around(operator: HostOperator | None) -> Iterator[HostOperator]:
+    """Yield the operators around an operator, the innermost first."""
+    while operator is not None and operator.parent is not None:
+        operator = operator.parent
+        yield operator
 
 
 def charged(operator: HostOperator | None) -> HostOperator | None:
     """Return the operator that a kernel counts for: attention as a whole, else the innermost."""
-    around = operator
-    while around is not None:
-        name = around.call.operator.removeprefix("aten::")
+    for each in (operator, *around(operator)):
+        name = "" if each is None else each.call.operator.removeprefix(ATEN)
         if name.startswith(ATTENTION) and name != "scaled_dot_product_attention":
-            return around
-        around = around.parent
+            return each
     return operator
 
 

@@ -1,0 +1,118 @@
+"""onnxruntime: its profile, one event for each execution of a node of the optimized graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import cast
+
+from perfc.errors import ParseError
+
+from ...measure.runtimes.events import Event, events, inner, number, text
+from ...measure.runtimes.ort_profile import SUFFIX
+from ..facts import (
+    LONGEST_NAME,
+    Argument,
+    DeviceTrace,
+    OperatorCall,
+    TensorArgument,
+    TraceSource,
+    nanoseconds,
+    operator_name,
+)
+from .kineto import MOST_ARGUMENTS, listed, sizes_of
+
+MOST_EVENTS = 4_000_000
+
+
+def reads(head: str) -> bool:
+    """Return True for the profile of a session."""
+    words = ('"model_loading', f'{SUFFIX}"', '"session_initialization"', '"model_run"')
+    return head.lstrip().startswith("[") and any(w in head for w in words)
+
+
+def read(path: str) -> DeviceTrace:
+    """Read the kernels of devices where the profile has them, else the nodes.
+
+    Raises:
+        ParseError: not JSON, or too large.
+    """
+    trace = DeviceTrace(TraceSource.ORT)
+    nodes: list[tuple[int, int, str, object, OperatorCall | None]] = []
+    calls: dict[str, OperatorCall | None] = {}
+    for e in events(path):
+        start, length = nanoseconds(number(e, "ts")), nanoseconds(number(e, "dur"))
+        category, name, args = text(e, "cat"), text(e, "name")[:LONGEST_NAME], inner(e, "args")
+        if start is None or length is None or length < 0:
+            continue
+        if category == "Node" and name.endswith(SUFFIX):
+            call = call_of(args)
+            calls[name.removesuffix(SUFFIX)] = call
+            provider = operator_name(text(args, "provider")) or "cpu"
+            nodes.append((start, length, name.removesuffix(SUFFIX), provider, call))
+        elif category == "Kernel":
+            parent = text(args, "parent_name").removesuffix(SUFFIX)
+            trace.add(name, length, start_ns=start, call=calls.get(parent))
+        if len(nodes) > MOST_EVENTS:
+            raise ParseError("more than four million nodes in a profile", hint="profile fewer runs")
+    if not trace.launches.kernel:
+        for start, length, name, place, call in alone(nodes):
+            operator = call.operator if call else name
+            trace.add(operator, length, place, start_ns=start, call=call)
+    return trace
+
+
+Executed = tuple[int, int, str, object, OperatorCall | None]
+
+
+def alone(nodes: list[Executed]) -> Iterator[Executed]:
+    """Yield the executions without the time of nodes in their subgraphs, in order of their end."""
+    around: list[tuple[int, int]] = []
+    for start, length, name, provider, call in sorted(nodes, key=lambda n: n[0] + n[1]):
+        inside = 0
+        while around and around[-1][0] >= start:
+            inside += around.pop()[1]
+        around.append((start, length))
+        yield start, max(length - inside, 0), name, provider, call
+
+
+def call_of(args: Event) -> OperatorCall | None:
+    """Return the operator of a node with the types of its operands."""
+    name = operator_name(text(args, "op_name"))
+    if not name:
+        return None
+    given = [tensor_of(t) for t in listed(args.get("input_type_shape"))[:MOST_ARGUMENTS]]
+    made = [tensor_of(t) for t in listed(args.get("output_type_shape"))[:1]]
+    if name in ("Conv", "FusedConv"):
+        given = convolution(given, made)
+    return OperatorCall(name, tuple(given))
+
+
+def convolution(given: list[Argument], made: list[Argument]) -> list[Argument]:
+    """Return the arguments of a convolution; strides, padding and groups follow from its result.
+
+    The smallest stride and padding that fit give at most the work of the true ones.
+    """
+    image, weight, *rest = (*given, None, None)
+    result = made[0] if made else None
+    tensors = [t for t in (image, weight, result) if isinstance(t, TensorArgument)]
+    rank = len(tensors[0].sizes) if tensors else 0
+    if len(tensors) < 3 or rank < 3 or any(len(t.sizes) != rank or 0 in t.sizes for t in tensors):
+        return given
+    strides, pads = [], []
+    for before, size, after in zip(*(t.sizes[2:] for t in tensors), strict=True):
+        stride = max(1, round(before / after))
+        strides.append(stride)
+        pads.append(max(0, -(-((after - 1) * stride + size - before) // 2)))
+    ones = (1,) * (rank - 2)
+    groups = max(1, tensors[0].sizes[1] // tensors[1].sizes[1])
+    zeros = tuple(0 for _ in ones)
+    return [image, weight, rest[0], tuple(strides), tuple(pads), ones, False, zeros, groups]
+
+
+def tensor_of(given: object) -> Argument:
+    """Return a tensor from ``{"float": [1, 3, 224, 224]}``; None for anything else."""
+    if not isinstance(given, dict) or len(given) != 1:
+        return None
+    ((dtype, extents),) = cast("dict[str, object]", given).items()
+    sizes = sizes_of(extents)
+    return TensorArgument(operator_name(dtype), sizes) if sizes is not None else None

@@ -1,0 +1,108 @@
+"""TensorRT: layers and times that ``trtexec`` exports, and the layers of the engine inspector."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import cast
+
+from perfc.errors import ParseError
+
+from ...measure.runtimes.events import Event, number, text, whole
+from ...measure.runtimes.tensorrt import MOST_LAYERS, is_layers
+from ..facts import (
+    LONGEST_NAME,
+    UNKNOWN_NS,
+    Argument,
+    DeviceTrace,
+    OperatorCall,
+    TensorArgument,
+    TraceSource,
+    operator_name,
+)
+from .kineto import MOST_ARGUMENTS, listed, sizes_of
+
+PHASES = (("H2dMs", "Memcpy HtoD"), ("ComputeMs", "inference"), ("D2hMs", "Memcpy DtoH"))
+"""Parts of an inference: end of the keys and name of the part."""
+MOST_NS = 10**18
+TYPES = (("BF16", "bfloat16"), ("FP16", "float16"), ("Half", "float16"), ("FP32", "float"),
+         ("Float", "float"), ("INT8", "int8"), ("Int8", "int8"), ("FP8", "float8e4m3fn"),
+         ("Int32", "int32"), ("INT32", "int32"), ("Int64", "int64"))  # fmt: skip
+"""Element types by a word of the inspector's format, as ``Row major linear FP16 format``."""
+
+
+def reads(head: str) -> bool:
+    """Return True for a file of ``--exportProfile``, ``--exportTimes`` or ``--exportLayerInfo``."""
+    words = ('"averageMs"', '"medianMs"', '"timeMs"', '"startComputeMs"', '"Layers"')
+    return head.lstrip()[:1] in ("[", "{") and any(w in head for w in words)
+
+
+def read(path: str, layers: str = "") -> DeviceTrace:
+    """Read the layers, or the time line of inferences.
+
+    Args:
+        path: file with times.
+        layers: file of the engine inspector, which has operators and shapes.
+
+    Raises:
+        ParseError: a file of layers without times, or not JSON.
+    """
+    trace = DeviceTrace(TraceSource.TENSORRT)
+    content = whole(path)
+    if is_layers(content):
+        hint = "give the file of trtexec --exportProfile, and this one as --layers"
+        raise ParseError("layer information without times", where=path, hint=hint)
+    calls = calls_of(whole(layers)) if layers else {}
+    items = [cast("Event", x) for x in listed(content)[:MOST_LAYERS] if isinstance(x, dict)]
+    if any("startComputeMs" in e for e in items):
+        for e in items:
+            inference(trace, e)
+        return trace
+    for e in items:
+        count = number(e, "count")
+        if count is not None and "name" not in e:
+            trace.runs = max(int(count), 1)
+        time_ms = next(
+            (t for k in ("averageMs", "medianMs") if (t := number(e, k)) is not None), None
+        )
+        if time_ms is not None and 0 <= time_ms * 1e6 < MOST_NS:
+            name = text(e, "name")[:LONGEST_NAME]
+            trace.add(name or "layer", round(time_ms * 1e6), call=calls.get(name))
+    return trace
+
+
+def inference(trace: DeviceTrace, e: Event) -> None:
+    """Take the parts of an inference from a file of ``--exportTimes``."""
+    for key, name in PHASES:
+        start, end = number(e, f"start{key}"), number(e, f"end{key}")
+        if start is None or end is None or not 0 <= start <= end or end * 1e6 >= MOST_NS:
+            continue
+        host = number(e, "startEnqMs") if name == "inference" else None
+        host_ns = UNKNOWN_NS if host is None or not 0 <= host < MOST_NS else round(host * 1e6)
+        trace.add(name, round((end - start) * 1e6), start_ns=round(start * 1e6), host_ns=host_ns)
+
+
+def calls_of(content: object) -> Mapping[str, OperatorCall]:
+    """Return the operator of each layer with its tensors."""
+    made: dict[str, OperatorCall] = {}
+    if not isinstance(content, dict):
+        return made
+    for item in listed(cast("Event", content).get("Layers"))[:MOST_LAYERS]:
+        if not isinstance(item, dict):
+            continue
+        layer = cast("Event", item)
+        operator = operator_name(text(layer, "LayerType"))
+        if operator:
+            arguments = tuple(map(tensor_of, listed(layer.get("Inputs"))[:MOST_ARGUMENTS]))
+            made[text(layer, "Name")[:LONGEST_NAME]] = OperatorCall(operator, arguments)
+    return made
+
+
+def tensor_of(given: object) -> Argument:
+    """Return an operand of a layer."""
+    if not isinstance(given, dict):
+        return None
+    operand = cast("Event", given)
+    sizes = sizes_of(operand.get("Dimensions"))
+    words = text(operand, "Format/Datatype") + text(operand, "Format")
+    dtype = next((name for word, name in TYPES if word in words), "")
+    return None if sizes is None else TensorArgument(dtype, sizes)
