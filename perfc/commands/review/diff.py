@@ -133,8 +133,8 @@ def show_traces(
     from perfc.measuring.trace.difference_output import TraceDiffView, document, to_csv, to_json
     from perfc.measuring.trace.summary import summarized
 
-    found = difference(*(summarized(t, is_bounded=False) for t in traces))
-    view = TraceDiffView.of(paths, found)
+    change = difference(*(summarized(t, is_bounded=False) for t in traces))
+    view = TraceDiffView.of(paths, change)
     match form:
         case "json":
             emit(to_json(view), output)
@@ -144,7 +144,7 @@ def show_traces(
             raise click.UsageError("traces are compared as text, json, csv or markdown, not html")
         case _:
             show_document(document(view, limit), form, output)
-    return found.is_empty
+    return change.is_empty
 
 
 def refuse_revisions(old: str, new: str | None) -> None:

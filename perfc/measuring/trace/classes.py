@@ -8,7 +8,7 @@ from functools import cache
 
 
 class TracedClass(Enum):
-    """What a kernel does."""
+    """Classes of kernels by their work."""
 
     MATMUL = "matrix product"
     CONV = "convolution"
@@ -103,7 +103,7 @@ def class_of(kernel: str, operator: str = "") -> TracedClass:
     'elementwise'
     """
     kernels, operators = _patterns()
-    found = next((c for c, pattern in kernels if pattern.search(kernel)), None)
-    if found is None and operator:
-        found = next((c for c, pattern in operators if pattern.search(operator)), None)
-    return found or TracedClass.OTHER
+    match = next((c for c, pattern in kernels if pattern.search(kernel)), None)
+    if match is None and operator:
+        match = next((c for c, pattern in operators if pattern.search(operator)), None)
+    return match or TracedClass.OTHER

@@ -16,7 +16,7 @@ from .summary import KernelTime, TraceSummary
 
 
 class Match(Enum):
-    """How a kernel of one trace was identified in the other."""
+    """Ways to identify a kernel of one trace in the other."""
 
     EXACT = "operator, shapes, name"
     OPERATOR = "operator, shapes"

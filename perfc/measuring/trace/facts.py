@@ -1,4 +1,4 @@
-"""What is kept of a trace: launches of kernels, operators with shapes, facts of devices.
+"""Contents of a trace: launches of kernels, operators with shapes, facts of devices.
 
 Traces carry command lines, environments and host names. Nothing of a trace is stored except what
 these records hold, so that no report can print anything else.
@@ -53,7 +53,7 @@ class DeviceFacts:
 
 @record
 class TensorArgument:
-    """Element type and extents of a tensor; the type is the tool's own word."""
+    """Element type and extents of a tensor; the type is a word of the tool."""
 
     dtype: str
     sizes: tuple[int, ...]

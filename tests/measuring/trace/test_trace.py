@@ -110,11 +110,11 @@ def test_a_report_has_nothing_but_kernels_operators_shapes_and_devices(
 
 def test_changes_add_up_to_the_difference_of_the_totals(tmp_path: Path) -> None:
     old, new = (summary(tmp_path, samples.kineto(s)) for s in (samples.STEPS, samples.faster()))
-    found = difference(old, new)
+    change = difference(old, new)
     total = new.kernel_ns - old.kernel_ns
-    assert sum(k.change_ns for k in found.kernels) == total == 399_500 - 461_500 - 3_000
-    assert sum(c.new_ns - c.old_ns for c in found.classes) == total
-    matches = {k.kernel[:6]: k.match for k in found.kernels}
+    assert sum(k.change_ns for k in change.kernels) == total == 399_500 - 461_500 - 3_000
+    assert sum(c.new_ns - c.old_ns for c in change.classes) == total
+    matches = {k.kernel[:6]: k.match for k in change.kernels}
     assert matches == {
         "sm90_x": Match.EXACT, "triton": Match.OPERATOR, "Memcpy": Match.GONE,
         "ncclDe": Match.EXACT,

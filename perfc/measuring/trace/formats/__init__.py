@@ -57,15 +57,15 @@ def read_trace(path: str | os.PathLike[str], layers: str = "") -> DeviceTrace:
         ParseError: no trace, damaged, too large, or one without kernels.
     """
     where = os.fspath(path)
-    found = format_of(where)
-    if found is None:
+    detected = format_of(where)
+    if detected is None:
         raise ParseError("not a trace of a known profiler", where=where, hint=READ)
     from . import tensorrt
 
-    if layers and found is not tensorrt:
+    if layers and detected is not tensorrt:
         raise ParseError("not a profile of TensorRT, which has --layers", where=where)
     try:
-        trace = tensorrt.read(where, layers) if layers else found.read(where)
+        trace = tensorrt.read(where, layers) if layers else detected.read(where)
     except ParseError as error:
         error.where = error.where or where
         raise

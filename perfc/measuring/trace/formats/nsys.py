@@ -122,8 +122,8 @@ class StringTable:
         known = self.known.get(number)
         if known is None:
             query = "SELECT value FROM StringIds WHERE id = ? LIMIT 1"
-            found = self.base.execute(query, (number,)).fetchone() if self.has_table else None
-            value = found[0] if found else ""
+            row = self.base.execute(query, (number,)).fetchone() if self.has_table else None
+            value = row[0] if row else ""
             known = self.known[number] = value[:LONGEST_NAME] if isinstance(value, str) else ""
         return known
 
