@@ -114,10 +114,10 @@ class Items:
         """Go behind the ``[`` of the first of several keys; empty at the end of the file."""
         pattern = re.compile(rf'"({"|".join(keys)})"\s*:\s*\[')
         while True:
-            found = pattern.search(self.buffer, self.position)
-            if found:
-                self.position = found.end()
-                return found[1]
+            match = pattern.search(self.buffer, self.position)
+            if match:
+                self.position = match.end()
+                return match[1]
             self.position = max(len(self.buffer) - LONGEST_KEY, self.position)
             if not self.more():
                 return ""
