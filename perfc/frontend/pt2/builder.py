@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
@@ -109,10 +109,13 @@ class GraphBuilder:
         """Record the type of a value."""
         self.graph.value_info.append(ValueInfo(name, self.type(meta)))
 
-    def stored(self, name: str, meta: Meta, *, is_parameter: bool) -> None:
-        """Add a stored tensor without its elements."""
+    def stored(
+        self, name: str, meta: Meta, *, is_parameter: bool, payload: bytes | None = None
+    ) -> None:
+        """Add a stored tensor; its elements only if they are few."""
         dims = tuple(s if isinstance(s, int) else 1 for s in meta.sizes)
-        self.graph.initializer.append(ProtoTensor(name, dims, meta.dtype))
+        nbytes = None if payload is None else len(payload)
+        self.graph.initializer.append(ProtoTensor(name, dims, meta.dtype, payload, nbytes))
         kind = "PARAMETER" if is_parameter else "BUFFER"
         self.graph.value_info.append(ValueInfo(name, self.type(meta), {KIND: kind}))
 
@@ -140,6 +143,8 @@ class GraphBuilder:
 
     def attribute(self, name: str, value: Any) -> Attribute:
         """Return an attribute; equal ones are one object."""
+        if isinstance(value, ProtoGraph):
+            return attribute_of(name, value)
         key = name, type(value), value
         made = self.attributes.get(key)
         if made is None:
@@ -169,6 +174,20 @@ class GraphBuilder:
         self.graph.node.append(
             ProtoNode(name, op_type, domain, "", given, list(outputs), made, props)
         )
+
+    def enter(self) -> tuple[ProtoGraph, dict[object, str], dict[Size, str]]:
+        """Begin a graph inside the graph; return the outer one, for `leave`."""
+        outer = self.graph, self.constants, self.extents
+        # what is made inside is unknown outside
+        self.graph = ProtoGraph()
+        self.constants, self.extents = dict(self.constants), dict(self.extents)
+        return outer
+
+    def leave(self, outer: tuple[ProtoGraph, dict[object, str], dict[Size, str]]) -> ProtoGraph:
+        """Return the graph inside, and go on with the outer one."""
+        inner = self.graph
+        self.graph, self.constants, self.extents = outer
+        return inner
 
     def extent(self, size: Size) -> str:
         """Return a size as a tensor of one element.
@@ -202,9 +221,54 @@ class GraphBuilder:
         return left
 
 
+class Emitter:
+    """Nodes of one operator of a model.
+
+    Args:
+        name: name of its first result.
+        path: name of its nodes, with the path of its module.
+        source: line of the program that called it.
+        made: number of its nodes.
+    """
+
+    name: str
+    path: str
+    source: str = ""
+    made: int = 0
+
+    @property
+    def builder(self) -> GraphBuilder:
+        """Return the messages made so far."""
+        raise NotImplementedError
+
+    def emit(self, op_type: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
+        """Append a node and return its only result."""
+        return self.several(op_type, inputs, 1, domain=domain, **attributes)[0]
+
+    def several(
+        self, op_type: str, inputs: Iterable[str], count: int, domain: str = "", **attributes: Any
+    ) -> list[str]:
+        """Append a node and return its results."""
+        names = [self.builder.fresh(self.name) for _ in range(count)]
+        path = self.path if not self.made else f"{self.path}.{self.made}"
+        self.made += 1
+        self.builder.node(op_type, tuple(inputs), names, path, attributes, domain, self.source)
+        return names
+
+    def ints(self, *values: int) -> str:
+        """Return a constant of one axis."""
+        return self.builder.constant(values, DataType.INT64)
+
+    def scalar(self, value: float, dtype: int) -> str:
+        """Return a constant scalar."""
+        return self.builder.constant((value,), dtype, is_scalar=True)
+
+
 def attribute_of(name: str, value: Any) -> Attribute:
-    """Return an attribute of a number, text, or tuple of numbers."""
+    """Return an attribute of a number, text, graph, or tuple of numbers."""
     match value:
+        case ProtoGraph():
+            return Attribute(name, AttributeType.GRAPH, g=value)
         case bool() | int():
             return Attribute(name, AttributeType.INT, i=int(value))
         case float():

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import Any, TypeAlias
 
 from perfc.ir.record import mutable
 
 from ..lowering.elements import DataType
-from .builder import ELEMENT_TYPES, UNKNOWN, GraphBuilder, Meta, meta_of
+from .builder import ELEMENT_TYPES, UNKNOWN, Emitter, GraphBuilder, Meta, meta_of
 from .sizes import Size, member_of, size_of
 
 Lowering: TypeAlias = "Callable[[AtenCall], str | Sequence[str]]"
@@ -62,7 +62,7 @@ class ProgramScope:
 
 
 @mutable
-class AtenCall:
+class AtenCall(Emitter):
     """One node of the program.
 
     Args:
@@ -83,6 +83,11 @@ class AtenCall:
     args: dict[str, tuple[str, Any]]
     outputs: list[str]
     made: int = 0
+
+    @property
+    def builder(self) -> GraphBuilder:
+        """Return the messages made so far."""
+        return self.scope.builder
 
     def kind(self, name: str) -> str:
         """Return the kind of an argument, as ``as_tensor``; empty for an omitted one."""
@@ -198,29 +203,6 @@ class AtenCall:
         rank = self.meta("self").rank
         listed = self.integers(name, range(rank))
         return [a + rank if a < 0 else a for a in listed]
-
-    def emit(self, op_type: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
-        """Append a node and return its only result."""
-        return self.several(op_type, inputs, 1, domain=domain, **attributes)[0]
-
-    def several(
-        self, op_type: str, inputs: Iterable[str], count: int, domain: str = "", **attributes: Any
-    ) -> list[str]:
-        """Append a node and return its results."""
-        builder = self.scope.builder
-        names = [builder.fresh(self.name) for _ in range(count)]
-        path = self.path if not self.made else f"{self.path}.{self.made}"
-        self.made += 1
-        builder.node(op_type, tuple(inputs), names, path, attributes, domain, self.source)
-        return names
-
-    def ints(self, *values: int) -> str:
-        """Return a constant of one axis."""
-        return self.scope.builder.constant(values, DataType.INT64)
-
-    def scalar(self, value: float, dtype: int) -> str:
-        """Return a constant scalar."""
-        return self.scope.builder.constant((value,), dtype, is_scalar=True)
 
     def extents(self, sizes: Sequence[Size]) -> str:
         """Return sizes as a tensor of one axis."""

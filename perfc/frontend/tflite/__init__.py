@@ -1,0 +1,1 @@
+"""TensorFlow Lite models, read with the standard library."""

@@ -1,0 +1,330 @@
+"""One operator of a model: its operands in either order of the axes, and the nodes it becomes.
+
+Feature maps have their channels last. Convolutions read and write them with channels second, as
+ONNX does, and elementwise operators between them keep that order: a transposition is made only
+where an operator needs the order of the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import field
+from typing import TypeAlias
+
+from perfc.ir.record import mutable, record
+
+from ..lowering.elements import DataType
+from ..pt2.builder import Emitter, GraphBuilder, Meta
+from ..pt2.sizes import Size
+from .flatbuffer import Table
+from .schema import ACTIVATIONS, OPTIONS
+
+Lowering: TypeAlias = "Callable[[FlatCall], None]"
+"""Function that makes the nodes of an operator and binds its results."""
+LOWERINGS: dict[str, Lowering] = {}
+"""Lowerings by operator."""
+FIRST = (0, 3, 1, 2)
+"""Axes of a feature map with channels second."""
+LAST = (0, 2, 3, 1)
+"""Axes of it with channels last, by those with channels second."""
+MOST_ELEMENTS = 1024
+"""Maximum elements of a constant that is read."""
+MOST_FLOATS = 16
+"""Maximum elements of a constant of real numbers that is read: an epsilon or a scale."""
+FLOATS = (DataType.FLOAT, DataType.FLOAT16, DataType.DOUBLE, DataType.BFLOAT16)
+QUANTIZED = (
+    DataType.INT8, DataType.UINT8, DataType.INT16, DataType.INT32, DataType.INT4, DataType.UINT4,
+    DataType.INT2,
+)  # fmt: skip
+
+
+def lowers(*names: str) -> Callable[[Lowering], Lowering]:
+    """Return a decorator that records the lowering of operators."""
+
+    def recorded(lowering: Lowering) -> Lowering:
+        LOWERINGS.update(dict.fromkeys(names, lowering))
+        return lowering
+
+    return recorded
+
+
+@record
+class FlatTensor:
+    """Tensor of a graph.
+
+    Args:
+        name: its name in the file.
+        meta: element type and extents.
+        data: elements, of a small constant.
+        is_stored: whether the file has its elements.
+        is_variable: whether it keeps its elements from run to run.
+        scales: scales of a quantized tensor; empty without quantization.
+        zeros: zero points.
+        axis: axis of several scales.
+    """
+
+    name: str
+    meta: Meta
+    data: bytes | None = None
+    is_stored: bool = False
+    is_variable: bool = False
+    scales: tuple[float, ...] = ()
+    zeros: tuple[int, ...] = ()
+    axis: int = 0
+
+    @property
+    def rank(self) -> int:
+        """Return the number of axes."""
+        return self.meta.rank
+
+    @property
+    def is_quantized(self) -> bool:
+        """Return True for whole numbers that stand for real ones."""
+        return bool(self.scales) and self.meta.dtype in QUANTIZED
+
+
+@mutable
+class TensorScope:
+    """Values of a graph by the index of their tensor.
+
+    Args:
+        builder: messages made so far.
+        tensors: tensors of the graph.
+        plain: values in the order of axes of the file.
+        first: feature maps with channels second.
+        sources: stored tensor of one that is only converted from it.
+        depth: nesting of the graph.
+    """
+
+    builder: GraphBuilder
+    tensors: Sequence[FlatTensor]
+    plain: dict[int, str] = field(default_factory=dict[int, str])
+    first: dict[int, str] = field(default_factory=dict[int, str])
+    sources: dict[int, int] = field(default_factory=dict[int, int])
+    depth: int = 0
+
+    def tensor(self, index: int) -> FlatTensor:
+        """Return a tensor; a converted constant is its stored one."""
+        if index < 0:
+            raise IndexError(f"tensor {index}")
+        return self.tensors[self.sources.get(index, index)]
+
+
+@mutable
+class FlatCall(Emitter):
+    """One operator of a graph.
+
+    Args:
+        scope: values around it.
+        operator: its name.
+        name: name of its first result.
+        path: name of its nodes.
+        options: its options.
+        inputs: indices of its operands; -1 for omitted ones.
+        outputs: indices of its results.
+    """
+
+    scope: TensorScope
+    operator: str
+    name: str
+    path: str
+    options: Table | None
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    source: str = ""
+    made: int = 0
+
+    @property
+    def builder(self) -> GraphBuilder:
+        """Return the messages made so far."""
+        return self.scope.builder
+
+    def number(self, name: str, default: float = 0) -> float:
+        """Return an option."""
+        for index, given in enumerate(OPTIONS[self.operator].split()):
+            if given.partition(":")[0] == name and self.options is not None:
+                return self.options.number(index, given.partition(":")[2], default)
+        return default
+
+    def option(self, name: str, default: int = 0) -> int:
+        """Return an option that is a whole number."""
+        return int(self.number(name, default))
+
+    def has(self, at: int) -> bool:
+        """Return True if an operand is given."""
+        return at < len(self.inputs) and self.inputs[at] >= 0
+
+    def tensor(self, at: int) -> FlatTensor:
+        """Return the type of an operand."""
+        return self.scope.tensor(self.inputs[at])
+
+    def result(self, at: int = 0) -> FlatTensor:
+        """Return the type of a result."""
+        return self.scope.tensor(self.outputs[at])
+
+    def integers(self, at: int) -> list[int]:
+        """Return the elements of an operand.
+
+        Raises:
+            ValueError: it is computed.
+        """
+        tensor = self.tensor(at)
+        code = {DataType.INT32: 4, DataType.INT64: 8}.get(DataType(tensor.meta.dtype))
+        if tensor.data is None or code is None:
+            raise ValueError("a computed operand")
+        steps = range(0, len(tensor.data), code)
+        return [int.from_bytes(tensor.data[s : s + code], "little", signed=True) for s in steps]
+
+    def axes(self, at: int) -> tuple[int, ...]:
+        """Return an operand of axes of the first one, counted from the first."""
+        rank = self.tensor(0).rank
+        return tuple(a % rank for a in self.integers(at))
+
+    @property
+    def is_first(self) -> bool:
+        """Return True if an operand is a feature map that exists with channels second only."""
+        return any(i in self.scope.first and i not in self.scope.plain for i in self.inputs)
+
+    def can_be_first(self, ats: Iterable[int]) -> bool:
+        """Return True if all operands can have channels second, and one has."""
+        tensors = [self.tensor(at) for at in ats]
+        return self.is_first and all(t.rank == 4 or t.is_stored for t in tensors)
+
+    def value(self, at: int, *, first: bool = False, real: bool = True) -> str:
+        """Return an operand; empty for an omitted one.
+
+        Args:
+            at: its place.
+            first: whether a feature map has its channels second.
+            real: whether a quantized one is converted to real numbers.
+        """
+        if not self.has(at):
+            return ""
+        index = self.inputs[at]
+        tensor = self.scope.tensor(index)
+        if tensor.is_stored:
+            perm = self.broadcast(tensor) if first else tuple(range(tensor.rank))
+            return self.stored(at, perm, real=real)
+        value = self.ordered(index, first=first and tensor.rank == 4)
+        return self.dequantized(value, tensor, tensor.axis) if real else value
+
+    def broadcast(self, tensor: FlatTensor) -> tuple[int, ...]:
+        """Return the axes of a constant next to channels second; -1 is a new one."""
+        if tensor.rank == 0 or tensor.rank > 4:
+            return tuple(range(tensor.rank))
+        new = 4 - tensor.rank
+        perm = tuple(a - new if a >= new else -1 for a in FIRST)
+        leading = next(i for i, a in enumerate(perm) if a >= 0)
+        return perm[leading:]
+
+    def ordered(self, index: int, *, first: bool) -> str:
+        """Return a value in one order of the axes; a transposition makes it from the other."""
+        scope = self.scope
+        here, other = (scope.first, scope.plain) if first else (scope.plain, scope.first)
+        if index not in here:
+            perm, sizes = (FIRST if first else LAST), scope.tensors[index].meta.sizes
+            if sizes[1] == sizes[2] == 1:
+                order = FIRST if first else range(4)
+                shape = [s if isinstance(s, int) else -1 for s in (sizes[a] for a in order)]
+                here[index] = self.emit("Reshape", other[index], self.ints(*shape))
+            else:
+                here[index] = self.emit("Transpose", other[index], perm=perm)
+        return here[index]
+
+    def stored(self, at: int, perm: Sequence[int], *, real: bool = True, stem: str = "") -> str:
+        """Return a stored operand with its axes in another order, -1 for new ones of extent 1."""
+        tensor, builder = self.tensor(at), self.builder
+        if not tensor.is_stored:
+            value = self.ordered(self.inputs[at], first=False)
+            value = self.dequantized(value, tensor, tensor.axis) if real else value
+            return value if list(perm) == [*range(tensor.rank)] else \
+                self.emit("Transpose", value, perm=tuple(perm))  # fmt: skip
+        index = self.scope.sources.get(self.inputs[at], self.inputs[at])
+        key = "stored", id(self.scope.tensors), index, tuple(perm)
+        name = builder.constants.get(key)
+        if name is None:
+            is_taken = tensor.name in builder.constants or not tensor.name
+            name = builder.fresh(tensor.name or "constant") if is_taken else tensor.name
+            builder.constants[key] = builder.constants[name] = name
+            sizes = tuple(tensor.meta.sizes[a] if a >= 0 else 1 for a in perm)
+            is_parameter = tensor.data is None or (tensor.is_quantized and tensor.rank > 0)
+            builder.stored(name, Meta(tensor.meta.dtype, sizes), is_parameter=is_parameter,
+                           payload=tensor.data)  # fmt: skip
+        if not real:
+            return name
+        axis = tuple(perm).index(tensor.axis) if tensor.axis in perm else 0
+        value = self.dequantized(name, tensor, axis)
+        is_half = tensor.meta.dtype == DataType.FLOAT16 and self.result().meta.dtype != \
+            DataType.FLOAT16  # fmt: skip
+        return self.emit("Cast", value, to=int(DataType.FLOAT)) if is_half else value
+
+    def dequantized(self, value: str, tensor: FlatTensor, axis: int) -> str:
+        """Return the real numbers of a quantized value."""
+        if not tensor.is_quantized:
+            return value
+        return self.emit("DequantizeLinear", value, *self.scale(tensor),
+                         axis=axis if len(tensor.scales) > 1 else None)  # fmt: skip
+
+    def scale(self, tensor: FlatTensor) -> tuple[str, str]:
+        """Return the scale and the zero point of a quantized tensor."""
+        one = len(tensor.scales) == 1
+        zeros = tensor.zeros or (0,) * len(tensor.scales)
+        if len(zeros) != len(tensor.scales):
+            raise ValueError("as many zero points as scales")
+        scale = self.builder.constant(tensor.scales, DataType.FLOAT, is_scalar=one)
+        if tensor.meta.dtype in (DataType.INT32, DataType.INT4, DataType.UINT4, DataType.INT2):
+            return scale, ""
+        return scale, self.builder.constant(zeros, tensor.meta.dtype, is_scalar=one)
+
+    def bind(self, value: str, at: int = 0, *, first: bool = False, real: bool = True) -> None:
+        """Let a value be a result, after the activation that is fused into the operator.
+
+        Args:
+            value: the value.
+            at: place of the result.
+            first: whether it has channels second.
+            real: whether it is still to be quantized.
+        """
+        tensor = self.result(at)
+        if real:
+            value = self.activated(value)
+        if real and tensor.is_quantized:
+            value = self.emit("QuantizeLinear", value, *self.scale(tensor),
+                              axis=tensor.axis if len(tensor.scales) > 1 else None)  # fmt: skip
+        self.named(value, at, first=first)
+
+    def activated(self, value: str) -> str:
+        """Return a value after the fused activation."""
+        code = self.option("activation") if "activation" in OPTIONS.get(self.operator, "") else 0
+        operator, *bounds = ACTIVATIONS[code].split() or [""]
+        if not operator:
+            return value
+        ends = [self.scalar(float(b), DataType.FLOAT) for b in bounds]
+        return self.emit(operator, value, *ends)
+
+    def named(self, value: str, at: int, *, first: bool = False) -> None:
+        """Let a value be a result, with the name and the type that it has in the file."""
+        scope, builder, index = self.scope, self.builder, self.outputs[at]
+        tensor = scope.tensors[index]
+        last = builder.graph.node[-1] if builder.graph.node else None
+        if last is not None and value in last.output and tensor.name not in builder.constants:
+            # the node is new: nothing reads its result yet
+            if tensor.name:
+                last.output[last.output.index(value)] = value = tensor.name
+                builder.constants[value] = value
+            sizes = tensor.meta.sizes
+            if sizes:
+                sizes = tuple(sizes[a] for a in FIRST) if first else sizes
+                builder.declare(value, Meta(tensor.meta.dtype, sizes))
+        (scope.first if first else scope.plain)[index] = value
+
+    def shape(self, sizes: Sequence[Size]) -> str:
+        """Return extents as a constant, -1 for an unknown one.
+
+        Raises:
+            ValueError: several are unknown.
+        """
+        shape = [s if isinstance(s, int) else -1 for s in sizes]
+        if shape.count(-1) > 1:
+            raise ValueError("several unknown extents")
+        return self.ints(*shape)

@@ -1,0 +1,161 @@
+"""Convolutions, products, pooling, normalizations and recurrent layers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..lowering.elements import DataType
+from ..pt2.builder import Meta
+from .call import FlatCall, lowers
+
+
+def _window(c: FlatCall, axes: str = "hw") -> dict[str, Any]:
+    """Return the attributes of a window that moves along axes."""
+    return {
+        "strides": tuple(c.option(f"stride_{a}", 1) for a in axes),
+        "auto_pad": "VALID" if c.option("padding") else "SAME_UPPER",
+    }
+
+
+@lowers("CONV_2D", "DEPTHWISE_CONV_2D")
+def _conv(c: FlatCall) -> None:
+    perm = (3, 0, 1, 2) if c.operator == "DEPTHWISE_CONV_2D" else (0, 3, 1, 2)
+    channels, per_group = c.tensor(0).meta.sizes[3], c.tensor(1).meta.sizes[3]
+    if not (isinstance(channels, int) and isinstance(per_group, int) and per_group > 0):
+        raise ValueError("an unknown number of channels")
+    groups = channels if c.operator == "DEPTHWISE_CONV_2D" else channels // per_group
+    operands = c.value(0, first=True), c.stored(1, perm), c.value(2)
+    dilations = c.option("dilation_h", 1), c.option("dilation_w", 1)
+    c.bind(c.emit("Conv", *operands, group=groups, dilations=dilations, **_window(c)), first=True)
+
+
+@lowers("CONV_3D")
+def _conv_3d(c: FlatCall) -> None:
+    x = c.emit("Transpose", c.value(0), perm=(0, 4, 1, 2, 3))
+    weight = c.stored(1, (4, 3, 0, 1, 2))
+    dilations = tuple(c.option(f"dilation_{a}", 1) for a in "dhw")
+    made = c.emit("Conv", x, weight, c.value(2), dilations=dilations, **_window(c, "dhw"))
+    c.bind(c.emit("Transpose", c.activated(made), perm=(0, 2, 3, 4, 1)))
+
+
+@lowers("TRANSPOSE_CONV")
+def _transpose_conv(c: FlatCall) -> None:
+    x, bias = c.value(2, first=True), c.value(3)
+    c.bind(c.emit("ConvTranspose", x, c.stored(1, (3, 0, 1, 2)), bias, **_window(c)), first=True)
+
+
+@lowers("AVERAGE_POOL_2D", "MAX_POOL_2D")
+def _pool(c: FlatCall) -> None:
+    operator = "AveragePool" if c.operator == "AVERAGE_POOL_2D" else "MaxPool"
+    kernel = c.option("filter_h", 1), c.option("filter_w", 1)
+    c.bind(c.emit(operator, c.value(0, first=True), kernel_shape=kernel, **_window(c)), first=True)
+
+
+@lowers("FULLY_CONNECTED")
+def _fully_connected(c: FlatCall) -> None:
+    x, value, inner = c.tensor(0), c.value(0), c.tensor(1).meta.sizes[1]
+    if x.rank != 2 and (not c.option("keep") or x.rank < 2):
+        value, rank = c.emit("Reshape", value, c.shape((-1, inner))), 2
+    else:
+        rank = x.rank
+    bias = c.value(2)
+    if rank == 2 and bias:
+        made = c.emit("Gemm", value, c.stored(1, (0, 1)), bias, transB=1)
+    else:
+        made = c.emit("MatMul", value, c.stored(1, (1, 0)))
+        made = c.emit("Add", made, bias) if bias else made
+    if c.result().rank not in (rank, 0):
+        made = c.emit("Reshape", made, c.shape(c.result().meta.sizes))
+    c.bind(made)
+
+
+@lowers("BATCH_MATMUL")
+def _batch_matmul(c: FlatCall) -> None:
+    operands: list[str] = []
+    for at, name in enumerate(("adj_x", "adj_y")):
+        perm = [*range(c.tensor(at).rank)]
+        if c.option(name):
+            perm[-2:] = perm[-1], perm[-2]
+        operands.append(c.stored(at, perm))
+    c.bind(c.emit("MatMul", *operands))
+
+
+@lowers("SOFTMAX", "LOG_SOFTMAX")
+def _softmax(c: FlatCall) -> None:
+    first = c.can_be_first((0,))
+    operator = "Softmax" if c.operator == "SOFTMAX" else "LogSoftmax"
+    c.bind(c.emit(operator, c.value(0, first=first), axis=1 if first else -1), first=first)
+
+
+@lowers("L2_NORMALIZATION")
+def _l2_normalization(c: FlatCall) -> None:
+    first = c.can_be_first((0,))
+    made = c.emit("LpNormalization", c.value(0, first=first), axis=1 if first else -1, p=2)
+    c.bind(made, first=first)
+
+
+@lowers("LOCAL_RESPONSE_NORMALIZATION")
+def _lrn(c: FlatCall) -> None:
+    made = c.emit("LRN", c.value(0, first=True), size=2 * c.option("radius", 5) + 1,
+                  alpha=c.number("alpha", 1.0), beta=c.number("beta", 0.5),
+                  bias=c.number("bias", 1.0))  # fmt: skip
+    c.bind(made, first=True)
+
+
+@lowers("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR")
+def _resize(c: FlatCall) -> None:
+    rows, columns = c.integers(1)
+    mode = "linear" if c.operator == "RESIZE_BILINEAR" else "nearest"
+    coordinates = "align_corners" if c.option("aligned") else \
+        "half_pixel" if c.option("half") else "asymmetric"  # fmt: skip
+    made = c.emit("Resize", c.value(0, first=True), "", "", c.ints(rows, columns), axes=(2, 3),
+                  mode=mode, coordinate_transformation_mode=coordinates)  # fmt: skip
+    c.bind(made, first=True)
+
+
+@lowers("DEPTH_TO_SPACE", "SPACE_TO_DEPTH")
+def _blocks(c: FlatCall) -> None:
+    operator = "DepthToSpace" if c.operator == "DEPTH_TO_SPACE" else "SpaceToDepth"
+    made = c.emit(operator, c.value(0, first=True, real=False), blocksize=c.option("block", 1))
+    c.bind(made, first=True, real=False)
+
+
+@lowers("UNIDIRECTIONAL_SEQUENCE_LSTM")
+def _lstm(c: FlatCall) -> None:
+    """Put the twelve matrices of the gates in the two of ONNX."""
+    if not c.has(1) or c.has(16) or c.has(20):
+        raise ValueError("coupled gates, a projection or a normalization")
+    hidden, width = c.tensor(2).meta.sizes
+    if not (isinstance(hidden, int) and isinstance(width, int)):
+        raise ValueError("unknown extents")
+    packed: list[str] = []
+    for at, sizes in ((2, (1, 4 * hidden, width)), (6, (1, 4 * hidden, hidden))):
+        tensor = c.tensor(at)
+        name = c.builder.fresh(tensor.name or "weight")
+        c.builder.stored(name, Meta(tensor.meta.dtype, sizes), is_parameter=tensor.is_stored)
+        packed.append(c.dequantized(name, tensor, 0) if len(tensor.scales) == 1 else name)
+    bias = c.builder.fresh(c.tensor(12).name or "bias")
+    c.builder.stored(bias, Meta(DataType.FLOAT, (1, 8 * hidden)), is_parameter=True)
+    value = c.value(0)
+    if not c.option("time_major"):
+        value = c.emit("Transpose", value, perm=(1, 0, 2))
+    made = c.emit("LSTM", value, *packed, bias, hidden_size=hidden)
+    made = c.emit("Squeeze", made, c.ints(1))
+    c.bind(made if c.option("time_major") else c.emit("Transpose", made, perm=(1, 0, 2)))
+
+
+@lowers("SVDF")
+def _svdf(c: FlatCall) -> None:
+    """A product with each new input, and a filter over the last results of it."""
+    filters, memory = c.tensor(2).meta.sizes
+    rank = c.option("rank", 1)
+    if not (isinstance(filters, int) and isinstance(memory, int)) or rank < 1:
+        raise ValueError("unknown extents")
+    new = c.emit("MatMul", c.value(0), c.stored(1, (1, 0)))
+    states = c.emit("Reshape", c.value(4), c.ints(-1, filters, memory))
+    states = c.emit("Slice", states, c.ints(1), c.ints(memory), c.ints(2))
+    states = c.emit("Concat", states, c.emit("Unsqueeze", new, c.ints(2)), axis=2)
+    made = c.emit("ReduceSum", c.emit("Mul", states, c.value(2)), c.ints(2), keepdims=0)
+    made = c.emit("Reshape", made, c.ints(-1, filters // rank, rank))
+    made = c.emit("ReduceSum", made, c.ints(2), keepdims=0)
+    c.bind(c.emit("Add", made, c.value(3)) if c.has(3) else made)

@@ -1,0 +1,225 @@
+"""Operators that move elements; quantized ones are moved as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+
+from ..lowering.elements import DataType
+from .call import FIRST, FlatCall, lowers
+
+FARTHEST = (1 << 31) - 1
+"""End of a slice up to the last element."""
+
+
+@lowers("RESHAPE")
+def _reshape(c: FlatCall) -> None:
+    sizes = c.result().meta.sizes
+    if c.has(1) and c.tensor(1).data is None:
+        shape = c.emit("Cast", c.value(1), to=int(DataType.INT64))
+    elif all(isinstance(s, int) for s in sizes):
+        shape = c.shape(sizes)
+    elif c.has(1):
+        shape = c.ints(*c.integers(1))
+    else:
+        shape = c.shape(sizes)
+    c.bind(c.emit("Reshape", c.value(0, real=False), shape), real=False)
+
+
+@lowers("SQUEEZE", "EXPAND_DIMS")
+def _squeeze(c: FlatCall) -> None:
+    if c.operator == "EXPAND_DIMS":
+        (axis,) = c.integers(1)
+        made = c.emit("Unsqueeze", c.value(0, real=False), c.ints(axis))
+    else:
+        made = c.emit("Reshape", c.value(0, real=False), c.shape(c.result().meta.sizes))
+    c.bind(made, real=False)
+
+
+@lowers("TRANSPOSE")
+def _transpose(c: FlatCall) -> None:
+    c.bind(c.emit("Transpose", c.value(0, real=False), perm=tuple(c.integers(1))), real=False)
+
+
+@lowers("CONCATENATION")
+def _concatenation(c: FlatCall) -> None:
+    ats, rank = range(len(c.inputs)), c.result().rank
+    axis, first = c.option("axis") % (rank or 1), c.can_be_first(range(len(c.inputs)))
+    given = [c.tensor(at) for at in ats]
+    # operands with other scales than the result's are converted to it
+    real = any(t.scales != c.result().scales or t.zeros != c.result().zeros for t in given)
+    values = [c.value(at, first=first, real=real) for at in ats]
+    made = c.emit("Concat", *values, axis=FIRST.index(axis) if first else axis)
+    c.bind(made, first=first, real=real)
+
+
+@lowers("PACK", "UNPACK")
+def _pack(c: FlatCall) -> None:
+    axis = c.option("axis")
+    if c.operator == "PACK":
+        parts = [c.emit("Unsqueeze", c.value(at, real=False), c.ints(axis))
+                 for at in range(len(c.inputs))]  # fmt: skip
+        c.bind(c.emit("Concat", *parts, axis=axis), real=False)
+        return
+    count = len(c.outputs)
+    made = c.several("Split", (c.value(0, real=False),), count, axis=axis, num_outputs=count)
+    for at, part in enumerate(made):
+        c.bind(c.emit("Squeeze", part, c.ints(axis)), at, real=False)
+
+
+@lowers("SPLIT", "SPLIT_V")
+def _split(c: FlatCall) -> None:
+    is_even = c.operator == "SPLIT"
+    at, count = (1 if is_even else 0), len(c.outputs)
+    rank = c.tensor(at).rank
+    axis = c.integers(0 if is_even else 2)[0] % (rank or 1)
+    first = c.can_be_first((at,))
+    sizes = "" if is_even else c.ints(*c.integers(1))
+    made = c.several(
+        "Split", (c.value(at, first=first, real=False), sizes), count,
+        axis=FIRST.index(axis) if first else axis, num_outputs=count if is_even else None,
+    )  # fmt: skip
+    for place, part in enumerate(made):
+        c.bind(part, place, first=first, real=False)
+
+
+@lowers("GATHER", "EMBEDDING_LOOKUP", "GATHER_ND")
+def _gather(c: FlatCall) -> None:
+    if c.operator == "EMBEDDING_LOOKUP":
+        c.bind(c.emit("Gather", c.value(1, real=False), c.value(0), axis=0), real=False)
+        return
+    if c.operator == "GATHER_ND":
+        indices = c.emit("Cast", c.value(1), to=int(DataType.INT64))
+        c.bind(c.emit("GatherND", c.value(0, real=False), indices), real=False)
+        return
+    if c.option("batch"):
+        raise ValueError("a gather of batches")
+    axis = c.option("axis")
+    c.bind(c.emit("Gather", c.value(0, real=False), c.value(1), axis=axis), real=False)
+
+
+@lowers("SLICE")
+def _slice(c: FlatCall) -> None:
+    begins, counts = c.integers(1), c.integers(2)
+    ends = [FARTHEST if n < 0 else b + n for b, n in zip(begins, counts, strict=True)]
+    _sliced(c, begins, ends, [1] * len(begins))
+
+
+def _sliced(c: FlatCall, begins: list[int], ends: list[int], steps: list[int]) -> None:
+    first = c.can_be_first((0,))
+    order: Sequence[int] = FIRST if first else range(len(begins))
+    places = [a for a in order if (begins[a], ends[a], steps[a]) != (0, FARTHEST, 1)]
+    axes = [tuple(order).index(a) for a in places]
+    made = c.value(0, first=first, real=False)
+    if places:
+        columns = [[column[a] for a in places] for column in (begins, ends, steps)]
+        made = c.emit("Slice", made, c.ints(*columns[0]), c.ints(*columns[1]), c.ints(*axes),
+                      c.ints(*columns[2]))  # fmt: skip
+    if c.result().rank < c.tensor(0).rank:
+        shrunk = [a for a in range(len(begins)) if c.option("shrink") >> a & 1]
+        made = c.emit("Squeeze", made, c.ints(*[tuple(order).index(a) for a in shrunk]))
+        if first and sorted(shrunk) not in ([0], [3], [1, 2], [0, 1, 2]):
+            raise ValueError("an axis of an image is dropped")
+        if first and sorted(shrunk) == [0]:
+            made = c.emit("Transpose", made, perm=(1, 2, 0))
+        first = False
+    c.bind(made, first=first, real=False)
+
+
+@lowers("STRIDED_SLICE")
+def _strided_slice(c: FlatCall) -> None:
+    if c.option("ellipsis") or c.option("new"):
+        raise ValueError("an ellipsis or a new axis")
+    if c.tensor(1).data is None or c.tensor(2).data is None:
+        _computed_slice(c)
+        return
+    begins, ends, steps = (c.integers(at) for at in (1, 2, 3))
+    for axis, step in enumerate(steps):
+        if c.option("shrink") >> axis & 1:
+            ends[axis] = begins[axis] + 1 or FARTHEST
+            steps[axis] = 1
+            continue
+        if c.option("begin") >> axis & 1:
+            begins[axis] = 0 if step > 0 else FARTHEST
+        if c.option("end") >> axis & 1:
+            ends[axis] = FARTHEST if step > 0 else -FARTHEST
+    _sliced(c, begins, ends, steps)
+
+
+def _computed_slice(c: FlatCall) -> None:
+    if c.option("shrink") or c.option("begin") or c.option("end"):
+        raise ValueError("a slice with computed ends and masks")
+    axes = c.ints(*range(c.tensor(0).rank))
+    ends = [c.value(at) for at in (1, 2)]
+    c.bind(c.emit("Slice", c.value(0, real=False), *ends, axes, c.value(3)), real=False)
+
+
+@lowers("PAD", "PADV2", "MIRROR_PAD")
+def _pad(c: FlatCall) -> None:
+    given, rank = c.integers(1), c.tensor(0).rank
+    first = c.can_be_first((0,))
+    pairs = list(zip(given[::2], given[1::2], strict=True))
+    ordered = [pairs[a] for a in (FIRST if first else range(rank))]
+    pads = c.ints(*chain((b for b, _ in ordered), (e for _, e in ordered)))
+    mode = "reflect" if c.operator == "MIRROR_PAD" else "constant"
+    value = c.value(2, real=False) if c.operator == "PADV2" else ""
+    made = c.emit("Pad", c.value(0, first=first, real=False), pads, value, mode=mode)
+    c.bind(made, first=first, real=False)
+
+
+@lowers("TILE", "BROADCAST_TO", "FILL")
+def _expand(c: FlatCall) -> None:
+    value, sizes = (1, 0) if c.operator == "FILL" else (0, 1)
+    is_known = c.has(sizes) and c.tensor(sizes).data is not None
+    shape = c.ints(*c.integers(sizes)) if is_known else \
+        c.emit("Cast", c.value(sizes), to=int(DataType.INT64))  # fmt: skip
+    operator = "Tile" if c.operator == "TILE" else "Expand"
+    c.bind(c.emit(operator, c.value(value, real=False), shape), real=False)
+
+
+@lowers("RANGE")
+def _range(c: FlatCall) -> None:
+    c.bind(c.emit("Range", *(c.value(at) for at in range(3))))
+
+
+@lowers("SHAPE")
+def _shape(c: FlatCall) -> None:
+    # extents in the order of the file, of a map with channels second too
+    made = c.emit("Shape", c.value(0, first=c.is_first, real=False))
+    made = c.emit("Gather", made, c.ints(0, 2, 3, 1), axis=0) if c.is_first else made
+    dtype = c.result().meta.dtype
+    c.bind(c.emit("Cast", made, to=int(dtype)) if dtype != DataType.INT64 else made, real=False)
+
+
+@lowers("RANK")
+def _rank(c: FlatCall) -> None:
+    c.named(c.scalar(c.tensor(0).rank, DataType.INT32), 0)
+
+
+@lowers("TOPK_V2")
+def _topk(c: FlatCall) -> None:
+    count = c.emit("Cast", c.emit("Reshape", c.value(1), c.ints(1)), to=int(DataType.INT64))
+    values, indices = c.several("TopK", (c.value(0), count), 2)
+    c.bind(values)
+    c.bind(c.emit("Cast", indices, to=int(DataType.INT32)), 1)
+
+
+@lowers("ONE_HOT")
+def _one_hot(c: FlatCall) -> None:
+    ends = [c.emit("Unsqueeze", c.value(at), c.ints(0)) for at in (3, 2)]
+    values = c.emit("Concat", *ends, axis=0)
+    c.bind(c.emit("OneHot", c.value(0), c.value(1), values, axis=c.option("axis", -1)))
+
+
+@lowers("WHERE")
+def _where(c: FlatCall) -> None:
+    c.bind(c.emit("Transpose", c.emit("NonZero", c.value(0)), perm=(1, 0)))
+
+
+@lowers("REVERSE_V2")
+def _reverse(c: FlatCall) -> None:
+    axes = c.axes(1)
+    ones = c.ints(*[-1] * len(axes))
+    made = c.emit("Slice", c.value(0, real=False), ones, c.ints(*[-FARTHEST] * len(axes)),
+                  c.ints(*axes), ones)  # fmt: skip
+    c.bind(made, real=False)

@@ -1,0 +1,156 @@
+"""Elementwise operators, and reductions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from ..lowering.elements import DataType
+from ..pt2.builder import Meta
+from .call import FIRST, LOWERINGS, FlatCall, FlatTensor, lowers
+
+UNARY: Mapping[str, str] = {
+    "LOGISTIC": "Sigmoid", "TANH": "Tanh", "RELU": "Relu", "EXP": "Exp", "NEG": "Neg",
+    "FLOOR": "Floor", "CEIL": "Ceil", "ROUND": "Round", "ABS": "Abs", "SIN": "Sin", "COS": "Cos",
+    "LOG": "Log", "SQRT": "Sqrt", "ELU": "Elu", "HARD_SWISH": "HardSwish", "SIGN": "Sign",
+    "LOGICAL_NOT": "Not",
+}  # fmt: skip
+"""Operators of one operand, with that of ONNX."""
+BINARY: Mapping[str, str] = {
+    "ADD": "Add", "SUB": "Sub", "MUL": "Mul", "DIV": "Div", "MAXIMUM": "Max", "MINIMUM": "Min",
+    "POW": "Pow", "FLOOR_MOD": "Mod", "EQUAL": "Equal", "LESS": "Less", "GREATER": "Greater",
+    "LESS_EQUAL": "LessOrEqual", "GREATER_EQUAL": "GreaterOrEqual", "LOGICAL_AND": "And",
+    "LOGICAL_OR": "Or", "BITWISE_XOR": "BitwiseXor", "ADD_N": "Sum", "PRELU": "PRelu",
+}  # fmt: skip
+"""Operators of several operands of any extents, with that of ONNX."""
+REDUCTIONS: Mapping[str, str] = {
+    "MEAN": "ReduceMean", "SUM": "ReduceSum", "REDUCE_MAX": "ReduceMax",
+    "REDUCE_MIN": "ReduceMin", "REDUCE_PROD": "ReduceProd", "REDUCE_ANY": "ReduceMax",
+    "REDUCE_ALL": "ReduceMin",
+}  # fmt: skip
+"""Operators over axes, with that of ONNX."""
+BOUNDS: Mapping[str, tuple[float, float]] = {
+    "RELU6": (0, 6), "RELU_N1_TO_1": (-1, 1), "RELU_0_TO_1": (0, 1),
+}  # fmt: skip
+
+
+def _operands(c: FlatCall) -> tuple[list[str], bool]:
+    """Return the operands of an elementwise operator, and whether channels are second."""
+    ats = range(len(c.inputs))
+    first = c.can_be_first(ats)
+    return [c.value(at, first=first) for at in ats], first
+
+
+def _elementwise(operator: str, c: FlatCall) -> None:
+    operands, first = _operands(c)
+    c.bind(c.emit(operator, *operands), first=first)
+
+
+LOWERINGS.update({k: partial(_elementwise, v) for k, v in {**UNARY, **BINARY}.items()})
+
+
+@lowers(*BOUNDS)
+def _clip(c: FlatCall) -> None:
+    (value,), first = _operands(c)
+    ends = [c.scalar(b, DataType.FLOAT) for b in BOUNDS[c.operator]]
+    c.bind(c.emit("Clip", value, *ends), first=first)
+
+
+@lowers("GELU", "LEAKY_RELU")
+def _gelu(c: FlatCall) -> None:
+    (value,), first = _operands(c)
+    if c.operator == "GELU":
+        mode = "tanh" if c.option("approximate") else "none"
+        c.bind(c.emit("Gelu", value, approximate=mode), first=first)
+    else:
+        c.bind(c.emit("LeakyRelu", value, alpha=c.number("alpha")), first=first)
+
+
+@lowers("RSQRT", "SQUARE", "SQUARED_DIFFERENCE", "FLOOR_DIV", "NOT_EQUAL")
+def _composite(c: FlatCall) -> None:
+    operands, first = _operands(c)
+    match c.operator:
+        case "RSQRT":
+            made = c.emit("Reciprocal", c.emit("Sqrt", *operands))
+        case "SQUARE":
+            made = c.emit("Mul", *operands * 2)
+        case "SQUARED_DIFFERENCE":
+            difference = c.emit("Sub", *operands)
+            made = c.emit("Mul", difference, difference)
+        case "NOT_EQUAL":
+            made = c.emit("Not", c.emit("Equal", *operands))
+        case _:
+            made = c.emit("Div", *operands)
+            made = c.emit("Floor", made) if c.result().meta.is_float else made
+    c.bind(made, first=first)
+
+
+@lowers("SELECT", "SELECT_V2")
+def _select(c: FlatCall) -> None:
+    operands, first = _operands(c)
+    c.bind(c.emit("Where", *operands), first=first)
+
+
+@lowers("CAST")
+def _cast(c: FlatCall) -> None:
+    first = c.can_be_first((0,))
+    value = c.value(0, first=first, real=False)
+    c.bind(c.emit("Cast", value, to=int(c.result().meta.dtype)), first=first, real=False)
+
+
+@lowers("QUANTIZE")
+def _quantize(c: FlatCall) -> None:
+    first = c.can_be_first((0,))
+    c.bind(c.value(0, first=first), first=first)
+
+
+@lowers("DEQUANTIZE", "DENSIFY")
+def _dequantize(c: FlatCall) -> None:
+    tensor = c.tensor(0)
+    if tensor.is_stored:
+        c.scope.sources[c.outputs[0]] = c.inputs[0]
+        return
+    first = c.can_be_first((0,))
+    value = c.value(0, first=first)
+    if tensor.meta.dtype == DataType.FLOAT16:
+        value = c.emit("Cast", value, to=int(DataType.FLOAT))
+    c.bind(value, first=first)
+
+
+@lowers("FAKE_QUANT")
+def _fake_quant(c: FlatCall) -> None:
+    (value,), first = _operands(c)
+    step = (c.number("max") - c.number("min")) / 255
+    scale = c.scale(FlatTensor("", Meta(DataType.UINT8, ()), scales=(step,)))
+    made = c.emit("DequantizeLinear", c.emit("QuantizeLinear", value, *scale), *scale)
+    c.bind(made, first=first)
+
+
+@lowers(*REDUCTIONS)
+def _reduce(c: FlatCall) -> None:
+    axes, keep, first = c.axes(1), c.option("keep"), c.can_be_first((0,))
+    # without the axes of the image, channels are last again
+    if first and not keep and not {1, 2} <= set(axes):
+        first = False
+    listed = tuple(FIRST.index(a) for a in axes) if first else axes
+    value = c.value(0, first=first)
+    is_bool = c.tensor(0).meta.dtype == DataType.BOOL
+    value = c.emit("Cast", value, to=int(DataType.UINT8)) if is_bool else value
+    made = c.emit(REDUCTIONS[c.operator], value, c.ints(*sorted(listed)), keepdims=keep)
+    made = c.emit("Cast", made, to=int(DataType.BOOL)) if is_bool else made
+    c.bind(made, first=first and bool(keep))
+
+
+@lowers("ARG_MAX", "ARG_MIN")
+def _arg(c: FlatCall) -> None:
+    operator = "ArgMax" if c.operator == "ARG_MAX" else "ArgMin"
+    made = c.emit(operator, c.value(0, real=False), axis=c.axes(1)[0], keepdims=0)
+    if c.result().meta.dtype != DataType.INT64:
+        made = c.emit("Cast", made, to=int(c.result().meta.dtype))
+    c.bind(made, real=False)
+
+
+@lowers("CUMSUM")
+def _cumsum(c: FlatCall) -> None:
+    c.bind(c.emit("CumSum", c.value(0), c.value(1), exclusive=c.option("exclusive"),
+                  reverse=c.option("reverse")))  # fmt: skip

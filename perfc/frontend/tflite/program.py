@@ -1,0 +1,306 @@
+"""TensorFlow Lite models in messages of ONNX, which the lowering of ONNX models takes."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+from perfc.common.declared import modules
+from perfc.errors import ModelError
+from perfc.ir.record import mutable
+
+from ..collector import paused_collector
+from ..lowering.elements import DataType
+from ..pt2.builder import GraphBuilder, Meta
+from ..pt2.program import OPSET
+from ..reading.proto import FileOrigin, ProtoModel, ValueInfo
+from ..source import one_line
+from . import call
+from .call import (
+    FLOATS,
+    LOWERINGS,
+    MOST_ELEMENTS,
+    MOST_FLOATS,
+    FlatCall,
+    FlatTensor,
+    Lowering,
+    TensorScope,
+)
+from .flatbuffer import FlatFile, Table
+from .schema import CUSTOM, ELEMENT_TYPES, LATER, OPERATORS, PLACEHOLDER
+
+DEEPEST = 16
+"""Nesting of graphs."""
+MOST_NODES = 200_000
+"""Maximum operators, those of graphs that are called several times included."""
+FAULTS = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, struct.error)
+"""Errors of operators whose operands or options do not follow the schema."""
+
+
+def read_flat(model: str | bytes) -> ProtoModel:
+    """Return a model in messages of ONNX, its weights without elements.
+
+    Args:
+        model: path of a file, or the bytes of one.
+
+    Raises:
+        ModelError: the file is damaged, or not of the schema.
+    """
+    where = "model" if isinstance(model, bytes) else one_line(model)
+    file = FlatFile(model, where)
+    try:
+        with paused_collector():
+            made = FlatReader(file, file.root()).model()
+    except ModelError as error:
+        error.where = error.where or where
+        raise
+    except RecursionError:
+        raise ModelError("its graphs are nested too deep", where=where) from None
+    except FAULTS as error:
+        what = f"does not keep to the schema: {type(error).__name__} {error}"[:200]
+        hint = "convert it again with a released TensorFlow or LiteRT"
+        raise ModelError(what, hint=hint, where=where) from None
+    finally:
+        file.close()
+    path = "" if isinstance(model, bytes) else model
+    made.origin = FileOrigin(path, file.nbytes, file.digest())
+    return made
+
+
+@mutable
+class FlatReader:
+    """Translates one model.
+
+    Args:
+        file: its bytes.
+        root: its outermost table.
+    """
+
+    file: FlatFile
+    root: Table
+    graphs: Sequence[Table] = ()
+    buffers: Sequence[Table] = ()
+    names: Sequence[tuple[str, str]] = ()
+    nodes: int = 0
+
+    def model(self) -> ProtoModel:
+        """Return the first graph of the model; others are those of its control flow."""
+        root = self.root
+        self.graphs, self.buffers = root.tables(2), root.tables(4)
+        self.names = [_operator(code) for code in root.tables(1)]
+        if not self.graphs:
+            raise ModelError("no graph in it", hint="convert it again")
+        builder = GraphBuilder()
+        graph = self.graphs[0]
+        builder.graph.name = graph.text(4) or "main"
+        scope = TensorScope(builder, self.tensors(graph))
+        for index in graph.vector(1, "i"):
+            self.declare_input(scope, index)
+        self.lower(scope, graph)
+        for index in graph.vector(2, "i"):
+            value, meta = self.plain(scope, index), scope.tensor(index).meta
+            known = ValueInfo(value, builder.type(meta)) if meta.sizes else ValueInfo(value)
+            builder.graph.output.append(known)
+        producer = root.text(3) or "tensorflow lite"
+        return ProtoModel(10, [("", OPSET), ("com.microsoft", 1)], producer, graph=builder.graph)
+
+    def declare_input(self, scope: TensorScope, index: int) -> None:
+        """Add an input of the model."""
+        tensor, builder = scope.tensor(index), scope.builder
+        name = tensor.name or f"input_{index}"
+        sizes = tuple(_symbol(name, axis, tensor.meta) if s is None else s
+                      for axis, s in enumerate(tensor.meta.sizes))  # fmt: skip
+        builder.constants[name] = scope.plain[index] = name
+        type_ = builder.type(Meta(tensor.meta.dtype, sizes))
+        builder.graph.input.append(ValueInfo(name, type_))
+
+    def plain(self, scope: TensorScope, index: int) -> str:
+        """Return a result of a graph in the order of axes of the file."""
+        # an operator that moves nothing makes what is missing
+        end = FlatCall(scope, "RESHAPE", "output", "output", None, (index,), (index,))
+        return end.value(0, real=False)
+
+    def tensors(self, graph: Table) -> list[FlatTensor]:
+        """Return the tensors of a graph."""
+        return [self.tensor(table) for table in graph.tables(0)]
+
+    def tensor(self, table: Table) -> FlatTensor:
+        """Return a tensor, with its elements if they are few."""
+        shape = table.vector(7, "i") or table.vector(0, "i")
+        code = table.integer(1, "B")
+        dtype = ELEMENT_TYPES[code] if code < len(ELEMENT_TYPES) else DataType.UNDEFINED
+        meta = Meta(int(dtype), tuple(s if s >= 0 else None for s in shape))
+        index = table.integer(2, "I")
+        buffer = self.buffers[index] if 0 < index < len(self.buffers) else None
+        data = buffer.target(0) if buffer is not None else 0
+        nbytes = self.file.number(data, "I") if data else 0
+        is_stored = nbytes > 0 or (buffer is not None and buffer.integer(2, "Q") > 0)
+        count = 1
+        for size in shape:
+            count *= size
+        most = MOST_FLOATS if dtype in FLOATS else MOST_ELEMENTS
+        quantization = table.table(4)
+        scales = _reals(quantization, 2) if quantization is not None else ()
+        is_read = 0 < count <= most and 0 < nbytes <= 16 * most and not (scales and shape)
+        return FlatTensor(
+            table.text(3), meta, self.file.read(data + 4, nbytes) if is_read else None,
+            is_stored, table.integer(5, "?") > 0, scales,
+            quantization.vector(3, "q") if quantization is not None else (),
+            quantization.integer(6, "i") if quantization is not None else 0,
+        )  # fmt: skip
+
+    def lower(self, scope: TensorScope, graph: Table) -> None:
+        """Lower the operators of a graph in their order.
+
+        Raises:
+            ModelError: graphs nested too deep, or too many operators.
+        """
+        if scope.depth > DEEPEST:
+            raise ModelError(f"graphs nested deeper than {DEEPEST}")
+        for table in graph.tables(3):
+            self.nodes += 1
+            if self.nodes > MOST_NODES:
+                raise ModelError(f"more than {MOST_NODES} operators", hint="convert a part of it")
+            self.lower_operator(scope, table)
+
+    def lower_operator(self, scope: TensorScope, table: Table) -> None:
+        """Lower one operator; one without a lowering becomes an unknown operator."""
+        domain, name = self.names[table.integer(0, "I")]
+        inputs, outputs = table.vector(1, "i"), table.vector(2, "i")
+        if not outputs:
+            return
+        options = table.table(12) if name == "STABLEHLO_COMPOSITE" else table.table(4)
+        path = scope.tensor(outputs[0]).name.partition(";")[0] or name.lower()
+        made = FlatCall(scope, name, path, path, options, inputs, outputs)
+        self.declare_variables(scope, inputs)
+        builder = scope.builder
+        start, stored = len(builder.graph.node), len(builder.graph.initializer)
+        known, before = dict(builder.constants), (dict(scope.plain), dict(scope.first))
+        lowering = lowerings().get(name) if domain == "tflite" else None
+        try:
+            if name in FLOWS and domain == "tflite":
+                FLOWS[name](self, made)
+                return
+            if lowering is not None:
+                lowering(made)
+                return
+        except FAULTS:
+            del builder.graph.node[start:], builder.graph.initializer[stored:]
+            builder.constants = known
+            scope.plain, scope.first = before
+            made.made = 0
+        values = [made.value(at, real=False) for at in range(len(inputs))]
+        results = made.several(name, values, len(outputs), domain=domain)
+        for at, value in enumerate(results):
+            made.named(value, at)
+
+    def declare_variables(self, scope: TensorScope, inputs: Sequence[int]) -> None:
+        """Add the operands that keep their elements from run to run as stored tensors."""
+        for index in inputs:
+            if index < 0 or index in scope.plain or index in scope.first:
+                continue
+            tensor = scope.tensor(index)
+            if tensor.is_variable or (not tensor.is_stored and 0 in tensor.meta.sizes):
+                name = scope.plain[index] = scope.builder.fresh(tensor.name or "variable")
+                scope.builder.stored(name, tensor.meta, is_parameter=False)
+
+    def called(self, call: FlatCall, index: int, inputs: Sequence[str]) -> list[str]:
+        """Put a graph in place of its call and return its results.
+
+        Raises:
+            LookupError: there is no such graph.
+        """
+        scope = call.scope
+        graph = self.graphs[index] if index >= 0 else self.graphs[len(self.graphs)]
+        inner = TensorScope(scope.builder, self.tensors(graph), depth=scope.depth + 1)
+        inner.plain.update(zip(graph.vector(1, "i"), inputs, strict=False))
+        self.lower(inner, graph)
+        return [self.plain(inner, i) for i in graph.vector(2, "i")]
+
+    def region(self, call: FlatCall, index: int, inputs: Sequence[str], names: Sequence[str],
+               condition: int | None = None) -> None:  # fmt: skip
+        """Lower a graph into the graph of messages that the builder has now."""
+        results = self.called(call, index, inputs)
+        if condition is not None:
+            results = [*self.called(call, condition, results), *results]
+        graph = call.builder.graph
+        graph.name = f"{call.name}_{index}"
+        for name, result in zip(names, results, strict=True):
+            # a result of a graph is made in it
+            call.builder.node("Identity", (result,), (name,), name, {})
+            graph.output.append(ValueInfo(name))
+
+
+def _if(reader: FlatReader, call: FlatCall) -> None:
+    inputs = [call.value(at, real=False) for at in range(1, len(call.inputs))]
+    branches = {}
+    for branch in ("then", "else"):
+        outer = call.builder.enter()
+        names = [call.builder.fresh(call.name) for _ in call.outputs]
+        reader.region(call, call.option(branch), inputs, names)
+        branches[f"{branch}_branch"] = call.builder.leave(outer)
+    made = call.several("If", (call.value(0),), len(call.outputs), **branches)
+    for at, value in enumerate(made):
+        call.named(value, at)
+
+
+def _while(reader: FlatReader, call: FlatCall) -> None:
+    inputs = [call.value(at, real=False) for at in range(len(call.inputs))]
+    (condition,) = reader.called(call, call.option("cond"), inputs)
+    outer = call.builder.enter()
+    body = call.builder.graph
+    states = [call.builder.fresh(call.name) for _ in inputs]
+    heads = [call.builder.fresh("iteration"), call.builder.fresh("condition")]
+    for name, dtype in zip(heads, (DataType.INT64, DataType.BOOL), strict=True):
+        body.input.append(ValueInfo(name, call.builder.type(Meta(int(dtype), ()))))
+    for at, name in enumerate(states):
+        meta = call.tensor(at).meta
+        body.input.append(ValueInfo(name, call.builder.type(meta)))
+    names = [call.builder.fresh(call.name) for _ in (condition, *states)]
+    reader.region(call, call.option("body"), states, names, call.option("cond"))
+    graph = call.builder.leave(outer)
+    made = call.several("Loop", ("", condition, *inputs), len(inputs), body=graph)
+    for at, value in enumerate(made):
+        call.named(value, at)
+
+
+def _composite(reader: FlatReader, call: FlatCall) -> None:
+    inputs = [call.value(at, real=False) for at in range(len(call.inputs))]
+    for at, value in enumerate(reader.called(call, call.option("body"), inputs)):
+        call.named(value, at)
+
+
+FLOWS = {"IF": _if, "WHILE": _while, "STABLEHLO_COMPOSITE": _composite}
+"""Operators with graphs."""
+
+
+def _operator(code: Table) -> tuple[str, str]:
+    """Return the domain and the name of an operator."""
+    old = code.integer(0, "b")
+    number = code.integer(3, "i") if old == PLACEHOLDER else max(old, code.integer(3, "i"))
+    if number == CUSTOM:
+        return "tflite.custom", code.text(1) or "custom"
+    if number < len(OPERATORS):
+        return "tflite", OPERATORS[number]
+    return "tflite", LATER.get(number, f"OPERATOR_{number}")
+
+
+def _reals(table: Table, index: int) -> tuple[float, ...]:
+    """Return a vector of real numbers; empty unless all are scales."""
+    numbers: tuple[float, ...] = table.vector(index, "f")
+    return numbers if all(0 < n < float("inf") for n in numbers) else ()
+
+
+def _symbol(name: str, axis: int, meta: Meta) -> str:
+    """Return the symbol of a dynamic extent of an input."""
+    if axis == 0 and meta.rank > 1:
+        return "batch"
+    return "seq" if axis == 1 and meta.rank == 2 and not meta.is_float else f"{name}_d{axis}"
+
+
+@cache
+def lowerings() -> Mapping[str, Lowering]:
+    """Return every lowering by operator; importing the modules of this folder records them."""
+    list(modules(call.__package__ or ""))
+    return LOWERINGS
