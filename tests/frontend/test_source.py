@@ -146,7 +146,6 @@ def test_a_cut_or_damaged_gzip_is_refused(cut: int) -> None:
         (b"<!DOCTYPE html><html></html>", "an HTML page"),
         (b"\n  <html>", "an HTML page"),
         (b"\x80\x02}q", "pickle"),
-        (b"\x1c\0\0\0TFL3\0\0", "TensorFlow Lite"),
         (b"\x28\0\0\0ORTMmodel", "ORT-format"),
         (b"\x40\0\0\0\0\0\0\0" + b'{"w":{"dtype":"F32"}}', "safetensors"),
         (b"GGUF\3\0\0\0", "GGUF"),

@@ -250,10 +250,14 @@ class Emitter:
     ) -> list[str]:
         """Append a node and return its results."""
         names = [self.builder.fresh(self.name) for _ in range(count)]
-        path = self.path if not self.made else f"{self.path}.{self.made}"
-        self.made += 1
+        path = self.place(op_type)
         self.builder.node(op_type, tuple(inputs), names, path, attributes, domain, self.source)
         return names
+
+    def place(self, op_type: str) -> str:
+        """Return the name of the next node, with the path of its module."""
+        self.made += 1
+        return self.path if self.made == 1 else f"{self.path}.{self.made - 1}"
 
     def ints(self, *values: int) -> str:
         """Return a constant of one axis."""

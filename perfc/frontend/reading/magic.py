@@ -56,8 +56,6 @@ def recognise(head: bytes, where: str, *, text_suffix: bool = False) -> Form:
         if head.startswith(prefix):
             raise _not_onnx(what, hint, where)
     match head[4:8]:
-        case b"TFL3":
-            raise _not_onnx("a TensorFlow Lite model", "convert it with tf2onnx --tflite", where)
         case b"ORTM":
             hint = "give the ONNX model it was made from"
             raise _not_onnx("an ORT-format model", hint, where)

@@ -31,6 +31,8 @@ MOST_ELEMENTS = 1024
 """Maximum elements of a constant that is read."""
 MOST_FLOATS = 16
 """Maximum elements of a constant of real numbers that is read: an epsilon or a scale."""
+CONVERSIONS = frozenset({"DequantizeLinear", "QuantizeLinear", "Transpose"})
+"""Operators that change the form of operands and results, with names of their own."""
 FLOATS = (DataType.FLOAT, DataType.FLOAT16, DataType.DOUBLE, DataType.BFLOAT16)
 QUANTIZED = (
     DataType.INT8, DataType.UINT8, DataType.INT16, DataType.INT32, DataType.INT4, DataType.UINT4,
@@ -81,6 +83,12 @@ class FlatTensor:
     def is_quantized(self) -> bool:
         """Return True for whole numbers that stand for real ones."""
         return bool(self.scales) and self.meta.dtype in QUANTIZED
+
+    @property
+    def is_parameter(self) -> bool:
+        """Return True for several stored numbers that are real or stand for real ones."""
+        is_one = all(s == 1 for s in self.meta.sizes)
+        return not is_one and (self.meta.is_float or self.is_quantized or self.data is None)
 
 
 @mutable
@@ -133,11 +141,20 @@ class FlatCall(Emitter):
     outputs: tuple[int, ...]
     source: str = ""
     made: int = 0
+    conversions: int = 0
 
     @property
     def builder(self) -> GraphBuilder:
         """Return the messages made so far."""
         return self.scope.builder
+
+    def place(self, op_type: str) -> str:
+        """Return the name of the next node; the operator itself has that of its result."""
+        if op_type not in CONVERSIONS:
+            # a class with slots is made twice: `super` would be of the first
+            return Emitter.place(self, op_type)
+        self.conversions += 1
+        return f"{self.path}.{op_type}{self.conversions}"
 
     def number(self, name: str, default: float = 0) -> float:
         """Return an option."""
@@ -247,9 +264,8 @@ class FlatCall(Emitter):
             name = builder.fresh(tensor.name or "constant") if is_taken else tensor.name
             builder.constants[key] = builder.constants[name] = name
             sizes = tuple(tensor.meta.sizes[a] if a >= 0 else 1 for a in perm)
-            is_parameter = tensor.data is None or (tensor.is_quantized and tensor.rank > 0)
-            builder.stored(name, Meta(tensor.meta.dtype, sizes), is_parameter=is_parameter,
-                           payload=tensor.data)  # fmt: skip
+            builder.stored(name, Meta(tensor.meta.dtype, sizes),
+                           is_parameter=tensor.is_parameter, payload=tensor.data)  # fmt: skip
         if not real:
             return name
         axis = tuple(perm).index(tensor.axis) if tensor.axis in perm else 0

@@ -136,12 +136,9 @@ def _lstm(c: FlatCall) -> None:
         packed.append(c.dequantized(name, tensor, 0) if len(tensor.scales) == 1 else name)
     bias = c.builder.fresh(c.tensor(12).name or "bias")
     c.builder.stored(bias, Meta(DataType.FLOAT, (1, 8 * hidden)), is_parameter=True)
-    value = c.value(0)
-    if not c.option("time_major"):
-        value = c.emit("Transpose", value, perm=(1, 0, 2))
-    made = c.emit("LSTM", value, *packed, bias, hidden_size=hidden)
-    made = c.emit("Squeeze", made, c.ints(1))
-    c.bind(made if c.option("time_major") else c.emit("Transpose", made, perm=(1, 0, 2)))
+    layout = 0 if c.option("time_major") else 1
+    made = c.emit("LSTM", c.value(0), *packed, bias, hidden_size=hidden, layout=layout)
+    c.bind(c.emit("Squeeze", made, c.ints(1 + layout)))
 
 
 @lowers("SVDF")

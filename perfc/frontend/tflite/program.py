@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping, Sequence
 from functools import cache
+from typing import Any
 
 from perfc.common.declared import modules
 from perfc.errors import ModelError
@@ -234,7 +235,7 @@ class FlatReader:
 
 def _if(reader: FlatReader, call: FlatCall) -> None:
     inputs = [call.value(at, real=False) for at in range(1, len(call.inputs))]
-    branches = {}
+    branches: dict[str, Any] = {}
     for branch in ("then", "else"):
         outer = call.builder.enter()
         names = [call.builder.fresh(call.name) for _ in call.outputs]

@@ -1,0 +1,145 @@
+"""TensorFlow Lite models become graphs of the IR."""
+
+from __future__ import annotations
+
+import importlib.util
+import random
+import struct
+import time
+import tracemalloc
+from contextlib import suppress
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import perfc
+from perfc.errors import PerfcError
+from perfc.frontend import load
+from perfc.ir.tensors.types import DType, TensorType
+
+SHARED = Path(__file__).parents[4] / "shared" / "formats" / "tflite"
+
+
+def _writer() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("flat", Path(__file__).with_name("flat.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+flat = _writer()
+
+
+def test_a_network_is_that_of_onnx_with_channels_second() -> None:
+    module = load(flat.network().file())
+    # one transposition, of the image: everything after it has channels second
+    assert [n.op.mnemonic for n in module.graph.nodes] == [
+        "transpose", "conv", "relu", "add", "reduce_mean", "matmul",
+    ]  # fmt: skip
+    (x,) = module.graph.inputs
+    assert isinstance(x.type, TensorType)
+    assert str(x.type) == "f32[batch, 8, 8, 3]"
+    extents = {v.name: str(v.type) for v in module.graph.weights}
+    assert extents["conv/kernel"] == "f32[16, 3, 3, 3]"
+    assert extents["shift"] == "f32[16, 1, 1]"
+    parameters = {v.name for v in module.graph.weights if v.weight and v.weight.is_parameter}
+    assert {"conv/kernel", "conv/bias", "head/kernel"} <= parameters
+
+
+def test_the_work_is_that_of_the_layers() -> None:
+    report = perfc.analyze(flat.network().file(), "a100", batch=4)
+    assert str(report.cost.work.mac) == f"{4 * 4 * 16 * 3 * 9 + 160}*batch"
+
+
+def test_quantized_tensors_are_whole_numbers_with_scales() -> None:
+    report = perfc.analyze(flat.network(is_quantized=True).file(), "a100", batch=4)
+    graph = report.module.graph
+    stored = {v.name: v.type.dtype for v in graph.weights if isinstance(v.type, TensorType)}
+    assert stored["conv/kernel"] is DType.I8
+    assert stored["conv/bias"] is DType.I32
+    assert str(report.cost.work.mac) == f"{4 * 4 * 16 * 3 * 9 + 160}*batch"
+    per_channel = [n for n in graph.nodes if n.op.mnemonic == "dequantize_linear"
+                   and n.inputs[0] is not None and n.inputs[0].name == "conv/kernel"]  # fmt: skip
+    assert str(per_channel[0].inputs[1].type) == "f32[16]"  # type: ignore[union-attr]
+
+
+def test_a_custom_operator_keeps_its_name_and_bytes() -> None:
+    model = flat.Model()
+    x, y = model.tensor("x", (1, 100)), model.tensor("y", (1, 50))
+    model.operator("Shiny", (x,), (y,))
+    model.ends((x,), (y,))
+    report = perfc.analyze(model.file(), "a100")
+    (node,) = report.module.graph.nodes
+    assert node.loc.op_type == "Shiny"
+    assert str(node.results[0].type) == "f32[1, 50]"
+
+
+def test_a_loop_runs_its_graphs() -> None:
+    model = flat.Model()
+    state = model.tensor("state", (4,))
+    result = model.tensor("result", (4,))
+    model.operator("WHILE", (state,), (result,), cond=1, body=2)
+    model.ends((state,), (result,))
+    model.graph()
+    held = model.tensor("held", (4,))
+    limit = model.tensor("limit", (4,), data=struct.pack("<4f", 1, 1, 1, 1))
+    axes = model.tensor("axes", (1,), dtype=2, data=struct.pack("<i", 0))
+    less, is_less = model.tensor("less", (4,), dtype=6), model.tensor("all", (), dtype=6)
+    model.operator("LESS", (held, limit), (less,))
+    model.operator("REDUCE_ALL", (less, axes), (is_less,))
+    model.ends((held,), (is_less,))
+    model.graph()
+    before, after = model.tensor("before", (4,)), model.tensor("after", (4,))
+    model.operator("EXP", (before,), (after,))
+    model.ends((before,), (after,))
+    graph = load(model.file()).graph
+    assert graph.nodes[-1].op.mnemonic == "loop"
+    assert "exp" in [n.op.mnemonic for n in graph.nodes[-1].regions[0].nodes]
+
+
+def test_graphs_that_call_each_other_end_in_one_line() -> None:
+    model = flat.Model()
+    x, y = model.tensor("x", (4,)), model.tensor("y", (4,))
+    model.operator("WHILE", (x,), (y,), cond=0, body=0)
+    model.ends((x,), (y,))
+    with pytest.raises(PerfcError):
+        load(model.file())
+
+
+def test_damaged_files_end_in_one_line() -> None:
+    good = [flat.network().file(), flat.network(is_quantized=True).file()]
+    rng = random.Random(7)
+    tracemalloc.start()
+    begin, read = time.monotonic(), 0
+    for _ in range(150):
+        data = bytearray(rng.choice(good))
+        for _ in range(rng.choice((1, 1, 4, 40))):
+            place = rng.randrange(8, len(data) - 4)
+            value = rng.choice((rng.randrange(256), 0xFFFFFFFF, 0x7FFFFFFF, 0, len(data)))
+            data[place : place + 4] = struct.pack("<I", value)
+        cut = rng.randrange(8, len(data)) if rng.random() < 0.2 else len(data)
+        with suppress(PerfcError):
+            load(bytes(data[:cut]))
+            read += 1
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert 0 < read < 150
+    assert peak < 256 << 20
+    assert time.monotonic() - begin < 15
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="needs the shared files")
+@pytest.mark.parametrize(
+    ("name", "mac"),
+    [
+        ("person_detect", 7_157_888), ("micro_speech_quantized", 336_000),
+        ("trained_lstm", 113_120), ("dtln_noise_suppression", 361_088),
+    ],
+)  # fmt: skip
+def test_published_models(name: str, mac: int) -> None:
+    report = perfc.analyze(SHARED / f"{name}.tflite", "a100")
+    assert report.cost.work.mac == mac
+    assert all(n.op.mnemonic != "opaque" for n in report.module.graph.nodes)
