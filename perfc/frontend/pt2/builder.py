@@ -175,6 +175,29 @@ class GraphBuilder:
             ProtoNode(name, op_type, domain, "", given, list(outputs), made, props)
         )
 
+    def settle(
+        self, start: int, made: Sequence[str], names: Sequence[str], metas: Sequence[Meta]
+    ) -> list[str]:
+        """Give results names and types, unless they are earlier values; return their names.
+
+        Args:
+            start: first node of those that make the results.
+            made: the results.
+            names: their names in the model.
+            metas: their types.
+        """
+        nodes = self.graph.node[start:]
+        new = {name for node in nodes for name in node.output}
+        renamed: dict[str, str] = {}
+        for value, name, meta in zip(made, names, metas, strict=False):
+            if value in new and value not in renamed:
+                renamed[value] = name
+                self.declare(name, meta)
+        for node in nodes:
+            node.input = [renamed.get(n, n) for n in node.input]
+            node.output = [renamed.get(n, n) for n in node.output]
+        return [renamed.get(value, value) for value in made]
+
     def enter(self) -> tuple[ProtoGraph, dict[object, str], dict[Size, str]]:
         """Begin a graph inside the graph; return the outer one, for `leave`."""
         outer = self.graph, self.constants, self.extents
@@ -219,6 +242,23 @@ class GraphBuilder:
             self.node(operator, (left, right), (made,), made, {})
             left = made
         return left
+
+
+def axis_symbol(name: str, axis: int, meta: Meta, *, has_past: bool = False) -> str:
+    """Return the symbol of an extent without a name of an input.
+
+    The first axis is the batch; the second of whole numbers is a sequence.
+
+    >>> axis_symbol("input_ids", 1, Meta(DataType.INT64, (None, None)))
+    'seq'
+    """
+    if axis == 0 and meta.rank > 1:
+        return "batch"
+    if has_past and "past" in name and axis == meta.rank - 2:
+        return "past"
+    if axis == 1 and meta.rank == 2 and not meta.is_float:
+        return "past + seq" if has_past and "mask" in name else "seq"
+    return f"{name}_d{axis}"
 
 
 class Emitter:

@@ -218,17 +218,8 @@ def lower_node(
 
 def bind(scope: ProgramScope, outputs: Sequence[str], made: Sequence[str], start: int) -> None:
     """Give results the names and types of the program, unless they are earlier values."""
-    nodes = scope.builder.graph.node
-    new = {name: node for node in nodes[start:] for name in node.output}
-    renamed: dict[str, str] = {}
-    for raw, value in zip(outputs, made, strict=False):
-        if value in new and value not in renamed:
-            renamed[value] = name = scope.prefix + raw
-            scope.builder.declare(name, scope.meta(raw))
-        scope.values[raw] = renamed.get(value, value)
-    for node in nodes[start:]:
-        node.input = [renamed.get(n, n) for n in node.input]
-        node.output = [renamed.get(n, n) for n in node.output]
+    names, metas = [scope.prefix + raw for raw in outputs], [scope.meta(raw) for raw in outputs]
+    scope.values.update(zip(outputs, scope.builder.settle(start, made, names, metas), strict=False))
 
 
 def follow_mutation(

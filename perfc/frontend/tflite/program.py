@@ -13,7 +13,7 @@ from perfc.ir.record import mutable
 
 from ..collector import paused_collector
 from ..lowering.elements import DataType
-from ..pt2.builder import GraphBuilder, Meta
+from ..pt2.builder import GraphBuilder, Meta, axis_symbol
 from ..pt2.program import OPSET
 from ..reading.proto import FileOrigin, ProtoModel, ValueInfo
 from ..source import one_line
@@ -110,7 +110,7 @@ class FlatReader:
         """Add an input of the model."""
         tensor, builder = scope.tensor(index), scope.builder
         name = tensor.name or f"input_{index}"
-        sizes = tuple(_symbol(name, axis, tensor.meta) if s is None else s
+        sizes = tuple(axis_symbol(name, axis, tensor.meta) if s is None else s
                       for axis, s in enumerate(tensor.meta.sizes))  # fmt: skip
         builder.constants[name] = scope.plain[index] = name
         type_ = builder.type(Meta(tensor.meta.dtype, sizes))
@@ -291,13 +291,6 @@ def _reals(table: Table, index: int) -> tuple[float, ...]:
     """Return a vector of real numbers; empty unless all are scales."""
     numbers: tuple[float, ...] = table.vector(index, "f")
     return numbers if all(0 < n < float("inf") for n in numbers) else ()
-
-
-def _symbol(name: str, axis: int, meta: Meta) -> str:
-    """Return the symbol of a dynamic extent of an input."""
-    if axis == 0 and meta.rank > 1:
-        return "batch"
-    return "seq" if axis == 1 and meta.rank == 2 and not meta.is_float else f"{name}_d{axis}"
 
 
 @cache

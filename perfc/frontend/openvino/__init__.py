@@ -1,0 +1,1 @@
+"""Models of OpenVINO, read with the standard library."""

@@ -1,0 +1,252 @@
+"""One layer of a model: its operands and attributes, and the nodes it becomes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import field
+from typing import TypeAlias
+
+from perfc.ir.record import mutable
+
+from ..lowering.elements import DataType
+from ..pt2.builder import FLOATS, Emitter, GraphBuilder, Meta
+from ..pt2.sizes import Size
+from .document import Elements, Layer, Network, Port
+from .stored import PACKED, Stored, stored_of
+
+Lowering: TypeAlias = "Callable[[LayerCall], str | Sequence[str]]"
+"""Function that makes the nodes of a layer and returns its results."""
+LOWERINGS: dict[str, Lowering] = {}
+"""Lowerings by type of layer."""
+
+
+def lowers(*names: str) -> Callable[[Lowering], Lowering]:
+    """Return a decorator that records the lowering of layers."""
+
+    def recorded(lowering: Lowering) -> Lowering:
+        LOWERINGS.update(dict.fromkeys(names, lowering))
+        return lowering
+
+    return recorded
+
+
+@mutable
+class LayerScope:
+    """Values of a graph by layer and port.
+
+    Args:
+        builder: messages made so far.
+        network: layers of the graph.
+        elements: file of weights.
+        values: names of values.
+        stored: stored tensors; None for computed values.
+        depth: nesting of the graph.
+    """
+
+    builder: GraphBuilder
+    network: Network
+    elements: Elements
+    values: dict[Port, str] = field(default_factory=dict[Port, str])
+    stored: dict[Port, Stored | None] = field(default_factory=dict[Port, Stored | None])
+    depth: int = 0
+
+
+@mutable
+class LayerCall(Emitter):
+    """One layer of a graph.
+
+    Args:
+        scope: values around it.
+        layer: the layer.
+        name: name of its first result.
+        path: name of its nodes.
+    """
+
+    scope: LayerScope
+    layer: Layer
+    name: str
+    path: str
+    source: str = ""
+    made: int = 0
+
+    @property
+    def builder(self) -> GraphBuilder:
+        """Return the messages made so far."""
+        return self.scope.builder
+
+    def text(self, name: str, default: str = "") -> str:
+        """Return an attribute."""
+        return self.layer.data.get(name, default)
+
+    def flag(self, name: str, *, default: bool = False) -> int:
+        """Return an attribute that is a truth value as 0 or 1, as attributes of ONNX are."""
+        return int(self.text(name, str(default)).lower() in ("true", "1"))
+
+    def integer(self, name: str, default: int = 0) -> int:
+        """Return an attribute that is a whole number."""
+        return int(self.text(name, str(default)))
+
+    def number(self, name: str, default: float = 0.0) -> float:
+        """Return an attribute that is a number."""
+        return float(self.text(name, str(default)))
+
+    def listed(self, name: str) -> tuple[int, ...]:
+        """Return an attribute of whole numbers."""
+        return tuple(int(v) for v in self.text(name).split(",") if v.strip())
+
+    def port(self, at: int) -> Port:
+        """Return the source of an operand.
+
+        Raises:
+            LookupError: there is none.
+        """
+        return self.scope.network.edges[self.layer.index, self.layer.inputs[at]]
+
+    def has(self, at: int) -> bool:
+        """Return True if an operand is given."""
+        return at < len(self.layer.inputs)
+
+    def meta(self, at: int) -> Meta:
+        """Return the type of an operand."""
+        index, port = self.port(at)
+        return next(o.meta for o in self.scope.network.layers[index].outputs if o.port == port)
+
+    def result(self, at: int = 0) -> Meta:
+        """Return the type of a result."""
+        return self.layer.outputs[at].meta
+
+    def stored(self, at: int) -> Stored | None:
+        """Return an operand that is a stored tensor; None for a computed one."""
+        port, scope = self.port(at), self.scope
+        if port not in scope.stored:
+            scope.stored[port] = stored_of(scope.network, port, scope.elements)
+        return scope.stored[port]
+
+    def integers(self, at: int) -> list[int]:
+        """Return the elements of an operand.
+
+        Raises:
+            ValueError: it is computed.
+        """
+        return [int(v) for v in self.numbers(at)]
+
+    def numbers(self, at: int) -> tuple[float, ...]:
+        """Return the elements of an operand as numbers.
+
+        Raises:
+            ValueError: it is computed.
+        """
+        stored = self.stored(at)
+        if stored is None:
+            raise ValueError("a computed operand")
+        return stored.values()
+
+    def axes(self, at: int, rank: int | None = None) -> list[int]:
+        """Return an operand of axes of the first one, counted from the first."""
+        rank = self.meta(0).rank if rank is None else rank
+        return [a % (rank or 1) for a in self.integers(at)]
+
+    def value(self, at: int) -> str:
+        """Return an operand; empty for an omitted one."""
+        if not self.has(at):
+            return ""
+        port = self.port(at)
+        if port in self.scope.values:
+            return self.scope.values[port]
+        stored = self.stored(at)
+        if stored is None:
+            raise LookupError("an operand of no layer before it")
+        return self.weight(stored, range(stored.meta.rank))
+
+    def values(self) -> list[str]:
+        """Return all operands."""
+        return [self.value(at) for at in range(len(self.layer.inputs))]
+
+    def ordered(self, at: int, perm: Sequence[int], sizes: Sequence[Size] = ()) -> str:
+        """Return an operand with its axes in another order, of a stored one in no time.
+
+        Args:
+            at: its place.
+            perm: its axes in the new order.
+            sizes: extents before it is ordered, of a stored one with other extents.
+        """
+        stored = self.stored(at)
+        if stored is not None:
+            return self.weight(stored, perm, sizes)
+        value = self.value(at)
+        return value if list(perm) == [*range(len(perm))] else \
+            self.emit("Transpose", value, perm=tuple(perm))  # fmt: skip
+
+    def weight(self, stored: Stored, perm: Sequence[int], sizes: Sequence[Size] = ()) -> str:
+        """Return a stored tensor with its axes in another order."""
+        builder, given = self.builder, tuple(sizes or stored.meta.sizes)
+        shape = tuple(given[a] for a in perm)
+        key = "stored", id(self.scope.network), stored.key, shape
+        name = builder.constants.get(key)
+        if name is None:
+            is_taken = stored.name in builder.constants or not stored.name
+            name = builder.fresh(stored.name or "constant") if is_taken else stored.name
+            builder.constants[key] = builder.constants[name] = name
+            is_one = all(s == 1 for s in shape)
+            is_weight = stored.meta.dtype in FLOATS or bool(stored.real) or stored.data is None
+            builder.stored(name, Meta(stored.meta.dtype, shape), payload=stored.data,
+                           is_parameter=is_weight and not is_one)  # fmt: skip
+        if not stored.real:
+            return name
+        if stored.scale is None:
+            return self.emit("Cast", name, to=stored.real)
+        scale, zero, axis, block = self.scales(stored, perm, given)
+        return self.emit("DequantizeLinear", name, scale, zero, axis=axis, block_size=block)
+
+    def scales(
+        self, stored: Stored, perm: Sequence[int], given: Sequence[Size]
+    ) -> tuple[str, str, int | None, int | None]:
+        """Return the scales and zero points of a stored tensor, their axis and their block."""
+        assert stored.scale is not None
+        sizes = stored.scale.meta.sizes
+        counts = [s for s in sizes if isinstance(s, int)]
+        total, block, axis, shape = math.prod(counts), None, None, tuple[int, ...]()
+        if total > 1:
+            rank, leading = len(given), [i for i, s in enumerate(sizes) if s != 1]
+            if len(leading) > 1 and len(sizes) >= rank and isinstance(given[-1], int):
+                # groups along the last axis
+                block, axis = given[-1] // counts[rank - 1], tuple(perm).index(rank - 1)
+                shape = tuple(counts[a] for a in perm)
+            else:
+                axis, shape = tuple(perm).index(leading[0] if leading[0] in perm else 0), (total,)
+        scale = self.builder.filled(shape, stored.real)
+        zero = self.builder.filled(shape, stored.meta.dtype) if stored.zero is not None else ""
+        return scale, zero, axis, block
+
+    def as_integers(self, at: int) -> str:
+        """Return an operand as whole numbers of 64 bits."""
+        stored = self.stored(at)
+        if stored is not None and stored.data is not None:
+            made = [int(v) for v in stored.values()]
+            return self.scalar(made[0], DataType.INT64) if not stored.meta.rank else \
+                self.ints(*made)  # fmt: skip
+        value = self.value(at)
+        is_wide = self.meta(at).dtype == DataType.INT64
+        return value if is_wide else self.emit("Cast", value, to=int(DataType.INT64))
+
+    def vector(self, at: int) -> str:
+        """Return an operand of whole numbers with one axis."""
+        value = self.as_integers(at)
+        return value if self.meta(at).rank == 1 else self.emit("Reshape", value, self.ints(1))
+
+    def shape(self, sizes: Sequence[Size]) -> str:
+        """Return extents as a constant, -1 for an unknown one.
+
+        Raises:
+            ValueError: several are unknown.
+        """
+        shape = [s if isinstance(s, int) else -1 for s in sizes]
+        if shape.count(-1) > 1:
+            raise ValueError("several unknown extents")
+        return self.ints(*shape)
+
+    @property
+    def is_packed(self) -> bool:
+        """Return True if the result is of an element type of quantized weights."""
+        return self.result().dtype in PACKED

@@ -1,0 +1,158 @@
+"""Layers with graphs: branches, loops and iterations over the parts of a tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ..lowering.elements import DataType
+from ..pt2.builder import Meta
+from ..reading.proto import ValueInfo
+from .call import LayerCall, LayerScope
+from .document import network_of
+
+FLOWS = frozenset({"If", "Loop", "TensorIterator"})
+Body = Callable[[LayerScope], None]
+"""Function that lowers the layers of a graph."""
+
+
+def lower_flow(c: LayerCall, lower: Body) -> list[str]:
+    """Return the results of a layer with graphs."""
+    return _branches(c, lower) if c.layer.kind == "If" else _iterations(c, lower)
+
+
+def _ports(c: LayerCall, name: str, kind: str) -> list[Mapping[str, str]]:
+    """Return the attributes of the entries of a map of ports."""
+    return [e.attrib for e in c.layer.element.iterfind(f"{name}/{kind}")]
+
+
+def _inner(c: LayerCall, body: str) -> LayerScope:
+    element = c.layer.element.find(body)
+    if element is None:
+        raise LookupError(f"no {body}")
+    scope = LayerScope(c.builder, network_of(element), c.scope.elements, depth=c.scope.depth + 1)
+    return scope
+
+
+def _outer(c: LayerCall, port: str) -> str:
+    """Return the operand of an external port."""
+    return c.value(c.layer.inputs.index(int(port)))
+
+
+def _bind(scope: LayerScope, layer: str, value: str) -> None:
+    """Let a parameter of a body be a value."""
+    index = int(layer)
+    scope.values[index, scope.network.layers[index].outputs[0].port] = value
+
+
+def _result(c: LayerCall, scope: LayerScope, layer: str) -> str:
+    """Return the value of a result of a body, made in it."""
+    made = LayerCall(scope, scope.network.layers[int(layer)], c.name, c.path)
+    return made.emit("Identity", made.value(0))
+
+
+def _branches(c: LayerCall, lower: Body) -> list[str]:
+    branches: dict[str, Any] = {}
+    for branch in ("then", "else"):
+        scope = _inner(c, f"{branch}_body")
+        for entry in _ports(c, f"{branch}_port_map", "input"):
+            _bind(scope, entry["internal_layer_id"], _outer(c, entry["external_port_id"]))
+        results = {int(e["external_port_id"]): e["internal_layer_id"]
+                   for e in _ports(c, f"{branch}_port_map", "output")}  # fmt: skip
+        outer = c.builder.enter()
+        try:
+            lower(scope)
+            for output in c.layer.outputs:
+                value = _result(c, scope, results[output.port])
+                c.builder.graph.output.append(ValueInfo(value))
+        finally:
+            graph = c.builder.leave(outer)
+        graph.name = f"{c.name}.{branch}"
+        branches[f"{branch}_branch"] = graph
+    return c.several("If", (c.value(0),), len(c.layer.outputs), "", **branches)
+
+
+def _iterations(c: LayerCall, lower: Body) -> list[str]:
+    """Return the results of a loop: last values of its states, and parts put together."""
+    scope, entries = _inner(c, "body"), _ports(c, "port_map", "input")
+    back = {e["to-layer"]: e["from-layer"] for e in _ports(c, "back_edges", "edge")}
+    states = [e for e in entries if e["internal_layer_id"] in back]
+    count, condition = _bounds(c, entries)
+    initial = [_outer(c, e["external_port_id"]) for e in states]
+    sliced = {e["internal_layer_id"]: _outer(c, e["external_port_id"])
+              for e in entries if e not in states and int(e["external_port_id"]) >= 0}  # fmt: skip
+    outputs = _ports(c, "port_map", "output")
+    outer = c.builder.enter()
+    try:
+        heads = _heads(c, scope, states)
+        for entry in entries:
+            inside = entry["internal_layer_id"]
+            if entry in states:
+                continue
+            if int(entry["external_port_id"]) < 0:
+                _bind(scope, inside, heads[0])
+            elif "axis" in entry:
+                at = c.emit("Unsqueeze", heads[0], c.ints(0))
+                part = c.emit("Gather", sliced[inside], at, axis=int(entry["axis"]))
+                _bind(scope, inside, part)
+            else:
+                _bind(scope, inside, sliced[inside])
+        lower(scope)
+        going = [e for e in outputs if e.get("purpose") == "execution_condition"]
+        ends = [_result(c, scope, going[0]["internal_layer_id"]) if going else
+                c.emit("Identity", heads[1])]  # fmt: skip
+        ends += [_result(c, scope, back[e["internal_layer_id"]]) for e in states]
+        parts = [e for e in outputs if "axis" in e and int(e["external_port_id"]) >= 0]
+        for entry in parts:
+            part = _result(c, scope, entry["internal_layer_id"])
+            ends.append(c.emit("Squeeze", part, c.ints(int(entry["axis"]))))
+        c.builder.graph.output.extend(ValueInfo(name) for name in ends)
+    finally:
+        graph = c.builder.leave(outer)
+    graph.name = f"{c.name}.body"
+    made = c.several("Loop", (count, condition, *initial), len(states) + len(parts), body=graph)
+    places = {e["internal_layer_id"]: at for at, e in enumerate(states)}
+    last = {back[layer]: made[at] for layer, at in places.items()}
+    whole = {int(e["external_port_id"]): (made[len(states) + at], int(e["axis"]))
+             for at, e in enumerate(parts)}  # fmt: skip
+    single = {int(e["external_port_id"]): e["internal_layer_id"] for e in outputs}
+    results: list[str] = []
+    for output in c.layer.outputs:
+        if output.port in whole:
+            value, axis = whole[output.port]
+            order = [*range(1, axis + 1), 0, *range(axis + 1, output.meta.rank)]
+            is_moved = axis and output.meta.rank
+            results.append(c.emit("Transpose", value, perm=tuple(order)) if is_moved else value)
+        else:
+            results.append(last[single[output.port]])
+    return results
+
+
+def _bounds(c: LayerCall, entries: Sequence[Mapping[str, str]]) -> tuple[str, str]:
+    """Return the number of iterations, and whether to begin."""
+    if c.layer.kind == "Loop":
+        # an endless loop has a count of -1
+        stored = c.stored(0)
+        is_endless = stored is not None and stored.data is not None and stored.values()[0] < 0
+        return "" if is_endless else c.as_integers(0), c.value(1)
+    entry = next(e for e in entries if "axis" in e)
+    axis, value = int(entry["axis"]), _outer(c, entry["external_port_id"])
+    at = c.scalar(axis, DataType.INT64)
+    return c.emit("Gather", c.emit("Shape", value), at, axis=0), ""
+
+
+def _heads(c: LayerCall, scope: LayerScope, states: Sequence[Mapping[str, str]]) -> list[str]:
+    """Add the inputs of the body of a loop; return the iteration and the condition."""
+    heads = [c.builder.fresh("iteration"), c.builder.fresh("condition")]
+    for name, dtype in zip(heads, (DataType.INT64, DataType.BOOL), strict=True):
+        type_ = c.builder.type(Meta(int(dtype), ()))
+        c.builder.graph.input.append(ValueInfo(name, type_))
+    for entry in states:
+        name = c.builder.fresh(c.name)
+        index = int(entry["internal_layer_id"])
+        type_ = c.builder.type(scope.network.layers[index].outputs[0].meta)
+        c.builder.graph.input.append(ValueInfo(name, type_))
+        _bind(scope, entry["internal_layer_id"], name)
+    return heads
+
+

@@ -1,0 +1,212 @@
+"""Layers of an OpenVINO document; the file of weights is read only for small constants."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Any
+from xml.etree import ElementTree
+
+from perfc.errors import ModelError, reason_of
+from perfc.ir.record import mutable, record
+
+from ..lowering.elements import DataType
+from ..pt2.builder import FLOATS, Meta
+from ..source import open_file, unreadable
+
+MOST_BYTES = 1 << 25
+"""Maximum bytes of a document; a layer takes about 1 KiB, and 10 times as much memory."""
+DEEPEST = 200
+"""Nesting of elements."""
+MOST_ELEMENTS = 1024
+"""Maximum elements of a constant that is read."""
+MOST_FLOATS = 16
+"""Maximum elements of a constant of real numbers that is read: an epsilon or a bound."""
+ELEMENT_TYPES: Mapping[str, int] = {
+    "f32": DataType.FLOAT, "fp32": DataType.FLOAT, "f16": DataType.FLOAT16,
+    "fp16": DataType.FLOAT16, "bf16": DataType.BFLOAT16, "f64": DataType.DOUBLE,
+    "fp64": DataType.DOUBLE, "i8": DataType.INT8, "i16": DataType.INT16, "i32": DataType.INT32,
+    "i64": DataType.INT64, "u8": DataType.UINT8, "u16": DataType.UINT16, "u32": DataType.UINT32,
+    "u64": DataType.UINT64, "boolean": DataType.BOOL, "bool": DataType.BOOL, "i4": DataType.INT4,
+    "u4": DataType.UINT4, "u2": DataType.UINT2, "nf4": DataType.FLOAT4E2M1,
+    "f4e2m1": DataType.FLOAT4E2M1, "f8e4m3": DataType.FLOAT8E4M3FN,
+    "f8e5m2": DataType.FLOAT8E5M2, "f8e8m0": DataType.FLOAT8E8M0, "string": DataType.STRING,
+}  # fmt: skip
+"""ONNX element types by OpenVINO's."""
+
+Port = tuple[int, int]
+"""Layer and port of a value."""
+
+
+@record
+class Output:
+    """Result of a layer.
+
+    Args:
+        port: its port.
+        name: name of its tensor; empty without one.
+        meta: element type and extents; None for an unknown one.
+    """
+
+    port: int
+    name: str
+    meta: Meta
+
+
+@mutable
+class Layer:
+    """One layer.
+
+    Args:
+        index: its number in its graph.
+        name: its name.
+        kind: operator.
+        data: attributes.
+        inputs: ports of its operands in order.
+        outputs: its results.
+        element: its element in the document, with the graphs of control flow.
+    """
+
+    index: int
+    name: str
+    kind: str
+    data: Mapping[str, str]
+    inputs: list[int]
+    outputs: list[Output]
+    element: ElementTree.Element
+
+
+@mutable
+class Network:
+    """Layers and edges of a graph.
+
+    Args:
+        layers: layers by number, in the order of the document.
+        edges: source of each operand.
+        readers: layers that read each value.
+    """
+
+    layers: dict[int, Layer]
+    edges: dict[Port, Port]
+    readers: dict[Port, list[int]] = field(default_factory=dict[Port, list[int]])
+
+
+class _Bounded(ElementTree.TreeBuilder):
+    """Tree of a document without a type declaration, whose entities could grow without end."""
+
+    depth = 0
+
+    def doctype(self, name: str, pubid: str | None, system: str | None) -> None:
+        """Refuse a type declaration.
+
+        Raises:
+            ModelError: always.
+        """
+        raise ModelError("XML with a type declaration", hint="OpenVINO writes none")
+
+    def start(self, tag: str, attrs: dict[Any, Any], /) -> ElementTree.Element:
+        """Open an element.
+
+        Raises:
+            ModelError: nested too deep.
+        """
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise ModelError(f"elements nested deeper than {DEEPEST}")
+        return super().start(tag, attrs)
+
+    def end(self, tag: str, /) -> ElementTree.Element:
+        """Close an element."""
+        self.depth -= 1
+        return super().end(tag)
+
+
+def read_document(model: str | bytes, where: str) -> tuple[ElementTree.Element, bytes]:
+    """Return the outermost element of a document, and its bytes.
+
+    Raises:
+        ModelError: damaged, too large, or another XML document.
+    """
+    if isinstance(model, bytes):
+        data = model
+    else:
+        with open_file(model, where) as file:
+            try:
+                data = file.read(MOST_BYTES + 1)
+            except OSError as error:
+                raise unreadable(error, where) from None
+    if len(data) > MOST_BYTES:
+        raise ModelError(f"a document of more than {MOST_BYTES >> 20} MiB", where=where)
+    parser = ElementTree.XMLParser(target=_Bounded())
+    try:
+        parser.feed(data)
+        root = parser.close()
+    except (ElementTree.ParseError, ValueError, LookupError) as error:
+        what = f"damaged XML: {reason_of(error)}"
+        raise ModelError(what, hint="it was cut short? Save it again", where=where) from None
+    if not isinstance(root, ElementTree.Element) or root.tag != "net":
+        hint = "give the .xml file that openvino.save_model wrote"
+        raise ModelError("XML, but not a model of OpenVINO", hint=hint, where=where)
+    return root, data
+
+
+def network_of(element: ElementTree.Element) -> Network:
+    """Return the layers of a graph.
+
+    Raises:
+        LookupError, ValueError, TypeError, AttributeError: it does not follow the schema.
+    """
+    layers = {}
+    for child in element.iterfind("layers/layer"):
+        data = child.find("data")
+        layer = Layer(
+            int(child.attrib["id"]), child.attrib.get("name", ""), child.attrib["type"],
+            {} if data is None else data.attrib,
+            [int(p.attrib["id"]) for p in child.iterfind("input/port")],
+            [_output(p) for p in child.iterfind("output/port")], child,
+        )  # fmt: skip
+        layers[layer.index] = layer
+    edges, readers = {}, dict[Port, list[int]]()
+    for edge in element.iterfind("edges/edge"):
+        source, target = (
+            (int(edge.attrib[f"{end}-layer"]), int(edge.attrib[f"{end}-port"]))
+            for end in ("from", "to")
+        )
+        edges[target] = source
+        readers.setdefault(source, []).append(target[0])
+    return Network(layers, edges, readers)
+
+
+def _output(port: ElementTree.Element) -> Output:
+    sizes = tuple(int(d.text or "") for d in port.iterfind("dim"))
+    dtype = ELEMENT_TYPES.get(port.attrib.get("precision", "").lower(), 0)
+    name = port.attrib.get("names", "").partition(",")[0]
+    meta = Meta(dtype, tuple(s if s >= 0 else None for s in sizes))
+    return Output(int(port.attrib["id"]), name, meta)
+
+
+@record
+class Elements:
+    """File of weights next to a document.
+
+    Args:
+        path: its path; empty for a document given as bytes.
+    """
+
+    path: str
+
+    def read(self, data: Mapping[str, str], meta: Meta) -> bytes | None:
+        """Return the elements of a small constant; None for others, or without the file."""
+        count, offset, nbytes = 1, int(data.get("offset", 0)), int(data.get("size", 0))
+        for size in meta.sizes:
+            count *= size if isinstance(size, int) else 1
+        most = MOST_FLOATS if meta.dtype in FLOATS else MOST_ELEMENTS
+        if not self.path or count > most or not 0 < nbytes <= 16 * most or offset < 0:
+            return None
+        try:
+            with open_file(self.path, self.path) as file:
+                found = os.pread(file.fileno(), nbytes, offset)
+        except (ModelError, OSError, OverflowError):
+            return None
+        return found if len(found) == nbytes else None

@@ -1,0 +1,257 @@
+"""Convolutions, products, pooling, normalizations, attention and recurrent layers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..lowering.elements import DataType
+from ..pt2.builder import Meta
+from .call import LayerCall, lowers
+
+PADS = {"same_upper": "SAME_UPPER", "same_lower": "SAME_LOWER", "valid": "VALID"}
+"""Values of ``auto_pad``, with ONNX's."""
+
+
+def _window(c: LayerCall) -> dict[str, Any]:
+    """Return the attributes of a window that moves over a feature map."""
+    auto = PADS.get(c.text("auto_pad", "explicit"))
+    pads = c.listed("pads_begin") + c.listed("pads_end")
+    return {
+        "strides": c.listed("strides"), "dilations": c.listed("dilations") or None,
+        "pads": None if auto else pads, "auto_pad": auto,
+    }  # fmt: skip
+
+
+@lowers("Convolution", "GroupConvolution", "BinaryConvolution")
+def _convolution(c: LayerCall) -> str:
+    groups, weight = _groups(c, 1)
+    return c.emit("Conv", c.value(0), weight, group=groups, **_window(c))
+
+
+@lowers("ConvolutionBackpropData", "GroupConvolutionBackpropData")
+def _deconvolution(c: LayerCall) -> str:
+    groups, weight = _groups(c, 0)
+    extra = c.listed("output_padding")
+    return c.emit("ConvTranspose", c.value(0), weight, group=groups,
+                  output_padding=extra if any(extra) else None, **_window(c))  # fmt: skip
+
+
+def _groups(c: LayerCall, skipped: int) -> tuple[int, str]:
+    """Return the number of groups and the filters without the axis of groups."""
+    sizes = c.meta(1).sizes
+    if not c.layer.kind.startswith("Group"):
+        return 1, c.ordered(1, range(len(sizes)))
+    groups, channels = sizes[0], sizes[1]
+    if not (isinstance(groups, int) and isinstance(channels, int)):
+        raise ValueError("an unknown number of groups")
+    merged = (groups * channels, *sizes[2:])
+    stored = c.stored(1)
+    if stored is None:
+        return groups, c.emit("Reshape", c.value(1), c.shape(merged))
+    if stored.scale is not None:
+        count = stored.scale.meta
+        one = tuple(s for s in (*count.sizes, 1, 1) if isinstance(s, int))
+        rest = Meta(count.dtype, (one[0] * one[1], *one[2 : len(sizes)]))
+        stored = stored.changed(scale=stored.scale.changed(meta=rest))
+    return groups, c.weight(stored, range(len(merged)), merged)
+
+
+@lowers("MatMul")
+def _matmul(c: LayerCall) -> str:
+    operands: list[str] = []
+    for at, name in enumerate(("transpose_a", "transpose_b")):
+        perm = [*range(c.meta(at).rank)]
+        if c.flag(name) and len(perm) > 1:
+            perm[-2:] = perm[-1], perm[-2]
+        operands.append(c.ordered(at, perm))
+    return c.emit("MatMul", *operands)
+
+
+@lowers("Einsum")
+def _einsum(c: LayerCall) -> str:
+    return c.emit("Einsum", *c.values(), equation=c.text("equation"))
+
+
+@lowers("MaxPool", "AvgPool")
+def _pool(c: LayerCall) -> list[str]:
+    given = _window(c) | {"kernel_shape": c.listed("kernel"),
+                          "ceil_mode": int(c.text("rounding_type").startswith("ceil"))}  # fmt: skip
+    if c.layer.kind == "AvgPool":
+        inside = 1 - c.flag("exclude-pad")
+        return [c.emit("AveragePool", c.value(0), count_include_pad=inside, **given)]
+    results = c.scope.network.readers.get((c.layer.index, c.layer.outputs[-1].port), [])
+    count = len(c.layer.outputs) if results else 1
+    made = c.several("MaxPool", (c.value(0),), count, **given)
+    return made if count > 1 else made * len(c.layer.outputs)
+
+
+@lowers("AdaptiveAvgPool")
+def _adaptive_pool(c: LayerCall) -> str:
+    windows: list[tuple[int, int]] = []
+    for before, after in zip(c.meta(0).sizes[2:], c.result().sizes[2:], strict=True):
+        if not (isinstance(before, int) and isinstance(after, int)):
+            raise ValueError("unknown extents")
+        stride = max(before // max(after, 1), 1)
+        windows.append((max(before - (after - 1) * stride, 1), stride))
+    return c.emit("AveragePool", c.value(0), kernel_shape=tuple(k for k, _ in windows),
+                  strides=tuple(s for _, s in windows))  # fmt: skip
+
+
+@lowers("BatchNormInference")
+def _batch_norm(c: LayerCall) -> str:
+    # the first version has the map third
+    order = (2, 0, 1, 3, 4) if c.layer.element.attrib.get("version") == "opset1" else range(5)
+    return c.emit("BatchNormalization", *(c.value(at) for at in order),
+                  epsilon=c.number("epsilon", 1e-5))  # fmt: skip
+
+
+@lowers("MVN")
+def _mvn(c: LayerCall) -> str:
+    """Return a normalization with the scale and bias that the next layers apply."""
+    meta, axes = c.meta(0), sorted(c.axes(1))
+    epsilon = c.number("eps", 1e-5)
+    is_trailing = axes == [*range(axes[0], meta.rank)]
+    if not is_trailing or not c.flag("normalize_variance", default=True):
+        return c.emit("MeanVarianceNormalization", c.value(0), axes=tuple(axes))
+    # statistics of each channel over its map
+    is_map = axes == [*range(2, meta.rank)] and meta.rank > 2
+    sizes = meta.sizes[1:2] if is_map else meta.sizes[axes[0] :]
+    known = [s for s in sizes if isinstance(s, int)]
+    if len(known) != len(sizes):
+        raise ValueError("unknown extents")
+    vectors, port, last = [c.builder.filled(known, meta.dtype), ""], c.layer.outputs[0].port, c
+    for at, kind in enumerate(("Multiply", "Add")):
+        follower = _follower(last, port, kind)
+        if follower is None:
+            break
+        given = next((s for a in (0, 1) if (s := follower.stored(a)) is not None), None)
+        if given is None or given.data is not None and not given.meta.rank:
+            break
+        vectors[at] = follower.weight(given, range(given.meta.rank), known)
+        last, port = follower, follower.layer.outputs[0].port
+    if is_map:
+        vectors[1] = vectors[1] or c.builder.filled(known, meta.dtype)
+        made = c.emit("InstanceNormalization", c.value(0), *vectors, epsilon=epsilon)
+    else:
+        made = c.emit("LayerNormalization", c.value(0), *vectors, axis=axes[0] - meta.rank,
+                      epsilon=epsilon)  # fmt: skip
+    skipped = last.layer
+    if skipped is not c.layer:
+        c.scope.values[skipped.index, skipped.outputs[0].port] = made
+    return made
+
+
+def _follower(c: LayerCall, port: int, kind: str) -> LayerCall | None:
+    """Return the only layer that reads a value, if it is of a kind and has a stored operand."""
+    readers = c.scope.network.readers.get((c.layer.index, port), [])
+    layer = c.scope.network.layers[readers[0]] if len(readers) == 1 else None
+    if layer is None or layer.kind != kind:
+        return None
+    call = LayerCall(c.scope, layer, c.name, c.path)
+    return call if any(call.stored(at) is not None for at in (0, 1)) else None
+
+
+@lowers("RMS")
+def _rms(c: LayerCall) -> str:
+    return c.emit("RMSNormalization", c.value(0), c.value(1), axis=-1,
+                  epsilon=c.number("epsilon", 1e-6))  # fmt: skip
+
+
+@lowers("GroupNormalization")
+def _group_norm(c: LayerCall) -> str:
+    return c.emit("GroupNormalization", *c.values(), num_groups=c.integer("num_groups", 1),
+                  epsilon=c.number("epsilon", 1e-5))  # fmt: skip
+
+
+@lowers("LRN", "NormalizeL2")
+def _lrn(c: LayerCall) -> str:
+    if c.layer.kind == "NormalizeL2":
+        (axis,) = c.axes(1)
+        return c.emit("LpNormalization", c.value(0), axis=axis, p=2)
+    return c.emit("LRN", c.value(0), size=c.integer("size", 1), alpha=c.number("alpha", 1e-4),
+                  beta=c.number("beta", 0.75), bias=c.number("bias", 1.0))  # fmt: skip
+
+
+@lowers("SoftMax", "Softmax", "LogSoftmax")
+def _softmax(c: LayerCall) -> str:
+    operator = "LogSoftmax" if c.layer.kind == "LogSoftmax" else "Softmax"
+    return c.emit(operator, c.value(0), axis=c.integer("axis", 1))
+
+
+@lowers("ScaledDotProductAttention")
+def _attention(c: LayerCall) -> str:
+    if any(c.meta(at).rank != 4 for at in range(3)):
+        raise ValueError("attention without heads")
+    scale = c.numbers(4)[0] if c.has(4) else None
+    mask = c.value(3) if c.has(3) and c.meta(3).rank else ""
+    return c.emit("Attention", *(c.value(at) for at in range(3)), mask,
+                  is_causal=c.flag("causal"), scale=scale)  # fmt: skip
+
+
+@lowers("LSTMSequence", "GRUSequence", "RNNSequence")
+def _sequence(c: LayerCall) -> list[str]:
+    """Return the results of a recurrent layer; its weights have the directions first."""
+    operator = c.layer.kind.removesuffix("Sequence")
+    states = 2 if operator == "LSTM" else 1
+    hidden = c.integer("hidden_size", 1)
+    initial = [c.emit("Transpose", c.value(1 + s), perm=(1, 0, 2)) for s in range(states)]
+    at = 2 + states
+    bias = c.meta(at + 2).sizes
+    if not all(isinstance(s, int) for s in bias):
+        raise ValueError("unknown extents")
+    # both biases of a gate are one here
+    both = c.builder.filled((int(bias[0] or 1), 2 * hidden * (4, 3, 1)[("LSTM", "GRU", "RNN").index(
+        operator)]), c.meta(at + 2).dtype)  # fmt: skip
+    made = c.several(
+        operator, (c.emit("Transpose", c.value(0), perm=(1, 0, 2)), c.value(at), c.value(at + 1),
+                   both, "", *initial), 1 + states, hidden_size=hidden,
+        direction=c.text("direction", "forward").lower(),
+        linear_before_reset=c.flag("linear_before_reset") if operator == "GRU" else None,
+    )  # fmt: skip
+    results = [c.emit("Transpose", made[0], perm=(2, 1, 0, 3))]
+    return results + [c.emit("Transpose", state, perm=(1, 0, 2)) for state in made[1:]]
+
+
+@lowers("FakeQuantize")
+def _fake_quantize(c: LayerCall) -> str:
+    """Return quantized elements as real numbers; OpenVINO's plugins run layers between on them."""
+    levels, low = c.integer("levels", 256), c.stored(1)
+    if low is None or levels < 2:
+        raise ValueError("computed bounds")
+    is_signed = low.data is None or min(low.values()) < 0
+    narrow = DataType.INT4 if is_signed else DataType.UINT4
+    byte = DataType.INT8 if is_signed else DataType.UINT8
+    dtype = narrow if levels <= 16 else byte if levels <= 256 else DataType.INT16
+    counts = [s for s in low.meta.sizes if isinstance(s, int) and s != 1]
+    axis = None if not counts else 1
+    scale = c.builder.filled(counts[:1], c.meta(0).dtype)
+    zero = c.builder.filled(counts[:1], dtype)
+    made = c.emit("QuantizeLinear", c.value(0), scale, zero, axis=axis)
+    return c.emit("DequantizeLinear", made, scale, zero, axis=axis)
+
+
+@lowers("Interpolate")
+def _interpolate(c: LayerCall) -> str:
+    kind = next((m for m in ("nearest", "cubic", "linear") if m in c.text("mode")), "linear")
+    coordinates = c.text("coordinate_transformation_mode", "half_pixel")
+    changed = [(a, s) for a, (b, s) in enumerate(zip(c.meta(0).sizes, c.result().sizes, strict=True))
+               if b != s or s is None]  # fmt: skip
+    sizes = [s for _, s in changed if isinstance(s, int)]
+    if len(sizes) == len(changed):
+        if not changed:
+            return c.value(0)
+        given, axes = ("", c.ints(*sizes)), tuple(a for a, _ in changed)
+    elif c.text("shape_calculation_mode") == "scales":
+        given, axes = (c.value(2 if c.has(2) else 1), ""), tuple(c.axes(3)) if c.has(3) else ()
+    else:
+        given, axes = ("", c.as_integers(1)), tuple(c.axes(3)) if c.has(3) else ()
+    return c.emit("Resize", c.value(0), "", *given, axes=axes or None, mode=kind,
+                  coordinate_transformation_mode=coordinates)  # fmt: skip
+
+
+@lowers("GridSample")
+def _grid_sample(c: LayerCall) -> str:
+    mode = {"bilinear": "linear", "bicubic": "cubic"}.get(c.text("mode"), "nearest")
+    return c.emit("GridSample", c.value(0), c.value(1), mode=mode,
+                  padding_mode=c.text("padding_mode", "zeros"),
+                  align_corners=c.flag("align_corners"))  # fmt: skip

@@ -1,0 +1,178 @@
+"""Layers that move elements, or make shapes."""
+
+from __future__ import annotations
+
+from ..lowering.elements import DataType
+from .call import LayerCall, lowers
+
+FARTHEST = (1 << 31) - 1
+"""End of a slice up to the last element."""
+
+
+@lowers("Reshape")
+def _reshape(c: LayerCall) -> str:
+    if all(isinstance(s, int) for s in c.result().sizes):
+        return c.emit("Reshape", c.value(0), c.shape(c.result().sizes))
+    zero = 1 - c.flag("special_zero")
+    return c.emit("Reshape", c.value(0), c.as_integers(1), allowzero=zero)
+
+
+@lowers("Squeeze", "Unsqueeze")
+def _squeeze(c: LayerCall) -> str:
+    axes = c.vector(1) if c.has(1) else ""
+    return c.emit(c.layer.kind, c.value(0), axes)
+
+
+@lowers("Transpose")
+def _transpose(c: LayerCall) -> str:
+    perm = c.integers(1) or [*reversed(range(c.meta(0).rank))]
+    return c.emit("Transpose", c.value(0), perm=tuple(perm))
+
+
+@lowers("Concat")
+def _concat(c: LayerCall) -> str:
+    return c.emit("Concat", *c.values(), axis=c.integer("axis"))
+
+
+@lowers("Split", "VariadicSplit")
+def _split(c: LayerCall) -> list[str]:
+    (axis,) = c.axes(1)
+    count, is_even = len(c.layer.outputs), c.layer.kind == "Split"
+    sizes = [o.meta.sizes[axis] for o in c.layer.outputs]
+    known = [s for s in sizes if isinstance(s, int)]
+    parts = "" if is_even else c.ints(*known) if len(known) == count else c.as_integers(2)
+    return c.several("Split", (c.value(0), parts), count, axis=axis,
+                     num_outputs=count if is_even else None)  # fmt: skip
+
+
+@lowers("Slice")
+def _slice(c: LayerCall) -> str:
+    starts, ends, steps = (c.vector(at) for at in (1, 2, 3))
+    axes = c.vector(4) if c.has(4) else c.ints(*range(c.meta(0).rank))
+    return c.emit("Slice", c.value(0), starts, ends, axes, steps)
+
+
+@lowers("StridedSlice")
+def _strided_slice(c: LayerCall) -> str:
+    names = ("begin_mask", "end_mask", "new_axis_mask", "shrink_axis_mask", "ellipsis_mask")
+    masks = {n: c.listed(n) for n in names}
+    if any(masks["ellipsis_mask"]):
+        raise ValueError("an ellipsis")
+    value, new = c.value(0), [i for i, m in enumerate(masks["new_axis_mask"]) if m]
+    if new:
+        value = c.emit("Unsqueeze", value, c.ints(*new))
+    shrunk = [i for i, m in enumerate(masks["shrink_axis_mask"]) if m]
+    begins, ends = c.stored(1), c.stored(2)
+    if begins is None or ends is None or begins.data is None or ends.data is None:
+        if any(masks["begin_mask"]) or any(masks["end_mask"]):
+            raise ValueError("a slice with computed ends and masks")
+        axes = c.ints(*range(int(c.meta(1).sizes[0] or 0)))
+        made = c.emit("Slice", value, c.as_integers(1), c.as_integers(2), axes)
+    else:
+        columns = _bounds(c, masks, shrunk, new)
+        made = c.emit("Slice", value, *(c.ints(*column) for column in columns)) \
+            if columns[0] else value  # fmt: skip
+    return c.emit("Squeeze", made, c.ints(*shrunk)) if shrunk else made
+
+
+def _bounds(
+    c: LayerCall, masks: dict[str, tuple[int, ...]], shrunk: list[int], new: list[int]
+) -> list[list[int]]:
+    """Return the begins, ends, axes and steps of a slice, for the axes that it changes."""
+    begins, ends = c.integers(1), c.integers(2)
+    steps = c.integers(3) if c.has(3) else [1] * len(begins)
+    rows: list[tuple[int, int, int, int]] = []
+    for axis, (begin, end, step) in enumerate(zip(begins, ends, steps, strict=True)):
+        if axis in new:
+            continue
+        first, last = begin, min(max(end, -FARTHEST), FARTHEST)
+        if axis in shrunk:
+            last, step = begin + 1 or FARTHEST, 1  # noqa: PLW2901
+        else:
+            if masks["begin_mask"][axis : axis + 1] == (1,):
+                first = 0 if step > 0 else FARTHEST
+            if masks["end_mask"][axis : axis + 1] == (1,):
+                last = FARTHEST if step > 0 else -FARTHEST
+        if (first, last, step) != (0, FARTHEST, 1):
+            rows.append((first, last, axis, step))
+    return [list(column) for column in zip(*rows, strict=True)] or [[], [], [], []]
+
+
+@lowers("Gather", "GatherND", "GatherElements")
+def _gather(c: LayerCall) -> str:
+    batch = c.integer("batch_dims")
+    if c.layer.kind == "GatherND":
+        return c.emit("GatherND", c.value(0), c.as_integers(1), batch_dims=batch)
+    if c.layer.kind == "GatherElements":
+        return c.emit("GatherElements", c.value(0), c.value(1), axis=c.integer("axis"))
+    if batch:
+        raise ValueError("a gather of batches")
+    (axis,) = c.axes(2)
+    return c.emit("Gather", c.value(0), c.as_integers(1), axis=axis)
+
+
+@lowers("ScatterNDUpdate", "ScatterElementsUpdate")
+def _scatter(c: LayerCall) -> str:
+    if c.layer.kind == "ScatterNDUpdate":
+        return c.emit("ScatterND", c.value(0), c.as_integers(1), c.value(2))
+    (axis,) = c.axes(3)
+    return c.emit("ScatterElements", *(c.value(at) for at in range(3)), axis=axis)
+
+
+@lowers("Pad")
+def _pad(c: LayerCall) -> str:
+    mode = {"edge": "edge", "reflect": "reflect"}.get(c.text("pad_mode"), "constant")
+    pads = c.ints(*c.integers(1), *c.integers(2))
+    return c.emit("Pad", c.value(0), pads, c.value(3) if c.has(3) else "", mode=mode)
+
+
+@lowers("Tile", "Broadcast")
+def _expand(c: LayerCall) -> str:
+    operator = "Tile" if c.layer.kind == "Tile" else "Expand"
+    return c.emit(operator, c.value(0), c.as_integers(1))
+
+
+@lowers("ShapeOf")
+def _shape_of(c: LayerCall) -> str:
+    made, to = c.emit("Shape", c.value(0)), c.result().dtype
+    return made if to == DataType.INT64 else c.emit("Cast", made, to=to)
+
+
+@lowers("Range")
+def _range(c: LayerCall) -> str:
+    return c.emit("Range", *(c.value(at) for at in range(3)))
+
+
+@lowers("TopK")
+def _topk(c: LayerCall) -> list[str]:
+    values, indices = c.several(
+        "TopK", (c.value(0), c.vector(1)), 2, axis=c.integer("axis", -1),
+        largest=int(c.text("mode") != "min"), sorted=int(c.text("sort") != "none"),
+    )  # fmt: skip
+    to = c.result(1).dtype if len(c.layer.outputs) > 1 else DataType.INT64
+    return [values, indices if to == DataType.INT64 else c.emit("Cast", indices, to=int(to))]
+
+
+@lowers("OneHot")
+def _one_hot(c: LayerCall) -> str:
+    ends = [c.emit("Unsqueeze", c.value(at), c.ints(0)) for at in (3, 2)]
+    return c.emit("OneHot", c.value(0), c.value(1), c.emit("Concat", *ends, axis=0),
+                  axis=c.integer("axis", -1))  # fmt: skip
+
+
+@lowers("NonZero")
+def _non_zero(c: LayerCall) -> str:
+    return c.emit("NonZero", c.value(0))
+
+
+@lowers("DepthToSpace", "SpaceToDepth")
+def _blocks(c: LayerCall) -> str:
+    mode = None if c.layer.kind == "SpaceToDepth" else \
+        "CRD" if c.text("mode") == "depth_first" else "DCR"  # fmt: skip
+    return c.emit(c.layer.kind, c.value(0), blocksize=c.integer("block_size", 1), mode=mode)
+
+
+@lowers("ReverseSequence")
+def _reverse_sequence(c: LayerCall) -> str:
+    return c.emit("ReverseSequence", c.value(0), c.as_integers(1),
+                  batch_axis=c.integer("batch_axis"), time_axis=c.integer("seq_axis", 1))  # fmt: skip

@@ -1,0 +1,92 @@
+"""Elementwise layers, and reductions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from ..lowering.elements import DataType
+from .call import LOWERINGS, LayerCall, lowers
+
+OPERATORS: Mapping[str, str] = {
+    "ReLU": "Relu", "Negative": "Neg", "Ceiling": "Ceil", "SoftPlus": "Softplus",
+    "SoftSign": "Softsign", "HSwish": "HardSwish", "LogicalNot": "Not", "Elu": "Elu",
+    "PReLU": "PRelu", "Subtract": "Sub", "Multiply": "Mul", "Divide": "Div", "Power": "Pow",
+    "Maximum": "Max", "Minimum": "Min", "FloorMod": "Mod", "LessEqual": "LessOrEqual",
+    "GreaterEqual": "GreaterOrEqual", "LogicalAnd": "And", "LogicalOr": "Or",
+    "LogicalXor": "Xor", "Select": "Where", "IsInf": "IsInf", "IsNaN": "IsNaN",
+    **{n: n for n in (
+        "Sigmoid", "Tanh", "Exp", "Log", "Sqrt", "Abs", "Floor", "Sign", "Sin", "Cos", "Tan",
+        "Asin", "Acos", "Atan", "Sinh", "Cosh", "Asinh", "Acosh", "Atanh", "Erf", "Mish", "Round",
+        "Add", "Mod", "Equal", "Less", "Greater", "BitwiseAnd", "BitwiseOr", "BitwiseXor",
+        "BitwiseNot",
+    )},
+}  # fmt: skip
+"""Layers that are one operator of ONNX without attributes."""
+REDUCTIONS: Mapping[str, str] = {
+    "ReduceMean": "ReduceMean", "ReduceSum": "ReduceSum", "ReduceMax": "ReduceMax",
+    "ReduceMin": "ReduceMin", "ReduceProd": "ReduceProd", "ReduceL1": "ReduceL1",
+    "ReduceL2": "ReduceL2", "ReduceLogicalAnd": "ReduceMin", "ReduceLogicalOr": "ReduceMax",
+}  # fmt: skip
+"""Layers over axes, with the operator of ONNX."""
+
+
+def _elementwise(operator: str, c: LayerCall) -> str:
+    return c.emit(operator, *c.values())
+
+
+LOWERINGS.update({k: partial(_elementwise, v) for k, v in OPERATORS.items()})
+
+
+@lowers("Clamp")
+def _clamp(c: LayerCall) -> str:
+    dtype = c.meta(0).dtype
+    ends = [c.scalar(c.number(name), dtype) for name in ("min", "max")]
+    return c.emit("Clip", c.value(0), *ends)
+
+
+@lowers("Gelu", "Swish", "HardSigmoid", "HSigmoid", "Selu")
+def _activation(c: LayerCall) -> str:
+    value = c.value(0)
+    match c.layer.kind:
+        case "Gelu":
+            mode = "tanh" if c.text("approximation_mode").lower() == "tanh" else "none"
+            return c.emit("Gelu", value, approximate=mode)
+        case "Swish":
+            scaled = c.emit("Mul", value, c.value(1)) if c.has(1) else value
+            return c.emit("Mul", value, c.emit("Sigmoid", scaled))
+        case "Selu":
+            return c.emit("Selu", value)
+        case _:
+            return c.emit("HardSigmoid", value)
+
+
+@lowers("NotEqual", "SquaredDifference", "ConvertLike")
+def _composite(c: LayerCall) -> str:
+    if c.layer.kind == "NotEqual":
+        return c.emit("Not", c.emit("Equal", *c.values()))
+    if c.layer.kind == "ConvertLike":
+        return c.emit("Cast", c.value(0), to=c.result().dtype)
+    difference = c.emit("Sub", *c.values())
+    return c.emit("Mul", difference, difference)
+
+
+@lowers("Convert")
+def _convert(c: LayerCall) -> str:
+    to = c.result().dtype
+    return c.value(0) if to == c.meta(0).dtype else c.emit("Cast", c.value(0), to=to)
+
+
+@lowers(*REDUCTIONS)
+def _reduce(c: LayerCall) -> str:
+    is_bool = c.meta(0).dtype == DataType.BOOL
+    value = c.emit("Cast", c.value(0), to=int(DataType.UINT8)) if is_bool else c.value(0)
+    made = c.emit(REDUCTIONS[c.layer.kind], value, c.ints(*c.axes(1)),
+                  keepdims=c.flag("keep_dims"))  # fmt: skip
+    return c.emit("Cast", made, to=int(DataType.BOOL)) if is_bool else made
+
+
+@lowers("CumSum")
+def _cumsum(c: LayerCall) -> str:
+    return c.emit("CumSum", c.value(0), c.as_integers(1), exclusive=c.flag("exclusive"),
+                  reverse=c.flag("reverse"))  # fmt: skip

@@ -1,0 +1,117 @@
+"""Stored tensors with what is only a conversion of them: casts, scales and other extents."""
+
+from __future__ import annotations
+
+import struct
+
+from perfc.ir.record import record
+
+from ..lowering.elements import DataType, unpack_elements
+from ..pt2.builder import FLOATS, Meta
+from .document import Elements, Layer, Network, Port
+
+PACKED = frozenset({
+    DataType.INT8, DataType.UINT8, DataType.INT4, DataType.UINT4, DataType.UINT2,
+    DataType.FLOAT4E2M1, DataType.FLOAT8E4M3FN, DataType.FLOAT8E5M2,
+})  # fmt: skip
+"""Element types of quantized weights."""
+LONGEST_CHAIN = 16
+"""Maximum conversions of a stored tensor."""
+
+
+@record
+class Stored:
+    """Stored tensor.
+
+    Args:
+        key: number of the layer with its elements.
+        name: its name.
+        meta: element type of the elements, and extents.
+        data: elements, of a small one.
+        real: element type after the conversion to real numbers; 0 without one.
+        scale: factor of each group of elements.
+        zero: zero point of each.
+    """
+
+    key: int
+    name: str
+    meta: Meta
+    data: bytes | None = None
+    real: int = 0
+    scale: Stored | None = None
+    zero: Stored | None = None
+
+    def values(self) -> tuple[float, ...]:
+        """Return the elements.
+
+        Raises:
+            ValueError: they were not read.
+        """
+        count = 1
+        for size in self.meta.sizes:
+            count *= size if isinstance(size, int) else 0
+        values = unpack_elements(self.meta.dtype, self.data, count) if self.data else None
+        if values is None:
+            raise ValueError("elements that were not read")
+        return tuple(v for v in values if isinstance(v, int | float))
+
+    def changed(self, **fields: object) -> Stored:
+        """Return the tensor with other fields."""
+        known = {n: getattr(self, n) for n in self.__dataclass_fields__}  # type: ignore[attr-defined]
+        return Stored(**{**known, **fields})
+
+
+def stored_of(network: Network, port: Port, elements: Elements, depth: int = 0) -> Stored | None:
+    """Return the stored tensor of a value; None for a computed one."""
+    layer = network.layers[port[0]]
+    if depth > LONGEST_CHAIN:
+        return None
+    if layer.kind == "Const":
+        meta = layer.outputs[0].meta
+        kind = layer.data.get("element_type", "")
+        name = layer.outputs[0].name or layer.name
+        sub = {"nf4": DataType.FLOAT4E2M1, "u4": DataType.UINT4, "i4": DataType.INT4}.get(kind)
+        meta = meta if sub is None else Meta(sub, meta.sizes)
+        return Stored(layer.index, name, meta, elements.read(layer.data, meta))
+    if layer.kind not in ("Convert", "Subtract", "Multiply", "Reshape", "FakeQuantize"):
+        return None
+    given = [stored_of(network, network.edges[layer.index, p], elements, depth + 1)
+             for p in layer.inputs[:2]]  # fmt: skip
+    first, second = [*given, None][:2]
+    return None if first is None else _converted(layer, first, second)
+
+
+def _converted(layer: Layer, first: Stored, second: Stored | None) -> Stored | None:
+    """Return a stored tensor after one more layer."""
+    to, dtype = layer.outputs[0].meta, first.meta.dtype
+    is_real = to.dtype in FLOATS
+    match layer.kind:
+        case "Convert" if dtype in PACKED and is_real:
+            return first.changed(real=to.dtype)
+        case "Convert" if first.scale is not None and is_real:
+            return first.changed(real=to.dtype)
+        case "Convert" if dtype in FLOATS and is_real and first.data is None:
+            # compressed weights are converted once, when the model is loaded
+            return first.changed(meta=Meta(to.dtype, first.meta.sizes))
+        case "Subtract" if first.real and second is not None and first.scale is None:
+            return first.changed(zero=second)
+        case "Multiply" if first.real and second is not None and first.scale is None:
+            return first.changed(scale=second)
+        case "FakeQuantize" if dtype in FLOATS and second is not None and not first.real:
+            meta = Meta(DataType.INT8, first.meta.sizes)
+            step = second.changed(data=None)
+            return first.changed(meta=meta, data=None, real=to.dtype, scale=step)
+        case "Reshape" if all(isinstance(s, int) for s in to.sizes):
+            if first.data is not None and first.scale is None:
+                return first.changed(meta=Meta(dtype, to.sizes))
+            grouped = first.meta.rank == to.rank + 1 and first.meta.sizes[:-2] == to.sizes[:-1]
+            if first.scale is None or grouped:
+                return first.changed(meta=Meta(dtype, to.sizes))
+        case _:
+            pass
+    return None
+
+
+def packed_floats(*values: float) -> bytes:
+    """Return numbers as elements of 32 bits."""
+    return struct.pack(f"<{len(values)}f", *values)
