@@ -13,7 +13,7 @@ from ..lowering.elements import DataType
 from ..pt2.builder import FLOATS, Emitter, GraphBuilder, Meta
 from ..pt2.sizes import Size
 from .document import Elements, Layer, Network, Port
-from .stored import PACKED, Stored, stored_of
+from .stored import Stored, stored_of
 
 Lowering: TypeAlias = "Callable[[LayerCall], str | Sequence[str]]"
 """Function that makes the nodes of a layer and returns its results."""
@@ -61,6 +61,7 @@ class LayerCall(Emitter):
         layer: the layer.
         name: name of its first result.
         path: name of its nodes.
+        followers: results of later layers that its first result is as well.
     """
 
     scope: LayerScope
@@ -69,6 +70,7 @@ class LayerCall(Emitter):
     path: str
     source: str = ""
     made: int = 0
+    followers: list[Port] = field(default_factory=list[Port])
 
     @property
     def builder(self) -> GraphBuilder:
@@ -222,7 +224,7 @@ class LayerCall(Emitter):
     def as_integers(self, at: int) -> str:
         """Return an operand as whole numbers of 64 bits."""
         stored = self.stored(at)
-        if stored is not None and stored.data is not None:
+        if stored is not None and stored.data is not None and stored.meta.rank < 2:
             made = [int(v) for v in stored.values()]
             return self.scalar(made[0], DataType.INT64) if not stored.meta.rank else \
                 self.ints(*made)  # fmt: skip
@@ -245,8 +247,3 @@ class LayerCall(Emitter):
         if shape.count(-1) > 1:
             raise ValueError("several unknown extents")
         return self.ints(*shape)
-
-    @property
-    def is_packed(self) -> bool:
-        """Return True if the result is of an element type of quantized weights."""
-        return self.result().dtype in PACKED

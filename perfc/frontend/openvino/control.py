@@ -154,5 +154,3 @@ def _heads(c: LayerCall, scope: LayerScope, states: Sequence[Mapping[str, str]])
         c.builder.graph.input.append(ValueInfo(name, type_))
         _bind(scope, entry["internal_layer_id"], name)
     return heads
-
-

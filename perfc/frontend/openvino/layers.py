@@ -113,8 +113,8 @@ def _mvn(c: LayerCall) -> str:
     is_trailing = axes == [*range(axes[0], meta.rank)]
     if not is_trailing or not c.flag("normalize_variance", default=True):
         return c.emit("MeanVarianceNormalization", c.value(0), axes=tuple(axes))
-    # statistics of each channel over its map
-    is_map = axes == [*range(2, meta.rank)] and meta.rank > 2
+    # statistics of each channel over its image
+    is_map = axes == [*range(2, meta.rank)] and meta.rank > 3
     sizes = meta.sizes[1:2] if is_map else meta.sizes[axes[0] :]
     known = [s for s in sizes if isinstance(s, int)]
     if len(known) != len(sizes):
@@ -125,9 +125,9 @@ def _mvn(c: LayerCall) -> str:
         if follower is None:
             break
         given = next((s for a in (0, 1) if (s := follower.stored(a)) is not None), None)
-        if given is None or given.data is not None and not given.meta.rank:
+        if given is None or [s for s in given.meta.sizes if s != 1] != [s for s in known if s != 1]:
             break
-        vectors[at] = follower.weight(given, range(given.meta.rank), known)
+        vectors[at] = follower.weight(given, range(len(known)), known)
         last, port = follower, follower.layer.outputs[0].port
     if is_map:
         vectors[1] = vectors[1] or c.builder.filled(known, meta.dtype)
@@ -135,9 +135,8 @@ def _mvn(c: LayerCall) -> str:
     else:
         made = c.emit("LayerNormalization", c.value(0), *vectors, axis=axes[0] - meta.rank,
                       epsilon=epsilon)  # fmt: skip
-    skipped = last.layer
-    if skipped is not c.layer:
-        c.scope.values[skipped.index, skipped.outputs[0].port] = made
+    if last is not c:
+        c.followers.append((last.layer.index, last.layer.outputs[0].port))
     return made
 
 
@@ -197,11 +196,11 @@ def _sequence(c: LayerCall) -> list[str]:
     initial = [c.emit("Transpose", c.value(1 + s), perm=(1, 0, 2)) for s in range(states)]
     at = 2 + states
     bias = c.meta(at + 2).sizes
-    if not all(isinstance(s, int) for s in bias):
+    directions, gates = bias[0], {"LSTM": 4, "GRU": 3}.get(operator, 1)
+    if not isinstance(directions, int):
         raise ValueError("unknown extents")
     # both biases of a gate are one here
-    both = c.builder.filled((int(bias[0] or 1), 2 * hidden * (4, 3, 1)[("LSTM", "GRU", "RNN").index(
-        operator)]), c.meta(at + 2).dtype)  # fmt: skip
+    both = c.builder.filled((directions, 2 * hidden * gates), c.meta(at + 2).dtype)
     made = c.several(
         operator, (c.emit("Transpose", c.value(0), perm=(1, 0, 2)), c.value(at), c.value(at + 1),
                    both, "", *initial), 1 + states, hidden_size=hidden,
@@ -234,8 +233,8 @@ def _fake_quantize(c: LayerCall) -> str:
 def _interpolate(c: LayerCall) -> str:
     kind = next((m for m in ("nearest", "cubic", "linear") if m in c.text("mode")), "linear")
     coordinates = c.text("coordinate_transformation_mode", "half_pixel")
-    changed = [(a, s) for a, (b, s) in enumerate(zip(c.meta(0).sizes, c.result().sizes, strict=True))
-               if b != s or s is None]  # fmt: skip
+    pairs = zip(c.meta(0).sizes, c.result().sizes, strict=True)
+    changed = [(a, s) for a, (b, s) in enumerate(pairs) if b != s or s is None]
     sizes = [s for _, s in changed if isinstance(s, int)]
     if len(sizes) == len(changed):
         if not changed:

@@ -66,7 +66,8 @@ def _strided_slice(c: LayerCall) -> str:
     if begins is None or ends is None or begins.data is None or ends.data is None:
         if any(masks["begin_mask"]) or any(masks["end_mask"]):
             raise ValueError("a slice with computed ends and masks")
-        axes = c.ints(*range(int(c.meta(1).sizes[0] or 0)))
+        (count,) = c.meta(1).sizes
+        axes = c.ints(*range(count if isinstance(count, int) else 0))
         made = c.emit("Slice", value, c.as_integers(1), c.as_integers(2), axes)
     else:
         columns = _bounds(c, masks, shrunk, new)
@@ -87,7 +88,7 @@ def _bounds(
             continue
         first, last = begin, min(max(end, -FARTHEST), FARTHEST)
         if axis in shrunk:
-            last, step = begin + 1 or FARTHEST, 1  # noqa: PLW2901
+            last, step = begin + 1 or FARTHEST, 1
         else:
             if masks["begin_mask"][axis : axis + 1] == (1,):
                 first = 0 if step > 0 else FARTHEST
@@ -175,4 +176,5 @@ def _blocks(c: LayerCall) -> str:
 @lowers("ReverseSequence")
 def _reverse_sequence(c: LayerCall) -> str:
     return c.emit("ReverseSequence", c.value(0), c.as_integers(1),
-                  batch_axis=c.integer("batch_axis"), time_axis=c.integer("seq_axis", 1))  # fmt: skip
+                  batch_axis=c.integer("batch_axis"),
+                  time_axis=c.integer("seq_axis", 1))  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from graphlib import TopologicalSorter
 
 from perfc.common.declared import modules
@@ -19,6 +19,7 @@ from . import call
 from .call import LOWERINGS, LayerCall, LayerScope, Lowering
 from .control import FLOWS, lower_flow
 from .document import ELEMENT_TYPES, Elements, Layer, Network, network_of, read_document
+from .stored import stored_of
 
 DEEPEST = 16
 """Nesting of graphs."""
@@ -113,25 +114,28 @@ def lower_layer(scope: LayerScope, layer: Layer) -> None:
         return
     graph = builder.graph
     start, stored, known = len(graph.node), len(graph.initializer), dict(builder.constants)
-    lowering = lower_flow if layer.kind in FLOWS else lowerings().get(layer.kind)
+    is_flow = layer.kind in FLOWS
+    lowering = partial(lower_flow, lower=lower_layers) if is_flow else lowerings().get(layer.kind)
     results: Sequence[str] | None = None
     if lowering is not None:
         values = dict(scope.values)
         try:
-            found = lowering(made) if layer.kind not in FLOWS else lower_flow(made, lower_layers)
+            found = lowering(made)
             results = [found] if isinstance(found, str) else list(found)
             if len(results) < len(ports):
                 raise ValueError("fewer results than the layer has")
         except FAULTS:
             builder.graph, builder.constants, scope.values = graph, known, values
             del graph.node[start:], graph.initializer[stored:]
-            made.made, results = 0, None
+            made.made, made.followers, results = 0, [], None
     if results is None:
         operands = [made.value(at) for at in range(len(layer.inputs))]
         results = made.several(layer.kind, operands, len(ports), domain="openvino")
     names = [_name(builder, layer, at) for at in range(len(ports))]
     metas = [o.meta for o in layer.outputs]
-    scope.values.update(zip(ports, builder.settle(start, results, names, metas), strict=False))
+    settled = builder.settle(start, results, names, metas)
+    scope.values.update(zip(ports, settled, strict=False))
+    scope.values.update(dict.fromkeys(made.followers, settled[0] if settled else ""))
 
 
 def _is_folded(made: LayerCall) -> bool:
@@ -141,7 +145,7 @@ def _is_folded(made: LayerCall) -> bool:
         return False
     port = layer.index, layer.outputs[0].port
     if port not in scope.stored:
-        scope.stored[port] = call.stored_of(scope.network, port, scope.elements)
+        scope.stored[port] = stored_of(scope.network, port, scope.elements)
     return scope.stored[port] is not None
 
 
@@ -173,5 +177,3 @@ def lowerings() -> Mapping[str, Lowering]:
     """Return every lowering by type; importing the modules of this folder records them."""
     list(modules(call.__package__ or ""))
     return LOWERINGS
-
-

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import struct
-
 from perfc.ir.record import record
 
 from ..lowering.elements import DataType, unpack_elements
@@ -57,7 +55,7 @@ class Stored:
 
     def changed(self, **fields: object) -> Stored:
         """Return the tensor with other fields."""
-        known = {n: getattr(self, n) for n in self.__dataclass_fields__}  # type: ignore[attr-defined]
+        known = {n: getattr(self, n) for n in self.__dataclass_fields__}
         return Stored(**{**known, **fields})
 
 
@@ -110,8 +108,3 @@ def _converted(layer: Layer, first: Stored, second: Stored | None) -> Stored | N
         case _:
             pass
     return None
-
-
-def packed_floats(*values: float) -> bytes:
-    """Return numbers as elements of 32 bits."""
-    return struct.pack(f"<{len(values)}f", *values)
