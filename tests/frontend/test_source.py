@@ -149,7 +149,6 @@ def test_a_cut_or_damaged_gzip_is_refused(cut: int) -> None:
         (b"\x28\0\0\0ORTMmodel", "ORT-format"),
         (b"\x40\0\0\0\0\0\0\0" + b'{"w":{"dtype":"F32"}}', "safetensors"),
         (b"GGUF\3\0\0\0", "GGUF"),
-        (b"<?xml version='1.0'?><net/>", "XML"),
         (b'{"irVersion": "8"}', "JSON"),
         (b"ir_version: 8\ngraph {\n}\n", "protobuf text"),
         (b"Hello, this is a README.\n", "text, but not the ONNX text form"),

@@ -129,14 +129,13 @@ def _mvn(c: LayerCall) -> str:
             break
         vectors[at] = follower.weight(given, range(len(known)), known)
         last, port = follower, follower.layer.outputs[0].port
+        c.followers.append((follower.layer.index, port))
     if is_map:
         vectors[1] = vectors[1] or c.builder.filled(known, meta.dtype)
         made = c.emit("InstanceNormalization", c.value(0), *vectors, epsilon=epsilon)
     else:
         made = c.emit("LayerNormalization", c.value(0), *vectors, axis=axes[0] - meta.rank,
                       epsilon=epsilon)  # fmt: skip
-    if last is not c:
-        c.followers.append((last.layer.index, last.layer.outputs[0].port))
     return made
 
 

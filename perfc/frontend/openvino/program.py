@@ -57,7 +57,7 @@ def read_openvino(model: str | bytes) -> ProtoModel:
         what = f"does not keep to the schema: {type(error).__name__} {error}"[:200]
         hint = "save it with openvino.save_model of 2022 or newer"
         raise ModelError(what, hint=hint, where=where) from None
-    made = ProtoModel(10, [("", OPSET), ("com.microsoft", 1)], "openvino", graph=builder.graph)
+    made = ProtoModel(10, [("", OPSET), ("com.microsoft", 1)], "OpenVINO", graph=builder.graph)
     made.origin = FileOrigin(path, len(data), hashlib.sha256(data).hexdigest())
     return made
 
@@ -130,7 +130,7 @@ def lower_layer(scope: LayerScope, layer: Layer) -> None:
             made.made, made.followers, results = 0, [], None
     if results is None:
         operands = [made.value(at) for at in range(len(layer.inputs))]
-        results = made.several(layer.kind, operands, len(ports), domain="openvino")
+        results = made.several(layer.kind, operands, len(ports), domain="ai.openvino")
     names = [_name(builder, layer, at) for at in range(len(ports))]
     metas = [o.meta for o in layer.outputs]
     settled = builder.settle(start, results, names, metas)

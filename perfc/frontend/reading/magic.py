@@ -65,8 +65,6 @@ def recognise(head: bytes, where: str, *, text_suffix: bool = False) -> Form:
     if text[:9].lower().startswith(_HTML):
         hint = "download the file itself, not the page that shows it"
         raise _not_onnx("an HTML page", hint, where)
-    if text.startswith((b"<?xml", b"<net")):
-        raise _not_onnx("XML: an OpenVINO model?", "give the ONNX model", where)
     return Form.TEXT if text_suffix or text.startswith(b"<") else Form.BINARY
 
 
