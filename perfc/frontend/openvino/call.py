@@ -12,8 +12,8 @@ from perfc.ir.record import mutable
 from ..lowering.elements import DataType
 from ..pt2.builder import FLOATS, Emitter, GraphBuilder, Meta
 from ..pt2.sizes import Size
-from .document import Elements, Layer, Network, Port
-from .stored import Stored, stored_of
+from .document import Elements, LayerGraph, NetLayer, Port
+from .stored import StoredTensor, stored_of
 
 Lowering: TypeAlias = "Callable[[LayerCall], str | Sequence[str]]"
 """Function that makes the nodes of a layer and returns its results."""
@@ -45,10 +45,10 @@ class LayerScope:
     """
 
     builder: GraphBuilder
-    network: Network
+    network: LayerGraph
     elements: Elements
     values: dict[Port, str] = field(default_factory=dict[Port, str])
-    stored: dict[Port, Stored | None] = field(default_factory=dict[Port, Stored | None])
+    stored: dict[Port, StoredTensor | None] = field(default_factory=dict[Port, StoredTensor | None])
     depth: int = 0
 
 
@@ -65,7 +65,7 @@ class LayerCall(Emitter):
     """
 
     scope: LayerScope
-    layer: Layer
+    layer: NetLayer
     name: str
     path: str
     source: str = ""
@@ -118,7 +118,7 @@ class LayerCall(Emitter):
         """Return the type of a result."""
         return self.layer.outputs[at].meta
 
-    def stored(self, at: int) -> Stored | None:
+    def stored(self, at: int) -> StoredTensor | None:
         """Return an operand that is a stored tensor; None for a computed one."""
         port, scope = self.port(at), self.scope
         if port not in scope.stored:
@@ -180,7 +180,7 @@ class LayerCall(Emitter):
         return value if list(perm) == [*range(len(perm))] else \
             self.emit("Transpose", value, perm=tuple(perm))  # fmt: skip
 
-    def weight(self, stored: Stored, perm: Sequence[int], sizes: Sequence[Size] = ()) -> str:
+    def weight(self, stored: StoredTensor, perm: Sequence[int], sizes: Sequence[Size] = ()) -> str:
         """Return a stored tensor with its axes in another order."""
         builder, given = self.builder, tuple(sizes or stored.meta.sizes)
         shape = tuple(given[a] for a in perm)
@@ -202,7 +202,7 @@ class LayerCall(Emitter):
         return self.emit("DequantizeLinear", name, scale, zero, axis=axis, block_size=block)
 
     def scales(
-        self, stored: Stored, perm: Sequence[int], given: Sequence[Size]
+        self, stored: StoredTensor, perm: Sequence[int], given: Sequence[Size]
     ) -> tuple[str, str, int | None, int | None]:
         """Return the scales and zero points of a stored tensor, their axis and their block."""
         assert stored.scale is not None

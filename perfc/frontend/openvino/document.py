@@ -36,7 +36,7 @@ ELEMENT_TYPES: Mapping[str, int] = {
 """ONNX element types by OpenVINO's."""
 
 Port = tuple[int, int]
-"""Layer and port of a value."""
+"""NetLayer and port of a value."""
 
 
 @record
@@ -55,7 +55,7 @@ class Output:
 
 
 @mutable
-class Layer:
+class NetLayer:
     """One layer.
 
     Args:
@@ -78,7 +78,7 @@ class Layer:
 
 
 @mutable
-class Network:
+class LayerGraph:
     """Layers and edges of a graph.
 
     Args:
@@ -87,7 +87,7 @@ class Network:
         readers: layers that read each value.
     """
 
-    layers: dict[int, Layer]
+    layers: dict[int, NetLayer]
     edges: dict[Port, Port]
     readers: dict[Port, list[int]] = field(default_factory=dict[Port, list[int]])
 
@@ -151,7 +151,7 @@ def read_document(model: str | bytes, where: str) -> tuple[ElementTree.Element, 
     return root, data
 
 
-def network_of(element: ElementTree.Element) -> Network:
+def network_of(element: ElementTree.Element) -> LayerGraph:
     """Return the layers of a graph.
 
     Raises:
@@ -160,7 +160,7 @@ def network_of(element: ElementTree.Element) -> Network:
     layers = {}
     for child in element.iterfind("layers/layer"):
         data = child.find("data")
-        layer = Layer(
+        layer = NetLayer(
             int(child.attrib["id"]), child.attrib.get("name", ""), child.attrib["type"],
             {} if data is None else data.attrib,
             [int(p.attrib["id"]) for p in child.iterfind("input/port")],
@@ -175,7 +175,7 @@ def network_of(element: ElementTree.Element) -> Network:
         )
         edges[target] = source
         readers.setdefault(source, []).append(target[0])
-    return Network(layers, edges, readers)
+    return LayerGraph(layers, edges, readers)
 
 
 def _output(port: ElementTree.Element) -> Output:

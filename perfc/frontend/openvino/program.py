@@ -18,7 +18,7 @@ from ..source import one_line
 from . import call
 from .call import LOWERINGS, LayerCall, LayerScope, Lowering
 from .control import FLOWS, lower_flow
-from .document import ELEMENT_TYPES, Elements, Layer, Network, network_of, read_document
+from .document import ELEMENT_TYPES, Elements, LayerGraph, NetLayer, network_of, read_document
 from .stored import stored_of
 
 DEEPEST = 16
@@ -102,7 +102,7 @@ def lower_layers(scope: LayerScope) -> None:
             lower_layer(scope, layer)
 
 
-def lower_layer(scope: LayerScope, layer: Layer) -> None:
+def lower_layer(scope: LayerScope, layer: NetLayer) -> None:
     """Lower one layer; one without a lowering becomes an unknown operator."""
     ports = [(layer.index, o.port) for o in layer.outputs]
     if all(port in scope.values for port in ports):
@@ -149,7 +149,7 @@ def _is_folded(made: LayerCall) -> bool:
     return scope.stored[port] is not None
 
 
-def _ordered(network: Network) -> list[int]:
+def _ordered(network: LayerGraph) -> list[int]:
     """Return the layers, each after those it reads; the order of the document where it is one."""
     before: dict[int, list[int]] = {index: [] for index in network.layers}
     for (target, _), (source, _) in network.edges.items():
@@ -162,7 +162,7 @@ def _ordered(network: Network) -> list[int]:
     return list(before)
 
 
-def _name(builder: GraphBuilder, layer: Layer, at: int) -> str:
+def _name(builder: GraphBuilder, layer: NetLayer, at: int) -> str:
     """Return an unused name for a result of a layer."""
     output = layer.outputs[at]
     name = output.name or (f"{layer.name}.{output.port}" if at else layer.name)

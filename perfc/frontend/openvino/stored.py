@@ -1,4 +1,4 @@
-"""Stored tensors with what is only a conversion of them: casts, scales and other extents."""
+"""StoredTensor tensors with what is only a conversion of them: casts, scales and other extents."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from perfc.ir.record import record
 
 from ..lowering.elements import DataType, unpack_elements
 from ..pt2.builder import FLOATS, Meta
-from .document import Elements, Layer, Network, Port
+from .document import Elements, LayerGraph, NetLayer, Port
 
 PACKED = frozenset({
     DataType.INT8, DataType.UINT8, DataType.INT4, DataType.UINT4, DataType.UINT2,
@@ -18,8 +18,8 @@ LONGEST_CHAIN = 16
 
 
 @record
-class Stored:
-    """Stored tensor.
+class StoredTensor:
+    """StoredTensor tensor.
 
     Args:
         key: number of the layer with its elements.
@@ -36,8 +36,8 @@ class Stored:
     meta: Meta
     data: bytes | None = None
     real: int = 0
-    scale: Stored | None = None
-    zero: Stored | None = None
+    scale: StoredTensor | None = None
+    zero: StoredTensor | None = None
 
     def values(self) -> tuple[float, ...]:
         """Return the elements.
@@ -53,13 +53,15 @@ class Stored:
             raise ValueError("elements that were not read")
         return tuple(v for v in values if isinstance(v, int | float))
 
-    def changed(self, **fields: object) -> Stored:
+    def changed(self, **fields: object) -> StoredTensor:
         """Return the tensor with other fields."""
         known = {n: getattr(self, n) for n in self.__dataclass_fields__}
-        return Stored(**{**known, **fields})
+        return StoredTensor(**{**known, **fields})
 
 
-def stored_of(network: Network, port: Port, elements: Elements, depth: int = 0) -> Stored | None:
+def stored_of(
+    network: LayerGraph, port: Port, elements: Elements, depth: int = 0
+) -> StoredTensor | None:
     """Return the stored tensor of a value; None for a computed one."""
     layer = network.layers[port[0]]
     if depth > LONGEST_CHAIN:
@@ -70,7 +72,7 @@ def stored_of(network: Network, port: Port, elements: Elements, depth: int = 0) 
         name = layer.outputs[0].name or layer.name
         sub = {"nf4": DataType.FLOAT4E2M1, "u4": DataType.UINT4, "i4": DataType.INT4}.get(kind)
         meta = meta if sub is None else Meta(sub, meta.sizes)
-        return Stored(layer.index, name, meta, elements.read(layer.data, meta))
+        return StoredTensor(layer.index, name, meta, elements.read(layer.data, meta))
     if layer.kind not in ("Convert", "Subtract", "Multiply", "Reshape", "FakeQuantize"):
         return None
     given = [stored_of(network, network.edges[layer.index, p], elements, depth + 1)
@@ -79,7 +81,9 @@ def stored_of(network: Network, port: Port, elements: Elements, depth: int = 0) 
     return None if first is None else _converted(layer, first, second)
 
 
-def _converted(layer: Layer, first: Stored, second: Stored | None) -> Stored | None:
+def _converted(
+    layer: NetLayer, first: StoredTensor, second: StoredTensor | None
+) -> StoredTensor | None:
     """Return a stored tensor after one more layer."""
     to, dtype = layer.outputs[0].meta, first.meta.dtype
     is_real = to.dtype in FLOATS

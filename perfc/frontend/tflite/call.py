@@ -16,7 +16,7 @@ from perfc.ir.record import mutable, record
 from ..lowering.elements import DataType
 from ..pt2.builder import Emitter, GraphBuilder, Meta
 from ..pt2.sizes import Size
-from .flatbuffer import Table
+from .flatbuffer import FlatTable
 from .schema import ACTIVATIONS, OPTIONS
 
 Lowering: TypeAlias = "Callable[[FlatCall], None]"
@@ -136,7 +136,7 @@ class FlatCall(Emitter):
     operator: str
     name: str
     path: str
-    options: Table | None
+    options: FlatTable | None
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     source: str = ""

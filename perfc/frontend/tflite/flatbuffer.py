@@ -80,9 +80,9 @@ class FlatFile:
             raise self._large()
         return struct.unpack(f"<{count}{code}", self.read(position + 4, nbytes))
 
-    def root(self) -> Table:
+    def root(self) -> FlatTable:
         """Return the outermost table."""
-        return Table(self, self.number(0, "I"))
+        return FlatTable(self, self.number(0, "I"))
 
     def digest(self) -> str:
         """Return the SHA-256 of all pages that were read."""
@@ -109,8 +109,8 @@ class FlatFile:
 
 
 @frozen
-class Table:
-    """Table of fields, each of which may be absent.
+class FlatTable:
+    """FlatTable of fields, each of which may be absent.
 
     Args:
         file: file with the table.
@@ -160,20 +160,20 @@ class Table:
         count = min(self.file.number(target, "I"), LONGEST_NAME_BYTES)
         return self.file.read(target + 4, count).decode("utf-8", "replace")
 
-    def table(self, index: int) -> Table | None:
+    def table(self, index: int) -> FlatTable | None:
         """Return a table; None if it is absent."""
         target = self.target(index)
-        return Table(self.file, target) if target else None
+        return FlatTable(self.file, target) if target else None
 
-    def tables(self, index: int) -> list[Table]:
+    def tables(self, index: int) -> list[FlatTable]:
         """Return a vector of tables; empty if it is absent."""
         return list(self._tables(index))
 
-    def _tables(self, index: int) -> Iterator[Table]:
+    def _tables(self, index: int) -> Iterator[FlatTable]:
         target, file = self.target(index), self.file
         offsets = file.vector(target, "I") if target else ()
         file.tables += len(offsets)
         if file.tables > MOST_TABLES:
             raise ModelError(f"more than {MOST_TABLES} tables", where=file.where)
         for at, offset in enumerate(offsets):
-            yield Table(file, target + 4 + 4 * at + offset)
+            yield FlatTable(file, target + 4 + 4 * at + offset)

@@ -28,7 +28,7 @@ from .call import (
     Lowering,
     TensorScope,
 )
-from .flatbuffer import FlatFile, Table
+from .flatbuffer import FlatFile, FlatTable
 from .schema import CUSTOM, ELEMENT_TYPES, LATER, OPERATORS, PLACEHOLDER
 
 DEEPEST = 16
@@ -79,9 +79,9 @@ class FlatReader:
     """
 
     file: FlatFile
-    root: Table
-    graphs: Sequence[Table] = ()
-    buffers: Sequence[Table] = ()
+    root: FlatTable
+    graphs: Sequence[FlatTable] = ()
+    buffers: Sequence[FlatTable] = ()
     names: Sequence[tuple[str, str]] = ()
     nodes: int = 0
 
@@ -122,11 +122,11 @@ class FlatReader:
         end = FlatCall(scope, "RESHAPE", "output", "output", None, (index,), (index,))
         return end.value(0, real=False)
 
-    def tensors(self, graph: Table) -> list[FlatTensor]:
+    def tensors(self, graph: FlatTable) -> list[FlatTensor]:
         """Return the tensors of a graph."""
         return [self.tensor(table) for table in graph.tables(0)]
 
-    def tensor(self, table: Table) -> FlatTensor:
+    def tensor(self, table: FlatTable) -> FlatTensor:
         """Return a tensor, with its elements if they are few."""
         shape = table.vector(7, "i") or table.vector(0, "i")
         code = table.integer(1, "B")
@@ -151,7 +151,7 @@ class FlatReader:
             quantization.integer(6, "i") if quantization is not None else 0,
         )  # fmt: skip
 
-    def lower(self, scope: TensorScope, graph: Table) -> None:
+    def lower(self, scope: TensorScope, graph: FlatTable) -> None:
         """Lower the operators of a graph in their order.
 
         Raises:
@@ -165,7 +165,7 @@ class FlatReader:
                 raise ModelError(f"more than {MOST_NODES} operators", hint="convert a part of it")
             self.lower_operator(scope, table)
 
-    def lower_operator(self, scope: TensorScope, table: Table) -> None:
+    def lower_operator(self, scope: TensorScope, table: FlatTable) -> None:
         """Lower one operator; one without a lowering becomes an unknown operator."""
         domain, name = self.names[table.integer(0, "I")]
         inputs, outputs = table.vector(1, "i"), table.vector(2, "i")
@@ -276,7 +276,7 @@ FLOWS = {"IF": _if, "WHILE": _while, "STABLEHLO_COMPOSITE": _composite}
 """Operators with graphs."""
 
 
-def _operator(code: Table) -> tuple[str, str]:
+def _operator(code: FlatTable) -> tuple[str, str]:
     """Return the domain and the name of an operator."""
     old = code.integer(0, "b")
     number = code.integer(3, "i") if old == PLACEHOLDER else max(old, code.integer(3, "i"))
@@ -287,7 +287,7 @@ def _operator(code: Table) -> tuple[str, str]:
     return "tflite", LATER.get(number, f"OPERATOR_{number}")
 
 
-def _reals(table: Table, index: int) -> tuple[float, ...]:
+def _reals(table: FlatTable, index: int) -> tuple[float, ...]:
     """Return a vector of real numbers; empty unless all are scales."""
     numbers: tuple[float, ...] = table.vector(index, "f")
     return numbers if all(0 < n < float("inf") for n in numbers) else ()
