@@ -36,7 +36,7 @@ ELEMENT_TYPES: Mapping[str, int] = {
 """ONNX element types by OpenVINO's."""
 
 Port = tuple[int, int]
-"""NetLayer and port of a value."""
+"""Layer and port of a value."""
 
 
 @record

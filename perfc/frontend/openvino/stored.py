@@ -1,4 +1,4 @@
-"""StoredTensor tensors with what is only a conversion of them: casts, scales and other extents."""
+"""Stored tensors with what is only a conversion of them: casts, scales and other extents."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LONGEST_CHAIN = 16
 
 @record
 class StoredTensor:
-    """StoredTensor tensor.
+    """Stored tensor.
 
     Args:
         key: number of the layer with its elements.
