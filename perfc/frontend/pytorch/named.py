@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from perfc.errors import MissingExtraError, ModelError
 
+from ..process import answer_of
 from ..reading.module_name import NamedModule, is_named
 
 if TYPE_CHECKING:
@@ -75,25 +73,13 @@ def answered(request: Mapping[str, Any], path: Path, folder: str = "") -> dict[s
     Raises:
         ModelError: it takes too long, or ends without an answer.
     """
-    where, reply = str(request["name"]), path.with_suffix(".json")
-    root = str(Path(__file__).resolve().parents[3])
-    paths = [p for p in (root, os.environ.get("PYTHONPATH", "")) if p]
-    command = [sys.executable, "-m", "perfc.frontend.pytorch.worker", str(path), str(reply)]
-    try:
-        made = subprocess.run(
-            command, input=json.dumps(request, default=described), capture_output=True, text=True,
-            timeout=LONGEST_S, check=False, cwd=folder or None,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        what = f"PyTorch did not export it in {LONGEST_S} s"
-        raise ModelError(what, hint="save it yourself: torch.export.save", where=where) from None
-    try:
-        answer: dict[str, Any] = json.loads(reply.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        last = (made.stderr.strip() or f"exit code {made.returncode}").splitlines()[-1]
-        raise ModelError(f"its process ended: {last[:300]}", where=where) from None
-    return answer
+    what = f"PyTorch did not export it in {LONGEST_S} s"
+    reply = path.with_suffix(".json")
+    return answer_of(
+        "perfc.frontend.pytorch.worker", [str(path), str(reply)], reply,
+        where=str(request["name"]), late=(what, "save it yourself: torch.export.save"),
+        longest_s=LONGEST_S, request=json.dumps(request, default=described), folder=folder,
+    )  # fmt: skip
 
 
 def described(value: Any) -> dict[str, Any] | str:

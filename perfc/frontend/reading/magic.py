@@ -56,6 +56,9 @@ def recognise(head: bytes, where: str, *, text_suffix: bool = False) -> Form:
         if head.startswith(prefix):
             raise _not_onnx(what, hint, where)
     match head[4:8]:
+        case b"ET12":
+            hint = "give the .pt2 archive that it was lowered from"
+            raise _not_onnx("an ExecuTorch program", hint, where)
         case b"ORTM":
             hint = "give the ONNX model it was made from"
             raise _not_onnx("an ORT-format model", hint, where)

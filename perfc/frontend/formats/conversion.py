@@ -1,0 +1,29 @@
+"""TensorFlow SavedModels and frozen graphs, Keras and Paddle models, through a converter."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from perfc.ir import Module
+
+    from . import ReadOptions
+
+
+def reads(path: str, head: bytes) -> bool:
+    """Return True for a model that a converter reads."""
+    from ..conversion import source_of
+
+    return bool(path) and source_of(path, head) is not None
+
+
+def lower(model: str | bytes, options: ReadOptions) -> Module:
+    """Return the module of a converted model."""
+    from ..conversion import read_converted, source_of
+    from ..lowering import lowered
+    from . import head_of
+
+    assert isinstance(model, str)
+    source = source_of(model, head_of(model))
+    assert source is not None
+    return lowered(read_converted(model, source), options)

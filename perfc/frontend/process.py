@@ -1,0 +1,51 @@
+"""Processes that import other people's frameworks, so that perfc itself imports none."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from perfc.errors import ModelError
+
+
+def answer_of(
+    worker: str, arguments: Sequence[str], reply: Path, *, where: str, late: tuple[str, str],
+    longest_s: float, request: str = "", folder: str = "",
+) -> dict[str, Any]:  # fmt: skip
+    """Return the answer that a process writes.
+
+    Args:
+        worker: module that it runs.
+        arguments: arguments of it.
+        reply: file of its answer, a JSON object.
+        where: the model, for errors.
+        late: error and hint if it takes too long.
+        longest_s: maximum seconds.
+        request: its standard input.
+        folder: folder to run it in; "" for the current one.
+
+    Raises:
+        ModelError: it takes too long, or ends without an answer.
+    """
+    root = str(Path(__file__).resolve().parents[2])
+    paths = [p for p in (root, os.environ.get("PYTHONPATH", "")) if p]
+    try:
+        made = subprocess.run(
+            [sys.executable, "-m", worker, *arguments], input=request, capture_output=True,
+            text=True, timeout=longest_s, check=False, cwd=folder or None,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        what, hint = late
+        raise ModelError(what, hint=hint, where=where) from None
+    try:
+        answer: dict[str, Any] = json.loads(reply.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        last = (made.stderr.strip() or f"exit code {made.returncode}").splitlines()[-1]
+        raise ModelError(f"its process ended: {last[:300]}", where=where) from None
+    return answer
