@@ -206,7 +206,7 @@ class Elements:
             return None
         try:
             with open_file(self.path, self.path) as file:
-                found = os.pread(file.fileno(), nbytes, offset)
+                content = os.pread(file.fileno(), nbytes, offset)
         except (ModelError, OSError, OverflowError):
             return None
-        return found if len(found) == nbytes else None
+        return content if len(content) == nbytes else None

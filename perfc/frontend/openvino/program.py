@@ -120,8 +120,8 @@ def lower_layer(scope: LayerScope, layer: NetLayer) -> None:
     if lowering is not None:
         values = dict(scope.values)
         try:
-            found = lowering(made)
-            results = [found] if isinstance(found, str) else list(found)
+            made_values = lowering(made)
+            results = [made_values] if isinstance(made_values, str) else list(made_values)
             if len(results) < len(ports):
                 raise ValueError("fewer results than the layer has")
         except FAULTS:
