@@ -14,7 +14,7 @@ import pytest
 
 from perfc.errors import MissingExtraError, ModelError
 from perfc.frontend import conversion, load
-from perfc.frontend.conversion import Source, source_of, worker
+from perfc.frontend.conversion import Convertible, source_of, worker
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "models"
 DOCUMENT = """<net name="n" version="11"><layers>
@@ -55,14 +55,14 @@ class Converter:
 @pytest.mark.parametrize(
     ("name", "content", "source"),
     [
-        ("net.keras", b"PK\x03\x04", Source.KERAS), ("net.h5", HDF5, Source.KERAS),
-        ("net.pdmodel", b"\n\x02", Source.PADDLE), ("net.pb", b"\n\x02", Source.FROZEN),
-        ("saved_model.pb", b"\x08\x01", Source.SAVED_MODEL), ("net.pb", b"\x08\x07", None),
+        ("net.keras", b"PK\x03\x04", Convertible.KERAS), ("net.h5", HDF5, Convertible.KERAS),
+        ("net.pdmodel", b"\n\x02", Convertible.PADDLE), ("net.pb", b"\n\x02", Convertible.FROZEN),
+        ("saved_model.pb", b"\x08\x01", Convertible.SAVED_MODEL), ("net.pb", b"\x08\x07", None),
         ("net.onnx", b"\x08\x07", None),
     ],
 )  # fmt: skip
 def test_a_source_is_known_by_name_and_first_bytes(
-    name: str, content: bytes, source: Source | None
+    name: str, content: bytes, source: Convertible | None
 ) -> None:
     assert source_of(name, content) is source
 

@@ -25,8 +25,8 @@ GRAPH = b"\n"
 with."""
 
 
-class Source(Enum):
-    """What a converter reads, with the extra that has the converter."""
+class Convertible(Enum):
+    """Model that a converter reads, with the extra that has the converter."""
 
     SAVED_MODEL = "tensorflow"
     FROZEN = "tensorflow-frozen"
@@ -39,7 +39,7 @@ class Source(Enum):
         return self.value.partition("-")[0]
 
 
-def source_of(path: str, head: bytes) -> Source | None:
+def source_of(path: str, head: bytes) -> Convertible | None:
     """Return what a path is; None for what no converter is needed for.
 
     Args:
@@ -48,21 +48,21 @@ def source_of(path: str, head: bytes) -> Source | None:
     """
     suffix = os.path.splitext(path)[1].lower()
     if head.startswith(HDF5) and suffix != ".nc":
-        return Source.KERAS
+        return Convertible.KERAS
     if suffix == ".keras" and head:
-        return Source.KERAS
+        return Convertible.KERAS
     if suffix == ".pdmodel" and head:
-        return Source.PADDLE
+        return Convertible.PADDLE
     if os.path.basename(path) == "saved_model.pb" and head:
-        return Source.SAVED_MODEL
+        return Convertible.SAVED_MODEL
     if suffix == ".pb" and head.startswith(GRAPH):
-        return Source.FROZEN
+        return Convertible.FROZEN
     if head or not path:
         return None
-    return Source.SAVED_MODEL if os.path.isfile(os.path.join(path, "saved_model.pb")) else None
+    return Convertible.SAVED_MODEL if os.path.isfile(os.path.join(path, "saved_model.pb")) else None
 
 
-def read_converted(path: str, source: Source) -> ProtoModel:
+def read_converted(path: str, source: Convertible) -> ProtoModel:
     """Return a model in messages of ONNX, converted by OpenVINO in another process.
 
     Args:

@@ -20,7 +20,7 @@ def main(path: str, source: str, made: str, reply: str) -> None:
 
     Args:
         path: path of the model.
-        source: name of a `Source`.
+        source: name of a `Convertible`.
         made: path of the document to write.
         reply: path of the answer.
     """
