@@ -123,6 +123,7 @@ class CandidateRun(Timed):
         is_own: whether such runs were measured on this machine.
         outside: why it extrapolates; empty where it does not.
         withheld: why it is not the answer; "" where nothing speaks against it.
+        publications: titles of those with measured runs of this very network.
     """
 
     predictor: str
@@ -130,6 +131,7 @@ class CandidateRun(Timed):
     is_own: bool = True
     outside: tuple[str, ...] = ()
     withheld: str = ""
+    publications: tuple[str, ...] = ()
 
     @property
     def width(self) -> float:

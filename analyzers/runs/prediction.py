@@ -57,6 +57,7 @@ class PredictionTable:
         whole: that predictor and its training runs, as text.
         others: the same run by further predictors of whole runs.
         is_own: whether the whole-run predictor was fitted to such runs of this machine.
+        publications: titles of those with measured runs of this network so run.
     """
 
     kernels: tuple[Estimate, ...]
@@ -68,6 +69,7 @@ class PredictionTable:
     whole: str = ""
     others: tuple[CandidateRun, ...] = ()
     is_own: bool = False
+    publications: tuple[str, ...] = ()
 
     @property
     def outside(self) -> tuple[str, ...]:

@@ -127,6 +127,25 @@ def tabulated(
     )
 
 
+def same_runs(process: Process, row: Runs) -> NDArray[np.bool_]:
+    """Return the fitted runs of a run's network, precision, runtime and machine, ``[rows]``.
+
+    Args:
+        process: of the fitted runs.
+        row: the run, as `tabulated` gives it.
+    """
+    kinds = [KINDS.index(one) for one in (Aspect.RUNTIME, Aspect.PRECISION, Aspect.GRAPH)]
+    same = (process.known.kinds[:, kinds] == row.kinds[0, kinds]).all(axis=1)
+    return np.asarray(same & of_machine(process, row))
+
+
+def of_machine(process: Process, row: Runs) -> NDArray[np.bool_]:
+    """Return the fitted runs of a run's machine, ``[rows]``."""
+    at = GROUPS[Aspect.MACHINE]
+    difference = np.abs(process.known.places[:, at] - process.placed(row).places[0, at])
+    return np.asarray(difference.max(axis=1) <= ROUNDING)
+
+
 def newest_version(process: Process, row: Runs) -> float:
     """Return the newest version among fitted runs of a run's runtime; 0 without versions.
 
@@ -136,12 +155,9 @@ def newest_version(process: Process, row: Runs) -> float:
         process: of the fitted runs.
         row: the run, as `tabulated` gives it.
     """
-    known, here = process.known, process.placed(row)
-    runtime, precision, version = known.kinds[:, :3].T
-    same = (runtime == here.kinds[0, 0]) & (precision == here.kinds[0, 1])
-    at = GROUPS[Aspect.MACHINE]
-    difference = np.abs(known.places[:, at] - here.places[0, at]).max(axis=1)
-    for chosen in (same & (difference <= ROUNDING), same, runtime == here.kinds[0, 0]):
+    runtime, precision, version = process.known.kinds[:, :3].T
+    same = (runtime == row.kinds[0, 0]) & (precision == row.kinds[0, 1])
+    for chosen in (same & of_machine(process, row), same, runtime == row.kinds[0, 0]):
         if chosen.any() and version[chosen].max() > 0:
             return float(version[chosen].max())
     return 0.0

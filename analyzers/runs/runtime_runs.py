@@ -33,7 +33,7 @@ from ..features.process import NOBODY, Process
 from ..features.sheet import Sheet
 from ..intervals.conformal import AT_ONCE, LEAST_SPREAD, Band, grown
 from .processor_runs import is_plain, laws, run_time
-from .run_process import FORM, with_version
+from .run_process import FORM, same_runs, with_version
 from .run_process import tabulated as places_of
 from .run_table import LEAST_S, Network, RunTable, precision, tabulated
 
@@ -58,6 +58,8 @@ OF_FORESTS = "deviation_of_forests"
 """Name of the deviations of runs from the forests' predictions, by runtime."""
 NETWORKS = "networks"
 """Name of the `network_id` of each fitted graph."""
+PUBLICATIONS, PUBLICATION = "publications", "publication"
+"""Titles of publications of fitted runs, one a line in UTF-8, and the number of that of each."""
 RATIO = "log_factors"
 """Feature of a run: its sum with the factors of its kernels over the sum of their estimates."""
 ROUNDED = "int8"
@@ -97,6 +99,8 @@ class RuntimeRun:
         is_like: whether runs of similar networks were measured under the runtime.
         runs: number of fitted runs under the runtime.
         rows: number of fitted runs of all runtimes.
+        publications: titles of those with fitted runs of this network in this precision under the
+            runtime on this machine.
     """
 
     time: Interval
@@ -105,6 +109,7 @@ class RuntimeRun:
     is_like: bool
     runs: int
     rows: int
+    publications: tuple[str, ...] = ()
 
 
 def estimate(
@@ -219,10 +224,12 @@ def estimated(
     like = kin(runtime, run.network)
     is_own = is_kin(weights, machine, stored, like)
     is_like = any(how[-1] == like for how in weights.card.kin)
+    published: tuple[str, ...] = ()
     if is_own:
         near = places_of(values, names, kernels_s, graph_of(weights, run))
         beyond, deviation = process(weights).expected_and_deviation(near)
         spread = expected_error(of_runtime(weights, "by_deviation", category), deviation)
+        published = publications_of(weights, same_runs(process(weights), near))
     calibration = weights.card.calibration
     named = banded(runtime, stored)
     bands = calibration.of(named if named in calibration.categories else runtime)
@@ -251,8 +258,16 @@ def estimated(
     time = Interval(max(low_s, run.floor_s), time_s, high_s)
     return RuntimeRun(
         time, run.floor_s, is_own, is_like,
-        int(of_runtime(weights, "counts", category)), weights.card.rows,
+        int(of_runtime(weights, "counts", category)), weights.card.rows, published,
     )  # fmt: skip
+
+
+def publications_of(weights: Artefact, chosen: NDArray[np.bool_]) -> tuple[str, ...]:
+    """Return the titles of the publications of some fitted runs; empty if they are unknown."""
+    if PUBLICATION not in weights.more:
+        return ()
+    titles = bytes(weights.more[PUBLICATIONS]).decode().splitlines()
+    return tuple(titles[i] for i in np.unique(weights.more[PUBLICATION][chosen]))
 
 
 def share_of_forests(deviation: Array, of_forests: Array | float) -> Array:

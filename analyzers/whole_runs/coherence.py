@@ -338,7 +338,10 @@ def candidate(table: PredictionTable) -> CandidateRun:
     """
     total = table.total
     is_own = table.is_own or any(kernel.correction != 1.0 for kernel in table.kernels)
-    return CandidateRun(total.floor_s, total.time, total.predictor, table.whole, is_own)
+    return CandidateRun(
+        total.floor_s, total.time, total.predictor, table.whole, is_own,
+        publications=table.publications,
+    )  # fmt: skip
 
 
 def by_container(run: Deployed, _: Sequence[Relation]) -> Iterator[Bound]:

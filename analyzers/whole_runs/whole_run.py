@@ -159,8 +159,11 @@ def under_runtime(
         OWN_HOST: own_host,
     }
     outside = tuple(reason for reason, holds in reasons.items() if holds)
-    said = CandidateRun(run.floor_s, run.time, runtime_runs.NAME, words, run.is_own, outside)
-    return replace(said, withheld=RECURRENT if is_chained else OWN_HOST if own_host else "")
+    withheld = RECURRENT if is_chained else OWN_HOST if own_host else ""
+    return CandidateRun(
+        run.floor_s, run.time, runtime_runs.NAME, words, run.is_own, outside, withheld,
+        run.publications,
+    )  # fmt: skip
 
 
 def by_graph(
@@ -280,6 +283,7 @@ def joined(table: PredictionTable, runs: Sequence[CandidateRun]) -> PredictionTa
         summed=summed,
         whole=run.words,
         is_own=run.is_own,
+        publications=run.publications,
         others=tuple(
             replace(
                 other, floor_s=summed.floor_s, time=other.time.at_least(summed.floor_s),

@@ -24,7 +24,7 @@ SAME_GRAPH = frozenset({"same", "any seq"})
 """Rows whose graph is of the measured size, or takes any length."""
 COLUMNS = (
     "grade", "mode", "graph_size_match", "graph", "device", "gpu", "runtime", "runtime_version",
-    "precision", "seq_len", "batch", "latency_ms",
+    "precision", "seq_len", "batch", "latency_ms", "source",
 )  # fmt: skip
 PRECISIONS: Mapping[str, tuple[str, bool]] = {
     "fp32": ("f32", False),
@@ -55,6 +55,18 @@ VARIANTS: Mapping[tuple[str, str], str] = {
 FRAMEWORK = (1, 14)
 """No newer PyTorch ran any row; the newest are of NVIDIA's container 22.11."""
 VERSION = re.compile(r"(?:TensorRT )?(\d{1,3})\.(\d{1,3})")
+PUBLICATIONS: Mapping[str, str] = {
+    "nvidia_dle": "NVIDIA DeepLearningExamples",
+    "tensorrt_bert": "BERT demo of TensorRT",
+    "paddleclas": "PaddleClas",
+    "fastertransformer": "FasterTransformer",
+    "paddlex": "PaddleX",
+    "paddledetection": "PaddleDetection",
+    "super_gradients": "SuperGradients",
+    "tensorrt_tfquant": "TensorRT's TensorFlow quantization",
+    "ort_examples": "examples of ONNX Runtime",
+}
+"""Titles of publications by their names in the table; other names are titles."""
 ODD_GRAPHS = frozenset({"pd__Fix_ResNeXt101_32x48d_wsl__320.onnx.gz"})
 """Rows faster than the machine's peak rate allows."""
 
@@ -67,11 +79,13 @@ class WholeModel:
         graph: name of its file.
         deployment: how it was run, its extents and target included.
         time_s: time of one batch.
+        source: title of the publication.
     """
 
     graph: str
     deployment: Deployment
     time_s: float
+    source: str = ""
 
 
 def graded(folder: Path) -> pd.DataFrame:
@@ -93,7 +107,7 @@ def whole_models(folder: Path) -> Iterator[WholeModel]:
     """
     frame = graded(folder)
     columns = [frame[name].astype(object).tolist() for name in COLUMNS[3:]]
-    for graph, device, gpu, name, version, precision, seq, batch, time_ms in zip(
+    for graph, device, gpu, name, version, precision, seq, batch, time_ms, source in zip(
         *columns, strict=True
     ):
         target = machine(str(device), str(gpu))
@@ -112,7 +126,8 @@ def whole_models(folder: Path) -> Iterator[WholeModel]:
             tf32=Tf32(tf32),
             dims=dims,
         )
-        yield WholeModel(str(graph), deployment, float(time_ms) / 1e3)
+        title = PUBLICATIONS.get(str(source), str(source))
+        yield WholeModel(str(graph), deployment, float(time_ms) / 1e3, title)
 
 
 def machine(device: str, gpu: str) -> str:

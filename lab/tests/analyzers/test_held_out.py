@@ -117,6 +117,7 @@ def test_latencies_of_search_spaces_are_those_of_graphics_processors(
         "space": "nasbench201", "batch": 32, "arch_index": [0, 1, 2, 0, 1],
         "device": ["titanx", "titanx", "titanx", "pixel2", "1080ti"],
         "latency_ms": [4.0, 5.0, 6.0, 7.0, 0.0],
+        "source": ["rows"] * 5,
     }).to_parquet(tmp_path / "help_nas_latency.parquet")  # fmt: skip
     chosen = help_nas.architectures(tmp_path, "nasbench201")
     assert len(chosen) == 2

@@ -40,6 +40,7 @@ from perfc.errors import ModelError, ParseError
 from perfc.machine import list_machines, load_machine
 from perfc.passes.roofline.roofline import RooflineTable
 from perfc.passes.runtimes import Tf32, runtime
+from perfc.view.report import Verdict
 from perfc_lab.tables.whole_models import WholeModel, version_of, whole_models
 from perfc_lab.training.experiments.runtimes import RuntimeExperiment
 from perfc_lab.training.process_fit import ProcessRecipe
@@ -109,6 +110,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
                         "graph_size_match": "same", "device": gpu, "gpu": gpu, "runtime": engine,
                         "runtime_version": "TensorRT 8.5.1", "precision": "fp16",
                         "seq_len": None, "batch": batch, "latency_ms": 1e3 * slower * sum_s,
+                        "source": "rows",
                     })  # fmt: skip
     frame = pd.DataFrame(lines)
     frame.loc[len(frame)] = {**lines[0], "grade": "C"}
@@ -521,6 +523,17 @@ def test_the_relation_that_comes_last_holds() -> None:
     mine = total_of(2.0, 4.0, 8.0)
     assert coherence.bounded(DEPLOYED, mine, [first, last]).time.mid == 3.0  # type: ignore[arg-type]
     assert coherence.bounded(DEPLOYED, mine, [last, first]).time.mid == 5.0  # type: ignore[arg-type]
+
+
+def test_measured_runs_of_a_network_are_named_with_their_publication() -> None:
+    how = {"runtime": "tensorrt", "dtype": "f16", "batch": 1, "seq": 128}
+    path = Path("examples/models/bert-base.onnx.gz")
+    measured, other = (perfc.analyze(path, name, **how) for name in ("t4", "rtx4090"))
+    assert measured.prediction.publications == ("BERT demo of TensorRT",)
+    sure = Verdict.of(measured).confidence
+    assert sure is not None
+    assert sure.reason == "this network was measured on NVIDIA T4 16 GB (BERT demo of TensorRT)"
+    assert other.prediction.publications == ()
 
 
 def test_an_upgrade_takes_no_longer_than_its_base() -> None:

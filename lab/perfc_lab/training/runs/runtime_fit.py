@@ -28,6 +28,8 @@ from perfc.analyzers.runs.runtime_runs import (
     NETWORKS,
     OF_FORESTS,
     PROCESS,
+    PUBLICATION,
+    PUBLICATIONS,
     RESIDUAL,
     ROUNDED,
     SPREAD_OF,
@@ -200,9 +202,17 @@ def train_runs(
             OF_FORESTS: of_forests,
             "by_deviation": by_deviation,
             NETWORKS: networks(runs),
+            **publications(runs),
             **arrays_of(found),
         },
     )  # fmt: skip
+
+
+def publications(runs: Sequence[MeasuredRun]) -> dict[str, Any]:
+    """Return the titles of publications, and the number of that of each run, ``[runs]``."""
+    titles, numbers = np.unique([run.row.source for run in runs], return_inverse=True)
+    text = np.frombuffer("\n".join(titles).encode(), np.uint8)
+    return {PUBLICATIONS: text, PUBLICATION: numbers.astype(np.uint8)}
 
 
 def arrays_of(found: RunForests) -> dict[str, Any]:

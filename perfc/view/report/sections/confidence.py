@@ -91,9 +91,11 @@ def confidence(report: Report, table: PredictionTable) -> Confidence:
 
 def known(report: Report, table: PredictionTable) -> str:
     """Return the basis of a good prediction."""
+    where = machine_title(report.machine)
+    if table.publications:
+        return f"this network was measured on {where} ({', '.join(table.publications)})"
     if table.total.predictor:
         return "similar whole runs were measured"
-    where = machine_title(report.machine)
     measured_s = math.fsum(
         k.time_s for k in table.kernels if k.is_own or k.predictor is Predictor.FITTED
     )
@@ -107,7 +109,8 @@ def unknown(report: Report, table: PredictionTable) -> str:
     """Return what widens the interval most: the host, a whole-run predictor or a kernel class."""
     if table.total.predictor:
         how = "on other hosts (--host-launch)" if table.behind_s > 0 else "with as wide a spread"
-        return next(iter(table.outside), f"similar whole runs were measured, {how}")
+        of_network = "this network was" if table.publications else "similar whole runs were"
+        return next(iter(table.outside), f"{of_network} measured, {how}")
     if table.behind_s > 0 and report.deployment.host_launch is not None:
         return "host-bound, and launch times on a host vary"
     if table.behind_s > 0:
