@@ -78,6 +78,8 @@ GROUPS: Mapping[Aspect, slice] = {
 }
 KINDS = (Aspect.RUNTIME, Aspect.PRECISION, Aspect.VERSION, Aspect.GRAPH)
 LEAST_RATE = 1e-9
+PUBLICATIONS, PUBLICATION = "publications", "publication"
+"""Titles of publications of fitted runs, one a line in UTF-8, and the number of that of each."""
 ROUNDING = float(np.finfo(np.float16).eps) * 10
 """Largest difference of equal columns, in widths: rows are stored in f16."""
 FORM = SimilarityAspects(
@@ -127,16 +129,20 @@ def tabulated(
     )
 
 
-def same_runs(process: Process, row: Runs) -> NDArray[np.bool_]:
-    """Return the fitted runs of a run's network, precision, runtime and machine, ``[rows]``.
+def publications_of(more: Mapping[str, Any], process: Process, row: Runs) -> tuple[str, ...]:
+    """Return the titles of publications with runs of a network as it is run; empty without any.
 
     Args:
+        more: arrays of the weights.
         process: of the fitted runs.
         row: the run, as `tabulated` gives it.
     """
+    if PUBLICATION not in more:
+        return ()
     kinds = [KINDS.index(one) for one in (Aspect.RUNTIME, Aspect.PRECISION, Aspect.GRAPH)]
     same = (process.known.kinds[:, kinds] == row.kinds[0, kinds]).all(axis=1)
-    return np.asarray(same & of_machine(process, row))
+    titles = bytes(more[PUBLICATIONS]).decode().splitlines()
+    return tuple(titles[i] for i in np.unique(more[PUBLICATION][same & of_machine(process, row)]))
 
 
 def of_machine(process: Process, row: Runs) -> NDArray[np.bool_]:

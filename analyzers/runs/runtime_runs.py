@@ -33,7 +33,7 @@ from ..features.process import NOBODY, Process
 from ..features.sheet import Sheet
 from ..intervals.conformal import AT_ONCE, LEAST_SPREAD, Band, grown
 from .processor_runs import is_plain, laws, run_time
-from .run_process import FORM, same_runs, with_version
+from .run_process import FORM, publications_of, with_version
 from .run_process import tabulated as places_of
 from .run_table import LEAST_S, Network, RunTable, precision, tabulated
 
@@ -58,8 +58,6 @@ OF_FORESTS = "deviation_of_forests"
 """Name of the deviations of runs from the forests' predictions, by runtime."""
 NETWORKS = "networks"
 """Name of the `network_id` of each fitted graph."""
-PUBLICATIONS, PUBLICATION = "publications", "publication"
-"""Titles of publications of fitted runs, one a line in UTF-8, and the number of that of each."""
 RATIO = "log_factors"
 """Feature of a run: its sum with the factors of its kernels over the sum of their estimates."""
 ROUNDED = "int8"
@@ -229,7 +227,7 @@ def estimated(
         near = places_of(values, names, kernels_s, graph_of(weights, run))
         beyond, deviation = process(weights).expected_and_deviation(near)
         spread = expected_error(of_runtime(weights, "by_deviation", category), deviation)
-        published = publications_of(weights, same_runs(process(weights), near))
+        published = publications_of(weights.more, process(weights), near)
     calibration = weights.card.calibration
     named = banded(runtime, stored)
     bands = calibration.of(named if named in calibration.categories else runtime)
@@ -260,14 +258,6 @@ def estimated(
         time, run.floor_s, is_own, is_like,
         int(of_runtime(weights, "counts", category)), weights.card.rows, published,
     )  # fmt: skip
-
-
-def publications_of(weights: Artefact, chosen: NDArray[np.bool_]) -> tuple[str, ...]:
-    """Return the titles of the publications of some fitted runs; empty if they are unknown."""
-    if PUBLICATION not in weights.more:
-        return ()
-    titles = bytes(weights.more[PUBLICATIONS]).decode().splitlines()
-    return tuple(titles[i] for i in np.unique(weights.more[PUBLICATION][chosen]))
 
 
 def share_of_forests(deviation: Array, of_forests: Array | float) -> Array:

@@ -22,14 +22,13 @@ from perfc.analyzers.features.rows import Protocol
 from perfc.analyzers.intervals.conformal import Bands, Calibration, Unseen, band, of_category
 from perfc.analyzers.intervals.unseen import LeftOut, learned
 from perfc.analyzers.intervals.unseen import of_category as of_runtime
+from perfc.analyzers.runs.run_process import PUBLICATION, PUBLICATIONS
 from perfc.analyzers.runs.run_table import IS_RUNTIME
 from perfc.analyzers.runs.runtime_runs import (
     CLASS,
     NETWORKS,
     OF_FORESTS,
     PROCESS,
-    PUBLICATION,
-    PUBLICATIONS,
     RESIDUAL,
     ROUNDED,
     SPREAD_OF,
