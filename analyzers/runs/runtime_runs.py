@@ -97,8 +97,7 @@ class RuntimeRun:
         is_like: whether runs of similar networks were measured under the runtime.
         runs: number of fitted runs under the runtime.
         rows: number of fitted runs of all runtimes.
-        publications: titles of those with fitted runs of this network in this precision under the
-            runtime on this machine.
+        publications: titles of those with fitted runs of this network so run on this machine.
     """
 
     time: Interval
@@ -145,8 +144,7 @@ def estimate(
     if stored == UNTIMED and name not in weights.card.frameworks:
         run = tabulated(execution, table, deployment, stored, batch)
         return of_any(weights, run, execution.machine, stored)
-    is_known = bool(stored) and name in weights.card.frameworks
-    if not is_known:
+    if not stored or name not in weights.card.frameworks:
         return None
     run = tabulated(execution, table, deployment, stored, batch)
     return estimated(weights, run, execution.machine, name, stored)
@@ -160,10 +158,7 @@ def on_processor(
     if law is None or (deployment.dtype or element) != "f32" or not is_plain(table):
         return None
     time, is_own = run_time(law, execution, table)
-    return RuntimeRun(
-        time, execution.bounds.floor_s, is_own, is_like=True,
-        runs=law.runs, rows=law.runs,
-    )  # fmt: skip
+    return RuntimeRun(time, execution.bounds.floor_s, is_own, True, law.runs, law.runs)
 
 
 def is_measured(
