@@ -33,7 +33,7 @@ class Experts(NamedTuple):
     experts: Dim
     ranks: int = 1
     matrices: int = 3
-    weight_bits: int = 0
+    weight_bits: float = 0
     scale_block: int = 0
     skew: float | None = None
 

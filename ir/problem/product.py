@@ -27,7 +27,7 @@ class Product(NamedTuple):
     n: Dim
     k: Dim
     is_shared: bool = False
-    weight_bits: int = 0
+    weight_bits: float = 0
     scale_block: int = 0
     is_grouped: bool = False
 

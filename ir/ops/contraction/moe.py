@@ -111,7 +111,7 @@ class MoE(Op):
             **{"x": alu + gated, "y": sfu, "r": self.ranks},
         }
 
-    def packing(self) -> tuple[int, int]:
+    def packing(self) -> tuple[float, int]:
         """Return bits of a dequantized weight, 0 if none is, and the weights that share a scale."""
         return 0, self.scale_block
 
@@ -148,7 +148,8 @@ class MoE(Op):
 class QMoE(MoE):
     """Mixture of experts with weights of 2, 4 or 8 bits.
 
-    Shapes:  as MoE; the last axis of a weight is packed into bytes.
+    Shapes:  as MoE; the last axis of a weight is packed into bytes, with its scales if an element
+             has ``stored_bits``.
     Work:    mac as MoE, in the element type of the input, in 8-bit floats where ``quant_type`` says
              that activations have these; unpacking a weight (zero point and scale) is left out: it
              happens on touched experts only, whose number is not known.
@@ -176,17 +177,23 @@ class QMoE(MoE):
     fc3_expert_weight_bits: Positive | None = None
     quant_type: str = "int"
     weights_prepacked: int = -1
+    stored_bits: float = 0.0
 
     def mac_dtype(self, ins: Inputs) -> DType | None:
         return DType.F8E4M3FN if self.quant_type == NARROW else super().mac_dtype(ins)
 
-    def packing(self) -> tuple[int, int]:
-        return self.expert_weight_bits, self.block_size
+    def packing(self) -> tuple[float, int]:
+        return self.stored_bits or self.expert_weight_bits, self.block_size
 
     def logical_elements(self, ins: Inputs) -> Mapping[int, Dim]:
         elements: dict[int, Dim] = {}
         for layer, i in enumerate(self.fc_at, 1):
             bits, stored = getattr(self, f"fc{layer}_expert_weight_bits"), tensor(ins, i)
+            widths, x = self.widths(ins), tensor(ins, 0).shape
+            if self.stored_bits and has(ins, i) and widths is not None and x:
+                count, first, inner = widths
+                elements[i] = count * x[-1] * (inner if layer == 2 else first)
+                continue
             if has(ins, i) and stored.numel is not None and stored.dtype.is_integer:
                 elements[i] = stored.numel * stored.dtype.bits // (bits or self.expert_weight_bits)
         return elements

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...cost import Traffic, dim_sum
-from ...definition import Positive
+from ...definition import Natural, Positive
 from ...graph import Inputs
 from ...op import Kind, Op, Types, count, each_once, has, normal_axis, tensor
 from ...record import frozen
@@ -18,7 +18,8 @@ class GatherBlockQuantized(Op):
     """Rows of a table that is quantized in blocks, dequantized.
 
     Shapes:  data[..., v, ...], indices[i...] -> [..., i..., ...], of the type of scales; in 8-bit
-             data several elements of ``bits`` may be packed along the last axis.
+             data several elements of ``bits`` may be packed along the last axis. Rows of blocks
+             that hold their scales, as those of GGML, have ``columns`` elements.
     Work:    {alu}: a product, and a difference where there are zero points.
     Traffic: the indices; of data, scales and zero points the rows taken, at most one for each
              index and at most all; the result.
@@ -34,6 +35,7 @@ class GatherBlockQuantized(Op):
     block_size: Positive = 128
     gather_axis: int = 0
     quantize_axis: int = 1
+    columns: Natural = 0
 
     def infer(self, ins: Inputs) -> Types:
         data, indices, dtype = tensor(ins, 0), tensor(ins, 1).shape, tensor(ins, 2).dtype
@@ -42,7 +44,7 @@ class GatherBlockQuantized(Op):
         at = normal_axis(self.gather_axis, len(data.shape), "gather_axis")
         rest = data.shape[at + 1 :]
         if rest:
-            rest = (*rest[:-1], rest[-1] * self._packed(data))
+            rest = (*rest[:-1], self.columns or rest[-1] * self._packed(data))
         return (TensorType(dtype, (*data.shape[:at], *indices, *rest)),)
 
     def _packed(self, data: TensorType) -> int:
@@ -51,6 +53,8 @@ class GatherBlockQuantized(Op):
 
     def logical_elements(self, ins: Inputs) -> Mapping[int, Dim]:
         data = tensor(ins, 0)
+        if self.columns and data.shape:
+            return {0: element_count((*data.shape[:-1], self.columns))}
         return {} if data.numel is None else {0: data.numel * self._packed(data)}
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:

@@ -62,7 +62,7 @@ class WeightOnly(Op):
         weight = self.weight(ins)
         return {} if weight is None else {1: weight[0] * weight[1]}
 
-    def packing(self) -> tuple[int, int]:
+    def packing(self) -> tuple[float, int]:
         """Return bits of a stored weight, and the weights that share a scale; 0 if unknown."""
         raise NotImplementedError(f"{type(self).__name__}.packing")
 
@@ -75,7 +75,8 @@ class WeightOnly(Op):
 class MatMulNBits(WeightOnly):
     """Product with a weight of 2, 4 or 8 bits in blocks along k, each with a scale.
 
-    Shapes:  A[b, k], B[n, k/block, block*bits/8] -> Y[b, n].
+    Shapes:  A[b, k], B[n, k/block, block*bits/8] -> Y[b, n]. Blocks that hold their scales, as
+             those of GGML, have ``stored_bits`` for an element; B is flat then.
     Work:    {mac} in the element type of A, or int8 at ``accuracy_level`` 4;
              alu = 2*n*k to unpack and b*n for the bias.
     Traffic: each operand once, the weight in its packed size; Y once.
@@ -92,12 +93,13 @@ class MatMulNBits(WeightOnly):
     block_size: Positive = 32
     accuracy_level: int = 0
     weight_prepacked: int = 0
+    stored_bits: float = 0.0
 
     def weight(self, ins: Inputs) -> tuple[Dim, Dim]:
         return self.K, self.N
 
-    def packing(self) -> tuple[int, int]:
-        return self.bits, self.block_size
+    def packing(self) -> tuple[float, int]:
+        return self.stored_bits or self.bits, self.block_size
 
     def bias(self, ins: Inputs) -> int:
         return int(has(ins, 5))

@@ -8,6 +8,9 @@ from dataclasses import replace
 from perfc.ir.graph import ModelOrigin, Module
 from perfc.machine.parallel import Parallel as Parallel
 
+from ..checkpoints.sources import is_config as is_config
+from ..checkpoints.sources import read_source
+from ..checkpoints.sources import shipped as shipped
 from .adapters import adapted as adapted
 from .drafting import token_predictor as token_predictor
 from .drafting import verifying as verifying
@@ -28,10 +31,8 @@ from .precision import in_half as in_half
 from .precision import precision_of as precision_of
 from .precision import runnable as runnable
 from .precision import weight_format as weight_format
-from .reader import check_known, content_of, located
-from .reader import is_config as is_config
+from .reader import check_known, model_of
 from .reader import read_config as read_config
-from .reader import shipped as shipped
 
 
 def load_config(
@@ -49,15 +50,13 @@ def load_config(
     Raises:
         ModelError: as `read_config` and `lower`.
     """
-    import hashlib
-
     from perfc.ir.graphs.rewrite import with_defaults
 
     step = ForwardStep.TRAINING if is_trained else ForwardStep.PREFILL
-    model = read_config(source)
+    given = read_source(source)
+    model = model_of(given)
     check_known(model, source)
     module = lower(model, step, code=None if is_trained else code)
-    digest = hashlib.sha256(content_of(located(source)[0])).hexdigest()
-    module = replace(module, origin=ModelOrigin(source, digest))
+    module = replace(module, origin=ModelOrigin(source, given.digest))
     declared = {s.name for s in module.symbols}
     return with_defaults(module, {n: v for n, v in dims.items() if n in declared})

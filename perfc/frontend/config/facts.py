@@ -11,6 +11,7 @@ from perfc.ir.tensors.types import TensorType
 from perfc.machine.parallel import ALONE, Parallel
 
 from .lowering import lower, lower_images
+from .lowering.builder import REST
 from .lowering.latent import index_bits
 from .lowering.step import ForwardStep
 from .model import (
@@ -82,10 +83,16 @@ def _idle(module: Module) -> int:
 def weight_bytes(
     model: LanguageModel, precision: ServingPrecision, parallel: Parallel = ALONE, stage: int = 0
 ) -> int:
-    """Bytes of stored weights on one machine: scales and tables of angles included."""
+    """Bytes of stored weights on one machine: scales and tables of angles included.
+
+    A model's file has its tensors alone, which is what llama.cpp loads of it.
+    """
     step = ForwardStep.PREFILL
     module = lower(model, step, precision, parallel, stage=stage)
-    sizes = (v.type.nbytes for v in module.graph.weights if isinstance(v.type, TensorType))
+    held = module.graph.weights
+    if precision.stored is not None:
+        held = tuple(v for v in held if _is_parameter(v) or v.name == REST)
+    sizes = (v.type.nbytes for v in held if isinstance(v.type, TensorType))
     return sum(n for n in sizes if isinstance(n, int))
 
 

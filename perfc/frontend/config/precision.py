@@ -11,6 +11,9 @@ from perfc.errors import ParseError
 from perfc.ir.record import record
 from perfc.ir.tensors.types import DType, dtype_named
 
+from ..checkpoints.ggml_types import BLOCKS, GgmlType
+from ..checkpoints.stored import StoredTensors
+
 
 class WeightFormat(Enum):
     """Format in which weights of linear layers are stored and multiplied."""
@@ -43,18 +46,29 @@ class WeightFormat(Enum):
     """The same, but experts multiply in 8-bit floats: their activations are quantised by 32."""
     MXFP4_A4 = "mxfp4-a4"
     """4-bit floats with a scale for 32 of them; activations are quantised too (Quark's W4A4)."""
+    # blocks of GGML, which hold their scales
+    Q1_0, Q2_K, Q3_K, Q4_0, Q4_1, Q4_K = "q1_0", "q2_k", "q3_k", "q4_0", "q4_1", "q4_k"
+    Q5_0, Q5_1, Q5_K, Q6_K, Q8_0 = "q5_0", "q5_1", "q5_k", "q6_k", "q8_0"
+    IQ1_S, IQ1_M, IQ2_XXS, IQ2_XS, IQ2_S = "iq1_s", "iq1_m", "iq2_xxs", "iq2_xs", "iq2_s"
+    IQ3_XXS, IQ3_S, IQ4_NL, IQ4_XS = "iq3_xxs", "iq3_s", "iq4_nl", "iq4_xs"
+    TQ1_0, TQ2_0 = "tq1_0", "tq2_0"
 
     __hash__ = object.__hash__
 
     @property
     def bits(self) -> int:
         """Return the bits of one stored weight, without scales."""
-        return _BITS[self]
+        return _BITS[self] if self in _BITS else BLOCKS[self.value].bits
 
     @property
     def block(self) -> int:
         """Return the number of weights along the contracted axis that share a scale; 0 for all."""
-        return _BLOCKS.get(self, 0)
+        return BLOCKS[self.value].scaled if self.ggml else _BLOCKS.get(self, 0)
+
+    @property
+    def ggml(self) -> GgmlType | None:
+        """Return the tensor type of GGML; None for another format."""
+        return None if self in _BITS else BLOCKS[self.value]
 
     @property
     def multiplied(self) -> DType | None:
@@ -84,6 +98,11 @@ _WIDENED = {
     WeightFormat.MXFP4_F8: WeightFormat.MXFP4, WeightFormat.MXFP4_A4: WeightFormat.MXFP4,
 }  # fmt: skip
 """Formats of as many bits whose weights are widened, where a machine multiplies none so narrow."""
+WEIGHT_FORMATS = {
+    **{form.value: form for form in WeightFormat if form not in _BITS},
+    "mxfp4": WeightFormat.MXFP4, "nvfp4": WeightFormat.MXFP4,
+}  # fmt: skip
+"""Formats by tensor type of GGML; 4-bit floats are widened in its kernels."""
 _ALIASES = {
     "fp8": "f8", "f8e4m3": "f8", "fp8-block": "f8-block", "int8": "i8", "int4": "i4", "awq": "i4",
     "gptq": "i4", "fp4": "nvfp4", "f4e2m1": "nvfp4", "bf16": "half", "f16": "half",
@@ -120,12 +139,14 @@ class Quantization:
         experts: format of the experts; None for that of the other linear layers.
         group: weights that share a scale; -1 for all of a column, 0 for the usual of the format.
         rules: for single modules; the first that names a module holds.
+        stored: tensors of the file, which hold before all others; None without a file.
     """
 
     weights: WeightFormat
     experts: WeightFormat | None = None
     group: int = 0
     rules: tuple[FormatRule, ...] = ()
+    stored: StoredTensors | None = None
 
 
 @record
@@ -142,6 +163,7 @@ class ServingPrecision:
         state: element type of the states of state spaces, which engines keep in 32 bits.
         group: as `Quantization` has it.
         rules: as `Quantization` has them.
+        stored: as `Quantization` has it.
     """
 
     weights: WeightFormat = WeightFormat.HALF
@@ -151,6 +173,7 @@ class ServingPrecision:
     state: DType = DType.F32
     group: int = 0
     rules: tuple[FormatRule, ...] = ()
+    stored: StoredTensors | None = None
 
     @property
     def cached(self) -> DType:
@@ -165,7 +188,7 @@ class ServingPrecision:
     @property
     def in_halves(self) -> ServingPrecision:
         """The same with all weights in 16 bits."""
-        return replace(self, weights=WeightFormat.HALF, experts=None, rules=())
+        return replace(self, weights=WeightFormat.HALF, experts=None, rules=(), stored=None)
 
     def block(self, form: WeightFormat, contracted: int, name: str) -> int:
         """Weights along a contracted extent that share a scale, in a product of that name."""
@@ -203,7 +226,9 @@ def weight_format(name: str) -> WeightFormat:
     """
     plain = name.strip().lower().replace("_", "-")
     try:
-        return WeightFormat(_ALIASES.get(plain, plain))
+        plain = _ALIASES.get(plain, plain)
+        blocks = plain.replace("-", "_")
+        return WeightFormat(blocks if blocks in BLOCKS else plain)
     except ValueError:
         choice = ", ".join(f.value for f in WeightFormat)
         raise ParseError(f"no format of weights {name[:32]!r}", hint=f"one of {choice}") from None
@@ -277,7 +302,9 @@ def precision_of(
     if quantization is None or plain:
         return ServingPrecision(weight_format(plain or "half"), half, cached)
     q = quantization
-    return ServingPrecision(q.weights, half, cached, q.experts, group=q.group, rules=q.rules)
+    return ServingPrecision(
+        q.weights, half, cached, q.experts, group=q.group, rules=q.rules, stored=q.stored
+    )
 
 
 _OF_EXPERTS = frozenset({WeightFormat.MXFP4.value, WeightFormat.MXFP4_F8.value})

@@ -12,9 +12,11 @@ from typing import Any
 
 from perfc.ir.record import record
 
+from ..checkpoints.stored import StoredTensors
 from .keys import Keys
 from .modules import checked
 from .precision import FormatRule, Quantization
+from .precision import WEIGHT_FORMATS
 from .precision import WeightFormat as Form
 
 
@@ -158,6 +160,12 @@ def quantization_of(keys: Keys) -> Quantization | None:
         )  # fmt: skip
     inside = config.inner("quantization")
     return _read(config if inside is None else inside, method)
+
+
+def stored_quantization(stored: StoredTensors) -> Quantization:
+    """Return the formats of the weights of a file: each as it is, the commonest as their name."""
+    forms = [WEIGHT_FORMATS.get(t.name, Form.HALF) for t in stored.types]
+    return Quantization(next(iter(forms), Form.HALF), stored=stored)
 
 
 def _read(keys: Keys, method: Method) -> Quantization:

@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import stat
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from types import ModuleType
 from typing import Any, cast
 
-from perfc.errors import ModelError, reason_of
+from perfc.errors import ModelError
 
+from ..checkpoints.sources import ModelSource, read_source
 from .families import _rows
 from .keys import Keys
 from .model import NEAREST_FAMILY, Experts, LanguageModel, Stack, mixers
-from .quantization import quantization_of
+from .quantization import quantization_of, stored_quantization
 
 PREDICTORS = ("num_nextn_predict_layers", "num_mtp_modules")
 """Keys of the number of layers that predict tokens beyond the next."""
-LONGEST_BYTES = 1 << 20
-"""Maximum bytes of a configuration file; the longest published ones are below 100 kB."""
-DEEPEST = 32
 ENCODER = "EncoderModel"
 """End of the name of a class that leaves the decoder of its family out, as T5EncoderModel."""
-FILE = "config.json"
-QUANTIZED = "hf_quant_config.json"
-"""File of ModelOpt next to the configuration, with the quantization of weights."""
 DTYPES = frozenset({
     "", "auto", "float16", "half", "bfloat16", "float32", "float", "float64", "double",
     "float8_e4m3fn", "float8_e5m2", "int8", "uint8",
@@ -47,120 +41,29 @@ _READER = re.compile(r'^    "([\w.-]+)": \w+,$', re.MULTILINE)
 _KEY = re.compile(r'keys\.\w+\(\s*((?:"\w+"(?:,\s*)?)+)')
 
 
-def shipped() -> tuple[str, ...]:
-    """Names of the configurations that come with perfc."""
-    files = sorted(os.listdir(os.path.join(HERE, "configs")))
-    return tuple([f[:-5] for f in files if f.endswith(".json")])
-
-
-def is_config(model: object) -> bool:
-    """Return True if a model is named by a ``.json`` file, a folder or a shipped name."""
-    if not isinstance(model, str | os.PathLike):
-        return False
-    path = os.fspath(model)
-    if path.lower().endswith(".json"):
-        return True
-    if os.path.isdir(path):
-        return os.path.isfile(os.path.join(path, FILE))
-    return not os.path.exists(path) and bool(nearest(path))
-
-
-def nearest(name: str) -> tuple[str, ...]:
-    """Shipped names like one that is no file's; the name alone where it is one of them."""
-    plain = name.lower().rpartition("/")[2]
-    if plain in shipped():
-        return (plain,)
-    if plain.endswith((".onnx", ".gz", ".pir", ".pt2", ".txt")):
-        return ()
-    from difflib import get_close_matches
-
-    return tuple(get_close_matches(plain, shipped(), 3, 0.75))
-
-
 def read_config(source: str | os.PathLike[str]) -> LanguageModel:
     """Return the model that a configuration describes.
 
     Args:
-        source: path of a config.json, a folder that holds one, or a name of ``shipped()``.
+        source: path of a config.json, of a folder that holds one, or of a GGUF file, or a name of
+            ``shipped()``.
 
     Raises:
         ModelError: it cannot be read, is not a configuration, or its family is not supported.
     """
-    path, name = located(os.fspath(source))
-    config = loaded(path)
-    quantized = os.path.join(os.path.dirname(path), QUANTIZED)
-    if os.path.basename(path) == FILE and os.path.isfile(quantized):
-        config.setdefault("quantization_config", loaded(quantized))
-    return described(config, name, path)
+    return model_of(read_source(os.fspath(source)))
 
 
-def located(source: str) -> tuple[str, str]:
-    """Return path and short name of a configuration.
+def model_of(given: ModelSource) -> LanguageModel:
+    """Return the model that a configuration describes, with the weights of its file.
 
     Raises:
-        ModelError: there is none; suggests similar names.
+        ModelError: it is not a configuration, or its family is not supported.
     """
-    if os.path.isdir(source):
-        return os.path.join(source, FILE), os.path.basename(os.path.abspath(source))
-    stem = os.path.basename(source)
-    if os.path.exists(source) or source.lower().endswith(".json"):
-        folder = os.path.basename(os.path.dirname(os.path.abspath(source)))
-        return source, folder if stem == FILE else stem.removesuffix(".json")
-    close = nearest(source)
-    if close == (source.lower().rpartition("/")[2],):
-        return os.path.join(HERE, "configs", f"{close[0]}.json"), close[0]
-    hint = f"did you mean {' or '.join(close)}?" if close else "give the path of a config.json"
-    raise ModelError(f"no configuration {source[:64]!r}", hint=hint)
-
-
-def content_of(path: str) -> bytes:
-    """Return the bytes of a file.
-
-    Raises:
-        ModelError: it cannot be read, or is too long.
-    """
-    where = path if path.isprintable() else ascii(path)
-    try:
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            raise ModelError("not a regular file", where=where)
-        with open(path, "rb") as file:
-            data = file.read(LONGEST_BYTES + 1)
-    except FileNotFoundError:
-        raise ModelError("no such file", hint="check the path", where=where) from None
-    except (OSError, ValueError) as error:
-        raise ModelError(f"cannot be read: {error}", where=where) from None
-    if len(data) > LONGEST_BYTES:
-        raise ModelError(f"more than {LONGEST_BYTES >> 20} MiB: no configuration", where=where)
-    return data
-
-
-def loaded(path: str) -> dict[str, Any]:
-    """Return the object in a file.
-
-    Raises:
-        ModelError: as `content_of`; it is too deep, or is not an object.
-    """
-    where, data = path if path.isprintable() else ascii(path), content_of(path)
-    if nesting(data) > DEEPEST:
-        raise ModelError(f"nested deeper than {DEEPEST}", where=where)
-    try:
-        config = json.loads(data, parse_constant=str)
-    except (ValueError, RecursionError) as error:
-        raise ModelError(f"not JSON: {reason_of(error)}", where=where) from None
-    if not isinstance(config, dict):
-        raise ModelError(f"holds a {type(config).__name__}, not an object of keys", where=where)
-    return config
-
-
-def nesting(data: bytes) -> int:
-    """Return the nesting depth of brackets, ignoring brackets in strings."""
-    depth = deepest = 0
-    for match in re.finditer(rb'"(?:\\.|[^"\\])*"?|[][{}]', data, re.DOTALL):
-        mark = match[0]
-        if len(mark) == 1 and mark != b'"':
-            depth += 1 if mark in b"[{" else -1
-            deepest = max(deepest, depth)
-    return deepest
+    model = described(given.config, given.name, given.path)
+    if given.stored is None:
+        return model
+    return replace(model, quantization=stored_quantization(given.stored))
 
 
 def described(config: dict[str, Any], name: str, where: str) -> LanguageModel:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from perfc.errors import ModelError
-from perfc.frontend.config.reader import FILE, loaded
+from perfc.frontend.checkpoints.sources import FILE, loaded
 
 from .pipeline import DiffusionPipeline, PartRole, Picture, PipelinePart
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from perfc.errors import ModelError
+
 from ..reading.module_name import is_named
 
 if TYPE_CHECKING:
@@ -28,5 +30,6 @@ def lower(model: str | bytes, options: ReadOptions) -> Module:
     """Return the module of a configuration."""
     from ..config import load_config
 
-    assert isinstance(model, str)
+    if isinstance(model, bytes):
+        raise ModelError("a configuration or a GGUF file has to be given by its path")
     return load_config(model, options.dims, is_trained=options.is_trained, code=options.code)

@@ -165,7 +165,7 @@ def shipped(name: str) -> dict[str, Any]:
     Raises:
         ModelError: none has that name.
     """
-    from ..config.reader import content_of, located, nearest
+    from ..checkpoints.sources import content_of, located, nearest
 
     plain = name.lower().rpartition("/")[2]
     if nearest(plain) != (plain,):

@@ -8,7 +8,8 @@ from perfc.errors import ModelError
 from perfc.frontend.config import LanguageModel
 from perfc.frontend.config.mixers import Attention, Experts, Mamba2, Mlp
 from perfc.frontend.config.model import mixers
-from perfc.frontend.config.reader import described, loaded, located
+from perfc.frontend.checkpoints.sources import loaded, located
+from perfc.frontend.config.reader import described
 
 PATH, _ = located("nemotron-h-8b")
 

@@ -15,7 +15,8 @@ from perfc.errors import ModelError, PerfcError
 from perfc.frontend import load
 from perfc.frontend.config import is_config, load_config, lower, read_config, reader, shipped
 from perfc.frontend.config.model import Attention, Experts, mixers
-from perfc.frontend.config.reader import families, loaded, located
+from perfc.frontend.checkpoints.sources import loaded, located
+from perfc.frontend.config.reader import families
 
 CONFIGS = Path(__file__).parents[3] / "perfc" / "frontend" / "config" / "configs"
 LLAMA: dict[str, Any] = {

@@ -27,6 +27,7 @@ COMPARISONS: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = {
 FUNCTIONS: Mapping[str, Callable[[Any], Any]] = {
     "even": lambda x: int(x) // 2 * 2, "is_text": lambda x: isinstance(x, str),
     "is_list": lambda x: isinstance(x, list), "size": len, "last": lambda x: x[-1],
+    "most": lambda x: max(x) if isinstance(x, list) else x,
     "unrolled": lambda x: [kind for kinds, n in x for kind in kinds[:16] * min(n, MOST_LAYERS)],
     "numbers": lambda x: [int(part) for part in x.split(",") if part.strip().isdigit()],
 }  # fmt: skip

@@ -141,6 +141,7 @@ def _decoder(
     if stage < stages - 1:
         return b.module([x], _declared(model, names, most))
     outputs = _heads(b, x, stack, run, table)
+    b.rest()
     if model.sampling is not None and len(stack.heads) == 1:
         rows = tokens.prompts + tokens.decodes * tokens.new_tokens
         vocab = padded(stack.heads[0].width, b)

@@ -20,10 +20,11 @@ from perfc.ir.tensors.known import Known
 from perfc.ir.tensors.types import UNKNOWN, DType, TensorType
 from perfc.machine.parallel import Parallel
 
+from ...checkpoints.stored import StoredWeight
 from ..model import Adapters, Norm, NormKind
 from ..precision import ServingPrecision, WeightFormat
 from .module_code import ModuleCode
-from .quantised import adapted_product, quantised_product
+from .quantised import adapted_product, block_product, quantised_product
 from .written_out import rms_norm
 
 ADD, RMS, GATHER = Add(), RMSNormalization(), Gather()
@@ -65,6 +66,7 @@ class Builder:
         self.adapters: Adapters | None = None
         self.adapter_of: Value | None = None
         self.expert_skew: float | None = None
+        self.taken: set[str] = set()
 
     def module(self, outputs: Sequence[Value], symbols: Sequence[SymbolDecl]) -> Module:
         """Return the built module: its outputs, then the rows that are added to caches."""
@@ -80,8 +82,27 @@ class Builder:
         self.inputs.append(value)
         return value
 
+    def stored(self, name: str) -> StoredWeight | None:
+        """Return what the model's file has of a weight; None without a file, or for nothing."""
+        tensors = self.precision.stored
+        found = None if tensors is None else tensors.weight(name)
+        self.taken.update(() if found is None else found.names)
+        return found
+
+    def rest(self) -> None:
+        """Add the tensors of the model's file that no operator reads, as one buffer of bytes."""
+        tensors = self.precision.stored
+        if tensors is None or self.parallel.pipeline > 1:
+            return
+        rest = sum(t.nbytes for name, t in tensors.tensors.items() if name not in self.taken)
+        if rest:
+            self.buffer(REST, (rest,), DType.U8)
+
     def weight(self, name: str, shape: tuple[int, ...], dtype: DType | None = None) -> Value:
-        """Add and return a stored parameter."""
+        """Add and return a stored parameter; in the type of the model's file if it has one."""
+        of_file = self.stored(name) if dtype is None else None
+        if of_file is not None and of_file.dtype is DType.F32:
+            dtype = DType.F32
         value = Value(name, TensorType(dtype or self.half, shape), None, PARAMETER)
         self.weights.append(value)
         return value
@@ -196,6 +217,11 @@ class Builder:
         """`product` before adapters change it."""
         form = weights or self.precision.format_of(name, self.precision.weights)
         bias = self.weight(f"{name}.bias", (extents[1],)) if is_biased else None
+        of_file = self.stored(f"{name}.weight")
+        if of_file is not None and of_file.dtype is None:
+            return block_product(self, x, extents, name, bias, of_file)
+        if of_file is not None:
+            form = WeightFormat.HALF
         if form is WeightFormat.HALF:
             weight = self.weight(f"{name}.weight", (extents[1], extents[0]))
             return self.node(LINEAR, (x, weight, bias) if bias else (x, weight), name)
@@ -236,3 +262,5 @@ class Builder:
 
 PARAMETER = Weight()
 BUFFER = Weight(is_parameter=False)
+REST = "file.rest"
+"""Name of the buffer of what no operator reads of a file."""

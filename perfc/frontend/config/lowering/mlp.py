@@ -22,8 +22,9 @@ from perfc.ir.ops.elementwise.elementwise import Add, Mul
 from perfc.ir.ops.elementwise.gated import GatedActivation
 from perfc.ir.tensors.types import DType
 
+from ...checkpoints.stored import StoredWeight
 from ..model import Activation, Experts, Mlp, Norm, NormKind
-from ..precision import WeightFormat
+from ..precision import WEIGHT_FORMATS, WeightFormat
 from .builder import Builder
 from .quantised import trimmed
 from .written_out import gelu_by_tanh, quick_gelu
@@ -121,6 +122,10 @@ def fused_experts(
     count, inner, hidden = extents
     first_name = f"{name}.experts.gate_up"
     form = b.precision.format_of(first_name, b.precision.of_experts)
+    of_file = b.stored(f"{first_name}.weight")
+    if of_file is not None:
+        is_packed = of_file.dtype is None
+        form = WEIGHT_FORMATS[of_file.type.name] if is_packed else WeightFormat.HALF
     wide = 2 * inner if e.is_gated else inner
     activation = "swiglu" if e.is_gated and e.activation is Activation.SILU else e.activation.kernel
     first = stored(b, form, (count, wide, hidden), first_name)
@@ -130,11 +135,12 @@ def fused_experts(
         for what, width in (("gate_up", wide), ("down", hidden))
     ]
     k, ranks = e.chosen, b.parallel.expert
-    if form in PACKED:
+    if form in PACKED or form.ggml is not None:
         op: Op = QMoE(
             activation_type=activation, k=k, ranks=ranks, swiglu_fusion=int(e.is_gated),
             expert_weight_bits=form.bits, block_size=b.precision.block(form, hidden, first_name),
             quant_type=NARROW if form is WeightFormat.MXFP4_F8 else "int", skew=b.expert_skew,
+            stored_bits=bits_of(form, of_file),
         )  # fmt: skip
         operands: tuple[Value | None, ...] = (
             x,
@@ -153,6 +159,13 @@ def fused_experts(
         )  # fmt: skip
         operands = (x, routed, first[0], biases[0], second[0], biases[1])
     return b.node(op, trimmed(*operands), f"{name}.experts")
+
+
+def bits_of(form: WeightFormat, of_file: StoredWeight | None) -> float:
+    """Return the bits of a weight whose block holds its scales; 0 for another format."""
+    if of_file is not None:
+        return of_file.bits
+    return 0.0 if form.ggml is None else form.ggml.bits_per_weight
 
 
 WRITTEN_OUT = {Activation.NEW_GELU: gelu_by_tanh, Activation.QUICK_GELU: quick_gelu}
@@ -176,6 +189,13 @@ def stored(
 ) -> tuple[Value, Value | None]:
     """Weights of experts, [experts, columns, contracted], and their scales."""
     count, columns, contracted = shape
+    of_file = b.stored(f"{name}.weight")
+    if of_file is not None and of_file.dtype is None:
+        row = -(-of_file.part(count * columns * contracted) // (count * columns))
+        return b.weight(f"{name}.weight", (count, columns, row), DType.U8), None
+    if form.ggml is not None:
+        row = -(-contracted // form.ggml.elements) * form.ggml.nbytes
+        return b.weight(f"{name}.weight", (count, columns, row), DType.U8), None
     if form is WeightFormat.HALF:
         return b.weight(f"{name}.weight", shape), None
     if form in PACKED:

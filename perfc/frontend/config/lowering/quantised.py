@@ -16,6 +16,7 @@ from perfc.ir.ops.quantized.weight_only_matmul import (
 )
 from perfc.ir.tensors.types import DType
 
+from ...checkpoints.stored import StoredWeight
 from ..precision import WeightFormat
 
 if TYPE_CHECKING:
@@ -32,6 +33,9 @@ def quantised_product(
     """
     k, n = extents
     weight = f"{name}.weight"
+    if (blocks_of := form.ggml) is not None:
+        nbytes = -(-k * n // blocks_of.elements) * blocks_of.nbytes
+        return block_product(b, x, extents, name, bias, StoredWeight(blocks_of, k * n, nbytes))
     match form:
         case WeightFormat.I2 | WeightFormat.I3 | WeightFormat.I4 | WeightFormat.W8:
             block, bits = b.precision.block(form, k, name), form.bits
@@ -70,6 +74,31 @@ def quantised_product(
             scales = _scales(b, form, (k, n), name)
             float8 = GemmFloat8(transB=1, dtype=b.half)
             return b.node(float8, (narrow, whole, bias, one, scales), name)
+
+
+def block_product(
+    b: Builder, x: Value, extents: tuple[int, int], name: str, bias: Value | None,
+    stored: StoredWeight, table: Value | None = None,
+) -> Value:  # fmt: skip
+    """``x`` times a weight in blocks that hold their scales, as those of a GGUF file.
+
+    Args:
+        b: takes the nodes.
+        x: [rows, contracted].
+        extents: contracted, columns.
+        name: name of the weight and of the node.
+        bias: is added; None for none.
+        stored: the whole weight, of which this rank has a share.
+        table: the weight, where it is that of the embedding.
+    """
+    k, n = extents
+    packed = table or b.weight(f"{name}.weight", (stored.part(k * n),), DType.U8)
+    op = MatMulNBits(
+        K=k, N=n, bits=stored.type.bits, block_size=max(stored.type.scaled, 1),
+        stored_bits=stored.bits,
+    )  # fmt: skip
+    one = b.buffer("scale.half", (1,), b.half)
+    return b.node(op, trimmed(x, packed, one, None, None, bias), name)
 
 
 def _scales(b: Builder, form: WeightFormat, extents: tuple[int, int], name: str) -> Value:

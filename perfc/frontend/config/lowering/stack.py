@@ -11,8 +11,9 @@ from perfc.ir.ops.elementwise.activation import Gelu
 from perfc.ir.ops.elementwise.elementwise import Mul
 from perfc.ir.ops.movement.movement import Expand, Transpose
 from perfc.ir.ops.movement.slice import Concat
+from perfc.ir.ops.quantized.quantized_gather import GatherBlockQuantized
 from perfc.ir.symbolic.dim import Dim
-from perfc.ir.tensors.types import DType
+from perfc.ir.tensors.types import DType, TensorType
 
 from ..model import (
     Attention,
@@ -39,6 +40,7 @@ from .attention import attention
 from .builder import ADD, GATHER, LINEAR, Builder
 from .latent import latent_attention
 from .mlp import activated, experts, mlp
+from .quantised import block_product
 from .state_space import delta_net, mamba, mamba2, short_convolution
 from .step import Running, Tokens
 from .streams import mixed_streams, per_layer_input, per_layer_rows, spread
@@ -96,8 +98,8 @@ def token_embedding(
     name, rows = stack.name, run.tokens.rows
     ids = b.input(f"{name}.tokens", DType.I64, (rows,))
     vocab = b.share(padded(e.vocab, b), "rows of the vocabulary")
-    table = shared or b.weight(f"{name}.embedding.weight", (vocab, e.width))
-    x = b.node(GATHER, (table, ids), f"{name}.embedding")
+    table = shared or table_of(b, f"{name}.embedding", (vocab, e.width))
+    x = looked_up(b, table, ids, e.width, f"{name}.embedding")
     x = b.all_reduce(x, f"{name}.embedding.sum")
     width = e.width
     if e.is_projected_first:
@@ -116,6 +118,23 @@ def token_embedding(
         rows_here = b.share(padded(stack.per_layer.vocab, b), "rows of the vocabulary")
         run.rows = per_layer_rows(b, x, ids, stack.per_layer, stack, rows_here)
     return (x if e.is_projected_first else projected(b, x, e, stack)), table
+
+
+def table_of(b: Builder, name: str, shape: tuple[int, int]) -> Value:
+    """Return a table of tokens, in rows of blocks where the model's file has them so."""
+    of_file = b.stored(f"{name}.weight")
+    if of_file is None or of_file.dtype is not None:
+        return b.weight(f"{name}.weight", shape)
+    rows, width = shape
+    return b.weight(f"{name}.weight", (rows, -(-of_file.part(rows * width) // rows)), DType.U8)
+
+
+def looked_up(b: Builder, table: Value, ids: Value, width: int, name: str) -> Value:
+    """Return rows of a table of tokens."""
+    if not isinstance(table.type, TensorType) or table.type.dtype is not DType.U8:
+        return b.node(GATHER, (table, ids), name)
+    op = GatherBlockQuantized(columns=width)
+    return b.node(op, (table, ids, b.buffer("scale.half", (1,), b.half)), name)
 
 
 def projected(b: Builder, x: Value, e: TokenEmbedding, stack: Stack) -> Value:
@@ -258,5 +277,8 @@ def _scores(
     columns = b.share(padded(h.width, b), "columns of the head")
     if h.is_tied and table is not None:
         bias = b.weight(f"{name}.bias", (columns,)) if h.is_biased else None
+        of_file = b.stored(f"{table.name}")
+        if of_file is not None and of_file.dtype is None:
+            return block_product(b, x, (width, columns), name, bias, of_file, table)
         return b.node(LINEAR, (x, table, bias) if bias else (x, table), name)
     return b.product(x, (width, columns), name, is_biased=h.is_biased, weights=WeightFormat.HALF)

@@ -1,0 +1,136 @@
+"""GGUF files as configurations: the metadata of their architecture, and the types of all tensors."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from perfc.errors import ModelError
+
+from ..config.families._expressions import KeyScope
+from ..config.families._rows import merged
+from ..config.keys import MOST_LAYERS, Keys
+from ..source import one_line
+from .gguf_header import SPLIT, GgufHeader, read_gguf
+from .stored import FileTensor, StoredTensors
+
+FILE = os.path.join(os.path.dirname(__file__), "gguf_architectures.toml")
+GENERAL = "decoder"
+"""Row of architectures that are not listed."""
+EXPERT = re.compile(r"(blk\.\d+\.ffn_(?:gate|up|down))\.\d+(\.\w+)")
+"""Names of tensors of single experts, in files from before 2024-04."""
+NO_NAMES = frozenset({"family", "like"})
+
+
+@cache
+def rows() -> Mapping[str, Mapping[str, Any]]:
+    """Return the rows of all architectures, each with what it takes from another."""
+    with open(FILE, "rb") as file:
+        read = tomllib.load(file)
+
+    def whole(name: str) -> Mapping[str, Any]:
+        row = read[name]
+        return merged(whole(row["like"]), row) if "like" in row else row
+
+    return {name: whole(name) for name in read}
+
+
+def config_of(path: str) -> tuple[dict[str, Any], StoredTensors, str]:
+    """Return the configuration that a GGUF file holds, its tensors, and the digest of its header.
+
+    Raises:
+        ModelError: it is no GGUF file of a language model, ends early, or a part is missing.
+    """
+    header, where = read_gguf(path), one_line(path)
+    name = header.metadata.get("general.architecture")
+    if not isinstance(name, str) or not name:
+        raise ModelError("no 'general.architecture' says what it is", where=where)
+    kind = header.metadata.get("general.type", "model")
+    if kind != "model" or name == "clip":
+        what = "a vision projector" if name == "clip" else f"of the type {str(kind)[:32]!r}"
+        raise ModelError(
+            f"{what}, not a language model", hint="give the model's own .gguf", where=where
+        )
+    return _config(header, name, where), stored_of(header), header.digest
+
+
+def name_of(path: str) -> str:
+    """Return the name of a model: that of its file, without the number of a part."""
+    named = SPLIT.fullmatch(path)
+    stem = os.path.basename(named[1].rstrip("-") if named else path)
+    return stem.removesuffix(".gguf")
+
+
+def stored_of(header: GgufHeader) -> StoredTensors:
+    """Return the tensors of a header; those of single experts are one."""
+    tensors: dict[str, FileTensor] = {}
+    for t in header.tensors:
+        name = EXPERT.sub(r"\1_exps\2", t.name)
+        before = tensors.get(name) if name != t.name else None
+        elements, nbytes = (before.elements, before.nbytes) if before is not None else (0, 0)
+        tensors[name] = FileTensor(name, t.type, elements + t.elements, nbytes + t.nbytes)
+    return StoredTensors(tensors, rows()["_tensors"])
+
+
+def _config(header: GgufHeader, name: str, where: str) -> dict[str, Any]:
+    """Return the keys of a configuration.
+
+    Raises:
+        ModelError: a value is missing, or of another kind.
+    """
+    row = rows().get(name) if not name.startswith("_") else None
+    scope = _scope(header, name, where)
+    values = {key: scope.of(text) for key, text in (row or rows()[GENERAL]).items()
+              if key not in NO_NAMES}  # fmt: skip
+    family = name if row is None or "family" not in row else scope.of(row["family"])
+    is_bf16 = any(t.type.name == "bf16" for t in header.tensors)
+    values |= {"model_type": family, "torch_dtype": "bfloat16" if is_bf16 else "float16"}
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def _scope(header: GgufHeader, name: str, where: str) -> KeyScope:
+    """Return the names that expressions of a row may have."""
+    nested: dict[str, Any] = {}
+    for key, value in header.metadata.items():
+        *outer, last = key.removeprefix(f"{name}.").split(".")[:8]
+        inside = nested
+        if key.startswith(f"{name}."):
+            for part in outer:
+                deeper = inside.get(part)
+                inside[part] = inside = deeper if isinstance(deeper, dict) else {}
+            inside[last] = value
+    scope = KeyScope(Keys(nested, where), {}, {})
+    table = next((t for t in header.tensors if t.name == "token_embd.weight"), None)
+    names = {re.sub(r"^blk\.\d+\.", "", t.name) for t in header.tensors}
+    heads = _part(nested, "attention", "head_count_kv")
+    per_layer = heads if isinstance(heads, list) and len(heads) <= MOST_LAYERS else []
+    scope.bound = {
+        "vocab": table.shape[1] if table is not None and len(table.shape) == 2 else None,
+        "tensors": sorted(names),
+        "rotary": _rotary(nested),
+        "attending": [i for i, count in enumerate(per_layer) if count],
+        "mixers": ["attention" if count else "mamba" for count in per_layer],
+    }
+    return scope
+
+
+def _part(nested: Mapping[str, Any], outer: str, name: str) -> Any:
+    inner = nested.get(outer)
+    return inner.get(name) if isinstance(inner, dict) else None
+
+
+def _rotary(nested: Mapping[str, Any]) -> float | None:
+    """Return the rotated share of a head; None for all of it, or if nothing says."""
+    width, heads = nested.get("embedding_length"), _part(nested, "attention", "head_count")
+    head, rotated = (
+        _part(nested, "attention", "key_length"), _part(nested, "rope", "dimension_count")
+    )  # fmt: skip
+    if head is None and isinstance(width, int) and isinstance(heads, int) and heads > 0:
+        head = width // heads
+    if not isinstance(head, int) or not isinstance(rotated, int) or not 0 < rotated < head:
+        return None
+    return rotated / head

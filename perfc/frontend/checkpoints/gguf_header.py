@@ -1,0 +1,253 @@
+"""Headers of GGUF files: metadata, and name, type and extents of each tensor; no weight is read.
+
+Source: ggml, docs/gguf.md; llama.cpp, ggml/src/gguf.cpp.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import struct
+from io import FileIO
+from math import prod
+from typing import Any
+
+from perfc.errors import ModelError
+from perfc.ir.record import record
+
+from ..reading.magic import recognise
+from ..source import one_line, open_file, unreadable
+from .ggml_types import TYPES
+from .stored import FileTensor
+
+MAGIC = b"GGUF"
+MOST_HEADER_BYTES = 1 << 27
+"""Maximum bytes of a header; those with a vocabulary of 260,000 tokens have about 20 MiB."""
+MOST_KEYS, MOST_TENSORS, MOST_PARTS = 1 << 14, 1 << 17, 1 << 10
+MOST_STRINGS = 1 << 22
+"""Maximum strings of all arrays; the largest vocabularies with their merges have 600,000."""
+DEEPEST, MOST_AXES = 4, 4
+LONGEST_TEXT, LONGEST_LIST = 1 << 12, 1 << 12
+"""Longest text and list of which the value is kept; a longer one is skipped."""
+MOST_ELEMENTS = 1 << 50
+STRING, ARRAY = 8, 9
+SCALARS = {
+    0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?", 10: "<Q", 11: "<q",
+    12: "<d",
+}  # fmt: skip
+"""Format of `struct` by type of a metadata value."""
+SPLIT = re.compile(r"(.*-)(\d{5})(-of-)(\d{5})(\.gguf)", re.IGNORECASE | re.DOTALL)
+DOWNLOAD = "download it again"
+
+
+@record
+class GgufHeader:
+    """Header of a file, or of all parts of one that is split.
+
+    Args:
+        metadata: values by key, without long lists and texts.
+        tensors: all tensors.
+        digest: SHA-256 of the headers.
+    """
+
+    metadata: dict[str, Any]
+    tensors: tuple[FileTensor, ...]
+    digest: str
+
+
+def read_gguf(path: str) -> GgufHeader:
+    """Return the header of a GGUF file; with all other parts if it is one part of several.
+
+    Raises:
+        ModelError: a part is missing, cannot be read, ends early, or is no GGUF file.
+    """
+    digest = hashlib.sha256()
+    metadata: dict[str, Any] = {}
+    tensors: list[FileTensor] = []
+    for part in parts_of(path):
+        header = _HeaderReader(part)
+        metadata = {**header.metadata, **metadata}
+        tensors += header.tensors
+        digest.update(header.bytes_read)
+    return GgufHeader(metadata, tuple(tensors), digest.hexdigest())
+
+
+def parts_of(path: str) -> list[str]:
+    """Return the paths of all parts of a split file; the path alone for another.
+
+    Raises:
+        ModelError: a part is missing.
+    """
+    named = SPLIT.fullmatch(path)
+    if named is None or not 1 < int(named[4]) <= MOST_PARTS:
+        return [path]
+    before, _, of, count, suffix = named.groups()
+    parts = [f"{before}{i:05}{of}{count}{suffix}" for i in range(1, int(count) + 1)]
+    missing = [p for p in parts if not os.path.exists(p)]
+    if missing:
+        message = f"{len(missing)} of {len(parts)} parts of the model are missing"
+        raise ModelError(message, hint="download all parts", where=one_line(missing[0]))
+    return parts
+
+
+class _HeaderReader:
+    """Reads one file front to back; each read is checked against the file's size.
+
+    Args:
+        path: path of the file.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.where = one_line(path)
+        self.data, self.at = b"", 0
+        self.strings = 0
+        self.metadata: dict[str, Any] = {}
+        with open_file(path, self.where) as file:
+            self.file: FileIO = file
+            try:
+                self.size = os.fstat(file.fileno()).st_size
+                self.tensors = self._read()
+            except OSError as error:
+                raise unreadable(error, self.where) from None
+        self.bytes_read = self.data[: self.at]
+
+    def _read(self) -> list[FileTensor]:
+        if self.peek(4) != MAGIC:
+            recognise(self.data[:512], self.where, text_suffix=True)
+            raise self.wrong("not a GGUF file", DOWNLOAD)
+        self.at = 4
+        version = self.number("<I")
+        if version not in (2, 3):
+            is_swapped = version in (2 << 24, 3 << 24)
+            what = "big-endian GGUF" if is_swapped else f"version {version} of GGUF"
+            raise self.wrong(f"{what}, not version 2 or 3", "convert it with llama.cpp")
+        tensors = self.count("<Q", MOST_TENSORS, "tensors")
+        for _ in range(self.count("<Q", MOST_KEYS, "keys")):
+            key = self.text()
+            self.metadata[key] = self.value(self.number("<I"), 0)
+        every = [self.tensor() for _ in range(tensors)]
+        self.check(every)
+        return [tensor for tensor, _ in every]
+
+    def check(self, every: list[tuple[FileTensor, int]]) -> None:
+        """Raise an error if the data of a tensor lie beyond the end of the file."""
+        alignment = self.metadata.get("general.alignment", 32)
+        if not isinstance(alignment, int) or not 1 <= alignment <= 1 << 20:
+            raise self.wrong(f"an alignment of {str(alignment)[:20]}")
+        first = -(-self.at // alignment) * alignment
+        for tensor, offset in every:
+            if first + offset + tensor.nbytes > self.size:
+                raise self.wrong(f"ends before the data of {tensor.name[:64]!a}", DOWNLOAD)
+
+    def tensor(self) -> tuple[FileTensor, int]:
+        """Return the next tensor, and where its data are."""
+        name = self.text()
+        axes = self.number("<I")
+        if axes > MOST_AXES:
+            raise self.wrong(f"{name[:64]!a} has {axes} axes")
+        shape = tuple(self.number("<Q") for _ in range(axes))
+        code, offset = self.number("<I"), self.number("<Q")
+        type_ = TYPES.get(code)
+        if type_ is None:
+            raise self.wrong(f"{name[:64]!a} has the tensor type {code}, which is not known")
+        elements = prod(shape)
+        if elements > MOST_ELEMENTS:
+            raise self.wrong(f"{name[:64]!a} has {elements} elements")
+        if (shape[0] if shape else 1) % type_.elements:
+            rows = f"rows of {shape[0] if shape else 1} elements, not blocks of {type_.elements}"
+            raise self.wrong(f"{name[:64]!a} has {rows}")
+        nbytes = elements // type_.elements * type_.nbytes
+        return FileTensor(name, type_, elements, nbytes, shape), offset
+
+    def value(self, kind: int, depth: int) -> Any:
+        """Return the next value of a type; None for what is skipped."""
+        if kind in SCALARS:
+            return self.number(SCALARS[kind])
+        if kind == STRING:
+            text = self.raw_text()
+            return text.decode("utf-8", "replace") if len(text) <= LONGEST_TEXT else None
+        if kind != ARRAY:
+            raise self.wrong(f"the metadata type {kind}, which is not known")
+        if depth == DEEPEST:
+            raise self.wrong(f"arrays nested deeper than {DEEPEST}")
+        inner, count = self.number("<I"), self.number("<Q")
+        if inner in SCALARS and count > LONGEST_LIST:
+            self.skip(count * struct.calcsize(SCALARS[inner]))
+            return None
+        if inner not in SCALARS:
+            self.strings += count
+            if self.strings > MOST_STRINGS:
+                raise self.wrong(f"{self.strings} items in arrays, more than {MOST_STRINGS}")
+        if inner == STRING and count > LONGEST_LIST:
+            self.skip_strings(count)
+            return None
+        if count > LONGEST_LIST:
+            raise self.wrong(f"an array of {count} arrays")
+        return [self.value(inner, depth + 1) for _ in range(count)]
+
+    def skip_strings(self, count: int) -> None:
+        """Move behind some strings, as those of a vocabulary."""
+        at, length = self.at, struct.Struct("<Q").unpack_from
+        for _ in range(count):
+            if at + 8 > len(self.data):
+                self.at = at
+                self.skip(8)
+            at += 8 + length(self.data, at)[0]
+        self.at = at
+        self.skip(0)
+
+    def count(self, form: str, most: int, what: str) -> int:
+        """Return the next number, which is at most ``most``."""
+        number = self.number(form)
+        if number > most:
+            raise self.wrong(f"{number} {what}, more than {most}")
+        return number
+
+    def number(self, form: str) -> Any:
+        """Return the next number of a format of `struct`."""
+        width = struct.calcsize(form)
+        self.skip(width)
+        return struct.unpack_from(form, self.data, self.at - width)[0]
+
+    def text(self) -> str:
+        """Return the next string."""
+        return self.raw_text().decode("utf-8", "replace")
+
+    def raw_text(self) -> bytes:
+        """Return the bytes of the next string."""
+        length = self.number("<Q")
+        self.skip(length)
+        return self.data[self.at - length : self.at]
+
+    def peek(self, count: int) -> bytes:
+        """Return the next bytes; fewer at the end of the file."""
+        self._fill(min(self.at + count, self.size))
+        return self.data[self.at : self.at + count]
+
+    def skip(self, count: int) -> None:
+        """Move behind the next bytes.
+
+        Raises:
+            ModelError: the file ends before, or the header is too long.
+        """
+        end = self.at + count
+        if end > len(self.data):
+            if end > self.size:
+                raise self.wrong("ends within its header", DOWNLOAD)
+            if end > MOST_HEADER_BYTES:
+                raise self.wrong(f"a header of more than {MOST_HEADER_BYTES >> 20} MiB")
+            self._fill(end)
+        self.at = end
+
+    def _fill(self, end: int) -> None:
+        """Read at least to a position, in pieces that double."""
+        while len(self.data) < end:
+            piece = self.file.read(max(1 << 16, min(len(self.data), 1 << 24)))
+            if not piece:
+                raise self.wrong("ends within its header", DOWNLOAD)
+            self.data += piece
+
+    def wrong(self, message: str, hint: str = "") -> ModelError:
+        """Return the error for a file that breaks a rule of the format."""
+        return ModelError(message, hint=hint, where=self.where)

@@ -1,0 +1,171 @@
+"""Places of configurations: files, folders, GGUF files and the names that come with perfc."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import stat
+from typing import Any
+
+from perfc.errors import ModelError, reason_of
+from perfc.ir.record import record
+
+from .stored import StoredTensors
+
+LONGEST_BYTES = 1 << 20
+"""Maximum bytes of a configuration file; the longest published ones are below 100 kB."""
+DEEPEST = 32
+FILE = "config.json"
+QUANTIZED = "hf_quant_config.json"
+"""File of ModelOpt next to the configuration, with the quantization of weights."""
+CONFIGS = os.path.join(os.path.dirname(os.path.dirname(__file__)), "config", "configs")
+
+
+@record
+class ModelSource:
+    """Content of one place.
+
+    Args:
+        path: path of the file.
+        name: short name of the model.
+        config: keys of its configuration.
+        digest: SHA-256 of what was read.
+        stored: tensors of a file of weights; None for a configuration alone.
+    """
+
+    path: str
+    name: str
+    config: dict[str, Any]
+    digest: str
+    stored: StoredTensors | None = None
+
+
+def read_source(source: str) -> ModelSource:
+    """Return what a place holds.
+
+    Raises:
+        ModelError: there is no such place, it cannot be read, or it is no configuration.
+    """
+    path, name = located(source)
+    if is_gguf(path):
+        from .gguf import config_of
+
+        config, stored, digest = config_of(path)
+        return ModelSource(path, name, config, digest, stored)
+    config = loaded(path)
+    quantized = os.path.join(os.path.dirname(path), QUANTIZED)
+    if os.path.basename(path) == FILE and os.path.isfile(quantized):
+        config.setdefault("quantization_config", loaded(quantized))
+    return ModelSource(path, name, config, hashlib.sha256(content_of(path)).hexdigest())
+
+
+def shipped() -> tuple[str, ...]:
+    """Names of the configurations that come with perfc."""
+    files = sorted(os.listdir(CONFIGS))
+    return tuple([f[:-5] for f in files if f.endswith(".json")])
+
+
+def is_gguf(path: str) -> bool:
+    """Return True for a file that begins as GGUF or has its suffix."""
+    from ..formats import head_of
+
+    return path.lower().endswith(".gguf") or head_of(path).startswith(b"GGUF")
+
+
+def is_config(model: object) -> bool:
+    """Return True if a model is named by a JSON or GGUF file, a folder or a shipped name."""
+    if not isinstance(model, str | os.PathLike):
+        return False
+    path = os.fspath(model)
+    if path.lower().endswith(".json") or is_gguf(path):
+        return True
+    if os.path.isdir(path):
+        return os.path.isfile(os.path.join(path, FILE))
+    return not os.path.exists(path) and bool(nearest(path))
+
+
+def nearest(name: str) -> tuple[str, ...]:
+    """Shipped names like one that is no file's; the name alone where it is one of them."""
+    plain = name.lower().rpartition("/")[2]
+    if plain in shipped():
+        return (plain,)
+    if plain.endswith((".onnx", ".gz", ".pir", ".pt2", ".txt")):
+        return ()
+    from difflib import get_close_matches
+
+    return tuple(get_close_matches(plain, shipped(), 3, 0.75))
+
+
+def located(source: str) -> tuple[str, str]:
+    """Return path and short name of a configuration.
+
+    Raises:
+        ModelError: there is none; suggests similar names.
+    """
+    if os.path.isdir(source):
+        return os.path.join(source, FILE), os.path.basename(os.path.abspath(source))
+    stem = os.path.basename(source)
+    if is_gguf(source):
+        from .gguf import name_of
+
+        return source, name_of(source)
+    if os.path.exists(source) or source.lower().endswith(".json"):
+        folder = os.path.basename(os.path.dirname(os.path.abspath(source)))
+        return source, folder if stem == FILE else stem.removesuffix(".json")
+    close = nearest(source)
+    if close == (source.lower().rpartition("/")[2],):
+        return os.path.join(CONFIGS, f"{close[0]}.json"), close[0]
+    hint = f"did you mean {' or '.join(close)}?" if close else "give the path of a config.json"
+    raise ModelError(f"no configuration {source[:64]!r}", hint=hint)
+
+
+def content_of(path: str) -> bytes:
+    """Return the bytes of a file.
+
+    Raises:
+        ModelError: it cannot be read, or is too long.
+    """
+    where = path if path.isprintable() else ascii(path)
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise ModelError("not a regular file", where=where)
+        with open(path, "rb") as file:
+            data = file.read(LONGEST_BYTES + 1)
+    except FileNotFoundError:
+        raise ModelError("no such file", hint="check the path", where=where) from None
+    except (OSError, ValueError) as error:
+        raise ModelError(f"cannot be read: {error}", where=where) from None
+    if len(data) > LONGEST_BYTES:
+        raise ModelError(f"more than {LONGEST_BYTES >> 20} MiB: no configuration", where=where)
+    return data
+
+
+def loaded(path: str) -> dict[str, Any]:
+    """Return the object in a file.
+
+    Raises:
+        ModelError: as `content_of`; it is too deep, or is not an object.
+    """
+    where, data = path if path.isprintable() else ascii(path), content_of(path)
+    if nesting(data) > DEEPEST:
+        raise ModelError(f"nested deeper than {DEEPEST}", where=where)
+    try:
+        config = json.loads(data, parse_constant=str)
+    except (ValueError, RecursionError) as error:
+        raise ModelError(f"not JSON: {reason_of(error)}", where=where) from None
+    if not isinstance(config, dict):
+        raise ModelError(f"holds a {type(config).__name__}, not an object of keys", where=where)
+    return config
+
+
+def nesting(data: bytes) -> int:
+    """Return the nesting depth of brackets, ignoring brackets in strings."""
+    depth = deepest = 0
+    for match in re.finditer(rb'"(?:\\.|[^"\\])*"?|[][{}]', data, re.DOTALL):
+        mark = match[0]
+        if len(mark) == 1 and mark != b'"':
+            depth += 1 if mark in b"[{" else -1
+            deepest = max(deepest, depth)
+    return deepest

@@ -1,0 +1,122 @@
+"""Tensors of a file by the weights of a lowered model that are made of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+
+from perfc.ir.record import cached_entity, record
+from perfc.ir.tensors.types import DType
+
+from .ggml_types import GgmlType
+
+LAYERED = re.compile(r"layers\.(?:(\d+)\.(\d+)\.(?:\d+\.)*)?(.+)")
+
+
+@record
+class FileTensor:
+    """A tensor of a file.
+
+    Args:
+        name: as the file has it.
+        type: element type.
+        elements: number of elements.
+        nbytes: bytes of its data.
+        shape: extents, the contracted one first; empty for tensors of single experts together.
+    """
+
+    name: str
+    type: GgmlType
+    elements: int
+    nbytes: int
+    shape: tuple[int, ...] = ()
+
+
+@record
+class StoredWeight:
+    """One weight of a lowered model as a file has it, in one tensor or several.
+
+    Args:
+        type: type of most of its bytes.
+        elements: number of elements.
+        nbytes: bytes of all.
+        names: names of the tensors.
+        is_uniform: whether all tensors have this type.
+    """
+
+    type: GgmlType
+    elements: int
+    nbytes: int
+    names: tuple[str, ...] = ()
+    is_uniform: bool = True
+
+    @property
+    def dtype(self) -> DType | None:
+        """Return the element type; None for blocks of codes, or several types."""
+        return self.type.dtype if self.is_uniform else None
+
+    @property
+    def bits(self) -> float:
+        """Return the mean bits of an element, scales included."""
+        return 8 * self.nbytes / max(self.elements, 1)
+
+    def part(self, elements: int) -> int:
+        """Return the bytes of one rank's share of the elements."""
+        return -(-self.nbytes * elements // max(self.elements, 1))
+
+
+@cached_entity
+class StoredTensors:
+    """All tensors of a file.
+
+    Args:
+        tensors: by name, without the data.
+        table: names of tensors, by the name of the weight that they make.
+    """
+
+    tensors: Mapping[str, FileTensor]
+    table: Mapping[str, Sequence[str]]
+
+    @property
+    def nbytes(self) -> int:
+        """Return the bytes of the data of all tensors."""
+        return sum(t.nbytes for t in self.tensors.values())
+
+    @cached_property
+    def types(self) -> Mapping[GgmlType, int]:
+        """Return the bytes of each type, the largest first."""
+        sums: dict[GgmlType, int] = {}
+        for tensor in self.tensors.values():
+            sums[tensor.type] = sums.get(tensor.type, 0) + tensor.nbytes
+        return dict(sorted(sums.items(), key=lambda item: -item[1]))
+
+    def weight(self, name: str) -> StoredWeight | None:
+        """Return what the file has of a weight of the lowered model; None for nothing."""
+        found = [self.tensors[n] for n in self._names(name)]
+        if not found:
+            return None
+        largest = max(found, key=lambda t: t.nbytes).type
+        return StoredWeight(
+            largest, sum(t.elements for t in found), sum(t.nbytes for t in found),
+            tuple(t.name for t in found), all(t.type is largest for t in found),
+        )  # fmt: skip
+
+    def _names(self, name: str) -> Iterator[str]:
+        """Yield the names of the tensors of a weight that are in the file."""
+        parts = LAYERED.fullmatch(name)
+        if parts is None:
+            return
+        layer, residual, rest = parts.groups()
+        if layer is not None and rest.startswith(("norm.", "after.")):
+            rest = f"{residual}.{rest}"
+        before, scope = rest.rpartition(".")[0], "" if layer is None else f"blk.{layer}."
+        stem, suffix = (rest, "") if rest in self.table else (before, rest[len(before) :])
+        is_found = False
+        for listed in self.table.get(stem, ()):
+            plain = listed.removeprefix("?")
+            full = scope + plain + ("" if plain.endswith((".weight", ".bias")) else suffix)
+            each = full if full in self.tensors else scope + plain
+            if each in self.tensors and not (is_found and listed.startswith("?")):
+                is_found = True
+                yield each
