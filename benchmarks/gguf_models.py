@@ -30,6 +30,8 @@ gemma-3-12b:gemma3:iq3_s phi-4-mini:phi3:bf16 deepseek-v3:deepseek2:iq1_m gpt-os
 mamba-2.8b:mamba:f16"""
 WIDER = {"q4_k": "q6_k", "q2_k": "q3_k", "q3_k": "q5_k", "iq4_xs": "q5_k", "iq3_s": "q4_k"}
 """Types of sensitive matrices in a file of each type."""
+WIDE = ("ffn_gate_inp", "ssm_a", "ssm_conv1d")
+"""Matrices in f32."""
 KEYS = """max_position_embeddings:context_length hidden_size:embedding_length
 num_hidden_layers:block_count intermediate_size:feed_forward_length num_experts:expert_count
 num_attention_heads:attention.head_count num_key_value_heads:attention.head_count_kv
@@ -86,7 +88,8 @@ def layer(c: dict[str, Any], arch: str, i: int) -> Shapes:
         return {**found, **up, "ffn_down": (h, inner)}
     m = c.get("moe_intermediate_size", inner)
     s = c.get("shared_expert_intermediate_size", m * c.get("n_shared_experts", 0))
-    each: Shapes = {"ffn_gate_exps": (e, m, h), "ffn_up_exps": (e, m, h), "ffn_down_exps": (e, h, m)}
+    up = {"ffn_gate_exps": (e, m, h), "ffn_up_exps": (e, m, h)}
+    each: Shapes = {**up, "ffn_down_exps": (e, h, m)}
     found |= {"ffn_gate_inp": (e, h), **each}
     if arch == "gpt-oss":
         found |= {f"{n}.bias": s[:2] for n, s in each.items()} | {"ffn_gate_inp.bias": (e,)}
@@ -118,12 +121,13 @@ def written(name: str, arch: str, kind: str, path: Path) -> int:
     for key, shape in tables.items():
         stem = key.rpartition("blk.")[2].partition(".")[2]
         is_wide = stem.startswith(("attn_v", "ffn_down")) or key == "output"
-        t = Type["F32" if len(shape) == 1 or stem in ("ffn_gate_inp", "ssm_a", "ssm_conv1d")
+        t = Type["F32" if len(shape) == 1 or "." in stem or stem in WIDE
                  else (WIDER.get(kind, kind) if is_wide else kind).upper()]  # fmt: skip
         # as llama.cpp has it where rows are no whole blocks
         t = Type.Q8_0 if shape[-1] % GGML_QUANT_SIZES[t][0] else t
         elements, (block, each) = int(np.prod(shape)), GGML_QUANT_SIZES[t]
-        nbytes, suffix = elements // block * each, "" if "." in stem or stem == "ssm_a" else ".weight"
+        nbytes = elements // block * each
+        suffix = "" if "." in stem or stem in ("ssm_a", "ssm_d") else ".weight"
         row = GGML_QUANT_SIZES[t][1] * shape[-1] // block
         writer.add_tensor_info(key + suffix, (*shape[:-1], row), np.dtype("u1"), nbytes, t)
         total += nbytes

@@ -23,13 +23,15 @@ class Weight:
     """Properties of a stored tensor besides its type; never its data.
 
     Args:
-        nbytes: bytes by the file or implied by the type, None if neither is known.
+        nbytes: bytes by the file or implied by the type, None if neither is known; 0 for a table
+            that a kernel makes as it reads it.
         digest: SHA-256 of type and content where the content was small enough to read, else "".
         location: external file the content lies in, "" when inside the model.
         is_parameter: an initializer, as opposed to a constant that an exporter wrote into a node.
         is_state: optimizer state, including master weights.
         shares: name of the stored tensor that it is a view of, in another layout; "" if it owns its
             memory.
+        is_resident: whether it is in memory though no operator reads it.
     """
 
     nbytes: int | None = None
@@ -38,6 +40,7 @@ class Weight:
     is_parameter: bool = True
     is_state: bool = False
     shares: str = ""
+    is_resident: bool = False
 
 
 @entity

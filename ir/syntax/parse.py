@@ -235,6 +235,7 @@ class _Parser:
         fields: dict[str, object] = {
             "is_parameter": given.pop("constant", False) is False,
             "is_state": given.pop("state", False) is True,
+            "is_resident": given.pop("resident", False) is True,
         }
         for key, value in given.items():
             if key not in ("bytes", "digest", "location", "shares"):

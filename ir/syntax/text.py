@@ -259,5 +259,7 @@ def _weight(weight: Weight) -> Iterator[tuple[str, object]]:
         yield "constant", True
     if weight.is_state:
         yield "state", True
+    if weight.is_resident:
+        yield "resident", True
     if weight.shares:
         yield "shares", weight.shares

@@ -308,14 +308,14 @@ def last_uses(graph: Graph) -> dict[Value, int]:
 
 
 def all_weights(graph: Graph) -> list[Value]:
-    """Return stored tensors of a graph and of its regions, each once."""
+    """Return stored tensors of a graph and of its regions, each once; no tables made by kernels."""
     weights: dict[Value, None] = dict.fromkeys(graph.weights)
     waiting = [r for n in graph.nodes for r in n.regions]
     while waiting:
         region = waiting.pop()
         weights.update(dict.fromkeys(region.weights))
         waiting += [r for n in region.nodes for r in n.regions]
-    return list(weights)
+    return [w for w in weights if w.weight is None or w.weight.nbytes != 0]
 
 
 def in_memory(weights: Iterable[Value], table: Runtime) -> list[Value]:

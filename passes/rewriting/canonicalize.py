@@ -44,6 +44,11 @@ class Canonicalize(Transform):
         return Module(graph, module.symbols, module.origin)
 
 
+def is_resident(value: Value) -> bool:
+    """Return True for a stored tensor that stays though no operator reads it."""
+    return value.weight is not None and value.weight.is_resident
+
+
 @entity
 class Folding:
     """Rewrites a graph from its inputs to its outputs, then removes dead nodes."""
@@ -60,7 +65,7 @@ class Folding:
             self.node(node, nodes, weights)
         outputs = tuple([self.replaced.get(v, v) for v in graph.outputs])
         alive, used = live_nodes(nodes, outputs)
-        used_weights = tuple([w for w in dict.fromkeys(weights) if w in used])
+        used_weights = tuple([w for w in dict.fromkeys(weights) if w in used or is_resident(w)])
         if (used_weights, outputs, alive) == (graph.weights, graph.outputs, list(graph.nodes)):
             return graph
         return Graph(graph.name, graph.inputs, outputs, tuple(alive), used_weights)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from enum import Enum
@@ -100,7 +101,7 @@ class Deployment:
     dims: Mapping[str, int] = field(default_factory=dict[str, int], hash=False)
 
     def for_model(self, model: object) -> Deployment:
-        """Return the deployment with its runtime set: a serving engine for a configuration.
+        """Return the deployment with its runtime set: a serving engine for a language model.
 
         Args:
             model: the model; a graph unless it is the name of a configuration.
@@ -108,7 +109,7 @@ class Deployment:
         if self.runtime:
             return self
         is_served = is_configuration(model) and self.stated_runtime == DEFAULT
-        return replace(self, runtime=SERVING_DEFAULT if is_served else self.stated_runtime)
+        return replace(self, runtime=usual_engine(model) if is_served else self.stated_runtime)
 
     def widens(self, model: object) -> bool:
         """Return True if autocast widens the parameters of a configuration to f32."""
@@ -332,6 +333,14 @@ class DeploymentKeywords(TypedDict, total=False):
     dims: Mapping[str, int] | None
     batch: int | None
     seq: int | None
+
+
+def usual_engine(model: object) -> str:
+    """Return the runtime that people run a configuration in: llama.cpp for a GGUF file."""
+    from perfc.frontend.checkpoints.sources import is_gguf
+
+    is_file = isinstance(model, str | os.PathLike) and is_gguf(os.fspath(model))
+    return "llamacpp" if is_file else SERVING_DEFAULT
 
 
 AXES = ("batch", "seq")

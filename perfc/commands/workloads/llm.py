@@ -84,7 +84,8 @@ class ModelOrSearch(click.Group):
 def command() -> None:
     """Serve CONFIG: `perfc llm llama-3.1-8b -t h100 --concurrency 64`; `perfc llm serve --help`.
 
-    CONFIG is a config.json as Hugging Face publishes it, a folder with one, or a shipped name.
+    CONFIG is a config.json as Hugging Face publishes it, a folder with one, a shipped name, or a
+    GGUF file.
     """
 
 
@@ -203,13 +204,14 @@ def serve(
     **load: Any,
 ) -> int:
     """Predict latency and throughput of serving CONFIG under a load."""
+    from perfc.deployment import usual_engine
     from perfc.serving import llm
     from perfc.serving.output.views import document
     from perfc.study.expenses import region_named
 
     target, runtime = (
         option_value(options, "target", TARGET),
-        option_value(options, "runtime", RUNTIME),
+        option_value(options, "runtime", usual_engine(model)),
     )
     if len(names_in(target)) > 1:
         raise ParseError(

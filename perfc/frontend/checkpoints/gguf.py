@@ -1,4 +1,4 @@
-"""GGUF files as configurations: the metadata of their architecture, and the types of all tensors."""
+"""GGUF files as configurations: metadata of their architecture, and types of all tensors."""
 
 from __future__ import annotations
 

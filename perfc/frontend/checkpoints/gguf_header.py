@@ -199,7 +199,7 @@ class _HeaderReader:
 
     def count(self, form: str, most: int, what: str) -> int:
         """Return the next number, which is at most ``most``."""
-        number = self.number(form)
+        number: int = self.number(form)
         if number > most:
             raise self.wrong(f"{number} {what}, more than {most}")
         return number

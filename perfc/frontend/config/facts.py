@@ -11,7 +11,6 @@ from perfc.ir.tensors.types import TensorType
 from perfc.machine.parallel import ALONE, Parallel
 
 from .lowering import lower, lower_images
-from .lowering.builder import REST
 from .lowering.latent import index_bits
 from .lowering.step import ForwardStep
 from .model import (
@@ -89,9 +88,7 @@ def weight_bytes(
     """
     step = ForwardStep.PREFILL
     module = lower(model, step, precision, parallel, stage=stage)
-    held = module.graph.weights
-    if precision.stored is not None:
-        held = tuple(v for v in held if _is_parameter(v) or v.name == REST)
+    held = [v for v in module.graph.weights if v.weight is None or v.weight.nbytes != 0]
     sizes = (v.type.nbytes for v in held if isinstance(v.type, TensorType))
     return sum(n for n in sizes if isinstance(n, int))
 

@@ -15,8 +15,7 @@ from perfc.ir.record import record
 from ..checkpoints.stored import StoredTensors
 from .keys import Keys
 from .modules import checked
-from .precision import FormatRule, Quantization
-from .precision import WEIGHT_FORMATS
+from .precision import WEIGHT_FORMATS, FormatRule, Quantization
 from .precision import WeightFormat as Form
 
 

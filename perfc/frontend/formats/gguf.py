@@ -1,4 +1,4 @@
-"""GGUF files: their metadata are the configuration of a language model, their tensors its weights."""
+"""GGUF files: their metadata are a configuration, their tensors its weights."""
 
 from __future__ import annotations
 

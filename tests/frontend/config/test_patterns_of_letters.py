@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from perfc.errors import ModelError
+from perfc.frontend.checkpoints.sources import loaded, located
 from perfc.frontend.config import LanguageModel
 from perfc.frontend.config.mixers import Attention, Experts, Mamba2, Mlp
 from perfc.frontend.config.model import mixers
-from perfc.frontend.checkpoints.sources import loaded, located
 from perfc.frontend.config.reader import described
 
 PATH, _ = located("nemotron-h-8b")

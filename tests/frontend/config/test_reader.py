@@ -13,9 +13,9 @@ import pytest
 from perfc import cli
 from perfc.errors import ModelError, PerfcError
 from perfc.frontend import load
+from perfc.frontend.checkpoints.sources import loaded, located
 from perfc.frontend.config import is_config, load_config, lower, read_config, reader, shipped
 from perfc.frontend.config.model import Attention, Experts, mixers
-from perfc.frontend.checkpoints.sources import loaded, located
 from perfc.frontend.config.reader import families
 
 CONFIGS = Path(__file__).parents[3] / "perfc" / "frontend" / "config" / "configs"

@@ -67,6 +67,8 @@ class Builder:
         self.adapter_of: Value | None = None
         self.expert_skew: float | None = None
         self.taken: set[str] = set()
+        # llama.cpp computes angles as it rotates, and stores nothing beside the file
+        self.table = BUFFER if precision.stored is None else COMPUTED
 
     def module(self, outputs: Sequence[Value], symbols: Sequence[SymbolDecl]) -> Module:
         """Return the built module: its outputs, then the rows that are added to caches."""
@@ -96,12 +98,12 @@ class Builder:
             return
         rest = sum(t.nbytes for name, t in tensors.tensors.items() if name not in self.taken)
         if rest:
-            self.buffer(REST, (rest,), DType.U8)
+            self.weights.append(Value(REST, TensorType(DType.U8, (rest,)), None, RESIDENT))
 
     def weight(self, name: str, shape: tuple[int, ...], dtype: DType | None = None) -> Value:
         """Add and return a stored parameter; in the type of the model's file if it has one."""
-        of_file = self.stored(name) if dtype is None else None
-        if of_file is not None and of_file.dtype is DType.F32:
+        of_file = self.stored(name)
+        if dtype is None and of_file is not None and of_file.dtype is DType.F32:
             dtype = DType.F32
         value = Value(name, TensorType(dtype or self.half, shape), None, PARAMETER)
         self.weights.append(value)
@@ -112,7 +114,7 @@ class Builder:
         key = (name, shape, dtype)
         value = self.tables.get(key)
         if value is None:
-            value = self.tables[key] = Value(name, TensorType(dtype, shape), None, BUFFER)
+            value = self.tables[key] = Value(name, TensorType(dtype, shape), None, self.table)
             self.weights.append(value)
         return value
 
@@ -129,7 +131,7 @@ class Builder:
         if value is None:
             type_ = TensorType(DType.I64, (len(key),))
             name = f"extents.{len(self.tables)}"
-            value = self.tables[key] = Value(name, type_, Known.vector(key), BUFFER)
+            value = self.tables[key] = Value(name, type_, Known.vector(key), self.table)
             self.weights.append(value)
         return value
 
@@ -139,7 +141,7 @@ class Builder:
         value = self.tables.get(key)
         if value is None:
             name = f"number.{item}" if dtype is None else f"number.{item}.{dtype}"
-            value = Value(name, TensorType(key[1], ()), Known.scalar(item), BUFFER)
+            value = Value(name, TensorType(key[1], ()), Known.scalar(item), self.table)
             self.tables[key] = value
             self.weights.append(value)
         return value
@@ -262,5 +264,7 @@ class Builder:
 
 PARAMETER = Weight()
 BUFFER = Weight(is_parameter=False)
+COMPUTED = Weight(nbytes=0, is_parameter=False)
+RESIDENT = Weight(is_parameter=False, is_resident=True)
 REST = "file.rest"
 """Name of the buffer of what no operator reads of a file."""
