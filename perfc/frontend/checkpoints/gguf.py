@@ -16,7 +16,7 @@ from ..config.families._rows import merged
 from ..config.keys import MOST_LAYERS, Keys
 from ..source import one_line
 from .gguf_header import SPLIT, GgufHeader, read_gguf
-from .stored import FileTensor, StoredTensors
+from .stored import FileTensor, WeightFile
 
 FILE = os.path.join(os.path.dirname(__file__), "gguf_architectures.toml")
 GENERAL = "decoder"
@@ -39,7 +39,7 @@ def rows() -> Mapping[str, Mapping[str, Any]]:
     return {name: whole(name) for name in read}
 
 
-def config_of(path: str) -> tuple[dict[str, Any], StoredTensors, str]:
+def config_of(path: str) -> tuple[dict[str, Any], WeightFile, str]:
     """Return the configuration that a GGUF file holds, its tensors, and the digest of its header.
 
     Raises:
@@ -65,7 +65,7 @@ def name_of(path: str) -> str:
     return stem.removesuffix(".gguf")
 
 
-def stored_of(header: GgufHeader) -> StoredTensors:
+def stored_of(header: GgufHeader) -> WeightFile:
     """Return the tensors of a header; those of single experts are one."""
     tensors: dict[str, FileTensor] = {}
     for t in header.tensors:
@@ -73,7 +73,7 @@ def stored_of(header: GgufHeader) -> StoredTensors:
         before = tensors.get(name) if name != t.name else None
         elements, nbytes = (before.elements, before.nbytes) if before is not None else (0, 0)
         tensors[name] = FileTensor(name, t.type, elements + t.elements, nbytes + t.nbytes)
-    return StoredTensors(tensors, rows()["_tensors"])
+    return WeightFile(tensors, rows()["_tensors"])
 
 
 def _config(header: GgufHeader, name: str, where: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any
 from perfc.errors import ModelError, reason_of
 from perfc.ir.record import record
 
-from .stored import StoredTensors
+from .stored import WeightFile
 
 LONGEST_BYTES = 1 << 20
 """Maximum bytes of a configuration file; the longest published ones are below 100 kB."""
@@ -39,7 +39,7 @@ class ModelSource:
     name: str
     config: dict[str, Any]
     digest: str
-    stored: StoredTensors | None = None
+    stored: WeightFile | None = None
 
 
 def read_source(source: str) -> ModelSource:

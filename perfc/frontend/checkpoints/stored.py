@@ -67,7 +67,7 @@ class StoredWeight:
 
 
 @cached_entity
-class StoredTensors:
+class WeightFile:
     """All tensors of a file.
 
     Args:

@@ -12,7 +12,7 @@ from perfc.ir.record import record
 from perfc.ir.tensors.types import DType, dtype_named
 
 from ..checkpoints.ggml_types import BLOCKS, GgmlType
-from ..checkpoints.stored import StoredTensors
+from ..checkpoints.stored import WeightFile
 
 
 class WeightFormat(Enum):
@@ -146,7 +146,7 @@ class Quantization:
     experts: WeightFormat | None = None
     group: int = 0
     rules: tuple[FormatRule, ...] = ()
-    stored: StoredTensors | None = None
+    stored: WeightFile | None = None
 
 
 @record
@@ -173,7 +173,7 @@ class ServingPrecision:
     state: DType = DType.F32
     group: int = 0
     rules: tuple[FormatRule, ...] = ()
-    stored: StoredTensors | None = None
+    stored: WeightFile | None = None
 
     @property
     def cached(self) -> DType:

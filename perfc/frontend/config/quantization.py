@@ -12,7 +12,7 @@ from typing import Any
 
 from perfc.ir.record import record
 
-from ..checkpoints.stored import StoredTensors
+from ..checkpoints.stored import WeightFile
 from .keys import Keys
 from .modules import checked
 from .precision import WEIGHT_FORMATS, FormatRule, Quantization
@@ -161,7 +161,7 @@ def quantization_of(keys: Keys) -> Quantization | None:
     return _read(config if inside is None else inside, method)
 
 
-def stored_quantization(stored: StoredTensors) -> Quantization:
+def stored_quantization(stored: WeightFile) -> Quantization:
     """Return the formats of the weights of a file: each as it is, the commonest as their name."""
     forms = [WEIGHT_FORMATS.get(t.name, Form.HALF) for t in stored.types]
     return Quantization(next(iter(forms), Form.HALF), stored=stored)
