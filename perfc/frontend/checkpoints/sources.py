@@ -1,4 +1,4 @@
-"""Places of configurations: files, folders, GGUF files and the names that come with perfc."""
+"""Places of configurations: files, folders, names that come with perfc, and the hub."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 from perfc.errors import ModelError, reason_of
 from perfc.ir.record import record
 
+from .hub import cached, downloaded, is_hub_id, plain_names
 from .stored import WeightFile
 
 LONGEST_BYTES = 1 << 20
@@ -75,7 +76,7 @@ def is_gguf(path: str) -> bool:
 
 
 def is_config(model: object) -> bool:
-    """Return True if a model is named by a JSON or GGUF file, a folder or a shipped name."""
+    """Return True for a JSON or GGUF file, a folder, a shipped name, or an id of the hub."""
     if not isinstance(model, str | os.PathLike):
         return False
     path = os.fspath(model)
@@ -83,7 +84,7 @@ def is_config(model: object) -> bool:
         return True
     if os.path.isdir(path):
         return os.path.isfile(os.path.join(path, FILE))
-    return not os.path.exists(path) and bool(nearest(path))
+    return not os.path.exists(path) and (is_hub_id(path) or bool(nearest(path)))
 
 
 def nearest(name: str) -> tuple[str, ...]:
@@ -118,7 +119,23 @@ def located(source: str) -> tuple[str, str]:
     if close == (source.lower().rpartition("/")[2],):
         return os.path.join(CONFIGS, f"{close[0]}.json"), close[0]
     hint = f"did you mean {' or '.join(close)}?" if close else "give the path of a config.json"
+    if is_hub_id(source):
+        return _on_hub(source, hint), stem
     raise ModelError(f"no configuration {source[:64]!r}", hint=hint)
+
+
+def _on_hub(name: str, hint: str) -> str:
+    """Return the path of the configuration of a name on the hub.
+
+    The local cache has the model's own; a network that comes with perfc needs no download.
+
+    Raises:
+        ModelError: as `downloaded`.
+    """
+    if path := cached(name):
+        return path
+    known = next((n for n in plain_names(name) if n in shipped()), "")
+    return os.path.join(CONFIGS, f"{known}.json") if known else downloaded(name, hint)
 
 
 def content_of(path: str) -> bytes:

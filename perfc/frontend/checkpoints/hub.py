@@ -1,0 +1,80 @@
+"""Configurations of the Hugging Face hub: from the local cache, or downloaded with its library."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from perfc.common.extras import install_package
+from perfc.errors import ModelError, reason_of
+
+HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
+FILES = (".onnx", ".gz", ".pir", ".pt2", ".txt", ".json", ".gguf", ".safetensors", ".py", ".pt")
+"""Ends of names that are those of files."""
+REVISION = re.compile(r"[0-9a-f]{7,64}")
+VARIANT = re.compile(
+    r"^meta-|-(?:chat|instruct|it|base|hf|uncased)(?=-|$)|-v0\.1$", re.IGNORECASE | re.ASCII
+)
+"""Parts of a name that its network does not depend on."""
+FILE, LIBRARY = "config.json", "huggingface_hub"
+
+
+def is_hub_id(name: str) -> bool:
+    """Return True for ``organization/name``, unless a file or the folder of one has that path."""
+    if not HUB_ID.fullmatch(name) or name.lower().endswith(FILES):
+        return False
+    return not os.path.exists(name) and not os.path.isdir(os.path.dirname(name))
+
+
+def plain_names(name: str) -> tuple[str, ...]:
+    """Return short names of a model: its own, then those of networks it is a variant of."""
+    names = [name.lower().rpartition("/")[2]]
+    while parts := list(VARIANT.finditer(names[-1])):
+        start, end = parts[-1].span()
+        names.append(names[-1][:start] + names[-1][end:])
+    return tuple(names)
+
+
+def cache_folder() -> str:
+    """Return the folder of the hub's local cache, which variables of the environment move."""
+    for variable in ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"):
+        if os.environ.get(variable):
+            return os.environ[variable]
+    caches = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(os.environ.get("HF_HOME") or os.path.join(caches, "huggingface"), "hub")
+
+
+def cached(name: str) -> str:
+    """Return the path of a configuration in the local cache, that of ``main``; "" without one."""
+    folder = os.path.join(cache_folder(), "models--" + name.replace("/", "--"))
+    try:
+        with open(os.path.join(folder, "refs", "main"), encoding="ascii") as file:
+            stated = file.read(128).strip()
+        snapshots = sorted(os.listdir(os.path.join(folder, "snapshots")))
+    except (OSError, ValueError):
+        return ""
+    known = [s for s in (stated, *snapshots) if REVISION.fullmatch(s)]
+    paths = [os.path.join(folder, "snapshots", revision, FILE) for revision in known]
+    return next(filter(os.path.isfile, paths), "")
+
+
+def downloaded(name: str, hint: str) -> str:
+    """Return the path of a configuration that the hub's library downloads to its cache.
+
+    Args:
+        name: ``organization/name``.
+        hint: what else to do.
+
+    Raises:
+        ModelError: the library is not installed, or does not get the file.
+    """
+    try:
+        from huggingface_hub import hf_hub_download
+    except ImportError:
+        way = f"{install_package(LIBRARY)}, or {hint}"
+        raise ModelError(f"{name!r} is not in the local cache of the hub", hint=way) from None
+    try:
+        return str(hf_hub_download(name, FILE, etag_timeout=10))
+    except Exception as error:
+        reason = reason_of(error) or type(error).__name__
+        raise ModelError(f"the hub gives no {FILE} of {name!r}: {reason}", hint=hint) from None
