@@ -51,10 +51,10 @@ def is_configuration(model: object) -> bool:
     """Return True if a model is given by its configuration; imports the reader only if needed."""
     if not isinstance(model, str | os.PathLike):
         return False
-    from .formats import config, gguf, head_of
+    from .formats import config, gguf, head_of, safetensors
 
     head = head_of(path := os.fspath(model))
-    return config.reads(path, head) or gguf.reads(path, head)
+    return any(form.reads(path, head) for form in (config, gguf, safetensors))
 
 
 def serialized(model: Any) -> str | os.PathLike[str] | bytes:

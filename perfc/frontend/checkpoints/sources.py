@@ -12,7 +12,9 @@ from typing import Any
 from perfc.errors import ModelError, reason_of
 from perfc.ir.record import record
 
+from ..source import one_line
 from .hub import cached, downloaded, is_hub_id, plain_names
+from .safetensors import files_of, has_safetensors, is_safetensors, types_of
 from .stored import WeightFile
 
 LONGEST_BYTES = 1 << 20
@@ -21,6 +23,11 @@ DEEPEST = 32
 FILE = "config.json"
 QUANTIZED = "hf_quant_config.json"
 """File of ModelOpt next to the configuration, with the quantization of weights."""
+QUANTIZATIONS = {
+    "F8_E4M3": {"quant_method": "fp8"}, "F8_E5M2": {"quant_method": "fp8"},
+    "I8": {"quant_method": "eetq"}, "F4": {"quant_method": "mxfp4"},
+}  # fmt: skip
+"""Quantization of weights by the element type of most bytes, where a configuration states none."""
 CONFIGS = os.path.join(os.path.dirname(os.path.dirname(__file__)), "config", "configs")
 
 
@@ -59,7 +66,25 @@ def read_source(source: str) -> ModelSource:
     quantized = os.path.join(os.path.dirname(path), QUANTIZED)
     if os.path.basename(path) == FILE and os.path.isfile(quantized):
         config.setdefault("quantization_config", loaded(quantized))
+    weights = source if os.path.isdir(source) or is_safetensors(source) else ""
+    if path == cached(source):
+        weights = os.path.dirname(path)
+    if weights:
+        _with_types(config, weights)
     return ModelSource(path, name, config, hashlib.sha256(content_of(path)).hexdigest())
+
+
+def _with_types(config: dict[str, Any], weights: str) -> None:
+    """Set the element types of a configuration to those of the files with its weights.
+
+    Raises:
+        ModelError: such a file is missing, ends early, or breaks its format.
+    """
+    types = types_of(files_of(weights))
+    if types.dtype:
+        config["torch_dtype"] = types.dtype
+    if types.largest in QUANTIZATIONS:
+        config.setdefault("quantization_config", dict(QUANTIZATIONS[types.largest]))
 
 
 def shipped() -> tuple[str, ...]:
@@ -76,14 +101,14 @@ def is_gguf(path: str) -> bool:
 
 
 def is_config(model: object) -> bool:
-    """Return True for a JSON or GGUF file, a folder, a shipped name, or an id of the hub."""
+    """Return True for a file of a configuration or weights, a folder, or a name of a model."""
     if not isinstance(model, str | os.PathLike):
         return False
     path = os.fspath(model)
-    if path.lower().endswith(".json") or is_gguf(path):
+    if path.lower().endswith((".json", ".safetensors")) or is_gguf(path):
         return True
     if os.path.isdir(path):
-        return os.path.isfile(os.path.join(path, FILE))
+        return os.path.isfile(os.path.join(path, FILE)) or has_safetensors(path)
     return not os.path.exists(path) and (is_hub_id(path) or bool(nearest(path)))
 
 
@@ -105,8 +130,13 @@ def located(source: str) -> tuple[str, str]:
     Raises:
         ModelError: there is none; suggests similar names.
     """
-    if os.path.isdir(source):
-        return os.path.join(source, FILE), os.path.basename(os.path.abspath(source))
+    if os.path.isdir(source) or is_safetensors(source):
+        folder = source if os.path.isdir(source) else os.path.dirname(source)
+        path = os.path.join(folder, FILE)
+        if not os.path.isfile(path) and (os.path.isfile(source) or has_safetensors(folder)):
+            hint = "copy it there from https://huggingface.co/ORG/NAME, or give ORG/NAME"
+            raise ModelError("weights without a config.json", hint=hint, where=one_line(source))
+        return path, os.path.basename(os.path.abspath(folder))
     stem = os.path.basename(source)
     if is_gguf(source):
         from .gguf import name_of

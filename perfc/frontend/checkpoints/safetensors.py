@@ -1,0 +1,197 @@
+"""Headers of safetensors files: element type and bytes of each tensor; no weight is read.
+
+Source: https://github.com/huggingface/safetensors, README, "Format".
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeGuard
+
+from perfc.errors import ModelError, reason_of
+from perfc.ir.record import record
+
+from ..source import one_line, open_file, unreadable
+
+INDEX = "model.safetensors.index.json"
+SINGLE = "model.safetensors"
+SUFFIX = ".safetensors"
+LENGTH_BYTES = 8
+MOST_HEADER_BYTES = 1 << 26
+"""Maximum bytes of a header; that of a model of 1,000 tensors has about 100 KiB."""
+MOST_INDEX_BYTES = 1 << 26
+MOST_FILES = 1 << 12
+MOST_TENSORS = 1 << 20
+BITS = {
+    "F64": 64, "F32": 32, "F16": 16, "BF16": 16, "F8_E4M3": 8, "F8_E5M2": 8, "F8_E8M0": 8,
+    "F4": 4, "F6_E2M3": 6, "F6_E3M2": 6, "I64": 64, "I32": 32, "I16": 16, "I8": 8, "U64": 64,
+    "U32": 32, "U16": 16, "U8": 8, "BOOL": 8, "C64": 64,
+}  # fmt: skip
+"""Bits of an element by type."""
+FLOATS = {"BF16": "bfloat16", "F16": "float16", "F32": "float32", "F64": "float64"}
+"""Element types of a configuration by those of a file."""
+PART = re.compile(r"(?!\.)[\w.-]{1,255}\.safetensors", re.ASCII)
+
+
+@record
+class TensorTypes:
+    """Types of all tensors of a model.
+
+    Args:
+        nbytes: bytes by element type, the largest first.
+        tensors: number of tensors.
+    """
+
+    nbytes: Mapping[str, int]
+    tensors: int
+
+    @property
+    def dtype(self) -> str:
+        """Return the float type of 16 bits or more of most bytes, as a configuration names it."""
+        return next((FLOATS[name] for name in self.nbytes if name in FLOATS), "")
+
+    @property
+    def largest(self) -> str:
+        """Return the type of most bytes; "" without tensors."""
+        return next(iter(self.nbytes), "")
+
+
+def is_safetensors(path: str) -> bool:
+    """Return True for a file of tensors, or the index of several."""
+    return path.lower().endswith((SUFFIX, f"{SUFFIX}.index.json"))
+
+
+def has_safetensors(folder: str) -> bool:
+    """Return True if a folder has a model's tensors."""
+    return any(os.path.isfile(os.path.join(folder, name)) for name in (INDEX, SINGLE))
+
+
+def files_of(path: str) -> list[str]:
+    """Return the files of a model: of a folder or an index, or one file.
+
+    Raises:
+        ModelError: a file that the index names is missing, or has a path outside the folder.
+    """
+    folder, index = os.path.dirname(path), path
+    if os.path.isdir(path):
+        folder, index = path, os.path.join(path, INDEX)
+        if not os.path.isfile(index):
+            return [os.path.join(path, SINGLE)] if has_safetensors(path) else []
+    elif path.lower().endswith(SUFFIX):
+        return [path]
+    listed = _object(_read(index, MOST_INDEX_BYTES), index).get("weight_map")
+    if not isinstance(listed, dict) or not listed:
+        raise ModelError("no 'weight_map' names the files", where=one_line(index))
+    names = list(dict.fromkeys(listed.values()))
+    wrong = next((n for n in names if not isinstance(n, str) or not PART.fullmatch(n)), None)
+    if wrong is not None or len(names) > MOST_FILES:
+        raise ModelError(f"no file of a model: {str(wrong)[:64]!a}", where=one_line(index))
+    paths = [os.path.join(folder, name) for name in names]
+    missing = [p for p in paths if not os.path.isfile(p)]
+    if missing:
+        message = f"{len(missing)} of {len(paths)} files of the model are missing"
+        raise ModelError(message, hint="download all", where=one_line(missing[0]))
+    return paths
+
+
+def types_of(paths: Iterable[str]) -> TensorTypes:
+    """Return the types of the tensors of some files.
+
+    Raises:
+        ModelError: a file cannot be read, ends early, or is no safetensors file.
+    """
+    sums: dict[str, int] = {}
+    count = 0
+    for path in paths:
+        for name, nbytes in _tensors(path):
+            sums[name] = sums.get(name, 0) + nbytes
+            count += 1
+    return TensorTypes(dict(sorted(sums.items(), key=lambda item: -item[1])), count)
+
+
+def _tensors(path: str) -> list[tuple[str, int]]:
+    """Return type and bytes of each tensor of a file."""
+    where = one_line(path)
+    with open_file(path, where) as file:
+        try:
+            size = os.fstat(file.fileno()).st_size
+            start = file.read(LENGTH_BYTES)
+            length = int.from_bytes(start, "little")
+            if len(start) < LENGTH_BYTES or LENGTH_BYTES + length > size:
+                hint = "download it again"
+                raise ModelError("ends within its header", hint=hint, where=where)
+            if length > MOST_HEADER_BYTES:
+                message = f"a header of more than {MOST_HEADER_BYTES >> 20} MiB"
+                raise ModelError(message, where=where)
+            data = file.read(length)
+        except OSError as error:
+            raise unreadable(error, where) from None
+    header = _object(data, path)
+    header.pop("__metadata__", None)
+    if len(header) > MOST_TENSORS:
+        raise ModelError(f"{len(header)} tensors, more than {MOST_TENSORS}", where=where)
+    return [_tensor(name, entry, size - LENGTH_BYTES - length, where)
+            for name, entry in header.items()]  # fmt: skip
+
+
+def _tensor(name: str, entry: Any, size: int, where: str) -> tuple[str, int]:
+    """Return type and bytes of a tensor whose data are within ``size`` bytes."""
+    what = f"the entry of {name[:64]!a}"
+    if not isinstance(entry, dict):
+        raise ModelError(f"{what} is no object", where=where)
+    kind, shape, at = (entry.get(key) for key in ("dtype", "shape", "data_offsets"))
+    if not isinstance(kind, str) or kind not in BITS:
+        raise ModelError(f"{what} has the type {str(kind)[:32]!a}, which is not known", where=where)
+    if not _are_wholes(shape) or not _are_wholes(at) or len(at) != 2 or len(shape) > 16:
+        raise ModelError(f"{what} has no shape or no offsets", where=where)
+    elements = 1
+    for extent in shape:
+        elements *= extent
+    nbytes = at[1] - at[0]
+    if nbytes != -(-elements * BITS[kind] // 8):
+        raise ModelError(f"{what} has {nbytes} bytes for {elements} of {kind}", where=where)
+    if at[1] > size:
+        raise ModelError(
+            f"ends before the data of {name[:64]!a}", hint="download it again", where=where
+        )
+    return kind, nbytes
+
+
+def _are_wholes(value: Any) -> TypeGuard[list[int]]:
+    return isinstance(value, list) and all(
+        isinstance(i, int) and not isinstance(i, bool) and 0 <= i < 1 << 63 for i in value
+    )
+
+
+def _read(path: str, most: int) -> bytes:
+    where = one_line(path)
+    with open_file(path, where) as file:
+        try:
+            if os.fstat(file.fileno()).st_size > most:
+                raise ModelError(f"more than {most >> 20} MiB", where=where)
+            return file.read(most)
+        except OSError as error:
+            raise unreadable(error, where) from None
+
+
+def _object(data: bytes, path: str) -> dict[str, Any]:
+    """Return the object of JSON text, whose nesting is bounded.
+
+    Raises:
+        ModelError: it is no JSON object.
+    """
+    from .sources import DEEPEST, nesting
+
+    where = one_line(path)
+    try:
+        if nesting(data) > DEEPEST:
+            raise ModelError(f"nested deeper than {DEEPEST}", where=where)
+        result = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise ModelError(f"not JSON: {reason_of(error)}", where=where) from None
+    if not isinstance(result, dict):
+        raise ModelError("holds no object", where=where)
+    return result
