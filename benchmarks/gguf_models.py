@@ -18,7 +18,8 @@ from gguf import GGML_QUANT_SIZES, GGUFWriter
 from gguf import GGMLQuantizationType as Type
 
 import perfc
-from perfc.frontend.checkpoints.sources import loaded, located
+from perfc.frontend.checkpoints.json_file import loaded
+from perfc.frontend.checkpoints.sources import located
 from perfc.frontend.config import precision_of, read_config
 from perfc.frontend.config.facts import parameters, weight_bytes
 from perfc.ir.symbolic.evaluate import evaluate

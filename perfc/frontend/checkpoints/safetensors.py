@@ -5,16 +5,16 @@ Source: https://github.com/huggingface/safetensors, README, "Format".
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeGuard
 
-from perfc.errors import ModelError, reason_of
+from perfc.errors import ModelError
 from perfc.ir.record import record
 
 from ..source import one_line, open_file, unreadable
+from .json_file import loaded, parsed
 
 INDEX = "model.safetensors.index.json"
 SINGLE = "model.safetensors"
@@ -82,7 +82,7 @@ def files_of(path: str) -> list[str]:
             return [os.path.join(path, SINGLE)] if has_safetensors(path) else []
     elif path.lower().endswith(SUFFIX):
         return [path]
-    listed = _object(_read(index, MOST_INDEX_BYTES), index).get("weight_map")
+    listed = loaded(index, MOST_INDEX_BYTES).get("weight_map")
     if not isinstance(listed, dict) or not listed:
         raise ModelError("no 'weight_map' names the files", where=one_line(index))
     names = list(dict.fromkeys(listed.values()))
@@ -129,7 +129,7 @@ def _tensors(path: str) -> list[tuple[str, int]]:
             data = file.read(length)
         except OSError as error:
             raise unreadable(error, where) from None
-    header = _object(data, path)
+    header = parsed(data, where)
     header.pop("__metadata__", None)
     if len(header) > MOST_TENSORS:
         raise ModelError(f"{len(header)} tensors, more than {MOST_TENSORS}", where=where)
@@ -164,34 +164,3 @@ def _are_wholes(value: Any) -> TypeGuard[list[int]]:
     return isinstance(value, list) and all(
         isinstance(i, int) and not isinstance(i, bool) and 0 <= i < 1 << 63 for i in value
     )
-
-
-def _read(path: str, most: int) -> bytes:
-    where = one_line(path)
-    with open_file(path, where) as file:
-        try:
-            if os.fstat(file.fileno()).st_size > most:
-                raise ModelError(f"more than {most >> 20} MiB", where=where)
-            return file.read(most)
-        except OSError as error:
-            raise unreadable(error, where) from None
-
-
-def _object(data: bytes, path: str) -> dict[str, Any]:
-    """Return the object of JSON text, whose nesting is bounded.
-
-    Raises:
-        ModelError: it is no JSON object.
-    """
-    from .sources import DEEPEST, nesting
-
-    where = one_line(path)
-    try:
-        if nesting(data) > DEEPEST:
-            raise ModelError(f"nested deeper than {DEEPEST}", where=where)
-        result = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise ModelError(f"not JSON: {reason_of(error)}", where=where) from None
-    if not isinstance(result, dict):
-        raise ModelError("holds no object", where=where)
-    return result

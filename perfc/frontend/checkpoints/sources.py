@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
-import re
-import stat
 from typing import Any
 
-from perfc.errors import ModelError, reason_of
+from perfc.errors import ModelError
 from perfc.ir.record import record
 
 from ..source import one_line
 from .hub import cached, downloaded, is_hub_id, plain_names
+from .json_file import content_of, loaded
 from .safetensors import files_of, has_safetensors, is_safetensors, types_of
 from .stored import WeightFile
 
-LONGEST_BYTES = 1 << 20
-"""Maximum bytes of a configuration file; the longest published ones are below 100 kB."""
-DEEPEST = 32
 FILE = "config.json"
 QUANTIZED = "hf_quant_config.json"
 """File of ModelOpt next to the configuration, with the quantization of weights."""
@@ -166,53 +161,3 @@ def _on_hub(name: str, hint: str) -> str:
         return path
     known = next((n for n in plain_names(name) if n in shipped()), "")
     return os.path.join(CONFIGS, f"{known}.json") if known else downloaded(name, hint)
-
-
-def content_of(path: str) -> bytes:
-    """Return the bytes of a file.
-
-    Raises:
-        ModelError: it cannot be read, or is too long.
-    """
-    where = path if path.isprintable() else ascii(path)
-    try:
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            raise ModelError("not a regular file", where=where)
-        with open(path, "rb") as file:
-            data = file.read(LONGEST_BYTES + 1)
-    except FileNotFoundError:
-        raise ModelError("no such file", hint="check the path", where=where) from None
-    except (OSError, ValueError) as error:
-        raise ModelError(f"cannot be read: {error}", where=where) from None
-    if len(data) > LONGEST_BYTES:
-        raise ModelError(f"more than {LONGEST_BYTES >> 20} MiB: no configuration", where=where)
-    return data
-
-
-def loaded(path: str) -> dict[str, Any]:
-    """Return the object in a file.
-
-    Raises:
-        ModelError: as `content_of`; it is too deep, or is not an object.
-    """
-    where, data = path if path.isprintable() else ascii(path), content_of(path)
-    if nesting(data) > DEEPEST:
-        raise ModelError(f"nested deeper than {DEEPEST}", where=where)
-    try:
-        config = json.loads(data, parse_constant=str)
-    except (ValueError, RecursionError) as error:
-        raise ModelError(f"not JSON: {reason_of(error)}", where=where) from None
-    if not isinstance(config, dict):
-        raise ModelError(f"holds a {type(config).__name__}, not an object of keys", where=where)
-    return config
-
-
-def nesting(data: bytes) -> int:
-    """Return the nesting depth of brackets, ignoring brackets in strings."""
-    depth = deepest = 0
-    for match in re.finditer(rb'"(?:\\.|[^"\\])*"?|[][{}]', data, re.DOTALL):
-        mark = match[0]
-        if len(mark) == 1 and mark != b'"':
-            depth += 1 if mark in b"[{" else -1
-            deepest = max(deepest, depth)
-    return deepest

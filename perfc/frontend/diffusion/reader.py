@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from perfc.errors import ModelError
-from perfc.frontend.checkpoints.sources import FILE, loaded
+from perfc.frontend.checkpoints.json_file import loaded
+from perfc.frontend.checkpoints.sources import FILE
 
 from .pipeline import DiffusionPipeline, PartRole, Picture, PipelinePart
 

@@ -165,7 +165,8 @@ def shipped(name: str) -> dict[str, Any]:
     Raises:
         ModelError: none has that name.
     """
-    from ..checkpoints.sources import content_of, located, nearest
+    from ..checkpoints.json_file import content_of
+    from ..checkpoints.sources import located, nearest
 
     plain = name.lower().rpartition("/")[2]
     if nearest(plain) != (plain,):

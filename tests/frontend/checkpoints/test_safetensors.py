@@ -98,7 +98,7 @@ def test_weights_alone_need_a_configuration(
 BAD: list[tuple[bytes, str]] = [
     (b"", "ends within its header"),
     (struct.pack("<Q", 1 << 62) + b"{}", "ends within its header"),
-    (struct.pack("<Q", 2) + b"[]", "holds no object"),
+    (struct.pack("<Q", 2) + b"[]", "holds a list"),
     (struct.pack("<Q", 100) + b"[" * 100, "nested deeper"),
     (struct.pack("<Q", 8) + b'{"a": 1}', "is no object"),
 ]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from perfc.errors import ModelError
-from perfc.frontend.checkpoints.sources import loaded, located
+from perfc.frontend.checkpoints.json_file import loaded
+from perfc.frontend.checkpoints.sources import located
 from perfc.frontend.config import LanguageModel
 from perfc.frontend.config.mixers import Attention, Experts, Mamba2, Mlp
 from perfc.frontend.config.model import mixers

@@ -13,7 +13,8 @@ import pytest
 from perfc import cli
 from perfc.errors import ModelError, PerfcError
 from perfc.frontend import load
-from perfc.frontend.checkpoints.sources import loaded, located
+from perfc.frontend.checkpoints.json_file import loaded
+from perfc.frontend.checkpoints.sources import located
 from perfc.frontend.config import is_config, load_config, lower, read_config, reader, shipped
 from perfc.frontend.config.model import Attention, Experts, mixers
 from perfc.frontend.config.reader import families

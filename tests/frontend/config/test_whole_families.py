@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 
 from perfc.errors import PerfcError
-from perfc.frontend.checkpoints.sources import loaded, located
+from perfc.frontend.checkpoints.json_file import loaded
+from perfc.frontend.checkpoints.sources import located
 from perfc.frontend.config import LanguageModel, read_config, shipped
 from perfc.frontend.config.facts import cache_bytes, parameters, state_bytes
 from perfc.frontend.config.precision import precision_of

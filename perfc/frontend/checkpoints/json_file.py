@@ -1,0 +1,75 @@
+"""Reads JSON files of models, whose length and nesting are bounded."""
+
+from __future__ import annotations
+
+import json
+import re
+import stat
+from os import stat as status
+from typing import Any
+
+from perfc.errors import ModelError, reason_of
+
+from ..source import one_line
+
+LONGEST_BYTES = 1 << 20
+"""Maximum bytes of a configuration file; the longest published ones are below 100 kB."""
+DEEPEST = 32
+
+
+def content_of(path: str, most: int = LONGEST_BYTES) -> bytes:
+    """Return the bytes of a file.
+
+    Raises:
+        ModelError: it cannot be read, or is too long.
+    """
+    where = one_line(path)
+    try:
+        if not stat.S_ISREG(status(path).st_mode):
+            raise ModelError("not a regular file", where=where)
+        with open(path, "rb") as file:
+            data = file.read(most + 1)
+    except FileNotFoundError:
+        raise ModelError("no such file", hint="check the path", where=where) from None
+    except (OSError, ValueError) as error:
+        raise ModelError(f"cannot be read: {error}", where=where) from None
+    if len(data) > most:
+        raise ModelError(f"more than {most >> 20} MiB: no configuration", where=where)
+    return data
+
+
+def loaded(path: str, most: int = LONGEST_BYTES) -> dict[str, Any]:
+    """Return the object in a file.
+
+    Raises:
+        ModelError: as `content_of`; it is too deep, or is not an object.
+    """
+    return parsed(content_of(path, most), one_line(path))
+
+
+def parsed(data: bytes, where: str) -> dict[str, Any]:
+    """Return the object of JSON text.
+
+    Raises:
+        ModelError: it is too deep, is not JSON, or is not an object.
+    """
+    if nesting(data) > DEEPEST:
+        raise ModelError(f"nested deeper than {DEEPEST}", where=where)
+    try:
+        config = json.loads(data, parse_constant=str)
+    except (ValueError, RecursionError) as error:
+        raise ModelError(f"not JSON: {reason_of(error)}", where=where) from None
+    if not isinstance(config, dict):
+        raise ModelError(f"holds a {type(config).__name__}, not an object of keys", where=where)
+    return config
+
+
+def nesting(data: bytes) -> int:
+    """Return the nesting depth of brackets, ignoring brackets in strings."""
+    depth = deepest = 0
+    for match in re.finditer(rb'"(?:\\.|[^"\\])*"?|[][{}]', data, re.DOTALL):
+        mark = match[0]
+        if len(mark) == 1 and mark != b'"':
+            depth += 1 if mark in b"[{" else -1
+            deepest = max(deepest, depth)
+    return deepest
