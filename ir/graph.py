@@ -229,7 +229,17 @@ class SymbolDecl:
 
 @record
 class ModelOrigin:
-    """The model file of a module; ``beside`` are other files that small contents were read from."""
+    """The model file of a module.
+
+    Args:
+        path: path or name.
+        digest: SHA-256 of its content.
+        producer: name and version of the exporter.
+        ir_version: version of the format.
+        opsets: operator sets, with their versions.
+        beside: other files that small contents were read from.
+        assumed: how a model was read that nothing here reads exactly; "" for any other.
+    """
 
     path: str = ""
     digest: str = ""
@@ -237,6 +247,7 @@ class ModelOrigin:
     ir_version: int = 0
     opsets: tuple[tuple[str, int], ...] = ()
     beside: tuple[str, ...] = ()
+    assumed: str = ""
 
 
 @cached_entity

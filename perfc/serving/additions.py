@@ -18,6 +18,7 @@ from .cost.images import checked
 from .engine import kind_of
 
 MOST_RANK, MOST_ADAPTERS = 1024, 4096
+MOST_CACHED_BYTES = 1 << 30
 MOST_SKEW = 2.0
 """Largest exponent accepted; the kernel measurements were drawn with exponents up to 1.2."""
 
@@ -41,6 +42,9 @@ class Additions(TypedDict, total=False):
         batching: whose tokens a step has, "mixed", "whole-prompts" or "prompts-first"; by default
             as the runtime does.
         reserve: memory of each device to hold back, as ``2GiB`` or ``5%``.
+        like: family that the configuration is read like; "" for its own.
+        kv_bytes_per_token: bytes that a token leaves in the KV cache of the whole model; 0 for
+            those of the layers that were read.
     """
 
     lora_rank: int
@@ -54,6 +58,8 @@ class Additions(TypedDict, total=False):
     host_launch: str | float | None
     batching: str | Batching | None
     reserve: str | int | Reserve
+    like: str
+    kv_bytes_per_token: int
 
 
 def with_additions(
@@ -71,6 +77,11 @@ def with_additions(
     elif sampling:
         model = replace(model, sampling=member(Sampling, sampling, "--sampling"))
     model = with_skew(model, added.get("expert_skew"))
+    cached = added.get("kv_bytes_per_token", 0)
+    if not 0 <= cached <= MOST_CACHED_BYTES:
+        hint = f"0 to {MOST_CACHED_BYTES}"
+        raise ParseError(f"{cached} bytes per token", where="--kv-bytes-per-token", hint=hint)
+    model = replace(model, cached_bytes=cached)
     edge = added.get("image_size", 0)
     has_images = checked(added.get("images", 0), edge, has_trace)
     return with_images(model, edge) if has_images else model

@@ -12,6 +12,7 @@ from typing import ClassVar, Unpack
 from perfc.common.fitted import constants_next_to
 from perfc.errors import ModelError, ParseError
 from perfc.frontend.config import Adapters, LanguageModel, precision_of, read_config
+from perfc.frontend.config.facts import parameters
 from perfc.ir.record import record
 from perfc.machine import NOTHING, Reserve, load_machine
 from perfc.machine.parallel import ALONE, Parallel
@@ -21,6 +22,7 @@ from perfc.study.expenses import Prices, Region
 from .additions import of_host, with_additions
 from .cost.drafts import DraftsView, Speculation
 from .cost.images import ImagesView
+from .cost.kv_groups import vllm_kv_tokens
 from .cost.memory import MemoryPlan
 from .engine import Engine
 from .host import disaggregated_host_model
@@ -35,6 +37,8 @@ from .simulation.metrics import Latencies, LoadThroughput, latencies, throughput
 from .simulation.simulate import SimulatedRun
 
 MOST_ENGINES = 1 << 12
+LONGEST = 1 << 24
+"""Longest context that is looked at where a model has no limit of positions."""
 
 
 @record
@@ -50,6 +54,8 @@ class MemoryView:
         kv_bytes_per_token: KV cache bytes per token on one GPU.
         kv_tokens: capacity of the KV cache in tokens; 0 for a model without one.
         largest_concurrency: requests of this load that fit at once.
+        largest_context: tokens of the longest single sequence that fits, of the model's positions.
+        vllm_kv_tokens: "GPU KV cache size" that vLLM prints; None for another runtime.
     """
 
     capacity_bytes: float
@@ -60,15 +66,18 @@ class MemoryView:
     kv_bytes_per_token: float
     kv_tokens: int
     largest_concurrency: int
+    largest_context: int = 0
+    vllm_kv_tokens: int | None = None
 
     @classmethod
-    def of(cls, plan: MemoryPlan, load: Load, engines: int) -> MemoryView:
+    def of(cls, engine: Engine, plan: MemoryPlan, load: Load, engines: int) -> MemoryView:
         """Return the view of a plan for a load on ``engines`` engines with separate pools."""
         d = plan.demand
         return cls(
             plan.capacity_bytes, d.weight_bytes, d.activation_bytes, plan.overhead_bytes,
             plan.pool_bytes, d.kv_bytes, plan.kv_tokens if d.kv_bytes else 0,
             engines * plan.sequences(sum(load.longest), load.cached_tokens, load.cached_share),
+            plan.longest(engine.model.context or LONGEST), vllm_kv_tokens(engine, plan.pool_bytes),
         )  # fmt: skip
 
     @property
@@ -95,6 +104,8 @@ class ServingReport:
         runtime: serving runtime.
         version: its version, "" for the newest that was measured.
         measured_versions: major and minor numbers of the versions its host overhead is fitted to.
+        parameters: parameters of the model.
+        active_parameters: parameters that one token uses.
         weights: format of the linear layers.
         experts: format of the experts if it differs, else "".
         cache: element type of the KV cache.
@@ -127,6 +138,8 @@ class ServingReport:
     runtime: str
     version: str
     measured_versions: tuple[str, ...]
+    parameters: int
+    active_parameters: int
     weights: str
     experts: str
     cache: str
@@ -182,7 +195,8 @@ def llm(
     """
     given, added = split(options)
     has_trace, images = bool(given["trace"]), added.get("images", 0)
-    model = with_additions(decoder_of(config), given["runtime"], added, has_trace=has_trace)
+    model = decoder_of(config, added.get("like", ""))
+    model = with_additions(model, given["runtime"], added, has_trace=has_trace)
     image_tokens = images * (model.tower.tokens if model.tower else 0)
     load = Load(
         given["isl"] + image_tokens, given["osl"],
@@ -214,13 +228,13 @@ def _degrees(parallel: Parallel | Mapping[str, object]) -> Parallel:
     return degrees.require_serving()
 
 
-def decoder_of(config: str | os.PathLike[str] | LanguageModel) -> LanguageModel:
-    """Return the model of a configuration, if it generates tokens.
+def decoder_of(config: str | os.PathLike[str] | LanguageModel, like: str = "") -> LanguageModel:
+    """Return the model of a configuration, read like a family, if it generates tokens.
 
     Raises:
         ModelError: the model does not generate tokens, or the configuration cannot be read.
     """
-    model = config if isinstance(config, LanguageModel) else read_config(config)
+    model = config if isinstance(config, LanguageModel) else read_config(config, like)
     if model.decoder is None:
         hint = "`perfc analyze` reads encoders"
         raise ModelError("it generates no tokens", where=model.name, hint=hint)
@@ -279,16 +293,16 @@ def report_of(
     isl, osl = load.longest
     plan = engine.memory(isl, osl)
     gpus = engines * engine.ranks + prefill_gpus
-    precision = engine.precision
+    precision, counts = engine.precision, parameters(replace(engine.model, adapters=None))
     base = ServingReport(
         engine.model.name, engine.machine.name, engine.runtime, engine.version,
-        engine.law.versions, precision.weights.value,
+        engine.law.versions, counts.resident, counts.active, precision.weights.value,
         precision.experts.value if precision.experts else "",
         precision.cached.code, engine.parallel, engines, gpus, engine.kind.token_budget,
         engine.kind.max_num_seqs, load,
         DraftsView.of(engine.speculation, engine.model), engine.model.adapters,
         ImagesView.of(engine.model, engine.images),
-        MemoryView.of(plan, load, engines * engine.parallel.attention_data),
+        MemoryView.of(engine, plan, load, engines * engine.parallel.attention_data),
         plan.fits(isl + osl),
     )  # fmt: skip
     beyond = beyond_positions(engine.model, isl + osl)

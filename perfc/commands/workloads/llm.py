@@ -153,6 +153,12 @@ _ENGINE: tuple[tuple[str, dict[str, Any]], ...] = (
     ("--recorded-tokens", {"type": click.IntRange(1),
                            "help": "Maximum tokens of a step captured as a CUDA graph, as vLLM's "
                                    "--max-cudagraph-capture-size (default: the runtime's)."}),
+    ("--like", {"default": "", "metavar": "FAMILY",
+                "help": "Read CONFIG like this model_type, such as llama (default: its own, or the "
+                        "nearest)."}),
+    ("--kv-bytes-per-token", {"type": click.IntRange(0), "default": 0,
+                              "help": "KV cache bytes per token of the whole model (default: "
+                                      "those of its layers)."}),
     ("--utilization", {"type": click.FloatRange(0.05, 1.0),
                        "help": "Fraction of GPU memory for the engine (default: the runtime's)."}),
 )  # fmt: skip

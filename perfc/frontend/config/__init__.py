@@ -31,7 +31,7 @@ from .precision import in_half as in_half
 from .precision import precision_of as precision_of
 from .precision import runnable as runnable
 from .precision import weight_format as weight_format
-from .reader import check_known, model_of
+from .reader import model_of
 from .reader import read_config as read_config
 
 
@@ -55,8 +55,7 @@ def load_config(
     step = ForwardStep.TRAINING if is_trained else ForwardStep.PREFILL
     given = read_source(source)
     model = model_of(given)
-    check_known(model, source)
     module = lower(model, step, code=None if is_trained else code)
-    module = replace(module, origin=ModelOrigin(source, given.digest))
+    module = replace(module, origin=ModelOrigin(source, given.digest, assumed=model.assumption))
     declared = {s.name for s in module.symbols}
     return with_defaults(module, {n: v for n, v in dims.items() if n in declared})

@@ -207,8 +207,8 @@ OF_IMAGES = "the tower of images"
 """Part that a model leaves out for text only."""
 OF_SOUNDS = "the tower of sounds"
 """The same of sounds."""
-NEAREST_FAMILY = "the nearest family"
-"""Part of what a model leaves out whose family is unknown, read like another."""
+NEAREST_FAMILY = "which has no reader here, is read like"
+"""Words of what a model leaves out whose family is unknown."""
 
 
 @record
@@ -291,6 +291,8 @@ class LanguageModel:
             embeddings included; 0 where any has them.
         expert_skew: exponent of the power law by which tokens choose experts, 0 for even odds; None
             where nobody says.
+        cached_bytes: bytes that a token leaves in the caches of all layers, where a user states
+            them; 0 for those of its layers.
     """
 
     name: str
@@ -308,6 +310,12 @@ class LanguageModel:
     sampling: Sampling | None = None
     expert_skew: float | None = None
     context: int = 0
+    cached_bytes: int = 0
+
+    @property
+    def assumption(self) -> str:
+        """Return how a model was read whose family is unknown; "" for a known one."""
+        return next((part for part in self.left_out if NEAREST_FAMILY in part), "")
 
     @property
     def decoder(self) -> Stack | None:

@@ -41,32 +41,33 @@ _READER = re.compile(r'^    "([\w.-]+)": \w+,$', re.MULTILINE)
 _KEY = re.compile(r'keys\.\w+\(\s*((?:"\w+"(?:,\s*)?)+)')
 
 
-def read_config(source: str | os.PathLike[str]) -> LanguageModel:
+def read_config(source: str | os.PathLike[str], like: str = "") -> LanguageModel:
     """Return the model that a configuration describes.
 
     Args:
-        source: path of a config.json, of a folder that holds one, or of a GGUF file, or a name of
-            ``shipped()``.
+        source: path of a config.json, of a folder that holds one, or of weights, a name of
+            ``shipped()``, or ``organization/name`` of the hub.
+        like: family to read it like; "" for its own, or for the nearest to an unknown one.
 
     Raises:
         ModelError: it cannot be read, is not a configuration, or its family is not supported.
     """
-    return model_of(read_source(os.fspath(source)))
+    return model_of(read_source(os.fspath(source)), like)
 
 
-def model_of(given: ModelSource) -> LanguageModel:
+def model_of(given: ModelSource, like: str = "") -> LanguageModel:
     """Return the model that a configuration describes, with the weights of its file.
 
     Raises:
         ModelError: it is not a configuration, or its family is not supported.
     """
-    model = described(given.config, given.name, given.path)
+    model = described(given.config, given.name, given.path, like)
     if given.stored is None:
         return model
     return replace(model, quantization=stored_quantization(given.stored))
 
 
-def described(config: dict[str, Any], name: str, where: str) -> LanguageModel:
+def described(config: dict[str, Any], name: str, where: str, like: str = "") -> LanguageModel:
     """Return the model of a configuration, given as an object.
 
     Raises:
@@ -82,12 +83,12 @@ def described(config: dict[str, Any], name: str, where: str) -> LanguageModel:
             "neither 'model_type' nor 'architectures' says what it is", where=where,
             hint="is this the config.json of a model?",
         )  # fmt: skip
-    parts = _parts(keys, family)
+    parts = _like(keys, family, like) if like else _parts(keys, family)
     stacks, tower, left_out = parts if isinstance(parts[0], tuple) else (parts, None, ())
     assert all(isinstance(s, Stack) for s in stacks)
     if classes and classes[0].endswith(ENCODER):
         stacks = tuple(s for s in stacks if not s.is_decoder)
-    if is_known(keys, family):
+    if is_known(keys, family) and not like:
         check_unread(keys, family)
     for holder in (keys, keys.inner("text_config"), keys.inner("vision_config")):
         if holder is not None:
@@ -107,10 +108,17 @@ def is_known(keys: Keys, family: str) -> bool:
     return family in families() or _rows.inside(keys) is not None
 
 
-def check_known(model: LanguageModel, where: str) -> None:
-    """Raise the error of an unknown family if a model was read like the nearest one."""
-    if any(NEAREST_FAMILY in part for part in model.left_out):
-        raise _unknown(model.family, where)
+def _like(keys: Keys, family: str, row: str) -> Any:
+    """Return the layers of a configuration that is read like a family, as a user asked for.
+
+    Raises:
+        ModelError: there is no such family, or it needs a key that is missing.
+    """
+    if row not in _rows.rows():
+        raise _unknown(row, "--like")
+    inner = _rows.inside(keys) or keys
+    stacks = _rows.reader_of(row)(Keys(inner.values, keys.where))
+    return stacks, None, (_assumption(inner, family, row),)
 
 
 def _parts(keys: Keys, family: str) -> Any:
@@ -139,15 +147,22 @@ def _parts(keys: Keys, family: str) -> Any:
             stacks = _rows.reader_of(row)(Keys(keys.values, keys.where))
         except ModelError:
             continue
-        beyond = sorted(given - _rows.keys_of(row) - HARMLESS - IRRELEVANT)
-        listed = f", with the keys {', '.join(beyond[:SHOWN])}" if beyond else ""
-        return stacks, None, (f"what {family[:64]} has beyond {row}, {NEAREST_FAMILY}{listed},",)
+        return stacks, None, (_assumption(keys, family, row),)
     raise _unknown(family, keys.where)
+
+
+def _assumption(keys: Keys, family: str, row: str) -> str:
+    """Return how an unknown family is read, with all keys that are not."""
+    given = {n for n, v in keys.values.items() if v not in NEUTRAL}
+    beyond = sorted(given - _rows.keys_of(row) - HARMLESS - IRRELEVANT)
+    more = f" and {len(beyond) - SHOWN} more" if len(beyond) > SHOWN else ""
+    listed = f"without its keys {', '.join(beyond[:SHOWN])}{more}" if beyond else "with all keys"
+    return f"{family[:64]}, {NEAREST_FAMILY} {row}, {listed}"
 
 
 NEAREST = 5
 """Rows that are tried for an unknown family."""
-SHOWN = 8
+SHOWN = 64
 """Unread keys that are listed."""
 IRRELEVANT = frozenset({
     "torch_dtype", "dtype", "use_cache", "rms_norm_eps", "rope_theta", "rope_scaling", "auto_map",

@@ -90,6 +90,17 @@ class MemoryPlan:
             return 0
         return int(left // each) if each > 0 else 1 << 20
 
+    def longest(self, most: int) -> int:
+        """Return the tokens of the longest single sequence that the pool holds, up to ``most``.
+
+        One page is free for the token after the last.
+        """
+        each = self.demand.kv_bytes * self.block_tokens
+        left = self.pool_bytes - self.demand.state_bytes
+        if left <= 0 or each <= 0:
+            return most if left > 0 else 0
+        return min(max(int(left // each) - 1, 0) * self.block_tokens, most)
+
     def fits(self, tokens: int) -> bool:
         """Return True if the pool holds at least one sequence of so many tokens."""
         return self.sequences(tokens) >= 1

@@ -53,6 +53,7 @@ class StageCost:
         longest: longest sequence that the engine is configured for, in tokens; 0 for any.
         cached: element type of the KV cache.
         rates: rates that its kernels do not exceed.
+        stated_bytes: bytes of a token's caches, if a user states them; 0 for those of the layers.
     """
 
     def __init__(
@@ -68,8 +69,9 @@ class StageCost:
         longest: int = 0,
         cached: DType = DType.BF16,
         rates: KernelRates = ANY,
+        stated_bytes: float = 0.0,
     ) -> None:
-        self.rates = rates
+        self.rates, self.stated_bytes = rates, stated_bytes
         self.passes, self.machine, self.framework = passes, machine, framework
         self.rereads, self.kind, self.widened = rereads, kind, widened
         self.held_bytes, self.longest, self.cached = held_bytes, longest, cached
@@ -287,7 +289,8 @@ class StageCost:
             + sequences * self.held_bytes,
         )
         weight_bytes = float(evaluate(decode.liveness.weight_bytes, {}))
-        return MemoryDemand(weight_bytes, (held[1] - held[0]) / known, held[0], max(live))
+        kv_bytes = self.stated_bytes or (held[1] - held[0]) / known
+        return MemoryDemand(weight_bytes, kv_bytes, held[0], max(live))
 
 
 @lru_cache(maxsize=256)
@@ -314,8 +317,17 @@ def stage_cost(
         passes, load_machine(target), framework, rereads=rereads, kind=kind,
         widened=stage_cost(model, wide, *how) if is_widened else None,
         held_bytes=held_bytes(model, precision, kind), longest=longest, cached=precision.cached,
-        rates=rates,
+        rates=rates, stated_bytes=stated_bytes(model, parallel, stage),
     )  # fmt: skip
+
+
+def stated_bytes(model: LanguageModel, parallel: Parallel, stage: int) -> float:
+    """Return one rank's bytes of a token's caches if a user states those of all; 0 if not."""
+    if not model.cached_bytes or model.decoder is None:
+        return 0.0
+    layers = model.decoder.layers
+    share = len(parallel.of_stage(layers, stage)) / max(len(layers), 1)
+    return model.cached_bytes * share / parallel.tensor
 
 
 def held_bytes(model: LanguageModel, precision: ServingPrecision, kind: EngineKind | None) -> float:

@@ -89,7 +89,9 @@ def _standing(engine: Engine) -> tuple[str, ...]:
     read = {OF_IMAGES} if engine.images else set()
     left_out = [part for part in engine.model.left_out if part not in read]
     notes = [stranger] if stranger else []
-    notes += [f"{part} is not counted" for part in left_out]
+    assumed = engine.model.assumption
+    notes += [f"{part} is not counted" for part in left_out if part != assumed]
+    notes += [f"confidence low: {assumed} (--like FAMILY for another)"] if assumed else []
     is_changed = precision_of(engine.model.dtype, None).half is not engine.precision.half
     if is_changed and (whose := _lacking(engine, "bf16")):
         notes.append(f"{whose} has no bf16: computed in f16")

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import perfc
 from perfc import cli
 from perfc.errors import ModelError, PerfcError
 from perfc.frontend import load
@@ -18,6 +19,7 @@ from perfc.frontend.checkpoints.sources import located
 from perfc.frontend.config import is_config, load_config, lower, read_config, reader, shipped
 from perfc.frontend.config.model import Attention, Experts, mixers
 from perfc.frontend.config.reader import families
+from perfc.view.report import Grade
 
 CONFIGS = Path(__file__).parents[3] / "perfc" / "frontend" / "config" / "configs"
 LLAMA: dict[str, Any] = {
@@ -131,11 +133,35 @@ def test_an_unknown_family_is_read_like_the_nearest_and_says_what_is_left_out(
     path = written(tmp_path, model_type="lama", extra_rank=3)
     model = read_config(path)
     assert model.stacks == plain.stacks
-    assert model.left_out == (
-        "what lama has beyond llama, the nearest family, with the keys extra_rank,",
+    said = "lama, which has no reader here, is read like llama, without its keys extra_rank"
+    assert model.assumption == said
+    assert model.left_out == (said,)
+    assert load_config(str(path), {}).origin.assumed == said
+    report = perfc.analyze(path, "h100", dims={"batch": 1, "seq": 16})
+    assert report.views.verdict.confidence is not None
+    assert report.views.verdict.confidence.grade is Grade.LOW
+    assert said in report.views.verdict.confidence.reason
+
+
+def test_a_user_may_name_the_family_that_an_unknown_one_is_read_like(tmp_path: Path) -> None:
+    path = written(tmp_path, model_type="lama", kv_lora_rank=8, num_experts=4)
+    assert read_config(path, "qwen3").stacks != read_config(path, "llama").stacks
+    assert "is read like llama, without its keys kv_lora_rank, num_experts" in (
+        read_config(path, "llama").assumption
     )
-    with pytest.raises(ModelError, match=r"no family 'lama' \(did you mean llama\?\)"):
-        load_config(str(path), {})
+    with pytest.raises(ModelError, match="--like: no family 'lamma'"):
+        read_config(path, "lamma")
+
+
+def test_caches_may_be_stated(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    usual = perfc.llm(path, "h100", isl=16, osl=4)
+    stated = perfc.llm(path, "h100", isl=16, osl=4, kv_bytes_per_token=4096)
+    assert usual.memory.kv_bytes_per_token == 2 * 2 * 2 * 16 * 2
+    assert stated.memory.kv_bytes_per_token == 4096
+    assert stated.memory.kv_tokens < usual.memory.kv_tokens
+    halves = perfc.llm(path, "h100", isl=16, osl=4, kv_bytes_per_token=4096, parallel={"tp": 2})
+    assert halves.memory.kv_bytes_per_token == 2048
 
 
 def test_keys_that_mean_nothing_here_are_passed_over(tmp_path: Path) -> None:

@@ -68,10 +68,13 @@ def confidence(report: Report, table: PredictionTable) -> Confidence:
     """Grade a prediction and give the main reason.
 
     The grade follows the median error implied by the prediction interval: at most 10 % is high, at
-    most 25 % is medium. It is low above that, if part of the costs is unknown, if the runtime does
-    not run on the machine, or if the machine lacks units for a type of products. If half of the
-    time depends on rates that are assumed or were not reproducible, it is at most medium.
+    most 25 % is medium. It is low above that, if the model's family is unknown or part of the costs
+    is, if the runtime does not run on the machine, or if the machine lacks units for a type of
+    products. If half of the time depends on rates that are assumed or were not reproducible, it is
+    at most medium.
     """
+    if report.module.origin.assumed:
+        return Confidence(Grade.LOW, report.module.origin.assumed)
     if report.cost.is_bound:
         return Confidence(Grade.LOW, "some nodes have unknown cost (--view coverage)")
     if not table.kernels:
