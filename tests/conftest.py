@@ -32,6 +32,8 @@ from hypothesis import settings
 # Tables of tests are small: threads of a library wait for each other longer than they work.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# no test asks a server
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
 if "PYTEST_XDIST_WORKER" in os.environ:
     # a worker has no terminal, but is told that one is 80 wide
     os.environ.pop("COLUMNS", None)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from perfc.deployment import step as step_fields
 from perfc.deployment.fields import READERS, VERSION, Mode
-from perfc.errors import ParseError
+from perfc.errors import ModelError, ParseError
 from perfc.frontend import is_configuration
 from perfc.ir.record import record
 from perfc.ir.tensors.types import DType
@@ -336,11 +336,22 @@ class DeploymentKeywords(TypedDict, total=False):
 
 
 def usual_engine(model: object) -> str:
-    """Return the runtime that people run a configuration in: llama.cpp for a GGUF file."""
-    from perfc.frontend.checkpoints.sources import is_gguf
+    """Return the runtime that people run a configuration in.
 
-    is_file = isinstance(model, str | os.PathLike) and is_gguf(os.fspath(model))
-    return "llamacpp" if is_file else SERVING_DEFAULT
+    That is llama.cpp for a GGUF file, and PyTorch for an encoder, which generates no tokens.
+    """
+    from perfc.frontend.checkpoints.sources import is_gguf
+    from perfc.frontend.config import read_config
+
+    if not isinstance(model, str | os.PathLike):
+        return SERVING_DEFAULT
+    if is_gguf(path := os.fspath(model)):
+        return "llamacpp"
+    try:
+        return SERVING_DEFAULT if read_config(path).decoder is not None else TRAINING_DEFAULT
+    except ModelError:
+        # the command that reads it next says what is wrong
+        return SERVING_DEFAULT
 
 
 AXES = ("batch", "seq")

@@ -16,6 +16,9 @@ VARIANT = re.compile(
     r"^meta-|-(?:chat|instruct|it|base|hf|uncased)(?=-|$)|-v0\.1$", re.IGNORECASE | re.ASCII
 )
 """Parts of a name that its network does not depend on."""
+WAIT_S = 5.0
+YES = ("1", "ON", "YES", "TRUE")
+"""Values that set a variable of the library."""
 FILE, LIBRARY = "config.json", "huggingface_hub"
 
 
@@ -58,6 +61,23 @@ def cached(name: str) -> str:
     return next(filter(os.path.isfile, paths), "")
 
 
+def reachable() -> bool:
+    """Return False if the hub's server does not answer; the library would try for half a minute."""
+    import socket
+    from urllib.parse import urlsplit
+    from urllib.request import getproxies
+
+    if getproxies():
+        return True
+    address = urlsplit(os.environ.get("HF_ENDPOINT") or "https://huggingface.co")
+    try:
+        port = address.port or (80 if address.scheme == "http" else 443)
+        with socket.create_connection((address.hostname or "", port), timeout=WAIT_S):
+            return True
+    except (OSError, ValueError):
+        return False
+
+
 def downloaded(name: str, hint: str) -> str:
     """Return the path of a configuration that the hub's library downloads to its cache.
 
@@ -68,11 +88,16 @@ def downloaded(name: str, hint: str) -> str:
     Raises:
         ModelError: the library is not installed, or does not get the file.
     """
+    if os.environ.get("HF_HUB_OFFLINE", "").upper() in YES:
+        message = f"{name!r} is not in the local cache of the hub, and HF_HUB_OFFLINE is set"
+        raise ModelError(message, hint=hint)
     try:
         from huggingface_hub import hf_hub_download
     except ImportError:
         way = f"{install_package(LIBRARY)}, or {hint}"
         raise ModelError(f"{name!r} is not in the local cache of the hub", hint=way) from None
+    if not reachable():
+        raise ModelError(f"no connection to the hub, which has {name!r}", hint=hint)
     try:
         return str(hf_hub_download(name, FILE, etag_timeout=10))
     except Exception as error:

@@ -32,7 +32,8 @@ def _is_flag(value: object) -> bool:
 
 
 KINDS: tuple[tuple[str, Callable[[object], bool], str], ...] = (
-    (r"(num|n|max)_(?!bins|time)\w+|\w+_(size|layers|heads|experts|rank|groups?|inner)", _is_count,
+    (r"(num|n|max)_(?!bins|time|relative_positions)\w+"
+     r"|\w+_(size|layers|heads|experts|rank|groups?|inner)", _is_count,
      f"a whole number from 0 to {LARGEST}"),
     (r"\w+_(eps|epsilon|theta|emb_base)", _is_positive, "a number above 0"),
     (r"(use|tie|is)_\w+", _is_flag, "true or false"),

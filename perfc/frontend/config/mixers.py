@@ -101,6 +101,8 @@ class Attention:
         is_value_normed: whether values are normalised too, without a stored scale.
         is_cache_shared: whether it reads keys and values of the last layer of its kind that has
             some, and stores none.
+        distances: rows of a table of relative positions, shared by all layers, that queries and
+            keys are projected from and scored with too, arXiv:2006.03654; 0 for none.
     """
 
     heads: int
@@ -128,6 +130,7 @@ class Attention:
     is_value_key: bool = False
     is_value_normed: bool = False
     is_cache_shared: bool = False
+    distances: int = 0
 
     @property
     def values(self) -> int:

@@ -11,6 +11,7 @@ import pytest
 
 from perfc import cli
 from perfc.errors import ModelError
+from perfc.frontend.checkpoints import hub
 from perfc.frontend.checkpoints.hub import is_hub_id, plain_names
 from perfc.frontend.config import is_config, read_config, shipped
 
@@ -26,6 +27,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return an empty cache of the hub, whose library is not installed."""
     for name in ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
     monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     return tmp_path / "home" / "hub"
@@ -121,11 +123,25 @@ def test_the_library_downloads_what_is_not_cached(
 
     library.hf_hub_download = fetch  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "huggingface_hub", library)
+    monkeypatch.setattr(hub, "reachable", lambda: True)
     assert read_config(NAME).stacks[0].hidden == 64
     assert calls == [(NAME, "config.json")]
     with pytest.raises(ModelError, match="404 Client Error") as caught:
         read_config("nobody/no-model-at-all")
     assert "\n" not in str(caught.value)
+
+
+def test_a_server_that_does_not_answer_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    library = ModuleType("huggingface_hub")
+    library.hf_hub_download = lambda *_, **__: pytest.fail("called")  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "huggingface_hub", library)
+    monkeypatch.setattr("urllib.request.getproxies", dict)
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    with pytest.raises(ModelError, match="no connection to the hub"):
+        read_config(NAME)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(ModelError, match="HF_HUB_OFFLINE is set"):
+        read_config(NAME)
 
 
 def test_a_path_wins_over_an_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Encoders of text: BERT, RoBERTa, DistilBERT, ELECTRA, MPNet, ModernBERT."""
+"""Encoders of text: BERT, RoBERTa, DistilBERT, ELECTRA, MPNet, DeBERTa, ModernBERT."""
 
 from __future__ import annotations
 
@@ -114,6 +114,35 @@ def mpnet(keys: Keys) -> tuple[Stack, ...]:
     return encoder(keys, layers, embedding, hidden, text_heads(keys, hidden, has_pooler=True))
 
 
+def deberta(keys: Keys) -> tuple[Stack, ...]:
+    """DeBERTa 2 and 3: scores of contents and of relative positions."""
+    hidden = keys.whole("hidden_size")
+    for name, wanted in (("relative_attention", True), ("share_att_key", True)):
+        if keys.flag(name) is not wanted:
+            raise keys.unsupported(f"DeBERTa without '{name}' is not modeled")
+    kinds = keys.get("pos_att_type") or ()
+    if {*(kinds.split("|") if isinstance(kinds, str) else kinds)} != {"c2p", "p2c"}:
+        raise keys.unsupported("DeBERTa without c2p and p2c in 'pos_att_type' is not modeled")
+    if keys.whole("conv_kernel_size", default=0, least=0):
+        raise keys.unsupported("DeBERTa with a convolution ('conv_kernel_size') is not modeled")
+    positions = keys.whole("max_position_embeddings", default=512)
+    buckets = keys.whole("position_buckets", default=-1, least=-1)
+    most = keys.whole("max_relative_positions", default=-1, least=-1)
+    span = next((n for n in (buckets, most) if n > 0), positions)
+    attention = replace(own_attention(keys, hidden), distances=2 * span)
+    function = activation(keys, "hidden_act", default="gelu")
+    mlp = Mlp(keys.whole("intermediate_size"), function, False, True)
+    width = keys.whole("embedding_size", default=hidden)
+    has_positions = keys.flag("position_biased_input", default=True)
+    embedding = TokenEmbedding(
+        keys.whole("vocab_size"), width, positions if has_positions else 0,
+        keys.whole("type_vocab_size", default=0, least=0), layer_norm(hidden),
+    )  # fmt: skip
+    layers = (post_norm(layer_norm(hidden), attention, mlp),) * keys.layers("num_hidden_layers")
+    heads = text_heads(keys, hidden, has_pooler=False)
+    return encoder(keys, layers, embedding, hidden, heads)
+
+
 def modernbert(keys: Keys) -> tuple[Stack, ...]:
     """ModernBERT: gated GELU, rotation, windows in two of three layers."""
     hidden, count = keys.whole("hidden_size"), keys.layers("num_hidden_layers")
@@ -149,6 +178,7 @@ READERS = {
     "xlm-roberta": bert,
     "camembert": bert,
     "electra": bert,
+    "deberta-v2": deberta,
     "distilbert": distilbert,
     "mpnet": mpnet,
     "modernbert": modernbert,

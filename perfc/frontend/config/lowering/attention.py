@@ -17,7 +17,7 @@ from perfc.ir.tensors.types import DType
 from ..model import Attention, NormKind, QueryKeyNorm
 from ..precision import WeightFormat
 from .builder import Builder
-from .modules import by_heads, is_plain
+from .modules import by_heads, disentangled, is_plain
 from .quantised import trimmed
 from .step import Pair, Running
 from .written_out import MERGED
@@ -43,6 +43,8 @@ def attention(b: Builder, x: Value, a: Attention, run: Running, name: str, hidde
 def _own(b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: int) -> Value:
     """Attention to the tokens themselves and to what of them is cached."""
     heads, kv_heads = b.share(a.heads, "heads"), b.share_at_least(a.kv_heads, "key heads")
+    if a.distances:
+        return disentangled(b, x, a, run, name, hidden)
     if is_varied(a):
         varied = varied_operands(b, x, a, run, name, hidden)
         mixed = _scores(b, varied, a, run, name, (heads, kv_heads))

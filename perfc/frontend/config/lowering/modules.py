@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING
 
 from perfc.ir.graph import Value
 from perfc.ir.ops.attention.attention import Attention as FusedAttention
-from perfc.ir.ops.contraction.matmul import MatMul
+from perfc.ir.ops.contraction.matmul import Gemm, MatMul
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.ops.elementwise.elementwise import Add, Mul, Neg
 from perfc.ir.ops.elementwise.rounding import Cos, Sin
+from perfc.ir.ops.movement.gather import Gather, GatherElements
 from perfc.ir.ops.movement.movement import Contiguous, Expand, Transpose
 from perfc.ir.ops.movement.slice import Concat
+from perfc.ir.ops.normalization.softmax import Softmax
 from perfc.ir.tensors.types import DType
 
-from ..model import Attention
+from ..model import Attention, Norm, NormKind
 from .step import Running
 
 if TYPE_CHECKING:
@@ -26,7 +28,9 @@ if TYPE_CHECKING:
 
 WIDE = Cast(to=DType.F32)
 ADD, MUL, COPY, JOIN = Add(), Mul(), Contiguous(), Concat(axis=-1)
-HEADS_FIRST = Transpose(perm=(0, 2, 1, 3))
+HEADS_FIRST, LAST_TWO = Transpose(perm=(0, 2, 1, 3)), Transpose(perm=(0, 1, 3, 2))
+KEYS_LAST = Transpose(perm=(0, 2, 3, 1))
+LINEAR, MATMUL, CHOOSE = Gemm(transB=1), MatMul(), GatherElements(axis=-1)
 
 
 def is_plain(a: Attention) -> bool:
@@ -87,6 +91,68 @@ def by_heads(
         # results have the order of queries, whose heads are outside of positions then
         mixed = b.node(COPY, (mixed,), f"{name}.joined")
     return b.shaped(mixed, (-1, h * a.values), f"{name}.rows")
+
+
+def disentangled(b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: int) -> Value:
+    """Return attention [tokens, heads * values] of contents and relative positions.
+
+    The scores of a query are those of all keys, of all rows of the table of distances by the query,
+    and of these by each key, where the distance of both chooses the row.
+
+    Source: transformers, models/deberta_v2/modeling_deberta_v2.py: `DisentangledSelfAttention`.
+    """
+    tokens, heads, size = run.tokens, b.share(a.heads, "heads"), a.head_dim
+    shape = (tokens.prompts, tokens.length, heads, size)
+    table = _distances(b, a.distances, hidden)
+    parts: dict[str, Value] = {}
+    rows: dict[str, Value] = {}
+    for what in ("query", "key", "value"):
+        weight = b.weight(f"{name}.{what}.weight", (heads * size, hidden))
+        bias = b.weight(f"{name}.{what}.bias", (heads * size,))
+        flat = b.node(LINEAR, (x, weight, bias), f"{name}.{what}")
+        split = b.shaped(flat, shape, f"{name}.{what}_split")
+        parts[what] = b.node(HEADS_FIRST, (split,), f"{name}.{what}_heads")
+        if what != "value":
+            at = b.node(LINEAR, (table, weight, bias), f"{name}.{what}_distances")
+            split = b.shaped(at, (1, a.distances, heads, size), f"{name}.{what}_rows")
+            rows[what] = b.node(KEYS_LAST, (split,), f"{name}.{what}_table")
+    keys = b.node(LAST_TWO, (parts["key"],), f"{name}.key_turned")
+    scores = b.node(MATMUL, (parts["query"], keys), f"{name}.content")
+    index = _distance_index(b, run, heads)
+    for one, other in (("query", "key"), ("key", "query")):
+        every = b.node(MATMUL, (parts[one], rows[other]), f"{name}.{one}_scores")
+        chosen = b.node(CHOOSE, (every, index), f"{name}.{one}_chosen")
+        if one == "key":
+            chosen = b.node(LAST_TWO, (chosen,), f"{name}.key_chosen_turned")
+        scores = b.node(ADD, (scores, chosen), f"{name}.{one}_added")
+    scores = b.node(Softmax(axis=-1), (scores,), f"{name}.softmax")
+    mixed = b.node(MATMUL, (scores, parts["value"]), name)
+    turned = b.node(COPY, (b.node(HEADS_FIRST, (mixed,), f"{name}.turned"),), f"{name}.joined")
+    return b.shaped(turned, (-1, heads * size), f"{name}.rows")
+
+
+def _distances(b: Builder, count: int, hidden: int) -> Value:
+    """Return the normalized table of relative positions [distances, hidden], one for all."""
+    key = ("distances", count)
+    if key not in b.tables:
+        table = b.weight("distances.weight", (count, hidden))
+        # the modules compute on it in every pass: an index keeps it from being a constant
+        rows = b.input("distances.rows", DType.I64, (count,))
+        table = b.node(Gather(), (table, rows), "distances.chosen")
+        norm = Norm(NormKind.LAYER, hidden, is_biased=True)
+        b.tables[key] = b.norm(table, norm, "distances.norm")
+    return b.tables[key]
+
+
+def _distance_index(b: Builder, run: Running, heads: int) -> Value:
+    """Return the row of the table by sequence, head, query and key."""
+    key = ("distances", "index")
+    if key not in b.tables:
+        length = run.tokens.length
+        index = b.input("distances.index", DType.I64, (1, 1, length, length))
+        every = b.numbers((run.tokens.prompts, heads, length, length))
+        b.tables[key] = b.node(Expand(), (index, every), "distances.by_head")
+    return b.tables[key]
 
 
 def _repeated(b: Builder, x: Value, times: int, run: Running, width: tuple[int, int]) -> Value:
