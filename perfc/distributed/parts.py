@@ -27,6 +27,7 @@ from perfc.passes.runtimes import Tf32
 
 from .costs.both_passes import BothPasses, Ran, Waiter, both_passes, saved_values
 from .costs.part_memory import CHEAP, PartMemory
+from .training import WEIGHT_BYTES
 
 Env = Mapping[str, int]
 
@@ -109,6 +110,7 @@ class PartCost:
         boundary_bytes: input of the part.
         tensor: tensor-parallel communication.
         replicated_bytes: saved activations that all tensor-parallel ranks hold.
+        frozen_bytes: parameters that are not trained.
     """
 
     passes: tuple[PassSeconds, ...]
@@ -127,6 +129,34 @@ class PartCost:
     boundary_bytes: float
     tensor: Exchanged
     replicated_bytes: float = 0.0
+    frozen_bytes: float = 0.0
+
+    def freezing(self, nbytes: float, widening_s: float) -> PartCost:
+        """Return the cost with frozen parameters, which are widened in each pass.
+
+        Args:
+            nbytes: bytes of the parameters.
+            widening_s: seconds of widening all of them once.
+        """
+        each = [
+            replace(p, forward_s=p.forward_s + widening_s, input_s=p.input_s + widening_s)
+            if d is Doing.POINTWISE
+            else p
+            for d, p in zip(Doing, self.passes, strict=True)
+        ]
+        slower = replace(self, passes=tuple(each), frozen_bytes=self.frozen_bytes + nbytes)
+        return slower.timed()
+
+    def frozen(self) -> PartCost:
+        """Return the cost of a part of which no parameter is trained."""
+        held = self.parameters + self.expert_parameters
+        each = tuple([replace(p, weight_s=0.0) for p in self.passes])
+        still = replace(self, passes=each, parameters=0.0, expert_parameters=0.0)
+        return replace(still, frozen_bytes=WEIGHT_BYTES * held).timed()
+
+    def timed(self) -> PartCost:
+        """Return the cost with the sums of its kinds of kernels."""
+        return self.scaled(dict.fromkeys(Doing, 1.0))
 
     def keeping(self, memory: PartMemory) -> PartCost:
         """Return the cost with the saved activations of the written-out part."""
@@ -150,8 +180,7 @@ class PartCost:
             else p
             for d, p in zip(Doing, self.passes, strict=True)
         ]
-        again = replace(self, passes=tuple(each))
-        return again.scaled(dict.fromkeys(Doing, 1.0))
+        return replace(self, passes=tuple(each)).timed()
 
     def scaled(self, factors: Mapping[Doing, float]) -> PartCost:
         """Return the cost with kernel times scaled by kind; lower bounds stay."""

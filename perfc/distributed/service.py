@@ -16,6 +16,7 @@ from perfc.frontend.config import (
     in_half,
     precision_of,
     read_config,
+    weight_format,
 )
 from perfc.frontend.pytorch.torch_module import graph_of
 from perfc.machine import NOTHING, Reserve, load_machine
@@ -37,7 +38,13 @@ MOST_BATCH = 1 << 24
 
 
 def work_of(
-    model: Any, target: str, *, dtype: str = "", runtime: str = CLUSTER_DEFAULT, seq: int = 0
+    model: Any,
+    target: str,
+    *,
+    dtype: str = "",
+    runtime: str = CLUSTER_DEFAULT,
+    seq: int = 0,
+    lora_rank: int = 0,
 ) -> TrainingWork:
     """Return the model on its machine: a language model's configuration or a graph.
 
@@ -47,16 +54,22 @@ def work_of(
         dtype: format of matrix multiplications; "" for 16 bits.
         runtime: fusion rules.
         seq: tokens per sample; 0 for the length in the graph's file.
+        lora_rank: rank of the adapters that alone are trained; 0 if all parameters are.
 
     Raises:
-        PerfcError: the model or the target cannot be read.
+        PerfcError: the model or the target cannot be read, or a graph is trained with adapters.
     """
     path = str(load_machine(target).path)
     if isinstance(model, str | os.PathLike) and is_configuration(model):
         config = read_config(model)
-        precision = trained_in(config.dtype, dtype)
+        is_frozen = lora_rank > 0 and is_packed(dtype)
+        precision = trained_in(config.dtype, "" if is_frozen else dtype)
         precision = in_half(precision, load_machine(target).takes)
-        return LanguageWork(config, precision, runtime, path)
+        frozen = weight_format(dtype) if is_frozen else WeightFormat.HALF
+        return LanguageWork(config, precision, runtime, path, lora_rank=lora_rank, frozen=frozen)
+    if lora_rank:
+        hint = "perfc analyze --train adamw --lora-rank R on one device"
+        raise ParseError("a graph is trained as a whole here", where="--lora-rank", hint=hint)
     from perfc.api import typed
     from perfc.deployment.extents import SEQUENCE, axis_of
 
@@ -74,6 +87,16 @@ def work_of(
     if tokens != usual:
         values["seq"] = tokens
     return GraphWork(model, name, Deployment().with_values(values), seq=tokens)
+
+
+def is_packed(dtype: str) -> bool:
+    """Return True for a format of few bits whose weights are widened before each product.
+
+    Raises:
+        ParseError: an unknown format.
+    """
+    form = weight_format(dtype) if dtype else WeightFormat.HALF
+    return form is not WeightFormat.HALF and form.multiplied is None
 
 
 def trained_in(stored: str, dtype: str) -> ServingPrecision:
@@ -94,7 +117,9 @@ def trained_in(stored: str, dtype: str) -> ServingPrecision:
                 f.value for f in WeightFormat if f.multiplied and f.multiplied.is_float
             )
             raise ParseError(
-                f"weights in {form.value} cannot be trained", where="--dtype", hint=f"half, {offer}"
+                f"weights in {form.value} cannot be trained",
+                where="--dtype",
+                hint=f"half, {offer}; --lora-rank R trains adapters of frozen ones",
             )
     return precision
 
@@ -104,6 +129,7 @@ def plan(
     train: str = "adamw", dtype: str = "", runtime: str = CLUSTER_DEFAULT,
     parallel: Parallel | Mapping[str, object] = ALONE, checkpointing: str = "",
     micro_batch: int = 0, trained_by: str = USUAL_LAW, reserve: str | int | Reserve = NOTHING,
+    lora_rank: int = 0,
 ) -> PlanView:  # fmt: skip
     """Return the fastest training setting on so many devices, and the Pareto front.
 
@@ -123,11 +149,13 @@ def plan(
         micro_batch: samples per micro-batch; 0 to search for the best.
         trained_by: framework whose published runs correct the time.
         reserve: memory of each device to hold back, as "2GiB" or "5%".
+        lora_rank: rank of the adapters that alone are trained; 0 if all parameters are. The frozen
+            weights may have few bits then (QLoRA): ``dtype="nf4"``.
 
     Raises:
         PerfcError: the model, the target or a value is invalid, or no setting is possible.
     """
-    work = work_of(model, target, dtype=dtype, runtime=runtime, seq=seq)
+    work = work_of(model, target, dtype=dtype, runtime=runtime, seq=seq, lora_rank=lora_rank)
     work.reserve = Reserve.parse(reserve)
     training = sizes(batch, work.tokens(seq), train)
     again = (named(checkpointing),) if checkpointing else CHECKPOINTINGS
@@ -159,7 +187,7 @@ def scale(
     seq: int = 0, train: str = "adamw", dtype: str = "", runtime: str = CLUSTER_DEFAULT,
     parallel: Parallel | Mapping[str, object] = ALONE, checkpointing: str = "none",
     micro_batch: int = 0, is_weak: bool = True, trained_by: str = USUAL_LAW,
-    reserve: str | int | Reserve = NOTHING,
+    reserve: str | int | Reserve = NOTHING, lora_rank: int = 0,
 ) -> ScaleView:  # fmt: skip
     """Return the scaling curve of a model whose copies are divided by ``parallel``.
 
@@ -180,11 +208,12 @@ def scale(
         is_weak: True for weak scaling, where the samples of a step grow with the devices.
         trained_by: framework whose published runs correct the time.
         reserve: memory of each device to hold back, as "2GiB" or "5%".
+        lora_rank: as for `plan`.
 
     Raises:
         PerfcError: as `plan`.
     """
-    work = work_of(model, target, dtype=dtype, runtime=runtime, seq=seq)
+    work = work_of(model, target, dtype=dtype, runtime=runtime, seq=seq, lora_rank=lora_rank)
     work.reserve = Reserve.parse(reserve)
     fixed = parallel if isinstance(parallel, Parallel) else ALONE.with_values(parallel)
     samples, again = batch or MOST_BATCH, named(checkpointing)

@@ -83,6 +83,12 @@ class StageWork:
         return math.fsum([p.expert_parameters for p in self.every_part])
 
     @cached_property
+    def frozen_bytes(self) -> float:
+        """Return the bytes of one rank's parameters that are not trained."""
+        held = math.fsum([p.frozen_bytes for p in self.every_part])
+        return held - self.parts.tied_bytes * (self.parallel.pipeline == 1)
+
+    @cached_property
     def forward_s(self) -> float:
         """Return the forward time of one micro-batch, without communication."""
         return math.fsum([p.forward_s for p in self.every_part])

@@ -44,14 +44,15 @@ class DividedStepCost:
         high_s: its upper end.
         floor_s: lower bound: the kernels' lower bounds on one rank.
         tokens_per_s: tokens per second of all devices.
-        model_flop: FLOPs of one step, 6 per multiply-accumulate of the forward pass: products of
-            every token, and attention pairs inside masks, windows and chunks. Recomputation is
-            left out.
+        model_flop: FLOPs of one step, 6 per multiply-accumulate of the forward pass, or 4 if most
+            parameters are frozen: products of every token, and attention pairs inside masks,
+            windows and chunks. Recomputation is left out.
         mfu: model FLOPs per second over the data sheet rate of all devices.
         parts_s: breakdown of ``time_s``, by name.
         exchanged_s: communication time by kind, overlapped one included.
         memory: memory of the rank with the most.
         fits: whether that fits on its device.
+        lora_rank: rank of the adapters that alone are trained; 0 if all parameters are.
         frameworks: frameworks whose published runs the interval covers; empty if one was named.
     """
 
@@ -72,6 +73,7 @@ class DividedStepCost:
     memory: MemoryParts
     fits: bool
     frameworks: tuple[str, ...] = ()
+    lora_rank: int = 0
 
     @property
     def bottleneck(self) -> str:
@@ -157,7 +159,7 @@ def step_cost(
     time_s = sum(parts_s.values())
     # a context-parallel rank reads half of the others' tokens on average; the whole is exact
     whole = work.parts(replace(parallel, context=1), training.micro_batch, training.seq)
-    flop = 6.0 * sum([p.mac for p in (whole.first, *whole.layers, whole.last)])
+    flop = flop_per_mac(work) * sum([p.mac for p in (whole.first, *whole.layers, whole.last)])
     flop *= parallel.tensor * count * parallel.data
     memory = max([memory_of(s) for s in stages], key=lambda m: m.total)
     cluster, capacity = links.cluster, capacity_of(machine, work.reserve)
@@ -169,8 +171,13 @@ def step_cost(
         training.batch * training.seq / time_s, flop,
         flop / time_s / parallel.devices / peak_flop_per_s(machine),
         parts_s, slowest.exchanged_s, memory,
-        capacity is not None and memory.total <= capacity.process_bytes,
+        capacity is not None and memory.total <= capacity.process_bytes, lora_rank=work.lora_rank,
     )  # fmt: skip
+
+
+def flop_per_mac(work: TrainingWork) -> float:
+    """Return the FLOPs of both passes per multiply-accumulate: frozen weights have no gradient."""
+    return 4.0 if work.lora_rank else 6.0
 
 
 def covering(
@@ -209,7 +216,9 @@ def scaled(parts: RankParts, law: RunLaw, training: Training) -> RankParts:
         return scaled_parts[id(part)]
 
     layers = tuple([one(p) for p in parts.layers])
-    new = RankParts(one(parts.first), layers, one(parts.last), parts.tied_parameters)
+    new = RankParts(
+        one(parts.first), layers, one(parts.last), parts.tied_parameters, parts.tied_bytes
+    )
     if len(_SCALED) >= MOST_SCALED:
         _SCALED.clear()
     _SCALED[key] = parts, new

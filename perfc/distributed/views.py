@@ -85,7 +85,8 @@ def step_facts(c: DividedStepCost, capacity: float) -> Iterator[Fact]:
     each = f"{c.tokens_per_s / c.gpus:,.0f} per GPU"
     yield Fact(items(c.training.seq), None, f"{c.tokens_per_s:,.0f} per second, {each}")
     inside = " inside masks and windows" if c.training.seq > 1 else ""
-    of = f"of 16-bit peak; {c.model_flop:.3g} FLOP, 6 per MAC{inside}"
+    each = "4 per MAC, with frozen weights," if c.lora_rank else "6 per MAC"
+    of = f"of 16-bit peak; {c.model_flop:.3g} FLOP, {each}{inside}"
     yield Fact("MFU", Amount(c.mfu, Unit.SHARE), of)
     micro = f"{plural(c.micro_batches, 'micro-batch', 'micro-batches')} of {c.training.micro_batch}"
     yield Fact("samples", None, f"{micro}, recomputed: {c.training.checkpointing.value}")
@@ -97,6 +98,8 @@ def step_facts(c: DividedStepCost, capacity: float) -> Iterator[Fact]:
     words = ", ".join(f"{name} {quantity(n, Unit.BYTE)}" for name, n in parts if n)
     of = f"of {quantity(capacity, Unit.BYTE)}: " if capacity else ""
     yield Fact("memory of a GPU", Amount(m.total, Unit.BYTE), f"{of}{words}")
+    if c.lora_rank:
+        yield Fact("trained", None, f"adapters of rank {c.lora_rank} alone, other weights frozen")
     name = c.training.optimizer
     each = f"{WEIGHT_BYTES:g} per weight, {GRADIENT_BYTES:g} per gradient, {state_bytes(name):g}"
     yield Fact("bytes", None, f"{each} for the f32 master copy and {name} (mixed precision)")

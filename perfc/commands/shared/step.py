@@ -38,6 +38,8 @@ class StepSettings:
     checkpointing: str
     seq: int
     """0 if not given."""
+    lora_rank: int
+    """0 if all parameters are trained."""
     reserve: Reserve
 
 
@@ -48,7 +50,9 @@ def step_options(function: Any) -> Any:
     """
     function = format_options("text", "json", "markdown", "html")(color_option(function))
     function = model_options(degree_options(function))
-    read = ("target", "runtime", "dtype", "train", "checkpointing", "seq", "reserve")
+    read = (
+        "target", "runtime", "dtype", "train", "checkpointing", "seq", "lora_rank", "reserve",
+    )  # fmt: skip
     instead = {"batch": "--global-batch"}
     function = reads("a step on many devices", *read, instead=instead)(function)
     function = by_default(lambda: {"target": TARGET, "runtime": CLUSTER_DEFAULT})(function)
@@ -89,8 +93,24 @@ def step_of(options: DeploymentOptions) -> StepSettings:
         text("train", TRAIN),
         text("checkpointing", ""),
         int(seq[:9] or 0),
+        rank_of(options),
         options.held_back,
     )
+
+
+def rank_of(options: DeploymentOptions) -> int:
+    """Return the LoRA rank of the command line or the project file; 0 for none.
+
+    Raises:
+        ParseError: an invalid rank.
+    """
+    from perfc.deployment.step import READERS
+
+    given = options.lora_rank
+    value = options.of_file.values.get("lora_rank") if given is None else given
+    if value is None:
+        return 0
+    return int(READERS["lora_rank"](value, options.place("lora_rank"))["lora_rank"])
 
 
 def show(schema: str, view: object, document: Document, form: str, output: Path | None) -> None:

@@ -30,6 +30,7 @@ MOST_GPUS = 1 << 16
     "plan",
     epilog=examples(
         "plan llama-3.1-8b --gpus 64 -t dgx-h100 --global-batch 256 --seq 8192",
+        "plan llama-2-70b --gpus 1 -t h100 --lora-rank 16 --dtype nf4 --global-batch 8",
         "plan llama-2-70b --curve -t dgx-a100 --tp 8 --pp 4 --gpus 32,256,1024",
     ),
 )
@@ -71,7 +72,7 @@ def command(
     common: dict[str, Any] = {
         "seq": how.seq, "train": how.train, "dtype": how.dtype, "runtime": how.runtime,
         "parallel": parallel, "micro_batch": micro_batch, "trained_by": trained_by,
-        "reserve": how.reserve,
+        "reserve": how.reserve, "lora_rank": how.lora_rank,
     }  # fmt: skip
     if is_curve:
         curve = scale(

@@ -24,7 +24,7 @@ class MemoryParts:
     """Bytes of one rank.
 
     Args:
-        parameters: in the type of matrix products.
+        parameters: in the type of matrix products; frozen ones as they are stored.
         gradients: sums over micro-batches.
         optimizer: states, and the master copy.
         activations: saved for the backward pass, of all micro-batches in flight.
@@ -67,9 +67,11 @@ def memory_of(work: StageWork) -> MemoryParts:
     is_frozen = work.training.is_frozen
     gradients = 0.0 if is_frozen else share(2, GRADIENT_BYTES)
     states = 0.0 if is_frozen else share(1, state_bytes(work.training.optimizer))
-    held = share(3, WEIGHT_BYTES) + gradients + states + saved + working
+    frozen = work.frozen_bytes / (dense[1] if zero >= 3 else 1)
+    weights = share(3, WEIGHT_BYTES) + frozen
+    held = weights + gradients + states + saved + working
     return MemoryParts(
-        share(3, WEIGHT_BYTES), gradients, states, saved, working,
+        weights, gradients, states, saved, working,
         OVERHEAD_BYTES + (FRAGMENTS - 1) * held,
     )  # fmt: skip
 
@@ -99,9 +101,12 @@ def _working(work: StageWork) -> float:
         again = largest.boundary_bytes * 2 if largest is not None else 0.0
     gathered = 0.0
     if work.parallel.zero > 2:
-        held = [p.parameters + p.expert_parameters for p in work.every_part]
+        each = WEIGHT_BYTES + work.training.gradient_bytes
+        held = [
+            (p.parameters + p.expert_parameters) * each + p.frozen_bytes for p in work.every_part
+        ]
         # the one that runs and the next one
-        gathered = 2 * max(held, default=0.0) * (WEIGHT_BYTES + work.training.gradient_bytes)
+        gathered = 2 * max(held, default=0.0)
     loss = 0.0
     if work.stage == work.parallel.pipeline - 1:
         last = work.parts.last

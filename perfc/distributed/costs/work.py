@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING
 
 from perfc.errors import ModelError
-from perfc.frontend.config import LanguageModel, ServingPrecision, usual_sequence
+from perfc.frontend.config import (
+    LanguageModel,
+    ServingPrecision,
+    WeightFormat,
+    usual_sequence,
+)
 from perfc.frontend.config.lowering.parts import embedding_part, head_part, layer_part
 from perfc.frontend.config.model import Experts, Layer, Stack, TokenEmbedding, mixers
 from perfc.ir.graph import Module
 from perfc.ir.record import record
-from perfc.machine import NOTHING, Reserve
+from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir.tensors.types import TensorType
+from perfc.machine import NOTHING, Machine, Reserve, load_machine
 from perfc.machine.parallel import Parallel
 from perfc.passes.runtimes import Tf32
 
 from ..parts import Doing, PartCost, costs
+from ..training import WEIGHT_BYTES
 from .part_memory import memories
 
 if TYPE_CHECKING:
@@ -38,12 +47,14 @@ class RankParts:
         last: the part after the last layer.
         tied_parameters: number of parameters that both the first and the last part read; a rank
             with both parts stores them once.
+        tied_bytes: bytes of such parameters that are frozen.
     """
 
     first: PartCost
     layers: tuple[PartCost, ...]
     last: PartCost
     tied_parameters: float = 0.0
+    tied_bytes: float = 0.0
 
 
 class TrainingWork(ABC):
@@ -56,6 +67,8 @@ class TrainingWork(ABC):
     """Memory of each device that the user reserves."""
     is_divisible: bool = True
     """True if products, sequences and layers can be divided; else only samples."""
+    lora_rank: int = 0
+    """Rank of the adapters that alone are trained; 0 if all parameters are."""
 
     @abstractmethod
     def tokens(self, given: int) -> int:
@@ -107,12 +120,16 @@ class LanguageWork(TrainingWork):
         target: path of the target file.
         framework: runtime whose kernels are estimated; "" for any.
         tf32: which f32 products may use TF32; None for the runtime's default.
+        lora_rank: rank of the adapters that alone are trained; 0 if all parameters are.
+        frozen: format of the other weights of linear layers then (QLoRA).
     """
 
     def __init__(
         self, model: LanguageModel, precision: ServingPrecision, runtime: str, target: str,
-        framework: str = "", *, tf32: Tf32 | None = None,
+        framework: str = "", *, tf32: Tf32 | None = None, lora_rank: int = 0,
+        frozen: WeightFormat = WeightFormat.HALF,
     ) -> None:  # fmt: skip
+        self.lora_rank, self.frozen = lora_rank, frozen
         self.model, self.precision, self.runtime = model, precision, runtime
         self.tf32 = tf32
         self.name, self.target, self.framework = model.name, target, framework
@@ -205,18 +222,67 @@ def parts_of(
     kinds: dict[Layer, list[PartCost]] = {}
     for layer in dict.fromkeys(work.stack.layers):
         local, times = divided(layer, share, model.name)
-        each_size = both(layer_part, local)
+        each_size = both(partial(layer_part, lora_rank=work.lora_rank), local)
+        if work.lora_rank:
+            each_size = frozen_layer(work, local, plain, each_size)
         kinds[layer] = [part.repeated(Doing.EXPERTS, times) for part in each_size]
     first, last = both(embedding_part), both(head_part)
     tied = tied_elements(work.stack, share[0])
+    if work.lora_rank:
+        first, last = ([part.frozen() for part in ends] for ends in (first, last))
+    tied, tied_bytes = (0.0, WEIGHT_BYTES * tied) if work.lora_rank else (tied, 0.0)
     return tuple(
         [
             RankParts(
-                first[i], tuple([kinds[layer][i] for layer in work.stack.layers]), last[i], tied
+                first[i],
+                tuple([kinds[layer][i] for layer in work.stack.layers]),
+                last[i],
+                tied,
+                tied_bytes,
             )
             for i in range(len(samples))
         ]
     )
+
+
+def frozen_layer(
+    work: LanguageWork, layer: Layer, parallel: Parallel, parts: Sequence[PartCost]
+) -> list[PartCost]:
+    """Return a layer whose weights are frozen, in the format that they are stored in.
+
+    Weights of few bits are widened before each product of both passes, as bitsandbytes does for
+    more than one token: their codes are read, and 16 bits written.
+
+    Source: arXiv:2305.14314; bitsandbytes, autograd/_functions.py, ``MatMul4Bit``.
+    """
+    halves = ServingPrecision(half=work.precision.half)
+    narrow = replace(halves, weights=work.frozen, experts=WeightFormat.HALF)
+    stored, wide = (_layer_bytes(work.model, layer, p, parallel) for p in (narrow, halves))
+    moved = 0.0
+    for name, nbytes in wide.items():
+        scope = name.removesuffix("weight")
+        codes = sum([n for other, n in stored.items() if other in (name, f"{scope}absmax",
+                     f"{scope}scales", f"{scope}zeros")])  # fmt: skip
+        moved += codes + nbytes if codes < nbytes else 0.0
+    rate = device_bytes_per_s(load_machine(work.target))
+    return [part.freezing(sum(stored.values()), moved / rate) for part in parts]
+
+
+def device_bytes_per_s(machine: Machine) -> float:
+    """Return the sustained bandwidth of a machine's memory; infinite if unknown."""
+    level = machine.level("device")
+    return (level.sustained or level.nominal).value if level is not None else math.inf
+
+
+def _layer_bytes(
+    model: LanguageModel, layer: Layer, precision: ServingPrecision, parallel: Parallel
+) -> dict[str, float]:
+    """Return the bytes of each stored tensor of a layer on one rank, by name."""
+    module = layer_part(model, layer, precision, parallel)
+    start = f"{model.stacks[0].name}."
+    sizes = [(v.name, v.type.nbytes) for v in module.graph.weights
+             if v.name.startswith(start) and isinstance(v.type, TensorType)]  # fmt: skip
+    return {name: float(evaluate(n, {})) for name, n in sizes if n is not None}
 
 
 def tied_elements(stack: Stack, ranks: int) -> float:

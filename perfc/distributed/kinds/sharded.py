@@ -27,6 +27,8 @@ def of_micro_batch(work: StageWork) -> Loss:
     first_s = 0.0
     for part in work.every_part:
         gather_s = exchanged_s(work, part, WEIGHT_BYTES, Exchange.ALL_GATHER, copies)
+        if part.frozen_bytes:
+            gather_s += work.fabric.time_s(Exchange.ALL_GATHER, part.frozen_bytes, copies)
         scatter_s = exchanged_s(
             work, part, work.training.gradient_bytes, Exchange.REDUCE_SCATTER, copies
         )
@@ -39,7 +41,7 @@ def of_micro_batch(work: StageWork) -> Loss:
             exposed += 2 * gather_s + scatter_s
         total += 2 * gather_s + scatter_s
         held = part.parameters + part.expert_parameters
-        nbytes += held * (2 * WEIGHT_BYTES + work.training.gradient_bytes)
+        nbytes += held * (2 * WEIGHT_BYTES + work.training.gradient_bytes) + 2 * part.frozen_bytes
     return Loss(max(exposed, first_s), total, nbytes)
 
 

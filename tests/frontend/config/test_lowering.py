@@ -195,7 +195,9 @@ def test_formats_of_weights_have_the_types_that_engines_multiply_in(
     problem = inner.problem
     assert isinstance(problem, Product)
     widened = weights.bits < 16 and weights.multiplied is None
-    assert problem.weight_bits == (weights.bits if widened else 0)
+    # blocks of GGML hold their scales
+    stored = weights.ggml.bits_per_weight if weights.ggml is not None else weights.bits
+    assert problem.weight_bits == (stored if widened else 0)
     assert problem.scale_block == weights.block
     whole = weight_bytes(llama, ServingPrecision())
     embedding = 2 * 128256 * 2048

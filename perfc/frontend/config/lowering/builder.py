@@ -24,7 +24,12 @@ from ...checkpoints.stored import StoredWeight
 from ..model import Adapters, Norm, NormKind
 from ..precision import ServingPrecision, WeightFormat
 from .module_code import ModuleCode
-from .quantised import adapted_product, block_product, quantised_product
+from .quantised import (
+    adapted_product,
+    block_product,
+    low_rank_product,
+    quantised_product,
+)
 from .written_out import rms_norm
 
 ADD, RMS, GATHER = Add(), RMSNormalization(), Gather()
@@ -67,6 +72,7 @@ class Builder:
         self.adapter_of: Value | None = None
         self.expert_skew: float | None = None
         self.taken: set[str] = set()
+        self.lora_rank = 0
         # llama.cpp computes angles as it rotates, and stores nothing beside the file
         self.table = BUFFER if precision.stored is None else COMPUTED
 
@@ -105,7 +111,14 @@ class Builder:
         of_file = self.stored(name)
         if dtype is None and of_file is not None and of_file.dtype is DType.F32:
             dtype = DType.F32
-        value = Value(name, TensorType(dtype or self.half, shape), None, PARAMETER)
+        kind = BUFFER if self.lora_rank else PARAMETER
+        value = Value(name, TensorType(dtype or self.half, shape), None, kind)
+        self.weights.append(value)
+        return value
+
+    def adapter(self, name: str, shape: tuple[int, int]) -> Value:
+        """Add and return the weight of a low-rank adapter, which alone is trained."""
+        value = Value(name, TensorType(self.half, shape), None, PARAMETER)
         self.weights.append(value)
         return value
 
@@ -208,6 +221,8 @@ class Builder:
                 layer that has no adapters.
         """
         whole = self._whole_product(x, extents, name, is_biased, weights)
+        if self.lora_rank and weights is None and slices:
+            return low_rank_product(self, x, whole, extents, name, slices)
         if weights is not None or self.adapter_of is None or not slices:
             return whole
         return adapted_product(self, x, whole, extents, name, slices)

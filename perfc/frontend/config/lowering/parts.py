@@ -27,14 +27,15 @@ SYMBOLS = (BATCH, SEQ, PAST)
 
 def layer_part(
     model: LanguageModel, layer: Layer, precision: ServingPrecision, parallel: Parallel = ALONE, *,
-    writes_out: bool = False,
+    writes_out: bool = False, lora_rank: int = 0,
 ) -> Module:  # fmt: skip
-    """One layer of the decoder, or of an encoder alone.
+    """One layer of the decoder, or of an encoder alone; with adapters if only these are trained.
 
     Raises:
         ModelError: it does not divide so.
     """
     b, stack, run = _started(model, precision, parallel, writes_out=writes_out)
+    b.lora_rank = lora_rank
     x = b.input("hidden", b.half, (run.tokens.rows, stack.width))
     x = layers(b, x, stack, run, ((0, layer),))
     return b.module([x], [DECLARED[name] for name in SYMBOLS])

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 from perfc.ir.graph import Value
 from perfc.ir.ops.contraction.grouped_matmul import GroupedGemm
-from perfc.ir.ops.elementwise.elementwise import Add
+from perfc.ir.ops.contraction.matmul import Gemm
+from perfc.ir.ops.elementwise.elementwise import Add, Mul
+from perfc.ir.ops.movement.slice import Concat
 from perfc.ir.ops.quantized.quantize import QuantizeLinear
 from perfc.ir.ops.quantized.quantized_matmul import GemmFloat8, MatMulIntegerToFloat
 from perfc.ir.ops.quantized.weight_only_matmul import (
@@ -21,6 +23,9 @@ from ..precision import WeightFormat
 
 if TYPE_CHECKING:
     from .builder import Builder
+
+
+LINEAR, MUL, JOIN = Gemm(transB=1), Mul(), Concat(axis=-1)
 
 
 def quantised_product(
@@ -133,6 +138,34 @@ def trimmed(*operands: Value | None) -> tuple[Value | None, ...]:
     while given and given[-1] is None:
         given.pop()
     return tuple(given)
+
+
+def low_rank_product(
+    b: Builder, x: Value, whole: Value, extents: tuple[int, int], name: str, slices: int
+) -> Value:
+    """``whole`` with ``(x @ A) @ B`` of the trained adapter of each layer added, arXiv:2106.09685.
+
+    Args:
+        b: takes the nodes.
+        x: [tokens, contracted].
+        whole: [tokens, columns], the product with the frozen weight.
+        extents: contracted, columns.
+        name: name of the layer.
+        slices: layers whose columns lie side by side; each has an adapter of its own.
+    """
+    k, n = extents
+    rank = b.lora_rank
+    narrow = b.node(LINEAR, (x, b.adapter(f"{name}.lora_a", (slices * rank, k))), f"{name}.low")
+    parts = b.cut(narrow, (rank,) * slices, f"{name}.lows") if slices > 1 else [narrow]
+    columns = [n // slices] * (slices - 1)
+    columns.append(n - sum(columns))
+    wide = [
+        b.node(LINEAR, (part, b.adapter(f"{name}.lora_b.{i}", (width, rank))), f"{name}.wide.{i}")
+        for i, (part, width) in enumerate(zip(parts, columns, strict=True))
+    ]
+    added = b.node(JOIN, tuple(wide), f"{name}.lora") if slices > 1 else wide[0]
+    added = b.node(MUL, (added, b.number(0.5)), f"{name}.lora_scaled")
+    return b.node(Add(), (whole, added), f"{name}.adapted")
 
 
 def adapted_product(
