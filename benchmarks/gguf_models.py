@@ -65,38 +65,40 @@ def mixer(c: dict[str, Any], arch: str) -> Shapes:
                 "attn_v_b": (heads, c["v_head_dim"], rank)}  # fmt: skip
     q, kv = heads * d, c["num_key_value_heads"] * d
     separate: Shapes = {"attn_q": (q, h), "attn_k": (kv, h), "attn_v": (kv, h)}
-    found: Shapes = {"attn_qkv": (q + 2 * kv, h)} if arch == "phi3" else separate
-    found = {**found, "attn_output": (h, q)}
+    tensors: Shapes = {"attn_qkv": (q + 2 * kv, h)} if arch == "phi3" else separate
+    tensors = {**tensors, "attn_output": (h, q)}
     if arch in ("qwen2", "qwen2moe", "gpt-oss"):
-        found |= {f"{name}.bias": rows[:1] for name, rows in separate.items()}
+        tensors |= {f"{name}.bias": rows[:1] for name, rows in separate.items()}
     if arch in ("qwen3", "qwen3moe", "gemma3"):
-        found |= {"attn_q_norm": (d,), "attn_k_norm": (d,)}
-    return found | ({"attn_output.bias": (h,), "attn_sinks": (heads,)} if arch == "gpt-oss" else {})
+        tensors |= {"attn_q_norm": (d,), "attn_k_norm": (d,)}
+    return tensors | (
+        {"attn_output.bias": (h,), "attn_sinks": (heads,)} if arch == "gpt-oss" else {}
+    )
 
 
 def layer(c: dict[str, Any], arch: str, i: int) -> Shapes:
     """Return the tensors of layer ``i``."""
     h, inner, e = c["hidden_size"], c.get("intermediate_size", 0), c["experts"]
-    found: Shapes = {"attn_norm": (h,), **mixer(c, arch)}
+    tensors: Shapes = {"attn_norm": (h,), **mixer(c, arch)}
     if arch == "mamba":
-        return found
-    found["post_attention_norm" if arch == "gpt-oss" else "ffn_norm"] = (h,)
+        return tensors
+    tensors["post_attention_norm" if arch == "gpt-oss" else "ffn_norm"] = (h,)
     if arch.startswith("gemma"):
-        found |= {"post_attention_norm": (h,), "post_ffw_norm": (h,)}
+        tensors |= {"post_attention_norm": (h,), "post_ffw_norm": (h,)}
     if not e or i < c.get("first_k_dense_replace", 0):
         up: Shapes = {"ffn_up": (2 * inner, h)} if arch == "phi3" else {
             "ffn_gate": (inner, h), "ffn_up": (inner, h)}  # fmt: skip
-        return {**found, **up, "ffn_down": (h, inner)}
+        return {**tensors, **up, "ffn_down": (h, inner)}
     m = c.get("moe_intermediate_size", inner)
     s = c.get("shared_expert_intermediate_size", m * c.get("n_shared_experts", 0))
     up = {"ffn_gate_exps": (e, m, h), "ffn_up_exps": (e, m, h)}
     each: Shapes = {**up, "ffn_down_exps": (e, h, m)}
-    found |= {"ffn_gate_inp": (e, h), **each}
+    tensors |= {"ffn_gate_inp": (e, h), **each}
     if arch == "gpt-oss":
-        found |= {f"{n}.bias": s[:2] for n, s in each.items()} | {"ffn_gate_inp.bias": (e,)}
+        tensors |= {f"{n}.bias": s[:2] for n, s in each.items()} | {"ffn_gate_inp.bias": (e,)}
     if s:
-        found |= {"ffn_gate_shexp": (s, h), "ffn_up_shexp": (s, h), "ffn_down_shexp": (h, s)}
-    return found | {"deepseek2": {"exp_probs_b.bias": (e,)}, "qwen2moe": {
+        tensors |= {"ffn_gate_shexp": (s, h), "ffn_up_shexp": (s, h), "ffn_down_shexp": (h, s)}
+    return tensors | {"deepseek2": {"exp_probs_b.bias": (e,)}, "qwen2moe": {
         "ffn_gate_inp_shexp": (h,)}}.get(arch, {})  # fmt: skip
 
 
@@ -143,10 +145,10 @@ def written(name: str, arch: str, kind: str, path: Path) -> int:
 
 def facts(model: str) -> tuple[int, int, int]:
     """Return multiply-accumulates of a pass, parameters, and bytes of the weights."""
-    found = read_config(model)
+    described = read_config(model)
     report = perfc.analyze(model, "rtx4090", runtime="llamacpp", dims={"batch": 1, "seq": 512})
-    stored = weight_bytes(found, precision_of(found.dtype, found.quantization))
-    return evaluate(report.cost.work.mac, report.env), parameters(found).resident, stored
+    stored = weight_bytes(described, precision_of(described.dtype, described.quantization))
+    return evaluate(report.cost.work.mac, report.env), parameters(described).resident, stored
 
 
 def main() -> None:

@@ -52,11 +52,11 @@ def cached(name: str) -> str:
     folder = os.path.join(cache_folder(), "models--" + name.replace("/", "--"))
     try:
         with open(os.path.join(folder, "refs", "main"), encoding="ascii") as file:
-            stated = file.read(128).strip()
+            main = file.read(128).strip()
         snapshots = sorted(os.listdir(os.path.join(folder, "snapshots")))
     except (OSError, ValueError):
         return ""
-    known = [s for s in (stated, *snapshots) if REVISION.fullmatch(s)]
+    known = [s for s in (main, *snapshots) if REVISION.fullmatch(s)]
     paths = [os.path.join(folder, "snapshots", revision, FILE) for revision in known]
     return next(filter(os.path.isfile, paths), "")
 

@@ -93,13 +93,13 @@ class WeightFile:
 
     def weight(self, name: str) -> StoredWeight | None:
         """Return what the file has of a weight of the lowered model; None for nothing."""
-        found = [self.tensors[n] for n in self._names(name)]
-        if not found:
+        tensors = [self.tensors[n] for n in self._names(name)]
+        if not tensors:
             return None
-        largest = max(found, key=lambda t: t.nbytes).type
+        largest = max(tensors, key=lambda t: t.nbytes).type
         return StoredWeight(
-            largest, sum(t.elements for t in found), sum(t.nbytes for t in found),
-            tuple(t.name for t in found), all(t.type is largest for t in found),
+            largest, sum(t.elements for t in tensors), sum(t.nbytes for t in tensors),
+            tuple(t.name for t in tensors), all(t.type is largest for t in tensors),
         )  # fmt: skip
 
     def _names(self, name: str) -> Iterator[str]:

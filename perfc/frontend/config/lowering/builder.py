@@ -93,9 +93,9 @@ class Builder:
     def stored(self, name: str) -> StoredWeight | None:
         """Return what the model's file has of a weight; None without a file, or for nothing."""
         tensors = self.precision.stored
-        found = None if tensors is None else tensors.weight(name)
-        self.taken.update(() if found is None else found.names)
-        return found
+        stored = None if tensors is None else tensors.weight(name)
+        self.taken.update(() if stored is None else stored.names)
+        return stored
 
     def rest(self) -> None:
         """Add the tensors of the model's file that no operator reads, as one buffer of bytes."""
