@@ -57,8 +57,10 @@ SHARES_NOTHING = "v1.0"
 it ``enable_attention_dp: true``: each GPU has sequences of its own, and a share of the experts."""
 
 
-def told(version: str, model: str, gpus: int, isl: int, osl: int) -> tuple[ServerSettings, int]:
-    """What the engines of a version's benchmark are told, and how many requests come at once.
+def settings_of(
+    version: str, model: str, gpus: int, isl: int, osl: int
+) -> tuple[ServerSettings, int]:
+    """Return the options of the engines of a version's benchmark and its number of requests.
 
     Nothing, and 0, where no page says how many.
 

@@ -11,7 +11,7 @@ from perfc_lab.tables import read_parquet
 
 from . import ServedRow, ServerSettings, ServingQuantity
 from .aic import AIC, aic_serving, number
-from .overviews import cache, groups, is_of_nvidia, told
+from .overviews import cache, groups, is_of_nvidia, settings_of
 from .settings import prompt_tokens
 from .weights import published
 
@@ -50,7 +50,7 @@ def trtllm_throughput(folder: Path) -> Iterator[ServedRow]:
             else {ServingQuantity.TOKENS_PER_S: float(rate)}
         )
         batch = number(r.batch)
-        settings, requests = told(str(r.version), model, int(r.tp), int(r.isl), int(r.osl))
+        settings, requests = settings_of(str(r.version), model, int(r.tp), int(r.isl), int(r.osl))
         weights = TRT_WEIGHTS[precision]
         if not is_of_nvidia(model):
             weights = published(model, weights, "trtllm", gpu)

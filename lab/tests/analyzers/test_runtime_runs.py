@@ -240,7 +240,7 @@ def test_networks_of_a_kind_nobody_ran_are_pooled_with_their_kernels(
 def test_a_host_that_nobody_timed_counts_less_for_long_kernels(runs: list[MeasuredRun]) -> None:
     table = runs[0].table
 
-    def told(name: str, each_s: float) -> tuple[float, float, float]:
+    def limits(name: str, each_s: float) -> tuple[float, float, float]:
         count = float(np.exp(table.run["log_launches"]))
         longer, band = runtime_runs.unlike(replace(table, kernels_s=each_s * count), name)
         return longer, band.low, band.high
@@ -248,13 +248,13 @@ def test_a_host_that_nobody_timed_counts_less_for_long_kernels(runs: list[Measur
     unlike, long = runtime_runs.UNLIKE, runtime_runs.UNLIKE_LONG
     short_s, long_s = runtime_runs.LONG_S
     for each_s in (0.1 * short_s, short_s):
-        assert told("ort", each_s) == pytest.approx((0.0, unlike.low, unlike.high))
+        assert limits("ort", each_s) == pytest.approx((0.0, unlike.low, unlike.high))
     for each_s in (long_s, 10 * long_s):
-        assert told("ort", each_s) == pytest.approx((runtime_runs.LONGER, long.low, long.high))
-    half = told("ort", float(np.sqrt(short_s * long_s)))
+        assert limits("ort", each_s) == pytest.approx((runtime_runs.LONGER, long.low, long.high))
+    half = limits("ort", float(np.sqrt(short_s * long_s)))
     assert half == pytest.approx((0.075, -0.45, 0.785))
     # an engine waits for no host
-    assert told("tensorrt", long_s) == (0.0, unlike.low, unlike.high)
+    assert limits("tensorrt", long_s) == (0.0, unlike.low, unlike.high)
 
 
 def test_products_that_nobody_timed_are_told_by_runs_under_other_runtimes() -> None:

@@ -99,15 +99,15 @@ class Bare:
 
 @pytest.fixture
 def bare(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
-    asked: list[tuple[Any, ...]] = []
+    requested: list[tuple[Any, ...]] = []
 
     def engine_of(*arguments: Any) -> Bare:
-        asked.append(arguments)
+        requested.append(arguments)
         return Bare()
 
     monkeypatch.setattr(replay, "engine_of", engine_of)
     replay._loop.cache_clear()
-    return asked
+    return requested
 
 
 def answered(measured: ServedRow) -> list[ReplayedNumber]:
@@ -124,8 +124,8 @@ def test_gpus_are_those_of_decodes_and_of_prompts() -> None:
 
 def test_a_static_batch_is_its_prompts_and_then_its_tokens(bare: list[tuple[Any, ...]]) -> None:
     (found,) = answered(row(is_static=True, measured={ServingQuantity.TOKENS_PER_S: 50.0}))
-    asked = ("llama-3.1-8b", ROW.target, "bf16", "", Parallel(2, 1, 1, 1), "vllm", 0)
-    assert bare == [(*asked, ServerSettings(), HostModel(launch_s=VLLM_LAUNCH_S), "", None)]
+    requested = ("llama-3.1-8b", ROW.target, "bf16", "", Parallel(2, 1, 1, 1), "vllm", 0)
+    assert bare == [(*requested, ServerSettings(), HostModel(launch_s=VLLM_LAUNCH_S), "", None)]
     amounts = dict(zip(LEARNED, found.amounts, strict=True))
     # one step of four prompts of 100 tokens, then ten steps of four sequences
     assert amounts["prompts"] == pytest.approx(4e-4)
@@ -247,16 +247,16 @@ def test_rates_are_of_the_middle_of_a_run_and_of_all_engines(bare: list[tuple[An
 def test_users_of_a_closed_loop_ask_as_often_as_a_steady_state_needs(
     bare: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[tuple[Any, ...]] = []
+    requested: list[tuple[Any, ...]] = []
 
     def closed_loop(*sizes: int, **how: Any) -> None:
-        asked.append((*sizes, how["count"], how["is_staggered"]))
+        requested.append((*sizes, how["count"], how["is_staggered"]))
         raise PerfcError("asked")
 
     monkeypatch.setattr("perfc.serving.simulation.load.closed_loop", closed_loop)
     samples(row(concurrency=300))
     samples(row(concurrency=301))
-    assert asked == [(300, 100, 11, 1200, False), (301, 100, 11, 903, False)]
+    assert requested == [(300, 100, 11, 1200, False), (301, 100, 11, 903, False)]
 
 
 @pytest.mark.parametrize(
@@ -281,8 +281,8 @@ def test_questions_are_asked_so_often_that_some_wait(
 
 
 def test_answers_vary_about_the_mean_that_was_measured() -> None:
-    asked = row(source=tables.ML_ENERGY, dataset="lm-arena-chat", isl=500, osl=640)
-    work = at_once(asked, 300, 16)
+    requested = row(source=tables.ML_ENERGY, dataset="lm-arena-chat", isl=500, osl=640)
+    work = at_once(requested, 300, 16)
     answers = [r.output_tokens for r in work.requests]
     assert (work.concurrency, len(answers)) == (300, 1024)
     assert sum(answers) / 1024 == pytest.approx(640, rel=0.01)
@@ -293,12 +293,12 @@ def test_answers_vary_about_the_mean_that_was_measured() -> None:
     assert min(prompts) >= 1
     assert [r.prompt for r in work.requests] == list(range(1024))
     assert {r.cached_tokens for r in work.requests} == {0}
-    assert at_once(asked, 300, 16) == work, "drawn alike"
-    again = at_once(replace(asked, model="Qwen/Qwen3-8B", target="b200-sxm-180gb"), 512, 16)
+    assert at_once(requested, 300, 16) == work, "drawn alike"
+    again = at_once(replace(requested, model="Qwen/Qwen3-8B", target="b200-sxm-180gb"), 512, 16)
     held = [r.cached_tokens for r in again.requests]
-    assert [r.input_tokens for r in again.requests] == prompts * 2, "the same are asked again"
+    assert [r.input_tokens for r in again.requests] == prompts * 2, "the same come again"
     assert held == [0] * 1024 + [(n - 1) // 16 * 16 for n in prompts]
-    gpqa = at_once(replace(asked, dataset="gpqa"), 8, 16)
+    gpqa = at_once(replace(requested, dataset="gpqa"), 8, 16)
     assert {r.input_tokens for r in gpqa.requests} == {500}, "nobody says that these vary"
     assert [r.prompt for r in again.requests[1023:1026]] == [1023, 0, 1]
     plain = at_once(row(osl=9), 3, 16)
@@ -308,8 +308,10 @@ def test_answers_vary_about_the_mean_that_was_measured() -> None:
 def test_a_server_is_measured_while_every_seat_is_taken(bare: list[tuple[Any, ...]]) -> None:
     """Answers of short and long requests are drawn anew; the longest ones are left alone."""
     measured = {ServingQuantity.TOKENS_PER_S: 1.0}
-    asked = row(source=tables.ML_ENERGY, dataset="gpqa", osl=40, concurrency=4, measured=measured)
-    (found,) = answered(asked)
+    requested = row(
+        source=tables.ML_ENERGY, dataset="gpqa", osl=40, concurrency=4, measured=measured
+    )
+    (found,) = answered(requested)
     amounts = dict(zip(LEARNED, found.amounts, strict=True))
     # steps without a prompt among them have four sequences each
     assert amounts["sequence_s"] == pytest.approx(4 * amounts["step_s"], rel=0.06)
@@ -328,18 +330,18 @@ def test_powers_of_two_share_heads(ranks: int, bare: list[tuple[Any, ...]]) -> N
 def test_without_users_there_are_as_many_as_the_memory_holds(
     bare: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[int] = []
+    requested: list[int] = []
     monkeypatch.setattr(
         replay,
         "_loop",
         lambda e, load, *more: (
-            asked.append(load.concurrency) or {ServingQuantity.TPOT_S: (1.0,) * 7}
+            requested.append(load.concurrency) or {ServingQuantity.TPOT_S: (1.0,) * 7}
         ),
     )
     for isl in (100, 1000, 5000):
         answered(row(isl=isl, osl=100, concurrency=0))
     answered(row(concurrency=24, engines=2, attention_data=3, tensor=1))
-    assert asked == [8, 3, 1, 4]
+    assert requested == [8, 3, 1, 4]
 
 
 def test_what_has_no_configuration_is_unanswered() -> None:
@@ -352,8 +354,8 @@ def test_what_has_no_configuration_is_unanswered() -> None:
 
 
 def test_experts_in_four_bits_leave_the_rest_as_it_was() -> None:
-    asked = ("deepseek-v3", "b200", EXPERTS_NVFP4, "", Parallel(8, 1, 8), "vllm")
-    experts = replay.engine_of(*asked).precision
+    requested = ("deepseek-v3", "b200", EXPERTS_NVFP4, "", Parallel(8, 1, 8), "vllm")
+    experts = replay.engine_of(*requested).precision
     assert (experts.weights, experts.experts) == (WeightFormat.HALF, WeightFormat.NVFP4)
     plain = replay.engine_of("llama-3.1-8b", "b200", "nvfp4", "", Parallel(), "vllm")
     assert plain.precision.weights is WeightFormat.NVFP4
@@ -370,7 +372,7 @@ def test_prompts_that_come_again_are_in_the_cache() -> None:
     known = row(isl=1600, osl=100, concurrency=50, distinct_prompts=100)
     roomy = Limits(kv_tokens=10**6, block_tokens=16)
     tokens, share = cached(known, roomy)
-    assert tokens == 1584, "the last block is computed anew: its last token is asked for"
+    assert tokens == 1584, "the last block is computed anew: its last token is wanted"
     # of 100 prompts 36.6 were not drawn in the first hundred draws, and 0.2 not in 600
     assert share == pytest.approx(1 - (0.99**100 - 0.99**600) * 100 / 500)
     running = 50 * (1600 + 50)
@@ -534,9 +536,9 @@ def test_hosts_launch_kernels_of_prompts_one_by_one_but_for_compiled_engines() -
 
 
 def test_a_server_has_as_many_seats_as_its_publisher_says() -> None:
-    asked = row(source=tables.ML_ENERGY, settings=ServerSettings(max_num_seqs=3000))
-    assert engine_of_row(asked).limits(100, 10).max_num_seqs == 3000
-    usual = replace(asked, settings=ServerSettings())
+    requested = row(source=tables.ML_ENERGY, settings=ServerSettings(max_num_seqs=3000))
+    assert engine_of_row(requested).limits(100, 10).max_num_seqs == 3000
+    usual = replace(requested, settings=ServerSettings())
     assert engine_of_row(usual).limits(100, 10).max_num_seqs < 3000
 
 

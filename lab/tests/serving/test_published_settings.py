@@ -1,4 +1,4 @@
-"""What publishers told their servers and benchmarks, and what that changes, by hand."""
+"""Options that publishers gave their servers and benchmarks, and what that changes, by hand."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from perfc.serving.host import HostModel
 from perfc.serving.simulation.scheduler import Chunk, Limits
 from perfc_lab.serving import ServedRow, ServerSettings, ServingQuantity, replay, scores
 from perfc_lab.serving.checks import _prompt_s
-from perfc_lab.serving.overviews import cache, groups, is_of_nvidia, told
+from perfc_lab.serving.overviews import cache, groups, is_of_nvidia, settings_of
 from perfc_lab.serving.settings import cache_of, distinct_prompts, generated, together
 
 ROW = ServedRow(
@@ -78,12 +78,15 @@ def test_other_servers_do_not_wait_for_each_other() -> None:
 
 
 def test_a_whole_benchmark_counts_the_last_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert told("0.11.0", "", 1, 1, 1)[1] == told("0.10.0", "", 1, 1, 1)[1] == 2000
-    assert (told("0.10.0", "", 1, 1, 1)[0].evicts, told("0.11.0", "", 1, 1, 1)[0].evicts) == (1, 0)
-    assert told("0.9.0", "", 1, 128, 128) == (ServerSettings(), 0)
-    assert told("v1.0", "", 1, 1, 1) == (ServerSettings(longest=2), 0)
-    later = told("post-v1.0@03e27c7d", "", 1, 1024, 8192)
-    assert told("v1.0", "", 1, 128, 4096)[1] == later[1] == 1500
+    assert settings_of("0.11.0", "", 1, 1, 1)[1] == settings_of("0.10.0", "", 1, 1, 1)[1] == 2000
+    assert (
+        settings_of("0.10.0", "", 1, 1, 1)[0].evicts,
+        settings_of("0.11.0", "", 1, 1, 1)[0].evicts,
+    ) == (1, 0)
+    assert settings_of("0.9.0", "", 1, 128, 128) == (ServerSettings(), 0)
+    assert settings_of("v1.0", "", 1, 1, 1) == (ServerSettings(longest=2), 0)
+    later = settings_of("post-v1.0@03e27c7d", "", 1, 1024, 8192)
+    assert settings_of("v1.0", "", 1, 128, 4096)[1] == later[1] == 1500
     assert later[0].longest == 9216, "an engine is made for the longest request"
     monkeypatch.setattr(replay, "engine_of", lambda *_: Steps())
     (found,) = replay._served(replace(ROW, requests=3), Steps())  # type: ignore[arg-type]
@@ -105,7 +108,7 @@ def test_a_whole_benchmark_counts_the_last_answers(monkeypatch: pytest.MonkeyPat
 def test_engines_of_an_overview_have_the_sizes_that_its_page_states(
     version: str, gpus: int, lengths: tuple[int, int], sizes: tuple[int, int]
 ) -> None:
-    settings, _ = told(version, "LLaMA v2 70B", gpus, *lengths)
+    settings, _ = settings_of(version, "LLaMA v2 70B", gpus, *lengths)
     assert (settings.token_budget, settings.max_num_seqs) == sizes
     assert settings.batching is Batching.MIXED
 
@@ -130,8 +133,8 @@ def test_experts_of_the_overview_of_1_0_have_attention_of_each_gpu() -> None:
 def test_checkpoints_of_overviews() -> None:
     assert is_of_nvidia("Qwen3-235B-A22B")
     assert not is_of_nvidia("DeepSeek R1")
-    told = [cache("GPT-OSS 120B", "fp4", gpu) for gpu in ("h200", "gb200")]
-    assert told == ["", "f8e4m3"]
+    options = [cache("GPT-OSS 120B", "fp4", gpu) for gpu in ("h200", "gb200")]
+    assert options == ["", "f8e4m3"]
     assert [cache("Llama 3.1 8B", p, "h100") for p in ("fp16", "fp8")] == ["", "f8e4m3"]
 
 
