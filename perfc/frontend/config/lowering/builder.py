@@ -133,6 +133,7 @@ class Builder:
 
     def scales(self, name: str, shape: tuple[int, ...], dtype: DType) -> Value:
         """Add and return a stored tensor of one layer that is no parameter, such as its scales."""
+        self.stored(name)
         value = Value(name, TensorType(dtype, shape), None, BUFFER)
         self.weights.append(value)
         return value
