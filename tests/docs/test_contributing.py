@@ -20,7 +20,17 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = (ROOT / "docs" / "contributing", ROOT / "lab" / "docs" / "contributing")
 PAGES = {page.stem: page for folder in FOLDERS for page in folder.glob("*.md")}
-FOLLOWED = ("operator", "pass", "target", "rule", "runtime", "llm_family", "table", "predictor")
+FOLLOWED = (
+    "operator",
+    "pass",
+    "target",
+    "rule",
+    "runtime",
+    "llm_family",
+    "format",
+    "table",
+    "predictor",
+)
 """Predictors are scored on the rows of the page of tables."""
 COPIED = ("perfc", "ir", "passes", "analyzers", "kernels", "lab", "pyproject.toml")
 OF_TESTS = ("conftest.py", "golden_tables.py")

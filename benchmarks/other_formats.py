@@ -1,0 +1,140 @@
+"""Work of models in formats of other frameworks, against the same networks in ONNX.
+
+``make`` writes the models with the converters of its environment (``keras``: tensorflow and
+tf2onnx; ``openvino``: openvino and onnx); ``table`` reads them with perfc and prints the table.
+
+    python benchmarks/other_formats.py make keras FOLDER
+    python benchmarks/other_formats.py make openvino FOLDER --onnx ../shared/models
+    python benchmarks/other_formats.py table FOLDER --onnx ../shared/models
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+KERAS = (
+    "MobileNet", "MobileNetV2", "MobileNetV3Small", "MobileNetV3Large", "EfficientNetB0",
+    "EfficientNetB1", "EfficientNetV2B0", "ResNet50", "ResNet50V2", "ResNet101", "DenseNet121",
+    "DenseNet169", "NASNetMobile", "InceptionV3", "Xception",
+)  # fmt: skip
+"""Networks of keras.applications, with random weights."""
+ONNX = (
+    "timm__resnet50__224", "timm__mobilenetv3_large_100__224", "timm__efficientnet_b0__224",
+    "timm__deit_tiny_patch16_224__224", "timm__densenet121__224", "timm__ghostnet_100__224",
+    "timm__mixer_b16_224__224", "timm__mobilevit_s__256", "timm__poolformer_s12__224",
+    "timm__levit_128__224", "timm__inception_v3__299", "timm__cait_xxs24_224__224",
+    "hf__bert-base", "hf__gpt2", "hf__rtdetr-r18__640",
+)  # fmt: skip
+"""Public graphs without weights."""
+FORMATS = {".tflite": "TFLite", ".xml": "OpenVINO", ".saved": "SavedModel", ".keras": "Keras",
+           ".mlir": "StableHLO"}  # fmt: skip
+CLOSE = 0.005
+"""Maximum relative difference of the work."""
+
+
+def make_keras(folder: Path) -> None:
+    """Write each network as Keras, SavedModel, TFLite and ONNX files."""
+    import keras
+    import tensorflow as tf
+
+    for name in KERAS:
+        model = getattr(keras.applications, name)(weights=None)
+        model.save(folder / f"{name}.keras")
+        saved = str(folder / f"{name}.saved")
+        model.export(saved, verbose=False)
+        converter = tf.lite.TFLiteConverter.from_saved_model(saved)
+        (folder / f"{name}.tflite").write_bytes(converter.convert())
+        command = [sys.executable, "-m", "tf2onnx.convert", "--saved-model", saved]
+        output = ["--output", str(folder / f"{name}.onnx"), "--opset", "18"]
+        subprocess.run([*command, *output], check=True, capture_output=True)
+
+
+def make_openvino(folder: Path, graphs: Path) -> None:
+    """Write each graph, with random weights, as an OpenVINO model."""
+    import openvino
+
+    for name in ONNX:
+        with tempfile.TemporaryDirectory() as scratch:
+            path = os.path.join(scratch, f"{name}.onnx")
+            save_with_weights(graphs / f"{name}.onnx.gz", path)
+            model = openvino.convert_model(path)
+            openvino.save_model(model, folder / f"{name}.xml", compress_to_fp16=False)
+
+
+def save_with_weights(source: Path, target: str) -> None:
+    """Write a graph with random numbers for its missing weights, each with its own."""
+    import numpy as np
+    import onnx
+
+    with gzip.open(source) as file:
+        model = onnx.load_model_from_string(file.read())
+    draw = np.random.default_rng(0)
+    for tensor in model.graph.initializer:
+        if tensor.data_location != onnx.TensorProto.EXTERNAL:
+            continue
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type)
+        dims = tuple(tensor.dims)
+        is_real = np.issubdtype(dtype, np.floating)
+        values = draw.normal(0, 0.02, dims) if is_real else np.zeros(dims)
+        tensor.CopyFrom(onnx.numpy_helper.from_array(values.astype(dtype), tensor.name))
+    onnx.save(model, target)
+
+
+def work(path: Path) -> int:
+    """Return the multiply-accumulate operations of a model at batch 1."""
+    import perfc
+    from perfc.ir.symbolic.evaluate import evaluate
+
+    report = perfc.analyze(str(path), "a100", batch=1)
+    return int(evaluate(report.cost.work.mac, report.env))
+
+
+def table(folder: Path, graphs: Path | None) -> None:
+    """Print the work of every model of a folder beside that of its ONNX file."""
+    close: dict[str, list[bool]] = {}
+    known: dict[Path, int] = {}
+    print(f"{'model':36} {'format':10} {'MACs':>14} {'in ONNX':>14} {'difference':>10}")
+    for path in sorted(folder.iterdir()):
+        if path.suffix not in FORMATS:
+            continue
+        here = path.with_suffix(".onnx")
+        reference = here if here.exists() or graphs is None else graphs / f"{path.stem}.onnx.gz"
+        if not reference.exists():
+            continue
+        if reference not in known:
+            known[reference] = work(reference)
+        macs: Any = work(path)
+        difference = macs / known[reference] - 1
+        kind = FORMATS[path.suffix]
+        close.setdefault(kind, []).append(abs(difference) <= CLOSE)
+        print(f"{path.stem:36} {kind:10} {macs:14} {known[reference]:14} {difference:10.2%}")
+    for kind, all_close in close.items():
+        print(f"{kind}: {sum(all_close)} of {len(all_close)} within {CLOSE:.1%}")
+
+
+def main() -> None:
+    """Make models, or print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("action", choices=["make", "table"])
+    parser.add_argument("rest", nargs="+", help="[keras or openvino] FOLDER")
+    parser.add_argument("--onnx", type=Path, help="folder of public ONNX graphs")
+    given = parser.parse_args()
+    folder = Path(given.rest[-1])
+    folder.mkdir(parents=True, exist_ok=True)
+    if given.action == "table":
+        table(folder, given.onnx)
+    elif given.rest[0] == "keras":
+        make_keras(folder)
+    else:
+        make_openvino(folder, given.onnx)
+
+
+if __name__ == "__main__":
+    main()
