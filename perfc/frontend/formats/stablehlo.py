@@ -1,0 +1,27 @@
+"""StableHLO programs of JAX: text or bytecode of MLIR, and bytes of ``jax.export``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from perfc.ir import Module
+
+    from . import ReadOptions
+
+SUFFIXES = (".mlir", ".mlirbc", ".stablehlo", ".jax")
+
+
+def reads(path: str, head: bytes) -> bool:
+    """Return True for bytecode of MLIR, or by its suffix."""
+    is_bytecode = bool(path) and head.startswith(b"ML\xefR")
+    return is_bytecode or (bool(head) and path.lower().endswith(SUFFIXES))
+
+
+def lower(model: str | bytes, options: ReadOptions) -> Module:
+    """Return the module of a program."""
+    from ..lowering import lowered
+    from ..stablehlo.program import read_stablehlo
+
+    assert isinstance(model, str)
+    return lowered(read_stablehlo(model), options)

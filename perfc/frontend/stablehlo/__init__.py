@@ -1,0 +1,1 @@
+"""StableHLO programs, parsed by JAX's library in another process."""

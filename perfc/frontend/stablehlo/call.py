@@ -1,0 +1,227 @@
+"""One operation of a program: operands in either order of the axes, and the nodes it becomes.
+
+A broadcast stays small until an operation needs all its elements: ONNX broadcasts by itself. Maps
+with channels last are read and written with channels second by convolutions, as in tflite.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import field
+from typing import Any, TypeAlias
+
+from perfc.ir.record import mutable
+
+from ..lowering.elements import DataType
+from ..pt2.builder import UNKNOWN, Emitter, GraphBuilder, Meta
+from ..pt2.sizes import Size
+
+Lowering: TypeAlias = "Callable[[HloCall], None]"
+"""Function that makes the nodes of an operation and binds its results."""
+LOWERINGS: dict[str, Lowering] = {}
+"""Lowerings by operation without its dialect."""
+TENSOR = re.compile(r"tensor<((?:(?:\?|\d+)x)*)(\w+)(?:,.*)?>")
+FIRST, LAST = (0, 3, 1, 2), (0, 2, 3, 1)
+"""Axes of a map with channels second, and back."""
+ELEMENT_TYPES = {
+    "f32": DataType.FLOAT, "f16": DataType.FLOAT16, "bf16": DataType.BFLOAT16,
+    "f64": DataType.DOUBLE, "i1": DataType.BOOL, "i8": DataType.INT8, "i16": DataType.INT16,
+    "i32": DataType.INT32, "i64": DataType.INT64, "ui8": DataType.UINT8, "ui16": DataType.UINT16,
+    "ui32": DataType.UINT32, "ui64": DataType.UINT64, "f8E4M3FN": DataType.FLOAT8E4M3FN,
+    "f8E5M2": DataType.FLOAT8E5M2, "i4": DataType.INT4, "ui4": DataType.UINT4,
+}  # fmt: skip
+"""ONNX element types by MLIR's."""
+
+
+def lowers(*names: str) -> Callable[[Lowering], Lowering]:
+    """Return a decorator that records the lowering of operations."""
+
+    def recorded(lowering: Lowering) -> Lowering:
+        LOWERINGS.update(dict.fromkeys(names, lowering))
+        return lowering
+
+    return recorded
+
+
+def meta_of_type(text: str) -> Meta:
+    """Return a type of MLIR.
+
+    >>> meta_of_type("tensor<?x8xf32>").sizes
+    (None, 8)
+    """
+    matched = TENSOR.fullmatch(text)
+    if matched is None:
+        return UNKNOWN
+    sizes = [None if s == "?" else int(s) for s in matched[1].split("x")[:-1]]
+    return Meta(int(ELEMENT_TYPES.get(matched[2], 0)), tuple(sizes))
+
+
+@mutable
+class HloScope:
+    """Values of a program by number.
+
+    Args:
+        builder: messages made so far.
+        functions: functions by name.
+        plain: values in the order of axes of the program.
+        first: maps with channels second.
+        small: values that broadcast to the extents of the program's, with their extents.
+        metas: types.
+        nodes: number of operations so far.
+    """
+
+    builder: GraphBuilder
+    functions: dict[str, Any]
+    plain: dict[int, str] = field(default_factory=dict[int, str])
+    first: dict[int, str] = field(default_factory=dict[int, str])
+    small: dict[int, tuple[str, tuple[Size, ...]]] = field(
+        default_factory=dict[int, tuple[str, tuple[Size, ...]]]
+    )
+    metas: dict[int, Meta] = field(default_factory=dict[int, Meta])
+    nodes: int = 0
+
+    def alias(self, number: int, source: int | None, meta: Meta) -> None:
+        """Let a number mean the value of another, or none yet."""
+        self.metas[number] = meta
+        plain, first = (v.get(-1 if source is None else source) for v in (self.plain, self.first))
+        small = self.small.get(-1 if source is None else source)
+        for known in (self.plain, self.first, self.small):
+            known.pop(number, None)
+        if plain is not None:
+            self.plain[number] = plain
+        if first is not None:
+            self.first[number] = first
+        if small is not None:
+            self.small[number] = small
+
+    def copied(self) -> tuple[dict[int, str], dict[int, str], dict[int, Any]]:
+        """Return the values so far, for an operation that may fail."""
+        return dict(self.plain), dict(self.first), dict(self.small)
+
+
+@mutable
+class HloCall(Emitter):
+    """One operation.
+
+    Args:
+        scope: values around it.
+        op: its object in the document.
+        name: name of its first result.
+        path: name of its nodes.
+    """
+
+    scope: HloScope
+    op: dict[str, Any]
+    name: str
+    path: str
+    source: str = ""
+    made: int = 0
+
+    @property
+    def builder(self) -> GraphBuilder:
+        """Return the messages made so far."""
+        return self.scope.builder
+
+    @property
+    def inputs(self) -> list[int]:
+        """Return the numbers of its operands."""
+        return list(self.op["in"])
+
+    def attribute(self, name: str, default: Any = None) -> Any:
+        """Return an attribute."""
+        value = self.op["attrs"].get(name)
+        return default if value is None else value
+
+    def meta(self, at: int) -> Meta:
+        """Return the type of an operand."""
+        return self.scope.metas[self.inputs[at]]
+
+    def result(self, at: int = 0) -> Meta:
+        """Return the type of a result."""
+        return meta_of_type(self.op["out"][at][1])
+
+    @property
+    def is_first(self) -> bool:
+        """Return True if an operand exists with channels second only."""
+        return any(n in self.scope.first and n not in self.scope.plain for n in self.inputs)
+
+    def value(self, at: int) -> str:
+        """Return an operand with all its elements."""
+        scope, number = self.scope, self.inputs[at]
+        if number in scope.plain:
+            return scope.plain[number]
+        if number in scope.first:
+            made = self.emit("Transpose", scope.first[number], perm=LAST)
+        else:
+            value, _ = scope.small[number]
+            sizes = scope.metas[number].sizes
+            made = self.emit("Expand", value, self.shape([1 if s is None else s for s in sizes]))
+        scope.plain[number] = made
+        return made
+
+    def map_value(self, at: int) -> str:
+        """Return a map with channels second."""
+        scope, number = self.scope, self.inputs[at]
+        if number not in scope.first:
+            scope.first[number] = self.emit("Transpose", self.value(at), perm=FIRST)
+        return scope.first[number]
+
+    def broadcast(self, at: int, *, first: bool) -> str:
+        """Return an operand that ONNX broadcasts."""
+        scope, number = self.scope, self.inputs[at]
+        if number in scope.plain and not first:
+            return scope.plain[number]
+        if number in scope.small and not (first and number in scope.first):
+            value, sizes = scope.small[number]
+            if not first or len(sizes) < 4:
+                return value
+            if all(s == 1 for s in sizes[1:3]):
+                return self.emit("Reshape", value, self.shape([sizes[a] for a in FIRST]))
+            return self.emit("Transpose", value, perm=FIRST)
+        rank = scope.metas[number].rank
+        return self.map_value(at) if first and rank == 4 else self.value(at)
+
+    def elementwise(self, ats: Iterable[int]) -> tuple[list[str], bool, tuple[Size, ...] | None]:
+        """Return operands, whether channels are second, and the extents of a small result."""
+        scope, listed = self.scope, list(ats)
+        first = self.is_first and self.result().rank == 4
+        smalls = [scope.small.get(self.inputs[at]) for at in listed]
+        sizes = None
+        if all(s is not None for s in smalls):
+            shapes = {s[1] for s in smalls if s is not None if s[1]} or {()}
+            if len(shapes) == 1:
+                sizes = next(iter(shapes))
+            else:
+                self.value(listed[0])
+        return [self.broadcast(at, first=first) for at in listed], first, sizes
+
+    def bind(self, value: str, at: int = 0, *, first: bool = False,
+             small: Sequence[Size] | None = None) -> None:  # fmt: skip
+        """Let a value be a result."""
+        scope, builder = self.scope, self.builder
+        number, meta = self.op["out"][at][0], self.result(at)
+        scope.metas[number] = meta
+        if small is not None and tuple(small) != meta.sizes:
+            scope.small[number] = value, tuple(small)
+            return
+        sizes = tuple(meta.sizes[a] for a in FIRST) if first else meta.sizes
+        name = builder.fresh(self.name)
+        (value,) = builder.settle(len(builder.graph.node) - 1, [value], [name],
+                                  [Meta(meta.dtype, sizes)])  # fmt: skip
+        (scope.first if first else scope.plain)[number] = value
+
+    def shape(self, sizes: Sequence[Size]) -> str:
+        """Return extents as a constant, -1 for an unknown one.
+
+        Raises:
+            ValueError: several are unknown.
+        """
+        shape = [s if isinstance(s, int) else -1 for s in sizes]
+        if shape.count(-1) > 1:
+            raise ValueError("several unknown extents")
+        return self.ints(*shape)
+
+    def as_integers(self, at: int) -> str:
+        """Return an operand as whole numbers of 64 bits."""
+        return self.emit("Cast", self.value(at), to=int(DataType.INT64))

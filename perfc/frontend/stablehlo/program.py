@@ -1,0 +1,195 @@
+"""StableHLO programs in messages of ONNX, which the lowering of ONNX models takes."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from perfc.common.declared import modules
+from perfc.common.extras import install_package
+from perfc.errors import MissingExtraError, ModelError
+
+from ..process import answer_of
+from ..pt2.builder import GraphBuilder, Meta, axis_symbol
+from ..pt2.program import OPSET
+from ..reading.proto import FileOrigin, ProtoModel, ValueInfo
+from ..source import one_line, open_file
+from . import call
+from .call import LOWERINGS, HloCall, HloScope, Lowering, meta_of_type
+
+LONGEST_S = 300
+"""Maximum seconds of parsing."""
+MOST_BYTES = 1 << 28
+"""Maximum bytes of a program; constants are in it."""
+MOST_NODES = 200_000
+"""Maximum operations, those of functions that are called several times included."""
+DEEPEST = 32
+"""Nesting of calls."""
+FAULTS = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
+"""Errors of operations that do not follow the specification."""
+PLACE = re.compile(r'loc\("([^"]*)"')
+FEW = 4
+"""Maximum stored inputs of a program whose parameters are constants."""
+
+
+def read_stablehlo(path: str) -> ProtoModel:
+    """Return a program in messages of ONNX.
+
+    Args:
+        path: path of text or bytecode of MLIR, or of bytes of ``jax.export``.
+
+    Raises:
+        ModelError: it does not parse, is too large, or that takes too long.
+        MissingExtraError: JAX is not installed.
+    """
+    where = one_line(path)
+    with open_file(path, where) as file:
+        data = file.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise ModelError(f"a program of more than {MOST_BYTES >> 20} MiB", where=where)
+    with tempfile.TemporaryDirectory() as folder:
+        reply = Path(folder, "reply.json")
+        answer = answer_of(
+            "perfc.frontend.stablehlo.worker", [os.path.abspath(path), str(reply)], reply,
+            where=where, late=(f"not parsed in {LONGEST_S} s", "give a part of it"),
+            longest_s=LONGEST_S, folder=folder,
+        )  # fmt: skip
+    if "missing" in answer:
+        hint = install_package("jax")
+        raise MissingExtraError(f"needs {answer['missing']} to parse it", hint=hint, where=where)
+    if "error" in answer:
+        raise ModelError(answer["error"], hint="write it with jax.export", where=where)
+    try:
+        made = translated(answer["functions"])
+    except ModelError as error:
+        error.where = error.where or where
+        raise
+    except FAULTS as error:
+        what = f"not a program of StableHLO: {type(error).__name__} {error}"[:200]
+        raise ModelError(what, hint="write it with jax.export", where=where) from None
+    made.origin = FileOrigin(path, len(data), hashlib.sha256(data).hexdigest())
+    return made
+
+
+def translated(functions: Mapping[str, Any]) -> ProtoModel:
+    """Return the functions of a program in messages of ONNX.
+
+    Raises:
+        ModelError: calls nested too deep, or too many operations.
+        LookupError, TypeError, ValueError: it does not follow the specification.
+    """
+    scope = HloScope(GraphBuilder(), dict(functions))
+    main = functions["main"] if "main" in functions else list(functions.values())[-1]
+    scope.builder.graph.name = "main"
+    declare_inputs(scope, main["args"])
+    for number in lower_block(scope, main, "", 0):
+        meta = scope.metas[number]
+        reader = HloCall(scope, {"in": [number], "out": [], "attrs": {}}, "output", "output")
+        scope.builder.graph.output.append(ValueInfo(reader.value(0), scope.builder.type(meta)))
+    return ProtoModel(10, [("", OPSET)], "stablehlo", graph=scope.builder.graph)
+
+
+def declare_inputs(scope: HloScope, arguments: Sequence[Sequence[Any]]) -> None:
+    """Add the arguments of the program.
+
+    Beside an argument of unknown extents, many of real numbers and known extents are parameters.
+    """
+    metas = [meta_of_type(text) for _, text, _ in arguments]
+    fixed = [m.is_float and m.rank > 0 and None not in m.sizes for m in metas]
+    has_stored = sum(fixed) > FEW and any(None in m.sizes for m in metas)
+    for (number, _, place), meta, is_fixed in zip(arguments, metas, fixed, strict=True):
+        named = PLACE.match(place)
+        name = scope.builder.fresh(named[1] if named else "argument")
+        scope.metas[number], scope.plain[number] = meta, name
+        if has_stored and is_fixed:
+            scope.builder.stored(name, meta, is_parameter=True)
+            continue
+        sizes = tuple(axis_symbol(name, a, meta) if s is None else s
+                      for a, s in enumerate(meta.sizes))  # fmt: skip
+        type_ = scope.builder.type(Meta(meta.dtype, sizes))
+        scope.builder.graph.input.append(ValueInfo(name, type_))
+
+
+def lower_block(scope: HloScope, block: Mapping[str, Any], prefix: str, depth: int) -> list[int]:
+    """Lower the operations of a block; return the numbers of its results.
+
+    Raises:
+        ModelError: calls nested too deep, or too many operations.
+    """
+    if depth > DEEPEST:
+        raise ModelError(f"calls nested deeper than {DEEPEST}")
+    for op in block["ops"]:
+        scope.nodes += 1
+        if scope.nodes > MOST_NODES:
+            raise ModelError(f"more than {MOST_NODES} operations", hint="give a part of it")
+        name = op["name"]
+        if name.endswith(".return"):
+            return list(op["in"])
+        path = path_of(op["loc"], prefix, name)
+        if name in ("func.call", "stablehlo.composite"):
+            inline(scope, op, path, depth)
+        elif op["out"]:
+            lower_operation(scope, op, path)
+    return []
+
+
+def inline(scope: HloScope, op: Mapping[str, Any], path: str, depth: int) -> None:
+    """Put a function in place of its call."""
+    name = op["attrs"].get("callee") or op["attrs"]["decomposition"]
+    function = scope.functions[name.lstrip("@")]
+    # a function that is called twice has the same numbers: its values are new each time
+    for (formal, text, _), actual in zip(function["args"], op["in"], strict=True):
+        scope.alias(formal, actual, scope.metas.get(actual) or meta_of_type(text))
+    results = lower_block(scope, function, path, depth + 1)
+    for (number, text), result in zip(op["out"], results, strict=True):
+        scope.alias(number, result, meta_of_type(text))
+
+
+def lower_operation(scope: HloScope, op: dict[str, Any], path: str) -> None:
+    """Lower one operation; one without a lowering becomes an unknown operator."""
+    builder = scope.builder
+    for number, text in op["out"]:
+        scope.alias(number, None, meta_of_type(text))
+    made = HloCall(scope, op, path, path)
+    domain, _, name = op["name"].partition(".")
+    start, stored = len(builder.graph.node), len(builder.graph.initializer)
+    known, before = dict(builder.constants), scope.copied()
+    lowering = lowerings().get(name) if domain in ("stablehlo", "chlo") else None
+    if lowering is not None:
+        try:
+            lowering(made)
+            return
+        except FAULTS:
+            del builder.graph.node[start:], builder.graph.initializer[stored:]
+            builder.constants = known
+            scope.plain, scope.first, scope.small = before
+            made.made = 0
+    target = op["attrs"].get("call_target_name") if name == "custom_call" else None
+    operands = [made.value(at) for at in range(len(op["in"]))]
+    results = made.several(str(target or name), operands, len(op["out"]), domain=domain)
+    for at, value in enumerate(results):
+        made.bind(value, at)
+
+
+def path_of(place: str, prefix: str, name: str) -> str:
+    """Return the path of an operation without the name of the compiled function.
+
+    >>> path_of('loc("jit(f)/conv/add"(callsite("a"("a.py":1:2))))', "", "stablehlo.add")
+    'conv/add'
+    """
+    named = PLACE.match(place)
+    parts = [p for p in (named[1] if named else "").split("/") if p and not p.startswith("jit(")]
+    return "/".join([*([prefix] if prefix else []), *(parts or [name.partition(".")[2]])])
+
+
+@cache
+def lowerings() -> Mapping[str, Lowering]:
+    """Return every lowering by operation; importing the modules of this folder records them."""
+    list(modules(call.__package__ or ""))
+    return LOWERINGS
