@@ -12,7 +12,7 @@ from perfc.common.extras import install, install_package
 from perfc.errors import MissingExtraError, ModelError
 
 from ..openvino.program import read_openvino
-from ..process import answer_of
+from ..reading.process import answer_of
 from ..reading.proto import ProtoModel
 from ..source import one_line
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from perfc.errors import MissingExtraError, ModelError
 
-from ..process import answer_of
 from ..reading.module_name import NamedModule, is_named
+from ..reading.process import answer_of
 
 if TYPE_CHECKING:
     from perfc.ir.graph import Module

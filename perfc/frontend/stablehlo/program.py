@@ -15,9 +15,9 @@ from perfc.common.declared import modules
 from perfc.common.extras import install_package
 from perfc.errors import MissingExtraError, ModelError
 
-from ..process import answer_of
 from ..pt2.builder import GraphBuilder, Meta, axis_symbol
 from ..pt2.program import OPSET
+from ..reading.process import answer_of
 from ..reading.proto import FileOrigin, ProtoModel, ValueInfo
 from ..source import one_line, open_file
 from . import call

@@ -32,7 +32,7 @@ def answer_of(
     Raises:
         ModelError: it takes too long, or ends without an answer.
     """
-    root = str(Path(__file__).resolve().parents[2])
+    root = str(Path(__file__).resolve().parents[3])
     paths = [p for p in (root, os.environ.get("PYTHONPATH", "")) if p]
     try:
         made = subprocess.run(
