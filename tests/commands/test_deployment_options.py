@@ -389,7 +389,7 @@ def test_what_a_command_does_not_look_at_it_refuses(
     assert error.count("\n") == 1
 
 
-@pytest.mark.parametrize(("name", "shown"), [("llm serve", 7), ("llm search", 4), ("plan", 7)])
+@pytest.mark.parametrize(("name", "shown"), [("llm serve", 7), ("llm search", 4), ("plan", 8)])
 def test_help_shows_what_a_command_looks_at(name: str, shown: int) -> None:
     group, _, rest = name.partition(" ")
     command = command_of(group)
