@@ -141,6 +141,13 @@ def passes() -> Iterable[str]:
     return (info.name for info in list_passes())
 
 
+def oracles() -> Iterable[str]:
+    """Return the compilers that answer what they fuse."""
+    from perfc.study.fusion_oracle.oracles import names
+
+    return names()
+
+
 def operators() -> Iterable[str]:
     """Return the ONNX names of the operators."""
     from perfc.view.pages.catalogue import operators as known

@@ -1,0 +1,69 @@
+"""``perfc fusion``: fused kernels of a compiler beside those of perfc, group by group."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ..shared import names as _names
+from ..shared.document import show_document
+from ..shared.examples import examples
+from ..shared.names import Names
+from ..shared.options import dim_option, module_options, parse_dims
+from ..shared.output import emit, format_options
+from ..shared.report import color_option, parse_top
+
+DOCUMENT = ("fusion", "perfc.study.fusion_oracle.output:FusionView")
+"""JSON document of the command, and the type that defines its schema."""
+
+
+@click.command(
+    "fusion",
+    epilog=examples(
+        "fusion model.onnx --oracle ort", "fusion model.onnx --oracle tensorrt --engine layers.json"
+    ),
+)
+@click.argument("model", type=click.Path())
+@click.option(
+    "--oracle", type=Names(_names.oracles), required=True, help="Compiler: inductor, ort, tensorrt."
+)
+@click.option(
+    "--engine", type=click.Path(), default="",
+    help="Layers of a TensorRT engine: trtexec --exportLayerInfo, verbosity detailed.",
+)  # fmt: skip
+@dim_option
+@module_options
+@format_options("text", "json", "csv", "markdown")
+@color_option
+@click.option("--top", default="20", show_default=True, help="Maximum rows per table, or 'all'.")
+def command(
+    model: str,
+    oracle: str,
+    engine: str,
+    dims: tuple[str, ...],
+    inputs: tuple[str, ...],
+    kwargs: str,
+    form: str,
+    output: Path | None,
+    top: str,
+) -> None:
+    """Print what a compiler fuses in MODEL beside perfc's fusion table, with their agreement.
+
+    `ort` optimizes an ONNX file for the CPU in a separate process. `inductor` compiles a PyTorch
+    module, given by name, up to its fusion on the CPU. `tensorrt` reads the layers of an engine.
+    """
+    from perfc.study.fusion_oracle import OracleRequest, compared
+    from perfc.study.fusion_oracle.oracles import answer_of, table_of
+    from perfc.study.fusion_oracle.output import FusionView, document, to_csv, to_json
+
+    limit = parse_top(top)
+    request = OracleRequest(model, parse_dims(dims), engine, inputs, kwargs)
+    view = FusionView.of(model, oracle, compared(answer_of(oracle, request), table_of(oracle)))
+    match form:
+        case "json":
+            emit(to_json(view), output)
+        case "csv":
+            emit(to_csv(view), output)
+        case _:
+            show_document(document(view, limit), form, output)

@@ -1,0 +1,45 @@
+"""TensorRT: the layers of an engine, from the file of its inspector."""
+
+from __future__ import annotations
+
+from perfc.api import typed
+from perfc.errors import ParseError
+from perfc.ir.graph import Node
+from perfc.measuring.measure.runtimes.events import whole
+from perfc.measuring.measure.runtimes.tensorrt import RANGE, is_layers, members_by_layer
+from perfc.passes.manager import Analyses
+from perfc.passes.rewriting.canonicalize import Canonicalize
+
+from .. import OracleAnswer, OracleGroup, OracleRequest
+
+HINT = "trtexec --exportLayerInfo=layers.json --profilingVerbosity=detailed"
+
+
+def answer(request: OracleRequest) -> OracleAnswer:
+    """Return the groups: the nodes of the model that a layer names.
+
+    Raises:
+        PerfcError: no such file, or one of another model.
+    """
+    if not request.engine:
+        raise ParseError("TensorRT's groups are read from a file", where="--engine", hint=HINT)
+    content = whole(request.engine)
+    if not is_layers(content):
+        raise ParseError("no layers of an engine", where=request.engine, hint=HINT)
+    module = Analyses().apply(Canonicalize(), typed(request.model, request.dims))
+    named = {n.name: n for n in module.graph.nodes}
+    order = {n: i for i, n in enumerate(module.graph.nodes)}
+    groups: list[OracleGroup] = []
+    for layer, members in members_by_layer(content).items():
+        nodes: set[Node] = set()
+        for member in members:
+            first, _, last = member.partition(RANGE)
+            if first in named and last in named:
+                begin, end = order[named[first]], order[named[last]]
+                nodes |= set(module.graph.nodes[begin : end + 1])
+            elif member in named:
+                nodes.add(named[member])
+        groups.append(OracleGroup(layer, "layer", frozenset(nodes)))
+    if not any(g.nodes for g in groups):
+        raise ParseError("its layers name no node of the model", where=request.engine, hint=HINT)
+    return OracleAnswer(module, tuple(groups))
