@@ -5,7 +5,7 @@ modules of ``fusion_modules.py`` up to its fusion. The share of their kernels th
 predicts exactly is printed, and below it how the others differ.
 
     python benchmarks/fusion_check.py --models ../shared/models
-    python benchmarks/fusion_check.py --models ../shared/models --quantized timm__mobilenetv2_100__224
+    python benchmarks/fusion_check.py --models MODELS --quantized timm__mobilenetv2_100__224
     python benchmarks/fusion_check.py --oracle inductor
 """
 
@@ -29,8 +29,9 @@ from onnxruntime.quantization.shape_inference import quant_pre_process
 from perfc.errors import PerfcError
 from perfc.passes.runtimes import runtime
 from perfc.study.fusion_oracle import OracleRequest, compared
-from perfc.study.fusion_oracle.oracles import answer_of, names, table_of
+from perfc.study.fusion_oracle.oracles import names, oracle_of
 
+IMAGE = ("1x3x224x224",)
 MODULES = Path(__file__).with_name("fusion_modules.py")
 MODELS = (
     "legacy__timm__resnet50",
@@ -123,7 +124,8 @@ def requests(args: argparse.Namespace, folder: Path) -> Iterator[tuple[str, Orac
     """Models by name, as the compiler takes them."""
     if args.models is None:
         for name in args.names or FAMILIES:
-            yield name, OracleRequest(f"{MODULES}:{name}")
+            inputs = IMAGE if FAMILIES.index(name) < FAMILIES.index("bert") else ()
+            yield name, OracleRequest(f"{MODULES}:{name}", inputs=inputs)
         return
     for path in paths(args.models, args.names):
         source = quantized(path, folder) if args.quantized else path
@@ -139,13 +141,14 @@ def main() -> int:
     parser.add_argument("--quantized", action="store_true", help="quantize the models first")
     parser.add_argument("--top", type=int, default=6, help="differences shown a model")
     args = parser.parse_args()
-    table = runtime(args.runtime) if args.runtime else table_of(args.oracle)
+    compiler = oracle_of(args.oracle)
+    table = runtime(args.runtime) if args.runtime else compiler.TABLE
     total = Counter[str]()
     print(f"{'model':44} {'theirs':>7} {'ours':>6} {'exact':>6} {'share':>7}")
     with tempfile.TemporaryDirectory() as folder:
         for name, request in requests(args, Path(folder)):
             try:
-                found = compared(answer_of(args.oracle, request), table)
+                found = compared(compiler.answer(request), table)
             except PerfcError as error:
                 print(f"{name}: {error}", file=sys.stderr)
                 continue

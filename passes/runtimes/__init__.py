@@ -182,7 +182,6 @@ class Runtime:
         layouts: layouts of feature maps, that it offers; the default first.
         blocks_channels: whether channels lie in blocks around convolutions.
         aliases: other names that ``--runtime`` takes for it.
-        oracle: compiler that ``perfc fusion`` compares the table with; "" for none.
         source: where the table was read or measured.
     """
 
@@ -213,7 +212,6 @@ class Runtime:
     layouts: tuple[Layout, ...] = (Layout.CHANNELS_FIRST,)
     blocks_channels: bool = False
     aliases: tuple[str, ...] = ()
-    oracle: str = ""
     source: str = ""
 
     def __hash__(self) -> int:

@@ -32,7 +32,6 @@ TABLE = Runtime(
     tf32=Tf32.CONVOLUTIONS,
     steps=Steps.COMPILED,
     layouts=(Layout.CHANNELS_FIRST, Layout.CHANNELS_LAST),
-    oracle="inductor",
     source="torch._inductor scheduler: pointwise and reduction loops over the same range fuse, "
     "values that others read are written on the way; fuse_attention passes; matrix products "
     "and convolutions stay library calls, batch normalisation is a pointwise loop unless frozen",

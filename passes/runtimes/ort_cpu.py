@@ -17,7 +17,6 @@ TABLE = Runtime(
     devices=CPU,
     max_nodes=12,
     framework=Framework.ORT,
-    oracle="ort",
     source="onnxruntime graph_transformer_utils.cc, levels 1 and 2, CPU provider; compared with "
     "the graphs it writes by benchmarks/fusion_check.py",
 )

@@ -40,7 +40,6 @@ TABLE = Runtime(
     is_versioned=True,
     aliases=("trt",),
     trains=False,
-    oracle="tensorrt",
     source="TensorRT developer guide, 'Layer fusion' and 'Q/DQ fusion': convolution and scale, "
     "pointwise, reduce and normalisation fusions; transpositions and slices join their readers",
 )

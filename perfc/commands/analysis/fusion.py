@@ -54,12 +54,13 @@ def command(
     module, given by name, up to its fusion on the CPU. `tensorrt` reads the layers of an engine.
     """
     from perfc.study.fusion_oracle import OracleRequest, compared
-    from perfc.study.fusion_oracle.oracles import answer_of, table_of
+    from perfc.study.fusion_oracle.oracles import oracle_of
     from perfc.study.fusion_oracle.output import FusionView, document, to_csv, to_json
 
     limit = parse_top(top)
     request = OracleRequest(model, parse_dims(dims), engine, inputs, kwargs)
-    view = FusionView.of(model, oracle, compared(answer_of(oracle, request), table_of(oracle)))
+    compiler = oracle_of(oracle)
+    view = FusionView.of(model, oracle, compared(compiler.answer(request), compiler.TABLE))
     match form:
         case "json":
             emit(to_json(view), output)

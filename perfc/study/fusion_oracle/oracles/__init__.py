@@ -1,19 +1,35 @@
 """Compilers that answer what they fuse: each module of this folder asks one.
 
-A module has a function ``answer`` from `OracleRequest` to `OracleAnswer`; nothing lists them. The
-fusion table that it is compared with names it as its ``oracle``.
+A compiler is one module in this folder with the members of `CompilerOracle`; nothing lists them.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from importlib import import_module
+from typing import Protocol, cast
 
 from perfc.errors import ParseError
-from perfc.passes.runtimes import Runtime, tables
+from perfc.passes.runtimes import Runtime
 
 from .. import OracleAnswer, OracleRequest
+
+
+class CompilerOracle(Protocol):
+    """Members of a module that asks one compiler.
+
+    Args:
+        TABLE: fusion table that the compiler is compared with.
+    """
+
+    TABLE: Runtime
+
+    def answer(self, request: OracleRequest) -> OracleAnswer:
+        """Return the groups that the compiler fuses.
+
+        Raises:
+            PerfcError: it is not installed, or does not compile the model.
+        """
 
 
 def names() -> tuple[str, ...]:
@@ -22,19 +38,13 @@ def names() -> tuple[str, ...]:
     return tuple(s for s in stems if not s.startswith("_"))
 
 
-def answer_of(name: str, request: OracleRequest) -> OracleAnswer:
-    """Return what a compiler fuses.
+def oracle_of(name: str) -> CompilerOracle:
+    """Return the module of a compiler.
 
     Raises:
-        PerfcError: unknown, not installed, or it does not compile the model.
+        ParseError: there is none.
     """
     if name not in names():
         hint = f"there are {', '.join(names())}"
         raise ParseError(f"no compiler {name[:32]!r}", where="--oracle", hint=hint)
-    answer: Callable[[OracleRequest], OracleAnswer] = import_module(f".{name}", __name__).answer
-    return answer(request)
-
-
-def table_of(name: str) -> Runtime:
-    """Return the fusion table that a compiler is compared with."""
-    return next(t for t in tables() if t.oracle == name)
+    return cast("CompilerOracle", import_module(f".{name}", __name__))

@@ -16,6 +16,7 @@ from perfc.frontend.reading.module_name import is_named
 from perfc.ir.graph import Node
 from perfc.passes.manager import Analyses
 from perfc.passes.rewriting.canonicalize import Canonicalize
+from perfc.passes.runtimes.inductor import TABLE as TABLE
 
 from .. import OracleAnswer, OracleGroup, OracleRequest
 

@@ -13,6 +13,7 @@ from perfc.errors import MissingExtraError, ModelError
 from perfc.measuring.measure.tables.weights import runnable
 from perfc.passes.manager import Analyses
 from perfc.passes.rewriting.canonicalize import Canonicalize
+from perfc.passes.runtimes.ort_cpu import TABLE as TABLE
 
 from .. import OracleAnswer, OracleGroup, OracleRequest, leading_to
 

@@ -9,6 +9,7 @@ from perfc.measuring.measure.runtimes.events import whole
 from perfc.measuring.measure.runtimes.tensorrt import RANGE, is_layers, members_by_layer
 from perfc.passes.manager import Analyses
 from perfc.passes.rewriting.canonicalize import Canonicalize
+from perfc.passes.runtimes.tensorrt import TABLE as TABLE
 
 from .. import OracleAnswer, OracleGroup, OracleRequest
 
