@@ -56,6 +56,7 @@ CASES = (
     ("ncu", "ncu report.csv"),
     ("ncu", "ncu report.csv --target v100-16gb"),
     ("trace", "trace trace.json"),
+    ("fusion", "fusion model.onnx --oracle tensorrt --engine layers.json"),
     ("trace-diff", "diff trace.json trace.json"),
     ("roofline", "roofline a100 --model model.onnx"),
     ("roofline", "roofline t4"),

@@ -1,4 +1,4 @@
-"""``perfc fusion``: fused kernels of a compiler beside those of perfc, group by group."""
+"""``perfc fusion``: fused kernels of a compiler next to those of perfc, group by group."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def command(
     output: Path | None,
     top: str,
 ) -> None:
-    """Print what a compiler fuses in MODEL beside perfc's fusion table, with their agreement.
+    """Print what a compiler fuses in MODEL next to perfc's fusion table, with their agreement.
 
     `ort` optimizes an ONNX file for the CPU in a separate process. `inductor` compiles a PyTorch
     module, given by name, up to its fusion on the CPU. `tensorrt` reads the layers of an engine.

@@ -1,4 +1,4 @@
-"""Fusion of a compiler beside the fusion table of its runtime, group by group."""
+"""Fusion of a compiler next to the fusion table of its runtime, group by group."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from perfc.passes.runtimes import Runtime
 
 @record
 class OracleRequest:
-    """What an oracle compiles.
+    """Model that an oracle compiles.
 
     Args:
         model: path of a model, or the name of a PyTorch module.
@@ -58,7 +58,7 @@ class OracleAnswer:
 
 
 class Agreement(Enum):
-    """How our kernels of the nodes of a group differ from it."""
+    """Relations of our kernels to a group of the compiler."""
 
     SAME = "same"
     JOINS = "ours joins more"
@@ -171,14 +171,14 @@ def leading_to(
         made: node of each value.
         borders: values that the compiler stores.
     """
-    found: set[Node] = set()
+    nodes: set[Node] = set()
     start = [name for name in names if name in made]
     waiting = list(start)
     while waiting:
         name = waiting.pop()
         node = made.get(name)
-        if node is None or node in found or (name in borders and name not in start):
+        if node is None or node in nodes or (name in borders and name not in start):
             continue
-        found.add(node)
+        nodes.add(node)
         waiting += [v.name for v in node.inputs if v is not None and v.weight is None]
-    return found
+    return nodes

@@ -27,7 +27,7 @@ SCHEMA = "perfc-fusion/1"
 
 @record
 class FusedGroupView:
-    """A kernel of the compiler beside ours.
+    """A kernel of the compiler next to ours.
 
     Args:
         name: the compiler's name for it.
@@ -57,7 +57,7 @@ class FusionDifferenceView:
 
 @record
 class FusionView:
-    """Fusion of a compiler beside a fusion table.
+    """Fusion of a compiler next to a fusion table.
 
     Args:
         model: model.
@@ -82,23 +82,23 @@ class FusionView:
     groups: tuple[FusedGroupView, ...]
 
     @classmethod
-    def of(cls, model: str, oracle: str, found: FusionComparison) -> FusionView:
+    def of(cls, model: str, oracle: str, result: FusionComparison) -> FusionView:
         """Build the view of a comparison."""
         differences = tuple(
             FusionDifferenceView(how.value, text, count)
-            for (how, text), count in found.differences.most_common()
+            for (how, text), count in result.differences.most_common()
         )
         groups = tuple(
             FusedGroupView(
                 p.group.name, p.group.operator, tuple(sorted(n.name for n in p.group.nodes)),
                 operators(p.group.nodes), tuple(map(operators, p.ours)), p.agreement.value,
             )
-            for p in found.pairs
+            for p in result.pairs
         )  # fmt: skip
-        theirs = len(found.pairs)
+        theirs = len(result.pairs)
         return cls(
-            model, oracle, found.runtime.name, theirs, found.ours, found.same,
-            found.same / theirs if theirs else 0.0, differences, groups,
+            model, oracle, result.runtime.name, theirs, result.ours, result.same,
+            result.same / theirs if theirs else 0.0, differences, groups,
         )  # fmt: skip
 
 

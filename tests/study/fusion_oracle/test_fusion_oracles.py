@@ -65,10 +65,10 @@ def test_layers_of_an_engine_are_compared_by_their_nodes(model: str, tmp_path: P
     groups = [sorted(n.name for n in p.group.nodes) for p in result.pairs]
     assert groups == [["conv", "relu"], ["product"], ["bias", "softmax"]]
     assert result.pairs[0].agreement is Agreement.SAME
-    assert result.pairs[1].agreement is Agreement.SAME
-    assert result.pairs[2].agreement is Agreement.SPLITS
+    assert result.pairs[1].agreement is Agreement.JOINS
     assert list(result.differences) == [
-        (Agreement.SPLITS, "layer = Add+Softmax; ours Add | Softmax")
+        (Agreement.JOINS, "layer = MatMul; ours Add+MatMul"),
+        (Agreement.CUTS, "layer = Add+Softmax; ours Add+MatMul | Softmax"),
     ]
 
 
