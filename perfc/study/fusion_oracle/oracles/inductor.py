@@ -63,13 +63,13 @@ def run(request: OracleRequest, archive: Path, reply: Path) -> None:
     Raises:
         ModelError: it fails, or takes too long.
     """
-    asked = {"name": request.model, "inputs": list(request.inputs), "dims": dict(request.dims),
+    content = {"name": request.model, "inputs": list(request.inputs), "dims": dict(request.dims),
              "kwargs": json.loads(request.kwargs or "{}")}  # fmt: skip
     root = str(Path(__file__).resolve().parents[4])
     paths = os.pathsep.join(p for p in (root, os.environ.get("PYTHONPATH", "")) if p)
     try:
         made = subprocess.run(
-            [sys.executable, "-m", WORKER, str(archive), str(reply)], input=json.dumps(asked),
+            [sys.executable, "-m", WORKER, str(archive), str(reply)], input=json.dumps(content),
             capture_output=True, text=True, timeout=LONGEST_S, check=False,
             env={**os.environ, "PYTHONPATH": paths},
         )  # fmt: skip
