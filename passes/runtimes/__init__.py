@@ -85,8 +85,8 @@ class Layout(Enum):
 
 DEFAULT = "ort"
 """Default runtime."""
-SERVING_DEFAULT = "vllm"
-"""Default runtime for a language model that is served."""
+SERVING_DEFAULT, LOCAL_DEFAULT = "vllm", "llamacpp"
+"""Default runtimes of a language model: that is served, and that one user runs from a GGUF file."""
 MAX_STREAMS = 128
 """Kernels that run at once at most; CUDA C++ Programming Guide, compute capability 7 to 9."""
 

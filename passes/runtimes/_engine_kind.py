@@ -144,6 +144,7 @@ class EngineKind:
             their products; 0 where products read them as they are.
         overlaps_prompts: whether stages of a pipeline compute successive chunks of one prompt at
             the same time.
+        groups_caches: whether caches of layers of several kinds share the blocks of one pool.
     """
 
     batching: Batching
@@ -173,6 +174,7 @@ class EngineKind:
     sums_halves: bool = False
     widens_beyond: int = 0
     overlaps_prompts: bool = False
+    groups_caches: bool = False
 
     def of_version(self, version: tuple[int, ...]) -> EngineKind:
         """The kind with the share of a version; of the measured one where ``version`` is empty."""

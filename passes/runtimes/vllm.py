@@ -33,6 +33,7 @@ TABLE = Runtime(
         attends_jointly=True,
         adapters="max_loras",
         is_ahead=True,
+        groups_caches=True,
         launched=FUSED_EXPERTS,
         recording=RecordedSteps({"": 512, "gpt_oss": 1024}, of_decode=2, around_attention=3),
     ),

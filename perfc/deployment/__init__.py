@@ -19,6 +19,7 @@ from perfc.machine.parallel import ALONE, Parallel
 from perfc.passes.precision.retype import element_type
 from perfc.passes.runtimes import (
     DEFAULT,
+    LOCAL_DEFAULT,
     SERVING_DEFAULT,
     TRAINING_DEFAULT,
     Framework,
@@ -346,7 +347,7 @@ def usual_engine(model: object) -> str:
     if not isinstance(model, str | os.PathLike):
         return SERVING_DEFAULT
     if is_gguf(path := os.fspath(model)):
-        return "llamacpp"
+        return LOCAL_DEFAULT
     try:
         return SERVING_DEFAULT if read_config(path).decoder is not None else TRAINING_DEFAULT
     except ModelError:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from perfc.frontend.config.facts import layers_of, state_bytes
 from perfc.frontend.config.mixers import Mixer
 from perfc.frontend.config.model import Attention, LatentAttention, mixers
+from perfc.passes.runtimes import runtime
 
 from .memory import BLOCK_TOKENS
 
@@ -63,12 +64,13 @@ def vllm_kv_tokens(engine: Engine, pool_bytes: float) -> int | None:
     widest = 0.0
     for layer in layers_of(model, parallel):
         for mixer in mixers(layer):
-            kind = kind_of(mixer)
-            if kind is None:
+            cached = kind_of(mixer)
+            if cached is None:
                 continue
-            counts[kind] = counts.get(kind, 0) + 1
+            counts[cached] = counts.get(cached, 0) + 1
             widest = max(widest, _elements(mixer, engine) * precision.cached.bits / 8)
-    if engine.runtime != "vllm" or len(counts) < 2 or not widest:
+    kind = runtime(engine.runtime).engine
+    if kind is None or not kind.groups_caches or len(counts) < 2 or not widest:
         return None
     size, groups = groups_of(list(counts.values()))
     states = counts.get(("state", 0), 0)
