@@ -31,7 +31,6 @@ MOST_GPUS = 1 << 16
     epilog=examples(
         "plan llama-3.1-8b --gpus 64 -t dgx-h100 --global-batch 256 --seq 8192",
         "plan llama-2-70b --gpus 1 -t h100 --lora-rank 16 --dtype nf4 --global-batch 8",
-        "plan llama-2-70b --curve -t dgx-a100 --tp 8 --pp 4 --gpus 32,256,1024",
     ),
 )
 @click.argument("model", metavar="MODEL")
