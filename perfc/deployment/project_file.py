@@ -14,7 +14,7 @@ NAME = "perfc.toml"
 PROJECT = "pyproject.toml"
 TABLE = "deployment"
 PRICES = "prices"
-TABLES = ("budget", "deployment", "lint", "lock", "per-file-ignores", PRICES)
+TABLES = ("budget", "deployment", "lint", "lock", "models", "per-file-ignores", PRICES)
 """Top-level keys of the file."""
 
 

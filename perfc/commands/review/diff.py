@@ -86,7 +86,7 @@ def command(
             raise ParseError("nothing to compare with", where=old, hint="give a second model")
         committed = f"HEAD:{old}" if Path(old).is_absolute() else f"HEAD:./{old}"
         first = replace(first, model=committed)
-    difference = compare(*both(first, second), (first.model, second.model))
+    difference = compare(*both(first, second), (str(first.model), str(second.model)))
     views = views_of(difference)
     match form:
         case "json":

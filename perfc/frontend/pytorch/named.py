@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import tempfile
 from collections.abc import Mapping
@@ -59,7 +60,15 @@ def named_module(model: NamedModule, dims: Mapping[str, int]) -> Module:
             raise ModelError(answer["error"], hint=answer.get("hint", ""), where=model.name)
         name = model.name.rpartition(":")[2]
         module = module_of(path.read_bytes(), name, answer.get("batch"))
-    return replace(module, origin=replace(module.origin, path=model.name))
+    return replace(module, origin=replace(module.origin, path=model.name, digest=digest_of(module)))
+
+
+def digest_of(module: Module) -> str:
+    """Return the SHA-256 of the text of a module, without the archive that it was read from."""
+    from perfc.ir.syntax.text import print_module
+
+    text = print_module(replace(module, origin=type(module.origin)()))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def answered(request: Mapping[str, Any], path: Path, folder: str = "") -> dict[str, Any]:

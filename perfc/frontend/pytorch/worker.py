@@ -88,7 +88,8 @@ def made(where: str, name: str, kwargs: Mapping[str, Any]) -> Any:
     """
     if where in CATALOGS:
         return CATALOGS[where](name, kwargs)
-    sys.path.insert(0, os.path.dirname(os.path.abspath(where)) if where.endswith(".py") else "")
+    places = [os.path.dirname(os.path.abspath(where))] if where.endswith(".py") else ["", "src"]
+    sys.path[:0] = [place for place in places if os.path.isdir(place or ".")]
     owner = imported(where)
     for part in name.split("."):
         if not hasattr(owner, part):

@@ -8,15 +8,10 @@ from pathlib import Path
 
 from perfc.deployment import Deployment
 from perfc.errors import ModelError
-from perfc.review.diff.figures import Metric
 
-from .config import LOCK, Budget, Config, Level, LimitRule
-from .limits import parse_limit
+from .config import LIMITS, LOCK, METRICS, Budget, Config, usual_rules
 
 SUFFIXES = (".onnx", ".onnx.gz")
-METRICS = (Metric.FLOP, Metric.PARAMETERS, Metric.PEAK_MEMORY, Metric.TIME)
-LIMITS: Mapping[Level, str] = {Level.WARN: "+0%", Level.FAIL: "+5%"}
-"""Limits against the baseline; an estimate fails only if its difference interval exceeds them."""
 MOST_FOLDERS = 4
 """Maximum folders listed in a file; above that it uses one glob for all."""
 MOST_MODELS = 10_000
@@ -25,12 +20,7 @@ MOST_MODELS = 10_000
 
 def budgets(root: Path, models: Sequence[str], deployment: Deployment) -> Config:
     """Return the built-in budgets of ``models``, named relative to ``root``."""
-    rules = tuple(
-        LimitRule(metric, level, parse_limit(text, metric.unit))
-        for metric in METRICS
-        for level, text in LIMITS.items()
-    )
-    budget = Budget(("**/*",), deployment, rules)
+    budget = Budget(("**/*",), deployment, usual_rules())
     return Config(root / "perfc.toml", (budget,), root / LOCK, tuple(models))
 
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from enum import Enum
 from fnmatch import fnmatchcase
+from itertools import product
 from pathlib import Path, PurePosixPath
 
 from perfc.common.repository import from_here
 from perfc.common.toml_file import line_of, parse, read_text
 from perfc.deployment import KEYS, Deployment, project_file, with_axes
 from perfc.errors import ParseError
+from perfc.frontend.reading.module_name import NamedModule, is_named
 from perfc.ir.record import record
 from perfc.ir.symbolic.sizes import sizes_of
 from perfc.review.diff.figures import BY_KEY, Metric
@@ -41,6 +44,17 @@ class LimitRule:
     line: int = 0
 
 
+METRICS = (Metric.FLOP, Metric.PARAMETERS, Metric.PEAK_MEMORY, Metric.TIME)
+LIMITS: Mapping[Level, str] = {Level.WARN: "+0%", Level.FAIL: "+5%"}
+"""Limits against the baseline; an estimate fails only if its difference interval exceeds them."""
+
+
+def usual_rules() -> tuple[LimitRule, ...]:
+    """Return the limits of models without any."""
+    return tuple([LimitRule(metric, level, parse_limit(text, metric.unit))
+                  for metric in METRICS for level, text in LIMITS.items()])  # fmt: skip
+
+
 @record
 class Budget:
     """Limits for the models of some globs under one setting.
@@ -52,6 +66,7 @@ class Budget:
         rules: the limits.
         line: first line in the file.
         dims_line: line of ``dims``.
+        module: PyTorch module that the budget is about, by name; None for files.
     """
 
     models: tuple[str, ...]
@@ -59,6 +74,7 @@ class Budget:
     rules: tuple[LimitRule, ...] = ()
     line: int = 0
     dims_line: int = 0
+    module: NamedModule | None = None
 
     @property
     def target(self) -> str:
@@ -72,6 +88,8 @@ class Budget:
 
     def covers(self, path: str) -> bool:
         """Return True if the budget covers the model at ``path``, relative to the file's folder."""
+        if self.module is not None:
+            return path == self.module.name
         return any(is_match(path, glob) for glob in self.models)
 
 
@@ -116,12 +134,17 @@ class Config:
             else f"{self.shown(self.path.name)}:{line}"
         )
 
+    @property
+    def modules(self) -> dict[str, NamedModule]:
+        """PyTorch modules with a budget, by name."""
+        return {b.module.name: b.module for b in self.budgets if b.module is not None}
+
     def models(self) -> list[str]:
-        """Return the files that some budget covers, sorted."""
+        """Return the files and PyTorch modules that some budget covers, sorted."""
         if self.built_in_of is not None:
             return sorted(self.built_in_of)
-        files: set[str] = set()
-        for glob in dict.fromkeys(g for b in self.budgets for g in b.models):
+        files = set(self.modules)
+        for glob in dict.fromkeys(g for b in self.budgets if not b.module for g in b.models):
             for path in self.root.glob(glob):
                 if path.is_file():
                     files.add(path.relative_to(self.root).as_posix())
@@ -149,11 +172,11 @@ def load(path: Path, typed: Mapping[str, object] | None = None) -> Config:
     )
     if not isinstance(tree, dict):
         raise reader.fault("perfc", "is not a table")
-    entries = tree.get("budget", [])
-    if not isinstance(entries, list):
-        raise reader.fault("budget", "budget is not a list of tables", hint="write [[budget]]")
-    budgets = tuple(reader.budget(i, e) for i, e in enumerate(entries))
-    return Config(path, budgets, reader.lock(tree.get("lock", LOCK)))
+    budgets = [reader.budget(i, e) for i, e in enumerate(reader.tables(tree, "budget"))]
+    of_models = replace(reader, header=reader.header.replace("budget", "models"))
+    for i, entry in enumerate(of_models.tables(tree, "models")):
+        budgets += of_models.of_module(i, entry, budgets)
+    return Config(path, tuple(budgets), reader.lock(tree.get("lock", LOCK)))
 
 
 @dataclass(frozen=True)
@@ -175,6 +198,45 @@ class BudgetReader:
             hint = "the baseline lies in the folder of the file, or below"
             raise self.fault("lock", f"lock = {name!r} leads out of the project", hint=hint)
         return root / name
+
+    def tables(self, tree: Mapping[str, object], name: str) -> list[object]:
+        """Return the tables of a list."""
+        entries = tree.get(name, [])
+        if not isinstance(entries, list):
+            raise self.fault(name, f"{name} is not a list of tables", hint=f"write [[{name}]]")
+        return entries
+
+    def of_module(self, index: int, entry: object, before: Sequence[Budget]) -> Iterator[Budget]:
+        """Yield the budgets of one ``[[models]]`` table, one per combination of its lists."""
+        if not isinstance(entry, dict):
+            raise self.fault("models", "models is not a table", index)
+        fields = tuple(name.replace("_", "-") for name in KEYS)
+        known = ("source", "input", "kwargs", *fields, *BY_KEY)
+        for key in entry:
+            if key not in known:
+                raise self.fault(key, f"no key {key!r} in a model", index, known=known)
+        source, inputs = entry.get("source"), entry.get("input", [])
+        inputs = [inputs] if isinstance(inputs, str) else inputs
+        if not isinstance(source, str) or not is_named(source):
+            hint = 'source = "package.module:Name"'
+            raise self.fault("source", "source names no PyTorch module", index, hint=hint)
+        if not isinstance(inputs, list) or not all(isinstance(i, str) for i in inputs):
+            hint = 'input = "8x3x224x224"'
+            raise self.fault("input", "input is not a shape or a list of them", index, hint=hint)
+        kwargs = entry.get("kwargs", {})
+        text = json.dumps(kwargs, default=str) if kwargs else ""
+        module = NamedModule(source, tuple(inputs), text, str(self.path.parent))
+        if any(b.module not in (None, module) for b in before if b.covers(source)):
+            hint = "give them a function of its own each"
+            raise self.fault("source", f"{source} has other inputs before", index, hint=hint)
+        limits = tuple(r for k, v in entry.items() if k in BY_KEY for r in self.rules(k, v, index))
+        lists = {k: v for k, v in entry.items() if k in fields and isinstance(v, list)}
+        for values in product(*lists.values()):
+            chosen = {**entry, **dict(zip(lists, values, strict=True))}
+            yield Budget(
+                (source,), self.deployment(chosen, index), limits or usual_rules(),
+                self.line(None, index), self.line("dims", index), module,
+            )  # fmt: skip
 
     def budget(self, index: int, entry: object) -> Budget:
         """Parse one ``[[budget]]`` table."""

@@ -10,9 +10,13 @@ from functools import partial
 from pathlib import Path
 
 from perfc.errors import ModelError, PerfcError
+from perfc.frontend.reading.module_name import is_named
+from perfc.ir.graph import Module
 from perfc.ir.record import record
 from perfc.review.diff.figures import Figure, Metric
 
+from ..code.imports import digest_of
+from ..code.model import CodeModel, changed_by
 from . import built_in, sizing
 from .cache import FigureCache
 from .config import Budget, Config
@@ -20,6 +24,9 @@ from .lock import digests, lock_file
 from .lock.baseline import KEYS, Baseline, BaselineCase, Entry
 from .verdict import BaselineStatus, Outcome, Result, judge
 from .why import surer
+
+SOURCE = ".py"
+"""Suffix of source files."""
 
 
 @record
@@ -59,7 +66,7 @@ class PlannedCheck:
     """A model with its budget; ``where`` is the place of its sizes."""
 
     case: BaselineCase
-    path: Path
+    path: Path | CodeModel
     budget: Budget
     where: str
 
@@ -77,7 +84,7 @@ def check(
     ``revision`` is the git revision of the baseline's models.
     """
     everything = not files
-    models = config.models() if everything else [relative(config, f) for f in files]
+    models = config.models() if everything else models_of(config, files)
     plan, results = planned(config, models)
     measured, errors = measure(config, plan, is_cached=is_cached)
     # pre-commit leaves out what a commit deletes: a name that is not there is a slip
@@ -93,6 +100,7 @@ def check(
             known = against.entries.get(p.case)
             result = judge(p.case, p.budget.rules, entry.entry, known, pair)
             again = partial(judge, p.case, p.budget.rules, old=known, predictor=pair)
+            result = replace(result, module=p.budget.module)
             result = surer(result, config.lock, config.root, revision, p.budget.rules, again)
             results.append(replace(result, was_analysed=entry.was_analysed))
             errors += incomparable(config, p, known, entry.entry, baseline)
@@ -133,7 +141,7 @@ def unmatched(config: Config, models: Sequence[str]) -> Iterator[str]:
     if not config.budgets:
         yield f"{config.shown(config.path.name)}: no budget (perfc init writes some)"
     for b in config.budgets:
-        if not any(b.covers(m) for m in models):
+        if b.module is None and not any(b.covers(m) for m in models):
             yield f"{config.place(b.line)}: no model matches {', '.join(b.models)} ({hint})"
 
 
@@ -191,9 +199,22 @@ def sized(
 
 def why_gone(config: Config, case: BaselineCase) -> str:
     """Return the reason why a case of the baseline is no longer checked."""
-    if not (config.root / case.model).is_file():
+    if not is_named(case.model) and not (config.root / case.model).is_file():
         return "the file is gone"
     return f"no budget is about it on {case.setting}"
+
+
+def models_of(config: Config, files: Iterable[str]) -> list[str]:
+    """Return the models of files: relative paths, modules, and those that a source is part of."""
+    models: list[str] = []
+    for file in files:
+        if file in config.modules:
+            models.append(file)
+        elif file.endswith(SOURCE):
+            models += changed_by(config.modules, Path(file))
+        else:
+            models.append(relative(config, file))
+    return models
 
 
 def relative(config: Config, file: str) -> str:
@@ -232,14 +253,15 @@ def planned(config: Config, models: Iterable[str]) -> tuple[list[PlannedCheck], 
                 except PerfcError as error:
                     error.where = f"{config.path}:{budget.line}" if budget.line else "--target"
                     raise
-            how = budget.deployment.for_model(config.root / model)
+            path = CodeModel(budget.module) if budget.module else config.root / model
+            how = budget.deployment.for_model(model if budget.module else path)
             case = BaselineCase.of(model, names[budget.target], how)
             if case in plan:
                 rules = (*plan[case].budget.rules, *budget.rules)
                 plan[case] = replace(plan[case], budget=replace(budget, rules=rules))
             else:
                 where = config.place(budget.dims_line)
-                plan[case] = PlannedCheck(case, config.root / model, budget, where)
+                plan[case] = PlannedCheck(case, path, budget, where)
     return list(plan.values()), skipped
 
 
@@ -280,7 +302,8 @@ def one(p: PlannedCheck, cache: FigureCache) -> CaseFigures:
 
     target = digests.of_target(load_machine(p.budget.target))
     try:
-        digest = cache.digest(p.path)
+        path = p.path
+        digest = digest_of(path.module) if isinstance(path, CodeModel) else cache.digest(path)
     except OSError as error:
         raise ModelError(error.strerror or "cannot be read", where=p.case.model) from None
     known = cache.get(p.case, digest, target)
@@ -299,11 +322,16 @@ def analysed(p: PlannedCheck, target: str) -> tuple[Entry, bool]:
         PerfcError: the model cannot be analyzed.
     """
     from perfc.api import analyze
+    from perfc.frontend import load
     from perfc.review.diff.figures import figures
 
     budget = p.budget
-    dims = sizing.fitting(p.path, budget.dims, p.where) if budget.dims else {}
-    report = analyze(p.path, deployment=replace(budget.deployment, dims=dims))
+    model = p.path.read(budget.dims) if isinstance(p.path, CodeModel) else p.path
+    dims = dict[str, int]()
+    if budget.dims:
+        module = model if isinstance(model, Module) else load(model)
+        dims = sizing.fitting(module, budget.dims, p.where, str(p.path))
+    report = analyze(model, deployment=replace(budget.deployment, dims=dims))
     metrics: Mapping[Metric, Figure] = figures(report)
     origin = report.source.origin
     return Entry(origin.digest, metrics, target, sizing.sizes_of(report)), not origin.beside
@@ -336,7 +364,7 @@ def renewed(
     With ``files`` only their entries are recomputed; otherwise all, without entries of removed
     models.
     """
-    models = [relative(config, f) for f in files] if files else config.models()
+    models = models_of(config, files) if files else config.models()
     plan, skipped = planned(config, models)
     measured, errors = measure(config, plan, is_cached=is_cached)
     errors += [f"{config.shown(r.case.model)}: {n}" for r in skipped for n in r.notes]

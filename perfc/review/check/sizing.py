@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfc.deployment.extents import AXES, stood_for
@@ -30,15 +29,12 @@ SHOWN = 3
 """Maximum models or inputs in a line."""
 
 
-def fitting(path: Path, dims: Mapping[str, int], where: str) -> dict[str, int]:
+def fitting(module: Module, dims: Mapping[str, int], where: str, path: str) -> dict[str, int]:
     """Return the ``dims`` that the model at ``path`` has; ``where`` is their place for messages.
 
     Raises:
         ModelError: the model lacks one, and another one of its sizes is not given.
     """
-    from perfc.frontend import load
-
-    module = load(path)
     declared = {s.name for s in module.symbols}
     axes = stood_for(module, dims)
     given = {n: v for n, v in dims.items() if symbol_key(n) in declared or n in axes}
@@ -50,7 +46,7 @@ def fitting(path: Path, dims: Mapping[str, int], where: str) -> dict[str, int]:
         hint = f"its inputs: {', '.join(shapes[:SHOWN])}{guess(strange[0], left)}"
         name = f"dims.{strange[0]} of {where}"
         what = f"{name} is not a symbol of the model, whose {left[0]} is not given"
-        raise ModelError(what, where=str(path), hint=f"{hint}; give it, or add a budget for it")
+        raise ModelError(what, where=path, hint=f"{hint}; give it, or add a budget for it")
     return given
 
 

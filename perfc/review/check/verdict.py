@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 
+from perfc.frontend.reading.module_name import NamedModule
 from perfc.ir.facts import Origin
 from perfc.ir.record import record
 from perfc.review.diff.figures import Figure, Metric
@@ -85,6 +86,7 @@ class Result:
         notes: further notes.
         was_analysed: True if analyzed now, False if cached.
         why: operators that explain the change; empty if not requested.
+        module: the PyTorch module of the case; None for a file.
     """
 
     case: BaselineCase
@@ -95,6 +97,7 @@ class Result:
     notes: tuple[str, ...] = ()
     was_analysed: bool = False
     why: str = ""
+    module: NamedModule | None = None
 
     @property
     def outcome(self) -> Outcome:

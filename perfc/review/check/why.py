@@ -11,6 +11,7 @@ from perfc.errors import PerfcError
 from perfc.ir.syntax.names import symbol_key
 from perfc.review.diff.figures import ESTIMATES
 
+from ..code.model import CodeModel
 from .verdict import UNDECIDED, BaselineStatus, LimitExceeded, Outcome, Result
 
 if TYPE_CHECKING:
@@ -27,11 +28,15 @@ def since(root: Path, result: Result, revision: str) -> Difference | None:
 
     case = result.case
     path = str((root / case.model).resolve())
+    old: str | CodeModel = f"{revision}:{path}"
+    new: str | CodeModel = path
+    if result.module is not None:
+        old, new = CodeModel(result.module, revision), CodeModel(result.module)
     known = {name for entry in (result.entry, result.baseline) if entry for name, _ in entry.sizes}
     dims = {name: value for name, value in case.dims if symbol_key(name) in known}
     try:
         how = replace(case.deployment, dims=dims)
-        return compare(*both(SideSetting(f"{revision}:{path}", how), SideSetting(path, how)))
+        return compare(*both(SideSetting(old, how), SideSetting(new, how)))
     except PerfcError:
         # what the revision does not have, or cannot be read there, has nothing to be compared with
         return None

@@ -15,6 +15,7 @@ from perfc.ir.symbolic.dim import Poly
 from perfc.ir.syntax.names import symbol_key, symbol_name
 from perfc.ir.tensors.types import TensorType
 
+from ..code.model import CodeModel
 from .revision import opened
 
 if TYPE_CHECKING:
@@ -27,12 +28,12 @@ class SideSetting:
     """Setting of one side.
 
     Args:
-        model: a file, or a file at a revision.
+        model: a file, a file at a revision, or a PyTorch module.
         deployment: deployment; its extents may use symbol names of the other model.
         values: contents of inputs that determine shapes.
     """
 
-    model: str
+    model: str | CodeModel
     deployment: Deployment = field(default_factory=Deployment)
     values: Mapping[str, object] = field(default_factory=dict[str, object])
 
@@ -41,7 +42,22 @@ class SideSetting:
         """Values of symbolic extents."""
         return self.deployment.dims
 
-    def read(self, path: str) -> Module:
+    @contextmanager
+    def opened(self) -> Iterator[str | Module]:
+        """Open the model as a path within the context, or as the module that PyTorch exports.
+
+        Raises:
+            PerfcError: as `revision.opened` and `CodeModel.read`.
+        """
+        if isinstance(self.model, CodeModel):
+            with self.named(str(self.model)):
+                module = self.model.read(self.dims)
+            yield module
+            return
+        with opened(self.model) as path:
+            yield path
+
+    def read(self, path: str | Module) -> Module:
         """Read the module of the file at ``path``.
 
         Raises:
@@ -50,7 +66,7 @@ class SideSetting:
         with self.named(path):
             return read(path)[0]
 
-    def report(self, path: str, dims: Mapping[str, int]) -> Report:
+    def report(self, path: str | Module, dims: Mapping[str, int]) -> Report:
         """Analyze the file at ``path``.
 
         Raises:
@@ -62,16 +78,17 @@ class SideSetting:
             return analyze(path, deployment=how, values=self.values)
 
     @contextmanager
-    def named(self, path: str) -> Iterator[None]:
+    def named(self, path: str | Module) -> Iterator[None]:
         """Let errors name the model as the user did, even if ``path`` is a copy of it."""
+        name = str(self.model)
         try:
             yield
         except PerfcError as error:
-            if path != self.model:
-                error.where = error.where.replace(path, self.model)
-                error.message = error.message.replace(path, self.model)
-            if self.model not in str(error):
-                error.where = f"{self.model}: {error.where}" if error.where else self.model
+            if isinstance(path, str) and path != name:
+                error.where = error.where.replace(path, name)
+                error.message = error.message.replace(path, name)
+            if name not in str(error):
+                error.where = f"{name}: {error.where}" if error.where else name
             raise
 
 
@@ -85,7 +102,7 @@ def both(old: SideSetting, new: SideSetting) -> tuple[Report, Report]:
         ParseError: if neither model has a given symbol.
         PerfcError: as for ``perfc.analyze``.
     """
-    with opened(old.model) as first, opened(new.model) as second:
+    with old.opened() as first, new.opened() as second:
         # sizes given by names of the other file are resolved once the symbols of both are known
         modules = old.read(first), new.read(second)
         twins = same_symbols(*modules)

@@ -1,0 +1,1 @@
+"""Models in PyTorch code: their sources, their exports, and checkouts of earlier revisions."""

@@ -1,0 +1,137 @@
+"""Sources that a PyTorch module is made of, by the imports in them; nothing is imported."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from perfc.frontend.reading.module_name import NamedModule
+
+SOURCE_FOLDERS = ("", "src")
+"""Folders of a project that packages lie in."""
+MOST_FILES = 5000
+LARGEST_BYTES = 4 << 20
+"""Maximum size of a source file."""
+
+
+def sources_of(model: NamedModule) -> tuple[Path, ...]:
+    """Return the files in the folder of a module that its code is in, its own file first.
+
+    Imports of functions count too: they may run when the module is made. Files that are not Python
+    have no imports.
+    """
+    return tuple(reached(model)[0])
+
+
+def digest_of(model: NamedModule) -> str:
+    """Return the SHA-256 of the sources of a module and of the versions of what they import."""
+    files, packages = reached(model)
+    sha = hashlib.sha256(repr((model.name, model.inputs, model.kwargs)).encode())
+    root = folder_of(model)
+    for path in sorted(files):
+        sha.update(f"\0{path.relative_to(root).as_posix()}\0".encode() + content(path))
+    for package in sorted(packages | {"torch"}):
+        sha.update(f"\0{package} {version_of(package)}".encode())
+    return sha.hexdigest()
+
+
+def folder_of(model: NamedModule) -> Path:
+    """Return the folder that a module is imported from."""
+    return Path(os.path.abspath(model.folder or "."))
+
+
+def reached(model: NamedModule) -> tuple[list[Path], set[str]]:
+    """Return the files that a module reaches by imports, and the other packages it imports."""
+    where = model.name.rpartition(":")[0]
+    root, packages = folder_of(model), set[str]()
+    places = [root / folder for folder in SOURCE_FOLDERS]
+    if where.endswith(".py"):
+        waiting = [root / where] if (root / where).is_file() else []
+        places.insert(0, (root / where).parent)
+    else:
+        waiting = files_of(where, places)
+        packages |= set() if waiting else {where.partition(".")[0]}
+    # the module itself is the last file; the packages that hold it come before
+    waiting, seen = waiting[::-1], dict[Path, None]()
+    while waiting and len(seen) < MOST_FILES:
+        path = waiting.pop(0)
+        if path in seen or not path.is_relative_to(root):
+            continue
+        seen[path] = None
+        for name in imported(path, content(path)):
+            level = len(name) - len(name.lstrip("."))
+            near = [path.parents[level - 1]] if 0 < level <= len(path.parents) else places
+            files = files_of(name[level:], near)
+            waiting += files
+            if not files and not level:
+                packages.add(name.partition(".")[0])
+    return list(seen), packages
+
+
+def files_of(name: str, places: Sequence[Path]) -> list[Path]:
+    """Return the files that importing ``package.module`` runs, from the first place with any."""
+    for place in places:
+        files: list[Path] = []
+        here = place
+        for part in name.split(".") if name else ():
+            here = here / part
+            tried = (here / "__init__.py", here.with_name(f"{part}.py"))
+            files += [f for f in tried if f.is_file()][:1]
+        if not name and (place / "__init__.py").is_file():
+            files.append(place / "__init__.py")
+        if files:
+            return files
+    return []
+
+
+def content(path: Path) -> bytes:
+    """Return the content of a source file; empty for one that is too large or not readable."""
+    try:
+        return path.read_bytes() if path.stat().st_size <= LARGEST_BYTES else b""
+    except OSError:
+        return b""
+
+
+@cache
+def imported(path: Path, source: bytes) -> tuple[str, ...]:
+    """Return the names that a source imports, with dots before relative ones."""
+    tree = parsed(source)
+    return tuple(dict.fromkeys(_imported(tree))) if tree else ()
+
+
+def parsed(source: bytes) -> ast.Module | None:
+    """Return the syntax tree of a source; None for one that is not Python."""
+    import warnings
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _imported(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                yield from (alias.name for alias in names)
+            case ast.ImportFrom(module=module, names=names, level=level):
+                start = "." * level + (module or "")
+                yield start
+                dot = "." if module else ""
+                yield from (f"{start}{dot}{alias.name}" for alias in names if alias.name != "*")
+
+
+@cache
+def version_of(package: str) -> str:
+    """Return the version of an installed package; empty for none of that name."""
+    try:
+        return version(package)
+    except (PackageNotFoundError, ValueError):
+        return ""

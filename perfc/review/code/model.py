@@ -1,0 +1,88 @@
+"""A PyTorch module by name, in the working tree or at a revision of git, and its export."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from perfc.errors import ModelError
+from perfc.frontend.reading.module_name import NamedModule
+from perfc.ir.record import record
+
+from .imports import digest_of, folder_of, sources_of
+from .worktree import checked_out, commit_of
+
+if TYPE_CHECKING:
+    from perfc.ir.graph import Module
+
+_EXPORTS: dict[tuple[object, ...], Module] = {}
+"""Exports of this process: one takes seconds, and every setting of a module has the same."""
+
+
+@record
+class CodeModel:
+    """PyTorch module by name at a revision.
+
+    Args:
+        module: its name, inputs and folder.
+        revision: revision of git; "" for the working tree.
+    """
+
+    module: NamedModule
+    revision: str = ""
+
+    def __str__(self) -> str:
+        """Return the name as commands take it."""
+        return f"{self.revision}:{self.module}" if self.revision else str(self.module)
+
+    def read(self, dims: Mapping[str, int]) -> Module:
+        """Return the module in the IR.
+
+        Args:
+            dims: sizes by name, where the module has no inputs or one size only.
+
+        Raises:
+            PerfcError: PyTorch cannot export it, or the revision does not have it.
+        """
+        if not self.revision:
+            return exported(self.module, dims)
+        folder = folder_of(self.module)
+        commit = commit_of(folder, self.revision)
+        if not sources_of(self.module):
+            raise ModelError("its code is not in this repository", where=str(self))
+        key = (commit, str(folder), *setting_of(self.module, dims))
+        if key not in _EXPORTS:
+            with checked_out(folder, commit) as there:
+                then = replace(self.module, folder=str(there))
+                if not sources_of(then):
+                    raise ModelError(f"{self.revision} does not have it", where=str(self))
+                _EXPORTS[key] = exported(then, dims)
+        return _EXPORTS[key]
+
+
+def exported(module: NamedModule, dims: Mapping[str, int]) -> Module:
+    """Return a module in the IR, exported once for all batch sizes where its batch is a symbol."""
+    from perfc.frontend.pytorch.named import named_module
+
+    digest = digest_of(module)
+    of_one = (digest, *setting_of(module, dims))
+    of_every = of_one[:-1]
+    for key in (of_every, of_one):
+        if key in _EXPORTS:
+            return _EXPORTS[key]
+    made = named_module(module, dims)
+    return _EXPORTS.setdefault(of_every if made.symbols else of_one, made)
+
+
+def setting_of(module: NamedModule, dims: Mapping[str, int]) -> tuple[object, ...]:
+    """Return what the export of a module depends on besides its sources, its batch last."""
+    return module.name, module.inputs, module.kwargs, dims.get("seq"), dims.get("batch")
+
+
+def changed_by(models: Mapping[str, NamedModule], path: Path) -> list[str]:
+    """Return the names of the modules that a source file is part of."""
+    place = path.resolve()
+    return [name for name, module in models.items()
+            if any(source.resolve() == place for source in sources_of(module))]  # fmt: skip

@@ -1,0 +1,51 @@
+"""Checkouts of a git revision in a temporary worktree."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from perfc.errors import ModelError
+from perfc.review.diff.revision import git, is_revision
+
+PLAIN = ("-c", "core.hooksPath=/dev/null")
+"""Options of git without hooks of the repository."""
+
+
+def commit_of(folder: Path, revision: str) -> str:
+    """Return the hash of a revision in the repository of a folder.
+
+    Raises:
+        ModelError: the revision or the repository does not exist.
+    """
+    if not is_revision(revision, str(folder)):
+        raise ModelError(f"git has no revision {revision!r} here", where=str(folder))
+    done = git(["rev-parse", "--verify", f"{revision}^{{commit}}"], folder=str(folder))
+    return done.stdout.decode().strip()
+
+
+@contextmanager
+def checked_out(folder: Path, commit: str) -> Iterator[Path]:
+    """Check out a commit; the context has ``folder`` as it is there, and removes it.
+
+    Raises:
+        ModelError: git cannot check it out, or has no such folder there.
+    """
+    top = Path(git(["rev-parse", "--show-toplevel"], folder=str(folder)).stdout.decode().strip())
+    with TemporaryDirectory(prefix="perfc-") as place:
+        tree = Path(place, "tree")
+        command = [*PLAIN, "worktree", "add", "--quiet", "--detach", str(tree), commit]
+        try:
+            done = git(command, folder=str(top))
+            if done.returncode != 0:
+                said = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
+                raise ModelError(f"git cannot check out {commit[:12]}: {''.join(said)[:200]}")
+            inside = tree / os.path.relpath(os.path.realpath(folder), os.path.realpath(top))
+            if not inside.is_dir():
+                raise ModelError(f"no folder {folder.name} in {commit[:12]}")
+            yield inside
+        finally:
+            git(["worktree", "remove", "--force", "--force", str(tree)], folder=str(top))
