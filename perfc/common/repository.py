@@ -1,9 +1,16 @@
-"""Git repository of a folder, and file names relative to its root."""
+"""Git repository of a folder: its root, commands in it, and file names relative to its root."""
 
 from __future__ import annotations
 
 import os
+import subprocess
+from collections.abc import Sequence
 from pathlib import Path
+
+from perfc.errors import ModelError
+
+OF_HOOKS = ("GIT_INDEX_FILE", "GIT_PREFIX", "GIT_WORK_TREE")
+"""Variables that git sets for hooks."""
 
 
 def root_of(folder: Path) -> Path | None:
@@ -34,3 +41,35 @@ def from_base(path: str) -> str:
 def from_here(root: Path, name: str) -> str:
     """Make a file name relative to the current folder instead of ``root``, with slashes."""
     return Path(os.path.relpath(root.resolve() / name)).as_posix()
+
+
+def is_revision(name: str, folder: str | None = None) -> bool:
+    """Return True if a commit of that name exists in the repository of ``folder``."""
+    arguments = ["rev-parse", "--quiet", "--verify", f"{name}^{{commit}}"]
+    return not name.startswith("-") and git(arguments, folder=folder).returncode == 0
+
+
+def git(
+    arguments: Sequence[str], *, folder: str | None = None, stdout: int = subprocess.PIPE
+) -> subprocess.CompletedProcess[bytes]:
+    """Run git non-interactively.
+
+    Raises:
+        ModelError: if git cannot be run.
+    """
+    # a hook has the index of its commit, which a checkout must not write
+    environment = {k: v for k, v in os.environ.items() if k not in OF_HOOKS}
+    environment |= {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}
+    try:
+        return subprocess.run(
+            ["git", *arguments],
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            env=environment,
+            check=False,
+        )
+    except OSError as error:
+        what = f"git cannot be run: {error.strerror or error}"
+        raise ModelError(what, hint="install git, or give two files") from None

@@ -78,7 +78,7 @@ def upwards_of(file: str) -> Iterator[Path]:
 def about(options: DeploymentOptions) -> Callable[[Path, str], bool]:
     """Return a test that is True if a budget of a project file covers a model."""
     from perfc.review.check import config as configs
-    from perfc.review.check.run import relative
+    from perfc.review.check.run import models_of
 
     known: dict[Path, Config] = {}
 
@@ -86,7 +86,8 @@ def about(options: DeploymentOptions) -> Callable[[Path, str], bool]:
         if path not in known:
             known[path] = configs.load(path, options.typed())
         config = known[path]
-        return any(b.covers(relative(config, file)) for b in config.budgets)
+        models = models_of(config, (file,))
+        return any(b.covers(model) for b in config.budgets for model in models)
 
     return is_about
 
@@ -98,13 +99,21 @@ def slashed(file: str) -> str:
 
 
 def in_group(options: DeploymentOptions, files: Sequence[str]) -> Config:
-    """Return the budgets of one project, or the built-in ones."""
+    """Return the budgets of one project, or the built-in ones; a module named here has one."""
+    from perfc.frontend.reading.module_name import NamedModule
     from perfc.review.check import built_in
+    from perfc.review.check.config import Budget, usual_rules
 
     config = options.budgets() if options.file is not None else None
-    if config is not None and config.budgets:
-        return config
-    root = config.root if config is not None else built_in.root_of(files, Path.cwd())
-    models = () if files else built_in.models_in(root)
-    fallback = built_in.budgets(root, models, options.deployment())
-    return fallback if config is None else replace(fallback, path=config.path, lock=config.lock)
+    given = {f: m for f in files if isinstance(m := options.named(f), NamedModule)}
+    if config is None or not config.budgets:
+        root = config.root if config is not None else built_in.root_of(files, Path.cwd())
+        models = () if files else built_in.models_in(root)
+        fallback = built_in.budgets(root, models, options.deployment())
+        config = replace(config, budgets=fallback.budgets, built_in_of=fallback.built_in_of) if (
+            config is not None) else fallback  # fmt: skip
+    known = [replace(b, module=given.get(b.module.name, b.module)) if b.module else b
+             for b in config.budgets]  # fmt: skip
+    more = [Budget((name,), options.deployment(), usual_rules(), module=module)
+            for name, module in given.items() if name not in config.modules]  # fmt: skip
+    return replace(config, budgets=(*known, *more))

@@ -11,7 +11,7 @@ import click
 from perfc.common.plain_text import say
 from perfc.common.whole_file import write_output
 
-from ..shared.deployment import DeploymentOptions, config_option, deployment_options
+from ..shared.deployment import DeploymentOptions, config_option, model_options
 from ..shared.document import show_document
 from ..shared.examples import examples
 from ..shared.help import GroupedCommand
@@ -36,7 +36,7 @@ def command() -> None:
 @command.command(
     "write", cls=GroupedCommand, epilog=examples("baseline write", "baseline write model.onnx")
 )
-@deployment_options
+@model_options
 @click.argument("files", nargs=-1, type=click.Path())
 def write(options: DeploymentOptions, files: tuple[str, ...]) -> int:
     """Analyze FILES (default: every model with a budget) and write a new baseline."""
@@ -46,7 +46,7 @@ def write(options: DeploymentOptions, files: tuple[str, ...]) -> int:
 @command.command(
     "update", cls=GroupedCommand, epilog=examples("baseline update", "baseline update model.onnx")
 )
-@deployment_options
+@model_options
 @click.argument("files", nargs=-1, type=click.Path())
 def update(options: DeploymentOptions, files: tuple[str, ...]) -> int:
     """Analyze FILES (default: every model) and update their entries in the baseline."""

@@ -9,7 +9,7 @@ import click
 
 from perfc.common.plain_text import say
 
-from ..shared.deployment import DeploymentOptions, deployment_options
+from ..shared.deployment import DeploymentOptions, model_options
 from ..shared.document import show_document
 from ..shared.examples import examples
 from ..shared.help import grouped_command
@@ -38,7 +38,7 @@ DOCUMENT = ("check", "perfc.review.check.views:CheckViews")
     "check", epilog=examples("check", "check model.onnx --output-format json -o check.json")
 )
 @click.argument("files", nargs=-1, type=click.Path())
-@deployment_options
+@model_options
 @click.option(
     "--against",
     default="",

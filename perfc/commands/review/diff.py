@@ -11,7 +11,7 @@ import click
 from perfc.common.plain_text import say
 from perfc.errors import ParseError
 
-from ..shared.deployment import DeploymentOptions, deployment_options, flag_of, to_options
+from ..shared.deployment import DeploymentOptions, flag_of, model_options, to_options
 from ..shared.document import show_document
 from ..shared.examples import examples
 from ..shared.help import grouped_command
@@ -21,6 +21,7 @@ from ..shared.report import color_option, parse_top
 
 if TYPE_CHECKING:
     from perfc.measuring.trace.facts import DeviceTrace
+    from perfc.review.code.model import CodeModel
 
 FINDINGS = 1
 SUFFIXES = (".json", ".sqlite")
@@ -37,7 +38,7 @@ DOCUMENTS = (("trace-diff", "perfc.measuring.trace.difference_output:TraceDiffVi
 )
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="[NEW]", required=False)
-@deployment_options
+@model_options
 @to_options
 @format_options("text", "json", "csv", "markdown", "html")
 @color_option
@@ -64,24 +65,30 @@ def command(
 
     Without NEW, OLD is compared with itself under the --to options, or else as it is in HEAD with
     as it is now: `perfc diff model.onnx`, `perfc diff HEAD~1:model.onnx model.onnx`,
-    `perfc diff model.onnx --batch 1 --to-batch 8`.
+    `perfc diff model.onnx --batch 1 --to-batch 8`. PyTorch modules are named package.module:Name,
+    at a revision too; `perfc diff HEAD~1` is of the one in [[models]] of perfc.toml.
     """
+    from perfc.review.code.model import HEAD, CodeModel
     from perfc.review.diff import SideSetting, both, compare, document, to_csv, to_json, views_of
 
-    refuse_revisions(old, new)
+    old, new = resolved(options, old, new)
     limit = parse_top(top)
     if new is not None and (traces := traces_of(old, new)) is not None:
         is_empty = show_traces(traces, (old, new), form, output, limit)
         return FINDINGS if exit_code and not is_empty else 0
     how = options.deployment()
-    first = SideSetting(old, how, options.contents)
+    first = SideSetting(model_of(options, old), how, options.contents)
     changed = {k.removeprefix("to_"): v for k, v in to.items() if v is not None}
     there = how.with_values(
         {**changed, "dims": parse_dims(to_dims)}, lambda f: f"--to-{flag_of(f)[2:]}"
     )
     there.require_kernels("--to-mode")
-    second = SideSetting(new or old, there, options.contents)
-    if new is None and first == second:
+    second = SideSetting(model_of(options, new or old), there, options.contents)
+    if new is None and first == second and isinstance(first.model, CodeModel):
+        module, revision = first.model.module, first.model.revision or HEAD
+        first = replace(first, model=CodeModel(module, revision))
+        second = replace(second, model=CodeModel(module))
+    elif new is None and first == second:
         if ":" in old and not Path(old).exists():
             raise ParseError("nothing to compare with", where=old, hint="give a second model")
         committed = f"HEAD:{old}" if Path(old).is_absolute() else f"HEAD:./{old}"
@@ -147,17 +154,44 @@ def show_traces(
     return change.is_empty
 
 
-def refuse_revisions(old: str, new: str | None) -> None:
-    """Reject a git revision without a file.
+def model_of(options: DeploymentOptions, name: str) -> str | CodeModel:
+    """Return a PyTorch module, at a revision or as it is now, or the name of a file.
 
     Raises:
-        ParseError: OLD or NEW is one.
+        PerfcError: as `DeploymentOptions.named`.
     """
-    from perfc.review.diff.revision import is_revision
+    from perfc.common.repository import is_revision
+    from perfc.frontend.reading.module_name import NamedModule, is_named
+    from perfc.review.code.model import CodeModel
+
+    revision, _, rest = name.partition(":")
+    at = revision if is_named(name.removeprefix("./")) or is_named(rest) else ""
+    if at and is_revision(at):
+        module = options.named(rest) if is_named(rest) else rest
+        return CodeModel(module, at) if isinstance(module, NamedModule) else name
+    module = options.named(name)
+    return CodeModel(module) if isinstance(module, NamedModule) else name
+
+
+def resolved(options: DeploymentOptions, old: str, new: str | None) -> tuple[str, str | None]:
+    """Return both sides, with the module that a bare revision is of.
+
+    Raises:
+        ParseError: a revision of no module, or of several.
+    """
+    from perfc.common.repository import is_revision
+    from perfc.frontend.reading.module_name import is_named
 
     for name, other in ((old, new), (new, old)):
         if name is None or ":" in name or Path(name).exists() or not is_revision(name):
             continue
+        if other is not None and is_named(other) and name is old:
+            return f"{name}:{other}", other
+        modules = [*options.budgets().modules] if options.file and other is None else []
+        if len(modules) == 1:
+            return f"{name}:{modules[0]}", modules[0]
         model = "MODEL" if other is None or is_revision(other) else other.rpartition(":")[2]
+        model = modules[0] if modules else model
         call = f"perfc diff {name}:{model} {model}"
         raise ParseError("a revision of git, not a model", where=name, hint=f"as in {call}")
+    return old, new

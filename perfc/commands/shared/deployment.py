@@ -336,12 +336,8 @@ class DeploymentOptions:
             say(f"note: {what}; --dim {name}=N is taken as --{name} N", is_error=True)
 
     def named(self, model: str) -> str | NamedModule:
-        """Return a PyTorch module by name with the given inputs; any other model unchanged.
-
-        Raises:
-            ModelError: inputs of a file.
-        """
-        return _options.named_model(model, self.inputs, self.kwargs)
+        """Return a model as `named_model` does."""
+        return _options.named_model(model, self.inputs, self.kwargs, self.file)
 
     def report(
         self,

@@ -69,16 +69,30 @@ def module_options(function: C) -> C:
     return inputs(kwargs(function))
 
 
-def named_model(model: str, inputs: tuple[str, ...], kwargs: str) -> str | NamedModule:
+def named_model(
+    model: str, inputs: tuple[str, ...], kwargs: str, file: Path | None = None
+) -> str | NamedModule:
     """Return a PyTorch module by name with its inputs; any other model unchanged.
+
+    Args:
+        model: the model as the user named it.
+        inputs: inputs of the command line.
+        kwargs: arguments of the command line.
+        file: project file, whose [[models]] has them otherwise.
 
     Raises:
         ModelError: inputs of a file.
+        ParseError: the project file is malformed.
     """
     from perfc.frontend.reading.module_name import NamedModule, is_named
 
     if is_named(model):
-        return NamedModule(model, inputs, kwargs)
+        given = NamedModule(model, inputs, kwargs)
+        if inputs or kwargs or file is None:
+            return given
+        from perfc.review.check import config
+
+        return config.load(file).modules.get(model, given)
     if inputs or kwargs:
         what = "--input and --kwargs are for PyTorch modules"
         raise ModelError(what, hint="timm:resnet50", where=model)

@@ -124,7 +124,7 @@ class Config:
 
         Output does not depend on the project's location, and commands accept the printed names.
         """
-        return from_here(self.root, name)
+        return name if name in self.modules else from_here(self.root, name)
 
     def place(self, line: int) -> str:
         """Return a place in the file, for messages."""

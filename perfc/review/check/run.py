@@ -242,7 +242,8 @@ def planned(config: Config, models: Iterable[str]) -> tuple[list[PlannedCheck], 
     skipped: list[Result] = []
     names: dict[str, str] = {}
     for model in dict.fromkeys(models):
-        about = [b for b in config.budgets if b.covers(model)]
+        is_code = model in config.modules
+        about = [b for b in config.budgets if b.covers(model) and is_code is bool(b.module)]
         if not about:
             note = "no budget is about it"
             skipped.append(Result(BaselineCase(model, ""), BaselineStatus.SKIPPED, notes=(note,)))

@@ -17,6 +17,7 @@ from .worktree import checked_out, commit_of
 if TYPE_CHECKING:
     from perfc.ir.graph import Module
 
+HEAD = "HEAD"
 _EXPORTS: dict[tuple[object, ...], Module] = {}
 """Exports of this process: one takes seconds, and every setting of a module has the same."""
 

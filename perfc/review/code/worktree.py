@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from perfc.common.repository import git, is_revision
 from perfc.errors import ModelError
-from perfc.review.diff.revision import git, is_revision
 
 PLAIN = ("-c", "core.hooksPath=/dev/null")
 """Options of git without hooks of the repository."""

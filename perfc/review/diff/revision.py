@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from perfc.common.repository import git, is_revision
 from perfc.errors import ModelError
 
 LFS_POINTER = b"version https://git-lfs"
@@ -37,12 +37,6 @@ def opened(spec: str) -> Iterator[str]:
         target = Path(folder) / (os.path.basename(path) or "model.onnx")
         blob(spec, target)
         yield str(stored(target) or target)
-
-
-def is_revision(name: str, folder: str | None = None) -> bool:
-    """Return True if a commit of that name exists in the repository of ``folder``."""
-    arguments = ["rev-parse", "--quiet", "--verify", f"{name}^{{commit}}"]
-    return not name.startswith("-") and git(arguments, folder=folder).returncode == 0
 
 
 def last_commit(path: Path) -> str:
@@ -114,27 +108,3 @@ def stored(pointer: Path) -> Path | None:
     done = git(["rev-parse", "--git-common-dir"])
     path = Path(done.stdout.decode().strip()) / "lfs" / "objects" / oid[:2] / oid[2:4] / oid
     return path if path.is_file() else None
-
-
-def git(
-    arguments: Sequence[str], *, folder: str | None = None, stdout: int = subprocess.PIPE
-) -> subprocess.CompletedProcess[bytes]:
-    """Run git non-interactively.
-
-    Raises:
-        ModelError: if git cannot be run.
-    """
-    environment = os.environ | {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}
-    try:
-        return subprocess.run(
-            ["git", *arguments],
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=stdout,
-            stderr=subprocess.PIPE,
-            env=environment,
-            check=False,
-        )
-    except OSError as error:
-        what = f"git cannot be run: {error.strerror or error}"
-        raise ModelError(what, hint="install git, or give two files") from None

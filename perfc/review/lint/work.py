@@ -73,7 +73,8 @@ class LintWork:
         Raises:
             PerfcError: an unknown revision.
         """
-        from perfc.review.diff.revision import is_revision, opened
+        from perfc.common.repository import is_revision
+        from perfc.review.diff.revision import opened
 
         place = Path(path).resolve()
         if not is_revision(self.revision, str(place.parent)):

@@ -1,0 +1,192 @@
+"""PyTorch modules under budgets: [[models]], the sources they are made of, and earlier revisions.
+
+Exports are replaced by a network as wide as a source file says, so that no PyTorch is needed.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from perfc.errors import ModelError, ParseError
+from perfc.frontend import load
+from perfc.frontend.pytorch import named
+from perfc.frontend.reading.module_name import NamedModule
+from perfc.ir.graph import Module
+from perfc.review.check import config
+from perfc.review.code import model as code
+from perfc.review.code.imports import digest_of, sources_of
+from perfc.review.code.worktree import checked_out, commit_of
+
+from ..check.projects import models, said
+
+TABLE = """\
+[[models]]
+source = "mypkg.model:Net"
+input = "8x3x16x16"
+batch = [1, 8]
+"""
+FILES = {
+    "mypkg/__init__.py": "",
+    "mypkg/model.py": "from .layers import width\nimport numpy\n",
+    "mypkg/layers.py": "def width():\n    from . import sizes\n",
+    "mypkg/sizes.py": "WIDTH = 16\n",
+    "mypkg/other.py": "import mypkg.model\n",
+    "perfc.toml": TABLE,
+}
+
+
+def git(root: Path, *arguments: str) -> str:
+    identity = ["-c", "user.name=n", "-c", "user.email=e@example.org"]
+    command = ["git", *identity, *arguments]
+    return subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a committed project, whose module is exported by a substitute."""
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    (tmp_path / ".gitignore").write_text(".perfc_cache\n")
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-qm", "one")
+
+    def exported(module: NamedModule, _dims: Mapping[str, int]) -> Module:
+        text = Path(module.folder, "mypkg/sizes.py").read_text()
+        message = models.convolutional(int(text.split()[-1]))
+        for v in (*message.graph.input, *message.graph.output):
+            v.type.tensor_type.shape.dim[0].dim_param = "batch"
+        made = load(message.SerializeToString())
+        return replace(made, origin=replace(made.origin, path=module.name))
+
+    monkeypatch.setattr(named, "named_module", exported)
+    monkeypatch.setattr(code, "_EXPORTS", {})
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_sources_are_reached_by_imports_even_within_functions(project: Path) -> None:
+    module = NamedModule("mypkg.model:Net", folder=str(project))
+    names = [p.relative_to(project).as_posix() for p in sources_of(module)]
+    assert names[0] == "mypkg/model.py"
+    assert {*names} == {f"mypkg/{n}.py" for n in ("__init__", "model", "layers", "sizes")}
+    by_file = NamedModule("mypkg/model.py:Net", folder=str(project))
+    assert {*sources_of(by_file)} == {*sources_of(module)}
+    before = digest_of(module)
+    (project / "mypkg/other.py").write_text("import torch\n")
+    assert digest_of(module) == before
+    (project / "mypkg/sizes.py").write_text("def (\n")
+    assert digest_of(module) != before
+
+
+def test_packages_below_src_are_sources(project: Path) -> None:
+    (project / "mypkg").rename(project / "packages")
+    (project / "src").mkdir()
+    (project / "packages").rename(project / "src" / "mypkg")
+    assert len(sources_of(NamedModule("mypkg.model:Net"))) == 4
+
+
+def test_a_table_has_one_budget_per_combination_of_its_lists(project: Path) -> None:
+    text = TABLE + 'dtype = ["f32", "f16"]\nkwargs = { width = 4 }\nflop = "+1%"\n'
+    (project / "perfc.toml").write_text(text)
+    budgets = config.load(project / "perfc.toml").budgets
+    settings = [(b.dims["batch"], b.deployment.dtype) for b in budgets]
+    assert settings == [(1, "f32"), (1, "f16"), (8, "f32"), (8, "f16")]
+    assert {b.module for b in budgets} == {
+        NamedModule("mypkg.model:Net", ("8x3x16x16",), '{"width": 4}', str(project))
+    }
+    assert {len(b.rules) for b in budgets} == {1}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('[[models]]\nsource = "net.onnx"\n', "2: source names no PyTorch module"),
+        ('[[models]]\nsource = "a:B"\nimput = 1\n', "3: no key 'imput' in a model .*'input'"),
+        ('[[models]]\nsource = "a:B"\ninput = 3\n', "3: input is not a shape or a list of them"),
+        ('[models]\nsource = "a:B"\n', "models is not a list of tables"),
+        ('[[models]]\nsource = "a:B"\n[[models]]\nsource = "a:B"\ninput = "1x3"\n',
+         "4: a:B has other inputs before"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_in_a_table_is_one_line(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "perfc.toml").write_text(text)
+    with pytest.raises(ParseError, match=message):
+        config.load(tmp_path / "perfc.toml")
+
+
+def test_a_check_compares_a_module_with_its_baseline_and_names_the_change(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert said(capsys, "baseline", "write")[:2] == (0, "perfc.lock: 2 entries, 2 new, 0 gone\n")
+    code_, out, _ = said(capsys, "check")
+    assert (code_, "2 same; 0 analysed" in out) == (0, True)
+    (project / "mypkg/sizes.py").write_text("WIDTH = 48\n")
+    code_, out, _ = said(capsys, "check", "--why")
+    assert (code_, "mypkg.model:Net: " in out, " from " in out) == (1, True, True)
+    assert git(project, "worktree", "list").count("\n") == 1
+
+
+def test_a_source_is_checked_by_the_modules_it_is_part_of(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said(capsys, "baseline", "write")
+    (project / "mypkg/sizes.py").write_text("WIDTH = 48\n")
+    code_, out, _ = said(capsys, "check", "mypkg/other.py")
+    assert (code_, "all budgets met" in out) == (0, True)
+    code_, out, _ = said(capsys, "check", "mypkg/layers.py", "mypkg/sizes.py")
+    assert (code_, "2 models over budget" in out) == (1, True)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["HEAD"], ["mypkg.model:Net"], ["HEAD", "mypkg.model:Net"], ["HEAD:mypkg.model:Net"]],
+)
+def test_a_diff_has_the_module_of_a_revision(
+    project: Path, capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    (project / "mypkg/sizes.py").write_text("WIDTH = 48\n")
+    code_, out, _ = said(capsys, "diff", *arguments, "--exit-code")
+    assert (code_, "HEAD:mypkg.model:Net -> mypkg.model:Net" in out) == (1, True)
+    git(project, "add", ".")
+    git(project, "commit", "-qm", "two")
+    assert said(capsys, "diff", *arguments, "--exit-code")[0] == 0
+    before = "HEAD~1:mypkg.model:Net"
+    assert said(capsys, "diff", before, "HEAD:mypkg.model:Net", "--exit-code")[0] == 1
+
+
+def test_a_checkout_is_removed_and_leaves_the_index_of_a_hook(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit, index = commit_of(project, "HEAD"), project / ".git/index.hook"
+    monkeypatch.setenv("GIT_INDEX_FILE", str(index))
+    places: list[Path] = []
+
+    def fail() -> None:
+        with checked_out(project / "mypkg", commit) as inside:
+            assert sorted(os.listdir(inside)) == sorted(os.listdir(project / "mypkg"))
+            places.append(inside)
+            raise ModelError("as thrown")
+
+    with pytest.raises(ModelError, match="as thrown"):
+        fail()
+    assert not places[0].exists()
+    assert not index.exists()
+    assert git(project, "worktree", "list").count("\n") == 1
+
+
+def test_a_revision_without_the_module_is_an_error(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "mypkg/late.py").write_text("")
+    _, _, err = said(capsys, "diff", "HEAD", "mypkg.late:Net")
+    assert "HEAD:mypkg.late:Net: HEAD does not have it" in err
+    _, _, err = said(capsys, "diff", "HEAD", "timm:resnet18")
+    assert "HEAD:timm:resnet18: its code is not in this repository" in err
