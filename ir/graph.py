@@ -85,13 +85,15 @@ class Loc:
     """Origin of a node: its name and operator in the model file.
 
     ``is_expanded`` marks a node that was expanded from a function body; ``phase`` is the part
-    of a training step; nodes of a model file are in the forward pass.
+    of a training step; nodes of a model file are in the forward pass. ``source`` is the file and
+    line of the code that the node comes from, as in ``pkg/model.py:42``.
     """
 
     name: str = ""
     op_type: str = ""
     is_expanded: bool = False
     phase: Phase = Phase.FORWARD
+    source: str = ""
 
 
 NOWHERE = Loc()

@@ -283,16 +283,20 @@ class _Parser:
         lex = self.lex
         lex.expect("(")
         name, op_type, is_expanded, phase = lex.string(), "", False, Phase.FORWARD
+        source = ""
         if lex.eat(","):
             op_type = lex.string()
         while lex.eat(","):
+            if lex.eat("at"):
+                source = lex.string()
+                continue
             later = next((p for p in Phase if lex.eat(p.value)), None)
             if later is None:
                 lex.expect("expanded")
                 is_expanded = True
             phase = later or phase
         lex.expect(")")
-        return Loc(name, op_type, is_expanded, phase)
+        return Loc(name, op_type, is_expanded, phase, source)
 
 
 def _near(mnemonic: str) -> str:

@@ -29,8 +29,12 @@ FactTable: TypeAlias = "Mapping[str, Mapping[Node, Mapping[str, object]]]"
 """Facts by the analysis that produced them, then by node, then by name."""
 
 
-def print_module(module: Module, *, facts: FactTable | None = None) -> str:
+def print_module(
+    module: Module, *, facts: FactTable | None = None, has_sources: bool = True
+) -> str:
     """Return the module as text; ``facts`` are printed as ``!`` lines below their nodes.
+
+    Without ``has_sources``, the lines of code that nodes come from are left out.
 
     >>> from perfc.ir import Graph, Module
     >>> print(print_module(Module(Graph("g", (), ()))), end="")
@@ -41,7 +45,7 @@ def print_module(module: Module, *, facts: FactTable | None = None) -> str:
       return
     }
     """
-    printer = _Printer(facts or {})
+    printer = _Printer(facts or {}, has_sources=has_sources)
     head = [f"perfir {VERSION}", f"module @{value_key(module.name)}{_origin(module.origin)}"]
     declared = set()
     for s in module.symbols:
@@ -163,25 +167,28 @@ def attribute(value: object) -> str:
             raise TypeError(f"no text form for {type(value).__name__} {value!r}")
 
 
-def _loc(loc: Loc) -> str:
+def _loc(loc: Loc, has_source: bool) -> str:
     if loc is NOWHERE or loc == NOWHERE:
         return ""
+    source = loc.source if has_source else ""
     is_forward = loc.phase is Phase.FORWARD
     parts = [json.dumps(loc.name)]
-    if loc.op_type or loc.is_expanded or not is_forward:
+    if loc.op_type or loc.is_expanded or not is_forward or source:
         parts.append(json.dumps(loc.op_type))
     if loc.is_expanded:
         parts.append("expanded")
     if not is_forward:
         parts.append(loc.phase.value)
+    if source:
+        parts.append(f"at {json.dumps(source)}")
     return f" loc({', '.join(parts)})"
 
 
 class _Printer:
     """Collects lines; caches printed names, types and operators."""
 
-    def __init__(self, facts: FactTable) -> None:
-        self.facts = facts
+    def __init__(self, facts: FactTable, *, has_sources: bool) -> None:
+        self.facts, self.has_sources = facts, has_sources
         self.lines: list[str] = []
         self._refs: dict[Value | None, str] = {None: "_"}
         self._types: dict[Type, str] = {}
@@ -207,7 +214,7 @@ class _Printer:
             types = " : " + ", ".join(["_" if v is None else self._typed(v) for v in node.outputs])
         inputs = ", ".join([self._ref(v) for v in node.inputs])
         call = f"{node.op.mnemonic}({inputs}){self._op(node.op)}"
-        line = f"{indent}{results}{call}{types}{_loc(node.loc)}"
+        line = f"{indent}{results}{call}{types}{_loc(node.loc, self.has_sources)}"
         if node.regions:
             self.lines.append(line + " {")
             for region in node.regions:

@@ -31,12 +31,14 @@ class ReadOptions:
         contents: what is known of inputs that drive shapes.
         is_trained: whether a training step is made of the model.
         code: code of the modules that a configuration describes; None for kernels of engines.
+        root: folder that source files are named from; "" for the current one.
     """
 
     dims: Mapping[str, int] = field(default_factory=dict[str, int])
     contents: Mapping[str, Known] = field(default_factory=dict[str, "Known"])
     is_trained: bool = False
     code: ModuleCode | None = None
+    root: str = ""
 
 
 class ModelFormat(Protocol):

@@ -20,4 +20,4 @@ def lower(model: str | bytes, options: ReadOptions) -> Module:
     from ..lowering import lowered
     from ..pt2.program import read_program
 
-    return lowered(read_program(model), options)
+    return lowered(read_program(model, options.root), options)

@@ -12,6 +12,7 @@ from perfc.ir.record import mutable, record
 from ..lowering.elements import DataType
 from ..lowering.learned import KIND
 from ..reading.proto import (
+    SOURCE,
     Attribute,
     AttributeType,
     ProtoGraph,
@@ -81,6 +82,7 @@ class GraphBuilder:
     Args:
         symbols: names of symbols by PyTorch's.
         axes: an input and its axis for every symbol that is a size of one.
+        root: folder that files of sources are named from.
     """
 
     symbols: dict[str, str] = field(default_factory=dict[str, str])
@@ -91,6 +93,7 @@ class GraphBuilder:
     types: dict[object, TypeProto] = field(default_factory=dict[object, TypeProto])
     extents: dict[Size, str] = field(default_factory=dict[Size, str])
     count: int = 0
+    root: str = ""
 
     def fresh(self, stem: str) -> str:
         """Return a new name, which no name of PyTorch has."""
@@ -170,7 +173,7 @@ class GraphBuilder:
         while given and not given[-1]:
             given.pop()
         made = [self.attribute(k, v) for k, v in attributes.items() if v is not None]
-        props = {"source": source} if source else {}
+        props = {SOURCE: source} if source else {}
         self.graph.node.append(
             ProtoNode(name, op_type, domain, "", given, list(outputs), made, props)
         )

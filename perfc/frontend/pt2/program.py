@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from perfc.common.declared import modules
@@ -36,15 +37,18 @@ CHECKS = re.compile(
 """Operators that compute nothing but checks and sizes."""
 LINE = re.compile(r'File "([^"]*)", line (\d+)')
 """File and line of a frame of a stack trace."""
+OF_TORCH = re.compile(r"-packages/torch/|/torch/(nn|_\w+|functional|utils|export)\b|^<")
+"""Source files of PyTorch, and code without a file."""
 FAULTS = (LookupError, TypeError, ValueError, AttributeError, StopIteration, ArithmeticError)
 """Errors that a document raises that does not follow the schema."""
 
 
-def read_program(model: str | bytes) -> ProtoModel:
+def read_program(model: str | bytes, root: str = "") -> ProtoModel:
     """Return the program of an archive in messages of ONNX, its parameters without elements.
 
     Args:
         model: path of a file, or the bytes of one.
+        root: folder that files of sources are named from; "" for the current one.
 
     Raises:
         ModelError: not an archive of an exported program, or it does not keep to its schema.
@@ -53,7 +57,7 @@ def read_program(model: str | bytes) -> ProtoModel:
     try:
         archive = read_archive(model, where)
         with paused_collector():
-            made = translated(archive.program, archive.ties)
+            made = translated(archive.program, archive.ties, os.path.realpath(root or os.curdir))
     except ModelError as error:
         error.where = error.where or where
         raise
@@ -67,12 +71,13 @@ def read_program(model: str | bytes) -> ProtoModel:
     return made
 
 
-def translated(program: Mapping[str, Any], ties: Mapping[str, str]) -> ProtoModel:
+def translated(program: Mapping[str, Any], ties: Mapping[str, str], root: str = "") -> ProtoModel:
     """Return a program in messages of ONNX.
 
     Args:
         program: object of its JSON document.
         ties: name of the first parameter with the same elements, by name of a parameter.
+        root: folder that files of sources are named from.
 
     Raises:
         ModelError: another version of the schema.
@@ -86,7 +91,7 @@ def translated(program: Mapping[str, Any], ties: Mapping[str, str]) -> ProtoMode
         )
     module = program["graph_module"]
     graph = module["graph"]
-    builder = GraphBuilder()
+    builder = GraphBuilder(root=root)
     builder.graph.name = "main_graph"
     scope = ProgramScope(builder, graph["tensor_values"], graph["sym_int_values"])
     declare_inputs(scope, module["signature"]["input_specs"], ties)
@@ -191,7 +196,7 @@ def lower_node(
     """Lower a call of an operator; one without a lowering becomes an unknown operator."""
     args = {str(a["name"]): member_of(a["arg"]) for a in node["inputs"]}
     stem = scope.prefix + outputs[0]
-    path, source = place_of(node["metadata"], stem)
+    path, source = place_of(node["metadata"], stem, scope.builder.root)
     builder = scope.builder
     space, _, name = operator.partition("::")
     plain = name if name.startswith("__") else name.rstrip("_")
@@ -252,10 +257,12 @@ def inline(
         scope.values[raw] = inner.values[result]
 
 
-def place_of(metadata: Mapping[str, str], name: str) -> tuple[str, str]:
+def place_of(metadata: Mapping[str, str], name: str, root: str) -> tuple[str, str]:
     """Return the name of a node with the path of its module, and its line of source.
 
-    >>> place_of({"nn_module_stack": "a,,R;b,layer1.0,B", "stack_trace": ""}, "relu")
+    The line is that of the innermost frame that is not of PyTorch.
+
+    >>> place_of({"nn_module_stack": "a,,R;b,layer1.0,B", "stack_trace": ""}, "relu", "")
     ('layer1/0/relu', '')
     """
     stack = str(metadata.get("nn_module_stack", "")).rpartition(";")[2].split(",")
@@ -263,8 +270,28 @@ def place_of(metadata: Mapping[str, str], name: str) -> tuple[str, str]:
     path = "/".join([*module.split("."), name]) if module else name
     trace = str(metadata.get("stack_trace", ""))
     at = trace.rfind('File "')
-    last = LINE.match(trace, at) if at >= 0 else None
-    return path, f"{last[1]}:{last[2]}" if last else ""
+    while at >= 0:
+        frame = LINE.match(trace, at)
+        if frame is not None and (file := file_from(root, frame[1])):
+            return path, f"{file}:{frame[2]}"
+        at = trace.rfind('File "', 0, at)
+    return path, ""
+
+
+@lru_cache(1 << 12)
+def file_from(root: str, path: str) -> str:
+    """Return a source file named from a folder or from its package; empty for one of PyTorch.
+
+    >>> file_from("/home/me", "/home/me/pkg/net.py"), file_from("/", "/v/site-packages/timm/a.py")
+    ('pkg/net.py', 'timm/a.py')
+    """
+    plain = path.replace("\\", "/")
+    if OF_TORCH.search(plain):
+        return ""
+    inside, _, installed = plain.rpartition("-packages/")
+    if inside:
+        return installed
+    return plain.removeprefix(f"{root.rstrip('/')}/").removeprefix("./")
 
 
 @cache

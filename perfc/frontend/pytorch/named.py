@@ -59,7 +59,7 @@ def named_module(model: NamedModule, dims: Mapping[str, int]) -> Module:
         if "error" in answer:
             raise ModelError(answer["error"], hint=answer.get("hint", ""), where=model.name)
         name = model.name.rpartition(":")[2]
-        module = module_of(path.read_bytes(), name, answer.get("batch"))
+        module = module_of(path.read_bytes(), name, answer.get("batch"), model.folder)
     return replace(module, origin=replace(module.origin, path=model.name, digest=digest_of(module)))
 
 
@@ -67,7 +67,7 @@ def digest_of(module: Module) -> str:
     """Return the SHA-256 of the text of a module, without the archive that it was read from."""
     from perfc.ir.syntax.text import print_module
 
-    text = print_module(replace(module, origin=type(module.origin)()))
+    text = print_module(replace(module, origin=type(module.origin)()), has_sources=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -11,7 +11,7 @@ from perfc.ir.graph import Module
 from perfc.ir.graphs.rewrite import with_defaults
 from perfc.ir.tensors.types import TensorType
 
-from .. import load
+from ..formats import ReadOptions, pt2
 from .torch_inputs import Call, is_tensor, mapped
 
 MOST_BATCH = 1 << 16
@@ -114,9 +114,16 @@ def is_batched(value: Any, batch: int) -> bool:
     return is_tensor(value) and tuple(value.shape[:1]) == (batch,)
 
 
-def module_of(archive: bytes, name: str, batch: int | None = None) -> Module:
-    """Return the module of an archive, with a name and a default of its batch."""
-    module = load(archive)
+def module_of(archive: bytes, name: str, batch: int | None = None, root: str = "") -> Module:
+    """Return the module of an archive, with a name and a default of its batch.
+
+    Args:
+        archive: bytes of a file of ``torch.export.save``.
+        name: name of the module.
+        batch: default batch; None for that of the archive.
+        root: folder that source files are named from; "" for the current one.
+    """
+    module = pt2.lower(archive, ReadOptions(root=root))
     module = replace(module, graph=replace(module.graph, name=name))
     return module if batch is None else with_batch(module, batch)
 

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module, util
 from pathlib import Path
+from traceback import StackSummary
 from typing import Any
 
 from perfc.errors import ModelError
@@ -20,6 +21,8 @@ from .named import TENSOR
 from .torch_inputs import Call, Extents, call_of, dtype_of, inferred
 from .torch_module import archive_of, is_torch_module, why
 
+MOST_FRAMES = 3
+"""Innermost frames of a stack trace that are kept."""
 SEQUENCE = 128
 """Tokens of a language model without given inputs."""
 
@@ -59,6 +62,7 @@ def exported(request: Mapping[str, Any], archive: Path) -> dict[str, Any]:
     """
     import torch
 
+    with_helpers()
     where, _, name = str(request["name"]).rpartition(":")
     dims = request["dims"]
     with torch.device("meta"):
@@ -73,6 +77,25 @@ def exported(request: Mapping[str, Any], archive: Path) -> dict[str, Any]:
         )  # fmt: skip
     archive.write_bytes(data)
     return {"batch": batch}
+
+
+def with_helpers() -> None:
+    """Let stack traces of exported nodes have the functions that ``forward`` calls.
+
+    PyTorch leaves out all but the frames of ``forward``: an operator in a helper has the line of
+    its call only. A version without that method does as it does.
+    """
+    from torch.fx.proxy import TracerBase
+
+    installed = f"{os.path.dirname(import_module('torch').__file__ or '')}{os.sep}"
+
+    def kept(_self: Any, frames: StackSummary) -> StackSummary:
+        foreign = (installed, os.path.dirname(__file__), "<")
+        near = [f for f in frames if not f.filename.startswith(foreign)]
+        return StackSummary.from_list(near[-MOST_FRAMES:])
+
+    if hasattr(TracerBase, "_filter_traceback_frames"):
+        TracerBase._filter_traceback_frames = kept  # type: ignore[method-assign]
 
 
 def made(where: str, name: str, kwargs: Mapping[str, Any]) -> Any:

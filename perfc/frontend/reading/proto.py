@@ -219,6 +219,10 @@ _FIELD_OF_TYPE = {
 }
 
 
+SOURCE = "source"
+"""Property of a node: file and line of the code that it comes from."""
+
+
 @mutable
 class ProtoNode:
     """One call of an operator or a function; an empty input or output name means left out."""

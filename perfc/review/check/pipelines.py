@@ -50,5 +50,6 @@ def annotated(views: CheckViews) -> Iterator[Annotation]:
             )
             identity = "\0".join((r.setting, f.metric, f.outcome, f"{f.limit:.6g}"))
             name, title = f"perfc-{f.metric}", f"perfc: {f.metric}"
-            yield Annotation(level, r.model, name, title, r.setting, f.message, identity)
+            file, line = annotation.place_of(r.source, r.model)
+            yield Annotation(level, file, name, title, r.setting, f.message, identity, line)
     yield from map(annotation.unreadable, views.errors)

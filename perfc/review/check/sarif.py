@@ -42,6 +42,6 @@ def result(a: Annotation, index: int) -> dict[str, Json]:
         "ruleIndex": index,
         "level": LEVELS[a.level],
         "message": {"text": f"{a.context}: {a.message}" if a.context else a.message},
-        "locations": [location(a.path)],
+        "locations": [location(a.path, a.line)],
         "partialFingerprints": {"perfcLimit/v1": digest},
     }

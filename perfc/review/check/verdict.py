@@ -87,6 +87,7 @@ class Result:
         was_analysed: True if analyzed now, False if cached.
         why: operators that explain the change; empty if not requested.
         module: the PyTorch module of the case; None for a file.
+        source: file and line of the code of the first operator of ``why``.
     """
 
     case: BaselineCase
@@ -98,6 +99,7 @@ class Result:
     was_analysed: bool = False
     why: str = ""
     module: NamedModule | None = None
+    source: str = ""
 
     @property
     def outcome(self) -> Outcome:

@@ -9,6 +9,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from perfc.common.repository import from_here
+from perfc.frontend.reading.module_name import is_named
 from perfc.ir.record import record
 from perfc.review.diff.figures import Metric
 from perfc.review.diff.views import percent, signed
@@ -87,6 +88,7 @@ class ResultRow:
         outcome: pass, warn or fail.
         was_analysed: True if analyzed now.
         why: operators that explain the change; empty if not requested.
+        source: file and line of the code of the first of them; empty if unknown.
     """
 
     model: str
@@ -98,6 +100,7 @@ class ResultRow:
     findings: tuple[FindingRow, ...]
     notes: tuple[str, ...]
     why: str = ""
+    source: str = ""
 
 
 @record
@@ -147,7 +150,7 @@ def result_row(r: Result, root: Path) -> ResultRow:
             )
     findings = tuple(finding_row(f) for f in r.findings)
     return ResultRow(
-        from_here(root, r.case.model),
+        r.case.model if r.module or is_named(r.case.model) else from_here(root, r.case.model),
         setting_of(r),
         r.standing.value,
         r.outcome.value,
@@ -156,6 +159,7 @@ def result_row(r: Result, root: Path) -> ResultRow:
         findings,
         r.notes,
         r.why,
+        from_here(root, r.source) if r.source else "",
     )
 
 

@@ -44,27 +44,34 @@ def since(root: Path, result: Result, revision: str) -> Difference | None:
 
 def explained(result: CheckResult, revision: str) -> CheckResult:
     """Add an explanation for each changed model that git has at ``revision``."""
-    lines = {r.case.model: r.why for r in result.results if r.why}
+    lines = {r.case.model: (r.why, r.source) for r in result.results if r.why}
     results: list[Result] = []
     for r in result.results:
         if r.standing is BaselineStatus.CHANGED and r.case.model not in lines:
             difference = since(result.root, r, revision)
-            lines[r.case.model] = "" if difference is None else in_a_line(difference)
-        is_changed = r.standing is BaselineStatus.CHANGED and not r.why
-        results.append(replace(r, why=lines[r.case.model]) if is_changed else r)
+            lines[r.case.model] = ("", "") if difference is None else in_a_line(difference)
+        if r.standing is BaselineStatus.CHANGED and not r.why:
+            why, source = lines[r.case.model]
+            results.append(replace(r, why=why, source=source))
+        else:
+            results.append(r)
     return replace(result, results=tuple(results))
 
 
-def in_a_line(difference: Difference) -> str:
-    """Format the operators that explain a difference; empty if none does."""
+def in_a_line(difference: Difference) -> tuple[str, str]:
+    """Return the operators that explain a difference, and the line of code of the first.
+
+    Both are empty if none does.
+    """
     from perfc.review.diff import views_of
     from perfc.review.diff.figures import BY_KEY
     from perfc.review.diff.views import in_words
 
     views = views_of(difference)
     if not views.blame:
-        return ""
-    return f"{BY_KEY[views.blame_metric].key} from {in_words(views.blame, 3)}"
+        return "", ""
+    line = f"{BY_KEY[views.blame_metric].key} from {in_words(views.blame, 3)}"
+    return line, next((r.source for r in views.blame if r.source and r.is_named), "")
 
 
 def surer(
@@ -106,7 +113,8 @@ def surer(
     if result.outcome is Outcome.PASS:
         return result
     findings = tuple(decided(f, difference) for f in result.findings)
-    return replace(result, findings=findings, why=in_a_line(difference))
+    why, source = in_a_line(difference)
+    return replace(result, findings=findings, why=why, source=source)
 
 
 def hidden(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from perfc.ir.graph import Node
@@ -30,6 +30,7 @@ class Culprit:
         parameters: added elements of weights.
         count: number of equal causes.
         share: share of the change of the blamed metric, by absolute value.
+        source: file and line of the code of the node.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Culprit:
     parameters: float = 0.0
     count: int = 1
     share: float = 0.0
+    source: str = ""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -97,15 +99,22 @@ def by_edit(
                 for sign, n in ((1, c.new), (-1, c.old))
                 if n is not None
             ),
+            source=e.head.node.loc.source,
         )
         for k, e in enumerate(edits)
     ]
     return ranked(merged(culprits), whole_of(pairs))
 
 
+def source_of(nodes: Iterable[Node]) -> str:
+    """Return the line of code of the first node that has one."""
+    return next((n.loc.source for n in nodes if n.loc.source), "")
+
+
 def by_kernel(pairs: Sequence[KernelPair]) -> Blame:
     """Attribute changes to kernels, with equal ones merged, if no node was edited."""
-    culprits = [Culprit(p.name, p.label, "", p.delta) for p in pairs if not p.is_same]
+    culprits = [Culprit(p.name, p.label, "", p.delta, source=source_of(p.nodes))
+                for p in pairs if not p.is_same]  # fmt: skip
     return ranked(merged(culprits), whole_of(pairs))
 
 

@@ -100,6 +100,7 @@ def blame(views: DiffViews, top: int | None) -> Section:
         Column("count", "count", Unit.COUNT),
         Column("op_type", "operator", is_name=True),
         Column("what", "what", is_name=True),
+        Column("source", "source", is_name=True),
         Column("node", "node", is_name=True),
     )
     rows = tuple(
@@ -113,6 +114,7 @@ def blame(views: DiffViews, top: int | None) -> Section:
             r.count,
             operators(r.op_type),
             r.what,
+            r.source,
             Name(r.node, r.node),
         )
         for r in views.blame[:top]

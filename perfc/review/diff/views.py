@@ -55,6 +55,7 @@ class CulpritRow:
         count: number of equal causes; deltas are totals.
         share: share of the change of the blamed metric, by absolute value.
         is_named: True if it is among the causes of 90 % of the change.
+        source: file and line of the code of the node; empty if unknown.
     """
 
     node: str
@@ -68,6 +69,7 @@ class CulpritRow:
     traffic_bytes: float
     parameters: float
     energy_j: float | None
+    source: str
 
 
 @record
@@ -122,6 +124,7 @@ class ChangeRow:
         details: differences.
         is_carried: True if it only follows from an earlier change.
         cause: name of the node that caused the change.
+        source: file and line of the code of the node; empty if unknown.
     """
 
     status: str
@@ -130,6 +133,7 @@ class ChangeRow:
     details: tuple[str, ...]
     is_carried: bool
     cause: str
+    source: str
 
 
 @record
@@ -186,8 +190,14 @@ def collect(d: Difference) -> DiffViews:
         tuple(kernel_row(k) for k in d.kernels),
         tuple(
             ChangeRow(
-                c.status.value, c.op_type, c.node.name, c.details, c.is_carried, cause.get(c, "")
-            )
+                c.status.value,
+                c.op_type,
+                c.node.name,
+                c.details,
+                c.is_carried,
+                cause.get(c, ""),
+                c.node.loc.source,
+            )  # fmt: skip
             for c in d.changes
         ),
         d.aligned,
@@ -234,6 +244,7 @@ def culprit_row(c: Culprit, is_named: bool) -> CulpritRow:
         c.delta.nbytes,
         c.parameters,
         c.delta.energy_j,
+        c.source,
     )
 
 
@@ -291,6 +302,7 @@ def in_words(rows: Sequence[CulpritRow], limit: int = 6) -> str:
     named = [r for r in rows if r.is_named]
     parts = [
         f"{r.node} ({r.op_type}{f', {r.what}' if r.what else ''})"
+        + (f" at {r.source}" if r.source else "")
         + (f" and {r.count - 1} similar" if r.count > 1 else "")
         + f" {share(r.share)}"
         for r in named[:limit]

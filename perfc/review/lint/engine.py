@@ -129,7 +129,7 @@ class Linter:
         # a rewrite that would cost time is none
         findings = [f for f in findings if f.gain is None or f.gain.time_s >= 0]
         reported, suppressed = self._unsuppressed(findings, Path(path))
-        shown = [f for f in reported if not self._is_small(f, report)]
+        shown = with_sources([f for f in reported if not self._is_small(f, report)], report)
         total, sustained_s = report.prediction.total.time_s, report.roofline.time_s
         small = len(reported) - len(shown)
         name, ordered = report.machine.name, tuple(sorted(shown, key=_order))
@@ -197,6 +197,14 @@ class Linter:
         done = tuple(files)
         where = near(self.settings.path) if self.settings.path else ""
         return LintOutcome(done, tuple((where, f) for f in self.unused()), tuple(errors))
+
+
+def with_sources(findings: Iterable[Finding], report: Report) -> list[Finding]:
+    """Return the findings with the line of code of their first node."""
+    from perfc.ir.graph import walk
+
+    lines = {n.name: n.loc.source for n in walk(report.source.graph) if n.loc.source}
+    return [replace(f, source=lines.get(f.nodes[0] if f.nodes else "", "")) for f in findings]
 
 
 def joined(outcomes: Iterable[LintOutcome]) -> LintOutcome:

@@ -87,6 +87,7 @@ class Finding:
         saved_bytes: resident memory saved; None if not applicable.
         edits: safe rewrite; empty if there is none.
         is_whole: True for a finding about the whole model, which has at most one per rule.
+        source: file and line of the code of the first node; empty if unknown.
     """
 
     code: str
@@ -101,6 +102,7 @@ class Finding:
     saved_bytes: int | None = None
     edits: tuple[Edit, ...] = ()
     is_whole: bool = False
+    source: str = ""
 
     @property
     def place(self) -> str:

@@ -99,6 +99,7 @@ class Explanation:
     kernel: KernelPart | None
     prediction: PredictionPart | None
     note: str
+    source: str
 
 
 def explain(report: Report, wanted: str) -> Explanation:
@@ -149,6 +150,7 @@ def explain(report: Report, wanted: str) -> Explanation:
         kernel=kernel,
         prediction=None if kernel is None else prediction_part(report, kernel.index),
         note=_note(report, node, cost),
+        source=requested.loc.source,
     )
 
 

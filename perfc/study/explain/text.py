@@ -62,6 +62,8 @@ def _lines(e: Explanation) -> Iterator[str | Hanging]:
         nodes = plural(len(k.nodes), "node")
         yield f"kernel {k.index} of {k.total}: {k.label}; the heaviest of its {nodes}:"
     yield f"{e.name}: {e.op_type}, node {e.index} of {e.total}"
+    if e.source:
+        yield f"  from {e.source}"
     yield f"  on {e.target}, with the kernels of {e.runtime}"
     if e.note:
         yield f"  {e.note}"

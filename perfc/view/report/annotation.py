@@ -1,7 +1,8 @@
 """Annotations in CI: GitHub workflow commands and GitLab code quality reports.
 
 Sources: GitHub, workflow commands for GitHub Actions; GitLab, code quality report format, a subset
-of Code Climate's. A model has no lines, so every annotation is on line 1. Paths are relative to
+of Code Climate's. An annotation is on line 1 of a model's file,
+or on the line of the code. Paths are relative to
 the root of the repository.
 """
 
@@ -9,11 +10,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterable
 from enum import Enum
 
 from perfc.common.plain_text import printable
 from perfc.common.repository import from_base
+from perfc.frontend.reading.module_name import is_named
 from perfc.ir.record import record
 
 
@@ -44,6 +47,7 @@ class Annotation:
         context: prefix of the message in formats without a heading.
         message: one line.
         identity: key of the finding that does not depend on its numbers.
+        line: line of the file.
     """
 
     level: AnnotationLevel
@@ -53,6 +57,29 @@ class Annotation:
     context: str
     message: str
     identity: str
+    line: int = 1
+
+
+def place_of(source: str, model: str) -> tuple[str, int]:
+    """Return the file and line that a finding about a model is shown at.
+
+    Args:
+        source: line of code, as in ``pkg/model.py:42``; "" if unknown. Code of installed packages
+            is not in the repository: the model's own file stands for it.
+        model: path of a model, or the name of a PyTorch module.
+
+    >>> place_of("timm/layers/act.py:42", "model.onnx"), place_of("", "net.py:Net")
+    (('model.onnx', 1), ('net.py', 1))
+    """
+    file, _, line = source.rpartition(":")
+    if line.isdecimal() and os.path.isfile(file):
+        return file, int(line)
+    where = model.rpartition(":")[0]
+    if not is_named(model) or where.endswith(".py"):
+        return (where if is_named(model) else model), 1
+    path = where.replace(".", "/")
+    tried = (f"{folder}{path}{end}" for folder in ("", "src/") for end in (".py", "/__init__.py"))
+    return next((t for t in tried if os.path.isfile(t)), model), 1
 
 
 def unreadable(line: str) -> Annotation:
@@ -69,7 +96,7 @@ def github(annotations: Iterable[Annotation]) -> str:
 def command(a: Annotation) -> str:
     """Return one workflow command, with names from the model escaped."""
     title = in_property(a.title)
-    where = f"file={in_property(from_base(a.path))},line=1,title={title}"
+    where = f"file={in_property(from_base(a.path))},line={a.line},title={title}"
     return f"::{a.level.github} {where}::{in_data(printable(a.message))}"
 
 
@@ -97,5 +124,5 @@ def issue(a: Annotation) -> dict[str, object]:
         "check_name": a.rule,
         "fingerprint": hashlib.sha256(key).hexdigest(),
         "severity": a.level.gitlab,
-        "location": {"path": path, "lines": {"begin": 1}},
+        "location": {"path": path, "lines": {"begin": a.line}},
     }

@@ -49,6 +49,7 @@ class FindingView:
         saved_bytes: resident memory saved; null if not applicable.
         fixable: True if ``--fix`` can fix it.
         fingerprint: stable identifier of rule and place.
+        source: file and line of the code of the first node; empty if unknown.
     """
 
     code: str
@@ -63,6 +64,7 @@ class FindingView:
     saved_bytes: int | None
     fixable: bool
     fingerprint: str
+    source: str
 
     @classmethod
     def of(cls, f: Finding) -> FindingView:
@@ -70,7 +72,7 @@ class FindingView:
         return cls(
             f.code, f.rule, f.severity.value, f.saves.value, f.message, f.advice, tuple(f.nodes),
             f.tensor, None if f.gain is None else GainView.of(f.gain), f.saved_bytes,
-            f.is_fixable, f.fingerprint,
+            f.is_fixable, f.fingerprint, f.source,
         )  # fmt: skip
 
 

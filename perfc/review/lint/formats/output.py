@@ -41,6 +41,7 @@ def text(outcome: LintOutcome) -> str:
         for group in groups(linted):
             f = group.first
             place = f" {f.place}:" if f.place else ""
+            place += f" {f.source}:" if f.source else ""
             mark = " [*]" if f.is_fixable else ""
             lines.append(printable(f"{linted.path}:{place} {f.code}{mark} {f.message}"))
             lines.append(printable(f"    {worth(f)}; {f.advice}"))
@@ -146,5 +147,7 @@ def annotated(outcome: LintOutcome) -> Iterator[Annotation]:
     """Yield annotations for every finding, and for files that could not be analyzed."""
     for path, f in located(outcome):
         level = AnnotationLevel.WARNING if f.severity is Severity.WARNING else AnnotationLevel.NOTE
-        yield Annotation(level, path, f.rule, f"perfc {f.code}", f.code, sentence(f), f.fingerprint)
+        file, line = annotation.place_of(f.source, path)
+        title, said = f"perfc {f.code}", sentence(f)
+        yield Annotation(level, file, f.rule, title, f.code, said, f.fingerprint, line)
     yield from map(annotation.unreadable, outcome.errors)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
+from perfc.view.report.annotation import place_of
 from perfc.view.report.formats.json_form import plain
 from perfc.view.report.formats.sarif_log import Json, location, log
 
@@ -40,7 +41,7 @@ def _rule(info: RuleInfo) -> Json:
 
 
 def _result(path: str, finding: Finding, index: int) -> dict[str, Json]:
-    where, shown = location(path), FindingView.of(finding)
+    where, shown = location(*place_of(finding.source, path)), FindingView.of(finding)
     if finding.place:
         kind = "function" if finding.nodes else "object"
         where["logicalLocations"] = [{"fullyQualifiedName": finding.place, "kind": kind}]

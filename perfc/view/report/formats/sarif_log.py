@@ -51,12 +51,12 @@ def base_location() -> dict[str, Json]:
     return {"uri": f"{folder.as_uri().rstrip('/')}/"}
 
 
-def location(path: str) -> dict[str, Json]:
-    """Return the location of a file's first line; a model has no lines."""
+def location(path: str, line: int = 1) -> dict[str, Json]:
+    """Return the location of a line of a file; a model has only the first."""
     relative = from_base(path)
     artifact: dict[str, Json] = (
         {"uri": Path(relative).as_uri()}
         if Path(relative).is_absolute()
         else {"uri": quote(relative), "uriBaseId": BASE}
     )
-    return {"physicalLocation": {"artifactLocation": artifact, "region": {"startLine": 1}}}
+    return {"physicalLocation": {"artifactLocation": artifact, "region": {"startLine": line}}}
