@@ -33,7 +33,7 @@ extent u1 in 0..4*N
 graph @main(%x: f16[N, 3, 224, 224], %"a/b c": i64[3] = [1, N, 768], %c: b1[]) {
   %w0 = weight {bytes=18816, digest="ab12", location="w.bin", constant=true} : f16[3, 224]
   %w1 = weight : i64[0, 3] = []
-  %1 = relu(%x) : f16[N, 3, 224, 224] loc("/conv1/Conv", "Conv")
+  %1 = relu(%x) : f16[N, 3, 224, 224] loc("/conv1/Conv", "Conv", at "pkg/net.py:42")
   %2, _ = opaque(%1, _, %w0) {name="com.x::Foo", num_outputs=2} : ?, _ loc("", "Foo", expanded)
   %3 = if(%c) : f32[*] {
     graph @then() {

@@ -11,11 +11,12 @@ import click
 from perfc.common.plain_text import say
 from perfc.errors import ModelError, ParseError
 
-from ..shared.deployment import DeploymentOptions, deployment_options
+from ..shared.deployment import DeploymentOptions, model_options
 from ..shared.examples import examples
 from ..shared.help import grouped_command
 
 if TYPE_CHECKING:
+    from perfc.frontend.reading.module_name import NamedModule
     from perfc.review.check.config import Config
 
 UNREADABLE = 2
@@ -23,14 +24,15 @@ UNREADABLE = 2
 
 @grouped_command("init", epilog=examples("init", "init model.onnx -t h100 --batch 8"))
 @click.argument("files", nargs=-1, type=click.Path())
-@deployment_options
+@model_options
 @click.option("--force", is_flag=True, help="Overwrite an existing perfc.toml and perfc.lock.")
 @click.option("--no-hook", is_flag=True, help="Do not edit .pre-commit-config.yaml.")
 def command(options: DeploymentOptions, files: tuple[str, ...], force: bool, no_hook: bool) -> int:
     """Write a commented perfc.toml, a baseline and a pre-commit entry in this folder.
 
     They cover FILES, or every model below this folder. Deployment options are written to
-    perfc.toml. Nothing is written if a model cannot be analyzed.
+    perfc.toml. PyTorch modules are FILES too (package.module:Name, with --input); others in the
+    sources are proposed as comments. Nothing is written if a model cannot be analyzed.
     """
     from perfc.review.check import built_in, run
     from perfc.review.check.lock import digests, lock_file
@@ -38,11 +40,16 @@ def command(options: DeploymentOptions, files: tuple[str, ...], force: bool, no_
 
     here = Path.cwd()
     refused(options, here, force=force)
-    models = below(files, here) if files else built_in.models_in(here)
-    if not models:
+    modules, proposed = modules_of(options, files, here)
+    names = [f for f in files if f not in {m.name for m in modules}]
+    models = below(names, here) if files else built_in.models_in(here)
+    if not models and not modules:
         hint = "name models: perfc init FILES"
+        if proposed:
+            hint = f"PyTorch modules: perfc init {proposed[0]} --input 8x3x224x224"
         raise ModelError("no .onnx or .onnx.gz files below this folder", where=str(here), hint=hint)
-    text = built_in.file_text(models, options.typed(), options.deployment().target)
+    target = options.deployment().target
+    text = built_in.file_text(models, options.typed(), target, modules, proposed)
     config = read_back(text, here)
     entries, errors = run.renewed(config, Baseline(), ())
     for line in errors:
@@ -61,6 +68,28 @@ def command(options: DeploymentOptions, files: tuple[str, ...], force: bool, no_
     for note in (*notes, f"{len(entries)} in the baseline; commit these files, then: perfc check"):
         say(note)
     return 0
+
+
+def modules_of(
+    options: DeploymentOptions, files: Sequence[str], here: Path
+) -> tuple[list[NamedModule], list[str]]:
+    """Return the PyTorch modules among files, and others below a folder to propose.
+
+    At a terminal, modules with example inputs are asked about. Sources are read, not imported.
+    """
+    import sys
+
+    from perfc.frontend.reading.module_name import NamedModule, is_named
+    from perfc.review.check.built_in import is_foreign
+    from perfc.review.code.entry_points import entry_points
+
+    modules = [NamedModule(f, options.inputs, options.kwargs) for f in files if is_named(f)]
+    found = [] if files else entry_points(here, is_foreign)
+    is_asked = sys.stdin.isatty() and sys.stdout.isatty()
+    chosen = [e.name for e in found
+              if is_asked and e.has_examples and click.confirm(f"Check {e.name} too?")]  # fmt: skip
+    modules += [NamedModule(name) for name in chosen]
+    return modules, [e.name for e in found if e.name not in chosen]
 
 
 def refused(options: DeploymentOptions, here: Path, *, force: bool) -> None:
@@ -121,7 +150,9 @@ def read_back(text: str, here: Path) -> Config:
         path = Path(folder) / project_file.NAME
         path.write_text(text, encoding="utf-8")
         config = configs.load(path)
-    return replace(config, path=here / project_file.NAME, lock=here / LOCK)
+    budgets = tuple(replace(b, module=replace(b.module, folder=str(here))) if b.module else b
+                    for b in config.budgets)  # fmt: skip
+    return replace(config, path=here / project_file.NAME, lock=here / LOCK, budgets=budgets)
 
 
 def hook_of(here: Path, notes: list[str]) -> dict[Path, str]:

@@ -95,7 +95,7 @@ def with_helpers() -> None:
         return StackSummary.from_list(near[-MOST_FRAMES:])
 
     if hasattr(TracerBase, "_filter_traceback_frames"):
-        TracerBase._filter_traceback_frames = kept  # type: ignore[method-assign]
+        TracerBase._filter_traceback_frames = kept  # type: ignore[assignment, method-assign]
 
 
 def made(where: str, name: str, kwargs: Mapping[str, Any]) -> Any:

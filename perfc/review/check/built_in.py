@@ -8,6 +8,7 @@ from pathlib import Path
 
 from perfc.deployment import Deployment
 from perfc.errors import ModelError
+from perfc.frontend.reading.module_name import NamedModule
 
 from .config import LIMITS, LOCK, METRICS, Budget, Config, usual_rules
 
@@ -94,18 +95,47 @@ def escaped(folder: str) -> str:
     return "".join(f"[{c}]" if c in "*?[" else c for c in folder)
 
 
-def file_text(models: Sequence[str], given: Mapping[str, object], target: str) -> str:
+def file_text(
+    models: Sequence[str], given: Mapping[str, object], target: str,
+    modules: Sequence[NamedModule] = (), proposed: Sequence[str] = (),
+) -> str:  # fmt: skip
     """Return a commented ``perfc.toml`` with the built-in budgets.
 
     Args:
         models: models of the budgets.
         given: deployment fields to write.
         target: target if ``given`` has none.
+        modules: PyTorch modules with budgets.
+        proposed: PyTorch modules to write as comments.
     """
     how = {"target": target, **given}
     lines = [
         "# What the models of this project may cost. `perfc check` compares them with perfc.lock;",
         "# `perfc baseline update MODEL` accepts an intended change.",
+        *(budget_lines(models, how) if models else ()),
+        *(line for m in modules for line in module_lines(m, how)),
+    ]
+    for name in proposed:
+        lines += ["", "# [[models]]", f"# source = {inline(name)}",
+                  '# input = "8x3x224x224"  # with its batch']  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+def module_lines(module: NamedModule, how: Mapping[str, object]) -> list[str]:
+    """Return the lines of a PyTorch module, whose limits are the built-in ones."""
+    import json
+
+    lines = ["", "[[models]]", pair("source", module.name, "a PyTorch module")]
+    if module.inputs:
+        lines.append(pair("input", [*module.inputs], "with its batch"))
+    if module.kwargs:
+        lines.append(pair("kwargs", json.loads(module.kwargs), ""))
+    return [*lines, *(pair(k.replace("_", "-"), v, HINTS.get(k, "")) for k, v in how.items())]
+
+
+def budget_lines(models: Sequence[str], how: Mapping[str, object]) -> list[str]:
+    """Return the lines of the budget of files."""
+    return [
         "",
         "[[budget]]",
         pair("model", globs_of(models), "globs from this folder"),
@@ -120,7 +150,6 @@ def file_text(models: Sequence[str], given: Mapping[str, object], target: str) -
         *(f"{metric.key} = {inline(limits())}" for metric in METRICS),
         '# time = { max = "2.5 ms", fail = "+5%" }  # a limit without + is absolute',
     ]
-    return "\n".join(lines) + "\n"
 
 
 HINTS = {"target": "the machine; see `perfc targets`", "dims": "sizes of open extents"}

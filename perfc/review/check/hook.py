@@ -13,7 +13,7 @@ ENTRY = """\
       name: perfc check
       entry: perfc check
       language: system
-      files: \\.onnx(\\.gz)?$
+      files: \\.(onnx(\\.gz)?|py)$
       require_serial: true
 """
 """Hook that runs the installed perfc."""

@@ -197,7 +197,7 @@ def collect(d: Difference) -> DiffViews:
                 c.is_carried,
                 cause.get(c, ""),
                 c.node.loc.source,
-            )  # fmt: skip
+            )
             for c in d.changes
         ),
         d.aligned,

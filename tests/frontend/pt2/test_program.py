@@ -164,3 +164,16 @@ def test_recurrent_layers_have_their_work(tmp_path: Path) -> None:
     parameters = sum(math.prod(v.type.shape) for v in report.source.graph.weights  # type: ignore
                      if v.weight is not None and v.weight.is_parameter)  # fmt: skip
     assert parameters == sum(p.numel() for p in net.parameters())
+
+
+def test_nodes_have_the_innermost_line_that_is_not_of_pytorch(program: dict[str, Any]) -> None:
+    from perfc.frontend.formats import ReadOptions
+    from perfc.frontend.lowering import lowered
+
+    node = program["graph_module"]["graph"]["nodes"][0]
+    node["metadata"]["stack_trace"] = (
+        'File "/home/me/pkg/net.py", line 7, in forward\n  File "/home/me/pkg/parts.py", line 3'
+        '\n  File "/venv/lib/python3/site-packages/torch/nn/modules/conv.py", line 565, in forward'
+    )
+    module = lowered(translated(program, {}, "/home/me"), ReadOptions())
+    assert module.graph.nodes[0].loc.source == "pkg/parts.py:3"

@@ -190,3 +190,52 @@ def test_a_revision_without_the_module_is_an_error(
     assert "HEAD:mypkg.late:Net: HEAD does not have it" in err
     _, _, err = said(capsys, "diff", "HEAD", "timm:resnet18")
     assert "HEAD:timm:resnet18: its code is not in this repository" in err
+
+
+def test_entry_points_are_modules_that_no_other_creates(tmp_path: Path) -> None:
+    from perfc.review.check.built_in import is_foreign
+    from perfc.review.code.entry_points import EntryPoint, entry_points
+
+    (tmp_path / "src" / "pkg").mkdir(parents=True)
+    (tmp_path / "src/pkg/parts.py").write_text(
+        "import torch.nn as nn\nclass Base(nn.Module):\n    pass\n"
+        "class Part(Base):\n    def forward(self, x): ...\n"
+        "class Config:\n    def forward(self, x): ...\n"
+    )
+    (tmp_path / "src/pkg/net.py").write_text(
+        "from .parts import Base, Part\nclass Net(Base):\n    def __init__(self):\n"
+        "        self.part = Part()\n    def forward(self, x): ...\n"
+        "    def example_inputs(self): ...\n"
+    )
+    (tmp_path / "run.py").write_text("import torch\nclass A(torch.nn.Module):\n"
+                                     "    def forward(self, x): ...\n")  # fmt: skip
+    (tmp_path / "test_net.py").write_text((tmp_path / "run.py").read_text())
+    found = entry_points(tmp_path, is_foreign)
+    assert found == [EntryPoint("pkg.net:Net", True), EntryPoint("run:A", False)]
+
+
+def test_init_writes_a_named_module_and_proposes_others(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "perfc.toml").unlink()
+    (project / "mypkg/net.py").write_text("import torch\nclass Net(torch.nn.Module):\n"
+                                          "    def forward(self, x): ...\n")  # fmt: skip
+    assert "perfc init mypkg.net:Net --input" in said(capsys, "init", "--no-hook")[2]
+    more = ["--input", "8x3x16x16", "--kwargs", '{"width": 4}', "--batch", "8"]
+    assert said(capsys, "init", "mypkg.model:Net", "--no-hook", *more)[0] == 0
+    (budget,) = config.load(project / "perfc.toml").budgets
+    assert budget.module == NamedModule(
+        "mypkg.model:Net", ("8x3x16x16",), '{"width": 4}', str(project)
+    )
+    assert said(capsys, "check")[0] == 0
+    (project / "a.onnx").write_bytes(models.convolutional(16).SerializeToString())
+    assert said(capsys, "init", "--no-hook", "--force")[0] == 0
+    assert '# source = "mypkg.net:Net"' in (project / "perfc.toml").read_text()
+
+
+def test_findings_are_placed_at_lines_of_the_repository(project: Path) -> None:
+    from perfc.view.report.annotation import place_of
+
+    assert place_of("mypkg/model.py:2", "mypkg.model:Net") == ("mypkg/model.py", 2)
+    assert place_of("timm/layers/a.py:2", "mypkg.model:Net") == ("mypkg/model.py", 1)
+    assert place_of("", "mypkg:Net") == ("mypkg/__init__.py", 1)
