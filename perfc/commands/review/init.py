@@ -84,12 +84,12 @@ def modules_of(
     from perfc.review.code.entry_points import entry_points
 
     modules = [NamedModule(f, options.inputs, options.kwargs) for f in files if is_named(f)]
-    found = [] if files else entry_points(here, is_foreign)
+    points = [] if files else entry_points(here, is_foreign)
     is_asked = sys.stdin.isatty() and sys.stdout.isatty()
-    chosen = [e.name for e in found
+    chosen = [e.name for e in points
               if is_asked and e.has_examples and click.confirm(f"Check {e.name} too?")]  # fmt: skip
     modules += [NamedModule(name) for name in chosen]
-    return modules, [e.name for e in found if e.name not in chosen]
+    return modules, [e.name for e in points if e.name not in chosen]
 
 
 def refused(options: DeploymentOptions, here: Path, *, force: bool) -> None:

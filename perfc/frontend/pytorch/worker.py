@@ -22,7 +22,7 @@ from .torch_inputs import Call, Extents, call_of, dtype_of, inferred
 from .torch_module import archive_of, is_torch_module, why
 
 MOST_FRAMES = 3
-"""Innermost frames of a stack trace that are kept."""
+"""Innermost frames of the user in a stack trace."""
 SEQUENCE = 128
 """Tokens of a language model without given inputs."""
 
@@ -89,13 +89,13 @@ def with_helpers() -> None:
 
     installed = f"{os.path.dirname(import_module('torch').__file__ or '')}{os.sep}"
 
-    def kept(_self: Any, frames: StackSummary) -> StackSummary:
+    def user_frames(_self: Any, frames: StackSummary) -> StackSummary:
         foreign = (installed, os.path.dirname(__file__), "<")
         near = [f for f in frames if not f.filename.startswith(foreign)]
         return StackSummary.from_list(near[-MOST_FRAMES:])
 
     if hasattr(TracerBase, "_filter_traceback_frames"):
-        TracerBase._filter_traceback_frames = kept  # type: ignore[assignment, method-assign]
+        TracerBase._filter_traceback_frames = user_frames  # type: ignore[assignment, method-assign]
 
 
 def made(where: str, name: str, kwargs: Mapping[str, Any]) -> Any:

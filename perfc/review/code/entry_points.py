@@ -38,19 +38,19 @@ def entry_points(root: Path, is_foreign: Callable[[Path], bool]) -> list[EntryPo
         is_foreign: whether a folder is not part of the project.
     """
     classes = {path: [*classes_in(path)] for path in sources_in(root, is_foreign)}
-    every = [c for found in classes.values() for c in found]
+    every = [c for here in classes.values() for c in here]
     known, count = {MODULE}, 0
     while count < len(known):  # a class may follow its subclasses
         count = len(known)
         known |= {c.name for c in every if known & {*bases_of(c)}}
     parts = {name for c in every if c.name in known for name in created_in(c)}
     bases = {name for c in every for name in bases_of(c)}
-    found = [
+    points = [
         EntryPoint(f"{importable(path.relative_to(root))}:{c.name}", has_method(c, EXAMPLES))
         for path, here in classes.items() for c in here
         if c.name in known - parts - bases and has_method(c, "forward")
     ]  # fmt: skip
-    return sorted(found, key=lambda e: (not e.has_examples, e.name))[:MOST_SHOWN]
+    return sorted(points, key=lambda e: (not e.has_examples, e.name))[:MOST_SHOWN]
 
 
 def sources_in(root: Path, is_foreign: Callable[[Path], bool]) -> Iterator[Path]:

@@ -54,9 +54,9 @@ def reached(model: NamedModule) -> tuple[list[Path], set[str]]:
         waiting = [root / where] if (root / where).is_file() else []
         places.insert(0, (root / where).parent)
     else:
-        waiting, own = files_of(where, places), where.rpartition(".")[2]
+        waiting, last = files_of(where, places), where.rpartition(".")[2]
         # a package without the module in it is not the module
-        is_there = waiting and own in (waiting[-1].stem, waiting[-1].parent.name)
+        is_there = waiting and last in (waiting[-1].stem, waiting[-1].parent.name)
         waiting = waiting if is_there else []
         packages |= set() if waiting else {where.partition(".")[0]}
     # the module itself is the last file; the packages that hold it come before
