@@ -10,6 +10,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping
+from functools import wraps
 from importlib import import_module, util
 from pathlib import Path
 from traceback import StackSummary
@@ -63,10 +64,12 @@ def exported(request: Mapping[str, Any], archive: Path) -> dict[str, Any]:
     import torch
 
     with_helpers()
+    with_autocast()
     where, _, name = str(request["name"]).rpartition(":")
     dims = request["dims"]
     with torch.device("meta"):
         model = made(where, name, request["kwargs"])
+        with_plain_masks()
         if not is_torch_module(model):
             raise ModelError(f"{name} is {type(model).__name__}, not a PyTorch module")
         given = given_call(request["inputs"]) or call_of(request["input"], request["examples"])
@@ -96,6 +99,37 @@ def with_helpers() -> None:
 
     if hasattr(TracerBase, "_filter_traceback_frames"):
         TracerBase._filter_traceback_frames = user_frames  # type: ignore[assignment, method-assign]
+
+
+def with_autocast() -> None:
+    """Let ``torch.autocast`` take the device ``meta``, as rotary embeddings of transformers do.
+
+    PyTorch refuses it even where autocast is switched off.
+    """
+    import torch
+
+    made = torch.autocast.__init__
+
+    @wraps(made)  # the compiler of PyTorch reads the signature
+    def on_device(self: Any, device_type: str, *args: Any, **kwargs: Any) -> None:
+        made(self, "cpu" if device_type == "meta" else device_type, *args, **kwargs)
+
+    torch.autocast.__init__ = on_device  # type: ignore[method-assign]
+
+
+def with_plain_masks() -> None:
+    """Let transformers make its masks without ``vmap``, which programs cannot be saved with.
+
+    They are those of its own export. A version without them is traced strictly, which takes longer.
+    """
+    if "transformers" not in sys.modules:
+        return
+    try:
+        masks = import_module("transformers.masking_utils").ALL_MASK_ATTENTION_FUNCTIONS
+        plain = import_module("transformers.integrations.executorch").sdpa_mask_without_vmap
+    except (ImportError, AttributeError):
+        return
+    masks.register("sdpa", plain)
 
 
 def made(where: str, name: str, kwargs: Mapping[str, Any]) -> Any:
