@@ -22,6 +22,7 @@ from ..shared.report import color_option, parse_top
 if TYPE_CHECKING:
     from perfc.measuring.trace.facts import DeviceTrace
     from perfc.review.code.model import CodeModel
+    from perfc.review.diff import SideSetting
 
 FINDINGS = 1
 SUFFIXES = (".json", ".sqlite")
@@ -68,7 +69,6 @@ def command(
     `perfc diff model.onnx --batch 1 --to-batch 8`. PyTorch modules are named package.module:Name,
     at a revision too; `perfc diff HEAD~1` is of the one in [[models]] of perfc.toml.
     """
-    from perfc.review.code.model import HEAD, CodeModel
     from perfc.review.diff import SideSetting, both, compare, document, to_csv, to_json, views_of
 
     old, new = resolved(options, old, new)
@@ -84,15 +84,8 @@ def command(
     )
     there.require_kernels("--to-mode")
     second = SideSetting(model_of(options, new or old), there, options.contents)
-    if new is None and first == second and isinstance(first.model, CodeModel):
-        module, revision = first.model.module, first.model.revision or HEAD
-        first = replace(first, model=CodeModel(module, revision))
-        second = replace(second, model=CodeModel(module))
-    elif new is None and first == second:
-        if ":" in old and not Path(old).exists():
-            raise ParseError("nothing to compare with", where=old, hint="give a second model")
-        committed = f"HEAD:{old}" if Path(old).is_absolute() else f"HEAD:./{old}"
-        first = replace(first, model=committed)
+    if new is None and first == second:
+        first, second = committed(first), current(second)
     difference = compare(*both(first, second), (str(first.model), str(second.model)))
     views = views_of(difference)
     match form:
@@ -110,6 +103,31 @@ def command(
         say("incomplete: totals are lower bounds", is_error=True)
         return INCOMPLETE
     return FINDINGS if exit_code and not difference.is_empty else 0
+
+
+def committed(side: SideSetting) -> SideSetting:
+    """Return a side as it is in HEAD, or at the revision of a PyTorch module.
+
+    Raises:
+        ParseError: a file that has a revision.
+    """
+    from perfc.review.code.model import HEAD, CodeModel
+
+    if isinstance(side.model, CodeModel):
+        return replace(side, model=CodeModel(side.model.module, side.model.revision or HEAD))
+    name = side.model
+    if ":" in name and not Path(name).exists():
+        raise ParseError("nothing to compare with", where=name, hint="give a second model")
+    return replace(side, model=f"HEAD:{name}" if Path(name).is_absolute() else f"HEAD:./{name}")
+
+
+def current(side: SideSetting) -> SideSetting:
+    """Return a side as it is in the working tree."""
+    from perfc.review.code.model import CodeModel
+
+    if not isinstance(side.model, CodeModel):
+        return side
+    return replace(side, model=CodeModel(side.model.module))
 
 
 def traces_of(old: str, new: str) -> tuple[DeviceTrace, DeviceTrace] | None:
