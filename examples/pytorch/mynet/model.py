@@ -17,7 +17,8 @@ class Net(torch.nn.Module):
     def forward(self, images: torch.Tensor) -> torch.Tensor:
         """Return the scores of each class."""
         features = activated(self.body(activated(self.stem(images))))
-        return self.head(features.mean((2, 3)))
+        scores: torch.Tensor = self.head(features.mean((2, 3)))
+        return scores
 
     def example_inputs(self) -> tuple[tuple[int, ...]]:
         """Return the shape of an image."""

@@ -65,8 +65,7 @@ class Functions:
             return outer
         if function.domain == EXPANDED:
             name = call.name or next((o for o in call.output if o), call.op_type)
-            source = call.metadata_props.get(proto.SOURCE, "")
-            return Loc(prefix + name, call.op_type, is_expanded=True, source=source)
+            return Loc(prefix + name, call.op_type, is_expanded=True, source=call.line)
         return None
 
 

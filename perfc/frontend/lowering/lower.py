@@ -233,10 +233,7 @@ class Lowering:
             )
         regions = self.regions(cls, source, scope)
         outputs = tuple([self.result(name, source, scope) for name in source.output])
-        loc = scope.call
-        if loc is None:
-            line = source.metadata_props.get(proto.SOURCE, "")
-            loc = Loc(scope.prefix + source.name, source.op_type, source=line)
+        loc = scope.call or Loc(scope.prefix + source.name, source.op_type, source=source.line)
         nodes.append(Node(built.op, tuple(inputs), outputs, regions, loc))
 
     def operator(

@@ -236,6 +236,11 @@ class ProtoNode:
     attribute: list[Attribute] = field(default_factory=list)
     metadata_props: Mapping[str, str] = NO_PROPS
 
+    @property
+    def line(self) -> str:
+        """Return the file and line of the code that the node comes from; empty if unknown."""
+        return self.metadata_props.get(SOURCE, "")
+
 
 @mutable
 class ProtoGraph:
