@@ -52,7 +52,6 @@ ONLY_PARSED: Mapping[str, str] = {
     r"train": "needs tables that are not shipped, and minutes to hours",
     r"eval": "needs tables that are not shipped",
     r"predict .*--weights (weights|stages)/": "needs weights that perfc train wrote",
-    r"trace .*--layers": "needs what trtexec wrote",
     r"roofline .*--measured measured\.json": "needs what perfc measure wrote",
 }
 """Beginnings of the lines that do not run, behind ``perfc``, with the reason."""
