@@ -6,7 +6,7 @@ More work takes no less time, and no more time an image; a faster element type o
 takes no longer; a board that is better in every rate is no slower; TensorRT is no slower than ONNX
 Runtime, and that no slower than eager PyTorch. Each answer is the public call with the fields that
 `perfc analyze --target --runtime --dtype --batch` sets. A pair is broken beyond 0.5 %. Pairs of two
-runs that were both measured under that runtime on that chip count apart: rows may break an order.
+runs measured under that runtime on that chip are counted separately: rows may break an order.
 """
 
 from __future__ import annotations
@@ -104,8 +104,8 @@ def main() -> None:
     targets = tuple(given.targets)
     cells = dict[Cell, Answer]()
     with ProcessPoolExecutor(given.jobs) as pool:
-        for found in pool.map(partial(answers, targets=targets), given.models):
-            cells |= found
+        for answered in pool.map(partial(answers, targets=targets), given.models):
+            cells |= answered
     counts, broken, measured = Counter[str](), Counter[str](), Counter[str]()
     worst = list[tuple[float, str, Cell, Cell]]()
     for order, fast, slow, factor in pairs(cells, targets):

@@ -123,7 +123,7 @@ class CandidateRun(Timed):
         is_own: whether such runs were measured on this machine.
         outside: why it extrapolates; empty where it does not.
         withheld: why it is not the answer; "" where nothing speaks against it.
-        publications: titles of those with measured runs of this very network.
+        publications: titles of publications with measured runs of the network.
     """
 
     predictor: str

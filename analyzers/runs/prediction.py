@@ -57,7 +57,7 @@ class PredictionTable:
         whole: that predictor and its training runs, as text.
         others: the same run by further predictors of whole runs.
         is_own: whether the whole-run predictor was fitted to such runs of this machine.
-        publications: titles of those with measured runs of this network so run.
+        publications: titles of publications with measured runs of the network in this deployment.
     """
 
     kernels: tuple[Estimate, ...]

@@ -130,7 +130,7 @@ def tabulated(
 
 
 def publications_of(more: Mapping[str, Any], process: Process, row: Runs) -> tuple[str, ...]:
-    """Return the titles of publications with runs of a network as it is run; empty without any.
+    """Return the titles of publications with runs of a network in a deployment.
 
     Args:
         more: arrays of the weights.

@@ -97,7 +97,7 @@ class RuntimeRun:
         is_like: whether runs of similar networks were measured under the runtime.
         runs: number of fitted runs under the runtime.
         rows: number of fitted runs of all runtimes.
-        publications: titles of those with fitted runs of this network so run on this machine.
+        publications: titles of publications with runs of the network in this deployment.
     """
 
     time: Interval
@@ -217,12 +217,12 @@ def estimated(
     like = kin(runtime, run.network)
     is_own = is_kin(weights, machine, stored, like)
     is_like = any(how[-1] == like for how in weights.card.kin)
-    published: tuple[str, ...] = ()
+    publications: tuple[str, ...] = ()
     if is_own:
         near = places_of(values, names, kernels_s, graph_of(weights, run))
         beyond, deviation = process(weights).expected_and_deviation(near)
         spread = expected_error(of_runtime(weights, "by_deviation", category), deviation)
-        published = publications_of(weights.more, process(weights), near)
+        publications = publications_of(weights.more, process(weights), near)
     calibration = weights.card.calibration
     named = banded(runtime, stored)
     bands = calibration.of(named if named in calibration.categories else runtime)
@@ -251,7 +251,7 @@ def estimated(
     time = Interval(max(low_s, run.floor_s), time_s, high_s)
     return RuntimeRun(
         time, run.floor_s, is_own, is_like,
-        int(of_runtime(weights, "counts", category)), weights.card.rows, published,
+        int(of_runtime(weights, "counts", category)), weights.card.rows, publications,
     )  # fmt: skip
 
 

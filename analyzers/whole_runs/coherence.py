@@ -57,7 +57,8 @@ WIDER: Mapping[str, tuple[str, ...]] = {
 
 MOST_KERNELS = 5_000
 """Kernels of a run above which it is not compared: each comparison predicts all of them again."""
-_TOTALS: WeakKeyDictionary[Module, dict[str, Total]] = WeakKeyDictionary()
+_TOTALS: WeakKeyDictionary[Module, dict[object, Total]] = WeakKeyDictionary()
+"""Totals of a model by relations and deployment."""
 
 
 class Deployed(Protocol):
@@ -209,6 +210,7 @@ def by_type(run: Deployed, inner: Sequence[Relation]) -> Iterator[Bound]:
     mine = how.dtype or stored_element(run.source)
     others = [(name, False) for name in WIDER.get(mine, ())]
     others += [(name, True) for name, wider in WIDER.items() if mine in wider]
+    launches = launches_of(run.execution)
     for dtype, is_lower in others:
         narrow, wide = (dtype, mine) if is_lower else (mine, dtype)
         stored = {"i8": "int8", "f8e4m3": "int8", "bf16": "f16"}.get(dtype, dtype)
@@ -219,16 +221,13 @@ def by_type(run: Deployed, inner: Sequence[Relation]) -> Iterator[Bound]:
                 other = total_of(run, inner, dtype=dtype)
             except PerfcError:
                 continue  # a model that cannot be put in that type bounds nothing
-            launches = launches_of(run.execution)
-            narrow_launches, wide_launches = (
-                (other.launches, launches) if is_lower else (launches, other.launches)
-            )
-            if narrow_launches <= wide_launches and (other.run.is_own or not is_lower):
+            has_casts = (other.launches > launches) if is_lower else (launches > other.launches)
+            if not has_casts and (other.run.is_own or not is_lower):
                 yield Bound(other.run.time, is_lower, f"the same in {dtype}")
 
 
 def by_batch(run: Deployed, _: Sequence[Relation]) -> Iterator[Bound]:
-    """Yield limits by smaller batches, powers of two, down to those that take much less time.
+    """Yield limits by smaller powers of two of the batch, down to those that take much less time.
 
     Where the host launches each kernel, it takes about as long for each of them.
     """
@@ -313,10 +312,10 @@ def total_of(
     """
     totals = _TOTALS.setdefault(run.source, {})
     values = changed if target is None else {"target": target, **changed}
-    how = f"{len(relations)} {run.deployment.with_values({**values})!r}"
-    if how not in totals:
-        totals[how] = Total.of(run.under(target, **changed), relations)
-    return totals[how]
+    key = tuple(relations), repr(run.deployment.with_values({**values}))
+    if key not in totals:
+        totals[key] = Total.of(run.under(target, **changed), relations)
+    return totals[key]
 
 
 def precision_of(run: Deployed) -> str:
