@@ -189,22 +189,21 @@ def _certainty(view: SimulationView, load: Load) -> str:
 def _memory(r: ServingReport) -> Iterator[Fact]:
     m = r.memory
     whole = quantity(m.capacity_bytes, Unit.BYTE)
-    counts = f"{r.parameters / 1e9:,.4g} billion"
+    counts = f"of {whole}; {r.parameters / 1e9:,.4g} billion parameters"
     if r.active_parameters != r.parameters:
-        counts += f", {r.active_parameters / 1e9:,.4g} billion of them active per token"
-    yield Fact("parameters", None, counts)
-    yield Fact("weights", Amount(m.weight_bytes, Unit.BYTE), f"of {whole}")
+        counts += f", {r.active_parameters / 1e9:,.4g} billion active per token"
+    yield Fact("weights", Amount(m.weight_bytes, Unit.BYTE), counts)
     rest = m.activation_bytes + m.overhead_bytes
     yield Fact("activations", Amount(rest, Unit.BYTE), "plus contexts, libraries, recorded graphs")
     users = plural(m.largest_concurrency, "user")
     if m.kv_bytes_per_token:
         each = quantity(m.kv_bytes_per_token, Unit.BYTE)
         users = f"{m.kv_tokens:,} tokens of {each}, {users}"
+    users += f"; longest context {m.largest_context:,}"
     yield Fact(m.pool_name, Amount(max(m.pool_bytes, 0.0), Unit.BYTE), users)
     if m.vllm_kv_tokens is not None:
         words = f"GPU KV cache size {m.vllm_kv_tokens:,} tokens, with layers in groups of one size"
         yield Fact("as vLLM prints", None, words)
-    yield Fact("context", None, f"{m.largest_context:,} tokens of one sequence fit")
 
 
 def search_document(result: SearchResult, *, has_chart: bool = False) -> Document:

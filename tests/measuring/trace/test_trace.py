@@ -24,7 +24,7 @@ from perfc.study.single_kernel import op
 from tests.measuring.trace import samples
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "trace"
-REAL = Path("/work/shared/formats/traces")
+REAL = Path(__file__).parents[4] / "shared" / "formats" / "traces"
 SAMPLES: Mapping[str, Callable[[], object]] = {
     "kineto": samples.kineto,
     "ort": samples.ort,
