@@ -30,7 +30,7 @@ DOCUMENT = ("trace", "perfc.measuring.trace.output:TraceView")
     "--layers",
     type=click.Path(),
     default="",
-    help="TensorRT's layer information beside its profile: operators and shapes.",
+    help="Layer information of TensorRT in addition to its profile: operators and shapes.",
 )
 @format_options("text", "json", "csv", "markdown")
 @color_option

@@ -83,27 +83,24 @@ _BY_OPERATOR: tuple[tuple[TracedClass, str], ...] = (
 )  # fmt: skip
 
 
-def _compiled(
-    rows: tuple[tuple[TracedClass, str], ...],
-) -> tuple[tuple[TracedClass, re.Pattern[str]], ...]:
-    return tuple((which, re.compile(pattern, re.IGNORECASE)) for which, pattern in rows)
-
-
 @cache
 def _patterns() -> tuple[tuple[tuple[TracedClass, re.Pattern[str]], ...], ...]:
-    return _compiled(_BY_KERNEL), _compiled(_BY_OPERATOR)
+    return tuple(
+        tuple((which, re.compile(pattern, re.IGNORECASE)) for which, pattern in table)
+        for table in (_BY_KERNEL, _BY_OPERATOR)
+    )
 
 
 def class_of(kernel: str, operator: str = "") -> TracedClass:
-    """Return the class of a kernel; that of its operator where the name does not tell.
+    """Return the class of a kernel by its name, or by its operator if no pattern has the name.
 
     >>> class_of("sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64").value
     'matrix product'
     >>> class_of("void at::native::vectorized_elementwise_kernel<4, CUDAFunctor_add<float>>").value
     'elementwise'
     """
-    kernels, operators = _patterns()
-    match = next((c for c, pattern in kernels if pattern.search(kernel)), None)
-    if match is None and operator:
-        match = next((c for c, pattern in operators if pattern.search(operator)), None)
-    return match or TracedClass.OTHER
+    for table, name in zip(_patterns(), (kernel, operator), strict=True):
+        for class_, pattern in table:
+            if pattern.search(name):
+                return class_
+    return TracedClass.OTHER

@@ -12,7 +12,7 @@ from enum import Enum
 from perfc.ir.record import mutable, record
 
 from .classes import TracedClass
-from .summary import KernelTime, TraceSummary
+from .summary import ClassTime, KernelTime, TraceSummary
 
 
 class Match(Enum):
@@ -92,9 +92,9 @@ class TraceDifference:
 
 @mutable
 class _Side:
-    launches: int
-    time_ns: int
     first: KernelTime
+    launches: int = 0
+    time_ns: int = 0
 
 
 Key = tuple[str, ...] | None
@@ -102,12 +102,12 @@ Key = tuple[str, ...] | None
 
 def exact(k: KernelTime) -> Key:
     """Return operator, shapes and name."""
-    return (*(operator(k) or ("", "")), k.kernel)
+    return k.operator, k.shapes, k.kernel
 
 
 def operator(k: KernelTime) -> Key:
     """Return operator and shapes; None if not recorded."""
-    return None if k.call is None else (k.call.operator, k.call.shapes)
+    return None if k.call is None else (k.operator, k.shapes)
 
 
 def name(k: KernelTime) -> Key:
@@ -133,8 +133,8 @@ def difference(old: TraceSummary, new: TraceSummary) -> TraceDifference:
         changes += [changed(match, before[k], after[k]) for k in after if k in shared]
         left = [k for k in left if key(k) not in shared]
         right = [k for k in right if key(k) not in shared]
-    changes += [changed(Match.GONE, side, None) for side in grouped(left, exact).values()]
-    changes += [changed(Match.NEW, None, side) for side in grouped(right, exact).values()]
+    changes += [changed(Match.GONE, s, _Side(s.first)) for s in grouped(left, exact).values()]
+    changes += [changed(Match.NEW, _Side(s.first), s) for s in grouped(right, exact).values()]
     changes.sort(key=lambda c: (-abs(c.change_ns), -c.new_ns, c.kernel, c.shapes))
     return TraceDifference(old, new, tuple(changes), class_changes(old, new))
 
@@ -146,26 +146,19 @@ def grouped(
     sides: dict[tuple[str, ...], _Side] = {}
     for k in kernels:
         of = key(k)
-        if of is None:
-            continue
-        side = sides.get(of)
-        if side is None:
-            sides[of] = _Side(k.launches, k.time_ns, k)
-        else:
+        if of is not None:
+            side = sides.setdefault(of, _Side(k))
             side.launches += k.launches
             side.time_ns += k.time_ns
     return sides
 
 
-def changed(match: Match, old: _Side | None, new: _Side | None) -> KernelChange:
-    """Return the change from one side to the other."""
-    shown = new or old
-    assert shown is not None
-    k = shown.first
+def changed(match: Match, old: _Side, new: _Side) -> KernelChange:
+    """Return the change of a kernel between the traces."""
+    k = new.first
     return KernelChange(
-        k.kernel, k.call.operator if k.call else "", k.call.shapes if k.call else "", k.class_name,
-        match, old.launches if old else 0, new.launches if new else 0,
-        old.time_ns if old else 0, new.time_ns if new else 0,
+        k.kernel, k.operator, k.shapes, k.class_name, match, old.launches, new.launches,
+        old.time_ns, new.time_ns,
     )  # fmt: skip
 
 
@@ -174,11 +167,6 @@ def class_changes(old: TraceSummary, new: TraceSummary) -> tuple[ClassChange, ..
     before, after = ({c.name: c for c in s.classes} for s in (old, new))
     made: list[ClassChange] = []
     for which in {**before, **after}:
-        b, a = before.get(which), after.get(which)
-        made.append(
-            ClassChange(
-                which, b.launches if b else 0, a.launches if a else 0,
-                b.time_ns if b else 0, a.time_ns if a else 0,
-            )
-        )  # fmt: skip
+        b, a = (side.get(which, ClassTime(which, 0, 0)) for side in (before, after))
+        made.append(ClassChange(which, b.launches, a.launches, b.time_ns, a.time_ns))
     return tuple(sorted(made, key=lambda c: (-abs(c.new_ns - c.old_ns), c.class_name.value)))

@@ -11,6 +11,7 @@ from array import array
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 from enum import Enum
+from typing import cast
 
 from perfc.errors import ParseError
 from perfc.ir.record import mutable, record
@@ -18,7 +19,10 @@ from perfc.ir.record import mutable, record
 MOST_LAUNCHES = 4_000_000
 MOST_NAMES = 200_000
 LONGEST_NAME = 1000
-"""Characters of a kernel's name that are kept; templates of CUTLASS reach 4,000."""
+"""Maximum characters of a kernel's name; templates of CUTLASS reach 4,000."""
+LARGEST_EXTENT = 1 << 40
+MOST_AXES = 16
+MOST_ARGUMENTS = 64
 _OPERATOR = re.compile(r"[A-Za-z_][\w.:<>(), /~-]{0,159}")
 UNKNOWN_NS = -1
 
@@ -138,7 +142,7 @@ class Numbering:
 
 @mutable
 class DeviceTrace:
-    """LaunchColumns of a trace, and facts of its devices.
+    """Launches of a trace, and facts of its devices.
 
     Args:
         source: tool that wrote it.
@@ -215,3 +219,18 @@ def nanoseconds(microseconds: float | None) -> int | None:
     if microseconds is None or not abs(microseconds) < 9e15:
         return None
     return round(microseconds * 1000)
+
+
+def sizes_of(extents: object) -> tuple[int, ...] | None:
+    """Return a list of extents; None for anything else."""
+    values = extents if isinstance(extents, list) else None
+    if values is None or len(values) > MOST_AXES:
+        return None
+    if not all(isinstance(x, int) and abs(x) <= LARGEST_EXTENT for x in values):
+        return None
+    return tuple(int(x) for x in values)
+
+
+def listed(value: object) -> list[object]:
+    """Return a list; empty for anything else."""
+    return cast("list[object]", value) if isinstance(value, list) else []

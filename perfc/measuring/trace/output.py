@@ -119,13 +119,12 @@ class TracedKernelView:
     @classmethod
     def of(cls, k: KernelTime, total_ns: int) -> TracedKernelView:
         """Build the view of a kernel."""
-        call, floor = k.call, k.floor
+        floor = k.floor
         bound = (None, None, None, "") if floor is None else (
             floor.flop, floor.nbytes, floor.floor_s * k.executions, floor.limit)  # fmt: skip
         return cls(
-            k.kernel, k.class_name.value, call.operator if call else "",
-            call.shapes if call else "", k.launches, k.time_ns * 1e-9, k.time_ns / total_ns,
-            k.operator_ns * 1e-9, k.executions, *bound,
+            k.kernel, k.class_name.value, k.operator, k.shapes, k.launches, k.time_ns * 1e-9,
+            k.time_ns / total_ns, k.operator_ns * 1e-9, k.executions, *bound,
         )  # fmt: skip
 
 

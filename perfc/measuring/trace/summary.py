@@ -22,7 +22,7 @@ class DeviceTime:
 
     Args:
         key: the tool's number of the device.
-        facts: what the trace says of it.
+        facts: facts of the device in the trace.
         target: name of the target that it is; empty if none.
         launches: kernels and copies.
         span_ns: from the first begin to the last end; 0 without a time line.
@@ -80,6 +80,16 @@ class KernelTime:
     operator_ns: int
     executions: int
     floor: OperatorFloor | None = None
+
+    @property
+    def operator(self) -> str:
+        """Name of the operator; empty if not recorded."""
+        return self.call.operator if self.call else ""
+
+    @property
+    def shapes(self) -> str:
+        """Extents of the operator's tensors; empty if not recorded."""
+        return self.call.shapes if self.call else ""
 
 
 @record
@@ -181,7 +191,7 @@ def kernel_times(
                 len(whole.executions) or total.launches, floors.get(call) if is_longest else None,
             )
         )  # fmt: skip
-    made.sort(key=lambda k: (-k.time_ns, k.kernel, k.call.shapes if k.call else ""))
+    made.sort(key=lambda k: (-k.time_ns, k.kernel, k.shapes))
     return tuple(made)
 
 

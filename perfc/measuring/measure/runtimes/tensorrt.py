@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 from perfc.errors import ParseError
@@ -41,8 +41,26 @@ def read(path: str | os.PathLike[str], layers: str | os.PathLike[str] | None = N
         )
     named = members_by_layer(other)
     kernels: list[RuntimeKernel] = []
-    runs = 1
-    for item in cast("list[object]", content)[:MOST_LAYERS]:
+    runs, times = layer_times(cast("list[object]", content), ("medianMs", "averageMs"))
+    for name, time_ms in times:
+        members = named.get(name) or members_of(name)
+        time_s = max(time_ms, 0.0) * 1e-3
+        unique = name if all(k.name != name for k in kernels[-4:]) else f"{name}#{len(kernels)}"
+        kernels.append(RuntimeKernel(unique, "", time_s, members=members))
+    return Profile(ProfilerKind.TENSORRT, tuple(kernels), runs, None, "cuda")
+
+
+def layer_times(
+    content: Sequence[object], keys: Sequence[str]
+) -> tuple[int, list[tuple[str, float]]]:
+    """Return the number of runs of a profile, and name and milliseconds of each layer.
+
+    Args:
+        content: items of the profile.
+        keys: kinds of time; the first that a layer has is taken.
+    """
+    runs, times = 1, list[tuple[str, float]]()
+    for item in content[:MOST_LAYERS]:
         if not isinstance(item, dict):
             continue
         layer = cast("Event", item)
@@ -50,17 +68,10 @@ def read(path: str | os.PathLike[str], layers: str | os.PathLike[str] | None = N
         if count is not None and "name" not in layer:
             runs = max(int(count), 1)
             continue
-        name = text(layer, "name")
-        time_ms = number(layer, "medianMs")
-        if time_ms is None:
-            time_ms = number(layer, "averageMs")
-        if time_ms is None:
-            continue
-        members = named.get(name) or members_of(name)
-        time_s = max(time_ms, 0.0) * 1e-3
-        unique = name if all(k.name != name for k in kernels[-4:]) else f"{name}#{len(kernels)}"
-        kernels.append(RuntimeKernel(unique, "", time_s, members=members))
-    return Profile(ProfilerKind.TENSORRT, tuple(kernels), runs, None, "cuda")
+        time_ms = next((t for k in keys if (t := number(layer, k)) is not None), None)
+        if time_ms is not None:
+            times.append((text(layer, "name"), time_ms))
+    return runs, times
 
 
 def is_layers(content: object) -> bool:

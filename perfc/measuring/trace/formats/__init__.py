@@ -51,7 +51,7 @@ def read_trace(path: str | os.PathLike[str], layers: str = "") -> DeviceTrace:
 
     Args:
         path: path of the file, gzipped or not.
-        layers: file of TensorRT's engine inspector beside its profile; empty without one.
+        layers: file of TensorRT's engine inspector in addition to its profile; empty without one.
 
     Raises:
         ParseError: no trace, damaged, too large, or one without kernels.

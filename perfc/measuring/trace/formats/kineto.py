@@ -13,7 +13,9 @@ from perfc.ir.record import mutable
 
 from ...measure.runtimes.events import Event, events, inner, integer, number, text
 from ..facts import (
+    LARGEST_EXTENT,
     LONGEST_NAME,
+    MOST_ARGUMENTS,
     UNKNOWN_NS,
     Argument,
     DeviceFacts,
@@ -21,17 +23,16 @@ from ..facts import (
     OperatorCall,
     TensorArgument,
     TraceSource,
+    listed,
     nanoseconds,
     operator_name,
+    sizes_of,
 )
 
 MOST_OPERATORS = 2_000_000
 MOST_DEVICES = 1024
 _DEVICE = frozenset({"kernel", "gpu_memcpy", "gpu_memset"})
 _HOST = frozenset({"cuda_runtime", "cuda_driver"})
-LARGEST_EXTENT = 1 << 40
-MOST_AXES = 16
-MOST_ARGUMENTS = 64
 MOST_WORDS = 100_000
 LONGEST_WORDS = 2000
 LONGEST_LITERAL = 200
@@ -118,7 +119,6 @@ class KinetoEvents:
         if not name:
             return
         thread = thread_of(e)
-        listed = self.operators.setdefault(thread, [])
         key = name, *(repr(args.get(k)) for k in ("Input Dims", "Input type", "Concrete Inputs"))
         call = self.words.get(key)
         if call is None:
@@ -126,7 +126,7 @@ class KinetoEvents:
             if len(self.words) < MOST_WORDS and sum(map(len, key)) < LONGEST_WORDS:
                 self.words[key] = call
         made = HostOperator(begin_ns, end_ns, thread, 0, call)
-        listed.append(made)
+        self.operators.setdefault(thread, []).append(made)
         identity = integer(args, "External id")
         if identity is not None:
             self.by_identity[identity] = made
@@ -134,10 +134,10 @@ class KinetoEvents:
     def nest(self) -> None:
         """Connect every operator with the one around it, and number them."""
         position = 0
-        for listed in self.operators.values():
-            listed.sort(key=lambda o: (o.begin_ns, -o.end_ns))
+        for operators in self.operators.values():
+            operators.sort(key=lambda o: (o.begin_ns, -o.end_ns))
             outer: list[HostOperator] = []
-            for operator in listed:
+            for operator in operators:
                 while outer and outer[-1].end_ns <= operator.begin_ns:
                     outer.pop()
                 operator.parent = outer[-1] if outer else None
@@ -147,9 +147,9 @@ class KinetoEvents:
 
     def operator_at(self, thread: object, at_ns: int) -> HostOperator | None:
         """Return the innermost operator of a thread at a time."""
-        listed = self.operators.get(thread, [])
-        at = bisect_right(listed, at_ns, key=lambda o: o.begin_ns) - 1
-        operator = listed[at] if at >= 0 else None
+        operators = self.operators.get(thread, [])
+        at = bisect_right(operators, at_ns, key=lambda o: o.begin_ns) - 1
+        operator = operators[at] if at >= 0 else None
         while operator is not None and operator.end_ns < at_ns:
             operator = operator.parent
         return operator
@@ -186,7 +186,7 @@ def read(path: str) -> DeviceTrace:
 
 def from_host(trace: DeviceTrace, seen: KinetoEvents) -> None:
     """Take the outermost operators as kernels where no device was traced: a run on a CPU."""
-    for o in (o for listed in seen.operators.values() for o in listed):
+    for o in (o for operators in seen.operators.values() for o in operators):
         if o.call.operator.startswith(ATEN) and not any(
             p.call.operator.startswith(ATEN) for p in around(o)
         ):
@@ -269,18 +269,3 @@ def literal_of(value: object) -> Argument:
         return sizes_of(parsed)
     is_number = isinstance(parsed, int | float) and abs(parsed) <= LARGEST_EXTENT
     return cast("Argument", parsed) if is_number else None
-
-
-def sizes_of(extents: object) -> tuple[int, ...] | None:
-    """Return a list of extents; None for anything else."""
-    values = extents if isinstance(extents, list) else None
-    if values is None or len(values) > MOST_AXES:
-        return None
-    if not all(isinstance(x, int) and abs(x) <= LARGEST_EXTENT for x in values):
-        return None
-    return tuple(int(x) for x in values)
-
-
-def listed(value: object) -> list[object]:
-    """Return a list; empty for anything else."""
-    return cast("list[object]", value) if isinstance(value, list) else []

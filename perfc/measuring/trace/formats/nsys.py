@@ -18,7 +18,7 @@ COPIES = {1: "HtoD", 2: "DtoH", 8: "DtoD", 10: "PtoP"}
 LONGEST_S = 120.0
 """Time after which reading stops."""
 STEPS = 100_000
-"""Instructions of SQLite between two looks at the clock."""
+"""Instructions of SQLite between checks of the time."""
 MOST_DEVICES = 1024
 
 

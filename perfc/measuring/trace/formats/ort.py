@@ -11,15 +11,17 @@ from ...measure.runtimes.events import Event, events, inner, number, text
 from ...measure.runtimes.ort_profile import SUFFIX
 from ..facts import (
     LONGEST_NAME,
+    MOST_ARGUMENTS,
     Argument,
     DeviceTrace,
     OperatorCall,
     TensorArgument,
     TraceSource,
+    listed,
     nanoseconds,
     operator_name,
+    sizes_of,
 )
-from .kineto import MOST_ARGUMENTS, listed, sizes_of
 
 MOST_EVENTS = 4_000_000
 

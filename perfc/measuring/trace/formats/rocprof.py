@@ -31,7 +31,7 @@ class ProcessRecords:
         names: kernels by number.
         devices: number of the device by the handle of its agent.
         correlations: correlation number of every launch of the trace; -1 without one.
-        rows: launches by correlation number, once a call of HIP asks for them.
+        rows: launches by correlation number, made at the first call of HIP.
     """
 
     names: dict[int, str] = field(default_factory=dict[int, str])

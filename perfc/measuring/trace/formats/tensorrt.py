@@ -8,18 +8,20 @@ from typing import cast
 from perfc.errors import ParseError
 
 from ...measure.runtimes.events import Event, number, text, whole
-from ...measure.runtimes.tensorrt import MOST_LAYERS, is_layers
+from ...measure.runtimes.tensorrt import MOST_LAYERS, is_layers, layer_times
 from ..facts import (
     LONGEST_NAME,
+    MOST_ARGUMENTS,
     UNKNOWN_NS,
     Argument,
     DeviceTrace,
     OperatorCall,
     TensorArgument,
     TraceSource,
+    listed,
     operator_name,
+    sizes_of,
 )
-from .kineto import MOST_ARGUMENTS, listed, sizes_of
 
 PHASES = (("H2dMs", "Memcpy HtoD"), ("ComputeMs", "inference"), ("D2hMs", "Memcpy DtoH"))
 """Parts of an inference: end of the keys and name of the part."""
@@ -52,26 +54,21 @@ def read(path: str, layers: str = "") -> DeviceTrace:
         hint = "give the file of trtexec --exportProfile, and this one as --layers"
         raise ParseError("layer information without times", where=path, hint=hint)
     calls = calls_of(whole(layers)) if layers else {}
-    items = [cast("Event", x) for x in listed(content)[:MOST_LAYERS] if isinstance(x, dict)]
-    if any("startComputeMs" in e for e in items):
-        for e in items:
-            inference(trace, e)
+    for item in listed(content)[:MOST_LAYERS]:
+        if isinstance(item, dict):
+            inference(trace, cast("Event", item))
+    if trace.launches.kernel:
         return trace
-    for e in items:
-        count = number(e, "count")
-        if count is not None and "name" not in e:
-            trace.runs = max(int(count), 1)
-        time_ms = next(
-            (t for k in ("averageMs", "medianMs") if (t := number(e, k)) is not None), None
-        )
-        if time_ms is not None and 0 <= time_ms * 1e6 < MOST_NS:
-            name = text(e, "name")[:LONGEST_NAME]
-            trace.add(name or "layer", round(time_ms * 1e6), call=calls.get(name))
+    trace.runs, times = layer_times(listed(content), ("averageMs", "medianMs"))
+    for name, time_ms in times:
+        if 0 <= time_ms * 1e6 < MOST_NS:
+            call = calls.get(name[:LONGEST_NAME])
+            trace.add(name or "layer", round(time_ms * 1e6), call=call)
     return trace
 
 
 def inference(trace: DeviceTrace, e: Event) -> None:
-    """Take the parts of an inference from a file of ``--exportTimes``."""
+    """Take the parts of an inference from a file of ``--exportTimes``; a layer has none."""
     for key, name in PHASES:
         start, end = number(e, f"start{key}"), number(e, f"end{key}")
         if start is None or end is None or not 0 <= start <= end or end * 1e6 >= MOST_NS:

@@ -1,4 +1,4 @@
-"""JAX profiler: the ``trace.json.gz`` that it writes beside the XPlane, in Chrome's form.
+"""JAX profiler: the ``trace.json.gz`` that it writes with the XPlane, a Chrome trace.
 
 Processes are devices, threads are streams or derived lines. Kernels are those of the streams of a
 GPU, or of the line of XLA operators of a TPU; on a CPU, events with an operator of HLO.
