@@ -131,15 +131,15 @@ class PartCost:
     replicated_bytes: float = 0.0
     frozen_bytes: float = 0.0
 
-    def freezing(self, nbytes: float, widening_s: float) -> PartCost:
-        """Return the cost with frozen parameters, which are widened in each pass.
+    def freezing(self, nbytes: float, dequant_s: float) -> PartCost:
+        """Return the cost with frozen parameters, which are dequantized in each pass.
 
         Args:
             nbytes: bytes of the parameters.
-            widening_s: seconds of widening all of them once.
+            dequant_s: seconds of one dequantization of all of them.
         """
         each = [
-            replace(p, forward_s=p.forward_s + widening_s, input_s=p.input_s + widening_s)
+            replace(p, forward_s=p.forward_s + dequant_s, input_s=p.input_s + dequant_s)
             if d is Doing.POINTWISE
             else p
             for d, p in zip(Doing, self.passes, strict=True)

@@ -90,7 +90,7 @@ def work_of(
 
 
 def is_packed(dtype: str) -> bool:
-    """Return True for a format of few bits whose weights are widened before each product.
+    """Return True for a format of few bits that is dequantized before each product.
 
     Raises:
         ParseError: an unknown format.

@@ -12,7 +12,7 @@ from perfc.machine import Cluster, Machine, capacity_of
 from perfc.machine.parallel import Parallel
 
 from .costs.memory import MemoryParts, memory_of
-from .costs.work import RankParts, TrainingWork
+from .costs.work import RankParts, TrainingWork, device_bytes_per_s
 from .fabric import Fabric, fabric_of
 from .kinds import Loss, kinds
 from .law import RunLaw, law_of
@@ -290,16 +290,12 @@ def _parts_s(slowest: _Stage, middle: _Stage, law: RunLaw, update_s: float) -> d
 
 def _update_s(work: StageWork, machine: Machine) -> float:
     """Return the time of the optimizer: traffic of its states over the memory rate, in seconds."""
-    level = machine.level("device")
-    if level is None:
-        return 0.0
-    rate = (level.sustained or level.nominal).value
     zero = work.parallel.zero
     if work.training.is_frozen or not work.training.has_update:
         return 0.0
     held = work.parameters / (work.copies.size if zero else 1)
     held += work.expert_parameters / (work.expert_copies.size if zero else 1)
-    return held * traffic_bytes(work.training.optimizer) / rate
+    return held * traffic_bytes(work.training.optimizer) / device_bytes_per_s(machine)
 
 
 def _band(low: float, high: float, law: RunLaw) -> tuple[float, float]:

@@ -231,27 +231,18 @@ def parts_of(
     if work.lora_rank:
         first, last = ([part.frozen() for part in ends] for ends in (first, last))
     tied, tied_bytes = (0.0, WEIGHT_BYTES * tied) if work.lora_rank else (tied, 0.0)
-    return tuple(
-        [
-            RankParts(
-                first[i],
-                tuple([kinds[layer][i] for layer in work.stack.layers]),
-                last[i],
-                tied,
-                tied_bytes,
-            )
-            for i in range(len(samples))
-        ]
-    )
+    layers = [tuple([kinds[layer][i] for layer in work.stack.layers]) for i in range(len(samples))]
+    parts = zip(first, layers, last, strict=True)
+    return tuple([RankParts(*ends, tied, tied_bytes) for ends in parts])
 
 
 def frozen_layer(
     work: LanguageWork, layer: Layer, parallel: Parallel, parts: Sequence[PartCost]
 ) -> list[PartCost]:
-    """Return a layer whose weights are frozen, in the format that they are stored in.
+    """Return the costs of a layer with frozen weights in their stored format.
 
-    Weights of few bits are widened before each product of both passes, as bitsandbytes does for
-    more than one token: their codes are read, and 16 bits written.
+    Weights of few bits are dequantized before each product of both passes, as bitsandbytes does
+    for more than one token: their codes are read, and 16 bits written.
 
     Source: arXiv:2305.14314; bitsandbytes, autograd/_functions.py, ``MatMul4Bit``.
     """

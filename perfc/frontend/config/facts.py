@@ -107,7 +107,7 @@ def cache_bytes(
     """
     wide = precision.cached.bits
     bits = sum(
-        (_cached(m, parallel, model.name) * wide + _indexed(m)) * _kept(m, tokens)
+        (token_elements(m, parallel, model.name) * wide + _indexed(m)) * _kept(m, tokens)
         for layer in layers_of(model, parallel, stage)
         for m in mixers(layer)
     )
@@ -128,8 +128,8 @@ def layers_of(
     return parallel.of_stage(model.decoder.layers, stage)
 
 
-def _cached(m: object, parallel: Parallel, where: str) -> int:
-    """Elements that a token leaves in the cache of a layer."""
+def token_elements(m: object, parallel: Parallel, where: str) -> int:
+    """Return the elements that a token leaves in the cache of a layer on one rank."""
     match m:
         case Attention() if not m.is_cross and not m.is_cache_shared:
             heads = parallel.share_at_least(m.kv_heads, "key heads", where)

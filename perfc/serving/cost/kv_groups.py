@@ -1,16 +1,16 @@
-"""Size of the KV cache as vLLM prints it, in whose groups every layer counts like the others.
+"""Size of the KV cache as vLLM prints it: all layers in groups of one size.
 
 Source: vLLM, v1/core/kv_cache_utils.py: ``_get_kv_cache_groups_uniform_page_size``,
 ``get_kv_cache_config_from_groups`` and ``_report_kv_cache_config``; in its
-model_executor/models/config.py ``HybridAttentionMambaModelConfig``, which sizes blocks of attention
-like those of states.
+model_executor/models/config.py ``HybridAttentionMambaModelConfig``, which makes blocks of
+attention as large as those of states.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from perfc.frontend.config.facts import layers_of, state_bytes
+from perfc.frontend.config.facts import layers_of, state_bytes, token_elements
 from perfc.frontend.config.mixers import Mixer
 from perfc.frontend.config.model import Attention, LatentAttention, mixers
 from perfc.passes.runtimes import runtime
@@ -26,7 +26,7 @@ Kind = tuple[str, int]
 
 
 def kind_of(mixer: Mixer) -> Kind | None:
-    """Return the kind of cache of a layer; None for a mixer that keeps nothing."""
+    """Return the kind of cache of a layer; None for a mixer without one."""
     match mixer:
         case Attention() if mixer.is_cross or mixer.is_cache_shared:
             return None
@@ -60,6 +60,9 @@ def vllm_kv_tokens(engine: Engine, pool_bytes: float) -> int | None:
         The number of tokens; None for another runtime, or where all layers have one kind.
     """
     model, parallel, precision = engine.model, engine.parallel, engine.precision
+    kind = runtime(engine.runtime).engine
+    if kind is None or not kind.groups_caches:
+        return None
     counts: dict[Kind, int] = {}
     widest = 0.0
     for layer in layers_of(model, parallel):
@@ -68,9 +71,9 @@ def vllm_kv_tokens(engine: Engine, pool_bytes: float) -> int | None:
             if cached is None:
                 continue
             counts[cached] = counts.get(cached, 0) + 1
-            widest = max(widest, _elements(mixer, engine) * precision.cached.bits / 8)
-    kind = runtime(engine.runtime).engine
-    if kind is None or not kind.groups_caches or len(counts) < 2 or not widest:
+            elements = token_elements(mixer, parallel, model.name)
+            widest = max(widest, elements * precision.cached.bits / 8)
+    if len(counts) < 2 or not widest:
         return None
     size, groups = groups_of(list(counts.values()))
     states = counts.get(("state", 0), 0)
@@ -78,15 +81,3 @@ def vllm_kv_tokens(engine: Engine, pool_bytes: float) -> int | None:
     block = max(1, -(-int(each) // int(widest * BLOCK_TOKENS))) * BLOCK_TOKENS
     blocks = max(0.0, pool_bytes) // (widest * block * size)
     return int(blocks) // groups * block
-
-
-def _elements(mixer: Mixer, engine: Engine) -> int:
-    """Return the elements that a token leaves in the cache of a layer on one rank."""
-    match mixer:
-        case Attention():
-            heads = engine.parallel.share_at_least(mixer.kv_heads, "key heads", engine.model.name)
-            return heads * (mixer.head_dim + mixer.values)
-        case LatentAttention():
-            return mixer.cached_dim
-        case _:
-            return 0

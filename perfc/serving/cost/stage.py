@@ -53,7 +53,7 @@ class StageCost:
         longest: longest sequence that the engine is configured for, in tokens; 0 for any.
         cached: element type of the KV cache.
         rates: rates that its kernels do not exceed.
-        stated_bytes: bytes of a token's caches, if a user states them; 0 for those of the layers.
+        override_bytes: a token's cache bytes by --kv-bytes-per-token; 0 without it.
     """
 
     def __init__(
@@ -69,9 +69,9 @@ class StageCost:
         longest: int = 0,
         cached: DType = DType.BF16,
         rates: KernelRates = ANY,
-        stated_bytes: float = 0.0,
+        override_bytes: float = 0.0,
     ) -> None:
-        self.rates, self.stated_bytes = rates, stated_bytes
+        self.rates, self.override_bytes = rates, override_bytes
         self.passes, self.machine, self.framework = passes, machine, framework
         self.rereads, self.kind, self.widened = rereads, kind, widened
         self.held_bytes, self.longest, self.cached = held_bytes, longest, cached
@@ -289,7 +289,7 @@ class StageCost:
             + sequences * self.held_bytes,
         )
         weight_bytes = float(evaluate(decode.liveness.weight_bytes, {}))
-        kv_bytes = self.stated_bytes or (held[1] - held[0]) / known
+        kv_bytes = self.override_bytes or (held[1] - held[0]) / known
         return MemoryDemand(weight_bytes, kv_bytes, held[0], max(live))
 
 
@@ -317,12 +317,12 @@ def stage_cost(
         passes, load_machine(target), framework, rereads=rereads, kind=kind,
         widened=stage_cost(model, wide, *how) if is_widened else None,
         held_bytes=held_bytes(model, precision, kind), longest=longest, cached=precision.cached,
-        rates=rates, stated_bytes=stated_bytes(model, parallel, stage),
+        rates=rates, override_bytes=override_bytes(model, parallel, stage),
     )  # fmt: skip
 
 
-def stated_bytes(model: LanguageModel, parallel: Parallel, stage: int) -> float:
-    """Return one rank's bytes of a token's caches if a user states those of all; 0 if not."""
+def override_bytes(model: LanguageModel, parallel: Parallel, stage: int) -> float:
+    """Return one rank's bytes of a token's caches by --kv-bytes-per-token; 0 without it."""
     if not model.cached_bytes or model.decoder is None:
         return 0.0
     layers = model.decoder.layers
