@@ -72,7 +72,7 @@ def graph_of(
     for node in every:
         key = keys.of(node)
         more = facts(node) if facts else {}
-        nodes.append(GraphNode(key, {**own_attributes(node), **more}))
+        nodes.append(GraphNode(key, {**node_attributes(node), **more}))
         makers.update(dict.fromkeys(node.results, key))
     for node in every:
         for region in node.regions:
@@ -113,8 +113,8 @@ class UniqueNames:
         return key
 
 
-def own_attributes(node: Node) -> Attributes:
-    """Return what the node itself says."""
+def node_attributes(node: Node) -> Attributes:
+    """Return operator, kind, phase and number of weights of a node."""
     return {
         "operator": node.op.mnemonic,
         "kind": node.op.kind.value,

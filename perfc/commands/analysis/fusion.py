@@ -7,11 +7,11 @@ from pathlib import Path
 import click
 
 from ..shared import names as _names
-from ..shared.document import show_document
+from ..shared.document import show_view
 from ..shared.examples import examples
 from ..shared.names import Names
 from ..shared.options import dim_option, module_options, parse_dims
-from ..shared.output import emit, format_options
+from ..shared.output import format_options
 from ..shared.report import color_option, parse_top
 
 DOCUMENT = ("fusion", "perfc.study.fusion_oracle.output:FusionView")
@@ -61,10 +61,6 @@ def command(
     request = OracleRequest(model, parse_dims(dims), engine, inputs, kwargs)
     compiler = oracle_of(oracle)
     view = FusionView.of(model, oracle, compared(compiler.answer(request), compiler.TABLE))
-    match form:
-        case "json":
-            emit(to_json(view), output)
-        case "csv":
-            emit(to_csv(view), output)
-        case _:
-            show_document(document(view, limit), form, output)
+    show_view(
+        form, output, lambda: to_json(view), lambda: to_csv(view), lambda: document(view, limit)
+    )

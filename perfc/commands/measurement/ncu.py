@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from perfc.errors import ParseError
 
 from ..shared import names as _names
-from ..shared.document import show_document
+from ..shared.document import show_view
 from ..shared.examples import examples
 from ..shared.names import Names
 from ..shared.output import emit, format_options, output_format
 from ..shared.report import color_option, parse_top
-
-if TYPE_CHECKING:
-    from perfc.measuring.ncu.output import Shown
 
 FINDINGS = 1
 
@@ -89,22 +85,13 @@ def command(
         hint = "give one REPORT.csv, or --command SCRIPT"
         unknown = next((w for w in words if w.startswith("-")), None)
         raise click.UsageError(f"no such option {unknown!r}; {hint}" if unknown else hint)
-    from perfc.measuring.ncu.output import shown
+    from perfc.measuring.ncu.output import document, shown, to_csv, to_json
     from perfc.measuring.ncu.report import load
 
     report = load(Path(words[0]), arch=arch, process=process)
     result = shown(report, machine)
-    _show(result, form, output, limit)
+    show_view(
+        form, output, lambda: to_json(result), lambda: to_csv(result),
+        lambda: document(result, limit),
+    )  # fmt: skip
     return FINDINGS if result.has_errors else 0
-
-
-def _show(result: Shown, form: str, output: Path | None, top: int | None) -> None:
-    from perfc.measuring.ncu.output import document, to_csv, to_json
-
-    match form:
-        case "json":
-            emit(to_json(result), output)
-        case "csv":
-            emit(to_csv(result), output)
-        case _:
-            show_document(document(result, top), form, output)

@@ -7,10 +7,10 @@ from pathlib import Path
 import click
 
 from ..shared import names as _names
-from ..shared.document import show_document
+from ..shared.document import show_view
 from ..shared.examples import examples
 from ..shared.names import Names
-from ..shared.output import emit, format_options
+from ..shared.output import format_options
 from ..shared.report import color_option, parse_top
 
 DOCUMENT = ("trace", "perfc.measuring.trace.output:TraceView")
@@ -50,10 +50,6 @@ def command(trace: str, target: str, layers: str, form: str, output: Path | None
     limit = parse_top(top)
     machine = load_machine(target) if target else None
     view = TraceView.of(trace, summarized(read_trace(trace, layers), machine))
-    match form:
-        case "json":
-            emit(to_json(view), output)
-        case "csv":
-            emit(to_csv(view), output)
-        case _:
-            show_document(document(view, limit), form, output)
+    show_view(
+        form, output, lambda: to_json(view), lambda: to_csv(view), lambda: document(view, limit)
+    )

@@ -12,7 +12,7 @@ from perfc.common.plain_text import say
 from perfc.errors import ParseError
 
 from ..shared.deployment import DeploymentOptions, flag_of, model_options, to_options
-from ..shared.document import show_document
+from ..shared.document import show_document, show_view
 from ..shared.examples import examples
 from ..shared.help import grouped_command
 from ..shared.options import parse_dims
@@ -158,17 +158,13 @@ def show_traces(
     from perfc.measuring.trace.difference_output import TraceDiffView, document, to_csv, to_json
     from perfc.measuring.trace.summary import summarized
 
+    if form == "html":
+        raise click.UsageError("traces are compared as text, json, csv or markdown, not html")
     change = difference(*(summarized(t, is_bounded=False) for t in traces))
     view = TraceDiffView.of(paths, change)
-    match form:
-        case "json":
-            emit(to_json(view), output)
-        case "csv":
-            emit(to_csv(view), output)
-        case "html":
-            raise click.UsageError("traces are compared as text, json, csv or markdown, not html")
-        case _:
-            show_document(document(view, limit), form, output)
+    show_view(
+        form, output, lambda: to_json(view), lambda: to_csv(view), lambda: document(view, limit)
+    )
     return change.is_empty
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,3 +35,17 @@ def show_document(
         terminal.write(document, sys.stdout, width, accents, is_forced=is_forced)
     else:
         emit(text.render(document, width if output is None else PIPED_WIDTH), output)
+
+
+def show_view(
+    form: str, output: Path | None, to_json: Callable[[], str], to_csv: Callable[[], str],
+    document: Callable[[], Document],
+) -> None:  # fmt: skip
+    """Write a result as ``json``, ``csv``, ``text`` or ``markdown``; only that form is made."""
+    match form:
+        case "json":
+            emit(to_json(), output)
+        case "csv":
+            emit(to_csv(), output)
+        case _:
+            show_document(document(), form, output)

@@ -53,7 +53,7 @@ def config_of(path: str) -> tuple[dict[str, Any], WeightFile, str]:
     if kind != "model" or name == "clip":
         what = "a vision projector" if name == "clip" else f"of the type {str(kind)[:32]!r}"
         raise ModelError(
-            f"{what}, not a language model", hint="give the model's own .gguf", where=where
+            f"{what}, not a language model", hint="give the .gguf of the model", where=where
         )
     return _config(header, name, where), stored_of(header), header.digest
 

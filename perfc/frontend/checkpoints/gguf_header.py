@@ -29,7 +29,7 @@ MOST_STRINGS = 1 << 22
 """Maximum strings of all arrays; the largest vocabularies with their merges have 600,000."""
 DEEPEST, MOST_AXES = 4, 4
 LONGEST_TEXT, LONGEST_LIST = 1 << 12, 1 << 12
-"""Longest text and list of which the value is kept; a longer one is skipped."""
+"""Longest text and list that are stored; longer ones are skipped."""
 MOST_ELEMENTS = 1 << 50
 STRING, ARRAY = 8, 9
 SCALARS = {
@@ -187,7 +187,7 @@ class _HeaderReader:
         return [self.value(inner, depth + 1) for _ in range(count)]
 
     def skip_strings(self, count: int) -> None:
-        """Move behind some strings, as those of a vocabulary."""
+        """Skip strings, such as those of a vocabulary."""
         at, length = self.at, struct.Struct("<Q").unpack_from
         for _ in range(count):
             if at + 8 > len(self.data):
@@ -226,7 +226,7 @@ class _HeaderReader:
         return self.data[self.at : self.at + count]
 
     def skip(self, count: int) -> None:
-        """Move behind the next bytes.
+        """Skip bytes.
 
         Raises:
             ModelError: the file ends before, or the header is too long.

@@ -30,7 +30,7 @@ def is_hub_id(name: str) -> bool:
 
 
 def plain_names(name: str) -> tuple[str, ...]:
-    """Return short names of a model: its own, then those of networks it is a variant of."""
+    """Return the short name of a model, then those of networks it is a variant of."""
     names = [name.lower().rpartition("/")[2]]
     while parts := list(VARIANT.finditer(names[-1])):
         start, end = parts[-1].span()

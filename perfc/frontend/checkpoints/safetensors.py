@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
+from math import prod
 from typing import Any, TypeGuard
 
 from perfc.errors import ModelError
@@ -42,11 +43,9 @@ class TensorTypes:
 
     Args:
         nbytes: bytes by element type, the largest first.
-        tensors: number of tensors.
     """
 
     nbytes: Mapping[str, int]
-    tensors: int
 
     @property
     def dtype(self) -> str:
@@ -104,12 +103,10 @@ def types_of(paths: Iterable[str]) -> TensorTypes:
         ModelError: a file cannot be read, ends early, or is no safetensors file.
     """
     sums: dict[str, int] = {}
-    count = 0
     for path in paths:
         for name, nbytes in _tensors(path):
             sums[name] = sums.get(name, 0) + nbytes
-            count += 1
-    return TensorTypes(dict(sorted(sums.items(), key=lambda item: -item[1])), count)
+    return TensorTypes(dict(sorted(sums.items(), key=lambda item: -item[1])))
 
 
 def _tensors(path: str) -> list[tuple[str, int]]:
@@ -147,9 +144,7 @@ def _tensor(name: str, entry: Any, size: int, where: str) -> tuple[str, int]:
         raise ModelError(f"{what} has the type {str(kind)[:32]!a}, which is not known", where=where)
     if not _are_wholes(shape) or not _are_wholes(at) or len(at) != 2 or len(shape) > 16:
         raise ModelError(f"{what} has no shape or no offsets", where=where)
-    elements = 1
-    for extent in shape:
-        elements *= extent
+    elements = prod(shape)
     nbytes = at[1] - at[0]
     if nbytes != -(-elements * BITS[kind] // 8):
         raise ModelError(f"{what} has {nbytes} bytes for {elements} of {kind}", where=where)

@@ -11,7 +11,7 @@ from perfc.ir.record import record
 
 from ..source import one_line
 from .hub import cached, downloaded, is_hub_id, plain_names
-from .json_file import content_of, loaded
+from .json_file import content_of, loaded, parsed
 from .safetensors import files_of, has_safetensors, is_safetensors, types_of
 from .stored import WeightFile
 
@@ -22,7 +22,7 @@ QUANTIZATIONS = {
     "F8_E4M3": {"quant_method": "fp8"}, "F8_E5M2": {"quant_method": "fp8"},
     "I8": {"quant_method": "eetq"}, "F4": {"quant_method": "mxfp4"},
 }  # fmt: skip
-"""Quantization of weights by the element type of most bytes, where a configuration states none."""
+"""Quantization of weights by the element type of most bytes, if a configuration has none."""
 CONFIGS = os.path.join(os.path.dirname(os.path.dirname(__file__)), "config", "configs")
 
 
@@ -57,7 +57,8 @@ def read_source(source: str) -> ModelSource:
 
         config, stored, digest = config_of(path)
         return ModelSource(path, name, config, digest, stored)
-    config = loaded(path)
+    data = content_of(path)
+    config = parsed(data, one_line(path))
     quantized = os.path.join(os.path.dirname(path), QUANTIZED)
     if os.path.basename(path) == FILE and os.path.isfile(quantized):
         config.setdefault("quantization_config", loaded(quantized))
@@ -66,7 +67,7 @@ def read_source(source: str) -> ModelSource:
         weights = os.path.dirname(path)
     if weights:
         _with_types(config, weights)
-    return ModelSource(path, name, config, hashlib.sha256(content_of(path)).hexdigest())
+    return ModelSource(path, name, config, hashlib.sha256(data).hexdigest())
 
 
 def _with_types(config: dict[str, Any], weights: str) -> None:
@@ -152,7 +153,7 @@ def located(source: str) -> tuple[str, str]:
 def _on_hub(name: str, hint: str) -> str:
     """Return the path of the configuration of a name on the hub.
 
-    The local cache has the model's own; a network that comes with perfc needs no download.
+    The local cache comes first; a network that comes with perfc needs no download.
 
     Raises:
         ModelError: as `downloaded`.

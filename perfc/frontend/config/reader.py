@@ -109,7 +109,7 @@ def is_known(keys: Keys, family: str) -> bool:
 
 
 def _like(keys: Keys, family: str, row: str) -> Any:
-    """Return the layers of a configuration that is read like a family, as a user asked for.
+    """Return the layers of a configuration that is read like a family, chosen by --like.
 
     Raises:
         ModelError: there is no such family, or it needs a key that is missing.

@@ -36,7 +36,7 @@ def main() -> None:
         program, data, args = exported(model, call, int(request["dims"].get("batch", 1)))
         groups = groups_of(program, args)
         archive.write_bytes(data)
-    reply.write_text(json.dumps(groups), encoding="utf-8")
+    reply.write_text(json.dumps({"groups": groups}), encoding="utf-8")
 
 
 def positional(model: Any, given: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -85,9 +85,9 @@ def groups_of(program: Any, args: tuple[Any, ...]) -> list[dict[str, Any]]:
     groups: list[dict[str, Any]] = []
 
     def recorded(self: Any) -> None:
-        extern = {n for s in self.nodes if s.is_extern() for n in own_operators(s)}
+        extern = {n for s in self.nodes if s.is_extern() for n in source_operators(s)}
         for node in self.nodes:
-            names = own_operators(node) - (set() if node.is_extern() else extern)
+            names = source_operators(node) - (set() if node.is_extern() else extern)
             kind = "library" if node.is_extern() else "fused"
             groups.append({"name": node.get_name(), "kind": kind, "operators": sorted(names)})
         raise FusedError
@@ -105,7 +105,7 @@ def groups_of(program: Any, args: tuple[Any, ...]) -> list[dict[str, Any]]:
     return groups
 
 
-def own_operators(scheduled: Any) -> set[str]:
+def source_operators(scheduled: Any) -> set[str]:
     """Return the operators of the exported program that a kernel computes.
 
     A call of a library computes one operator; those that read its result are origins too.

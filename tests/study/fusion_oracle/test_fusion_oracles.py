@@ -1,4 +1,4 @@
-"""Fused kernels of compilers beside ours: agreement, classes of differences, command."""
+"""Fused kernels of compilers and of perfc: agreement, classes of differences, command."""
 
 from __future__ import annotations
 

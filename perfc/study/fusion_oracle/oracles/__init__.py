@@ -1,4 +1,4 @@
-"""Compilers that answer what they fuse: each module of this folder asks one.
+"""Fusion oracles: each module of this folder reads the fused kernels of one compiler.
 
 A compiler is one module in this folder with the members of `CompilerOracle`; nothing lists them.
 """
@@ -16,7 +16,7 @@ from .. import OracleAnswer, OracleRequest
 
 
 class CompilerOracle(Protocol):
-    """Members of a module that asks one compiler.
+    """Members of the module of one compiler.
 
     Args:
         TABLE: fusion table that the compiler is compared with.
