@@ -40,27 +40,46 @@ def named_module(model: NamedModule, dims: Mapping[str, int]) -> Module:
 
     if not is_named(model.name):
         raise ModelError(f"{model.name} names no PyTorch module", hint=HINT)
+    request = {"name": model.name, "inputs": model.inputs, "kwargs": arguments_of(model.kwargs),
+               "dims": {**dims}, "input": model.input, "examples": model.examples}  # fmt: skip
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "model.pt2")
+        answer = checked(answered(request, path, model.folder), model.name)
+        name = model.name.rpartition(":")[2]
+        module = module_of(path.read_bytes(), name, answer.get("batch"), model.folder)
+    return replace(module, origin=replace(module.origin, path=model.name, digest=digest_of(module)))
+
+
+def arguments_of(kwargs: str) -> dict[str, Any]:
+    """Return the arguments of a module from a JSON object; none for "".
+
+    Raises:
+        ModelError: it is not a JSON object.
+    """
     try:
-        arguments = json.loads(model.kwargs or "{}")
+        arguments = json.loads(kwargs or "{}")
     except ValueError as error:
         raise ModelError(f"--kwargs is no JSON: {error}", hint='{"width": 64}') from None
     if not isinstance(arguments, dict):
         raise ModelError("--kwargs is no JSON object", hint='{"width": 64}')
-    request = {"name": model.name, "inputs": model.inputs, "kwargs": arguments, "dims": {**dims},
-               "input": model.input, "examples": model.examples}  # fmt: skip
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "model.pt2")
-        answer = answered(request, path, model.folder)
-        if "missing" in answer:
-            from perfc.common.extras import install_package
+    return arguments
 
-            missing = answer["missing"]
-            raise MissingExtraError(f"a module needs {missing}", hint=install_package(missing))
-        if "error" in answer:
-            raise ModelError(answer["error"], hint=answer.get("hint", ""), where=model.name)
-        name = model.name.rpartition(":")[2]
-        module = module_of(path.read_bytes(), name, answer.get("batch"), model.folder)
-    return replace(module, origin=replace(module.origin, path=model.name, digest=digest_of(module)))
+
+def checked(answer: dict[str, Any], where: str) -> dict[str, Any]:
+    """Return the answer of `worker.answer_to` for the module ``where``.
+
+    Raises:
+        MissingExtraError: the answer is a package that is not installed.
+        ModelError: the answer is an error.
+    """
+    if "missing" in answer:
+        from perfc.common.extras import install_package
+
+        missing = answer["missing"]
+        raise MissingExtraError(f"a module needs {missing}", hint=install_package(missing))
+    if "error" in answer:
+        raise ModelError(answer["error"], hint=answer.get("hint", ""), where=where)
+    return answer
 
 
 def digest_of(module: Module) -> str:

@@ -32,17 +32,22 @@ def main() -> None:
     """Write the answer to the request on standard input."""
     archive, reply = (Path(p) for p in sys.argv[1:3])
     request = json.load(sys.stdin, object_hook=tensor_or_dict)
-    try:
-        answer = exported(request, archive)
-    except ImportError as error:
-        answer = {"error": str(error)}
-        if error.name in ("torch", "timm", "torchvision", "transformers"):
-            answer = {"missing": error.name}
-    except ModelError as error:
-        answer = {"error": error.message, "hint": error.hint}
-    except Exception as error:
-        answer = {"error": f"it cannot be made: {type(error).__name__}: {why(error)}"[:500]}
+    answer = answer_to(lambda: exported(request, archive))
     reply.write_text(json.dumps(answer), encoding="utf-8")
+
+
+def answer_to(make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Return what a function returns, or its error for `named.checked`."""
+    try:
+        return make()
+    except ImportError as error:
+        if error.name in ("torch", "timm", "torchvision", "transformers"):
+            return {"missing": error.name}
+        return {"error": str(error)}
+    except ModelError as error:
+        return {"error": error.message, "hint": error.hint}
+    except Exception as error:
+        return {"error": f"it cannot be made: {type(error).__name__}: {why(error)}"[:500]}
 
 
 def tensor_or_dict(value: dict[str, Any]) -> Any:

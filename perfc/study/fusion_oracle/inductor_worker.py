@@ -16,7 +16,7 @@ from typing import Any
 from perfc.errors import ModelError
 from perfc.frontend.pytorch.torch_module import as_run, lookups, silenced, why
 from perfc.frontend.pytorch.torch_program import archived
-from perfc.frontend.pytorch.worker import default_call, given_call, made
+from perfc.frontend.pytorch.worker import answer_to, default_call, given_call, made
 
 
 class FusedError(Exception):
@@ -24,11 +24,17 @@ class FusedError(Exception):
 
 
 def main() -> None:
-    """Write the program and the groups of the requested module."""
-    import torch
-
+    """Write the answer to the request on standard input."""
     archive, reply = (Path(p) for p in sys.argv[1:3])
     request = json.load(sys.stdin)
+    answer = answer_to(lambda: {"groups": compiled_groups(request, archive)})
+    reply.write_text(json.dumps(answer), encoding="utf-8")
+
+
+def compiled_groups(request: Mapping[str, Any], archive: Path) -> list[dict[str, Any]]:
+    """Write the program of the requested module, and return its groups."""
+    import torch
+
     where, _, name = str(request["name"]).rpartition(":")
     model: Any = made(where, name, request["kwargs"])
     call = given_call(request["inputs"]) or default_call(model, where, request["dims"])
@@ -36,7 +42,7 @@ def main() -> None:
         program, data, args = exported(model, call, int(request["dims"].get("batch", 1)))
         groups = groups_of(program, args)
         archive.write_bytes(data)
-    reply.write_text(json.dumps({"groups": groups}), encoding="utf-8")
+    return groups
 
 
 def positional(model: Any, given: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -101,6 +101,16 @@ def test_the_command_prints_groups_and_agreement(
     assert "Conv+Relu" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(("kwargs", "said"), [("{bad", "is no JSON"), ("[1]", "is no JSON object")])
+def test_wrong_arguments_of_a_module_are_one_line(
+    kwargs: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run(["fusion", "torch.nn:Linear", "--oracle", "inductor", "--kwargs", kwargs]) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+
+
 MODULE = """
 import torch
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from perfc.api import typed
 from perfc.errors import ModelError
+from perfc.frontend.pytorch.named import HINT, arguments_of, checked
 from perfc.frontend.pytorch.torch_program import module_of
 from perfc.frontend.reading.module_name import is_named
 from perfc.frontend.reading.process import answer_of
@@ -27,21 +28,22 @@ def answer(request: OracleRequest) -> OracleAnswer:
 
     Raises:
         ModelError: no PyTorch module by name, or PyTorch does not compile it.
+        MissingExtraError: PyTorch is not installed.
     """
     if not is_named(request.model):
-        hint = "as in timm:resnet50 or model.py:Net"
-        raise ModelError("its oracle compiles PyTorch modules by name", hint=hint)
+        raise ModelError("its oracle compiles PyTorch modules by name", hint=HINT)
     with tempfile.TemporaryDirectory(prefix="perfc-fusion-") as folder:
         archive, reply = Path(folder, "model.pt2"), Path(folder, "groups.json")
         content = {
             "name": request.model, "inputs": list(request.inputs), "dims": dict(request.dims),
-            "kwargs": json.loads(request.kwargs or "{}"),
+            "kwargs": arguments_of(request.kwargs),
         }  # fmt: skip
-        groups = answer_of(
+        answer = answer_of(
             WORKER, [str(archive), str(reply)], reply, where=request.model, longest_s=LONGEST_S,
             late=(f"PyTorch did not compile it in {LONGEST_S} s", ""),
             request=json.dumps(content),
-        )["groups"]  # fmt: skip
+        )  # fmt: skip
+        groups = checked(answer, request.model)["groups"]
         source = module_of(archive.read_bytes(), request.model.rpartition(":")[2])
     module = Analyses().apply(Canonicalize(), typed(source))
     origin: dict[str, set[Node]] = {}
