@@ -148,13 +148,13 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         for name, request in requests(args, Path(folder)):
             try:
-                found = compared(compiler.answer(request), table)
+                result = compared(compiler.answer(request), table)
             except PerfcError as error:
                 print(f"{name}: {error}", file=sys.stderr)
                 continue
-            row = Counter(theirs=len(found.pairs), ours=found.ours, same=found.same)
+            row = Counter(theirs=len(result.pairs), ours=result.ours, same=result.same)
             show(name, row)
-            for (how, text), count in found.differences.most_common(args.top):
+            for (how, text), count in result.differences.most_common(args.top):
                 print(f"    {count:4} × {how.value}: {text}")
             total += row
     show("all", total)

@@ -318,7 +318,7 @@ UNCOMPARED = (
     "ernie-4.5-21b-a3b", "hunyuan-a13b", "ling-mini-2.0", "lfm2-8b-a1b", "dots.llm1", "apertus-8b",
     "internlm3-8b", "phi-4-multimodal", "step-3.5-flash",
 )  # fmt: skip
-"""Not compared with published files, like lfm2-1.2b; some are from memory."""
+"""Not compared with published files, from which some may differ; neither is lfm2-1.2b."""
 RECENT = (
     *UNCOMPARED, "deepseek-v3", "kimi-k2", "minimax-m2", "qwen3-next-80b-a3b", "qwen3-235b-a22b",
     "gpt-oss-120b", "llama-4-maverick", "glm-4.5-air", "gemma-3-27b",

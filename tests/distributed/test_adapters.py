@@ -31,11 +31,11 @@ def memory(rank: int = 0, dtype: str = "") -> MemoryParts:
 def test_only_adapters_have_gradients_and_states(rank: int) -> None:
     # q, k, v, o, gate, up and down: an A as wide as the input and a B as wide as the output
     pairs = (2 * (HIDDEN + HIDDEN) + 2 * (HIDDEN + KEYS) + 3 * (HIDDEN + INNER)) * LAYERS
-    found = memory(rank)
-    assert found.gradients == 4 * rank * pairs
-    assert found.optimizer == 12 * rank * pairs
+    held = memory(rank)
+    assert held.gradients == 4 * rank * pairs
+    assert held.optimizer == 12 * rank * pairs
     frozen = 2 * (LINEAR * LAYERS + NORMS + VOCAB * HIDDEN)
-    assert found.parameters == frozen + 2 * rank * pairs
+    assert held.parameters == frozen + 2 * rank * pairs
 
 
 @pytest.mark.parametrize(("dtype", "bits"), [("nf4", 4.5), ("nf4-nested", 4.125)])

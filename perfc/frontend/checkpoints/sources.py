@@ -1,4 +1,4 @@
-"""Places of configurations: files, folders, names that come with perfc, and the hub."""
+"""Sources of configurations: files, folders, names that come with perfc, and the hub."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CONFIGS = os.path.join(os.path.dirname(os.path.dirname(__file__)), "config", "co
 
 @record
 class ModelSource:
-    """Content of one place.
+    """Content of one source.
 
     Args:
         path: path of the file.
@@ -46,10 +46,10 @@ class ModelSource:
 
 
 def read_source(source: str) -> ModelSource:
-    """Return what a place holds.
+    """Return the content of a source.
 
     Raises:
-        ModelError: there is no such place, it cannot be read, or it is no configuration.
+        ModelError: there is no such source, it cannot be read, or it is no configuration.
     """
     path, name = located(source)
     if is_gguf(path):

@@ -208,7 +208,7 @@ OF_IMAGES = "the tower of images"
 OF_SOUNDS = "the tower of sounds"
 """The same of sounds."""
 NEAREST_FAMILY = "which has no reader here, is read like"
-"""Words of what a model leaves out whose family is unknown."""
+"""Words in the part that a model of an unknown family leaves out."""
 
 
 @record
@@ -291,8 +291,8 @@ class LanguageModel:
             embeddings included; 0 where any has them.
         expert_skew: exponent of the power law by which tokens choose experts, 0 for even odds; None
             where nobody says.
-        cached_bytes: bytes that a token leaves in the caches of all layers, where a user states
-            them; 0 for those of its layers.
+        cached_bytes: bytes that a token leaves in the caches of all layers, set by
+            --kv-bytes-per-token; 0 for those of its layers.
     """
 
     name: str
@@ -314,7 +314,7 @@ class LanguageModel:
 
     @property
     def assumption(self) -> str:
-        """Return how a model was read whose family is unknown; "" for a known one."""
+        """Return how a model of an unknown family was read; "" for a known family."""
         return next((part for part in self.left_out if NEAREST_FAMILY in part), "")
 
     @property

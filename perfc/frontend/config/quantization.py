@@ -162,7 +162,7 @@ def quantization_of(keys: Keys) -> Quantization | None:
 
 
 def stored_quantization(stored: WeightFile) -> Quantization:
-    """Return the formats of the weights of a file: each as it is, the commonest as their name."""
+    """Return the formats of the weights of a file, named by the type of most bytes."""
     forms = [WEIGHT_FORMATS.get(t.name, Form.HALF) for t in stored.types]
     return Quantization(next(iter(forms), Form.HALF), stored=stored)
 

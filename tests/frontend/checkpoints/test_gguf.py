@@ -1,4 +1,4 @@
-"""GGUF files: the configuration of their metadata, their own bytes, and damaged headers."""
+"""GGUF files: the configuration of their metadata, bytes of weights, and damaged headers."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ def test_a_file_is_the_configuration_of_its_network(tmp_path: Path) -> None:
     path, config = tmp_path / "small-Q4_K_M.gguf", tmp_path / "config.json"
     write_gguf(path)
     config.write_text(json.dumps(CONFIG))
-    found, wanted = read_config(path), read_config(config)
-    assert found.name == "small-Q4_K_M"
-    assert found.stacks == wanted.stacks
-    assert found.context == wanted.context == 4096
-    assert parameters(found) == parameters(wanted)
+    read, wanted = read_config(path), read_config(config)
+    assert read.name == "small-Q4_K_M"
+    assert read.stacks == wanted.stacks
+    assert read.context == wanted.context == 4096
+    assert parameters(read) == parameters(wanted)
 
 
 @pytest.mark.parametrize("version", [2, 3])
@@ -69,7 +69,7 @@ def test_a_server_holds_the_bytes_of_the_file(tmp_path: Path) -> None:
     assert report.memory.weight_bytes == nbytes
 
 
-def test_each_product_reads_its_own_bytes(tmp_path: Path) -> None:
+def test_each_product_reads_the_bytes_of_its_tensors(tmp_path: Path) -> None:
     path = tmp_path / "m.gguf"
     write_gguf(path)
     model = read_config(path)
@@ -199,7 +199,7 @@ def test_a_damaged_file_is_one_line(tmp_path: Path, data: bytes, message: str) -
     assert str(path) in str(caught.value)
 
 
-def test_a_file_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+def test_a_missing_file_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="no such file"):
         read_config(tmp_path / "m.gguf")
 

@@ -51,7 +51,7 @@ def test_the_header_gives_the_types(
     assert read_config(tmp_path / "config.json").dtype == "float32"
 
 
-def test_a_stated_quantization_holds(tmp_path: Path) -> None:
+def test_the_quantization_of_a_configuration_has_precedence(tmp_path: Path) -> None:
     put(tmp_path, "F8_E4M3", quantization_config={"quant_method": "fp8", "weight_block_size": [8]})
     quantization = read_config(tmp_path).quantization
     assert quantization is not None

@@ -142,7 +142,7 @@ def test_outermost_operators_of_a_cpu_are_its_kernels(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def test_processes_of_rocprof_have_their_own_names_and_devices(tmp_path: Path) -> None:
+def test_processes_of_rocprof_have_separate_names_and_devices(tmp_path: Path) -> None:
     made = summary(tmp_path, samples.rocprof())
     assert made.target is not None
     assert made.target.name == "mi350x"
@@ -235,7 +235,7 @@ def test_kernels_have_the_class_of_their_work(kernel: str, expected: TracedClass
 
 
 def mutated(data: bytes, rng: random.Random) -> bytes:
-    """Return data with a few bytes changed, cut, repeated or replaced by odd values."""
+    """Return data with a few bytes changed, cut, repeated or replaced by invalid values."""
     made = bytearray(data)
     for _ in range(rng.randint(1, 4)):
         at = rng.randrange(len(made))
@@ -247,7 +247,7 @@ def mutated(data: bytes, rng: random.Random) -> bytes:
             case 2:
                 made[at:at] = made[at : at + rng.randint(1, 200)]
             case 3:
-                odd = (
+                invalid = (
                     b"null",
                     b"1e999",
                     b"-1",
@@ -258,7 +258,7 @@ def mutated(data: bytes, rng: random.Random) -> bytes:
                     b"NaN",
                     b"[" * 900,
                 )
-                made[at : at + rng.randint(1, 12)] = rng.choice(odd)
+                made[at : at + rng.randint(1, 12)] = rng.choice(invalid)
             case _:
                 del made[max(at, 40) :]
     return bytes(made)

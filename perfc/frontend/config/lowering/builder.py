@@ -73,7 +73,7 @@ class Builder:
         self.expert_skew: float | None = None
         self.taken: set[str] = set()
         self.lora_rank = 0
-        # llama.cpp computes angles as it rotates, and stores nothing beside the file
+        # llama.cpp computes angles as it rotates, and stores only the tensors of the file
         self.table = BUFFER if precision.stored is None else COMPUTED
 
     def module(self, outputs: Sequence[Value], symbols: Sequence[SymbolDecl]) -> Module:

@@ -63,7 +63,7 @@ GATHERED_RANKS = 8
 
 def experts(b: Builder, x: Value, e: Experts, name: str, hidden: int) -> Value:
     """``x`` [tokens, hidden] after the experts that a router chooses, summed over ranks."""
-    # Gemma 4: the router normalises its operand with a scale of its own, unlike that of the branch
+    # Gemma 4: the router normalises its operand with another scale than that of the branch
     norm = Norm(NormKind.RMS, hidden) if e.is_router_scaled else None
     of_router = b.norm(x, norm, f"{name}.norm")
     routed = b.product(
@@ -162,7 +162,7 @@ def fused_experts(
 
 
 def bits_of(form: WeightFormat, of_file: StoredWeight | None) -> float:
-    """Return the bits of a weight whose block holds its scales; 0 for another format."""
+    """Return the bits of a weight of a GGML format, scales included; 0 for another format."""
     if of_file is not None:
         return of_file.bits
     return 0.0 if form.ggml is None else form.ggml.bits_per_weight

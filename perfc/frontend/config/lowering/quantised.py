@@ -151,7 +151,7 @@ def low_rank_product(
         whole: [tokens, columns], the product with the frozen weight.
         extents: contracted, columns.
         name: name of the layer.
-        slices: layers whose columns lie side by side; each has an adapter of its own.
+        slices: layers with adjacent columns; each has one adapter.
     """
     k, n = extents
     rank = b.lora_rank

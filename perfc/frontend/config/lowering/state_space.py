@@ -111,7 +111,7 @@ def delta_net(b: Builder, x: Value, d: DeltaNet, run: Running, name: str, hidden
 
 
 def _narrowed(b: Builder, x: Value, extents: tuple[int, int, int], name: str) -> Value:
-    """A product through a narrower width; extents are those of the operand, between and behind."""
+    """Return two products through a narrower width; extents are of operand, middle and result."""
     hidden, rank, width = extents
     return b.product(b.product(x, (hidden, rank), f"{name}.low"), (rank, width), f"{name}.wide")
 
