@@ -13,7 +13,7 @@ from .facts import UNKNOWN_NS, DeviceFacts, DeviceTrace, OperatorCall
 from .floors import OperatorFloor, floor_of, target_of
 
 MOST_FLOORS = 400
-"""Calls of operators that are analyzed, the longest first; one takes about 6 ms."""
+"""Maximum calls of operators that are analyzed, the longest first."""
 
 
 @record

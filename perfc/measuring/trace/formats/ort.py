@@ -24,6 +24,8 @@ from ..facts import (
 )
 
 MOST_EVENTS = 4_000_000
+Executed = tuple[int, int, str, object, OperatorCall | None]
+"""Begin, duration, name, provider and operator of an executed node."""
 
 
 def reads(head: str) -> bool:
@@ -39,7 +41,7 @@ def read(path: str) -> DeviceTrace:
         ParseError: not JSON, or too large.
     """
     trace = DeviceTrace(TraceSource.ORT)
-    nodes: list[tuple[int, int, str, object, OperatorCall | None]] = []
+    nodes: list[Executed] = []
     calls: dict[str, OperatorCall | None] = {}
     for e in events(path):
         start, length = nanoseconds(number(e, "ts")), nanoseconds(number(e, "dur"))
@@ -61,9 +63,6 @@ def read(path: str) -> DeviceTrace:
             operator = call.operator if call else name
             trace.add(operator, length, place, start_ns=start, call=call)
     return trace
-
-
-Executed = tuple[int, int, str, object, OperatorCall | None]
 
 
 def alone(nodes: list[Executed]) -> Iterator[Executed]:

@@ -28,18 +28,16 @@ def answer(request: OracleRequest) -> OracleAnswer:
     if not is_layers(content):
         raise ParseError("no layers of an engine", where=request.engine, hint=HINT)
     module = Analyses().apply(Canonicalize(), typed(request.model, request.dims))
-    named = {n.name: n for n in module.graph.nodes}
-    order = {n: i for i, n in enumerate(module.graph.nodes)}
+    at = {n.name: i for i, n in enumerate(module.graph.nodes)}
     groups: list[OracleGroup] = []
     for layer, members in members_by_layer(content).items():
         nodes: set[Node] = set()
         for member in members:
             first, _, last = member.partition(RANGE)
-            if first in named and last in named:
-                begin, end = order[named[first]], order[named[last]]
-                nodes |= set(module.graph.nodes[begin : end + 1])
-            elif member in named:
-                nodes.add(named[member])
+            if first in at and last in at:
+                nodes |= set(module.graph.nodes[at[first] : at[last] + 1])
+            elif member in at:
+                nodes.add(module.graph.nodes[at[member]])
         groups.append(OracleGroup(layer, "layer", frozenset(nodes)))
     if not any(g.nodes for g in groups):
         raise ParseError("its layers name no node of the model", where=request.engine, hint=HINT)
