@@ -9,30 +9,21 @@ from typing import TypeAlias
 
 from perfc.ir.record import mutable
 
+from ..lowering.builder import FLOATS, Meta, Size
 from ..lowering.elements import DataType
-from ..pt2.builder import FLOATS, Emitter, GraphBuilder, Meta
-from ..pt2.sizes import Size
+from ..lowering.emitter import Emitter, Lowerings, Scope
 from .document import Elements, LayerGraph, NetLayer, Port
 from .stored import StoredTensor, stored_of
 
 Lowering: TypeAlias = "Callable[[LayerCall], str | Sequence[str]]"
 """Function that makes the nodes of a layer and returns its results."""
-LOWERINGS: dict[str, Lowering] = {}
+LOWERINGS: Lowerings[Lowering] = Lowerings(__package__)
 """Lowerings by type of layer."""
-
-
-def lowers(*names: str) -> Callable[[Lowering], Lowering]:
-    """Return a decorator that records the lowering of layers."""
-
-    def recorded(lowering: Lowering) -> Lowering:
-        LOWERINGS.update(dict.fromkeys(names, lowering))
-        return lowering
-
-    return recorded
+lowers = LOWERINGS.lowers
 
 
 @mutable
-class LayerScope:
+class LayerScope(Scope):
     """Values of a graph by layer and port.
 
     Args:
@@ -44,12 +35,17 @@ class LayerScope:
         depth: nesting of the graph.
     """
 
-    builder: GraphBuilder
     network: LayerGraph
     elements: Elements
     values: dict[Port, str] = field(default_factory=dict[Port, str])
     stored: dict[Port, StoredTensor | None] = field(default_factory=dict[Port, StoredTensor | None])
     depth: int = 0
+
+    def stored_at(self, port: Port) -> StoredTensor | None:
+        """Return a value that is a stored tensor; None for a computed one."""
+        if port not in self.stored:
+            self.stored[port] = stored_of(self.network, port, self.elements)
+        return self.stored[port]
 
 
 @mutable
@@ -58,24 +54,15 @@ class LayerCall(Emitter):
 
     Args:
         scope: values around it.
-        layer: the layer.
         name: name of its first result.
         path: name of its nodes.
+        layer: the layer.
         followers: results of later layers that its first result is as well.
     """
 
     scope: LayerScope
     layer: NetLayer
-    name: str
-    path: str
-    source: str = ""
-    made: int = 0
     followers: list[Port] = field(default_factory=list[Port])
-
-    @property
-    def builder(self) -> GraphBuilder:
-        """Return the messages made so far."""
-        return self.scope.builder
 
     def text(self, name: str, default: str = "") -> str:
         """Return an attribute."""
@@ -120,10 +107,7 @@ class LayerCall(Emitter):
 
     def stored(self, at: int) -> StoredTensor | None:
         """Return an operand that is a stored tensor; None for a computed one."""
-        port, scope = self.port(at), self.scope
-        if port not in scope.stored:
-            scope.stored[port] = stored_of(scope.network, port, scope.elements)
-        return scope.stored[port]
+        return self.scope.stored_at(self.port(at))
 
     def integers(self, at: int) -> list[int]:
         """Return the elements of an operand.
@@ -187,9 +171,7 @@ class LayerCall(Emitter):
         key = "stored", id(self.scope.network), stored.key, shape
         name = builder.constants.get(key)
         if name is None:
-            is_taken = stored.name in builder.constants or not stored.name
-            name = builder.fresh(stored.name or "constant") if is_taken else stored.name
-            builder.constants[key] = builder.constants[name] = name
+            name = builder.constants[key] = builder.reserved(stored.name)
             is_one = all(s == 1 for s in shape)
             is_weight = stored.meta.dtype in FLOATS or bool(stored.real) or stored.data is None
             builder.stored(name, Meta(stored.meta.dtype, shape), payload=stored.data,
@@ -236,14 +218,3 @@ class LayerCall(Emitter):
         """Return an operand of whole numbers with one axis."""
         value = self.as_integers(at)
         return value if self.meta(at).rank == 1 else self.emit("Reshape", value, self.ints(1))
-
-    def shape(self, sizes: Sequence[Size]) -> str:
-        """Return extents as a constant, -1 for an unknown one.
-
-        Raises:
-            ValueError: several are unknown.
-        """
-        shape = [s if isinstance(s, int) else -1 for s in sizes]
-        if shape.count(-1) > 1:
-            raise ValueError("several unknown extents")
-        return self.ints(*shape)

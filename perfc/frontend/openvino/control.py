@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..lowering.elements import DataType
-from ..pt2.builder import Meta
 from ..reading.proto import ValueInfo
 from .call import LayerCall, LayerScope
 from .document import network_of
@@ -30,8 +29,7 @@ def _inner(c: LayerCall, body: str) -> LayerScope:
     element = c.layer.element.find(body)
     if element is None:
         raise LookupError(f"no {body}")
-    scope = LayerScope(c.builder, network_of(element), c.scope.elements, depth=c.scope.depth + 1)
-    return scope
+    return LayerScope(c.builder, network_of(element), c.scope.elements, depth=c.scope.depth + 1)
 
 
 def _outer(c: LayerCall, port: str) -> str:
@@ -47,7 +45,7 @@ def _bind(scope: LayerScope, layer: str, value: str) -> None:
 
 def _result(c: LayerCall, scope: LayerScope, layer: str) -> str:
     """Return the value of a result of a body, made in it."""
-    made = LayerCall(scope, scope.network.layers[int(layer)], c.name, c.path)
+    made = LayerCall(scope, c.name, c.path, scope.network.layers[int(layer)])
     return made.emit("Identity", made.value(0))
 
 
@@ -60,13 +58,11 @@ def _branches(c: LayerCall, lower: Body) -> list[str]:
         results = {int(e["external_port_id"]): e["internal_layer_id"]
                    for e in _ports(c, f"{branch}_port_map", "output")}  # fmt: skip
         outer = c.builder.enter()
-        try:
-            lower(scope)
-            for output in c.layer.outputs:
-                value = _result(c, scope, results[output.port])
-                c.builder.graph.output.append(ValueInfo(value))
-        finally:
-            graph = c.builder.leave(outer)
+        lower(scope)
+        for output in c.layer.outputs:
+            value = _result(c, scope, results[output.port])
+            c.builder.graph.output.append(ValueInfo(value))
+        graph = c.builder.leave(outer)
         graph.name = f"{c.name}.{branch}"
         branches[f"{branch}_branch"] = graph
     return c.several("If", (c.value(0),), len(c.layer.outputs), "", **branches)
@@ -83,32 +79,30 @@ def _iterations(c: LayerCall, lower: Body) -> list[str]:
               for e in entries if e not in states and int(e["external_port_id"]) >= 0}  # fmt: skip
     outputs = _ports(c, "port_map", "output")
     outer = c.builder.enter()
-    try:
-        heads = _heads(c, scope, states)
-        for entry in entries:
-            inside = entry["internal_layer_id"]
-            if entry in states:
-                continue
-            if int(entry["external_port_id"]) < 0:
-                _bind(scope, inside, heads[0])
-            elif "axis" in entry:
-                at = c.emit("Unsqueeze", heads[0], c.ints(0))
-                part = c.emit("Gather", sliced[inside], at, axis=int(entry["axis"]))
-                _bind(scope, inside, part)
-            else:
-                _bind(scope, inside, sliced[inside])
-        lower(scope)
-        going = [e for e in outputs if e.get("purpose") == "execution_condition"]
-        ends = [_result(c, scope, going[0]["internal_layer_id"]) if going else
-                c.emit("Identity", heads[1])]  # fmt: skip
-        ends += [_result(c, scope, back[e["internal_layer_id"]]) for e in states]
-        parts = [e for e in outputs if "axis" in e and int(e["external_port_id"]) >= 0]
-        for entry in parts:
-            part = _result(c, scope, entry["internal_layer_id"])
-            ends.append(c.emit("Squeeze", part, c.ints(int(entry["axis"]))))
-        c.builder.graph.output.extend(ValueInfo(name) for name in ends)
-    finally:
-        graph = c.builder.leave(outer)
+    heads = _heads(c, scope, states)
+    for entry in entries:
+        inside = entry["internal_layer_id"]
+        if entry in states:
+            continue
+        if int(entry["external_port_id"]) < 0:
+            _bind(scope, inside, heads[0])
+        elif "axis" in entry:
+            at = c.emit("Unsqueeze", heads[0], c.ints(0))
+            part = c.emit("Gather", sliced[inside], at, axis=int(entry["axis"]))
+            _bind(scope, inside, part)
+        else:
+            _bind(scope, inside, sliced[inside])
+    lower(scope)
+    going = [e for e in outputs if e.get("purpose") == "execution_condition"]
+    ends = [_result(c, scope, going[0]["internal_layer_id"]) if going else
+            c.emit("Identity", heads[1])]  # fmt: skip
+    ends += [_result(c, scope, back[e["internal_layer_id"]]) for e in states]
+    parts = [e for e in outputs if "axis" in e and int(e["external_port_id"]) >= 0]
+    for entry in parts:
+        part = _result(c, scope, entry["internal_layer_id"])
+        ends.append(c.emit("Squeeze", part, c.ints(int(entry["axis"]))))
+    c.builder.graph.output.extend(ValueInfo(name) for name in ends)
+    graph = c.builder.leave(outer)
     graph.name = f"{c.name}.body"
     made = c.several("Loop", (count, condition, *initial), len(states) + len(parts), body=graph)
     places = {e["internal_layer_id"]: at for at, e in enumerate(states)}
@@ -143,14 +137,8 @@ def _bounds(c: LayerCall, entries: Sequence[Mapping[str, str]]) -> tuple[str, st
 
 def _heads(c: LayerCall, scope: LayerScope, states: Sequence[Mapping[str, str]]) -> list[str]:
     """Add the inputs of the body of a loop; return the iteration and the condition."""
-    heads = [c.builder.fresh("iteration"), c.builder.fresh("condition")]
-    for name, dtype in zip(heads, (DataType.INT64, DataType.BOOL), strict=True):
-        type_ = c.builder.type(Meta(int(dtype), ()))
-        c.builder.graph.input.append(ValueInfo(name, type_))
-    for entry in states:
-        name = c.builder.fresh(c.name)
-        index = int(entry["internal_layer_id"])
-        type_ = c.builder.type(scope.network.layers[index].outputs[0].meta)
-        c.builder.graph.input.append(ValueInfo(name, type_))
+    layers = [scope.network.layers[int(e["internal_layer_id"])] for e in states]
+    heads = c.builder.loop_inputs(c.name, [layer.outputs[0].meta for layer in layers])
+    for entry, name in zip(states, heads[2:], strict=True):
         _bind(scope, entry["internal_layer_id"], name)
-    return heads
+    return heads[:2]

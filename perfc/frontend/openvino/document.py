@@ -11,18 +11,14 @@ from xml.etree import ElementTree
 from perfc.errors import ModelError, reason_of
 from perfc.ir.record import mutable, record
 
+from ..lowering.builder import Meta, is_small
 from ..lowering.elements import DataType
-from ..pt2.builder import FLOATS, Meta
 from ..source import open_file, unreadable
 
 MOST_BYTES = 1 << 25
 """Maximum bytes of a document; a layer takes about 1 KiB, and 10 times as much memory."""
 DEEPEST = 200
 """Nesting of elements."""
-MOST_ELEMENTS = 1024
-"""Maximum elements of a constant that is read."""
-MOST_FLOATS = 16
-"""Maximum elements of a constant of real numbers that is read: an epsilon or a bound."""
 ELEMENT_TYPES: Mapping[str, int] = {
     "f32": DataType.FLOAT, "fp32": DataType.FLOAT, "f16": DataType.FLOAT16,
     "fp16": DataType.FLOAT16, "bf16": DataType.BFLOAT16, "f64": DataType.DOUBLE,
@@ -201,8 +197,7 @@ class Elements:
         count, offset, nbytes = 1, int(data.get("offset", 0)), int(data.get("size", 0))
         for size in meta.sizes:
             count *= size if isinstance(size, int) else 1
-        most = MOST_FLOATS if meta.dtype in FLOATS else MOST_ELEMENTS
-        if not self.path or count > most or not 0 < nbytes <= 16 * most or offset < 0:
+        if not self.path or offset < 0 or not is_small(meta.dtype, count, nbytes):
             return None
         try:
             with open_file(self.path, self.path) as file:

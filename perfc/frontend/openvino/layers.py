@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+from ..lowering.builder import Meta
 from ..lowering.elements import DataType
-from ..pt2.builder import Meta
 from .call import LayerCall, lowers
 
 PADS = {"same_upper": "SAME_UPPER", "same_lower": "SAME_LOWER", "valid": "VALID"}
@@ -52,7 +53,7 @@ def _groups(c: LayerCall, skipped: int) -> tuple[int, str]:
         count = stored.scale.meta
         one = tuple(s for s in (*count.sizes, 1, 1) if isinstance(s, int))
         rest = Meta(count.dtype, (one[0] * one[1], *one[2 : len(sizes)]))
-        stored = stored.changed(scale=stored.scale.changed(meta=rest))
+        stored = replace(stored, scale=replace(stored.scale, meta=rest))
     return groups, c.weight(stored, range(len(merged)), merged)
 
 
@@ -145,7 +146,7 @@ def _follower(c: LayerCall, port: int, kind: str) -> LayerCall | None:
     layer = c.scope.network.layers[readers[0]] if len(readers) == 1 else None
     if layer is None or layer.kind != kind:
         return None
-    call = LayerCall(c.scope, layer, c.name, c.path)
+    call = LayerCall(c.scope, c.name, c.path, layer)
     return call if any(call.stored(at) is not None for at in (0, 1)) else None
 
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from ..lowering.elements import DataType
+from ..lowering.emitter import FARTHEST
 from .call import LayerCall, lowers
-
-FARTHEST = (1 << 31) - 1
-"""End of a slice up to the last element."""
 
 
 @lowers("Reshape")

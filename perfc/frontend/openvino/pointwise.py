@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from ..lowering.elements import DataType
 from .call import LOWERINGS, LayerCall, lowers
 
 OPERATORS: Mapping[str, str] = {
@@ -24,9 +23,10 @@ OPERATORS: Mapping[str, str] = {
 }  # fmt: skip
 """Layers that are one operator of ONNX without attributes."""
 REDUCTIONS: Mapping[str, str] = {
-    "ReduceMean": "ReduceMean", "ReduceSum": "ReduceSum", "ReduceMax": "ReduceMax",
-    "ReduceMin": "ReduceMin", "ReduceProd": "ReduceProd", "ReduceL1": "ReduceL1",
-    "ReduceL2": "ReduceL2", "ReduceLogicalAnd": "ReduceMin", "ReduceLogicalOr": "ReduceMax",
+    **{n: n for n in (
+        "ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2",
+    )},
+    "ReduceLogicalAnd": "ReduceMin", "ReduceLogicalOr": "ReduceMax",
 }  # fmt: skip
 """Layers over axes, with the operator of ONNX."""
 
@@ -79,11 +79,8 @@ def _convert(c: LayerCall) -> str:
 
 @lowers(*REDUCTIONS)
 def _reduce(c: LayerCall) -> str:
-    is_bool = c.meta(0).dtype == DataType.BOOL
-    value = c.emit("Cast", c.value(0), to=int(DataType.UINT8)) if is_bool else c.value(0)
-    made = c.emit(REDUCTIONS[c.layer.kind], value, c.ints(*c.axes(1)),
-                  keepdims=c.flag("keep_dims"))  # fmt: skip
-    return c.emit("Cast", made, to=int(DataType.BOOL)) if is_bool else made
+    return c.reduced(REDUCTIONS[c.layer.kind], c.value(0), c.meta(0).dtype, c.axes(1),
+                     keepdims=c.flag("keep_dims"))  # fmt: skip
 
 
 @lowers("CumSum")

@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from functools import cache, partial
+from collections.abc import Sequence
+from functools import partial
 from graphlib import TopologicalSorter
 
-from perfc.common.declared import modules
 from perfc.errors import ModelError
 
-from ..collector import paused_collector
-from ..pt2.builder import GraphBuilder, Meta, axis_symbol
-from ..pt2.program import OPSET
+from ..lowering.builder import GraphBuilder, Meta
+from ..lowering.emitter import reading
 from ..reading.proto import FileOrigin, ProtoModel, ValueInfo
 from ..source import one_line
-from . import call
-from .call import LOWERINGS, LayerCall, LayerScope, Lowering
+from .call import LOWERINGS, LayerCall, LayerScope
 from .control import FLOWS, lower_flow
 from .document import ELEMENT_TYPES, Elements, LayerGraph, NetLayer, network_of, read_document
-from .stored import stored_of
+from .stored import CONVERSIONS
 
 DEEPEST = 16
 """Nesting of graphs."""
-FAULTS = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, StopIteration)
-"""Errors of layers that do not follow the schema."""
 
 
 def read_openvino(model: str | bytes) -> ProtoModel:
@@ -42,22 +37,14 @@ def read_openvino(model: str | bytes) -> ProtoModel:
     elements = Elements(path[:-4] + ".bin" if path.lower().endswith(".xml") else "")
     builder = GraphBuilder()
     builder.graph.name = root.attrib.get("name") or "main"
-    try:
-        with paused_collector():
-            scope = LayerScope(builder, network_of(root), elements)
-            declare_inputs(scope)
-            lower_layers(scope)
-            declare_outputs(scope)
-    except ModelError as error:
-        error.where = error.where or where
-        raise
-    except RecursionError:
-        raise ModelError("its graphs are nested too deep", where=where) from None
-    except FAULTS as error:
-        what = f"does not keep to the schema: {type(error).__name__} {error}"[:200]
-        hint = "save it with openvino.save_model of 2022 or newer"
-        raise ModelError(what, hint=hint, where=where) from None
-    made = ProtoModel(10, [("", OPSET), ("com.microsoft", 1)], "OpenVINO", graph=builder.graph)
+    with reading(
+        where, "does not keep to the schema", "save it with openvino.save_model of 2022 or newer"
+    ):
+        scope = LayerScope(builder, network_of(root), elements)
+        declare_inputs(scope)
+        lower_layers(scope)
+        declare_outputs(scope)
+    made = builder.model("OpenVINO")
     made.origin = FileOrigin(path, len(data), hashlib.sha256(data).hexdigest())
     return made
 
@@ -70,19 +57,16 @@ def declare_inputs(scope: LayerScope) -> None:
     has_past = any("past" in name for name in names)
     for layer, name in zip(given, names, strict=True):
         output = layer.outputs[0]
-        sizes = tuple(axis_symbol(name, a, output.meta, has_past=has_past) if s is None else s
-                      for a, s in enumerate(output.meta.sizes))  # fmt: skip
         dtype = output.meta.dtype or ELEMENT_TYPES.get(layer.data.get("element_type", ""), 0)
         scope.values[layer.index, output.port] = name
-        type_ = scope.builder.type(Meta(int(dtype), sizes))
-        scope.builder.graph.input.append(ValueInfo(name, type_))
+        scope.builder.input(name, Meta(int(dtype), output.meta.sizes), has_past=has_past)
 
 
 def declare_outputs(scope: LayerScope) -> None:
     """Add the results of the model, and the next values of its variables."""
     for layer in scope.network.layers.values():
         if layer.kind in ("Result", "Assign"):
-            made = LayerCall(scope, layer, layer.name, layer.name)
+            made = LayerCall(scope, layer.name, layer.name, layer)
             scope.builder.graph.output.append(ValueInfo(made.value(0)))
 
 
@@ -109,26 +93,22 @@ def lower_layer(scope: LayerScope, layer: NetLayer) -> None:
         return
     builder = scope.builder
     name = layer.name or layer.kind
-    made = LayerCall(scope, layer, name, name)
+    made = LayerCall(scope, name, name, layer)
     if _is_folded(made):
         return
-    graph = builder.graph
-    start, stored, known = len(graph.node), len(graph.initializer), dict(builder.constants)
+    start = len(builder.graph.node)
     is_flow = layer.kind in FLOWS
-    lowering = partial(lower_flow, lower=lower_layers) if is_flow else lowerings().get(layer.kind)
+    lowering = partial(lower_flow, lower=lower_layers) if is_flow else LOWERINGS.find(layer.kind)
     results: Sequence[str] | None = None
     if lowering is not None:
-        values = dict(scope.values)
-        try:
+        with made.attempt(scope.values):
             made_values = lowering(made)
-            results = [made_values] if isinstance(made_values, str) else list(made_values)
-            if len(results) < len(ports):
+            listed = [made_values] if isinstance(made_values, str) else list(made_values)
+            if len(listed) < len(ports):
                 raise ValueError("fewer results than the layer has")
-        except FAULTS:
-            builder.graph, builder.constants, scope.values = graph, known, values
-            del graph.node[start:], graph.initializer[stored:]
-            made.made, made.followers, results = 0, [], None
+            results = listed
     if results is None:
+        made.followers.clear()
         operands = [made.value(at) for at in range(len(layer.inputs))]
         results = made.several(layer.kind, operands, len(ports), domain="ai.openvino")
     names = [_name(builder, layer, at) for at in range(len(ports))]
@@ -140,13 +120,9 @@ def lower_layer(scope: LayerScope, layer: NetLayer) -> None:
 
 def _is_folded(made: LayerCall) -> bool:
     """Return True for a layer that only converts a stored tensor: its readers read that."""
-    layer, scope = made.layer, made.scope
-    if layer.kind not in ("Convert", "Subtract", "Multiply", "Reshape", "FakeQuantize"):
-        return False
+    layer = made.layer
     port = layer.index, layer.outputs[0].port
-    if port not in scope.stored:
-        scope.stored[port] = stored_of(scope.network, port, scope.elements)
-    return scope.stored[port] is not None
+    return layer.kind in CONVERSIONS and made.scope.stored_at(port) is not None
 
 
 def _ordered(network: LayerGraph) -> list[int]:
@@ -166,14 +142,4 @@ def _name(builder: GraphBuilder, layer: NetLayer, at: int) -> str:
     """Return an unused name for a result of a layer."""
     output = layer.outputs[at]
     name = output.name or (f"{layer.name}.{output.port}" if at else layer.name)
-    if not name or name in builder.constants:
-        name = builder.fresh(name or layer.kind)
-    builder.constants[name] = name
-    return name
-
-
-@cache
-def lowerings() -> Mapping[str, Lowering]:
-    """Return every lowering by type; importing the modules of this folder records them."""
-    list(modules(call.__package__ or ""))
-    return LOWERINGS
+    return builder.reserved(name, layer.kind)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from perfc.ir.record import record
 
+from ..lowering.builder import FLOATS, Meta
 from ..lowering.elements import DataType, unpack_elements
-from ..pt2.builder import FLOATS, Meta
-from .document import Elements, LayerGraph, NetLayer, Port
+from .document import ELEMENT_TYPES, Elements, LayerGraph, NetLayer, Port
 
 PACKED = frozenset({
     DataType.INT8, DataType.UINT8, DataType.INT4, DataType.UINT4, DataType.UINT2,
     DataType.FLOAT4E2M1, DataType.FLOAT8E4M3FN, DataType.FLOAT8E5M2,
 })  # fmt: skip
 """Element types of quantized weights."""
+CONVERSIONS = frozenset({"Convert", "Subtract", "Multiply", "Reshape", "FakeQuantize"})
+"""Layers that may only convert a stored tensor."""
 LONGEST_CHAIN = 16
 """Maximum conversions of a stored tensor."""
 
@@ -53,11 +57,6 @@ class StoredTensor:
             raise ValueError("elements that were not read")
         return tuple(v for v in values if isinstance(v, int | float))
 
-    def changed(self, **fields: object) -> StoredTensor:
-        """Return the tensor with other fields."""
-        known = {n: getattr(self, n) for n in self.__dataclass_fields__}
-        return StoredTensor(**{**known, **fields})
-
 
 def stored_of(
     network: LayerGraph, port: Port, elements: Elements, depth: int = 0
@@ -68,12 +67,11 @@ def stored_of(
         return None
     if layer.kind == "Const":
         meta = layer.outputs[0].meta
-        kind = layer.data.get("element_type", "")
         name = layer.outputs[0].name or layer.name
-        sub = {"nf4": DataType.FLOAT4E2M1, "u4": DataType.UINT4, "i4": DataType.INT4}.get(kind)
-        meta = meta if sub is None else Meta(sub, meta.sizes)
+        dtype = ELEMENT_TYPES.get(layer.data.get("element_type", ""), meta.dtype)
+        meta = Meta(dtype, meta.sizes)
         return StoredTensor(layer.index, name, meta, elements.read(layer.data, meta))
-    if layer.kind not in ("Convert", "Subtract", "Multiply", "Reshape", "FakeQuantize"):
+    if layer.kind not in CONVERSIONS:
         return None
     given = [stored_of(network, network.edges[layer.index, p], elements, depth + 1)
              for p in layer.inputs[:2]]  # fmt: skip
@@ -89,26 +87,26 @@ def _converted(
     is_real = to.dtype in FLOATS
     match layer.kind:
         case "Convert" if dtype in PACKED and is_real:
-            return first.changed(real=to.dtype)
+            return replace(first, real=to.dtype)
         case "Convert" if first.scale is not None and is_real:
-            return first.changed(real=to.dtype)
+            return replace(first, real=to.dtype)
         case "Convert" if dtype in FLOATS and is_real and first.data is None:
             # compressed weights are converted once, when the model is loaded
-            return first.changed(meta=Meta(to.dtype, first.meta.sizes))
+            return replace(first, meta=Meta(to.dtype, first.meta.sizes))
         case "Subtract" if first.real and second is not None and first.scale is None:
-            return first.changed(zero=second)
+            return replace(first, zero=second)
         case "Multiply" if first.real and second is not None and first.scale is None:
-            return first.changed(scale=second)
+            return replace(first, scale=second)
         case "FakeQuantize" if dtype in FLOATS and second is not None and not first.real:
             meta = Meta(DataType.INT8, first.meta.sizes)
-            step = second.changed(data=None)
-            return first.changed(meta=meta, data=None, real=to.dtype, scale=step)
+            step = replace(second, data=None)
+            return replace(first, meta=meta, data=None, real=to.dtype, scale=step)
         case "Reshape" if all(isinstance(s, int) for s in to.sizes):
             if first.data is not None and first.scale is None:
-                return first.changed(meta=Meta(dtype, to.sizes))
+                return replace(first, meta=Meta(dtype, to.sizes))
             grouped = first.meta.rank == to.rank + 1 and first.meta.sizes[:-2] == to.sizes[:-1]
             if first.scale is None or grouped:
-                return first.changed(meta=Meta(dtype, to.sizes))
+                return replace(first, meta=Meta(dtype, to.sizes))
         case _:
             pass
     return None

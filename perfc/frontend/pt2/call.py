@@ -8,28 +8,35 @@ from typing import Any, TypeAlias
 
 from perfc.ir.record import mutable
 
+from ..lowering.builder import UNKNOWN, Meta, Size
 from ..lowering.elements import DataType
-from .builder import ELEMENT_TYPES, UNKNOWN, Emitter, GraphBuilder, Meta, meta_of
-from .sizes import Size, member_of, size_of
+from ..lowering.emitter import Emitter, Lowerings, Scope
+from .sizes import member_of, size_of
 
 Lowering: TypeAlias = "Callable[[AtenCall], str | Sequence[str]]"
 """Function that makes the nodes of a call and returns the values it results in."""
-LOWERINGS: dict[str, Lowering] = {}
+LOWERINGS: Lowerings[Lowering] = Lowerings(__package__)
 """Lowerings by ATen name without overload and trailing underscore, or with the overload."""
+lowers = LOWERINGS.lowers
+ELEMENT_TYPES: Mapping[int, int] = {
+    1: DataType.UINT8, 2: DataType.INT8, 3: DataType.INT16, 4: DataType.INT32, 5: DataType.INT64,
+    6: DataType.FLOAT16, 7: DataType.FLOAT, 8: DataType.DOUBLE, 10: DataType.COMPLEX64,
+    11: DataType.COMPLEX128, 12: DataType.BOOL, 13: DataType.BFLOAT16, 28: DataType.UINT16,
+    29: DataType.FLOAT8E4M3FN, 30: DataType.FLOAT8E5M2, 31: DataType.FLOAT8E4M3FNUZ,
+    32: DataType.FLOAT8E5M2FNUZ, 33: DataType.FLOAT8E8M0, 34: DataType.UINT32,
+    35: DataType.UINT64,
+}  # fmt: skip
+"""ONNX element types by ``ScalarType``. Source: torch/_export/serde/schema.py."""
 
 
-def lowers(*names: str) -> Callable[[Lowering], Lowering]:
-    """Return a decorator that records the lowering of operators."""
-
-    def recorded(lowering: Lowering) -> Lowering:
-        LOWERINGS.update(dict.fromkeys(names, lowering))
-        return lowering
-
-    return recorded
+def meta_of(given: Mapping[str, Any]) -> Meta:
+    """Return the type of a ``TensorMeta`` of the schema."""
+    sizes = tuple([size_of(s) for s in given["sizes"]])
+    return Meta(ELEMENT_TYPES.get(given["dtype"], 0), sizes)
 
 
 @mutable
-class ProgramScope:
+class ProgramScope(Scope):
     """Names of a graph: of the program or of a higher-order operator.
 
     Args:
@@ -40,7 +47,6 @@ class ProgramScope:
         prefix: prefix of new names.
     """
 
-    builder: GraphBuilder
     tensors: Mapping[str, Any]
     sizes: Mapping[str, Any]
     values: dict[str, str] = field(default_factory=dict[str, str])
@@ -67,27 +73,19 @@ class AtenCall(Emitter):
 
     Args:
         scope: names around it.
-        operator: name of its operator without overload and trailing underscore.
         name: name of its first result.
         path: name of its nodes, with the path of its module.
         source: line of the program that called it.
+        operator: name of its operator without overload and trailing underscore.
         args: arguments by name.
         outputs: names of its results in the program.
     """
 
     scope: ProgramScope
-    operator: str
-    name: str
-    path: str
     source: str
+    operator: str
     args: dict[str, tuple[str, Any]]
     outputs: list[str]
-    made: int = 0
-
-    @property
-    def builder(self) -> GraphBuilder:
-        """Return the messages made so far."""
-        return self.scope.builder
 
     def kind(self, name: str) -> str:
         """Return the kind of an argument, as ``as_tensor``; empty for an omitted one."""

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..lowering.builder import Meta, Size
 from ..lowering.elements import DataType
-from .builder import Meta
 from .call import AtenCall, lowers
-from .sizes import Size
 
 
 @lowers("conv1d", "conv2d", "conv3d", "convolution", "conv_transpose1d", "conv_transpose2d",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..lowering.builder import Size
 from ..lowering.elements import DataType
 from .call import AtenCall, lowers
-from .sizes import Size
 
 END = (1 << 63) - 1
 """End of a slice that reaches to the end of its axis."""

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+from ..lowering.builder import Meta
 from ..lowering.elements import DataType
-from .builder import Meta
 from .call import LOWERINGS, AtenCall, Lowering, lowers
 
 UNARY: Mapping[str, str] = {

@@ -5,22 +5,19 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 
-from perfc.common.declared import modules
 from perfc.errors import ModelError
 
-from ..collector import paused_collector
+from ..lowering.builder import GraphBuilder
+from ..lowering.emitter import reading
 from ..reading.proto import ProtoModel, ValueInfo
 from ..source import one_line
 from .archive import read_archive
-from .builder import GraphBuilder
-from .call import LOWERINGS, AtenCall, Lowering, ProgramScope
+from .call import LOWERINGS, AtenCall, ProgramScope
 from .sizes import member_of
 
-OPSET = 23
-"""Version of ONNX's operators that the lowerings make."""
 MAJOR = 8
 """Version of the schema. Source: torch/_export/serde/schema.py."""
 DEEPEST = 32
@@ -39,8 +36,6 @@ LINE = re.compile(r'File "([^"]*)", line (\d+)')
 """File and line of a frame of a stack trace."""
 OF_TORCH = re.compile(r"-packages/torch/|/torch/(nn|_\w+|functional|utils|export)\b|^<")
 """Source files of PyTorch, and code without a file."""
-FAULTS = (LookupError, TypeError, ValueError, AttributeError, StopIteration, ArithmeticError)
-"""Errors that a document raises that does not follow the schema."""
 
 
 def read_program(model: str | bytes, root: str = "") -> ProtoModel:
@@ -54,19 +49,10 @@ def read_program(model: str | bytes, root: str = "") -> ProtoModel:
         ModelError: not an archive of an exported program, or it does not keep to its schema.
     """
     where = "model" if isinstance(model, bytes) else one_line(model)
-    try:
+    hint = "save it with a released version of PyTorch, 2.5 or newer"
+    with reading(where, "its program does not keep to the schema", hint):
         archive = read_archive(model, where)
-        with paused_collector():
-            made = translated(archive.program, archive.ties, os.path.realpath(root or os.curdir))
-    except ModelError as error:
-        error.where = error.where or where
-        raise
-    except RecursionError:
-        raise ModelError("its graphs are nested too deep", where=where) from None
-    except FAULTS as error:
-        what = f"its program does not keep to the schema: {type(error).__name__} {error}"[:200]
-        hint = "save it with a released version of PyTorch, 2.5 or newer"
-        raise ModelError(what, hint=hint, where=where) from None
+        made = translated(archive.program, archive.ties, os.path.realpath(root or os.curdir))
     made.origin = archive.origin
     return made
 
@@ -98,10 +84,7 @@ def translated(program: Mapping[str, Any], ties: Mapping[str, str], root: str = 
     lower_nodes(scope, graph["nodes"], 0)
     for spec in module["signature"]["output_specs"]:
         declare_output(scope, spec)
-    return ProtoModel(
-        10, [("", OPSET), ("com.microsoft", 1)], "pytorch",
-        str(program.get("torch_version", "")), graph=builder.graph,
-    )  # fmt: skip
+    return builder.model("pytorch", str(program.get("torch_version", "")))
 
 
 def declare_inputs(
@@ -197,14 +180,13 @@ def lower_node(
     args = {str(a["name"]): member_of(a["arg"]) for a in node["inputs"]}
     stem = scope.prefix + outputs[0]
     path, source = place_of(node["metadata"], stem, scope.builder.root)
-    builder = scope.builder
     space, _, name = operator.partition("::")
     plain = name if name.startswith("__") else name.rstrip("_")
-    call = AtenCall(scope, plain, stem, path, source, args, outputs)
-    lowering = lowerings().get(f"{plain}.{overload}") or lowerings().get(plain)
-    start, extents = len(builder.graph.node), dict(builder.extents)
+    call = AtenCall(scope, stem, path, source, plain, args, outputs)
+    lowering = LOWERINGS.find(f"{plain}.{overload}", plain)
+    start = len(scope.builder.graph.node)
     if lowering is not None and space in ("aten", "prims"):
-        try:
+        with call.attempt():
             results = lowering(call)
             made = [results] if isinstance(results, str) else list(results)
             if len(made) < len(outputs):
@@ -212,10 +194,6 @@ def lower_node(
             bind(scope, outputs, made, start)
             follow_mutation(scope, name, node, outputs)
             return
-        except FAULTS:
-            del builder.graph.node[start:]
-            builder.extents = extents
-            call.made = 0
     values = [scope.values[raw] for arg in node["inputs"] for raw in names_of(arg["arg"])]
     made = call.several(f"{name}.{overload}".rstrip("."), values, len(outputs), domain=space)
     bind(scope, outputs, made, start)
@@ -292,10 +270,3 @@ def file_from(root: str, path: str) -> str:
     if inside:
         return installed
     return plain.removeprefix(f"{root.rstrip('/')}/").removeprefix("./")
-
-
-@cache
-def lowerings() -> Mapping[str, Lowering]:
-    """Return every lowering by operator; importing the modules of this folder records them."""
-    list(modules(__package__))
-    return LOWERINGS

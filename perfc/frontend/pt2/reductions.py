@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ..lowering.builder import Meta, Size
 from ..lowering.elements import DataType
-from .builder import Meta
 from .call import LOWERINGS, AtenCall, Lowering, lowers
 from .movement import expanded
-from .sizes import Size
 
 REDUCTIONS: Mapping[str, str] = {
     "sum": "ReduceSum", "mean": "ReduceMean", "amax": "ReduceMax", "amin": "ReduceMin",

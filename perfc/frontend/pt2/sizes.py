@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
-Size = int | str | tuple[Any, ...] | None
-"""A number, a symbol, an operation with its operands, or None for anything else."""
+from ..lowering.builder import Size
+
 LONGEST_EXPRESSION = 4096
 MOST_LEAVES = 256
 """Maximum leaves of a power: each power in a power multiplies them."""
@@ -106,27 +106,3 @@ def leaves_of(size: Size) -> Iterator[Size]:
             yield from leaves_of(part)
     else:
         yield size
-
-
-def text_of(size: Size, names: Mapping[str, str]) -> int | str | None:
-    """Return a size as a dimension of ONNX: a number, a name or an expression of names.
-
-    >>> text_of(("+", ("*", 2, "s0"), -1), {"s0": "batch"})
-    '2*batch - 1'
-    """
-    if isinstance(size, int) or size is None:
-        return size
-    if isinstance(size, str):
-        return names.get(size, size)
-    operation, *terms = size
-    written = [text_of(t, names) for t in terms]
-    if None in written or operation == "%":
-        return None
-    if operation == "+":
-        # the first term of a dimension has no sign
-        ordered = sorted(map(str, written), key=lambda t: t.startswith("-"))
-        if ordered[0].startswith("-"):
-            ordered.insert(0, "0")
-        return " + ".join(ordered).replace("+ -", "- ")
-    parts = [f"({t})" if isinstance(t, str) and not t.isidentifier() else str(t) for t in written]
-    return str(operation).join(parts)

@@ -13,17 +13,16 @@ from typing import Any, TypeAlias
 
 from perfc.ir.record import mutable
 
+from ..lowering.builder import UNKNOWN, Meta, Size
 from ..lowering.elements import DataType
-from ..pt2.builder import UNKNOWN, Emitter, GraphBuilder, Meta
-from ..pt2.sizes import Size
+from ..lowering.emitter import FIRST, LAST, Emitter, Lowerings, Scope
 
 Lowering: TypeAlias = "Callable[[HloCall], None]"
 """Function that makes the nodes of an operation and binds its results."""
-LOWERINGS: dict[str, Lowering] = {}
+LOWERINGS: Lowerings[Lowering] = Lowerings(__package__)
 """Lowerings by operation without its dialect."""
+lowers = LOWERINGS.lowers
 TENSOR = re.compile(r"tensor<((?:(?:\?|\d+)x)*)(\w+)(?:,.*)?>")
-FIRST, LAST = (0, 3, 1, 2), (0, 2, 3, 1)
-"""Axes of a map with channels second, and back."""
 ELEMENT_TYPES = {
     "f32": DataType.FLOAT, "f16": DataType.FLOAT16, "bf16": DataType.BFLOAT16,
     "f64": DataType.DOUBLE, "i1": DataType.BOOL, "i8": DataType.INT8, "i16": DataType.INT16,
@@ -32,16 +31,6 @@ ELEMENT_TYPES = {
     "f8E5M2": DataType.FLOAT8E5M2, "i4": DataType.INT4, "ui4": DataType.UINT4,
 }  # fmt: skip
 """ONNX element types by MLIR's."""
-
-
-def lowers(*names: str) -> Callable[[Lowering], Lowering]:
-    """Return a decorator that records the lowering of operations."""
-
-    def recorded(lowering: Lowering) -> Lowering:
-        LOWERINGS.update(dict.fromkeys(names, lowering))
-        return lowering
-
-    return recorded
 
 
 def meta_of_type(text: str) -> Meta:
@@ -58,7 +47,7 @@ def meta_of_type(text: str) -> Meta:
 
 
 @mutable
-class HloScope:
+class HloScope(Scope):
     """Values of a program by number.
 
     Args:
@@ -71,7 +60,6 @@ class HloScope:
         nodes: number of operations so far.
     """
 
-    builder: GraphBuilder
     functions: dict[str, Any]
     plain: dict[int, str] = field(default_factory=dict[int, str])
     first: dict[int, str] = field(default_factory=dict[int, str])
@@ -84,20 +72,12 @@ class HloScope:
     def alias(self, number: int, source: int | None, meta: Meta) -> None:
         """Let a number mean the value of another, or none yet."""
         self.metas[number] = meta
-        plain, first = (v.get(-1 if source is None else source) for v in (self.plain, self.first))
-        small = self.small.get(-1 if source is None else source)
-        for known in (self.plain, self.first, self.small):
-            known.pop(number, None)
-        if plain is not None:
-            self.plain[number] = plain
-        if first is not None:
-            self.first[number] = first
-        if small is not None:
-            self.small[number] = small
-
-    def copied(self) -> tuple[dict[int, str], dict[int, str], dict[int, Any]]:
-        """Return the values so far, for an operation that may fail."""
-        return dict(self.plain), dict(self.first), dict(self.small)
+        tables: tuple[dict[int, Any], ...] = (self.plain, self.first, self.small)
+        for table in tables:
+            value = None if source is None else table.get(source)
+            table.pop(number, None)
+            if value is not None:
+                table[number] = value
 
 
 @mutable
@@ -106,22 +86,13 @@ class HloCall(Emitter):
 
     Args:
         scope: values around it.
-        op: its object in the document.
         name: name of its first result.
         path: name of its nodes.
+        op: its object in the document.
     """
 
     scope: HloScope
     op: dict[str, Any]
-    name: str
-    path: str
-    source: str = ""
-    made: int = 0
-
-    @property
-    def builder(self) -> GraphBuilder:
-        """Return the messages made so far."""
-        return self.scope.builder
 
     @property
     def inputs(self) -> list[int]:
@@ -210,17 +181,6 @@ class HloCall(Emitter):
         (value,) = builder.settle(len(builder.graph.node) - 1, [value], [name],
                                   [Meta(meta.dtype, sizes)])  # fmt: skip
         (scope.first if first else scope.plain)[number] = value
-
-    def shape(self, sizes: Sequence[Size]) -> str:
-        """Return extents as a constant, -1 for an unknown one.
-
-        Raises:
-            ValueError: several are unknown.
-        """
-        shape = [s if isinstance(s, int) else -1 for s in sizes]
-        if shape.count(-1) > 1:
-            raise ValueError("several unknown extents")
-        return self.ints(*shape)
 
     def as_integers(self, at: int) -> str:
         """Return an operand as whole numbers of 64 bits."""

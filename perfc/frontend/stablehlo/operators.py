@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from functools import partial
 from itertools import chain
 
+from ..lowering.builder import Size, packed
 from ..lowering.elements import DataType
-from ..pt2.builder import packed
-from .call import FIRST, LOWERINGS, HloCall, lowers
+from ..lowering.emitter import FIRST
+from .call import LOWERINGS, HloCall, lowers
 
 ELEMENTWISE: Mapping[str, str] = {
     "add": "Add", "subtract": "Sub", "multiply": "Mul", "divide": "Div", "maximum": "Max",
@@ -113,13 +114,13 @@ def _broadcast(c: HloCall) -> None:
     if not given:
         c.bind(value, small=())
         return
-    small: list[object] = [1] * len(sizes)
+    small: list[Size] = [1] * len(sizes)
     for axis, size in zip(dims, given, strict=True):
         small[axis] = size
     is_same = list(dims) == [*range(len(sizes) - len(given), len(sizes))]
     if not is_same or len(given) < len(sizes):
-        value = c.emit("Reshape", value, c.shape(small))  # type: ignore[arg-type]
-    c.bind(value, small=small)  # type: ignore[arg-type]
+        value = c.emit("Reshape", value, c.shape(small))
+    c.bind(value, small=small)
 
 
 @lowers("reshape", "dynamic_reshape")
@@ -203,10 +204,7 @@ def _reduce(c: HloCall) -> None:
     value = c.map_value(0) if first else c.value(0)
     if count == 1:
         operator = REDUCTIONS[body[0]["name"].partition(".")[2]]
-        is_bool = c.meta(0).dtype == DataType.BOOL
-        value = c.emit("Cast", value, to=int(DataType.UINT8)) if is_bool else value
-        made = c.emit(operator, value, c.ints(*axes), keepdims=0)
-        c.bind(c.emit("Cast", made, to=int(DataType.BOOL)) if is_bool else made)
+        c.bind(c.reduced(operator, value, c.meta(0).dtype, axes))
         return
     if count != 2 or len(axes) != 1:
         raise ValueError("a reduction of several tensors")
@@ -264,11 +262,15 @@ def _convolution(c: HloCall) -> None:
     c.bind(c.emit("Transpose", made, perm=back))
 
 
+def _numbers(text: str) -> dict[str, list[int]]:
+    """Return the lists of whole numbers of an attribute by name."""
+    return {name: [int(v) for v in re.findall(r"\d+", values)]
+            for name, values in re.findall(r"(\w+) = \[([^\]]*)\]", text)}  # fmt: skip
+
+
 @lowers("dot_general", "dot")
 def _dot(c: HloCall) -> None:
-    text = c.attribute("dot_dimension_numbers", "")
-    listed = {k: [int(v) for v in re.findall(r"\d+", values)]
-              for k, values in re.findall(r"(\w+) = \[([^\]]*)\]", text)}  # fmt: skip
+    listed = _numbers(c.attribute("dot_dimension_numbers", ""))
     ranks = c.meta(0).rank, c.meta(1).rank
     batches = [listed.get(f"{s}_batching_dimensions", []) for s in ("lhs", "rhs")]
     sums = [listed.get(f"{s}_contracting_dimensions", d)
@@ -301,13 +303,8 @@ def _dot(c: HloCall) -> None:
 @lowers("gather")
 def _gather(c: HloCall) -> None:
     """Return rows of a table by whole numbers; other gathers have no lowering."""
-    text, sizes, slices = (
-        c.attribute("dimension_numbers"),
-        c.meta(0).sizes,
-        c.attribute("slice_sizes"),
-    )
-    listed = {k: [int(v) for v in re.findall(r"\d+", values)]
-              for k, values in re.findall(r"(\w+) = \[([^\]]*)\]", text)}  # fmt: skip
+    sizes, slices = c.meta(0).sizes, c.attribute("slice_sizes")
+    listed = _numbers(c.attribute("dimension_numbers"))
     (axis,) = listed["start_index_map"]
     is_rows = listed.get("collapsed_slice_dims") == [axis] and all(
         s == size for a, (s, size) in enumerate(zip(slices, sizes, strict=True)) if a != axis

@@ -7,21 +7,18 @@ import os
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from perfc.common.declared import modules
 from perfc.common.extras import install_package
 from perfc.errors import MissingExtraError, ModelError
 
-from ..pt2.builder import GraphBuilder, Meta, axis_symbol
-from ..pt2.program import OPSET
+from ..lowering.builder import GraphBuilder
+from ..lowering.emitter import reading
 from ..reading.process import answer_of
 from ..reading.proto import FileOrigin, ProtoModel, ValueInfo
 from ..source import one_line, open_file
-from . import call
-from .call import LOWERINGS, HloCall, HloScope, Lowering, meta_of_type
+from .call import LOWERINGS, HloCall, HloScope, meta_of_type
 
 LONGEST_S = 300
 """Maximum seconds of parsing."""
@@ -31,8 +28,6 @@ MOST_NODES = 200_000
 """Maximum operations, those of functions that are called several times included."""
 DEEPEST = 32
 """Nesting of calls."""
-FAULTS = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
-"""Errors of operations that do not follow the specification."""
 PLACE = re.compile(r'loc\("([^"]*)"')
 FEW = 4
 """Maximum stored inputs of a program whose parameters are constants."""
@@ -65,14 +60,8 @@ def read_stablehlo(path: str) -> ProtoModel:
         raise MissingExtraError(f"needs {answer['missing']} to parse it", hint=hint, where=where)
     if "error" in answer:
         raise ModelError(answer["error"], hint="write it with jax.export", where=where)
-    try:
+    with reading(where, "not a program of StableHLO", "write it with jax.export"):
         made = translated(answer["functions"])
-    except ModelError as error:
-        error.where = error.where or where
-        raise
-    except FAULTS as error:
-        what = f"not a program of StableHLO: {type(error).__name__} {error}"[:200]
-        raise ModelError(what, hint="write it with jax.export", where=where) from None
     made.origin = FileOrigin(path, len(data), hashlib.sha256(data).hexdigest())
     return made
 
@@ -90,15 +79,16 @@ def translated(functions: Mapping[str, Any]) -> ProtoModel:
     declare_inputs(scope, main["args"])
     for number in lower_block(scope, main, "", 0):
         meta = scope.metas[number]
-        reader = HloCall(scope, {"in": [number], "out": [], "attrs": {}}, "output", "output")
+        reader = HloCall(scope, "output", "output", {"in": [number], "out": [], "attrs": {}})
         scope.builder.graph.output.append(ValueInfo(reader.value(0), scope.builder.type(meta)))
-    return ProtoModel(10, [("", OPSET)], "stablehlo", graph=scope.builder.graph)
+    return scope.builder.model("stablehlo")
 
 
 def declare_inputs(scope: HloScope, arguments: Sequence[Sequence[Any]]) -> None:
     """Add the arguments of the program.
 
-    Beside an argument of unknown extents, many of real numbers and known extents are parameters.
+    If one has unknown extents, arguments of real numbers and known extents are parameters,
+    unless they are few.
     """
     metas = [meta_of_type(text) for _, text, _ in arguments]
     fixed = [m.is_float and m.rank > 0 and None not in m.sizes for m in metas]
@@ -110,10 +100,7 @@ def declare_inputs(scope: HloScope, arguments: Sequence[Sequence[Any]]) -> None:
         if has_stored and is_fixed:
             scope.builder.stored(name, meta, is_parameter=True)
             continue
-        sizes = tuple(axis_symbol(name, a, meta) if s is None else s
-                      for a, s in enumerate(meta.sizes))  # fmt: skip
-        type_ = scope.builder.type(Meta(meta.dtype, sizes))
-        scope.builder.graph.input.append(ValueInfo(name, type_))
+        scope.builder.input(name, meta)
 
 
 def lower_block(scope: HloScope, block: Mapping[str, Any], prefix: str, depth: int) -> list[int]:
@@ -153,23 +140,15 @@ def inline(scope: HloScope, op: Mapping[str, Any], path: str, depth: int) -> Non
 
 def lower_operation(scope: HloScope, op: dict[str, Any], path: str) -> None:
     """Lower one operation; one without a lowering becomes an unknown operator."""
-    builder = scope.builder
     for number, text in op["out"]:
         scope.alias(number, None, meta_of_type(text))
-    made = HloCall(scope, op, path, path)
+    made = HloCall(scope, path, path, op)
     domain, _, name = op["name"].partition(".")
-    start, stored = len(builder.graph.node), len(builder.graph.initializer)
-    known, before = dict(builder.constants), scope.copied()
-    lowering = lowerings().get(name) if domain in ("stablehlo", "chlo") else None
+    lowering = LOWERINGS.find(name) if domain in ("stablehlo", "chlo") else None
     if lowering is not None:
-        try:
+        with made.attempt(scope.plain, scope.first, scope.small):
             lowering(made)
             return
-        except FAULTS:
-            del builder.graph.node[start:], builder.graph.initializer[stored:]
-            builder.constants = known
-            scope.plain, scope.first, scope.small = before
-            made.made = 0
     target = op["attrs"].get("call_target_name") if name == "custom_call" else None
     operands = [made.value(at) for at in range(len(op["in"]))]
     results = made.several(str(target or name), operands, len(op["out"]), domain=domain)
@@ -186,10 +165,3 @@ def path_of(place: str, prefix: str, name: str) -> str:
     named = PLACE.match(place)
     parts = [p for p in (named[1] if named else "").split("/") if p and not p.startswith("jit(")]
     return "/".join([*([prefix] if prefix else []), *(parts or [name.partition(".")[2]])])
-
-
-@cache
-def lowerings() -> Mapping[str, Lowering]:
-    """Return every lowering by operation; importing the modules of this folder records them."""
-    list(modules(call.__package__ or ""))
-    return LOWERINGS

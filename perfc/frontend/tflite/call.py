@@ -13,41 +13,23 @@ from typing import TypeAlias
 
 from perfc.ir.record import mutable, record
 
+from ..lowering.builder import Meta
 from ..lowering.elements import DataType
-from ..pt2.builder import Emitter, GraphBuilder, Meta
-from ..pt2.sizes import Size
+from ..lowering.emitter import FIRST, LAST, Emitter, Lowerings, Scope
 from .flatbuffer import FlatTable
 from .schema import ACTIVATIONS, OPTIONS
 
 Lowering: TypeAlias = "Callable[[FlatCall], None]"
 """Function that makes the nodes of an operator and binds its results."""
-LOWERINGS: dict[str, Lowering] = {}
+LOWERINGS: Lowerings[Lowering] = Lowerings(__package__)
 """Lowerings by operator."""
-FIRST = (0, 3, 1, 2)
-"""Axes of a feature map with channels second."""
-LAST = (0, 2, 3, 1)
-"""Axes of it with channels last, by those with channels second."""
-MOST_ELEMENTS = 1024
-"""Maximum elements of a constant that is read."""
-MOST_FLOATS = 16
-"""Maximum elements of a constant of real numbers that is read: an epsilon or a scale."""
+lowers = LOWERINGS.lowers
 CONVERSIONS = frozenset({"DequantizeLinear", "QuantizeLinear", "Transpose"})
 """Operators that change the form of operands and results, with names of their own."""
-FLOATS = (DataType.FLOAT, DataType.FLOAT16, DataType.DOUBLE, DataType.BFLOAT16)
 QUANTIZED = (
     DataType.INT8, DataType.UINT8, DataType.INT16, DataType.INT32, DataType.INT4, DataType.UINT4,
     DataType.INT2,
 )  # fmt: skip
-
-
-def lowers(*names: str) -> Callable[[Lowering], Lowering]:
-    """Return a decorator that records the lowering of operators."""
-
-    def recorded(lowering: Lowering) -> Lowering:
-        LOWERINGS.update(dict.fromkeys(names, lowering))
-        return lowering
-
-    return recorded
 
 
 @record
@@ -92,7 +74,7 @@ class FlatTensor:
 
 
 @mutable
-class TensorScope:
+class TensorScope(Scope):
     """Values of a graph by the index of their tensor.
 
     Args:
@@ -104,7 +86,6 @@ class TensorScope:
         depth: nesting of the graph.
     """
 
-    builder: GraphBuilder
     tensors: Sequence[FlatTensor]
     plain: dict[int, str] = field(default_factory=dict[int, str])
     first: dict[int, str] = field(default_factory=dict[int, str])
@@ -124,9 +105,9 @@ class FlatCall(Emitter):
 
     Args:
         scope: values around it.
-        operator: its name.
         name: name of its first result.
         path: name of its nodes.
+        operator: its name.
         options: its options.
         inputs: indices of its operands; -1 for omitted ones.
         outputs: indices of its results.
@@ -134,19 +115,10 @@ class FlatCall(Emitter):
 
     scope: TensorScope
     operator: str
-    name: str
-    path: str
     options: FlatTable | None
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
-    source: str = ""
-    made: int = 0
     conversions: int = 0
-
-    @property
-    def builder(self) -> GraphBuilder:
-        """Return the messages made so far."""
-        return self.scope.builder
 
     def place(self, op_type: str) -> str:
         """Return the name of the next node; the operator itself has that of its result."""
@@ -260,9 +232,7 @@ class FlatCall(Emitter):
         key = "stored", id(self.scope.tensors), index, tuple(perm)
         name = builder.constants.get(key)
         if name is None:
-            is_taken = tensor.name in builder.constants or not tensor.name
-            name = builder.fresh(tensor.name or "constant") if is_taken else tensor.name
-            builder.constants[key] = builder.constants[name] = name
+            name = builder.constants[key] = builder.reserved(tensor.name)
             sizes = tuple(tensor.meta.sizes[a] if a >= 0 else 1 for a in perm)
             builder.stored(name, Meta(tensor.meta.dtype, sizes),
                            is_parameter=tensor.is_parameter, payload=tensor.data)  # fmt: skip
@@ -333,14 +303,3 @@ class FlatCall(Emitter):
                 sizes = tuple(sizes[a] for a in FIRST) if first else sizes
                 builder.declare(value, Meta(tensor.meta.dtype, sizes))
         (scope.first if first else scope.plain)[index] = value
-
-    def shape(self, sizes: Sequence[Size]) -> str:
-        """Return extents as a constant, -1 for an unknown one.
-
-        Raises:
-            ValueError: several are unknown.
-        """
-        shape = [s if isinstance(s, int) else -1 for s in sizes]
-        if shape.count(-1) > 1:
-            raise ValueError("several unknown extents")
-        return self.ints(*shape)

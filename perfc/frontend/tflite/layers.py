@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..lowering.builder import Meta
 from ..lowering.elements import DataType
-from ..pt2.builder import Meta
 from .call import FlatCall, lowers
 
 

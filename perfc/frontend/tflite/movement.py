@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from itertools import chain
 
 from ..lowering.elements import DataType
-from .call import FIRST, FlatCall, lowers
-
-FARTHEST = (1 << 31) - 1
-"""End of a slice up to the last element."""
+from ..lowering.emitter import FARTHEST, FIRST
+from .call import FlatCall, lowers
 
 
 @lowers("RESHAPE")

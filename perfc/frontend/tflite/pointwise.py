@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
+from ..lowering.builder import Meta
 from ..lowering.elements import DataType
-from ..pt2.builder import Meta
-from .call import FIRST, LOWERINGS, FlatCall, FlatTensor, lowers
+from ..lowering.emitter import FIRST
+from .call import LOWERINGS, FlatCall, FlatTensor, lowers
 
 UNARY: Mapping[str, str] = {
     "LOGISTIC": "Sigmoid", "TANH": "Tanh", "RELU": "Relu", "EXP": "Exp", "NEG": "Neg",
@@ -133,11 +134,8 @@ def _reduce(c: FlatCall) -> None:
     if first and not keep and not {1, 2} <= set(axes):
         first = False
     listed = tuple(FIRST.index(a) for a in axes) if first else axes
-    value = c.value(0, first=first)
-    is_bool = c.tensor(0).meta.dtype == DataType.BOOL
-    value = c.emit("Cast", value, to=int(DataType.UINT8)) if is_bool else value
-    made = c.emit(REDUCTIONS[c.operator], value, c.ints(*sorted(listed)), keepdims=keep)
-    made = c.emit("Cast", made, to=int(DataType.BOOL)) if is_bool else made
+    made = c.reduced(REDUCTIONS[c.operator], c.value(0, first=first), c.tensor(0).meta.dtype,
+                     sorted(listed), keepdims=keep)  # fmt: skip
     c.bind(made, first=first and bool(keep))
 
 

@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
-from perfc.common.declared import modules
 from perfc.errors import ModelError
 from perfc.ir.record import mutable
 
-from ..collector import paused_collector
+from ..lowering.builder import GraphBuilder, Meta, is_small
 from ..lowering.elements import DataType
-from ..pt2.builder import GraphBuilder, Meta, axis_symbol
-from ..pt2.program import OPSET
+from ..lowering.emitter import reading
 from ..reading.proto import FileOrigin, ProtoModel, ValueInfo
 from ..source import one_line
-from . import call
-from .call import (
-    FLOATS,
-    LOWERINGS,
-    MOST_ELEMENTS,
-    MOST_FLOATS,
-    FlatCall,
-    FlatTensor,
-    Lowering,
-    TensorScope,
-)
+from .call import LOWERINGS, FlatCall, FlatTensor, Lowering, TensorScope
 from .flatbuffer import FlatFile, FlatTable
 from .schema import CUSTOM, ELEMENT_TYPES, LATER, OPERATORS, PLACEHOLDER
 
@@ -35,8 +22,6 @@ DEEPEST = 16
 """Nesting of graphs."""
 MOST_NODES = 200_000
 """Maximum operators, those of graphs that are called several times included."""
-FAULTS = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, struct.error)
-"""Errors of operators whose operands or options do not follow the schema."""
 
 
 def read_flat(model: str | bytes) -> ProtoModel:
@@ -51,17 +36,9 @@ def read_flat(model: str | bytes) -> ProtoModel:
     where = "model" if isinstance(model, bytes) else one_line(model)
     file = FlatFile(model, where)
     try:
-        with paused_collector():
-            made = FlatReader(file, file.root()).model()
-    except ModelError as error:
-        error.where = error.where or where
-        raise
-    except RecursionError:
-        raise ModelError("its graphs are nested too deep", where=where) from None
-    except FAULTS as error:
-        what = f"does not keep to the schema: {type(error).__name__} {error}"[:200]
         hint = "convert it again with a released TensorFlow or LiteRT"
-        raise ModelError(what, hint=hint, where=where) from None
+        with reading(where, "does not keep to the schema", hint):
+            made = FlatReader(file, file.root()).model()
     finally:
         file.close()
     path = "" if isinstance(model, bytes) else model
@@ -103,23 +80,19 @@ class FlatReader:
             value, meta = self.plain(scope, index), scope.tensor(index).meta
             known = ValueInfo(value, builder.type(meta)) if meta.sizes else ValueInfo(value)
             builder.graph.output.append(known)
-        producer = root.text(3) or "tensorflow lite"
-        return ProtoModel(10, [("", OPSET), ("com.microsoft", 1)], producer, graph=builder.graph)
+        return builder.model(root.text(3) or "tensorflow lite")
 
     def declare_input(self, scope: TensorScope, index: int) -> None:
         """Add an input of the model."""
         tensor, builder = scope.tensor(index), scope.builder
         name = tensor.name or f"input_{index}"
-        sizes = tuple(axis_symbol(name, axis, tensor.meta) if s is None else s
-                      for axis, s in enumerate(tensor.meta.sizes))  # fmt: skip
         builder.constants[name] = scope.plain[index] = name
-        type_ = builder.type(Meta(tensor.meta.dtype, sizes))
-        builder.graph.input.append(ValueInfo(name, type_))
+        builder.input(name, tensor.meta)
 
     def plain(self, scope: TensorScope, index: int) -> str:
         """Return a result of a graph in the order of axes of the file."""
         # an operator that moves nothing makes what is missing
-        end = FlatCall(scope, "RESHAPE", "output", "output", None, (index,), (index,))
+        end = FlatCall(scope, "output", "output", "RESHAPE", None, (index,), (index,))
         return end.value(0, real=False)
 
     def tensors(self, graph: FlatTable) -> list[FlatTensor]:
@@ -140,10 +113,9 @@ class FlatReader:
         count = 1
         for size in shape:
             count *= size
-        most = MOST_FLOATS if dtype in FLOATS else MOST_ELEMENTS
         quantization = table.table(4)
         scales = _reals(quantization, 2) if quantization is not None else ()
-        is_read = 0 < count <= most and 0 < nbytes <= 16 * most and not (scales and shape)
+        is_read = is_small(dtype, count, nbytes) and not (scales and shape)
         return FlatTensor(
             table.text(3), meta, self.file.read(data + 4, nbytes) if is_read else None,
             is_stored, table.integer(5, "?") > 0, scales,
@@ -173,24 +145,15 @@ class FlatReader:
             return
         options = table.table(12) if name == "STABLEHLO_COMPOSITE" else table.table(4)
         path = scope.tensor(outputs[0]).name.partition(";")[0] or name.lower()
-        made = FlatCall(scope, name, path, path, options, inputs, outputs)
+        made = FlatCall(scope, path, path, name, options, inputs, outputs)
         self.declare_variables(scope, inputs)
-        builder = scope.builder
-        start, stored = len(builder.graph.node), len(builder.graph.initializer)
-        known, before = dict(builder.constants), (dict(scope.plain), dict(scope.first))
-        lowering = lowerings().get(name) if domain == "tflite" else None
-        try:
-            if name in FLOWS and domain == "tflite":
-                FLOWS[name](self, made)
-                return
-            if lowering is not None:
+        lowering: Lowering | None = None
+        if domain == "tflite":
+            lowering = partial(FLOWS[name], self) if name in FLOWS else LOWERINGS.find(name)
+        if lowering is not None:
+            with made.attempt(scope.plain, scope.first):
                 lowering(made)
                 return
-        except FAULTS:
-            del builder.graph.node[start:], builder.graph.initializer[stored:]
-            builder.constants = known
-            scope.plain, scope.first = before
-            made.made = 0
         values = [made.value(at, real=False) for at in range(len(inputs))]
         results = made.several(name, values, len(outputs), domain=domain)
         for at, value in enumerate(results):
@@ -250,14 +213,8 @@ def _while(reader: FlatReader, call: FlatCall) -> None:
     inputs = [call.value(at, real=False) for at in range(len(call.inputs))]
     (condition,) = reader.called(call, call.option("cond"), inputs)
     outer = call.builder.enter()
-    body = call.builder.graph
-    states = [call.builder.fresh(call.name) for _ in inputs]
-    heads = [call.builder.fresh("iteration"), call.builder.fresh("condition")]
-    for name, dtype in zip(heads, (DataType.INT64, DataType.BOOL), strict=True):
-        body.input.append(ValueInfo(name, call.builder.type(Meta(int(dtype), ()))))
-    for at, name in enumerate(states):
-        meta = call.tensor(at).meta
-        body.input.append(ValueInfo(name, call.builder.type(meta)))
+    metas = [call.tensor(at).meta for at in range(len(inputs))]
+    states = call.builder.loop_inputs(call.name, metas)[2:]
     names = [call.builder.fresh(call.name) for _ in (condition, *states)]
     reader.region(call, call.option("body"), states, names, call.option("cond"))
     graph = call.builder.leave(outer)
@@ -291,10 +248,3 @@ def _reals(table: FlatTable, index: int) -> tuple[float, ...]:
     """Return a vector of real numbers; empty unless all are scales."""
     numbers: tuple[float, ...] = table.vector(index, "f")
     return numbers if all(0 < n < float("inf") for n in numbers) else ()
-
-
-@cache
-def lowerings() -> Mapping[str, Lowering]:
-    """Return every lowering by operator; importing the modules of this folder records them."""
-    list(modules(call.__package__ or ""))
-    return LOWERINGS

@@ -152,7 +152,8 @@ def floor_of(call: OperatorCall, machine: Machine, *, tf32: bool = False) -> Ope
     from perfc.api import analyze
     from perfc.frontend.formats import ReadOptions
     from perfc.frontend.lowering import lowered
-    from perfc.frontend.pt2.program import FAULTS, translated
+    from perfc.frontend.lowering.emitter import FAULTS
+    from perfc.frontend.pt2.program import translated
 
     program = program_of(call)
     if program is None:

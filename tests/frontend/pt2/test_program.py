@@ -13,8 +13,9 @@ import pytest
 
 import perfc
 from perfc.frontend import load
+from perfc.frontend.lowering.builder import text_of
 from perfc.frontend.pt2.program import translated
-from perfc.frontend.pt2.sizes import parsed, text_of
+from perfc.frontend.pt2.sizes import parsed
 from perfc.ir.tensors.types import TensorType
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "small-conv.pt2"

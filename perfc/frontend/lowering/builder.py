@@ -1,46 +1,45 @@
-"""Messages of ONNX that an exported program becomes, made node by node."""
+"""Messages of ONNX that a model of another format becomes, made node by node."""
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
 from perfc.ir.record import mutable, record
 
-from ..lowering.elements import DataType
-from ..lowering.learned import KIND
 from ..reading.proto import (
     SOURCE,
     Attribute,
     AttributeType,
     ProtoGraph,
+    ProtoModel,
     ProtoNode,
     ProtoTensor,
     TypeKind,
     TypeProto,
     ValueInfo,
 )
-from .sizes import Size, size_of, text_of
+from .elements import DataType
+from .learned import KIND
 
+Size = int | str | tuple[Any, ...] | None
+"""A number, a symbol, an operation with its operands, or None for anything else."""
+OPSET = 23
+"""Version of ONNX's operators in the messages."""
 FLOATS = frozenset({DataType.FLOAT, DataType.FLOAT16, DataType.DOUBLE, DataType.BFLOAT16})
 """Element types of floating-point arithmetic."""
-ELEMENT_TYPES: Mapping[int, int] = {
-    1: DataType.UINT8, 2: DataType.INT8, 3: DataType.INT16, 4: DataType.INT32, 5: DataType.INT64,
-    6: DataType.FLOAT16, 7: DataType.FLOAT, 8: DataType.DOUBLE, 10: DataType.COMPLEX64,
-    11: DataType.COMPLEX128, 12: DataType.BOOL, 13: DataType.BFLOAT16, 28: DataType.UINT16,
-    29: DataType.FLOAT8E4M3FN, 30: DataType.FLOAT8E5M2, 31: DataType.FLOAT8E4M3FNUZ,
-    32: DataType.FLOAT8E5M2FNUZ, 33: DataType.FLOAT8E8M0, 34: DataType.UINT32,
-    35: DataType.UINT64,
-}  # fmt: skip
-"""ONNX element types by ``ScalarType``. Source: torch/_export/serde/schema.py."""
 CODES: Mapping[int, str] = {
     DataType.FLOAT: "f", DataType.DOUBLE: "d", DataType.FLOAT16: "e", DataType.INT64: "q",
     DataType.INT32: "i", DataType.INT16: "h", DataType.INT8: "b", DataType.UINT8: "B",
     DataType.BOOL: "?", DataType.UINT16: "H", DataType.UINT32: "I", DataType.UINT64: "Q",
 }  # fmt: skip
 """Letters of `struct` of the element types of constants."""
+MOST_ELEMENTS = 1024
+"""Maximum elements of a constant that is read from a file."""
+MOST_FLOATS = 16
+"""Maximum elements of a constant of real numbers that is read: an epsilon, a scale or a bound."""
 
 
 @record
@@ -67,12 +66,6 @@ class Meta:
 
 
 UNKNOWN = Meta(0, ())
-
-
-def meta_of(given: Mapping[str, Any]) -> Meta:
-    """Return the type of a ``TensorMeta`` of the schema."""
-    sizes = tuple([size_of(s) for s in given["sizes"]])
-    return Meta(ELEMENT_TYPES.get(given["dtype"], 0), sizes)
 
 
 @mutable
@@ -107,6 +100,36 @@ class GraphBuilder:
             shape = tuple(text_of(s, self.symbols) for s in meta.sizes)
             made = self.types[meta] = TypeProto(TypeKind.TENSOR, meta.dtype, shape)
         return made
+
+    def reserved(self, name: str, stem: str = "constant") -> str:
+        """Return a name for a value: that of the model, unless it is empty or used."""
+        made = self.fresh(name or stem) if not name or name in self.constants else name
+        self.constants[made] = made
+        return made
+
+    def input(self, name: str, meta: Meta, *, has_past: bool = False) -> None:
+        """Add an input of the model; its unknown extents become symbols."""
+        sizes = tuple(axis_symbol(name, a, meta, has_past=has_past) if s is None else s
+                      for a, s in enumerate(meta.sizes))  # fmt: skip
+        self.graph.input.append(ValueInfo(name, self.type(Meta(meta.dtype, sizes))))
+
+    def loop_inputs(self, stem: str, states: Sequence[Meta]) -> list[str]:
+        """Add the iteration, condition and states of the body of a loop; return their names."""
+        metas = [Meta(DataType.INT64, ()), Meta(DataType.BOOL, ()), *states]
+        stems = ["iteration", "condition", *[stem] * len(states)]
+        names = [self.fresh(s) for s in stems]
+        self.graph.input += [ValueInfo(n, self.type(m)) for n, m in zip(names, metas, strict=True)]
+        return names
+
+    def model(self, producer: str, version: str = "") -> ProtoModel:
+        """Return the model of the graph.
+
+        Args:
+            producer: program that wrote the file.
+            version: its version.
+        """
+        opsets = [("", OPSET), ("com.microsoft", 1)]
+        return ProtoModel(10, opsets, producer, version, graph=self.graph)
 
     def declare(self, name: str, meta: Meta) -> None:
         """Record the type of a value."""
@@ -201,6 +224,29 @@ class GraphBuilder:
             node.output = [renamed.get(n, n) for n in node.output]
         return [renamed.get(value, value) for value in made]
 
+    def mark(self, *values: dict[Any, Any]) -> Callable[[], None]:
+        """Return a function that removes what is added from now on.
+
+        Args:
+            values: names of values, from which it removes new entries too.
+        """
+        graph, constants, extents = self.graph, self.constants, self.extents
+        lists: tuple[list[Any], ...] = (graph.node, graph.initializer, graph.value_info)
+        tables: tuple[dict[Any, Any], ...] = (constants, extents, *values)
+        counts = [len(items) for items in lists]
+        sizes = [len(table) for table in tables]
+
+        def undo() -> None:
+            self.graph, self.constants, self.extents = graph, constants, extents
+            for items, count in zip(lists, counts, strict=True):
+                del items[count:]
+            for table, size in zip(tables, sizes, strict=True):
+                # the newest entries are last
+                while len(table) > size:
+                    table.popitem()
+
+        return undo
+
     def enter(self) -> tuple[ProtoGraph, dict[object, str], dict[Size, str]]:
         """Begin a graph inside the graph; return the outer one, for `leave`."""
         outer = self.graph, self.constants, self.extents
@@ -264,53 +310,6 @@ def axis_symbol(name: str, axis: int, meta: Meta, *, has_past: bool = False) -> 
     return f"{name}_d{axis}"
 
 
-class Emitter:
-    """Nodes of one operator of a model.
-
-    Args:
-        name: name of its first result.
-        path: name of its nodes, with the path of its module.
-        source: line of the program that called it.
-        made: number of its nodes.
-    """
-
-    name: str
-    path: str
-    source: str = ""
-    made: int = 0
-
-    @property
-    def builder(self) -> GraphBuilder:
-        """Return the messages made so far."""
-        raise NotImplementedError
-
-    def emit(self, op_type: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
-        """Append a node and return its only result."""
-        return self.several(op_type, inputs, 1, domain=domain, **attributes)[0]
-
-    def several(
-        self, op_type: str, inputs: Iterable[str], count: int, domain: str = "", **attributes: Any
-    ) -> list[str]:
-        """Append a node and return its results."""
-        names = [self.builder.fresh(self.name) for _ in range(count)]
-        path = self.place(op_type)
-        self.builder.node(op_type, tuple(inputs), names, path, attributes, domain, self.source)
-        return names
-
-    def place(self, op_type: str) -> str:
-        """Return the name of the next node, with the path of its module."""
-        self.made += 1
-        return self.path if self.made == 1 else f"{self.path}.{self.made - 1}"
-
-    def ints(self, *values: int) -> str:
-        """Return a constant of one axis."""
-        return self.builder.constant(values, DataType.INT64)
-
-    def scalar(self, value: float, dtype: int) -> str:
-        """Return a constant scalar."""
-        return self.builder.constant((value,), dtype, is_scalar=True)
-
-
 def attribute_of(name: str, value: Any) -> Attribute:
     """Return an attribute of a number, text, graph, or tuple of numbers."""
     match value:
@@ -353,3 +352,33 @@ def limited(value: float, code: str) -> bytes:
     bits = 8 * struct.calcsize(code)
     least, most = (0, 2**bits - 1) if code.isupper() else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
     return struct.pack(f"<{code}", min(max(int(value), least), most))
+
+
+def is_small(dtype: int, count: int, nbytes: int) -> bool:
+    """Return True if the elements of a constant are few enough to be read."""
+    most = MOST_FLOATS if dtype in FLOATS else MOST_ELEMENTS
+    return count <= most and 0 < nbytes <= 16 * most
+
+
+def text_of(size: Size, names: Mapping[str, str]) -> int | str | None:
+    """Return a size as a dimension of ONNX: a number, a name or an expression of names.
+
+    >>> text_of(("+", ("*", 2, "s0"), -1), {"s0": "batch"})
+    '2*batch - 1'
+    """
+    if isinstance(size, int) or size is None:
+        return size
+    if isinstance(size, str):
+        return names.get(size, size)
+    operation, *terms = size
+    written = [text_of(t, names) for t in terms]
+    if None in written or operation == "%":
+        return None
+    if operation == "+":
+        # the first term of a dimension has no sign
+        ordered = sorted(map(str, written), key=lambda t: t.startswith("-"))
+        if ordered[0].startswith("-"):
+            ordered.insert(0, "0")
+        return " + ".join(ordered).replace("+ -", "- ")
+    parts = [f"({t})" if isinstance(t, str) and not t.isidentifier() else str(t) for t in written]
+    return str(operation).join(parts)

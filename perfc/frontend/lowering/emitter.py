@@ -1,0 +1,179 @@
+"""Operators of other formats: their lowerings, and the nodes that one operator becomes."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import field
+from typing import Any, TypeVar
+
+from perfc.common.declared import modules
+from perfc.errors import ModelError
+from perfc.ir.record import mutable
+
+from ..collector import paused_collector
+from .builder import GraphBuilder, Size
+from .elements import DataType
+
+FAULTS = (
+    LookupError, TypeError, ValueError, AttributeError, ArithmeticError, StopIteration,
+    struct.error,
+)  # fmt: skip
+"""Errors that models raise that do not follow the schema of their format."""
+FIRST = (0, 3, 1, 2)
+"""Axes of a channels-first feature map, by those of a channels-last one."""
+LAST = (0, 2, 3, 1)
+"""The opposite."""
+FARTHEST = (1 << 31) - 1
+"""End of a slice up to the last element."""
+
+L = TypeVar("L", bound=Callable[..., Any])
+
+
+class Lowerings(dict[str, L]):
+    """Lowerings of a format by operator; importing the modules of its folder records them.
+
+    Args:
+        package: the folder.
+    """
+
+    def __init__(self, package: str) -> None:
+        super().__init__()
+        self._package = package
+
+    def lowers(self, *names: str) -> Callable[[L], L]:
+        """Return a decorator that records the lowering of operators."""
+
+        def recorded(lowering: L) -> L:
+            self.update(dict.fromkeys(names, lowering))
+            return lowering
+
+        return recorded
+
+    def find(self, *names: str) -> L | None:
+        """Return the lowering of the first of several names that has one."""
+        if self._package:
+            list(modules(self._package))
+            self._package = ""
+        return next((self[name] for name in names if name in self), None)
+
+
+@contextmanager
+def reading(where: str, what: str, hint: str) -> Iterator[None]:
+    """Raise errors of a damaged model as one line.
+
+    Args:
+        where: the model.
+        what: beginning of the error of a model that does not follow the schema.
+        hint: what to do about it.
+
+    Raises:
+        ModelError: any of `FAULTS`, graphs nested too deep, or another error of the model.
+    """
+    try:
+        with paused_collector():
+            yield
+    except ModelError as error:
+        error.where = error.where or where
+        raise
+    except RecursionError:
+        raise ModelError("its graphs are nested too deep", where=where) from None
+    except FAULTS as error:
+        message = f"{what}: {type(error).__name__} {error}"[:200]
+        raise ModelError(message, hint=hint, where=where) from None
+
+
+@mutable
+class Scope:
+    """Values of a graph.
+
+    Args:
+        builder: messages made so far.
+    """
+
+    builder: GraphBuilder
+
+
+@mutable
+class Emitter:
+    """Nodes of one operator of a model.
+
+    Args:
+        scope: values around it.
+        name: name of its first result.
+        path: name of its nodes, with the path of its module.
+        source: line of the program that called it.
+        made: number of its nodes.
+    """
+
+    scope: Scope
+    name: str
+    path: str
+    source: str = field(default="", init=False)
+    made: int = field(default=0, init=False)
+
+    @property
+    def builder(self) -> GraphBuilder:
+        """Return the messages made so far."""
+        return self.scope.builder
+
+    @contextmanager
+    def attempt(self, *values: dict[Any, Any]) -> Iterator[None]:
+        """Run a lowering; if the operator does not follow the schema, remove what it added.
+
+        Args:
+            values: names of values, from which new entries are removed too.
+        """
+        undo = self.builder.mark(*values)
+        try:
+            yield
+        except FAULTS:
+            undo()
+            self.made = 0
+
+    def emit(self, op_type: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
+        """Append a node and return its only result."""
+        return self.several(op_type, inputs, 1, domain=domain, **attributes)[0]
+
+    def several(
+        self, op_type: str, inputs: Iterable[str], count: int, domain: str = "", **attributes: Any
+    ) -> list[str]:
+        """Append a node and return its results."""
+        names = [self.builder.fresh(self.name) for _ in range(count)]
+        path = self.place(op_type)
+        self.builder.node(op_type, tuple(inputs), names, path, attributes, domain, self.source)
+        return names
+
+    def place(self, op_type: str) -> str:
+        """Return the name of the next node, with the path of its module."""
+        self.made += 1
+        return self.path if self.made == 1 else f"{self.path}.{self.made - 1}"
+
+    def ints(self, *values: int) -> str:
+        """Return a constant of one axis."""
+        return self.builder.constant(values, DataType.INT64)
+
+    def scalar(self, value: float, dtype: int) -> str:
+        """Return a constant scalar."""
+        return self.builder.constant((value,), dtype, is_scalar=True)
+
+    def shape(self, sizes: Sequence[Size]) -> str:
+        """Return extents as a constant, -1 for an unknown one.
+
+        Raises:
+            ValueError: several are unknown.
+        """
+        shape = [s if isinstance(s, int) else -1 for s in sizes]
+        if shape.count(-1) > 1:
+            raise ValueError("several unknown extents")
+        return self.ints(*shape)
+
+    def reduced(
+        self, operator: str, value: str, dtype: int, axes: Iterable[int], *, keepdims: int = 0
+    ) -> str:
+        """Return a reduction; truth values are cast to numbers, as ONNX reduces none."""
+        is_bool = dtype == DataType.BOOL
+        value = self.emit("Cast", value, to=int(DataType.UINT8)) if is_bool else value
+        made = self.emit(operator, value, self.ints(*axes), keepdims=keepdims)
+        return self.emit("Cast", made, to=int(DataType.BOOL)) if is_bool else made
