@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -34,6 +36,17 @@ def test_a_file_has_the_format_that_reads_it(
     if content is not None:
         path.write_bytes(content)
     assert formats.format_of(str(path)).__name__.endswith(f".{expected}")
+
+
+def test_the_format_of_a_file_is_found_without_a_reader() -> None:
+    code = (
+        "import sys; from perfc.frontend.formats import format_of; format_of(sys.argv[1]);"
+        "print([m for m in sys.modules if m.endswith('.program')])"
+    )
+    model = Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.gz"
+    run = subprocess.run([sys.executable, "-c", code, str(model)], capture_output=True, text=True,
+                         check=True)  # fmt: skip
+    assert run.stdout == "[]\n"
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
