@@ -1,10 +1,12 @@
 """Work of models in formats of other frameworks, against the same networks in ONNX.
 
-``make`` writes the models with the converters of its environment (``keras``: tensorflow and
-tf2onnx; ``openvino``: openvino and onnx); ``table`` reads them with perfc and prints the table.
+``keras`` (with tensorflow and tf2onnx), ``jax`` (with keras and jax) and ``openvino`` (with
+openvino and onnx) write the models. ``table`` reads them with perfc; it needs the extra
+``tensorflow`` for SavedModels and jax for StableHLO.
 
-    python benchmarks/other_formats.py make keras FOLDER
-    python benchmarks/other_formats.py make openvino FOLDER --onnx ../shared/models
+    python benchmarks/other_formats.py keras FOLDER
+    python benchmarks/other_formats.py jax FOLDER
+    python benchmarks/other_formats.py openvino FOLDER --onnx ../shared/models
     python benchmarks/other_formats.py table FOLDER --onnx ../shared/models
 """
 
@@ -17,7 +19,6 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
 
 KERAS = (
     "MobileNet", "MobileNetV2", "MobileNetV3Small", "MobileNetV3Large", "EfficientNetB0",
@@ -56,6 +57,27 @@ def make_keras(folder: Path) -> None:
         subprocess.run([*command, *output], check=True, capture_output=True)
 
 
+def make_jax(folder: Path) -> None:
+    """Write each network that JAX exports with a symbolic batch as StableHLO; print the others."""
+    os.environ["KERAS_BACKEND"] = "jax"
+    import jax
+    import keras
+
+    for name in KERAS:
+        model = getattr(keras.applications, name)(weights=None)
+        variables = model.trainable_variables, model.non_trainable_variables
+        weights = [[jax.ShapeDtypeStruct(v.shape, v.dtype) for v in vs] for vs in variables]
+        (batch,) = jax.export.symbolic_shape("batch")
+        image = jax.ShapeDtypeStruct((batch, *model.inputs[0].shape[1:]), "float32")
+        call = jax.jit(lambda w, s, x, m=model: m.stateless_call(w, s, x, training=False)[0])
+        try:
+            program = jax.export.export(call)(*weights, image)
+        except Exception as error:
+            print(f"{name}: not exported: {type(error).__name__}")
+            continue
+        (folder / f"{name}.mlir").write_text(program.mlir_module())
+
+
 def make_openvino(folder: Path, graphs: Path) -> None:
     """Write each graph, with random weights, as an OpenVINO model."""
     import openvino
@@ -69,7 +91,7 @@ def make_openvino(folder: Path, graphs: Path) -> None:
 
 
 def save_with_weights(source: Path, target: str) -> None:
-    """Write a graph with random numbers for its missing weights, each with its own."""
+    """Write a graph with random numbers for its missing weights."""
     import numpy as np
     import onnx
 
@@ -97,7 +119,7 @@ def work(path: Path) -> int:
 
 
 def table(folder: Path, graphs: Path | None) -> None:
-    """Print the work of every model of a folder beside that of its ONNX file."""
+    """Print the work of every model of a folder and of its ONNX file."""
     close: dict[str, list[bool]] = {}
     known: dict[Path, int] = {}
     print(f"{'model':36} {'format':10} {'MACs':>14} {'in ONNX':>14} {'difference':>10}")
@@ -110,7 +132,7 @@ def table(folder: Path, graphs: Path | None) -> None:
             continue
         if reference not in known:
             known[reference] = work(reference)
-        macs: Any = work(path)
+        macs = work(path)
         difference = macs / known[reference] - 1
         kind = FORMATS[path.suffix]
         close.setdefault(kind, []).append(abs(difference) <= CLOSE)
@@ -120,20 +142,24 @@ def table(folder: Path, graphs: Path | None) -> None:
 
 
 def main() -> None:
-    """Make models, or print the table."""
+    """Write models, or print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("action", choices=["make", "table"])
-    parser.add_argument("rest", nargs="+", help="[keras or openvino] FOLDER")
+    parser.add_argument("action", choices=["keras", "jax", "openvino", "table"])
+    parser.add_argument("folder", type=Path, help="folder of the models")
     parser.add_argument("--onnx", type=Path, help="folder of public ONNX graphs")
     given = parser.parse_args()
-    folder = Path(given.rest[-1])
-    folder.mkdir(parents=True, exist_ok=True)
-    if given.action == "table":
-        table(folder, given.onnx)
-    elif given.rest[0] == "keras":
-        make_keras(folder)
-    else:
-        make_openvino(folder, given.onnx)
+    given.folder.mkdir(parents=True, exist_ok=True)
+    match given.action:
+        case "keras":
+            make_keras(given.folder)
+        case "jax":
+            make_jax(given.folder)
+        case "openvino" if given.onnx is None:
+            parser.error("openvino needs --onnx, the folder of public ONNX graphs")
+        case "openvino":
+            make_openvino(given.folder, given.onnx)
+        case _:
+            table(given.folder, given.onnx)
 
 
 if __name__ == "__main__":
