@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import random
 import struct
-import time
-import tracemalloc
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
 import pytest
 
 import perfc
-from perfc.errors import ModelError, PerfcError
+from perfc.errors import ModelError
 from perfc.frontend import load
+from tests.frontend.damaged import check_damaged
 
 BITS = {"FP32": 32, "FP16": 16, "I64": 64, "I32": 32, "I8": 8, "U8": 8, "U4": 4, "BOOL": 8}
 ELEMENTS = {"FP32": "f32", "FP16": "f16", "BOOL": "boolean"}
@@ -105,7 +103,7 @@ def network() -> Document:
 
 def test_layers_are_the_operators_of_onnx(tmp_path: Path) -> None:
     module = load(network().save(tmp_path))
-    # the scale and bias of a normalization are its own, and a stored matrix is stored transposed
+    # the scale and bias are fused into the normalization; the stored matrix is transposed
     assert [n.op.mnemonic for n in module.graph.nodes] == [
         "conv",
         "reshape",
@@ -234,11 +232,7 @@ def test_an_unknown_layer_keeps_its_name_and_bytes(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_other_documents_are_refused(text: str, message: str) -> None:
-    with (
-        suppress(ModelError)
-        if message == "no outputs"
-        else pytest.raises(ModelError, match=message)
-    ):
+    with pytest.raises(ModelError, match=message):
         load(b'<?xml version="1.0"?>' + text.encode())
 
 
@@ -246,20 +240,19 @@ def test_damaged_documents_end_in_one_line(tmp_path: Path) -> None:
     path = network().save(tmp_path)
     text = path.read_bytes()
     rng = random.Random(11)
-    tracemalloc.start()
-    begin, read = time.monotonic(), 0
     digits = [i for i, c in enumerate(text) if chr(c).isdigit()]
-    for _ in range(150):
-        data = bytearray(text)
-        for _ in range(rng.choice((1, 2, 8))):
-            place = rng.choice(digits) if rng.random() < 0.8 else rng.randrange(len(data))
-            data[place : place + 1] = rng.choice((b"9", b"0", b"-1", b"99999999999", b'"', b"<"))
+
+    def damaged() -> Iterator[bytes]:
+        for _ in range(150):
+            data = bytearray(text)
+            for _ in range(rng.choice((1, 2, 8))):
+                place = rng.choice(digits) if rng.random() < 0.8 else rng.randrange(len(data))
+                value = rng.choice((b"9", b"0", b"-1", b"99999999999", b'"', b"<"))
+                data[place : place + 1] = value
+            yield bytes(data)
+
+    def saved(data: bytes) -> Path:
         path.write_bytes(data)
-        with suppress(PerfcError):
-            load(path)
-            read += 1
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert 0 < read < 150
-    assert peak < 256 << 20
-    assert time.monotonic() - begin < 15
+        return path
+
+    check_damaged(damaged(), saved)
