@@ -57,7 +57,7 @@ class LayerCall(Emitter):
         name: name of its first result.
         path: name of its nodes.
         layer: the layer.
-        followers: results of later layers that its first result is as well.
+        followers: results of later layers that are fused into it.
     """
 
     scope: LayerScope
@@ -150,7 +150,7 @@ class LayerCall(Emitter):
         return [self.value(at) for at in range(len(self.layer.inputs))]
 
     def ordered(self, at: int, perm: Sequence[int], sizes: Sequence[Size] = ()) -> str:
-        """Return an operand with its axes in another order, of a stored one in no time.
+        """Return an operand with its axes in another order; a stored one needs no transposition.
 
         Args:
             at: its place.

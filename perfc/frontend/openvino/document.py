@@ -89,7 +89,7 @@ class LayerGraph:
 
 
 class _Bounded(ElementTree.TreeBuilder):
-    """Tree of a document without a type declaration, whose entities could grow without end."""
+    """Builder of a tree of limited depth; a type declaration could expand without limit."""
 
     depth = 0
 

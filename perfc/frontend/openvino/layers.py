@@ -100,7 +100,7 @@ def _adaptive_pool(c: LayerCall) -> str:
 
 @lowers("BatchNormInference")
 def _batch_norm(c: LayerCall) -> str:
-    # the first version has the map third
+    # the first version has the feature map as its third operand
     order = (2, 0, 1, 3, 4) if c.layer.element.attrib.get("version") == "opset1" else range(5)
     return c.emit("BatchNormalization", *(c.value(at) for at in order),
                   epsilon=c.number("epsilon", 1e-5))  # fmt: skip
@@ -213,7 +213,7 @@ def _sequence(c: LayerCall) -> list[str]:
 
 @lowers("FakeQuantize")
 def _fake_quantize(c: LayerCall) -> str:
-    """Return quantized elements as real numbers; OpenVINO's plugins run layers between on them."""
+    """Return quantized elements as real numbers; OpenVINO's plugins run the layers between on them."""
     levels, low = c.integer("levels", 256), c.stored(1)
     if low is None or levels < 2:
         raise ValueError("computed bounds")

@@ -133,7 +133,7 @@ def documents(archive: zipfile.ZipFile) -> tuple[bytes, bytes]:
     if not programs:
         raise refused(names)
     if len(programs) > 1:
-        hint = "save each program to a file of its own"
+        hint = "save each program to a separate file"
         raise ModelError(f"{len(programs)} programs in one archive", hint=hint)
     weights = [name for name in names if WEIGHTS.fullmatch(name)][:1]
     entries = [archive.getinfo(name) for name in programs + weights]

@@ -14,7 +14,7 @@ MOST_LEAVES = 256
 """Maximum leaves of a power: each power in a power multiplies them."""
 OPERATIONS = {"Add": "+", "Mul": "*", "FloorDiv": "//", "CleanDiv": "//", "PythonMod": "%",
               "Mod": "%"}  # fmt: skip
-"""Operations by the functions of SymPy and PyTorch's own.
+"""Operations by the functions of SymPy and PyTorch.
 Source: torch/utils/_sympy/functions.py."""
 BINARY: Mapping[type[ast.operator], str] = {
     ast.Add: "+", ast.Mult: "*", ast.FloorDiv: "//", ast.Mod: "%",

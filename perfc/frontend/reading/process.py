@@ -1,4 +1,4 @@
-"""Processes that import other people's frameworks, so that perfc itself imports none."""
+"""Processes that import frameworks, so that perfc does not."""
 
 from __future__ import annotations
 

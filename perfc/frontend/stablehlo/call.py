@@ -1,7 +1,7 @@
 """One operation of a program: operands in either order of the axes, and the nodes it becomes.
 
-A broadcast stays small until an operation needs all its elements: ONNX broadcasts by itself. Maps
-with channels last are read and written with channels second by convolutions, as in tflite.
+A broadcast is not expanded until an operation needs all its elements, as operators of ONNX
+broadcast. Channels-last feature maps become channels-first at convolutions, as in tflite.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class HloScope(Scope):
         builder: messages made so far.
         functions: functions by name.
         plain: values in the order of axes of the program.
-        first: maps with channels second.
+        first: channels-first feature maps.
         small: values that broadcast to the extents of the program's, with their extents.
         metas: types.
         nodes: number of operations so far.
@@ -70,7 +70,7 @@ class HloScope(Scope):
     nodes: int = 0
 
     def alias(self, number: int, source: int | None, meta: Meta) -> None:
-        """Let a number mean the value of another, or none yet."""
+        """Give a number the value of another; None removes its value."""
         self.metas[number] = meta
         tables: tuple[dict[int, Any], ...] = (self.plain, self.first, self.small)
         for table in tables:
@@ -114,7 +114,7 @@ class HloCall(Emitter):
 
     @property
     def is_first(self) -> bool:
-        """Return True if an operand exists with channels second only."""
+        """Return True if an operand exists only channels-first."""
         return any(n in self.scope.first and n not in self.scope.plain for n in self.inputs)
 
     def value(self, at: int) -> str:
@@ -132,7 +132,7 @@ class HloCall(Emitter):
         return made
 
     def map_value(self, at: int) -> str:
-        """Return a map with channels second."""
+        """Return a feature map, channels-first."""
         scope, number = self.scope, self.inputs[at]
         if number not in scope.first:
             scope.first[number] = self.emit("Transpose", self.value(at), perm=FIRST)
@@ -154,7 +154,7 @@ class HloCall(Emitter):
         return self.map_value(at) if first and rank == 4 else self.value(at)
 
     def elementwise(self, ats: Iterable[int]) -> tuple[list[str], bool, tuple[Size, ...] | None]:
-        """Return operands, whether channels are second, and the extents of a small result."""
+        """Return operands, whether they are channels-first, and the extents of a small result."""
         scope, listed = self.scope, list(ats)
         first = self.is_first and self.result().rank == 4
         smalls = [scope.small.get(self.inputs[at]) for at in listed]

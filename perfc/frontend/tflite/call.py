@@ -1,8 +1,8 @@
 """One operator of a model: its operands in either order of the axes, and the nodes it becomes.
 
-Feature maps have their channels last. Convolutions read and write them with channels second, as
-ONNX does, and elementwise operators between them keep that order: a transposition is made only
-where an operator needs the order of the file.
+Feature maps of a file are channels-last. Convolutions become channels-first, as in ONNX, and
+elementwise operators between them stay so: a transposition is inserted only where an operator
+needs the order of the file.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LOWERINGS: Lowerings[Lowering] = Lowerings(__package__)
 """Lowerings by operator."""
 lowers = LOWERINGS.lowers
 CONVERSIONS = frozenset({"DequantizeLinear", "QuantizeLinear", "Transpose"})
-"""Operators that change the form of operands and results, with names of their own."""
+"""Operators that convert operands and results; their nodes are named by their operator."""
 QUANTIZED = (
     DataType.INT8, DataType.UINT8, DataType.INT16, DataType.INT32, DataType.INT4, DataType.UINT4,
     DataType.INT2,
@@ -81,7 +81,7 @@ class TensorScope(Scope):
         builder: messages made so far.
         tensors: tensors of the graph.
         plain: values in the order of axes of the file.
-        first: feature maps with channels second.
+        first: channels-first feature maps.
         sources: stored tensor of one that is only converted from it.
         depth: nesting of the graph.
     """
@@ -121,7 +121,7 @@ class FlatCall(Emitter):
     conversions: int = 0
 
     def place(self, op_type: str) -> str:
-        """Return the name of the next node; the operator itself has that of its result."""
+        """Return the name of the next node; the node of the operator has the name of its result."""
         if op_type not in CONVERSIONS:
             # a class with slots is made twice: `super` would be of the first
             return Emitter.place(self, op_type)
@@ -171,11 +171,11 @@ class FlatCall(Emitter):
 
     @property
     def is_first(self) -> bool:
-        """Return True if an operand is a feature map that exists with channels second only."""
+        """Return True if an operand is a feature map that exists only channels-first."""
         return any(i in self.scope.first and i not in self.scope.plain for i in self.inputs)
 
     def can_be_first(self, ats: Iterable[int]) -> bool:
-        """Return True if all operands can have channels second, and one has."""
+        """Return True if all operands can be channels-first, and one is."""
         tensors = [self.tensor(at) for at in ats]
         return self.is_first and all(t.rank == 4 or t.is_stored for t in tensors)
 
@@ -184,7 +184,7 @@ class FlatCall(Emitter):
 
         Args:
             at: its place.
-            first: whether a feature map has its channels second.
+            first: whether a feature map is channels-first.
             real: whether a quantized one is converted to real numbers.
         """
         if not self.has(at):
@@ -198,7 +198,7 @@ class FlatCall(Emitter):
         return self.dequantized(value, tensor, tensor.axis) if real else value
 
     def broadcast(self, tensor: FlatTensor) -> tuple[int, ...]:
-        """Return the axes of a constant next to channels second; -1 is a new one."""
+        """Return the axes of a constant that broadcasts to a channels-first map; -1 is a new one."""
         if tensor.rank == 0 or tensor.rank > 4:
             return tuple(range(tensor.rank))
         new = 4 - tensor.rank
@@ -268,7 +268,7 @@ class FlatCall(Emitter):
         Args:
             value: the value.
             at: place of the result.
-            first: whether it has channels second.
+            first: whether it is channels-first.
             real: whether it is still to be quantized.
         """
         tensor = self.result(at)

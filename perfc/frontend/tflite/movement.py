@@ -182,7 +182,7 @@ def _range(c: FlatCall) -> None:
 
 @lowers("SHAPE")
 def _shape(c: FlatCall) -> None:
-    # extents in the order of the file, of a map with channels second too
+    # extents are in the order of the file, also of a channels-first map
     made = c.emit("Shape", c.value(0, first=c.is_first, real=False))
     made = c.emit("Gather", made, c.ints(0, 2, 3, 1), axis=0) if c.is_first else made
     dtype = c.result().meta.dtype

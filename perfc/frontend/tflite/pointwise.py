@@ -36,7 +36,7 @@ BOUNDS: Mapping[str, tuple[float, float]] = {
 
 
 def _operands(c: FlatCall) -> tuple[list[str], bool]:
-    """Return the operands of an elementwise operator, and whether channels are second."""
+    """Return the operands of an elementwise operator, and whether they are channels-first."""
     ats = range(len(c.inputs))
     first = c.can_be_first(ats)
     return [c.value(at, first=first) for at in ats], first
