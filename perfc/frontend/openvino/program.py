@@ -41,6 +41,8 @@ def read_openvino(model: str | bytes) -> ProtoModel:
         where, "does not keep to the schema", "save it with openvino.save_model of 2022 or newer"
     ):
         scope = LayerScope(builder, network_of(root), elements)
+        if not scope.network.layers:
+            raise ModelError("no layers in it", hint="save it again")
         declare_inputs(scope)
         lower_layers(scope)
         declare_outputs(scope)

@@ -30,8 +30,11 @@ def main(path: str, reply: str) -> None:
     except ModuleNotFoundError as error:
         answer = {"missing": (error.name or str(error)).partition(".")[0]}
     except Exception as error:
-        line = next((t for t in str(error).splitlines() if t.strip()), type(error).__name__)
-        answer = {"error": f"JAX does not parse it: {line.strip()}"[:300]}
+        # the second line of a syntax error has its place
+        lines = [t.strip() for t in str(error).splitlines() if t.strip()][:2]
+        answer = {
+            "error": f"JAX does not parse it: {' '.join(lines) or type(error).__name__}"[:300]
+        }
     Path(reply).write_text(json.dumps(answer), encoding="utf-8")
 
 

@@ -227,7 +227,7 @@ def test_an_unknown_layer_keeps_its_name_and_bytes(tmp_path: Path) -> None:
     [
         ('<!DOCTYPE net [<!ENTITY a "b">]><net>&a;</net>', "type declaration"),
         ("<a>" * 300, "nested deeper"), ("<net", "damaged XML"),
-        ("<html/>", "not a model of OpenVINO"),
+        ("<html/>", "not a model of OpenVINO"), ("<net/>", "no layers"),
         ('<net><layers><layer id="x" type="Const"/></layers></net>', "does not keep"),
     ],
 )  # fmt: skip
