@@ -7,7 +7,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from perfc.common.extras import install, install_package
+from perfc.common.extras import install, install_package, name_of, requirements
 from perfc.errors import MissingExtraError, ModelError
 
 from ..formats.conversion import Convertible
@@ -43,7 +43,7 @@ def read_converted(path: str, source: Convertible) -> ProtoModel:
         )  # fmt: skip
         if "missing" in answer:
             missing = answer["missing"]
-            is_listed = missing in ("openvino", "tensorflow")
+            is_listed = missing in map(name_of, requirements()[source.extra])
             hint = install(source.extra) if is_listed else install_package(missing)
             raise MissingExtraError(f"needs {missing} to convert it", hint=hint, where=where)
         if "error" in answer:

@@ -213,7 +213,7 @@ def _sequence(c: LayerCall) -> list[str]:
 
 @lowers("FakeQuantize")
 def _fake_quantize(c: LayerCall) -> str:
-    """Return quantized elements as real numbers; OpenVINO's plugins run the layers between on them."""
+    """Return quantized elements as real numbers; plugins run the layers between on them."""
     levels, low = c.integer("levels", 256), c.stored(1)
     if low is None or levels < 2:
         raise ValueError("computed bounds")

@@ -198,7 +198,7 @@ class FlatCall(Emitter):
         return self.dequantized(value, tensor, tensor.axis) if real else value
 
     def broadcast(self, tensor: FlatTensor) -> tuple[int, ...]:
-        """Return the axes of a constant that broadcasts to a channels-first map; -1 is a new one."""
+        """Return axes of a constant that broadcasts to a channels-first map; -1 is a new one."""
         if tensor.rank == 0 or tensor.rank > 4:
             return tuple(range(tensor.rank))
         new = 4 - tensor.rank
