@@ -85,7 +85,7 @@ def reading(where: str, what: str, hint: str) -> Iterator[None]:
 
 
 @mutable
-class Scope:
+class ValueScope:
     """Values of a graph.
 
     Args:
@@ -107,7 +107,7 @@ class Emitter:
         made: number of its nodes.
     """
 
-    scope: Scope
+    scope: ValueScope
     name: str
     path: str
     source: str = field(default="", init=False)

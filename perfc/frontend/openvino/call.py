@@ -11,7 +11,7 @@ from perfc.ir.record import mutable
 
 from ..lowering.builder import FLOATS, Meta, Size
 from ..lowering.elements import DataType
-from ..lowering.emitter import Emitter, Lowerings, Scope
+from ..lowering.emitter import Emitter, Lowerings, ValueScope
 from .document import Elements, LayerGraph, NetLayer, Port
 from .stored import StoredTensor, stored_of
 
@@ -23,7 +23,7 @@ lowers = LOWERINGS.lowers
 
 
 @mutable
-class LayerScope(Scope):
+class LayerScope(ValueScope):
     """Values of a graph by layer and port.
 
     Args:

@@ -10,7 +10,7 @@ from perfc.ir.record import mutable
 
 from ..lowering.builder import UNKNOWN, Meta, Size
 from ..lowering.elements import DataType
-from ..lowering.emitter import Emitter, Lowerings, Scope
+from ..lowering.emitter import Emitter, Lowerings, ValueScope
 from .sizes import member_of, size_of
 
 Lowering: TypeAlias = "Callable[[AtenCall], str | Sequence[str]]"
@@ -36,7 +36,7 @@ def meta_of(given: Mapping[str, Any]) -> Meta:
 
 
 @mutable
-class ProgramScope(Scope):
+class ProgramScope(ValueScope):
     """Names of a graph: of the program or of a higher-order operator.
 
     Args:

@@ -15,7 +15,7 @@ from perfc.ir.record import mutable
 
 from ..lowering.builder import UNKNOWN, Meta, Size
 from ..lowering.elements import DataType
-from ..lowering.emitter import FIRST, LAST, Emitter, Lowerings, Scope
+from ..lowering.emitter import FIRST, LAST, Emitter, Lowerings, ValueScope
 
 Lowering: TypeAlias = "Callable[[HloCall], None]"
 """Function that makes the nodes of an operation and binds its results."""
@@ -47,7 +47,7 @@ def meta_of_type(text: str) -> Meta:
 
 
 @mutable
-class HloScope(Scope):
+class HloScope(ValueScope):
     """Values of a program by number.
 
     Args:

@@ -15,7 +15,7 @@ from perfc.ir.record import mutable, record
 
 from ..lowering.builder import Meta
 from ..lowering.elements import DataType
-from ..lowering.emitter import FIRST, LAST, Emitter, Lowerings, Scope
+from ..lowering.emitter import FIRST, LAST, Emitter, Lowerings, ValueScope
 from .flatbuffer import FlatTable
 from .schema import ACTIVATIONS, OPTIONS
 
@@ -74,7 +74,7 @@ class FlatTensor:
 
 
 @mutable
-class TensorScope(Scope):
+class TensorScope(ValueScope):
     """Values of a graph by the index of their tensor.
 
     Args:
