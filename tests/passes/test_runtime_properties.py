@@ -27,7 +27,7 @@ NOT_OF_RUNTIMES = {
     "perfc/review/lint/fixes/proof.py": "an extra of the package",
     "perfc/study/ask/reading.py": "words of questions",
     "perfc/frontend/pytorch/worker.py": "libraries of models",
-    "perfc/frontend/formats/conversion.py": "extras of the package",
+    "perfc/frontend/reading/convertible.py": "extras of the package",
     "perfc/frontend/conversion/worker.py": "libraries of models",
     "lab/perfc_lab/papers/gnn_llm/extra.py": "packages of an extra",
     "lab/perfc_lab/papers/gnn_llm/language_model.py": "what transformers calls a way of attending",

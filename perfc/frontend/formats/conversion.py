@@ -2,56 +2,14 @@
 
 from __future__ import annotations
 
-import os
-from enum import Enum
 from typing import TYPE_CHECKING
+
+from ..reading.convertible import source_of
 
 if TYPE_CHECKING:
     from perfc.ir import Module
 
     from . import ReadOptions
-
-HDF5 = b"\x89HDF\r\n"
-"""First bytes of an HDF5 file."""
-GRAPH = b"\n"
-"""First byte of a frozen graph and of a Paddle program: a field that ONNX models do not begin
-with."""
-
-
-class Convertible(Enum):
-    """Model that a converter reads, with the extra that has the converter."""
-
-    SAVED_MODEL = "tensorflow"
-    FROZEN = "tensorflow-frozen"
-    KERAS = "tensorflow-keras"
-    PADDLE = "paddle"
-
-    @property
-    def extra(self) -> str:
-        """Return the extra of pyproject.toml."""
-        return self.value.partition("-")[0]
-
-
-def source_of(path: str, head: bytes) -> Convertible | None:
-    """Return the source format of a model; None if it needs no converter.
-
-    Args:
-        path: path of a file or folder; empty for a model given as bytes.
-        head: first bytes of a file.
-    """
-    if not path:
-        return None
-    if not head:
-        is_folder = os.path.isfile(os.path.join(path, "saved_model.pb"))
-        return Convertible.SAVED_MODEL if is_folder else None
-    suffix = os.path.splitext(path)[1].lower()
-    if suffix == ".keras" or (head.startswith(HDF5) and suffix != ".nc"):
-        return Convertible.KERAS
-    if suffix == ".pdmodel":
-        return Convertible.PADDLE
-    if os.path.basename(path) == "saved_model.pb":
-        return Convertible.SAVED_MODEL
-    return Convertible.FROZEN if suffix == ".pb" and head.startswith(GRAPH) else None
 
 
 def reads(path: str, head: bytes) -> bool:
