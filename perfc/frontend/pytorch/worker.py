@@ -18,6 +18,7 @@ from typing import Any
 
 from perfc.errors import ModelError
 
+from ..reading.module_name import SOURCE_FOLDERS
 from .named import TENSOR
 from .torch_inputs import Call, Extents, call_of, dtype_of, inferred
 from .torch_module import archive_of, is_torch_module, why
@@ -80,21 +81,18 @@ def exported(request: Mapping[str, Any], archive: Path) -> dict[str, Any]:
         given = given_call(request["inputs"]) or call_of(request["input"], request["examples"])
         call = given or default_call(model, where, dims)
         call.bound(model)
-        data, batch = archive_of(
-            model, call, max(int(dims.get("batch", 1)), 1), has_lengths=True
-        )  # fmt: skip
+        data, batch = archive_of(model, call, max(int(dims.get("batch", 1)), 1), has_lengths=True)
     archive.write_bytes(data)
     return {"batch": batch}
 
 
 def with_helpers() -> None:
-    """Let stack traces of exported nodes have the functions that ``forward`` calls.
+    """Let stack traces of exported nodes include the functions that ``forward`` calls.
 
-    PyTorch leaves out all but the frames of ``forward``: an operator in a helper has the line of
-    its call only. A version without that method does as it does.
+    PyTorch keeps the frames of ``forward`` only: an operator in a helper would have the line of the
+    call. A version of PyTorch without that method is left unchanged.
     """
-    from torch.fx.proxy import TracerBase
-
+    tracer: Any = import_module("torch.fx.proxy").TracerBase
     installed = f"{os.path.dirname(import_module('torch').__file__ or '')}{os.sep}"
 
     def user_frames(_self: Any, frames: StackSummary) -> StackSummary:
@@ -102,8 +100,8 @@ def with_helpers() -> None:
         near = [f for f in frames if not f.filename.startswith(foreign)]
         return StackSummary.from_list(near[-MOST_FRAMES:])
 
-    if hasattr(TracerBase, "_filter_traceback_frames"):
-        TracerBase._filter_traceback_frames = user_frames  # type: ignore[assignment, method-assign]
+    if hasattr(tracer, "_filter_traceback_frames"):
+        tracer._filter_traceback_frames = user_frames
 
 
 def with_autocast() -> None:
@@ -111,21 +109,21 @@ def with_autocast() -> None:
 
     PyTorch refuses it even where autocast is switched off.
     """
-    import torch
+    autocast: Any = import_module("torch").autocast
+    original = autocast.__init__
 
-    made = torch.autocast.__init__
-
-    @wraps(made)  # the compiler of PyTorch reads the signature
+    @wraps(original)  # the compiler of PyTorch reads the signature
     def on_device(self: Any, device_type: str, *args: Any, **kwargs: Any) -> None:
-        made(self, "cpu" if device_type == "meta" else device_type, *args, **kwargs)
+        original(self, "cpu" if device_type == "meta" else device_type, *args, **kwargs)
 
-    torch.autocast.__init__ = on_device  # type: ignore[method-assign]
+    autocast.__init__ = on_device
 
 
 def with_plain_masks() -> None:
-    """Let transformers make its masks without ``vmap``, which programs cannot be saved with.
+    """Let transformers create its masks without ``vmap``, with which no program can be saved.
 
-    They are those of its own export. A version without them is traced strictly, which takes longer.
+    Its exporter for ExecuTorch has such masks. Without them a model is traced strictly, which takes
+    longer.
     """
     if "transformers" not in sys.modules:
         return
@@ -150,7 +148,7 @@ def made(where: str, name: str, kwargs: Mapping[str, Any]) -> Any:
     """
     if where in CATALOGS:
         return CATALOGS[where](name, kwargs)
-    places = [os.path.dirname(os.path.abspath(where))] if where.endswith(".py") else ["", "src"]
+    places = (os.path.dirname(os.path.abspath(where)),) if where.endswith(".py") else SOURCE_FOLDERS
     sys.path[:0] = [place for place in places if os.path.isdir(place or ".")]
     owner = imported(where)
     for part in name.split("."):
@@ -283,7 +281,7 @@ def given_call(inputs: list[str]) -> Call | None:
 
 
 def default_call(model: Any, where: str, dims: Mapping[str, int]) -> Call:
-    """Return the call of a module at its example inputs, else at usual inputs of its library.
+    """Return the call of a module at its example inputs, else at the default inputs of its library.
 
     Raises:
         ModelError: its inputs are unknown.

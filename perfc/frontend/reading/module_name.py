@@ -10,6 +10,8 @@ from perfc.ir.record import record
 
 NAME = re.compile(r"(.+\.py|[A-Za-z_]\w*(\.\w+)*):([\w./-]+)")
 """Names of modules: a file or an importable module, and what is in it."""
+SOURCE_FOLDERS = ("", "src")
+"""Folders of a project that packages lie in."""
 
 
 @record

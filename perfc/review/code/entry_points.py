@@ -7,9 +7,10 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from perfc.frontend.reading.module_name import SOURCE_FOLDERS
 from perfc.ir.record import record
 
-from .imports import MOST_FILES, SOURCE_FOLDERS, content, parsed
+from .imports import MOST_FILES, content, parsed
 
 MODULE = "Module"
 EXAMPLES = "example_inputs"

@@ -10,10 +10,8 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from perfc.frontend.reading.module_name import NamedModule
+from perfc.frontend.reading.module_name import SOURCE_FOLDERS, NamedModule
 
-SOURCE_FOLDERS = ("", "src")
-"""Folders of a project that packages lie in."""
 MOST_FILES = 5000
 LARGEST_BYTES = 4 << 20
 """Maximum size of a source file."""

@@ -1,9 +1,8 @@
 """Annotations in CI: GitHub workflow commands and GitLab code quality reports.
 
 Sources: GitHub, workflow commands for GitHub Actions; GitLab, code quality report format, a subset
-of Code Climate's. An annotation is on line 1 of a model's file,
-or on the line of the code. Paths are relative to
-the root of the repository.
+of Code Climate's. An annotation is on the line of the code, or on line 1 of a model's file. Paths
+are relative to the root of the repository.
 """
 
 from __future__ import annotations
@@ -13,10 +12,11 @@ import json
 import os
 from collections.abc import Iterable
 from enum import Enum
+from pathlib import Path
 
 from perfc.common.plain_text import printable
 from perfc.common.repository import from_base
-from perfc.frontend.reading.module_name import is_named
+from perfc.frontend.reading.module_name import SOURCE_FOLDERS, is_named
 from perfc.ir.record import record
 
 
@@ -61,11 +61,11 @@ class Annotation:
 
 
 def place_of(source: str, model: str) -> tuple[str, int]:
-    """Return the file and line that a finding about a model is shown at.
+    """Return the file and line of a finding about a model.
 
     Args:
         source: line of code, as in ``pkg/model.py:42``; "" if unknown. Code of installed packages
-            is not in the repository: the model's own file stands for it.
+            is not in the repository: the finding is at the file of the model then.
         model: path of a model, or the name of a PyTorch module.
 
     >>> place_of("timm/layers/act.py:42", "model.onnx"), place_of("", "net.py:Net")
@@ -74,11 +74,14 @@ def place_of(source: str, model: str) -> tuple[str, int]:
     file, _, line = source.rpartition(":")
     if line.isdecimal() and os.path.isfile(file):
         return file, int(line)
+    if not is_named(model):
+        return model, 1
     where = model.rpartition(":")[0]
-    if not is_named(model) or where.endswith(".py"):
-        return (where if is_named(model) else model), 1
+    if where.endswith(".py"):
+        return where, 1
     path = where.replace(".", "/")
-    tried = (f"{folder}{path}{end}" for folder in ("", "src/") for end in (".py", "/__init__.py"))
+    tried = (Path(folder, path + end).as_posix()
+             for folder in SOURCE_FOLDERS for end in (".py", "/__init__.py"))  # fmt: skip
     return next((t for t in tried if os.path.isfile(t)), model), 1
 
 

@@ -153,6 +153,20 @@ def test_a_module_gives_its_example_inputs(net: Path, tmp_path: Path) -> None:
     assert str(ids.type) == "i64[batch, seq]"
 
 
+def test_rotary_embeddings_of_transformers_are_exported(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    pytest.importorskip("transformers")
+    from perfc.frontend import load
+    from perfc.frontend.pytorch.worker import exported
+
+    small = {"num_hidden_layers": 1, "hidden_size": 64, "intermediate_size": 128, "head_dim": 16,
+             "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 100}  # fmt: skip
+    archive = tmp_path / "net.pt2"
+    assert exported(request("transformers:llama-3.2-1b", **small), archive) == {"batch": None}
+    (ids,) = load(archive).graph.inputs
+    assert str(ids.type) == "i64[batch, seq]"
+
+
 @pytest.mark.parametrize(
     ("name", "inputs", "message"),
     [

@@ -17,6 +17,31 @@ IDENTITY = {f"GIT_{who}_{what}": "n@example.org" for who in ("AUTHOR", "COMMITTE
             for what in ("NAME", "EMAIL")}  # fmt: skip
 
 
+PERFC = """\
+#!{python}
+import json, shutil
+from pathlib import Path
+from perfc.cli import main
+from perfc.frontend.pytorch import named
+
+export = named.answered
+
+
+def once(request, path, folder=""):
+    # the second check of the workflow is of the same folders: each is exported once
+    made = Path(__file__).with_name(Path(folder or ".").resolve().name)
+    if not made.is_dir():
+        made.mkdir()
+        export(request, made / path.name, folder)
+    shutil.copy(made / path.name, path)
+    return json.loads((made / path.with_suffix(".json").name).read_text())
+
+
+named.answered = once
+main()
+"""
+
+
 def step(name: str) -> str:
     """Return the script of a step of the workflow."""
     text = (EXAMPLE / ".github" / "workflows" / "perfc.yml").read_text()
@@ -27,7 +52,7 @@ def test_a_pull_request_is_checked_and_annotated_at_its_lines(tmp_path: Path) ->
     pytest.importorskip("torch")
     bin_, main, summary = tmp_path / "bin", tmp_path / "main", tmp_path / "summary.md"
     bin_.mkdir()
-    (bin_ / "perfc").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m perfc "$@"\n')
+    (bin_ / "perfc").write_text(PERFC.format(python=sys.executable))
     (bin_ / "perfc").chmod(0o755)
     env = {**os.environ, **IDENTITY, "PYTHONPATH": str(REPOSITORY), "GITHUB_BASE_REF": "main",
            "PATH": f"{bin_}{os.pathsep}{os.environ['PATH']}", "GITHUB_STEP_SUMMARY": str(summary),
