@@ -109,7 +109,7 @@ def command(
     if options.has_several_targets:
         if views or full or all_views or print_ir_after or predictor or count_as:
             raise click.UsageError("views, predictors and the IR are of one target at a time")
-        source = options.named(model) if model != STANDARD_INPUT else standard_input()
+        source = standard_input() if model == STANDARD_INPUT else model
         return side_by_side(options, model, source, form, output, predict=not no_predict)
     shown = shown_views(views, count_as, full=full, everything=all_views)
     limit = UNSET if top is None else parse_top(top)
@@ -119,7 +119,7 @@ def command(
 
         instruments: list[Instrument] = [timing := Timing(), progress, *printing(print_ir_after)]
         try:
-            source = options.named(model) if model != STANDARD_INPUT else standard_input()
+            source = standard_input() if model == STANDARD_INPUT else model
             report = options.report(source, predictor=predictor, instruments=instruments)
         except PerfcError as error:
             raise located(error, model) from error

@@ -13,12 +13,12 @@ from perfc.errors import ParseError
 
 from ..shared import names as _names
 from ..shared.deployment import DeploymentOptions, model_options
-from ..shared.document import show_document
+from ..shared.document import show_view
 from ..shared.examples import examples
 from ..shared.help import grouped_command
 from ..shared.names import Names
 from ..shared.options import names_in
-from ..shared.output import deliver, emit, format_options
+from ..shared.output import deliver, format_options
 from ..shared.report import color_option
 
 if TYPE_CHECKING:
@@ -167,14 +167,12 @@ def show(comparison: Comparison, form: str, output: Path | None) -> None:
     """Write a comparison in the given format."""
     from perfc.study.comparison import document, to_csv, to_json
 
-    match form:
-        case "json":
-            emit(to_json(comparison), output)
-        case "csv":
-            emit(to_csv(comparison), output)
-        case "html":
-            from perfc.view.html.pages.compare_page import compare_page
+    if form == "html":
+        from perfc.view.html.pages.compare_page import compare_page
 
-            deliver(compare_page(comparison), output)
-        case _:
-            show_document(document(comparison, has_bars=form == "text"), form, output)
+        deliver(compare_page(comparison), output)
+    else:
+        show_view(
+            form, output, lambda: to_json(comparison), lambda: to_csv(comparison),
+            lambda: document(comparison, has_bars=form == "text"),
+        )  # fmt: skip

@@ -99,10 +99,10 @@ def slashed(file: str) -> str:
 
 
 def in_group(options: DeploymentOptions, files: Sequence[str]) -> Config:
-    """Return the budgets of one project, or the built-in ones; a module named here has one."""
+    """Return the budgets of one project, or the built-in ones, and of the modules in ``files``."""
     from perfc.frontend.reading.module_name import NamedModule
     from perfc.review.check import built_in
-    from perfc.review.check.config import Budget, usual_rules
+    from perfc.review.check.config import Budget, default_rules
 
     config = options.budgets() if options.file is not None else None
     given = {f: m for f in files if isinstance(m := options.named(f), NamedModule)}
@@ -110,10 +110,10 @@ def in_group(options: DeploymentOptions, files: Sequence[str]) -> Config:
         root = config.root if config is not None else built_in.root_of(files, Path.cwd())
         models = () if files else built_in.models_in(root)
         fallback = built_in.budgets(root, models, options.deployment())
-        config = replace(config, budgets=fallback.budgets, built_in_of=fallback.built_in_of) if (
-            config is not None) else fallback  # fmt: skip
+        config = fallback if config is None else replace(
+            fallback, path=config.path, lock=config.lock)  # fmt: skip
     known = [replace(b, module=given.get(b.module.name, b.module)) if b.module else b
              for b in config.budgets]  # fmt: skip
-    more = [Budget((name,), options.deployment(), usual_rules(), module=module)
+    more = [Budget((name,), options.deployment(), default_rules(), module=module)
             for name, module in given.items() if name not in config.modules]  # fmt: skip
     return replace(config, budgets=(*known, *more))

@@ -12,11 +12,11 @@ from perfc.common.plain_text import say
 from perfc.errors import ParseError
 
 from ..shared.deployment import DeploymentOptions, flag_of, model_options, to_options
-from ..shared.document import show_document, show_view
+from ..shared.document import show_view
 from ..shared.examples import examples
 from ..shared.help import grouped_command
 from ..shared.options import parse_dims
-from ..shared.output import deliver, emit, format_options
+from ..shared.output import deliver, format_options
 from ..shared.report import color_option, parse_top
 
 if TYPE_CHECKING:
@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     from perfc.review.diff import SideSetting
 
 FINDINGS = 1
-SUFFIXES = (".json", ".sqlite")
-"""Suffixes of traces."""
 INCOMPLETE = 3
+TRACE_SUFFIXES = (".json", ".sqlite")
 DOCUMENT = ("diff", "perfc.review.diff.views:DiffViews")
 """JSON document of the command, and the type that defines its schema."""
 DOCUMENTS = (("trace-diff", "perfc.measuring.trace.difference_output:TraceDiffView"),)
@@ -88,17 +87,15 @@ def command(
         first, second = committed(first), current(second)
     difference = compare(*both(first, second), (str(first.model), str(second.model)))
     views = views_of(difference)
-    match form:
-        case "json":
-            emit(to_json(views), output)
-        case "csv":
-            emit(to_csv(views), output)
-        case "html":
-            from perfc.view.html import comparison_of, comparison_page
+    if form == "html":
+        from perfc.view.html import comparison_of, comparison_page
 
-            deliver(comparison_page(comparison_of(difference, document(views, limit))), output)
-        case _:
-            show_document(document(views, limit), form, output)
+        deliver(comparison_page(comparison_of(difference, document(views, limit))), output)
+    else:
+        show_view(
+            form, output, lambda: to_json(views), lambda: to_csv(views),
+            lambda: document(views, limit),
+        )  # fmt: skip
     if strict and not difference.is_complete:
         say("incomplete: totals are lower bounds", is_error=True)
         return INCOMPLETE
@@ -106,7 +103,7 @@ def command(
 
 
 def committed(side: SideSetting) -> SideSetting:
-    """Return a side as it is in HEAD, or at the revision of a PyTorch module.
+    """Return a side at HEAD; a PyTorch module with a revision stays at that one.
 
     Raises:
         ParseError: a file that has a revision.
@@ -122,7 +119,7 @@ def committed(side: SideSetting) -> SideSetting:
 
 
 def current(side: SideSetting) -> SideSetting:
-    """Return a side as it is in the working tree."""
+    """Return a side in the working tree."""
     from perfc.review.code.model import CodeModel
 
     if not isinstance(side.model, CodeModel):
@@ -136,11 +133,12 @@ def traces_of(old: str, new: str) -> tuple[DeviceTrace, DeviceTrace] | None:
     Raises:
         ParseError: one file is a trace and the other is not, or a trace cannot be read.
     """
-    if not all(Path(p).is_file() and p.removesuffix(".gz").endswith(SUFFIXES) for p in (old, new)):
+    names = (old, new)
+    if not all(n.removesuffix(".gz").endswith(TRACE_SUFFIXES) and Path(n).is_file() for n in names):
         return None
     from perfc.measuring.trace.formats import format_of, read_trace
 
-    if all(format_of(p) is None for p in (old, new)):
+    if all(format_of(n) is None for n in names):
         return None
     return read_trace(old), read_trace(new)
 
@@ -169,7 +167,7 @@ def show_traces(
 
 
 def model_of(options: DeploymentOptions, name: str) -> str | CodeModel:
-    """Return a PyTorch module, at a revision or as it is now, or the name of a file.
+    """Return a PyTorch module, at a revision or in the working tree, or the name of a file.
 
     Raises:
         PerfcError: as `DeploymentOptions.named`.
@@ -179,19 +177,19 @@ def model_of(options: DeploymentOptions, name: str) -> str | CodeModel:
     from perfc.review.code.model import CodeModel
 
     revision, _, rest = name.partition(":")
-    at = revision if is_named(name.removeprefix("./")) or is_named(rest) else ""
-    if at and is_revision(at):
-        module = options.named(rest) if is_named(rest) else rest
-        return CodeModel(module, at) if isinstance(module, NamedModule) else name
-    module = options.named(name)
-    return CodeModel(module) if isinstance(module, NamedModule) else name
+    if not ((is_named(name) or is_named(rest)) and is_revision(revision)):
+        revision, rest = "", name
+    elif not is_named(rest):
+        return name
+    module = options.named(rest)
+    return CodeModel(module, revision) if isinstance(module, NamedModule) else name
 
 
 def resolved(options: DeploymentOptions, old: str, new: str | None) -> tuple[str, str | None]:
-    """Return both sides, with the module that a bare revision is of.
+    """Return both sides; a revision alone is completed with its PyTorch module.
 
     Raises:
-        ParseError: a revision of no module, or of several.
+        ParseError: no module, or several, fit a revision.
     """
     from perfc.common.repository import is_revision
     from perfc.frontend.reading.module_name import is_named

@@ -75,7 +75,7 @@ def modules_of(
 ) -> tuple[list[NamedModule], list[str]]:
     """Return the PyTorch modules among files, and others below a folder to propose.
 
-    At a terminal, modules with example inputs are asked about. Sources are read, not imported.
+    At a terminal, the user confirms modules with example inputs. Sources are parsed, not imported.
     """
     import sys
 

@@ -16,7 +16,7 @@ SOURCE_FOLDERS = ("", "src")
 
 @record
 class NamedModule:
-    """PyTorch module by its name, with its inputs; a path for whatever takes paths of models.
+    """PyTorch module by its name, with its inputs; functions that take a path take it too.
 
     Args:
         name: ``package.module:Name`` or ``path.py:Name``.

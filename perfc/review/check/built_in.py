@@ -10,7 +10,7 @@ from perfc.deployment import Deployment
 from perfc.errors import ModelError
 from perfc.frontend.reading.module_name import NamedModule
 
-from .config import LIMITS, LOCK, METRICS, Budget, Config, usual_rules
+from .config import LIMITS, LOCK, METRICS, Budget, Config, default_rules
 
 SUFFIXES = (".onnx", ".onnx.gz")
 MOST_FOLDERS = 4
@@ -21,7 +21,7 @@ MOST_MODELS = 10_000
 
 def budgets(root: Path, models: Sequence[str], deployment: Deployment) -> Config:
     """Return the built-in budgets of ``models``, named relative to ``root``."""
-    budget = Budget(("**/*",), deployment, usual_rules())
+    budget = Budget(("**/*",), deployment, default_rules())
     return Config(root / "perfc.toml", (budget,), root / LOCK, tuple(models))
 
 
@@ -122,14 +122,18 @@ def file_text(
 
 
 def module_lines(module: NamedModule, how: Mapping[str, object]) -> list[str]:
-    """Return the lines of a PyTorch module, whose limits are the built-in ones."""
-    import json
+    """Return the lines of a PyTorch module with the built-in limits.
+
+    Raises:
+        ModelError: its arguments are not a JSON object.
+    """
+    from perfc.frontend.pytorch.named import arguments_of
 
     lines = ["", "[[models]]", pair("source", module.name, "a PyTorch module")]
     if module.inputs:
         lines.append(pair("input", [*module.inputs], "with its batch"))
     if module.kwargs:
-        lines.append(pair("kwargs", json.loads(module.kwargs), ""))
+        lines.append(pair("kwargs", arguments_of(module.kwargs), ""))
     return [*lines, *(pair(k.replace("_", "-"), v, HINTS.get(k, "")) for k, v in how.items())]
 
 

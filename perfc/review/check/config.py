@@ -49,8 +49,8 @@ LIMITS: Mapping[Level, str] = {Level.WARN: "+0%", Level.FAIL: "+5%"}
 """Limits against the baseline; an estimate fails only if its difference interval exceeds them."""
 
 
-def usual_rules() -> tuple[LimitRule, ...]:
-    """Return the limits of models without any."""
+def default_rules() -> tuple[LimitRule, ...]:
+    """Return the limits of models without any in the file."""
     return tuple([LimitRule(metric, level, parse_limit(text, metric.unit))
                   for metric in METRICS for level, text in LIMITS.items()])  # fmt: skip
 
@@ -88,8 +88,8 @@ class Budget:
 
     def covers(self, path: str) -> bool:
         """Return True if the budget covers the model at ``path``, relative to the file's folder."""
-        if self.module is not None:
-            return path == self.module.name
+        if is_named(path):
+            return self.module is not None and path == self.module.name
         return any(is_match(path, glob) for glob in self.models)
 
 
@@ -227,14 +227,14 @@ class BudgetReader:
         text = json.dumps(kwargs, default=str) if kwargs else ""
         module = NamedModule(source, tuple(inputs), text, str(self.path.parent))
         if any(b.module not in (None, module) for b in before if b.covers(source)):
-            hint = "give them a function of its own each"
-            raise self.fault("source", f"{source} has other inputs before", index, hint=hint)
+            hint = "define one function for each set of inputs"
+            raise self.fault("source", f"{source} already has other inputs", index, hint=hint)
         limits = tuple(r for k, v in entry.items() if k in BY_KEY for r in self.rules(k, v, index))
         lists = {k: v for k, v in entry.items() if k in fields and isinstance(v, list)}
         for values in product(*lists.values()):
             chosen = {**entry, **dict(zip(lists, values, strict=True))}
             yield Budget(
-                (source,), self.deployment(chosen, index), limits or usual_rules(),
+                (source,), self.deployment(chosen, index), limits or default_rules(),
                 self.line(None, index), self.line("dims", index), module,
             )  # fmt: skip
 

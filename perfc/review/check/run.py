@@ -16,7 +16,7 @@ from perfc.ir.record import record
 from perfc.review.diff.figures import Figure, Metric
 
 from ..code.imports import digest_of
-from ..code.model import CodeModel, changed_by
+from ..code.model import CodeModel, including
 from . import built_in, sizing
 from .cache import FigureCache
 from .config import Budget, Config
@@ -27,6 +27,7 @@ from .why import surer
 
 SOURCE = ".py"
 """Suffix of source files."""
+UNCOVERED = "no budget is about it"
 
 
 @record
@@ -201,20 +202,15 @@ def why_gone(config: Config, case: BaselineCase) -> str:
     """Return the reason why a case of the baseline is no longer checked."""
     if not is_named(case.model) and not (config.root / case.model).is_file():
         return "the file is gone"
-    return f"no budget is about it on {case.setting}"
+    return f"{UNCOVERED} on {case.setting}"
 
 
-def models_of(config: Config, files: Iterable[str]) -> list[str]:
-    """Return the models of files: relative paths, modules, and those that a source is part of."""
-    models: list[str] = []
-    for file in files:
-        if file in config.modules:
-            models.append(file)
-        elif file.endswith(SOURCE):
-            models += changed_by(config.modules, Path(file))
-        else:
-            models.append(relative(config, file))
-    return models
+def models_of(config: Config, files: Sequence[str]) -> list[str]:
+    """Return the models of files: relative paths, modules, and those that include a source."""
+    modules = config.modules
+    sources = [f for f in files if f.endswith(SOURCE) and Path(f).is_file()]
+    models = [f if f in modules else relative(config, f) for f in files if f not in sources]
+    return models + including(modules, map(Path, sources))
 
 
 def relative(config: Config, file: str) -> str:
@@ -242,11 +238,10 @@ def planned(config: Config, models: Iterable[str]) -> tuple[list[PlannedCheck], 
     skipped: list[Result] = []
     names: dict[str, str] = {}
     for model in dict.fromkeys(models):
-        is_code = model in config.modules
-        about = [b for b in config.budgets if b.covers(model) and is_code is bool(b.module)]
+        about = [b for b in config.budgets if b.covers(model)]
         if not about:
-            note = "no budget is about it"
-            skipped.append(Result(BaselineCase(model, ""), BaselineStatus.SKIPPED, notes=(note,)))
+            case = BaselineCase(model, "")
+            skipped.append(Result(case, BaselineStatus.SKIPPED, notes=(UNCOVERED,)))
         for budget in about:
             if budget.target not in names:
                 try:
@@ -303,8 +298,7 @@ def one(p: PlannedCheck, cache: FigureCache) -> CaseFigures:
 
     target = digests.of_target(load_machine(p.budget.target))
     try:
-        path = p.path
-        digest = digest_of(path.module) if isinstance(path, CodeModel) else cache.digest(path)
+        digest = digest_of(p.path.module) if isinstance(p.path, CodeModel) else cache.digest(p.path)
     except OSError as error:
         raise ModelError(error.strerror or "cannot be read", where=p.case.model) from None
     known = cache.get(p.case, digest, target)
@@ -369,6 +363,7 @@ def renewed(
     plan, skipped = planned(config, models)
     measured, errors = measure(config, plan, is_cached=is_cached)
     errors += [f"{config.shown(r.case.model)}: {n}" for r in skipped for n in r.notes]
+    errors += [f"{f}: {UNCOVERED}" for f in files if not models]
     errors += [] if files else unmatched(config, models)
     errors += sized(config, measured, errors, is_everything=not files)[0]
     entries = dict(others_of(old, models)) if files else {}

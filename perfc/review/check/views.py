@@ -150,7 +150,7 @@ def result_row(r: Result, root: Path) -> ResultRow:
             )
     findings = tuple(finding_row(f) for f in r.findings)
     return ResultRow(
-        r.case.model if r.module or is_named(r.case.model) else from_here(root, r.case.model),
+        r.case.model if is_named(r.case.model) else from_here(root, r.case.model),
         setting_of(r),
         r.standing.value,
         r.outcome.value,

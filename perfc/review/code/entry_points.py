@@ -1,4 +1,4 @@
-"""PyTorch modules of a project that a program may run, found in its sources by reading them."""
+"""Outermost PyTorch modules of a project, by the syntax trees of its sources."""
 
 from __future__ import annotations
 

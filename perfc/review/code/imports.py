@@ -18,10 +18,10 @@ LARGEST_BYTES = 4 << 20
 
 
 def sources_of(model: NamedModule) -> tuple[Path, ...]:
-    """Return the files in the folder of a module that its code is in, its own file first.
+    """Return the source files of a module in its folder, the file that defines it first.
 
-    Imports of functions count too: they may run when the module is made. Files that are not Python
-    have no imports.
+    Imports in functions count too: they may run when the module is created. Files that are not
+    Python have no imports.
     """
     return tuple(reached(model)[0])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -78,12 +78,14 @@ def exported(module: NamedModule, dims: Mapping[str, int]) -> Module:
 
 
 def setting_of(module: NamedModule, dims: Mapping[str, int]) -> tuple[object, ...]:
-    """Return what the export of a module depends on besides its sources, its batch last."""
+    """Return the settings that the export of a module depends on, with the batch last."""
     return module.name, module.inputs, module.kwargs, dims.get("seq"), dims.get("batch")
 
 
-def changed_by(models: Mapping[str, NamedModule], path: Path) -> list[str]:
-    """Return the names of the modules that a source file is part of."""
-    place = path.resolve()
-    return [name for name, module in models.items()
-            if any(source.resolve() == place for source in sources_of(module))]  # fmt: skip
+def including(models: Mapping[str, NamedModule], paths: Iterable[Path]) -> list[str]:
+    """Return the names of the modules that include one of the source files."""
+    places = {path.resolve() for path in paths}
+    return [
+        name for name, module in models.items()
+        if places and not places.isdisjoint(s.resolve() for s in sources_of(module))
+    ]  # fmt: skip

@@ -113,7 +113,7 @@ def test_a_table_has_one_budget_per_combination_of_its_lists(project: Path) -> N
         ('[[models]]\nsource = "a:B"\ninput = 3\n', "3: input is not a shape or a list of them"),
         ('[models]\nsource = "a:B"\n', "models is not a list of tables"),
         ('[[models]]\nsource = "a:B"\n[[models]]\nsource = "a:B"\ninput = "1x3"\n',
-         "4: a:B has other inputs before"),
+         "4: a:B already has other inputs"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_in_a_table_is_one_line(tmp_path: Path, text: str, message: str) -> None:
@@ -143,6 +143,25 @@ def test_a_source_is_checked_by_the_modules_it_is_part_of(
     assert (code_, "all budgets met" in out) == (0, True)
     code_, out, _ = said(capsys, "check", "mypkg/layers.py", "mypkg/sizes.py")
     assert (code_, "2 models over budget" in out) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["check", "mypkg/absent.py"], "mypkg/absent.py: no such file"),
+        (["baseline", "write", "mypkg/other.py"], "mypkg/other.py: no budget is about it"),
+        (["baseline", "update", "mypkg/other.py"], "mypkg/other.py: no budget is about it"),
+        (["init", "mypkg.model:Net", "--force", "--kwargs", "[1"], "error: --kwargs is no JSON"),
+    ],
+)
+def test_what_is_wrong_on_the_command_line_is_one_line(
+    project: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    said(capsys, "baseline", "write")
+    files = {name: (project / name).read_bytes() for name in ("perfc.lock", "perfc.toml")}
+    code_, _, err = said(capsys, *arguments)
+    assert (code_, message in err) == (2, True)
+    assert files == {name: (project / name).read_bytes() for name in files}
 
 
 @pytest.mark.parametrize(
