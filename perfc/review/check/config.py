@@ -224,6 +224,9 @@ class BudgetReader:
             hint = 'input = "8x3x224x224"'
             raise self.fault("input", "input is not a shape or a list of them", index, hint=hint)
         kwargs = entry.get("kwargs", {})
+        if not isinstance(kwargs, dict):
+            hint = "kwargs = { width = 64 }"
+            raise self.fault("kwargs", "kwargs is not a table", index, hint=hint)
         text = json.dumps(kwargs, default=str) if kwargs else ""
         module = NamedModule(source, tuple(inputs), text, str(self.path.parent))
         if any(b.module not in (None, module) for b in before if b.covers(source)):
@@ -231,6 +234,8 @@ class BudgetReader:
             raise self.fault("source", f"{source} already has other inputs", index, hint=hint)
         limits = tuple(r for k, v in entry.items() if k in BY_KEY for r in self.rules(k, v, index))
         lists = {k: v for k, v in entry.items() if k in fields and isinstance(v, list)}
+        for key in (k for k, v in lists.items() if not v):
+            raise self.fault(key, f"{key} is an empty list", index)
         for values in product(*lists.values()):
             chosen = {**entry, **dict(zip(lists, values, strict=True))}
             yield Budget(

@@ -7,7 +7,6 @@ import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from perfc.frontend.reading.module_name import SOURCE_FOLDERS, NamedModule
@@ -132,6 +131,8 @@ def _imported(tree: ast.Module) -> Iterator[str]:
 @cache
 def version_of(package: str) -> str:
     """Return the version of an installed package; empty for none of that name."""
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return version(package)
     except (PackageNotFoundError, ValueError):

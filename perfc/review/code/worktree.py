@@ -29,7 +29,7 @@ def commit_of(folder: Path, revision: str) -> str:
 
 @contextmanager
 def checked_out(folder: Path, commit: str) -> Iterator[Path]:
-    """Check out a commit; the context has ``folder`` as it is there, and removes it.
+    """Check out a commit and yield ``folder`` in it; the checkout is removed at the end.
 
     Raises:
         ModelError: git cannot check it out, or has no such folder there.
@@ -41,8 +41,8 @@ def checked_out(folder: Path, commit: str) -> Iterator[Path]:
         try:
             done = git(command, folder=str(top))
             if done.returncode != 0:
-                said = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
-                raise ModelError(f"git cannot check out {commit[:12]}: {''.join(said)[:200]}")
+                last = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
+                raise ModelError(f"git cannot check out {commit[:12]}: {''.join(last)[:200]}")
             inside = tree / os.path.relpath(os.path.realpath(folder), os.path.realpath(top))
             if not inside.is_dir():
                 raise ModelError(f"no folder {folder.name} in {commit[:12]}")

@@ -148,6 +148,6 @@ def annotated(outcome: LintOutcome) -> Iterator[Annotation]:
     for path, f in located(outcome):
         level = AnnotationLevel.WARNING if f.severity is Severity.WARNING else AnnotationLevel.NOTE
         file, line = annotation.place_of(f.source, path)
-        title, said = f"perfc {f.code}", sentence(f)
-        yield Annotation(level, file, f.rule, title, f.code, said, f.fingerprint, line)
+        title, message = f"perfc {f.code}", sentence(f)
+        yield Annotation(level, file, f.rule, title, f.code, message, f.fingerprint, line)
     yield from map(annotation.unreadable, outcome.errors)
