@@ -111,7 +111,7 @@ class Total:
         """Return the total of a run within the limits of some relations."""
         table, kernels = run.unordered, run.execution.bounds.kernels
         attention = sum(bound.kernel.kind is Kind.ATTENTION for bound in kernels)
-        words = f"{run.deployment.table_name} in {precision_of(run)}"
+        words = " in ".join(filter(None, (run.deployment.table_name, precision_of(run))))
         total = bounded(run, candidate(table), relations)
         return cls(total, table.kernels_s, attention, launches_of(run.execution), words)
 
@@ -185,7 +185,8 @@ def by_runtime(run: Deployed, inner: Sequence[Relation]) -> Iterator[Bound]:
     """Yield limits by runtimes that fuse more or less, if those have the better evidence.
 
     PyTorch runs attention as one kernel, ONNX Runtime as several. Fusing other kernels saves time,
-    but writing and reading the scores of 4,096 tokens takes longer than that saves.
+    but writing and reading the scores of 4,096 tokens takes longer than that saves. A sum of other
+    kernels alone raises no total: an imprecise estimate of one fused kernel would.
     """
     name, layout = run.deployment.runtime, Layout.CHANNELS_FIRST
     runtimes = [*((one, True) for one in fusing(name)), *((one, False) for one in launching(name))]
@@ -197,7 +198,8 @@ def by_runtime(run: Deployed, inner: Sequence[Relation]) -> Iterator[Bound]:
     for other, is_lower in sorted(others, key=lambda one: one[0].run.doubt, reverse=True):
         fuses = other.attention_kernels >= mine.attention_kernels
         is_slow = not fuses and other.kernels_s > ABOUT_AS_LONG * mine.kernels_s
-        if other.run.doubt < mine.run.doubt and not (is_lower and is_slow):
+        is_summed = is_lower and not other.run.predictor
+        if other.run.doubt < mine.run.doubt and not is_summed and not (is_lower and is_slow):
             yield Bound(other.run.time, is_lower, other.words, fuses)
 
 

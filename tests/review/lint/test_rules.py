@@ -202,7 +202,9 @@ def test_a_run_that_waits_for_launches_gains_by_a_graph() -> None:
     assert 0.5 < finding.gain.share < 1
     (finding,) = found(layers(8, 64), "PF108")
     assert finding.gain is not None
-    assert 0.05 < finding.gain.share < 1
+    assert finding.gain.time_s == pytest.approx(11.18e-6, rel=0.01)
+    # of the prediction, which is no less than that in f16, which was measured
+    assert 0.07 < finding.gain.share < 1
     assert found(layers(8, 64), "PF108", runtime="cudagraph") == [], "they are recorded"
     assert found(layers(1, 64), "PF108") == [], "a graph of one launch is none"
     assert found(layers(8, 64), "PF108", target="generic-x86-64", runtime="ort-cpu") == []
@@ -306,7 +308,7 @@ def test_scores_that_outgrow_the_cache_are_found() -> None:
     (finding,) = found(attention(2048), "PF301")
     assert finding.nodes == ("qk", "softmax", "pv")
     assert finding.gain is not None
-    assert finding.gain.share > 0.25
+    assert finding.gain.share > 0.5
     assert found(attention(128), "PF301") == []
 
 
