@@ -39,8 +39,8 @@ HOST_BOUND_S = 1e-9
 
 
 def extrapolation(predictor: str) -> str:
-    """Return how a note begins that gives a reason why a predictor extrapolates."""
-    return f"extrapolation by the predictor {predictor}: "
+    """Return the start of a note why a predictor, by default of kernels, extrapolates."""
+    return f"extrapolation by the predictor {predictor or 'kernels'}: "
 
 
 @frozen
