@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from perfc.api import Report, analyze, infer_shapes
     from perfc.distributed.service import plan, scale
     from perfc.errors import PerfcError
+    from perfc.machine.peaks import mfu, peak
     from perfc.serving import llm
     from perfc.serving.generation import diffusion
     from perfc.study.comparison import compare_models as compare
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PerfcError", "Report", "__version__", "analyze", "compare", "diffusion", "infer_shapes",
-    "llm", "op", "plan", "predict", "scale",
+    "llm", "mfu", "op", "peak", "plan", "predict", "scale",
 ]  # fmt: skip
 
 
@@ -51,6 +52,10 @@ def __getattr__(name: str) -> object:
         from perfc.serving import llm
 
         return llm
+    if name in ("mfu", "peak"):
+        from perfc.machine import peaks
+
+        return getattr(peaks, name)
     if name in ("plan", "scale"):
         from perfc.distributed import service
 

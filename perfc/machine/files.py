@@ -17,6 +17,7 @@ from perfc.common.whole_file import write_whole
 from perfc.errors import TargetError
 
 from .cluster_file import CLUSTER, is_cluster, parse_cluster
+from .device_names import spellings, without_slice_marker
 from .folders import CLUSTERS, SHIPPED, files_in, user_folder
 from .machine import HOST, Listing, Machine, MemoryLevel, Peak, Rate, Unit
 from .schema import NAME, parse
@@ -153,7 +154,7 @@ def host_path() -> Path:
 
 def load(name: str | os.PathLike[str]) -> Machine:
     """Read a target by name, alias or path; ``host`` is this machine, ``a100/3g.40gb`` a slice."""
-    text = os.fspath(name)
+    text = without_slice_marker(os.fspath(name))
     card, profile = split(text)
     if profile and not os.path.exists(text):
         return sliced(load(card), profile)
@@ -161,16 +162,18 @@ def load(name: str | os.PathLike[str]) -> Machine:
         return _read(host_path())[0]
     if not isinstance(name, str) or text.endswith(".toml") or "/" in text or os.sep in text:
         return _read(Path(text))[0]
-    wanted = re.sub(r"[\s_-]+", "-", text.strip().lower()).removeprefix("nvidia-")
-    wanted = wanted.removeprefix("tesla-")
-    path = _find(wanted) if len(wanted) <= 64 and NAME.fullmatch(wanted) else None
-    if path is not None:
-        return _read(path)[0]
+    wanted = ""
+    for wanted in spellings(text):
+        path = _find(wanted) if NAME.fullmatch(wanted) else None
+        if path is not None:
+            return _read(path)[0]
     import difflib
 
     known = [n for t in (*listings(), *cluster_listings()) for n in (t.name, *t.aliases)]
-    near = difflib.get_close_matches(wanted[:64], known, n=CLOSE)
-    near = sorted(near, key=lambda one: one[:1] != wanted[:1])[:SUGGESTED]
+    near = difflib.get_close_matches(wanted, known, n=CLOSE)
+    near = sorted(near, key=lambda one: one[:1] != wanted[:1])
+    longer = [n for n in known if len(n) > 2 and wanted.startswith(f"{n}-")]
+    near = list(dict.fromkeys([*sorted(longer, key=len)[-1:], *near]))[:SUGGESTED]
     hint = "`perfc targets list` shows all"
     guess = f": did you mean {' or '.join(near)}?" if near else ""
     raise TargetError(f"no such target {text[:64]!r}{guess}", hint=hint)

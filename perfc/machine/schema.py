@@ -59,6 +59,7 @@ _DEVICE = (
 )
 _FLOP = (
     "peak_flop_per_s",
+    "sparse_flop_per_s",
     "sustained_flop_per_s",
     "flop_per_clock_per_sm",
     "one_core_flop_per_s",
