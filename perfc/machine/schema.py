@@ -58,12 +58,8 @@ _DEVICE = (
     "shared_memory_per_block_bytes",
 )
 _FLOP = (
-    "peak_flop_per_s",
-    "sparse_flop_per_s",
-    "sustained_flop_per_s",
-    "flop_per_clock_per_sm",
-    "one_core_flop_per_s",
-    "energy_per_flop_j",
+    *("peak_flop_per_s", "sparse_flop_per_s", "sustained_flop_per_s"),
+    *("flop_per_clock_per_sm", "one_core_flop_per_s", "energy_per_flop_j"),
 )
 _OP = ("peak_op_per_s", "sustained_op_per_s", "op_per_clock_per_sm", "one_core_op_per_s")
 _LEVEL = (
