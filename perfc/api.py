@@ -107,10 +107,7 @@ class Report(StoredTensors, Presentation):
         Raises:
             PerfcError: as ``analyze``.
         """
-        return analyze(
-            self.model, str(self.machine.path), values=self.values, predictor=self.predictor,
-            deployment=self.deployment.at(dims),
-        )  # fmt: skip
+        return self.deployed(self.deployment.at(dims))
 
     def under(self, target: str | None = None, **changed: Unpack[DeploymentKeywords]) -> Report:
         """Analyze the same model under another deployment, reusing results where possible.
@@ -129,7 +126,14 @@ class Report(StoredTensors, Presentation):
         >>> report.under("h100").machine.name
         'h100-sxm5-80gb'
         """
-        how = self.deployment.with_values({**target_field(target), **changed})
+        return self.deployed(self.deployment.with_values({**target_field(target), **changed}))
+
+    def deployed(self, how: Deployment) -> Report:
+        """Analyze the same model in a deployment, reusing results as ``under`` does.
+
+        Raises:
+            PerfcError: as ``analyze``.
+        """
         given = keyed(self.source, how.dims)
         base = None if given is None else self._sized(given)
         is_anew = bool(self.dtype or how.train) or how.widens(self.model)
@@ -142,12 +146,10 @@ class Report(StoredTensors, Presentation):
 
             module = am.apply(what_if(dtype), module)
         kernels = am.get(Fuse(how.table_name), module)
-        machine = self.machine if target is None else load_machine(how.target)
+        machine = self.machine if how.target == self.deployment.target else load_machine(how.target)
         roofline = bounds(kernels, machine, base.env, tf32=how.rounded)
-        return replace(
-            base, module=module, machine=machine, cost=am.get(Cost(), module), kernels=kernels,
-            roofline=roofline, deployment=how,
-        )  # fmt: skip
+        return replace(base, module=module, machine=machine, cost=am.get(Cost(), module),
+                       kernels=kernels, roofline=roofline, deployment=how)  # fmt: skip
 
     def _sized(self, given: Mapping[str, int]) -> Report | None:
         """Return the report with other symbol values; None if its formulas do not hold there."""

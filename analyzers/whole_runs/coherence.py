@@ -39,7 +39,7 @@ from .whole_run import joined
 
 if TYPE_CHECKING:
     from perfc.deployment import Deployment, DeploymentKeywords
-    from perfc.ir.graph import Module
+    from perfc.ir.graph import Graph, Module
 
     from ..estimators import Execution
     from ..runs.prediction import PredictionTable
@@ -57,7 +57,7 @@ WIDER: Mapping[str, tuple[str, ...]] = {
 
 MOST_KERNELS = 5_000
 """Kernels of a run above which it is not compared: each comparison predicts all of them again."""
-_TOTALS: WeakKeyDictionary[Module, dict[object, Total]] = WeakKeyDictionary()
+_TOTALS: WeakKeyDictionary[Graph, dict[object, Total]] = WeakKeyDictionary()
 """Totals of a model by relations and deployment."""
 
 
@@ -237,10 +237,10 @@ def by_batch(run: Deployed, _: Sequence[Relation]) -> Iterator[Bound]:
     if symbol is None or run.deployment.table.launch is not LaunchMode.EAGER:
         return
     batch, dims = run.env[symbol], run.deployment.dims
-    others = {name: value for name, value in dims.items() if name != "batch"}
+    name = symbol if symbol in dims else "batch"
     size, last_s = 1 << (batch - 1).bit_length() >> 1, run.unordered.total.time_s
     while size >= 1 and batch > 1:
-        bound = total_of(run, (), dims={**others, symbol: size}).run
+        bound = total_of(run, (), dims={**dims, name: size}).run
         words = f"batch {size:,}"
         yield Bound(bound.time, True, words, is_sure=False)
         if 2 * size == batch:
@@ -312,7 +312,7 @@ def total_of(
     Raises:
         PerfcError: the model cannot be deployed so.
     """
-    totals = _TOTALS.setdefault(run.source, {})
+    totals = _TOTALS.setdefault(run.source.graph, {})  # shared by all sizes
     values = changed if target is None else {"target": target, **changed}
     key = tuple(relations), repr(run.deployment.with_values({**values}))
     if key not in totals:

@@ -23,6 +23,7 @@ CALLS: Mapping[str, str] = {
     "annotate": "model.onnx",
     "ask": "model.onnx latency",
     "baseline show": "",
+    "bulk report": "zoo",
     "calibrate": "--device fake --quick",
     "check": "",
     "cost": "model.onnx -t a100,t4 --steps 100",
@@ -104,5 +105,7 @@ def prepare(folder: Path) -> None:
     (folder / "report.csv").write_bytes(NCU.read_bytes())
     (folder / "layers.json").write_text('{"Layers": [{"Name": "product + relu"}]}')
     (folder / "trace.json").write_bytes(TRACE.read_bytes())
+    models = ["model.onnx", "-t", "a100", "--no-predict", "-o", "zoo", "--isolated"]
+    assert cli.run(["bulk", *models]) == 0
     assert cli.run(["baseline", "write", "--config", str(folder / "perfc.toml")]) == 0
     assert cli.run(["check", "--output-format", "json", "-o", "check.json"]) == 0

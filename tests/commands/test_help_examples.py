@@ -60,8 +60,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setattr("perfc.distributed.service.CHECKPOINTINGS", (RecomputePolicy.NONE,))
         prepare(path)
         shutil.copy("model.onnx", "new.onnx")
-        for name in ("data", "graphs"):
+        for name in ("data", "graphs", "models"):
             (path / name).mkdir()
+        shutil.copy("model.onnx", "models/model.onnx")
         assert cli.run(["calibrate", "--device", "fake", "--quick", "-o", "mine.toml"]) == 0
         shutil.copy("mine.toml", "other.toml")
         assert cli.run(["dev", "ir", "model.onnx", "-o", "model.pir"]) == 0

@@ -99,6 +99,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     "analyze": (MODEL, "--all-views", "--top", "all"),
     "annotate": (MODEL, "--model-explorer", "explorer.json"),
     "baseline show": (),
+    "bulk report": ("zoo",),
     "check": ("--why",),
     "compare": (MODEL, "changed.onnx", "-t", "a100,t4"),
     "cost": (MODEL, "changed.onnx", "-t", "a100,t4", "--items", "1e6"),
@@ -126,7 +127,7 @@ CALLS: dict[str, tuple[str, ...]] = {
 }
 """Arguments of the commands that show names out of files."""
 NAMELESS = {
-    "adapt", "calibrate", "completion", "data build", "data export", "data fetch",
+    "adapt", "bulk run", "calibrate", "completion", "data build", "data export", "data fetch",
     "data list", "data sets", "data stats", "eval gnn-llm", "eval graph", "eval op", "eval papers",
     "eval batches", "eval serving", "eval training", "eval trees",
     "help", "init", "dev ops", *(f"op {kind}" for kind in KERNELS),
@@ -169,6 +170,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.chdir(path)
         (path / BAD).rename(path / "kept")
         assert cli.run(["baseline", "write"]) == 0
+        assert cli.run(["bulk", MODEL, BAD, "-t", "a100", "--no-predict", "-o", "zoo"]) == 0
         (path / "kept").rename(path / BAD)
         cli.run(["check", "--output-format", "json", "-o", "check.json"])
         yield path

@@ -1,4 +1,4 @@
-"""Grouped help: options in sections, training options only with ``--help-all``."""
+"""Help in sections, training options only with ``--help-all``; default subcommands."""
 
 from __future__ import annotations
 
@@ -75,3 +75,35 @@ class GroupedCommand(click.Command):
 def grouped_command(*args: Any, **more: Any) -> Callable[[Callable[..., Any]], GroupedCommand]:
     """Decorate a function as a `GroupedCommand`, like `click.command`."""
     return click.command(*args, cls=GroupedCommand, **more)
+
+
+class DefaultGroup(click.Group):
+    """Group with a default subcommand, named by a subclass."""
+
+    default = ""
+    usage = ""
+    """Call without the name of the default subcommand, for help."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Insert the default subcommand if none is named."""
+        if args and args[0] not in (*self.commands, *self.get_help_option_names(ctx)):
+            args = [self.default, *args]
+        return super().parse_args(ctx, args)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Insert the default subcommand when resolving, for completion."""
+        if args and args[0] not in self.commands:
+            args = [self.default, *args]
+        return super().resolve_command(ctx, args)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the subcommands, then the options of the default subcommand."""
+        super().format_options(ctx, formatter)
+        main = self.commands[self.default]
+        inner = click.Context(main, info_name=self.default, parent=ctx)
+        records = (p.get_help_record(inner) for p in main.get_params(inner))
+        title = f"Options of {self.default}, which may be left out: {self.usage}"
+        with formatter.section(title):
+            formatter.write_dl([r for r in records if r is not None])

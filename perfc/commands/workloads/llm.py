@@ -16,6 +16,7 @@ from ..shared.deployment import DeploymentOptions, deployment_options, flag_of
 from ..shared.deployment_option import by_default, reads
 from ..shared.document import show_document
 from ..shared.examples import examples
+from ..shared.help import DefaultGroup
 from ..shared.options import names_in
 from ..shared.output import deliver, emit, format_options
 from ..shared.parallel import parallel_options
@@ -46,31 +47,10 @@ def usual_of_search() -> Mapping[str, str]:
     return {**usual(), "dtype": "as published, and narrower types that the target supports"}
 
 
-class ModelOrSearch(click.Group):
+class ModelOrSearch(DefaultGroup):
     """Group whose default subcommand is ``serve``."""
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Insert ``serve`` if no subcommand is named."""
-        if args and args[0] not in (*self.commands, *self.get_help_option_names(ctx)):
-            args = ["serve", *args]
-        return super().parse_args(ctx, args)
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Insert ``serve`` when resolving, for completion."""
-        if args and args[0] not in self.commands:
-            args = ["serve", *args]
-        return super().resolve_command(ctx, args)
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the subcommands, then the options of the default subcommand `serve`."""
-        super().format_options(ctx, formatter)
-        served = self.commands["serve"]
-        inner = click.Context(served, info_name="serve", parent=ctx)
-        records = (p.get_help_record(inner) for p in served.get_params(inner))
-        with formatter.section("Options of serve, which may be left out: perfc llm CONFIG"):
-            formatter.write_dl([r for r in records if r is not None])
+    default, usage = "serve", "perfc llm CONFIG"
 
 
 @click.group(

@@ -26,6 +26,7 @@ from .order import LimitStatus, Order
 if TYPE_CHECKING:
     import pandas
 
+    from perfc.api import Report
     from perfc.machine import Machine
 
 MILLION = 1e6
@@ -48,6 +49,21 @@ class ModelSetting:
     deployment: Deployment
     values: Mapping[str, object] = field(default_factory=dict[str, object])
     predictor: str = ""
+
+    def report(self, machine: Machine, known: Report | None = None) -> Report:
+        """Analyze the model on a machine.
+
+        Args:
+            machine: target.
+            known: analysis of the same model and values in another deployment, to reuse.
+
+        Raises:
+            PerfcError: as for ``perfc.analyze``.
+        """
+        how = self.deployment.with_values({"target": str(machine.path)})
+        if known is not None:
+            return known.deployed(how.for_model(self.model))
+        return analyze(self.model, deployment=how, values=self.values, predictor=self.predictor)
 
 
 @record
@@ -75,6 +91,25 @@ class Row:
     price: Offer | None
     region: Region | None = None
     host_share: float = 1.0
+
+    @classmethod
+    def of(
+        cls, report: Report, prices: Prices, region: Region | None = None, *, predict: bool = True
+    ) -> Row:
+        """Create the row of a report.
+
+        Args:
+            report: analysis of the model on its machine.
+            prices: prices of machines.
+            region: region of the electricity; the world average if None.
+            predict: predict times; otherwise use measured rates.
+        """
+        part = report.machine.slice
+        return cls(
+            Verdict.of(report, predict=predict), report.deployment.table_name, report.dtype,
+            dict(report.env), report.source.labels, frozenset(report.given),
+            prices.of(report.machine), region, 1.0 if part is None else part.card_share,
+        )  # fmt: skip
 
     @property
     def time_s(self) -> float:
@@ -245,17 +280,14 @@ def compare(
     """
     known = prices or Prices()
     rows: list[Row] = []
-    for setting in settings:
-        first = analyze(setting.model, str(machines[0].path), deployment=setting.deployment,
-                        values=setting.values, predictor=setting.predictor)  # fmt: skip
-        for i, machine in enumerate(machines):
-            report = first if i == 0 else first.under(str(machine.path))
-            how = report.deployment
-            row = Row(
-                Verdict.of(report, predict=predict), how.table_name, report.dtype, dict(report.env),
-                report.source.labels, frozenset(report.given), known.of(machine), region,
-                1.0 if machine.slice is None else machine.slice.card_share,
-            )  # fmt: skip
+    report: Report | None = None
+    for i, setting in enumerate(settings):
+        last = settings[max(i - 1, 0)]
+        if last.model is not setting.model or last.values is not setting.values:
+            report = None
+        for machine in machines:
+            report = setting.report(machine, report)
+            row = Row.of(report, known, region, predict=predict)
             rows.append(row)
             if on_row is not None:
                 on_row(row)

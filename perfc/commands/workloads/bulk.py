@@ -1,0 +1,224 @@
+"""``perfc bulk``: answers for many models in Parquet files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+import click
+
+from perfc.errors import ParseError
+
+from ..shared.deployment import DeploymentOptions, deployment_options
+from ..shared.document import show_document
+from ..shared.examples import examples
+from ..shared.help import DefaultGroup
+from ..shared.options import names_in
+from ..shared.output import deliver, format_options
+from ..shared.report import color_option
+
+if TYPE_CHECKING:
+    from perfc.study.bulk.jobs import BulkSetting
+    from perfc.study.bulk.run import BulkResult, Run
+
+INCOMPLETE = 3
+FORMATS = ("text", "markdown", "html")
+
+
+class RunOrReport(DefaultGroup):
+    """Group whose default subcommand is ``run``."""
+
+    default, usage = "run", "perfc bulk MODELS"
+
+
+@click.group(
+    "bulk",
+    cls=RunOrReport,
+    epilog=examples(
+        "bulk 'models/**/*.onnx' -t a100,h100 --batch 1,8,64 -o out",
+        "bulk report out -o zoo.html",
+    ),
+)
+def command() -> None:
+    """Analyze many models: `perfc bulk 'models/**/*.onnx' -t a100,h100 --batch 1,8 -o out`."""
+
+
+@command.command(
+    "run",
+    epilog=examples(
+        "bulk run model.onnx new.onnx -t a100,l4 --dtype f32,f16 -o out2",
+        "bulk run 'models/**/*.onnx' --shard 3/16 --no-predict -o out3",
+    ),
+)
+@click.argument("models", metavar="MODELS...", nargs=-1, required=True)
+@deployment_options
+@click.option("-o", "--output", "folder", required=True, metavar="FOLDER",
+              type=click.Path(file_okay=False, path_type=Path),
+              help="Folder of the result: one Parquet file per shard.")  # fmt: skip
+@click.option("--shard", default="1/1", metavar="I/N", show_default=True,
+              help="Analyze part I of N, for arrays of jobs.")  # fmt: skip
+@click.option("--workers", type=click.IntRange(1), default=None, metavar="N",
+              help="PoolWorker processes (default: one per available core).")  # fmt: skip
+@click.option("--timeout", default="120s", metavar="TIME", show_default=True,
+              help="Longest time for one model.")  # fmt: skip
+@click.option("--worker-memory", default="4GiB", metavar="SIZE", show_default=True,
+              help="Largest address space of a worker.")  # fmt: skip
+@click.option("--dask", default="", metavar="ADDRESS",
+              help="Run on the workers of a Dask scheduler, e.g. tcp://head:8786; they see the "
+                   "same files.")  # fmt: skip
+@click.option("--no-predict", is_flag=True, help="Sustained times only, no predictions.")
+@click.option("--strict", is_flag=True, help="Exit with 3 if a model has no answer.")
+def run(
+    options: DeploymentOptions,
+    models: tuple[str, ...],
+    folder: Path,
+    shard: str,
+    workers: int | None,
+    timeout: str,
+    worker_memory: str,
+    dask: str,
+    no_predict: bool,
+    strict: bool,
+) -> int:
+    """Analyze MODELS, which are files or patterns, in every setting.
+
+    --target, --runtime and --dtype take several names, --batch, --seq and --dim ranges. Each row
+    has what `perfc compare` prints of one model in one setting, or the error. The same command
+    continues an interrupted run, and adds models and settings to a finished one.
+    """
+    from perfc.common.plain_text import say
+    from perfc.study.bulk.jobs import Shard
+    from perfc.study.bulk.run import bulk
+
+    settings = tuple(settings_of(options))
+    part = Shard.parse(shard)
+    with ProgressLine() as line:
+        outcome = bulk(
+            models, settings, folder,
+            runner(settings, not no_predict, workers, timeout, worker_memory, dask),
+            shard=part, options=shared_options(options, not no_predict), on_model=line.show,
+        )  # fmt: skip
+    say(summary(outcome))
+    return INCOMPLETE if strict and outcome.failed else 0
+
+
+@command.command("report", epilog=examples("bulk report out", "bulk report out -o zoo.md"))
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+@format_options(*FORMATS)
+@color_option
+def report(folder: Path, form: str, output: Path | None) -> None:
+    """Report on FOLDER: what limits the models, which are fastest, and which stand out."""
+    from perfc.study.bulk.zoo import Zoo, document
+
+    shown = document(folder, Zoo.read(folder))
+    if form == "html":
+        from perfc.view.html.pages.document_page import document_page
+
+        deliver(document_page(shown), output)
+    else:
+        show_document(shown, form, output)
+
+
+def settings_of(options: DeploymentOptions) -> Iterator[BulkSetting]:
+    """Yield every combination of sizes, runtimes, precisions and targets.
+
+    Raises:
+        PerfcError: an invalid option or an unknown target.
+    """
+    from dataclasses import replace
+    from itertools import product
+
+    from perfc.study.bulk.jobs import BulkSetting
+    from perfc.study.sweep.axes import parse_axes
+
+    axes = parse_axes(options.sizes) if options.sizes else ()
+    runtimes, dtypes = (several(text) for text in (options.runtime, options.dtype))
+    for values in product(*(axis.values for axis in axes)):
+        dims = dict(zip((axis.name for axis in axes), values, strict=True))
+        for runtime, dtype in product(runtimes, dtypes):
+            typed = replace(options, runtime=runtime, dtype=dtype)
+            how = typed.deployment(dims=dims, is_several=True)
+            words = [*(f"{k}={v}" for k, v in dims.items()), runtime or "", dtype or ""]
+            for machine in options.machines(how.target):
+                name = " ".join(filter(None, (machine.name, *words)))
+                yield BulkSetting(name, how.with_values({"target": str(machine.path)}))
+
+
+def several(text: str | None) -> Sequence[str | None]:
+    """Split comma-separated values of an option; a single None if it is not given."""
+    return [None] if text is None else names_in(text) or [text]
+
+
+def shared_options(options: DeploymentOptions, predict: bool) -> dict[str, str]:
+    """Return what all rows of a folder have in common: options that no setting names."""
+    from dataclasses import replace
+
+    from perfc.common.version import __version__
+
+    plain = replace(options, target=None, runtime=None, dtype=None)
+    how = plain.deployment(dims={}, is_several=True).with_values({"target": "a100"})
+    return {"version": __version__, "deployment": repr(how), "predictions": str(predict)}
+
+
+def runner(
+    settings: Sequence[BulkSetting], predict: bool, workers: int | None, timeout: str, memory: str,
+    dask: str,
+) -> Run:  # fmt: skip
+    """Return the function that answers jobs: a pool of processes, or a Dask cluster.
+
+    Raises:
+        PerfcError: an invalid time or size.
+    """
+    from functools import partial
+
+    from perfc.machine import Reserve
+    from perfc.study.bulk.pool import WorkerLimits, pooled
+
+    from ..analysis.compare import time_of
+
+    if dask:
+        from perfc.study.bulk.cluster import distributed
+
+        return partial(distributed, address=dask, settings=settings, predict=predict)
+    memory_bytes = Reserve.parse(memory, "--worker-memory").nbytes
+    if not memory_bytes:
+        raise ParseError(f"{memory!r} is no size", where="--worker-memory", hint="as in 4GiB")
+    limits = WorkerLimits(time_of(timeout), memory_bytes)
+    count = workers or len(os.sched_getaffinity(0))
+    return partial(pooled, settings=settings, predict=predict, count=count, limits=limits)
+
+
+def summary(outcome: BulkResult) -> str:
+    """Return the result in one line."""
+    from perfc.view.report.units import plural
+
+    done = f"{plural(outcome.analyzed, 'model')} in {outcome.time_s:.1f} s"
+    speed = f" ({outcome.models_per_s:.1f}/s)" if outcome.analyzed else ""
+    failed = f", {outcome.failed:,} failed" if outcome.failed else ""
+    return f"{done}{speed}{failed}; {plural(outcome.rows, 'row')} in {outcome.file}"
+
+
+class ProgressLine:
+    """Progress on a terminal's standard error, with an estimate of the remaining time."""
+
+    def __enter__(self) -> Self:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+        console = Console(stderr=True)
+        self.bar = Progress(
+            BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=console,
+            transient=True, disable=not console.is_terminal,
+        )  # fmt: skip
+        self.task = self.bar.add_task("models", total=None)
+        self.bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.bar.stop()
+
+    def show(self, done: int, total: int) -> None:
+        """Show the number of finished and of all models."""
+        self.bar.update(self.task, completed=done, total=total)

@@ -1,0 +1,101 @@
+"""Bulk runs: jobs in, Parquet out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from perfc.ir.record import frozen
+
+from .answers import Answer
+from .jobs import BulkSetting, ModelJob, Shard, jobs, model_paths
+from .table import ShardTable
+
+PART_MODELS, PART_S = 500, 10.0
+"""Models and seconds after which answers are written."""
+Run = Callable[[Iterable[ModelJob]], Iterator[tuple[ModelJob, list[Answer]]]]
+"""Function that answers jobs, in any order."""
+
+
+@frozen
+class BulkResult:
+    """Result of a bulk run.
+
+    Args:
+        file: file of the shard.
+        models: number of models of the shard.
+        analyzed: number of models analyzed in this run.
+        failed: number of models of this run with a failure.
+        rows: number of rows of the file.
+        time_s: duration of this run.
+    """
+
+    file: Path
+    models: int
+    analyzed: int
+    failed: int
+    rows: int
+    time_s: float
+
+    @property
+    def models_per_s(self) -> float:
+        """Models per second of this run."""
+        return self.analyzed / self.time_s if self.time_s else 0.0
+
+
+def bulk(
+    patterns: Sequence[str],
+    settings: Sequence[BulkSetting],
+    folder: Path,
+    run: Run,
+    *,
+    shard: Shard,
+    options: Mapping[str, str],
+    on_model: Callable[[int, int], None],
+) -> BulkResult:
+    """Answer every model of a shard that has no answer yet; return what was done.
+
+    Args:
+        patterns: files of models, or patterns of them.
+        settings: settings to analyze each model in.
+        folder: folder of the result.
+        run: answers the jobs.
+        shard: the part of the models.
+        options: what must be equal for all rows of the folder.
+        on_model: called with the number of finished and of all models to analyze.
+
+    Raises:
+        PerfcError: no such models, or a folder that cannot be written or has other rows.
+    """
+    begin_s = time.monotonic()
+    paths = [path for path in model_paths(patterns) if shard.has(path)]
+    table = ShardTable(folder, shard, options)
+    todo = list(jobs(paths, settings, table.done(), shard))
+    failures = written(table, run(todo), lambda count: on_model(count, len(todo)))
+    rows = table.merge() if todo or table.part_files() else sum(b.num_rows for b in table.batches())
+    seconds = time.monotonic() - begin_s
+    return BulkResult(table.file, len(paths), len(todo), failures, rows, seconds)
+
+
+def written(
+    table: ShardTable,
+    answers: Iterator[tuple[ModelJob, list[Answer]]],
+    on_model: Callable[[int], None],
+) -> int:
+    """Write answers as parts, also when interrupted; return the number of failed models."""
+    waiting: list[Answer] = []
+    last_s, since, failures = time.monotonic(), 0, 0
+    on_model(0)
+    try:
+        for count, (_, rows) in enumerate(answers, 1):
+            waiting += rows
+            since += 1
+            failures += any(row["error"] is not None for row in rows)
+            if since >= PART_MODELS or time.monotonic() - last_s > PART_S:
+                table.add(waiting)
+                waiting, since, last_s = [], 0, time.monotonic()
+            on_model(count)
+    finally:
+        table.add(waiting)
+    return failures

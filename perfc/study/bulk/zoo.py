@@ -1,0 +1,207 @@
+"""Report of a bulk run: what limits the models, which are fastest, and which stand out."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+
+from perfc.common.extras import install
+from perfc.errors import MissingExtraError, ModelError
+from perfc.view.report.formats.document import Column, Document, Note, Section, Table
+from perfc.view.report.units import Unit, plural
+
+from .table import metadata_of
+
+SHOWN = 10
+"""Models shown in a table."""
+FAR = 3.5
+"""Deviations from the median beyond which a model stands out (Iglewicz and Hoaglin, 1993)."""
+NORMAL = 1.4826
+"""Standard deviations of a normal distribution in its median absolute deviation."""
+READ = (
+    "path", "setting", "error", "time_s", "low_s", "high_s", "floor_s", "limited_by",
+    "memory_bytes", "fits",
+)  # fmt: skip
+
+
+@dataclass
+class SettingRows:
+    """Rows of one setting, as columns of equal length."""
+
+    paths: list[str] = field(default_factory=list)
+    times_s: list[float] = field(default_factory=list)
+    floors_s: list[float] = field(default_factory=list)
+    limits: Counter[str] = field(default_factory=Counter)
+    too_large: int = 0
+
+
+@dataclass
+class Zoo:
+    """All rows of a folder.
+
+    Args:
+        settings: answered rows by setting.
+        failures: number of rows by the reason of their failure.
+    """
+
+    settings: dict[str, SettingRows] = field(default_factory=dict)
+    failures: Counter[str] = field(default_factory=Counter)
+
+    @classmethod
+    def read(cls, folder: Path) -> Zoo:
+        """Read the finished shards of a folder.
+
+        Raises:
+            MissingExtraError: without pyarrow.
+            ModelError: no finished shard, or a file that is no result of ``perfc bulk``.
+        """
+        try:
+            from pyarrow import parquet
+        except ImportError:
+            hint = install("data")
+            raise MissingExtraError("Parquet needs pyarrow", hint=hint, where="bulk") from None
+        files = sorted(folder.glob("shard-*-of-*.parquet"))
+        if not files:
+            hint = "a finished `perfc bulk MODELS -o FOLDER` writes them"
+            raise ModelError("has no finished shard", hint=hint, where=str(folder))
+        zoo = cls()
+        for file in files:
+            metadata_of(file)
+            for batch in parquet.ParquetFile(file).iter_batches(columns=list(READ)):
+                for row in zip(*(batch.column(n).to_pylist() for n in READ), strict=True):
+                    zoo.add(*row)
+        return zoo
+
+    def add(
+        self, path: str, setting: str, error: str | None, time_s: float, low_s: float,
+        high_s: float, floor_s: float, limited_by: str | None, memory_bytes: int, fits: bool | None,
+    ) -> None:  # fmt: skip
+        """Add one row."""
+        if error is not None:
+            self.failures[error.removeprefix(f"{path}: ")] += 1
+            return
+        rows = self.settings.setdefault(setting, SettingRows())
+        rows.paths.append(path)
+        rows.times_s.append(time_s)
+        rows.floors_s.append(floor_s)
+        rows.limits[limited_by or "unknown"] += 1
+        rows.too_large += fits is False
+
+
+def document(folder: Path, zoo: Zoo) -> Document:
+    """Return the report of a folder."""
+    models = {path for rows in zoo.settings.values() for path in rows.paths}
+    title = f"{plural(len(models), 'model')} in {plural(len(zoo.settings), 'setting')}: {folder}"
+    sections = [
+        Section("settings", "settings", (settings_table(zoo),)),
+        Section("limits", "what limits the models", (limits_table(zoo),)),
+        Section("ranking", "fastest and slowest models", tuple(rankings(zoo))),
+        Section("outliers", "models that stand out", tuple(outlier_parts(zoo))),
+    ]
+    if zoo.failures:
+        sections.append(Section("failures", "models without an answer", (failure_table(zoo),)))
+    return Document(title, tuple(sections))
+
+
+def settings_table(zoo: Zoo) -> Table:
+    """Return one row per setting: number of models, and quantiles of their times."""
+    columns = (
+        Column("setting", "setting", is_name=True), Column("models", "models"),
+        Column("p10_s", "10 %", Unit.SECOND), Column("median_s", "median", Unit.SECOND),
+        Column("p90_s", "90 %", Unit.SECOND), Column("over_floor", "time/bound"),
+        Column("too_large", "do not fit"),
+    )  # fmt: skip
+    rows = [
+        (
+            name, str(len(one.paths)), *quantiles(one.times_s),
+            f"{median(ratios(one)):.2f}", str(one.too_large),
+        )
+        for name, one in sorted(zoo.settings.items())
+    ]  # fmt: skip
+    return Table(columns, tuple(rows))
+
+
+def limits_table(zoo: Zoo) -> Table:
+    """Return the share of the models that each limit takes most time of, by setting."""
+    names = Counter[str]()
+    for rows in zoo.settings.values():
+        names.update(rows.limits)
+    order = [name for name, _ in names.most_common()]
+    columns = (Column("setting", "setting", is_name=True), *(Column(n, n) for n in order))
+    shares = [
+        (setting, *(f"{one.limits[name] / len(one.paths):.0%}" for name in order))
+        for setting, one in sorted(zoo.settings.items())
+    ]
+    return Table(columns, tuple(shares))
+
+
+def rankings(zoo: Zoo) -> Iterator[Note | Table]:
+    """Yield the fastest and slowest models of each setting."""
+    columns = (
+        Column("model", "model", is_name=True), Column("time_s", "time", Unit.SECOND),
+        Column("floor_s", "bound", Unit.SECOND),
+    )  # fmt: skip
+    for setting, rows in sorted(zoo.settings.items()):
+        order = sorted(range(len(rows.paths)), key=rows.times_s.__getitem__)
+        few = len(order) <= 2 * SHOWN
+        yield Note(f"{setting}: {'all' if few else f'the {SHOWN} fastest and slowest'}")
+        shown = order if few else [*order[:SHOWN], *order[-SHOWN:]]
+        yield Table(
+            columns, tuple((rows.paths[i], rows.times_s[i], rows.floors_s[i]) for i in shown)
+        )
+
+
+def outlier_parts(zoo: Zoo) -> Iterator[Note | Table]:
+    """Yield models whose time is unusually long for their lower bound."""
+    columns = (
+        Column("model", "model", is_name=True), Column("setting", "setting"),
+        Column("over_floor", "time/bound"), Column("usual", "median"),
+    )  # fmt: skip
+    rows = sorted(
+        ((score, setting, path, ratio, usual)
+         for setting, rows in zoo.settings.items()
+         for score, path, ratio, usual in outliers(rows)),
+        reverse=True,
+    )  # fmt: skip
+    yield Note(
+        "Ratio of predicted time to lower bound, against the median of the setting: "
+        f"{plural(len(rows), 'row')} more than {FAR} deviations above."
+    )
+    if rows:
+        yield Table(
+            columns,
+            tuple((p, s, f"{r:.2f}", f"{u:.2f}") for _, s, p, r, u in rows[: 2 * SHOWN]),
+        )
+
+
+def outliers(rows: SettingRows) -> Iterator[tuple[float, str, float, float]]:
+    """Yield score, model, ratio to the lower bound and median ratio of unusually slow models."""
+    values = [math.log(ratio) for ratio in ratios(rows)]
+    middle = median(values)
+    spread = NORMAL * median(abs(value - middle) for value in values)
+    for path, value in zip(rows.paths, values, strict=True):
+        if spread > 0 and (value - middle) / spread > FAR:
+            yield (value - middle) / spread, path, math.exp(value), math.exp(middle)
+
+
+def failure_table(zoo: Zoo) -> Table:
+    """Return the reasons of failures, the most frequent first."""
+    columns = (Column("reason", "reason", is_name=True, wraps=True), Column("rows", "rows"))
+    return Table(columns, tuple((why, str(n)) for why, n in zoo.failures.most_common(2 * SHOWN)))
+
+
+def ratios(rows: SettingRows) -> list[float]:
+    """Return the ratio of time to lower bound of every row with both."""
+    pairs: Iterable[tuple[float, float]] = zip(rows.times_s, rows.floors_s, strict=True)
+    return [time_s / floor_s if time_s > 0 and floor_s > 0 else 1.0 for time_s, floor_s in pairs]
+
+
+def quantiles(values: Sequence[float]) -> tuple[float, float, float]:
+    """Return the 10 %, 50 % and 90 % quantiles."""
+    ordered = sorted(values)
+    last = len(ordered) - 1
+    return ordered[round(0.1 * last)], median(ordered), ordered[round(0.9 * last)]

@@ -1,0 +1,209 @@
+"""``perfc bulk``: a row for each model and setting, also after interruptions and failures."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from shutil import copyfile
+
+import pytest
+from click.testing import CliRunner
+
+from perfc.commands.analysis import compare
+from perfc.commands.workloads.bulk import command, summary
+from perfc.deployment import Deployment
+from perfc.errors import ModelError, ParseError
+from perfc.study.bulk.jobs import BulkSetting, ModelJob, Shard, model_paths
+from perfc.study.bulk.pool import PoolWorker, WorkerLimits
+from perfc.study.bulk.run import BulkResult
+from perfc.study.bulk.zoo import SettingRows, outliers
+
+pytest.importorskip("pyarrow")
+EXAMPLES = Path("examples/models").resolve()
+RESNET, BERT = EXAMPLES / "resnet50.onnx.gz", EXAMPLES / "bert-base.onnx.gz"
+
+
+def rows_in(folder: Path) -> list[dict[str, object]]:
+    """Return all rows of a folder's shards."""
+    from pyarrow import parquet
+
+    files = sorted(folder.glob("shard-*.parquet"))
+    return [row for file in files for row in parquet.read_table(file).to_pylist()]
+
+
+def bulk(*arguments: object) -> str:
+    """Run ``perfc bulk`` and return its output."""
+    words = [str(argument) for argument in arguments]
+    result = CliRunner().invoke(command, words, catch_exceptions=False, standalone_mode=False)
+    return f"{result.return_value or 0}: {result.output}"
+
+
+@pytest.fixture
+def models(tmp_path: Path) -> Path:
+    """Return a folder with two models and a text file."""
+    folder = tmp_path / "models"
+    folder.mkdir()
+    copyfile(RESNET, folder / "resnet50.onnx.gz")
+    copyfile(BERT, folder / "bert.onnx.gz")
+    (folder / "broken.onnx.gz").write_text("no model")
+    return folder
+
+
+def test_rows_are_those_of_compare_and_failures_have_a_row(models: Path, tmp_path: Path) -> None:
+    said = bulk(f"{models}/*.gz", "-t", "a100,h100", "--batch", "1,8", "-o", tmp_path / "out")
+    assert "0: 3 models in" in said
+    assert "1 failed; 12 rows" in said
+    rows = rows_in(tmp_path / "out")
+    assert Counter((row["model"], row["error"] is None) for row in rows) == {
+        ("resnet50.onnx.gz", True): 4, ("bert.onnx.gz", True): 4, ("broken.onnx.gz", False): 4,
+    }  # fmt: skip
+    asked = [str(models / "bert.onnx.gz"), "-t", "h100", "--batch", "8"]
+    printed = CliRunner().invoke(compare.command, [*asked, "--output-format", "json"]).output
+    same = json.loads(printed)["rows"][0]
+    mine = next(
+        row for row in rows
+        if row["setting"] == "h100-sxm5-80gb batch=8" and row["model"] == "bert.onnx.gz"
+    )  # fmt: skip
+    assert {key: mine[key] for key in same.keys() & mine.keys()} == {
+        key: same[key] for key in same.keys() & mine.keys()
+    }
+    assert len(same.keys() & mine.keys()) > 25
+
+
+def test_a_finished_run_is_continued_with_what_is_new(models: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    bulk(models / "resnet50.onnx.gz", "-t", "a100", "-o", out)
+    assert "0 models" in bulk(models / "resnet50.onnx.gz", "-t", "a100", "-o", out)
+    assert "2 rows" in bulk(models / "resnet50.onnx.gz", "-t", "a100,h100", "-o", out)
+    before = {(row["setting"], row["model"]): row["time_s"] for row in rows_in(out)}
+    copyfile(BERT, models / "resnet50.onnx.gz")
+    assert "1 model in" in bulk(models / "resnet50.onnx.gz", "-t", "a100,h100", "-o", out)
+    after = {(row["setting"], row["model"]): row["time_s"] for row in rows_in(out)}
+    assert before.keys() == after.keys()
+    assert all(before[key] != after[key] for key in before)
+
+
+def test_rows_of_other_options_are_not_mixed(models: Path, tmp_path: Path) -> None:
+    bulk(models / "broken.onnx.gz", "-t", "a100", "-o", tmp_path / "out")
+    with pytest.raises(ParseError, match="rows of another predictions"):
+        bulk(models / "broken.onnx.gz", "-t", "a100", "--no-predict", "-o", tmp_path / "out")
+
+
+def test_shards_divide_the_models(models: Path, tmp_path: Path) -> None:
+    for part in "1/3", "2/3", "3/3":
+        bulk(f"{models}/*.gz", "--no-predict", "-t", "t4", "--shard", part, "-o", tmp_path / "out")
+    names = [row["path"] for row in rows_in(tmp_path / "out")]
+    assert sorted(names) == sorted(str(path) for path in models.iterdir())
+
+
+@pytest.mark.parametrize("text", ["0/3", "4/3", "3", "a/b", "1/-2", ""])
+def test_no_shard(text: str) -> None:
+    with pytest.raises(ParseError, match="is no shard"):
+        Shard.parse(text)
+
+
+def test_a_model_beyond_a_limit_has_a_row(models: Path, tmp_path: Path) -> None:
+    late = bulk(models / "bert.onnx.gz", "-t", "a100", "--timeout", "1ms", "-o", tmp_path / "a")
+    assert "1 failed" in late
+    assert rows_in(tmp_path / "a")[0]["error"] == "took longer than 0.001 s"
+    small = ["-t", "a100", "--worker-memory", "90MiB", "--strict", "-o", tmp_path / "b"]
+    assert bulk(models / "bert.onnx.gz", *small).startswith("3: ")
+    assert re.search("more memory|was ended|internal", str(rows_in(tmp_path / "b")[0]["error"]))
+
+
+def test_a_worker_that_ends_costs_its_model_only(models: Path) -> None:
+    setting = BulkSetting("t4", Deployment().with_values({"target": "t4"}))
+    job = ModelJob(str(models / "broken.onnx.gz"), 8, 0, ("t4",))
+    worker = PoolWorker([setting], predict=False, limits=WorkerLimits(60.0, 4 << 30))
+    try:
+        worker.give(job)
+        worker.process.kill()
+        assert [row["error"] for row in worker.answers()] == ["the worker was ended by SIGKILL"]
+        worker.give(job)
+        assert "not an ONNX model" in worker.answers()[0]["error"]
+    finally:
+        worker.stop()
+
+
+def killed_after(arguments: list[str], seconds: float) -> None:
+    """Start ``perfc bulk`` and kill it with all its workers."""
+    call = [sys.executable, "-m", "perfc", "bulk", *arguments]
+    process = subprocess.Popen(call, start_new_session=True, stdout=subprocess.DEVNULL)
+    time.sleep(seconds)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+@pytest.mark.parametrize("seconds", [0.7, 2.0])
+def test_no_row_is_lost_or_doubled_by_a_kill(tmp_path: Path, seconds: float) -> None:
+    for index in range(30):
+        (tmp_path / f"{index}.onnx").write_text(f"no model {index}")
+    out = tmp_path / "out"
+    arguments = [f"{tmp_path}/*.onnx", "-t", "a100", "-o", str(out)]
+    killed_after(arguments, seconds)
+    assert "30 rows" in bulk(*arguments)
+    assert Counter(str(r["path"]) for r in rows_in(out)) == Counter(
+        map(str, tmp_path.glob("*.onnx"))
+    )
+
+
+def test_models_of_a_dask_cluster_survive_a_worker(models: Path, tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed")
+    for index in range(12):
+        (models / f"{index}.onnx.gz").write_text(f"no model {index}")
+    cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
+    with cluster, distributed.Client(cluster) as client:
+        call = [sys.executable, "-m", "perfc", "bulk", f"{models}/*.gz", "-t", "a100"]
+        call += ["-o", str(tmp_path / "out"), "--dask", cluster.scheduler_address]
+        process = subprocess.Popen(call, stdout=subprocess.PIPE, text=True)
+        while not client.processing() and process.poll() is None:
+            time.sleep(0.05)
+        os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
+        assert "15 rows" in process.communicate(timeout=120)[0]
+    errors = Counter(row["error"] is None for row in rows_in(tmp_path / "out"))
+    assert errors == {True: 2, False: 13}
+
+
+def test_the_report_names_what_limits_and_what_failed(models: Path, tmp_path: Path) -> None:
+    bulk(f"{models}/*.gz", "-t", "a100", "--no-predict", "-o", tmp_path / "out")
+    said = bulk("report", tmp_path / "out")
+    for words in "what limits the models", "resnet50.onnx.gz", "models without an answer":
+        assert words in said
+    page = tmp_path / "zoo.html"
+    bulk("report", tmp_path / "out", "-o", page)
+    assert "<table" in page.read_text()
+    assert "bert.onnx.gz" in page.read_text()
+
+
+def test_no_report_of_another_folder(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="no finished shard"):
+        bulk("report", tmp_path)
+    (tmp_path / "shard-1-of-1.parquet").write_text("no table")
+    with pytest.raises(ModelError, match="no result of perfc bulk"):
+        bulk("report", tmp_path)
+
+
+def test_a_slow_model_stands_out() -> None:
+    times = [1.0 + 0.01 * i for i in range(20)] + [9.0]
+    rows = SettingRows([str(i) for i in range(21)], times, [0.5] * 21)
+    assert [path for _, path, _, _ in outliers(rows)] == ["20"]
+
+
+def test_patterns_name_files_once(models: Path) -> None:
+    found = [*model_paths([f"{models}/*.gz", str(models / "bert.onnx.gz")])]
+    assert len(found) == 3 == len(set(found))
+    with pytest.raises(ModelError, match="no such files"):
+        [*model_paths([f"{models}/*.pt2"])]
+
+
+def test_summary() -> None:
+    assert summary(BulkResult(Path("o"), 9, 4, 1, 8, 2.0)) == (
+        "4 models in 2.0 s (2.0/s), 1 failed; 8 rows in o"
+    )
