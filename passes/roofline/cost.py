@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from enum import Enum
 from functools import cached_property
@@ -14,6 +14,7 @@ from perfc.ir.graphs.alike import Alike
 from perfc.ir.op import ABSENT, Kind, Op, Types
 from perfc.ir.ops.control.control import If, Loop, Scan, SequenceMap
 from perfc.ir.ops.movement.view import Identity
+from perfc.ir.ops.opaque import Opaque
 from perfc.ir.problem import Problem
 from perfc.ir.record import cached_entity, frozen, record
 from perfc.ir.symbolic.dim import Dim, interval, symbols
@@ -102,6 +103,22 @@ class CostTable:
         w, t = self.work, self.traffic
         totals = (w.mac, w.alu, w.sfu, w.integer, t.read_bytes, t.write_bytes)
         return any(a.key not in self.declared for d in totals for a in symbols(d))
+
+    @cached_property
+    def uncounted(self) -> Mapping[tuple[str, Tier], Sequence[Node]]:
+        """Return nodes without a fully known cost, by ONNX name and tier.
+
+        Nodes of unknown size after an operator without definition have it because of that
+        operator, and are left out.
+        """
+        found = {n: c.tier for n, c in self.nodes.items() if c.tier in (Tier.BYTES, Tier.UNKNOWN)}
+        unsized = [n for n, tier in found.items() if tier is Tier.UNKNOWN]
+        has_cause = any(isinstance(n.op, Opaque) for n in unsized)
+        names: dict[tuple[str, Tier], list[Node]] = {}
+        for node, tier in found.items():
+            if tier is Tier.BYTES or isinstance(node.op, Opaque) or not has_cause:
+                names.setdefault((node.loc.op_type or node.op.mnemonic, tier), []).append(node)
+        return names
 
     def facts(self) -> dict[Node, dict[str, object]]:
         """Return the counts printed below each node in the text form."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from perfc.ir.graph import Node
 from perfc.passes.roofline.cost import Tier
 from perfc.review.lint.finding import Finding, Saves
 from perfc.review.lint.rule import Rule
@@ -37,12 +36,7 @@ class OpaqueOperator(Rule):
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yield one finding per operator name, at its first node."""
-        groups: dict[tuple[str, Tier], list[Node]] = {}
-        for node, cost in subject.report.cost.nodes.items():
-            if cost.tier in (Tier.BYTES, Tier.UNKNOWN):
-                name = node.loc.op_type or node.op.mnemonic
-                groups.setdefault((name, cost.tier), []).append(node)
-        for (name, tier), nodes in groups.items():
+        for (name, tier), nodes in subject.report.cost.uncounted.items():
             known = "only its bytes are known" if tier is Tier.BYTES else "not even its bytes are"
             count = f" x{len(nodes)}" if len(nodes) > 1 else ""
             yield self.finding(

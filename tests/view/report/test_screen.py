@@ -156,6 +156,16 @@ def test_a_model_that_is_not_known_whole_says_so(unknown: perfc.Report) -> None:
     assert "unknown" in screen.render(views, 80)
 
 
+def test_a_time_is_a_bound_where_an_operator_has_no_definition(unknown: perfc.Report) -> None:
+    """Sizes after it are open, so the prediction has part of the time; only it is named."""
+    views = collect(unknown)
+    text = " ".join(screen.render(views, 120).split())
+    for words in ("predicted ≥ ", " ≤ ", "without unknown costs", "unknown cost of Mystery x1"):
+        assert words in text
+    assert "Relu x1" not in text
+    assert "≥ " in screen.verdict_line(views.verdict)
+
+
 def test_a_model_without_kernels_has_a_screen() -> None:
     from onnx import TensorProto, helper
 

@@ -106,7 +106,7 @@ def summary_lines(views: Views) -> tuple[str, str, str]:
     model, machine, *parts = (printable(elided(part, WIDEST)) for part in running(views))
     first = f"{'predicted' if v.is_predicted else 'time'} {time_words(v)} per run"
     if v.is_predicted:
-        first += f" ({INTERVAL} {span(v.expected.low, v.expected.high, Unit.SECOND)})"
+        first += f" ({interval_words(v)})"
     takes = [first]
     if v.time_s > 0:
         takes.append(throughput_words(v))
@@ -154,7 +154,13 @@ def uses_tf32(views: Views) -> bool:
 
 def time_words(verdict: Verdict) -> str:
     """Return the time of a run as text."""
-    return quantity(verdict.time_s, Unit.SECOND)
+    return ("≥ " if verdict.is_bound else "") + quantity(verdict.time_s, Unit.SECOND)
+
+
+def interval_words(verdict: Verdict) -> str:
+    """Return the prediction interval as text; one without unknown costs if the time is a bound."""
+    ends = span(verdict.expected.low, verdict.expected.high, Unit.SECOND)
+    return f"{INTERVAL} {ends}{' without unknown costs' if verdict.is_bound else ''}"
 
 
 def throughput_words(verdict: Verdict) -> str:
@@ -166,7 +172,7 @@ def throughput_words(verdict: Verdict) -> str:
         digits = 0 if per_s >= 99.95 else 1 if per_s >= 9.995 else 2
         step = 10 ** max(len(str(int(per_s))) - 3, 0)
         number = f"{round(per_s / step) * step:,}" if not digits else f"{per_s:.{digits}f}"
-    return f"{number} {verdict.throughput.item.value}/s"
+    return f"{'≤ ' if verdict.is_bound else ''}{number} {verdict.throughput.item.value}/s"
 
 
 @record
@@ -189,8 +195,7 @@ class ScreenFigure:
 def facts_of(v: Verdict) -> Iterator[ScreenFigure]:
     """Yield predicted time, confidence, lower bound, memory, phases and energy."""
     if v.is_predicted:
-        ends = span(v.expected.low, v.expected.high, Unit.SECOND)
-        words = f"{throughput_words(v)}, {INTERVAL} {ends}"
+        words = f"{throughput_words(v)}, {interval_words(v)}"
         yield ScreenFigure("predicted", time_words(v), words, Style.NUMBER)
     else:
         words = f"{throughput_words(v)}, at measured rates (--no-predict)"
@@ -207,7 +212,8 @@ def facts_of(v: Verdict) -> Iterator[ScreenFigure]:
         yield ScreenFigure("phases", *step_words(v.step))
     if v.energy is not None:
         words = f"{span(v.energy.low, v.energy.high, Unit.JOULE)} per run, board only"
-        yield ScreenFigure("energy", quantity(v.energy.mid, Unit.JOULE), words, Style.PLAIN)
+        least = "≥ " if v.is_bound else ""
+        yield ScreenFigure("energy", least + quantity(v.energy.mid, Unit.JOULE), words, Style.PLAIN)
 
 
 def step_words(step: Step) -> tuple[str, str, Style]:

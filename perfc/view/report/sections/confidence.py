@@ -9,8 +9,12 @@ from typing import TYPE_CHECKING
 from perfc.analyzers.estimate.estimate import Estimate, Predictor
 from perfc.analyzers.estimate.interval import HIGH_ERROR, MEDIUM_ERROR
 from perfc.ir.record import record
+from perfc.passes.roofline.cost import Tier
 
+from ..amounts import ratio
 from ..names import emulated, machine_title, runs_elsewhere, runtime_title
+from ..units import share
+from .coverage import listed
 from .uncertainty import in_doubt
 
 if TYPE_CHECKING:
@@ -76,7 +80,7 @@ def confidence(report: Report, table: PredictionTable) -> Confidence:
     if report.module.origin.assumed:
         return Confidence(Grade.LOW, report.module.origin.assumed)
     if report.cost.is_bound:
-        return Confidence(Grade.LOW, "some nodes have unknown cost (--view coverage)")
+        return Confidence(Grade.LOW, uncounted(report))
     if not table.kernels:
         return Confidence(Grade.HIGH, "no kernel is launched")
     stranger = runs_elsewhere(report.kernels.runtime, report.machine) or emulated(
@@ -90,6 +94,17 @@ def confidence(report: Report, table: PredictionTable) -> Confidence:
         return Confidence(Grade.HIGH, known(report, table))
     grade = Grade.MEDIUM if error <= MEDIUM_ERROR else Grade.LOW
     return Confidence(grade, doubt if doubt and not table.behind_s else unknown(report, table))
+
+
+def uncounted(report: Report) -> str:
+    """Return the operators of unknown cost and the share of nodes without sizes."""
+    names = [f"{name} x{len(nodes)}" for (name, _), nodes in report.cost.uncounted.items()]
+    if not names:
+        return "some nodes have unknown cost (--view coverage)"
+    text = f"unknown cost of {listed(names)} (--view coverage)"
+    unsized = report.cost.count(Tier.UNKNOWN)
+    sizes = f"; {share(ratio(unsized, len(report.cost.nodes)))} of the nodes have unknown sizes"
+    return text + (sizes if unsized else "")
 
 
 def known(report: Report, table: PredictionTable) -> str:

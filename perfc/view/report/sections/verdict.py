@@ -15,6 +15,7 @@ from perfc.ir.symbolic.dim import Dim
 from perfc.ir.symbolic.evaluate import evaluate
 from perfc.ir.tensors.types import DType, TensorType
 from perfc.passes.memory.storage import BufferRole
+from perfc.passes.roofline.cost import Tier
 
 from ..amounts import open_symbols
 from ..memory_sections.footprint import footprint
@@ -112,6 +113,7 @@ class Verdict:
         limits: shares of the predicted time by limit, as `limits` returns them. Empty if
             nothing takes time.
         step: phases of a training step; None for a forward pass.
+        is_bound: True if the time is only a lower bound, because nodes have unknown sizes.
     """
 
     model: str
@@ -127,6 +129,7 @@ class Verdict:
     confidence: Confidence | None
     limits: tuple[LimitShare, ...]
     step: Step | None = None
+    is_bound: bool = False
 
     @property
     def time_s(self) -> float:
@@ -159,6 +162,7 @@ class Verdict:
             None if table is None else confidence(report, table),
             limits(roof, table),
             step_of(report, table),
+            report.cost.count(Tier.UNKNOWN) > 0,
         )
 
 
