@@ -35,6 +35,8 @@ PROGRAM = re.compile(r"([^/]+/)?(models/[^/]+\.json|serialized_exported_program\
 Source: torch/export/pt2_archive/constants.py; torch/export/__init__.py of PyTorch 2.5."""
 WEIGHTS = re.compile(r"(([^/]+/)?data/weights/)[^/]+_weights_config\.json")
 """Names of the entry with the file of each parameter, which PyTorch writes since 2.8."""
+FILES = re.compile(rb'"path_name": *"([^"\\]*)"')
+"""Names of the files of parameters in the table of weights."""
 
 OTHERS: tuple[tuple[str, str, str], ...] = (
     (r".*/?code/.*\.py|.*constants\.pkl", "a TorchScript archive", SAVE),
@@ -97,7 +99,7 @@ def read_archive(model: str | bytes, where: str) -> Archive:
         with BoundedReader(file) as bounded, zipfile.ZipFile(bounded) as archive:
             program, weights = documents(archive)
             document = parsed(program)
-            ties = ties_of(archive, parsed(weights)["config"]) if weights else {}
+            ties = ties_of(archive, weights)
     except FAULTS as error:
         what = f"damaged zip archive: {reason_of(error)}"
         raise ModelError(what, hint="it was cut short? Save it again") from None
@@ -151,16 +153,21 @@ def documents(archive: zipfile.ZipFile) -> tuple[bytes, bytes]:
     return contents[0], contents[1] if weights else b""
 
 
-def ties_of(archive: zipfile.ZipFile, weights: Mapping[str, Any]) -> dict[str, str]:
+def ties_of(archive: zipfile.ZipFile, weights: bytes) -> dict[str, str]:
     """Return the first parameter with the same elements, by name of a parameter.
 
     PyTorch writes one file for all tensors without elements, as on the meta device: it ties none.
     """
+    files = FILES.findall(weights)
+    if len(set(files)) == len(files):
+        return {}
     sizes = {i.filename.rpartition("data/weights/")[2]: i.file_size for i in archive.infolist()}
+    if not any(sizes.get(file.decode()) for file in files):
+        return {}
     first: dict[tuple[str, str], str] = {}
     return {
         name: first.setdefault((weight["path_name"], str(weight["tensor_meta"])), name)
-        for name, weight in weights.items()
+        for name, weight in parsed(weights)["config"].items()
         if weight["is_param"] and sizes.get(weight["path_name"])
     }
 
