@@ -5,6 +5,7 @@ A third are one node of an operator with operands and attributes that no definit
     python benchmarks/fuzz.py                    # 10,000 files through the API, 40 through the CLI
     python benchmarks/fuzz.py --only 123         # one file
     python benchmarks/fuzz.py --dump 123 x.onnx  # save it
+    python benchmarks/fuzz.py --formats --files 1500 --cli-files 0  # other formats and traces
 
 Exit status 1 on any traceback, hang, memory error or crash, and on any file opened outside the
 model's folder.
@@ -16,12 +17,13 @@ import argparse
 import json
 import os
 import select
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -96,8 +98,9 @@ def write(folder: Path, number: int, seed: int) -> tuple[Path, str]:
 
 
 def run_api(
-    numbers: Iterable[int], seed: int, keep: Path | None = None
-) -> tuple[Counter[str], list[str], dict[str, Any]]:
+    numbers: Iterable[int], seed: int, keep: Path | None = None,
+    write: Callable[[Path, int, int], tuple[Path, str]] = write,
+) -> tuple[Counter[str], list[str], dict[str, Any]]:  # fmt: skip
     """Outcomes, descriptions of the bad ones, and the extremes."""
     outcomes: Counter[str] = Counter()
     bad: dict[str, list[int]] = {}
@@ -116,8 +119,11 @@ def run_api(
                 bad.setdefault(label.replace(str(path), "FILE"), []).append(number)
                 if keep:
                     keep.mkdir(parents=True, exist_ok=True)
-                    (keep / path.name).write_bytes(path.read_bytes())
-            path.unlink()
+                    shutil.rmtree(keep / f"case{number}", ignore_errors=True)
+                    for made in folder.glob("case*"):
+                        (shutil.copytree if made.is_dir() else shutil.copy)(made, keep / made.name)
+            for made in folder.glob("case*"):
+                shutil.rmtree(made) if made.is_dir() else made.unlink()
         workers.stop()
     rows = sorted(bad.items(), key=lambda kv: -len(kv[1]))
     return outcomes, [f"{len(n):5} x {label}  e.g. --only {n[0]}" for label, n in rows], extremes
@@ -159,6 +165,7 @@ def main() -> int:
     parser.add_argument("--files", type=int, default=10_000)
     parser.add_argument("--cli-files", type=int, default=40)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--formats", action="store_true", help="files of other formats")
     parser.add_argument("--kind", default="", help="beginning of the kind, e.g. operator.LSTM")
     parser.add_argument("--only", type=int, help="one file's number")
     parser.add_argument("--dump", nargs=2, metavar=("NUMBER", "FILE"), help="save one file")
@@ -170,10 +177,15 @@ def main() -> int:
         print(f"{kind}{suffix}, {len(data)} bytes -> {args.dump[1]}")
         return 0
     numbers = [args.only] if args.only is not None else list(range(args.files))
+    if args.formats:
+        import fuzz_formats as maker
+    else:
+        maker = fuzz_files
     if args.kind:
-        numbers = [n for n in numbers if fuzz_files.make(n, args.seed)[2].startswith(args.kind)]
+        numbers = [n for n in numbers if maker.make(n, args.seed)[-1].startswith(args.kind)]
     began = time.perf_counter()
-    outcomes, bad, extremes = run_api(numbers, args.seed, args.keep)
+    how = maker.write if args.formats else write
+    outcomes, bad, extremes = run_api(numbers, args.seed, args.keep, how)
     seconds = time.perf_counter() - began
     print("\n".join(bad))
     step = max(1, len(numbers) // max(1, args.cli_files))

@@ -19,6 +19,7 @@ import traceback
 import warnings
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 FILE_S = 10
 MEMORY_BYTES = 1 << 30
@@ -79,6 +80,36 @@ def peak_mb() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
+def analyzed(path: str) -> list[str]:
+    """Analyze a model, or a trace without a model; negative figures of the report."""
+    from tests.oracles import adapter
+
+    if path.endswith((".trace-json", ".trace-sqlite")):
+        from perfc.measuring.trace.formats import read_trace
+        from perfc.measuring.trace.output import TraceView
+        from perfc.measuring.trace.summary import summarized
+
+        TraceView.of("x", summarized(read_trace(path)))
+        return []
+    if path.endswith(".hlo-json"):
+        return adapter.negative_figures(adapter.analyze(parsed_program(path)))
+    report = adapter.analyze(path)
+    if path.endswith((".onnx", ".onnxtxt")):
+        adapter.written(report)
+    return adapter.negative_figures(report)
+
+
+def parsed_program(path: str) -> Any:
+    """The module of a StableHLO program that JAX has parsed."""
+    from perfc.frontend.formats import ReadOptions
+    from perfc.frontend.lowering import lowered
+    from perfc.frontend.lowering.emitter import reading
+    from perfc.frontend.stablehlo.program import translated
+
+    with reading("model", "its program does not follow the specification", "convert it again"):
+        return lowered(translated(json.loads(Path(path).read_bytes())), ReadOptions())
+
+
 def main() -> None:
     folder = sys.argv[1]
     from tests.oracles import adapter
@@ -99,11 +130,9 @@ def main() -> None:
         result = {"path": path, "outcome": "analysed", "why": ""}
         signal.alarm(FILE_S)
         try:
-            report = adapter.analyze(path)
-            negative = adapter.negative_figures(report)
+            negative = analyzed(path)
             if negative:
                 result["outcome"], result["why"] = "negative", "; ".join(negative[:3])
-            adapter.written(report)
         except refused as error:
             result["outcome"], result["why"] = "refused", str(error)[:200]
             if "\n" in str(error):

@@ -25,6 +25,7 @@ from typing import Any
 import perfc
 from perfc.frontend import load
 from perfc.frontend.pytorch.torch_program import archived
+from perfc.frontend.pytorch.worker import with_autocast, with_plain_masks
 from perfc.ir.graph import walk
 from perfc.ir.ops.opaque import Opaque
 from perfc.ir.symbolic.evaluate import evaluate
@@ -156,9 +157,8 @@ def exported(stem: str, size: str, folder: Path) -> tuple[Path, int]:
     if not (path.exists() and count.exists()):
         with torch.device("meta"):
             model, inputs, axes = module_of(stem, size)
-            # masks by vmap are written only where they are traced strictly
-            strict = stem.startswith("hf")
-            program = torch.export.export(model, (), inputs, dynamic_shapes=axes, strict=strict)
+            with_plain_masks()
+            program = torch.export.export(model, (), inputs, dynamic_shapes=axes, strict=False)
         path.write_bytes(archived(program))
         count.write_text(str(sum(p.numel() for p in model.parameters())))
     return path, int(count.read_text())
@@ -191,6 +191,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     if importlib.util.find_spec("torchvision") is None:
         stand_in()
+    with_autocast()
     given.work.mkdir(parents=True, exist_ok=True)
     passed = dict.fromkeys(("work", "time", "parameters", "known", "read"), 0)
     rows = 0

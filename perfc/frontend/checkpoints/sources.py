@@ -63,7 +63,7 @@ def read_source(source: str) -> ModelSource:
     if os.path.basename(path) == FILE and os.path.isfile(quantized):
         config.setdefault("quantization_config", loaded(quantized))
     weights = source if os.path.isdir(source) or is_safetensors(source) else ""
-    if path == cached(source):
+    if is_hub_id(source) and path == cached(source):
         weights = os.path.dirname(path)
     if weights:
         _with_types(config, weights)

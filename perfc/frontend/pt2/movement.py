@@ -9,6 +9,8 @@ from ..lowering.elements import DataType
 from .call import AtenCall, lowers
 
 END = (1 << 63) - 1
+MOST_DIFFERENCES = 8
+"""Maximum order of a difference along an axis."""
 """End of a slice that reaches to the end of its axis."""
 PADDING_MODES = {"reflect": "reflect", "reflection": "reflect", "replicate": "edge",
                  "replication": "edge", "circular": "wrap"}  # fmt: skip
@@ -319,6 +321,21 @@ def _roll(c: AtenCall) -> str:
         ends = [c.emit("Slice", value, c.ints(a), c.ints(b), c.ints(axis))
                 for a, b in ((-shift, END), (0, -shift))]  # fmt: skip
         value = c.emit("Concat", *ends, axis=axis)
+    return value
+
+
+@lowers("diff")
+def _diff(c: AtenCall) -> str:
+    axis, ends = c.axis("dim", -1), [c.tensor(p) for p in ("prepend", "self", "append")]
+    parts = [value for value in ends if value]
+    value = parts[0] if len(parts) == 1 else c.emit("Concat", *parts, axis=axis)
+    if (count := c.integer("n", 1)) > MOST_DIFFERENCES:
+        raise ValueError("too many differences")
+    for _ in range(count):
+        later, earlier = (c.emit("Slice", value, c.ints(a), c.ints(b), c.ints(axis))
+                          for a, b in ((1, END), (0, -1)))  # fmt: skip
+        is_bool = c.meta("self").dtype == DataType.BOOL
+        value = c.emit("Xor" if is_bool else "Sub", later, earlier)
     return value
 
 

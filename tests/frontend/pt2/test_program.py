@@ -116,6 +116,22 @@ def exported(module: Any, folder: Path, *inputs: Any) -> Path:
     return path
 
 
+def test_differences_along_an_axis_have_their_extents(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+
+    class Net(torch.nn.Module):  # type: ignore[misc, name-defined]
+        def forward(self, x: Any) -> Any:
+            longer = torch.diff(x, dim=1, prepend=x[:, :1])
+            return longer, torch.diff(x, n=2), torch.diff(x > 0), torch.diff(x, n=99)
+
+    module = load(exported(Net(), tmp_path, torch.zeros(2, 100)))
+    *read, unknown = module.graph.outputs
+    assert [str(v.type) for v in read] == ["f32[2, 100]", "f32[2, 98]", "b1[2, 99]"]
+    names = [n.op.mnemonic for n in module.graph.nodes]
+    assert names.count("sub") == 3
+    assert [n.loc.op_type for n in module.graph.nodes if unknown in n.outputs] == ["diff.default"]
+
+
 @pytest.mark.parametrize("device", ["cpu", "meta"])
 def test_tied_parameters_count_once(tmp_path: Path, device: str) -> None:
     torch = pytest.importorskip("torch")
