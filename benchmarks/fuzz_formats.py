@@ -138,8 +138,14 @@ def seeds() -> tuple[tuple[str, Mutation, Files], ...]:
         "model.layers.0.self_attn.q_proj.weight": "model.safetensors"}}).encode()  # fmt: skip
     decoder = {"model": {"decoder": {"filename": "m.onnx", "head_size": 64}, "context_length": 8}}
     tensors = made["model.safetensors"]
-    traces = {"kineto": samples.kineto, "ort": samples.ort, "rocprof": samples.rocprof,
-              "tensorrt": samples.tensorrt, "times": samples.times, "xplane": samples.xplane}
+    traces = {
+        "kineto": samples.kineto,
+        "ort": samples.ort,
+        "rocprof": samples.rocprof,
+        "tensorrt": samples.tensorrt,
+        "times": samples.times,
+        "xplane": samples.xplane,
+    }
     functions = json.dumps(test_stablehlo.network()).encode()
     return (
         *[("pt2", archive, {"m.pt2": p.read_bytes()})

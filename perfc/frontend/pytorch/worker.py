@@ -6,6 +6,7 @@ input as ``named`` writes it.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sys
@@ -25,6 +26,8 @@ from .torch_module import archive_of, is_torch_module, why
 
 MOST_FRAMES = 3
 """Innermost frames of the user in a stack trace."""
+YOUNG_OBJECTS = 100_000
+"""Objects that the garbage collector lets be made before it looks for garbage."""
 SEQUENCE = 128
 """Tokens of a language model without given inputs."""
 
@@ -32,9 +35,23 @@ SEQUENCE = 128
 def main() -> None:
     """Write the answer to the request on standard input."""
     archive, reply = (Path(p) for p in sys.argv[1:3])
+    # an export makes many objects and hardly any garbage: an eighth of its time was the collector's
+    gc.set_threshold(YOUNG_OBJECTS)
     request = json.load(sys.stdin, object_hook=tensor_or_dict)
-    answer = answer_to(lambda: exported(request, archive))
+
+    def make() -> dict[str, Any]:
+        archive_names_as_traced()
+        return exported(request, archive)
+
+    answer = answer_to(make)
     reply.write_text(json.dumps(answer), encoding="utf-8")
+
+
+def archive_names_as_traced() -> None:
+    """Let PyTorch save programs without renaming a copy of them, half of the time that takes."""
+    serialize: Any = import_module("torch._export.serde.serialize")
+    if hasattr(serialize, "canonicalize"):
+        serialize.canonicalize = lambda program, *_, **__: program
 
 
 def answer_to(make: Callable[[], dict[str, Any]]) -> dict[str, Any]:

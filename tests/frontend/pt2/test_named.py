@@ -143,6 +143,30 @@ def test_a_class_of_a_file_is_made_with_its_arguments(net: Path, tmp_path: Path)
     assert stored["conv.weight"] == "f32[5, 3, 3, 3]"
 
 
+def test_names_as_traced_are_those_of_pytorch(
+    net: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from perfc.frontend import load
+    from perfc.frontend.pytorch.worker import archive_names_as_traced, exported
+
+    serialize = pytest.importorskip("torch._export.serde.serialize")
+    canonicalize, renamed = serialize.canonicalize, []
+
+    def counted(*given: Any) -> Any:
+        renamed.append(given)
+        return canonicalize(*given)
+
+    monkeypatch.setattr(serialize, "canonicalize", counted)
+    archive, graphs = tmp_path / "net.pt2", []
+    for _ in range(2):
+        exported(request(f"{net}:Net", "4x3x20x20"), archive)
+        graphs.append(load(archive).graph)
+        archive_names_as_traced()
+    assert len(renamed) == 1
+    names = [[*(n.name for n in g.nodes), *(v.name for v in g.weights)] for g in graphs]
+    assert names[0] == names[1]
+
+
 def test_a_module_gives_its_example_inputs(net: Path, tmp_path: Path) -> None:
     from perfc.frontend import load
     from perfc.frontend.pytorch.worker import exported
