@@ -6,6 +6,7 @@ from pathlib import Path
 
 import fuzz
 import fuzz_files
+import fuzz_formats
 import pytest
 from fuzz_hostile import HOSTILE
 
@@ -31,6 +32,15 @@ def test_damaged_and_hostile_files_are_analysed_or_refused_in_one_line() -> None
     assert bad == []
     assert outcomes["refused"] > 20
     assert outcomes["analysed"] > 20
+    assert extremes["peak_mb"] < 1024
+
+
+def test_damaged_files_of_other_formats_are_analysed_or_refused_in_one_line() -> None:
+    """Two of each kind of seed, and an index of weights with wrong names of files."""
+    numbers = [*range(2 * len(fuzz_formats.seeds())), 242, 922]
+    outcomes, bad, extremes = fuzz.run_api(numbers, seed=0, write=fuzz_formats.write)
+    assert bad == []
+    assert min(outcomes["refused"], outcomes["analysed"]) > 10
     assert extremes["peak_mb"] < 1024
 
 

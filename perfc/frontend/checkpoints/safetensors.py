@@ -84,10 +84,11 @@ def files_of(path: str) -> list[str]:
     listed = loaded(index, MOST_INDEX_BYTES).get("weight_map")
     if not isinstance(listed, dict) or not listed:
         raise ModelError("no 'weight_map' names the files", where=one_line(index))
-    names = list(dict.fromkeys(listed.values()))
-    wrong = next((n for n in names if not isinstance(n, str) or not PART.fullmatch(n)), None)
-    if wrong is not None or len(names) > MOST_FILES:
-        raise ModelError(f"no file of a model: {str(wrong)[:64]!a}", where=one_line(index))
+    wrong = [n for n in listed.values() if not isinstance(n, str) or not PART.fullmatch(n)]
+    names = [] if wrong else list(dict.fromkeys(listed.values()))
+    if wrong or len(names) > MOST_FILES:
+        what = str(wrong[0])[:64] if wrong else f"more than {MOST_FILES}"
+        raise ModelError(f"no file of a model: {what!a}", where=one_line(index))
     paths = [os.path.join(folder, name) for name in names]
     missing = [p for p in paths if not os.path.isfile(p)]
     if missing:

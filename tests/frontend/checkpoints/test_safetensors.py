@@ -73,7 +73,9 @@ def test_an_index_names_several_files(tmp_path: Path) -> None:
         read_config(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["../x.safetensors", "/etc/passwd", 7, "a.bin", ".safetensors"])
+@pytest.mark.parametrize(
+    "name", ["../x.safetensors", "/etc/passwd", 7, None, {"a": 1}, "a.bin", ".safetensors"]
+)
 def test_an_index_names_no_file_outside_its_folder(tmp_path: Path, name: object) -> None:
     put(tmp_path).unlink()
     (tmp_path / INDEX).write_text(json.dumps({"weight_map": {"a": name}}))
