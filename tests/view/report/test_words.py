@@ -323,5 +323,5 @@ def test_throughput_is_of_the_first_input_that_tells() -> None:
     ],
 )  # fmt: skip
 def test_a_throughput_has_three_digits(per_s: float, words: str) -> None:
-    verdict: Any = SimpleNamespace(throughput=Throughput(Item.IMAGE, 8, per_s))
+    verdict: Any = SimpleNamespace(is_bound=False, throughput=Throughput(Item.IMAGE, 8, per_s))
     assert throughput_words(verdict) == f"{words} images/s"
