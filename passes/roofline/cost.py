@@ -111,11 +111,11 @@ class CostTable:
         Nodes of unknown size after an operator without definition have it because of that
         operator, and are left out.
         """
-        found = {n: c.tier for n, c in self.nodes.items() if c.tier in (Tier.BYTES, Tier.UNKNOWN)}
-        unsized = [n for n, tier in found.items() if tier is Tier.UNKNOWN]
+        tiers = {n: c.tier for n, c in self.nodes.items() if c.tier in (Tier.BYTES, Tier.UNKNOWN)}
+        unsized = [n for n, tier in tiers.items() if tier is Tier.UNKNOWN]
         has_cause = any(isinstance(n.op, Opaque) for n in unsized)
         names: dict[tuple[str, Tier], list[Node]] = {}
-        for node, tier in found.items():
+        for node, tier in tiers.items():
             if tier is Tier.BYTES or isinstance(node.op, Opaque) or not has_cause:
                 names.setdefault((node.loc.op_type or node.op.mnemonic, tier), []).append(node)
         return names
