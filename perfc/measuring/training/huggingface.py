@@ -1,0 +1,74 @@
+"""Callback of transformers' Trainer that logs utilization, time and memory of steps."""
+
+from __future__ import annotations
+
+from typing import Any, Unpack
+
+from transformers import Trainer, TrainerCallback
+
+from perfc.deployment import DeploymentKeywords
+
+from .monitor import AUTOCAST, CalledInputs, Expected, StepMonitor, expectation
+
+
+class TrainerMonitor(TrainerCallback):  # type: ignore[misc]
+    """Adds metrics of steps to what a Trainer logs.
+
+    ``TrainerMonitor.add_to(trainer)`` places it before the callbacks of W&B, MLflow and
+    TensorBoard, so that their logs have the metrics.
+
+    Args:
+        device: name of the device; by default the GPU that the process uses.
+        expected: prediction of the step; by default it is computed from the first step.
+        keywords: fields of the deployment that ``perfc.measuring.training.expected_step`` accepts.
+    """
+
+    def __init__(
+        self, device: str | None = None, expected: Expected | None = None,
+        **keywords: Unpack[DeploymentKeywords],
+    ) -> None:  # fmt: skip
+        self.device, self.keywords = device, keywords
+        self.monitor = StepMonitor(expected)
+        self._calls: CalledInputs | None = None
+        self._is_predicted = expected is not None
+
+    @classmethod
+    def add_to(
+        cls, trainer: Trainer, device: str | None = None, **arguments: Any
+    ) -> TrainerMonitor:
+        """Add a monitor to a trainer, before its other callbacks, and return it."""
+        monitor = cls(device, **arguments)
+        trainer.callback_handler.callbacks.insert(0, monitor)
+        return monitor
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **given: Any) -> None:
+        """Record the inputs of the first step."""
+        if not self._is_predicted:
+            self._calls = CalledInputs(given["model"])
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **given: Any) -> None:
+        """Count a step; after the first, predict it."""
+        if self._calls is not None:
+            dtype = AUTOCAST["bf16"] if args.bf16 else AUTOCAST["f16"] if args.fp16 else ""
+            keywords = {**({"dtype": dtype} if dtype else {}), **self.keywords}
+            calls, self._calls = self._calls, None
+            count = args.gradient_accumulation_steps
+            self.monitor.expected = expectation(
+                calls, count, self.device, given.get("optimizer"), keywords
+            )
+        self.monitor.count_step()
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **given: Any) -> None:
+        """Add the metrics of the steps since the last log of a loss."""
+        if logs is not None and "loss" in logs:
+            metrics = self.monitor.metrics()
+            logs.update(metrics)
+            state.log_history[-1].update(metrics)
+
+    def on_evaluate(self, args: Any, state: Any, control: Any, **given: Any) -> None:
+        """Exclude the evaluation from the time of steps."""
+        self.monitor.restart()
+
+    def on_save(self, args: Any, state: Any, control: Any, **given: Any) -> None:
+        """Exclude the checkpoint from the time of steps."""
+        self.monitor.restart()

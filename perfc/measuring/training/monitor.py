@@ -1,0 +1,248 @@
+"""Monitoring of training steps: FLOP utilization, time and memory against the prediction."""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Unpack
+
+from perfc.api import analyze
+from perfc.deployment import DeploymentKeywords
+from perfc.errors import PerfcError
+from perfc.frontend.pytorch.torch_inputs import Inputs
+from perfc.ir.record import frozen
+from perfc.ir.symbolic.evaluate import evaluate
+from perfc.machine import load_machine
+from perfc.machine.peaks import current_machine, peak
+from perfc.passes.training.implementation import RecomputePolicy
+from perfc.passes.training.optimizer import names as optimizer_names
+from perfc.view.report.sections.verdict import memory_need
+
+PREFIX = "perfc/"
+"""Prefix of the names of all metrics."""
+NOT_INPUTS = ("labels", "num_items_in_batch")
+"""Keyword arguments of transformers' models that a loss reads; perfc adds the loss itself."""
+AUTOCAST = {"bf16": "amp-bf16", "f16": "amp-f16"}
+"""Deployment precision of mixed-precision training, by element type."""
+
+
+@frozen
+class Expected:
+    """Prediction of one training step on one device.
+
+    Args:
+        device: description of the device.
+        flop: FLOP of the matrix products and convolutions, without recomputation.
+        peak_flop_per_s: dense peak rate for their element type.
+        step_s: predicted time.
+        low_s: lower end of the 90 % prediction interval.
+        high_s: upper end of the interval.
+        memory_bytes: predicted memory that the allocator reserves.
+    """
+
+    device: str
+    flop: float
+    peak_flop_per_s: float
+    step_s: float
+    low_s: float
+    high_s: float
+    memory_bytes: int
+
+
+def expected_step(
+    model: Any,
+    device: str | None = None,
+    *,
+    inputs: Inputs | None = None,
+    input: Sequence[int] | None = None,
+    peak_dtype: str = "",
+    **keywords: Unpack[DeploymentKeywords],
+) -> Expected:
+    """Predict one training step of a model on a device.
+
+    Args:
+        model: model as in ``perfc.analyze``.
+        device: name of a device or target; by default the GPU that this process uses.
+        inputs: inputs of a PyTorch module as in ``perfc.analyze``.
+        input: shape of one example as in ``perfc.analyze``.
+        peak_dtype: element type of the peak; by default that of the matrix products.
+        keywords: fields of a deployment; ``train`` is ``"adamw"`` and ``runtime`` is ``"eager"``
+            by default.
+
+    Raises:
+        PerfcError: as ``perfc.analyze``; an unknown device, or one without a peak for the type.
+    """
+    machine = current_machine() if device is None else load_machine(device)
+    given: DeploymentKeywords = {"train": "adamw", "runtime": "eager", **keywords}
+    name = device or machine.name
+    report = analyze(model, name, input, inputs=inputs, **given)
+    full = report if report.deployment.checkpointing is RecomputePolicy.NONE else report.under(
+        checkpointing=RecomputePolicy.NONE
+    )  # fmt: skip
+    mac = evaluate(full.cost.work.mac, full.env)
+    time_, need = report.prediction.total.time, memory_need(report)
+    dtype = peak_dtype or _product_dtype(model, str(given.get("dtype") or ""))
+    return Expected(
+        machine.description, 2.0 * mac, peak(name, dtype).dense_flop_per_s,
+        time_.mid, time_.low, time_.high, need.total_bytes - need.context_bytes,
+    )  # fmt: skip
+
+
+def _product_dtype(model: Any, dtype: str) -> str:
+    """Return the element type of the matrix products of a training step."""
+    if dtype:
+        return dtype.removeprefix("amp-")
+    torch: Any = sys.modules.get("torch")
+    if torch is None or not isinstance(model, torch.nn.Module):
+        return "f32"
+    types = [p.dtype for p in model.parameters() if p.dtype.is_floating_point]
+    widest = max(types, key=lambda one: one.itemsize, default=torch.float32)
+    if widest == torch.float32 and torch.cuda.is_available():
+        return "tf32" if torch.backends.cuda.matmul.allow_tf32 else "f32"
+    return str(widest)
+
+
+class StepMonitor:
+    """Measures training steps and returns metrics of them every few steps.
+
+    The first step is not measured. The time of a step is the interval between the ends of
+    consecutive steps, averaged; the device is synchronized only when metrics are due.
+
+    Args:
+        expected: prediction to compare with; None for the measured values alone.
+        every: steps between metrics.
+    """
+
+    def __init__(self, expected: Expected | None = None, every: int = 1) -> None:
+        self.expected, self.every = expected, max(every, 1)
+        self._since: float | None = None
+        self._steps = 0
+
+    def end_step(self) -> dict[str, float]:
+        """Count a step; return metrics if they are due, otherwise an empty dict."""
+        self.count_step()
+        return self.metrics() if self._steps >= self.every else {}
+
+    def count_step(self) -> None:
+        """Count a step without metrics."""
+        if self._since is None:
+            self.restart()
+        else:
+            self._steps += 1
+
+    def restart(self) -> None:
+        """Begin to measure here, such as after an evaluation or a checkpoint."""
+        _synchronize()
+        self._since, self._steps = time.perf_counter(), 0
+
+    def metrics(self) -> dict[str, float]:
+        """Return metrics of the steps since the last call, empty without steps.
+
+        Times are in seconds, memory in bytes, utilization and ratios are shares of 1.
+        """
+        if self._since is None or not self._steps:
+            return {}
+        _synchronize()
+        step_s = (time.perf_counter() - self._since) / self._steps
+        used = memory_in_use()
+        values = {"step_s": step_s, "memory_bytes": float(used)}
+        if (want := self.expected) is not None:
+            values |= {
+                "mfu": want.flop / step_s / want.peak_flop_per_s,
+                "predicted_step_s": want.step_s,
+                "step_ratio": step_s / want.step_s,
+                "predicted_memory_bytes": float(want.memory_bytes),
+                "memory_ratio": used / want.memory_bytes,
+            }
+        self.restart()
+        return {f"{PREFIX}{name}": value for name, value in values.items()}
+
+
+def _synchronize() -> None:
+    torch: Any = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_available():
+        torch.cuda.synchronize()
+
+
+def memory_in_use() -> int:
+    """Return the peak of memory that PyTorch reserved on the GPU, in bytes.
+
+    Without a GPU it is the peak resident memory of the process, interpreter included.
+    """
+    torch: Any = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_available():
+        return int(torch.cuda.max_memory_reserved())
+    import resource
+
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+class CalledInputs:
+    """Records the inputs of the calls of a module in the first step of a training.
+
+    Args:
+        module: module of the trainer. If it is not called itself, it is its only child that is.
+    """
+
+    def __init__(self, module: Any) -> None:
+        self._calls: dict[int, list[tuple[Any, dict[str, Any]]]] = {}
+        self._modules = [module, *module.children()]
+        self._hooks = [
+            m.register_forward_pre_hook(self._recorder(i), with_kwargs=True)
+            for i, m in enumerate(self._modules)
+        ]
+
+    def _recorder(self, index: int) -> Callable[..., None]:
+        def record(module: Any, args: Any, kwargs: Mapping[str, Any]) -> None:
+            import torch
+
+            if not module.training:
+                return
+            named = {k: v for k, v in kwargs.items() if isinstance(v, torch.Tensor)}
+            for name in NOT_INPUTS:
+                named.pop(name, None)
+            self._calls.setdefault(index, []).append((args, named))
+
+        return record
+
+    def close(self, calls: int) -> tuple[Any, Any]:
+        """Remove the hooks; return the called module and its inputs.
+
+        Args:
+            calls: forward passes of one step.
+
+        Raises:
+            PerfcError: no single module was called once in every forward pass.
+        """
+        for hook in self._hooks:
+            hook.remove()
+        seen = [0] if 0 in self._calls else [
+            i for i in self._calls if any(True for _ in self._modules[i].parameters())
+        ]  # fmt: skip
+        if len(seen) != 1 or len(self._calls[seen[0]]) != calls:
+            hint = "pass the result of perfc.measuring.training.expected_step as `expected`"
+            raise PerfcError("no module is called once in a training step", hint=hint)
+        args, named = self._calls[seen[0]][0]
+        self._calls.clear()
+        return self._modules[seen[0]], named if named and not args else args
+
+
+def expectation(
+    calls: CalledInputs, count: int, device: str | None, optimizer: Any, keywords: Mapping[str, Any]
+) -> Expected | None:
+    """Predict the step whose inputs were recorded; warn and return None if that fails."""
+    name = type(getattr(optimizer, "optimizer", optimizer)).__name__.lower()
+    given = {
+        "train": name if name in optimizer_names() else "adamw",
+        "accumulate": count,
+        **keywords,
+    }
+    try:
+        module, inputs = calls.close(count)
+        return expected_step(module, device, inputs=inputs, **given)
+    except PerfcError as error:
+        warnings.warn(f"perfc predicts no step: {error}", stacklevel=2)
+        return None
