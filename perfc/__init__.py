@@ -21,11 +21,12 @@ if TYPE_CHECKING:
     from perfc.serving.generation import diffusion
     from perfc.study.comparison import compare_models as compare
     from perfc.study.single_kernel import op
+    from perfc.study.step_time import step_predictor
     from perfc.study.whole import predict
 
 __all__ = [
     "PerfcError", "Report", "__version__", "analyze", "compare", "diffusion", "infer_shapes",
-    "llm", "mfu", "op", "peak", "plan", "predict", "scale",
+    "llm", "mfu", "op", "peak", "plan", "predict", "scale", "step_predictor",
 ]  # fmt: skip
 
 
@@ -60,6 +61,10 @@ def __getattr__(name: str) -> object:
         from perfc.distributed import service
 
         return getattr(service, name)
+    if name == "step_predictor":
+        from perfc.study.step_time import step_predictor
+
+        return step_predictor
     if name == "op":
         from perfc.study.single_kernel import op
 

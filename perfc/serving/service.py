@@ -194,10 +194,11 @@ def llm(
     True
     """
     given, added = split(options)
-    has_trace, images = bool(given["trace"]), added.get("images", 0)
-    model = decoder_of(config, added.get("like", ""))
-    model = with_additions(model, given["runtime"], added, has_trace=has_trace)
+    divided = _degrees(given["parallel"])
+    engine = engine_of(config, target, options)
+    model, images = engine.model, added.get("images", 0)
     image_tokens = images * (model.tower.tokens if model.tower else 0)
+    has_trace = bool(given["trace"])
     load = Load(
         given["isl"] + image_tokens, given["osl"],
         0 if given["rate"] or has_trace else given["concurrency"],
@@ -205,20 +206,33 @@ def llm(
         given["cached_share"], given["requests"], given["seed"], added.get("offline", False),
         given["opening_burst"],
     )  # fmt: skip
-    divided, draft = _degrees(given["parallel"]), given["draft"]
-    drafts = Speculation(
-        given["draft_tokens"], given["acceptance"], decoder_of(draft) if draft else None
-    )
-    engine = engine_for(
-        model, str(load_machine(target).path), given["dtype"], given["kv_dtype"],
-        replace(divided, data=1), given["runtime"], given["runtime_version"],
-        given["max_num_seqs"], given["token_budget"], given["utilization"], drafts, images,
-        given["prefill_gpus"] > 0, *of_host(added), Reserve.parse(added.get("reserve", "")),
-    )  # fmt: skip
     engine, few = _driven(engine, load, divided.data)
     return report_of(
         engine, load.checked(), divided.data, given["prefill_gpus"],
         given["prices"] or Prices(), given["grid"], few, given["has_parts"],
+    )  # fmt: skip
+
+
+def engine_of(
+    config: str | os.PathLike[str] | LanguageModel, target: str, options: Mapping[str, object]
+) -> Engine:
+    """Return one engine with the options of `llm`, those of the load ignored.
+
+    Raises:
+        PerfcError: as ``llm``.
+    """
+    given, added = split(options)
+    draft, images = given["draft"], added.get("images", 0)
+    model = decoder_of(config, added.get("like", ""))
+    model = with_additions(model, given["runtime"], added, has_trace=bool(given["trace"]))
+    drafts = Speculation(
+        given["draft_tokens"], given["acceptance"], decoder_of(draft) if draft else None
+    )
+    return engine_for(
+        model, str(load_machine(target).path), given["dtype"], given["kv_dtype"],
+        replace(_degrees(given["parallel"]), data=1), given["runtime"], given["runtime_version"],
+        given["max_num_seqs"], given["token_budget"], given["utilization"], drafts, images,
+        given["prefill_gpus"] > 0, *of_host(added), Reserve.parse(added.get("reserve", "")),
     )  # fmt: skip
 
 
