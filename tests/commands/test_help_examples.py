@@ -19,8 +19,8 @@ from perfc.serving.search import search
 from .invocations import prepare
 
 LINK = "perfc "
-PARSED = ("adapt", "calibrate", "data", "eval", "measure", "train")
-"""Commands whose examples run for long, or need a device, a network or tables."""
+PARSED = ("adapt", "calibrate", "data", "eval", "mcp", "measure", "train")
+"""Commands whose examples run for long, or need a device, a network, a client or tables."""
 
 
 def helped() -> Iterator[str]:

@@ -78,7 +78,7 @@ def test_top_level_is_what_the_readme_says() -> None:
         *("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md"),
         *("SECURITY.md", "mkdocs.yml", "noxfile.py", "coverage.xml"),
         *("perfc", "passes", "ir", "analyzers", "kernels", "lab", "tests", "examples"),
-        *("docs", "benchmarks", "datasets"),
+        *("docs", "benchmarks", "datasets", "skills"),
     }
     made = {"build", "dist", "site", "perfc.egg-info", "__pycache__"}
     result = {p.name for p in ROOT.iterdir() if not p.name.startswith(".")}

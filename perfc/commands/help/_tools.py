@@ -1,0 +1,261 @@
+"""Commands as tools of an agent: JSON Schemas of their options, and checked command lines."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import click
+
+from perfc.errors import PerfcError
+from perfc.frontend.reading.module_name import is_named
+from perfc.ir.record import frozen
+
+from ..shared import listing
+
+TOOLS: Mapping[str, tuple[str, ...]] = {
+    "analyze": (), "compare": (), "explain": (), "lint": (), "diff": (), "llm": ("serve", "search"),
+    "plan": (), "fit": (), "op": ("*",), "targets": ("list", "show"),
+}  # fmt: skip
+"""Commands that are tools; of groups also their subcommands, ``*`` for all."""
+HIDDEN = frozenset({
+    "output", "color", "help_all", "inputs", "kwargs", "fix", "in_place", "time_passes",
+    "print_ir_after", "exit_code", "exit_zero",
+})  # fmt: skip
+"""Parameters that write files, change only the display, or belong to PyTorch modules."""
+NOT_FILES = frozenset({"node", "freeze", "lora"})
+"""Parameters whose values are names of nodes, which may begin with a slash."""
+FORMATS = ("text", "json")
+KIND = "command"
+"""Property of the subcommand of a group."""
+LONGEST_NAME = 4096
+
+
+@frozen
+class ToolCommand:
+    """A command, or one subcommand of a group, as a tool.
+
+    Args:
+        path: words after ``perfc``.
+        command: its definition.
+    """
+
+    path: tuple[str, ...]
+    command: click.Command
+
+    @property
+    def parameters(self) -> Iterator[tuple[str, click.Parameter]]:
+        """Yield the visible parameters by the name of their property."""
+        for parameter in self.command.params:
+            if parameter.name not in HIDDEN and not getattr(parameter, "hidden", False):
+                yield property_name(parameter), parameter
+
+
+def property_name(parameter: click.Parameter) -> str:
+    """Return the name of a parameter in the schema: its long option with underscores."""
+    if isinstance(parameter, click.Argument):
+        return str(parameter.name)
+    return max(parameter.opts, key=len).lstrip("-").replace("-", "_")
+
+
+def commands_of(tool: str) -> list[ToolCommand]:
+    """Return the commands behind a tool: itself, or the subcommands of a group.
+
+    Raises:
+        PerfcError: no such tool.
+    """
+    if tool not in TOOLS:
+        raise PerfcError(f"no tool {tool[:64]!r}", hint=f"there are {', '.join(TOOLS)}")
+    module = listing.module_of(tool)
+    assert module is not None
+    command = listing.command_of(module)
+    if not isinstance(command, click.Group):
+        return [ToolCommand((tool,), command)]
+    names = list(command.commands) if TOOLS[tool] == ("*",) else TOOLS[tool]
+    return [ToolCommand((tool, name), command.commands[name]) for name in names]
+
+
+def description(tool: str) -> str:
+    """Return the summary of a command, from its file."""
+    module = listing.module_of(tool)
+    assert module is not None
+    return listing.summary(module)
+
+
+def schema(tool: str) -> dict[str, Any]:
+    """Return the JSON Schema of a tool's arguments, from the options of its command."""
+    commands = commands_of(tool)
+    properties: dict[str, Any] = {}
+    required: list[str] = []
+    if len(commands) > 1:
+        properties[KIND] = {"type": "string", "enum": [c.path[-1] for c in commands]}
+        required.append(KIND)
+    for one in commands:
+        for name, parameter in one.parameters:
+            properties.setdefault(name, parameter_schema(parameter))
+            if parameter.required and len(commands) == 1:
+                required.append(name)
+    return {
+        "type": "object", "properties": properties, "required": required,
+        "additionalProperties": False,
+    }  # fmt: skip
+
+
+def parameter_schema(parameter: click.Parameter) -> dict[str, Any]:
+    """Return the JSON Schema of one option or argument."""
+    if isinstance(parameter, click.Option) and parameter.is_flag:
+        made: dict[str, Any] = {"type": "boolean"}
+    else:
+        made = value_schema(parameter)
+    if getattr(parameter, "multiple", False) or parameter.nargs == -1:
+        made = {"type": "array", "items": made, **({"minItems": 1} if parameter.required else {})}
+    text = getattr(parameter, "help", None) or ""
+    if text:
+        made["description"] = " ".join(text.split())
+    return made
+
+
+def value_schema(parameter: click.Parameter) -> dict[str, Any]:
+    """Return the JSON Schema of one value of a parameter."""
+    match parameter.type:
+        case click.Choice(choices=choices):
+            names = [str(c) for c in choices]
+            shown = [n for n in names if n in FORMATS] if parameter.name == "form" else names
+            return {"type": "string", "enum": shown}
+        case click.IntRange() | click.FloatRange() as ranged:
+            made: dict[str, Any] = {
+                "type": "integer" if isinstance(ranged, click.IntRange) else "number"
+            }
+            limits = (("minimum", ranged.min), ("maximum", ranged.max))
+            return made | {key: value for key, value in limits if value is not None}
+        case type(name="integer"):
+            return {"type": "integer"}
+        case type(name="float"):
+            return {"type": "number"}
+        case _:
+            return {"type": ["string", "number"]}
+
+
+def command_line(tool: str, arguments: Mapping[str, Any], root: Path) -> list[str]:
+    """Return the words after ``perfc`` for a call of a tool.
+
+    Args:
+        tool: name of the tool.
+        arguments: arguments that fit its schema.
+        root: folder that contains all files; relative names are relative to it.
+
+    Raises:
+        PerfcError: an unknown tool or argument, a missing one, a value of the wrong type, a path
+            outside the root, or a model that would be imported.
+    """
+    commands, given = commands_of(tool), dict(arguments)
+    chosen = commands[0]
+    if len(commands) > 1:
+        names = [c.path[-1] for c in commands]
+        name = given.pop(KIND, None)
+        if name not in names:
+            raise PerfcError(f"{KIND} is {name!r}", hint=f"one of {', '.join(names)}")
+        chosen = commands[names.index(name)]
+    known = dict(chosen.parameters)
+    options: list[tuple[str, Any]] = []
+    positional: list[tuple[str, Any]] = []
+    for name, parameter in known.items():
+        if parameter.required and given.get(name) in (None, [], ""):
+            raise PerfcError(f"{' '.join(chosen.path)} needs {name!r}")
+    for name, value in given.items():
+        if name not in known:
+            near = get_close_matches(name, known, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
+            raise PerfcError(f"no argument {name[:64]!r} of {' '.join(chosen.path)}", hint=hint)
+        check_type(name, value, parameter_schema(known[name]))
+        (positional if isinstance(known[name], click.Argument) else options).append((name, value))
+    positional.sort(key=lambda pair: list(known).index(pair[0]))
+    line = [*chosen.path]
+    for name, value in options:
+        line += words(known[name], value, root)
+    line.append("--")
+    for name, value in positional:
+        for word in value if isinstance(value, list) else [value]:
+            if name not in NOT_FILES and is_named(str(word)):
+                hint = "a tool reads model files and shipped names"
+                raise PerfcError(f"{name}: {word!r} is code to import", hint=hint)
+            line.append(confined(name, str(word), root))
+    return line
+
+
+def words(option: click.Parameter, value: Any, root: Path) -> Iterator[str]:
+    """Yield the words of one option with its value."""
+    name = property_name(option)
+    flag = max(option.opts, key=len)
+    match value:
+        case None:
+            return
+        case bool():
+            negative = max(option.secondary_opts, key=len, default="")
+            if chosen := flag if value else negative:
+                yield chosen
+        case _:
+            for one in value if isinstance(value, list) else [value]:
+                yield f"{flag}={confined(name, str(one), root)}"
+
+
+def check_type(name: str, value: Any, wanted: Mapping[str, Any]) -> None:
+    """Check a value against the schema of its argument.
+
+    Raises:
+        PerfcError: another type, or a value that is not listed.
+    """
+    kinds = [wanted["type"]] if isinstance(wanted["type"], str) else wanted["type"]
+    match value:
+        case None:
+            return
+        case list() if kinds == ["array"]:
+            for one in value:
+                check_type(name, one, wanted["items"])
+            return
+        case bool():
+            names = ["boolean"]
+        case int():
+            names = ["integer", "number"]
+        case str() | float():
+            names = ["string" if isinstance(value, str) else "number"]
+        case _:
+            names = []
+    if not set(names) & set(kinds):
+        text = f"must be of type {' or '.join(kinds)}"
+        raise PerfcError(f"{name} is {str(value)[:64]!r}, {text}")
+    if value not in wanted.get("enum", [value]):
+        raise PerfcError(f"{name} is {value[:64]!r}", hint=f"one of {', '.join(wanted['enum'])}")
+
+
+def confined(name: str, text: str, root: Path) -> str:
+    """Return a value if every path in it stays in the root without symbolic links.
+
+    Raises:
+        PerfcError: a path that leaves the root, or one with a symbolic link.
+    """
+    if len(text) > LONGEST_NAME or "\0" in text:
+        raise PerfcError(f"{name} is longer than {LONGEST_NAME} characters or has a zero byte")
+    if name in NOT_FILES:
+        return text
+    for part in {text, *re.split(r"[=@,:]", text)}:
+        if part.startswith("~") or ".." in Path(part).parts:
+            raise PerfcError(f"{name}: {part[:64]!r} leaves the root")
+        path = Path(os.path.normpath(root / part))
+        if not path.is_relative_to(root):
+            raise PerfcError(f"{name}: {part[:64]!r} is outside of the root")
+        for place in (path, *path.parents):
+            if place == root:
+                break
+            if place.is_symlink():
+                raise PerfcError(f"{name}: {part[:64]!r} has a symbolic link")
+    return text
+
+
+def tools() -> Sequence[str]:
+    """Return the names of the tools."""
+    return tuple(TOOLS)

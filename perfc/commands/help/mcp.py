@@ -1,0 +1,123 @@
+"""``perfc mcp``: serve the commands to an agent by the Model Context Protocol."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import click
+
+from perfc.common.extras import install
+from perfc.common.version import __version__
+from perfc.errors import MissingExtraError, PerfcError
+
+from ..shared.examples import examples
+from . import _tools
+
+TIMEOUT_S = 300.0
+"""Longest run of a command."""
+MOST_CHARACTERS = 20_000
+"""Longest answer as text."""
+PARALLEL = 2
+"""Commands that run at the same time."""
+INSTRUCTIONS = (
+    "perfc predicts time, memory and cost of deep-learning models on machines without running "
+    "them. Answers state units; a predicted number has an interval, a lower bound is computed. "
+    "Files are relative to the root folder of the server."
+)
+
+
+@click.command("mcp", epilog=examples("mcp", "mcp --root ."))
+@click.option(
+    "--root", type=click.Path(exists=True, file_okay=False, path_type=Path), default=".",
+    help="Folder of the files that tools may read (default: the current folder).",
+)  # fmt: skip
+def command(root: Path) -> None:
+    """Serve the commands as tools over standard input and output, until the client disconnects.
+
+    Tools: analyze, compare, explain, lint, diff, llm, plan, fit, op, targets. They read files in
+    --root alone and write none.
+    """
+    if find_spec("mcp") is None:
+        raise MissingExtraError("perfc mcp needs the MCP SDK", hint=install("mcp"))
+    asyncio.run(serve(root.resolve()))
+
+
+async def serve(root: Path) -> None:
+    """Answer requests on standard input until it ends."""
+    from mcp.server import Server
+    from mcp.server.stdio import stdio_server
+    from mcp_types import CallToolResult, ListToolsResult, TextContent, Tool
+
+    slots = asyncio.Semaphore(PARALLEL)
+    listed = [
+        Tool(name=n, description=_tools.description(n), input_schema=_tools.schema(n))
+        for n in _tools.tools()
+    ]
+
+    async def list_tools(context: Any, params: Any) -> Any:
+        return ListToolsResult(tools=listed)
+
+    async def call_tool(context: Any, params: Any) -> Any:
+        try:
+            async with slots:
+                text = await answer(params.name, params.arguments or {}, root)
+        except PerfcError as error:
+            return CallToolResult(
+                content=[TextContent(type="text", text=f"error: {error}")], is_error=True
+            )
+        return CallToolResult(content=[TextContent(type="text", text=text)])
+
+    server: Any = Server(
+        "perfc", version=__version__, instructions=INSTRUCTIONS, on_list_tools=list_tools,
+        on_call_tool=call_tool,
+    )  # fmt: skip
+    async with stdio_server() as (reading, writing):
+        await server.run(reading, writing, server.create_initialization_options())
+
+
+async def answer(tool: str, arguments: Mapping[str, Any], root: Path) -> str:
+    """Run the command of a tool in a process of its own and return what it prints.
+
+    Raises:
+        PerfcError: wrong arguments, an error of the command, a timeout or an answer that is too
+            long for JSON.
+    """
+    line = _tools.command_line(tool, arguments, root)
+    # -P: no module of the root folder is imported
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-P", "-m", "perfc", *line, cwd=root, env=environment(),
+        stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        output, errors = await asyncio.wait_for(process.communicate(), TIMEOUT_S)
+    except TimeoutError:
+        raise PerfcError(f"{tool} took longer than {TIMEOUT_S:.0f} s") from None
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    text, said = (b.decode("utf-8", "replace").strip() for b in (output, errors))
+    if process.returncode not in (0, 1, 3) or (not text and said):
+        last = said.splitlines()[-1] if said else f"{tool} ended with code {process.returncode}"
+        raise PerfcError(last.removeprefix("error: "))
+    if len(text) <= MOST_CHARACTERS:
+        return text
+    if arguments.get("output_format") == "json":
+        hint = "use the text format or fewer views"
+        raise PerfcError(f"the answer has {len(text):,} characters", hint=hint)
+    rest = len(text) - MOST_CHARACTERS
+    return f"{text[:MOST_CHARACTERS]}\n… {rest:,} more characters"
+
+
+def environment() -> dict[str, str]:
+    """Return the environment of a command: this perfc, no colors."""
+    package = str(Path(__file__).resolve().parents[3])
+    paths = (package, os.environ.get("PYTHONPATH", ""))
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in paths if p), "NO_COLOR": "1"}

@@ -1,0 +1,172 @@
+"""``perfc mcp``: the SDK's own client calls every tool over standard input and output."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from perfc.commands.help import _tools
+from perfc.errors import PerfcError
+
+ROOT = Path(__file__).resolve().parents[2]
+MODEL = "resnet50.onnx.gz"
+CALLS: dict[str, tuple[dict[str, Any], str]] = {
+    "analyze": ({"model": MODEL, "target": ["a100"], "batch": 8}, "predicted"),
+    "compare": ({"models": [MODEL], "target": ["a100", "l4"], "batch": 1}, "l4"),
+    "explain": ({"model": MODEL, "node": "kernel:0"}, "flop"),
+    "lint": ({"files": [MODEL]}, MODEL),
+    "diff": ({"old": MODEL, "new": MODEL, "to_dtype": "f16", "top": 5}, "lower bound"),
+    "llm": ({"command": "serve", "model": "llama-3.1-8b", "isl": 128, "osl": 16}, "tokens/s"),
+    "plan": ({"model": "llama-3.1-8b", "gpus": "16"}, "tokens"),
+    "fit": ({"model": MODEL, "target": ["t4"]}, "MiB"),
+    "op": ({"command": "matmul", "m": 512, "n": 512, "k": 512, "target": ["h100"]}, "µs"),
+    "targets": ({"command": "show", "names": ["t4"]}, "T4"),
+}
+WRONG: list[tuple[str, dict[str, Any], str]] = [
+    ("analyze", {}, "analyze needs 'model'"),
+    ("analyze", {"model": "/etc/passwd"}, "outside of the root"),
+    ("analyze", {"model": "../model.onnx"}, "leaves the root"),
+    ("analyze", {"model": "link.onnx"}, "has a symbolic link"),
+    ("analyze", {"model": "folder/model.onnx"}, "has a symbolic link"),
+    ("analyze", {"model": "timm:resnet50"}, "is code to import"),
+    ("analyze", {"model": MODEL, "target": ["/tmp/evil.toml"]}, "outside of the root"),
+    ("analyze", {"model": MODEL, "values": ["x=@../secret.json"]}, "no argument 'values'"),
+    ("analyze", {"model": MODEL, "value": ["x=@../secret.json"]}, "leaves the root"),
+    ("analyze", {"model": MODEL, "output": "x.html"}, "no argument 'output'"),
+    ("analyze", {"model": MODEL, "target": "a100"}, "target is 'a100', must be of type array"),
+    ("analyze", {"model": MODEL, "target": ["a1000000"]}, "no such target 'a1000000'"),
+    ("analyze", {"model": MODEL, "full": "yes"}, "full is 'yes', must be of type boolean"),
+    ("analyze", {"model": "absent.onnx"}, "absent.onnx"),
+    ("analyze", {"model": "bad.onnx"}, "bad.onnx"),
+    ("analyze", {"model": "--help"}, "--help"),
+    ("compare", {"models": []}, "compare needs 'models'"),
+    ("explain", {"model": MODEL, "node": "no_such_node"}, "no_such_node"),
+    ("op", {"command": "matmull"}, "command is 'matmull' (one of matmul"),
+    ("op", {"command": "matmul", "m": 4}, "matmul needs n"),
+    ("llm", {"command": "serve", "model": "llama-3.1-8b", "isl": 0}, "isl"),
+    ("targets", {"command": "add"}, "command is 'add' (one of list, show)"),
+    ("no_such_tool", {}, "no tool 'no_such_tool'"),
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A root with a model, a file that is none, a link out of it, and a module of Python."""
+    outside, root = (tmp_path_factory.mktemp(n) for n in ("outside", "root"))
+    for place in (outside / "model.onnx", root / MODEL):
+        shutil.copy(ROOT / "examples" / "models" / MODEL, place)
+    (root / "link.onnx").symlink_to(outside / "model.onnx")
+    (root / "folder").symlink_to(outside)
+    (root / "bad.onnx").write_bytes(b"\xff\xfe\x00 no model")
+    (root / "click.py").write_text("raise SystemExit('code of the root folder was imported')")
+    return root
+
+
+def with_client(folder: Path, use: Callable[[Any], Awaitable[None]]) -> None:
+    """Start the server as an agent does, and use a client of the SDK."""
+    pytest.importorskip("mcp")
+    from mcp.client.session import ClientSession
+    from mcp.client.stdio import StdioServerParameters, stdio_client
+
+    from perfc.commands.help.mcp import environment
+
+    async def session() -> None:
+        server = StdioServerParameters(
+            command=sys.executable, args=["-m", "perfc", "mcp", "--root", str(folder)],
+            env=environment(), cwd=str(ROOT),
+        )  # fmt: skip
+        async with stdio_client(server) as streams, ClientSession(*streams) as client:
+            await client.initialize()
+            await use(client)
+
+    asyncio.run(session())
+
+
+def test_every_tool_answers_a_client_of_the_sdk(folder: Path) -> None:
+    async def use(client: Any) -> None:
+        listed = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert list(listed) == list(_tools.TOOLS) == list(CALLS)
+        for name, (arguments, expected) in CALLS.items():
+            result = await client.call_tool(name, arguments)
+            text = result.content[0].text
+            assert not result.is_error, text
+            assert expected in text, (name, text)
+            assert len(text) < 8000, name
+            assert listed[name].description
+
+    with_client(folder, use)
+
+
+def test_answers_as_json_are_documents_of_the_command(folder: Path) -> None:
+    async def use(client: Any) -> None:
+        arguments = {"model": MODEL, "target": ["t4"], "output_format": "json"}
+        result = await client.call_tool("fit", arguments)
+        assert json.loads(result.content[0].text)["schema"].startswith("perfc-fit/")
+
+    with_client(folder, use)
+
+
+def test_bad_input_is_one_clear_error(folder: Path) -> None:
+    async def use(client: Any) -> None:
+        for name, arguments, expected in WRONG:
+            result = await client.call_tool(name, arguments)
+            assert result.is_error, (name, arguments)
+            assert len(result.content) == 1
+            text = result.content[0].text
+            assert expected in text, (arguments, text)
+            assert text.count("\n") == 0
+        good = await client.call_tool("targets", CALLS["targets"][0])
+        assert not good.is_error
+
+    with_client(folder, use)
+
+
+def test_schemas_are_those_of_the_options() -> None:
+    for tool in _tools.TOOLS:
+        schema = _tools.schema(tool)
+        names = {n for c in _tools.commands_of(tool) for n, _ in c.parameters}
+        assert set(schema["properties"]) - {_tools.KIND} == names
+        assert json.loads(json.dumps(schema)) == schema
+    analyze = _tools.schema("analyze")
+    assert analyze["required"] == ["model"]
+    assert analyze["properties"]["target"]["type"] == "array"
+    assert analyze["properties"]["output_format"]["enum"] == ["text", "json"]
+    assert _tools.schema("llm")["properties"]["isl"] == {
+        "type": "integer", "minimum": 1,
+        "description": "Input sequence length: prompt tokens per request.",
+    }  # fmt: skip
+
+
+def test_a_new_option_of_a_command_is_in_the_schema(monkeypatch: pytest.MonkeyPatch) -> None:
+    command = _tools.commands_of("fit")[0].command
+    extra = click.Option(["--extra-option"], type=click.FloatRange(0, 1), help="Extra.")
+    monkeypatch.setattr(command, "params", [*command.params, extra])
+    assert _tools.schema("fit")["properties"]["extra_option"] == {
+        "type": "number", "minimum": 0, "maximum": 1, "description": "Extra.",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ["a" * 5000, "a\0b", "~/x", "a/../../b", "x=@/etc/passwd"])
+def test_paths_outside_of_the_root_are_refused(text: str, tmp_path: Path) -> None:
+    with pytest.raises(PerfcError):
+        _tools.confined("value", text, tmp_path)
+    assert _tools.confined("value", "a100/3g.40gb", tmp_path) == "a100/3g.40gb"
+
+
+def test_without_the_sdk_the_error_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    from click.testing import CliRunner
+
+    from perfc.commands.help import mcp
+
+    monkeypatch.setattr(mcp, "find_spec", lambda name: None)
+    error = CliRunner().invoke(mcp.command, []).exception
+    assert "needs the MCP SDK" in str(error)
+    assert "pip install 'mcp>=2" in str(error)
