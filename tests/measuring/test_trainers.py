@@ -12,7 +12,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("onnxscript")
 
-from perfc.measuring.training import Expected, StepMonitor, expected_step
+from perfc.measuring.training import ExpectedStep, StepMonitor, expected_step
 from perfc.measuring.training.monitor import CalledInputs, memory_in_use
 
 CPU = "generic-x86-64"
@@ -66,7 +66,7 @@ def test_time_and_memory_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter([10.0, 11.0, 11.0, 14.0, 14.0])
     monkeypatch.setattr("perfc.measuring.training.monitor.time.perf_counter", lambda: next(clock))
     monkeypatch.setattr("perfc.measuring.training.monitor.memory_in_use", lambda: 3000)
-    monitor = StepMonitor(Expected("one", 5e11, 1e12, 0.25, 0.2, 0.3, 2000), every=2)
+    monitor = StepMonitor(ExpectedStep("one", 5e11, 1e12, 0.25, 0.2, 0.3, 2000), every=2)
     assert [monitor.end_step(), monitor.end_step()] == [{}, {}]
     assert monitor.end_step() == {
         "perfc/step_s": 0.5, "perfc/memory_bytes": 3000.0, "perfc/mfu": 1.0,

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .monitor import Expected, StepMonitor, expected_step
+from .monitor import ExpectedStep, StepMonitor, expected_step
 
-__all__ = ["Expected", "StepMonitor", "expected_step"]
+__all__ = ["ExpectedStep", "StepMonitor", "expected_step"]

@@ -8,7 +8,7 @@ from transformers import Trainer, TrainerCallback
 
 from perfc.deployment import DeploymentKeywords
 
-from .monitor import AUTOCAST, CalledInputs, Expected, StepMonitor, expectation
+from .monitor import AUTOCAST, CalledInputs, ExpectedStep, StepMonitor, expectation
 
 
 class TrainerMonitor(TrainerCallback):  # type: ignore[misc]
@@ -24,7 +24,7 @@ class TrainerMonitor(TrainerCallback):  # type: ignore[misc]
     """
 
     def __init__(
-        self, device: str | None = None, expected: Expected | None = None,
+        self, device: str | None = None, expected: ExpectedStep | None = None,
         **keywords: Unpack[DeploymentKeywords],
     ) -> None:  # fmt: skip
         self.device, self.keywords = device, keywords

@@ -11,7 +11,7 @@ except ImportError:
 
 from perfc.deployment import DeploymentKeywords
 
-from .monitor import AUTOCAST, CalledInputs, Expected, StepMonitor, expectation
+from .monitor import AUTOCAST, CalledInputs, ExpectedStep, StepMonitor, expectation
 
 
 class LightningMonitor(Callback):  # type: ignore[misc]
@@ -24,7 +24,7 @@ class LightningMonitor(Callback):  # type: ignore[misc]
     """
 
     def __init__(
-        self, device: str | None = None, expected: Expected | None = None,
+        self, device: str | None = None, expected: ExpectedStep | None = None,
         **keywords: Unpack[DeploymentKeywords],
     ) -> None:  # fmt: skip
         super().__init__()

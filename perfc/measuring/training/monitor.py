@@ -29,7 +29,7 @@ AUTOCAST = {"bf16": "amp-bf16", "f16": "amp-f16"}
 
 
 @frozen
-class Expected:
+class ExpectedStep:
     """Prediction of one training step on one device.
 
     Args:
@@ -59,7 +59,7 @@ def expected_step(
     input: Sequence[int] | None = None,
     peak_dtype: str = "",
     **keywords: Unpack[DeploymentKeywords],
-) -> Expected:
+) -> ExpectedStep:
     """Predict one training step of a model on a device.
 
     Args:
@@ -84,7 +84,7 @@ def expected_step(
     mac = evaluate(full.cost.work.mac, full.env)
     time_, need = report.prediction.total.time, memory_need(report)
     dtype = peak_dtype or _product_dtype(model, str(given.get("dtype") or ""))
-    return Expected(
+    return ExpectedStep(
         machine.description, 2.0 * mac, peak(name, dtype).dense_flop_per_s,
         time_.mid, time_.low, time_.high, need.total_bytes - need.context_bytes,
     )  # fmt: skip
@@ -115,7 +115,7 @@ class StepMonitor:
         every: steps between metrics.
     """
 
-    def __init__(self, expected: Expected | None = None, every: int = 1) -> None:
+    def __init__(self, expected: ExpectedStep | None = None, every: int = 1) -> None:
         self.expected, self.every = expected, max(every, 1)
         self._since: float | None = None
         self._steps = 0
@@ -232,7 +232,7 @@ class CalledInputs:
 
 def expectation(
     calls: CalledInputs, count: int, device: str | None, optimizer: Any, keywords: Mapping[str, Any]
-) -> Expected | None:
+) -> ExpectedStep | None:
     """Predict the step whose inputs were recorded; warn and return None if that fails."""
     name = type(getattr(optimizer, "optimizer", optimizer)).__name__.lower()
     given = {
