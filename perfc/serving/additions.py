@@ -45,6 +45,8 @@ class Additions(TypedDict, total=False):
         like: family that the configuration is read like; "" for its own.
         kv_bytes_per_token: bytes that a token leaves in the KV cache of the whole model; 0 for
             those of the layers that were read.
+        max_model_len: tokens of the longest sequence that has to fit in memory, or "auto" for a
+            note with the longest that does; None for those of the load alone.
     """
 
     lora_rank: int
@@ -60,6 +62,7 @@ class Additions(TypedDict, total=False):
     reserve: str | int | Reserve
     like: str
     kv_bytes_per_token: int
+    max_model_len: int | str | None
 
 
 def with_additions(
@@ -103,6 +106,25 @@ def with_skew(model: LanguageModel, skew: float | None) -> LanguageModel:
     if not any(isinstance(m, Experts) for m in every):
         raise ParseError(f"{model.name} has no experts", where="--expert-skew", hint="leave it out")
     return replace(model, expert_skew=skew)
+
+
+def longest_of(added: Additions, model: LanguageModel, tokens: int) -> int | None:
+    """Return the tokens of the longest sequence that has to fit, 0 for "auto"; None if not given.
+
+    Raises:
+        ParseError: no number, more than the model's positions, or fewer than ``tokens``.
+    """
+    given, where = added.get("max_model_len"), "--max-model-len"
+    if given is None or given == "auto":
+        return None if given is None else 0
+    most = int(given) if str(given).isdecimal() else 0
+    if not most or 0 < model.context < most:
+        positions = f"1 to {model.context:,}" if model.context else "a number of tokens"
+        raise ParseError(f"{given!r} tokens", where=where, hint=f"{positions}, or auto")
+    if tokens > most:
+        message = f"{most:,} tokens, and a request has {tokens:,}"
+        raise ParseError(message, where=where, hint="lower --isl or --osl")
+    return most
 
 
 def of_host(added: Additions) -> tuple[float | None, int | None, Batching | None]:

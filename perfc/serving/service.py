@@ -19,7 +19,7 @@ from perfc.machine.parallel import ALONE, Parallel
 from perfc.passes.runtimes import Batching
 from perfc.study.expenses import Prices, Region
 
-from .additions import of_host, with_additions
+from .additions import longest_of, of_host, with_additions
 from .cost.drafts import DraftsView, Speculation
 from .cost.images import ImagesView
 from .cost.kv_groups import vllm_kv_tokens
@@ -27,7 +27,7 @@ from .cost.memory import MemoryPlan
 from .engine import Engine
 from .host import disaggregated_host_model
 from .options import ServingOptions, split
-from .output.notes import beyond_positions, notes_of
+from .output.notes import beyond_positions, notes_of, of_longest
 from .parts import StepView, steps_of, with_parts
 from .power import Expenses, energy_j_per_token, expenses
 from .remedies import would_fit
@@ -210,6 +210,7 @@ def llm(
     return report_of(
         engine, load.checked(), divided.data, given["prefill_gpus"],
         given["prices"] or Prices(), given["grid"], few, given["has_parts"],
+        longest_of(added, model, load.isl + load.osl),
     )  # fmt: skip
 
 
@@ -293,10 +294,12 @@ def engine_for(
 def report_of(
     engine: Engine, load: Load, engines: int, prefill_gpus: int, prices: Prices,
     grid: Region | None, more: tuple[str, ...] = (), has_parts: bool = False,
+    longest: int | None = None,
 ) -> ServingReport:  # fmt: skip
     """Return the report of a load on ``engines`` engines.
 
-    ``more`` are additional notes; ``has_parts`` breaks the time of steps down.
+    ``more`` are additional notes; ``has_parts`` breaks the time of steps down; ``longest`` is as
+    `longest_of` returns it.
 
     Raises:
         PerfcError: as ``llm``.
@@ -308,6 +311,7 @@ def report_of(
     plan = engine.memory(isl, osl)
     gpus = engines * engine.ranks + prefill_gpus
     precision, counts = engine.precision, parameters(replace(engine.model, adapters=None))
+    memory = MemoryView.of(engine, plan, load, engines * engine.parallel.attention_data)
     base = ServingReport(
         engine.model.name, engine.machine.name, engine.runtime, engine.version,
         engine.law.versions, counts.resident, counts.active, precision.weights.value,
@@ -316,12 +320,12 @@ def report_of(
         engine.kind.max_num_seqs, load,
         DraftsView.of(engine.speculation, engine.model), engine.model.adapters,
         ImagesView.of(engine.model, engine.images),
-        MemoryView.of(engine, plan, load, engines * engine.parallel.attention_data),
-        plan.fits(isl + osl),
+        memory, plan.fits(isl + osl) and (longest or 0) <= memory.largest_context,
     )  # fmt: skip
-    beyond = beyond_positions(engine.model, isl + osl)
+    beyond = (*beyond_positions(engine.model, isl + osl),
+              *of_longest(longest, memory.largest_context))  # fmt: skip
     if not base.fits:
-        remedies = " or ".join(would_fit(engine, isl, osl))
+        remedies = " or ".join(would_fit(engine, max(isl, (longest or 0) - osl), osl))
         return replace(base, notes=(*((f"would fit: {remedies}",) if remedies else ()), *beyond))
     result = served(engine, load, engines, prefill_gpus)
     run, rate = result.shares[0].run, throughput(result, gpus)

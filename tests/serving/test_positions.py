@@ -72,3 +72,29 @@ def test_a_server_says_that_requests_are_beyond_positions(
     assert not [n for n in within.notes if "positions" in n]
     cli.run(["llm", "search", "opt-6.7b", "-t", "h100", "--isl", "2048", "--osl", "2048"])
     assert words in " ".join(capsys.readouterr().out.split())
+
+
+def test_the_longest_sequence_has_to_fit(capsys: pytest.CaptureFixture[str]) -> None:
+    """As for vLLM's option; an L4 has no memory for all positions of the model."""
+    most = llm("llama-3.1-8b", "l4").memory.largest_context
+    assert 20_000 < most < 131_072
+    auto = llm("llama-3.1-8b", "l4", max_model_len="auto")
+    assert f"--max-model-len auto is {most:,} tokens" in auto.notes
+    assert llm("llama-3.1-8b", "l4", max_model_len=most).fits
+    long = llm("llama-3.1-8b", "l4", max_model_len=131_072)
+    assert not long.fits
+    assert f"a sequence of 131,072 tokens does not fit, one of {most:,} does" in long.notes
+    assert cli.run(["llm", "llama-3.1-8b", "-t", "l4", "--max-model-len", "131072"]) == 1
+    assert "there is no memory for the longest sequence" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("131073", "'131073' tokens"), ("0", "'0' tokens"), ("-5", "'-5'"),
+        ("long", "'long' tokens"), ("100", "100 tokens, and a request has 2,304"),
+    ],
+)  # fmt: skip
+def test_wrong_longest_sequences_are_refused(given: str, said: str) -> None:
+    with pytest.raises(PerfcError, match=said):
+        llm("llama-3.1-8b", "h100", max_model_len=given)

@@ -139,6 +139,9 @@ _ENGINE: tuple[tuple[str, dict[str, Any]], ...] = (
     ("--kv-bytes-per-token", {"type": click.IntRange(0), "default": 0,
                               "help": "KV cache bytes per token of the whole model (default: "
                                       "those of its layers)."}),
+    ("--max-model-len", {"default": None, "metavar": "N|auto",
+                         "help": "Tokens of the longest sequence that has to fit, as for vLLM; "
+                                 "auto notes the longest that does."}),
     ("--utilization", {"type": click.FloatRange(0.05, 1.0),
                        "help": "Fraction of GPU memory for the engine (default: the runtime's)."}),
 )  # fmt: skip

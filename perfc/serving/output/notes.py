@@ -58,6 +58,15 @@ def beyond_positions(model: LanguageModel, tokens: int) -> tuple[str, ...]:
     return (f"{model.name} has {model.context:,} positions, and sequences have {tokens:,} tokens",)
 
 
+def of_longest(longest: int | None, fitting: int) -> tuple[str, ...]:
+    """Return a note on the longest sequence: the one that fits for 0, or that it does not fit."""
+    if longest == 0:
+        return (f"--max-model-len auto is {fitting:,} tokens",)
+    if longest is None or longest <= fitting:
+        return ()
+    return (f"a sequence of {longest:,} tokens does not fit, one of {fitting:,} does",)
+
+
 def _lacking(engine: Engine, code: str) -> str:
     """Return the machine or runtime that cannot multiply a type; "" if both can."""
     if not engine.machine.takes(code):

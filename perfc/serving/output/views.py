@@ -66,7 +66,8 @@ def document(r: ServingReport) -> Document:
     sections = [Section("memory", "memory of a GPU", (Facts(tuple(_memory(r))),))]
     notes = tuple(Note(n) for n in r.notes)
     if r.latencies is None:
-        note = Note("does not fit: there is no memory for even one request", is_warning=True)
+        what = "the longest sequence" if r.memory.largest_concurrency else "even one request"
+        note = Note(f"does not fit: there is no memory for {what}", is_warning=True)
         return Document(title, (replace_parts(sections[0], note, *notes),))
     # the first note of a load that cannot be sustained goes with the numbers that it invalidates
     late = int(r.simulated is not None and r.simulated.is_late)
