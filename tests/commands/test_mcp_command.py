@@ -52,6 +52,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("op", {"command": "matmull"}, "command is 'matmull' (one of matmul"),
     ("op", {"command": "matmul", "m": 4}, "matmul needs n"),
     ("llm", {"command": "serve", "model": "llama-3.1-8b", "isl": 0}, "isl"),
+    ("llm", {"command": "serve", "engine_args": "vllm serve x"}, "no argument 'engine_args'"),
     ("targets", {"command": "add"}, "command is 'add' (one of list, show)"),
     ("no_such_tool", {}, "no tool 'no_such_tool'"),
 ]
@@ -154,7 +155,9 @@ def test_a_new_option_of_a_command_is_in_the_schema(monkeypatch: pytest.MonkeyPa
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("text", ["a" * 5000, "a\0b", "~/x", "a/../../b", "x=@/etc/passwd"])
+@pytest.mark.parametrize(
+    "text", ["a" * 5000, "a\0b", "~/x", "a/../../b", "x=@/etc/passwd", "a ../b"]
+)
 def test_paths_outside_of_the_root_are_refused(text: str, tmp_path: Path) -> None:
     with pytest.raises(PerfcError):
         _tools.confined("value", text, tmp_path)

@@ -24,9 +24,10 @@ TOOLS: Mapping[str, tuple[str, ...]] = {
 """Commands that are tools; of groups also their subcommands, ``*`` for all."""
 HIDDEN = frozenset({
     "output", "color", "help_all", "inputs", "kwargs", "fix", "in_place", "time_passes",
-    "print_ir_after", "exit_code", "exit_zero",
+    "print_ir_after", "exit_code", "exit_zero", "engine_args",
 })  # fmt: skip
-"""Parameters that write files, change only the display, or belong to PyTorch modules."""
+"""Parameters that write files, change only the display, belong to PyTorch modules, or read files
+that other files name."""
 NOT_FILES = frozenset({"node", "freeze", "lora"})
 """Parameters whose values are names of nodes, which may begin with a slash."""
 FORMATS = ("text", "json")
@@ -242,7 +243,7 @@ def confined(name: str, text: str, root: Path) -> str:
         raise PerfcError(f"{name} is longer than {LONGEST_NAME} characters or has a zero byte")
     if name in NOT_FILES:
         return text
-    for part in {text, *re.split(r"[=@,:]", text)}:
+    for part in {text, *re.split(r"[=@,:\s]", text)}:
         if part.startswith("~") or ".." in Path(part).parts:
             raise PerfcError(f"{name}: {part[:64]!r} leaves the root")
         path = Path(os.path.normpath(root / part))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from perfc.errors import ParseError
+from perfc.machine.parallel import ALONE
 from perfc.passes.runtimes import SERVING_DEFAULT, Batching
 
 from ..shared import names as _names
@@ -23,6 +26,7 @@ from ..shared.parallel import parallel_options
 from ..shared.report import color_option
 
 if TYPE_CHECKING:
+    from perfc.deployment.engine_args import EngineArgs
     from perfc.machine.parallel import Parallel
     from perfc.study.expenses import Prices
     from perfc.view.report.formats.document import Document
@@ -145,6 +149,11 @@ _ENGINE: tuple[tuple[str, dict[str, Any]], ...] = (
     ("--utilization", {"type": click.FloatRange(0.05, 1.0),
                        "help": "Fraction of GPU memory for the engine (default: the runtime's)."}),
 )  # fmt: skip
+_engine_args_option = click.option(
+    "--engine-args", default="", metavar="TEXT",
+    help="Command line of vLLM, SGLang or TensorRT-LLM, or a script, YAML or JSON file with it; "
+         "further options replace its values.",
+)  # fmt: skip
 _grid_option = click.option(
     "--grid", default="world", show_default=True, metavar="NAME",
     help="Power grid: a name from the table, or grams of CO2 per kWh.",
@@ -167,7 +176,8 @@ def _added(options: tuple[tuple[str, dict[str, Any]], ...]) -> Callable[[Any], A
         "llm serve qwen3-8b -t l40s --dtype fp8 --rate 2",
     ),
 )
-@click.argument("model", metavar="CONFIG")
+@click.argument("model", metavar="[CONFIG]", default="")
+@_engine_args_option
 @_added(_LOAD)
 @_added(_ENGINE)
 @_grid_option
@@ -186,6 +196,7 @@ def serve(
     parallel: Parallel,
     /,
     model: str,
+    engine_args: str,
     grid: str,
     sampling: str | None,
     form: str,
@@ -198,21 +209,31 @@ def serve(
     from perfc.serving.output.views import document
     from perfc.study.expenses import region_named
 
+    engine = engine_of(engine_args, model)
+    if engine is not None:
+        model = model or engine.model
+        given: dict[str, Any] = parallel.given()
+        parallel = replace(ALONE.with_values(engine.parallel), **given)
+        load |= {k: v for k, v in engine.options.items() if is_default(k)}
     target, runtime = (
         option_value(options, "target", TARGET),
-        option_value(options, "runtime", usual_engine(model)),
+        option_value(options, "runtime", engine.runtime if engine else usual_engine(model)),
     )
+    dtype = option_value(options, "dtype", str(load.pop("dtype", "")))
+    rank = rank_of(options) or load.pop("lora_rank", 0)
     if len(names_in(target)) > 1:
         raise ParseError(
             "one target at a time", where="--target", hint="`perfc llm search` compares several"
         )
     report = llm(
-        model, target, runtime=runtime, dtype=option_value(options, "dtype", ""),
+        model, target, runtime=runtime, dtype=dtype,
         runtime_version=option_value(options, "runtime_version", ""), prices=prices(options),
         grid=region_named(grid, "--grid"), parallel=parallel, has_parts=True,
-        lora_rank=rank_of(options), sampling=sampling or "", host_launch=options.host_launch,
+        lora_rank=rank, sampling=sampling or "", host_launch=options.host_launch,
         reserve=options.held_back, **load,
     )  # fmt: skip
+    if engine is not None:
+        report = replace(report, notes=(*engine.notes, *report.notes))
     if form == "html":
         from perfc.view.html.pages.serving_page import serving_page
 
@@ -285,6 +306,28 @@ def search(
         page = search_document(result, has_chart=form == "text")
         show(result.document, result, page, form, output)
     return FINDINGS if result.cheapest is None else 0
+
+
+def engine_of(engine_args: str, model: str) -> EngineArgs | None:
+    """Return the arguments of an engine; None without any.
+
+    Raises:
+        PerfcError: the arguments cannot be read.
+        UsageError: neither a model nor arguments are given.
+    """
+    if engine_args:
+        from perfc.deployment.engine_args import read_engine_args
+
+        return read_engine_args(engine_args)
+    if not model:
+        raise click.UsageError("Missing argument 'CONFIG'.")
+    return None
+
+
+def is_default(name: str) -> bool:
+    """Return True if the command line does not set an option."""
+    source = click.get_current_context().get_parameter_source(name)
+    return source in (None, ParameterSource.DEFAULT)
 
 
 def option_value(options: DeploymentOptions, field: str, default: str) -> str:

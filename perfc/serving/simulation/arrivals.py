@@ -7,6 +7,7 @@ import math
 import random
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from perfc.errors import ParseError
 from perfc.ir.record import record
@@ -15,6 +16,8 @@ MOST_REQUESTS = 200_000
 """Maximum number of requests of a trace or a simulation."""
 PREFIX = 0
 """Number of the prefix that a cache holds for all prompts."""
+CLOCK_S = 1e8
+"""Arrivals beyond this are times of a clock, as logs have, and count from the first."""
 LONGEST = 1 << 24
 """Maximum tokens of one request; more is taken for a mistake."""
 
@@ -135,7 +138,9 @@ def traced(path: Path) -> Workload:
     """Return the requests of a file of JSON lines.
 
     A line has ``input_tokens`` and ``output_tokens``, and may have ``arrival_s`` and
-    ``cached_tokens``; other keys are ignored.
+    ``cached_tokens``; other keys are ignored. Lines of Mooncake's traces (``input_length``,
+    ``output_length``, ``timestamp`` in milliseconds) and logged answers of OpenAI's interface
+    (``usage``, ``created``) are requests, too. The first request of a log arrives at 0.
 
     Raises:
         ParseError: it cannot be read, or a line is not a request; names the line.
@@ -153,7 +158,9 @@ def traced(path: Path) -> Workload:
         raise ParseError(f"cannot be read: {error}", where=str(path)) from None
     if not requests:
         raise ParseError("has no request", where=str(path), hint="one JSON object a line")
-    return Workload(tuple(sorted(requests, key=lambda r: r.arrival_s)))
+    requests.sort(key=lambda r: r.arrival_s)
+    first_s = requests[0].arrival_s if requests[0].arrival_s > CLOCK_S else 0.0
+    return Workload(tuple([replace(r, arrival_s=r.arrival_s - first_s) for r in requests]))
 
 
 def _request(line: str, where: str) -> Request:
@@ -165,6 +172,7 @@ def _request(line: str, where: str) -> Request:
         raise ParseError("is no JSON object", where=where, hint=hint) from None
     if not isinstance(tree, dict):
         raise ParseError("is no JSON object", where=where, hint=hint)
+    tree = _renamed(tree)
     sizes = (("input_tokens", None, 1), ("output_tokens", None, 1), ("cached_tokens", 0, 0))
     read, wrote, cached = (
         _size(tree.get(name, usual), name, least, where, hint) for name, usual, least in sizes
@@ -174,6 +182,25 @@ def _request(line: str, where: str) -> Request:
     if not is_number or not math.isfinite(at_s) or at_s < 0:
         raise ParseError(f"arrival_s = {at_s!r} is no time", where=where, hint=hint)
     return Request(float(at_s), read, wrote, min(cached, read - 1))
+
+
+def _renamed(tree: dict[str, Any]) -> dict[str, Any]:
+    """Return a line with the keys of perfc."""
+    usage = tree.get("usage")
+    if isinstance(usage, dict):
+        names = (("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens"))
+        held = usage.get("prompt_tokens_details")
+        cached = {"cached_tokens": held.get("cached_tokens", 0)} if isinstance(held, dict) else {}
+        sizes = {name: usage.get(key) for key, name in names}
+        return {**sizes, **cached, "arrival_s": tree.get("created", 0.0)}
+    if "input_length" in tree:
+        at_ms = tree.get("timestamp", 0.0)
+        is_number = isinstance(at_ms, int | float) and not isinstance(at_ms, bool)
+        return {
+            "input_tokens": tree["input_length"], "output_tokens": tree.get("output_length"),
+            "arrival_s": at_ms / 1e3 if is_number else at_ms,
+        }  # fmt: skip
+    return tree
 
 
 def _size(value: object, name: str, least: int, where: str, hint: str) -> int:
