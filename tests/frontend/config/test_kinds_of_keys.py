@@ -77,3 +77,9 @@ def test_a_number_too_long_to_convert_is_one_line(
         assert "set_int_max_str_digits" not in said
         assert "bug in perfc" not in said
         assert len(said) < 600
+
+
+@pytest.mark.parametrize("name", [["silu"], {"a": 1}])
+def test_an_activation_is_a_name(tmp_path: Path, name: object) -> None:
+    with pytest.raises(ModelError, match="no activation"):
+        read(tmp_path, hidden_act=name)

@@ -301,7 +301,7 @@ class _RowReader:
     def named(self, entry: object, table: Mapping[str, Any]) -> Any:
         """Return the item of a table that an expression names."""
         result = self.scope.of(entry)
-        if result in table:
+        if isinstance(result, str) and result in table:
             return table[result]
         from difflib import get_close_matches
 
