@@ -290,6 +290,9 @@ class _FlagReader:
                 self.model = value
             case _ if option in DEGREES:
                 self.degrees[option] = self._count(name, value)
+            case "max_model_len":
+                is_auto = value in ("auto", "-1")
+                self.options[option] = "auto" if is_auto else self._count(name, value)
             case "token_budget" if value.startswith("-"):
                 self.options["batching"] = "whole-prompts"
             case _ if option in COUNTS:

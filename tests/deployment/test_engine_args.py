@@ -16,8 +16,9 @@ LLAMA = "meta-llama/Llama-3.1-8B-Instruct"
 LINES: list[tuple[str, str, dict[str, Any], dict[str, int], tuple[str, ...]]] = [
     (f"vllm serve {LLAMA}", "vllm", {}, {}, ()),
     (
-        f"vllm serve {LLAMA} --tensor-parallel-size=2 -pp 2 --max_num_seqs 64 --port 80",
-        "vllm", {"max_num_seqs": 64}, {"tp": 2, "pp": 2}, (),
+        f"vllm serve {LLAMA} --tensor-parallel-size=2 -pp 2 --max_num_seqs 64 --port 80 "
+        "--max-model-len 8192",
+        "vllm", {"max_num_seqs": 64, "max_model_len": 8192}, {"tp": 2, "pp": 2}, (),
     ),
     (
         f"CUDA_VISIBLE_DEVICES=0 python3 -m vllm.entrypoints.openai.api_server --model {LLAMA} "
