@@ -114,6 +114,8 @@ TRAINING_DEFAULT = "eager"
 """Default runtime of a training step: PyTorch, operator by operator."""
 CLUSTER_DEFAULT = "cudagraph"
 """Runtime of training steps on many devices: PyTorch's kernels, launch overhead hidden."""
+CLUSTER_FUSED = "inductor-cudagraph"
+"""The same of a graph of single operators: pointwise kernels are fused, as trainers' are."""
 
 
 ANY_DEVICE: Mapping[str, frozenset[str]] = {"cpu": frozenset(), "cuda": frozenset()}

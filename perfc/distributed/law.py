@@ -80,6 +80,8 @@ LEARNED = (
 NO_LAWS: Mapping[str, RunLaw] = {}
 USUAL = "any"
 """Name of the fit over all frameworks."""
+EXACT = "torch-f32"
+"""Name of the fit over runs in f32."""
 
 
 @cache

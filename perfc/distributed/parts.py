@@ -27,7 +27,6 @@ from perfc.passes.runtimes import Tf32
 
 from .costs.both_passes import BothPasses, Ran, Waiter, both_passes, saved_values
 from .costs.part_memory import CHEAP, PartMemory
-from .training import WEIGHT_BYTES
 
 Env = Mapping[str, int]
 
@@ -147,12 +146,12 @@ class PartCost:
         slower = replace(self, passes=tuple(each), frozen_bytes=self.frozen_bytes + nbytes)
         return slower.timed()
 
-    def frozen(self) -> PartCost:
-        """Return the cost of a part of which no parameter is trained."""
+    def frozen(self, weight_bytes: float) -> PartCost:
+        """Return the cost of a part of which no parameter is trained, of so many bytes each."""
         held = self.parameters + self.expert_parameters
         each = tuple([replace(p, weight_s=0.0) for p in self.passes])
         still = replace(self, passes=each, parameters=0.0, expert_parameters=0.0)
-        return replace(still, frozen_bytes=WEIGHT_BYTES * held).timed()
+        return replace(still, frozen_bytes=weight_bytes * held).timed()
 
     def timed(self) -> PartCost:
         """Return the cost with the sums of its kinds of kernels."""

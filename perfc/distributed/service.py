@@ -19,16 +19,19 @@ from perfc.frontend.config import (
     weight_format,
 )
 from perfc.frontend.pytorch.torch_module import graph_of
-from perfc.machine import NOTHING, Reserve, load_machine
+from perfc.ir.tensors.types import DType, dtype_named
+from perfc.machine import NOTHING, Machine, Reserve, load_machine
 from perfc.machine.parallel import ALONE, KEYS, Parallel
-from perfc.passes.runtimes import CLUSTER_DEFAULT
+from perfc.passes.precision.retype import precision_name
+from perfc.passes.runtimes import CLUSTER_DEFAULT, Tf32
 from perfc.passes.training.implementation import RecomputePolicy
 
 from .costs.work import LanguageWork, TrainingWork
-from .law import NO_LAWS, RunLaw, framework_laws, law_of
+from .law import EXACT, NO_LAWS, RunLaw, framework_laws, law_of
 from .law import USUAL as USUAL_LAW
 from .plan import MICRO_BATCHES, PlanView
 from .plan import plan as planned
+from .recipe import MIXED, WHOLE, Recipe, recipe_of, usual_type
 from .scale import ScaleView, largest_micro_batch, micro_batches_of
 from .scale import scale as scaled
 from .step import cluster_of
@@ -42,7 +45,7 @@ def work_of(
     target: str,
     *,
     dtype: str = "",
-    runtime: str = CLUSTER_DEFAULT,
+    runtime: str = "",
     seq: int = 0,
     lora_rank: int = 0,
 ) -> TrainingWork:
@@ -51,22 +54,18 @@ def work_of(
     Args:
         model: as `plan` takes it.
         target: cluster, or GPU with assumed links.
-        dtype: format of matrix multiplications; "" for 16 bits.
-        runtime: fusion rules.
+        dtype: type of matrix multiplications; "" for the 16 bits that the machine multiplies.
+        runtime: fusion rules; "" for those of published runs.
         seq: tokens per sample; 0 for the length in the graph's file.
         lora_rank: rank of the adapters that alone are trained; 0 if all parameters are.
 
     Raises:
         PerfcError: the model or the target cannot be read, or a graph is trained with adapters.
     """
-    path = str(load_machine(target).path)
+    machine = load_machine(target)
+    path, name = str(machine.path), type_named(dtype) or usual_type(machine.takes)
     if isinstance(model, str | os.PathLike) and is_configuration(model):
-        config = read_config(model)
-        is_frozen = lora_rank > 0 and is_packed(dtype)
-        precision = trained_in(config.dtype, "" if is_frozen else dtype)
-        precision = in_half(precision, load_machine(target).takes)
-        frozen = weight_format(dtype) if is_frozen else WeightFormat.HALF
-        return LanguageWork(config, precision, runtime, path, lora_rank=lora_rank, frozen=frozen)
+        return language_work(model, machine, name, runtime or CLUSTER_DEFAULT, lora_rank)
     if lora_rank:
         hint = "perfc analyze --train adamw --lora-rank R on one device"
         raise ParseError("a graph is trained as a whole here", where="--lora-rank", hint=hint)
@@ -75,10 +74,11 @@ def work_of(
 
     from .costs.graph_work import GraphWork
 
-    values: dict[str, object] = {"target": path, "runtime": runtime}
-    if dtype:
-        values["dtype"] = dtype
-    name = os.path.basename(os.fspath(model)) if isinstance(model, str | os.PathLike) else "model"
+    name = precision_name(name)
+    values: dict[str, object] = {"target": path, "dtype": name}
+    if runtime:
+        values["runtime"] = runtime
+    called = os.path.basename(os.fspath(model)) if isinstance(model, str | os.PathLike) else "model"
     model = graph_of(model, dims={"seq": seq} if seq else {})
     module = typed(model)
     axis = axis_of(module, SEQUENCE)
@@ -86,7 +86,50 @@ def work_of(
     tokens = seq if seq and axis.is_there else usual
     if tokens != usual:
         values["seq"] = tokens
-    return GraphWork(model, name, Deployment().with_values(values), seq=tokens)
+    work = GraphWork(model, called, Deployment().with_values(values), seq=tokens)
+    work.recipe = recipe_of(name)
+    return work
+
+
+def language_work(
+    model: str | os.PathLike[str], machine: Machine, dtype: str, runtime: str, lora_rank: int
+) -> LanguageWork:
+    """Return the configuration of a language model on a machine; arguments as for `work_of`.
+
+    Raises:
+        PerfcError: the model cannot be read, or is not trained in such a type.
+    """
+    config = read_config(model)
+    is_frozen = lora_rank > 0 and dtype not in WHOLE and is_packed(dtype)
+    usual = usual_type(machine.takes)
+    name = usual if is_frozen else dtype
+    if name in WHOLE:
+        precision, recipe = ServingPrecision(WeightFormat.HALF, DType.F32), recipe_of(name)
+        tf32 = Tf32.ALL if name == "tf32" else Tf32.NONE
+    else:
+        precision, recipe, tf32 = trained_in(usual, name), recipe_of(name), None
+    frozen = weight_format(dtype) if is_frozen else WeightFormat.HALF
+    work = LanguageWork(
+        config, in_half(precision, machine.takes), runtime, str(machine.path), tf32=tf32,
+        lora_rank=lora_rank, frozen=frozen,
+    )  # fmt: skip
+    work.recipe = recipe
+    return work
+
+
+def type_named(text: str) -> str:
+    """Return the code of an element type, or a format of weights in lower case; "" for 16 bits.
+
+    >>> type_named("float32"), type_named("half"), type_named("F8-Block")
+    ('f32', '', 'f8-block')
+    """
+    name = text.strip().lower()
+    if name in ("", WeightFormat.HALF.value):
+        return ""
+    try:
+        return dtype_named(name).code
+    except ParseError:
+        return name
 
 
 def is_packed(dtype: str) -> bool:
@@ -103,12 +146,15 @@ def trained_in(stored: str, dtype: str) -> ServingPrecision:
     """Return the element types of a training step.
 
     Args:
-        stored: type in the configuration.
-        dtype: format of matrix multiplications; "" for 16 bits.
+        stored: type of 16 bits.
+        dtype: format of matrix multiplications; "" for that type.
 
     Raises:
-        ParseError: an unknown format, or one whose weights have no gradient.
+        ParseError: an unknown format, autocast, or one whose weights have no gradient.
     """
+    if dtype.startswith("amp"):
+        hint = "--dtype bf16 has f32 master weights, as language models are trained"
+        raise ParseError("autocast is of graphs", where="--dtype", hint=hint)
     precision = precision_of(stored, None, dtype)
     for form in (precision.weights, precision.of_experts):
         is_float = form.multiplied is not None and form.multiplied.is_float
@@ -126,7 +172,7 @@ def trained_in(stored: str, dtype: str) -> ServingPrecision:
 
 def plan(
     model: Any, gpus: int, target: str = "dgx-h100", *, batch: int = 256, seq: int = 0,
-    train: str = "adamw", dtype: str = "", runtime: str = CLUSTER_DEFAULT,
+    train: str = "adamw", dtype: str = "", runtime: str = "",
     parallel: Parallel | Mapping[str, object] = ALONE, checkpointing: str = "",
     micro_batch: int = 0, trained_by: str = USUAL_LAW, reserve: str | int | Reserve = NOTHING,
     lora_rank: int = 0,
@@ -141,8 +187,10 @@ def plan(
         seq: tokens per sample; 0 for 2,048, or the model's positions if fewer, or the length in
             the graph's file.
         train: optimizer.
-        dtype: format of matrix multiplications; "" for 16 bits.
-        runtime: fusion rules.
+        dtype: type of matrix multiplications; "" for the 16 bits that the machine multiplies.
+            Weights of 16 bits or fewer have f32 master copies; with ``f32`` and ``tf32`` all is
+            stored in f32.
+        runtime: fusion rules; "" for those of published runs.
         parallel: fixed degrees: all of a mapping, or those of a `Parallel` that differ from one
             GPU.
         checkpointing: none, selective or block; "" to search for the best.
@@ -157,7 +205,7 @@ def plan(
     """
     work = work_of(model, target, dtype=dtype, runtime=runtime, seq=seq, lora_rank=lora_rank)
     work.reserve = Reserve.parse(reserve)
-    training = sizes(batch, work.tokens(seq), train)
+    training = sizes(batch, work.tokens(seq), train, recipe=work.recipe)
     again = (named(checkpointing),) if checkpointing else CHECKPOINTINGS
     fixed = given_degrees(parallel)
     samples: Sequence[int] = (micro_batch,) if micro_batch else MICRO_BATCHES
@@ -184,7 +232,7 @@ def given_degrees(parallel: Parallel | Mapping[str, object]) -> dict[str, int | 
 
 def scale(
     model: Any, target: str = "dgx-h100", *, gpus: Sequence[int] = (), batch: int = 0,
-    seq: int = 0, train: str = "adamw", dtype: str = "", runtime: str = CLUSTER_DEFAULT,
+    seq: int = 0, train: str = "adamw", dtype: str = "", runtime: str = "",
     parallel: Parallel | Mapping[str, object] = ALONE, checkpointing: str = "none",
     micro_batch: int = 0, is_weak: bool = True, trained_by: str = USUAL_LAW,
     reserve: str | int | Reserve = NOTHING, lora_rank: int = 0,
@@ -200,8 +248,10 @@ def scale(
         seq: tokens per sample; 0 for 2,048, or the model's positions if fewer, or the length in
             the graph's file.
         train: optimizer.
-        dtype: format of matrix multiplications; "" for 16 bits.
-        runtime: fusion rules.
+        dtype: type of matrix multiplications; "" for the 16 bits that the machine multiplies.
+            Weights of 16 bits or fewer have f32 master copies; with ``f32`` and ``tf32`` all is
+            stored in f32.
+        runtime: fusion rules; "" for those of published runs.
         parallel: degrees of one copy.
         checkpointing: none, selective or block.
         micro_batch: samples per micro-batch; 0 for the largest power of two that fits.
@@ -217,7 +267,7 @@ def scale(
     work.reserve = Reserve.parse(reserve)
     fixed = parallel if isinstance(parallel, Parallel) else ALONE.with_values(parallel)
     samples, again = batch or MOST_BATCH, named(checkpointing)
-    training = sizes(samples, work.tokens(seq), train, micro_batch or 1, again)
+    training = sizes(samples, work.tokens(seq), train, micro_batch or 1, again, work.recipe)
     is_largest = not (micro_batch or fixed.micro_batches)
     if is_largest:
         samples = largest_micro_batch(work, fixed, training, gpus, is_weak=is_weak)
@@ -240,17 +290,21 @@ def law_on(work: TrainingWork, framework: str) -> RunLaw:
     Raises:
         ParseError: there are no runs of the framework.
     """
-    return law_of(framework, cluster_of(work).machine.arch)
+    named = EXACT if framework == USUAL_LAW and work.recipe.dtype in WHOLE else framework
+    return law_of(named, cluster_of(work).machine.arch)
 
 
 def single_framework_laws(work: TrainingWork, framework: str) -> Mapping[str, RunLaw]:
     """Return the fits of each framework on a model's machine if none is named, else none."""
-    return framework_laws(cluster_of(work).machine.arch) if framework == USUAL_LAW else NO_LAWS
+    if framework != USUAL_LAW:
+        return NO_LAWS
+    arch = cluster_of(work).machine.arch
+    return framework_laws(arch, is_f32=work.recipe.dtype in WHOLE)
 
 
 def sizes(
     batch: int, seq: int, train: str, micro_batch: int = 1,
-    checkpointing: RecomputePolicy = RecomputePolicy.NONE,
+    checkpointing: RecomputePolicy = RecomputePolicy.NONE, recipe: Recipe = MIXED,
 ) -> Training:  # fmt: skip
     """Return the checked sizes of a step.
 
@@ -263,7 +317,7 @@ def sizes(
     for name, value in (("batch", batch), ("seq", seq), ("micro-batch", micro_batch)):
         if not 1 <= value <= MOST_BATCH:
             raise ParseError(f"{name} = {value}", where=f"--{name}", hint="1 or more")
-    return Training(seq, batch, micro_batch, optimizer(train).name, checkpointing)
+    return Training(seq, batch, micro_batch, optimizer(train).name, checkpointing, recipe=recipe)
 
 
 def named(text: str) -> RecomputePolicy:

@@ -19,7 +19,7 @@ from .law import RunLaw, law_of
 from .parts import PartCost
 from .schedules import schedule_named
 from .stage import StageWork
-from .training import CHECKPOINTINGS, Training, traffic_bytes
+from .training import CHECKPOINTINGS, Training
 
 COMPUTATION = "computation"
 RECOMPUTATION = "recomputation"
@@ -53,6 +53,7 @@ class DividedStepCost:
         memory: memory of the rank with the most.
         fits: whether that fits on its device.
         lora_rank: rank of the adapters that alone are trained; 0 if all parameters are.
+        runtime: fusion rules of the kernels.
         frameworks: frameworks whose published runs the interval covers; empty if one was named.
     """
 
@@ -72,6 +73,7 @@ class DividedStepCost:
     exchanged_s: Mapping[str, float]
     memory: MemoryParts
     fits: bool
+    runtime: str
     frameworks: tuple[str, ...] = ()
     lora_rank: int = 0
 
@@ -171,7 +173,8 @@ def step_cost(
         training.batch * training.seq / time_s, flop,
         flop / time_s / parallel.devices / peak_flop_per_s(machine),
         parts_s, slowest.exchanged_s, memory,
-        capacity is not None and memory.total <= capacity.process_bytes, lora_rank=work.lora_rank,
+        capacity is not None and memory.total <= capacity.process_bytes, work.runtime,
+        lora_rank=work.lora_rank,
     )  # fmt: skip
 
 
@@ -295,7 +298,11 @@ def _update_s(work: StageWork, machine: Machine) -> float:
         return 0.0
     held = work.parameters / (work.copies.size if zero else 1)
     held += work.expert_parameters / (work.expert_copies.size if zero else 1)
-    return held * traffic_bytes(work.training.optimizer) / device_bytes_per_s(machine)
+    return (
+        held
+        * work.training.recipe.traffic_bytes(work.training.optimizer)
+        / device_bytes_per_s(machine)
+    )
 
 
 def _band(low: float, high: float, law: RunLaw) -> tuple[float, float]:

@@ -3,42 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
 
 from perfc.errors import ParseError
 from perfc.ir.record import record
 from perfc.passes.training.implementation import RecomputePolicy
-from perfc.passes.training.optimizer import optimizer
+
+from .recipe import MIXED, Recipe
 
 CHECKPOINTINGS = (RecomputePolicy.NONE, RecomputePolicy.SELECTIVE, RecomputePolicy.BLOCK)
 """Checkpointing policies of a step on many devices: none, cheap operators, every layer."""
-MASTER_BYTES = 4.0
-"""Bytes of each parameter's master copy, for mixed precision."""
-
-
-@cache
-def state_bytes(name: str) -> float:
-    """Return the bytes of optimizer state and master copy per parameter.
-
-    Raises:
-        PassError: no such optimiser.
-    """
-    return MASTER_BYTES + optimizer(name).state_bytes
-
-
-@cache
-def traffic_bytes(name: str) -> float:
-    """Return the bytes that the optimizer reads and writes per parameter and step.
-
-    Raises:
-        PassError: no such optimiser.
-    """
-    return GRADIENT_BYTES + 2 * state_bytes(name) + WEIGHT_BYTES
-
-
-GRADIENT_BYTES = 4.0
-"""Bytes of each parameter's gradient: sums over micro-batches are in 32 bits."""
-WEIGHT_BYTES = 2.0
 
 
 @record
@@ -53,7 +26,7 @@ class Training:
         checkpointing: policy of recomputation.
         overlap: whether communication of gradients and parameters overlaps with computation.
         bucket_bytes: gradients that are reduced at once.
-        gradient_bytes: gradient bytes of each parameter's gradient in communication.
+        recipe: element types.
         is_frozen: whether only adapters are trained, whose size is neglected.
         has_update: whether the optimizer is part of the step.
     """
@@ -65,7 +38,7 @@ class Training:
     checkpointing: RecomputePolicy = RecomputePolicy.NONE
     overlap: bool = True
     bucket_bytes: float = 25e6
-    gradient_bytes: float = 2.0
+    recipe: Recipe = MIXED
     is_frozen: bool = False
     has_update: bool = True
 

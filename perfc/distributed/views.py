@@ -20,7 +20,6 @@ from perfc.view.report.units import Unit, plural, quantity
 from .plan import SHOWN, PlanView
 from .scale import MOST_SAMPLES, MOST_TOKENS, ScaleView
 from .step import DividedStepCost
-from .training import GRADIENT_BYTES, WEIGHT_BYTES, state_bytes
 
 
 def items(seq: int) -> str:
@@ -82,6 +81,8 @@ def step_facts(c: DividedStepCost, capacity: float) -> Iterator[Fact]:
         names = ", ".join(c.frameworks)
         yield Fact("trained by", None, f"interval covers runs of {names}: --trained-by NAME")
     yield Fact("lower bound", Amount(c.floor_s, Unit.SECOND), "compute of one rank at the roofline")
+    words = f"{c.training.recipe.dtype} products (--dtype), kernels of {c.runtime} (--runtime)"
+    yield Fact("computed in", None, words)
     each = f"{c.tokens_per_s / c.gpus:,.0f} per GPU"
     yield Fact(items(c.training.seq), None, f"{c.tokens_per_s:,.0f} per second, {each}")
     inside = " inside masks and windows" if c.training.seq > 1 else ""
@@ -100,9 +101,10 @@ def step_facts(c: DividedStepCost, capacity: float) -> Iterator[Fact]:
     yield Fact("memory of a GPU", Amount(m.total, Unit.BYTE), f"{of}{words}")
     if c.lora_rank:
         yield Fact("trained", None, f"adapters of rank {c.lora_rank} alone, other weights frozen")
-    name = c.training.optimizer
-    each = f"{WEIGHT_BYTES:g} per weight, {GRADIENT_BYTES:g} per gradient, {state_bytes(name):g}"
-    yield Fact("bytes", None, f"{each} for the f32 master copy and {name} (mixed precision)")
+    name, recipe = c.training.optimizer, c.training.recipe
+    states = f"{'the f32 master copy and ' if recipe.master_bytes else ''}{name}"
+    each = f"{recipe.weight_bytes:g} per weight, {recipe.gradient_bytes:g} per gradient"
+    yield Fact("bytes", None, f"{each}, {recipe.state_bytes(name):g} for {states}")
 
 
 def losses(c: DividedStepCost) -> Table:

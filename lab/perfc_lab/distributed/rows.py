@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from perfc.distributed.recipe import recipe_of
 from perfc.distributed.training import Training
 from perfc.machine.parallel import Parallel
 from perfc.passes.training.implementation import RecomputePolicy
@@ -85,7 +86,11 @@ def _neusight(r: Any) -> RunRow | None:
         return None
     parts = int(variant.rpartition("_")[2]) if variant.startswith("pp4_") else 1
     training = Training(
-        int(r.seq_len), batch, batch // parallel.data // parts, gradient_bytes=4.0, has_update=False
+        int(r.seq_len),
+        batch,
+        batch // parallel.data // parts,
+        has_update=False,
+        recipe=recipe_of("f32"),
     )
     return RunRow(
         "neusight", "torch-f32", str(r.model), NEUSIGHT[str(r.device)], "f32", parallel, training,

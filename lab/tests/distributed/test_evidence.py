@@ -12,6 +12,7 @@ import pytest
 from perfc.analyzers.features import networks
 from perfc.common.fitted import as_toml
 from perfc.distributed.law import COMMENT, LEARNED, RunLaw, frameworks, law_of, laws
+from perfc.distributed.recipe import recipe_of
 from perfc.distributed.training import Training
 from perfc.errors import ModelError, ParseError
 from perfc.ir.problem import Exchange
@@ -202,7 +203,7 @@ def test_rows_of_neusight(
         return
     (one,) = found
     assert (one.parallel, one.step_s, one.weights) == (parallel, 0.25, "f32")
-    assert one.training == Training(512, 8, micro_batch, gradient_bytes=4.0, has_update=False)
+    assert one.training == Training(512, 8, micro_batch, has_update=False, recipe=recipe_of("f32"))
     assert (one.framework, one.cluster) == ("torch-f32", "dgx-a100-40gb")
     assert one.config == NEUSIGHT["hf_config_json"]
 

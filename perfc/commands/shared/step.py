@@ -9,7 +9,7 @@ import click
 
 from perfc.errors import ParseError
 from perfc.ir.record import record
-from perfc.passes.runtimes import CLUSTER_DEFAULT
+from perfc.passes.runtimes import CLUSTER_DEFAULT, CLUSTER_FUSED
 
 from .deployment import DeploymentOptions, model_options
 from .deployment_option import by_default, reads
@@ -25,6 +25,11 @@ if TYPE_CHECKING:
 
 TARGET, TRAIN = "dgx-h100", "adamw"
 """Defaults."""
+USUAL = {
+    "target": TARGET, "runtime": f"{CLUSTER_DEFAULT}; transformers as graphs: {CLUSTER_FUSED}",
+    "dtype": "bf16, or f16 on machines without it, with f32 master weights",
+}  # fmt: skip
+"""Defaults in the help."""
 
 
 @record
@@ -55,7 +60,7 @@ def step_options(function: Any) -> Any:
     )  # fmt: skip
     instead = {"batch": "--global-batch"}
     function = reads("a step on many devices", *read, instead=instead)(function)
-    function = by_default(lambda: {"target": TARGET, "runtime": CLUSTER_DEFAULT})(function)
+    function = by_default(lambda: USUAL)(function)
     function = click.option(
         "--trained-by", default="any", show_default=True, metavar="NAME",
         help="Training framework whose published measurements calibrate the time: llm-foundry, "
@@ -88,7 +93,7 @@ def step_of(options: DeploymentOptions) -> StepSettings:
         raise ParseError(f"{seq[:32]!r} is no number of tokens", where="--seq")
     return StepSettings(
         target,
-        text("runtime", CLUSTER_DEFAULT),
+        text("runtime", ""),
         text("dtype", ""),
         text("train", TRAIN),
         text("checkpointing", ""),

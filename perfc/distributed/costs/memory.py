@@ -7,7 +7,6 @@ from perfc.ir.record import record
 from perfc.passes.training.implementation import RecomputePolicy
 
 from ..stage import StageWork
-from ..training import GRADIENT_BYTES, WEIGHT_BYTES, state_bytes
 
 OVERHEAD_BYTES = 1.5 * (1 << 30)
 """Context, libraries and buffers of collectives, the same as `perfc llm` assumes."""
@@ -64,11 +63,11 @@ def memory_of(work: StageWork) -> MemoryParts:
     ends = [p for p in work.every_part if p is work.parts.first or p is work.parts.last]
     saved += sum([p.saved_bytes for p in ends])
     working = _working(work)
-    is_frozen = work.training.is_frozen
-    gradients = 0.0 if is_frozen else share(2, GRADIENT_BYTES)
-    states = 0.0 if is_frozen else share(1, state_bytes(work.training.optimizer))
+    is_frozen, recipe = work.training.is_frozen, work.training.recipe
+    gradients = 0.0 if is_frozen else share(2, recipe.gradient_bytes)
+    states = 0.0 if is_frozen else share(1, recipe.state_bytes(work.training.optimizer))
     frozen = work.frozen_bytes / (dense[1] if zero >= 3 else 1)
-    weights = share(3, WEIGHT_BYTES) + frozen
+    weights = share(3, recipe.weight_bytes) + frozen
     held = weights + gradients + states + saved + working
     return MemoryParts(
         weights, gradients, states, saved, working,
@@ -101,7 +100,8 @@ def _working(work: StageWork) -> float:
         again = largest.boundary_bytes * 2 if largest is not None else 0.0
     gathered = 0.0
     if work.parallel.zero > 2:
-        each = WEIGHT_BYTES + work.training.gradient_bytes
+        recipe = work.training.recipe
+        each = recipe.weight_bytes + recipe.sent_bytes
         held = [
             (p.parameters + p.expert_parameters) * each + p.frozen_bytes for p in work.every_part
         ]

@@ -27,7 +27,7 @@ from perfc.machine.parallel import Parallel
 from perfc.passes.runtimes import Tf32
 
 from ..parts import Doing, PartCost, costs
-from ..training import WEIGHT_BYTES
+from ..recipe import MIXED, Recipe
 from .part_memory import memories
 
 if TYPE_CHECKING:
@@ -69,6 +69,10 @@ class TrainingWork(ABC):
     """True if products, sequences and layers can be divided; else only samples."""
     lora_rank: int = 0
     """Rank of the adapters that alone are trained; 0 if all parameters are."""
+    runtime: str
+    """Fusion rules."""
+    recipe: Recipe = MIXED
+    """Element types of the step."""
 
     @abstractmethod
     def tokens(self, given: int) -> int:
@@ -227,10 +231,10 @@ def parts_of(
             each_size = frozen_layer(work, local, plain, each_size)
         kinds[layer] = [part.repeated(Doing.EXPERTS, times) for part in each_size]
     first, last = both(embedding_part), both(head_part)
-    tied = tied_elements(work.stack, share[0])
+    tied, each = tied_elements(work.stack, share[0]), work.recipe.weight_bytes
     if work.lora_rank:
-        first, last = ([part.frozen() for part in ends] for ends in (first, last))
-    tied, tied_bytes = (0.0, WEIGHT_BYTES * tied) if work.lora_rank else (tied, 0.0)
+        first, last = ([p.frozen(each) for p in ends] for ends in (first, last))
+    tied, tied_bytes = (0.0, each * tied) if work.lora_rank else (tied, 0.0)
     layers = [tuple([kinds[layer][i] for layer in work.stack.layers]) for i in range(len(samples))]
     parts = zip(first, layers, last, strict=True)
     return tuple([RankParts(*ends, tied, tied_bytes) for ends in parts])

@@ -14,7 +14,6 @@ from perfc.ir.problem import Exchange
 
 from ..fabric import RankGroup
 from ..stage import StageWork
-from ..training import WEIGHT_BYTES
 from . import Loss, Parallelism
 
 
@@ -42,8 +41,8 @@ def beside_backward(work: StageWork, exchange: Exchange, copies: RankGroup) -> L
     experts = 0.0
     for part in reversed(work.every_part):
         clock += work.backward_s(part)
-        waiting += part.parameters * work.training.gradient_bytes
-        experts += part.expert_parameters * work.training.gradient_bytes
+        waiting += part.parameters * work.training.recipe.sent_bytes
+        experts += part.expert_parameters * work.training.recipe.sent_bytes
         is_last = part is work.every_part[0]
         if waiting + experts >= work.training.bucket_bytes or is_last:
             time_s = work.fabric.time_s(exchange, waiting, copies)
@@ -58,8 +57,8 @@ def beside_backward(work: StageWork, exchange: Exchange, copies: RankGroup) -> L
 
 def gathered(work: StageWork, copies: RankGroup) -> Loss:
     """Return the loss of gathering updated parameters during the next forward pass."""
-    nbytes = work.parameters * WEIGHT_BYTES
-    experts = work.expert_parameters * WEIGHT_BYTES
+    each = work.training.recipe.weight_bytes
+    nbytes, experts = work.parameters * each, work.expert_parameters * each
     time_s = work.fabric.time_s(Exchange.ALL_GATHER, nbytes, copies)
     time_s += work.fabric.time_s(Exchange.ALL_GATHER, experts, work.expert_copies)
     hidden_s = work.forward_s if work.training.overlap else 0.0

@@ -10,7 +10,6 @@ from perfc.ir.problem import Exchange
 from ..fabric import RankGroup
 from ..parts import PartCost
 from ..stage import StageWork
-from ..training import WEIGHT_BYTES
 from . import Loss, Parallelism
 
 
@@ -23,15 +22,14 @@ def of_micro_batch(work: StageWork) -> Loss:
     copies = work.copies
     if work.parallel.zero < 3 or copies.size < 2:
         return Loss()
+    recipe = work.training.recipe
     exposed = total = nbytes = 0.0
     first_s = 0.0
     for part in work.every_part:
-        gather_s = exchanged_s(work, part, WEIGHT_BYTES, Exchange.ALL_GATHER, copies)
+        gather_s = exchanged_s(work, part, recipe.weight_bytes, Exchange.ALL_GATHER, copies)
         if part.frozen_bytes:
             gather_s += work.fabric.time_s(Exchange.ALL_GATHER, part.frozen_bytes, copies)
-        scatter_s = exchanged_s(
-            work, part, work.training.gradient_bytes, Exchange.REDUCE_SCATTER, copies
-        )
+        scatter_s = exchanged_s(work, part, recipe.sent_bytes, Exchange.REDUCE_SCATTER, copies)
         first_s = first_s or gather_s
         forward_s, backward_s = part.forward_s, work.backward_s(part)
         both = (gather_s - forward_s, gather_s + scatter_s - backward_s)
@@ -41,7 +39,7 @@ def of_micro_batch(work: StageWork) -> Loss:
             exposed += 2 * gather_s + scatter_s
         total += 2 * gather_s + scatter_s
         held = part.parameters + part.expert_parameters
-        nbytes += held * (2 * WEIGHT_BYTES + work.training.gradient_bytes) + 2 * part.frozen_bytes
+        nbytes += held * (2 * recipe.weight_bytes + recipe.sent_bytes) + 2 * part.frozen_bytes
     return Loss(max(exposed, first_s), total, nbytes)
 
 

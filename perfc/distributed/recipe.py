@@ -1,0 +1,87 @@
+"""Element types of a training step: what is multiplied, stored and sent, in bytes a parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+from perfc.ir.record import record
+from perfc.passes.training.optimizer import optimizer
+
+HALVES = ("bf16", "f16")
+"""Types of mixed precision, the usual one first."""
+WHOLE = ("f32", "tf32")
+
+
+@record
+class Recipe:
+    """Types of a step; by default 16-bit weights with an f32 master copy (mixed precision).
+
+    Args:
+        dtype: type of matrix products, as for ``--dtype``.
+        weight_bytes: bytes of each weight that both passes read.
+        gradient_bytes: bytes of its gradient; sums over micro-batches are in 32 bits.
+        master_bytes: bytes of its master copy; 0 if the weight itself is in f32.
+        sent_bytes: bytes of its gradient in communication.
+    """
+
+    dtype: str = HALVES[0]
+    weight_bytes: float = 2.0
+    gradient_bytes: float = 4.0
+    master_bytes: float = 4.0
+    sent_bytes: float = 2.0
+
+    def state_bytes(self, name: str) -> float:
+        """Return the bytes of optimizer state and master copy per parameter.
+
+        Raises:
+            PassError: an unknown optimizer.
+        """
+        return self.master_bytes + optimizer_bytes(name)
+
+    def traffic_bytes(self, name: str) -> float:
+        """Return the bytes that the optimizer reads and writes per parameter and step.
+
+        It reads the gradient, reads and writes states and the master copy, and writes the weight.
+
+        Raises:
+            PassError: an unknown optimizer.
+        """
+        reads = 0.0 if self.master_bytes else self.weight_bytes
+        return self.gradient_bytes + 2 * self.state_bytes(name) + self.weight_bytes + reads
+
+
+MIXED = Recipe()
+"""bf16 with f32 master weights."""
+
+
+@cache
+def optimizer_bytes(name: str) -> float:
+    """Return the bytes of optimizer state per parameter.
+
+    Raises:
+        PassError: an unknown optimizer.
+    """
+    return optimizer(name).state_bytes
+
+
+def recipe_of(dtype: str) -> Recipe:
+    """Return the recipe of a type of products.
+
+    In f32, TF32 and autocast the weights and the sent gradients are f32.
+
+    >>> recipe_of("tf32").state_bytes("adamw"), recipe_of("f16").state_bytes("adamw")
+    (8.0, 12.0)
+    """
+    if dtype in WHOLE or dtype.startswith("amp-"):
+        return Recipe(dtype, 4.0, 4.0, 0.0, 4.0)
+    return Recipe(dtype)
+
+
+def usual_type(takes: Callable[[str], bool]) -> str:
+    """Return the type that models are trained in on a machine: 16 bits if it multiplies them.
+
+    Args:
+        takes: whether the machine multiplies a type.
+    """
+    return next((name for name in HALVES if takes(name)), WHOLE[0])
