@@ -175,6 +175,8 @@ class Deployment:
     @property
     def rounded(self) -> Tf32:
         """Float32 products that may use TF32: as given, else as the runtime does on the target."""
+        if self.dtype == "tf32":
+            return Tf32.ALL  # gradients are derived from the forward pass in f32
         if self.tf32 is not None:
             return self.tf32
         return self.table.tf32_on(load_machine(self.target).vendor)

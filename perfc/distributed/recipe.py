@@ -78,6 +78,15 @@ def recipe_of(dtype: str) -> Recipe:
     return Recipe(dtype)
 
 
+def autocast(dtype: str) -> str:
+    """Return the autocast to a type: how PyTorch trains what is no language model in 16 bits.
+
+    >>> autocast("bf16"), autocast("f32")
+    ('amp-bf16', 'f32')
+    """
+    return f"amp-{dtype}" if dtype in HALVES else dtype
+
+
 def usual_type(takes: Callable[[str], bool]) -> str:
     """Return the type that models are trained in on a machine: 16 bits if it multiplies them.
 

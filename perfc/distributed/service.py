@@ -31,7 +31,7 @@ from .law import EXACT, NO_LAWS, RunLaw, framework_laws, law_of
 from .law import USUAL as USUAL_LAW
 from .plan import MICRO_BATCHES, PlanView
 from .plan import plan as planned
-from .recipe import MIXED, WHOLE, Recipe, recipe_of, usual_type
+from .recipe import MIXED, WHOLE, Recipe, autocast, recipe_of, usual_type
 from .scale import ScaleView, largest_micro_batch, micro_batches_of
 from .scale import scale as scaled
 from .step import cluster_of
@@ -63,9 +63,10 @@ def work_of(
         PerfcError: the model or the target cannot be read, or a graph is trained with adapters.
     """
     machine = load_machine(target)
-    path, name = str(machine.path), type_named(dtype) or usual_type(machine.takes)
+    path, usual = str(machine.path), usual_type(machine.takes)
+    name = type_named(dtype)
     if isinstance(model, str | os.PathLike) and is_configuration(model):
-        return language_work(model, machine, name, runtime or CLUSTER_DEFAULT, lora_rank)
+        return language_work(model, machine, name or usual, runtime or CLUSTER_DEFAULT, lora_rank)
     if lora_rank:
         hint = "perfc analyze --train adamw --lora-rank R on one device"
         raise ParseError("a graph is trained as a whole here", where="--lora-rank", hint=hint)
@@ -74,17 +75,17 @@ def work_of(
 
     from .costs.graph_work import GraphWork
 
-    name = precision_name(name)
-    values: dict[str, object] = {"target": path, "dtype": name}
-    if runtime:
-        values["runtime"] = runtime
     called = os.path.basename(os.fspath(model)) if isinstance(model, str | os.PathLike) else "model"
     model = graph_of(model, dims={"seq": seq} if seq else {})
     module = typed(model)
     axis = axis_of(module, SEQUENCE)
-    usual = axis.size or (module.defaults()[axis.keys[0]] if axis.keys else 1)
-    tokens = seq if seq and axis.is_there else usual
-    if tokens != usual:
+    name = precision_name(name or (usual if axis.is_there else autocast(usual)))
+    values: dict[str, object] = {"target": path, "dtype": name}
+    if runtime:
+        values["runtime"] = runtime
+    size = axis.size or (module.defaults()[axis.keys[0]] if axis.keys else 1)
+    tokens = seq if seq and axis.is_there else size
+    if tokens != size:
         values["seq"] = tokens
     work = GraphWork(model, called, Deployment().with_values(values), seq=tokens)
     work.recipe = recipe_of(name)
@@ -187,9 +188,9 @@ def plan(
         seq: tokens per sample; 0 for 2,048, or the model's positions if fewer, or the length in
             the graph's file.
         train: optimizer.
-        dtype: type of matrix multiplications; "" for the 16 bits that the machine multiplies.
-            Weights of 16 bits or fewer have f32 master copies; with ``f32`` and ``tf32`` all is
-            stored in f32.
+        dtype: type of matrix multiplications; "" for 16 bits of the machine, for samples that
+            are no sequences under autocast. Weights of 16 bits or fewer have f32 master copies;
+            with ``f32``, ``tf32`` and autocast they are f32 themselves.
         runtime: fusion rules; "" for those of published runs.
         parallel: fixed degrees: all of a mapping, or those of a `Parallel` that differ from one
             GPU.
@@ -248,9 +249,9 @@ def scale(
         seq: tokens per sample; 0 for 2,048, or the model's positions if fewer, or the length in
             the graph's file.
         train: optimizer.
-        dtype: type of matrix multiplications; "" for the 16 bits that the machine multiplies.
-            Weights of 16 bits or fewer have f32 master copies; with ``f32`` and ``tf32`` all is
-            stored in f32.
+        dtype: type of matrix multiplications; "" for 16 bits of the machine, for samples that
+            are no sequences under autocast. Weights of 16 bits or fewer have f32 master copies;
+            with ``f32``, ``tf32`` and autocast they are f32 themselves.
         runtime: fusion rules; "" for those of published runs.
         parallel: degrees of one copy.
         checkpointing: none, selective or block.

@@ -21,6 +21,12 @@ from .plan import SHOWN, PlanView
 from .scale import MOST_SAMPLES, MOST_TOKENS, ScaleView
 from .step import DividedStepCost
 
+OTHER_QUESTION = (
+    "as trainers ran it: `perfc analyze --train` is of PyTorch's own kernels and optimizer, "
+    "without gradient sums in f32, buffers of collectives and what published runs add"
+)
+"""Why one GPU has two answers."""
+
 
 def items(seq: int) -> str:
     """Return the unit that samples are counted in; samples of one token are images or the like."""
@@ -64,6 +70,8 @@ def plan_document(view: PlanView) -> Document:
     if view.best is None:
         what = "no setting fits; this one needs the least memory"
         notes.append(Note(what, is_warning=True))
+    if view.gpus == 1:
+        notes.append(Note(OTHER_QUESTION))
     sections.append(Section("best", best.parallel.described(), (facts, *notes)))
     sections.append(Section("losses", "time of a step", (losses(best),)))
     if view.pareto:

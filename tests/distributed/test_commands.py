@@ -282,7 +282,7 @@ def test_convolutional_networks_have_the_law_of_published_steps(
 ) -> None:
     """ResNet-50 on eight cards, each of them, as `lambda_train` has it, which taught nothing."""
     source = Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.gz"
-    curve = scale(source, target, micro_batch=128, gpus=(1, 8))
+    curve = scale(source, target, micro_batch=128, gpus=(1, 8), dtype="f32")
     one, eight = (p.cost for p in curve.points)
     assert one is not None
     assert eight is not None
@@ -306,8 +306,9 @@ def test_the_backward_pass_of_a_graph_is_that_of_its_step() -> None:
     from perfc.ir.graph import Phase
 
     source = Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.gz"
-    work = work_of(source, "dgx-a100")
-    parts = work.parts(Parallel(), 8, 1).layers
+    work = work_of(source, "dgx-a100", dtype="f32")
+    whole = work.parts(Parallel(), 8, 1)
+    parts = (*whole.layers, whole.last)
     step = perfc.analyze(
         source, work.target, train="sgd", runtime="cudagraph", batch=8, predictor="kernels"
     )

@@ -14,16 +14,11 @@ from perfc.distributed.costs.both_passes import Waiter, both_passes
 from perfc.distributed.costs.work import LanguageWork
 from perfc.distributed.law import RunLaw
 from perfc.distributed.plan import divisions, pareto
+from perfc.distributed.recipe import MIXED, recipe_of
 from perfc.distributed.schedules import Stage, schedule_named, schedules
 from perfc.distributed.service import work_of
 from perfc.distributed.step import BUBBLE, COMPUTATION, RECOMPUTATION, step_cost
-from perfc.distributed.training import (
-    CHECKPOINTINGS,
-    MASTER_BYTES,
-    Training,
-    state_bytes,
-    traffic_bytes,
-)
+from perfc.distributed.training import CHECKPOINTINGS, Training
 from perfc.errors import ModelError, ParseError, PerfcError
 from perfc.frontend.config import precision_of, read_config
 from perfc.frontend.config.lowering.parts import layer_part
@@ -109,7 +104,7 @@ def test_each_stage_of_zero_holds_less() -> None:
     assert totals == sorted(totals, reverse=True)
     whole = memories[0]
     count = whole.parameters / 2
-    assert whole.optimizer == pytest.approx(count * state_bytes("adamw"))
+    assert whole.optimizer == pytest.approx(count * MIXED.state_bytes("adamw"))
     assert memories[1].optimizer == pytest.approx(whole.optimizer / 8)
     assert memories[1].gradients == whole.gradients
     assert memories[2].gradients == pytest.approx(whole.gradients / 8)
@@ -274,8 +269,12 @@ graph @main(%x: f32[4, {size}]) {{
     step = Analyses().apply(Train(name, loss="mean"), parse_module(text))
     kept = [w.type.nbytes for w in step.graph.weights if w.weight.is_state]  # type: ignore[union-attr]
     each = sum(kept) / size**2
-    assert state_bytes(name) - MASTER_BYTES == pytest.approx(each, abs=0.02)
-    assert traffic_bytes(name) == 4.0 + 2.0 + 2 * state_bytes(name)
+    assert MIXED.state_bytes(name) - MIXED.master_bytes == pytest.approx(each, abs=0.02)
+    assert MIXED.traffic_bytes(name) == 4.0 + 2.0 + 2 * MIXED.state_bytes(name)
+    exact = recipe_of("f32")
+    assert exact.state_bytes(name) == MIXED.state_bytes(name) - 4.0
+    # gradient, states, and the weight read and written
+    assert exact.traffic_bytes(name) == 4.0 + 2 * exact.state_bytes(name) + 8.0
 
 
 def test_a_search_divides_by_powers_of_two_up_to_its_bounds() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perfc.distributed.costs.memory import WEIGHT_BYTES
+from perfc.distributed.recipe import MIXED
 from perfc.distributed.service import plan
 
 LAYER = 12 * 768 * 768 + 13 * 768
@@ -16,4 +16,4 @@ TABLE = 50257 * 768
 )
 def test_gpt2_has_its_table_once_on_each_rank_that_reads_it(gpus: int, held: int) -> None:
     found = plan("gpt2", gpus, "a100", parallel={"pp": gpus})
-    assert found.pareto[0].memory.parameters == WEIGHT_BYTES * held
+    assert found.pareto[0].memory.parameters == MIXED.weight_bytes * held

@@ -27,7 +27,7 @@ TARGET, TRAIN = "dgx-h100", "adamw"
 """Defaults."""
 USUAL = {
     "target": TARGET, "runtime": f"{CLUSTER_DEFAULT}; transformers as graphs: {CLUSTER_FUSED}",
-    "dtype": "bf16, or f16 on machines without it, with f32 master weights",
+    "dtype": "bf16 with f32 master weights, amp-bf16 for images; f16 on machines without bf16",
 }  # fmt: skip
 """Defaults in the help."""
 

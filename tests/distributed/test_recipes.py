@@ -1,0 +1,72 @@
+"""A training step has one element type: graphs and configurations agree in each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from perfc.distributed.plan import PlanView
+from perfc.distributed.recipe import usual_type
+from perfc.distributed.service import plan
+from perfc.distributed.step import DividedStepCost
+from perfc.distributed.views import plan_document
+from perfc.errors import ParseError
+from perfc.machine import load_machine
+from perfc.view.report.formats.text import render
+
+GRAPH = str(Path(__file__).parents[2] / "examples" / "models" / "gpt2.onnx.gz")
+
+
+def planned(model: str, target: str, dtype: str, seq: int = 256) -> PlanView:
+    return plan(
+        model, 1, target, batch=8, micro_batch=8, seq=seq, dtype=dtype, checkpointing="none"
+    )
+
+
+def step(view: PlanView) -> DividedStepCost:
+    cost = view.best or view.smallest
+    assert cost is not None
+    return cost
+
+
+@pytest.mark.parametrize(
+    ("target", "dtype", "most"),
+    [("a100", "", 0.03), ("a100", "f32", 0.03), ("a100", "tf32", 0.03), ("h100", "", 0.08)],
+)
+def test_a_graph_and_a_configuration_of_one_network_agree(
+    target: str, dtype: str, most: float
+) -> None:
+    graph, config = (step(planned(model, target, dtype)) for model in (GRAPH, "gpt2"))
+    assert graph.training.recipe == config.training.recipe
+    assert graph.time_s == pytest.approx(config.time_s, rel=most)
+    assert graph.memory.parameters == pytest.approx(config.memory.parameters, rel=1e-3)
+    assert graph.memory.total == pytest.approx(config.memory.total, rel=0.02)
+
+
+def test_a_type_counts_as_many_bytes_as_it_computes_in() -> None:
+    half, exact = (step(planned("gpt2", "a100", name)) for name in ("bf16", "f32"))
+    assert exact.time_s > 4 * half.time_s
+    assert exact.memory.parameters == 2 * half.memory.parameters
+    assert exact.memory.gradients == half.memory.gradients
+    assert exact.memory.optimizer * 3 == half.memory.optimizer * 2
+    assert exact.memory.activations > 1.5 * half.memory.activations
+
+
+@pytest.mark.parametrize(("target", "dtype"), [("a100", "bf16"), ("v100", "f16"), ("m40", "f32")])
+def test_the_usual_type_is_one_that_the_machine_multiplies(target: str, dtype: str) -> None:
+    assert usual_type(load_machine(target).takes) == dtype
+
+
+def test_the_screen_says_what_is_computed_in_and_what_one_gpu_leaves_out() -> None:
+    shown = " ".join(render(plan_document(planned(GRAPH, "v100", "")), 300).split())
+    assert "f16 products (--dtype), kernels of inductor-cudagraph" in shown
+    assert "12 for the f32 master copy and adamw" in shown
+    assert "perfc analyze --train" in shown
+    assert "8 for adamw" in render(plan_document(planned("gpt2", "v100", "f32")), 300)
+
+
+def test_autocast_is_of_graphs() -> None:
+    assert step(planned(GRAPH, "a100", "amp")).training.recipe.master_bytes == 0
+    with pytest.raises(ParseError, match="autocast is of graphs"):
+        planned("gpt2", "a100", "amp-bf16")
