@@ -134,6 +134,7 @@ class Report(StoredTensors, Presentation):
         Raises:
             PerfcError: as ``analyze``.
         """
+        how.require_device()
         given = keyed(self.source, how.dims)
         base = None if given is None else self._sized(given)
         is_anew = bool(self.dtype or how.train) or how.widens(self.model)
@@ -250,6 +251,7 @@ def analyze(
     how = (deployment or Deployment()).with_values({**target_field(target), **keywords})
     how = how.for_model(model)
     how.require_kernels()
+    how.require_device()
     am = Analyses(tuple(instruments))
     predictor = text_of(predictor, "predictor")
     given_model, model = model, graph_of(model, input, inputs, how.dims)

@@ -274,6 +274,10 @@ class Runtime:
         makers = self.devices.get(kind)
         return makers is not None and (not makers or maker in makers)
 
+    def is_excluded(self, kind: str, maker: str) -> bool:
+        """Return True if it is of other devices; a kind that no table names counts as ``cuda``."""
+        return not self.runs_on(kind if kind in ANY_DEVICE else "cuda", maker)
+
     @staticmethod
     def rank(node: Node) -> int:
         """Weight of a node when a kernel is named after its heaviest."""

@@ -14,7 +14,7 @@ TABLE = Runtime(
         Kind.ELEMENTWISE: frozenset({Kind.ELEMENTWISE, Kind.QUANTIZE}),
     },
     patterns=("quantized", "conv_affine", "padded_conv", "gemm", "gelu", "layer_norm"),
-    devices=CPU,
+    devices={**CPU, "cuda": frozenset({"Intel"})},
     trains=False,
     source="OpenVINO's CPU plugin, graph_optimizer.cpp: simple operations join convolutions, "
     "products and each other (Eltwise chains through snippets)",

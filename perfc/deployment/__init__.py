@@ -235,6 +235,14 @@ class Deployment:
             message = "a training step needs an optimiser"
             raise ParseError(message, where=where, hint="--train adamw")
 
+    def require_device(self) -> None:
+        """Reject a runtime that does not run on the target.
+
+        Raises:
+            ParseError: names the runtimes that do.
+        """
+        check_machine(self.table, load_machine(self.target))
+
     def require_alone(self, where: str = "parallel") -> None:
         """Reject several devices in an analysis of one device.
 
@@ -306,6 +314,20 @@ class Deployment:
                 f"those of {offer} were",
             )
             raise ParseError(message, where=where("runtime_version"), hint=hint)
+
+
+def check_machine(table: Runtime, machine: Machine) -> None:
+    """Reject a runtime that does not run on a machine.
+
+    Raises:
+        ParseError: names the runtimes that serve or run models there.
+    """
+    if not table.is_excluded(machine.kind, machine.vendor):
+        return
+    like = (t for t in tables() if t.serves is table.serves)
+    there = [t.name for t in like if not t.is_excluded(machine.kind, machine.vendor)]
+    message = f"{table.name.partition(':')[0]} does not run on {machine.name}"
+    raise ParseError(message, where="--runtime", hint=f"{', '.join(there)} do")
 
 
 class DeploymentKeywords(TypedDict, total=False):

@@ -8,6 +8,7 @@ from functools import cached_property
 from perfc.analyzers.estimate.interval import Interval
 from perfc.analyzers.runs.host import launch_cost
 from perfc.analyzers.runs.launch_gap import launch_gap
+from perfc.deployment import check_machine
 from perfc.errors import ParseError
 from perfc.frontend.config import LanguageModel, Parallel, ServingPrecision, runnable, verifying
 from perfc.ir.record import frozen
@@ -119,6 +120,7 @@ class Engine:
                 from the host, or the largest recorded step for one that records no steps.
         """
         usual = kind_of(runtime).of_version(numbers_of(version))
+        check_machine(table_of(runtime), machine)
         if overrides.get("utilization") is not None:
             usual = replace(usual, static=None)
         kind = replace(usual, **{k: v for k, v in overrides.items() if v is not None})  # type: ignore[arg-type]

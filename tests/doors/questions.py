@@ -6,7 +6,7 @@ import json
 import random
 from collections.abc import Iterator, Mapping
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from io import StringIO
 from pathlib import Path
@@ -16,6 +16,8 @@ from typing import Any
 import onnx
 
 from perfc.cli import run
+from perfc.machine import load_machine
+from perfc.passes.runtimes import runtime as runtime_table
 
 MODELS = Path(__file__).parents[2] / "examples" / "models"
 NETWORKS = {
@@ -74,13 +76,19 @@ class Question:
 
 
 def drawn(count: int, seed: int) -> Iterator[Question]:
-    """Yield random questions; one in `TRAINED_EVERY` is of a training step."""
+    """Yield random questions; one in `TRAINED_EVERY` is of a training step.
+
+    A runtime that does not run on the target is replaced.
+    """
     r = random.Random(seed)
     for i in range(count):
         q = Question(
             r.choice(tuple(NETWORKS)), r.choice((1, 2, 8, 32)), r.choice(TARGETS),
             r.choice(RUNTIMES), r.choice(DTYPES),
         )  # fmt: skip
+        machine = load_machine(q.target)
+        if runtime_table(q.runtime).is_excluded(machine.kind, machine.vendor):
+            q = replace(q, runtime=RUNTIMES[0])
         if i % TRAINED_EVERY == TRAINED_EVERY - 1:
             runtime, dtype = r.choice(TRAINING_RUNTIMES), "amp-f16" if q.dtype == "f16" else q.dtype
             q = Question(q.network, q.batch, q.target, runtime, dtype, "adamw")

@@ -260,7 +260,7 @@ class DeploymentOptions:
         return len(names) > 1 or names == [EVERY]
 
     def machines(self, names: str) -> tuple[Machine, ...]:
-        """Load the named targets without duplicates; ``all`` means every target.
+        """Load the named targets without duplicates; ``all`` is each that the runtimes run on.
 
         Raises:
             PerfcError: no target is named, or one is unknown.
@@ -268,9 +268,15 @@ class DeploymentOptions:
         from perfc.machine import list_machines, load_machine
 
         several = names_in(names)
-        every = [t.name for t in list_machines()] if EVERY in several else []
         machines = {m.path: m for m in (load_machine(n) for n in several if n != EVERY)}
-        machines |= {m.path: m for m in map(load_machine, every) if m.path not in machines}
+        if EVERY in several:
+            from perfc.passes.runtimes import runtime
+
+            given = self.runtime or self.of_file.values.get("runtime")
+            tables = [runtime(n) for n in names_in(given if isinstance(given, str) else "")]
+            every = (load_machine(t.name) for t in list_machines())
+            fitting = (m for m in every if not any(t.is_excluded(m.kind, m.vendor) for t in tables))
+            machines |= {m.path: m for m in fitting if m.path not in machines}
         if not machines:
             raise ParseError("names no target", where=self.place("target"), hint="-t a100,h100")
         return tuple(machines.values())

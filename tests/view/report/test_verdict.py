@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import perfc
+from perfc.errors import ParseError
 from perfc.view.report import Grade, Item, Verdict
 from perfc.view.report.memory_sections.footprint import footprint
 from perfc.view.report.names import machine_title
@@ -151,25 +152,44 @@ def test_a_run_that_nobody_measured_so_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "runtime", "is_known"),
+    ("target", "runtime", "there"),
     [
-        ("mi300x", "tensorrt", False),
-        ("epyc-7763", "cudagraph", False),
-        ("a100", "ort-cpu", False),
-        ("a100", "tensorrt", True),
-        ("mi300x", "cudagraph", True),
-        ("epyc-7763", "openvino", True),
+        ("mi300x", "tensorrt", "ort"), ("mi300x", "paddle-trt", "eager"),
+        ("epyc-7763", "cudagraph", "openvino"), ("a100", "ort-cpu", "tensorrt"),
+        ("m1", "tensorrt", "eager"),
     ],
-)
-def test_a_runtime_that_does_not_run_on_the_machine_says_so(
-    target: str, runtime: str, is_known: bool
+)  # fmt: skip
+def test_a_runtime_that_does_not_run_on_the_machine_is_refused(
+    target: str, runtime: str, there: str
 ) -> None:
-    report = perfc.analyze(MODELS.format("resnet50"), target, runtime=runtime)
+    path = MODELS.format("resnet50")
+    with pytest.raises(ParseError, match=f"{runtime} does not run on") as refused:
+        perfc.analyze(path, target, runtime=runtime)
+    assert there in str(refused.value)
+    with pytest.raises(ParseError, match="does not run on"):
+        perfc.analyze(path, "b200", runtime="ort").under(target, runtime=runtime)
+
+
+def test_an_engine_that_does_not_serve_on_the_machine_is_refused() -> None:
+    with pytest.raises(ParseError, match=r"trtllm does not run on mi300x.*vllm"):
+        perfc.llm("llama-3.2-1b", "mi300x", runtime="trtllm")
+
+
+@pytest.mark.parametrize(
+    ("target", "runtime"),
+    [("a100", "tensorrt"), ("mi300x", "cudagraph"), ("epyc-7763", "openvino"),
+     ("arc-b60", "openvino")],
+)  # fmt: skip
+def test_a_runtime_of_the_machine_answers(target: str, runtime: str) -> None:
+    assert perfc.analyze(MODELS.format("resnet50"), target, runtime=runtime).prediction.total
+
+
+def test_a_device_of_no_runtime_is_a_what_if() -> None:
+    report = perfc.analyze(MODELS.format("resnet50"), "gaudi3", runtime="ort")
     found = Verdict.of(report).confidence
     assert found is not None
-    told = f"{runtime} does not run on {machine_title(report.machine)}: what-if only"
-    assert (found.reason == told) is not is_known
-    assert is_known or found.grade is Grade.LOW
+    assert found.reason == f"ort does not run on {machine_title(report.machine)}: what-if only"
+    assert found.grade is Grade.LOW
 
 
 def test_rates_that_did_not_repeat_are_a_reason_against_confidence(tmp_path: Path) -> None:
