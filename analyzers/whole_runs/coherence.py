@@ -189,10 +189,12 @@ def by_runtime(run: Deployed, inner: Sequence[Relation]) -> Iterator[Bound]:
     kernels alone raises no total: an imprecise estimate of one fused kernel would.
     """
     name, layout = run.deployment.runtime, Layout.CHANNELS_FIRST
+    machine = run.execution.machine
     runtimes = [*((one, True) for one in fusing(name)), *((one, False) for one in launching(name))]
     others = [
         (total_of(run, inner, runtime=one, runtime_version="", layout=layout), is_lower)
         for one, is_lower in runtimes
+        if not runtime(one).is_excluded(machine.kind, machine.vendor)
     ]
     mine = Total.of(run, ())
     for other, is_lower in sorted(others, key=lambda one: one[0].run.doubt, reverse=True):
