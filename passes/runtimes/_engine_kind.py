@@ -145,6 +145,7 @@ class EngineKind:
         overlaps_prompts: whether stages of a pipeline compute successive chunks of one prompt at
             the same time.
         groups_caches: whether caches of layers of several kinds share the blocks of one pool.
+        joins_ranks: whether ranks exchange through NCCL, whose buffers take memory of each.
     """
 
     batching: Batching
@@ -175,6 +176,7 @@ class EngineKind:
     widens_beyond: int = 0
     overlaps_prompts: bool = False
     groups_caches: bool = False
+    joins_ranks: bool = False
 
     def of_version(self, version: tuple[int, ...]) -> EngineKind:
         """The kind with the share of a version; of the measured one where ``version`` is empty."""

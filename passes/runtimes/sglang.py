@@ -42,6 +42,7 @@ TABLE = replace(
         ),
         adapters="max_loras_per_batch",
         is_ahead=True,
+        joins_ranks=True,
         launched=FUSED_EXPERTS,
     ),
     source="SGLang, sgl-kernel/csrc/elementwise: fused_add_rmsnorm, silu_and_mul; "

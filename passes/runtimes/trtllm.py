@@ -35,6 +35,7 @@ TABLE = replace(
         pool_of=PoolOf.FREE,
         adapters="max_loras",
         is_ahead=True,
+        joins_ranks=True,
     ),
     source="TensorRT-LLM, cpp/tensorrt_llm/kernels: customAllReduceKernels (all-reduce, residual, "
     "RMS norm and quantisation as one), fusedQKNormRopeKernel; CUDA graphs of decoding steps",

@@ -34,6 +34,7 @@ TABLE = Runtime(
         adapters="max_loras",
         is_ahead=True,
         groups_caches=True,
+        joins_ranks=True,
         launched=FUSED_EXPERTS,
         recording=RecordedSteps({"": 512, "gpt_oss": 1024}, of_decode=2, around_attention=3),
     ),

@@ -23,7 +23,7 @@ from .step import DividedStepCost
 
 OTHER_QUESTION = (
     "as trainers ran it: `perfc analyze --train` is of PyTorch's own kernels and optimizer, "
-    "without gradient sums in f32, buffers of collectives and what published runs add"
+    "without a fused loss, gradient sums in f32, buffers of collectives and what published runs add"
 )
 """Why one GPU has two answers."""
 

@@ -12,13 +12,13 @@ from perfc.deployment import check_machine
 from perfc.errors import ParseError
 from perfc.frontend.config import LanguageModel, Parallel, ServingPrecision, runnable, verifying
 from perfc.ir.record import frozen
-from perfc.machine import NOTHING, Machine, Reserve, capacity_of
+from perfc.machine import CONTEXT_BYTES, NOTHING, Machine, Reserve, capacity_of
 from perfc.passes.runtimes import EngineKind, LaunchMode, tables
 from perfc.passes.runtimes import runtime as table_of
 
 from .cost.drafts import DraftedCost, Speculation
 from .cost.images import ImagedCost, tower_cost
-from .cost.memory import BLOCK_TOKENS, MemoryPlan
+from .cost.memory import BLOCK_TOKENS, COLLECTIVE_BYTES, GRAPH_BYTES, MemoryPlan
 from .cost.step import StepCost
 from .host import HostModel, host_model_of, numbers_of
 from .simulation.scheduler import Limits
@@ -203,7 +203,12 @@ class Engine:
             isl + osl, min(self.kind.token_budget, 1 << 16), min(self.kind.max_num_seqs, 256)
         )
         extra = replace(demand, activation_bytes=demand.activation_bytes + self.extra_bytes)
-        return MemoryPlan(float(usable), self._share(usable), extra, pool_of=self.kind.pool_of)
+        overhead = CONTEXT_BYTES + GRAPH_BYTES
+        if self.kind.joins_ranks and self.ranks > 1:
+            overhead += COLLECTIVE_BYTES
+        return MemoryPlan(
+            float(usable), self._share(usable), extra, overhead, pool_of=self.kind.pool_of
+        )
 
     def _share(self, usable_bytes: int) -> float:
         """Return the share of memory that the engine takes: the given one or the default."""

@@ -53,6 +53,29 @@ def test_a_type_counts_as_many_bytes_as_it_computes_in() -> None:
     assert exact.memory.activations > 1.5 * half.memory.activations
 
 
+def test_a_fully_sharded_rank_has_its_share_as_the_master_copy() -> None:
+    mixed, exact = (
+        step(plan("gpt2", 8, "a100", parallel={"dp": 8, "zero": 3}, dtype=name))
+        for name in ("bf16", "f32")
+    )
+    assert mixed.memory.parameters == 0
+    assert exact.memory.parameters > 0
+    held = [c.memory.parameters + c.memory.optimizer for c in (mixed, exact)]
+    assert held[0] == pytest.approx(held[1])
+
+
+def test_the_loss_saves_logits_in_the_type_of_products() -> None:
+    """Gradients are written over them, as fused losses do."""
+    cost = step(planned("gpt2", "a100", "bf16"))
+    layers = step(
+        plan("gpt2", 1, "a100", batch=8, micro_batch=8, seq=256, checkpointing="block")
+    ).memory
+    logits = 8 * 256 * 50257 * 2
+    boundaries = 12 * 8 * 256 * 768 * 2
+    assert logits < layers.activations - boundaries < 1.1 * logits
+    assert cost.memory.working < logits
+
+
 @pytest.mark.parametrize(("target", "dtype"), [("a100", "bf16"), ("v100", "f16"), ("m40", "f32")])
 def test_the_usual_type_is_one_that_the_machine_multiplies(target: str, dtype: str) -> None:
     assert usual_type(load_machine(target).takes) == dtype

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from perfc.frontend.config import precision_of, read_config
-from perfc.machine import CONTEXT_BYTES, Reserve, load_machine
+from perfc.machine import Reserve, load_machine
 from perfc.machine.parallel import Parallel
 from perfc.passes.runtimes import PoolOf
-from perfc.serving.cost.memory import MemoryDemand, MemoryPlan
+from perfc.serving.cost.memory import COLLECTIVE_BYTES, GRAPH_BYTES, MemoryDemand, MemoryPlan
 from perfc.serving.engine import Engine, kind_of
 from perfc.serving.service import ServingReport, llm
 
@@ -30,9 +30,18 @@ def test_a_share_is_of_what_the_runtime_takes_it_of() -> None:
     pools = [p.pool_bytes for p in plans]
     assert pools[0] == pytest.approx(0.9 * 80 * GIB - 43 * GIB)
     assert pools[1] == pytest.approx(0.9 * 37 * GIB)
-    assert pools[2] == pytest.approx(0.9 * (80 * GIB - CONTEXT_BYTES) - 40 * GIB)
+    assert pools[2] == pytest.approx(0.9 * (79 * GIB + GRAPH_BYTES) - 40 * GIB)
     full = MemoryPlan(80 * GIB, 1.0, demand, overhead_bytes=GIB, pool_of=PoolOf.STATIC)
     assert full.pool_bytes == 37 * GIB
+
+
+def test_the_pool_of_ranks_is_that_of_published_waves() -> None:
+    """Sixteen requests of 1,024 tokens ran in two waves on 40 GB, of 512 in one (Argonne)."""
+    how = {"target": "a100-sxm4-40gb", "token_budget": 4096, "runtime_version": "0.6"}
+    pool = served("llama-2-70b", runtime="vllm", parallel={"tp": 4}, **how).memory
+    assert 16 * 512 < pool.kv_tokens < 16 * 1024
+    alone = served("llama-2-7b", runtime="vllm", **how).memory
+    assert pool.overhead_bytes - alone.overhead_bytes == COLLECTIVE_BYTES
 
 
 def test_tensorrt_llm_takes_its_share_of_what_weights_leave() -> None:

@@ -12,10 +12,10 @@ OVERHEAD_BYTES = 1.5 * (1 << 30)
 """Context, libraries and buffers of collectives, the same as `perfc llm` assumes."""
 FRAGMENTS = constants_next_to(__file__)["fragments"].number
 """Reserved over allocated by a caching allocator."""
-LOSS_GRADIENTS = 2.0
-"""Tensors of the size of the log probabilities that the backward pass of the loss allocates:
-their gradients and those of the logits (PyTorch, nll_loss_backward and
-_log_softmax_backward_data)."""
+LOG_BYTES = 4.0
+"""Bytes of a log probability, which PyTorch's own loss saves. Trainers' fused losses save logits in
+the type of products and write gradients over them (flash-attn, CrossEntropyLoss with
+inplace_backward, as llm-foundry has it; Megatron's cross_entropy_loss_fusion)."""
 
 
 @record
@@ -23,7 +23,8 @@ class MemoryParts:
     """Bytes of one rank.
 
     Args:
-        parameters: in the type of matrix products; frozen ones as they are stored.
+        parameters: in the type of matrix products; frozen ones as they are stored. With ZeRO 3 a
+            rank's share is its master copy, as in FSDP.
         gradients: sums over micro-batches.
         optimizer: states, and the master copy.
         activations: saved for the backward pass, of all micro-batches in flight.
@@ -60,14 +61,20 @@ def memory_of(work: StageWork) -> MemoryParts:
     # later stages have fewer in flight
     ahead = max(in_flight - work.stage, 1.0)
     saved = sum([_saved(work, i) for i in range(len(work.layers))]) * ahead
-    ends = [p for p in work.every_part if p is work.parts.first or p is work.parts.last]
-    saved += sum([p.saved_bytes for p in ends])
-    working = _working(work)
     is_frozen, recipe = work.training.is_frozen, work.training.recipe
+    if work.stage == 0:
+        saved += work.parts.first.saved_bytes
+    if work.stage == work.parallel.pipeline - 1:
+        last = work.parts.last
+        # it saves rows as wide as the model, and the logits
+        logits = last.saved_bytes - last.replicated_bytes
+        saved += last.replicated_bytes + logits * recipe.weight_bytes / LOG_BYTES
+    working = _working(work)
     gradients = 0.0 if is_frozen else share(2, recipe.gradient_bytes)
     states = 0.0 if is_frozen else share(1, recipe.state_bytes(work.training.optimizer))
     frozen = work.frozen_bytes / (dense[1] if zero >= 3 else 1)
-    weights = share(3, recipe.weight_bytes) + frozen
+    is_copy = zero >= 3 and recipe.master_bytes > 0 and not is_frozen
+    weights = frozen + (0.0 if is_copy else share(3, recipe.weight_bytes))
     held = weights + gradients + states + saved + working
     return MemoryParts(
         weights, gradients, states, saved, working,
@@ -93,7 +100,7 @@ def _saved(work: StageWork, at: int) -> float:
 
 
 def _working(work: StageWork) -> float:
-    """Return the temporary bytes of the largest layer, or of the loss if more."""
+    """Return the temporary bytes of the largest layer."""
     largest = max([p for _, p in work.layers], key=lambda p: p.saved_bytes, default=None)
     again = largest.saved_bytes if largest is not None else 0.0
     if work.training.checkpointing is RecomputePolicy.NONE:
@@ -107,10 +114,4 @@ def _working(work: StageWork) -> float:
         ]
         # the one that runs and the next one
         gathered = 2 * max(held, default=0.0)
-    loss = 0.0
-    if work.stage == work.parallel.pipeline - 1:
-        last = work.parts.last
-        # it saves rows as wide as the model, and the log probabilities
-        loss = (last.saved_bytes - last.replicated_bytes) * LOSS_GRADIENTS
-    # layers run after the loss
-    return max(again, loss) + gathered
+    return again + gathered

@@ -10,6 +10,8 @@ from perfc.passes.runtimes import PoolOf
 GIB = 1 << 30
 GRAPH_BYTES = constants_next_to(__file__)["graph_bytes"].number
 """CUDA graphs of decode steps."""
+COLLECTIVE_BYTES = constants_next_to(__file__)["collective_bytes"].number
+"""NCCL on each of several ranks."""
 BLOCK_TOKENS = 16
 """Tokens per page of the KV cache, as in vLLM."""
 
@@ -39,7 +41,7 @@ class MemoryPlan:
         capacity_bytes: memory of the device as its driver reports it, less the reserve.
         utilization: share that the engine may take of what ``pool_of`` names.
         demand: demand of the model.
-        overhead_bytes: contexts, libraries and recorded graphs.
+        overhead_bytes: contexts, libraries, recorded graphs and buffers of collectives.
         block_tokens: tokens per page.
         pool_of: memory that the share applies to.
     """
@@ -61,7 +63,7 @@ class MemoryPlan:
             case PoolOf.DEVICE:
                 return self.capacity_bytes * self.utilization - taken
             case PoolOf.STATIC:
-                free = self.capacity_bytes - CONTEXT_BYTES
+                free = self.capacity_bytes - (self.overhead_bytes - GRAPH_BYTES)
                 return min(free * self.utilization - d.weight_bytes, left)
             case PoolOf.FREE:
                 return left * self.utilization if left > 0 else left

@@ -239,7 +239,7 @@ def time_of(kernels: Selection, views: Views) -> ReportFact:
     """Return the count of kernels and their share of the predicted time."""
     count, mid = kernels.count(), cite(views, "verdict.expected.mid", Unit.SECOND)
     is_predicted = all(row.predicted is not None for row in kernels.rows)
-    part = kernels.total("predicted.share" if is_predicted else "share", Unit.SHARE)
+    part = kernels.total("predicted.share" if is_predicted else "roofline_share", Unit.SHARE)
     theirs = float(part.value or 0.0) * views.verdict.time_s
     of = plural(len(views.kernels), "kernel")
     text = f"{kernels.noun}: {shown(count)} of {of}, {shown(part)} of the time"
@@ -249,7 +249,7 @@ def time_of(kernels: Selection, views: Views) -> ReportFact:
 
 def slowest_of(kernels: Selection, views: Views) -> ReportFact:
     """Return the slowest group of the kernels."""
-    first = max(groups(kernels.rows), key=lambda g: (g.predicted_s, -g.first.index))
+    first = groups(kernels.rows)[0]
     return ReportFact(
         "slowest kernels", f"{kernels.noun}: {words_of(first, views)}", cite_group(first, views)
     )
@@ -259,7 +259,7 @@ def limits_of(kernels: Selection) -> ReportFact:
     """Return the limits of the kernels with their shares."""
     spent: dict[str, float] = {}
     for row in kernels.rows:
-        time_s = row.predicted.time_s if row.predicted else row.time_s
+        time_s = row.predicted.time_s if row.predicted else row.roofline_time_s
         spent[row.held_by] = spent.get(row.held_by, 0.0) + time_s
     whole = sum(spent.values())
     ordered = sorted(spent.items(), key=lambda item: -item[1])

@@ -60,7 +60,7 @@ def kernels_s(views: Views) -> float:
 
 def time_s(row: KernelRow) -> float:
     """Return the predicted time of a kernel, or that at measured rates without a prediction."""
-    return row.time_s if row.predicted is None else row.predicted.time_s
+    return row.roofline_time_s if row.predicted is None else row.predicted.time_s
 
 
 def label(views: Views) -> str:

@@ -128,7 +128,8 @@ def test_csv_is_one_line_per_kernel_with_the_numbers_of_the_json(views: Views) -
             value = value.value if isinstance(value, Amount) else value
             if isinstance(value, int | float):
                 assert float(row[name]) == value
-    assert {"time_s", "floor_s", "read_bytes", "flop", "mac"} < set(rows[0])
+    assert {"predicted_s", "roofline_time_s", "floor_s", "read_bytes", "mac"} < set(rows[0])
+    assert not {"time_s", "share"} & set(rows[0]), "a kernel has one time"
 
 
 @pytest.mark.parametrize("form", list(Format))

@@ -108,9 +108,9 @@ def test_equal_kernels_are_grouped_and_none_is_lost(gpt2: perfc.Report) -> None:
     made = groups(rows)
     assert sorted(r.index for g in made for r in g.rows) == list(range(len(rows)))
     assert len(made) < len(rows)
-    assert [g.time_s for g in made] == sorted((g.time_s for g in made), reverse=True)
+    assert [g.predicted_s for g in made] == sorted((g.predicted_s for g in made), reverse=True)
     for g in made:
-        assert len({(r.label, r.time_s, r.flop.value, r.dtype) for r in g.rows}) == 1
+        assert len({(r.label, r.roofline_time_s, r.flop.value, r.dtype) for r in g.rows}) == 1
 
 
 def test_critical_sequence_runs_forward_and_covers_what_it_says(views: Views) -> None:

@@ -17,7 +17,7 @@ MOST = 3
 
 def slowest(views: Views, most: int = MOST) -> ReportFact | None:
     """Return the slowest groups of equal kernels."""
-    ordered = sorted(groups(views.kernels), key=lambda g: (-g.predicted_s, g.first.index))[:most]
+    ordered = groups(views.kernels)[:most]
     cited = [c for group in ordered for c in cite_group(group, views)]
     words = [words_of(group, views) for group in ordered]
     return fact("slowest kernels", "; ".join(words), *cited)
@@ -40,7 +40,7 @@ def cite_group(group: KernelGroup, views: Views) -> tuple[Citation, Citation]:
     row = group.first
     equal = Selection("", f"alike==`{row.alike}`", group.rows)
     if row.predicted is None:
-        return equal.total("share", Unit.SHARE), cite(views, "summary.time_s")
+        return equal.total("roofline_share", Unit.SHARE), cite(views, "summary.time_s")
     mid = cite(views, "verdict.expected.mid", Unit.SECOND)
     return equal.total("predicted.share", Unit.SHARE), mid
 

@@ -73,7 +73,7 @@ def render(views: Views) -> str:
     """Return the screen as self-contained HTML; names from files are escaped."""
     v = views.verdict
     model, machine, *how = (clipped(part) for part in running(views))
-    ordered = sorted(groups(views.kernels), key=lambda g: (-g.predicted_s, g.first.index))
+    ordered = groups(views.kernels)
     lines = rest_lines(ordered[KINDS:], v, sum_of(ordered), NO_LIMIT)
     rest = "".join(s.text for line in lines for s in line)
     return template(TEMPLATE).render(

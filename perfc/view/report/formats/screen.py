@@ -56,7 +56,7 @@ def lines(views: Views, width: int, top: int | None = KINDS) -> Iterator[Line]:
     room = max(min(width, WIDEST), 40)
     first = [*titles(views, room), (), *aligned([*facts_of(views.verdict)], room)]
     first += limit_lines(views.verdict.limits, room)
-    kinds = sorted(groups(views.kernels), key=lambda g: (-g.predicted_s, g.first.index))
+    kinds = groups(views.kernels)
     left = MOST_LINES - len(first) - MARGINS
     helping = useful(views)[: max(left - LEAST_KINDS - 1, 1)]
     most = max(left - len(helping) - bool(helping), 1)
@@ -299,8 +299,7 @@ def next_lines(views: Views, width: int) -> Iterator[Line]:
     parts = ["--full", "-o report.html", "perfc lint MODEL"]
     kinds = groups(views.kernels)
     if kinds:
-        largest = max(kinds, key=lambda g: g.predicted_s).first
-        parts.insert(2, f"perfc explain MODEL kernel:{largest.index}")
+        parts.insert(2, f"perfc explain MODEL kernel:{kinds[0].first.index}")
     line = f"{INDENT}more: {parts[0]}"
     for part in map(printable, parts[1:]):
         if columns_of(f"{line}  ·  {part}") > width:

@@ -142,7 +142,7 @@ def ceilings(rows: Sequence[KernelRow], used: Sequence[Pressure], top: int | Non
 def busy(row: KernelRow, ceiling: str) -> float | None:
     """Return the share of a kernel's time for which a ceiling is busy; None if unused."""
     p = row.predicted
-    time_s, wait_s = (row.time_s, row.launch_gap_s) if p is None else (p.time_s, p.wait_s)
+    time_s, wait_s = (row.roofline_time_s, row.launch_gap_s) if p is None else (p.time_s, p.wait_s)
     if ceiling == key(Ceiling.LAUNCH):
         return ratio(wait_s, time_s) if wait_s else None
     used = row.ceilings.get(ceiling)

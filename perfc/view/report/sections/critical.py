@@ -50,7 +50,7 @@ def collect(rows: Sequence[KernelRow], launch_s: float) -> Critical:
     """Select the fewest groups of equal kernels that take ``CARRIED`` of the time of all."""
     chosen: list[KernelGroup] = []
     covered = 0.0
-    ordered = sorted(groups(rows), key=lambda g: (-g.predicted_s, g.first.index))
+    ordered = groups(rows)
     every = sum(g.predicted_share for g in ordered)
     for g in ordered[:MOST]:
         if covered >= CARRIED * every or not g.predicted_s:

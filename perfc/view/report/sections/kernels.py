@@ -49,8 +49,8 @@ class KernelRow:
         dtype: element type of its multiply-accumulates.
         tier: coverage tier of its cost.
         launches: launches in one run.
-        share: share of the run's time.
-        time_s: sustained time plus launch gap.
+        roofline_share: share of the sum of ``roofline_time_s``.
+        roofline_time_s: sustained time plus launch gap; not a prediction.
         floor_s: lower bound of its time.
         sustained_s: time at measured rates, without launches.
         launch_gap_s: launch overhead of a kernel that is shorter than its launch.
@@ -65,7 +65,7 @@ class KernelRow:
         write_bytes: compulsory bytes written.
         device_bytes: bytes charged to device memory in the sustained time.
         ceilings: time of every unit and memory level it uses.
-        predicted: prediction; None without predictions.
+        predicted: prediction, with the time and share of the kernel; None without predictions.
     """
 
     index: int
@@ -78,8 +78,8 @@ class KernelRow:
     dtype: str
     tier: str
     launches: float
-    share: float
-    time_s: float
+    roofline_share: float
+    roofline_time_s: float
     floor_s: float
     sustained_s: float
     launch_gap_s: float
@@ -226,26 +226,18 @@ class KernelGroup:
         return self.rows[0]
 
     @property
-    def time_s(self) -> float:
-        """Total time of the group."""
-        return len(self.rows) * self.first.time_s
-
-    @property
     def predicted_s(self) -> float:
         """Total predicted time; sustained time without a prediction."""
         first = self.first
-        return len(self.rows) * (first.predicted.time_s if first.predicted else first.time_s)
+        return len(self.rows) * (
+            first.predicted.time_s if first.predicted else first.roofline_time_s
+        )
 
     @property
     def predicted_share(self) -> float:
         """Share of the predicted time."""
         first = self.first
-        return len(self.rows) * (first.predicted.share if first.predicted else first.share)
-
-    @property
-    def share(self) -> float:
-        """Share of the run's time."""
-        return len(self.rows) * self.first.share
+        return len(self.rows) * (first.predicted.share if first.predicted else first.roofline_share)
 
 
 def groups(rows: Sequence[KernelRow]) -> list[KernelGroup]:
@@ -254,7 +246,7 @@ def groups(rows: Sequence[KernelRow]) -> list[KernelGroup]:
     for r in rows:
         by_first.setdefault(r.alike, []).append(r)
     made = [KernelGroup(tuple(same)) for same in by_first.values()]
-    return sorted(made, key=lambda g: (-g.time_s, g.first.index))
+    return sorted(made, key=lambda g: (-g.predicted_s, g.first.index))
 
 
 COLUMNS = (
@@ -287,8 +279,7 @@ def section(rows: Sequence[KernelRow], top: int | None) -> Section:
         shown = [KernelGroup((r,)) for r in rows]
         heading = f"kernels: all {len(rows)}, in execution order"
     else:
-        ordered = sorted(groups(rows), key=lambda g: (-g.predicted_s, g.first.index))
-        shown = ordered[:top]
+        shown = groups(rows)[:top]
         count = sum(len(g.rows) for g in shown)
         carried = share(sum(g.predicted_share for g in shown))
         heading = f"kernels: {count} of {len(rows)}, {carried} of the time"
@@ -314,7 +305,7 @@ def cells_of(group: KernelGroup) -> tuple[Cell, ...]:
         r.index,
         group.predicted_share,
         len(group.rows),
-        r.time_s,
+        r.roofline_time_s,
         None if p is None else p.time_s,
         r.floor_s,
         None if p is None else p.low_s,
