@@ -12,7 +12,8 @@ TABLE = 50257 * 768
 
 
 @pytest.mark.parametrize(
-    ("gpus", "held"), [(1, 12 * LAYER + TABLE + 1024 * 768 + 1536), (2, 6 * LAYER + TABLE + 1536)]
+    ("gpus", "held"),
+    [(1, 12 * LAYER + TABLE + 1024 * 768 + 1536), (2, 6 * LAYER + TABLE + 1024 * 768)],
 )
 def test_gpt2_has_its_table_once_on_each_rank_that_reads_it(gpus: int, held: int) -> None:
     found = plan("gpt2", gpus, "a100", parallel={"pp": gpus})

@@ -49,7 +49,8 @@ def count(value: Dim, unit: Unit = Unit.FLOP, *, is_bound: bool = False) -> Amou
 def rows_of(plain: KernelRow, *shares: float) -> list[KernelRow]:
     """Kernels that differ in all, with shares of a run of one second."""
     return [
-        replace(plain, index=i, alike=i, share=part, time_s=part) for i, part in enumerate(shares)
+        replace(plain, index=i, alike=i, roofline_share=part, roofline_time_s=part)
+        for i, part in enumerate(shares)
     ]
 
 
@@ -144,7 +145,6 @@ def test_groups_of_kernels_are_ordered_by_their_time(plain: KernelRow) -> None:
     rows[3] = replace(rows[3], alike=0)
     ordered = groups(rows)
     assert [[r.index for r in g.rows] for g in ordered] == [[1], [0, 3], [2]]
-    assert (ordered[1].time_s, ordered[1].share) == (0.4, 0.4)
     assert (ordered[1].predicted_s, ordered[1].predicted_share) == (0.4, 0.4)
 
 

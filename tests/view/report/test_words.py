@@ -265,7 +265,7 @@ def test_bars_are_the_largest_of_their_share(
 
 def test_a_ceiling_is_busy_for_its_share_of_the_time() -> None:
     row: Any = SimpleNamespace(
-        predicted=None, time_s=4.0, launch_gap_s=1.0,
+        predicted=None, roofline_time_s=4.0, launch_gap_s=1.0,
         ceilings={"l2": CeilingTime(1.0, 2.0), "l1": CeilingTime(1.0, 0.0)},
     )  # fmt: skip
     assert [busy(row, n) for n in ("launch", "l2", "l1", "matrix")] == [0.25, 0.5, None, None]
