@@ -132,6 +132,12 @@ def platform_of(runtime: str, vendor: str) -> str:
     return platform if vendor == AMD and is_measured else runtime
 
 
+def is_measured_on(law: HostModel, vendor: str) -> bool:
+    """Return True if the runs of a host model were on GPUs of a vendor, AMD or others."""
+    rocm = {(m.source, m.rows) for name, m in host_models().items() if ROCM in name}
+    return ((law.source, law.rows) in rocm) is (vendor == AMD)
+
+
 def host_model_of(runtime: str, version: str = "", vendor: str = "") -> HostModel:
     """Return the host model of a runtime, measured at the version nearest to the requested one.
 

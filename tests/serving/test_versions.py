@@ -138,3 +138,14 @@ def test_an_engine_that_evicts_reserves_nothing() -> None:
     kept, lost = (engine("0.10", 1, evicts=evicts).limits(128, 128) for evicts in (False, True))
     assert (kept.reserves_output, kept.keeps_prefixes, kept.starts_whole) == (True, True, False)
     assert (lost.reserves_output, lost.keeps_prefixes, lost.starts_whole) == (False, False, True)
+
+
+@pytest.mark.parametrize(
+    ("target", "offline", "is_said"),
+    [("mi300x", False, True), ("mi300x", True, False), ("h100", False, False)],
+)
+def test_a_host_that_was_measured_on_other_gpus_says_so(
+    target: str, offline: bool, is_said: bool
+) -> None:
+    notes = llm("llama-3-8b", target, isl=64, osl=8, requests=2, offline=offline).notes
+    assert any("none of them on AMD" in note for note in notes) is is_said

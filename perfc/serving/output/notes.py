@@ -11,6 +11,7 @@ from perfc.view.report.units import Unit, plural, quantity
 
 from ..cost.context import EMULATION_OPS
 from ..engine import Engine, lacks
+from ..host import is_measured_on
 from ..simulation.load import Load
 from ..simulation.simulate import SimulatedRun
 
@@ -93,7 +94,7 @@ def _unrecorded(engine: Engine, run: SimulatedRun) -> tuple[str, ...]:
 
 def _standing(engine: Engine) -> tuple[str, ...]:
     """Return the notes that hold for an engine under any load."""
-    law = engine.law
+    law, vendor = engine.law, engine.machine.vendor
     stranger = runs_elsewhere(runtime(engine.runtime), engine.machine)
     read = {OF_IMAGES} if engine.images else set()
     left_out = [part for part in engine.model.left_out if part not in read]
@@ -125,6 +126,7 @@ def _standing(engine: Engine) -> tuple[str, ...]:
         notes.append(
             f"host overhead of {engine.runtime}{_span(law.versions)} fitted to "
             f"{plural(law.rows, 'published run')} of {plural(len(law.models), 'model')}"
+            f"{'' if is_measured_on(law, vendor) else f', none of them on {vendor}'}"
         )
     else:
         launch = f"{quantity(law.launch_s, Unit.SECOND)} per launch"
