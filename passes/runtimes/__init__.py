@@ -275,8 +275,9 @@ class Runtime:
         return makers is not None and (not makers or maker in makers)
 
     def is_excluded(self, kind: str, maker: str) -> bool:
-        """Return True if it is of other devices; a kind that no table names counts as ``cuda``."""
-        return not self.runs_on(kind if kind in ANY_DEVICE else "cuda", maker)
+        """Return True if it is of some makers' devices and not of this; else it may be asked."""
+        is_of_makers = any(self.devices.values())
+        return is_of_makers and not self.runs_on(kind if kind in ANY_DEVICE else "cuda", maker)
 
     @staticmethod
     def rank(node: Node) -> int:

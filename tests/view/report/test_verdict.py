@@ -155,7 +155,7 @@ def test_a_run_that_nobody_measured_so_says_so() -> None:
     ("target", "runtime", "there"),
     [
         ("mi300x", "tensorrt", "ort"), ("mi300x", "paddle-trt", "eager"),
-        ("epyc-7763", "cudagraph", "openvino"), ("a100", "ort-cpu", "tensorrt"),
+        ("epyc-7763", "tensorrt", "openvino"), ("a100", "openvino", "tensorrt"),
         ("m1", "tensorrt", "eager"),
     ],
 )  # fmt: skip
@@ -184,11 +184,16 @@ def test_a_runtime_of_the_machine_answers(target: str, runtime: str) -> None:
     assert perfc.analyze(MODELS.format("resnet50"), target, runtime=runtime).prediction.total
 
 
-def test_a_device_of_no_runtime_is_a_what_if() -> None:
-    report = perfc.analyze(MODELS.format("resnet50"), "gaudi3", runtime="ort")
+@pytest.mark.parametrize(
+    ("target", "runtime"), [("gaudi3", "ort"), ("epyc-7763", "cudagraph"), ("a100", "ort-cpu")]
+)
+def test_a_runtime_of_other_kinds_of_devices_is_a_what_if(target: str, runtime: str) -> None:
+    report = perfc.analyze(MODELS.format("resnet50"), target, runtime=runtime)
     found = Verdict.of(report).confidence
     assert found is not None
-    assert found.reason == f"ort does not run on {machine_title(report.machine)}: what-if only"
+    assert (
+        found.reason == f"{runtime} does not run on {machine_title(report.machine)}: what-if only"
+    )
     assert found.grade is Grade.LOW
 
 
