@@ -230,8 +230,7 @@ def analyze(
         inputs: several inputs of a PyTorch module: a tuple, or a dict by parameter, of shapes
             (``(128, "i64")``: an element type may follow), tensors and scalars.
         values: contents of inputs that determine shapes, nested lists or arrays.
-        predictor: predictor of the whole run, by name or card (default: the best available);
-            ``kernels`` for the sum of the kernels.
+        predictor: of the whole run, by name or card; ``kernels`` for the sum of the kernels.
         instruments: callbacks that observe the passes.
         deployment: how the model is run, as one value.
         keywords: fields of a ``Deployment``, which override ``deployment``: ``runtime``,
@@ -241,8 +240,7 @@ def analyze(
             ``dims``. ``batch`` and ``seq`` stand for ``dims={"batch": …}``, ``dims={"seq": …}``.
 
     Raises:
-        PerfcError: an unreadable or inconsistent model, an unknown target, or an unsupported
-            deployment.
+        PerfcError: an invalid model, an unknown target, or an unsupported deployment.
         MissingExtraError: a PyTorch module without PyTorch's exporter.
 
     >>> analyze("examples/models/resnet50.onnx.gz", "a100", dims={"batch": 8}).cost.work.mac

@@ -114,14 +114,9 @@ TRAINING_DEFAULT = "eager"
 """Default runtime of a training step: PyTorch, operator by operator."""
 CLUSTER_DEFAULT = "cudagraph"
 """Runtime of training steps on many devices: PyTorch's kernels, launch overhead hidden."""
-CLUSTER_FUSED = "inductor-cudagraph"
-"""The same of a graph of single operators: pointwise kernels are fused, as trainers' are."""
-
-
 ANY_DEVICE: Mapping[str, frozenset[str]] = {"cpu": frozenset(), "cuda": frozenset()}
-NVIDIA_GPU: Mapping[str, frozenset[str]] = {"cuda": frozenset({"NVIDIA"})}
-GPU: Mapping[str, frozenset[str]] = {"cuda": frozenset()}
-CPU: Mapping[str, frozenset[str]] = {"cpu": frozenset()}
+GPU, CPU = {"cuda": ANY_DEVICE["cuda"]}, {"cpu": ANY_DEVICE["cpu"]}
+NVIDIA_GPU = {"cuda": frozenset({"NVIDIA"})}
 
 
 @record
@@ -271,13 +266,12 @@ class Runtime:
 
     def runs_on(self, kind: str, maker: str) -> bool:
         """Return True if it runs on a kind of device, ``cpu`` or ``cuda``, of a vendor."""
-        makers = self.devices.get(kind)
-        return makers is not None and (not makers or maker in makers)
+        return kind in self.devices and maker in (self.devices[kind] or (maker,))
 
     def is_excluded(self, kind: str, maker: str) -> bool:
         """Return True if it is of some makers' devices and not of this; else it may be asked."""
-        is_of_makers = any(self.devices.values())
-        return is_of_makers and not self.runs_on(kind if kind in ANY_DEVICE else "cuda", maker)
+        is_known = self.runs_on(kind if kind in ANY_DEVICE else "cuda", maker)
+        return not is_known and any(self.devices.values())
 
     @staticmethod
     def rank(node: Node) -> int:
@@ -295,8 +289,7 @@ class Runtime:
         """Return True if kernels of this kind absorb the operators after them."""
         if kind not in self.epilogue.get(kernel, ()):
             return False
-        only = self.epilogue_tags.get(kernel)
-        return only is None or tag in only
+        return tag in self.epilogue_tags.get(kernel, (tag,))
 
 
 @cache

@@ -241,6 +241,8 @@ class Deployment:
         Raises:
             ParseError: names the runtimes that do.
         """
+        from .device import check_machine
+
         check_machine(self.table, load_machine(self.target))
 
     def require_alone(self, where: str = "parallel") -> None:
@@ -314,20 +316,6 @@ class Deployment:
                 f"those of {offer} were",
             )
             raise ParseError(message, where=where("runtime_version"), hint=hint)
-
-
-def check_machine(table: Runtime, machine: Machine) -> None:
-    """Reject a runtime that does not run on a machine.
-
-    Raises:
-        ParseError: names the runtimes that serve or run models there.
-    """
-    if not table.is_excluded(machine.kind, machine.vendor):
-        return
-    like = (t for t in tables() if t.serves is table.serves)
-    there = [t.name for t in like if not t.is_excluded(machine.kind, machine.vendor)]
-    message = f"{table.name.partition(':')[0]} does not run on {machine.name}"
-    raise ParseError(message, where="--runtime", hint=f"{', '.join(there)} do")
 
 
 class DeploymentKeywords(TypedDict, total=False):

@@ -11,10 +11,12 @@ from perfc.passes.training.optimizer import optimizer
 HALVES = ("bf16", "f16")
 """Types of mixed precision, the usual one first."""
 WHOLE = ("f32", "tf32")
+CLUSTER_FUSED = "inductor-cudagraph"
+"""Runtime of a graph of single operators: pointwise kernels are fused, as trainers' are."""
 
 
 @record
-class Recipe:
+class TrainingTypes:
     """Types of a step; by default 16-bit weights with an f32 master copy (mixed precision).
 
     Args:
@@ -51,7 +53,7 @@ class Recipe:
         return self.gradient_bytes + 2 * self.state_bytes(name) + self.weight_bytes + reads
 
 
-MIXED = Recipe()
+MIXED = TrainingTypes()
 """bf16 with f32 master weights."""
 
 
@@ -65,7 +67,7 @@ def optimizer_bytes(name: str) -> float:
     return optimizer(name).state_bytes
 
 
-def recipe_of(dtype: str) -> Recipe:
+def recipe_of(dtype: str) -> TrainingTypes:
     """Return the recipe of a type of products.
 
     In f32, TF32 and autocast the weights and the sent gradients are f32.
@@ -74,8 +76,8 @@ def recipe_of(dtype: str) -> Recipe:
     (8.0, 12.0)
     """
     if dtype in WHOLE or dtype.startswith("amp-"):
-        return Recipe(dtype, 4.0, 4.0, 0.0, 4.0)
-    return Recipe(dtype)
+        return TrainingTypes(dtype, 4.0, 4.0, 0.0, 4.0)
+    return TrainingTypes(dtype)
 
 
 def autocast(dtype: str) -> str:

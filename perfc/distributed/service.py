@@ -31,7 +31,7 @@ from .law import EXACT, NO_LAWS, RunLaw, framework_laws, law_of
 from .law import USUAL as USUAL_LAW
 from .plan import MICRO_BATCHES, PlanView
 from .plan import plan as planned
-from .recipe import MIXED, WHOLE, Recipe, autocast, recipe_of, usual_type
+from .recipe import MIXED, WHOLE, TrainingTypes, autocast, recipe_of, usual_type
 from .scale import ScaleView, largest_micro_batch, micro_batches_of
 from .scale import scale as scaled
 from .step import cluster_of
@@ -305,7 +305,7 @@ def single_framework_laws(work: TrainingWork, framework: str) -> Mapping[str, Ru
 
 def sizes(
     batch: int, seq: int, train: str, micro_batch: int = 1,
-    checkpointing: RecomputePolicy = RecomputePolicy.NONE, recipe: Recipe = MIXED,
+    checkpointing: RecomputePolicy = RecomputePolicy.NONE, recipe: TrainingTypes = MIXED,
 ) -> Training:  # fmt: skip
     """Return the checked sizes of a step.
 

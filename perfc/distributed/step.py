@@ -27,6 +27,9 @@ BUBBLE = "pipeline bubble"
 OPTIMIZER = "optimizer"
 HOST = "host"
 STRAGGLING = "slowest rank"
+GENERATED = "llm-foundry"
+"""Framework in whose runs the generated pointwise kernels of a graph take their own time: 14 runs
+of 125 million to 3 billion parameters on A100 and H100, 2.7 % on average."""
 
 
 @record
@@ -146,7 +149,7 @@ def step_cost(
         training = training.divided(parallel.data, parallel.micro_batches)
     count = training.micro_batches(parallel.data)
     alone = work.parts(parallel, training.micro_batch, training.seq)
-    known = work.law(known)
+    known = work.law(known, law_of(GENERATED, machine.arch))
     parts = scaled(alone, known, training)
     last = parallel.pipeline - 1
     stages = [

@@ -8,7 +8,7 @@ from perfc.errors import ParseError
 from perfc.ir.record import record
 from perfc.passes.training.implementation import RecomputePolicy
 
-from .recipe import MIXED, Recipe
+from .recipe import MIXED, TrainingTypes
 
 CHECKPOINTINGS = (RecomputePolicy.NONE, RecomputePolicy.SELECTIVE, RecomputePolicy.BLOCK)
 """Checkpointing policies of a step on many devices: none, cheap operators, every layer."""
@@ -38,7 +38,7 @@ class Training:
     checkpointing: RecomputePolicy = RecomputePolicy.NONE
     overlap: bool = True
     bucket_bytes: float = 25e6
-    recipe: Recipe = MIXED
+    recipe: TrainingTypes = MIXED
     is_frozen: bool = False
     has_update: bool = True
 

@@ -266,20 +266,18 @@ class DeploymentOptions:
             PerfcError: no target is named, or one is unknown.
         """
         from perfc.machine import list_machines, load_machine
+        from perfc.passes.runtimes import runtime
 
         several = names_in(names)
         machines = {m.path: m for m in (load_machine(n) for n in several if n != EVERY)}
         if EVERY in several:
-            from perfc.passes.runtimes import runtime
-
-            given = self.runtime or self.of_file.values.get("runtime")
-            tables = [runtime(n) for n in names_in(given if isinstance(given, str) else "")]
-            every = (load_machine(t.name) for t in list_machines())
-            fitting = (m for m in every if not any(t.is_excluded(m.kind, m.vendor) for t in tables))
-            machines |= {m.path: m for m in fitting if m.path not in machines}
-        if not machines:
-            raise ParseError("names no target", where=self.place("target"), hint="-t a100,h100")
-        return tuple(machines.values())
+            ways = names_in(str(self.runtime or self.of_file.values.get("runtime") or ""))
+            for m in [load_machine(t.name) for t in list_machines()]:
+                if not any(runtime(way).is_excluded(m.kind, m.vendor) for way in ways):
+                    machines.setdefault(m.path, m)
+        if machines:
+            return tuple(machines.values())
+        raise ParseError("names no target", where=self.place("target"), hint="-t a100,h100")
 
     def place(self, field: str) -> str:
         """Return the place of a field for messages: its flag or the project file."""

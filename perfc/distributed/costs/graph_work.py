@@ -23,10 +23,10 @@ from perfc.ir.graph import Phase, Value
 from perfc.machine import load_machine
 from perfc.machine.parallel import Parallel
 from perfc.passes.roofline.roofline import KernelBound
-from perfc.passes.runtimes import CLUSTER_DEFAULT, CLUSTER_FUSED
+from perfc.passes.runtimes import CLUSTER_DEFAULT
 
-from ..law import law_of
 from ..parts import PartCost, parameters_of, part_of
+from ..recipe import CLUSTER_FUSED
 from .both_passes import Ran, Waiter
 from .work import RankParts, TrainingWork
 
@@ -41,9 +41,6 @@ PARTS = 16
 ANY_OPTIMIZER = "sgd"
 """Optimizer of the graph that is cut; the update is counted from the states of a rank."""
 FORWARD = (Phase.FORWARD, Phase.LOSS)
-GENERATED = "llm-foundry"
-"""Framework in whose runs the generated pointwise kernels of a graph take their own time: 14 runs
-of 125 million to 3 billion parameters on A100 and H100, 2.7 % on average."""
 SUFFIX = ".grad"
 """Suffix that the name of a backward node adds to that of its forward node."""
 
@@ -90,15 +87,14 @@ class GraphWork(TrainingWork):
         """Return 0: sequences of a graph are not divided."""
         return 0.0
 
-    def law(self, known: RunLaw) -> RunLaw:
+    def law(self, known: RunLaw, usual: RunLaw) -> RunLaw:
         """Return the run overhead on kernels of a graph.
 
         Factors of runs of language models are on the fewer pointwise kernels of a configuration:
-        here they are relative to `GENERATED`. Fitted convolutional networks have none.
+        here they are relative to the usual one. Fitted convolutional networks have none.
         """
         if self.has_step_law:
             return replace(known, products=1.0, attention=1.0, experts=1.0, pointwise=1.0)
-        usual = law_of(GENERATED, load_machine(self.target).arch)
         return replace(known, pointwise=known.pointwise / usual.pointwise)
 
     def parts(self, parallel: Parallel, samples: int, seq: int) -> RankParts:

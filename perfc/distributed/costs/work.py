@@ -27,7 +27,7 @@ from perfc.machine.parallel import Parallel
 from perfc.passes.runtimes import Tf32
 
 from ..parts import Doing, PartCost, costs
-from ..recipe import MIXED, Recipe
+from ..recipe import MIXED, TrainingTypes
 from .part_memory import memories
 
 if TYPE_CHECKING:
@@ -71,15 +71,20 @@ class TrainingWork(ABC):
     """Rank of the adapters that alone are trained; 0 if all parameters are."""
     runtime: str
     """Fusion rules."""
-    recipe: Recipe = MIXED
+    recipe: TrainingTypes = MIXED
     """Element types of the step."""
 
     @abstractmethod
     def tokens(self, given: int) -> int:
         """Return the tokens of a sample: given ones, the model's default for 0; 1 for images."""
 
-    def law(self, known: RunLaw) -> RunLaw:
-        """Return the run overhead of this model, after `parts` was called."""
+    def law(self, known: RunLaw, usual: RunLaw) -> RunLaw:
+        """Return the run overhead of this model, after `parts` was called.
+
+        Args:
+            known: fit of the framework.
+            usual: fit whose pointwise kernels take the time that they are predicted in a graph.
+        """
         return known
 
     @property

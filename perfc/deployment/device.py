@@ -1,0 +1,21 @@
+"""Check that a runtime runs on a machine."""
+
+from __future__ import annotations
+
+from perfc.errors import ParseError
+from perfc.machine import Machine
+from perfc.passes.runtimes import Runtime, tables
+
+
+def check_machine(table: Runtime, machine: Machine) -> None:
+    """Reject a runtime that does not run on a machine.
+
+    Raises:
+        ParseError: names the runtimes that serve or run models there.
+    """
+    if not table.is_excluded(machine.kind, machine.vendor):
+        return
+    like = (t for t in tables() if t.serves is table.serves)
+    there = [t.name for t in like if not t.is_excluded(machine.kind, machine.vendor)]
+    message = f"{table.name.partition(':')[0]} does not run on {machine.name}"
+    raise ParseError(message, where="--runtime", hint=f"{', '.join(there)} do")
