@@ -16,6 +16,7 @@ def check_machine(table: Runtime, machine: Machine) -> None:
     if not table.is_excluded(machine.kind, machine.vendor):
         return
     like = (t for t in tables() if t.serves is table.serves)
-    there = [t.name for t in like if not t.is_excluded(machine.kind, machine.vendor)]
+    kind = "cpu" if machine.kind == "cpu" else "cuda"
+    there = [t.name for t in like if t.runs_on(kind, machine.vendor)]
     message = f"{table.name.partition(':')[0]} does not run on {machine.name}"
     raise ParseError(message, where="--runtime", hint=f"{', '.join(there)} do")
