@@ -35,11 +35,11 @@ class SumStack:
 
     names: tuple[str, ...]
     values: NDArray[np.float32]
-    kind: NDArray[np.int64]
+    kind: NDArray[np.intp]
     scale_s: Array
     floor_s: Array
-    row: NDArray[np.int64]
-    kin: NDArray[np.int64]
+    row: NDArray[np.intp]
+    kin: NDArray[np.intp]
     known: tuple[Kin, ...]
     time_s: Array
 
@@ -74,7 +74,7 @@ class SumStack:
             return self
         keys = [self.row[small], self.kind[small]]
         if ROLE in self.names:
-            keys.append(self.values[small, self.names.index(ROLE)].astype(np.int64))
+            keys.append(self.values[small, self.names.index(ROLE)].astype(np.intp))
         merged, back = np.unique(np.stack(keys), axis=1, return_inverse=True)
         back, weight = back.reshape(-1), self.scale_s[small]
         scale_s = np.bincount(back, weight)

@@ -110,7 +110,7 @@ def tabulated_runs(
         context = np.array([row.setting.compiled, row.setting.training], np.float32)
         width = (len(columns), len(CONTEXT))
         values.append(np.hstack([table.values, np.broadcast_to(context, width)]))
-        kind.append(columns.kind.astype(np.int64))
+        kind.append(columns.kind.astype(np.intp))
         scale.append(table.scale_s * columns.times)
         floor.append(table.floor_s * columns.times)
         times.append(columns.times)

@@ -51,6 +51,8 @@ ONLY_PARSED: Mapping[str, str] = {
     r"adapt": "needs rows that were measured on the machine",
     r"data (export|fetch|build|stats)": "needs the network, or what it brought",
     r"train": "needs tables that are not shipped, and minutes to hours",
+    r"dev web": "needs the registries",
+    r"ui": "serves until it is interrupted",
     r"eval": "needs tables that are not shipped",
     r"predict .*--weights (weights|stages)/": "needs weights that perfc train wrote",
     r"roofline .*--measured measured\.json": "needs what perfc measure wrote",

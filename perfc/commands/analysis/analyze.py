@@ -71,6 +71,9 @@ DOCUMENT = ("report", "perfc.view.report.views:Views")
 )  # fmt: skip
 @click.option("--no-predict", is_flag=True, help="Lower bounds only, no predictions.")
 @click.option(
+    "--no-what-if", is_flag=True, help="HTML page without the table of batches and precisions."
+)
+@click.option(
     "--count-as", type=Names(_names.conventions), metavar="NAME", default="",
     help="Also count operations as another tool does: calflops, deepspeed, fvcore, ptflops, thop, "
     "torch.",
@@ -90,6 +93,7 @@ def command(
     quiet: bool,
     predictor: str,
     no_predict: bool,
+    no_what_if: bool,
     count_as: str,
     strict: bool,
     time_passes: bool,
@@ -127,7 +131,7 @@ def command(
     if quiet:
         emit(f"{screen.verdict_line(collected.verdict)}\n", output)
     elif form == HTML:
-        deliver_page(report, collected, output)
+        deliver_page(report, collected, output, has_what_if=not no_what_if)
     else:
         show(collected, Format(form), shown, limit, output)
     for line in str(timing).splitlines() if time_passes else ():
@@ -216,12 +220,13 @@ def beside_others(
 
 
 def deliver_page(
-    report: Report, views: Views, output: Path | None, targets: Sequence[str] = ()
-) -> None:
+    report: Report, views: Views, output: Path | None, targets: Sequence[str] = (), *,
+    has_what_if: bool = True,
+) -> None:  # fmt: skip
     """Write the HTML page."""
     from perfc.view.html import page
 
-    deliver(page(report, views, targets), output)
+    deliver(page(report, views, targets, has_what_if=has_what_if), output)
 
 
 def located(error: PerfcError, model: str) -> PerfcError:

@@ -15,7 +15,7 @@ from ..shared.document import show_document
 from ..shared.examples import examples
 from ..shared.help import grouped_command
 from ..shared.options import AUTO
-from ..shared.output import emit, format_options
+from ..shared.output import deliver, emit, format_options
 from ..shared.report import color_option
 
 FINDINGS = 1
@@ -35,7 +35,7 @@ DOCUMENT = ("fit", "perfc.study.fit.views:FitView")
 @click.option("--gpus", type=click.IntRange(1, 1024), default=8, show_default=True, metavar="N",
               help="Number of GPUs that ZeRO shards across.")  # fmt: skip
 @click.option("--no-predict", is_flag=True, help="Sustained times only, no predictions.")
-@format_options("text", "json", "markdown")
+@format_options("text", "json", "markdown", "html")
 @color_option
 def command(
     options: DeploymentOptions,
@@ -69,6 +69,10 @@ def command(
         from perfc.view.report.formats.json_form import strict
 
         emit(strict(to_dict(result), indent=2) + "\n", output)
+    elif form == "html":
+        from perfc.view.html.pages.document_page import document_page
+
+        deliver(document_page(document(result)), output)
     else:
         show_document(document(result), form, output)
     return 0 if result.fits else FINDINGS

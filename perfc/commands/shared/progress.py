@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 DELAY_S = 1.0
 """Minimum duration before the bar is shown."""
+LISTENERS: list[Callable[[str], None]] = []
+"""Functions that are called with the name of each pass when it has finished."""
 PASSES = ("load", "shapes", "canonicalize", "cost", "fuse", "roofline", "liveness", "report")
 
 
@@ -52,6 +55,8 @@ class ProgressBar:
         if step.is_cached or step.name not in PASSES:
             return
         self.done = max(self.done, PASSES.index(step.name) + 1)
+        for listener in LISTENERS:
+            listener(self.now)
         with self.lock:
             if self.bar is not None:
                 self.bar.update(self.bar.task_ids[0], completed=self.done, description=self.now)

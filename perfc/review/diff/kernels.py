@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from perfc.analyzers.estimate.estimate import Predictor
 from perfc.analyzers.estimate.interval import Interval
 from perfc.analyzers.features.lowering import lower
-from perfc.analyzers.features.table import class_of
 from perfc.analyzers.intervals.difference import (
     NINE_IN_TEN,
     Uncertain,
@@ -241,6 +240,9 @@ def uncertain(t: TimedKernel, metric: Metric, env: Mapping[str, int]) -> Uncerta
     Its coordinates are the extents that the operator predictor reads, without derived ones;
     otherwise its counts.
     """
+    # classes of kernels need numpy, which lower bounds do not
+    from perfc.analyzers.features.table import class_of
+
     k, counts = t.prediction, t.bound.counts
     amount = k.summed
     if metric is Metric.ENERGY:

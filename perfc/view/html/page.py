@@ -56,13 +56,16 @@ PRINTED = 20
 """Number of kernels in print, slowest first."""
 
 
-def page(report: Report, views: Views, targets: Sequence[str] = ()) -> str:
+def page(
+    report: Report, views: Views, targets: Sequence[str] = (), *, has_what_if: bool = True
+) -> str:
     """Return one analysis as a self-contained HTML document.
 
     Args:
         report: result of ``perfc.analyze``.
         views: views of the report.
         targets: names or files of other machines to compare with.
+        has_what_if: include the run at other batches, precisions and targets, analyzed now.
 
     Raises:
         TargetError: if there is no such target.
@@ -72,7 +75,8 @@ def page(report: Report, views: Views, targets: Sequence[str] = ()) -> str:
     assumptions = blocks.pop("assumptions")
     tables = Tables(blocks.pop("kernels"), blocks.pop("memory"))
     below = [*blocks.values(), assumptions]
-    others = what_ifs(report, targets, predict=views.prediction is not None)
+    predict = views.prediction is not None
+    others = what_ifs(report, targets, predict=predict) if has_what_if else None
     data: Json = {"reports": [payload(report, views)], "what_if": others}
     return rendered(headline(views), [], tables, below, data, verdict_block(views))
 

@@ -1,0 +1,61 @@
+"""``perfc ui``: the page of perfc in a browser, answered by this machine."""
+
+from __future__ import annotations
+
+import click
+
+from perfc.common.plain_text import say
+from perfc.errors import MissingExtraError
+
+from ..shared.examples import examples
+
+ENVIRONMENT = "PERFC_UI_TOKEN"
+
+
+@click.command("ui", epilog=examples("ui", "ui --host 0.0.0.0 --port 8080"))
+@click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS",
+              help="Address to listen on; any but loopback requires a token.")  # fmt: skip
+@click.option("--port", type=click.IntRange(0, 65535), default=8642, show_default=True, metavar="N",
+              help="Port to listen on; 0 for a free one.")  # fmt: skip
+@click.option("--token", envvar=ENVIRONMENT, default="", metavar="TEXT",
+              help=f"Token of the requests, also from {ENVIRONMENT} (default: a random one where "
+                   "it is required).")  # fmt: skip
+@click.option("--upload", "upload_mib", type=click.IntRange(1), default=4096, show_default=True,
+              metavar="MIB", help="Maximum size of a model in MiB.")  # fmt: skip
+@click.option("--time", "time_s", type=click.IntRange(1), default=120, show_default=True,
+              metavar="SECONDS", help="Maximum time of an answer.")  # fmt: skip
+@click.option("--memory", "memory_mib", type=click.IntRange(256), default=4096, show_default=True,
+              metavar="MIB", help="Maximum memory of an answer in MiB.")  # fmt: skip
+def command(
+    host: str, port: int, token: str, upload_mib: int, time_s: int, memory_mib: int
+) -> None:
+    """Serve the page of perfc: drop a model in a browser, answered at native speed.
+
+    Each question runs in a process of its own under these limits, and its files are deleted after
+    it. /docs describes the same operations for programs.
+    """
+    try:
+        import uvicorn
+
+        from perfc.view.web import server
+    except ImportError:
+        from perfc.common.extras import install
+
+        raise MissingExtraError("perfc ui needs Starlette", hint=install("ui")) from None
+    from perfc.view.web.jobs import UiLimits
+
+    is_local = server.is_loopback(host)
+    if not is_local and not token:
+        import secrets
+
+        token = secrets.token_urlsafe(24)
+    limits = UiLimits(upload_mib << 20, time_s, memory_mib << 20)
+    app = server.create_app(token, is_local=is_local, limits=limits)
+    listener = uvicorn.Server(uvicorn.Config(app, host, port, log_level="warning"))
+    sockets = [listener.config.bind_socket()]
+    # connections wait from here on, so that the printed address is never refused
+    sockets[0].listen(128)
+    shown = f"[{host}]" if ":" in host else host
+    fragment = f"#token={token}" if token else ""
+    say(f"perfc: http://{shown}:{sockets[0].getsockname()[1]}/{fragment}")
+    listener.run(sockets)

@@ -1,0 +1,46 @@
+"""Answers one question in a process of its own, under limits; the server starts it.
+
+The question is a JSON object on standard input, the reply one on standard output.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any
+
+
+def limit(memory_bytes: int, time_s: int) -> None:
+    """Limit the memory and the processor time of this process, and forbid it large files."""
+    try:
+        import resource
+    except ImportError:
+        return
+    for kind, value in (
+        (resource.RLIMIT_AS, memory_bytes), (resource.RLIMIT_CPU, time_s),
+        (resource.RLIMIT_FSIZE, 1 << 26), (resource.RLIMIT_CORE, 0),
+    ):  # fmt: skip
+        _, hard = resource.getrlimit(kind)
+        most = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(kind, (most, most))
+
+
+def main() -> None:
+    """Read the question, answer it, write the reply."""
+    question: dict[str, Any] = json.load(sys.stdin)
+    limit(question.pop("memory_bytes"), question.pop("time_s"))
+    reply_to = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    from .session import ask
+
+    try:
+        reply = ask(**question)
+    except MemoryError:
+        reply = {"output": "", "line": "", "code": 2, "error": "more memory than allowed"}
+    json.dump(reply, reply_to)
+    reply_to.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,309 @@
+"""Operations of the page: settings of each, and the command line that answers them.
+
+The browser and the server run these command lines, so a page says what ``perfc`` says.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import StrEnum
+
+from perfc.errors import ParseError
+from perfc.ir.record import frozen
+
+SUFFIXES = (".onnx", ".onnx.gz", ".pt2", ".gguf", ".safetensors", ".json", ".tflite")
+"""Suffixes of model files; other files, Python sources among them, are not opened."""
+CONFIG = "config.json"
+WEIGHTS = ".safetensors"
+Reply = dict[str, str | int]
+"""``output`` of a command, or ``error`` in one line; ``line`` as a user types it; exit ``code``."""
+_NUMBER = re.compile(r"[1-9]\d{0,6}")
+_NAME = re.compile(r"[A-Za-z0-9][\w.+-]{0,79}", re.ASCII)
+_FILE = re.compile(r"[\w(\[][\w .()\[\]+=,@-]{0,199}")
+_HUB = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", re.ASCII)
+
+
+class SettingKind(StrEnum):
+    """Kinds of settings."""
+
+    MACHINE = "machine"
+    MACHINES = "machines"
+    NUMBER = "number"
+    NAME = "name"
+
+
+@frozen
+class PageSetting:
+    """A setting of an operation.
+
+    Args:
+        name: name in links and requests.
+        flag: option of the command.
+        label: label in the form.
+        kind: kind of value.
+        usual: value when the form opens; "" leaves the option out.
+        choices: key of the catalogue with the known values of a name.
+    """
+
+    name: str
+    flag: str
+    label: str
+    kind: SettingKind
+    usual: str = ""
+    choices: str = ""
+
+
+@frozen
+class PageOperation:
+    """A command of the page.
+
+    Args:
+        name: name in links and requests.
+        words: command and its fixed options.
+        title: label of its tab.
+        summary: what it answers, in a sentence.
+        settings: its settings, in the order of the form.
+        quick: options that give a first answer without predictors; () if there is none.
+        page: options of the answer in place; the downloaded report has none of them.
+    """
+
+    name: str
+    words: tuple[str, ...]
+    title: str
+    summary: str
+    settings: tuple[PageSetting, ...]
+    quick: tuple[str, ...] = ()
+    page: tuple[str, ...] = ()
+
+
+_MACHINE = PageSetting("target", "--target", "Machine", SettingKind.MACHINE, "a100")
+_BATCH = PageSetting("batch", "--batch", "Batch", SettingKind.NUMBER)
+_SEQ = PageSetting("seq", "--seq", "Sequence length", SettingKind.NUMBER)
+_DTYPE = PageSetting("dtype", "--dtype", "Precision", SettingKind.NAME, choices="precisions")
+_RUNTIME = PageSetting("runtime", "--runtime", "Runtime", SettingKind.NAME, choices="runtimes")
+_TRAIN = PageSetting(
+    "train", "--train", "Optimizer, to train", SettingKind.NAME, choices="optimizers"
+)
+_DEPLOYMENT = (_BATCH, _SEQ, _DTYPE, _RUNTIME, _TRAIN)
+OPERATIONS = (
+    PageOperation(
+        "analyze", ("analyze",), "Analyze",
+        "Predicted time, lower bound, roofline, memory and kernels on one machine.",
+        (_MACHINE, *_DEPLOYMENT), ("--no-predict", "--no-what-if"), ("--no-what-if",),
+    ),
+    PageOperation(
+        "compare", ("compare",), "Compare", "Machines, runtimes and precisions side by side.",
+        (PageSetting("target", "--target", "Machines", SettingKind.MACHINES, "a100,h100,l4,t4"),
+         *_DEPLOYMENT), ("--no-predict",),
+    ),
+    PageOperation(
+        "fit", ("fit",), "Fit", "Largest batch that fits in memory, and what would free memory.",
+        (_MACHINE, *_DEPLOYMENT),
+    ),
+    PageOperation(
+        "serve", ("llm", "serve"), "Serve", "Latency, throughput and price of serving an LLM.",
+        (PageSetting("target", "--target", "Machine", SettingKind.MACHINE, "h100"),
+         PageSetting("tp", "--tp", "GPUs per replica", SettingKind.NUMBER),
+         PageSetting("isl", "--isl", "Prompt tokens", SettingKind.NUMBER, "2048"),
+         PageSetting("osl", "--osl", "Generated tokens", SettingKind.NUMBER, "256"),
+         PageSetting("concurrency", "--concurrency", "Requests at once", SettingKind.NUMBER, "16"),
+         PageSetting("dtype", "--dtype", "Weights", SettingKind.NAME, choices="weight_formats"),
+         PageSetting("runtime", "--runtime", "Engine", SettingKind.NAME, choices="engines")),
+    ),
+    PageOperation(
+        "plan", ("plan",), "Train", "Fastest parallelism of a training step on many GPUs.",
+        (PageSetting("target", "--target", "Node", SettingKind.MACHINE, "dgx-h100"),
+         PageSetting("gpus", "--gpus", "GPUs", SettingKind.NUMBER, "8"),
+         PageSetting("global_batch", "--global-batch", "Global batch", SettingKind.NUMBER),
+         _SEQ,
+         PageSetting("train", "--train", "Optimizer", SettingKind.NAME, choices="optimizers")),
+    ),
+)  # fmt: skip
+
+
+class AnswerForm(StrEnum):
+    """Form of an answer."""
+
+    QUICK = "quick"
+    PAGE = "page"
+    WHOLE = "whole"
+
+
+def operation_named(name: str) -> PageOperation:
+    """Return the operation.
+
+    Raises:
+        ParseError: there is none of that name.
+    """
+    for one in OPERATIONS:
+        if one.name == name:
+            return one
+    raise ParseError(
+        f"no operation {name[:32]!r}", hint=f"there are {', '.join(o.name for o in OPERATIONS)}"
+    )
+
+
+def arguments(name: str, settings: Mapping[str, str], answer: AnswerForm) -> list[str]:
+    """Return the words of the command line after ``perfc`` and its model.
+
+    No setting can name a file or another option.
+
+    Raises:
+        ParseError: an unknown operation or setting, or a value that it cannot have.
+    """
+    operation = operation_named(name)
+    known = {s.name: s for s in operation.settings}
+    for key in settings:
+        if key not in known:
+            raise ParseError(f"no setting {key[:32]!r}", where=name, hint=", ".join(known))
+    words: list[str] = []
+    for setting in operation.settings:
+        if value := settings.get(setting.name, "").strip():
+            words += [setting.flag, checked(setting, value)]
+    more = {
+        AnswerForm.QUICK: operation.quick,
+        AnswerForm.PAGE: operation.page,
+        AnswerForm.WHOLE: (),
+    }
+    return [*words, *more[answer]]
+
+
+def checked(setting: PageSetting, value: str) -> str:
+    """Return the value of a setting.
+
+    Raises:
+        ParseError: it is not of the kind of the setting.
+    """
+    match setting.kind:
+        case SettingKind.NUMBER:
+            is_valid, what = bool(_NUMBER.fullmatch(value)), "a whole number, at most 9999999"
+        case SettingKind.MACHINES:
+            names = [part.strip() for part in value.split(",")]
+            is_valid = len(names) <= 16 and all(_NAME.fullmatch(n) for n in names)
+            value, what = ",".join(names), "up to 16 names of machines, with commas"
+        case _:
+            is_valid, what = bool(_NAME.fullmatch(value)), "a name"
+    if not is_valid:
+        raise ParseError(f"{setting.name} is {what}", where=setting.flag)
+    return value
+
+
+def command_line(
+    name: str, model: str, settings: Mapping[str, str], answer: AnswerForm, form: str = "html"
+) -> list[str]:
+    """Return the words of the whole command line after ``perfc``.
+
+    Args:
+        name: operation.
+        model: path of a file or folder, or a shipped name.
+        settings: values by name.
+        answer: what is left out of the answer.
+        form: output format.
+
+    Raises:
+        ParseError: as `arguments`.
+    """
+    words = operation_named(name).words
+    options = arguments(name, settings, answer)
+    return [*words, model, *options, "--isolated", "--output-format", form]
+
+
+def shown_line(name: str, model: str, settings: Mapping[str, str]) -> str:
+    """Return the command line as a user types it.
+
+    Raises:
+        ParseError: as `arguments`.
+    """
+    import shlex
+
+    words = [*operation_named(name).words, model, *arguments(name, settings, AnswerForm.WHOLE)]
+    return shlex.join(["perfc", *words])
+
+
+def opened(names: Sequence[str]) -> str:
+    """Return the file that a set of files is opened by; "" for their folder.
+
+    Raises:
+        ParseError: no name of a model, or a name that no file has.
+    """
+    for name in names:
+        if not _FILE.fullmatch(name) or not name.lower().endswith(SUFFIXES):
+            raise ParseError(f"not a model: {name[:64]!r}", hint=f"drop {', '.join(SUFFIXES)}")
+    if not names:
+        raise ParseError("no model", hint="drop a file, or type a name")
+    if any(n.lower().endswith(WEIGHTS) for n in names) and CONFIG in names:
+        return ""
+    first = next((n for n in names if not n.lower().endswith(".json")), names[0])
+    return first
+
+
+def catalogue(*, has_hub: bool = False) -> dict[str, object]:
+    """Return what the form offers: operations, models, machines and names of settings."""
+    from perfc.commands.shared import names
+    from perfc.frontend.checkpoints.sources import shipped
+    from perfc.machine import list_clusters, list_machines
+
+    lists: Mapping[str, Callable[[], Iterable[str]]] = {
+        "precisions": names.precisions, "runtimes": names.runtimes,
+        "optimizers": names.optimizers, "engines": names.engines,
+        "weight_formats": names.weight_formats,
+    }  # fmt: skip
+    return {
+        "operations": [form_of(one) for one in OPERATIONS],
+        "suffixes": list(SUFFIXES),
+        "samples": list(samples()),
+        "models": list(shipped()),
+        "machines": [
+            [one.name, one.description] for one in (*list_machines(), *list_clusters())
+        ],
+        "has_hub": has_hub,
+        **{key: list(known()) for key, known in lists.items()},
+    }  # fmt: skip
+
+
+def form_of(operation: PageOperation) -> dict[str, object]:
+    """Return an operation as JSON."""
+    settings = [
+        {"name": s.name, "label": s.label, "kind": s.kind.value, "usual": s.usual,
+         "choices": s.choices}
+        for s in operation.settings
+    ]  # fmt: skip
+    return {
+        "name": operation.name, "title": operation.title, "summary": operation.summary,
+        "settings": settings, "has_quick": bool(operation.quick),
+        "has_whole": bool(operation.page),
+    }  # fmt: skip
+
+
+def samples() -> Mapping[str, str]:
+    """Return the paths of the sample models by name."""
+    from pathlib import Path
+
+    folder = Path(__file__).parent / "samples"
+    files = sorted(folder.glob("*.onnx.gz"))
+    return {f.name.removesuffix(".onnx.gz"): str(f) for f in files}
+
+
+def named(name: str, *, has_hub: bool = False) -> str:
+    """Return what the command line calls a model with this name.
+
+    Args:
+        name: name of a sample, a shipped configuration, or ORG/NAME on the hub.
+        has_hub: allow names on the hub.
+
+    Raises:
+        ParseError: there is no such model.
+    """
+    from perfc.frontend.checkpoints.sources import nearest, shipped
+
+    if path := samples().get(name):
+        return path
+    plain = name.strip().lower()
+    if plain in shipped():
+        return plain
+    if _HUB.fullmatch(name) and has_hub:
+        return name
+    close = nearest(plain[:80])
+    hint = f"did you mean {' or '.join(close)}?" if close else "drop a file instead"
+    raise ParseError(f"no model {name[:64]!r} comes with perfc", hint=hint)

@@ -1,0 +1,209 @@
+// The page: a model and settings in, a report out.
+
+import { InPage, OnServer } from "./backend.js";
+import { byId, Form, fragment, linked } from "./form.js";
+
+let files = [];
+let form, backend, catalogue, started;
+let asked = 0;
+let isRunning = false;
+let isWaiting = false;
+let running = "";
+let shownUrl = "";
+
+const modelName = () => byId("model").value.trim();
+const show = (id, isShown) => { byId(id).hidden = !isShown; };
+const message = (id, text) => { byId(id).textContent = text; show(id, Boolean(text)); };
+
+function setFiles(chosen) {
+  files = chosen;
+  byId("drop").classList.toggle("full", files.length > 0);
+  byId("dropped").textContent = files.length ? files.map((f) => f.name).join(", ") : "Drop a model";
+  const size = files.reduce((n, f) => n + f.size, 0);
+  byId("kinds").textContent = files.length ? `${(size / 1e6).toFixed(size < 1e6 ? 3 : 1)} MB` : ".onnx, .pt2, .gguf, .safetensors, config.json";
+}
+
+function working(text) {
+  byId("stage").textContent = text;
+  show("work", Boolean(text));
+  byId("answer").ariaBusy = String(Boolean(text));
+}
+
+// Asks now, or after what is running; only the last question waits.
+function ask({ whole = false } = {}) {
+  if (!files.length && !modelName()) return;
+  const settings = form.read();
+  const key = JSON.stringify([form.operation.name, settings, modelName(), files.map((f) => f.name), whole]);
+  if (isRunning) { isWaiting = key !== running; return; }
+  running = key;
+  history.replaceState(null, "", fragment(form.operation.name, settings, files.length ? "" : modelName()));
+  message("error", "");
+  isRunning = true;
+  working(whole ? "writing the whole report" : "analyzing");
+  byId("progress").removeAttribute("value");
+  const question = {
+    id: (asked += 1), operation: form.operation.name, model: modelName(), files, settings,
+    hasQuick: form.operation.has_quick, isWhole: whole,
+  };
+  started.then(() => { if (question.id === asked) backend.ask(question); });
+}
+
+function answered(reply) {
+  if (reply.id !== asked) return;
+  message("error", reply.error);
+  if (reply.output && reply.isWhole) save(reply.output);
+  else if (reply.output) place(reply);
+  if (reply.error) show("welcome", false);
+  if (reply.isFirst) { working("predicting"); return; }
+  isRunning = false;
+  working("");
+  document.documentElement.dataset.answered = reply.id;
+  setTimeout(() => navigator.serviceWorker?.controller?.postMessage("all"), 3000);
+  if (isWaiting) { isWaiting = false; ask(); }
+}
+
+function place({ output, line, isFloor, isFirst }) {
+  URL.revokeObjectURL(shownUrl);
+  shownUrl = URL.createObjectURL(new Blob([output], { type: "text/html" }));
+  byId("report").src = shownUrl;
+  byId("line").textContent = byId("line").title = line;
+  const wasShown = !byId("report").hidden;
+  document.documentElement.dataset.shown = asked;
+  show("welcome", false);
+  show("report", true);
+  show("bar", true);
+  const why = isFirst ? "Lower bounds; predictions follow." : "Lower bounds only: this page was built without predictors.";
+  message("note", isFloor ? why : "");
+  if (matchMedia("(max-width: 820px)").matches && !wasShown) byId("answer").scrollIntoView({ behavior: "smooth" });
+}
+
+function save(output) {
+  const name = (files[0]?.name || modelName()).split(".")[0].replace("/", "-");
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([output], { type: "text/html" }));
+  link.download = `${name}-${form.operation.name}.html`;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+function heard(reply) {
+  const root = document.documentElement;
+  if (reply.type === "answer") answered(reply);
+  else if (reply.type === "ready") { root.dataset.ready = ""; if (!isRunning) working(""); }
+  else if (reply.type === "broken") { isRunning = false; working(""); message("error", `Python did not start: ${reply.text}`); }
+  else if (reply.type === "loading") {
+    root.dataset.bytes = reply.done;
+    byId("progress").value = reply.done / reply.size;
+    if (reply.done < reply.size) working(`loading, ${(reply.done / 1e6).toFixed(1)} of ${(reply.size / 1e6).toFixed(1)} MB; once per browser`);
+  } else { byId("progress").removeAttribute("value"); working(reply.text); }
+}
+
+function cancel() {
+  if (!isRunning) return;
+  asked += 1;
+  isRunning = isWaiting = false;
+  working("");
+  backend.stop();
+}
+
+async function copied(button, text) {
+  await navigator.clipboard.writeText(text);
+  const label = button.textContent;
+  button.textContent = "Copied";
+  setTimeout(() => { button.textContent = label; }, 1200);
+}
+
+function wire() {
+  byId("form").addEventListener("submit", (event) => { event.preventDefault(); ask(); });
+  byId("settings").addEventListener("change", () => ask());
+  byId("model").addEventListener("change", () => {
+    if (!modelName()) return;
+    setFiles([]);
+    suit(catalogue.models.includes(modelName()));
+    ask();
+  });
+  byId("file").addEventListener("change", (event) => take([...event.target.files]));
+  byId("cancel").addEventListener("click", cancel);
+  byId("copy").addEventListener("click", (e) => copied(e.currentTarget, byId("line").textContent));
+  byId("link").addEventListener("click", (e) => copied(e.currentTarget, location.href));
+  byId("download").addEventListener("click", () => ask({ whole: true }));
+  byId("keys-button").addEventListener("click", () => byId("keys").showModal());
+  addEventListener("dragover", (event) => { event.preventDefault(); document.body.classList.add("over"); });
+  addEventListener("dragleave", (event) => { if (!event.relatedTarget) document.body.classList.remove("over"); });
+  addEventListener("drop", (event) => {
+    event.preventDefault();
+    document.body.classList.remove("over");
+    take([...event.dataTransfer.files]);
+  });
+  addEventListener("hashchange", opened);
+  addEventListener("keydown", key);
+}
+
+function take(chosen) {
+  if (!chosen.length) return;
+  setFiles(chosen);
+  byId("model").value = "";
+  suit(chosen.some((f) => /\.(json|gguf|safetensors)$/i.test(f.name)));
+  ask();
+}
+
+// Language models are served, graphs are analyzed, unless another operation is chosen.
+function suit(isLanguageModel) {
+  const { name } = form.operation;
+  if (isLanguageModel && name === "analyze") form.choose("serve");
+  if (!isLanguageModel && name === "serve") form.choose("analyze");
+}
+
+function key(event) {
+  const isTyping = event.target.matches("input:not([type=file]), select");
+  if (event.key === "Escape") cancel();
+  if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === "/") { event.preventDefault(); byId("model").focus(); }
+  if (event.key === "o") byId("file").click();
+  if (event.key === "?") byId("keys").showModal();
+  const one = catalogue.operations[Number(event.key) - 1];
+  if (one) { form.choose(one.name); ask(); }
+}
+
+function opened() {
+  const { op, model, settings } = linked();
+  form.choose(op || form.operation.name, settings);
+  if (model) { setFiles([]); byId("model").value = model; ask(); }
+}
+
+// Files come through the service worker from the first load on, so that the page works offline.
+async function offline() {
+  if (!("serviceWorker" in navigator) || catalogue.is_local) return;
+  navigator.serviceWorker.addEventListener("message", () => {
+    document.documentElement.dataset.offline = "";
+    byId("privacy").textContent = "Runs in this browser, also offline. Models stay on this device; nothing is uploaded.";
+  });
+  try {
+    await navigator.serviceWorker.register("offline.js");
+    const controlled = new Promise((go) => {
+      if (navigator.serviceWorker.controller) go();
+      navigator.serviceWorker.addEventListener("controllerchange", go);
+    });
+    await Promise.race([controlled, new Promise((go) => setTimeout(go, 1500))]);
+  } catch { /* a browser that forbids it, as in private windows: the page works online */ }
+}
+
+async function main() {
+  const { token } = linked();
+  const headers = token ? { Authorization: `Bearer ${token}` } : {};
+  const response = await fetch("catalogue.json", { headers });
+  if (!response.ok) { message("error", "This address needs the token that `perfc ui` printed."); return; }
+  catalogue = await response.json();
+  byId("file").accept = catalogue.suffixes.flatMap((s) => (s === ".onnx.gz" ? [".gz"] : [s])).join(",");
+  byId("privacy").textContent = catalogue.is_local
+    ? "Runs on this machine by perfc ui; files are deleted after the answer."
+    : "Runs in this browser. Models stay on this device; nothing is uploaded.";
+  form = new Form(catalogue, () => ask());
+  wire();
+  started = offline().then(() => {
+    backend = catalogue.is_local ? new OnServer(heard, token) : new InPage(heard);
+  });
+  opened();
+}
+
+main();

@@ -1,0 +1,239 @@
+"""``perfc ui``: the page and its operations over HTTP, answered at native speed."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import ipaddress
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData, UploadFile
+from starlette.exceptions import HTTPException
+from starlette.formparsers import MultiPartException
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
+from starlette.routing import Route
+
+from perfc.errors import ParseError
+
+from . import openapi
+from .jobs import UiLimits, answered, failed
+from .operations import catalogue, opened
+from .policy import page_policy
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+PAGE = Path(__file__).parent / "page"
+MOST_FILES = 64
+MOST_DISCARDED = 1 << 26
+"""Bytes of a refused request that are read."""
+FIELDS = ("model", "answer", "form", "file")
+LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+
+
+def is_loopback(host: str) -> bool:
+    """Return True for an address that only this machine reaches."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+class Guard:
+    """Middleware: token, origin and size of each request, before anything reads it.
+
+    Args:
+        app: application behind it.
+        token: token of requests to the API; "" for none.
+        hosts: names in ``Host`` that are answered; () for any.
+        most_bytes: bytes of a request's body.
+    """
+
+    def __init__(self, app: ASGIApp, token: str, hosts: Sequence[str], most_bytes: int) -> None:
+        self.app, self.token, self.hosts, self.most_bytes = app, token, hosts, most_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or refuse it."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        request = Request(scope)
+        if refused := self.refusal(request):
+            # a client that still sends sees a closed connection instead of the reason
+            await discarded(receive, MOST_DISCARDED)
+            await refused(scope, receive, send)
+            return
+        left = self.most_bytes
+
+        async def counted() -> Message:
+            nonlocal left
+            message = await receive()
+            left -= len(message.get("body", b""))
+            if left < 0:
+                raise HTTPException(413, "files above the limit")
+            return message
+
+        await self.app(scope, counted, send)
+
+    def refusal(self, request: Request) -> Response | None:
+        """Return the response to a request that is not answered; None if it is."""
+        host = request.headers.get("host", "")
+        name = host.rpartition(":")[0] if not host.endswith("]") and ":" in host else host
+        if self.hosts and name not in self.hosts:
+            return JSONResponse(failed("another host name than the server's"), 400)
+        origin = request.headers.get("origin", "")
+        if origin and origin.partition("://")[2] != host:
+            return JSONResponse(failed("a request of another site"), 403)
+        needs_token = request.url.path.startswith(("/api/", "/catalogue.json"))
+        given = request.headers.get("authorization", "").removeprefix("Bearer ").encode()
+        if self.token and needs_token and not hmac.compare_digest(given, self.token.encode()):
+            return JSONResponse(failed("no token, or another one"), 401)
+        length = request.headers.get("content-length", "0")
+        if not length.isdigit() or int(length) > self.most_bytes:
+            return JSONResponse(failed("files above the limit"), 413)
+        return None
+
+
+async def discarded(receive: Receive, most_bytes: int) -> None:
+    """Read a body and forget it, up to a number of bytes."""
+    while most_bytes > 0:
+        message = await receive()
+        most_bytes -= len(message.get("body", b""))
+        if not message.get("more_body", False):
+            return
+
+
+class Api:
+    """Handlers of the operations.
+
+    Args:
+        limits: limits of each question.
+    """
+
+    def __init__(self, limits: UiLimits) -> None:
+        self.limits = limits
+        self.slots = asyncio.Semaphore(limits.jobs)
+        self.offered: dict[str, Any] = {
+            "is_local": True, "predicts": True, **catalogue(has_hub=True),
+        }  # fmt: skip
+
+    async def offers(self, request: Request) -> Response:
+        """Return what the form offers."""
+        return JSONResponse(self.offered)
+
+    async def schema(self, request: Request) -> Response:
+        """Return the OpenAPI document."""
+        return JSONResponse(openapi.document(self.offered))
+
+    async def docs(self, request: Request) -> Response:
+        """Return the OpenAPI document as a page."""
+        return HTMLResponse(openapi.page(self.offered))
+
+    async def ask(self, request: Request) -> Response:
+        """Answer a question; its files are deleted after it."""
+        operation = request.path_params["operation"]
+        folder = Path(await run_in_threadpool(tempfile.mkdtemp, prefix="perfc-ui-"))
+        try:
+            async with request.form(max_files=MOST_FILES, max_fields=64) as form:
+                question = await self.question(operation, form, folder)
+            async with self.slots:
+                reply = await answered(question, folder, self.limits, lambda: gone(request))
+        except ParseError as error:
+            reply = failed(str(error))
+        except MultiPartException as error:
+            reply = failed(error.message)
+        finally:
+            await run_in_threadpool(shutil.rmtree, folder, ignore_errors=True)
+        return JSONResponse(reply, 422 if reply["error"] else 200)
+
+    async def question(self, operation: str, form: FormData, folder: Path) -> dict[str, object]:
+        """Return the question of a form, whose files are written to a folder.
+
+        Raises:
+            ParseError: a field or file that no question has.
+        """
+        texts: Mapping[str, str] = {k: v for k, v in form.multi_items() if isinstance(v, str)}
+        files = [f for f in form.getlist("file") if isinstance(f, UploadFile)]
+        names = [f.filename or "" for f in files]
+        if files:
+            opened(names)
+            if len({*names}) < len(names):
+                raise ParseError("two files of one name", where=", ".join(names)[:80])
+        for name, file in zip(names, files, strict=True):
+            with (folder / name).open("xb") as target:
+                await run_in_threadpool(shutil.copyfileobj, file.file, target, 1 << 20)
+        answer_form = texts.get("form", "html")
+        if answer_form not in openapi.FORMS:
+            raise ParseError(f"no form {answer_form[:32]!r}", hint=", ".join(openapi.FORMS))
+        answer = texts.get("answer", "page")
+        if answer not in ("quick", "page", "whole"):
+            raise ParseError(f"no answer {answer[:32]!r}", hint="quick, page, whole")
+        return {
+            "operation": operation, "model": "." if files else texts.get("model", ""),
+            "files": names, "settings": {k: v for k, v in texts.items() if k not in FIELDS},
+            "answer": answer, "form": answer_form, "has_hub": True,
+        }  # fmt: skip
+
+
+async def gone(request: Request) -> None:
+    """Return when the client has closed the connection."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+async def index(request: Request) -> Response:
+    """Return the page."""
+    text = (PAGE / "index.html").read_text(encoding="utf-8")
+    policy = page_policy()
+    headers = {"Content-Security-Policy": f"{policy}; frame-ancestors 'none'"}
+    return HTMLResponse(text.replace("@POLICY@", policy), headers=headers)
+
+
+async def asset(request: Request) -> Response:
+    """Return a file of the page."""
+    path = PAGE / request.path_params["name"]
+    if path.name not in {p.name for p in PAGE.iterdir()}:
+        raise HTTPException(404)
+    return FileResponse(path)
+
+
+async def explained(request: Request, error: Exception) -> Response:
+    """Return an HTTP error as a reply."""
+    assert isinstance(error, HTTPException)
+    return JSONResponse(failed(error.detail), error.status_code)
+
+
+def create_app(
+    token: str = "", *, is_local: bool = True, limits: UiLimits | None = None
+) -> ASGIApp:
+    """Return the application.
+
+    Args:
+        token: token of the API; "" for none.
+        is_local: answer only requests to names of this machine.
+        limits: limits of each question.
+    """
+    limits = limits or UiLimits()
+    api = Api(limits)
+    app = Starlette(
+        routes=[
+            Route("/", index),
+            Route("/catalogue.json", api.offers),
+            Route("/openapi.json", api.schema),
+            Route("/docs", api.docs),
+            Route("/api/{operation}", api.ask, methods=["POST"]),
+            Route("/{name}", asset),
+        ],
+        exception_handlers={HTTPException: explained},
+    )
+    # room for the fields and boundaries around the files
+    return Guard(app, token, LOOPBACK if is_local else (), limits.upload_bytes + (1 << 16))

@@ -1,0 +1,74 @@
+"""Runs command lines in this process and returns what they print; the page's worker calls it."""
+
+from __future__ import annotations
+
+import gc
+import io
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+
+from perfc.errors import PerfcError
+
+from .operations import AnswerForm, Reply, command_line, named, opened, shown_line
+
+
+def ask(
+    operation: str, model: str, files: Sequence[str], settings: Mapping[str, str], answer: str,
+    form: str = "html", *, has_hub: bool = False,
+) -> Reply:  # fmt: skip
+    """Return the answer of an operation.
+
+    Args:
+        operation: name of the operation.
+        model: shipped name, or the folder of the files.
+        files: names of files in that folder; () for a name.
+        settings: values by name.
+        answer: value of `AnswerForm`.
+        form: output format of the command.
+        has_hub: allow names on the hub that this machine has.
+    """
+    try:
+        if files:
+            file = opened(files)
+            where = file if model == "." and file else os.path.join(model, file)
+            shown = file or "FOLDER"
+        else:
+            where, shown = named(model, has_hub=has_hub), model
+            if os.path.isfile(where):
+                # the report names a sample without its folder
+                os.chdir(os.path.dirname(where))
+                where = os.path.basename(where)
+        line = shown_line(operation, shown, settings)
+        words = command_line(operation, where, settings, AnswerForm(answer), form)
+    except PerfcError as error:
+        return {"error": str(error), "output": "", "line": "", "code": 2}
+    return {"line": line, **printed(words)}
+
+
+def printed(words: Sequence[str]) -> Reply:
+    """Run a command line and return its ``output``, and its errors as ``error``."""
+    from perfc import cli
+
+    out, errors = io.TextIOWrapper(io.BytesIO(), encoding="utf-8"), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(errors):
+        code = cli.run([*words])
+        out.flush()
+    buffer = out.buffer
+    assert isinstance(buffer, io.BytesIO)
+    output = buffer.getvalue().decode()
+    gc.collect()
+    return {"output": output, "error": message(errors.getvalue(), output), "code": code}
+
+
+def message(errors: str, output: str) -> str:
+    """Return the errors of a run without an answer; "" if there is one."""
+    lines = [e.removeprefix("error: ") for e in errors.splitlines() if e.strip()]
+    return "" if output else "\n".join(lines[-3:]) or "no answer"
+
+
+def listen(tell: Callable[[str], None]) -> None:
+    """Call ``tell`` with the name of each pass that finishes."""
+    from perfc.commands.shared import progress
+
+    progress.LISTENERS[:] = [tell]

@@ -1,0 +1,109 @@
+"""Operations of the page: their command lines run, and no setting leads elsewhere."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from perfc.errors import ParseError
+from perfc.view.web import operations, session
+from perfc.view.web.operations import OPERATIONS, AnswerForm
+
+ROOT = Path(__file__).resolve().parents[3]
+WITHOUT_NUMPY = """
+import json, sys
+class Blocking:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("numpy", "onnx", "rich", "perfc_lab"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Blocking())
+from perfc.view.web import session
+from perfc.view.web.operations import OPERATIONS
+for one in OPERATIONS:
+    if one.quick:
+        reply = session.ask(one.name, "resnet50", (), {}, "quick")
+        print(json.dumps([one.name, reply["error"], len(reply["output"])]))
+"""
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.name)
+def test_each_operation_answers_at_its_usual_settings(
+    operation: operations.PageOperation, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    usual = {s.name: s.usual for s in operation.settings}
+    model = "qwen2.5-0.5b" if operation.name in ("serve", "plan") else "resnet50"
+    reply = session.ask(operation.name, model, (), usual, "page")
+    assert reply["error"] == ""
+    assert str(reply["output"]).startswith("<!DOCTYPE html>")
+    assert str(reply["line"]).startswith("perfc ")
+
+
+def test_lower_bounds_need_no_package_but_click_and_jinja() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_NUMPY], capture_output=True, text=True, check=True,
+        env={"PYTHONPATH": str(ROOT)}, timeout=300,
+    )  # fmt: skip
+    replies = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [name for name, _, _ in replies] == [o.name for o in OPERATIONS if o.quick]
+    assert all(error == "" and size > 10_000 for _, error, size in replies), replies
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("target", "/etc/passwd"), ("target", "../a.toml"), ("target", "-o"), ("batch", "1e9"),
+        ("batch", "0"), ("batch", "--config"), ("dtype", "a b"), ("runtime", "--debug"),
+        ("output", "x.html"), ("target", "a" * 81), ("batch", "8\n"[:1] + ";ls"),
+    ],
+)  # fmt: skip
+def test_settings_name_no_file_and_no_option(key: str, value: str) -> None:
+    with pytest.raises(ParseError):
+        operations.arguments("analyze", {key: value}, AnswerForm.PAGE)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [["a.py"], ["../a.onnx"], ["/a.onnx"], ["-o.onnx"], ["a.onnx", "b.sh"], [], ["a.onnx\n"]],
+)
+def test_files_that_are_no_models_are_refused(names: list[str]) -> None:
+    with pytest.raises(ParseError):
+        operations.opened(names)
+
+
+def test_weights_with_their_configuration_are_a_folder() -> None:
+    assert operations.opened(["config.json", "a.safetensors"]) == ""
+    assert operations.opened(["a.onnx"]) == "a.onnx"
+    assert operations.opened(["a-00001-of-00002.gguf", "a-00002-of-00002.gguf"])[2:7] == "00001"
+
+
+@pytest.mark.parametrize("name", ["os.path:join", "./x.py", "/etc/passwd", "torch:x", "a/b", ""])
+def test_names_are_only_those_that_come_with_perfc(name: str) -> None:
+    with pytest.raises(ParseError):
+        operations.named(name)
+    assert operations.named("llama-3.1-8b") == "llama-3.1-8b"
+    assert Path(operations.named("resnet50")).is_file()
+
+
+def test_a_fault_of_the_model_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bad.onnx").write_bytes(b"\x08\x07garbage")
+    reply = session.ask("analyze", ".", ["bad.onnx"], {}, "page")
+    assert reply["output"] == ""
+    assert str(reply["error"]).startswith("bad.onnx")
+    assert "\n" not in str(reply["error"])
+
+
+def test_links_of_the_catalogue_lead_to_known_names() -> None:
+    catalogue = operations.catalogue()
+    machines = {name for name, _ in catalogue["machines"]}  # type: ignore[attr-defined]
+    aliases = {"a100", "h100", "l4", "t4"}
+    for one in OPERATIONS:
+        for setting in one.settings:
+            if setting.kind.value.startswith("machine"):
+                assert set(setting.usual.split(",")) <= machines | aliases
+            assert not setting.choices or catalogue[setting.choices]

@@ -1,0 +1,108 @@
+"""The static page in headless Chromium, as a visitor uses it."""
+
+from __future__ import annotations
+
+import gzip
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from .conftest import Opened
+
+pytestmark = pytest.mark.long
+MODELS = Path(__file__).parents[3] / "examples" / "models"
+
+
+def test_first_answer_has_the_numbers_of_the_command(opened: Opened, address: str) -> None:
+    opened.open(f"{address}#op=analyze&model=resnet50&target=a100&batch=8")
+    assert "resnet50" in opened.answer()
+    figures = opened.tab.frame_locator("#report").locator("#verdict").inner_text()
+    command = [sys.executable, "-m", "perfc", "analyze", str(MODELS / "resnet50.onnx.gz")]
+    text = subprocess.run(
+        [*command, "--batch", "8"], capture_output=True, text=True, check=True
+    ).stdout
+    predicted, bound = (
+        next(line.split()[n : n + 2] for line in text.splitlines() if line.strip().startswith(word))
+        for word, n in (("predicted", 1), ("lower bound", 2))
+    )
+    assert " ".join(predicted) in figures
+    assert " ".join(bound) in figures
+    assert opened.errors == []
+    assert all(r.startswith((address, "blob:", "data:")) for r in opened.requests)
+
+
+def test_the_page_answers_offline_after_the_first_load(opened: Opened, address: str) -> None:
+    opened.open(f"{address}#op=analyze&model=resnet50&target=a100")
+    opened.answer()
+    opened.tab.wait_for_selector("html[data-offline]", timeout=120_000)
+    opened.tab.context.set_offline(True)
+    opened.tab.reload()
+    opened.tab.wait_for_selector("#samples button")
+    assert "resnet50" in opened.answer()
+    opened.tab.fill("#model", "gpt2")
+    opened.tab.keyboard.press("Enter")
+    assert "gpt2" in opened.answer(opened.count)
+
+
+def test_a_dropped_file_stays_in_the_page(opened: Opened, address: str, tmp_path: Path) -> None:
+    model = tmp_path / "private name.onnx"
+    model.write_bytes(gzip.decompress((MODELS / "vit-b16.onnx.gz").read_bytes()))
+    opened.open(address)
+    opened.tab.set_input_files("#file", str(model))
+    assert "private name" in opened.answer()
+    assert "private" not in opened.tab.url
+    assert "private" not in " ".join(opened.requests)
+
+
+def test_files_that_are_no_models_leave_the_page_usable(
+    opened: Opened, address: str, tmp_path: Path
+) -> None:
+    opened.open(address)
+    whole = gzip.decompress((MODELS / "resnet50.onnx.gz").read_bytes())
+    contents = [b"", b"\x00" * 100, b"\x08" * 5000, b"\xff" * 70000, b"PK\x03\x04", b"GGUF" * 9,
+                b"{" * 3000, b'{"a": 1}', whole[:900], whole[: len(whole) // 2],
+                gzip.compress(b"\x00" * 10_000_000), b"\x1f\x8b\x08"]  # fmt: skip
+    suffixes = (".onnx", ".onnx.gz", ".pt2", ".gguf", ".safetensors", ".json")
+    files = [(c, s) for c in contents for s in suffixes][:50]
+    for i, (content, suffix) in enumerate(files):
+        path = tmp_path / f"m{i}{suffix}"
+        path.write_bytes(content)
+        before = opened.count
+        opened.tab.set_input_files("#file", str(path))
+        reason = opened.answer(before, 60)
+        assert reason
+        assert "Traceback" not in reason, (i, suffix, reason)
+        assert "bug in perfc" not in reason, (i, suffix, reason)
+    before = opened.count
+    opened.tab.fill("#model", "resnet50")
+    opened.tab.keyboard.press("Enter")
+    assert "resnet50" in opened.answer(before)
+    assert opened.errors == []
+
+
+def test_cancel_ends_the_work_and_the_next_question_is_answered(
+    opened: Opened, address: str
+) -> None:
+    opened.open(f"{address}#op=analyze&model=resnet50&target=a100")
+    opened.tab.wait_for_selector("#work:not([hidden])")
+    opened.tab.keyboard.press("Escape")
+    assert opened.tab.is_hidden("#work")
+    opened.tab.fill("#model", "bert-base")
+    opened.tab.keyboard.press("Enter")
+    assert "bert-base" in opened.answer(1)
+
+
+@pytest.mark.parametrize(
+    ("key", "model"),
+    [("2", "vit-b16"), ("3", "vit-b16"), ("4", "qwen2.5-0.5b"), ("5", "qwen2.5-0.5b")],
+)
+def test_each_operation_answers(opened: Opened, address: str, key: str, model: str) -> None:
+    opened.open(address)
+    opened.tab.locator("body").press(key)
+    opened.tab.fill("#model", model)
+    opened.tab.keyboard.press("Enter")
+    assert "rror" not in opened.answer()
+    assert opened.tab.inner_text("#line").split()[1] in ("compare", "fit", "llm", "plan")
+    assert opened.errors == []

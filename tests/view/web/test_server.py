@@ -1,0 +1,190 @@
+"""``perfc ui`` over real HTTP: answers, limits, token, and what it refuses."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import perfc
+
+from .conftest import Opened
+
+pytest.importorskip("starlette")
+pytest.importorskip("uvicorn")
+ROOT = Path(__file__).resolve().parents[3]
+MODELS = ROOT / "examples" / "models"
+
+
+@contextmanager
+def serving(folder: Path, *words: str) -> Iterator[str]:
+    """Address of a running ``perfc ui``, whose temporary files are in a folder."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "perfc", "ui", "--port", "0", *words],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(folder), "PYTHONUNBUFFERED": "1"},
+    )  # fmt: skip
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        assert line.startswith("perfc: http://"), line
+        yield line.split()[1]
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(20)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("ui")
+
+
+@pytest.fixture(scope="module")
+def ui(folder: Path) -> Iterator[str]:
+    with serving(folder, "--upload", "8", "--time", "60") as address:
+        yield address
+
+
+def post(
+    url: str, fields: dict[str, str], files: dict[str, bytes] | None = None, **headers: str
+) -> tuple[int, dict[str, Any]]:
+    """Status and reply of a multipart request."""
+    edge = "edge-of-parts"
+    parts = [f'--{edge}\r\nContent-Disposition: form-data; name="{k}"\r\n\r\n{v}\r\n'.encode()
+             for k, v in fields.items()]  # fmt: skip
+    for name, content in (files or {}).items():
+        head = f'--{edge}\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'
+        parts.append(head.encode() + content + b"\r\n")
+    body = b"".join(parts) + f"--{edge}--\r\n".encode()
+    request = urllib.request.Request(url, body, method="POST")
+    request.add_header("Content-Type", f"multipart/form-data; boundary={edge}")
+    for key, value in headers.items():
+        request.add_header(key, value)
+    try:
+        with urllib.request.urlopen(request, timeout=120) as response:
+            return response.status, json.load(response)
+    except urllib.error.HTTPError as error:
+        return error.code, json.load(error)
+
+
+def left_over(folder: Path) -> list[str]:
+    return [p.name for p in folder.iterdir() if p.name.startswith("perfc-ui-")]
+
+
+def test_an_uploaded_model_has_the_numbers_of_the_api(ui: str, folder: Path) -> None:
+    content = gzip.decompress((MODELS / "resnet50.onnx.gz").read_bytes())
+    fields = {"target": "a100", "batch": "8", "form": "json"}
+    status, reply = post(f"{ui}api/analyze", fields, {"mine.onnx": content})
+    assert (status, reply["error"]) == (200, "")
+    assert reply["line"] == "perfc analyze mine.onnx --target a100 --batch 8"
+    expected = perfc.analyze(content, "a100", dims={"batch": 8}).to_dict()
+    report = json.loads(reply["output"])
+    assert report["prediction"] == json.loads(json.dumps(expected["prediction"]))
+    assert left_over(folder) == []
+
+
+@pytest.mark.parametrize(
+    ("operation", "model"), [("compare", "vit-b16"), ("fit", "vit-b16"), ("serve", "qwen2.5-0.5b")]
+)
+def test_names_are_answered_as_pages(ui: str, operation: str, model: str) -> None:
+    status, reply = post(f"{ui}api/{operation}", {"model": model, "target": "a100"})
+    assert (status, reply["error"]) == (200, "")
+    assert reply["output"].startswith("<!DOCTYPE html>")
+
+
+@pytest.mark.parametrize(
+    ("path", "fields", "files", "reason"),
+    [
+        ("analyze", {"model": "/etc/passwd"}, None, "no model"),
+        ("analyze", {"model": "os:getcwd"}, None, "no model"),
+        ("analyze", {"target": "/etc/passwd", "model": "resnet50"}, None, "target is a name"),
+        ("analyze", {"output": "x", "model": "resnet50"}, None, "no setting"),
+        ("analyze", {"form": "trace", "model": "resnet50"}, None, "no form"),
+        ("analyze", {}, {"evil.py": b"import os"}, "not a model"),
+        ("analyze", {}, {"../evil.onnx": b"x"}, "not a model"),
+        ("analyze", {}, {"bad.onnx": b"\x08\x07garbage"}, "bad.onnx"),
+        ("nothing", {"model": "resnet50"}, None, "no operation"),
+    ],
+)
+def test_what_is_no_question_is_refused_in_one_line(
+    ui: str, folder: Path, path: str, fields: dict[str, str], files: dict[str, bytes] | None,
+    reason: str,
+) -> None:  # fmt: skip
+    status, reply = post(f"{ui}api/{path}", fields, files)
+    assert status == 422
+    assert reason in reply["error"]
+    assert "\n" not in reply["error"]
+    assert left_over(folder) == []
+
+
+def test_uploads_above_the_limit_are_refused_and_deleted(ui: str, folder: Path) -> None:
+    status, reply = post(f"{ui}api/analyze", {}, {"big.onnx": b"\0" * (9 << 20)})
+    assert status == 413
+    assert "limit" in reply["error"]
+    assert left_over(folder) == []
+
+
+def test_requests_of_other_sites_and_names_are_refused(ui: str) -> None:
+    fields = {"model": "resnet50"}
+    assert post(f"{ui}api/analyze", fields, Origin="http://other.example")[0] == 403
+    assert post(f"{ui}api/analyze", fields, Host="other.example")[0] == 400
+
+
+def test_time_is_bounded(tmp_path: Path) -> None:
+    with serving(tmp_path, "--time", "1") as address:
+        begin = time.monotonic()
+        status, reply = post(f"{address}api/plan", {"model": "llama-3.1-405b", "gpus": "1024"})
+        assert status == 422
+        assert "1 s" in reply["error"] or "time than allowed" in reply["error"]
+        assert time.monotonic() - begin < 30
+        assert left_over(tmp_path) == []
+
+
+def test_any_other_address_needs_the_token(tmp_path: Path) -> None:
+    with serving(tmp_path, "--host", "0.0.0.0") as address:
+        printed = re.fullmatch(r"http://0\.0\.0\.0:(\d+)/#token=(\S{20,})", address)
+        assert printed is not None
+        url, token = f"http://127.0.0.1:{printed[1]}/", printed[2]
+        fields = {"model": "resnet50", "answer": "quick", "form": "text"}
+        assert post(f"{url}api/analyze", fields)[0] == 401
+        assert post(f"{url}api/analyze", fields, Authorization="Bearer wrong")[0] == 401
+        status, reply = post(f"{url}api/analyze", fields, Authorization=f"Bearer {token}")
+        assert (status, reply["error"]) == (200, "")
+        with pytest.raises(urllib.error.HTTPError, match="401"):
+            urllib.request.urlopen(f"{url}catalogue.json")
+
+
+def test_the_api_is_described(ui: str) -> None:
+    with urllib.request.urlopen(f"{ui}openapi.json") as response:
+        document = json.load(response)
+    assert document["openapi"].startswith("3.1")
+    body = document["paths"]["/api/analyze"]["post"]["requestBody"]["content"]
+    properties = body["multipart/form-data"]["schema"]["properties"]
+    assert {"model", "file", "target", "batch", "dtype", "runtime", "form"} <= properties.keys()
+    assert "tensorrt" in properties["runtime"]["enum"]
+    with urllib.request.urlopen(f"{ui}docs") as response:
+        assert "POST /api/serve" in response.read().decode()
+
+
+def test_the_page_of_the_server_answers_in_a_browser(opened: Opened, ui: str) -> None:
+    opened.open(f"{ui}#op=analyze&model=resnet50&target=a100&batch=8")
+    assert "resnet50" in opened.answer()
+    figures = opened.tab.frame_locator("#report").locator("#verdict").inner_text()
+    assert "predicted" in figures
+    canvas = opened.tab.frame_locator("#report").locator("canvas").first
+    canvas.wait_for()
+    assert opened.errors == []
+    assert all(r.startswith((ui, "blob:", "data:")) for r in opened.requests)
