@@ -11,8 +11,6 @@ from perfc.passes.training.optimizer import optimizer
 HALVES = ("bf16", "f16")
 """Types of mixed precision, the usual one first."""
 WHOLE = ("f32", "tf32")
-CLUSTER_FUSED = "inductor-cudagraph"
-"""Runtime of a graph of single operators: pointwise kernels are fused, as trainers' are."""
 
 
 @record

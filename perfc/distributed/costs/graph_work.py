@@ -23,10 +23,9 @@ from perfc.ir.graph import Phase, Value
 from perfc.machine import load_machine
 from perfc.machine.parallel import Parallel
 from perfc.passes.roofline.roofline import KernelBound
-from perfc.passes.runtimes import CLUSTER_DEFAULT
+from perfc.passes.runtimes import CLUSTER_DEFAULT, Steps, of_steps, recorded
 
 from ..parts import PartCost, parameters_of, part_of
-from ..recipe import CLUSTER_FUSED
 from .both_passes import Ran, Waiter
 from .work import RankParts, TrainingWork
 
@@ -51,7 +50,7 @@ class GraphWork(TrainingWork):
     Args:
         model: as `perfc.analyze` takes it.
         name: name of the model.
-        deployment: deployment of one copy; without a runtime, `CLUSTER_FUSED`, or
+        deployment: deployment of one copy; without a runtime, compiled kernels, or
             `CLUSTER_DEFAULT` if published steps of such networks are fitted.
         seq: tokens of a sample; 1 if samples are not sequences.
     """
@@ -114,9 +113,12 @@ class GraphWork(TrainingWork):
         report = self._report(samples, self.runtime or CLUSTER_DEFAULT)
         times = self._times(report)
         if not self.runtime:
-            self.runtime = CLUSTER_DEFAULT if self.has_step_law else CLUSTER_FUSED
+            self.runtime = CLUSTER_DEFAULT
             if not self.has_step_law:
-                report = self._report(samples, CLUSTER_FUSED)
+                # pointwise kernels are fused, as trainers' are
+                compiled = of_steps(Steps.COMPILED)
+                self.runtime = (recorded(compiled) or compiled).name
+                report = self._report(samples, self.runtime)
                 times = report.prediction.kernels
         env = report.env
         rows = rows_of(report.roofline.kernels, times)
