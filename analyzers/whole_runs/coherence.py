@@ -135,10 +135,16 @@ class Bound:
     def limited(self, time: Interval) -> Interval:
         """Return a time within the limit; its interval shrinks with a sure limit only."""
         if self.is_lower:
-            later = time.slower_of(self.time)
-            return later if self.is_sure else replace(later, low=time.low)
-        high = max(self.time.mid, min(time.high, self.time.high))
-        return Interval(min(time.low, self.time.low), self.time.mid, high)
+            mid = max(time.mid, self.time.mid)
+            low = min(mid, max(time.low, self.time.low)) if self.is_sure else time.low
+            return Interval(low, mid, max(time.high, self.time.high if mid > time.mid else mid))
+        mid = min(time.mid, self.time.mid)
+        high = (
+            max(mid, min(time.high, self.time.high))
+            if self.is_sure or mid < time.mid
+            else time.high
+        )
+        return Interval(min(time.low, self.time.low if mid < time.mid else mid), mid, high)
 
 
 def in_order(run: Deployed) -> PredictionTable:
@@ -173,9 +179,8 @@ def bounded(run: Deployed, mine: CandidateRun, relations: Sequence[Relation]) ->
         if mine.is_own and relation not in OF_ALL:
             continue
         for bound in relation(run, relations[:1]):
-            limit_s = bound.time.mid
-            if limit_s > time.mid if bound.is_lower else limit_s < time.mid:
-                time = bound.limited(time)
+            before_s, time = time.mid, bound.limited(time)
+            if time.mid != before_s:
                 order = "faster" if bound.is_lower else "slower"
                 reasons = (f"predicted {order} than {bound.words}",)
     return mine if time == mine.time else replace(mine, time=time, outside=reasons)
@@ -287,20 +292,17 @@ def has_faster_units(run: Deployed, narrow: str, wide: str) -> bool:
     return machine.takes(narrow) and rates[0] > rates[1]
 
 
-def fusing(name: str) -> Iterator[str]:
-    """Yield the runtime that fuses a runtime's kernels, the one that fuses its, and so on."""
-    merged_by = runtime(name).merged_by
-    if merged_by:
-        yield merged_by
-        yield from fusing(merged_by)
+def fusing(name: str) -> list[str]:
+    """Return the runtimes that fuse a runtime's kernels, those that fuse theirs, and so on."""
+    direct = runtime(name).merged_by
+    return [*dict.fromkeys((*direct, *(far for near in direct for far in fusing(near))))]
 
 
-def launching(name: str) -> Iterator[str]:
-    """Yield the runtime whose kernels a runtime fuses, the one that it fuses in turn, and so on."""
-    other = next((table.name for table in tables() if table.merged_by == name), "")
-    if other:
-        yield other
-        yield from launching(other)
+def launching(name: str) -> list[str]:
+    """Return the runtimes whose kernels a runtime fuses, those that they fuse, and so on."""
+    measured = [table for table in tables() if table.measured_as in ("", table.name)]
+    direct = [table.name for table in measured if name in table.merged_by]
+    return [*dict.fromkeys((*direct, *(far for near in direct for far in launching(near))))]
 
 
 def total_of(

@@ -173,8 +173,8 @@ class Runtime:
         before: version from which on another table holds: of the framework with these ``steps``, or
             of what serves with these kernels.
         measured_as: name of the runtime whose measured whole runs stand for its (default: its own).
-        merged_by: name of the runtime that runs kernels of the same libraries and merges more, so
-            that this one is not expected to be the faster; "" for none.
+        merged_by: names of runtimes that run kernels of the same libraries and merge more, so that
+            this one is not expected to be the faster.
         is_versioned: whether whole runs under several of its versions were measured.
         layouts: layouts of feature maps, that it offers; the default first.
         blocks_channels: whether channels lie in blocks around convolutions.
@@ -204,7 +204,7 @@ class Runtime:
     steps: Steps | None = None
     before: tuple[int, int] | None = None
     measured_as: str = ""
-    merged_by: str = ""
+    merged_by: tuple[str, ...] = ()
     is_versioned: bool = False
     layouts: tuple[Layout, ...] = (Layout.CHANNELS_FIRST,)
     blocks_channels: bool = False

@@ -31,7 +31,7 @@ TABLE = Runtime(
     max_nodes=12,
     framework=Framework.ORT,
     stands_for=frozenset({"cuda"}),
-    merged_by="tensorrt",
+    merged_by=("tensorrt",),
     aliases=("onnxruntime",),
     source="onnxruntime graph_transformer_utils.cc, levels 1 and 2, CUDA provider; checked by "
     "benchmarks/fusion_check.py",

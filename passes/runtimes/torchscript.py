@@ -13,6 +13,7 @@ TABLE = Runtime(
     views=STRIDED,
     framework=Framework.TORCH,
     tf32=Tf32.CONVOLUTIONS,
+    merged_by=("tensorrt",),
     aliases=("torch-jit", "libtorch"),
     source="torch/csrc/jit: TensorExpr and NVFuser make one kernel of a chain of pointwise "
     "operators; products, convolutions and normalisations stay library calls",
