@@ -5,7 +5,8 @@ launches them; an element type with faster matrix units is no slower than a wide
 batch takes no longer, and half of it at least half the time; a machine that is better in every
 rate is no slower, nor is a card than a slice of it. TensorRT took no longer than eager PyTorch,
 TorchScript and ONNX Runtime in 144 of 146 published pairs of runs of one model on one machine in
-one precision (`whole_models`, grade A, inference).
+one precision (`whole_models`, grade A, inference), TorchScript no longer than eager PyTorch in 39
+of 39. As the order holds for the times, it holds for the ends of their intervals too.
 
 So of two related deployments the one with the better evidence bounds the other: measured runs of
 the machine first, then the narrower interval for another runtime, and the wider type or the smaller
@@ -137,14 +138,13 @@ class Bound:
         if self.is_lower:
             mid = max(time.mid, self.time.mid)
             low = min(mid, max(time.low, self.time.low)) if self.is_sure else time.low
-            return Interval(low, mid, max(time.high, self.time.high if mid > time.mid else mid))
+            high = time.high if mid == time.mid else max(time.high, self.time.high)
+            return Interval(low, mid, high)
         mid = min(time.mid, self.time.mid)
-        high = (
-            max(mid, min(time.high, self.time.high))
-            if self.is_sure or mid < time.mid
-            else time.high
-        )
-        return Interval(min(time.low, self.time.low if mid < time.mid else mid), mid, high)
+        if mid == time.mid and not self.is_sure:
+            return time
+        low = time.low if mid == time.mid else min(time.low, self.time.low)
+        return Interval(low, mid, max(mid, min(time.high, self.time.high)))
 
 
 def in_order(run: Deployed) -> PredictionTable:
@@ -300,8 +300,9 @@ def fusing(name: str) -> list[str]:
 
 def launching(name: str) -> list[str]:
     """Return the runtimes whose kernels a runtime fuses, those that they fuse, and so on."""
-    measured = [table for table in tables() if table.measured_as in ("", table.name)]
-    direct = [table.name for table in measured if name in table.merged_by]
+    merged = [table for table in tables() if name in table.merged_by]
+    # variants of a framework, such as eager-literal, have later names and bound nothing
+    direct = {table.framework: table.name for table in reversed(merged)}.values()
     return [*dict.fromkeys((*direct, *(far for near in direct for far in launching(near))))]
 
 
