@@ -469,10 +469,11 @@ def test_runs_of_this_machine_keep_their_total() -> None:
 
 
 def test_runtimes_in_the_order_of_their_fusion() -> None:
-    assert list(coherence.launching("tensorrt")) == ["ort", "eager"]
-    assert list(coherence.launching("eager")) == []
-    assert list(coherence.fusing("eager")) == ["ort", "tensorrt"]
-    assert list(coherence.fusing("tensorrt")) == []
+    assert coherence.launching("tensorrt") == ["torchscript", "ort", "eager"]
+    assert coherence.launching("ort") == ["eager"]
+    assert coherence.launching("eager") == []
+    assert coherence.fusing("eager") == ["ort", "torchscript", "tensorrt"]
+    assert coherence.fusing("tensorrt") == []
 
 
 def test_a_machine_dominates_another_if_no_rate_is_lower() -> None:
@@ -501,7 +502,10 @@ def total_of(low: float, mid: float, high: float, *, is_own: bool = False) -> Ca
         (Interval(2.5, 3.0, 3.5), False, True, Interval(2.0, 3.0, 3.5)),
         # an order that holds changes nothing
         (Interval(1.0, 3.0, 9.0), True, True, Interval(2.0, 4.0, 8.0)),
-        (Interval(4.5, 5.0, 6.0), False, True, Interval(2.0, 4.0, 8.0)),
+        (Interval(4.5, 5.0, 6.0), False, False, Interval(2.0, 4.0, 8.0)),
+        # but the ends of the interval
+        (Interval(4.5, 5.0, 6.0), False, True, Interval(2.0, 4.0, 6.0)),
+        (Interval(2.5, 3.0, 9.0), True, True, Interval(2.5, 4.0, 8.0)),
     ],
 )
 def test_a_related_deployment_bounds_a_total(
