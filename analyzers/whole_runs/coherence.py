@@ -5,8 +5,7 @@ launches them; an element type with faster matrix units is no slower than a wide
 batch takes no longer, and half of it at least half the time; a machine that is better in every
 rate is no slower, nor is a card than a slice of it. TensorRT took no longer than eager PyTorch,
 TorchScript and ONNX Runtime in 144 of 146 published pairs of runs of one model on one machine in
-one precision (`whole_models`, grade A, inference), TorchScript no longer than eager PyTorch in 39
-of 39. As the order holds for the times, it holds for the ends of their intervals too.
+one precision (`whole_models`, grade A, inference), TorchScript than eager PyTorch in 39 of 39.
 
 So of two related deployments the one with the better evidence bounds the other: measured runs of
 the machine first, then the narrower interval for another runtime, and the wider type or the smaller
