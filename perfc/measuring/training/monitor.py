@@ -68,14 +68,13 @@ def expected_step(
         inputs: inputs of a PyTorch module as in ``perfc.analyze``.
         input: shape of one example as in ``perfc.analyze``.
         peak_dtype: element type of the peak; by default that of the matrix products.
-        keywords: fields of a deployment; ``train`` is ``"adamw"`` and ``runtime`` is ``"eager"``
-            by default.
+        keywords: fields of a deployment; ``train`` is ``"adamw"`` by default.
 
     Raises:
         PerfcError: as ``perfc.analyze``; an unknown device, or one without a peak for the type.
     """
     machine = current_machine() if device is None else load_machine(device)
-    given: DeploymentKeywords = {"train": "adamw", "runtime": "eager", **keywords}
+    given: DeploymentKeywords = {"train": "adamw", **keywords}
     name = device or machine.name
     report = analyze(model, name, input, inputs=inputs, **given)
     full = report if report.deployment.checkpointing is RecomputePolicy.NONE else report.under(
