@@ -46,6 +46,6 @@ def test_an_operator_nobody_knows_is_named() -> None:
         "{ a = MatMul (x, w) y = acme.Mystery (a) }"
     )
     run = perfc.predict(model.encode(), target="rtx4090", dims={"batch": 64})
-    assert "nodes have unknown cost" in run.doubts[0]
+    assert "unknown cost of Mystery x1" in run.doubts[0]
     run = perfc.predict(model.encode(), "rtx4090", batch=64, predictor="physics-residual", **EAGER)
     assert any("opaque" in reason for reason in run.outside)

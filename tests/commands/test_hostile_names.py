@@ -131,9 +131,9 @@ NAMELESS = {
     "data list", "data sets", "data stats", "eval gnn-llm", "eval graph", "eval op", "eval papers",
     "eval batches", "eval serving", "eval training", "eval trees",
     "help", "init", "dev ops", *(f"op {kind}" for kind in KERNELS),
-    "op collective", "dev passes", "dev schema", "targets add", "targets list",
-    "targets show", "targets validate", "train gnn-llm", "train graph", "train op", "train serving",
-    "train training", "train trees",
+    "op collective", "dev passes", "dev schema", "dev web", "mcp", "ui", "targets add",
+    "targets list", "targets show", "targets validate", "train gnn-llm", "train graph", "train op",
+    "train serving", "train training", "train trees",
     "baseline update", "baseline write",
 }  # fmt: skip
 """Commands that read no names of others, or have tests of their own below."""

@@ -47,7 +47,6 @@ ONLY_PARSED: Mapping[str, str] = {
     r"calibrate --fit-from": "needs the rows of three models, each measured for ten seconds",
     r"measure": "runs a model for ten seconds, after a probe of the machine",
     r"ask .*--adapter": "needs stages that perfc train gnn-llm learned",
-    r"mcp": "serves until its client disconnects",
     r"adapt": "needs rows that were measured on the machine",
     r"data (export|fetch|build|stats)": "needs the network, or what it brought",
     r"train": "needs tables that are not shipped, and minutes to hours",
