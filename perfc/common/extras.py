@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
+from perfc.errors import MissingExtraError
+
 BASE = ""
 """Name of the base installation."""
 NAME = "perfc"
@@ -48,6 +50,25 @@ def install_package(name: str) -> str:
 def name_of(requirement: str) -> str:
     """Return the name of the package of a requirement."""
     return re.split(r"[^\w.-]", requirement)[0]
+
+
+def require_pyarrow(where: str, instead: str = "") -> None:
+    """Check that Parquet files can be read and written.
+
+    Args:
+        where: file or command that needs it.
+        instead: what works without it, for the hint.
+
+    Raises:
+        MissingExtraError: pyarrow is not installed.
+    """
+    from importlib import import_module
+
+    try:
+        import_module("pyarrow")
+    except ImportError:
+        hint = ", or ".join(filter(None, (install("data"), instead)))
+        raise MissingExtraError("Parquet needs pyarrow", hint=hint, where=where) from None
 
 
 def absent(extra: str) -> list[str]:

@@ -14,8 +14,8 @@ from perfc.analyzers.estimators.fitted_rates.subject import KernelSubject, Opera
 from perfc.analyzers.features.lowering import convolution
 from perfc.analyzers.intervals.adapt import Adaptation, AdaptError, KernelResidual, adapt
 from perfc.common.choice import member
-from perfc.common.extras import install
-from perfc.errors import MissingExtraError, PerfcError
+from perfc.common.extras import require_pyarrow
+from perfc.errors import PerfcError
 from perfc.ir.facts import Origin
 from perfc.ir.op import Kind
 from perfc.ir.record import record
@@ -265,12 +265,9 @@ def table(path: Path) -> tuple[Sequence[str], list[dict[str, object]]]:
     if not path.is_file():
         raise AdaptError("no such file", where=str(path))
     if path.name.endswith(".parquet"):
-        try:
-            from pyarrow import ArrowException, parquet
-        except ImportError:
-            raise MissingExtraError(
-                "Parquet needs pyarrow", where=str(path), hint=install("data")
-            ) from None
+        require_pyarrow(str(path))
+        from pyarrow import ArrowException, parquet
+
         try:
             file = parquet.ParquetFile(path)
             if file.metadata.num_rows > MOST_ROWS:

@@ -113,8 +113,12 @@ def compared(
     )  # fmt: skip
 
 
-def time_of(text: str) -> float:
+def time_of(text: str, where: str = "--slo") -> float:
     """Parse a time such as ``10ms`` into seconds.
+
+    Args:
+        text: number and unit.
+        where: option that has it.
 
     Raises:
         ParseError: not a time with a unit.
@@ -124,13 +128,13 @@ def time_of(text: str) -> float:
 
     if text.replace(".", "", 1).isdecimal() and float(text):
         hint = f"{text}ms or {text}s"
-        raise ParseError(f"{text!r} has no unit", where="--slo", hint=hint)
+        raise ParseError(f"{text!r} has no unit", where=where, hint=hint)
     try:
         limit = parse_limit(text, Unit.SECOND)
     except ValueError as error:
-        raise ParseError(str(error), where="--slo") from None
+        raise ParseError(str(error), where=where) from None
     if limit.is_relative or limit.value <= 0:
-        raise ParseError(f"{text!r} is no time", where="--slo", hint="as in 10ms")
+        raise ParseError(f"{text!r} is no time", where=where, hint="as in 10ms")
     return limit.value
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -15,7 +14,6 @@ from ..shared.deployment import DeploymentOptions, deployment_options
 from ..shared.document import show_document
 from ..shared.examples import examples
 from ..shared.help import DefaultGroup
-from ..shared.options import names_in
 from ..shared.output import deliver, format_options
 from ..shared.report import color_option
 
@@ -60,7 +58,7 @@ def command() -> None:
 @click.option("--shard", default="1/1", metavar="I/N", show_default=True,
               help="Analyze part I of N, for arrays of jobs.")  # fmt: skip
 @click.option("--workers", type=click.IntRange(1), default=None, metavar="N",
-              help="PoolWorker processes (default: one per available core).")  # fmt: skip
+              help="Worker processes (default: one per available core).")  # fmt: skip
 @click.option("--timeout", default="120s", metavar="TIME", show_default=True,
               help="Longest time for one model.")  # fmt: skip
 @click.option("--worker-memory", default="4GiB", metavar="SIZE", show_default=True,
@@ -133,6 +131,9 @@ def settings_of(options: DeploymentOptions) -> Iterator[BulkSetting]:
     from perfc.study.bulk.jobs import BulkSetting
     from perfc.study.sweep.axes import parse_axes
 
+    from ..analysis.compare import several
+
+    contents = options.contents
     axes = parse_axes(options.sizes) if options.sizes else ()
     runtimes, dtypes = (several(text) for text in (options.runtime, options.dtype))
     for values in product(*(axis.values for axis in axes)):
@@ -143,12 +144,8 @@ def settings_of(options: DeploymentOptions) -> Iterator[BulkSetting]:
             words = [*(f"{k}={v}" for k, v in dims.items()), runtime or "", dtype or ""]
             for machine in options.machines(how.target):
                 name = " ".join(filter(None, (machine.name, *words)))
-                yield BulkSetting(name, how.with_values({"target": str(machine.path)}))
-
-
-def several(text: str | None) -> Sequence[str | None]:
-    """Split comma-separated values of an option; a single None if it is not given."""
-    return [None] if text is None else names_in(text) or [text]
+                here = how.with_values({"target": str(machine.path)})
+                yield BulkSetting(name, here, contents)
 
 
 def shared_options(options: DeploymentOptions, predict: bool) -> dict[str, str]:
@@ -159,7 +156,10 @@ def shared_options(options: DeploymentOptions, predict: bool) -> dict[str, str]:
 
     plain = replace(options, target=None, runtime=None, dtype=None)
     how = plain.deployment(dims={}, is_several=True).with_values({"target": "a100"})
-    return {"version": __version__, "deployment": repr(how), "predictions": str(predict)}
+    return {
+        "version": __version__, "deployment": repr(how), "value": repr(options.contents),
+        "predictions": str(predict),
+    }  # fmt: skip
 
 
 def runner(
@@ -174,6 +174,7 @@ def runner(
     from functools import partial
 
     from perfc.machine import Reserve
+    from perfc.measuring.measure.process import all_threads
     from perfc.study.bulk.pool import WorkerLimits, pooled
 
     from ..analysis.compare import time_of
@@ -185,8 +186,8 @@ def runner(
     memory_bytes = Reserve.parse(memory, "--worker-memory").nbytes
     if not memory_bytes:
         raise ParseError(f"{memory!r} is no size", where="--worker-memory", hint="as in 4GiB")
-    limits = WorkerLimits(time_of(timeout), memory_bytes)
-    count = workers or len(os.sched_getaffinity(0))
+    limits = WorkerLimits(time_of(timeout, "--timeout"), memory_bytes)
+    count = workers or all_threads()
     return partial(pooled, settings=settings, predict=predict, count=count, limits=limits)
 
 

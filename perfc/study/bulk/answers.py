@@ -1,4 +1,4 @@
-"""ModelAnswers of one model: a row for each setting, also where the analysis fails."""
+"""Answers for one model: a row for each setting, also where the analysis fails."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PRICES = Prices()
 
 
 class ModelAnswers:
-    """ModelAnswers jobs; models with the content of an earlier one have its answers.
+    """Answers jobs; a model with the content of an earlier one gets the same answers.
 
     Args:
         settings: all settings of the run.
@@ -47,31 +47,28 @@ class ModelAnswers:
     def of(self, job: ModelJob) -> list[Answer]:
         """Return one row per setting of a job."""
         content = content_of(job)
-        key = (content, *job.settings)
-        if not content or key not in self.by_content:
+        rows = self.by_content.get((content, *job.settings))
+        if rows is None:
             rows = list(self.analyzed(job))
-            if len(self.by_content) >= REMEMBERED:
-                self.by_content.pop(next(iter(self.by_content)))
-            self.by_content[key] = rows
-        else:
-            rows = self.by_content[key]
-        name = PurePath(job.path).name
-        same = (identity(job, row["setting"]) | {"error": row["error"]} for row in rows)
-        return [{**row, **mine, "model": name} for row, mine in zip(rows, same, strict=True)]
+            if content:
+                if len(self.by_content) >= REMEMBERED:
+                    self.by_content.pop(next(iter(self.by_content)))
+                self.by_content[content, *job.settings] = rows
+        return [{**row, **identity(job, row["setting"], row["error"])} for row in rows]
 
     def analyzed(self, job: ModelJob) -> Iterator[Answer]:
         """Yield one row per setting; the model is read once."""
         report: Report | None = None
         for name in job.settings:
-            how = self.settings[name].deployment
-            setting = ModelSetting(job.path, how)
+            one = self.settings[name]
+            setting = ModelSetting(job.path, one.deployment, one.values)
             try:
-                report = setting.report(load_machine(how.target), report)
+                report = setting.report(load_machine(one.deployment.target), report)
                 view = RowView.of(Row.of(report, PRICES, predict=self.predict), None)
             except Exception as error:  # a row for every failure
-                yield {**identity(job, name), "error": reason(error)}
+                yield identity(job, name, reason(error))
             else:
-                yield {**identity(job, name), **{f.name: getattr(view, f.name) for f in COLUMNS}}
+                yield {f.name: getattr(view, f.name) for f in COLUMNS} | identity(job, name)
 
 
 def content_of(job: ModelJob) -> str:
@@ -85,17 +82,12 @@ def content_of(job: ModelJob) -> str:
         return ""
 
 
-def identity(job: ModelJob, setting: str) -> dict[str, Any]:
-    """Return the columns that identify a row."""
+def identity(job: ModelJob, setting: str, error: str | None = None) -> dict[str, Any]:
+    """Return the columns that identify a row; alone they are the row of a failure."""
     return {
-        "path": job.path, "setting": setting, "file_bytes": job.file_bytes,
-        "modified_ns": job.modified_ns, "error": None,
+        "path": job.path, "setting": setting, "model": PurePath(job.path).name,
+        "file_bytes": job.file_bytes, "modified_ns": job.modified_ns, "error": error,
     }  # fmt: skip
-
-
-def failed(job: ModelJob, setting: str, error: str) -> Answer:
-    """Return the row of a setting without an answer."""
-    return {**identity(job, setting), "error": error}
 
 
 def reason(error: Exception) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from perfc.common.extras import install
 from perfc.errors import MissingExtraError, ModelError, reason_of
 
-from .answers import Answer, ModelAnswers, failed
+from .answers import Answer, ModelAnswers, identity
 from .jobs import BulkSetting, ModelJob
 
 IN_FLIGHT_PER_THREAD = 4
@@ -74,7 +74,7 @@ def rows_of(future: Any, job: ModelJob) -> list[Answer]:
     if error is None and future.status == "finished":
         return list(future.result())
     why = f"the cluster gave up: {reason_of(error) if error else future.status}"
-    return [failed(job, setting, why) for setting in job.settings]
+    return [identity(job, setting, why) for setting in job.settings]
 
 
 def answered(job: ModelJob, settings: tuple[BulkSetting, ...], predict: bool) -> list[Answer]:

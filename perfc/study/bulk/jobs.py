@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import field
 from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,12 +24,14 @@ class BulkSetting:
     """One way to run every model.
 
     Args:
-        name: what sets it apart from the other settings of the run, e.g. ``h100 batch=8``.
+        name: unique name within the run, e.g. ``h100-sxm5-80gb batch=8``.
         deployment: how the model is run, with its target.
+        values: contents of inputs that determine shapes.
     """
 
     name: str
     deployment: Deployment
+    values: Mapping[str, object] = field(default_factory=dict[str, object])
 
 
 @frozen
@@ -49,7 +52,7 @@ class ModelJob:
 
     @property
     def version(self) -> tuple[int, int]:
-        """Return what changes if the file changes."""
+        """Return size and modification time, which identify the version of the file."""
         return self.file_bytes, self.modified_ns
 
 
@@ -109,25 +112,20 @@ def model_paths(patterns: Sequence[str]) -> Iterator[str]:
     yield from sorted(paths)
 
 
-def jobs(
-    paths: Iterable[str], settings: Sequence[BulkSetting], done: Done, shard: Shard
-) -> Iterator[ModelJob]:
-    """Yield the models of a shard that have settings without an answer.
+def jobs(paths: Iterable[str], settings: Sequence[BulkSetting], done: Done) -> Iterator[ModelJob]:
+    """Yield the models that have settings without an answer.
 
     Args:
         paths: files of models.
         settings: all settings.
         done: versions of files by model and setting that have an answer.
-        shard: the part to yield.
     """
     names = tuple(setting.name for setting in settings)
     for path in paths:
-        if shard.has(path):
-            version = version_of(path)
-            answered = done.get(path, {})
-            missing = tuple(name for name in names if answered.get(name) != version)
-            if missing:
-                yield ModelJob(path, *version, missing)
+        version, answered = version_of(path), done.get(path, {})
+        missing = tuple(name for name in names if answered.get(name) != version)
+        if missing:
+            yield ModelJob(path, *version, missing)
 
 
 def version_of(path: str) -> tuple[int, int]:

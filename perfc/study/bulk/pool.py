@@ -17,7 +17,7 @@ from multiprocessing.context import SpawnProcess
 
 from perfc.ir.record import frozen
 
-from .answers import Answer, ModelAnswers, failed
+from .answers import Answer, ModelAnswers, identity
 from .jobs import BulkSetting, ModelJob
 
 RECYCLED_AFTER = 2_000
@@ -90,7 +90,7 @@ class PoolWorker:
     def failed_rows(self, job: ModelJob, reason: str) -> list[Answer]:
         """Replace the process and return rows with a reason."""
         self.restart()
-        return [failed(job, setting, reason) for setting in job.settings]
+        return [identity(job, setting, reason) for setting in job.settings]
 
     def is_late(self, now_s: float) -> bool:
         """Return True if the job takes too long."""

@@ -71,7 +71,7 @@ def bulk(
     begin_s = time.monotonic()
     paths = [path for path in model_paths(patterns) if shard.has(path)]
     table = ShardTable(folder, shard, options)
-    todo = list(jobs(paths, settings, table.done(), shard))
+    todo = list(jobs(paths, settings, table.done()))
     failures = written(table, run(todo), lambda count: on_model(count, len(todo)))
     rows = table.merge() if todo or table.part_files() else sum(b.num_rows for b in table.batches())
     seconds = time.monotonic() - begin_s

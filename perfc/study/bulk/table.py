@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perfc.common.extras import install
+from perfc.common.extras import require_pyarrow
 from perfc.common.whole_file import replacing
-from perfc.errors import MissingExtraError, ModelError, ParseError
+from perfc.errors import ModelError, ParseError
 
 from .answers import COLUMNS, Answer
 from .jobs import Done, Shard
@@ -47,11 +47,7 @@ class ShardTable:
     """
 
     def __init__(self, folder: Path, shard: Shard, options: Mapping[str, str]) -> None:
-        try:
-            import pyarrow  # noqa: F401
-        except ImportError:
-            hint = install("data")
-            raise MissingExtraError("Parquet needs pyarrow", hint=hint, where="bulk") from None
+        require_pyarrow("bulk")
         self.options = dict(options)
         self.file = folder / shard.file_name
         self.parts = folder / f".{self.file.stem}.parts"

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
-from perfc.common.extras import install
-from perfc.errors import MissingExtraError, ModelError
+from perfc.common.extras import require_pyarrow
+from perfc.errors import ModelError
 from perfc.view.report.formats.document import Column, Document, Note, Section, Table
 from perfc.view.report.units import Unit, plural
 
@@ -22,10 +22,8 @@ FAR = 3.5
 """Deviations from the median beyond which a model stands out (Iglewicz and Hoaglin, 1993)."""
 NORMAL = 1.4826
 """Standard deviations of a normal distribution in its median absolute deviation."""
-READ = (
-    "path", "setting", "error", "time_s", "low_s", "high_s", "floor_s", "limited_by",
-    "memory_bytes", "fits",
-)  # fmt: skip
+READ = ("path", "setting", "error", "time_s", "floor_s", "limited_by", "fits")
+"""Columns of the result that the report needs."""
 
 
 @dataclass
@@ -59,11 +57,9 @@ class Zoo:
             MissingExtraError: without pyarrow.
             ModelError: no finished shard, or a file that is no result of ``perfc bulk``.
         """
-        try:
-            from pyarrow import parquet
-        except ImportError:
-            hint = install("data")
-            raise MissingExtraError("Parquet needs pyarrow", hint=hint, where="bulk") from None
+        require_pyarrow("bulk report")
+        from pyarrow import parquet
+
         files = sorted(folder.glob("shard-*-of-*.parquet"))
         if not files:
             hint = "a finished `perfc bulk MODELS -o FOLDER` writes them"
@@ -77,8 +73,8 @@ class Zoo:
         return zoo
 
     def add(
-        self, path: str, setting: str, error: str | None, time_s: float, low_s: float,
-        high_s: float, floor_s: float, limited_by: str | None, memory_bytes: int, fits: bool | None,
+        self, path: str, setting: str, error: str | None, time_s: float, floor_s: float,
+        limited_by: str | None, fits: bool | None,
     ) -> None:  # fmt: skip
         """Add one row."""
         if error is not None:

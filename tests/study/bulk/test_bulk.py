@@ -196,6 +196,16 @@ def test_a_slow_model_stands_out() -> None:
     assert [path for _, path, _, _ in outliers(rows)] == ["20"]
 
 
+def test_contents_of_inputs_and_options_are_checked(models: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    said = bulk(models / "bert.onnx.gz", "-t", "a100", "--value", "nothing=1", "-o", out)
+    assert "1 failed" in said
+    assert "nothing" in str(rows_in(out)[0]["error"])
+    with pytest.raises(ParseError, match="is not a number with a unit") as caught:
+        bulk(models / "bert.onnx.gz", "--timeout", "soon", "-o", out)
+    assert caught.value.where == "--timeout"
+
+
 def test_patterns_name_files_once(models: Path) -> None:
     found = [*model_paths([f"{models}/*.gz", str(models / "bert.onnx.gz")])]
     assert len(found) == 3 == len(set(found))

@@ -10,9 +10,9 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeVar, cast
 
-from perfc.common.extras import install
+from perfc.common.extras import require_pyarrow
 from perfc.common.whole_file import write_whole
-from perfc.errors import MissingExtraError, ParseError
+from perfc.errors import ParseError
 from perfc.view.report.formats import comma
 
 from .rows import SCHEMA, KernelRow, ModelRow
@@ -163,16 +163,11 @@ def pyarrow(path: Path) -> tuple[_Arrow, _Parquet]:
     Raises:
         MissingExtraError: they are not installed.
     """
-    try:
-        from importlib import import_module
+    from importlib import import_module
 
-        arrow = cast("_Arrow", import_module("pyarrow"))
-        return arrow, cast("_Parquet", import_module("pyarrow.parquet"))
-    except ImportError:
-        raise MissingExtraError(
-            "Parquet needs pyarrow", hint=f"{install('data')}, or use .csv.gz",
-            where=str(path),
-        ) from None  # fmt: skip
+    require_pyarrow(str(path), "use .csv.gz")
+    arrow = cast("_Arrow", import_module("pyarrow"))
+    return arrow, cast("_Parquet", import_module("pyarrow.parquet"))
 
 
 if TYPE_CHECKING:
