@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("onnxscript")
 
 from perfc.measuring.training import ExpectedStep, StepMonitor, expected_step
-from perfc.measuring.training.monitor import CalledInputs, memory_in_use
+from perfc.measuring.training.monitor import CalledInputs, TrainerStepMonitor, memory_in_use
 
 CPU = "generic-x86-64"
 BATCH = 32
@@ -153,6 +153,9 @@ def test_lightning_logs_every_metric(tmp_path: Path) -> None:
         def training_step(self, batch: Any, index: int) -> Any:
             return torch.nn.functional.cross_entropy(self.net(batch[0]), batch[1])
 
+        def validation_step(self, batch: Any, index: int) -> None:
+            self.net(batch[0])
+
         def configure_optimizers(self) -> Any:
             return torch.optim.SGD(self.parameters())
 
@@ -160,10 +163,12 @@ def test_lightning_logs_every_metric(tmp_path: Path) -> None:
     monitor = LightningMonitor(CPU)
     trainer = lightning.Trainer(
         accelerator="cpu", max_steps=7, log_every_n_steps=2, callbacks=[monitor],
+        val_check_interval=1, limit_val_batches=1, num_sanity_val_steps=0,
         logger=CSVLogger(str(tmp_path)), enable_progress_bar=False, enable_checkpointing=False,
         enable_model_summary=False,
     )  # fmt: skip
-    trainer.fit(Lit(), torch.utils.data.DataLoader(data, batch_size=BATCH))
+    loader = torch.utils.data.DataLoader(data, batch_size=BATCH)
+    trainer.fit(Lit(), loader, loader)
     assert monitor.monitor.expected is not None
     assert monitor.monitor.expected.flop == 2 * MAC
     logged = {k: float(v) for k, v in trainer.logged_metrics.items()}
@@ -172,14 +177,20 @@ def test_lightning_logs_every_metric(tmp_path: Path) -> None:
 
 
 def test_a_step_that_cannot_be_predicted_is_a_warning() -> None:
-    from perfc.measuring.training.monitor import expectation
-
-    net = a_net()
-    calls = CalledInputs(net)
+    net, monitor = a_net(), TrainerStepMonitor("No GPU", None, {})
+    monitor.start(net)
     net(torch.randn(2, 64))
     optimizer = torch.optim.SGD(net.parameters())
     with pytest.warns(UserWarning, match=r"perfc predicts no step: no such target 'No GPU'"):
-        assert expectation(calls, 1, "No GPU", optimizer, {}) is None
+        monitor.predict(1, optimizer, "")
+    assert monitor.expected is None
+    monitor.count_step()
+    monitor.count_step()
+    assert set(monitor.metrics()) == {"perfc/step_s", "perfc/memory_bytes"}
+    # the time between two trainings is not that of a step
+    monitor.start(net)
+    monitor.count_step()
+    assert monitor.metrics() == {}
 
 
 def test_import_loads_no_framework() -> None:

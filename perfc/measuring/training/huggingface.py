@@ -8,7 +8,7 @@ from transformers import Trainer, TrainerCallback
 
 from perfc.deployment import DeploymentKeywords
 
-from .monitor import AUTOCAST, CalledInputs, ExpectedStep, StepMonitor, expectation
+from .monitor import ExpectedStep, TrainerStepMonitor
 
 
 class TrainerMonitor(TrainerCallback):  # type: ignore[misc]
@@ -27,10 +27,7 @@ class TrainerMonitor(TrainerCallback):  # type: ignore[misc]
         self, device: str | None = None, expected: ExpectedStep | None = None,
         **keywords: Unpack[DeploymentKeywords],
     ) -> None:  # fmt: skip
-        self.device, self.keywords = device, keywords
-        self.monitor = StepMonitor(expected)
-        self._calls: CalledInputs | None = None
-        self._is_predicted = expected is not None
+        self.monitor = TrainerStepMonitor(device, expected, keywords)
 
     @classmethod
     def add_to(
@@ -43,19 +40,12 @@ class TrainerMonitor(TrainerCallback):  # type: ignore[misc]
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **given: Any) -> None:
         """Record the inputs of the first step."""
-        if not self._is_predicted:
-            self._calls = CalledInputs(given["model"])
+        self.monitor.start(given["model"])
 
     def on_step_end(self, args: Any, state: Any, control: Any, **given: Any) -> None:
         """Count a step; after the first, predict it."""
-        if self._calls is not None:
-            dtype = AUTOCAST["bf16"] if args.bf16 else AUTOCAST["f16"] if args.fp16 else ""
-            keywords = {**({"dtype": dtype} if dtype else {}), **self.keywords}
-            calls, self._calls = self._calls, None
-            count = args.gradient_accumulation_steps
-            self.monitor.expected = expectation(
-                calls, count, self.device, given.get("optimizer"), keywords
-            )
+        dtype = "amp-bf16" if args.bf16 else "amp-f16" if args.fp16 else ""
+        self.monitor.predict(args.gradient_accumulation_steps, given.get("optimizer"), dtype)
         self.monitor.count_step()
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **given: Any) -> None:

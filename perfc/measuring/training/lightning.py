@@ -11,7 +11,10 @@ except ImportError:
 
 from perfc.deployment import DeploymentKeywords
 
-from .monitor import AUTOCAST, CalledInputs, ExpectedStep, StepMonitor, expectation
+from .monitor import ExpectedStep, TrainerStepMonitor
+
+AUTOCAST = {"bf16-mixed": "amp-bf16", "16-mixed": "amp-f16"}
+"""Deployment precision by that of a Lightning trainer."""
 
 
 class LightningMonitor(Callback):  # type: ignore[misc]
@@ -27,37 +30,28 @@ class LightningMonitor(Callback):  # type: ignore[misc]
         self, device: str | None = None, expected: ExpectedStep | None = None,
         **keywords: Unpack[DeploymentKeywords],
     ) -> None:  # fmt: skip
-        super().__init__()
-        self.device, self.keywords = device, keywords
-        self.monitor = StepMonitor(expected)
-        self._calls: CalledInputs | None = None
-        self._is_predicted = expected is not None
+        self.monitor = TrainerStepMonitor(device, expected, keywords)
         self._step = 0
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
         """Record the inputs of the first step."""
-        self._step, self.monitor.every = trainer.global_step, trainer.log_every_n_steps
-        if not self._is_predicted:
-            self._calls = CalledInputs(pl_module)
+        self._step = trainer.global_step
+        self.monitor.start(pl_module)
 
     def on_train_batch_end(
         self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
-        """Count a step of the optimizer; log metrics when they are due."""
+        """Count a step of the optimizer; log metrics in the steps that the trainer logs."""
         if trainer.global_step == self._step:
             return
         self._step = trainer.global_step
-        if self._calls is not None:
-            kind = trainer.precision.removesuffix("-mixed")
-            is_mixed = trainer.precision.endswith("-mixed")
-            dtype = AUTOCAST["bf16" if kind == "bf16" else "f16"] if is_mixed else ""
-            keywords = {**({"dtype": dtype} if dtype else {}), **self.keywords}
-            calls, self._calls = self._calls, None
-            self.monitor.expected = expectation(
-                calls, trainer.accumulate_grad_batches, self.device, trainer.optimizers[0], keywords
-            )
-        if metrics := self.monitor.end_step():
-            pl_module.log_dict(metrics)
+        self.monitor.predict(
+            trainer.accumulate_grad_batches, trainer.optimizers[0],
+            AUTOCAST.get(trainer.precision, ""),
+        )  # fmt: skip
+        self.monitor.count_step()
+        if self._step % trainer.log_every_n_steps == 0:
+            pl_module.log_dict(self.monitor.metrics())
 
     def on_validation_end(self, trainer: Any, pl_module: Any) -> None:
         """Exclude the validation from the time of steps."""

@@ -24,8 +24,6 @@ PREFIX = "perfc/"
 """Prefix of the names of all metrics."""
 NOT_INPUTS = ("labels", "num_items_in_batch")
 """Keyword arguments of transformers' models that a loss reads; perfc adds the loss itself."""
-AUTOCAST = {"bf16": "amp-bf16", "f16": "amp-f16"}
-"""Deployment precision of mixed-precision training, by element type."""
 
 
 @frozen
@@ -229,19 +227,48 @@ class CalledInputs:
         return self._modules[seen[0]], named if named and not args else args
 
 
-def expectation(
-    calls: CalledInputs, count: int, device: str | None, optimizer: Any, keywords: Mapping[str, Any]
-) -> ExpectedStep | None:
-    """Predict the step whose inputs were recorded; warn and return None if that fails."""
-    name = type(getattr(optimizer, "optimizer", optimizer)).__name__.lower()
-    given = {
-        "train": name if name in optimizer_names() else "adamw",
-        "accumulate": count,
-        **keywords,
-    }
-    try:
-        module, inputs = calls.close(count)
-        return expected_step(module, device, inputs=inputs, **given)
-    except PerfcError as error:
-        warnings.warn(f"perfc predicts no step: {error}", stacklevel=2)
-        return None
+class TrainerStepMonitor(StepMonitor):
+    """Monitor of a trainer, which predicts the step from the inputs of the first one.
+
+    Args:
+        device: name of the device; by default the GPU that the process uses.
+        expected: prediction of the step; None to predict it.
+        keywords: fields of the deployment that `expected_step` accepts.
+    """
+
+    def __init__(
+        self, device: str | None, expected: ExpectedStep | None, keywords: DeploymentKeywords
+    ) -> None:
+        super().__init__(expected)
+        self._device, self._keywords = device, keywords
+        self._is_given = expected is not None
+        self._calls: CalledInputs | None = None
+
+    def start(self, module: Any) -> None:
+        """Start a training, whose first step is not measured; record the inputs of that step."""
+        self._since, self._steps = None, 0
+        if not self._is_given:
+            self._calls = CalledInputs(module)
+
+    def predict(self, count: int, optimizer: Any, dtype: str) -> None:
+        """Predict the step if its inputs were recorded; warn if that fails.
+
+        Args:
+            count: forward passes of one step.
+            optimizer: PyTorch's optimizer or a wrapper of it.
+            dtype: element type of autocast; "" without it.
+        """
+        if self._calls is None:
+            return
+        calls, self._calls = self._calls, None
+        name = type(getattr(optimizer, "optimizer", optimizer)).__name__.lower()
+        given: DeploymentKeywords = {
+            "train": name if name in optimizer_names() else "adamw",
+            "accumulate": count, "dtype": dtype, **self._keywords,
+        }  # fmt: skip
+        try:
+            module, inputs = calls.close(count)
+            self.expected = expected_step(module, self._device, inputs=inputs, **given)
+        except PerfcError as error:
+            self.expected = None
+            warnings.warn(f"perfc predicts no step: {error}", stacklevel=2)
