@@ -5,22 +5,25 @@ from __future__ import annotations
 import json
 import math
 import re
-import shlex
-import tomllib
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from perfc.common.extras import install_package
 from perfc.common.toml_file import read_text
-from perfc.errors import MissingExtraError, ParseError
+from perfc.errors import ParseError
 from perfc.ir.record import frozen
 
-FLAGS = Path(__file__).with_name("engine_flags.toml")
-WHERE = "--engine-args"
-MOST_NODES, DEEPEST = 50_000, 64
-"""Largest deployment file: entries and nesting."""
+from .engine_commands import (
+    WHERE,
+    EngineCommand,
+    commands_in,
+    documents_in,
+    engine_at,
+    flag_tables,
+    text_of,
+    workers_in,
+)  # fmt: skip
+
 DEGREES = frozenset({"tp", "pp", "dp", "ep", "nodes"})
 COUNTS = frozenset({
     "max_num_seqs", "token_budget", "recorded_tokens", "loras", "lora_rank", "draft_tokens",
@@ -64,20 +67,6 @@ class EngineArgs:
         return (read, missing) if self.unmodeled else (read,)
 
 
-@frozen
-class _EngineCommand:
-    """A command of a deployment file."""
-
-    words: tuple[str, ...]
-    is_prefill: bool = False
-    replicas: int = 1
-
-
-@cache
-def _tables() -> Mapping[str, Mapping[str, Any]]:
-    return tomllib.loads(FLAGS.read_text(encoding="utf-8"))
-
-
 def read_engine_args(text: str) -> EngineArgs:
     """Read the command line of an engine, or a file with it: a script, YAML or JSON.
 
@@ -92,9 +81,11 @@ def read_engine_args(text: str) -> EngineArgs:
     path = Path(text) if is_file else None
     content = read_text(path) if path else text
     if path is None or path.suffix not in (".yaml", ".yml", ".json"):
-        workers = [_EngineCommand(w) for w in _commands(content)]
+        workers = [EngineCommand(w) for w in commands_in(content)]
     else:
-        workers = [w for tree in _documents(content, path) for w in _workers(tree, {}, 1, False)]
+        workers = [
+            w for tree in documents_in(content, path) for w in workers_in(tree, {}, 1, False)
+        ]
     where = str(path) if path else WHERE
     if not workers:
         hint = "such as vllm serve MODEL, python -m sglang.launch_server, trtllm-serve MODEL"
@@ -114,135 +105,21 @@ def _ranks(args: EngineArgs) -> int:
     return math.prod(args.parallel.get(k, 1) for k in ("tp", "pp", "dp", "attention_dp"))
 
 
-def _commands(script: str) -> Iterator[tuple[str, ...]]:
-    """Yield the words of each command of a shell script that calls an engine."""
-    reader = shlex.shlex(script.replace("\\\n", " "), posix=True, punctuation_chars="\n;&|")
-    reader.whitespace, reader.whitespace_split = " \t\r", True
-    try:
-        words = list(reader)
-    except ValueError as error:
-        raise ParseError(f"is no command line: {error}", where=WHERE) from None
-    command: list[str] = []
-    for word in [*words, ";"]:
-        if not word.strip("\n;&|"):
-            if _engine_at(command):
-                yield tuple(command)
-            command = []
-        else:
-            command.append(word)
-
-
-def _engine_at(words: Sequence[str]) -> tuple[str, int] | None:
-    """Return the engine that a command calls and the index of its first argument."""
-    for i, word in enumerate(words):
-        rest = " ".join([word.rpartition("/")[2], *words[i + 1 : i + 2]])
-        for engine, table in _tables().items():
-            for command in table["commands"]:
-                if rest == command or f"{rest} ".startswith(f"{command} "):
-                    return engine, i + 1 + command.count(" ")
-    return None
-
-
-def _documents(content: str, path: Path) -> list[Any]:
-    """Return the documents of a YAML or JSON file."""
-    try:
-        if path.suffix == ".json":
-            return [json.loads(content)]
-        import yaml
-    except ImportError:
-        raise MissingExtraError("YAML needs PyYAML", hint=install_package("pyyaml")) from None
-    except (ValueError, RecursionError) as error:
-        raise ParseError(f"is no JSON: {error}", where=str(path)) from None
-    try:
-        return list(yaml.safe_load_all(content))
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        raise ParseError(f"is no YAML: {str(error).splitlines()[0]}", where=str(path)) from None
-
-
-def _workers(
-    tree: Any, names: Mapping[str, str], replicas: int, is_prefill: bool, depth: int = 0,
-    budget: list[int] | None = None,
-) -> Iterator[_EngineCommand]:  # fmt: skip
-    """Yield the engine commands of a deployment file, with the replicas of their workers."""
-    budget = [MOST_NODES] if budget is None else budget
-    budget[0] -= 1
-    if depth > DEEPEST or budget[0] < 0:
-        raise ParseError("has too many or too deep entries", where=WHERE)
-    if isinstance(tree, list):
-        for one in tree:
-            yield from _workers(one, names, replicas, is_prefill, depth + 1, budget)
-    if not isinstance(tree, dict):
-        return
-    names = {**names, **_environment(tree)}
-    count = tree.get("replicas")
-    replicas = count if isinstance(count, int) and 0 < count < 1 << 16 else replicas
-    for words in _container(tree, names):
-        yield _EngineCommand(words, is_prefill or _prefills(words), replicas)
-    uri = tree.get("modelArtifacts", {})
-    if isinstance(uri, dict) and isinstance(uri.get("uri"), str):
-        names = {**names, "MODEL_URI": re.sub(r"^\w+://", "", uri["uri"])}
-    degrees = tree.get("parallelism")
-    if isinstance(degrees, dict):
-        names = {**names, **{f"PARALLEL_{k}": str(v) for k, v in degrees.items()}}
-    for key, value in tree.items():
-        prefills = is_prefill or (isinstance(value, dict) and "prefill" in str(key).lower())
-        yield from _workers(value, names, replicas, prefills, depth + 1, budget)
-
-
-def _environment(tree: Mapping[str, Any]) -> dict[str, str]:
-    """Return the environment variables of a container."""
-    listed = tree.get("env") or tree.get("envs")
-    rows = [r for r in listed if isinstance(r, dict)] if isinstance(listed, list) else []
-    return {str(r.get("name")): str(r["value"]) for r in rows if "value" in r}
-
-
-def _container(tree: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
-    """Yield the engine commands of one container."""
-    words: list[str] = []
-    for key in ("command", "args"):
-        given = tree.get(key)
-        words += given if isinstance(given, list) else [given] if isinstance(given, str) else []
-    words = [_filled(str(word), names) for word in words]
-    if tree.get("modelCommand") == "vllmServe":
-        yield ("vllm", "serve", names.get("MODEL_URI", ""), *words, *_llm_d_degrees(names))
-    elif _engine_at(words) and not any("\n" in w or " -" in w for w in words):
-        yield tuple(words)
-    else:
-        for word in words:
-            if any(c in word for c in (" ", "\n")):
-                yield from _commands(word)
-
-
-def _llm_d_degrees(names: Mapping[str, str]) -> Iterator[str]:
-    for name in ("tensor", "data"):
-        if f"PARALLEL_{name}" in names:
-            yield f"--{name}-parallel-size={names[f'PARALLEL_{name}']}"
-
-
-def _filled(word: str, names: Mapping[str, str]) -> str:
-    """Return a word with the variables of its container filled in."""
-    return re.sub(r"\$[({]?(\w+)[)}]?", lambda m: names.get(m[1], m[0]), word)
-
-
-def _prefills(words: Sequence[str]) -> bool:
-    line = " ".join(words).replace("=", " ")
-    return "--is-prefill-worker" in line or "--disaggregation-mode prefill" in line
-
-
 class _FlagReader:
     """Reads the flags of one command."""
 
-    def __init__(self, worker: _EngineCommand, where: str, folder: Path) -> None:
-        at = _engine_at(worker.words)
+    def __init__(self, worker: EngineCommand, where: str, folder: Path) -> None:
+        at = engine_at(worker.words)
         assert at is not None
         self.runtime, start = at
-        self.table, self.where, self.folder = _tables()[self.runtime], where, folder
+        self.table, self.where, self.folder = flag_tables()[self.runtime], where, folder
         self.rest = list(worker.words[start:])
         self.model = ""
         self.options: dict[str, Any] = {}
         self.degrees: dict[str, int] = {}
         self.unmodeled: list[str] = []
         self.switched: set[str] = set()
+        self.is_in_file = False
 
     def engine_args(self) -> EngineArgs:
         """Return the options of the command."""
@@ -316,8 +193,10 @@ class _FlagReader:
                 self.options["draft"] = value
             case "speculation":
                 self._speculate(self._json(name, value))
-            case "file":
+            case "file" if not self.is_in_file:
                 self._read_file(value)
+            case "file":
+                return False
         return True
 
     def _speculate(self, given: Mapping[str, Any]) -> None:
@@ -339,9 +218,12 @@ class _FlagReader:
         if not path.is_file():
             self.unmodeled.append(f"file {name} (not found)")
             return
-        for tree in _documents(read_text(path), path):
+        # a file names no further one
+        self.is_in_file = True
+        for tree in documents_in(read_text(path), path):
             for key, value in _flat(tree):
-                self._add(key.replace("_", "-"), str(value))
+                self._add(key.replace("_", "-"), text_of(value))
+        self.is_in_file = False
 
     def _parallel(self) -> dict[str, int]:
         """Return the degrees in the terms of perfc."""
@@ -387,6 +269,6 @@ def _flat(tree: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
         return
     for key, value in tree.items():
         if isinstance(value, dict):
-            yield from _flat(value, f"{prefix}{key}.")
+            yield from _flat(value, f"{prefix}{text_of(key)}.")
         else:
-            yield f"{prefix}{key}", value
+            yield f"{prefix}{text_of(key)}", value

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from perfc import cli
-from perfc.deployment.engine_args import _tables, read_engine_args
+from perfc.deployment.engine_args import read_engine_args
+from perfc.deployment.engine_commands import flag_tables
 from perfc.errors import PerfcError
 
 LLAMA = "meta-llama/Llama-3.1-8B-Instruct"
@@ -86,7 +87,7 @@ def test_command_lines_are_read(
 
 @pytest.mark.parametrize("engine", ["vllm", "sglang", "trtllm"])
 def test_a_flag_is_modeled_without_effect_or_named(engine: str) -> None:
-    table = _tables()[engine]
+    table = flag_tables()[engine]
     assert not set(table["options"]) & (set(table["without_effect"]) - {"enable-lora"})
     command = table["commands"][0]
     for flag in ("a-flag-of-the-future", *table["switches"]):
@@ -161,13 +162,14 @@ def test_options_of_tensorrt_llm_in_a_file_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     more = {"kv_cache_config": {"dtype": "fp8", "free_gpu_memory_fraction": 0.8}, "moe_x": {"y": 1}}
-    (tmp_path / "more.json").write_text(json.dumps({**more, "enable_attention_dp": True}))
+    more |= {"enable_attention_dp": True, "config": "more.json"}  # type: ignore[dict-item]
+    (tmp_path / "more.json").write_text(json.dumps(more))
     monkeypatch.chdir(tmp_path)
     line = f"trtllm-serve {LLAMA} --tp_size 4 --extra_llm_api_options more.json"
     read = read_engine_args(line)
     assert dict(read.options) == {"kv_dtype": "fp8", "utilization": 0.8}
     assert dict(read.parallel) == {"attention_dp": 4}
-    assert read.unmodeled == ("--moe-x.y 1",)
+    assert read.unmodeled == ("--moe-x.y 1", "--config more.json")
     assert read_engine_args(line.replace("more", "none")).unmodeled == (
         "file none.json (not found)",
     )
@@ -198,6 +200,8 @@ def test_hostile_files_are_one_error(tmp_path: Path) -> None:
     for name, text in (
         ("bomb.yaml", bomb), ("deep.yaml", "[" * 3000), ("tag.yaml", "!!python/object:os.system x"),
         ("bad.json", "{"), ("deep.json", "[" * 100_000),
+        ("digits.yaml", f"command: [vllm, serve, 0x{'f' * 5000}]"),
+        ("long.yaml", f"env: [{{name: A, value: {'x' * 9999}}}]\nargs: [vllm serve {'$A' * 9999}]"),
     ):  # fmt: skip
         (tmp_path / name).write_text(text)
         with pytest.raises(PerfcError):

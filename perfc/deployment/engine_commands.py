@@ -1,0 +1,162 @@
+"""Commands of serving engines in shell scripts and deployment files."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from perfc.common.extras import install_package
+from perfc.errors import MissingExtraError, ParseError
+from perfc.ir.record import frozen
+
+FLAGS = Path(__file__).with_name("engine_flags.toml")
+WHERE = "--engine-args"
+MOST_NODES, DEEPEST, MOST_FILLED = 50_000, 64, 1 << 14
+"""Largest deployment file: entries, nesting, and characters of variables in one container."""
+VARIABLE = re.compile(r"\$[({]?(\w+)[)}]?")
+
+
+@frozen
+class EngineCommand:
+    """Command that starts an engine, and the replicas of its worker."""
+
+    words: tuple[str, ...]
+    is_prefill: bool = False
+    replicas: int = 1
+
+
+@cache
+def flag_tables() -> Mapping[str, Mapping[str, Any]]:
+    """Return the flags of each engine."""
+    return tomllib.loads(FLAGS.read_text(encoding="utf-8"))
+
+
+def commands_in(script: str) -> Iterator[tuple[str, ...]]:
+    """Yield the words of each command of a shell script that calls an engine."""
+    reader = shlex.shlex(script.replace("\\\n", " "), posix=True, punctuation_chars="\n;&|")
+    reader.whitespace, reader.whitespace_split = " \t\r", True
+    try:
+        words = list(reader)
+    except ValueError as error:
+        raise ParseError(f"is no command line: {error}", where=WHERE) from None
+    command: list[str] = []
+    for word in [*words, ";"]:
+        if not word.strip("\n;&|"):
+            if engine_at(command):
+                yield tuple(command)
+            command = []
+        else:
+            command.append(word)
+
+
+def engine_at(words: Sequence[str]) -> tuple[str, int] | None:
+    """Return the engine that a command calls and the index of its first argument."""
+    for i, word in enumerate(words):
+        rest = " ".join([word.rpartition("/")[2], *words[i + 1 : i + 2]])
+        for engine, table in flag_tables().items():
+            for command in table["commands"]:
+                if rest == command or f"{rest} ".startswith(f"{command} "):
+                    return engine, i + 1 + command.count(" ")
+    return None
+
+
+def documents_in(content: str, path: Path) -> list[Any]:
+    """Return the documents of a YAML or JSON file."""
+    try:
+        if path.suffix == ".json":
+            return [json.loads(content)]
+        import yaml
+    except ImportError:
+        raise MissingExtraError("YAML needs PyYAML", hint=install_package("pyyaml")) from None
+    except (ValueError, RecursionError) as error:
+        raise ParseError(f"is no JSON: {error}", where=str(path)) from None
+    try:
+        return list(yaml.safe_load_all(content))
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise ParseError(f"is no YAML: {str(error).splitlines()[0]}", where=str(path)) from None
+
+
+def workers_in(
+    tree: Any, names: Mapping[str, str], replicas: int, is_prefill: bool, depth: int = 0,
+    budget: list[int] | None = None,
+) -> Iterator[EngineCommand]:  # fmt: skip
+    """Yield the engine commands of a deployment file, with the replicas of their workers."""
+    budget = [MOST_NODES] if budget is None else budget
+    budget[0] -= 1
+    if depth > DEEPEST or budget[0] < 0:
+        raise ParseError("has too many or too deep entries", where=WHERE)
+    if isinstance(tree, list):
+        for one in tree:
+            yield from workers_in(one, names, replicas, is_prefill, depth + 1, budget)
+    if not isinstance(tree, dict):
+        return
+    names = {**names, **_environment(tree)}
+    count = tree.get("replicas")
+    replicas = count if isinstance(count, int) and 0 < count < 1 << 16 else replicas
+    for words in _container(tree, names):
+        yield EngineCommand(words, is_prefill or _prefills(words), replicas)
+    uri = tree.get("modelArtifacts", {})
+    if isinstance(uri, dict) and isinstance(uri.get("uri"), str):
+        names = {**names, "MODEL_URI": re.sub(r"^\w+://", "", uri["uri"])}
+    degrees = tree.get("parallelism")
+    if isinstance(degrees, dict):
+        names = {**names, **{f"PARALLEL_{k}": text_of(v) for k, v in degrees.items()}}
+    for key, value in tree.items():
+        prefills = is_prefill or (isinstance(value, dict) and "prefill" in text_of(key).lower())
+        yield from workers_in(value, names, replicas, prefills, depth + 1, budget)
+
+
+def _environment(tree: Mapping[str, Any]) -> dict[str, str]:
+    """Return the environment variables of a container."""
+    listed = tree.get("env") or tree.get("envs")
+    rows = [r for r in listed if isinstance(r, dict)] if isinstance(listed, list) else []
+    return {text_of(r.get("name")): text_of(r["value"]) for r in rows if "value" in r}
+
+
+def text_of(value: object) -> str:
+    """Return a value of a file as a word.
+
+    Raises:
+        ParseError: an integer of thousands of digits.
+    """
+    try:
+        return str(value)
+    except ValueError as error:
+        raise ParseError(str(error).partition(";")[0].lower(), where=WHERE) from None
+
+
+def _container(tree: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
+    """Yield the engine commands of one container."""
+    words: list[str] = []
+    for key in ("command", "args"):
+        given = tree.get(key)
+        words += given if isinstance(given, list) else [given] if isinstance(given, str) else []
+    words = [text_of(word) for word in words]
+    if sum(len(names.get(n, "")) for w in words for n in VARIABLE.findall(w)) > MOST_FILLED:
+        raise ParseError("has too long variables", where=WHERE)
+    words = [VARIABLE.sub(lambda m: names.get(m[1], m[0]), word) for word in words]
+    if tree.get("modelCommand") == "vllmServe":
+        yield ("vllm", "serve", names.get("MODEL_URI", ""), *words, *_llm_d_degrees(names))
+    elif engine_at(words) and not any("\n" in w or " -" in w for w in words):
+        yield tuple(words)
+    else:
+        for word in words:
+            if any(c in word for c in (" ", "\n")):
+                yield from commands_in(word)
+
+
+def _llm_d_degrees(names: Mapping[str, str]) -> Iterator[str]:
+    for name in ("tensor", "data"):
+        if f"PARALLEL_{name}" in names:
+            yield f"--{name}-parallel-size={names[f'PARALLEL_{name}']}"
+
+
+def _prefills(words: Sequence[str]) -> bool:
+    line = " ".join(words).replace("=", " ")
+    return "--is-prefill-worker" in line or "--disaggregation-mode prefill" in line
