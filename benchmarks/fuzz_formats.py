@@ -91,8 +91,8 @@ def header(r: random.Random, data: bytes) -> bytes:
     """A safetensors file whose header has other values or another length."""
     (size,) = struct.unpack_from("<Q", data)
     inside = document(r, data[8 : 8 + size])
-    said = r.choice((2**63, 0, len(inside) + 9, 2**31)) if r.random() < 0.2 else len(inside)
-    return struct.pack("<Q", said) + inside + data[8 + size :]
+    length = r.choice((2**63, 0, len(inside) + 9, 2**31)) if r.random() < 0.2 else len(inside)
+    return struct.pack("<Q", length) + inside + data[8 + size :]
 
 
 def archive(r: random.Random, data: bytes) -> bytes:
@@ -138,14 +138,6 @@ def seeds() -> tuple[tuple[str, Mutation, Files], ...]:
         "model.layers.0.self_attn.q_proj.weight": "model.safetensors"}}).encode()  # fmt: skip
     decoder = {"model": {"decoder": {"filename": "m.onnx", "head_size": 64}, "context_length": 8}}
     tensors = made["model.safetensors"]
-    traces = {
-        "kineto": samples.kineto,
-        "ort": samples.ort,
-        "rocprof": samples.rocprof,
-        "tensorrt": samples.tensorrt,
-        "times": samples.times,
-        "xplane": samples.xplane,
-    }
     functions = json.dumps(test_stablehlo.network()).encode()
     return (
         *[("pt2", archive, {"m.pt2": p.read_bytes()})
@@ -164,7 +156,7 @@ def seeds() -> tuple[tuple[str, Mutation, Files], ...]:
         *[("config", document, {"config.json": p.read_bytes()})
           for p in sorted(CONFIGS.glob("*.json"))[::12]],
         *[(f"trace.{kind}", document, {"run.trace-json": samples.text_of(sample()).encode()})
-          for kind, sample in traces.items()],
+          for kind, sample in samples.WRITERS.items()],
         ("trace.nsys", words, {"run.trace-sqlite": made["nsys.sqlite"]}),
     )  # fmt: skip
 

@@ -39,7 +39,7 @@ HOST_BOUND_S = 1e-9
 
 
 def extrapolation(predictor: str) -> str:
-    """Return the start of a note why a predictor, by default of kernels, extrapolates."""
+    """Return the start of a note on why a predictor, by default ``kernels``, extrapolates."""
     return f"extrapolation by the predictor {predictor or 'kernels'}: "
 
 

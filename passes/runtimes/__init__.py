@@ -269,7 +269,7 @@ class Runtime:
         return kind in self.devices and maker in (self.devices[kind] or (maker,))
 
     def is_excluded(self, kind: str, maker: str) -> bool:
-        """Return True if it is of some makers' devices and not of this; else it may be asked."""
+        """Return True if it runs on devices of listed vendors only, and not on this one."""
         is_known = self.runs_on(kind if kind in ANY_DEVICE else "cuda", maker)
         return not is_known and any(self.devices.values())
 

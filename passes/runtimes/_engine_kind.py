@@ -145,7 +145,7 @@ class EngineKind:
         overlaps_prompts: whether stages of a pipeline compute successive chunks of one prompt at
             the same time.
         groups_caches: whether caches of layers of several kinds share the blocks of one pool.
-        joins_ranks: whether ranks exchange through NCCL, whose buffers take memory of each.
+        joins_ranks: whether ranks communicate through NCCL, which has buffers on each.
     """
 
     batching: Batching

@@ -80,7 +80,7 @@ LEARNED = (
 NO_LAWS: Mapping[str, RunLaw] = {}
 USUAL = "any"
 """Name of the fit over all frameworks."""
-EXACT = "torch-f32"
+F32_RUNS = "torch-f32"
 """Name of the fit over runs in f32."""
 
 

@@ -147,7 +147,7 @@ class PartCost:
         return slower.timed()
 
     def frozen(self, weight_bytes: float) -> PartCost:
-        """Return the cost of a part of which no parameter is trained, of so many bytes each."""
+        """Return the cost of a part with frozen parameters of ``weight_bytes`` each."""
         held = self.parameters + self.expert_parameters
         each = tuple([replace(p, weight_s=0.0) for p in self.passes])
         still = replace(self, passes=each, parameters=0.0, expert_parameters=0.0)

@@ -1,4 +1,4 @@
-"""Element types of a training step: what is multiplied, stored and sent, in bytes a parameter."""
+"""Element types of a training step, and the bytes of a parameter in memory and communication."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from perfc.passes.training.optimizer import optimizer
 
 HALVES = ("bf16", "f16")
 """Types of mixed precision, the usual one first."""
-WHOLE = ("f32", "tf32")
+FULL = ("f32", "tf32")
+"""Types whose weights are f32."""
 
 
 @record
@@ -73,13 +74,13 @@ def recipe_of(dtype: str) -> TrainingTypes:
     >>> recipe_of("tf32").state_bytes("adamw"), recipe_of("f16").state_bytes("adamw")
     (8.0, 12.0)
     """
-    if dtype in WHOLE or dtype.startswith("amp-"):
+    if dtype in FULL or dtype.startswith("amp-"):
         return TrainingTypes(dtype, 4.0, 4.0, 0.0, 4.0)
     return TrainingTypes(dtype)
 
 
 def autocast(dtype: str) -> str:
-    """Return the autocast to a type: how PyTorch trains what is no language model in 16 bits.
+    """Return the autocast to a type: how PyTorch trains models of other data than text.
 
     >>> autocast("bf16"), autocast("f32")
     ('amp-bf16', 'f32')
@@ -93,4 +94,4 @@ def usual_type(takes: Callable[[str], bool]) -> str:
     Args:
         takes: whether the machine multiplies a type.
     """
-    return next((name for name in HALVES if takes(name)), WHOLE[0])
+    return next((name for name in HALVES if takes(name)), FULL[0])

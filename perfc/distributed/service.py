@@ -27,11 +27,11 @@ from perfc.passes.runtimes import CLUSTER_DEFAULT, Tf32
 from perfc.passes.training.implementation import RecomputePolicy
 
 from .costs.work import LanguageWork, TrainingWork
-from .law import EXACT, NO_LAWS, RunLaw, framework_laws, law_of
+from .law import F32_RUNS, NO_LAWS, RunLaw, framework_laws, law_of
 from .law import USUAL as USUAL_LAW
 from .plan import MICRO_BATCHES, PlanView
 from .plan import plan as planned
-from .recipe import MIXED, WHOLE, TrainingTypes, autocast, recipe_of, usual_type
+from .recipe import FULL, MIXED, TrainingTypes, autocast, recipe_of, usual_type
 from .scale import ScaleView, largest_micro_batch, micro_batches_of
 from .scale import scale as scaled
 from .step import cluster_of
@@ -101,20 +101,18 @@ def language_work(
         PerfcError: the model cannot be read, or is not trained in such a type.
     """
     config = read_config(model)
-    is_frozen = lora_rank > 0 and dtype not in WHOLE and is_packed(dtype)
+    is_frozen = lora_rank > 0 and dtype not in FULL and is_packed(dtype)
     usual = usual_type(machine.takes)
     name = usual if is_frozen else dtype
-    if name in WHOLE:
-        precision, recipe = ServingPrecision(WeightFormat.HALF, DType.F32), recipe_of(name)
-        tf32 = Tf32.ALL if name == "tf32" else Tf32.NONE
-    else:
-        precision, recipe, tf32 = trained_in(usual, name), recipe_of(name), None
+    full = ServingPrecision(WeightFormat.HALF, DType.F32)
+    precision = full if name in FULL else trained_in(usual, name)
+    tf32 = {"tf32": Tf32.ALL, "f32": Tf32.NONE}.get(name)
     frozen = weight_format(dtype) if is_frozen else WeightFormat.HALF
     work = LanguageWork(
         config, in_half(precision, machine.takes), runtime, str(machine.path), tf32=tf32,
         lora_rank=lora_rank, frozen=frozen,
     )  # fmt: skip
-    work.recipe = recipe
+    work.recipe = recipe_of(name)
     return work
 
 
@@ -147,7 +145,7 @@ def trained_in(stored: str, dtype: str) -> ServingPrecision:
     """Return the element types of a training step.
 
     Args:
-        stored: type of 16 bits.
+        stored: 16-bit type of the weights.
         dtype: format of matrix multiplications; "" for that type.
 
     Raises:
@@ -155,7 +153,7 @@ def trained_in(stored: str, dtype: str) -> ServingPrecision:
     """
     if dtype.startswith("amp"):
         hint = "--dtype bf16 has f32 master weights, as language models are trained"
-        raise ParseError("autocast is of graphs", where="--dtype", hint=hint)
+        raise ParseError("autocast is for graphs", where="--dtype", hint=hint)
     precision = precision_of(stored, None, dtype)
     for form in (precision.weights, precision.of_experts):
         is_float = form.multiplied is not None and form.multiplied.is_float
@@ -188,9 +186,9 @@ def plan(
         seq: tokens per sample; 0 for 2,048, or the model's positions if fewer, or the length in
             the graph's file.
         train: optimizer.
-        dtype: type of matrix multiplications; "" for 16 bits of the machine, for samples that
-            are no sequences under autocast. Weights of 16 bits or fewer have f32 master copies;
-            with ``f32``, ``tf32`` and autocast they are f32 themselves.
+        dtype: type of matrix multiplications; "" for 16 bits of the machine, by autocast if
+            samples are no sequences. Weights of 16 bits or fewer have f32 master copies; with
+            ``f32``, ``tf32`` and autocast they are f32 themselves.
         runtime: fusion rules; "" for those of published runs.
         parallel: fixed degrees: all of a mapping, or those of a `Parallel` that differ from one
             GPU.
@@ -249,9 +247,9 @@ def scale(
         seq: tokens per sample; 0 for 2,048, or the model's positions if fewer, or the length in
             the graph's file.
         train: optimizer.
-        dtype: type of matrix multiplications; "" for 16 bits of the machine, for samples that
-            are no sequences under autocast. Weights of 16 bits or fewer have f32 master copies;
-            with ``f32``, ``tf32`` and autocast they are f32 themselves.
+        dtype: type of matrix multiplications; "" for 16 bits of the machine, by autocast if
+            samples are no sequences. Weights of 16 bits or fewer have f32 master copies; with
+            ``f32``, ``tf32`` and autocast they are f32 themselves.
         runtime: fusion rules; "" for those of published runs.
         parallel: degrees of one copy.
         checkpointing: none, selective or block.
@@ -291,7 +289,7 @@ def law_on(work: TrainingWork, framework: str) -> RunLaw:
     Raises:
         ParseError: there are no runs of the framework.
     """
-    named = EXACT if framework == USUAL_LAW and work.recipe.dtype in WHOLE else framework
+    named = F32_RUNS if framework == USUAL_LAW and work.recipe.dtype in FULL else framework
     return law_of(named, cluster_of(work).machine.arch)
 
 
@@ -300,7 +298,7 @@ def single_framework_laws(work: TrainingWork, framework: str) -> Mapping[str, Ru
     if framework != USUAL_LAW:
         return NO_LAWS
     arch = cluster_of(work).machine.arch
-    return framework_laws(arch, is_f32=work.recipe.dtype in WHOLE)
+    return framework_laws(arch, is_f32=work.recipe.dtype in FULL)
 
 
 def sizes(

@@ -21,11 +21,11 @@ from .plan import SHOWN, PlanView
 from .scale import MOST_SAMPLES, MOST_TOKENS, ScaleView
 from .step import DividedStepCost
 
-OTHER_QUESTION = (
+ONE_GPU = (
     "as trainers ran it: `perfc analyze --train` is of PyTorch's own kernels and optimizer, "
     "without a fused loss, gradient sums in f32, buffers of collectives and what published runs add"
 )
-"""Why one GPU has two answers."""
+"""Why this differs from `perfc analyze --train` on one GPU."""
 
 
 def items(seq: int) -> str:
@@ -71,7 +71,7 @@ def plan_document(view: PlanView) -> Document:
         what = "no setting fits; this one needs the least memory"
         notes.append(Note(what, is_warning=True))
     if view.gpus == 1:
-        notes.append(Note(OTHER_QUESTION))
+        notes.append(Note(ONE_GPU))
     sections.append(Section("best", best.parallel.described(), (facts, *notes)))
     sections.append(Section("losses", "time of a step", (losses(best),)))
     if view.pareto:

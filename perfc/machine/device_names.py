@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator
 
 PREFIXES = ("nvidia-", "amd-", "intel-", "google-", "tesla-", "geforce-")
-"""Makers and product lines that target names omit."""
+"""Vendors and product lines that target names omit."""
 _MARKS = re.compile(r"\((?:r|tm|c)\)|[()\[\]®™]|\s+@.*|\s+cpu\b|\s+\d+-core processor.*")
 _SLICE = re.compile(r"[\s-]mig[\s-]+(?=\d+g\.)", re.IGNORECASE)
 LONGEST = 64
+"""Characters of the longest name."""
 
 
 def without_slice_marker(name: str) -> str:

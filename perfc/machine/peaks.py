@@ -28,7 +28,7 @@ class DevicePeak:
         sparse_flop_per_s: rate of the data sheet with 2:4 sparsity; None if it has none.
         boost_flop_per_s: rate at the highest clock that the driver allows; at least the dense rate.
         power_w: power limit of the variant; None if unknown.
-        origin: ``VENDOR`` for a number of the maker, ``ASSUMED`` for a derived one.
+        origin: ``VENDOR`` for a number of the vendor, ``ASSUMED`` for a derived one.
         source: documents of the dense rate.
         note: condition of the dense rate.
     """

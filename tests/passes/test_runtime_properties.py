@@ -24,7 +24,7 @@ READ = ("perfc", "passes", "analyzers", "kernels", "ir")
 NOT_OF_RUNTIMES = {
     "perfc/common/extras.py": "an extra of the package",
     "perfc/measuring/measure/process.py": "an extra of the package",
-    "perfc/deployment/engine_args.py": "programs that start engines",
+    "perfc/deployment/engine_commands.py": "programs that start engines",
     "perfc/review/lint/fixes/proof.py": "an extra of the package",
     "perfc/study/ask/reading.py": "words of questions",
     "perfc/frontend/pytorch/worker.py": "libraries of models",

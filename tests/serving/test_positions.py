@@ -89,12 +89,12 @@ def test_the_longest_sequence_has_to_fit(capsys: pytest.CaptureFixture[str]) -> 
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ("131073", "'131073' tokens"), ("0", "'0' tokens"), ("-5", "'-5'"),
         ("long", "'long' tokens"), ("100", "100 tokens, and a request has 2,304"),
     ],
 )  # fmt: skip
-def test_wrong_longest_sequences_are_refused(given: str, said: str) -> None:
-    with pytest.raises(PerfcError, match=said):
+def test_wrong_longest_sequences_are_refused(given: str, message: str) -> None:
+    with pytest.raises(PerfcError, match=message):
         llm("llama-3.1-8b", "h100", max_model_len=given)

@@ -1,4 +1,4 @@
-"""Traces of other tools as loads: Mooncake's and logged answers of OpenAI's interface."""
+"""Traces of other tools as loads: Mooncake's and logged responses of OpenAI's API."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_lines_of_mooncake_are_requests(tmp_path: Path) -> None:
     assert (other.arrival_s, other.input_tokens, other.output_tokens) == (27.482, 6955, 52)
 
 
-def test_logged_answers_of_a_server_are_requests(tmp_path: Path) -> None:
+def test_logged_responses_of_a_server_are_requests(tmp_path: Path) -> None:
     usage = {"prompt_tokens": 900, "completion_tokens": 200, "total_tokens": 1100}
     cached = {**usage, "prompt_tokens_details": {"cached_tokens": 512}}
     one, other = of(

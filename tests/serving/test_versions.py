@@ -141,11 +141,11 @@ def test_an_engine_that_evicts_reserves_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "offline", "is_said"),
+    ("target", "offline", "is_noted"),
     [("mi300x", False, True), ("mi300x", True, False), ("h100", False, False)],
 )
 def test_a_host_that_was_measured_on_other_gpus_says_so(
-    target: str, offline: bool, is_said: bool
+    target: str, offline: bool, is_noted: bool
 ) -> None:
     notes = llm("llama-3-8b", target, isl=64, osl=8, requests=2, offline=offline).notes
-    assert any("none of them on AMD" in note for note in notes) is is_said
+    assert any("none of them on AMD" in note for note in notes) is is_noted

@@ -209,7 +209,7 @@ def serve(
     from perfc.serving.output.views import document
     from perfc.study.expenses import region_named
 
-    engine = engine_of(engine_args, model)
+    engine = engine_args_of(engine_args, model)
     if engine is not None:
         model = model or engine.model
         given: dict[str, Any] = parallel.given()
@@ -308,7 +308,7 @@ def search(
     return FINDINGS if result.cheapest is None else 0
 
 
-def engine_of(engine_args: str, model: str) -> EngineArgs | None:
+def engine_args_of(engine_args: str, model: str) -> EngineArgs | None:
     """Return the arguments of an engine; None without any.
 
     Raises:

@@ -86,15 +86,15 @@ class GraphWork(TrainingWork):
         """Return 0: sequences of a graph are not divided."""
         return 0.0
 
-    def law(self, known: RunLaw, usual: RunLaw) -> RunLaw:
+    def law(self, known: RunLaw, reference: RunLaw) -> RunLaw:
         """Return the run overhead on kernels of a graph.
 
-        Factors of runs of language models are on the fewer pointwise kernels of a configuration:
-        here they are relative to the usual one. Fitted convolutional networks have none.
+        A configuration has fewer pointwise kernels, on which the fits of language models are:
+        their factor is relative to the reference. Fitted convolutional networks have none.
         """
         if self.has_step_law:
             return replace(known, products=1.0, attention=1.0, experts=1.0, pointwise=1.0)
-        return replace(known, pointwise=known.pointwise / usual.pointwise)
+        return replace(known, pointwise=known.pointwise / reference.pointwise)
 
     def parts(self, parallel: Parallel, samples: int, seq: int) -> RankParts:
         """Return the parts of one copy, for a micro-batch; ``seq`` is that of the deployment.

@@ -78,12 +78,12 @@ class TrainingWork(ABC):
     def tokens(self, given: int) -> int:
         """Return the tokens of a sample: given ones, the model's default for 0; 1 for images."""
 
-    def law(self, known: RunLaw, usual: RunLaw) -> RunLaw:
+    def law(self, known: RunLaw, reference: RunLaw) -> RunLaw:
         """Return the run overhead of this model, after `parts` was called.
 
         Args:
             known: fit of the framework.
-            usual: fit whose pointwise kernels take the time that they are predicted in a graph.
+            reference: fit of the framework that runs a graph's pointwise kernels as predicted.
         """
         return known
 

@@ -59,7 +59,7 @@ def beyond_positions(model: LanguageModel, tokens: int) -> tuple[str, ...]:
     return (f"{model.name} has {model.context:,} positions, and sequences have {tokens:,} tokens",)
 
 
-def of_longest(longest: int | None, fitting: int) -> tuple[str, ...]:
+def longest_notes(longest: int | None, fitting: int) -> tuple[str, ...]:
     """Return a note on the longest sequence: the one that fits for 0, or that it does not fit."""
     if longest == 0:
         return (f"--max-model-len auto is {fitting:,} tokens",)

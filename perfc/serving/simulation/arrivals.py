@@ -17,7 +17,7 @@ MOST_REQUESTS = 200_000
 PREFIX = 0
 """Number of the prefix that a cache holds for all prompts."""
 CLOCK_S = 1e8
-"""Arrivals beyond this are times of a clock, as logs have, and count from the first."""
+"""Arrivals later than this are Unix times, counted from the first."""
 LONGEST = 1 << 24
 """Maximum tokens of one request; more is taken for a mistake."""
 
@@ -139,7 +139,7 @@ def traced(path: Path) -> Workload:
 
     A line has ``input_tokens`` and ``output_tokens``, and may have ``arrival_s`` and
     ``cached_tokens``; other keys are ignored. Lines of Mooncake's traces (``input_length``,
-    ``output_length``, ``timestamp`` in milliseconds) and logged answers of OpenAI's interface
+    ``output_length``, ``timestamp`` in milliseconds) and logged responses of OpenAI's API
     (``usage``, ``created``) are requests, too. The first request of a log arrives at 0.
 
     Raises:
@@ -189,8 +189,8 @@ def _renamed(tree: dict[str, Any]) -> dict[str, Any]:
     usage = tree.get("usage")
     if isinstance(usage, dict):
         names = (("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens"))
-        held = usage.get("prompt_tokens_details")
-        cached = {"cached_tokens": held.get("cached_tokens", 0)} if isinstance(held, dict) else {}
+        more = usage.get("prompt_tokens_details")
+        cached = {"cached_tokens": more.get("cached_tokens", 0)} if isinstance(more, dict) else {}
         sizes = {name: usage.get(key) for key, name in names}
         return {**sizes, **cached, "arrival_s": tree.get("created", 0.0)}
     if "input_length" in tree:

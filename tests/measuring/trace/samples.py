@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -202,3 +202,10 @@ def times() -> list[dict[str, Any]]:
             "startEnqMs": enqueue, "note": SECRET, "run": at,
         })  # fmt: skip
     return made
+
+
+WRITERS: Mapping[str, Callable[[], object]] = {
+    "kineto": kineto, "ort": ort, "rocprof": rocprof, "tensorrt": tensorrt, "times": times,
+    "xplane": xplane,
+}  # fmt: skip
+"""Formats of JSON by name."""

@@ -6,7 +6,6 @@ import gzip
 import json
 import random
 import sqlite3
-from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
 
@@ -25,20 +24,12 @@ from tests.measuring.trace import samples
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "trace"
 REAL = Path(__file__).parents[4] / "shared" / "formats" / "traces"
-SAMPLES: Mapping[str, Callable[[], object]] = {
-    "kineto": samples.kineto,
-    "ort": samples.ort,
-    "rocprof": samples.rocprof,
-    "tensorrt": samples.tensorrt,
-    "times": samples.times,
-    "xplane": samples.xplane,
-}
 
 
 def files(folder: Path) -> dict[str, Path]:
     """Write a trace of each format."""
-    made = {name: folder / f"{name}.json" for name in SAMPLES}
-    for name, sample in SAMPLES.items():
+    made = {name: folder / f"{name}.json" for name in samples.WRITERS}
+    for name, sample in samples.WRITERS.items():
         made[name].write_text(samples.text_of(sample()), encoding="utf-8")
     made["nsys"] = folder / "nsys.sqlite"
     samples.nsys(made["nsys"])
