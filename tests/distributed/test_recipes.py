@@ -89,7 +89,7 @@ def test_the_screen_says_what_is_computed_in_and_what_one_gpu_leaves_out() -> No
     assert "8 for adamw" in render(plan_document(planned("gpt2", "v100", "f32")), 300)
 
 
-def test_autocast_is_of_graphs() -> None:
+def test_autocast_is_for_graphs() -> None:
     assert step(planned(GRAPH, "a100", "amp")).training.recipe.master_bytes == 0
-    with pytest.raises(ParseError, match="autocast is of graphs"):
+    with pytest.raises(ParseError, match="autocast is for graphs"):
         planned("gpt2", "a100", "amp-bf16")
