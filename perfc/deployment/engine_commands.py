@@ -120,15 +120,9 @@ def _environment(tree: Mapping[str, Any]) -> dict[str, str]:
 
 
 def text_of(value: object) -> str:
-    """Return a value of a file as a word.
-
-    Raises:
-        ParseError: an integer of thousands of digits.
-    """
-    try:
-        return str(value)
-    except ValueError as error:
-        raise ParseError(str(error).partition(";")[0].lower(), where=WHERE) from None
+    """Return a scalar of a file as a word; "" for anything else and for huge integers."""
+    is_short = isinstance(value, int) and abs(value) < 1 << 64
+    return str(value) if is_short or isinstance(value, str | float) else ""
 
 
 def _container(tree: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
@@ -142,19 +136,15 @@ def _container(tree: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[tu
         raise ParseError("has too long variables", where=WHERE)
     words = [VARIABLE.sub(lambda m: names.get(m[1], m[0]), word) for word in words]
     if tree.get("modelCommand") == "vllmServe":
-        yield ("vllm", "serve", names.get("MODEL_URI", ""), *words, *_llm_d_degrees(names))
+        keys = [(k, f"PARALLEL_{k}") for k in ("tensor", "data")]
+        degrees = [f"--{k}-parallel-size={names[name]}" for k, name in keys if name in names]
+        yield ("vllm", "serve", names.get("MODEL_URI", ""), *words, *degrees)
     elif engine_at(words) and not any("\n" in w or " -" in w for w in words):
         yield tuple(words)
     else:
         for word in words:
             if any(c in word for c in (" ", "\n")):
                 yield from commands_in(word)
-
-
-def _llm_d_degrees(names: Mapping[str, str]) -> Iterator[str]:
-    for name in ("tensor", "data"):
-        if f"PARALLEL_{name}" in names:
-            yield f"--{name}-parallel-size={names[f'PARALLEL_{name}']}"
 
 
 def _prefills(words: Sequence[str]) -> bool:

@@ -200,6 +200,7 @@ def test_hostile_files_are_one_error(tmp_path: Path) -> None:
     for name, text in (
         ("bomb.yaml", bomb), ("deep.yaml", "[" * 3000), ("tag.yaml", "!!python/object:os.system x"),
         ("bad.json", "{"), ("deep.json", "[" * 100_000),
+        ("words.yaml", f"{bomb}args: [*i]"),
         ("digits.yaml", f"command: [vllm, serve, 0x{'f' * 5000}]"),
         ("long.yaml", f"env: [{{name: A, value: {'x' * 9999}}}]\nargs: [vllm serve {'$A' * 9999}]"),
     ):  # fmt: skip

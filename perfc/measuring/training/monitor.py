@@ -228,13 +228,7 @@ class CalledInputs:
 
 
 class TrainerStepMonitor(StepMonitor):
-    """Monitor of a trainer, which predicts the step from the inputs of the first one.
-
-    Args:
-        device: name of the device; by default the GPU that the process uses.
-        expected: prediction of the step; None to predict it.
-        keywords: fields of the deployment that `expected_step` accepts.
-    """
+    """Monitor of a trainer, which predicts the step from the inputs of the first one if not given."""
 
     def __init__(
         self, device: str | None, expected: ExpectedStep | None, keywords: DeploymentKeywords
@@ -251,13 +245,7 @@ class TrainerStepMonitor(StepMonitor):
             self._calls = CalledInputs(module)
 
     def predict(self, count: int, optimizer: Any, dtype: str) -> None:
-        """Predict the step if its inputs were recorded; warn if that fails.
-
-        Args:
-            count: forward passes of one step.
-            optimizer: PyTorch's optimizer or a wrapper of it.
-            dtype: element type of autocast; "" without it.
-        """
+        """Predict the step of ``count`` forward passes if its inputs were recorded, or warn."""
         if self._calls is None:
             return
         calls, self._calls = self._calls, None
