@@ -41,13 +41,7 @@ MOST_BATCH = 1 << 24
 
 
 def work_of(
-    model: Any,
-    target: str,
-    *,
-    dtype: str = "",
-    runtime: str = "",
-    seq: int = 0,
-    lora_rank: int = 0,
+    model: Any, target: str, *, dtype: str = "", runtime: str = "", seq: int = 0, lora_rank: int = 0
 ) -> TrainingWork:
     """Return the model on its machine: a language model's configuration or a graph.
 

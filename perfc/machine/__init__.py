@@ -3,14 +3,7 @@
 from __future__ import annotations
 
 from .capacity import CONTEXT_BYTES, NOTHING, Capacity, Reserve, capacity_of
-from .catalog import (
-    add,
-    list_clusters,
-    list_machines,
-    load_machine,
-    render_markdown,
-    validate,
-)
+from .catalog import add, list_clusters, list_machines, load_machine, render_markdown, validate
 from .cluster import Cluster
 from .machine import (
     HOST,

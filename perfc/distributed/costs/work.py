@@ -10,12 +10,7 @@ from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING
 
 from perfc.errors import ModelError
-from perfc.frontend.config import (
-    LanguageModel,
-    ServingPrecision,
-    WeightFormat,
-    usual_sequence,
-)
+from perfc.frontend.config import LanguageModel, ServingPrecision, WeightFormat, usual_sequence
 from perfc.frontend.config.lowering.parts import embedding_part, head_part, layer_part
 from perfc.frontend.config.model import Experts, Layer, Stack, TokenEmbedding, mixers
 from perfc.ir.graph import Module

@@ -311,12 +311,7 @@ def read_profile(
             where=os.fspath(path),
         )
     total = profile.run_s if profile.run_s is not None else profile.kernel_s
-    setting = RuntimeSetting(
-        framework.value,
-        profile.source.value,
-        profile.device or device,
-        0,
-    )
+    setting = RuntimeSetting(framework.value, profile.source.value, profile.device or device, 0)
     rows: tuple[Compared, ...] = compared(attribution, report)
     predicted_s = report.prediction.total.time_s
     return Measurement(

@@ -228,7 +228,7 @@ class CalledInputs:
 
 
 class TrainerStepMonitor(StepMonitor):
-    """Monitor of a trainer, which predicts the step from the inputs of the first one if not given."""
+    """Monitor of a trainer, which predicts the step from the inputs of the first one."""
 
     def __init__(
         self, device: str | None, expected: ExpectedStep | None, keywords: DeploymentKeywords

@@ -121,10 +121,7 @@ def relative_to_both(
 
 
 def _times(
-    layers: Sequence[Layer],
-    machine: Machine,
-    framework: str,
-    sizes: Sequence[tuple[float, ...]],
+    layers: Sequence[Layer], machine: Machine, framework: str, sizes: Sequence[tuple[float, ...]]
 ) -> Iterator[list[float]]:
     """Yield the seconds of all layers of each kind."""
     import numpy as np

@@ -109,13 +109,7 @@ def poisson(
 
 
 def _drawn(
-    rate: float,
-    isl: int,
-    osl: int,
-    count: int,
-    spread: float,
-    held: tuple[int, float],
-    seed: int,
+    rate: float, isl: int, osl: int, count: int, spread: float, held: tuple[int, float], seed: int
 ) -> list[Request]:
     """Return requests of drawn lengths; with rate 0 all arrive at once."""
     draw, hits = random.Random(seed), random.Random(seed + 1)

@@ -52,12 +52,7 @@ class FitResult:
 
 
 def fit_from(
-    rows: Path,
-    target: str,
-    output: Path,
-    *,
-    threads: int | None = None,
-    runtime: str = "",
+    rows: Path, target: str, output: Path, *, threads: int | None = None, runtime: str = ""
 ) -> FitResult:
     """Fit efficiencies to the rows of a dataset and write them into a copy of a target file.
 
@@ -133,11 +128,7 @@ def most_common(numbers: Iterable[int]) -> int:
 
 
 def write(
-    base: Machine,
-    output: Path,
-    efficiencies: Efficiencies,
-    runtime: str,
-    source: dict[str, str],
+    base: Machine, output: Path, efficiencies: Efficiencies, runtime: str, source: dict[str, str]
 ) -> Machine:
     """Write the target file of ``base`` with these efficiencies in place of earlier ones.
 
