@@ -1,4 +1,4 @@
-"""``perfc mcp``: the SDK's own client calls every tool over standard input and output."""
+"""``perfc mcp``: the client of the SDK calls every tool over standard input and output."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import pytest
 
 from perfc.commands.help import _tools
 from perfc.errors import PerfcError
+from perfc.frontend.reading.process import child_environment
 
 ROOT = Path(__file__).resolve().parents[2]
 MODEL = "resnet50.onnx.gz"
@@ -37,7 +38,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("analyze", {"model": "link.onnx"}, "has a symbolic link"),
     ("analyze", {"model": "folder/model.onnx"}, "has a symbolic link"),
     ("analyze", {"model": "timm:resnet50"}, "is code to import"),
-    ("analyze", {"model": MODEL, "target": ["/tmp/evil.toml"]}, "outside of the root"),
+    ("analyze", {"model": MODEL, "target": ["/absent/machine.toml"]}, "outside of the root"),
     ("analyze", {"model": MODEL, "values": ["x=@../secret.json"]}, "no argument 'values'"),
     ("analyze", {"model": MODEL, "value": ["x=@../secret.json"]}, "leaves the root"),
     ("analyze", {"model": MODEL, "output": "x.html"}, "no argument 'output'"),
@@ -77,12 +78,10 @@ def with_client(folder: Path, use: Callable[[Any], Awaitable[None]]) -> None:
     from mcp.client.session import ClientSession
     from mcp.client.stdio import StdioServerParameters, stdio_client
 
-    from perfc.commands.help.mcp import environment
-
     async def session() -> None:
         server = StdioServerParameters(
             command=sys.executable, args=["-m", "perfc", "mcp", "--root", str(folder)],
-            env=environment(), cwd=str(ROOT),
+            env={**child_environment(), "NO_COLOR": "1"}, cwd=str(ROOT),
         )  # fmt: skip
         async with stdio_client(server) as streams, ClientSession(*streams) as client:
             await client.initialize()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -255,8 +255,3 @@ def confined(name: str, text: str, root: Path) -> str:
             if place.is_symlink():
                 raise PerfcError(f"{name}: {part[:64]!r} has a symbolic link")
     return text
-
-
-def tools() -> Sequence[str]:
-    """Return the names of the tools."""
-    return tuple(TOOLS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 from collections.abc import Mapping
 from importlib.util import find_spec
@@ -15,6 +14,7 @@ import click
 from perfc.common.extras import install
 from perfc.common.version import __version__
 from perfc.errors import MissingExtraError, PerfcError
+from perfc.frontend.reading.process import child_environment
 
 from ..shared.examples import examples
 from . import _tools
@@ -57,7 +57,7 @@ async def serve(root: Path) -> None:
     slots = asyncio.Semaphore(PARALLEL)
     listed = [
         Tool(name=n, description=_tools.description(n), input_schema=_tools.schema(n))
-        for n in _tools.tools()
+        for n in _tools.TOOLS
     ]
 
     async def list_tools(context: Any, params: Any) -> Any:
@@ -82,7 +82,7 @@ async def serve(root: Path) -> None:
 
 
 async def answer(tool: str, arguments: Mapping[str, Any], root: Path) -> str:
-    """Run the command of a tool in a process of its own and return what it prints.
+    """Run the command of a tool in a separate process and return its output.
 
     Raises:
         PerfcError: wrong arguments, an error of the command, a timeout or an answer that is too
@@ -91,7 +91,8 @@ async def answer(tool: str, arguments: Mapping[str, Any], root: Path) -> str:
     line = _tools.command_line(tool, arguments, root)
     # -P: no module of the root folder is imported
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-P", "-m", "perfc", *line, cwd=root, env=environment(),
+        sys.executable, "-P", "-m", "perfc", *line, cwd=root,
+        env={**child_environment(), "NO_COLOR": "1"},
         stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )  # fmt: skip
@@ -103,10 +104,10 @@ async def answer(tool: str, arguments: Mapping[str, Any], root: Path) -> str:
         if process.returncode is None:
             process.kill()
             await process.wait()
-    text, said = (b.decode("utf-8", "replace").strip() for b in (output, errors))
-    if process.returncode not in (0, 1, 3) or (not text and said):
-        last = said.splitlines()[-1] if said else f"{tool} ended with code {process.returncode}"
-        raise PerfcError(last.removeprefix("error: "))
+    text, message = (b.decode("utf-8", "replace").strip() for b in (output, errors))
+    if process.returncode not in (0, 1, 3) or (not text and message):
+        message = message or f"{tool} ended with code {process.returncode}"
+        raise PerfcError(message.splitlines()[-1].removeprefix("error: "))
     if len(text) <= MOST_CHARACTERS:
         return text
     if arguments.get("output_format") == "json":
@@ -114,10 +115,3 @@ async def answer(tool: str, arguments: Mapping[str, Any], root: Path) -> str:
         raise PerfcError(f"the answer has {len(text):,} characters", hint=hint)
     rest = len(text) - MOST_CHARACTERS
     return f"{text[:MOST_CHARACTERS]}\n… {rest:,} more characters"
-
-
-def environment() -> dict[str, str]:
-    """Return the environment of a command: this perfc, no colors."""
-    package = str(Path(__file__).resolve().parents[3])
-    paths = (package, os.environ.get("PYTHONPATH", ""))
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in paths if p), "NO_COLOR": "1"}

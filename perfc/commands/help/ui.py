@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import socket
+
 import click
 
 from perfc.common.plain_text import say
-from perfc.errors import MissingExtraError
+from perfc.errors import MissingExtraError, PerfcError
 
 from ..shared.examples import examples
 
@@ -31,31 +33,36 @@ def command(
 ) -> None:
     """Serve the page of perfc: drop a model in a browser, answered at native speed.
 
-    Each question runs in a process of its own under these limits, and its files are deleted after
-    it. /docs describes the same operations for programs.
+    Each request runs in a separate process under these limits, and its files are deleted after it.
+    /docs describes the same operations for programs.
     """
-    try:
-        import uvicorn
+    from perfc.common.extras import absent, install
 
-        from perfc.view.web import server
-    except ImportError:
-        from perfc.common.extras import install
+    if missing := absent("ui"):
+        raise MissingExtraError(f"perfc ui needs {', '.join(missing)}", hint=install("ui"))
+    import uvicorn
 
-        raise MissingExtraError("perfc ui needs Starlette", hint=install("ui")) from None
+    from perfc.view.web import server
     from perfc.view.web.jobs import UiLimits
 
+    try:
+        # connections are accepted from here on, so that the printed address is never refused
+        listening = socket.create_server(
+            (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET
+        )
+    except (OSError, UnicodeError) as error:
+        hint = "choose another --host or --port"
+        raise PerfcError(
+            getattr(error, "strerror", "") or str(error), where=f"{host}:{port}", hint=hint
+        ) from None
     is_local = server.is_loopback(host)
     if not is_local and not token:
         import secrets
 
         token = secrets.token_urlsafe(24)
     limits = UiLimits(upload_mib << 20, time_s, memory_mib << 20)
-    app = server.create_app(token, is_local=is_local, limits=limits)
-    listener = uvicorn.Server(uvicorn.Config(app, host, port, log_level="warning"))
-    sockets = [listener.config.bind_socket()]
-    # connections wait from here on, so that the printed address is never refused
-    sockets[0].listen(128)
+    app = server.create_app(token, limits, is_local=is_local)
     shown = f"[{host}]" if ":" in host else host
     fragment = f"#token={token}" if token else ""
-    say(f"perfc: http://{shown}:{sockets[0].getsockname()[1]}/{fragment}")
-    listener.run(sockets)
+    say(f"perfc: http://{shown}:{listening.getsockname()[1]}/{fragment}")
+    uvicorn.Server(uvicorn.Config(app, log_level="warning")).run([listening])

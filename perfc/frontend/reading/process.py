@@ -13,6 +13,13 @@ from typing import Any
 from perfc.errors import ModelError
 
 
+def child_environment() -> dict[str, str]:
+    """Return the environment of a process that imports this perfc from any folder."""
+    root = str(Path(__file__).resolve().parents[3])
+    paths = (root, os.environ.get("PYTHONPATH", ""))
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in paths if p)}
+
+
 def answer_of(
     worker: str, arguments: Sequence[str], reply: Path, *, where: str, late: tuple[str, str],
     longest_s: float, request: str = "", folder: str = "",
@@ -32,13 +39,11 @@ def answer_of(
     Raises:
         ModelError: it takes too long, or ends without an answer.
     """
-    root = str(Path(__file__).resolve().parents[3])
-    paths = [p for p in (root, os.environ.get("PYTHONPATH", "")) if p]
     try:
         made = subprocess.run(
             [sys.executable, "-m", worker, *arguments], input=request, capture_output=True,
             text=True, timeout=longest_s, check=False, cwd=folder or None,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+            env=child_environment(),
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         what, hint = late

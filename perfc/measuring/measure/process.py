@@ -16,6 +16,7 @@ from typing import Any
 
 from perfc.common.extras import install
 from perfc.errors import MissingExtraError, PassError
+from perfc.frontend.reading.process import child_environment
 from perfc.ir.record import record
 from perfc.passes.runtimes import Framework
 
@@ -173,13 +174,11 @@ def is_plain(i: Input) -> bool:
 def spawn(folder: Path, limit_s: float) -> str:
     """Run the worker on the request in ``folder``; why it failed, or nothing."""
     command = [sys.executable, "-m", "perfc.measuring.measure.worker", str(folder / "request.json")]
-    root = str(Path(__file__).resolve().parents[3])
-    paths = [root, os.environ.get("PYTHONPATH", "")]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in paths if p)}
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(
-            command, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment
-        )
+            command, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            env=child_environment(),
+        )  # fmt: skip
         try:
             first_victim(process.pid)
             code = process.wait(timeout=limit_s)

@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from perfc.common.version import __version__
 from perfc.errors import PerfcError
 
 from . import registries
@@ -76,7 +75,7 @@ class PageBuild:
 
 def build(
     out: Path, *, numpy: Path | None = None, has_numpy: bool = True,
-    tell: Callable[[str], None] = lambda _: None,
+    report: Callable[[str], None] = lambda _: None,
 ) -> Path:  # fmt: skip
     """Build the page into a folder and return it; an earlier build there is replaced.
 
@@ -84,22 +83,24 @@ def build(
         out: folder of the page: new, empty or of an earlier build.
         numpy: numpy's wheel of Pyodide (default: from PyPI).
         has_numpy: include predictors, which need numpy; otherwise the page shows lower bounds.
-        tell: receives each step.
+        report: receives the name of each step.
 
     Raises:
         PerfcError: the folder holds something else, or a download fails.
     """
     if out.exists() and any(out.iterdir()) and not (out / "manifest.json").is_file():
         raise PerfcError("holds something other than an earlier build", where=str(out))
+    # a path that cannot be written is reported before the downloads
+    out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
         work = Path(scratch)
-        tell("downloading Pyodide and wheels")
+        report("downloading Pyodide and wheels")
         core = registries.pyodide(work)
         sources = Sources.under(work)
         for wheel in registries.wheels(work / "wheels"):
             registries.unpacked(wheel, sources.code)
         if has_numpy:
-            tell("downloading numpy")
+            report("downloading numpy")
             made = registries.numpy_wheel(work / "numpy-package", core, numpy)
             registries.unpacked(made, sources.numpy)
         with zipfile.ZipFile(core / "python_stdlib.zip") as archive:
@@ -107,9 +108,9 @@ def build(
         page = PageBuild(work / "page")
         add_perfc(page, sources.code)
         licenses(page.folder, sources)
-        tell("compiling")
+        report("compiling")
         sources.compile(core)
-        tell("packing")
+        report("packing")
         page.add("code.bin", packed(sources.code))
         page.add("stdlib.bin", packed(sources.stdlib))
         if has_numpy:
@@ -119,8 +120,7 @@ def build(
         script, _, _ = (core / "pyodide.mjs").read_bytes().partition(b"\n//# sourceMapping")
         page.add("pyodide.mjs", script)
         add_page(page, json.loads((core / "pyodide-lock.json").read_text(encoding="utf-8")))
-        if out.exists():
-            shutil.rmtree(out)
+        shutil.rmtree(out)
         shutil.copytree(page.folder, out)
     return out
 
@@ -165,7 +165,7 @@ def files_of(root: Path) -> Iterator[tuple[str, Path]]:
 
 
 def add_perfc(page: PageBuild, code: Path) -> None:
-    """Copy the running perfc; files of `LAZY` get a name of their own in the page."""
+    """Copy the running perfc; files of `LAZY` become separate files of the page."""
     (page.folder / "data").mkdir()
     root = Path(__file__).parents[2]
     for inside, path in files_of(root):
@@ -223,11 +223,8 @@ def zipped(content: bytes) -> bytes:
 
 def add_page(page: PageBuild, pyodide_lock: dict[str, object]) -> None:
     """Write the page itself, what its form offers, and the list of all files."""
-    fill = {"@VERSION@": __version__, "@POLICY@": page_policy()}
     for name, path in files_of(PAGE):
-        text = path.read_text(encoding="utf-8")
-        for mark, value in fill.items():
-            text = text.replace(mark, value)
+        text = path.read_text(encoding="utf-8").replace("@POLICY@", page_policy())
         (page.folder / name).write_text(text, encoding="utf-8")
     offered = {"is_local": False, "predicts": "numpy.bin" in page.files, **catalogue()}
     write_json(page.folder / "catalogue.json", offered)

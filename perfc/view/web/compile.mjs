@@ -1,6 +1,6 @@
 // Compiles folders of Python with the Python of Pyodide: node compile.mjs PYODIDE CODE NUMPY STDLIB
-// CODE and NUMPY keep the first line of each file next to its bytecode, which `perfc --help` reads,
-// and whole operators, which are searched for their names; STDLIB keeps only bytecode.
+// CODE and NUMPY retain the first line of each file next to its bytecode, which `perfc --help` reads,
+// and whole operators, which are searched for their names; STDLIB retains only bytecode.
 
 import { pathToFileURL } from "node:url";
 import { join } from "node:path";
@@ -28,7 +28,7 @@ LIBRARY = "/lib/python312.zip"
 
 
 def without_docs(source, where):
-    # classes keep theirs: perfc and numpy compute with them
+    # not of classes: perfc and numpy compute with those
     tree = ast.parse(source, where)
     for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Module)):

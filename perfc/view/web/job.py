@@ -1,6 +1,6 @@
-"""Answers one question in a process of its own, under limits; the server starts it.
+"""Runs one request of the server in a separate process with limits.
 
-The question is a JSON object on standard input, the reply one on standard output.
+The request is a JSON object on standard input, the reply one on standard output.
 """
 
 from __future__ import annotations
@@ -27,17 +27,18 @@ def limit(memory_bytes: int, time_s: int) -> None:
 
 
 def main() -> None:
-    """Read the question, answer it, write the reply."""
-    question: dict[str, Any] = json.load(sys.stdin)
-    limit(question.pop("memory_bytes"), question.pop("time_s"))
+    """Read the request, run its operation, write the reply."""
+    request: dict[str, Any] = json.load(sys.stdin)
+    limit(request.pop("memory_bytes"), request.pop("time_s"))
     reply_to = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
-    from .session import ask
+    from .operations import failed
+    from .session import run_operation
 
     try:
-        reply = ask(**question)
+        reply = run_operation(**request)
     except MemoryError:
-        reply = {"output": "", "line": "", "code": 2, "error": "more memory than allowed"}
+        reply = failed("more memory than allowed")
     json.dump(reply, reply_to)
     reply_to.close()
 

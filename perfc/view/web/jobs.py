@@ -1,4 +1,4 @@
-"""Questions of the server: each in a process that is ended at a limit or when nobody waits."""
+"""Jobs of the server: each is a process that ends at a limit or when its client disconnects."""
 
 from __future__ import annotations
 
@@ -11,58 +11,53 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from perfc.frontend.reading.process import child_environment
 from perfc.ir.record import frozen
 
-from .operations import Reply
+from .operations import Reply, failed
 
 
 @frozen
 class UiLimits:
-    """Limits of one question.
+    """Limits of jobs.
 
     Args:
-        upload_bytes: bytes of all its files.
-        time_s: seconds until the answer.
+        upload_bytes: bytes of all files of a job.
+        time_s: seconds until its answer.
         memory_bytes: address space of its process.
-        jobs: questions that are answered at once; more wait.
+        jobs: jobs that run at the same time; more wait.
     """
 
-    upload_bytes: int = 4 << 30
-    time_s: int = 120
-    memory_bytes: int = 4 << 30
+    upload_bytes: int
+    time_s: int
+    memory_bytes: int
     jobs: int = max(1, (os.cpu_count() or 2) - 1)
 
 
-def failed(reason: str) -> Reply:
-    """Return the reply of a question without an answer."""
-    return {"output": "", "line": "", "error": reason, "code": 2}
-
-
 async def answered(
-    question: Mapping[str, object], folder: Path, limits: UiLimits,
-    gone: Callable[[], Awaitable[None]],
+    job: Mapping[str, object], folder: Path, limits: UiLimits,
+    disconnected: Callable[[], Awaitable[None]],
 ) -> Reply:  # fmt: skip
-    """Answer a question in a new process with a folder as its working directory.
+    """Run a job in a new process with a folder as its working directory, and return its reply.
 
     Args:
-        question: arguments of `session.ask`.
-        folder: folder of the question's files.
+        job: arguments of `session.run_operation`.
+        folder: folder of its files.
         limits: limits of the process.
-        gone: returns when nobody waits for the answer.
+        disconnected: returns when the client has closed the connection.
     """
     environment = {
-        **os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
-        "PYTHONSAFEPATH": "1", "HF_HUB_OFFLINE": "1", "OPENBLAS_NUM_THREADS": "1",
-        "TMPDIR": str(folder),
+        **child_environment(), "PYTHONSAFEPATH": "1", "HF_HUB_OFFLINE": "1",
+        "OPENBLAS_NUM_THREADS": "1", "TMPDIR": str(folder),
     }  # fmt: skip
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "perfc.view.web.job", cwd=folder, env=environment,
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL, start_new_session=True,
     )  # fmt: skip
-    limited = {**question, "memory_bytes": limits.memory_bytes, "time_s": limits.time_s}
+    limited = {**job, "memory_bytes": limits.memory_bytes, "time_s": limits.time_s}
     work = asyncio.ensure_future(process.communicate(json.dumps(limited).encode()))
-    left = asyncio.ensure_future(gone())
+    left = asyncio.ensure_future(disconnected())
     try:
         await asyncio.wait((work, left), timeout=limits.time_s, return_when=asyncio.FIRST_COMPLETED)
         if not work.done():

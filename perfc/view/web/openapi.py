@@ -13,7 +13,7 @@ FORMS = ("html", "json", "text", "markdown")
 
 
 def schema_of(setting: PageSetting, catalogue: dict[str, Any]) -> dict[str, object]:
-    """Return the JSON schema of a setting."""
+    """Return the JSON Schema of a setting."""
     schema: dict[str, object] = {"description": f"{setting.label}: {setting.flag}"}
     if setting.kind is SettingKind.NUMBER:
         return {**schema, "type": "integer", "minimum": 1, "maximum": 9_999_999}
@@ -53,7 +53,7 @@ def operation_of(operation: PageOperation, catalogue: dict[str, Any]) -> dict[st
 def document(catalogue: dict[str, Any]) -> dict[str, object]:
     """Return the OpenAPI 3.1 document of all operations."""
     reply = {
-        "output": {"type": "string", "description": "Answer in the form that was asked for."},
+        "output": {"type": "string", "description": "Answer in the requested form."},
         "error": {"type": "string", "description": 'Why there is none; else "".'},
         "line": {"type": "string", "description": "The command line in a terminal."},
         "code": {"type": "integer", "description": "Exit code of the command."},

@@ -1,6 +1,6 @@
 """Operations of the page: settings of each, and the command line that answers them.
 
-The browser and the server run these command lines, so a page says what ``perfc`` says.
+The browser and the server run these command lines, so a page has the numbers of the terminal.
 """
 
 from __future__ import annotations
@@ -22,6 +22,11 @@ _NUMBER = re.compile(r"[1-9]\d{0,6}")
 _NAME = re.compile(r"[A-Za-z0-9][\w.+-]{0,79}", re.ASCII)
 _FILE = re.compile(r"[\w(\[][\w .()\[\]+=,@-]{0,199}")
 _HUB = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", re.ASCII)
+
+
+def failed(reason: str) -> Reply:
+    """Return the reply to a request without an answer."""
+    return {"output": "", "line": "", "error": reason, "code": 2}
 
 
 class SettingKind(StrEnum):
@@ -234,8 +239,7 @@ def opened(names: Sequence[str]) -> str:
         raise ParseError("no model", hint="drop a file, or type a name")
     if any(n.lower().endswith(WEIGHTS) for n in names) and CONFIG in names:
         return ""
-    first = next((n for n in names if not n.lower().endswith(".json")), names[0])
-    return first
+    return next((n for n in names if not n.lower().endswith(".json")), names[0])
 
 
 def catalogue(*, has_hub: bool = False) -> dict[str, object]:

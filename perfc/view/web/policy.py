@@ -7,7 +7,7 @@ import hashlib
 
 
 def page_policy() -> str:
-    """Return the policy: scripts of the page and of reports, connections to its own host alone."""
+    """Return the policy: scripts of the page and of reports, connections to its server only."""
     from perfc.view.html.page import SCRIPTS, asset, own_script
     from perfc.view.html.pages import (
         compare_page,

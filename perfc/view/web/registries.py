@@ -51,8 +51,8 @@ def ran(command: Sequence[str], folder: Path, what: str) -> str:
     except subprocess.TimeoutExpired:
         raise PerfcError(f"{command[0]} took more than {LONGEST_S} s", where=what) from None
     except subprocess.CalledProcessError as error:
-        said = [*filter(str.strip, (error.stderr or error.stdout or "").splitlines())]
-        reason = said[-1].strip()[:300] if said else f"exit code {error.returncode}"
+        lines = [*filter(str.strip, (error.stderr or error.stdout or "").splitlines())]
+        reason = lines[-1].strip()[:300] if lines else f"exit code {error.returncode}"
         raise PerfcError(f"{command[0]}: {reason}", where=what) from None
     return done.stdout
 
@@ -108,7 +108,7 @@ def downloaded(folder: Path, pins: Mapping[str, tuple[str, str]]) -> None:
 
 
 def numpy_wheel(folder: Path, core: Path, given: Path | None) -> bytes:
-    """Return numpy's wheel for Pyodide, the file that Pyodide's own lock names.
+    """Return numpy's wheel for Pyodide, the file that `pyodide-lock.json` names.
 
     Args:
         folder: folder for downloads.
@@ -116,7 +116,7 @@ def numpy_wheel(folder: Path, core: Path, given: Path | None) -> bytes:
         given: the wheel, from a release of Pyodide; None for the package of `lock.toml`.
 
     Raises:
-        PerfcError: it cannot be had, or is another file.
+        PerfcError: it cannot be downloaded, or is another file.
     """
     known = json.loads((core / "pyodide-lock.json").read_text(encoding="utf-8"))
     entry = known["packages"]["numpy"]

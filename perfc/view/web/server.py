@@ -23,8 +23,8 @@ from starlette.routing import Route
 from perfc.errors import ParseError
 
 from . import openapi
-from .jobs import UiLimits, answered, failed
-from .operations import catalogue, opened
+from .jobs import UiLimits, answered
+from .operations import AnswerForm, catalogue, failed, opened
 from .policy import page_policy
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Guard:
             return
         request = Request(scope)
         if refused := self.refusal(request):
-            # a client that still sends sees a closed connection instead of the reason
+            # else a client that is still sending sees a closed connection instead of the reason
             await discarded(receive, MOST_DISCARDED)
             await refused(scope, receive, send)
             return
@@ -104,7 +104,7 @@ class Guard:
 
 
 async def discarded(receive: Receive, most_bytes: int) -> None:
-    """Read a body and forget it, up to a number of bytes."""
+    """Read and discard a body, up to a number of bytes."""
     while most_bytes > 0:
         message = await receive()
         most_bytes -= len(message.get("body", b""))
@@ -116,7 +116,7 @@ class Api:
     """Handlers of the operations.
 
     Args:
-        limits: limits of each question.
+        limits: limits of jobs.
     """
 
     def __init__(self, limits: UiLimits) -> None:
@@ -138,15 +138,15 @@ class Api:
         """Return the OpenAPI document as a page."""
         return HTMLResponse(openapi.page(self.offered))
 
-    async def ask(self, request: Request) -> Response:
-        """Answer a question; its files are deleted after it."""
+    async def run(self, request: Request) -> Response:
+        """Run an operation; the files of the request are deleted after it."""
         operation = request.path_params["operation"]
         folder = Path(await run_in_threadpool(tempfile.mkdtemp, prefix="perfc-ui-"))
         try:
             async with request.form(max_files=MOST_FILES, max_fields=64) as form:
-                question = await self.question(operation, form, folder)
+                job = await self.job(operation, form, folder)
             async with self.slots:
-                reply = await answered(question, folder, self.limits, lambda: gone(request))
+                reply = await answered(job, folder, self.limits, lambda: disconnected(request))
         except ParseError as error:
             reply = failed(str(error))
         except MultiPartException as error:
@@ -155,11 +155,11 @@ class Api:
             await run_in_threadpool(shutil.rmtree, folder, ignore_errors=True)
         return JSONResponse(reply, 422 if reply["error"] else 200)
 
-    async def question(self, operation: str, form: FormData, folder: Path) -> dict[str, object]:
-        """Return the question of a form, whose files are written to a folder.
+    async def job(self, operation: str, form: FormData, folder: Path) -> dict[str, object]:
+        """Return the job of a form, and write its files to a folder.
 
         Raises:
-            ParseError: a field or file that no question has.
+            ParseError: a field or file that no job has.
         """
         texts: Mapping[str, str] = {k: v for k, v in form.multi_items() if isinstance(v, str)}
         files = [f for f in form.getlist("file") if isinstance(f, UploadFile)]
@@ -175,8 +175,8 @@ class Api:
         if answer_form not in openapi.FORMS:
             raise ParseError(f"no form {answer_form[:32]!r}", hint=", ".join(openapi.FORMS))
         answer = texts.get("answer", "page")
-        if answer not in ("quick", "page", "whole"):
-            raise ParseError(f"no answer {answer[:32]!r}", hint="quick, page, whole")
+        if answer not in [*AnswerForm]:
+            raise ParseError(f"no answer {answer[:32]!r}", hint=", ".join(AnswerForm))
         return {
             "operation": operation, "model": "." if files else texts.get("model", ""),
             "files": names, "settings": {k: v for k, v in texts.items() if k not in FIELDS},
@@ -184,7 +184,7 @@ class Api:
         }  # fmt: skip
 
 
-async def gone(request: Request) -> None:
+async def disconnected(request: Request) -> None:
     """Return when the client has closed the connection."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
@@ -212,17 +212,14 @@ async def explained(request: Request, error: Exception) -> Response:
     return JSONResponse(failed(error.detail), error.status_code)
 
 
-def create_app(
-    token: str = "", *, is_local: bool = True, limits: UiLimits | None = None
-) -> ASGIApp:
+def create_app(token: str, limits: UiLimits, *, is_local: bool) -> ASGIApp:
     """Return the application.
 
     Args:
         token: token of the API; "" for none.
+        limits: limits of jobs.
         is_local: answer only requests to names of this machine.
-        limits: limits of each question.
     """
-    limits = limits or UiLimits()
     api = Api(limits)
     app = Starlette(
         routes=[
@@ -230,7 +227,7 @@ def create_app(
             Route("/catalogue.json", api.offers),
             Route("/openapi.json", api.schema),
             Route("/docs", api.docs),
-            Route("/api/{operation}", api.ask, methods=["POST"]),
+            Route("/api/{operation}", api.run, methods=["POST"]),
             Route("/{name}", asset),
         ],
         exception_handlers={HTTPException: explained},

@@ -10,10 +10,10 @@ from contextlib import redirect_stderr, redirect_stdout
 
 from perfc.errors import PerfcError
 
-from .operations import AnswerForm, Reply, command_line, named, opened, shown_line
+from .operations import AnswerForm, Reply, command_line, failed, named, opened, shown_line
 
 
-def ask(
+def run_operation(
     operation: str, model: str, files: Sequence[str], settings: Mapping[str, str], answer: str,
     form: str = "html", *, has_hub: bool = False,
 ) -> Reply:  # fmt: skip
@@ -42,11 +42,11 @@ def ask(
         line = shown_line(operation, shown, settings)
         words = command_line(operation, where, settings, AnswerForm(answer), form)
     except PerfcError as error:
-        return {"error": str(error), "output": "", "line": "", "code": 2}
-    return {"line": line, **printed(words)}
+        return failed(str(error))
+    return {"line": line, **run_command(words)}
 
 
-def printed(words: Sequence[str]) -> Reply:
+def run_command(words: Sequence[str]) -> Reply:
     """Run a command line and return its ``output``, and its errors as ``error``."""
     from perfc import cli
 
@@ -67,8 +67,8 @@ def message(errors: str, output: str) -> str:
     return "" if output else "\n".join(lines[-3:]) or "no answer"
 
 
-def listen(tell: Callable[[str], None]) -> None:
-    """Call ``tell`` with the name of each pass that finishes."""
+def listen(report: Callable[[str], None]) -> None:
+    """Call ``report`` with the name of each pass that finishes."""
     from perfc.commands.shared import progress
 
-    progress.LISTENERS[:] = [tell]
+    progress.LISTENERS[:] = [report]

@@ -1,10 +1,7 @@
-"""Pages and a headless browser to open them in; without one its tests are skipped."""
+"""Reports, and their pages in a browser."""
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,8 +13,10 @@ import perfc
 from perfc.view.html import page
 from perfc.view.report import collect
 
+from ..conftest import BrowserTab
+
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser
 
 MODELS = Path(__file__).parents[3] / "examples" / "models"
 HOSTILE = (
@@ -52,25 +51,8 @@ def resnet_page(resnet: perfc.Report) -> str:
     return page(resnet, collect(resnet))
 
 
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    api = pytest.importorskip("playwright.sync_api")
-    program = shutil.which("chromium") or shutil.which("chromium-browser")
-    if program is None:
-        pytest.skip("no chromium")
-    with api.sync_playwright() as play:
-        found = play.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield found
-        found.close()
-
-
-@dataclass
-class Opened:
-    """A page in a tab, what it asked the network for, and what went wrong in it."""
-
-    tab: Page
-    requests: list[str] = field(default_factory=list[str])
-    errors: list[str] = field(default_factory=list[str])
+class Opened(BrowserTab):
+    """A report in a tab."""
 
     def show(self, section: str) -> None:
         """Scroll to a section and wait for its chart."""
@@ -106,9 +88,6 @@ class Opener:
         viewport = {"width": width, "height": 900}
         tab = self.browser.new_page(viewport=viewport, color_scheme=scheme)  # type: ignore[arg-type]
         found = Opened(tab)
-        tab.on("request", lambda r: found.requests.append(r.url))
-        tab.on("pageerror", lambda e: found.errors.append(str(e)))
-        tab.on("console", lambda m: found.errors.append(m.text) if m.type == "error" else None)
         tab.goto(path.as_uri() + fragment)
         tab.wait_for_selector("html[data-ready]")
         return found

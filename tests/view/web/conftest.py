@@ -5,32 +5,21 @@ from __future__ import annotations
 import functools
 import http.server
 import shutil
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from perfc.errors import PerfcError
+from ..conftest import BrowserTab
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser
 
 ANSWERED = "n => document.documentElement.dataset.answered > n"
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    api = pytest.importorskip("playwright.sync_api")
-    program = shutil.which("chromium") or shutil.which("chromium-browser")
-    if program is None:
-        pytest.skip("no chromium")
-    with api.sync_playwright() as play:
-        chromium = play.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
@@ -42,15 +31,20 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder of the static page; skips where Node.js or a registry is missing."""
+    """Folder of the static page; skips without Node.js, npm or their registries."""
     from perfc.view.web.build import build
 
-    if shutil.which("node") is None or shutil.which("npm") is None:
-        pytest.skip("no Node.js")
-    try:
-        return build(tmp_path_factory.mktemp("web") / "site")
-    except PerfcError as error:
-        pytest.skip(f"no build: {error}")
+    for program in ("node", "npm"):
+        if shutil.which(program) is None:
+            pytest.skip(f"{program} is not installed")
+    folder = tmp_path_factory.mktemp("web")
+    pip = (sys.executable, "-m", "pip")
+    for client in (("npm", "view", "pyodide", "version"),
+                   (*pip, "download", "-q", "--no-deps", "click")):  # fmt: skip
+        # a package that every registry has: only an unreachable one fails
+        if subprocess.run(client, cwd=folder, capture_output=True, check=False).returncode:
+            pytest.skip(f"{' '.join(client)} cannot reach its registry")
+    return build(folder / "site")
 
 
 @pytest.fixture
@@ -63,19 +57,11 @@ def address(site: Path) -> Iterator[str]:
     server.server_close()
 
 
-@dataclass
-class Opened:
-    """The page in a tab, what it requested, and what went wrong in it."""
-
-    tab: Page
-    requests: list[str] = field(default_factory=list[str])
-    errors: list[str] = field(default_factory=list[str])
+class Opened(BrowserTab):
+    """The page in a tab."""
 
     def open(self, url: str) -> None:
-        """Open the page and record requests and errors."""
-        self.tab.on("request", lambda r: self.requests.append(r.url))
-        self.tab.on("pageerror", lambda e: self.errors.append(str(e)))
-        self.tab.on("console", lambda m: self.errors.append(m.text) if m.type == "error" else None)
+        """Open the page and wait for its form."""
         self.tab.goto(url)
         self.tab.wait_for_selector("#samples button")
 

@@ -25,7 +25,7 @@ from perfc.view.web import session
 from perfc.view.web.operations import OPERATIONS
 for one in OPERATIONS:
     if one.quick:
-        reply = session.ask(one.name, "resnet50", (), {}, "quick")
+        reply = session.run_operation(one.name, "resnet50", (), {}, "quick")
         print(json.dumps([one.name, reply["error"], len(reply["output"])]))
 """
 
@@ -37,7 +37,7 @@ def test_each_operation_answers_at_its_usual_settings(
     monkeypatch.chdir(tmp_path)
     usual = {s.name: s.usual for s in operation.settings}
     model = "qwen2.5-0.5b" if operation.name in ("serve", "plan") else "resnet50"
-    reply = session.ask(operation.name, model, (), usual, "page")
+    reply = session.run_operation(operation.name, model, (), usual, "page")
     assert reply["error"] == ""
     assert str(reply["output"]).startswith("<!DOCTYPE html>")
     assert str(reply["line"]).startswith("perfc ")
@@ -92,7 +92,7 @@ def test_names_are_only_those_that_come_with_perfc(name: str) -> None:
 def test_a_fault_of_the_model_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bad.onnx").write_bytes(b"\x08\x07garbage")
-    reply = session.ask("analyze", ".", ["bad.onnx"], {}, "page")
+    reply = session.run_operation("analyze", ".", ["bad.onnx"], {}, "page")
     assert reply["output"] == ""
     assert str(reply["error"]).startswith("bad.onnx")
     assert "\n" not in str(reply["error"])

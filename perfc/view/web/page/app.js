@@ -5,10 +5,10 @@ import { byId, Form, fragment, linked } from "./form.js";
 
 let files = [];
 let form, backend, catalogue, started;
-let asked = 0;
+let lastId = 0;
 let isRunning = false;
 let isWaiting = false;
-let running = "";
+let runningKey = "";
 let shownUrl = "";
 
 const modelName = () => byId("model").value.trim();
@@ -29,27 +29,27 @@ function working(text) {
   byId("answer").ariaBusy = String(Boolean(text));
 }
 
-// Asks now, or after what is running; only the last question waits.
-function ask({ whole = false } = {}) {
+// Sends a request now, or after the one that runs; only the last one waits.
+function submit({ whole = false } = {}) {
   if (!files.length && !modelName()) return;
   const settings = form.read();
   const key = JSON.stringify([form.operation.name, settings, modelName(), files.map((f) => f.name), whole]);
-  if (isRunning) { isWaiting = key !== running; return; }
-  running = key;
+  if (isRunning) { isWaiting = key !== runningKey; return; }
+  runningKey = key;
   history.replaceState(null, "", fragment(form.operation.name, settings, files.length ? "" : modelName()));
   message("error", "");
   isRunning = true;
   working(whole ? "writing the whole report" : "analyzing");
   byId("progress").removeAttribute("value");
-  const question = {
-    id: (asked += 1), operation: form.operation.name, model: modelName(), files, settings,
+  const request = {
+    id: (lastId += 1), operation: form.operation.name, model: modelName(), files, settings,
     hasQuick: form.operation.has_quick, isWhole: whole,
   };
-  started.then(() => { if (question.id === asked) backend.ask(question); });
+  started.then(() => { if (request.id === lastId) backend.submit(request); });
 }
 
 function answered(reply) {
-  if (reply.id !== asked) return;
+  if (reply.id !== lastId) return;
   message("error", reply.error);
   if (reply.output && reply.isWhole) save(reply.output);
   else if (reply.output) place(reply);
@@ -59,7 +59,7 @@ function answered(reply) {
   working("");
   document.documentElement.dataset.answered = reply.id;
   setTimeout(() => navigator.serviceWorker?.controller?.postMessage("all"), 3000);
-  if (isWaiting) { isWaiting = false; ask(); }
+  if (isWaiting) { isWaiting = false; submit(); }
 }
 
 function place({ output, line, isFloor, isFirst }) {
@@ -68,7 +68,7 @@ function place({ output, line, isFloor, isFirst }) {
   byId("report").src = shownUrl;
   byId("line").textContent = byId("line").title = line;
   const wasShown = !byId("report").hidden;
-  document.documentElement.dataset.shown = asked;
+  document.documentElement.dataset.shown = lastId;
   show("welcome", false);
   show("report", true);
   show("bar", true);
@@ -86,13 +86,11 @@ function save(output) {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-function heard(reply) {
-  const root = document.documentElement;
+function receive(reply) {
   if (reply.type === "answer") answered(reply);
-  else if (reply.type === "ready") { root.dataset.ready = ""; if (!isRunning) working(""); }
+  else if (reply.type === "ready") { if (!isRunning) working(""); }
   else if (reply.type === "broken") { isRunning = false; working(""); message("error", `Python did not start: ${reply.text}`); }
   else if (reply.type === "loading") {
-    root.dataset.bytes = reply.done;
     byId("progress").value = reply.done / reply.size;
     if (reply.done < reply.size) working(`loading, ${(reply.done / 1e6).toFixed(1)} of ${(reply.size / 1e6).toFixed(1)} MB; once per browser`);
   } else { byId("progress").removeAttribute("value"); working(reply.text); }
@@ -100,7 +98,7 @@ function heard(reply) {
 
 function cancel() {
   if (!isRunning) return;
-  asked += 1;
+  lastId += 1;
   isRunning = isWaiting = false;
   working("");
   backend.stop();
@@ -114,19 +112,19 @@ async function copied(button, text) {
 }
 
 function wire() {
-  byId("form").addEventListener("submit", (event) => { event.preventDefault(); ask(); });
-  byId("settings").addEventListener("change", () => ask());
+  byId("form").addEventListener("submit", (event) => { event.preventDefault(); submit(); });
+  byId("settings").addEventListener("change", () => submit());
   byId("model").addEventListener("change", () => {
     if (!modelName()) return;
     setFiles([]);
     suit(catalogue.models.includes(modelName()));
-    ask();
+    submit();
   });
   byId("file").addEventListener("change", (event) => take([...event.target.files]));
   byId("cancel").addEventListener("click", cancel);
   byId("copy").addEventListener("click", (e) => copied(e.currentTarget, byId("line").textContent));
   byId("link").addEventListener("click", (e) => copied(e.currentTarget, location.href));
-  byId("download").addEventListener("click", () => ask({ whole: true }));
+  byId("download").addEventListener("click", () => submit({ whole: true }));
   byId("keys-button").addEventListener("click", () => byId("keys").showModal());
   addEventListener("dragover", (event) => { event.preventDefault(); document.body.classList.add("over"); });
   addEventListener("dragleave", (event) => { if (!event.relatedTarget) document.body.classList.remove("over"); });
@@ -144,7 +142,7 @@ function take(chosen) {
   setFiles(chosen);
   byId("model").value = "";
   suit(chosen.some((f) => /\.(json|gguf|safetensors)$/i.test(f.name)));
-  ask();
+  submit();
 }
 
 // Language models are served, graphs are analyzed, unless another operation is chosen.
@@ -162,13 +160,13 @@ function key(event) {
   if (event.key === "o") byId("file").click();
   if (event.key === "?") byId("keys").showModal();
   const one = catalogue.operations[Number(event.key) - 1];
-  if (one) { form.choose(one.name); ask(); }
+  if (one) { form.choose(one.name); submit(); }
 }
 
 function opened() {
   const { op, model, settings } = linked();
   form.choose(op || form.operation.name, settings);
-  if (model) { setFiles([]); byId("model").value = model; ask(); }
+  if (model) { setFiles([]); byId("model").value = model; submit(); }
 }
 
 // Files come through the service worker from the first load on, so that the page works offline.
@@ -198,10 +196,10 @@ async function main() {
   byId("privacy").textContent = catalogue.is_local
     ? "Runs on this machine by perfc ui; files are deleted after the answer."
     : "Runs in this browser. Models stay on this device; nothing is uploaded.";
-  form = new Form(catalogue, () => ask());
+  form = new Form(catalogue, () => submit());
   wire();
   started = offline().then(() => {
-    backend = catalogue.is_local ? new OnServer(heard, token) : new InPage(heard);
+    backend = catalogue.is_local ? new OnServer(receive, token) : new InPage(receive);
   });
   opened();
 }

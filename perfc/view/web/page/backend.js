@@ -1,37 +1,37 @@
-// Who answers: Python in a worker of this page, or the local server that the page came from.
+// Backends: Python in a worker of this page, or the local server that the page came from.
 
 export class InPage {
-  constructor(hear) {
-    this.hear = hear;
+  constructor(receive) {
+    this.receive = receive;
     this.start();
   }
 
   start() {
     this.isReady = false;
-    this.received = new Map();
+    this.loaded = new Map();
     this.worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
-    this.worker.addEventListener("message", ({ data }) => this.heard(data));
+    this.worker.addEventListener("message", ({ data }) => this.forward(data));
     this.worker.addEventListener("error", (event) => {
       event.preventDefault();
-      this.hear({ type: "broken", text: event.message || "the worker could not start" });
+      this.receive({ type: "broken", text: event.message || "the worker could not start" });
     });
   }
 
-  heard(message) {
+  forward(message) {
     if (message.type === "ready") this.isReady = true;
     if (message.type === "bytes") {
-      this.received.set(message.name, message);
-      const all = [...this.received.values()];
+      this.loaded.set(message.name, message);
+      const all = [...this.loaded.values()];
       const [done, size] = ["done", "size"].map((key) => all.reduce((n, m) => n + m[key], 0));
-      this.hear({ type: "loading", done, size });
+      this.receive({ type: "loading", done, size });
       return;
     }
     if (message.isBroken) this.stop();
-    this.hear(message);
+    this.receive(message);
   }
 
-  ask(question) {
-    this.worker.postMessage(question);
+  submit(request) {
+    this.worker.postMessage(request);
   }
 
   // Ends what runs; Python starts again.
@@ -42,13 +42,13 @@ export class InPage {
 }
 
 export class OnServer {
-  constructor(hear, token) {
-    this.hear = hear;
+  constructor(receive, token) {
+    this.receive = receive;
     this.token = token;
-    queueMicrotask(() => hear({ type: "ready" }));
+    queueMicrotask(() => receive({ type: "ready" }));
   }
 
-  async ask({ id, operation, model, files, settings, isWhole }) {
+  async submit({ id, operation, model, files, settings, isWhole }) {
     this.running = new AbortController();
     const body = new FormData();
     for (const [name, value] of Object.entries(settings)) body.append(name, value);
@@ -56,19 +56,19 @@ export class OnServer {
     if (!files.length) body.append("model", model);
     for (const file of files) body.append("file", file, file.name);
     const headers = this.token ? { Authorization: `Bearer ${this.token}` } : {};
-    this.hear({ type: "stage", text: files.length ? "sending" : "analyzing" });
+    this.receive({ type: "stage", text: files.length ? "sending" : "analyzing" });
     try {
       const response = await fetch(`api/${operation}`, { method: "POST", body, headers, signal: this.running.signal });
       const reply = await response.json();
-      this.hear({ type: "answer", id, output: "", line: "", error: "", isWhole, ...reply });
+      this.receive({ type: "answer", id, output: "", line: "", error: "", isWhole, ...reply });
     } catch (error) {
       if (error.name === "AbortError") return;
-      this.hear({ type: "answer", id, output: "", line: "", error: "no answer from the server: is `perfc ui` running?", isWhole });
+      this.receive({ type: "answer", id, output: "", line: "", error: "no answer from the server: is `perfc ui` running?", isWhole });
     }
   }
 
   stop() {
     this.running?.abort();
-    this.hear({ type: "ready" });
+    this.receive({ type: "ready" });
   }
 }

@@ -1,5 +1,5 @@
 // Loads Python and perfc in a worker. Files are gzip where their first bytes say so, whatever the
-// server calls them; small ones come at once, weights when a predictor opens them.
+// server declares; small ones come at once, weights when a predictor opens them.
 
 async function unpacked(response, onBytes) {
   const counted = response.body.pipeThrough(new TransformStream({
@@ -19,9 +19,9 @@ async function unpacked(response, onBytes) {
 }
 
 export class Engine {
-  constructor(base, say) {
+  constructor(base, report) {
     this.base = base;
-    this.say = say;
+    this.report = report;
     this.hasNumpy = false;
     this.mounts = 0;
   }
@@ -36,7 +36,7 @@ export class Engine {
     if (!response.ok) throw new Error(`${name}: ${response.status}`);
     const stream = await unpacked(response, (n) => {
       done += n;
-      this.say({ type: "bytes", name, done, size });
+      this.report({ type: "bytes", name, done, size });
     });
     return new Response(stream, { headers: { "Content-Type": type } });
   }
@@ -49,7 +49,7 @@ export class Engine {
     this.fetch = self.fetch.bind(self);
     this.manifest = await (await this.fetch(this.url("manifest.json"))).json();
     const code = this.bytes("code.bin");
-    // Pyodide asks for these two by name
+    // Pyodide requests these two by name
     const wasm = this.fetched("pyodide.wasm.bin", "application/wasm");
     const library = this.fetched("stdlib.bin", "application/octet-stream");
     self.fetch = (request, ...more) => {
@@ -63,13 +63,13 @@ export class Engine {
     const [{ loadPyodide }] = await Promise.all([
       import(this.url("pyodide.mjs")), import(URL.createObjectURL(script)),
     ]);
-    this.say({ type: "stage", text: "starting Python" });
+    this.report({ type: "stage", text: "starting Python" });
     this.python = await loadPyodide({ indexURL: this.url("./"), fullStdLib: false });
     this.site = this.python.runPython("import site; site.getsitepackages()[0]");
     this.python.unpackArchive(await code, "zip", { extractDir: this.site });
     for (const [path, name, size] of this.manifest.lazy) this.lazy(`${this.site}/${path}`, name, size);
     this.session = this.python.pyimport("perfc.view.web.session");
-    this.session.listen((name) => this.say({ type: "stage", text: name }));
+    this.session.listen((name) => this.report({ type: "stage", text: name }));
   }
 
   // A file whose contents are requested when it is first read.
@@ -94,7 +94,7 @@ export class Engine {
           }
           node.contents = new Uint8Array(request.response);
           isLoaded = true;
-          this.say({ type: "bytes", name, done: size, size });
+          this.report({ type: "bytes", name, done: size, size });
         }
         return usual.read(stream, ...more);
       },
@@ -103,14 +103,14 @@ export class Engine {
 
   async numpy() {
     if (this.hasNumpy || !this.manifest.files["numpy.bin"]) return;
-    this.say({ type: "stage", text: "loading predictors" });
+    this.report({ type: "stage", text: "loading predictors" });
     this.python.unpackArchive(await this.bytes("numpy.bin"), "zip", { extractDir: this.site });
     this.python.runPython("import importlib; importlib.invalidate_caches()");
     this.hasNumpy = true;
   }
 
-  // Answers a question; for another model than before, with its lower bounds first.
-  async ask({ id, operation, model, files, settings, hasQuick, isWhole }) {
+  // Answers a request; for another model than before, with its lower bounds first.
+  async answer({ id, operation, model, files, settings, hasQuick, isWhole }) {
     const canPredict = this.hasNumpy || Boolean(this.manifest.files["numpy.bin"]);
     const { FS } = this.python;
     let folder = model;
@@ -122,29 +122,28 @@ export class Engine {
       FS.chdir(folder);
     }
     try {
-      const run = (answer) => {
+      const run = (form) => {
         const values = this.python.toPy(settings);
         const names = this.python.toPy(files.map((f) => f.name));
-        const reply = this.session.ask(operation, files.length ? "." : model, names, values, answer);
-        const found = reply.toJs({ dict_converter: Object.fromEntries });
+        const reply = this.session.run_operation(operation, files.length ? "." : model, names, values, form);
+        const fields = reply.toJs({ dict_converter: Object.fromEntries });
         for (const one of [values, names, reply]) one.destroy();
-        return found;
+        return fields;
       };
-      const asked = [operation, model, ...files.map((f) => `${f.name} ${f.size} ${f.lastModified}`)].join();
-      const isNew = asked !== this.last;
-      this.last = asked;
+      const key = [operation, model, ...files.map((f) => `${f.name} ${f.size} ${f.lastModified}`)].join();
+      const isNew = key !== this.last;
+      this.last = key;
       if (hasQuick && (isNew || !canPredict) && !isWhole) {
         const quick = run("quick");
-        if (!quick.error || !canPredict) this.say({ type: "answer", id, ...quick, isFirst: canPredict, isFloor: true });
+        if (!quick.error || !canPredict) this.report({ type: "answer", id, ...quick, isFirst: canPredict, isFloor: true });
         if (!canPredict) return;
       }
       if (!canPredict) {
-        this.say({ type: "answer", id, output: "", line: "", error: "needs predictors, which this page was built without" });
+        this.report({ type: "answer", id, output: "", line: "", error: "needs predictors, which this page was built without" });
         return;
       }
       await this.numpy();
-      const found = run(isWhole ? "whole" : "page");
-      this.say({ type: "answer", id, ...found, isWhole, isFirst: false, isFloor: false });
+      this.report({ type: "answer", id, ...run(isWhole ? "whole" : "page"), isWhole, isFirst: false, isFloor: false });
     } finally {
       if (files.length) {
         FS.chdir("/");

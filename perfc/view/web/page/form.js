@@ -100,8 +100,8 @@ export class Form {
   // Shows the settings of an operation.
   choose(name, values = {}) {
     this.operation = this.catalogue.operations.find((o) => o.name === name) || this.operation;
-    const kept = this.values[this.operation.name];
-    for (const { name: key } of this.operation.settings) if (key in values) kept[key] = values[key];
+    const current = this.values[this.operation.name];
+    for (const { name: key } of this.operation.settings) if (key in values) current[key] = values[key];
     for (const tab of byId("tabs").children) {
       const isChosen = tab.dataset.name === this.operation.name;
       tab.setAttribute("aria-selected", isChosen);
@@ -109,7 +109,7 @@ export class Form {
     }
     byId("summary").textContent = this.operation.summary;
     byId("run").textContent = this.operation.title;
-    this.controls = new Map(this.operation.settings.map((s) => [s.name, control(s, kept[s.name], this.catalogue, this.changed)]));
+    this.controls = new Map(this.operation.settings.map((s) => [s.name, control(s, current[s.name], this.catalogue, this.changed)]));
     byId("settings").replaceChildren(...this.operation.settings.map((s) => {
       const isWide = s.kind.startsWith("machine");
       const tag = s.kind === "machines" ? "div" : "label";

@@ -10,8 +10,8 @@ const ready = engine.start().then(
 let last = ready.catch(() => undefined);
 
 self.addEventListener("message", ({ data }) => {
-  last = last.then(() => ready).then(() => engine.ask(data)).catch((error) => {
-    // a fault of Python itself, such as exhausted memory: the page starts a new worker
+  last = last.then(() => ready).then(() => engine.answer(data)).catch((error) => {
+    // a crash of Python, such as exhausted memory: the page starts a new worker
     postMessage({ type: "answer", id: data.id, output: "", line: "", error: String(error.message || error).trim().split("\n").at(-1), isBroken: true });
   });
 });
