@@ -3,8 +3,8 @@
     python benchmarks/web_page.py FOLDER MODEL ...
 
 FOLDER is a build. The first part is a visit with empty caches to ResNet-50 at batch 8 on an A100,
-then a second model and 20 more answers, with the memory of the browser. The second part asks each
-MODEL of page and command line and compares every number of both reports.
+then a second model and 20 more answers, with the memory of the browser. The second part analyzes
+each MODEL in the page and on the command line and compares every number of both reports.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import functools
 import http.server
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -25,7 +26,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-CHROMIUM = "/usr/bin/chromium"
 DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
 ANSWERED = "n => (document.documentElement.dataset.answered || 0) > n"
 SHOWN = "n => (document.documentElement.dataset.shown || 0) > n"
@@ -147,8 +147,9 @@ def main() -> None:
     from playwright.sync_api import sync_playwright
 
     address = served(Path(sys.argv[1]))
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     with sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         visit(browser, address)
         tab = browser.new_context().new_page()
         tab.goto(address)

@@ -45,16 +45,15 @@ def command(
     from perfc.view.web import server
     from perfc.view.web.jobs import UiLimits
 
+    listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        # connections are accepted from here on, so that the printed address is never refused
-        listening = socket.create_server(
-            (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET
-        )
-    except (OSError, UnicodeError) as error:
-        hint = "choose another --host or --port"
-        raise PerfcError(
-            getattr(error, "strerror", "") or str(error), where=f"{host}:{port}", hint=hint
-        ) from None
+        listening.bind((host, port))
+    except (OSError, TypeError) as error:  # TypeError: a name that IDNA cannot encode
+        reason, hint = getattr(error, "strerror", ""), "choose another --host or --port"
+        raise PerfcError(reason or str(error), where=f"{host}:{port}", hint=hint) from None
+    # connections wait from here on, so that the printed address is never refused
+    listening.listen(128)
     is_local = server.is_loopback(host)
     if not is_local and not token:
         import secrets

@@ -1,4 +1,4 @@
-"""``perfc ui`` over real HTTP: answers, limits, token, and what it refuses."""
+"""``perfc ui`` over HTTP: answers, limits, token, and refused requests."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_names_are_answered_as_pages(ui: str, operation: str, model: str) -> Non
         ("nothing", {"model": "resnet50"}, None, "no operation"),
     ],
 )
-def test_what_is_no_question_is_refused_in_one_line(
+def test_invalid_requests_are_refused_in_one_line(
     ui: str, folder: Path, path: str, fields: dict[str, str], files: dict[str, bytes] | None,
     reason: str,
 ) -> None:  # fmt: skip
@@ -141,6 +141,17 @@ def test_requests_of_other_sites_and_names_are_refused(ui: str) -> None:
     fields = {"model": "resnet50"}
     assert post(f"{ui}api/analyze", fields, Origin="http://other.example")[0] == 403
     assert post(f"{ui}api/analyze", fields, Host="other.example")[0] == 400
+
+
+@pytest.mark.parametrize("host", ["no-such-host.invalid", "é" * 300, "192.0.2.1"])
+def test_an_address_that_cannot_be_used_is_one_line(host: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "perfc", "ui", "--host", host, "--port", "0"],
+        capture_output=True, text=True, check=False, timeout=60, cwd=ROOT,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"error: {host[:50]}")
+    assert done.stderr.count("\n") == 1
 
 
 def test_time_is_bounded(tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
-// Loads Python and perfc in a worker. Files are gzip where their first bytes say so, whatever the
-// server declares; small ones come at once, weights when a predictor opens them.
+// Loads Python and perfc in a worker. A file that begins with the magic bytes of gzip is unpacked,
+// whatever its headers are; small files come at once, weights when a predictor opens them.
 
 async function unpacked(response, onBytes) {
   const counted = response.body.pipeThrough(new TransformStream({
