@@ -301,11 +301,11 @@ def named(name: str, *, has_hub: bool = False) -> str:
     """
     from perfc.frontend.checkpoints.sources import nearest, shipped
 
-    if path := samples().get(name):
-        return path
     plain = name.strip().lower()
     if plain in shipped():
         return plain
+    if path := samples().get(plain):
+        return path
     if _HUB.fullmatch(name) and has_hub:
         return name
     close = nearest(plain[:80])

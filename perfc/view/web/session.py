@@ -36,9 +36,9 @@ def run_operation(
         else:
             where, shown = named(model, has_hub=has_hub), model
             if os.path.isfile(where):
-                # the report names a sample without its folder
+                # report and command line name a sample without its folder
                 os.chdir(os.path.dirname(where))
-                where = os.path.basename(where)
+                where = shown = os.path.basename(where)
         line = shown_line(operation, shown, settings)
         words = command_line(operation, where, settings, AnswerForm(answer), form)
     except PerfcError as error:

@@ -70,13 +70,15 @@ class Opened(BrowserTab):
         """Number of answers so far."""
         return int(self.tab.evaluate("document.documentElement.dataset.answered || 0"))
 
-    def answer(self, after: int = 0, timeout_s: float = 120) -> str:
-        """Wait for an answer after another and return its error, or the headline of its report."""
+    def error(self, after: int = 0, timeout_s: float = 120) -> str:
+        """Wait for an answer after another and return its error; "" for a report."""
         self.tab.wait_for_function(ANSWERED, arg=after, timeout=timeout_s * 1e3)
-        if self.tab.is_visible("#error"):
-            return self.tab.inner_text("#error")
-        frame = self.tab.frame_locator("#report")
-        return frame.locator("h1").inner_text()
+        return self.tab.inner_text("#error") if self.tab.is_visible("#error") else ""
+
+    def answer(self, after: int = 0) -> str:
+        """Wait for a report after another answer and return its headline."""
+        assert self.error(after) == ""
+        return self.tab.frame_locator("#report").locator("h1").inner_text()
 
 
 @pytest.fixture

@@ -86,6 +86,7 @@ def test_names_are_only_those_that_come_with_perfc(name: str) -> None:
     with pytest.raises(ParseError):
         operations.named(name)
     assert operations.named("llama-3.1-8b") == "llama-3.1-8b"
+    assert operations.named("gpt2") == "gpt2"
     assert Path(operations.named("resnet50")).is_file()
 
 

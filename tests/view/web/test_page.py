@@ -71,7 +71,7 @@ def test_files_that_are_no_models_leave_the_page_usable(
         path.write_bytes(content)
         before = opened.count
         opened.tab.set_input_files("#file", str(path))
-        reason = opened.answer(before, 60)
+        reason = opened.error(before, 60)
         assert reason
         assert "Traceback" not in reason, (i, suffix, reason)
         assert "bug in perfc" not in reason, (i, suffix, reason)
@@ -80,6 +80,14 @@ def test_files_that_are_no_models_leave_the_page_usable(
     opened.tab.keyboard.press("Enter")
     assert "resnet50" in opened.answer(before)
     assert opened.errors == []
+
+
+@pytest.mark.parametrize("name", ["bert-base", "gpt2", "swin-t"])
+def test_each_sample_is_analyzed(opened: Opened, address: str, name: str) -> None:
+    opened.open(address)
+    opened.tab.locator("#samples button", has_text=name).click()
+    assert name in opened.answer()
+    assert opened.tab.inner_text("#line").startswith(f"perfc analyze {name}")
 
 
 def test_cancel_ends_the_work_and_the_next_request_is_answered(
@@ -107,6 +115,5 @@ def test_each_operation_answers(
     opened.tab.fill("#model", model)
     opened.tab.keyboard.press("Enter")
     opened.answer()
-    assert opened.tab.is_hidden("#error")
     assert opened.tab.inner_text("#line").startswith(f"perfc {command} {model}")
     assert opened.errors == []

@@ -117,7 +117,9 @@ function wire() {
   byId("model").addEventListener("change", () => {
     if (!modelName()) return;
     setFiles([]);
-    suit(catalogue.models.includes(modelName()));
+    const [isSample, isShipped] = [catalogue.samples, catalogue.models].map((names) => names.includes(modelName()));
+    // a shipped name of a sample graph, such as gpt2, suits both
+    if (!isSample || !isShipped) suit(isShipped);
     submit();
   });
   byId("file").addEventListener("change", (event) => take([...event.target.files]));
