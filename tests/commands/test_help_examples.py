@@ -66,6 +66,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         assert cli.run(["calibrate", "--device", "fake", "--quick", "-o", "mine.toml"]) == 0
         shutil.copy("mine.toml", "other.toml")
         assert cli.run(["dev", "ir", "model.onnx", "-o", "model.pir"]) == 0
+        assert cli.run(["bulk", "model.onnx", "-t", "a100", "-o", "out"]) == 0
         yield path
 
 
