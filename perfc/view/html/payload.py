@@ -49,7 +49,7 @@ def payload(report: Report, views: Views) -> Json:
 
 def total_s(views: Views) -> float | None:
     """Return the predicted time of the run, or that at measured rates without a prediction."""
-    amount = views.summary.time_s if views.prediction is None else views.prediction.time_s
+    amount = views.summary.roofline_time_s if views.prediction is None else views.prediction.time_s
     return amount.value
 
 

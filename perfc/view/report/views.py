@@ -157,8 +157,8 @@ def section(views: Views, name: str, top: int | None) -> Section:
         case "critical":
             return critical.section(views.critical, views.kernels)
         case "bottlenecks":
-            predicted = views.prediction
-            total_s = (predicted or views.summary).time_s.value or 0.0
+            predicted, summed = views.prediction, views.summary.roofline_time_s
+            total_s = (summed if predicted is None else predicted.time_s).value or 0.0
             return bottlenecks.section(views.bottlenecks, total_s)
         case "memory":
             return memory.section(views.memory)

@@ -19,7 +19,7 @@ def test_shares_of_kernels_add_up_to_one(views: Views) -> None:
 
 def test_kernel_times_add_up_to_the_total(views: Views) -> None:
     summed_s = math.fsum(k.roofline_time_s for k in views.kernels)
-    assert summed_s == pytest.approx(views.summary.time_s.value)
+    assert summed_s == pytest.approx(views.summary.roofline_time_s.value)
 
 
 def test_kernel_operations_add_up_to_the_total(views: Views) -> None:
@@ -150,7 +150,7 @@ def test_unknown_operator_makes_totals_bounds(unknown: perfc.Report) -> None:
     found = collect(unknown)
     assert not found.coverage.is_complete
     assert found.summary.flop.is_bound
-    assert found.summary.time_s.is_bound
+    assert found.summary.roofline_time_s.is_bound
     assert found.summary.intensity_flop_per_byte is None
     secret = next(k for k in found.kernels if "secret" in k.nodes)
     assert secret.is_bound

@@ -26,7 +26,7 @@ def slowest(views: Views, most: int = MOST) -> ReportFact | None:
 def words_of(group: KernelGroup, views: Views) -> str:
     """Describe a group: ``16 Conv 3x3 + Relu (conv1): 27.5 % of the time, 35.9 µs each, …``."""
     row = group.first
-    time_s = views.verdict.time_s if row.predicted else views.summary.time_s.value or 0.0
+    time_s = views.verdict.time_s if row.predicted else views.summary.roofline_time_s.value or 0.0
     each = quantity(group.predicted_share * time_s / len(group.rows), Unit.SECOND)
     count = f"{len(group.rows)} " if len(group.rows) > 1 else ""
     return (
@@ -40,7 +40,7 @@ def cite_group(group: KernelGroup, views: Views) -> tuple[Citation, Citation]:
     row = group.first
     equal = Selection("", f"alike==`{row.alike}`", group.rows)
     if row.predicted is None:
-        return equal.total("roofline_share", Unit.SHARE), cite(views, "summary.time_s")
+        return equal.total("roofline_share", Unit.SHARE), cite(views, "summary.roofline_time_s")
     mid = cite(views, "verdict.expected.mid", Unit.SECOND)
     return equal.total("predicted.share", Unit.SHARE), mid
 

@@ -80,7 +80,7 @@ def each(views: Views) -> ReportFact | None:
 
 def sustained(views: Views) -> ReportFact | None:
     """Return the time at measured rates."""
-    time = cite(views, "summary.time_s")
+    time = cite(views, "summary.roofline_time_s")
     kernels = cite(views, "summary.sustained_s")
     gap = cite(views, "summary.launch_gap_s")
     text = f"{shown(time)} at measured rates: kernels {shown(kernels)}"

@@ -30,7 +30,7 @@ class Summary:
         floor_s: lower bound on the target, without launches.
         sustained_s: kernel time at measured rates.
         launch_gap_s: launch overhead that kernels do not hide.
-        time_s: sustained time plus launch gaps.
+        roofline_time_s: sustained time plus launch gaps; not a prediction.
         launches: kernels launched in one run.
         flop: floating-point operations of the graph; 1 mac is 2 flop.
         executed_flop: operations of the kernels; fewer if the runtime folds nodes.
@@ -56,7 +56,7 @@ class Summary:
     floor_s: Amount
     sustained_s: Amount
     launch_gap_s: Amount
-    time_s: Amount
+    roofline_time_s: Amount
     launches: float
     flop: Amount
     executed_flop: Amount
@@ -147,7 +147,7 @@ def section(view: Summary, coverage: Coverage, verdict: Verdict) -> Section:
         Fact(LOWER_BOUND, view.floor_s, f"kernels at peak rates; {tight} of {headline}"),
         Fact("sustained", view.sustained_s, "kernels at measured rates, else the vendor's"),
         Fact("launch gaps", view.launch_gap_s, f"added by {launches}"),
-        Fact("total", view.time_s, "at measured rates; the prediction is more accurate"),
+        Fact("total", view.roofline_time_s, "at measured rates; the prediction is more accurate"),
         Fact("work", flop, f"{mac}, two flop each{also}", flop.symbolic),
         Fact(
             "traffic",
