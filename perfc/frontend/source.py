@@ -96,7 +96,9 @@ def unreadable(error: OSError | ValueError, where: str) -> ModelError:
     """Return the error for a file that the operating system does not read."""
     match error:
         case FileNotFoundError():
-            return ModelError("no such file", hint="check the path", where=where)
+            is_name = not set(where) & set("./\\:")
+            hint = f"give a file, or timm:{where} for a model of timm" if is_name else "check the path"
+            return ModelError("no such file", hint=hint, where=where)
         case PermissionError():
             return ModelError("no permission to read it", hint="check its mode", where=where)
         case OSError():

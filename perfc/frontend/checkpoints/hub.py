@@ -97,7 +97,7 @@ def downloaded(name: str, hint: str) -> str:
         way = f"{install_package(LIBRARY)}, or {hint}"
         raise ModelError(f"{name!r} is not in the local cache of the hub", hint=way) from None
     if not reachable():
-        raise ModelError(f"no connection to the hub, which has {name!r}", hint=hint)
+        raise ModelError(f"no connection to the hub to look up {name!r}", hint=hint)
     try:
         return str(hf_hub_download(name, FILE, etag_timeout=10))
     except Exception as error:
