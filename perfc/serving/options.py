@@ -23,7 +23,7 @@ class ServingSettings(TypedDict, total=False):
         osl: tokens of an answer.
         concurrency: users of a closed loop.
         rate: requests per second of an open loop, in place of ``concurrency``.
-        trace: file of requests in place of both, one JSON object per line.
+        trace: file of requests in place of both, log of a server, or its metrics with lengths.
         spread: share by which lengths vary downwards; None for 0.05 in a closed loop of several
             users, else 0.
         cached_tokens: prompt tokens that the prefix cache holds.

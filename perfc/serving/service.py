@@ -198,14 +198,13 @@ def llm(
     engine = engine_of(config, target, options)
     model, images = engine.model, added.get("images", 0)
     image_tokens = images * (model.tower.tokens if model.tower else 0)
-    has_trace = bool(given["trace"])
     load = Load(
         given["isl"] + image_tokens, given["osl"],
-        0 if given["rate"] or has_trace else given["concurrency"],
+        0 if given["rate"] else given["concurrency"],
         given["rate"], os.fspath(given["trace"]), given["spread"], given["cached_tokens"],
         given["cached_share"], given["requests"], given["seed"], added.get("offline", False),
         given["opening_burst"],
-    )  # fmt: skip
+    ).resolved()  # fmt: skip
     engine, few = _driven(engine, load, divided.data)
     return report_of(
         engine, load.checked(), divided.data, given["prefill_gpus"],

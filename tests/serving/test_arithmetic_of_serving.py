@@ -21,8 +21,8 @@ from perfc.serving.cost.memory import MemoryDemand, MemoryPlan
 from perfc.serving.host import FEW, HostModel, amounts
 from perfc.serving.search import ServingSetting, Slo, _best, _front, _holds, cost_of, steady
 from perfc.serving.service import IntervalFactors, _interval_factors
-from perfc.serving.simulation import arrivals, disaggregated
-from perfc.serving.simulation.arrivals import Request, Workload, closed_loop, poisson, traced
+from perfc.serving.simulation import disaggregated, traces
+from perfc.serving.simulation.arrivals import Request, Workload, closed_loop, poisson
 from perfc.serving.simulation.disaggregated import Prefill, simulate_disaggregated
 from perfc.serving.simulation.metrics import (
     LoadThroughput,
@@ -33,6 +33,7 @@ from perfc.serving.simulation.metrics import (
 from perfc.serving.simulation.scheduler import Chunk, Limits, Scheduler
 from perfc.serving.simulation.simulate import Served, SimulatedRun, Stride, simulate
 from perfc.serving.simulation.steady_state import Share, Steady
+from perfc.serving.simulation.traces import traced
 from perfc.study.expenses import Offer, Prices, Region, region_named
 
 H100 = load_machine("h100")
@@ -116,9 +117,9 @@ def test_a_trace_has_a_bounded_number_of_lines_and_of_tokens(
     path = tmp_path / "t.jsonl"
     one = json.dumps({"input_tokens": 1 << 24, "output_tokens": 1, "cached_tokens": 0})
     path.write_text(f"{one}\n{one}\n")
-    monkeypatch.setattr(arrivals, "MOST_REQUESTS", 2)
+    monkeypatch.setattr(traces, "MOST_REQUESTS", 2)
     assert [r.input_tokens for r in traced(path).requests] == [1 << 24] * 2
-    monkeypatch.setattr(arrivals, "MOST_REQUESTS", 1)
+    monkeypatch.setattr(traces, "MOST_REQUESTS", 1)
     with pytest.raises(ParseError, match="too many requests"):
         traced(path)
     path.write_text(one.replace(str(1 << 24), str((1 << 24) + 1)))

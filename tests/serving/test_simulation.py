@@ -10,11 +10,12 @@ import pytest
 from perfc.errors import ParseError
 from perfc.passes.runtimes import Batching
 from perfc.serving.simulation import simulate as simulation
-from perfc.serving.simulation.arrivals import Request, Workload, closed_loop, poisson, traced
+from perfc.serving.simulation.arrivals import Request, Workload, closed_loop, poisson
 from perfc.serving.simulation.metrics import Latencies, latencies
 from perfc.serving.simulation.scheduler import Chunk, Limits, Scheduler
 from perfc.serving.simulation.simulate import SimulatedRun, simulate
 from perfc.serving.simulation.steady_state import Share
+from perfc.serving.simulation.traces import traced
 
 
 def all_of(run: SimulatedRun) -> Latencies:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from perfc.errors import PerfcError
-from perfc.serving.simulation.arrivals import Request, traced
+from perfc.serving.simulation.arrivals import Request
+from perfc.serving.simulation.traces import traced
 
 
 def of(tmp_path: Path, *rows: dict[str, object]) -> tuple[Request, ...]:

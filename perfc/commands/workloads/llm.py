@@ -102,7 +102,7 @@ _ENGINE: tuple[tuple[str, dict[str, Any]], ...] = (
     ("--rate", {"type": float, "default": 0.0,
                 "help": "Request rate per second (open loop), instead of --concurrency."}),
     ("--trace", {"type": click.Path(dir_okay=False), "default": "",
-                 "help": "Replay requests from a JSON Lines file, instead of --concurrency."}),
+                 "help": "Requests of JSON lines or a server's log, lengths of its metrics."}),
     ("--requests", {"type": click.IntRange(0), "default": 0,
                     "help": "Requests to simulate (default: enough to reach a steady state)."}),
     ("--kv-dtype", {"default": "", "metavar": "NAME",

@@ -29,7 +29,7 @@ def notes_of(engine: Engine, run: SimulatedRun, load: Load, users: int) -> tuple
 
 def _in_step(load: Load, users: int) -> tuple[str, ...]:
     """Return a note if equal lengths keep the users of a closed loop in lockstep."""
-    if users < 2 or load.spread or load.is_batch:
+    if users < 2 or load.spread or load.lengths or load.is_batch:
         return ()
     return ("equal lengths keep users in step, so that prompts wait for each other: --spread 0.2",)
 

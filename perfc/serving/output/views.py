@@ -36,6 +36,8 @@ def load_words(load: Load) -> str:
     if load.trace:
         return f"trace {load.trace}"
     sizes = f"{load.isl} tokens in, {load.osl} out"
+    if load.lengths:
+        sizes += f" on average ({load.lengths.file})"
     if load.is_batch:
         return f"{sizes}, {plural(load.requests or load.concurrency, 'request')} at once"
     if load.rate:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 from perfc.errors import ParseError
 from perfc.ir.record import record
 
-from .arrivals import MOST_REQUESTS, Workload, closed_loop, poisson, traced
+from .arrivals import MOST_REQUESTS, Workload, closed_loop, poisson
+from .exposition import RequestLengths
+from .traces import lengths_of, traced
 
 SOME_REQUESTS = 24
 """Number of requests of a load that gives none."""
@@ -36,6 +39,7 @@ class Load:
             once at its start.
         seed: random seed.
         is_batch: True if all requests arrive at once and only the whole run is measured.
+        lengths: distribution of lengths, whose means ``isl`` and ``osl`` are; None for none.
     """
 
     isl: int = 2048
@@ -50,6 +54,25 @@ class Load:
     seed: int = 0
     is_batch: bool = False
     opening_burst: float = 0.1
+    lengths: RequestLengths | None = None
+
+    def resolved(self) -> Load:
+        """Return the load with lengths and rate in place of a trace that has only these.
+
+        Raises:
+            ParseError: the trace cannot be read.
+        """
+        if not self.trace:
+            return self
+        lengths = lengths_of(Path(self.trace))
+        if lengths is None:
+            return replace(self, concurrency=0)
+        rate = self.rate or (0.0 if self.is_batch else lengths.rate)
+        isl, osl = (max(1, round(h.mean)) for h in (lengths.prompts, lengths.answers))
+        users = 0 if rate else self.concurrency
+        return replace(
+            self, isl=isl, osl=osl, rate=rate, concurrency=users, trace="", lengths=lengths
+        )
 
     def checked(self) -> Load:
         """Return the load if it is valid.
@@ -104,8 +127,8 @@ class Load:
     @property
     def length_spread(self) -> float:
         """Spread of lengths, the default resolved."""
-        if self.spread is not None:
-            return self.spread
+        if self.spread is not None or self.lengths:
+            return self.spread or 0.0
         return USUAL_SPREAD if self.concurrency > 1 and not self.is_batch else 0.0
 
     @property
@@ -115,6 +138,8 @@ class Load:
         Raises:
             ParseError: the trace cannot be read.
         """
+        if self.lengths:
+            return self.lengths.prompts.longest, self.lengths.answers.longest
         if not self.trace:
             return self.isl, self.osl
         requests = traced(Path(self.trace)).requests
@@ -148,6 +173,7 @@ class Load:
             "cached": self.cached_tokens,
             "cached_share": self.cached_share,
             "seed": self.seed,
+            "lengths": self.lengths,
         }
         count = self.requests or SOME_REQUESTS
         if self.rate:
