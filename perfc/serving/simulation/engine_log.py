@@ -66,20 +66,20 @@ class EngineLog:
     def read(self, line: str) -> None:
         """Count one line."""
         head = line[:PREFIX_CHARS]
-        found = LINE.search(head)
-        time = TIME.search(head, 0, found.start() if found else PREFIX_CHARS)
+        event = LINE.search(head)
+        time = TIME.search(head, 0, event.start() if event else PREFIX_CHARS)
         if time:
             self.now_s = later_s(time, self.now_s)
-        if not found or self.now_s is None:
+        if not event or self.now_s is None:
             return
         at_s, rank = self.now_s, RANK.search(head)
         writer = rank[0] if rank else ""
-        match found.lastgroup:
+        match event.lastgroup:
             case "arrival":
                 self.arrivals.append((at_s, prompt_tokens(line)))
-            case "reply" if GENERATION.search(found[0]):
+            case "reply" if GENERATION.search(event[0]):
                 self.replies.append(at_s)
-            case "rates" if rates := RATES.match(line, found.start()):
+            case "rates" if rates := RATES.match(line, event.start()):
                 self.rates[writer].append((at_s, float(rates[1]), float(rates[2])))
             case "prompts" if batch := PROMPTS.search(head):
                 self.sequences += [at_s] * min(int(batch[1]), MOST_REQUESTS + 1)
@@ -120,7 +120,7 @@ class EngineLog:
             min(max(1, round(tokens / len(arrivals)) + more), LONGEST)
             for tokens, more in ((prompts, 0), (outputs, first))
         )
-        return [Request(at_s, own or read, wrote) for at_s, own in arrivals]
+        return [Request(at_s, tokens or read, wrote) for at_s, tokens in arrivals]
 
 
 def logged(lines: Iterable[str], where: str) -> list[Request]:
