@@ -106,7 +106,7 @@ def build(
         with zipfile.ZipFile(core / "python_stdlib.zip") as archive:
             archive.extractall(sources.stdlib)
         page = PageBuild(work / "page")
-        add_perfc(page, sources.code)
+        add_perfc(page, sources.code, has_weights=has_numpy)
         licenses(page.folder, sources)
         report("compiling")
         sources.compile(core)
@@ -164,13 +164,16 @@ def files_of(root: Path) -> Iterator[tuple[str, Path]]:
             yield path.relative_to(root).as_posix(), path
 
 
-def add_perfc(page: PageBuild, code: Path) -> None:
-    """Copy the running perfc; files of `LAZY` become separate files of the page."""
+def add_perfc(page: PageBuild, code: Path, *, has_weights: bool) -> None:
+    """Copy the running perfc; files of `LAZY` become separate files of the page.
+
+    Weights of predictors are of no use without numpy.
+    """
     (page.folder / "data").mkdir()
     root = Path(__file__).parents[2]
     for inside, path in files_of(root):
         name = f"perfc/{inside}"
-        if LEFT_OUT.search(name):
+        if LEFT_OUT.search(name) or (name.endswith(".npz") and not has_weights):
             continue
         content = path.read_bytes()
         if LAZY.fullmatch(name):

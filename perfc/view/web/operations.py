@@ -246,6 +246,7 @@ def catalogue(*, has_hub: bool = False) -> dict[str, object]:
     """Return what the form offers: operations, models, machines and names of settings."""
     from perfc.commands.shared import names
     from perfc.frontend.checkpoints.sources import shipped
+    from perfc.frontend.config import read_config
     from perfc.machine import list_clusters, list_machines
 
     lists: Mapping[str, Callable[[], Iterable[str]]] = {
@@ -258,6 +259,7 @@ def catalogue(*, has_hub: bool = False) -> dict[str, object]:
         "suffixes": list(SUFFIXES),
         "samples": list(samples()),
         "models": list(shipped()),
+        "encoders": [name for name in shipped() if read_config(name).decoder is None],
         "machines": [
             [one.name, one.description] for one in (*list_machines(), *list_clusters())
         ],

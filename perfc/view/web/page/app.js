@@ -117,9 +117,10 @@ function wire() {
   byId("model").addEventListener("change", () => {
     if (!modelName()) return;
     setFiles([]);
-    const [isSample, isShipped] = [catalogue.samples, catalogue.models].map((names) => names.includes(modelName()));
-    // a shipped name of a sample graph, such as gpt2, suits both
-    if (!isSample || !isShipped) suit(isShipped);
+    const [isSample, isShipped, isEncoder] = [catalogue.samples, catalogue.models, catalogue.encoders].map((names) => names.includes(modelName()));
+    // a shipped decoder that is also a sample graph, such as gpt2, suits both
+    const isServed = isShipped && !isEncoder;
+    if (!isSample || !isServed) suit(isServed);
     submit();
   });
   byId("file").addEventListener("change", (event) => take([...event.target.files]));
