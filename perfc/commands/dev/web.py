@@ -15,7 +15,7 @@ from ..shared.examples import examples
 @click.argument("out", type=click.Path(file_okay=False, path_type=Path))
 @click.option("--numpy", type=click.Path(exists=True, dir_okay=False, path_type=Path),
               metavar="WHEEL", help="numpy's wheel of Pyodide (default: from PyPI).")  # fmt: skip
-@click.option("--no-numpy", is_flag=True, help="Lower bounds only, no predictions: 1.8 MB smaller.")
+@click.option("--no-numpy", is_flag=True, help="Lower bounds only, no predictions: 10 MB smaller.")
 def command(out: Path, numpy: Path | None, no_numpy: bool) -> None:
     """Build the page that runs perfc in a browser into folder OUT.
 

@@ -15,8 +15,8 @@ from perfc.ir.record import mutable, record
 from .arrivals import LONGEST
 
 METRIC = re.compile(
-    r"(?:vllm[:_]request_(?P<vllm>prompt|generation)_tokens"
-    r"|sglang[:_](?P<sglang>prompt|generation)_tokens_histogram)_(?P<part>bucket|sum)\b"
+    r"(?:vllm[:_]request_(prompt|generation)_tokens"
+    r"|sglang[:_](prompt|generation)_tokens_histogram)_(?P<part>bucket|sum)\b"
 )
 EDGE = re.compile(r"""[{,]\s*le="([^"]{1,32})\"""")
 MODEL = re.compile(r"""[{,]\s*model_name="([^"]{0,256})\"""")
@@ -138,7 +138,7 @@ class Scrape:
         Raises:
             ValueError: a bucket without an edge.
         """
-        kind = metric["vllm"] or metric["sglang"]
+        kind = metric[1] or metric[2]
         self.series.add(series)
         if metric["part"] == "sum":
             self.tokens[kind] += value
