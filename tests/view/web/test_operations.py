@@ -11,6 +11,7 @@ import pytest
 
 from perfc.errors import ParseError
 from perfc.view.web import operations, session
+from perfc.view.web.build import PageBuild, add_perfc
 from perfc.view.web.operations import OPERATIONS, AnswerForm
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -108,3 +109,19 @@ def test_links_of_the_catalogue_lead_to_known_names() -> None:
             if setting.kind.value.startswith("machine"):
                 assert set(setting.usual.split(",")) <= machines | aliases
             assert not setting.choices or catalogue[setting.choices]
+
+
+def test_encoders_are_known_as_such() -> None:
+    catalogue = operations.catalogue()
+    assert {"bert-large", "vit-base-16"} <= set(catalogue["encoders"])  # type: ignore[call-overload]
+    assert "gpt2" not in catalogue["encoders"]  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("has_weights", [True, False])
+def test_a_page_without_predictors_has_no_weights(has_weights: bool, tmp_path: Path) -> None:
+    page = PageBuild(tmp_path / "page")
+    add_perfc(page, tmp_path / "code", has_weights=has_weights)
+    weights = [name for name, _, _ in page.lazy if "/weights/" in name]
+    assert bool(weights) == has_weights
+    assert any("/samples/" in name for name, _, _ in page.lazy)
+    assert (tmp_path / "code" / "perfc" / "cli.py").is_file()

@@ -90,6 +90,55 @@ def test_each_sample_is_analyzed(opened: Opened, address: str, name: str) -> Non
     assert opened.tab.inner_text("#line").startswith(f"perfc analyze {name}")
 
 
+def test_encoders_that_are_no_samples_are_analyzed(opened: Opened, address: str) -> None:
+    opened.open(address)
+    opened.tab.locator("body").press("4")
+    opened.tab.fill("#model", "bert-large")
+    opened.tab.keyboard.press("Enter")
+    opened.answer()
+    assert opened.tab.inner_text("#line").startswith("perfc analyze bert-large")
+
+
+def test_two_gigabytes_of_weights_are_not_read(
+    opened: Opened, address: str, tmp_path: Path
+) -> None:
+    model, rows = tmp_path / "two-gigabytes.onnx", 488_000
+    with_weights(model, rows)
+    assert model.stat().st_size > 1_998_000_000
+    opened.open(address)
+    opened.tab.set_input_files("#file", str(model))
+    assert "two-gigabytes" in opened.answer()
+    memory = opened.tab.frame_locator("#report").locator("#verdict").inner_text()
+    assert "1.86 GiB" in memory
+
+
+def with_weights(path: Path, rows: int) -> None:
+    """Write a product with weights of f32[rows, 1024] in the file, all zero, as a sparse file."""
+    onnx = pytest.importorskip("onnx")
+    helper, kind = onnx.helper, onnx.TensorProto.FLOAT
+    tensor = onnx.TensorProto(name="w", data_type=kind, dims=[rows, 1024])
+    inputs, outputs = (
+        [helper.make_tensor_value_info(n, kind, ["b", k])] for n, k in (("x", rows), ("y", 1024))
+    )
+    node = helper.make_node("MatMul", ["x", "w"], ["y"])
+    graph = helper.make_graph([node], "g", inputs, outputs).SerializeToString()
+    model = helper.make_model(helper.make_graph([], "g", [], []))
+    model.ClearField("graph")
+    head, nbytes = tensor.SerializeToString(), rows * 4096
+    raw = b"\x4a" + varint(nbytes)
+    weights = b"\x2a" + varint(len(head) + len(raw) + nbytes) + head + raw
+    with path.open("wb") as file:
+        file.write(model.SerializeToString() + b"\x3a")
+        file.write(varint(len(graph) + len(weights) + nbytes) + graph + weights)
+        file.truncate(file.tell() + nbytes)
+
+
+def varint(number: int) -> bytes:
+    """Encode a number of protocol buffers."""
+    low, high = number & 127, number >> 7
+    return bytes([low | 128]) + varint(high) if high else bytes([low])
+
+
 def test_cancel_ends_the_work_and_the_next_request_is_answered(
     opened: Opened, address: str
 ) -> None:
