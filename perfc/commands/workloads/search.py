@@ -1,0 +1,126 @@
+"""``perfc search``: find the Pareto front of an architecture space, with Optuna."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from perfc.errors import ParseError
+
+from ..shared.deployment import DeploymentOptions, deployment_options
+from ..shared.document import show_view
+from ..shared.examples import examples
+from ..shared.help import grouped_command
+from ..shared.options import names_in
+from ..shared.output import deliver, format_options
+from ..shared.report import color_option
+
+if TYPE_CHECKING:
+    from perfc.study.search import Limits, Objective
+
+FINDINGS = 1
+DOCUMENT = ("search", "perfc.study.search.views:SpaceSearchView")
+"""JSON document of the command, and the type that defines its schema."""
+
+
+@grouped_command(
+    "search",
+    epilog=examples(
+        "search space.py --slo 5ms -t t4 --trials 40",
+        "search space.py:build --objective latency,memory -t a100 --trials 20 -o front.html",
+    ),
+)
+@click.argument("space", metavar="SPACE.PY[:FUNCTION]")
+@deployment_options
+@click.option("--objective", "objectives", default="latency,score", metavar="NAMES",
+              show_default=True,
+              help="Quantities of the Pareto front: latency, memory, energy and flop are "
+                   "minimized; score, which the function returns, is maximized.")  # fmt: skip
+@click.option("--slo", metavar="TIME", help="Longest predicted time, e.g. 5ms.")
+@click.option("--max-memory", metavar="SIZE", help="Largest device memory, e.g. 2GiB.")
+@click.option("--trials", type=click.IntRange(1, 1_000_000), default=200, show_default=True,
+              metavar="N", help="Number of candidates.")  # fmt: skip
+@click.option("--sampler", type=click.Choice(("nsga2", "tpe", "random", "grid")), default="nsga2",
+              show_default=True, help="Sampler of Optuna; grid tries every combination.")  # fmt: skip
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, metavar="N",
+              help="Seed of the sampler.")  # fmt: skip
+@format_options("text", "json", "csv", "markdown", "html")
+@color_option
+def command(
+    options: DeploymentOptions,
+    space: str,
+    objectives: str,
+    slo: str | None,
+    max_memory: str | None,
+    trials: int,
+    sampler: str,
+    seed: int,
+    form: str,
+    output: Path | None,
+) -> int:
+    """Search SPACE.PY for fast models: `perfc search space.py --slo 5ms -t t4`.
+
+    Its function `build(trial)` returns a model, or `model, score`. Each candidate is estimated as
+    `perfc analyze` does, equal ones once. The exit code is 1 if no candidate is within the limits.
+    """
+    from perfc.study.search import SearchPlan, Space, search_space
+    from perfc.study.search.evaluate import Evaluator
+    from perfc.study.search.run import optuna_module
+    from perfc.study.search.samplers import Sampler
+    from perfc.study.search.views import document, render_csv, render_json
+
+    optuna_module()
+    wanted, limits = objectives_of(objectives), limits_of(slo, max_memory)
+    plan = SearchPlan(wanted, limits, trials, Sampler(sampler), seed)
+    evaluator = Evaluator(options.deployment(), frozenset((*wanted, *limits)), options.contents)
+    result = search_space(Space.load(space), evaluator, plan)
+    if form == "html":
+        from perfc.view.html.pages.search_page import search_page
+
+        deliver(search_page(result), output)
+    else:
+        show_view(
+            form, output, lambda: render_json(result), lambda: render_csv(result),
+            lambda: document(result),
+        )  # fmt: skip
+    return 0 if result.holds else FINDINGS
+
+
+def objectives_of(text: str) -> tuple[Objective, ...]:
+    """Return the named objectives, each once.
+
+    Raises:
+        ParseError: an unknown name, or none.
+    """
+    from perfc.common.choice import member
+    from perfc.study.search import Objective
+
+    names = dict.fromkeys(names_in(text))
+    if not names:
+        raise ParseError("names no objective", where="--objective", hint="latency,score")
+    return tuple(member(Objective, name, "--objective") for name in names)
+
+
+def limits_of(slo: str | None, max_memory: str | None) -> Limits:
+    """Return the largest values of the options.
+
+    Raises:
+        ParseError: not a time, or not a size.
+    """
+    from perfc.machine import Reserve
+    from perfc.study.search import Objective
+
+    from ..analysis.compare import time_of
+
+    limits: dict[Objective, float] = {}
+    if slo is not None:
+        limits[Objective.LATENCY] = time_of(slo)
+    if max_memory is not None:
+        nbytes = Reserve.parse(max_memory, "--max-memory").nbytes
+        if not nbytes:
+            hint = "as in 2GiB"
+            raise ParseError(f"{max_memory!r} is no size", where="--max-memory", hint=hint)
+        limits[Objective.MEMORY] = float(nbytes)
+    return limits

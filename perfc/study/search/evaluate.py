@@ -1,0 +1,61 @@
+"""Estimates of candidates; equal candidates are analyzed once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import field
+from hashlib import sha256
+from typing import Any
+
+from perfc.api import analyze
+from perfc.deployment import Deployment
+from perfc.frontend import serialized
+from perfc.ir.record import mutable
+
+from .quantity import Estimate, Objective
+from .space import Candidate
+
+
+@mutable
+class Evaluator:
+    """Estimates candidates on one target.
+
+    Args:
+        deployment: how candidates are run.
+        wanted: quantities to estimate.
+        values: contents of inputs that determine shapes.
+        predictor: of the whole run, as in ``perfc.analyze``.
+        known: estimates by content of the model, or by parameters.
+        analyzed: number of models that were analyzed.
+    """
+
+    deployment: Deployment
+    wanted: frozenset[Objective]
+    values: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    predictor: str = ""
+    known: dict[object, Estimate] = field(default_factory=dict[object, Estimate])
+    analyzed: int = 0
+
+    def of(self, candidate: Candidate, params: Mapping[str, Any]) -> Estimate:
+        """Return the estimate of a candidate, as ``perfc.analyze`` returns it.
+
+        Raises:
+            PerfcError: the model cannot be analyzed.
+        """
+        model = candidate.model
+        key: object = tuple(sorted(params.items()))
+        if hasattr(model, "SerializeToString"):
+            model = serialized(model)
+        if isinstance(model, bytes):
+            key = sha256(model).digest()
+        elif isinstance(model, str | os.PathLike):
+            key = os.fspath(model)
+        if key not in self.known:
+            report = analyze(
+                model, inputs=candidate.inputs, values=self.values, predictor=self.predictor,
+                deployment=self.deployment,
+            )  # fmt: skip
+            self.known[key] = Estimate.of(report, self.wanted)
+            self.analyzed += 1
+        return self.known[key]

@@ -1,0 +1,207 @@
+"""The search: Optuna proposes candidates, perfc estimates them, the Pareto front remains."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
+from typing import Any
+
+from perfc.common.extras import install
+from perfc.deployment import Deployment
+from perfc.errors import MissingExtraError, ModelError, PerfcError
+from perfc.ir.record import record
+
+from .evaluate import Evaluator
+from .quantity import Estimate, Objective
+from .samplers import Sampler, sampler_of
+from .space import Candidate, Space
+
+Limits = Mapping[Objective, float]
+"""Largest values by quantity, in SI units."""
+
+
+@record
+class SearchPlan:
+    """What a search looks for.
+
+    Args:
+        objectives: quantities of the Pareto front.
+        limits: largest values of a candidate.
+        trials: number of candidates.
+        sampler: how Optuna proposes them.
+        seed: seed of the sampler.
+    """
+
+    objectives: tuple[Objective, ...]
+    limits: Limits = field(default_factory=dict[Objective, float])
+    trials: int = 200
+    sampler: Sampler = Sampler.NSGA2
+    seed: int = 0
+
+
+@record
+class Trial:
+    """One candidate with its quantities.
+
+    Args:
+        number: its position in the search, from 0.
+        params: its parameters.
+        estimate: its quantities.
+        score: the user's own score; None without one.
+        is_within: True if it is within the limits.
+    """
+
+    number: int
+    params: Mapping[str, Any]
+    estimate: Estimate
+    score: float | None
+    is_within: bool
+
+    def value(self, one: Objective) -> float:
+        """Return a quantity in SI units."""
+        if one is Objective.SCORE:
+            assert self.score is not None
+            return self.score
+        return self.estimate.values[one]
+
+
+@record
+class SpaceSearch:
+    """Result of a search.
+
+    Args:
+        space: file and function.
+        deployment: how candidates are run.
+        plan: what the search looked for.
+        trials: candidates with an answer, in order.
+        front: those within the limits that no other beats in every objective, in the order of
+            the first objective.
+        analyzed: number of different models among them.
+        failures: reasons of candidates without an answer, with their number.
+        time_s: time that the search took.
+    """
+
+    space: str
+    deployment: Deployment
+    plan: SearchPlan
+    trials: tuple[Trial, ...]
+    front: tuple[Trial, ...]
+    analyzed: int
+    failures: Mapping[str, int]
+    time_s: float
+
+    @property
+    def holds(self) -> bool:
+        """True if a candidate is within the limits."""
+        return bool(self.front)
+
+
+def search_space(
+    space: Space,
+    evaluator: Evaluator,
+    plan: SearchPlan,
+    on_trial: Callable[[int, int], None] | None = None,
+) -> SpaceSearch:
+    """Search a space for its Pareto front.
+
+    Args:
+        space: function that builds the models.
+        evaluator: estimates them.
+        plan: objectives, limits and number of candidates.
+        on_trial: function called with the finished and the total number of candidates.
+
+    Raises:
+        PerfcError: the function fails, no candidate can be analyzed, or Optuna is not installed.
+    """
+    optuna = optuna_module()
+    began_s = time.perf_counter()
+    study = optuna.create_study(
+        directions=["maximize" if one.is_maximized else "minimize" for one in plan.objectives],
+        sampler=sampler_of(plan.sampler, plan.seed),
+    )
+    trials: list[Trial] = []
+    failures = Counter[str]()
+
+    def objective(proposal: Any) -> list[float]:
+        try:
+            candidate = space.candidate(proposal, optuna.TrialPruned)
+        except optuna.TrialPruned as error:
+            failures[str(error) or "left out by the space"] += 1
+            raise
+        try:
+            trial = answered(space, evaluator, plan, proposal, candidate)
+        except PerfcError as error:
+            failures[str(error)] += 1
+            raise optuna.TrialPruned from None
+        trials.append(trial)
+        return [trial.value(one) for one in plan.objectives]
+
+    def counted(_: object, proposal: Any) -> None:
+        if on_trial is not None:
+            on_trial(proposal.number + 1, plan.trials)
+
+    study.optimize(objective, n_trials=plan.trials, callbacks=[counted])
+    if not trials:
+        (reason, _), *_ = failures.most_common(1)
+        raise ModelError(f"no candidate of {plan.trials} has an answer: {reason}", where=space.name)
+    within = [trial for trial in trials if trial.is_within]
+    front = tuple(pareto(within, plan.objectives))
+    time_s = time.perf_counter() - began_s
+    return SpaceSearch(
+        space.name, evaluator.deployment, plan, tuple(trials), front, evaluator.analyzed, failures,
+        time_s,
+    )  # fmt: skip
+
+
+def answered(
+    space: Space, evaluator: Evaluator, plan: SearchPlan, proposal: Any, candidate: Candidate
+) -> Trial:
+    """Return a trial with its quantities; the sampler learns by how much it exceeds the limits.
+
+    Raises:
+        PerfcError: the model cannot be analyzed, or has no score.
+    """
+    if Objective.SCORE in plan.objectives and candidate.score is None:
+        raise ModelError("it returned no score", hint="return model, score", where=space.name)
+    estimate = evaluator.of(candidate, proposal.params)
+    excess = {one: estimate.values[one] / most - 1 for one, most in plan.limits.items()}
+    for one, value in excess.items():
+        proposal.set_constraint(one.value, value)
+    is_within = all(value <= 0 for value in excess.values())
+    return Trial(proposal.number, dict(proposal.params), estimate, candidate.score, is_within)
+
+
+def pareto(trials: Sequence[Trial], objectives: Sequence[Objective]) -> list[Trial]:
+    """Return the trials that no other is better than; of equal ones the first.
+
+    The result is in the order of the objectives.
+    """
+
+    def costs(trial: Trial) -> tuple[float, ...]:
+        return tuple(-trial.value(o) if o.is_maximized else trial.value(o) for o in objectives)
+
+    by_costs: dict[tuple[float, ...], Trial] = {}
+    for trial in trials:
+        by_costs.setdefault(costs(trial), trial)
+    front: dict[tuple[float, ...], Trial] = {}
+    for mine in sorted(by_costs):  # what is better in every objective comes before
+        if not any(all(a <= b for a, b in zip(other, mine, strict=True)) for other in front):
+            front[mine] = by_costs[mine]
+    return list(front.values())
+
+
+def optuna_module() -> Any:
+    """Return Optuna, which prints warnings and errors only.
+
+    Raises:
+        MissingExtraError: it is not installed.
+    """
+    try:
+        import optuna
+    except ImportError:
+        hint = f"pip install 'perfc[search]', or {install('search')}"
+        raise MissingExtraError("a search needs Optuna", hint=hint) from None
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    return optuna

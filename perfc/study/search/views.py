@@ -1,0 +1,200 @@
+"""Documents of searches: the Pareto front as a table, JSON and CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import PurePath
+from typing import Any, ClassVar
+
+from perfc.common.plain_text import printable
+from perfc.ir.record import record
+from perfc.view.report.formats import comma
+from perfc.view.report.formats.document import Column, Document, Note, Section, Table
+from perfc.view.report.formats.json_form import enveloped, strict
+from perfc.view.report.units import INTERVAL, Unit, plural, quantity
+
+from .quantity import Objective
+from .run import SpaceSearch, Trial
+
+LONGEST = 60
+"""Maximum characters of a parameter."""
+
+
+@record
+class FrontView:
+    """One candidate of the Pareto front.
+
+    Args:
+        trial: its position in the search, from 0.
+        params: its parameters.
+        time_s: predicted time; null if neither an objective nor a limit.
+        low_s: lower end of the 90 % prediction interval of the time.
+        high_s: its upper end.
+        memory_bytes: device memory of a run; null if neither an objective nor a limit.
+        energy_j: energy of the board in a run; null if neither an objective nor a limit.
+        flop: floating-point operations of a run; null if neither an objective nor a limit.
+        score: the user's own score; null without one.
+    """
+
+    trial: int
+    params: Mapping[str, Any]
+    time_s: float | None
+    low_s: float | None
+    high_s: float | None
+    memory_bytes: float | None
+    energy_j: float | None
+    flop: float | None
+    score: float | None
+
+    @classmethod
+    def of(cls, trial: Trial) -> FrontView:
+        """Return the view of a trial."""
+        known = trial.estimate
+        time_s, memory, energy, flop = (
+            known.values.get(one)
+            for one in (Objective.LATENCY, Objective.MEMORY, Objective.ENERGY, Objective.FLOP)
+        )
+        return cls(
+            trial.number, trial.params, time_s, known.low_s, known.high_s, memory, energy, flop,
+            trial.score,
+        )  # fmt: skip
+
+
+@record
+class SpaceSearchView:
+    """JSON document of ``perfc search``.
+
+    Args:
+        space: file and function that builds the candidates.
+        deployment: how candidates are run.
+        objectives: quantities of the front.
+        limits: largest values by quantity, in SI units.
+        sampler: how Optuna proposed the candidates.
+        seed: seed of the sampler.
+        trials: candidates with an answer.
+        analyzed: different models among them.
+        within: candidates within the limits.
+        failures: reasons of candidates without an answer, with their number.
+        time_s: time that the search took.
+        front: candidates within the limits that no other beats in every objective.
+    """
+
+    document: ClassVar[str] = "perfc-search/1"
+    space: str
+    deployment: Mapping[str, object]
+    objectives: tuple[Objective, ...]
+    limits: Mapping[str, float]
+    sampler: str
+    seed: int
+    trials: int
+    analyzed: int
+    within: int
+    failures: Mapping[str, int]
+    time_s: float
+    front: tuple[FrontView, ...]
+
+    @classmethod
+    def of(cls, search: SpaceSearch) -> SpaceSearchView:
+        """Return the view of a search."""
+        plan = search.plan
+        return cls(
+            search.space, search.deployment.as_json(), plan.objectives,
+            {one.column: most for one, most in plan.limits.items()}, plan.sampler.value,
+            plan.seed, len(search.trials), search.analyzed,
+            sum(trial.is_within for trial in search.trials), search.failures, search.time_s,
+            tuple(map(FrontView.of, search.front)),
+        )  # fmt: skip
+
+
+def render_json(search: SpaceSearch) -> str:
+    """Return the search as a JSON document."""
+    view = SpaceSearchView.of(search)
+    return strict(enveloped(SpaceSearchView.document, view), indent=2) + "\n"
+
+
+def render_csv(search: SpaceSearch) -> str:
+    """Return the front as CSV, one row per candidate."""
+    names = parameters(search)
+    shown = [FrontView.of(trial) for trial in search.front]
+    columns = ("time_s", "low_s", "high_s", "memory_bytes", "energy_j", "flop", "score")
+    rows = (
+        [v.trial, *(v.params.get(n, "") for n in names), *(cell(getattr(v, c)) for c in columns)]
+        for v in shown
+    )
+    return comma.render(["trial", *names, *columns], rows)
+
+
+def cell(value: float | None) -> float | str:
+    """Return a number of a CSV file; empty if unknown."""
+    return "" if value is None else value
+
+
+def parameters(search: SpaceSearch) -> list[str]:
+    """Return the names of the parameters of the front, in order."""
+    return list(dict.fromkeys(name for trial in search.front for name in trial.params))
+
+
+def title(search: SpaceSearch) -> str:
+    """Return the space, the target and the number of candidates."""
+    space = printable(PurePath(search.space).name[:LONGEST])
+    return f"{space} on {search.deployment.target} · {plural(len(search.trials), 'candidate')}"
+
+
+def document(search: SpaceSearch) -> Document:
+    """Return the front as a table, with notes."""
+    parts = (table(search), *notes(search)) if search.front else (*notes(search),)
+    return Document(title(search), (Section("front", "Pareto front", parts),))
+
+
+def table(search: SpaceSearch) -> Table:
+    """Return one row per candidate of the front."""
+    plan = search.plan
+    shown = tuple(dict.fromkeys((*plan.objectives, *plan.limits)))
+    has_interval = Objective.LATENCY in shown
+    columns = [Column("trial", "trial")]
+    columns += [Column(one.column, one.value, one.unit) for one in shown]
+    columns += [Column("interval", INTERVAL, is_spare=True)] if has_interval else []
+    columns += [Column(n, printable(n[:LONGEST])) for n in parameters(search)]
+    rows = tuple(
+        (
+            str(t.number), *(value_of(t, one) for one in shown),
+            *([interval(t)] if has_interval else []),
+            *(printable(str(t.params.get(n, ""))[:LONGEST]) for n in parameters(search)),
+        )
+        for t in search.front
+    )  # fmt: skip
+    return Table(tuple(columns), rows)
+
+
+def value_of(trial: Trial, one: Objective) -> float | str:
+    """Return a quantity as a cell; a score as the user printed it."""
+    value = trial.value(one)
+    return f"{value:.6g}" if one is Objective.SCORE else value
+
+
+def interval(trial: Trial) -> str:
+    """Return the prediction interval of a time as text."""
+    low, high = (
+        quantity(end, Unit.SECOND) for end in (trial.estimate.low_s, trial.estimate.high_s)
+    )
+    return f"{low} to {high}"
+
+
+def notes(search: SpaceSearch) -> Iterator[Note]:
+    """Yield how many candidates there were, the limits, and reasons of failures."""
+    plan = search.plan
+    within = sum(trial.is_within for trial in search.trials)
+    count, models = plural(len(search.trials), "candidate"), plural(search.analyzed, "model")
+    yield Note(
+        f"{count}, {models} analyzed; {plural(len(search.front), 'candidate')} on the front; "
+        f"sampler {plan.sampler.value}, seed {plan.seed}"
+    )
+    if plan.limits:
+        limits = ", ".join(
+            f"{one.value} at most {quantity(most, one.unit)}" for one, most in plan.limits.items()
+        )
+        yield Note(f"{within} of {count} are within the limits: {limits}", is_warning=not within)
+    for reason, number in search.failures.items():
+        yield Note(
+            f"no answer for {plural(number, 'candidate')}: {printable(reason)}", is_warning=True
+        )
