@@ -43,7 +43,7 @@ DOCUMENT = ("search", "perfc.study.search.views:SpaceSearchView")
 @click.option("--trials", type=click.IntRange(1, 1_000_000), default=200, show_default=True,
               metavar="N", help="Number of candidates.")  # fmt: skip
 @click.option("--sampler", type=click.Choice(("nsga2", "tpe", "random", "grid")), default="nsga2",
-              show_default=True, help="Sampler of Optuna; grid tries every combination.")  # fmt: skip
+              show_default=True, help="Sampler of Optuna; grid tries everything.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, metavar="N",
               help="Seed of the sampler.")  # fmt: skip
 @format_options("text", "json", "csv", "markdown", "html")
@@ -77,9 +77,9 @@ def command(
     evaluator = Evaluator(options.deployment(), frozenset((*wanted, *limits)), options.contents)
     result = search_space(Space.load(space), evaluator, plan)
     if form == "html":
-        from perfc.view.html.pages.search_page import search_page
+        from perfc.view.html.pages.front_page import front_page
 
-        deliver(search_page(result), output)
+        deliver(front_page(result), output)
     else:
         show_view(
             form, output, lambda: render_json(result), lambda: render_csv(result),

@@ -10,7 +10,7 @@ from perfc.errors import ParseError
 from perfc.ir.record import record
 from perfc.ir.symbolic.evaluate import evaluate
 from perfc.view.report.sections.verdict import memory_need
-from perfc.view.report.units import Unit
+from perfc.view.report.units import SYMBOLS, Unit
 
 if TYPE_CHECKING:
     from perfc.api import Report
@@ -34,6 +34,11 @@ class Objective(Enum):
     def unit(self) -> Unit:
         """Return its unit."""
         return COLUMNS[self][1]
+
+    @property
+    def symbol(self) -> str:
+        """Return the symbol of its unit; empty for the score."""
+        return "B" if self is Objective.MEMORY else SYMBOLS.get(self.unit, "")
 
     @property
     def is_maximized(self) -> bool:

@@ -58,9 +58,11 @@ def generations(seed: int) -> Any:
             return [trial for trial in trials if trial.values is not None]
 
         def get_parent_population(self, study: Any, generation: int) -> list[Any]:
-            """Return the parents of a generation, selected once."""
-            if generation not in self.parents:
-                self.parents[generation] = self.select_parent(study, generation)
-            return self.parents[generation]
+            """Return the parents of a generation, selected once; by number from then on."""
+            if generation in self.parents:
+                return self.parents[generation]
+            parents = list(self.select_parent(study, generation))
+            self.parents[generation] = sorted(parents, key=lambda trial: int(trial.number))
+            return parents
 
     return Generations()

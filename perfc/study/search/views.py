@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import PurePath
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from perfc.common.plain_text import printable
 from perfc.ir.record import record
 from perfc.view.report.formats import comma
-from perfc.view.report.formats.document import Column, Document, Note, Section, Table
+from perfc.view.report.formats.document import Column, Document, Note, Part, Section, Table
 from perfc.view.report.formats.json_form import enveloped, strict
 from perfc.view.report.units import INTERVAL, Unit, plural, quantity
 
@@ -37,7 +37,7 @@ class FrontView:
     """
 
     trial: int
-    params: Mapping[str, Any]
+    params: Mapping[str, object]
     time_s: float | None
     low_s: float | None
     high_s: float | None
@@ -115,18 +115,12 @@ def render_json(search: SpaceSearch) -> str:
 def render_csv(search: SpaceSearch) -> str:
     """Return the front as CSV, one row per candidate."""
     names = parameters(search)
-    shown = [FrontView.of(trial) for trial in search.front]
     columns = ("time_s", "low_s", "high_s", "memory_bytes", "energy_j", "flop", "score")
     rows = (
-        [v.trial, *(v.params.get(n, "") for n in names), *(cell(getattr(v, c)) for c in columns)]
-        for v in shown
+        [v.trial, *(str(v.params.get(n, "")) for n in names), *(getattr(v, c) for c in columns)]
+        for v in map(FrontView.of, search.front)
     )
-    return comma.render(["trial", *names, *columns], rows)
-
-
-def cell(value: float | None) -> float | str:
-    """Return a number of a CSV file; empty if unknown."""
-    return "" if value is None else value
+    return comma.records(["trial", *names, *columns], rows)
 
 
 def parameters(search: SpaceSearch) -> list[str]:
@@ -142,7 +136,9 @@ def title(search: SpaceSearch) -> str:
 
 def document(search: SpaceSearch) -> Document:
     """Return the front as a table, with notes."""
-    parts = (table(search), *notes(search)) if search.front else (*notes(search),)
+    parts: tuple[Part, ...] = tuple(notes(search))
+    if search.front:
+        parts = (table(search), *parts)
     return Document(title(search), (Section("front", "Pareto front", parts),))
 
 
@@ -164,6 +160,12 @@ def table(search: SpaceSearch) -> Table:
         for t in search.front
     )  # fmt: skip
     return Table(tuple(columns), rows)
+
+
+def words_of(trial: Trial) -> str:
+    """Return a trial's number and parameters as text."""
+    params = ", ".join(f"{name} {value}" for name, value in trial.params.items())
+    return printable(f"trial {trial.number}: {params}")
 
 
 def value_of(trial: Trial, one: Objective) -> float | str:

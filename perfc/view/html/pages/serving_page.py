@@ -115,10 +115,11 @@ def search_payload(search: SearchResult) -> Json:
 
     return {
         "reports": [],
-        "cost": search.cost_unit,
-        "tpot_s": search.slo.tpot_s,
+        "across": {"name": "time per token", "unit": "s"},
+        "up": {"name": search.cost_unit, "unit": ""},
+        "limit": search.slo.tpot_s, "kinds": ["simulated", "steady-state estimate"],
         "dots": [
             [number(d.time_s), number(d.cost), text(d.target), d.is_best, text(d.words)]
             for d in dots_of(search)
         ],
-    }
+    }  # fmt: skip

@@ -130,30 +130,35 @@ function buildLatencies(chart, palette) {
 
 function buildFront(chart, palette) {
   const targets = [...new Set(data.dots.map((d) => d[2]))];
+  const { across, up, limit, kinds } = data;
   const best = data.dots.filter((d) => d[3]).sort((a, b) => a[0] - b[0]);
   const times = data.dots.map((d) => d[0]);
   const costs = data.dots.map((d) => d[1]);
-  const tipOf = (d) => tip(d[2], d[4], `${quantity(d[0], "s")} per token`,
-    `${quantity(d[1], "")} ${data.cost}`, d[3] ? "simulated" : "steady-state estimate");
-  const logAxis = (unit, name, values) => ({ type: "log", ...plainAxis(palette, unit, name),
-    min: Math.min(...values) / 1.25, max: Math.max(...values) * 1.25 });
-  const label = (v, unit) => quantity(Number(v.toPrecision(2)), unit);
-  const labelled = (axis, unit) => ({ ...axis,
-    axisLabel: { ...axis.axisLabel, formatter: (v) => label(v, unit) } });
+  const tipOf = (d) => tip(d[2], d[4], `${across.name} ${quantity(d[0], across.unit)}`,
+    `${up.name} ${quantity(d[1], up.unit)}`, kinds[d[3] ? 0 : 1]);
+  const label = (v, unit) => (v ? quantity(Number(v.toPrecision(2)), unit) : "0");
+  const axisOf = ({ name, unit }, values) => {
+    const axis = plainAxis(palette, unit, name);
+    // a score may be 0 or negative, which a logarithmic axis has no place for
+    const range = Math.min(...values) > 0
+      ? { type: "log", min: Math.min(...values) / 1.25, max: Math.max(...values) * 1.25 }
+      : { type: "value" };
+    return { ...axis, ...range, axisLabel: { ...axis.axisLabel, formatter: (v) => label(v, unit) } };
+  };
   chart.setOption({
     animation: false,
     aria: { enabled: true },
     legend: legend(palette, targets),
     grid: { left: 76, right: 30, top: 44, bottom: 50 },
     tooltip: { trigger: "item", ...tooltip(palette, (p) => tipOf(p.data.dot)) },
-    xAxis: labelled(logAxis("s", "time per token", times), "s"),
-    yAxis: { ...labelled(logAxis("", data.cost, costs), ""), nameGap: 56 },
+    xAxis: axisOf(across, times),
+    yAxis: { ...axisOf(up, costs), nameGap: 56 },
     series: [
       { type: "line", silent: true, symbol: "none", step: "end", z: 2,
         lineStyle: { color: palette.ink, width: 1.2, opacity: 0.5 }, data: best.map((d) => [d[0], d[1]]) },
       { type: "line", silent: true, symbol: "none", z: 2,
         lineStyle: { color: palette.more, type: "dashed", width: 1.2 },
-        data: data.tpot_s === null ? [] : [Math.min(...costs) / 1.25, Math.max(...costs) * 1.25].map((c) => [data.tpot_s, c]) },
+        data: limit === null ? [] : [Math.min(...costs) / 1.25, Math.max(...costs) * 1.25].map((c) => [limit, c]) },
       ...targets.map((name, i) => ({ type: "scatter", name, color: colour(TARGETS[i % TARGETS.length]),
         data: data.dots.filter((d) => d[2] === name).map((d) => ({ dot: d, value: [d[0], d[1]],
           symbolSize: d[3] ? 13 : 6, itemStyle: { opacity: d[3] ? 1 : 0.45,

@@ -1,0 +1,54 @@
+"""HTML page of a search of architectures: its candidates, and their Pareto front."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from perfc.study.search.views import document, words_of
+
+from ..blocks import section_block
+from ..page import ChartBlock, chart_page
+from ..payload import Json, number, text
+from .serving_page import SCRIPTS
+
+if TYPE_CHECKING:
+    from perfc.study.search import SpaceSearch
+
+FRONT = ChartBlock(
+    "front", "front",
+    "Large dots: the Pareto front. Small dots: other candidates. Dashed: the longest time.",
+    "The first objective against the second",
+)  # fmt: skip
+MOST_DOTS = 2_000
+"""Candidates that are drawn, without the front."""
+
+
+def front_page(search: SpaceSearch) -> str:
+    """Return a search as a self-contained HTML document; one objective has no chart."""
+    shown = document(search)
+    charts = [FRONT] if search.front and len(search.plan.objectives) > 1 else []
+    sections = [section_block(s) for s in shown.sections]
+    return chart_page(shown.title, charts, sections, payload(search) if charts else {}, SCRIPTS)
+
+
+def payload(search: SpaceSearch) -> Json:
+    """Return the data of the chart of the first two objectives."""
+    across, up = search.plan.objectives[:2]
+    best = {trial.number for trial in search.front}
+    others = (trial for trial in search.trials if trial.number not in best)
+    dots = [*islice(others, MOST_DOTS), *search.front]
+    return {
+        "reports": [],
+        "across": {"name": across.value, "unit": across.symbol},
+        "up": {"name": up.value, "unit": up.symbol},
+        "limit": search.plan.limits.get(across),
+        "kinds": ["on the front", "not on the front"],
+        "dots": [
+            [
+                number(t.value(across)), number(t.value(up)), text(search.deployment.target),
+                t.number in best, text(words_of(t)),
+            ]
+            for t in dots
+        ],
+    }  # fmt: skip
