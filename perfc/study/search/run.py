@@ -24,7 +24,7 @@ Limits = Mapping[Objective, float]
 
 @record
 class SearchPlan:
-    """What a search looks for.
+    """Objectives, limits and size of a search.
 
     Args:
         objectives: quantities of the Pareto front.

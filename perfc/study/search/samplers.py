@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Sampler(Enum):
-    """How the next candidate is proposed."""
+    """Method that proposes the next candidate."""
 
     NSGA2 = "nsga2"
     TPE = "tpe"

@@ -20,7 +20,7 @@ RESULTS = "it returns MODEL, or a tuple of MODEL, its inputs and a score"
 
 @record
 class Candidate:
-    """What a space builds from one trial.
+    """Model of one trial, with its inputs and score.
 
     Args:
         model: anything that ``perfc.analyze`` takes.
