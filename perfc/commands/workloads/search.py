@@ -66,7 +66,7 @@ def command(
     `perfc analyze` does, equal ones once. The exit code is 1 if no candidate is within the limits.
     """
     from perfc.study.search import SearchPlan, Space, search_space
-    from perfc.study.search.evaluate import Evaluator
+    from perfc.study.search.evaluate import ModelEvaluator
     from perfc.study.search.run import optuna_module
     from perfc.study.search.samplers import Sampler
     from perfc.study.search.views import document, render_csv, render_json
@@ -74,7 +74,9 @@ def command(
     optuna_module()
     wanted, limits = objectives_of(objectives), limits_of(slo, max_memory)
     plan = SearchPlan(wanted, limits, trials, Sampler(sampler), seed)
-    evaluator = Evaluator(options.deployment(), frozenset((*wanted, *limits)), options.contents)
+    evaluator = ModelEvaluator(
+        options.deployment(), frozenset((*wanted, *limits)), options.contents
+    )
     result = search_space(Space.load(space), evaluator, plan)
     if form == "html":
         from perfc.view.html.pages.front_page import front_page

@@ -11,14 +11,15 @@ from typing import Any
 from perfc.api import analyze
 from perfc.deployment import Deployment
 from perfc.frontend import serialized
+from perfc.ir.graph import Module
 from perfc.ir.record import mutable
 
-from .quantity import Estimate, Objective
-from .space import Candidate
+from .quantity import Objective, Quantities
+from .space import BuiltModel
 
 
 @mutable
-class Evaluator:
+class ModelEvaluator:
     """Estimates candidates on one target.
 
     Args:
@@ -34,10 +35,10 @@ class Evaluator:
     wanted: frozenset[Objective]
     values: Mapping[str, Any] = field(default_factory=dict[str, Any])
     predictor: str = ""
-    known: dict[object, Estimate] = field(default_factory=dict[object, Estimate])
+    known: dict[object, Quantities] = field(default_factory=dict[object, Quantities])
     analyzed: int = 0
 
-    def of(self, candidate: Candidate, params: Mapping[str, Any]) -> Estimate:
+    def of(self, candidate: BuiltModel, params: Mapping[str, Any]) -> Quantities:
         """Return the estimate of a candidate, as ``perfc.analyze`` returns it.
 
         Raises:
@@ -51,11 +52,13 @@ class Evaluator:
             key = sha256(model).digest()
         elif isinstance(model, str | os.PathLike):
             key = os.fspath(model)
+        elif isinstance(model, Module):
+            key = model
         if key not in self.known:
             report = analyze(
                 model, inputs=candidate.inputs, values=self.values, predictor=self.predictor,
                 deployment=self.deployment,
             )  # fmt: skip
-            self.known[key] = Estimate.of(report, self.wanted)
+            self.known[key] = Quantities.of(report, self.wanted)
             self.analyzed += 1
         return self.known[key]

@@ -54,7 +54,7 @@ COLUMNS: Mapping[Objective, tuple[str, Unit]] = {
 
 
 @record
-class Estimate:
+class Quantities:
     """Quantities of one model on the target.
 
     Args:
@@ -68,7 +68,7 @@ class Estimate:
     high_s: float | None = None
 
     @classmethod
-    def of(cls, report: Report, wanted: frozenset[Objective]) -> Estimate:
+    def of(cls, report: Report, wanted: frozenset[Objective]) -> Quantities:
         """Return the requested quantities of a report.
 
         Raises:

@@ -13,10 +13,10 @@ from perfc.deployment import Deployment
 from perfc.errors import MissingExtraError, ModelError, PerfcError
 from perfc.ir.record import record
 
-from .evaluate import Evaluator
-from .quantity import Estimate, Objective
+from .evaluate import ModelEvaluator
+from .quantity import Objective, Quantities
 from .samplers import Sampler, sampler_of
-from .space import Candidate, Space
+from .space import BuiltModel, Space
 
 Limits = Mapping[Objective, float]
 """Largest values by quantity, in SI units."""
@@ -55,7 +55,7 @@ class Trial:
 
     number: int
     params: Mapping[str, Any]
-    estimate: Estimate
+    estimate: Quantities
     score: float | None
     is_within: bool
 
@@ -100,7 +100,7 @@ class SpaceSearch:
 
 def search_space(
     space: Space,
-    evaluator: Evaluator,
+    evaluator: ModelEvaluator,
     plan: SearchPlan,
     on_trial: Callable[[int, int], None] | None = None,
 ) -> SpaceSearch:
@@ -156,7 +156,7 @@ def search_space(
 
 
 def answered(
-    space: Space, evaluator: Evaluator, plan: SearchPlan, proposal: Any, candidate: Candidate
+    space: Space, evaluator: ModelEvaluator, plan: SearchPlan, proposal: Any, candidate: BuiltModel
 ) -> Trial:
     """Return a trial with its quantities; the sampler learns by how much it exceeds the limits.
 

@@ -19,7 +19,7 @@ RESULTS = "it returns MODEL, or a tuple of MODEL, its inputs and a score"
 
 
 @record
-class Candidate:
+class BuiltModel:
     """Model of one trial, with its inputs and score.
 
     Args:
@@ -33,7 +33,7 @@ class Candidate:
     score: float | None = None
 
     @classmethod
-    def of(cls, built: Any, where: str) -> Candidate:
+    def of(cls, built: Any, where: str) -> BuiltModel:
         """Return the candidate of what a function returned.
 
         Raises:
@@ -80,7 +80,7 @@ class Space:
             raise ModelError(f"has no function {name}", hint="def build(trial): ...", where=path)
         return cls(f"{path}:{name}", function)
 
-    def candidate(self, trial: Any, skipped: type[Exception]) -> Candidate:
+    def candidate(self, trial: Any, skipped: type[Exception]) -> BuiltModel:
         """Return the candidate of a trial.
 
         Args:
@@ -96,7 +96,7 @@ class Space:
             raise
         except Exception as error:
             raise ModelError(failure(error), where=self.name) from error
-        return Candidate.of(built, self.name)
+        return BuiltModel.of(built, self.name)
 
 
 def imported(path: str) -> Any:

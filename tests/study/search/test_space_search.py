@@ -16,7 +16,7 @@ from perfc.deployment import Deployment
 from perfc.errors import ModelError
 from perfc.ir.symbolic.evaluate import evaluate
 from perfc.study.search import Objective, SearchPlan, Space, SpaceSearch, search_space
-from perfc.study.search.evaluate import Evaluator
+from perfc.study.search.evaluate import ModelEvaluator
 from perfc.study.search.run import pareto
 from perfc.study.search.samplers import Sampler, sampler_of
 from perfc.view.report.sections.verdict import memory_need
@@ -31,7 +31,7 @@ def found(
     plan: SearchPlan, text: str = str(EXAMPLE), how: Deployment = HOW
 ) -> tuple[Space, SpaceSearch]:
     space = Space.load(text)
-    evaluator = Evaluator(how, frozenset((*plan.objectives, *plan.limits)))
+    evaluator = ModelEvaluator(how, frozenset((*plan.objectives, *plan.limits)))
     return space, search_space(space, evaluator, plan)
 
 
