@@ -174,22 +174,20 @@ def answered(
 
 
 def pareto(trials: Sequence[Trial], objectives: Sequence[Objective]) -> list[Trial]:
-    """Return the trials that no other is better than; of equal ones the first.
+    """Return the trials that no other is better than; of equal models the first.
 
-    The result is in the order of the objectives.
+    The result is in the order of the objectives. Different models with equal objectives all remain.
     """
-
-    def costs(trial: Trial) -> tuple[float, ...]:
-        return tuple(-trial.value(o) if o.is_maximized else trial.value(o) for o in objectives)
-
-    by_costs: dict[tuple[float, ...], Trial] = {}
+    by_costs: dict[tuple[float, ...], dict[int, Trial]] = {}
     for trial in trials:
-        by_costs.setdefault(costs(trial), trial)
-    front: dict[tuple[float, ...], Trial] = {}
+        costs = tuple(-trial.value(o) if o.is_maximized else trial.value(o) for o in objectives)
+        # equal models share one object
+        by_costs.setdefault(costs, {}).setdefault(id(trial.estimate), trial)
+    front: list[tuple[float, ...]] = []
     for mine in sorted(by_costs):  # what is better in every objective comes before
         if not any(all(a <= b for a, b in zip(other, mine, strict=True)) for other in front):
-            front[mine] = by_costs[mine]
-    return list(front.values())
+            front.append(mine)
+    return [trial for costs in front for trial in by_costs[costs].values()]
 
 
 def optuna_module() -> Any:

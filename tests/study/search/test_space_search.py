@@ -25,6 +25,9 @@ optuna: Any = pytest.importorskip("optuna")
 EXAMPLE = Path(__file__).parents[3] / "examples" / "search_space.py"
 HOW = Deployment(target="t4", dims={"batch": 2})
 EVERY = tuple(Objective)
+PARAMS = {f"{name}{i}": 1 for name in ("kernel", "layers") for i in range(3)} | {
+    f"filters{i}": 16 for i in range(3)
+}
 
 
 def found(
@@ -37,7 +40,8 @@ def found(
 
 def written(folder: Path, body: str) -> str:
     path = folder / "space.py"
-    path.write_text(f"import optuna, onnx\nMODEL = {str(EXAMPLE)!r}\n{body}")
+    folder_of_example = str(EXAMPLE.parent)
+    path.write_text(f"import optuna, onnx, sys; sys.path.append({folder_of_example!r})\n\n{body}")
     return str(path)
 
 
@@ -62,14 +66,29 @@ def test_the_numbers_of_the_front_are_those_of_analyze(runtime: str) -> None:
 def test_no_candidate_is_better_than_one_of_the_front() -> None:
     two = (Objective.LATENCY, Objective.SCORE)
     _, search = found(SearchPlan(two, trials=30, sampler=Sampler.RANDOM, seed=3))
-    times = [trial.value(Objective.LATENCY) for trial in search.front]
-    scores = [trial.value(Objective.SCORE) for trial in search.front]
+    points = sorted({(t.value(two[0]), t.value(two[1])) for t in search.front})
+    times, scores = zip(*points, strict=True)
     assert all(a < b for a, b in pairwise(times))
     assert all(a < b for a, b in pairwise(scores))
     for trial in search.trials:
         time_s, score = (trial.value(one) for one in two)
         assert any(t <= time_s and s >= score for t, s in zip(times, scores, strict=True))
     assert pareto(search.front, two) == list(search.front)
+
+
+def test_different_models_with_equal_objectives_are_all_on_the_front(tmp_path: Path) -> None:
+    body = f"""
+import search_space
+def build(trial):
+    model, _ = search_space.build(optuna.trial.FixedTrial({PARAMS}))
+    model.graph.doc_string = trial.suggest_categorical("doc", ("a", "b"))
+    trial.suggest_categorical("unused", (1, 2))
+    return model
+"""
+    path = written(tmp_path, body)
+    _, search = found(SearchPlan((Objective.FLOP,), trials=9, sampler=Sampler.GRID), path)
+    assert len(search.trials) == 4
+    assert [trial.params["doc"] for trial in search.front] in (["a", "b"], ["b", "a"])
 
 
 def test_limits_exclude_candidates_and_equal_ones_are_analyzed_once() -> None:
@@ -107,8 +126,7 @@ def small(trial):
             trial.suggest_categorical(name, choices) if name == "kernel0" else choices[0])
     return search_space.build(Fixed())
 """
-    sys_path = f"import sys; sys.path.insert(0, {str(EXAMPLE.parent)!r})\n"
-    path = written(tmp_path, sys_path + body)
+    path = written(tmp_path, body)
     plan = SearchPlan((Objective.FLOP,), trials=50, sampler=Sampler.GRID)
     _, search = found(plan, f"{path}:small")
     assert len(search.trials) == 6
