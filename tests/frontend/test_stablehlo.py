@@ -11,10 +11,13 @@ from typing import Any
 
 import pytest
 
+from perfc.cli import run
 from perfc.errors import MissingExtraError, ModelError
 from perfc.frontend import load
 from perfc.frontend.formats import ReadOptions
 from perfc.frontend.lowering import lowered
+from perfc.frontend.pytorch.named import named_module
+from perfc.frontend.reading.module_name import NamedModule
 from perfc.frontend.stablehlo.program import translated
 from perfc.ir.graph import Module
 
@@ -140,3 +143,71 @@ def test_a_program_of_jax_is_parsed(tmp_path: Path) -> None:
     path = tmp_path / "net.mlir"
     path.write_text(exported.mlir_module())
     assert "matmul" in [n.op.mnemonic for n in load(path).graph.nodes]
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "message"),
+    [
+        ({"functions": network(), "batch": 6}, None, ""),
+        ({"missing": "jax"}, MissingExtraError, "a module needs jax .pip install jax"),
+        ({"functions": {}}, ModelError, "net.py:f: not a program of StableHLO"),
+    ],
+)
+def test_a_function_is_named_like_a_module(
+    monkeypatch: pytest.MonkeyPatch, answer: dict[str, Any], kind: type | None, message: str
+) -> None:
+    workers: list[str] = []
+
+    def process(command: list[str], **_: Any) -> SimpleNamespace:
+        workers.append(command[2])
+        Path(command[-1]).write_text(json.dumps(answer))
+        return SimpleNamespace(returncode=0, stderr="")
+
+    monkeypatch.setattr(subprocess, "run", process)
+    function = NamedModule("net.py:f", ("6x8x8x3",), is_jax=True)
+    if kind is None:
+        module = named_module(function, {})
+        assert (module.name, [s.default for s in module.symbols][:1]) == ("f", [6])
+    else:
+        with pytest.raises(kind, match=message):
+            named_module(function, {})
+    assert workers == ["perfc.frontend.stablehlo.export"]
+
+
+FUNCTIONS = """
+import jax
+import jax.numpy as jnp
+
+STORED = jnp.ones((16, 4), "bfloat16")
+
+def closed(x, scale=1.0):
+    return scale * (x @ STORED)
+
+def given(params, x):
+    return x @ params["w"] + params["b"]
+
+def example_inputs():
+    return {"w": jnp.ones((16, 4)), "b": jnp.ones(4)}, jax.ShapeDtypeStruct((3, 16), "float32")
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "inputs", "kwargs", "stored"),
+    [("closed", ("3x16:bf16",), '{"scale": 2.0}', {16 * 4}), ("given", (), "", {16 * 4, 4})],
+)
+def test_a_function_of_jax_has_a_symbolic_batch_and_its_parameters(
+    tmp_path: Path, name: str, inputs: tuple[str, ...], kwargs: str, stored: set[int]
+) -> None:
+    pytest.importorskip("jax")
+    (tmp_path / "net.py").write_text(FUNCTIONS)
+    function = NamedModule(f"net.py:{name}", inputs, kwargs, str(tmp_path), is_jax=True)
+    module = named_module(function, {})
+    assert [str(v.type).partition("[")[2] for v in module.graph.inputs] == ["batch, 16]"]
+    assert {s.name: s.default for s in module.symbols}["batch"] == 3
+    assert {v.type.numel for v in module.graph.weights if v.weight.is_parameter} == stored
+    assert "matmul" in [n.op.mnemonic for n in module.graph.nodes]
+
+
+def test_only_names_are_functions_of_jax(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["analyze", "net.onnx", "--jax"]) == 2
+    assert "--jax needs the name of a function" in capsys.readouterr().err

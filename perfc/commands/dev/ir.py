@@ -12,6 +12,7 @@ from ..shared.names import Names
 from ..shared.options import (
     dim_option,
     facts_option,
+    jax_option,
     module_options,
     named_model,
     names_in,
@@ -30,6 +31,7 @@ from ..shared.output import emit, format_options
 @click.argument("model", type=click.Path(dir_okay=False))
 @dim_option
 @module_options
+@jax_option
 @click.option(
     "-p",
     "--passes",
@@ -45,6 +47,7 @@ def command(
     dims: tuple[str, ...],
     inputs: tuple[str, ...],
     kwargs: str,
+    is_jax: bool,
     passes: str,
     facts: str,
     form: str,
@@ -61,7 +64,9 @@ def command(
 
     pipeline = parse_pipeline(passes)
     am = Analyses()
-    module = pipeline.run(sized_model(named_model(model, inputs, kwargs), parse_dims(dims)), am)
+    module = pipeline.run(
+        sized_model(named_model(model, inputs, kwargs, is_jax=is_jax), parse_dims(dims)), am
+    )
     if form != "ir":
         from perfc.view.graph_form import graph_of, to_dot, to_graphml
 

@@ -15,6 +15,7 @@ from ..shared.names import Names
 from ..shared.options import (
     dim_option,
     facts_option,
+    jax_option,
     module_options,
     named_model,
     names_in,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 )
 @dim_option
 @module_options
+@jax_option
 @facts_option
 @print_after_option
 @click.option("--print-ir-after-all", is_flag=True, help="Print the IR after every pass.")
@@ -62,6 +64,7 @@ def command(
     dims: tuple[str, ...],
     inputs: tuple[str, ...],
     kwargs: str,
+    is_jax: bool,
     facts: str,
     print_ir_after: str,
     print_ir_after_all: bool,
@@ -89,7 +92,12 @@ def command(
     am = Analyses(tuple(instruments))
     is_trained = any(isinstance(p, Train) for p in pipeline.passes)
     module = pipeline.run(
-        sized_model(named_model(model, inputs, kwargs), parse_dims(dims), is_trained=is_trained), am
+        sized_model(
+            named_model(model, inputs, kwargs, is_jax=is_jax),
+            parse_dims(dims),
+            is_trained=is_trained,
+        ),
+        am,
     )
     emit(print_module(module, facts=facts_of(names_in(facts), pipeline, module, am)), output)
     if time_passes:

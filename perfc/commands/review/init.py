@@ -83,7 +83,8 @@ def modules_of(
     from perfc.review.check.built_in import is_foreign
     from perfc.review.code.entry_points import entry_points
 
-    modules = [NamedModule(f, options.inputs, options.kwargs) for f in files if is_named(f)]
+    modules = [NamedModule(f, options.inputs, options.kwargs, is_jax=options.is_jax)
+               for f in files if is_named(f)]  # fmt: skip
     points = [] if files else entry_points(here, is_foreign)
     is_asked = sys.stdin.isatty() and sys.stdout.isatty()
     chosen = [e.name for e in points

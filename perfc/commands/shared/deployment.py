@@ -170,6 +170,7 @@ class DeploymentOptions:
     isolated: bool
     inputs: tuple[str, ...] = ()
     kwargs: str = ""
+    is_jax: bool = False
 
     @cached_property
     def file(self) -> Path | None:
@@ -341,7 +342,8 @@ class DeploymentOptions:
 
     def named(self, model: str) -> str | NamedModule:
         """Return a model as `named_model` does."""
-        return _options.named_model(model, self.inputs, self.kwargs, self.file)
+        given = self.inputs, self.kwargs, self.file
+        return _options.named_model(model, *given, is_jax=self.is_jax)
 
     def report(
         self,
@@ -396,5 +398,5 @@ def deployment_options(
 def model_options(
     function: Callable[Concatenate[DeploymentOptions, P], R],
 ) -> Callable[P, R]:
-    """Add the options with those of PyTorch modules, for commands that take a model."""
-    return _options.module_options(deployment_options(function))
+    """Add the options with those of models of code, for commands that take a model."""
+    return _options.module_options(_options.jax_option(deployment_options(function)))

@@ -69,16 +69,23 @@ def module_options(function: C) -> C:
     return inputs(kwargs(function))
 
 
+jax_option = click.option(
+    "--jax", "is_jax", is_flag=True, help="MODEL is a function of JAX by name: package.module:fn.",
+)  # fmt: skip
+
+
 def named_model(
-    model: str, inputs: tuple[str, ...], kwargs: str, file: Path | None = None
-) -> str | NamedModule:
-    """Return a PyTorch module by name with its inputs; any other model unchanged.
+    model: str, inputs: tuple[str, ...], kwargs: str, file: Path | None = None, *,
+    is_jax: bool = False,
+) -> str | NamedModule:  # fmt: skip
+    """Return a PyTorch module or JAX function by name with its inputs; other models unchanged.
 
     Args:
         model: the model as the user named it.
         inputs: inputs of the command line.
         kwargs: arguments of the command line.
         file: project file, whose [[models]] has them otherwise.
+        is_jax: whether the model is a function of JAX.
 
     Raises:
         ModelError: inputs of a file.
@@ -87,15 +94,18 @@ def named_model(
     from perfc.frontend.reading.module_name import NamedModule, is_named
 
     if is_named(model):
-        given = NamedModule(model, inputs, kwargs)
+        given = NamedModule(model, inputs, kwargs, is_jax=is_jax)
         if inputs or kwargs or file is None:
             return given
         from perfc.review.check import config
 
         return config.load(file).modules.get(model, given)
-    if inputs or kwargs:
-        what = "--input and --kwargs are for PyTorch modules"
-        raise ModelError(what, hint="timm:resnet50", where=model)
+    if inputs or kwargs or is_jax:
+        what = "--jax needs the name of a function" if is_jax else (
+            "--input and --kwargs are for PyTorch modules"
+        )  # fmt: skip
+        hint = "package.module:function" if is_jax else "timm:resnet50"
+        raise ModelError(what, hint=hint, where=model)
     return model
 
 

@@ -42,11 +42,15 @@ def named_module(model: NamedModule, dims: Mapping[str, int]) -> Module:
         raise ModelError(f"{model.name} names no PyTorch module", hint=HINT)
     request = {"name": model.name, "inputs": model.inputs, "kwargs": arguments_of(model.kwargs),
                "dims": {**dims}, "input": model.input, "examples": model.examples}  # fmt: skip
+    name = model.name.rpartition(":")[2]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "model.pt2")
-        answer = checked(answered(request, path, model.folder), model.name)
-        name = model.name.rpartition(":")[2]
-        module = module_of(path.read_bytes(), name, answer.get("batch"), model.folder)
+        answer = checked(answered(request, path, model.folder, is_jax=model.is_jax), model.name)
+        batch = answer.get("batch")
+        if model.is_jax:
+            module = function_of(answer["functions"], model.name, batch)
+        else:
+            module = module_of(path.read_bytes(), name, batch, model.folder)
     return replace(module, origin=replace(module.origin, path=model.name, digest=digest_of(module)))
 
 
@@ -82,6 +86,27 @@ def checked(answer: dict[str, Any], where: str) -> dict[str, Any]:
     return answer
 
 
+def function_of(functions: Mapping[str, Any], name: str, batch: int | None) -> Module:
+    """Return the module of a function of JAX.
+
+    Args:
+        functions: the operations, from `perfc.frontend.stablehlo.export`.
+        name: name of the function, with its file or module.
+        batch: default batch; None for one without a symbol.
+
+    Raises:
+        ModelError: the operations are no program of StableHLO.
+    """
+    from ..formats import ReadOptions
+    from ..lowering import lowered
+    from ..stablehlo.program import message_of
+    from .torch_program import with_batch
+
+    module = lowered(message_of(functions, name), ReadOptions())
+    module = replace(module, graph=replace(module.graph, name=name.rpartition(":")[2]))
+    return module if batch is None else with_batch(module, batch)
+
+
 def digest_of(module: Module) -> str:
     """Return the SHA-256 of the text of a module, without the archive that it was read from."""
     from perfc.ir.syntax.text import print_module
@@ -90,23 +115,28 @@ def digest_of(module: Module) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def answered(request: Mapping[str, Any], path: Path, folder: str = "") -> dict[str, Any]:
+def answered(
+    request: Mapping[str, Any], path: Path, folder: str = "", *, is_jax: bool = False
+) -> dict[str, Any]:
     """Return the answer of the process that imports and exports a module.
 
     Args:
         request: name, inputs, arguments and sizes.
         path: file of the archive to write.
         folder: folder to import from; "" for the current one.
+        is_jax: whether JAX exports it; its answer has the operations instead of an archive.
 
     Raises:
         ModelError: it takes too long, or ends without an answer.
     """
-    what = f"PyTorch did not export it in {LONGEST_S} s"
+    library, hint = ("JAX", "jax.export") if is_jax else ("PyTorch", "torch.export.save")
+    what = f"{library} did not export it in {LONGEST_S} s"
     reply = path.with_suffix(".json")
     return answer_of(
-        "perfc.frontend.pytorch.worker", [str(path), str(reply)], reply,
-        where=str(request["name"]), late=(what, "save it yourself: torch.export.save"),
-        longest_s=LONGEST_S, request=json.dumps(request, default=described), folder=folder,
+        "perfc.frontend.stablehlo.export" if is_jax else "perfc.frontend.pytorch.worker",
+        [str(path), str(reply)], reply, where=str(request["name"]),
+        late=(what, f"save it yourself: {hint}"), longest_s=LONGEST_S,
+        request=json.dumps(request, default=described), folder=folder,
     )  # fmt: skip
 
 

@@ -195,12 +195,16 @@ def dtype_of(value: Any) -> Any:
 
     if isinstance(value, torch.dtype):
         return value
-    short = re.fullmatch(r"(bf|[fiuc])(\d+)", value)
-    name = PREFIXES[short[1]] + short[2] if short else value
-    dtype = getattr(torch, name, None)
+    dtype = getattr(torch, dtype_name(value), None)
     if not isinstance(dtype, torch.dtype):
         raise ModelError(f"no element type {value!r}", hint="f32, f16, bf16, i64, i32, bool")
     return dtype
+
+
+def dtype_name(value: str) -> str:
+    """Returns the long name of an element type, as in ``int64`` for ``i64``."""
+    short = re.fullmatch(r"(bf|[fiuc])(\d+)", value)
+    return PREFIXES[short[1]] + short[2] if short else value
 
 
 def require_extents(example: object) -> None:

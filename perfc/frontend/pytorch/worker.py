@@ -59,13 +59,15 @@ def answer_to(make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     try:
         return make()
     except ImportError as error:
-        if error.name in ("torch", "timm", "torchvision", "transformers"):
+        if error.name in ("torch", "timm", "torchvision", "transformers", "jax"):
             return {"missing": error.name}
         return {"error": str(error)}
     except ModelError as error:
         return {"error": error.message, "hint": error.hint}
     except Exception as error:
-        return {"error": f"it cannot be made: {type(error).__name__}: {why(error)}"[:500]}
+        hint = "a function of JAX: --jax" if {"jax", "torch"} <= {*sys.modules} else ""
+        what = f"it cannot be made: {type(error).__name__}: {why(error)}"[:500]
+        return {"error": what, "hint": hint}
 
 
 def tensor_or_dict(value: dict[str, Any]) -> Any:
@@ -165,6 +167,16 @@ def made(where: str, name: str, kwargs: Mapping[str, Any]) -> Any:
     """
     if where in CATALOGS:
         return CATALOGS[where](name, kwargs)
+    owner = named_object(where, name)
+    return owner if is_instance(owner) else owner(**kwargs)
+
+
+def named_object(where: str, name: str) -> Any:
+    """Return the object of a name in an importable module or a file.
+
+    Raises:
+        ModelError: nothing has that name.
+    """
     places = (os.path.dirname(os.path.abspath(where)),) if where.endswith(".py") else SOURCE_FOLDERS
     sys.path[:0] = [place for place in places if os.path.isdir(place or ".")]
     owner = imported(where)
@@ -173,7 +185,7 @@ def made(where: str, name: str, kwargs: Mapping[str, Any]) -> Any:
             near = [n for n in getattr(owner, "__dict__", ()) if not n.startswith("_")][:8]
             raise ModelError(f"{where} has no {name}", hint=f"it has {', '.join(near)}")
         owner = getattr(owner, part)
-    return owner if is_instance(owner) else owner(**kwargs)
+    return owner
 
 
 def is_instance(candidate: Any) -> bool:
@@ -283,18 +295,30 @@ def given_call(inputs: list[str]) -> Call | None:
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
     for text in inputs:
-        name, _, shape = text.rpartition("=")
-        extents, _, kind = shape.partition(":")
-        if not all(part.isdecimal() and int(part) > 0 for part in extents.split("x")):
-            hint = "8x3x224x224 or input_ids=8x128:i64"
-            raise ModelError(f"--input {text} is no shape", hint=hint)
-        sizes = [int(part) for part in extents.split("x")]
+        name, sizes, kind = shape_of(text)
         tensor = torch.zeros(sizes, dtype=dtype_of(kind) if kind else None)
         if name:
             kwargs[name] = tensor
         else:
             args.append(tensor)
     return Call(tuple(args), kwargs) if inputs else None
+
+
+def shape_of(text: str) -> tuple[str, list[int], str]:
+    """Return name, extents and element type of an input; name and type may be empty.
+
+    >>> shape_of("input_ids=8x128:i64")
+    ('input_ids', [8, 128], 'i64')
+
+    Raises:
+        ModelError: it does not parse.
+    """
+    name, _, shape = text.rpartition("=")
+    extents, _, kind = shape.partition(":")
+    if not all(part.isdecimal() and int(part) > 0 for part in extents.split("x")):
+        hint = "8x3x224x224 or input_ids=8x128:i64"
+        raise ModelError(f"--input {text} is no shape", hint=hint)
+    return name, [int(part) for part in extents.split("x")], kind
 
 
 def default_call(model: Any, where: str, dims: Mapping[str, int]) -> Call:

@@ -16,7 +16,7 @@ SOURCE_FOLDERS = ("", "src")
 
 @record
 class NamedModule:
-    """PyTorch module by its name, with its inputs; functions that take a path take it too.
+    """PyTorch module or function of JAX by its name, with its inputs; functions of paths take it.
 
     Args:
         name: ``package.module:Name`` or ``path.py:Name``.
@@ -25,6 +25,7 @@ class NamedModule:
         folder: folder to import it from; "" for the current one.
         input: shape of one example, or a tensor, as `perfc.analyze` takes it.
         examples: several inputs, as `perfc.analyze` takes them.
+        is_jax: whether it is a function of JAX.
     """
 
     name: str
@@ -33,6 +34,7 @@ class NamedModule:
     folder: str = ""
     input: Any = None
     examples: Any = None
+    is_jax: bool = False
 
     def __fspath__(self) -> str:
         """Return the name."""

@@ -29,6 +29,8 @@ MOST_NODES = 200_000
 DEEPEST = 32
 """Nesting of calls."""
 PLACE = re.compile(r'loc\("([^"]*)"')
+STORED = re.compile(r"(params|parameters|variables|weights)\b")
+"""Names of arguments that are trees of parameters."""
 FEW = 4
 """Maximum stored inputs of a program whose parameters are constants."""
 
@@ -60,10 +62,19 @@ def read_stablehlo(path: str) -> ProtoModel:
         raise MissingExtraError(f"needs {answer['missing']} to parse it", hint=hint, where=where)
     if "error" in answer:
         raise ModelError(answer["error"], hint="write it with jax.export", where=where)
-    with reading(where, "not a program of StableHLO", "write it with jax.export"):
-        made = translated(answer["functions"])
+    made = message_of(answer["functions"], where)
     made.origin = FileOrigin(path, len(data), hashlib.sha256(data).hexdigest())
     return made
+
+
+def message_of(functions: Mapping[str, Any], where: str) -> ProtoModel:
+    """Return the functions of a program in messages of ONNX.
+
+    Raises:
+        ModelError: they do not follow the specification; ``where`` is the program.
+    """
+    with reading(where, "not a program of StableHLO", "write it with jax.export"):
+        return translated(functions)
 
 
 def translated(functions: Mapping[str, Any]) -> ProtoModel:
@@ -87,8 +98,8 @@ def translated(functions: Mapping[str, Any]) -> ProtoModel:
 def declare_inputs(scope: HloScope, arguments: Sequence[Sequence[Any]]) -> None:
     """Add the arguments of the program.
 
-    If one has unknown extents, arguments of real numbers and known extents are parameters,
-    unless they are few.
+    Those with a usual name of parameters are parameters. If one has unknown extents, so are
+    arguments of real numbers and known extents, unless they are few.
     """
     metas = [meta_of_type(text) for _, text, _ in arguments]
     fixed = [m.is_float and m.rank > 0 and None not in m.sizes for m in metas]
@@ -97,7 +108,7 @@ def declare_inputs(scope: HloScope, arguments: Sequence[Sequence[Any]]) -> None:
         named = PLACE.match(place)
         name = scope.builder.fresh(named[1] if named else "argument")
         scope.metas[number], scope.plain[number] = meta, name
-        if has_stored and is_fixed:
+        if (has_stored and is_fixed) or (named and STORED.match(named[1])):
             scope.builder.stored(name, meta, is_parameter=True)
             continue
         scope.builder.input(name, meta)
@@ -164,4 +175,6 @@ def path_of(place: str, prefix: str, name: str) -> str:
     """
     named = PLACE.match(place)
     parts = [p for p in (named[1] if named else "").split("/") if p and not p.startswith("jit(")]
-    return "/".join([*([prefix] if prefix else []), *(parts or [name.partition(".")[2]])])
+    # JAX calls the function of a program with symbols from one without a name
+    plain = [] if name == "func.call" else [name.partition(".")[2]]
+    return "/".join([*([prefix] if prefix else []), *(parts or plain)])

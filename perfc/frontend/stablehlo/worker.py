@@ -94,12 +94,17 @@ class Writer:
         """Return an attribute as a number, text or list; None for a large constant."""
         ir = self.ir
         if isinstance(attribute, ir.DenseElementsAttr):
-            shape = ir.ShapedType(attribute.type).shape
-            if math.prod(shape) > MOST_ELEMENTS:
+            count = math.prod(ir.ShapedType(attribute.type).shape)
+            if count > MOST_ELEMENTS:
                 return None
+            if attribute.is_splat:
+                return [attribute.get_splat_value().value] * count
             import numpy as np
 
-            return np.array(attribute).reshape(-1).tolist()
+            try:
+                return np.array(attribute).reshape(-1).tolist()
+            except TypeError:  # NumPy has no bf16
+                return None
         if isinstance(attribute, ir.DenseResourceElementsAttr):
             return None
         if isinstance(attribute, ir.ArrayAttr):

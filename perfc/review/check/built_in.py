@@ -129,9 +129,11 @@ def module_lines(module: NamedModule, how: Mapping[str, object]) -> list[str]:
     """
     from perfc.frontend.pytorch.named import arguments_of
 
-    lines = ["", "[[models]]", pair("source", module.name, "a PyTorch module")]
+    lines = ["", "[[models]]", pair("source", module.name, "by its name")]
     if module.inputs:
         lines.append(pair("input", [*module.inputs], "with its batch"))
+    if module.is_jax:
+        lines.append(pair("jax", True, "a function of JAX"))
     if module.kwargs:
         lines.append(pair("kwargs", arguments_of(module.kwargs), ""))
     return [*lines, *(pair(k.replace("_", "-"), v, HINTS.get(k, "")) for k, v in how.items())]

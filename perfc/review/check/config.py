@@ -211,7 +211,7 @@ class BudgetReader:
         if not isinstance(entry, dict):
             raise self.fault("models", "models is not a table", index)
         fields = tuple(name.replace("_", "-") for name in KEYS)
-        known = ("source", "input", "kwargs", *fields, *BY_KEY)
+        known = ("source", "input", "kwargs", "jax", *fields, *BY_KEY)
         for key in entry:
             if key not in known:
                 raise self.fault(key, f"no key {key!r} in a model", index, known=known)
@@ -228,7 +228,10 @@ class BudgetReader:
             hint = "kwargs = { width = 64 }"
             raise self.fault("kwargs", "kwargs is not a table", index, hint=hint)
         text = json.dumps(kwargs, default=str) if kwargs else ""
-        module = NamedModule(source, tuple(inputs), text, str(self.path.parent))
+        if not isinstance(is_jax := entry.get("jax", False), bool):
+            raise self.fault("jax", "jax is not true or false", index)
+        folder = str(self.path.parent)
+        module = NamedModule(source, tuple(inputs), text, folder, is_jax=is_jax)
         if any(b.module not in (None, module) for b in before if b.covers(source)):
             hint = "define one function for each set of inputs"
             raise self.fault("source", f"{source} already has other inputs", index, hint=hint)

@@ -29,10 +29,11 @@ def digest_of(model: NamedModule) -> str:
     """Return the SHA-256 of the sources of a module and of the versions of what they import."""
     files, packages = reached(model)
     sha = hashlib.sha256(repr((model.name, model.inputs, model.kwargs)).encode())
+    library = "jax" if model.is_jax else "torch"
     root = folder_of(model)
     for path in sorted(files):
         sha.update(f"\0{path.relative_to(root).as_posix()}\0".encode() + content(path))
-    for package in sorted(packages | {"torch"}):
+    for package in sorted(packages | {library}):
         sha.update(f"\0{package} {version_of(package)}".encode())
     return sha.hexdigest()
 

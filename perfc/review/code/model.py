@@ -79,7 +79,14 @@ def exported(module: NamedModule, dims: Mapping[str, int]) -> Module:
 
 def setting_of(module: NamedModule, dims: Mapping[str, int]) -> tuple[object, ...]:
     """Return the settings that the export of a module depends on, with the batch last."""
-    return module.name, module.inputs, module.kwargs, dims.get("seq"), dims.get("batch")
+    return (
+        module.name,
+        module.inputs,
+        module.kwargs,
+        module.is_jax,
+        dims.get("seq"),
+        dims.get("batch"),
+    )
 
 
 def including(models: Mapping[str, NamedModule], paths: Iterable[Path]) -> list[str]:

@@ -1,0 +1,164 @@
+"""Process that imports a function of JAX by name and writes the operations of its program.
+
+Usage: ``python -m perfc.frontend.stablehlo.export ARCHIVE ANSWER``, with the request on standard
+input as `perfc.frontend.pytorch.named` writes it; no archive is written.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from perfc.errors import ModelError
+
+from ..pytorch.torch_inputs import dtype_name
+from ..pytorch.worker import answer_to, named_object, shape_of
+from .worker import functions
+
+STORED = "parameters"
+"""First part of the names of arguments that are parameters."""
+HINT = "--input 8x3x224x224, or a function example_inputs() in its file"
+Shapes: TypeAlias = "tuple[tuple[Any, ...], dict[str, Any]]"
+"""Positional and named arguments of a call: trees of ``jax.ShapeDtypeStruct``."""
+
+
+def main() -> None:
+    """Write the answer to the request on standard input."""
+    os.environ.update(JAX_PLATFORMS="cpu", CUDA_VISIBLE_DEVICES="-1")
+    request = json.load(sys.stdin)
+    answer = answer_to(lambda: exported(request))
+    Path(sys.argv[-1]).write_text(json.dumps(answer), encoding="utf-8")
+
+
+def exported(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the operations of the requested function, and its batch.
+
+    Raises:
+        ModelError: no such function, or no inputs of it.
+        ImportError: JAX is not installed.
+    """
+    jax: Any = import_module("jax")
+    where, _, name = str(request["name"]).rpartition(":")
+    given, kwargs = named_object(where, name), request["kwargs"]
+    args, named = arguments_of(given, request["inputs"])
+    made = given(**kwargs) if isinstance(given, type) else given
+    if kwargs and made is given:
+        made = functools.partial(given, **kwargs)
+    if not callable(made):
+        raise ModelError(f"{name} is {type(made).__name__}, not a function")
+    if hasattr(made, "init") and hasattr(made, "apply"):  # of Flax
+        variables = jax.eval_shape(made.init, jax.random.key(0), *args, **named)
+        made, args = made.apply, (variables, *args)
+    try:
+        return program(made, args, named, has_batch=True)
+    except Exception:
+        # a function that compares its batch with a number holds for that batch only
+        return program(made, args, named, has_batch=False)
+
+
+def arguments_of(given: Any, inputs: Sequence[str]) -> Shapes:
+    """Return the arguments of a call.
+
+    Args:
+        given: the function or class.
+        inputs: shapes as text; without any, ``example_inputs`` of the function or its file.
+
+    Raises:
+        ModelError: there are none, or a shape does not parse.
+    """
+    jax: Any = import_module("jax")
+    args, named = list[Any](), dict[str, Any]()
+    for text in inputs:
+        name, sizes, kind = shape_of(text)
+        struct = jax.ShapeDtypeStruct(sizes, dtype_name(kind or "f32"))
+        if name:
+            named[name] = struct
+        else:
+            args.append(struct)
+    if not inputs:
+        owner = sys.modules.get(getattr(given, "__module__", ""))
+        examples = getattr(given, "example_inputs", getattr(owner, "example_inputs", None))
+        if examples is None:
+            raise ModelError("no inputs of the function", hint=HINT)
+        examples = examples() if callable(examples) else examples
+        named = dict(examples) if isinstance(examples, Mapping) else {}
+        args = [] if named else [*(examples if isinstance(examples, tuple) else (examples,))]
+    shapes: Shapes = jax.eval_shape(lambda *a, **k: (a, k), *args, **named)
+    return shapes
+
+
+def program(
+    function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any], *, has_batch: bool
+) -> dict[str, Any]:
+    """Return the operations of a function, and its batch.
+
+    Arrays that the function refers to, and the leaves of a tree before the other arguments, are
+    parameters.
+
+    Args:
+        function: the function.
+        args: positional arguments.
+        named: arguments by name.
+        has_batch: whether the first extent of inputs becomes a symbol.
+    """
+    jax: Any = import_module("jax")
+    export: Any = import_module("jax.export")
+    flat, tree = jax.tree_util.tree_flatten_with_path((args, named))
+    names = [name_of(path, function) for path, _ in flat]
+    is_stored = [len(path) > 2 and path[:2] == flat[0][0][:2] and path[:2] != flat[-1][0][:2]
+                 for path, _ in flat]  # fmt: skip
+    shapes = [shape for _, shape in flat]
+    batch = next((s.shape[0] for s, stored in zip(shapes, is_stored, strict=True)
+                  if not stored and s.shape), None)  # fmt: skip
+    if has_batch:
+        (symbol,) = export.symbolic_shape("batch")
+        shapes = [s if stored or s.shape[:1] != (batch,)
+                  else jax.ShapeDtypeStruct((symbol, *s.shape[1:]), s.dtype)
+                  for s, stored in zip(shapes, is_stored, strict=True)]  # fmt: skip
+
+    def flattened(*leaves: Any) -> Any:
+        a, k = jax.tree_util.tree_unflatten(tree, leaves)
+        return function(*a, **k)
+
+    # constants of a program would be written with their elements
+    closed = jax.make_jaxpr(flattened)(*shapes)
+    is_large = [c.ndim > 0 and c.dtype.kind not in "iub" for c in closed.consts]
+    large = [jax.ShapeDtypeStruct(c.shape, c.dtype)
+             for c, is_one in zip(closed.consts, is_large, strict=True) if is_one]  # fmt: skip
+
+    def run(stored: Sequence[Any], *leaves: Any) -> Any:
+        rest = iter(stored)
+        consts = [next(rest) if is_one else c
+                  for c, is_one in zip(closed.consts, is_large, strict=True)]  # fmt: skip
+        return jax.core.eval_jaxpr(closed.jaxpr, consts, *leaves)
+
+    made = export.export(jax.jit(run))(large, *shapes)
+    labels = [f"{STORED}.{i}" for i in range(len(large))]
+    labels += [f"{STORED}.{n}" if s else n for n, s in zip(names, is_stored, strict=True)]
+    operations = functions(made.mlir_module().encode())
+    for at, argument in zip(made.module_kept_var_idx, operations["main"]["args"], strict=True):
+        argument[2] = f'loc("{labels[at]}")'
+    return {"functions": operations, "batch": batch if has_batch else None}
+
+
+def name_of(path: Sequence[Any], function: Callable[..., Any]) -> str:
+    """Return the name of a leaf of the arguments: the parameter, and the keys in its tree."""
+    keys = [str(getattr(k, "key", getattr(k, "idx", getattr(k, "name", k)))) for k in path[1:]]
+    if getattr(path[0], "idx", 1) == 0:
+        try:
+            names = [*inspect.signature(function).parameters]
+        except (TypeError, ValueError):
+            names = []
+        keys[0] = names[int(keys[0])] if int(keys[0]) < len(names) else f"input{keys[0]}"
+    return ".".join(keys)
+
+
+if __name__ == "__main__":
+    main()
