@@ -24,7 +24,7 @@ def _view(c: AtenCall) -> str:
     if c.result.dtype != c.meta("self").dtype:
         return c.emit("BitCast", c.tensor("self"), to=c.result.dtype)
     before, after = c.meta("self").sizes, c.result.sizes
-    if "dim" in c.args and len(after) == len(before) + 1:
+    if c.operator.startswith("unsqueeze"):
         return c.emit("Unsqueeze", c.tensor("self"), c.ints(c.axis("dim", rank=len(after))))
     if len(after) < len(before) and "shape" not in c.args and "size" not in c.args:
         axes = [c.value("dim")] if isinstance(c.value("dim"), int) else c.value("dim")

@@ -194,3 +194,14 @@ def test_nodes_have_the_innermost_line_that_is_not_of_pytorch(program: dict[str,
     )
     module = lowered(translated(program, {}, "/home/me"), ReadOptions())
     assert module.graph.nodes[0].loc.source == "pkg/parts.py:3"
+
+
+def test_an_axis_that_is_split_is_reshaped() -> None:
+    torch = pytest.importorskip("torch")
+
+    class Split(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return x.unflatten(-1, (3, 4))
+
+    report = perfc.analyze(Split(), "a100", input=(12,), batch=5)
+    assert [n.op.mnemonic for n in report.source.graph.nodes] == ["reshape"]
