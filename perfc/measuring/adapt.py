@@ -67,7 +67,7 @@ def adapt_target(
 
     Args:
         target: name or file.
-        rows: table of measured kernels; without one the rates of ``perfc calibrate`` are used.
+        rows: table of measured kernels, or a trace; without one the rates of ``perfc calibrate``.
         output: the file to write.
         folder: folder of the operator predictor's weights.
 
@@ -76,7 +76,7 @@ def adapt_target(
         TargetError: the file would not be valid.
     """
     machine = whole_card(target)
-    measured = list(probes(machine)) if rows is None else read(rows)
+    measured = list(probes(machine)) if rows is None else samples_of(rows, machine)
     if not measured and rows is not None:
         raise AdaptError("no rows", where=str(rows))
     if not measured:
@@ -230,6 +230,13 @@ def probes(machine: Machine) -> Iterator[AdaptationSample]:
         yield AdaptationSample(
             "elementwise", "f32", parameters, 2 * nbytes / device.sustained.value
         )
+
+
+def samples_of(path: Path, machine: Machine) -> list[AdaptationSample]:
+    """Read the measured kernels of a trace of the machine, or of a table."""
+    from .adapt_trace import is_trace, traced_samples
+
+    return traced_samples(path, machine) if is_trace(path) else read(path)
 
 
 def read(path: Path) -> list[AdaptationSample]:

@@ -26,13 +26,35 @@ from perfc.measuring.adapt import (
     product,
     read,
     rendered,
+    samples_of,
     table,
     without,
 )
 from perfc.measuring.measure.tables.rows import subject_of
 from tests.measuring.measure.test_fit import kernel
+from tests.measuring.trace.samples import kineto, text_of
 
 FILE = Path("rows.csv")
+
+
+def test_a_trace_has_the_operators_that_ran_as_one_kernel(tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    path.write_text(text_of(kineto()))
+    machine = load_machine("h100-sxm")
+    samples = {s.class_name: s for s in samples_of(path, machine)}
+    assert set(samples) == {"matmul", "normalization"}
+    product = samples["matmul"]
+    assert product.time_s == pytest.approx((230.5e-6 + 231e-6) / 2)
+    assert {product.parameters[name] for name in "mnk"} == {4096}
+    with pytest.raises(AdaptError, match="a trace of NVIDIA H100 80GB HBM3, not of a100-sxm4"):
+        samples_of(path, load_machine("a100"))
+
+
+def test_a_trace_without_shapes_says_how_to_record_them(tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    path.write_text(text_of(kineto([("k", "aten::mm", [], [], [], 20.0, 30.0)])))
+    with pytest.raises(AdaptError, match="record_shapes=True"):
+        samples_of(path, load_machine("h100-sxm"))
 
 
 def test_cells_are_numbers_or_empty() -> None:

@@ -9,13 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from perfc.errors import PerfcError
 from perfc.ir.record import record
 from perfc.machine import Machine, load_machine
 
 from .facts import Argument, DeviceFacts, OperatorCall, TensorArgument
+
+if TYPE_CHECKING:
+    from perfc.analyzers.features.lowering import Lowered
 
 MOST_ELEMENTS = 1 << 40
 _DTYPES: Mapping[str, int] = {
@@ -122,12 +125,14 @@ class OperatorFloor:
         nbytes: compulsory bytes.
         floor_s: lower bound of its time on the target.
         limit: part of the hardware that sets the bound.
+        lowered: class and extents of its kernel; None for one of no class, or for several kernels.
     """
 
     flop: float
     nbytes: float
     floor_s: float
     limit: str
+    lowered: Lowered | None = None
 
 
 @cache
@@ -148,6 +153,7 @@ def floor_of(call: OperatorCall, machine: Machine, *, tf32: bool = False) -> Ope
         machine: target.
         tf32: whether its kernel rounds float32 operands to TF32.
     """
+    from perfc.analyzers.features.lowering import lower
     from perfc.analyzers.whole_runs.whole_run import KERNELS
     from perfc.api import analyze
     from perfc.frontend.formats import ReadOptions
@@ -163,7 +169,8 @@ def floor_of(call: OperatorCall, machine: Machine, *, tf32: bool = False) -> Ope
         report = analyze(module, str(machine.path), predictor=KERNELS, tf32=tf32)
     except (PerfcError, RecursionError, *FAULTS):
         return None
-    kernels = report.roofline.kernels
+    bounds = report.roofline
+    kernels = bounds.kernels
     if not kernels:
         return None
     longest = max(kernels, key=lambda k: k.floor_s)
@@ -174,6 +181,7 @@ def floor_of(call: OperatorCall, machine: Machine, *, tf32: bool = False) -> Ope
         0.0 if is_copy else float(sum(c.flop for c in counts)),
         float(sum(c.nbytes for c in counts)),
         math.fsum(k.floor_s for k in kernels), limit.value if limit else "",
+        lower(kernels[0], bounds.env_of(0)) if len(kernels) == 1 else None,
     )  # fmt: skip
 
 

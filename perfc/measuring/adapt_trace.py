@@ -1,0 +1,56 @@
+"""Measured kernels from the trace of a profiler, for `perfc adapt`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from perfc.analyzers.intervals.adapt import AdaptError
+from perfc.errors import ParseError
+from perfc.machine import Machine
+from perfc.measuring.trace.floors import target_of
+from perfc.measuring.trace.formats import format_of, read_trace
+from perfc.measuring.trace.summary import summarized
+
+from .adapt import BELOW, AdaptationSample
+
+
+def is_trace(path: Path) -> bool:
+    """Return True for a trace of a known profiler."""
+    try:
+        return path.is_file() and format_of(str(path)) is not None
+    except ParseError:
+        return False
+
+
+def traced_samples(path: Path, machine: Machine) -> list[AdaptationSample]:
+    """Return the operators of a trace that ran as one kernel of a class with known extents.
+
+    The time of one is the mean of its executions. Operators whose kernels use TF32 are left out,
+    and those faster than half of their lower bound, whose operands were in a cache.
+
+    Args:
+        path: the trace; its operators have shapes.
+        machine: machine to adapt to.
+
+    Raises:
+        AdaptError: a trace of another machine, or without such operators.
+        ParseError: the trace cannot be read.
+    """
+    trace = read_trace(path)
+    known = {facts.name or target.name: target for facts in trace.used_devices.values()
+             if (target := target_of(facts)) is not None}  # fmt: skip
+    if known and machine.name not in {target.name for target in known.values()}:
+        raise AdaptError(f"a trace of {', '.join(known)}, not of {machine.name}", where=str(path))
+    samples: list[AdaptationSample] = []
+    for kernel in summarized(trace, machine).bounded:
+        floor, time_s = kernel.floor, kernel.operator_ns / kernel.executions * 1e-9
+        if floor is None or floor.lowered is None or "tf32" in kernel.kernel:
+            continue
+        if kernel.operator_ns == kernel.time_ns and time_s >= BELOW * floor.floor_s:
+            samples.append(AdaptationSample(*floor.lowered, time_s))
+    if not samples:
+        hint = "record shapes: profile(record_shapes=True)"
+        raise AdaptError(
+            "no operator with shapes that ran as one kernel", where=str(path), hint=hint
+        )
+    return samples
