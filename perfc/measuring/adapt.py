@@ -234,9 +234,11 @@ def probes(machine: Machine) -> Iterator[AdaptationSample]:
 
 def samples_of(path: Path, machine: Machine) -> list[AdaptationSample]:
     """Read the measured kernels of a trace of the machine, or of a table."""
-    from .adapt_trace import is_trace, traced_samples
+    from .adapt_trace import is_trace, traced_kernels
 
-    return traced_samples(path, machine) if is_trace(path) else read(path)
+    if not is_trace(path):
+        return read(path)
+    return [AdaptationSample(*k, time_s) for k, time_s in traced_kernels(path, machine, BELOW)]
 
 
 def read(path: Path) -> list[AdaptationSample]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from perfc.analyzers.intervals.adapt import AdaptError
 from perfc.errors import ParseError
@@ -11,7 +12,8 @@ from perfc.measuring.trace.floors import target_of
 from perfc.measuring.trace.formats import format_of, read_trace
 from perfc.measuring.trace.summary import summarized
 
-from .adapt import BELOW, AdaptationSample
+if TYPE_CHECKING:
+    from perfc.analyzers.features.lowering import Lowered
 
 
 def is_trace(path: Path) -> bool:
@@ -22,15 +24,16 @@ def is_trace(path: Path) -> bool:
         return False
 
 
-def traced_samples(path: Path, machine: Machine) -> list[AdaptationSample]:
-    """Return the operators of a trace that ran as one kernel of a class with known extents.
+def traced_kernels(path: Path, machine: Machine, below: float) -> list[tuple[Lowered, float]]:
+    """Return the operators of a trace that ran as one kernel of a class, with times in s.
 
     The time of one is the mean of its executions. Operators whose kernels use TF32 are left out,
-    and those faster than half of their lower bound, whose operands were in a cache.
+    and those far below their lower bound, whose operands were in a cache.
 
     Args:
         path: the trace; its operators have shapes.
         machine: machine to adapt to.
+        below: ratio to the lower bound below which a time is left out.
 
     Raises:
         AdaptError: a trace of another machine, or without such operators.
@@ -41,13 +44,13 @@ def traced_samples(path: Path, machine: Machine) -> list[AdaptationSample]:
              if (target := target_of(facts)) is not None}  # fmt: skip
     if known and machine.name not in {target.name for target in known.values()}:
         raise AdaptError(f"a trace of {', '.join(known)}, not of {machine.name}", where=str(path))
-    samples: list[AdaptationSample] = []
+    samples: list[tuple[Lowered, float]] = []
     for kernel in summarized(trace, machine).bounded:
         floor, time_s = kernel.floor, kernel.operator_ns / kernel.executions * 1e-9
         if floor is None or floor.lowered is None or "tf32" in kernel.kernel:
             continue
-        if kernel.operator_ns == kernel.time_ns and time_s >= BELOW * floor.floor_s:
-            samples.append(AdaptationSample(*floor.lowered, time_s))
+        if kernel.operator_ns == kernel.time_ns and time_s >= below * floor.floor_s:
+            samples.append((floor.lowered, time_s))
     if not samples:
         hint = "record shapes: profile(record_shapes=True)"
         raise AdaptError(

@@ -59,11 +59,10 @@ def command(
 ) -> None:  # fmt: skip
     """Adapt predictors to a new machine from measured kernels or runs.
 
-    ROWS is a file of `perfc measure --target TARGET --append`, with kernels or whole runs. Kernels
-    can also be a .csv or .parquet table with the columns class, dtype, time_s and the parameters
-    of the class, except for CPUs, or a profiler's trace with shapes (as for `perfc trace`).
-    Corrections are written to the target file; the learning curve
-    shows whether more measurements would help.
+    ROWS is a file of `perfc measure --target TARGET --append`, with kernels or whole runs, or a
+    profiler's trace with shapes. Kernels can also be a .csv or .parquet table with the columns
+    class, dtype, time_s and the parameters of the class, except for CPUs. Corrections are written
+    to the target file; the learning curve shows whether more measurements would help.
 
     Whole runs are a table with the columns model and time_s, and optionally batch, dims, runtime,
     version, precision and target. Models are NAME.onnx.gz in models/ next to it. The whole-model
