@@ -342,8 +342,7 @@ class DeploymentOptions:
 
     def named(self, model: str) -> str | NamedModule:
         """Return a model as `named_model` does."""
-        given = self.inputs, self.kwargs, self.file
-        return _options.named_model(model, *given, is_jax=self.is_jax)
+        return _options.named_model(model, self.inputs, self.kwargs, self.file, is_jax=self.is_jax)
 
     def report(
         self,
@@ -360,12 +359,11 @@ class DeploymentOptions:
         """
         from perfc.api import analyze
 
-        how = deployment or self.deployment()
         model = self.named(model) if isinstance(model, str) else model
         try:
             report = analyze(
-                model, deployment=how, values=self.contents, predictor=predictor,
-                instruments=instruments,
+                model, deployment=deployment or self.deployment(), values=self.contents,
+                predictor=predictor, instruments=instruments,
             )  # fmt: skip
             self.note_axes(report.source)
             return report
@@ -389,8 +387,8 @@ def deployment_options(
         return function(DeploymentOptions(**taken), *args, **kwargs)  # type: ignore[arg-type]
 
     decorated: Callable[P, R] = wrapped
-    rest = [*_axis_options(), dim_option, _value_option, config_option, _isolated_option]
-    for option in reversed([*_field_options(), *rest]):
+    rest = *_axis_options(), dim_option, _value_option, config_option, _isolated_option
+    for option in reversed((*_field_options(), *rest)):
         decorated = option(decorated)
     return decorated
 
