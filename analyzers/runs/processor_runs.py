@@ -2,14 +2,14 @@
 
 ``T = factor · Σ kernels + launch · kernels``: an engine on many cores wakes and joins its threads
 for every kernel, which rooflines leave out. So few runs are published that only two numbers are
-fitted. The interval comes from leaving each graph out.
+fitted. The interval comes from leaving out graphs, or a search space on a machine.
 """
 
 from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,18 +32,20 @@ class ProcessorLaw:
     """Fit of whole runs under one runtime.
 
     Args:
-        target: machine of the fitted runs.
+        targets: machines of the fitted runs.
         factor: multiplier of the sum of the kernels.
         launch_s: time added per kernel.
         reach: half-width of the 90 % interval of the logarithm, for held-out graphs.
         runs: number of fitted runs.
+        is_of_machines: True if machines were held out too.
     """
 
-    target: str
+    targets: Sequence[str]
     factor: float
     launch_s: float
     reach: float
     runs: int
+    is_of_machines: bool = False
 
     def time_s(self, kernels_s: float, launches: float) -> float:
         """Return the time of a run in seconds.
@@ -52,7 +54,7 @@ class ProcessorLaw:
             kernels_s: sum of the kernels' estimates.
             launches: number of kernel launches.
 
-        >>> ProcessorLaw("x", 2.0, 1e-5, 0.5, 9).time_s(1e-3, 100)
+        >>> ProcessorLaw(("x",), 2.0, 1e-5, 0.5, 9).time_s(1e-3, 100)
         0.003
         """
         return self.factor * kernels_s + self.launch_s * launches
@@ -75,11 +77,11 @@ def run_time(
 ) -> tuple[Interval, bool]:
     """Return the time of a run, and whether the fitted runs are of this machine.
 
-    On another processor the interval is wider by `UNMEASURED_WIDENING`, as no machine was held out.
+    On another processor the interval is wider by `UNMEASURED_WIDENING` if no machine was held out.
     """
     launches = math.fsum(b.launches for b in execution.bounds.kernels)
     time_s = max(law.time_s(table.total.time_s, launches), execution.bounds.floor_s)
-    is_own = execution.machine.name == law.target
-    reach = law.reach * (1.0 if is_own else UNMEASURED_WIDENING)
+    is_own = execution.machine.name in law.targets
+    reach = law.reach * (1.0 if is_own or law.is_of_machines else UNMEASURED_WIDENING)
     time = Interval(time_s * math.exp(-reach), time_s, time_s * math.exp(reach))
     return time.at_least(execution.bounds.floor_s), is_own

@@ -1,93 +1,160 @@
-"""Learns what whole runs on a processor take beside their kernels, each graph left out in turn.
+"""Fits what whole runs on a processor take in addition to their kernels.
 
     python -m perfc_lab.fits.processor_runs DATA MODELS [-o analyzers/runs/processor_runs.toml]
 
-Rows are those of OpenVINO on a Xeon of grade A whose graph is there. The law has two numbers, the
+Rows are published runs in FP32 with a batch of one: OpenVINO and Paddle of grade A whose graph is
+in MODELS, and networks of two search spaces in eager PyTorch (HELP). A fit has two numbers, the
 factor of the kernels' sum and the cost of each kernel, of the least mean error of the logarithm.
-What is printed is of graphs that the law has not seen, beside the kernels' own sums.
+Networks of search spaces have few operations, so that their factor is that of Paddle. Printed
+errors are of groups that the fit has not seen: graphs, or a search space on a machine.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 import perfc
 from perfc.analyzers.runs.processor_runs import FILE
 from perfc.common.whole_file import write_output
+from perfc.ir.graph import Module
+from perfc_lab.datasets.spaces import fbnet, nas_bench_201
+from perfc_lab.datasets.spaces.help_nas import LATENCIES, architectures
+from perfc_lab.tables import read_parquet
 from perfc_lab.tables.whole_models import graded
 
-RUNTIME, DEVICE, TARGET = "openvino", "Xeon Cascade Lake", "xeon-platinum-8280"
-"""The largest of that generation: the table names no model."""
+ENGINES: Mapping[tuple[str, str], tuple[str, str]] = {
+    ("openvino", "Xeon Cascade Lake"): ("openvino", "xeon-platinum-8280"),
+    ("paddle-cpu", "Xeon Gold 5117 (8 threads)"): ("paddle", "xeon-gold-5117"),
+    ("paddle-mkldnn", "Xeon Gold 6148"): ("paddle", "xeon-gold-6148"),
+}
+"""Runtime and target by the runtime and device of the table; of Cascade Lake, whose model is not
+named, the largest."""
+EAGER = {
+    f"{series}_{model}": f"xeon-{series}-{model}"
+    for series, model in (
+        ("gold", "6226"),
+        ("gold", "6240"),
+        ("silver", "4114"),
+        ("silver", "4210r"),
+    )
+}
+SPACES = {"nasbench201": nas_bench_201.network, "fbnet": fbnet.network}
+NETWORKS = 40
+"""Networks of each search space."""
 FACTORS = np.geomspace(0.5, 8, 200)
-LAUNCHES_S = np.linspace(0, 50e-6, 101)
+LAUNCHES_S = np.linspace(0, 500e-6, 501)
 COVERAGE = 0.9
 
 
-def learned(rows: np.ndarray) -> tuple[float, float]:
-    """Factor and cost of a kernel, of rows of measured seconds, sum and number of kernels."""
+class Run(NamedTuple):
+    """One measured run.
+
+    Args:
+        runtime: name of its runtime.
+        target: machine.
+        group: runs that are left out together.
+        time_s: measured time.
+        kernels_s: sum of the kernels' estimates.
+        launches: number of kernels.
+    """
+
+    runtime: str
+    target: str
+    group: str
+    time_s: float
+    kernels_s: float
+    launches: float
+
+
+def fitted(rows: np.ndarray, factors: np.ndarray = FACTORS) -> tuple[float, float]:
+    """Return the factor and the cost of a kernel of rows of time, sum and number of kernels."""
     measured, kernels_s, launches = rows.T
-    said = FACTORS[:, None, None] * kernels_s + LAUNCHES_S[None, :, None] * launches
-    error = np.abs(np.log(said / measured)).mean(axis=2)
+    predicted = factors[:, None, None] * kernels_s + LAUNCHES_S[None, :, None] * launches
+    error = np.abs(np.log(predicted / measured)).mean(axis=2)
     factor, launch = np.unravel_index(int(error.argmin()), error.shape)
-    return float(FACTORS[factor]), float(LAUNCHES_S[launch])
+    return float(factors[factor]), float(LAUNCHES_S[launch])
 
 
-def wrong(rows: np.ndarray, law: tuple[float, float]) -> np.ndarray:
-    """``log(measured / said)`` of rows."""
+def residuals(rows: np.ndarray, law: tuple[float, float]) -> np.ndarray:
+    """Return ``log(measured / predicted)`` of rows."""
     return np.log(rows[:, 0] / (law[0] * rows[:, 1] + law[1] * rows[:, 2]))
 
 
-def left_out(rows: np.ndarray) -> np.ndarray:
-    """``log(measured / said)`` of each row by the law of the others; a row is a graph."""
-    every = np.arange(len(rows))
-    return np.array([wrong(rows[i : i + 1], learned(rows[every != i]))[0] for i in every])
+def held_out(rows: np.ndarray, groups: Sequence[str], factors: np.ndarray = FACTORS) -> np.ndarray:
+    """Return ``log(measured / predicted)`` of each row by the fit of other groups."""
+    result, names = np.zeros(len(rows)), np.array(groups)
+    for name in set(groups):
+        mine = names == name
+        result[mine] = residuals(rows[mine], fitted(rows[~mine], factors))
+    return result
 
 
-def measured(folder: Path, models: Path) -> Sequence[tuple[str, float, float, float]]:
-    """Graph, seconds, sum of the kernels' estimates, kernels."""
+def run_of(model: Path | Module, runtime: str, target: str, group: str, time_s: float) -> Run:
+    """Return a measured run with the sum and number of its kernels."""
+    report = perfc.analyze(model, target, runtime=runtime, batch=1, predictor="kernels")
+    table = report.prediction
+    return Run(runtime, target, group, time_s, table.total.time_s, float(len(table.kernels)))
+
+
+def of_engines(folder: Path, models: Path) -> Iterator[Run]:
+    """Yield the runs of whole models."""
     frame = graded(folder)
-    frame = frame[(frame["runtime"] == RUNTIME) & (frame["device"] == DEVICE)]
-    found = []
-    for graph, batch, time_ms in zip(
-        frame["graph"], frame["batch"], frame["latency_ms"], strict=True
-    ):
-        table = perfc.analyze(
-            models / graph, TARGET, runtime=RUNTIME, batch=int(batch), predictor="kernels"
-        ).prediction
-        found.append((graph, time_ms / 1e3, table.total.time_s, float(len(table.kernels))))
-    return found
+    frame = frame[(frame["batch"] == 1) & (frame["grade"] == "A")]
+    columns = [frame[name].tolist() for name in ("runtime", "device", "graph", "latency_ms")]
+    for name, device, graph, time_ms in zip(*columns, strict=True):
+        if (name, device) in ENGINES and graph and (models / graph).is_file():
+            yield run_of(models / graph, *ENGINES[name, device], graph, time_ms / 1e3)
+
+
+def of_spaces(folder: Path) -> Iterator[Run]:
+    """Yield the runs of networks of search spaces; a group is a space on a machine."""
+    frame = read_parquet(folder / LATENCIES)
+    frame = frame[(frame["batch"] == 1) & frame["device"].isin(list(EAGER))]
+    for space, network in SPACES.items():
+        chosen = dict(list(architectures(folder, space).items())[:NETWORKS])
+        mine = frame[(frame["space"] == space) & frame["arch_index"].isin(list(chosen))]
+        columns = [mine[name].tolist() for name in ("device", "arch_index", "latency_ms")]
+        for device, index, time_ms in zip(*columns, strict=True):
+            target = EAGER[device]
+            yield run_of(
+                network(chosen[index]), "eager", target, f"{space} {target}", time_ms / 1e3
+            )
 
 
 def main() -> None:
-    """Print the errors, and write the law."""
+    """Print the errors, and write the fits."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path)
     parser.add_argument("models", type=Path)
     parser.add_argument("-o", "--output", type=Path, default=FILE)
-    asked = parser.parse_args()
-    named = measured(asked.data, asked.models)
-    rows = np.array([row[1:] for row in named])
-    rest = left_out(rows)
-    for (graph, time_s, *_), one in zip(named, rest, strict=True):
-        print(f"{graph}: {1e3 * time_s:.2f} ms, {np.expm1(-one):+.0%}")
-    kernels = np.abs(rows[:, 1] / rows[:, 0] - 1)
-    error = np.abs(np.expm1(-rest))
-    print(
-        f"{len(rows)} graphs left out: MAPE {error.mean():.1%}, median {np.median(error):.1%}; "
-        f"kernels alone {kernels.mean():.1%}"
-    )
-    rank = min(int(np.ceil((len(rest) + 1) * COVERAGE)), len(rest))
-    factor, launch_s = learned(rows)
-    text = (
-        "# Whole runs on processors; written by lab/perfc_lab/fits/processor_runs.py.\n"
-        f'[{RUNTIME}]\ntarget = "{TARGET}"\nfactor = {factor:.4g}\nlaunch_s = {launch_s:.4g}\n'
-        f"reach = {np.sort(np.abs(rest))[rank - 1]:.4g}\nruns = {len(rows)}\n"
-    )
-    write_output(asked.output, text)
+    given = parser.parse_args()
+    runs = [*of_engines(given.data, given.models), *of_spaces(given.data)]
+    text = "# Whole runs on processors; written by lab/perfc_lab/fits/processor_runs.py.\n"
+    factor = 0.0
+    for name in ("openvino", "paddle", "eager"):
+        mine = [run for run in runs if run.runtime == name]
+        rows = np.array([run[3:] for run in mine])
+        factors = np.array([factor]) if name == "eager" else FACTORS
+        rest = held_out(rows, [run.group for run in mine], factors)
+        factor, launch_s = fitted(rows, factors)
+        error, kernels = np.abs(np.expm1(-rest)), np.abs(rows[:, 1] / rows[:, 0] - 1)
+        rank = min(int(np.ceil((len(rest) + 1) * COVERAGE)), len(rest))
+        print(
+            f"{name}: {len(rows)} runs held out: MAPE {error.mean():.1%}, median "
+            f"{np.median(error):.1%}; kernels alone {kernels.mean():.1%}"
+        )
+        targets = sorted({run.target for run in mine})
+        text += (
+            f"[{name}]\ntargets = {targets}\nfactor = {factor:.4g}\nlaunch_s = {launch_s:.4g}\n"
+            f"reach = {np.sort(np.abs(rest))[rank - 1]:.4g}\nruns = {len(rows)}\n"
+            f"is_of_machines = {str(name == 'eager').lower()}\n"
+        ).replace("'", '"')
+    write_output(given.output, text)
 
 
 if __name__ == "__main__":
