@@ -1,8 +1,7 @@
 """Time of a whole run on a processor from the sum of its kernels, fitted to published runs.
 
 ``T = factor · Σ kernels + launch · kernels``: an engine on many cores wakes and joins its threads
-for every kernel, which rooflines leave out. So few runs are published that only two numbers are
-fitted. The interval comes from leaving out graphs, or a search space on a machine.
+for every kernel. The interval comes from leaving out graphs, or a search space on a machine.
 """
 
 from __future__ import annotations
