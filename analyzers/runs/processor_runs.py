@@ -74,10 +74,7 @@ def is_plain(table: PredictionTable) -> bool:
 def run_time(
     law: ProcessorLaw, execution: Execution, table: PredictionTable
 ) -> tuple[Interval, bool]:
-    """Return the time of a run, and whether the fitted runs are of this machine.
-
-    On another processor the interval is wider by `UNMEASURED_WIDENING` if no machine was held out.
-    """
+    """Return the time of a run, and True if the fitted runs are of this machine."""
     launches = math.fsum(b.launches for b in execution.bounds.kernels)
     time_s = max(law.time_s(table.total.time_s, launches), execution.bounds.floor_s)
     is_own = execution.machine.name in law.targets
