@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import field
 from hashlib import sha256
@@ -27,7 +26,8 @@ class ModelEvaluator:
         wanted: quantities to estimate.
         values: contents of inputs that determine shapes.
         predictor: of the whole run, as in ``perfc.analyze``.
-        known: estimates by content of the model, or by parameters.
+        known: estimates by content of the model; by parameters for modules and files, which a
+            space may overwrite.
         analyzed: number of models that were analyzed.
     """
 
@@ -50,8 +50,6 @@ class ModelEvaluator:
             model = serialized(model)
         if isinstance(model, bytes):
             key = sha256(model).digest()
-        elif isinstance(model, str | os.PathLike):
-            key = os.fspath(model)
         elif isinstance(model, Module):
             key = model
         if key not in self.known:

@@ -115,6 +115,21 @@ def test_generations_are_those_of_optuna() -> None:
     assert params[0] == params[1]
 
 
+def test_a_file_that_each_candidate_overwrites_is_analyzed_each_time(tmp_path: Path) -> None:
+    file, wide = str(tmp_path / "candidate.onnx"), {**PARAMS, "filters0": 64}
+    body = f"""
+import search_space
+def build(trial):
+    params = trial.suggest_categorical("wide", (False, True)) and {wide} or {PARAMS}
+    model, _ = search_space.build(optuna.trial.FixedTrial(params))
+    onnx.save(model, {file!r})
+    return {file!r}
+"""
+    plan = SearchPlan((Objective.FLOP,), trials=4, sampler=Sampler.GRID)
+    _, search = found(plan, written(tmp_path, body))
+    assert len({trial.value(Objective.FLOP) for trial in search.trials}) == 2
+
+
 def test_grid_tries_each_combination_once(tmp_path: Path) -> None:
     body = """
 def small(trial):
