@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import field
 from hashlib import sha256
@@ -26,8 +27,7 @@ class ModelEvaluator:
         wanted: quantities to estimate.
         values: contents of inputs that determine shapes.
         predictor: of the whole run, as in ``perfc.analyze``.
-        known: estimates by content of the model; by parameters for modules and files, which a
-            space may overwrite.
+        known: estimates by content of the model, or by parameters.
         analyzed: number of models that were analyzed.
     """
 
@@ -50,6 +50,9 @@ class ModelEvaluator:
             model = serialized(model)
         if isinstance(model, bytes):
             key = sha256(model).digest()
+        elif isinstance(model, str | os.PathLike) and os.path.isfile(model):
+            now = os.stat(model)  # a candidate may overwrite the file of another
+            key = os.fspath(model), now.st_mtime_ns, now.st_size
         elif isinstance(model, Module):
             key = model
         if key not in self.known:
