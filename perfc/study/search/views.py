@@ -18,6 +18,8 @@ from .run import SpaceSearch, Trial
 
 LONGEST = 60
 """Maximum characters of a parameter."""
+MOST_ROWS = 40
+"""Maximum number of rows of a printed table."""
 
 
 @record
@@ -143,7 +145,7 @@ def document(search: SpaceSearch) -> Document:
 
 
 def table(search: SpaceSearch) -> Table:
-    """Return one row per candidate of the front."""
+    """Return one row per candidate of the front, evenly spaced ones of a long front."""
     plan = search.plan
     shown = tuple(dict.fromkeys((*plan.objectives, *plan.limits)))
     has_interval = Objective.LATENCY in shown
@@ -157,7 +159,7 @@ def table(search: SpaceSearch) -> Table:
             *([interval(t)] if has_interval else []),
             *(printable(str(t.params.get(n, ""))[:LONGEST]) for n in parameters(search)),
         )
-        for t in search.front
+        for t in search.front[:: -(-len(search.front) // MOST_ROWS)]
     )  # fmt: skip
     return Table(tuple(columns), rows)
 
@@ -191,6 +193,8 @@ def notes(search: SpaceSearch) -> Iterator[Note]:
         f"{count}, {models} analyzed; {plural(len(search.front), 'candidate')} on the front; "
         f"sampler {plan.sampler.value}, seed {plan.seed}"
     )
+    if len(search.front) > MOST_ROWS:
+        yield Note(f"evenly spaced candidates; all {len(search.front)} with -o front.csv or .json")
     if plan.limits:
         limits = ", ".join(
             f"{one.value} at most {quantity(most, one.unit)}" for one, most in plan.limits.items()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ from perfc.study.search import Objective, SearchPlan, Space, SpaceSearch, search
 from perfc.study.search.evaluate import ModelEvaluator
 from perfc.study.search.run import pareto
 from perfc.study.search.samplers import Sampler, sampler_of
+from perfc.study.search.views import document, render_csv
+from perfc.view.report.formats.document import Table
 from perfc.view.report.sections.verdict import memory_need
 
 optuna: Any = pytest.importorskip("optuna")
@@ -224,3 +227,12 @@ def build(trial):
 def test_load_refuses_what_is_no_file() -> None:
     with pytest.raises(ModelError, match="no such file"):
         Space.load("missing.py")
+
+
+def test_a_long_front_is_printed_in_part() -> None:
+    _, search = found(SearchPlan((Objective.SCORE,), trials=2))
+    many = replace(search, front=search.front * 99)
+    (table, *_), text = document(many).sections[0].parts, render_csv(many)
+    assert isinstance(table, Table)
+    assert len(table.rows) == 33
+    assert text.count("\n") == 100
