@@ -1,4 +1,4 @@
-"""Progress bar on a terminal's standard error for work longer than a second."""
+"""Progress on a terminal's standard error."""
 
 from __future__ import annotations
 
@@ -79,3 +79,27 @@ class ProgressBar:
             bar.add_task(self.now, total=len(PASSES), completed=self.done)
             bar.start()
             self.bar = bar
+
+
+class ProgressLine:
+    """Progress on a terminal's standard error, with an estimate of the remaining time."""
+
+    def __enter__(self) -> Self:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+        console = Console(stderr=True)
+        self.bar = Progress(
+            BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=console,
+            transient=True, disable=not console.is_terminal,
+        )  # fmt: skip
+        self.task = self.bar.add_task("", total=None)
+        self.bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.bar.stop()
+
+    def show(self, done: int, total: int) -> None:
+        """Show the number of finished items and of all."""
+        self.bar.update(self.task, completed=done, total=total)

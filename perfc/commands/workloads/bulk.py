@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,6 +15,7 @@ from ..shared.document import show_document
 from ..shared.examples import examples
 from ..shared.help import DefaultGroup
 from ..shared.output import deliver, format_options
+from ..shared.progress import ProgressLine
 from ..shared.report import color_option
 
 if TYPE_CHECKING:
@@ -199,27 +200,3 @@ def summary(outcome: BulkResult) -> str:
     speed = f" ({outcome.models_per_s:.1f}/s)" if outcome.analyzed else ""
     failed = f", {outcome.failed:,} failed" if outcome.failed else ""
     return f"{done}{speed}{failed}; {plural(outcome.rows, 'row')} in {outcome.file}"
-
-
-class ProgressLine:
-    """Progress on a terminal's standard error, with an estimate of the remaining time."""
-
-    def __enter__(self) -> Self:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
-
-        console = Console(stderr=True)
-        self.bar = Progress(
-            BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=console,
-            transient=True, disable=not console.is_terminal,
-        )  # fmt: skip
-        self.task = self.bar.add_task("models", total=None)
-        self.bar.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.bar.stop()
-
-    def show(self, done: int, total: int) -> None:
-        """Show the number of finished and of all models."""
-        self.bar.update(self.task, completed=done, total=total)

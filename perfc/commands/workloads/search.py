@@ -15,6 +15,7 @@ from ..shared.examples import examples
 from ..shared.help import grouped_command
 from ..shared.options import names_in
 from ..shared.output import deliver, format_options
+from ..shared.progress import ProgressLine
 from ..shared.report import color_option
 
 if TYPE_CHECKING:
@@ -77,7 +78,8 @@ def command(
     evaluator = ModelEvaluator(
         options.deployment(), frozenset((*wanted, *limits)), options.contents
     )
-    result = search_space(Space.load(space), evaluator, plan)
+    with ProgressLine() as progress:
+        result = search_space(Space.load(space), evaluator, plan, progress.show)
     if form == "html":
         from perfc.view.html.pages.front_page import front_page
 
