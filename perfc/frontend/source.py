@@ -97,9 +97,8 @@ def unreadable(error: OSError | ValueError, where: str) -> ModelError:
     match error:
         case FileNotFoundError():
             is_name = not set(where) & set("./\\:")
-            hint = f"give a file, or timm:{where} for a model of timm"
-            hint = hint if is_name else "check the path"
-            return ModelError("no such file", hint=hint, where=where)
+            hint = f"give a file, or timm:{where} for a model of timm" if is_name else ""
+            return ModelError("no such file", hint=hint or "check the path", where=where)
         case PermissionError():
             return ModelError("no permission to read it", hint="check its mode", where=where)
         case OSError():

@@ -102,7 +102,7 @@ def search_space(
     space: Space,
     evaluator: ModelEvaluator,
     plan: SearchPlan,
-    on_trial: Callable[[int, int], None] | None = None,
+    on_trial: Callable[[int, int], None] = lambda *_: None,
 ) -> SpaceSearch:
     """Search a space for its Pareto front.
 
@@ -138,20 +138,16 @@ def search_space(
         trials.append(trial)
         return [trial.value(one) for one in plan.objectives]
 
-    def counted(_: object, proposal: Any) -> None:
-        if on_trial is not None:
-            on_trial(proposal.number + 1, plan.trials)
-
-    study.optimize(objective, n_trials=plan.trials, callbacks=[counted])
+    counted = [lambda _, proposal: on_trial(proposal.number + 1, plan.trials)]
+    study.optimize(objective, n_trials=plan.trials, callbacks=counted)
     if not trials:
         (reason, _), *_ = failures.most_common(1)
         raise ModelError(f"no candidate of {plan.trials} has an answer: {reason}", where=space.name)
     within = [trial for trial in trials if trial.is_within]
-    front = tuple(pareto(within, plan.objectives))
-    time_s = time.perf_counter() - began_s
     return SpaceSearch(
-        space.name, evaluator.deployment, plan, tuple(trials), front, evaluator.analyzed, failures,
-        time_s,
+        space.name, evaluator.deployment, plan, tuple(trials),
+        tuple(pareto(within, plan.objectives)), evaluator.analyzed, failures,
+        time.perf_counter() - began_s,
     )  # fmt: skip
 
 
