@@ -96,8 +96,7 @@ def unreadable(error: OSError | ValueError, where: str) -> ModelError:
     """Return the error for a file that the operating system does not read."""
     match error:
         case FileNotFoundError():
-            is_name = not set(where) & set("./\\:")
-            hint = f"give a file, or timm:{where} for a model of timm" if is_name else ""
+            hint = "" if set(where) & set("./\\:") else f"give a file, or the model timm:{where}"
             return ModelError("no such file", hint=hint or "check the path", where=where)
         case PermissionError():
             return ModelError("no permission to read it", hint="check its mode", where=where)
