@@ -195,7 +195,6 @@ def optuna_module() -> Any:
     try:
         import optuna
     except ImportError:
-        hint = f"pip install 'perfc[search]', or {install('search')}"
-        raise MissingExtraError("a search needs Optuna", hint=hint) from None
+        raise MissingExtraError("a search needs Optuna", hint=install("search")) from None
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     return optuna
