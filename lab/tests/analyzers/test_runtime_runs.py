@@ -42,7 +42,7 @@ from perfc.passes.roofline.roofline import RooflineTable
 from perfc.passes.runtimes import Tf32, runtime
 from perfc.view.report import Verdict
 from perfc_lab.tables.whole_models import WholeModel, version_of, whole_models
-from perfc_lab.training.experiments.runtimes import RuntimeExperiment
+from perfc_lab.training.experiments.runtimes import RuntimeExperiment, every_run, figures
 from perfc_lab.training.process_fit import ProcessRecipe
 from perfc_lab.training.runs.chips_left_out import HeldOutChip, by_precision, left_out
 from perfc_lab.training.runs.measured_runs import MeasuredRun, measured_runs, of_graph
@@ -654,10 +654,10 @@ def test_damaged_forest_of_runs_is_an_error(weights: Path) -> None:
         runtime_runs.residual(replace(found, more=wrong))
 
 
-def test_scoreboard_leaves_graphs_and_chips_out(folder: Path) -> None:
-    found = RuntimeExperiment("runs", "runs", RECIPE)
-    figures = list(found.evaluate(folder, lambda _: None))
-    every = {f.slice: f for f in figures if f.split == "graphs left out, each once"}
+def test_scoreboard_leaves_graphs_out(folder: Path) -> None:
+    found, say = RuntimeExperiment("runs", "runs", RECIPE), lambda _: None
+    pairs = found.graphs(every_run(folder, say), say)
+    every = {f.slice: f for f in figures("graphs left out, each once", pairs)}
     assert every["all"].rows == len(WIDTHS) * 12
     assert every["all"].mape < 0.5
     assert every["all"].floor_holds == 1.0

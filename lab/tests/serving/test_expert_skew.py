@@ -48,6 +48,7 @@ def test_tokens_that_prefer_some_experts_touch_fewer() -> None:
     assert [said in r.notes for r in (even, usual, skewed)] == [False, False, True]
 
 
+@pytest.mark.long
 def test_a_search_is_told_how_tokens_choose_experts(capsys: pytest.CaptureFixture[str]) -> None:
     args = ["llm", "search", MIXTURE, "-t", "h100", "--isl", "225", "--osl", "600"]
     args += ["--slo", "tpot=12ms", "--isolated", "--output-format", "json"]
