@@ -29,6 +29,8 @@ class Neighbourhood:
     shows: Mapping[Value, Value]
     outputs: frozenset[Value] = field(init=False)
     reading: dict[Value, tuple[Node, ...] | None] = field(init=False)
+    fused: dict[Node, list[Node]] | None = None
+    """Nodes that fuse with each node into post-dominators, once they are searched for."""
 
     def __post_init__(self) -> None:
         self.outputs = frozenset(self.graph.outputs)

@@ -13,6 +13,7 @@ from ..runtimes import Runtime
 from . import attention_patterns as attention
 from . import movement_patterns as movement
 from . import pointwise_patterns as pointwise
+from . import post_dominators
 from . import product_patterns as product
 from .neighbourhood import Neighbourhood
 
@@ -100,6 +101,7 @@ PATTERNS: Mapping[str, Pattern] = {
     "padded_conv": _pattern([Kind.CONV], product.padded_conv, "conv", Kind.CONV),
     "add_relu": _pattern(["relu"], product.add_relu, "add_relu", Kind.ELEMENTWISE),
     "slice_update": _pattern(["scatter_nd"], movement.slice_update, SLICE_UPDATE, Kind.MOVEMENT),
+    "post_dominators": _pattern(Kind, post_dominators.fused_with, "", Kind.OPAQUE),
     "quantized": _pattern(
         ["quantize_linear", Kind.CONV, Kind.MATMUL], product.quantized, "quantized", Kind.QUANTIZE
     ),
@@ -139,6 +141,6 @@ def _unit(
         return None
     folded = whole - {node} if pattern.folds else frozenset[Node]()
     kind = pattern.kind
-    if kind is Kind.QUANTIZE:
+    if kind in (Kind.QUANTIZE, Kind.OPAQUE):
         kind = max(whole, key=Runtime.rank).op.kind
     return FusionUnit(pattern.tag, kind, whole, folded)

@@ -26,8 +26,9 @@ DOCUMENT = ("fusion", "perfc.study.fusion_oracle.output:FusionView")
 )
 @click.argument("model", type=click.Path())
 @click.option(
-    "--oracle", type=Names(_names.oracles), required=True, help="Compiler: inductor, ort, tensorrt."
-)
+    "--oracle", type=Names(_names.oracles), required=True,
+    help="Compiler: inductor, ort, tensorrt, tvm.",
+)  # fmt: skip
 @click.option(
     "--engine", type=click.Path(), default="",
     help="Layers of a TensorRT engine: trtexec --exportLayerInfo, verbosity detailed.",
@@ -51,7 +52,8 @@ def command(
     """Print what a compiler fuses in MODEL next to perfc's fusion table, with their agreement.
 
     `ort` optimizes an ONNX file for the CPU in a separate process. `inductor` compiles a PyTorch
-    module, given by name, up to its fusion on the CPU. `tensorrt` reads the layers of an engine.
+    module, given by name, up to its fusion on the CPU. `tvm` runs the default pipeline of Relax on
+    an ONNX file up to its fusion. `tensorrt` reads the layers of an engine.
     """
     from perfc.study.fusion_oracle import OracleRequest, compared
     from perfc.study.fusion_oracle.oracles import oracle_of

@@ -1648,3 +1648,70 @@ kernel 62: sub (elementwise)
   256 alu; f32
   reads %x12 %m12: 2048 bytes
   writes %b12: 1024 bytes
+
+## tvm
+kernel 0: matmul + div + … 2 more + mul (matmul)
+  nodes %x0 %a0 %b0 %d0 %e0 %f0
+  16384 mac, 768 alu, 512 sfu; f32
+  reads %x %w %sq %one %half: 17420 bytes
+  writes %f0: 1024 bytes
+kernel 1: matmul + div + … 2 more + mul (matmul)
+  nodes %x1 %a1 %b1 %d1 %e1 %f1
+  16384 mac, 768 alu, 512 sfu; f32
+  reads %x %w %sq %one %half: 17420 bytes
+  writes %f1: 1024 bytes
+kernel 2: matmul + div + … 2 more + mul (matmul)
+  nodes %x2 %a2 %b2 %d2 %e2 %f2
+  16384 mac, 768 alu, 512 sfu; f32
+  reads %x %w %sq %one %half: 17420 bytes
+  writes %f2: 1024 bytes
+kernel 3: matmul + div + … 2 more + mul (matmul)
+  nodes %x3 %a3 %b3 %d3 %e3 %f3
+  16384 mac, 768 alu, 512 sfu; f32
+  reads %x %w %sq %one %two: 17420 bytes
+  writes %f3: 1024 bytes
+kernel 4: matmul + pow + … 5 more + mul (matmul)
+  nodes %x4 %p4 %q4 %s4 %t4 %u4 %v4 %y4 %z4
+  16384 mac, 1536 alu, 512 sfu; f32
+  reads %x %w %three %c %r %one %half: 17428 bytes
+  writes %z4: 1024 bytes
+kernel 5: matmul + pow + … 5 more + mul (matmul)
+  nodes %x5 %p5 %q5 %s5 %t5 %u5 %v5 %y5 %z5
+  16384 mac, 1536 alu, 512 sfu; f32
+  reads %x %w %three %c %r %one %half: 17428 bytes
+  writes %z5: 1024 bytes
+kernel 6: matmul + mul + … 4 more + mul (matmul)
+  nodes %x6 %p6 %o6 %q6 %n6 %t6 %u6 %v6 %y6 %z6
+  16384 mac, 2048 alu, 256 sfu; f32
+  reads %x %w %c %one %r %half: 17424 bytes
+  writes %z6: 1024 bytes
+kernel 7: matmul + sigmoid + mul (matmul)
+  nodes %x7 %a7 %b7
+  16384 mac, 768 alu, 512 sfu; f32
+  reads %x %w: 17408 bytes
+  writes %b7: 1024 bytes
+kernel 8: matmul + softplus + tanh + mul (matmul)
+  nodes %x8 %a8 %d8 %b8
+  16384 mac, 512 alu, 768 sfu; f32
+  reads %x %w: 17408 bytes
+  writes %b8: 1024 bytes
+kernel 9: matmul + add + … 2 more + div (matmul)
+  nodes %x9 %a9 %d9 %b9 %e9
+  16384 mac, 768 alu, 256 sfu; f32
+  reads %x %w %three %six: 17416 bytes
+  writes %e9: 1024 bytes
+kernel 10: matmul + hard_sigmoid + mul (matmul)
+  nodes %x10 %a10 %b10
+  16384 mac, 1280 alu; f32
+  reads %x %w: 17408 bytes
+  writes %b10: 1024 bytes
+kernel 11: matmul + mul + sigmoid + mul (matmul)
+  nodes %x11 %a11 %d11 %b11
+  16384 mac, 1024 alu, 512 sfu; f32
+  reads %x %w %r: 17412 bytes
+  writes %b11: 1024 bytes
+kernel 12: matmul + mul + sub (matmul)
+  nodes %x12 %m12 %b12
+  16384 mac, 512 alu; f32
+  reads %x %w %one: 17412 bytes
+  writes %b12: 1024 bytes

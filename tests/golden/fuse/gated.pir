@@ -545,3 +545,35 @@ kernel 8: Mul (elementwise)
   256*t alu; f32
   reads %rot %sin: 1024*t + 1024 bytes
   writes %y: 1024*t bytes
+
+## tvm
+kernel 0: Pow (elementwise)
+  nodes %sq
+  256*t sfu; f32
+  reads %x %two: 1024*t + 4 bytes
+  writes %sq: 1024*t bytes
+kernel 1: ReduceMean + Add + … 2 more + Mul (reduction)
+  nodes %ms %me %rt %rr %xn %nrm
+  769*t alu, 3*t sfu; f32
+  reads %sq %last %eps %x %gamma: 2048*t + 1036 bytes
+  writes %nrm: 1024*t bytes
+kernel 2: MatMul + Sigmoid + Mul (matmul)
+  nodes %gate %sg %silu
+  176128*t mac, 2064*t alu, 1376*t sfu; f32
+  reads %nrm %wg: 1024*t + 704512 bytes
+  writes %silu: 2752*t bytes
+kernel 3: MatMul + Mul (matmul)
+  nodes %up %prod
+  176128*t mac, 688*t alu; f32
+  reads %nrm %wu %silu: 3776*t + 704512 bytes
+  writes %prod: 2752*t bytes
+kernel 4: MatMul + Add (matmul)
+  nodes %down %res
+  176128*t mac, 256*t alu; f32
+  reads %prod %wd %x: 3776*t + 704512 bytes
+  writes %res: 1024*t bytes
+kernel 5: Slice + Neg + Concat + Mul (movement)
+  nodes %lo %hi %nh %rot %y
+  384*t alu; f32
+  reads %res %zero %h %ax %far %sin: 512*t + 1024 bytes
+  writes %y: 1024*t bytes

@@ -309,3 +309,60 @@ kernel 9: MatMul (matmul)
   1024*s*s mac; f32
   reads %cut %v: 64*s*s + 4096*s bytes
   writes %o3: 4096*s bytes
+
+## tvm
+kernel 0: MatMul (matmul)
+  nodes %a
+  1024*s*s mac; f32
+  reads %q %k: 8192*s bytes
+  writes %a: 64*s*s bytes
+kernel 1: Softmax + IsNaN + Where (softmax)
+  nodes %p %empty %clean
+  80*s*s alu, 16*s*s + 16*s sfu, 16*s*s integer; f32
+  reads %a %zero: 64*s*s + 4 bytes
+  writes %clean: 64*s*s bytes
+kernel 2: MatMul (matmul)
+  nodes %o
+  1024*s*s mac; f32
+  reads %clean %v: 64*s*s + 4096*s bytes
+  writes %o: 4096*s bytes
+kernel 3: MatMul (matmul)
+  nodes %b
+  1024*s*s mac; f32
+  reads %q2 %k: 8192*s bytes
+  writes %b: 64*s*s bytes
+kernel 4: Softmax (softmax)
+  nodes %r
+  64*s*s alu, 16*s*s + 16*s sfu; f32
+  reads %b: 64*s*s bytes
+  writes %r: 64*s*s bytes
+kernel 5: IsNaN + Cast (elementwise)
+  nodes %odd %cast
+  32*s*s alu; f32
+  reads %r: 64*s*s bytes
+  writes %cast: 64*s*s bytes
+kernel 6: Mul (elementwise)
+  nodes %kept
+  16*s*s alu; f32
+  reads %r %half: 64*s*s + 4 bytes
+  writes %kept: 64*s*s bytes
+kernel 7: MatMul (matmul)
+  nodes %o2
+  1024*s*s mac; f32
+  reads %kept %v: 64*s*s + 4096*s bytes
+  writes %o2: 4096*s bytes
+kernel 8: MatMul (matmul)
+  nodes %c
+  1024*s*s mac; f32
+  reads %q3 %k: 8192*s bytes
+  writes %c: 64*s*s bytes
+kernel 9: Softmax + Greater + Where (softmax)
+  nodes %t %big %cut
+  80*s*s alu, 16*s*s + 16*s sfu, 16*s*s integer; f32
+  reads %c %half %zero: 64*s*s + 8 bytes
+  writes %cut: 64*s*s bytes
+kernel 10: MatMul (matmul)
+  nodes %o3
+  1024*s*s mac; f32
+  reads %cut %v: 64*s*s + 4096*s bytes
+  writes %o3: 4096*s bytes

@@ -236,3 +236,30 @@ kernel 8: Conv (conv)
   200704*n mac; f32
   reads %md %wf: 25088*n + 4096 bytes
   writes %y: 25088*n bytes
+
+## tvm
+kernel 0: QuantizeLinear + DequantizeLinear (quantize)
+  nodes %xq %xd
+  150528*n alu; f32
+  reads %x %s %z: 100352*n + 5 bytes
+  writes %xd: 100352*n bytes
+kernel 1: DequantizeLinear (quantize)
+  nodes %wdq
+  18432 alu; i8
+  reads %wq %s %z: 9221 bytes
+  writes %wdq: 36864 bytes
+kernel 2: Conv + Relu + QuantizeLinear + DequantizeLinear (conv)
+  nodes %c %r %rq %rd
+  7225344*n mac, 175616*n alu; f32
+  reads %xd %wdq %s %z: 100352*n + 36869 bytes
+  writes %rd: 100352*n bytes
+kernel 3: MaxPool + QuantizeLinear + DequantizeLinear (pool)
+  nodes %mp %mq %md
+  56448*n alu; f32
+  reads %rd %s %z: 100352*n + 5 bytes
+  writes %md: 25088*n bytes
+kernel 4: Conv (conv)
+  nodes %y
+  200704*n mac; f32
+  reads %md %wf: 25088*n + 4096 bytes
+  writes %y: 25088*n bytes

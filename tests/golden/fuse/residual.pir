@@ -418,3 +418,40 @@ kernel 9: Gemm (matmul)
   320*n mac, 10*n alu; f32
   reads %g %wf %bf: 128*n + 1320 bytes
   writes %y: 40*n bytes
+
+## tvm
+kernel 0: Conv (conv)
+  nodes %c1
+  28901376*n mac; f32
+  reads %x %w1: 401408*n + 36864 bytes
+  writes %c1: 401408*n bytes
+kernel 1: BatchNormalization + Relu (normalization)
+  nodes %n1 %r1
+  301056*n alu, 32 sfu; f32
+  reads %c1 %ps %pb %pm %pv: 401408*n + 512 bytes
+  writes %r1: 401408*n bytes
+kernel 2: Conv + Add + Relu (conv)
+  nodes %c2 %a %r2
+  28901376*n mac, 301056*n alu; f32
+  reads %r1 %w2 %bias %x: 802816*n + 36992 bytes
+  writes %r2: 401408*n bytes
+kernel 3: Pad (movement)
+  nodes %padded
+  no operations; f32
+  reads %r2 %pads: 401408*n bytes
+  writes %padded: 430592*n bytes
+kernel 4: Conv + Mul + HardSigmoid + Mul (conv)
+  nodes %dw %m %h %hs
+  903168*n mac, 602112*n alu; f32
+  reads %padded %wd %scale: 430592*n + 1280 bytes
+  writes %hs: 401408*n bytes
+kernel 5: GlobalAveragePool (pool)
+  nodes %g %f
+  100352*n alu; f32
+  reads %hs: 401408*n bytes
+  writes %g: 128*n bytes
+kernel 6: Gemm (matmul)
+  nodes %y
+  320*n mac, 10*n alu; f32
+  reads %g %wf %bf: 128*n + 1320 bytes
+  writes %y: 40*n bytes

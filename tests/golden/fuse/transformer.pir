@@ -826,3 +826,85 @@ kernel 12: MatMul (matmul)
   33554432*n mac; f32
   reads %ge %wd: 524288*n + 1048576 bytes
   writes %y: 131072*n bytes
+
+## tvm
+kernel 0: MatMul + Add (matmul)
+  nodes %q0 %q1 %q2
+  8388608*n mac, 32768*n alu; f32
+  reads %x %wq %bq: 131072*n + 263168 bytes
+  writes %q1: 131072*n bytes
+kernel 1: Transpose (movement)
+  nodes %q
+  no operations; f32
+  reads %q1: 131072*n bytes
+  writes %q: 131072*n bytes
+kernel 2: MatMul (matmul)
+  nodes %k0 %k2
+  8388608*n mac; f32
+  reads %x %wk: 131072*n + 262144 bytes
+  writes %k0: 131072*n bytes
+kernel 3: Transpose (movement)
+  nodes %k
+  no operations; f32
+  reads %k0: 131072*n bytes
+  writes %k: 131072*n bytes
+kernel 4: MatMul (matmul)
+  nodes %v0 %v2
+  8388608*n mac; f32
+  reads %x %wv: 131072*n + 262144 bytes
+  writes %v0: 131072*n bytes
+kernel 5: Transpose (movement)
+  nodes %v
+  no operations; f32
+  reads %v0: 131072*n bytes
+  writes %v: 131072*n bytes
+kernel 6: MatMul + Div + Add (matmul)
+  nodes %s0 %s1 %s2
+  4194304*n mac, 65536*n alu, 65536*n sfu; f32
+  reads %q %k %eight %mask: 262656*n + 4 bytes
+  writes %s2: 262144*n bytes
+kernel 7: Softmax (softmax)
+  nodes %p
+  262144*n alu, 66048*n sfu; f32
+  reads %s2: 262144*n bytes
+  writes %p: 262144*n bytes
+kernel 8: MatMul (matmul)
+  nodes %o0
+  4194304*n mac; f32
+  reads %p %v: 393216*n bytes
+  writes %o0: 131072*n bytes
+kernel 9: Transpose (movement)
+  nodes %o1 %o2
+  no operations; f32
+  reads %o0: 131072*n bytes
+  writes %o1: 131072*n bytes
+kernel 10: MatMul + Add (matmul)
+  nodes %o3 %res
+  8388608*n mac, 32768*n alu; f32
+  reads %o1 %wo %x: 262144*n + 262144 bytes
+  writes %res: 131072*n bytes
+kernel 11: ReduceMean + Sub (reduction)
+  nodes %mu %d
+  65536*n alu, 128*n sfu; f32
+  reads %res %last: 131072*n + 8 bytes
+  writes %d: 131072*n bytes
+kernel 12: Pow (elementwise)
+  nodes %sq
+  32768*n sfu; f32
+  reads %d %two: 131072*n + 4 bytes
+  writes %sq: 131072*n bytes
+kernel 13: ReduceMean + Add + … 3 more + Add (reduction)
+  nodes %var %ve %sd %nn %ng %ln
+  98432*n alu, 33024*n sfu; f32
+  reads %sq %last %eps %d %gamma %beta: 262144*n + 2060 bytes
+  writes %ln: 131072*n bytes
+kernel 14: MatMul + Add + … 3 more + Mul (matmul)
+  nodes %u0 %u %e0 %e1 %e2 %e3 %ge
+  33554432*n mac, 524288*n alu, 262144*n sfu; f32
+  reads %ln %wu %bu %root2 %one %half: 131072*n + 1052684 bytes
+  writes %ge: 524288*n bytes
+kernel 15: MatMul (matmul)
+  nodes %y
+  33554432*n mac; f32
+  reads %ge %wd: 524288*n + 1048576 bytes
+  writes %y: 131072*n bytes

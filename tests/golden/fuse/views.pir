@@ -112,3 +112,30 @@ kernel 6: exp (elementwise)
   24 sfu; f32
   reads %x: 96 bytes
   writes %e: 96 bytes
+
+## tvm
+kernel 0: relu + add (elementwise)
+  nodes %a %s %y
+  24 alu, 2 integer; f32
+  reads %x %n %m: 128 bytes
+  writes %a: 96 bytes
+kernel 1: mul (elementwise)
+  nodes %t
+  2 integer; i64
+  reads %n %m: 32 bytes
+  writes nothing: 0 bytes
+kernel 2: sigmoid (elementwise)
+  nodes %b %z %u
+  48 alu, 48 sfu; f32
+  reads %x: 96 bytes
+  writes %b: 96 bytes
+kernel 3: transpose + tanh (movement)
+  nodes %v %w %c
+  u5*u6*u7 sfu; f32
+  reads %b: min(4*u5*u6*u7, 96) bytes
+  writes %c: 4*u5*u6*u7 bytes
+kernel 4: exp (elementwise)
+  nodes %d %e
+  24 sfu; f32
+  reads %x: 96 bytes
+  writes %e: 96 bytes

@@ -10,7 +10,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper, save
 
 from perfc import cli
-from perfc.errors import PerfcError
+from perfc.errors import MissingExtraError, ModelError, PerfcError
 from perfc.study.fusion_oracle import Agreement, FusionComparison, OracleRequest, compared
 from perfc.study.fusion_oracle.oracles import oracle_of
 
@@ -78,7 +78,7 @@ def test_layers_of_an_engine_are_compared_by_their_nodes(model: str, tmp_path: P
         ("tensorrt", (), "--engine"),
         ("tensorrt", ("another",), "name no node"),
         ("inductor", (), "PyTorch modules by name"),
-        ("xla", (), "there are inductor, ort, tensorrt"),
+        ("xla", (), "there are inductor, ort, tensorrt, tvm"),
     ],
 )
 def test_an_oracle_that_cannot_answer_says_why(
@@ -135,3 +135,22 @@ def test_groups_of_inductor_come_from_the_operators_of_the_module(tmp_path: Path
     assert operators[1] == ["Mul", "Relu"]
     assert operators[3] == ["Softmax"]
     assert result.same == 4
+
+
+@pytest.mark.parametrize(
+    ("content", "error", "said"),
+    [
+        ("raise ModuleNotFoundError(name='tvm')", MissingExtraError, "needs tvm"),
+        ("raise ValueError('no operator')", ModelError, "ValueError: no operator"),
+    ],
+)
+def test_tvm_that_cannot_answer_says_why(
+    content: str, error: type[PerfcError], said: str,
+    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    (tmp_path / "tvm.py").write_text(content)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with pytest.raises(error, match=said) as raised:
+        comparison("tvm", OracleRequest(model))
+    if error is MissingExtraError:
+        assert "apache-tvm>=" in raised.value.hint

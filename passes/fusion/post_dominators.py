@@ -1,0 +1,242 @@
+"""Fusion of operators into their post-dominators, as TVM's FuseOps does.
+
+The post-dominator of an operator is the nearest one to which all paths from its result lead. An
+operator joins it if every operator on these paths can be in the kernel.
+
+Source: tvm/src/relax/analysis/graph_partitioner.cc (phases 0 and 1), tir_op_pattern_kind.cc.
+"""
+
+from __future__ import annotations
+
+from dataclasses import field
+from enum import IntEnum
+
+from perfc.ir.graph import Node, Value
+from perfc.ir.op import Kind
+from perfc.ir.ops.normalization.normalization import BatchNormalization
+from perfc.ir.ops.normalization.reduce import ReduceMean
+from perfc.ir.record import mutable
+from perfc.ir.tensors.types import TensorType
+
+from .kernel import HOST
+from .neighbourhood import Neighbourhood
+
+
+class Access(IntEnum):
+    """How an operator reads its operands, the simplest first: TVM's ``OpPatternKind``."""
+
+    ELEMENTWISE = 0
+    BROADCAST = 1
+    INJECTIVE = 2
+    REDUCTION = 3
+    ANCHOR = 4
+    """Pointwise operators of its result can follow: convolutions, products, pools, softmax."""
+    OPAQUE = 8
+
+
+ANCHORS = frozenset(
+    {Kind.CONV, Kind.MATMUL, Kind.POOL, Kind.SOFTMAX, Kind.NORMALIZATION}
+)  # fmt: skip
+UNITS = frozenset({"squeeze", "unsqueeze"})
+"""Views that only add or remove axes of one element."""
+ALIASES = frozenset({"identity", "dropout"})
+
+
+@mutable
+class Step:
+    """An operator, or one of several results of an operator.
+
+    Args:
+        node: node of the graph; None for a result.
+        access: how it reads its operands.
+        readers: positions of the steps that read its result.
+        is_output: whether the result leaves the graph.
+    """
+
+    node: Node | None
+    access: Access
+    readers: list[int] = field(default_factory=list[int])
+    is_output: bool = False
+
+
+@mutable
+class Dominated:
+    """Post-dominator of a step.
+
+    Args:
+        parent: its position; None without one.
+        depth: steps to the root of the tree.
+        access: the most complex access on the way.
+    """
+
+    parent: int | None
+    depth: int
+    access: Access
+
+
+@mutable
+class Partition:
+    """Steps of a segment in order, and the group of each."""
+
+    steps: list[Step]
+    tree: list[Dominated] = field(init=False)
+    into: list[int] = field(init=False)
+    access: list[Access] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.tree = [Dominated(None, 1, Access.OPAQUE) for _ in self.steps]
+        self.into = list(range(len(self.steps)))
+        self.access = [s.access for s in self.steps]
+        for i in reversed(range(len(self.steps))):
+            if not self.steps[i].is_output:
+                self.tree[i] = self.dominated(i)
+        for is_injective in (False, True):
+            for i in range(len(self.steps)):
+                self.fuse(i, is_injective=is_injective)
+
+    def dominated(self, at: int) -> Dominated:
+        """Return the nearest common ancestor of the readers of a step."""
+        readers = self.steps[at].readers
+        access = max((self.steps[r].access for r in readers), default=Access.ELEMENTWISE)
+        parent = readers[0] if readers else None
+        for other in readers[1:]:
+            left: int | None = parent
+            right: int | None = other
+            while left is not None and right is not None and left != right:
+                a, b = self.tree[left], self.tree[right]
+                if a.depth >= b.depth:
+                    access, left = max(access, a.access), a.parent
+                if b.depth >= a.depth:
+                    access, right = max(access, b.access), b.parent
+            parent = left if right is not None else None
+            if parent is None:
+                break
+        depth = 1 if parent is None else self.tree[parent].depth + 1
+        return Dominated(parent, depth, access)
+
+    def root(self, at: int) -> int:
+        """Return the step that stands for the group of a step."""
+        while self.into[at] != at:
+            self.into[at] = self.into[self.into[at]]
+            at = self.into[at]
+        return at
+
+    def fuse(self, at: int, *, is_injective: bool) -> None:
+        """Fuse a step into its post-dominator if all steps between allow it."""
+        own, dominated = self.access[at], self.tree[at]
+        parent = dominated.parent
+        if parent is None or self.root(at) == self.root(parent):
+            return
+        inside, last = Access.INJECTIVE, frozenset(Access) - {Access.OPAQUE}
+        match own:
+            case Access.ANCHOR:
+                inside, last = Access.BROADCAST, frozenset({Access.ELEMENTWISE, Access.BROADCAST})
+                allowed = not is_injective and dominated.access is Access.ELEMENTWISE
+            case Access.ELEMENTWISE | Access.BROADCAST:
+                allowed = dominated.access <= Access.REDUCTION
+            case Access.INJECTIVE:
+                last = frozenset(a for a in Access if a <= Access.INJECTIVE)
+                allowed = is_injective
+            case _:
+                return
+        between = self.between(at, parent) if allowed else None
+        if between is None or self.access[self.root(parent)] not in last:
+            return
+        if all(self.access[self.root(i)] <= inside for i in between if i != at):
+            for i in between:
+                self.merge(i, parent)
+
+    def between(self, at: int, parent: int) -> list[int]:
+        """Return a step and those on its paths to its post-dominator."""
+        found, waiting = {at: None}, [at]
+        while waiting:
+            for r in self.steps[waiting.pop()].readers:
+                if r != parent and r not in found:
+                    found[r] = None
+                    waiting.append(r)
+        return list(found)
+
+    def merge(self, at: int, parent: int) -> None:
+        """Put the group of a step into that of another."""
+        group, target = self.root(at), self.root(parent)
+        if group == target:
+            return
+        self.into[group] = target
+        if self.access[group] is Access.ANCHOR:
+            self.access[target] = Access.ANCHOR
+
+    def groups(self) -> dict[int, list[Node]]:
+        """Return the nodes of each group."""
+        found: dict[int, list[Node]] = {}
+        for i, step in enumerate(self.steps):
+            if step.node is not None:
+                found.setdefault(self.root(i), []).append(step.node)
+        return found
+
+
+def steps_of(near: Neighbourhood) -> list[Step]:
+    """Return the steps of a segment; operators of stored tensors only are computed before."""
+    steps: list[Step] = []
+    at: dict[Value, int] = {}
+    outputs = near.outputs
+    constant: set[Value] = set()
+    for node in near.graph.nodes:
+        if node not in near.inside:
+            continue
+        read = [v for v in node.inputs if v is not None and v.weight is None]
+        if node.op.kind in HOST or all(v in constant for v in read):
+            constant.update(node.results)
+            continue
+        if node.op.mnemonic in ALIASES and read[0] in at:
+            at[node.results[0]] = at[read[0]]
+            continue
+        here = len(steps)
+        steps.append(Step(node, access_of(node)))
+        for i in dict.fromkeys(at[v] for v in read if v in at):
+            steps[i].readers.append(here)
+        for v in node.results:
+            at[v] = here
+            if len(node.results) > 1:
+                at[v] = len(steps)
+                steps[here].readers.append(at[v])
+                steps.append(Step(None, Access.INJECTIVE))
+            is_read_outside = any(r not in near.inside for r in near.graph.users.get(v, ()))
+            steps[at[v]].is_output = v in outputs or is_read_outside
+    return steps
+
+
+def access_of(node: Node) -> Access:
+    """Return how a node reads its operands."""
+    kind, name = node.op.kind, node.op.mnemonic
+    if isinstance(node.op, BatchNormalization):
+        return Access.INJECTIVE
+    if isinstance(node.op, ReduceMean) or kind in ANCHORS:
+        return Access.ANCHOR
+    match kind:
+        case Kind.ELEMENTWISE | Kind.QUANTIZE:
+            shape = shape_of(node.results[0])
+            has_whole = any(v is not None and shape_of(v) == shape for v in node.inputs)
+            return Access.ELEMENTWISE if has_whole else Access.BROADCAST
+        case Kind.VIEW:
+            return Access.BROADCAST if name in UNITS else Access.INJECTIVE
+        case Kind.MOVEMENT:
+            return Access.INJECTIVE
+        case Kind.REDUCTION:
+            return Access.REDUCTION
+        case _:
+            return Access.OPAQUE
+
+
+def shape_of(v: Value) -> object:
+    """Return the shape of a value, None if it is unknown."""
+    return v.type.shape if isinstance(v.type, TensorType) else None
+
+
+def fused_with(node: Node, near: Neighbourhood) -> list[Node] | None:
+    """Match the nodes of the group of a node, without views."""
+    if near.fused is None:
+        near.fused = {}
+        for nodes in Partition(steps_of(near)).groups().values():
+            executed = [n for n in nodes if not near.table.is_view(n)]
+            near.fused.update(dict.fromkeys(executed, executed))
+    return near.fused.get(node)
