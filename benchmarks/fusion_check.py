@@ -1,7 +1,7 @@
 """Kernels of a fusion table against those that its compiler really makes, as `perfc fusion` does.
 
 ONNX Runtime optimizes models with random weights for its CPU provider; TorchInductor compiles the
-modules of ``fusion_modules.py`` up to its fusion. The share of their kernels that the table
+modules of ``fusion_modules.py`` up to its fusion, TVM's Relax the ONNX models. The share of their kernels that the table
 predicts exactly is printed, and below it how the others differ.
 
     python benchmarks/fusion_check.py --models ../shared/models

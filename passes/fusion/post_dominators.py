@@ -13,6 +13,7 @@ from enum import IntEnum
 
 from perfc.ir.graph import Node, Value
 from perfc.ir.op import Kind
+from perfc.ir.ops.movement.pad import Pad
 from perfc.ir.ops.normalization.normalization import BatchNormalization
 from perfc.ir.ops.normalization.reduce import ReduceMean
 from perfc.ir.record import mutable
@@ -34,9 +35,7 @@ class Access(IntEnum):
     OPAQUE = 8
 
 
-ANCHORS = frozenset(
-    {Kind.CONV, Kind.MATMUL, Kind.POOL, Kind.SOFTMAX, Kind.NORMALIZATION}
-)  # fmt: skip
+ANCHORS = frozenset({Kind.CONV, Kind.MATMUL, Kind.POOL, Kind.SOFTMAX, Kind.NORMALIZATION})
 UNITS = frozenset({"squeeze", "unsqueeze"})
 """Views that only add or remove axes of one element."""
 ALIASES = frozenset({"identity", "dropout"})
@@ -212,10 +211,12 @@ def access_of(node: Node) -> Access:
         return Access.INJECTIVE
     if isinstance(node.op, ReduceMean) or kind in ANCHORS:
         return Access.ANCHOR
+    shape = shape_of(node.results[0])
+    has_whole = any(v is not None and shape_of(v) == shape for v in node.inputs)
+    if has_whole and isinstance(node.op, Pad):
+        return Access.ELEMENTWISE
     match kind:
         case Kind.ELEMENTWISE | Kind.QUANTIZE:
-            shape = shape_of(node.results[0])
-            has_whole = any(v is not None and shape_of(v) == shape for v in node.inputs)
             return Access.ELEMENTWISE if has_whole else Access.BROADCAST
         case Kind.VIEW:
             return Access.BROADCAST if name in UNITS else Access.INJECTIVE
