@@ -1,8 +1,8 @@
 """Kernels of a fusion table against those that its compiler really makes, as `perfc fusion` does.
 
 ONNX Runtime optimizes models with random weights for its CPU provider; TorchInductor compiles the
-modules of ``fusion_modules.py`` up to its fusion, TVM's Relax the ONNX models. The share of their kernels that the table
-predicts exactly is printed, and below it how the others differ.
+modules of ``fusion_modules.py`` up to its fusion, TVM's Relax the ONNX models. The share of
+their kernels that the table predicts exactly is printed, and below it how the others differ.
 
     python benchmarks/fusion_check.py --models ../shared/models
     python benchmarks/fusion_check.py --models MODELS --quantized timm__mobilenetv2_100__224
