@@ -13,7 +13,9 @@ from enum import IntEnum
 
 from perfc.ir.graph import Node, Value
 from perfc.ir.op import Kind
+from perfc.ir.ops.elementwise.random import Dropout
 from perfc.ir.ops.movement.pad import Pad
+from perfc.ir.ops.movement.view import Identity, Squeeze, Unsqueeze
 from perfc.ir.ops.normalization.normalization import BatchNormalization
 from perfc.ir.ops.normalization.reduce import ReduceMean
 from perfc.ir.record import mutable
@@ -36,13 +38,13 @@ class Access(IntEnum):
 
 
 ANCHORS = frozenset({Kind.CONV, Kind.MATMUL, Kind.POOL, Kind.SOFTMAX, Kind.NORMALIZATION})
-UNITS = frozenset({"squeeze", "unsqueeze"})
+UNITS = (Squeeze, Unsqueeze)
 """Views that only add or remove axes of one element."""
-ALIASES = frozenset({"identity", "dropout"})
+ALIASES = (Identity, Dropout)
 
 
 @mutable
-class Step:
+class FusionStep:
     """An operator, or one of several results of an operator.
 
     Args:
@@ -74,10 +76,10 @@ class Dominated:
 
 
 @mutable
-class Partition:
+class FusionPartition:
     """Steps of a segment in order, and the group of each."""
 
-    steps: list[Step]
+    steps: list[FusionStep]
     tree: list[Dominated] = field(init=False)
     into: list[int] = field(init=False)
     access: list[Access] = field(init=False)
@@ -173,9 +175,9 @@ class Partition:
         return found
 
 
-def steps_of(near: Neighbourhood) -> list[Step]:
+def steps_of(near: Neighbourhood) -> list[FusionStep]:
     """Return the steps of a segment; operators of stored tensors only are computed before."""
-    steps: list[Step] = []
+    steps: list[FusionStep] = []
     at: dict[Value, int] = {}
     outputs = near.outputs
     constant: set[Value] = set()
@@ -186,11 +188,11 @@ def steps_of(near: Neighbourhood) -> list[Step]:
         if node.op.kind in HOST or all(v in constant for v in read):
             constant.update(node.results)
             continue
-        if node.op.mnemonic in ALIASES and read[0] in at:
+        if isinstance(node.op, ALIASES) and read[0] in at:
             at[node.results[0]] = at[read[0]]
             continue
         here = len(steps)
-        steps.append(Step(node, access_of(node)))
+        steps.append(FusionStep(node, access_of(node)))
         for i in dict.fromkeys(at[v] for v in read if v in at):
             steps[i].readers.append(here)
         for v in node.results:
@@ -198,7 +200,7 @@ def steps_of(near: Neighbourhood) -> list[Step]:
             if len(node.results) > 1:
                 at[v] = len(steps)
                 steps[here].readers.append(at[v])
-                steps.append(Step(None, Access.INJECTIVE))
+                steps.append(FusionStep(None, Access.INJECTIVE))
             is_read_outside = any(r not in near.inside for r in near.graph.users.get(v, ()))
             steps[at[v]].is_output = v in outputs or is_read_outside
     return steps
@@ -206,7 +208,7 @@ def steps_of(near: Neighbourhood) -> list[Step]:
 
 def access_of(node: Node) -> Access:
     """Return how a node reads its operands."""
-    kind, name = node.op.kind, node.op.mnemonic
+    kind = node.op.kind
     if isinstance(node.op, BatchNormalization):
         return Access.INJECTIVE
     if isinstance(node.op, ReduceMean) or kind in ANCHORS:
@@ -219,7 +221,7 @@ def access_of(node: Node) -> Access:
         case Kind.ELEMENTWISE | Kind.QUANTIZE:
             return Access.ELEMENTWISE if has_whole else Access.BROADCAST
         case Kind.VIEW:
-            return Access.BROADCAST if name in UNITS else Access.INJECTIVE
+            return Access.BROADCAST if isinstance(node.op, UNITS) else Access.INJECTIVE
         case Kind.MOVEMENT:
             return Access.INJECTIVE
         case Kind.REDUCTION:
@@ -237,7 +239,7 @@ def fused_with(node: Node, near: Neighbourhood) -> list[Node] | None:
     """Match the nodes of the group of a node, without views."""
     if near.fused is None:
         near.fused = {}
-        for nodes in Partition(steps_of(near)).groups().values():
+        for nodes in FusionPartition(steps_of(near)).groups().values():
             executed = [n for n in nodes if not near.table.is_view(n)]
             near.fused.update(dict.fromkeys(executed, executed))
     return near.fused.get(node)

@@ -43,7 +43,7 @@ def fused_groups(source: str, shapes: Mapping[str, list[int]]) -> list[dict[str,
         transform.DeadCodeElimination(),
     ]  # fmt: skip
     single = tvm.transform.Sequential(passes)(module)
-    return list(Matching(single, owners).groups(transform.FuseOps()(single)))
+    return list(FusedBindings(single, owners).groups(transform.FuseOps()(single)))
 
 
 def imported(source: str, shapes: Mapping[str, list[int]]) -> tuple[Any, dict[str, str]]:
@@ -80,7 +80,7 @@ def imported(source: str, shapes: Mapping[str, list[int]]) -> tuple[Any, dict[st
     return importer.from_onnx(model.graph, versions.get("", versions.get("ai.onnx", 1))), owners
 
 
-class Matching:
+class FusedBindings:
     """Bindings of a module before fusion, by what they compute.
 
     Fused functions that are equal are one function, so that the names in it are those of one call:
