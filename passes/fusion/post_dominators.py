@@ -26,7 +26,7 @@ from .neighbourhood import Neighbourhood
 
 
 class Access(IntEnum):
-    """How an operator reads its operands, the simplest first: TVM's ``OpPatternKind``."""
+    """Ways of reading operands, the simplest first: TVM's ``OpPatternKind``."""
 
     ELEMENTWISE = 0
     BROADCAST = 1
