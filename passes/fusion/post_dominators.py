@@ -124,12 +124,12 @@ class FusionPartition:
 
     def fuse(self, at: int, *, is_injective: bool) -> None:
         """Fuse a step into its post-dominator if all steps between allow it."""
-        own, dominated = self.access[at], self.tree[at]
+        access, dominated = self.access[at], self.tree[at]
         parent = dominated.parent
         if parent is None or self.root(at) == self.root(parent):
             return
         inside, last = Access.INJECTIVE, frozenset(Access) - {Access.OPAQUE}
-        match own:
+        match access:
             case Access.ANCHOR:
                 inside, last = Access.BROADCAST, frozenset({Access.ELEMENTWISE, Access.BROADCAST})
                 allowed = not is_injective and dominated.access is Access.ELEMENTWISE
@@ -149,13 +149,13 @@ class FusionPartition:
 
     def between(self, at: int, parent: int) -> list[int]:
         """Return a step and those on its paths to its post-dominator."""
-        found, waiting = {at: None}, [at]
+        between, waiting = {at: None}, [at]
         while waiting:
             for r in self.steps[waiting.pop()].readers:
-                if r != parent and r not in found:
-                    found[r] = None
+                if r != parent and r not in between:
+                    between[r] = None
                     waiting.append(r)
-        return list(found)
+        return list(between)
 
     def merge(self, at: int, parent: int) -> None:
         """Put the group of a step into that of another."""
@@ -168,11 +168,11 @@ class FusionPartition:
 
     def groups(self) -> dict[int, list[Node]]:
         """Return the nodes of each group."""
-        found: dict[int, list[Node]] = {}
+        members: dict[int, list[Node]] = {}
         for i, step in enumerate(self.steps):
             if step.node is not None:
-                found.setdefault(self.root(i), []).append(step.node)
-        return found
+                members.setdefault(self.root(i), []).append(step.node)
+        return members
 
 
 def steps_of(near: Neighbourhood) -> list[FusionStep]:

@@ -112,7 +112,7 @@ class FusedBindings:
                 inside = {
                     hash(p): key_of(a, at) for p, a in zip(function.params, value.args, strict=True)
                 }
-                members = [self.found(b, inside) for b in bindings(function)]
+                members = [self.matched(b, inside) for b in bindings(function)]
                 at[hash(binding.var)] = key_of(function.body.body, inside)
                 yield self.group(str(called.name_hint), members)
                 continue
@@ -120,11 +120,11 @@ class FusedBindings:
             if isinstance(value, relax.TupleGetItem) and key not in self.by_key:
                 at[hash(binding.var)] = key_of(value.tuple_value, at)[value.index]
                 continue
-            members = [self.found(binding, at)]
+            members = [self.matched(binding, at)]
             if isinstance(value, relax.Call):
                 yield self.group(name_of(value), members)
 
-    def found(self, binding: Any, at: dict[Any, Any]) -> int:
+    def matched(self, binding: Any, at: dict[Any, Any]) -> int:
         """Return the binding before fusion, and record its variable."""
         at[hash(binding.var)] = self.by_key[key_of(binding.value, at)].popleft()
         return int(at[hash(binding.var)])

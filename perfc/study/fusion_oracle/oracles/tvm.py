@@ -61,11 +61,11 @@ def answer(request: OracleRequest) -> OracleAnswer:
 def shapes(module: Module) -> dict[str, list[int]]:
     """Return the shapes of inputs by name; those without a number for an extent are left out."""
     env = module.defaults()
-    found: dict[str, list[int]] = {}
+    known: dict[str, list[int]] = {}
     for v in module.graph.inputs:
         type_ = bound_type(v.type, env)
         if isinstance(type_, TensorType) and type_.shape is not None:
             extents = [d for d in type_.shape if isinstance(d, int)]
             if len(extents) == len(type_.shape):
-                found[v.name] = extents
-    return found
+                known[v.name] = extents
+    return known
