@@ -187,7 +187,7 @@ def pareto(trials: Sequence[Trial], objectives: Sequence[Objective]) -> list[Tri
 
 
 def optuna_module() -> Any:
-    """Return Optuna, which prints warnings and errors only.
+    """Return Optuna, which prints errors only.
 
     Raises:
         MissingExtraError: it is not installed.
@@ -196,5 +196,5 @@ def optuna_module() -> Any:
         import optuna
     except ImportError:
         raise MissingExtraError("a search needs Optuna", hint=install("search")) from None
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
     return optuna

@@ -170,6 +170,7 @@ def test_errors_are_one_line(
     error = capsys.readouterr().err
     assert words in error
     assert error.count("\n") == 1
+    assert optuna.logging.get_verbosity() == optuna.logging.ERROR  # it has a stream of its own
 
 
 def test_failures_are_counted_with_their_reasons(
