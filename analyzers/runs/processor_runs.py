@@ -36,7 +36,7 @@ class ProcessorLaw:
         launch_s: time added per kernel.
         reach: half-width of the 90 % interval of the logarithm, for held-out graphs.
         runs: number of fitted runs.
-        is_of_machines: True if machines were held out too.
+        has_held_out_machines: True if other machines predicted each machine.
     """
 
     targets: Sequence[str]
@@ -44,7 +44,7 @@ class ProcessorLaw:
     launch_s: float
     reach: float
     runs: int
-    is_of_machines: bool = False
+    has_held_out_machines: bool = False
 
     def time_s(self, kernels_s: float, launches: float) -> float:
         """Return the time of a run in seconds.
@@ -78,6 +78,6 @@ def run_time(
     launches = math.fsum(b.launches for b in execution.bounds.kernels)
     time_s = max(law.time_s(table.total.time_s, launches), execution.bounds.floor_s)
     is_own = execution.machine.name in law.targets
-    reach = law.reach * (1.0 if is_own or law.is_of_machines else UNMEASURED_WIDENING)
+    reach = law.reach * (1.0 if is_own or law.has_held_out_machines else UNMEASURED_WIDENING)
     time = Interval(time_s * math.exp(-reach), time_s, time_s * math.exp(reach))
     return time.at_least(execution.bounds.floor_s), is_own

@@ -50,7 +50,9 @@ def test_eager_pytorch_pays_for_each_operator_on_a_processor() -> None:
     summed = perfc.analyze(MODEL, "xeon-gold-6240", runtime="eager", predictor="kernels").prediction
     total = perfc.analyze(MODEL, "xeon-gold-6240", runtime="eager").prediction.total
     assert total.time_s == pytest.approx(law.time_s(summed.total.time_s, len(summed.kernels)))
-    assert total.time_s > len(summed.kernels) * law.launch_s
+    # machines were held out, so that the interval of another one is as wide
+    other = perfc.analyze(MODEL, "xeon-platinum-8480plus", runtime="eager").prediction.total
+    assert other.high_s / other.low_s == pytest.approx(math.exp(2 * law.reach))
 
 
 @pytest.mark.parametrize(

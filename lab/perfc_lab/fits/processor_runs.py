@@ -12,6 +12,7 @@ errors are of groups that the fit has not seen: graphs, or a search space on a m
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -126,6 +127,35 @@ def of_spaces(folder: Path) -> Iterator[Run]:
             )
 
 
+def fit_of(
+    name: str, runs: Sequence[Run], factors: np.ndarray = FACTORS, *, has_held_out_machines: bool
+) -> tuple[float, str]:
+    """Print the errors of a runtime, and return its factor and its table of the file.
+
+    Args:
+        name: the runtime.
+        runs: runs of all runtimes.
+        factors: factors to choose from.
+        has_held_out_machines: whether groups are parts of machines.
+    """
+    mine = [run for run in runs if run.runtime == name]
+    rows = np.array([run[3:] for run in mine])
+    rest = held_out(rows, [run.group for run in mine], factors)
+    factor, launch_s = fitted(rows, factors)
+    error, kernels = np.abs(np.expm1(-rest)), np.abs(rows[:, 1] / rows[:, 0] - 1)
+    rank = min(int(np.ceil((len(rest) + 1) * COVERAGE)), len(rest))
+    print(
+        f"{name}: {len(rows)} runs held out: MAPE {error.mean():.1%}, median "
+        f"{np.median(error):.1%}; kernels alone {kernels.mean():.1%}"
+    )
+    targets = json.dumps(sorted({run.target for run in mine}))
+    return factor, (
+        f"[{name}]\ntargets = {targets}\nfactor = {factor:.4g}\nlaunch_s = {launch_s:.4g}\n"
+        f"reach = {np.sort(np.abs(rest))[rank - 1]:.4g}\nruns = {len(rows)}\n"
+        f"has_held_out_machines = {json.dumps(has_held_out_machines)}\n"
+    )
+
+
 def main() -> None:
     """Print the errors, and write the fits."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -134,27 +164,11 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, default=FILE)
     given = parser.parse_args()
     runs = [*of_engines(given.data, given.models), *of_spaces(given.data)]
-    text = "# Whole runs on processors; written by lab/perfc_lab/fits/processor_runs.py.\n"
-    factor = 0.0
-    for name in ("openvino", "paddle", "eager"):
-        mine = [run for run in runs if run.runtime == name]
-        rows = np.array([run[3:] for run in mine])
-        factors = np.array([factor]) if name == "eager" else FACTORS
-        rest = held_out(rows, [run.group for run in mine], factors)
-        factor, launch_s = fitted(rows, factors)
-        error, kernels = np.abs(np.expm1(-rest)), np.abs(rows[:, 1] / rows[:, 0] - 1)
-        rank = min(int(np.ceil((len(rest) + 1) * COVERAGE)), len(rest))
-        print(
-            f"{name}: {len(rows)} runs held out: MAPE {error.mean():.1%}, median "
-            f"{np.median(error):.1%}; kernels alone {kernels.mean():.1%}"
-        )
-        targets = sorted({run.target for run in mine})
-        text += (
-            f"[{name}]\ntargets = {targets}\nfactor = {factor:.4g}\nlaunch_s = {launch_s:.4g}\n"
-            f"reach = {np.sort(np.abs(rest))[rank - 1]:.4g}\nruns = {len(rows)}\n"
-            f"is_of_machines = {str(name == 'eager').lower()}\n"
-        ).replace("'", '"')
-    write_output(given.output, text)
+    _, openvino = fit_of("openvino", runs, has_held_out_machines=False)
+    factor, paddle = fit_of("paddle", runs, has_held_out_machines=False)
+    _, eager = fit_of("eager", runs, np.array([factor]), has_held_out_machines=True)
+    title = "# Whole runs on processors; written by lab/perfc_lab/fits/processor_runs.py.\n"
+    write_output(given.output, title + openvino + paddle + eager)
 
 
 if __name__ == "__main__":

@@ -655,8 +655,8 @@ def test_damaged_forest_of_runs_is_an_error(weights: Path) -> None:
 
 
 def test_scoreboard_leaves_graphs_out(folder: Path) -> None:
-    found, say = RuntimeExperiment("runs", "runs", RECIPE), lambda _: None
-    pairs = found.graphs(every_run(folder, say), say)
+    experiment, say = RuntimeExperiment("runs", "runs", RECIPE), lambda _: None
+    pairs = experiment.graphs(every_run(folder, say), say)
     every = {f.slice: f for f in figures("graphs left out, each once", pairs)}
     assert every["all"].rows == len(WIDTHS) * 12
     assert every["all"].mape < 0.5

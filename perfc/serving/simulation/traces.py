@@ -50,7 +50,7 @@ def lines_of(path: Path) -> Iterator[str]:
 
 
 def form_of(path: Path) -> TraceForm:
-    """Return the form of a file of requests, by the first line that tells it.
+    """Return the form of a file of requests, by the first line that shows it.
 
     Raises:
         ParseError: the file cannot be read.

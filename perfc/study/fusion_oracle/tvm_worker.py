@@ -49,8 +49,8 @@ def fused_groups(source: str, shapes: Mapping[str, list[int]]) -> list[dict[str,
 def imported(source: str, shapes: Mapping[str, list[int]]) -> tuple[Any, dict[str, str]]:
     """Return the Relax module of an ONNX file, and the node that computes each variable by name.
 
-    The importer does not write where a variable comes from, so that the results of nodes get
-    variables of their own.
+    The importer does not write where a variable comes from, so that each result of a node gets
+    a separate variable.
     """
     import onnx
     from tvm import relax
@@ -84,7 +84,7 @@ class FusedBindings:
     """Bindings of a module before fusion, by what they compute.
 
     Fused functions that are equal are one function, so that the names in it are those of one call:
-    the bindings of each call are found by their operator and operands.
+    the bindings of each call are matched by operator and operands.
     """
 
     def __init__(self, module: Any, owners: Mapping[str, str]) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Objective(Enum):
-    """A quantity to minimize, or the user's own score to maximize."""
+    """A quantity to minimize, or the user's score to maximize."""
 
     LATENCY = "latency"
     MEMORY = "memory"

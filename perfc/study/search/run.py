@@ -49,7 +49,7 @@ class Trial:
         number: its position in the search, from 0.
         params: its parameters.
         estimate: its quantities.
-        score: the user's own score; None without one.
+        score: score that the user's function returned; None without one.
         is_within: True if it is within the limits.
     """
 

@@ -25,7 +25,7 @@ class BuiltModel:
     Args:
         model: anything that ``perfc.analyze`` takes.
         inputs: example inputs of a PyTorch module; None for other models.
-        score: the user's own score, to be maximized; None without one.
+        score: score that the user's function returned, to be maximized; None without one.
     """
 
     model: Any
@@ -63,7 +63,7 @@ class Space:
     def load(cls, text: str) -> Space:
         """Return the space of ``path.py`` or ``path.py:NAME``.
 
-        The file is the user's own program, trusted as ``path.py:Name`` of a PyTorch module is. It
+        The file is a program of the user, trusted as ``path.py:Name`` of a PyTorch module is. It
         runs in this process: a process for each candidate would take 100 times the 1 ms that a
         candidate may take, and a trial of Optuna does not cross processes.
 

@@ -35,7 +35,7 @@ class FrontView:
         memory_bytes: device memory of a run; null if neither an objective nor a limit.
         energy_j: energy of the board in a run; null if neither an objective nor a limit.
         flop: floating-point operations of a run; null if neither an objective nor a limit.
-        score: the user's own score; null without one.
+        score: score that the user's function returned; null without one.
     """
 
     trial: int

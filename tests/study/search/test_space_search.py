@@ -33,7 +33,7 @@ PARAMS = {f"{name}{i}": 1 for name in ("kernel", "layers") for i in range(3)} | 
 }
 
 
-def found(
+def searched(
     plan: SearchPlan, text: str = str(EXAMPLE), how: Deployment = HOW
 ) -> tuple[Space, SpaceSearch]:
     space = Space.load(text)
@@ -51,7 +51,7 @@ def written(folder: Path, body: str) -> str:
 @pytest.mark.parametrize("runtime", ["tensorrt", "eager"])
 def test_the_numbers_of_the_front_are_those_of_analyze(runtime: str) -> None:
     how = Deployment(target="t4", dims={"batch": 2}, runtime=runtime)
-    space, search = found(SearchPlan(EVERY, trials=12, sampler=Sampler.RANDOM), how=how)
+    space, search = searched(SearchPlan(EVERY, trials=12, sampler=Sampler.RANDOM), how=how)
     assert len(search.front) > 2
     for trial in search.front:
         model, score = space.function(optuna.trial.FixedTrial(dict(trial.params)))
@@ -68,7 +68,7 @@ def test_the_numbers_of_the_front_are_those_of_analyze(runtime: str) -> None:
 
 def test_no_candidate_is_better_than_one_of_the_front() -> None:
     two = (Objective.LATENCY, Objective.SCORE)
-    _, search = found(SearchPlan(two, trials=30, sampler=Sampler.RANDOM, seed=3))
+    _, search = searched(SearchPlan(two, trials=30, sampler=Sampler.RANDOM, seed=3))
     points = sorted({(t.value(two[0]), t.value(two[1])) for t in search.front})
     times, scores = zip(*points, strict=True)
     assert all(a < b for a, b in pairwise(times))
@@ -89,16 +89,16 @@ def build(trial):
     return model
 """
     path = written(tmp_path, body)
-    _, search = found(SearchPlan((Objective.FLOP,), trials=9, sampler=Sampler.GRID), path)
+    _, search = searched(SearchPlan((Objective.FLOP,), trials=9, sampler=Sampler.GRID), path)
     assert len(search.trials) == 4
     assert [trial.params["doc"] for trial in search.front] in (["a", "b"], ["b", "a"])
 
 
 def test_limits_exclude_candidates_and_equal_ones_are_analyzed_once() -> None:
     most = {Objective.LATENCY: 300e-6}
-    _, free = found(SearchPlan((Objective.SCORE,), trials=30, seed=1))
+    _, free = searched(SearchPlan((Objective.SCORE,), trials=30, seed=1))
     plan = SearchPlan((Objective.SCORE,), most, trials=120, seed=1)
-    _, search = found(plan)
+    _, search = searched(plan)
     assert free.holds
     assert 0 < sum(not trial.is_within for trial in search.trials) < 120
     assert all(trial.value(Objective.LATENCY) <= 300e-6 for trial in search.front)
@@ -129,7 +129,7 @@ def build(trial):
     return {file!r}
 """
     plan = SearchPlan((Objective.FLOP,), trials=4, sampler=Sampler.GRID)
-    _, search = found(plan, written(tmp_path, body))
+    _, search = searched(plan, written(tmp_path, body))
     assert len({trial.value(Objective.FLOP) for trial in search.trials}) == 2
 
 
@@ -146,7 +146,7 @@ def small(trial):
 """
     path = written(tmp_path, body)
     plan = SearchPlan((Objective.FLOP,), trials=50, sampler=Sampler.GRID)
-    _, search = found(plan, f"{path}:small")
+    _, search = searched(plan, f"{path}:small")
     assert len(search.trials) == 6
     assert search.analyzed == 3
 
@@ -217,7 +217,7 @@ def build(trial):
     return torch.nn.Linear(64, width), ((64,),), width
 """
     plan = SearchPlan((Objective.FLOP, Objective.SCORE), trials=5, sampler=Sampler.RANDOM)
-    _, search = found(plan, written(tmp_path, body), Deployment(target="t4"))
+    _, search = searched(plan, written(tmp_path, body), Deployment(target="t4"))
     assert search.analyzed == 2
     for trial in search.front:
         module = torch.nn.Linear(64, trial.params["width"])
@@ -231,7 +231,7 @@ def test_load_refuses_what_is_no_file() -> None:
 
 
 def test_a_long_front_is_printed_in_part() -> None:
-    _, search = found(SearchPlan((Objective.SCORE,), trials=2))
+    _, search = searched(SearchPlan((Objective.SCORE,), trials=2))
     many = replace(search, front=search.front * 99)
     (table, *_), text = document(many).sections[0].parts, render_csv(many)
     assert isinstance(table, Table)
