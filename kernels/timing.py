@@ -14,6 +14,8 @@ from .backends.backend import MeasurementError
 if TYPE_CHECKING:
     from .backends.backend import PreparedCase
 
+MOST_REPEATS = (1 << 31) - 1
+"""Maximum repeats of a sample: kernels count them in 32 bits."""
 CLOCK_RESOLUTIONS = 2_000
 """Minimum clock ticks of a sample: its reading is then exact to 0.05 %."""
 
@@ -216,7 +218,9 @@ def _enough(
         # Too short to extrapolate from: at most sixteen times as many.
         factor = needed / elapsed if elapsed > 0 else 16.0
         repeats = int(repeats * min(max(factor * 1.1, 1.5), 16.0)) + 1
-    raise MeasurementError("the clock stands still")
+        if repeats > MOST_REPEATS:
+            break
+    raise MeasurementError("the clock stands still, or the compiler removed the kernel")
 
 
 def _timed(run: PreparedCase, repeats: int) -> float:

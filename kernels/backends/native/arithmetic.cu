@@ -29,8 +29,10 @@ CHAIN(fma_bf16, unsigned,
 #endif
 CHAIN(fma_i32, int, asm volatile("mad.lo.s32 %0, %0, %1, %2;" : "+r"(x[k]) : "r"(5), "r"(7)))
 
+/* The assembler removes pairs of reciprocals; an addition, on other units, prevents that. */
 #define UNARY(NAME, INSTRUCTION)                                                           \
-    CHAIN(NAME, float, asm volatile(INSTRUCTION ".ftz.f32 %0, %0;" : "+f"(x[k])))          \
+    CHAIN(NAME, float, asm volatile(INSTRUCTION ".ftz.f32 %0, %0;\n\t"                     \
+                                    "add.ftz.f32 %0, %0, %1;" : "+f"(x[k]) : "f"(0.25f)))  \
     extern "C" __global__ void NAME##_once(float *out, const float *start, int given) {    \
         int i = blockIdx.x * blockDim.x + threadIdx.x;                                     \
         float x = i < given ? start[i] : 1.0f;                                             \
