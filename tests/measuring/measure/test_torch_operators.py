@@ -148,6 +148,24 @@ def test_a_profiled_run_writes_its_kernels_and_the_run(
     assert min(e["dur"] for e in events) > 0
 
 
+def test_kernels_of_a_device_are_timed_by_the_operators_within_the_range_of_their_node(
+    request_of: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from torch.autograd.profiler_util import FunctionEvent
+
+    run = TorchRun(request_of)
+    run.load(profile=True)
+    run.feed(str(tmp_path / "feeds.npz"))
+    run.device = "cuda:0"
+    monkeypatch.setattr(run, "synchronise", lambda: None)
+    device_us = {"aten::add": 3.0, "aten::relu": 2.0, "perfc-node-1": 900.0}
+    total = property(lambda e: device_us.get(e.name, 0.0))
+    monkeypatch.setattr(FunctionEvent, "device_time_total", total)
+    run.step()
+    assert [e["dur"] for e in run.events[:3]] == pytest.approx([3.0, 2.0, 3.0])
+    assert run.events[3]["dur"] > 0
+
+
 def test_an_operator_that_is_not_known_is_named(request_of: dict[str, Any], tmp_path: Path) -> None:
     model = onnx.load(request_of["model"])
     model.graph.node[1].op_type = "Celu"

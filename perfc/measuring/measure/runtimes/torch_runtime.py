@@ -1,21 +1,46 @@
 """PyTorch in the worker process: runs an ONNX graph operator by operator, eagerly.
 
 It stands for what a framework does that runs the same operators, without the host's Python cost
-being the same. Kernels are timed by events on a device and by the clock on a processor, and are
-written as a profile of the form that ONNX Runtime writes.
+being the same. Kernels are timed by PyTorch's profiler on a device and by the clock on a
+processor, and are written as a profile of the form that ONNX Runtime writes.
 """
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 from .torch_ops import OPERATORS
 
 PROFILE = "torch-profile.json"
+LABEL = "perfc-node-"
+"""Prefix of a node's range in PyTorch's profile."""
+
+
+@contextmanager
+def stopwatch(seconds: list[float], index: int) -> Iterator[None]:
+    """Write the wall time of the body to ``seconds[index]``."""
+    begin = time.perf_counter()
+    yield
+    seconds[index] = time.perf_counter() - begin
+
+
+def device_seconds(events: Iterable[Any], count: int) -> list[float]:
+    """Return the device time of each of ``count`` nodes in seconds, without idle time.
+
+    Only operators inside a node's range count: the range itself also appears on the device, with
+    the gaps between kernels.
+    """
+    seconds = [0.0] * count
+    for event in events:
+        if event.name.startswith(LABEL):
+            inner = (c.device_time_total for c in event.cpu_children)
+            seconds[int(event.name.removeprefix(LABEL))] += sum(inner) * 1e-6
+    return seconds
 
 
 class TorchRun:
@@ -82,38 +107,40 @@ class TorchRun:
     def step(self) -> None:
         """Run once."""
         begin = time.perf_counter()
+        if not self.is_profiled:
+            self.execute(lambda i: nullcontext())
+            self.synchronise()
+        elif self.device == "cpu":
+            seconds = [0.0] * len(self.steps)
+            self.execute(lambda i: stopwatch(seconds, i))
+            self.record(seconds, time.perf_counter() - begin)
+        else:
+            profiler = self.torch.profiler
+            activities = [profiler.ProfilerActivity.CPU, profiler.ProfilerActivity.CUDA]
+            with profiler.profile(activities=activities) as profile:
+                self.execute(lambda i: profiler.record_function(f"{LABEL}{i}"))
+                self.synchronise()
+            run_s = time.perf_counter() - begin
+            self.record(device_seconds(profile.events(), len(self.steps)), run_s)
+
+    def execute(self, around: Callable[[int], AbstractContextManager[Any]]) -> None:
+        """Run every node, each within ``around(index)``."""
         values = {**self.values, **self.feeds}
-        marks: list[tuple[NodeStep, Any, Any]] = []
-        for s in self.steps:
-            start = self.mark()
-            results = s.run(self.torch, *[values[n] if n else None for n in s.inputs])
-            if self.is_profiled:
-                marks.append((s, start, self.mark()))
+        for i, s in enumerate(self.steps):
+            with around(i):
+                results = s.run(self.torch, *[values[n] if n else None for n in s.inputs])
             for name, value in zip(s.outputs, results, strict=False):
                 values[name] = value
             for name in s.frees:
                 values.pop(name, None)
         self.outputs = {n: values[n] for n in self.names}
-        self.synchronise()
-        if self.is_profiled:
-            self.record(marks, time.perf_counter() - begin)
 
-    def mark(self) -> Any:
-        """Return a time stamp, on the device's clock if it has one."""
-        if not self.is_profiled:
-            return None
-        if self.device == "cpu":
-            return time.perf_counter()
-        event = self.torch.cuda.Event(enable_timing=True)
-        event.record()
-        return event
-
-    def record(self, marks: list[tuple[NodeStep, Any, Any]], run_s: float) -> None:
+    def record(self, seconds: list[float], run_s: float) -> None:
         """Record the times of one run."""
-        for s, start, end in marks:
-            us = (end - start) * 1e6 if self.device == "cpu" else start.elapsed_time(end) * 1e3
+        for s, duration in zip(self.steps, seconds, strict=True):
             args = {"op_name": s.op, "provider": self.device}
-            event = {"cat": "Node", "name": f"{s.name}_kernel_time", "dur": us, "args": args}
+            name = f"{s.name}_kernel_time"
+            event = {"cat": "Node", "name": name, "dur": duration * 1e6, "args": args}
             self.events.append({**event, "ts": len(self.events), "ph": "X"})
         self.events.append({"cat": "Session", "name": "model_run", "dur": run_s * 1e6, "ts": 0})
 
