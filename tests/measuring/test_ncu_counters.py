@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -278,3 +279,15 @@ def test_a_process_without_a_name_is_one(tmp_path: Path) -> None:
     report = load(written(tmp_path / "a.csv", nameless, stated))
     assert report.processes == (("7", ""), ("8", "q"))
     assert load(written(tmp_path / "a.csv", duration.replace('"1","p"', '"",""'))).processes == ()
+
+
+def test_operations_of_tensor_instructions_without_a_counter_are_missing(tmp_path: Path) -> None:
+    """A real report of an H200: f16 attention has 393,216 tensor instructions and no counter."""
+    packed = Path(__file__).parents[2] / "datasets/h200/operators-counters.csv.gz"
+    path = tmp_path / "ncu.csv"
+    path.write_bytes(gzip.decompress(packed.read_bytes()))
+    kernels = {k.kernel[:20]: k for k in load(path).kernels}
+    assert kernels["cudnn_generated_fort"].is_bound
+    product = kernels["nvjet_sm90_tst_256x1"]
+    assert not product.is_bound
+    assert product.flop[Unit.MATRIX, "bf16"] == 2 * 4096**3

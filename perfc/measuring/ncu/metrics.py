@@ -164,4 +164,6 @@ def tensor_counters(arch: str) -> list[str]:
     sources = ["fp16_dst_fp16", "fp16_dst_fp32", "bf16_dst_fp32", "tf32_dst_fp32", "int8", "fp64"]
     if generation(arch) in (86, 87, 89) or generation(arch) >= 120:
         sources.remove("fp64")
+    if generation(arch) == 90:
+        sources.insert(0, "fp16")
     return [PIPE_TENSOR, *(f"sm__ops_path_tensor_src_{s}.sum" for s in sources)]
