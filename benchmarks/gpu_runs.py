@@ -1,0 +1,91 @@
+"""Scores `perfc.analyze` on the runs measured on a GPU.
+
+    python -m benchmarks.gpu_runs MODELS [--rows datasets/h200/vision.csv.gz] [--odd]
+
+Rows whose model has a graph of the measured size are predicted by the public call: eager runs,
+replayed CUDA graphs and training steps. With ``--odd``, only half of the graphs, by their digest:
+the other half is what weights trained for this comparison may have seen.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import geometric_mean, mean, median
+from typing import Any, NamedTuple
+
+import perfc
+
+TARGET = "h200-sxm-141gb"
+SETTINGS: dict[str, dict[str, Any]] = {
+    "fp32": {"dtype": "f32", "tf32": False},
+    "tf32": {"dtype": "f32", "tf32": True},
+    "fp16": {"dtype": "f16"},
+    "bf16amp": {"dtype": "amp-bf16"},
+}
+RUNTIMES = {"eager": "eager_ms", "cudagraph": "graph_ms"}
+
+
+class Score(NamedTuple):
+    """Predicted over measured time, and whether the interval contains the measured time."""
+
+    ratio: float
+    is_inside: bool
+    is_below_floor: bool
+
+
+def is_odd(graph: str) -> bool:
+    """Return True for the half of the graphs that is held out."""
+    return hashlib.sha256(graph.encode()).digest()[0] % 2 == 1
+
+
+def scored(row: dict[str, str], path: Path) -> Iterator[tuple[str, Score]]:
+    """Yield the scores of a row by the kind of run."""
+    is_step = row["mode"] == "train"
+    for runtime, column in RUNTIMES.items():
+        if not row[column]:
+            continue
+        given = {**SETTINGS[row["prec"]], **({"train": "adamw"} if is_step else {})}
+        report = perfc.analyze(path, TARGET, runtime=runtime, batch=int(row["batch"]), **given)
+        time, measured_s = report.prediction.total, float(row[column]) / 1e3
+        score = Score(
+            time.time_s / measured_s,
+            time.low_s <= measured_s <= time.high_s,
+            measured_s < report.roofline.floor_s,
+        )
+        kind = "training step" if is_step else runtime
+        yield from ((kind, score), (f"{kind}, {row['prec']}", score))
+
+
+def main() -> None:
+    """Print the errors by kind of run."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("models", type=Path)
+    parser.add_argument("--rows", type=Path, default=Path("datasets/h200/vision.csv.gz"))
+    parser.add_argument("--odd", action="store_true")
+    given = parser.parse_args()
+    scores: dict[str, list[Score]] = defaultdict(list)
+    with gzip.open(given.rows, "rt", encoding="utf-8") as file:
+        rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
+    for row in rows:
+        path = given.models / f"{row['name'].replace(':', '__')}__{row['size']}.onnx.gz"
+        if path.is_file() and (is_odd(path.name) or not given.odd):
+            for kind, score in scored(row, path):
+                scores[kind].append(score)
+    for kind, found in sorted(scores.items()):
+        errors = [abs(s.ratio - 1) for s in found]
+        print(
+            f"{kind}: {len(found)} runs, MAPE {mean(errors):.1%}, median {median(errors):.1%}, "
+            f"predicted over measured {geometric_mean(s.ratio for s in found):.2f}, "
+            f"in range {mean(s.is_inside for s in found):.0%}, "
+            f"below the floor {sum(s.is_below_floor for s in found)}"
+        )
+
+
+if __name__ == "__main__":
+    main()
