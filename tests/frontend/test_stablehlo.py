@@ -149,7 +149,7 @@ def test_a_program_of_jax_is_parsed(tmp_path: Path) -> None:
     ("answer", "kind", "message"),
     [
         ({"functions": network(), "batch": 6}, None, ""),
-        ({"missing": "jax"}, MissingExtraError, "a module needs jax .pip install jax"),
+        ({"missing": "jax"}, MissingExtraError, "^--jax needs jax .pip install jax"),
         ({"functions": {}}, ModelError, "net.py:f: not a program of StableHLO"),
     ],
 )

@@ -11,9 +11,9 @@ from click.testing import CliRunner
 from perfc.analyzers.whole_runs.other_runs import ANOTHER
 from perfc.api import Report, analyze
 from perfc.commands.analysis.explain import command
-from perfc.frontend.locate import NodeError, find_node
 from perfc.ir.facts import Origin
 from perfc.ir.graph import walk
+from perfc.ir.graphs.locate import NodeError, find_node
 from perfc.study.explain import Explanation, explain, filled
 from perfc.study.explain.explanation import SymbolUsed
 from perfc.study.explain.text import render_json, render_text

@@ -9,6 +9,7 @@ from typing import Any
 from perfc.errors import ModelError
 from perfc.ir.record import record
 
+from ..reading.magic import is_relax
 from ..source import one_line
 from .hub import cached, downloaded, is_hub_id, plain_names
 from .json_file import content_of, loaded, parsed
@@ -100,8 +101,12 @@ def is_config(model: object) -> bool:
     """Return True for a file of a configuration or weights, a folder, or a name of a model."""
     if not isinstance(model, str | os.PathLike):
         return False
+    from ..formats import head_of
+
     path = os.fspath(model)
-    if path.lower().endswith((".json", ".safetensors")) or is_gguf(path):
+    if path.lower().endswith(".json"):
+        return not is_relax(head_of(path))
+    if path.lower().endswith(".safetensors") or is_gguf(path):
         return True
     if os.path.isdir(path):
         return os.path.isfile(os.path.join(path, FILE)) or has_safetensors(path)

@@ -45,10 +45,13 @@ def named_module(model: NamedModule, dims: Mapping[str, int]) -> Module:
     name = model.name.rpartition(":")[2]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "model.pt2")
-        answer = checked(answered(request, path, model.folder, is_jax=model.is_jax), model.name)
+        given = answered(request, path, model.folder, is_jax=model.is_jax)
+        answer = checked(given, model.name, "--jax" if model.is_jax else "a module")
         batch = answer.get("batch")
         if model.is_jax:
             module = function_of(answer["functions"], model.name, batch)
+        elif answer.get("is_relax"):
+            module = relax_of(path.read_bytes(), model.name)
         else:
             module = module_of(path.read_bytes(), name, batch, model.folder)
     return replace(module, origin=replace(module.origin, path=model.name, digest=digest_of(module)))
@@ -69,18 +72,24 @@ def arguments_of(kwargs: str) -> dict[str, Any]:
     return arguments
 
 
-def checked(answer: dict[str, Any], where: str) -> dict[str, Any]:
-    """Return the answer of `worker.answer_to` for the module ``where``.
+def checked(answer: dict[str, Any], where: str, what: str = "a module") -> dict[str, Any]:
+    """Return the answer of `worker.answer_to`.
+
+    Args:
+        answer: the answer.
+        where: name of the module.
+        what: what needs a package that is not installed.
 
     Raises:
         MissingExtraError: the answer is a package that is not installed.
         ModelError: the answer is an error.
     """
     if "missing" in answer:
-        from perfc.common.extras import install_package
+        from perfc.common.extras import install, install_package
 
         missing = answer["missing"]
-        raise MissingExtraError(f"a module needs {missing}", hint=install_package(missing))
+        hint = install("tvm") if missing == "tvm" else install_package(missing)
+        raise MissingExtraError(f"{what} needs {missing}", hint=hint)
     if "error" in answer:
         raise ModelError(answer["error"], hint=answer.get("hint", ""), where=where)
     return answer
@@ -105,6 +114,16 @@ def function_of(functions: Mapping[str, Any], name: str, batch: int | None) -> M
     module = lowered(message_of(functions, name), ReadOptions())
     module = replace(module, graph=replace(module.graph, name=name.rpartition(":")[2]))
     return module if batch is None else with_batch(module, batch)
+
+
+def relax_of(document: bytes, name: str) -> Module:
+    """Return the module of a Relax module ``name`` of TVM, from its document."""
+    from ..formats import ReadOptions
+    from ..lowering import lowered
+    from ..relax.program import read_relax
+
+    module = lowered(read_relax(document), ReadOptions())
+    return replace(module, graph=replace(module.graph, name=name.rpartition(":")[2]))
 
 
 def digest_of(module: Module) -> str:

@@ -59,7 +59,7 @@ def answer_to(make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     try:
         return make()
     except ImportError as error:
-        if error.name in ("torch", "timm", "torchvision", "transformers", "jax"):
+        if error.name in ("torch", "timm", "torchvision", "transformers", "jax", "tvm"):
             return {"missing": error.name}
         return {"error": str(error)}
     except ModelError as error:
@@ -95,6 +95,9 @@ def exported(request: Mapping[str, Any], archive: Path) -> dict[str, Any]:
     with torch.device("meta"):
         model = made(where, name, request["kwargs"])
         with_plain_masks()
+        if is_relax(model):
+            archive.write_text(import_module("tvm").ir.save_json(model), encoding="utf-8")
+            return {"is_relax": True}
         if not is_torch_module(model):
             raise ModelError(f"{name} is {type(model).__name__}, not a PyTorch module")
         given = given_call(request["inputs"]) or call_of(request["input"], request["examples"])
@@ -168,7 +171,7 @@ def made(where: str, name: str, kwargs: Mapping[str, Any]) -> Any:
     if where in CATALOGS:
         return CATALOGS[where](name, kwargs)
     owner = named_object(where, name)
-    return owner if is_instance(owner) else owner(**kwargs)
+    return owner if is_instance(owner) or is_relax(owner) else owner(**kwargs)
 
 
 def named_object(where: str, name: str) -> Any:
@@ -191,6 +194,12 @@ def named_object(where: str, name: str) -> Any:
 def is_instance(candidate: Any) -> bool:
     """Return True for a module, as opposed to its class or a function that makes it."""
     return is_torch_module(candidate) and not isinstance(candidate, type)
+
+
+def is_relax(candidate: Any) -> bool:
+    """Return True for a module of TVM."""
+    kind = type(candidate)
+    return kind.__name__ == "IRModule" and kind.__module__.startswith("tvm.")
 
 
 def imported(where: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import Enum
 
 from perfc.errors import ModelError
@@ -31,6 +32,8 @@ _PREFIXES: tuple[tuple[bytes, str, str], ...] = (
     (b"\x7fELF", "an ELF binary", "give the ONNX model"),
     (b"%PDF", "a PDF", "give the ONNX model"),
 )
+_RELAX = re.compile(rb'\s*\{\s*"(root_index"\s*:\s*\d|root"\s*:\s*\d|metadata"\s*:\s*\{\s*"tvm_)')
+"""Beginning of a JSON document of TVM; ``root`` in versions before 0.22."""
 _HTML = (b"<!doctype", b"<html", b"<head", b"<body")
 
 
@@ -69,6 +72,15 @@ def recognise(head: bytes, where: str, *, text_suffix: bool = False) -> Form:
         hint = "download the file itself, not the page that shows it"
         raise _not_onnx("an HTML page", hint, where)
     return Form.TEXT if text_suffix or text.startswith(b"<") else Form.BINARY
+
+
+def is_relax(head: bytes) -> bool:
+    """Return True for the beginning of a JSON document of TVM, as opposed to other JSON.
+
+    >>> is_relax(b'{"root_index":58,"nodes":['), is_relax(b'{"model_type": "llama"')
+    (True, False)
+    """
+    return _RELAX.match(head) is not None
 
 
 def looks_like_text(head: bytes) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -52,5 +53,7 @@ def answer_of(
         answer: dict[str, Any] = json.loads(reply.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         last = (made.stderr.strip() or f"exit code {made.returncode}").splitlines()[-1]
+        if made.returncode < 0:  # such as a fault of a library, which prints a stack
+            last = signal.strsignal(-made.returncode) or last
         raise ModelError(f"its process ended: {last[:300]}", where=where) from None
     return answer

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 
 from perfc.api import Report
-from perfc.frontend.locate import NodeError, find_node
 from perfc.ir.facts import Origin
 from perfc.ir.graph import Graph, Inputs, Node, Value, walk
+from perfc.ir.graphs.locate import NodeError, find_node
 from perfc.ir.op import ABSENT, Kind, Types, attribute_text
 from perfc.ir.record import record
 from perfc.ir.symbolic.dim import Dim, Poly, symbols

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from perfc.api import analyze, typed
 from perfc.errors import ModelError, PerfcError
-from perfc.frontend.locate import find_node
+from perfc.ir.graphs.locate import find_node
 from perfc.ir.record import record
 
 from .cut import Cutter, values_by_name

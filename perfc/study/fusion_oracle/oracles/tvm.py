@@ -41,10 +41,9 @@ def answer(request: OracleRequest) -> OracleAnswer:
             late=(f"TVM did not fuse it in {LONGEST_S} s", ""), request=json.dumps(shapes(module)),
         )  # fmt: skip
     if "missing" in answer:
-        from perfc.common.extras import install_package
+        from perfc.common.extras import install
 
-        hint = install_package("apache-tvm")
-        raise MissingExtraError(f"this oracle needs {answer['missing']}", hint=hint)
+        raise MissingExtraError(f"this oracle needs {answer['missing']}", hint=install("tvm"))
     if "error" in answer:
         raise ModelError(f"TVM does not fuse it: {answer['error']}", where=request.model)
     by_name = {n.name: n for n in module.graph.nodes}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from perfc.errors import PerfcError
-from perfc.ir.graph import Graph, Node, walk
+
+from ..graph import Graph, Node, walk
 
 SHOWN = 5
 """Maximum number of candidates in a message."""

@@ -1,0 +1,180 @@
+"""One call of an operator of Relax: its operands, and the nodes it becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import field
+from typing import Any, TypeAlias
+
+from perfc.errors import ModelError
+from perfc.ir.record import mutable
+
+from ..lowering.builder import UNKNOWN, Meta, Size
+from ..lowering.elements import DataType
+from ..lowering.emitter import Emitter, Lowerings, ValueScope
+from .document import RelaxDocument
+
+Lowering: TypeAlias = "Callable[[RelaxCall], str | Sequence[str]]"
+"""Function that makes the nodes of a call and returns its results."""
+LOWERINGS: Lowerings[Lowering] = Lowerings(__package__)
+"""Lowerings by operator without ``relax.``."""
+lowers = LOWERINGS.lowers
+MOST_NODES = 500_000
+"""Maximum expressions, those of functions that are called several times included."""
+LITERALS = frozenset({"PrimValue", "IntImm", "FloatImm", "int", "float", "bool"})
+
+
+@mutable
+class RelaxScope(ValueScope):
+    """Values of a module by the number of their variable.
+
+    Args:
+        builder: messages made so far.
+        document: nodes of the module.
+        functions: functions by the number of their variable.
+        values: names of values; several for a tuple.
+        nodes: number of expressions so far.
+    """
+
+    document: RelaxDocument
+    functions: dict[int, int] = field(default_factory=dict[int, int])
+    values: dict[int, list[str]] = field(default_factory=dict[int, list[str]])
+    nodes: int = 0
+
+    def count(self) -> None:
+        """Count an expression.
+
+        Raises:
+            ModelError: there are too many.
+        """
+        self.nodes += 1
+        if self.nodes > MOST_NODES:
+            raise ModelError(f"more than {MOST_NODES} operations", hint="give a part of it")
+
+    def metas(self, at: int) -> list[Meta]:
+        """Return the types of an expression: one, or those of a tuple."""
+        document, data = self.document, self.document.data(at)
+        if document.kind(at) in LITERALS or not isinstance(data, dict):
+            return [UNKNOWN]
+        given = next((data[n] for n in ("ty", "struct_info_") if n in data), 0)
+        return document.metas(given)
+
+
+@mutable
+class RelaxCall(Emitter):
+    """One call.
+
+    Args:
+        scope: values around it.
+        name: name of its first result.
+        path: name of its nodes.
+        operator: operator without ``relax.``.
+        args: numbers of its operands.
+        attributes: attributes by name.
+        outputs: types of its results.
+        operands: function that returns the values of an operand.
+    """
+
+    scope: RelaxScope
+    operator: str
+    args: list[int]
+    attributes: dict[str, Any]
+    outputs: list[Meta]
+    operands: Callable[[int], list[str]]
+
+    def attribute(self, name: str, default: Any = None) -> Any:
+        """Return an attribute."""
+        value = self.attributes.get(name)
+        return default if value is None else value
+
+    def flag(self, name: str, *, default: bool = False) -> int:
+        """Return an attribute that is a truth value as 0 or 1, as attributes of ONNX are."""
+        return int(bool(self.attribute(name, default)))
+
+    def axes(self, name: str, rank: int) -> list[int]:
+        """Return an attribute of one or several axes; all of them if omitted."""
+        value = self.attribute(name, range(rank))
+        listed = [value] if isinstance(value, int) else value
+        return [int(a) % rank for a in listed] if rank else []
+
+    def axis(self, name: str = "axis", default: int = 0) -> int:
+        """Return an attribute that is an axis of the first operand, counted from the first."""
+        return int(self.attribute(name, default)) % max(self.meta(0).rank, 1)
+
+    def has(self, at: int) -> bool:
+        """Return True if an operand is given."""
+        return at < len(self.args)
+
+    def meta(self, at: int) -> Meta:
+        """Return the type of an operand."""
+        return self.scope.metas(self.args[at])[0]
+
+    @property
+    def result(self) -> Meta:
+        """Return the type of the first result."""
+        return self.outputs[0]
+
+    def values(self, at: int) -> list[str]:
+        """Return the tensors of an operand that is a tuple."""
+        return self.operands(self.args[at])
+
+    def value(self, at: int, dtype: int = 0) -> str:
+        """Return an operand; a number becomes a scalar of an element type.
+
+        Raises:
+            ValueError: it is a tuple.
+        """
+        document, given = self.scope.document, self.args[at]
+        if document.kind(given) in LITERALS:
+            return self.scalar(document.plain(given), dtype or self.meta(0).dtype)
+        if document.kind(given) == "Var" and given in document.symbols:
+            made = self.emit("Squeeze", self.builder.extent(document.symbols[given]))
+            return self.emit("Cast", made, to=dtype) if dtype else made
+        (value,) = self.values(at)
+        return value
+
+    def literal(self, at: int) -> Any:
+        """Return an operand that is a number, or an array of numbers."""
+        return self.scope.document.plain(self.args[at])
+
+    def sizes(self, at: int) -> list[Size]:
+        """Return an operand of extents that is written in the program."""
+        return self.scope.document.sizes(self.args[at])
+
+    def extents(self, sizes: Iterable[Size]) -> str:
+        """Return extents as a tensor of one axis.
+
+        Raises:
+            LookupError: one that no input has.
+        """
+        parts = list(sizes)
+        numbers = [s for s in parts if isinstance(s, int)]
+        if len(numbers) == len(parts):
+            return self.ints(*numbers)
+        made = [self.builder.extent(s) for s in parts]
+        return made[0] if len(made) == 1 else self.emit("Concat", *made, axis=0)
+
+    def reshaped(self, value: str, sizes: Sequence[Size]) -> str:
+        """Return a value with other extents."""
+        is_known = sum(not isinstance(s, int) for s in sizes) <= 1
+        shape = self.shape(sizes) if is_known else self.extents(sizes)
+        return self.emit("Reshape", value, shape)
+
+    def expanded(self, value: str) -> str:
+        """Return a value that is repeated to the extents of the result."""
+        return self.emit("Expand", value, self.extents(self.result.sizes))
+
+    def cast(self, value: str, given: int, wanted: int) -> str:
+        """Return a value with another element type."""
+        is_same = given == wanted or not wanted
+        return value if is_same else self.emit("Cast", value, to=int(wanted))
+
+    def reordered(self, value: str, given: str, wanted: str) -> str:
+        """Return a value whose axes have the order of another layout, as in NHWC and NCHW."""
+        if given == wanted or not given:
+            return value
+        return self.emit("Transpose", value, perm=tuple(given.index(a) for a in wanted))
+
+    def integers(self, at: int) -> str:
+        """Return an operand as whole numbers of 64 bits, which ONNX takes as extents."""
+        return self.cast(self.value(at), self.meta(at).dtype, DataType.INT64)

@@ -1,0 +1,272 @@
+"""JSON document of a Relax module: nodes that refer to one another by number."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import mmap
+import re
+from dataclasses import field
+from typing import Any
+
+from perfc.errors import ModelError
+from perfc.ir.record import mutable
+
+from ..checkpoints.json_file import nesting
+from ..lowering.builder import UNKNOWN, Meta, Size, is_small
+from ..lowering.elements import DataType
+from ..source import one_line, open_file, unreadable
+
+MOST_BYTES = 32 << 20
+"""Maximum bytes of a document without its weights."""
+MOST_VISITS = 2_000_000
+"""Maximum number of times that nodes are read: a node may be part of many others."""
+DEEPEST = 16
+"""Nesting of JSON; nodes are lists of numbers."""
+DEEPEST_SIZE = 8
+"""Nesting of the expression of an extent."""
+MOST_AXES = 64
+MOST_WRITTEN = 16384
+"""Maximum characters of the elements of a tensor in base64 that are read."""
+WEIGHTS = re.compile(rb'"[A-Za-z0-9+/=\\]{%d,}+"' % MOST_WRITTEN)
+ELEMENT_TYPES = {
+    "float32": DataType.FLOAT, "float16": DataType.FLOAT16, "bfloat16": DataType.BFLOAT16,
+    "float64": DataType.DOUBLE, "bool": DataType.BOOL, "int8": DataType.INT8,
+    "int16": DataType.INT16, "int32": DataType.INT32, "int64": DataType.INT64,
+    "uint8": DataType.UINT8, "uint16": DataType.UINT16, "uint32": DataType.UINT32,
+    "uint64": DataType.UINT64, "int4": DataType.INT4, "uint4": DataType.UINT4,
+    "float8_e4m3fn": DataType.FLOAT8E4M3FN, "float8_e5m2": DataType.FLOAT8E5M2,
+}  # fmt: skip
+"""ONNX element types by TVM's."""
+NUMBERS = frozenset({
+    "groups", "num_groups", "channel_axis", "batch_dims", "depth", "k", "upscale_factor",
+    "repeats", "seq_axis", "batch_axis",
+})  # fmt: skip
+"""Attributes whose whole number is in the document itself, not in a separate node."""
+OPTIONAL_AXIS = frozenset({
+    "ArgmaxArgminAttrs", "ConcatAttrs", "RepeatAttrs", "ScanopAttrs", "StackAttrs", "TakeAttrs",
+    "StatisticalAttrs", "SqueezeAttrs", "ExpandDimsAttrs",
+})  # fmt: skip
+"""Attributes of operators whose ``axis`` is a node; of other operators it is a number.
+Source: fields that TVM 0.25 to 0.27 declares."""
+OPERATIONS = {"Add": "+", "Mul": "*", "FloorDiv": "//", "FloorMod": "%"}
+"""Operations of extents."""
+
+
+@mutable
+class RelaxDocument:
+    """Nodes of a document.
+
+    Args:
+        nodes: objects with ``type`` and ``data``.
+        root: number of the module.
+        has_literals: whether whole numbers of the program have their value in their node, as
+            before TVM 0.27; since then it is a node.
+        symbols: names of the symbolic extents of inputs, by number of their variable.
+        nbytes: bytes of the file.
+        digest: SHA-256 of the file.
+        visits: number of times that nodes were read.
+    """
+
+    nodes: list[Any]
+    root: int
+    has_literals: bool = False
+    symbols: dict[int, str] = field(default_factory=dict[int, str])
+    nbytes: int = 0
+    digest: str = ""
+    visits: int = 0
+
+    def kind(self, at: int) -> str:
+        """Return the class of a node by the name that all versions have, without its module.
+
+        Raises:
+            ModelError: nodes are read too often.
+        """
+        self.visits += 1
+        if self.visits > MOST_VISITS:
+            raise ModelError(f"nodes refer to others more than {MOST_VISITS} times")
+        name = str(self.nodes[number(at)]["type"]).rpartition(".")[2]
+        return name.replace("StructInfo", "Type").replace("SizeVar", "Var")
+
+    def data(self, at: int) -> Any:
+        """Return the content of a node."""
+        return self.nodes[number(at)].get("data")
+
+    def part(self, at: int, *names: str) -> int:
+        """Return the number of the node of a field, by the first of its names in any version."""
+        data = self.data(at)
+        return number(next(data[n] for n in names if n in data))
+
+    def listed(self, at: int) -> list[int]:
+        """Return the numbers of the nodes of an array."""
+        return [number(p) for p in self.data(at)] if self.kind(at) in ("Array", "Map") else []
+
+    def text(self, at: int) -> str:
+        """Return a string."""
+        data = self.data(at)
+        return data if isinstance(data, str) else ""
+
+    def name(self, at: int) -> str:
+        """Return the name of a variable or function."""
+        data = self.data(at)
+        if "vid" in data:
+            at = number(data["vid"])
+        return re.sub(r"\W", "_", self.text(self.part(at, "name", "name_hint"))) or "value"
+
+    def plain(self, at: int) -> Any:
+        """Return a node of a number, text, None, or array of such."""
+        match self.kind(at):
+            case "Array" | "List":
+                return [self.plain(p) for p in self.data(at)]
+            case "IntImm" if self.has_literals:
+                return self.data(at)["value"]
+            case "IntImm" | "FloatImm" | "PrimValue" | "StringImm" | "DataTypeImm":
+                value = self.data(at)["value"]
+                return self.plain(value) if type(value) is int else value
+            case "PrimType":
+                return self.data(at)["dtype"]
+            case _:
+                data = self.data(at)
+                return None if isinstance(data, dict | list) else data
+
+    def attributes(self, at: int) -> dict[str, Any]:
+        """Return the attributes of a call by name."""
+        kind, data = self.kind(at), self.data(at)
+        if not isinstance(data, dict):
+            return {}
+        is_number = {*NUMBERS, *(() if kind in OPTIONAL_AXIS else ("axis",))}
+        return {name: self.plain(v) if type(v) is int and name not in is_number else v
+                for name, v in data.items()}  # fmt: skip
+
+    def size(self, at: int, depth: int = 0) -> Size:
+        """Return an extent: a number, symbol or expression; None for any other."""
+        kind = self.kind(at)
+        if kind == "IntImm" or kind == "int":
+            value = self.plain(at)
+            return value if type(value) is int and 0 <= value < 1 << 63 else None
+        if kind == "Var":
+            return self.symbols.get(at)
+        if depth > DEEPEST_SIZE or kind not in (*OPERATIONS, "Sub"):
+            return None
+        given = self.data(at)
+        left, right = (self.size(number(given[n]), depth + 1) for n in "ab")
+        if left is None or right is None:
+            return None
+        if kind == "Sub":
+            kind, right = "Add", -right if isinstance(right, int) else ("*", -1, right)
+        return OPERATIONS[kind], left, right
+
+    def sizes(self, at: int) -> list[Size]:
+        """Return the extents of a shape or a tuple of numbers."""
+        kind = self.kind(at)
+        values = self.part(at, "fields" if kind == "Tuple" else "values")
+        parts = [p if self.kind(p) != "PrimValue" else self.part(p, "value")
+                 for p in self.listed(values)]  # fmt: skip
+        return [self.size(p) for p in parts]
+
+    def metas(self, at: int) -> list[Meta]:
+        """Return the types of the tensors of a type: one, or those of a tuple in order."""
+        if self.kind(at) == "TupleType":
+            return [m for p in self.listed(self.part(at, "fields")) for m in self.metas(p)]
+        return [self.meta(at)]
+
+    def meta(self, at: int) -> Meta:
+        """Return the type of a tensor or shape."""
+        kind = self.kind(at)
+        if kind == "PrimType":
+            return Meta(self.dtype(at), ())
+        if kind not in ("TensorType", "ShapeType"):
+            return UNKNOWN
+        data = self.data(at)
+        rank = data["ndim"]
+        if type(rank) is not int or not -1 <= rank <= MOST_AXES:
+            raise ValueError(f"a tensor of {rank} axes")
+        if kind == "ShapeType":
+            return Meta(DataType.INT64, (None if rank < 0 else rank,))
+        dtype = data["dtype"]
+        element = ELEMENT_TYPES.get(dtype, 0) if isinstance(dtype, str) else self.dtype(dtype)
+        shape = number(data["shape"])
+        if self.kind(shape) == "ShapeExpr":
+            return Meta(element, tuple(self.sizes(shape)))
+        return UNKNOWN if rank < 0 else Meta(element, (None,) * rank)
+
+    def dtype(self, at: int) -> int:
+        """Return the ONNX element type of a type; 0 for an unknown one."""
+        return int(ELEMENT_TYPES.get(str(self.plain(at)), 0))
+
+    def elements(self, at: int, meta: Meta) -> bytes | None:
+        """Return the elements of a constant; None if they are many."""
+        written = self.text(self.part(at, "value", "data"))
+        if not written or len(written) > MOST_WRITTEN:
+            return None
+        data = base64.b64decode(written, validate=True)
+        # a header of 40 bytes, extents, and the number of bytes
+        start = 32 + 8 * meta.rank
+        nbytes = int.from_bytes(data[start : start + 8], "little")
+        count = 1
+        for size in meta.sizes:
+            count *= size if isinstance(size, int) else 0
+        payload = data[start + 8 :]
+        if len(payload) != nbytes or not is_small(meta.dtype, count, nbytes):
+            return None
+        return payload
+
+
+def number(value: Any) -> int:
+    """Return the number of a node.
+
+    Raises:
+        TypeError: it is none.
+    """
+    if type(value) is not int or value < 0:
+        raise TypeError(f"{str(value)[:40]} is no node")
+    return value
+
+
+def read_document(model: str | bytes, where: str) -> RelaxDocument:
+    """Return the nodes of a document, its weights without elements.
+
+    Args:
+        model: path of a file, or the bytes of one.
+        where: the model, for errors.
+
+    Raises:
+        ModelError: it cannot be read, is too large, or is no such document.
+    """
+    if isinstance(model, bytes):
+        return document_of(model, where)
+    with open_file(model, one_line(model)) as file:
+        try:
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+                return document_of(data, where)
+        except (OSError, ValueError) as error:
+            raise unreadable(error, where) from None
+
+
+def document_of(data: bytes | mmap.mmap, where: str) -> RelaxDocument:
+    """Return the nodes of a document; arguments as `read_document` has them."""
+    pieces, count, last = list[bytes](), 0, 0
+    for start, end in [*((m.start(), m.end()) for m in WEIGHTS.finditer(data)), (len(data), 0)]:
+        count += start - last
+        if count > MOST_BYTES:
+            what = f"a Relax module of more than {MOST_BYTES >> 20} MiB without its weights"
+            raise ModelError(what, hint="give a part of it", where=where)
+        pieces += [data[last:start], b'""' if end else b""]
+        last = end
+    text = b"".join(pieces)
+    hint = "save it with tvm.ir.save_json of TVM 0.22 or newer"
+    if nesting(text) > DEEPEST:
+        raise ModelError(f"nested deeper than {DEEPEST}", hint=hint, where=where)
+    try:
+        tree = json.loads(text)
+        nodes, root = tree["nodes"], number(tree["root_index"])
+        version = re.match(r"0\.(\d{1,4})\b", str(tree.get("metadata", {}).get("tvm_version")))
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        what = "not a Relax module that perfc reads"
+        raise ModelError(what, hint=hint, where=where) from None
+    if not isinstance(nodes, list) or root >= len(nodes):
+        raise ModelError("a Relax module without nodes", hint=hint, where=where)
+    digest = hashlib.sha256(data).hexdigest()
+    has_literals = version is not None and int(version[1]) < 27
+    return RelaxDocument(nodes, root, has_literals, nbytes=len(data), digest=digest)
