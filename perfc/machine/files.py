@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
@@ -95,8 +95,20 @@ def _located(problem: str, content: bytes, path: Path) -> tuple[str, str]:
     return f"{path.name}:{line}" if line > 1 else path.name, problem
 
 
-def _scan(folder: Path) -> Iterator[Listing]:
-    """Yield listings from the first lines of files, as parsing all of them takes long."""
+def _scan(folder: Path) -> Iterable[Listing]:
+    """Return listings from the first lines of files, as parsing all of them takes long."""
+    if folder not in (SHIPPED, CLUSTERS) or not folder.is_dir():
+        return _read_heads(folder)
+    return _shipped(folder, folder.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=4)
+def _shipped(folder: Path, stamp: int) -> tuple[Listing, ...]:
+    """Return the listings of a folder of the installation, read again when a file comes or goes."""
+    return tuple(_read_heads(folder))
+
+
+def _read_heads(folder: Path) -> Iterator[Listing]:
     for path in files_in(folder):
         try:
             if not path.is_file():
