@@ -116,9 +116,12 @@ def _fields_of(cls: type) -> dict[str, Field[Any]]:
 
 def _compared(cls: type[T], defined: Mapping[str, object]) -> type[T]:
     """Add equality and hash to the class, unless it defines them itself."""
-    compared = [f.name for f in fields(cast("Any", cls)) if f.compare]
-    get = attrgetter(*compared) if compared else _nothing
-    for name, method in (("__eq__", _equality(get)), ("__hash__", _hashing(get))):
+    compared = [f for f in fields(cast("Any", cls)) if f.compare]
+    get, hashed = (
+        attrgetter(*names) if names else _nothing
+        for names in ([f.name for f in compared], [f.name for f in compared if f.hash is not False])
+    )
+    for name, method in (("__eq__", _equality(get)), ("__hash__", _hashing(hashed))):
         if defined.get(name) is None:
             setattr(cls, name, method)
     return cls

@@ -37,6 +37,8 @@ class Analysis(ABC, Generic[R]):
 
     requires: ClassVar[tuple[type[Analysis[object]], ...]] = ()
     """Analyses that ``run`` may request; requesting any other one raises an error."""
+    reads_files: ClassVar[bool] = False
+    """True if the result depends on files too, so that a later call may have another."""
 
     @abstractmethod
     def run(self, module: Module, am: Analyses) -> R:
@@ -52,6 +54,8 @@ class Transform(ABC):
 
     preserves: ClassVar[tuple[type[Analysis[object]], ...]] = ()
     """Analyses that remain valid for the result; only if every node keeps its identity."""
+    is_retained: ClassVar[bool] = True
+    """False if running it does more than return a module."""
 
     @abstractmethod
     def run(self, module: Module, am: Analyses) -> Module:

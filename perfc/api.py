@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 from perfc.common.choice import text_of
 from perfc.deployment import Deployment, DeploymentKeywords
-from perfc.deployment.extents import keyed, sized
-from perfc.errors import ParseError, PerfcError
-from perfc.frontend import load, serialized
+from perfc.deployment.extents import keyed
+from perfc.deployment.reading import bound, located, lowered, read
 from perfc.frontend.collector import paused_collector
-from perfc.frontend.lowering.input_contents import known_contents
 from perfc.frontend.pytorch.torch_inputs import Inputs
 from perfc.frontend.pytorch.torch_module import check_example, graph_of
 from perfc.ir.graph import Module, Value
-from perfc.ir.symbolic.sizes import bound_type, sizes_of
+from perfc.ir.symbolic.sizes import bound_type
 from perfc.ir.tensors.types import Type
 from perfc.machine import Machine, load_machine
 from perfc.passes.fusion.fuse import Fuse, KernelTable
 from perfc.passes.inference.shapes import Shapes
-from perfc.passes.inference.sizes import Sizes, holds, settled, with_numbers
-from perfc.passes.inference.sizing import Sizing
+from perfc.passes.inference.sizes import Formulas, Sizes, holds, settled, with_numbers
 from perfc.passes.manager import Analyses, Instrument
 from perfc.passes.memory.liveness import Liveness, LivenessTable
 from perfc.passes.precision.retype import Retype
@@ -43,7 +39,6 @@ if TYPE_CHECKING:
     from perfc.analyzers.estimate.estimate import CandidateRun
     from perfc.analyzers.estimators import Execution
     from perfc.analyzers.runs.prediction import PredictionTable
-    from perfc.frontend.config import ModuleCode
 
 Exportable: TypeAlias = "torch.nn.Module | torch.export.ExportedProgram"
 """PyTorch objects that can be exported."""
@@ -101,15 +96,33 @@ class Report(StoredTensors, Presentation):
         """Lifetimes of values in memory; computed on first use."""
         return self.analyses.get(Liveness(), self.module)
 
-    def at(self, dims: Mapping[str, int]) -> Report:
+    def at(self, dims: Mapping[str, int] | None = None, **sizes: int) -> Report:
         """Analyze the same model at other sizes; sizes given before still apply.
 
         Raises:
             PerfcError: as ``analyze``.
-        """
-        return self.deployed(self.deployment.at(dims))
 
-    def under(self, target: str | None = None, **changed: Unpack[DeploymentKeywords]) -> Report:
+        >>> report = analyze("examples/models/resnet50.onnx.gz", "a100")
+        >>> report.at(batch=8).env
+        {'batch': 8}
+        """
+        return self.deployed(self.deployment.at({**(dims or {}), **sizes}))
+
+    def on(self, target: str | os.PathLike[str]) -> Report:
+        """Analyze the same model on another target, given by name or path of its file.
+
+        Raises:
+            PerfcError: as ``analyze``.
+
+        >>> report = analyze("examples/models/resnet50.onnx.gz", "a100")
+        >>> report.on("h100").machine.name
+        'h100-sxm5-80gb'
+        """
+        return self.with_(target)
+
+    def with_(
+        self, target: str | os.PathLike[str] | None = None, **changed: Unpack[DeploymentKeywords]
+    ) -> Report:
         """Analyze the same model under another deployment, reusing results where possible.
 
         The model is analyzed again if a what-if precision changes or its formulas do not hold
@@ -121,19 +134,20 @@ class Report(StoredTensors, Presentation):
 
         Raises:
             PerfcError: as ``analyze``.
-
-        >>> report = analyze("examples/models/resnet50.onnx.gz", "a100")
-        >>> report.under("h100").machine.name
-        'h100-sxm5-80gb'
         """
         return self.deployed(self.deployment.with_values({**target_field(target), **changed}))
 
     def deployed(self, how: Deployment) -> Report:
-        """Analyze the same model in a deployment, reusing results as ``under`` does.
+        """Analyze the same model in a deployment, reusing results as ``with_`` does.
 
         Raises:
             PerfcError: as ``analyze``.
         """
+        if self.predictor:
+            return self._deployed(how)
+        return self.analyses.once(self.source, how, lambda: self._deployed(how), is_current)
+
+    def _deployed(self, how: Deployment) -> Report:
         how.require_device()
         given = keyed(self.source, how.dims)
         base = None if given is None else self._sized(given)
@@ -160,7 +174,8 @@ class Report(StoredTensors, Presentation):
         if any(s.is_bound for s in self.source.symbols):
             return None
         with located(self.model):
-            sizes = settled(Sizing(self.source, self.source), given)
+            am = replace(self.analyses, instruments=())
+            sizes = settled(am.get(Formulas(), self.source), given)
         if sizes.numeric is not None and not holds(self.source, sizes.numeric, sizes.env):
             return None
         source = replace(self.source, symbols=sizes.declared)
@@ -250,22 +265,60 @@ def analyze(
     how = how.for_model(model)
     how.require_kernels()
     how.require_device()
-    am = Analyses(tuple(instruments))
     predictor = text_of(predictor, "predictor")
     given_model, model = model, graph_of(model, input, inputs, how.dims)
-    source, given = typed_sizes(
-        model, how.dims, values, am, is_trained=how.is_step, code=how.module_code
-    )
+    with located(model):
+        read = lowered(model, how.dims, values, is_trained=how.is_step, code=how.module_code)
+    am = Analyses(tuple(instruments)) if instruments or values else Analyses.sharing(read)
+    example = input if given_model is model else None
+
+    def report() -> Report:
+        return analyzed(read, how, am, (predictor, model, dict(values or {})), example)
+
+    is_repeatable = isinstance(model, str | os.PathLike | bytes | Module)
+    if predictor or example is not None or not is_repeatable:
+        return report()
+    return am.once(read, (how, *how.dims), report, is_current)
+
+
+def is_current(report: Report) -> bool:
+    """Return True if the target of a report is as it was."""
+    return report.machine == load_machine(report.deployment.target)
+
+
+def analyzed(
+    read: Module,
+    how: Deployment,
+    am: Analyses,
+    given: tuple[str, Any, dict[str, Any]],
+    example: Sequence[int] | None,
+) -> Report:
+    """Return the report of a model as it was read.
+
+    Args:
+        read: the module without types of intermediate values.
+        how: how it is run.
+        am: results of earlier analyses of it.
+        given: the predictor, the model and contents of inputs as the caller gave them.
+        example: shape of one example to compare with the inputs; None for no comparison.
+
+    Raises:
+        PerfcError: as ``analyze``.
+    """
+    predictor, model, values = given
+    with located(model):
+        module, sizes = bound(read, how.dims, values)
+        source = am.apply(Sizes(tuple(sizes)), module)
     source = am.apply(Retype("f32"), source) if how.widens(model) else source
-    if input is not None and given_model is model:
-        check_example(source, input)
+    if example is not None:
+        check_example(source, example)
     module = prepared(source, how, am)
     am.get(Liveness(), module)
     roofline = am.get(Roofline(how.target, how.table_name, how.rounded), module)
     return Report(
-        source.origin.path, source, module, given, source.defaults(), roofline.machine,
+        source.origin.path, source, module, sizes, source.defaults(), roofline.machine,
         am.get(Cost(), module), am.get(Fuse(how.table_name), module),
-        roofline, how, predictor, model, dict(values or {}), am,
+        roofline, how, predictor, model, values, am,
     )  # fmt: skip
 
 
@@ -306,69 +359,9 @@ def typed(
     Raises:
         PerfcError: as ``analyze``.
     """
-    return typed_sizes(model, dims, values, am)[0]
-
-
-def typed_sizes(
-    model: Any,
-    dims: Mapping[str, int] | None = None,
-    values: Mapping[str, Any] | None = None,
-    am: Analyses | None = None,
-    *,
-    is_trained: bool = False,
-    code: ModuleCode | None = None,
-) -> tuple[Module, dict[str, int]]:
-    """Return the typed module of a model, and the given sizes by symbol key.
-
-    Raises:
-        PerfcError: as ``analyze``.
-    """
     with located(model):
-        module, given = read(model, dims, values, is_trained=is_trained, code=code)
-        return (am or Analyses()).apply(Sizes(tuple(given)), module), given
-
-
-def read(
-    model: Any,
-    dims: Mapping[str, int] | None = None,
-    values: Mapping[str, Any] | None = None,
-    *,
-    is_trained: bool = False,
-    code: ModuleCode | None = None,
-) -> tuple[Module, dict[str, int]]:
-    """Read the module of a model, and return the given sizes by symbol key.
-
-    ``batch`` and ``seq`` in ``dims`` are the first dimension of the inputs and the second of
-    token inputs, unless a symbol has that name. ``is_trained`` and ``code`` are passed to `load`.
-
-    Raises:
-        PerfcError: an unreadable model, or a size or content that does not fit it.
-    """
-    sizes = sizes_of(dims or {})
-    known = known_contents(values)
-    module = model
-    if not isinstance(model, Module):
-        module = load(serialized(model), sizes, known, is_trained=is_trained, code=code)
-    module, given = sized(module, dims or {})
-    inputs = [v.name for v in module.graph.inputs]
-    strange = sorted(set(values or ()) - set(inputs))
-    if strange:
-        raise ParseError(
-            f"no input {strange[0]!r} to give a value to", hint=f"its inputs: {', '.join(inputs)}"
-        )
-    return module, given
-
-
-@contextmanager
-def located(model: Any) -> Iterator[None]:
-    """Add the file of the model to errors, if it is a file."""
-    path = os.fspath(model) if isinstance(model, str | os.PathLike) else ""
-    try:
-        yield
-    except PerfcError as error:
-        if path and path not in str(error):
-            error.where = f"{path}: {error.where}" if error.where else path
-        raise
+        module, given = read(model, dims, values)
+        return (am or Analyses()).apply(Sizes(tuple(given)), module)
 
 
 @paused_collector()

@@ -84,7 +84,7 @@ class Deployed(Protocol):
     def unordered(self) -> PredictionTable:
         """Return its prediction without regard to other deployments."""
 
-    def under(self, target: str | None = None, **changed: Unpack[DeploymentKeywords]) -> Deployed:
+    def with_(self, target: str | None = None, **changed: Unpack[DeploymentKeywords]) -> Deployed:
         """Return the same model in another deployment."""
 
 
@@ -320,7 +320,7 @@ def total_of(
     values = changed if target is None else {"target": target, **changed}
     key = tuple(relations), repr(run.deployment.with_values({**values}))
     if key not in totals:
-        totals[key] = Total.of(run.under(target, **changed), relations)
+        totals[key] = Total.of(run.with_(target, **changed), relations)
     return totals[key]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from perfc.errors import ShapeError
 from perfc.ir.graph import Graph, Inputs, Module, Node, Value
@@ -75,6 +75,7 @@ class Recording(Shapes):
         applications: those that differ, filled by ``run``.
     """
 
+    is_retained: ClassVar[bool] = False
     applications: list[Application] = field(default_factory=list[Application], compare=False)
 
     def run(self, module: Module, am: Analyses) -> Module:

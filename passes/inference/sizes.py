@@ -13,7 +13,7 @@ from perfc.ir.symbolic.sizes import bound_type
 from perfc.ir.tensors.known import Known
 from perfc.ir.tensors.types import OptionalType, SequenceType, TensorType, Type, UnknownType
 
-from .. import Transform
+from .. import Analysis, Transform
 from .shapes import Recording
 from .sizing import Refusal, Settled, Sizing
 
@@ -54,6 +54,15 @@ class Sizes(Transform):
         sizing = Sizing(module, typed, recording.applications)
         given = {s.name: s.default for s in module.symbols if s.name in self.given}
         return numbered(sizing, settled(sizing, given), self.formulas)
+
+
+@frozen
+class Formulas(Analysis[Sizing]):
+    """A typed module as its sizes are inferred, repeatedly."""
+
+    def run(self, module: Module, am: Analyses) -> Sizing:
+        """Return the module with what inference meets in it."""
+        return Sizing(module, module)
 
 
 def settled(sizing: Sizing, given: Mapping[str, int]) -> Settled:

@@ -69,6 +69,7 @@ class Streams(Analysis[Timeline]):
     """
 
     requires: ClassVar = (Fuse, Roofline)
+    reads_files: ClassVar[bool] = True
     target: str = "a100"
     runtime: str = DEFAULT
     tf32: Tf32 | None = None

@@ -18,7 +18,7 @@ from .lowering.schema import MESSAGES
 from .lowering.window import ByteWindow
 from .reading.external import read_contents
 from .reading.magic import HEAD_BYTES, Form, looks_like_text, plain_text, recognise
-from .reading.proto import FileOrigin, ProtoModel
+from .reading.proto import NOTHING, FileOrigin, ProtoModel
 from .reading.wire import WireDecoder
 
 MEMORY_BYTES = 64 << 20
@@ -34,11 +34,12 @@ _DEEPEST_TEXT = 64
 _ALONE: tuple[str, ...] = ()
 
 
-def open_model(model: str | os.PathLike[str] | bytes) -> ProtoModel:
+def open_model(model: str | os.PathLike[str] | bytes, content: bytes | None = None) -> ProtoModel:
     """The graph of a model without its weights.
 
     Args:
         model: path of a file, or the bytes of one.
+        content: the bytes of the file, if they were read.
 
     Raises:
         ModelError: there is no such file, it cannot be read, or it is not an ONNX model.
@@ -51,6 +52,8 @@ def open_model(model: str | os.PathLike[str] | bytes) -> ProtoModel:
     path = os.fspath(model)
     where = one_line(path)
     text_suffix = path.lower().removesuffix(".gz").endswith(_TEXT_SUFFIXES)
+    if content is not None:
+        return _from_bytes(content, path, where, text_suffix=text_suffix)
     with open_file(path, where) as file:
         try:
             head = file.read(HEAD_BYTES)
@@ -230,10 +233,11 @@ def _decode(window: ByteWindow, head: bytes, path: str) -> ProtoModel:
             raise plain_text(head, window.where)
         what, hint = "no graph in it: not an ONNX model", "export the model to ONNX"
         raise ModelError(what, hint=hint, where=window.where)
-    digest, files = window.digest(), _ALONE
+    digest, files, contents = window.digest(), _ALONE, NOTHING
     if path and decoder.external:
-        read, files = read_contents(decoder.external, os.path.dirname(path) or ".")
+        read, files, places = read_contents(decoder.external, os.path.dirname(path) or ".")
+        contents = read, places
         if read:
             digest = hashlib.sha256(f"{digest}:{read}".encode()).hexdigest()
-    model.origin = FileOrigin(path, window.nbytes, digest, files)
+    model.origin = FileOrigin(path, window.nbytes, digest, files, contents)
     return model

@@ -65,7 +65,7 @@ def test_a_fit_of_a_graph_that_takes_no_time_has_a_table() -> None:
 def test_a_whole_run_of_views_is_predicted_in_silence() -> None:
     from perfc.analyzers.steps.setting import Precision, Setting
     from perfc.analyzers.whole_runs.estimate import estimate
-    from perfc.api import read
+    from perfc.deployment.reading import read
 
     node = helper.make_node("Dropout", ["x"], ["y"])
     x = helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [4])

@@ -34,7 +34,7 @@ def test_its_range_ends_where_that_of_its_parts_does(
     assert len(kernels) == 12
     assert len({id(k) for k in kernels}) == 1
     monkeypatch.setattr(forest, "FUSED", frozenset())
-    plain = attention(report.under("a100", runtime="inductor", batch=1))
+    plain = attention(report.with_("a100", runtime="inductor", batch=1))
     assert kernels[0].low_s == plain[0].low_s
     assert kernels[0].time_s == plain[0].time_s
     assert kernels[0].high_s < plain[0].high_s / 2

@@ -63,7 +63,7 @@ def test_a_program_means_the_same() -> None:
     assert analyze(MODEL, "h100").deployment.runtime == SERVING_DEFAULT
     report = analyze(MODEL, "h100", runtime="ort")
     assert report.deployment.runtime == "ort"
-    assert report.under(runtime=SERVING_DEFAULT).deployment.runtime == SERVING_DEFAULT
+    assert report.with_(runtime=SERVING_DEFAULT).deployment.runtime == SERVING_DEFAULT
 
 
 def test_under_autocast_parameters_of_a_configuration_are_f32() -> None:
@@ -74,11 +74,11 @@ def test_under_autocast_parameters_of_a_configuration_are_f32() -> None:
     assert stored(cast) == {DType.F32}
     times = {
         report.prediction.total.time_s
-        for report in (cast, published.under(dtype="amp-bf16"), cast.under("h100"))
+        for report in (cast, published.with_(dtype="amp-bf16"), cast.with_("h100"))
     }
     assert len(times) == 1
     assert times.pop() > published.prediction.total.time_s
-    assert cast.under(dtype="").prediction.total == published.prediction.total
+    assert cast.with_(dtype="").prediction.total == published.prediction.total
 
 
 def test_an_engine_runs_f16_where_a_gpu_has_no_bf16() -> None:
@@ -86,8 +86,8 @@ def test_an_engine_runs_f16_where_a_gpu_has_no_bf16() -> None:
     turing, ampere = analyze(MODEL, "t4", seq=64), analyze(MODEL, "a100", seq=64)
     assert (turing.dtype, stored(turing)) == ("f16", {DType.F16})
     assert (ampere.dtype, stored(ampere)) == ("", {DType.BF16})
-    assert ampere.under("t4").prediction.total == turing.prediction.total
-    assert turing.under("a100").prediction.total == ampere.prediction.total
+    assert ampere.with_("t4").prediction.total == turing.prediction.total
+    assert turing.with_("a100").prediction.total == ampere.prediction.total
     stated = analyze(MODEL, "t4", seq=64, dtype="bf16")
     assert stored(stated) == {DType.BF16}
     # transformers runs bf16; LlamaRotaryEmbedding computes angles in f32 on purpose, from a buffer

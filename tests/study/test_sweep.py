@@ -102,7 +102,7 @@ def test_a_point_is_predicted_as_analyze_predicts_it(
         assert p.predicted == alone.prediction.total
         assert p.report is not None
         assert p.report.deployment.dims == alone.deployment.dims
-        assert p.report.under(dtype="f16").env == p.report.env
+        assert p.report.with_(dtype="f16").env == p.report.env
         assert p.time_s == alone.prediction.total.time_s
         assert p.floor_s == alone.roofline.floor_s
 

@@ -46,7 +46,7 @@ def test_a_precision_in_place_of_another_is_that_precision_of_the_model(
     before: str, after: str
 ) -> None:
     sizes = {"batch": 2, "seq": 8}
-    changed = report(dtype=before, dims=sizes).under(dtype=after)
+    changed = report(dtype=before, dims=sizes).with_(dtype=after)
     anew = report(dtype=after, dims=sizes)
     assert changed.deployment == anew.deployment
     assert found(changed) == found(anew)
@@ -57,8 +57,8 @@ def test_half_the_bits_are_half_the_bytes() -> None:
     sizes = {"batch": 2, "seq": 4}
     elements = (512 + 4096 + 512) + 2 * 512 + (512 + 16384 + 2048)
     full = report(dims=sizes)
-    half = full.under(dtype="f16")
-    for r, nbytes in ((full, 4), (half, 2), (half.under(dtype=""), 4)):
+    half = full.with_(dtype="f16")
+    for r, nbytes in ((full, 4), (half, 2), (half.with_(dtype=""), 4)):
         assert evaluate(r.cost.traffic.nbytes, r.env) == nbytes * elements
         assert (r.dtype, r.machine.name) == (r.deployment.dtype, full.machine.name)
 
@@ -76,14 +76,14 @@ def test_whatever_changes_is_as_analysed_anew(change: dict[str, Any]) -> None:
     before = report(dims={"batch": 2, "seq": 8}, runtime="ort")
     sizes = {"batch": 2, "seq": 8, **change.get("dims", {})}
     whole = {"runtime": "ort", **change, "dims": sizes}
-    changed, anew = before.under(**change), report(**whole)
+    changed, anew = before.with_(**change), report(**whole)
     assert found(changed) == found(anew)
     assert changed.deployment == anew.deployment
 
 
 def test_the_same_deployment_shares_what_was_found() -> None:
     before = report(dims={"batch": 2})
-    same = before.under()
+    same = before.with_()
     assert same.module is before.module
     assert same.cost is before.cost
     assert same.machine is before.machine
@@ -107,4 +107,4 @@ def test_a_training_step_and_a_target_of_no_name_are_refused() -> None:
     with pytest.raises(PerfcError):
         report(mode="training")
     with pytest.raises(PerfcError):
-        report().under("no-such-machine")
+        report().with_("no-such-machine")

@@ -260,7 +260,7 @@ def test_a_host_that_nobody_timed_counts_less_for_long_kernels(runs: list[Measur
 def test_products_that_nobody_timed_are_told_by_runs_under_other_runtimes() -> None:
     path = Path("examples/models/bert-base.onnx.gz")
     base = perfc.analyze(path, "a100", dtype="f32", tf32=True, batch=64, runtime="inductor")
-    near, far = (base.under(target).prediction for target in ("a100", "l40s"))
+    near, far = (base.with_(target).prediction for target in ("a100", "l40s"))
     for made in (near, far):
         assert made.total.predictor == "runs"
         assert made.summed is not None
@@ -276,12 +276,12 @@ def test_products_that_nobody_timed_are_told_by_runs_under_other_runtimes() -> N
     # an L40S is further from the measured boards
     assert ratio[0] < ratio[1] < 3
     # TensorRT takes hardly longer, and products in half precision, which were timed, are summed
-    assert base.under(runtime="tensorrt").prediction.total.time_s < 1.1 * near.total.time_s
-    assert base.under(dtype="f16").prediction.total.predictor == "physics-residual"
+    assert base.with_(runtime="tensorrt").prediction.total.time_s < 1.1 * near.total.time_s
+    assert base.with_(dtype="f16").prediction.total.predictor == "physics-residual"
     for other in (
-        base.under("t4"),  # has no TF32
-        base.under(tf32=False),
-        base.under(batch=1),  # short kernels wait for the host
+        base.with_("t4"),  # has no TF32
+        base.with_(tf32=False),
+        base.with_(batch=1),  # short kernels wait for the host
         perfc.analyze(
             "examples/models/resnet50.onnx.gz", "a100", dtype="f32", batch=64, runtime="inductor"
         ),
@@ -556,7 +556,7 @@ def test_an_upgrade_takes_no_longer_than_its_base() -> None:
 def test_a_larger_batch_takes_no_less_time_where_the_host_launches(runtime: str) -> None:
     run = perfc.analyze(Path("examples/models/resnet50.onnx.gz"), "h200", runtime=runtime)
     times = [
-        run.under(dims={"batch": n}, dtype="f16").prediction.total.time_s for n in (1, 2, 4, 8, 16)
+        run.with_(dims={"batch": n}, dtype="f16").prediction.total.time_s for n in (1, 2, 4, 8, 16)
     ]
     assert times == sorted(times)
 

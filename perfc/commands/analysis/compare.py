@@ -102,7 +102,7 @@ def compared(
     settings = list(settings_of(options, models))
     machines = machines_of(options, settings)
     if options.has_named_axes:
-        from perfc.api import read
+        from perfc.deployment.reading import read
 
         for model in models:
             options.note_axes(read(model, settings[0].deployment.dims, options.contents)[0])

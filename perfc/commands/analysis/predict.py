@@ -94,8 +94,8 @@ def command(
     need --weights trained on them.
     """
     from perfc.analyzers.whole_runs.shipped import known_name
-    from perfc.api import located
     from perfc.commands.shared.names import chosen_quantity
+    from perfc.deployment.reading import located
     from perfc.study.former_names import Former
     from perfc.study.whole import SCHEMA, WholeRunView, predict_as
     from perfc.view.report.formats.json_form import enveloped, strict

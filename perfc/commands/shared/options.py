@@ -147,7 +147,7 @@ def read_model(
 ) -> Module:  # fmt: skip
     """Read and verify the module in ``model``; configurations as in `perfc.frontend.load`."""
     if not isinstance(model, str) or (model != "-" and not model.endswith(".pir")):
-        from perfc.api import read as read_sized
+        from perfc.deployment.reading import read as read_sized
 
         return read_sized(model, dims, values, is_trained=is_trained)[0]
     from perfc.ir.graphs.rewrite import with_defaults

@@ -18,6 +18,6 @@ def reads(path: str, head: bytes) -> bool:
 def lower(model: str | bytes, options: ReadOptions) -> Module:
     """Return the module of an ONNX model."""
     from ..lowering import lowered
-    from ..source import open_model
+    from ..reading.recent import module_of
 
-    return lowered(open_model(model), options)
+    return module_of(model, options, lowered)

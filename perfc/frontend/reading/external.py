@@ -12,8 +12,10 @@ import re
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, TypeAlias
 
 from perfc.errors import ModelError
 from perfc.ir.tensors.types import BY_ONNX
@@ -64,9 +66,13 @@ def _outside(location: str) -> ModelError:
     )
 
 
+Place: TypeAlias = tuple[str, int, int]
+"""Location of a file as the model names it, offset and number of bytes."""
+
+
 def read_contents(
     tensors: Iterable[ProtoTensor], model_dir: str | os.PathLike[str]
-) -> tuple[str, tuple[str, ...]]:
+) -> tuple[str, tuple[str, ...], tuple[Place, ...]]:
     """Give small tensors the elements that lie in files of the model's folder.
 
     Args:
@@ -74,33 +80,45 @@ def read_contents(
         model_dir: the folder of the model.
 
     Returns:
-        SHA-256 of all that was read, and the files it was read from; both empty without any.
+        SHA-256 of all that was read, the files it was read from (both empty without any), and the
+        places where it was looked for.
     """
-    wanted: dict[str, list[tuple[ProtoTensor, ExternalData]]] = {}
+    wanted: dict[str, list[tuple[ProtoTensor, Place]]] = {}
     total = 0
     for tensor in tensors:
-        place = small_place(tensor)
+        found = small_place(tensor)
         location = (tensor.external or {}).get("location", "")
-        if place is None or (location not in wanted and len(wanted) >= MOST_FILES):
+        if found is None or (location not in wanted and len(wanted) >= MOST_FILES):
             continue
-        total += place.nbytes
+        total += found.nbytes
         if total > MOST_BYTES:
             break
-        wanted.setdefault(location, []).append((tensor, place))
+        wanted.setdefault(location, []).append((tensor, (location, *found)))
+    every = [one for of_file in wanted.values() for one in of_file]
+    digest, files, contents = contents_of([place for _, place in every], model_dir)
+    for (tensor, place), data in zip(every, contents, strict=True):
+        if data is not None:
+            tensor.payload, tensor.nbytes = data, place[2]
+    return digest, files, tuple(place for _, place in every)
+
+
+def contents_of(
+    places: Iterable[Place], model_dir: str | os.PathLike[str]
+) -> tuple[str, tuple[str, ...], list[bytes | None]]:
+    """Return the SHA-256 of what lies at places, sorted by file, those files, and each content."""
     digest = hashlib.sha256()
     files: list[str] = []
-    for location, places in wanted.items():
+    contents: list[bytes | None] = []
+    for location, some in groupby(places, key=itemgetter(0)):
         with opened(model_dir, location) as file:
-            if file is None:
-                continue
-            files.append(location)
-            for tensor, (offset, nbytes) in places:
-                data = _read(file, offset, nbytes)
+            files += [] if file is None else [location]
+            for _, offset, nbytes in some:
+                data = None if file is None else _read(file, offset, nbytes)
+                contents.append(data)
                 if data is not None:
-                    tensor.payload, tensor.nbytes = data, nbytes
                     digest.update(f"{location}:{offset}:{nbytes}:".encode("utf-8", "replace"))
                     digest.update(data)
-    return digest.hexdigest() if files else "", tuple(files)
+    return digest.hexdigest() if files else "", tuple(files), contents
 
 
 def small_place(tensor: ProtoTensor) -> ExternalData | None:

@@ -9,6 +9,7 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 from enum import Enum, IntEnum
+from typing import TypeAlias
 
 from perfc.ir.record import mutable, record
 
@@ -274,6 +275,10 @@ class Function:
     metadata_props: Mapping[str, str] = NO_PROPS
 
 
+Contents: TypeAlias = tuple[str, tuple[tuple[str, int, int], ...]]
+NOTHING: Contents = ("", ())
+
+
 @record
 class FileOrigin:
     """Origin of a model: its file and digest.
@@ -284,12 +289,14 @@ class FileOrigin:
         sha256: digest of all bytes that were read, of other files too; elements of large tensors
             are not read.
         files: other files that small contents were read from, as the model names them.
+        contents: digest of such contents alone, and their places, whether read or not.
     """
 
     path: str = ""
     nbytes: int = 0
     sha256: str = ""
     files: tuple[str, ...] = ()
+    contents: Contents = NOTHING
 
 
 @mutable

@@ -75,7 +75,7 @@ def expected_step(
     given: DeploymentKeywords = {"train": "adamw", **keywords}
     name = device or machine.name
     report = analyze(model, name, input, inputs=inputs, **given)
-    full = report if report.deployment.checkpointing is RecomputePolicy.NONE else report.under(
+    full = report if report.deployment.checkpointing is RecomputePolicy.NONE else report.with_(
         checkpointing=RecomputePolicy.NONE
     )  # fmt: skip
     mac = evaluate(full.cost.work.mac, full.env)

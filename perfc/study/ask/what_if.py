@@ -116,7 +116,7 @@ def under(report: Report, options: Iterable[tuple[str, str]]) -> Report:
             case _:
                 sizes = changed.get("dims") or report.deployment.dims or {}
                 changed["dims"] = {**sizes, name.removeprefix("--"): int(value)}
-    return report.under(target, **changed)
+    return report.with_(target, **changed)
 
 
 def subjects(read: Reading) -> bool:

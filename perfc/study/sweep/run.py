@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 
-from perfc.api import Report, located
+from perfc.api import Report
 from perfc.deployment.extents import keyed
+from perfc.deployment.reading import located
 from perfc.ir.symbolic.evaluate import evaluate
 from perfc.machine import Capacity as DeviceCapacity
 from perfc.machine import Machine

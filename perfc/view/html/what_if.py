@@ -84,9 +84,9 @@ def bases(report: Report, target: str, dtype: str) -> Report | None:
     Raises:
         TargetError: if there is no such target.
     """
-    moved = report if not target else report.under(target)
+    moved = report if not target else report.with_(target)
     try:
-        return moved if dtype == report.dtype else moved.under(dtype=dtype)
+        return moved if dtype == report.dtype else moved.with_(dtype=dtype)
     except PerfcError:
         return None
 
@@ -97,7 +97,7 @@ def headline(base: Report | None, batch: int, reported: int, *, predict: bool) -
         return None
     try:
         symbol = batch_symbol(base)
-        sized = base if batch == reported or not symbol else base.under(dims={symbol: batch})
+        sized = base if batch == reported or not symbol else base.with_(dims={symbol: batch})
         return dict(figures(Verdict.of(sized, predict=predict)))
     except PerfcError:
         return None

@@ -404,7 +404,7 @@ def test_a_step_is_predicted_at_any_sizes_from_one_module(llama: LanguageModel) 
     report = perfc.analyze(module, "h100", dims=sizes, runtime="vllm")
     time_s = report.prediction.total.time.mid
     assert report.roofline.floor_s <= time_s
-    more = report.under(dims={**sizes, "decodes": 64})
+    more = report.with_(dims={**sizes, "decodes": 64})
     assert more.prediction.total.time.mid > time_s
     classes = {k.predictor for k in report.prediction.kernels}
     assert "" not in classes

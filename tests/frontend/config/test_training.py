@@ -91,7 +91,7 @@ def test_a_prompt_that_is_served_has_scores_of_its_last_token(tmp_path: Path) ->
     trained = step(tmp_path, {**LLAMA, "vocab_size": 2000}, batch=2, seq=512)
     served = perfc.analyze(str(tmp_path), "h100", batch=2, seq=512)
     assert served.module.graph.outputs[0].type.shape[0] != 1024  # type: ignore[union-attr, index]
-    again = served.under(train="adamw", runtime="eager")
+    again = served.with_(train="adamw", runtime="eager")
     assert saved(again) == saved(trained)
     head = 2 * 511 * 2000 * 64
     assert int(evaluate(trained.cost.work.mac, trained.env)) > 3 * head
@@ -170,7 +170,7 @@ def test_attention_without_a_kernel_keeps_its_probabilities(
     stated: dict[str, object], runtime: str, written: int, tmp_path: Path
 ) -> None:
     fused = step(tmp_path, stated, batch=2, seq=256)
-    report = fused.under(runtime=runtime)
+    report = fused.with_(runtime=runtime)
     found = [
         n for n in report.module.graph.nodes
         if isinstance(n.op, Softmax) and n.loc.name.endswith(".attention.unfused")

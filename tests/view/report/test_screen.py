@@ -286,11 +286,11 @@ def test_what_ifs_are_the_analyses_they_stand_for() -> None:
     whole = perfc.analyze(
         MODELS / "gpt2.onnx.gz", "h100", dims={"batch": 4}, dtype="f16", runtime="eager"
     )
-    changed = report.under("h100", dims={"batch": 4}, dtype="f16", runtime="eager")
+    changed = report.with_("h100", dims={"batch": 4}, dtype="f16", runtime="eager")
     assert changed.prediction == whole.prediction
     assert changed.liveness.peak(changed.env)[0] == whole.liveness.peak(whole.env)[0]
-    again = changed.under(dtype="bf16")
+    again = changed.with_(dtype="bf16")
     assert again.deployment.dtype == "bf16"
     with pytest.raises(PerfcError):
-        report.under(runtime="abacus")
+        report.with_(runtime="abacus")
     assert plain(()) == ""

@@ -167,7 +167,7 @@ def test_a_runtime_that_does_not_run_on_the_machine_is_refused(
         perfc.analyze(path, target, runtime=runtime)
     assert there in str(refused.value)
     with pytest.raises(ParseError, match="does not run on"):
-        perfc.analyze(path, "b200", runtime="ort").under(target, runtime=runtime)
+        perfc.analyze(path, "b200", runtime="ort").with_(target, runtime=runtime)
 
 
 def test_an_engine_that_does_not_serve_on_the_machine_is_refused() -> None:

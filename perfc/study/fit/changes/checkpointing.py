@@ -24,4 +24,4 @@ def ways(report: Report, gpus: int) -> Iterator[Way]:
         return
     for policy in POLICIES:
         title = f"--checkpointing {policy.value}"
-        yield Way(title, report.under(checkpointing=policy.value))
+        yield Way(title, report.with_(checkpointing=policy.value))

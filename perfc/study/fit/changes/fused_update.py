@@ -16,4 +16,4 @@ def ways(report: Report, gpus: int) -> Iterator[Way]:
     """Yield the step with a fused update, unless it is fused."""
     how = report.deployment
     if how.train and how.update is not OptimizerLaunch.FUSED:
-        yield Way("--update fused", report.under(update=OptimizerLaunch.FUSED))
+        yield Way("--update fused", report.with_(update=OptimizerLaunch.FUSED))

@@ -17,4 +17,4 @@ def ways(report: Report, gpus: int) -> Iterator[Way]:
         return
     half = "f16" if report.machine.emulates("bf16") else "bf16"
     dtype = f"amp-{half}" if report.deployment.train else half
-    yield Way(f"--dtype {dtype}", report.under(dtype=dtype))
+    yield Way(f"--dtype {dtype}", report.with_(dtype=dtype))

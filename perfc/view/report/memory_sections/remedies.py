@@ -140,7 +140,7 @@ def may_record(report: Report) -> bool:
 def what_if_s(report: Report, changed: DeploymentKeywords, *, predict: bool) -> float | None:
     """Return the time of the run with a change; None if it cannot be made."""
     try:
-        other = report.under(**changed)
+        other = report.with_(**changed)
         return other.prediction.total.time_s if predict else other.roofline.time_s
     except PerfcError:
         return None
