@@ -53,12 +53,14 @@ class Instrument(Protocol):
         ...
 
 
-Memo: TypeAlias = "WeakKeyDictionary[Module, dict[Hashable, Any]]"
-MOST_RESULTS = 64
-"""Results of one module that are retained; the oldest makes room for another."""
 MOST_MODULES, MOST_NODES = 8, 20_000
 """Modules read last whose results outlive their reports, and most nodes of such a module."""
-LAST_READ: OrderedDict[Module, Memo] = OrderedDict()
+MOST_RESULTS = 96
+"""Results of such a module that are retained; the oldest makes room for another."""
+Shared: TypeAlias = dict[tuple[Module, Hashable], Any]
+ABSENT = object()
+LAST_READ: OrderedDict[Module, Shared] = OrderedDict()
+"""Results of the modules read last, and of those derived from them."""
 
 
 @mutable
@@ -67,52 +69,44 @@ class Analyses:
 
     Args:
         instruments: callbacks that observe the passes.
-        is_shared: True if other analyses of the module have the same results.
+        shared: results that other analyses of the module have too; None for none.
     """
 
     instruments: tuple[Instrument, ...] = ()
-    _memo: Memo = field(default_factory=WeakKeyDictionary)
-    is_shared: bool = False
-    _of_files: Memo = field(default_factory=WeakKeyDictionary)
+    shared: Shared | None = None
+    _memo: WeakKeyDictionary[Module, dict[Analysis[object], object]] = field(
+        default_factory=WeakKeyDictionary
+    )
     _running: list[Pass] = field(default_factory=list)
     _done: list[str] = field(default_factory=list)
 
     @classmethod
     def sharing(cls, read: Module) -> Analyses:
-        """Return the results of earlier analyses of a module as it was read, if it is recent.
-
-        Results that depend on other files are not among them.
-        """
+        """Return the results of earlier analyses of a module as it was read, if it is recent."""
         if len(read.graph.nodes) > MOST_NODES:
             return cls()
-        memo = LAST_READ.pop(read, None)
-        memo = LAST_READ[read] = WeakKeyDictionary() if memo is None else memo
+        shared = LAST_READ.pop(read, None)
+        shared = LAST_READ[read] = {} if shared is None else shared
         while len(LAST_READ) > MOST_MODULES:
             # reports refer to the results and are among them: nothing else would end that
             LAST_READ.popitem(last=False)[1].clear()
-        return cls((), memo, is_shared=True)
+        return cls((), shared)
 
     def once(
         self, subject: Module, key: Hashable, result: Callable[[], R], holds: Callable[[R], bool]
     ) -> R:
-        """Return a result that refers to this object, computed again if it does not hold.
+        """Return a result that depends on a module; a shared one is computed again if not true."""
+        found = None if self.shared is None else self.shared.get((subject, key))
+        if found is None or not holds(found):
+            found = result()
+            self._share(subject, key, found)
+        return cast(R, found)
 
-        It is retained only among shared results.
-        """
-        if not self.is_shared:
-            return result()
-        memo = self._memo.setdefault(subject, {})
-        if key in memo and holds(found := cast(R, memo[key])):
-            return found
-        return self.store(memo, key, result())
-
-    @staticmethod
-    def store(memo: dict[Hashable, Any], key: Hashable, result: R) -> R:
-        """Retain a result, the oldest of many makes room for it."""
-        if len(memo) >= MOST_RESULTS:
-            del memo[next(iter(memo))]
-        memo[key] = result
-        return result
+    def _share(self, subject: Module, key: Hashable, result: object) -> None:
+        if self.shared is not None:
+            if len(self.shared) >= MOST_RESULTS:
+                del self.shared[next(iter(self.shared))]
+            self.shared[subject, key] = result
 
     def get(self, analysis: Analysis[R], module: Module) -> R:
         """Return the result of ``analysis`` on ``module``, computed at most once.
@@ -124,15 +118,18 @@ class Analyses:
         requester = self._running[-1] if self._running else None
         if isinstance(requester, Analysis) and type(analysis) not in requester.requires:
             raise TypeError(f"{type(requester).__name__} uses {type(analysis).__name__} undeclared")
-        by_module = self._of_files if analysis.reads_files else self._memo
-        memo = by_module.setdefault(module, {})
-        is_cached = analysis in memo
         start = time.perf_counter()
+        memo, shared = self._memo.setdefault(module, {}), self.shared or {}
+        found = memo.get(analysis, shared.get((module, analysis), ABSENT))
+        is_cached = found is not ABSENT
         if is_cached:
-            result = cast(R, memo[analysis])
+            result = cast(R, found)
         else:
             result = self._guarded(analysis, lambda: analysis.run(module, self))
-            self.store(memo, analysis, result)
+            if analysis.reads_files or self.shared is None:
+                memo[analysis] = result
+            else:
+                self._share(module, analysis, result)
         self._notify(analysis, module, result, time.perf_counter() - start, is_cached)
         return result
 
@@ -143,19 +140,15 @@ class Analyses:
             PassError: the transform failed in a way that is not the model's fault.
         """
         start = time.perf_counter()
-        memo = self._memo.setdefault(module, {})
-        is_cached = transform.is_retained and transform in memo
-        if is_cached:
-            out = cast(Module, memo[transform])
-        else:
+        out = (self.shared or {}).get((module, transform)) if transform.is_retained else None
+        is_cached = out is not None
+        if out is None:
             out = self._guarded(transform, lambda: transform.run(module, self))
             if transform.is_retained:
-                self.store(memo, transform, out)
+                self._share(module, transform, out)
         if out is not module and transform.preserves:
             cached_results = self._memo.get(module, {}).items()
-            still_true: dict[Hashable, Any] = {
-                a: r for a, r in cached_results if isinstance(a, transform.preserves)
-            }
+            still_true = {a: r for a, r in cached_results if isinstance(a, transform.preserves)}
             self._memo.setdefault(out, {}).update(still_true)
         self._notify(transform, out, None, time.perf_counter() - start, is_cached)
         return out

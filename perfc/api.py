@@ -161,7 +161,7 @@ class Report(StoredTensors, Presentation):
 
             module = am.apply(what_if(dtype), module)
         kernels = am.get(Fuse(how.table_name), module)
-        machine = self.machine if how.target == self.deployment.target else load_machine(how.target)
+        machine = load_machine(how.target)
         roofline = bounds(kernels, machine, base.env, tf32=how.rounded)
         return replace(base, module=module, machine=machine, cost=am.get(Cost(), module),
                        kernels=kernels, roofline=roofline, deployment=how)  # fmt: skip

@@ -56,6 +56,16 @@ def this_machine() -> None:
     os.environ["PERFC_HOST"] = str(ROOT / "perfc/targets/generic-x86-64.toml")
 
 
+@pytest.fixture(autouse=True)
+def nothing_was_read() -> None:
+    """No test sees results of another one, as it may replace what they depend on."""
+    from perfc.passes.manager import LAST_READ
+
+    for results in LAST_READ.values():
+        results.clear()
+    LAST_READ.clear()
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("filterwarnings", "error::numpy.exceptions.ComplexWarning")
 

@@ -57,8 +57,9 @@ WIDER: Mapping[str, tuple[str, ...]] = {
 
 MOST_KERNELS = 5_000
 """Kernels of a run above which it is not compared: each comparison predicts all of them again."""
+MOST_TOTALS = 512
 _TOTALS: WeakKeyDictionary[Graph, dict[object, Total]] = WeakKeyDictionary()
-"""Totals of a model by relations and deployment."""
+"""Totals of a model by relations and deployment, the last of them."""
 
 
 class Deployed(Protocol):
@@ -320,6 +321,8 @@ def total_of(
     values = changed if target is None else {"target": target, **changed}
     key = tuple(relations), repr(run.deployment.with_values({**values}))
     if key not in totals:
+        if len(totals) >= MOST_TOTALS:
+            del totals[next(iter(totals))]
         totals[key] = Total.of(run.with_(target, **changed), relations)
     return totals[key]
 

@@ -44,10 +44,9 @@ def module_of(
     path, data = ("", model) if isinstance(model, bytes) else (model, small_content(model))
     is_small = data is not None and len(data) <= MOST_BYTES
     state = hashlib.blake2b(data).digest() if data and is_small else file_state(path)
-    if state is None or options.contents or options.code:
+    if state is None or options.contents:
         return lowered(open_model(model), options)
-    dims = tuple(sorted(options.dims.items()))
-    key = path, state, dims, options.is_trained, options.root
+    key = path, state, tuple(sorted(options.dims.items()))
     module, folder = _BY_CONTENT.get(key), os.path.dirname(path) or "."
     if module is not None:
         digest, places = _EXTERNAL[module]
