@@ -73,12 +73,12 @@ class Grouping:
     shows: dict[Value, Value] = field(default_factory=dict[Value, Value])
     views: set[Node] = field(default_factory=set[Node])
     class_ids: dict[object, int] = field(default_factory=dict[object, int])
-    costs: Mapping[Node, NodeCost] = field(init=False)
+    costs: Mapping[Node, NodeCost] = field(default_factory=dict[Node, NodeCost])
 
     def __post_init__(self) -> None:
-        self.costs = self.cost.nodes
-        if self.cost.others:
-            self.costs = {**self.cost.others, **self.cost.nodes}
+        if not self.costs:
+            others, nodes = self.cost.others, self.cost.nodes
+            self.costs = {**others, **nodes} if others else nodes
 
     def graph(self, graph: Graph) -> None:
         """Append the kernels of ``graph``, those of regions where they run."""
@@ -114,6 +114,7 @@ class Grouping:
                     shows=self.shows,
                     views=self.views,
                     class_ids=self.class_ids,
+                    costs=self.costs,
                 )
                 other.graph(region)
                 nested = tuple(other.alternatives)
@@ -153,7 +154,7 @@ class Grouping:
         schedule = scheduled([g for g in segment.groups if g.nodes])
         self.attach(segment, schedule, graph)
         makers = {v: n for n in nodes for v in n.results}
-        written = crossing | self.outside(nodes, segment)
+        written = {v for v in makers if v in crossing} | self.outside(nodes, segment)
         charging = Charging(
             self.costs, self.table, self.shows, self.views, makers, written, self.class_ids
         )
