@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from perfc.errors import ShapeError
-from perfc.ir.graph import Graph, Inputs, Node, Value
+from perfc.ir.graph import Graph, Inputs, Node, Value, captured
 from perfc.ir.op import Folded, Types, known, normal_axis
 from perfc.ir.ops.control.control import If, Loop, Scan, SequenceMap
 from perfc.ir.ops.movement.view import Identity
 from perfc.ir.symbolic.dim import Dim, Poly, dim_max
-from perfc.ir.symbolic.fresh import data_extent
+from perfc.ir.symbolic.fresh import data_extent, issued
 from perfc.ir.tensors.join import all_items, element_type, join, sequence_of
 from perfc.ir.tensors.known import Known
 from perfc.ir.tensors.types import UNKNOWN, DType, SequenceType, TensorType, Type
@@ -234,6 +234,7 @@ def _unrolled(
             return None
         arguments = _body_arguments(carried, Known.scalar(done))
         arguments[1] = (arguments[1][0], Known.scalar(True))
+        symbols = issued()
         try:
             region = inference.graph(body, env, arguments)
         except ShapeError:
@@ -246,10 +247,15 @@ def _unrolled(
         condition = region.outputs[0].known
         going = condition.item if condition is not None else None
         results = region.outputs[1:]
-        carried = [(v.type, v.known) for v in results[: len(carried)]]
+        before, carried = carried, [(v.type, v.known) for v in results[: len(carried)]]
         for seen, v in zip(scans, results[len(carried) :], strict=False):
             seen.append(v.type)
         done += 1
+        if before == carried and going and issued() == symbols and not counts_iterations(body):
+            # all further iterations are as this one
+            if not isinstance(trip, int):
+                return None
+            done = max(done, trip - 1)
     if going is None and not (isinstance(trip, int) and done >= trip and done > 0):
         return None
     if region is None:
@@ -258,6 +264,14 @@ def _unrolled(
     stacked = [_stacked(_joined(seen), done, 0) for seen in scans]
     types: Types = (*(t for t, _ in carried), *stacked)
     return types, tuple(k for _, k in carried), (region,)
+
+
+def counts_iterations(body: Graph) -> bool:
+    """Return True if the body of a loop reads the number of its iteration."""
+    number = body.inputs[0] if body.inputs else None
+    return number in body.outputs or any(
+        number in node.inputs or number in captured(node) for node in body.nodes
+    )
 
 
 def _joined(types: Sequence[Type]) -> Type:
