@@ -159,7 +159,7 @@ def test_what_is_read_is_bounded(tmp_path: Path) -> None:
     for i in range(300):
         (tmp_path / f"{i}.bin").write_bytes(bytes(16))
     tensors = [entry((2,), location=f"{i}.bin") for i in range(300)]
-    _, files = read_contents(tensors, tmp_path)
+    _, files, _ = read_contents(tensors, tmp_path)
     assert len(files) == 256
     (tmp_path / "t.bin").write_bytes(bytes(8192))
     many = [entry((1024,)) for _ in range(5000)]
