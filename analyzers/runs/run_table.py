@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from ..features.classes import Array
     from ..features.table import KernelBatch
     from ..steps.columns import Columns
+    from ..steps.launches import Launch
     from .prediction import PredictionTable
 
 KINDS = len(LaunchKind)
@@ -234,6 +235,20 @@ def tabulated(
     )
 
 
+def columns_at(execution: Execution, at: Sequence[int]) -> Columns:
+    """Return extents and traits of some kernels' launches, whatever the machine."""
+    assert execution.module is not None
+    table, env = execution.kernels, execution.bounds.env
+    strides = table.once("strides", {}, partial(strides_of, execution.module, table))
+    known: dict[int, Launch] = table.once("launches", env, dict)
+    missing = [i for i in at if i not in known]
+    if missing:
+        listing = Stored(table, None, strides, False, [Numbers(env)])
+        # equal kernels are one already: no signature finds another
+        known.update({i: replace(listing.counted(table.kernels[i]), kernel=i) for i in missing})
+    return columns_of([known[i] for i in at])
+
+
 @cached_entity
 class RunKernels:
     """Distinct kernels of a run, from which its features are computed.
@@ -263,11 +278,9 @@ class RunKernels:
         for i, (bound, kernel) in enumerate(zip(bounds.kernels, table.kernels, strict=True)):
             groups.setdefault((bound.kernel.alike, id(kernel)), []).append(i)
         at = [places[0] for places in groups.values()]
-        strides = strides_of(execution.module, execution.kernels)
-        listing = Stored(execution.kernels, None, strides, False, [Numbers(bounds.env)])
-        # equal kernels are one already: no signature finds another
-        launches = [replace(listing.counted(bounds.kernels[i].kernel), kernel=i) for i in at]
-        columns = columns_of(launches)
+        columns = execution.kernels.once(
+            ("columns", *at), bounds.env, lambda: columns_at(execution, at)
+        )
         return cls(
             columns,
             tabulate(columns, setting, sheet),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import field
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from perfc.ir.graph import Module, Node
-from perfc.ir.record import frozen, record
+from perfc.ir.record import frozen
 
 from .. import Analysis
 from ..roofline.cost import Cost
@@ -17,7 +19,12 @@ if TYPE_CHECKING:
     from ..manager import Analyses
 
 
-@record
+R = TypeVar("R")
+MOST_SIZES, MOST_KERNELS = 16, 20_000
+"""Results by sizes that a table retains, and most kernels of a table that retains some."""
+
+
+@frozen
 class KernelTable:
     """Kernels of one run in execution order, and the nodes that launch nothing.
 
@@ -29,6 +36,26 @@ class KernelTable:
     kernels: tuple[Kernel, ...]
     host: tuple[Node, ...]
     alternatives: tuple[Alternative, ...] = ()
+    memo: dict[tuple[Hashable, ...], Any] = field(
+        default_factory=dict[tuple[Hashable, ...], Any], compare=False, repr=False
+    )
+
+    def once(self, what: Hashable, env: Mapping[str, int], result: Callable[[], R]) -> R:
+        """Return a result of these kernels at sizes, whatever the machine; retained for others.
+
+        Args:
+            what: names the result.
+            env: values of the symbols.
+            result: computes it.
+        """
+        if len(self.kernels) > MOST_KERNELS:
+            return result()
+        key = what, *env.items()
+        if key not in self.memo:
+            if len(self.memo) >= MOST_SIZES:
+                del self.memo[next(iter(self.memo))]
+            self.memo[key] = result()
+        return cast(R, self.memo[key])
 
     def facts(self) -> dict[Node, dict[str, object]]:
         """Return the kernel that each node belongs to."""

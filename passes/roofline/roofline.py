@@ -132,12 +132,7 @@ def bounds(
 ) -> RooflineTable:
     """Bounds of every kernel with symbols at ``env``; TF32 where the runtime uses it by default."""
     tf32 = table.runtime.tf32_on(machine.vendor) if tf32 is None else tf32
-    at = Numbers(env)
-    sizes = value_bytes(table, at)
-    firsts: dict[int, LaunchCounts] = {}
-    counts = [
-        firsts.get(k.alike) or firsts.setdefault(k.alike, counts_at(k, at)) for k in table.kernels
-    ]
+    at, sizes, counts = table.once("counts", env, lambda: evaluated(table, env))
     charged = device_traffic(table.kernels, counts, sizes, machine)
     overhead = machine.launch_overhead_s
     gap_s = overhead.value if overhead is not None else 0.0
@@ -158,6 +153,17 @@ def bounds(
         bounded[other.first : other.last] = lowered(bounded[other.first : other.last], least)
     weights_s = weight_floor(table, sizes, machine, env)
     return RooflineTable(machine, tuple(bounded), weights_s, dict(env), table.runtime.streams)
+
+
+def evaluated(
+    table: KernelTable, env: Mapping[str, int]
+) -> tuple[Numbers, dict[Value, float], list[LaunchCounts]]:
+    """Return values of formulas, bytes of values and the formulas of each kernel as numbers."""
+    at, firsts = Numbers(env), dict[int, LaunchCounts]()
+    counts = [
+        firsts.get(k.alike) or firsts.setdefault(k.alike, counts_at(k, at)) for k in table.kernels
+    ]
+    return at, value_bytes(table, at), counts
 
 
 def value_bytes(table: KernelTable, at: Numbers) -> dict[Value, float]:

@@ -67,7 +67,7 @@ def _parsed(content: bytes, path: Path) -> tuple[Machine | None, list[str]]:
     return machine, list(problems)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=512)
 def _parsed_alone(content: bytes, path: Path) -> tuple[Machine | None, tuple[str, ...]]:
     """Return the machine in a file, cached by content: runs load it by name and by path."""
     machine, problems = parse(content, path)
