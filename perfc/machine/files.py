@@ -48,6 +48,18 @@ def _content(path: Path) -> bytes:
     return content
 
 
+def _machine(path: Path) -> Machine:
+    """Return the machine in a file; files of the installation are read once."""
+    if path.parent in (SHIPPED, CLUSTERS):
+        return _shipped_machine(path, path.stat().st_mtime_ns)
+    return _read(path)[0]
+
+
+@lru_cache(maxsize=512)
+def _shipped_machine(path: Path, stamp: int) -> Machine:
+    return _read(path)[0]
+
+
 def _read(path: Path) -> tuple[Machine, bytes]:
     content = _content(path)
     machine, problems = _parsed(content, path)
@@ -145,11 +157,26 @@ def _listed(shipped: Path) -> Iterator[Listing]:
 
 
 def _find(name: str) -> Path | None:
-    folders = (user_folder(), SHIPPED, CLUSTERS)
-    for folder in folders:
-        if (folder / f"{name}.toml").is_file():
-            return folder / f"{name}.toml"
-    return next((t.path for f in folders for t in _scan(f) if name in (t.name, *t.aliases)), None)
+    """Return the file of a name: of that file name, else with that name or alias in it."""
+    folders = [_index(f, f.stat().st_mtime_ns) for f in (SHIPPED, CLUSTERS) if f.is_dir()]
+    if (user := user_folder()).is_dir():
+        folders.insert(0, _indexed(user))
+    return next((by[i][name] for i in (0, 1) for by in folders if name in by[i]), None)
+
+
+@lru_cache(maxsize=4)
+def _index(folder: Path, stamp: int) -> tuple[dict[str, Path], dict[str, Path]]:
+    return _indexed(folder)
+
+
+def _indexed(folder: Path) -> tuple[dict[str, Path], dict[str, Path]]:
+    """Return the files of a folder by file name, and by name and alias."""
+    every = tuple(_scan(folder))
+    by_name: dict[str, Path] = {}
+    for listing in every:
+        for name in (listing.name, *listing.aliases):
+            by_name.setdefault(name, listing.path)
+    return {listing.path.stem: listing.path for listing in every}, by_name
 
 
 def host_path() -> Path:
@@ -178,7 +205,7 @@ def load(name: str | os.PathLike[str]) -> Machine:
     for wanted in spellings(text):
         path = _find(wanted) if NAME.fullmatch(wanted) else None
         if path is not None:
-            return _read(path)[0]
+            return _machine(path)
     import difflib
 
     known = [n for t in (*listings(), *cluster_listings()) for n in (t.name, *t.aliases)]
