@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from enum import Enum
 from functools import cached_property
+from itertools import accumulate
 from typing import TYPE_CHECKING, ClassVar
 
 from perfc.ir.graph import Module, Node, Phase, Value
@@ -110,20 +111,27 @@ class StorageTable:
         """Phase of every kernel."""
         return tuple(n.loc.phase for n in self.steps)
 
-    def live(self, env: Mapping[str, int]) -> list[dict[BufferRole, int]]:
-        """Bytes alive while each kernel runs, by what they are for."""
+    def live_bytes(self, env: Mapping[str, int]) -> list[int]:
+        """Return the bytes alive while each kernel runs."""
         count = len(self.steps)
-        starts: list[list[tuple[BufferRole, int]]] = [[] for _ in range(count + 1)]
-        current: dict[BufferRole, int] = {}
+        changes = [0] * (count + 1)
         for b, nbytes in zip(self.buffers, self.sizes(env), strict=True):
-            starts[max(b.born, 0)].append((b.role, nbytes))
-            starts[min(b.dies + 1, count)].append((b.role, -nbytes))
-        line: list[dict[BufferRole, int]] = []
-        for step in range(count):
-            for role, nbytes in starts[step]:
-                current[role] = current.get(role, 0) + nbytes
-            line.append({r: n for r, n in current.items() if n})
-        return line
+            changes[max(b.born, 0)] += nbytes
+            changes[min(b.dies + 1, count)] -= nbytes
+        return list(accumulate(changes[:count]))
+
+    def live_at(self, env: Mapping[str, int], step: int) -> dict[BufferRole, int]:
+        """Return the bytes alive while a kernel runs, by what they are for, in order of birth."""
+        firsts: dict[BufferRole, int] = {}
+        alive: dict[BufferRole, int] = {}
+        count = len(self.steps)
+        for b, nbytes in zip(self.buffers, self.sizes(env), strict=True):
+            born = max(b.born, 0)
+            firsts[b.role] = min(born, firsts.get(b.role, born))
+            if born <= step < min(b.dies + 1, count):
+                alive[b.role] = alive.get(b.role, 0) + nbytes
+        return {role: alive[role] for role in sorted(firsts, key=firsts.__getitem__)
+                if alive.get(role)}  # fmt: skip
 
     def events(self, env: Mapping[str, int]) -> Iterator[tuple[int, int, int]]:
         """Yield an allocator's requests in order: kernel, number of the buffer, bytes.

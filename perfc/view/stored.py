@@ -13,6 +13,7 @@ from perfc.passes.roofline.parameters import Parameters, ParameterTable
 
 if TYPE_CHECKING:
     from perfc.api import Report
+    from perfc.view.report.memory_sections.footprint import Footprint
 
 
 class StoredTensors:
@@ -23,6 +24,13 @@ class StoredTensors:
         """Parameters of the model; the same for a training step."""
         report = cast("Report", self)
         return report.analyses.get(Parameters(), report.analyses.apply(Untie(), report.source))
+
+    @cached_property
+    def footprint(self) -> Footprint:
+        """Device memory of the run, as the allocator of its framework reserves it."""
+        from perfc.view.report.memory_sections.footprint import footprint
+
+        return footprint(cast("Report", self))
 
     @cached_property
     def weight_bytes(self) -> Dim:

@@ -13,7 +13,7 @@ from perfc.machine import Machine, SliceProfile, load_machine, partition_of, par
 from perfc.machine.mig import mig_profile, profiles
 from perfc.study.expenses import Prices
 from perfc.view.report.formats.json_form import enveloped
-from perfc.view.report.memory_sections.footprint import footprint, holds
+from perfc.view.report.memory_sections.footprint import holds
 from perfc.view.report.sections.limits import HOST
 
 from .data_form import RowView
@@ -144,7 +144,7 @@ def slicing(
     )
     fits = [holds(replace(report, machine=m), report.env) for m in cut]
     slices = tuple(CardSlice(*each) for each in zip(rest, order, fits, strict=True))
-    need_bytes = footprint(report).total_bytes
+    need_bytes = report.footprint.total_bytes
     need = mig_profile(float(need_bytes), profiles(card.name))
     used = working(whole)
     return Slicing(

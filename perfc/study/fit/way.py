@@ -102,7 +102,7 @@ class Way:
         return min(max(batch + 1, int(guess * NEAR)), 64 * batch)
 
     def _live(self, batch: int) -> int:
-        return max((sum(r.values()) for r in self.table.live(self.env(batch))), default=0)
+        return max(self.table.live_bytes(self.env(batch)), default=0)
 
     def at(self, batch: int | None) -> Report:
         """Return the report at a batch."""

@@ -62,16 +62,15 @@ def trained(model: str, **how: object) -> Report:
 def test_a_step_holds_what_pytorch_would(mlp: str) -> None:
     report = trained(mlp)
     table = table_of(report)
-    line = table.live(report.env)
     last = max(i for i, p in enumerate(table.phases) if p is Phase.OPTIMIZER)
-    at_end = line[last]
+    at_end = table.live_at(report.env, last)
     assert at_end[BufferRole.PARAMETER] == pytest.approx(PARAMETERS, abs=64)
     assert at_end[BufferRole.STATE] == 2 * PARAMETERS
     assert at_end[BufferRole.GRADIENT] == PARAMETERS, "gradients stay until the next step"
     forward = [i for i, p in enumerate(table.phases) if p is Phase.FORWARD][-1]
-    saved = line[forward].get(BufferRole.SAVED, 0)
+    saved = table.live_at(report.env, forward).get(BufferRole.SAVED, 0)
     assert saved == 4 * B * H, "the result of ReLU alone: the input is the caller's"
-    assert line[forward][BufferRole.INPUT] == 4 * B * A
+    assert table.live_at(report.env, forward)[BufferRole.INPUT] == 4 * B * A
     found = footprint(report)
     assert found.parts[BufferRole.ACTIVATION] == PARAMETERS, "the list of temporaries of foreach"
     assert found.peak_phase is Phase.OPTIMIZER
@@ -100,7 +99,7 @@ def test_gradients_of_transposed_matrices_stay_too(tmp_path: Path) -> None:
     report = trained(str(path))
     table = table_of(report)
     last = max(i for i, p in enumerate(table.phases) if p is Phase.OPTIMIZER)
-    assert table.live(report.env)[last][BufferRole.GRADIENT] == 4 * A * Y
+    assert table.live_at(report.env, last)[BufferRole.GRADIENT] == 4 * A * Y
 
 
 def test_a_fused_update_has_no_temporaries(mlp: str) -> None:

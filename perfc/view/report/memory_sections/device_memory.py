@@ -10,7 +10,7 @@ from perfc.ir.record import record
 
 from ..formats.document import Amount, Bars, Cell, Column, Fact, Facts, Part, Table
 from ..units import Unit, plural, quantity
-from .footprint import Footprint, footprint
+from .footprint import Footprint
 from .recompute import CurvePoint, curve_of, curve_parts
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class DeviceMemory:
     @classmethod
     def of(cls, report: Report) -> DeviceMemory:
         """Create the view of a report."""
-        return replace(cls.shown(footprint(report)), checkpoints=curve_of(report))
+        return replace(cls.shown(report.footprint), checkpoints=curve_of(report))
 
     @classmethod
     def shown(cls, footprint: Footprint) -> DeviceMemory:

@@ -105,10 +105,9 @@ def footprint(
     table, env = table or table_of(report), report.env if env is None else env
     machine, framework = report.machine, report.kernels.runtime.framework
     capacity = report.deployment.capacity(machine)
-    line = table.live(env)
-    sums = [sum(by_role.values()) for by_role in line]
-    at = max(range(len(sums)), key=sums.__getitem__) if sums else 0
-    parts = dict(line[at]) if line else {}
+    line = table.live_bytes(env)
+    at = max(range(len(line)), key=line.__getitem__) if line else 0
+    parts = table.live_at(env, at) if line else {}
     workspace = workspace_bytes(report, framework) + more_bytes
     if workspace:
         parts[BufferRole.WORKSPACE] = parts.get(BufferRole.WORKSPACE, 0) + workspace
@@ -120,7 +119,7 @@ def footprint(
     return Footprint(
         parts, done.allocated_bytes, done.reserved_bytes, *limits, make.title,
         table.names[at] if line else "", table.phases[at] if line else Phase.FORWARD,
-        tuple(s + workspace for s in sums), done.reserved_line, table.phases, table.is_bound,
+        tuple(s + workspace for s in line), done.reserved_line, table.phases, table.is_bound,
     )  # fmt: skip
 
 

@@ -18,7 +18,6 @@ from perfc.passes.memory.storage import BufferRole
 from perfc.passes.roofline.cost import Tier
 
 from ..amounts import open_symbols
-from ..memory_sections.footprint import footprint
 from ..names import machine_title, runtime_title
 from .confidence import Confidence, confidence
 from .limits import LimitShare, limits
@@ -168,7 +167,7 @@ class Verdict:
 
 def memory_need(report: Report) -> MemoryNeed:
     """Return the memory of a run as in `perfc fit`: what the allocator reserves, and context."""
-    need = footprint(report)
+    need = report.footprint
     weights = sum(need.parts.get(role, 0) for role in (BufferRole.PARAMETER, BufferRole.STATE))
     return MemoryNeed(
         weights, need.reserved_bytes - weights, need.capacity_bytes, need.is_bound,
