@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import field
+from typing import TypeAlias
 
 from perfc.ir.record import entity, record
 
@@ -12,6 +14,10 @@ from .program import QUANTITIES, KernelCost
 
 SMALLEST = 1e-12
 """Value in seconds or joules that replaces zero, so that its logarithm is finite."""
+
+
+Corners: TypeAlias = tuple[tuple[int, float], ...]
+"""Points of a grid with their weights."""
 
 
 @entity
@@ -45,30 +51,37 @@ class Grid:
         >>> round(Grid.of([(1, 4), (1, 4)], [1.0, 4.0, 4.0, 16.0]).at(2, 2), 9)
         4.0
         """
-        corners = [(0, 1.0)]
+        return self.interpolated(self.corners(sizes))
+
+    def corners(self, sizes: Sequence[float]) -> Corners:
+        """Return the points around a size on each axis, with their weights."""
+        corners: Corners = ((0, 1.0),)
         for axis, stride, size in zip(self.axes, self.strides, sizes, strict=True):
-            i, share = _place(axis, size)
+            last = len(axis) - 2
+            if last < 0:
+                continue
+            value = math.log(size) if size > 0 else axis[0]
+            i = bisect_right(axis, value) - 1
+            i = 0 if i < 0 else last if i > last else i
+            share = (value - axis[i]) / (axis[i + 1] - axis[i])
             near = i * stride
-            if share:
-                far = near + stride
-                corners = [
-                    both
-                    for at, weight in corners
-                    for both in ((at + near, weight * (1 - share)), (at + far, weight * share))
-                ]
-            else:
-                corners = [(at + near, weight) for at, weight in corners]
+            if share > 0:
+                far, rest = near + stride, 1 - share
+                corners = tuple(
+                    [
+                        both
+                        for at, weight in corners
+                        for both in ((at + near, weight * rest), (at + far, weight * share))
+                    ]
+                )
+            elif near:
+                corners = tuple([(at + near, weight) for at, weight in corners])
+        return corners
+
+    def interpolated(self, corners: Corners) -> float:
+        """Return the quantity between points of the grid."""
         logs = self.logs
         return math.exp(sum([weight * logs[at] for at, weight in corners]))
-
-
-def _place(axis: tuple[float, ...], size: float) -> tuple[int, float]:
-    """Return the index of the cell that contains a size, and the position within it."""
-    if len(axis) == 1:
-        return 0, 0.0
-    value = math.log(size) if size > 0 else axis[0]
-    i = min(max(bisect_right(axis, value) - 1, 0), len(axis) - 2)
-    return i, max((value - axis[i]) / (axis[i + 1] - axis[i]), 0.0)
 
 
 def points(axes: Sequence[Sequence[float]]) -> list[tuple[float, ...]]:
@@ -103,11 +116,23 @@ def octaves(least: int, largest: int, *, step: int = 2, between: int = 0) -> tup
     return (*sizes, float(largest))
 
 
+MOST_CORNERS = 16_384
+"""Sizes whose corners a surface retains: the steps of a run, whose energy is computed later."""
+
+
 @entity
 class Surface:
-    """Costs of kernels on a grid of sizes."""
+    """Costs of kernels on a grid of sizes.
+
+    Args:
+        grids: each of ``QUANTITIES``, all on the same axes.
+        known: corners of sizes of which some quantity was computed.
+    """
 
     grids: Mapping[str, Grid]
+    known: dict[tuple[float, ...], Corners] = field(
+        default_factory=dict[tuple[float, ...], Corners]
+    )
 
     @classmethod
     def of(cls, axes: Sequence[Sequence[float]], costs: Sequence[KernelCost]) -> Surface:
@@ -116,7 +141,13 @@ class Surface:
 
     def at(self, quantity: str, *sizes: float) -> float:
         """Return one of ``QUANTITIES`` at the given sizes."""
-        return self.grids[quantity].at(*sizes)
+        grid, known = self.grids[quantity], self.known
+        corners = known.get(sizes)
+        if corners is None:
+            if len(known) >= MOST_CORNERS:
+                known.clear()
+            corners = known[sizes] = grid.corners(sizes)
+        return grid.interpolated(corners)
 
 
 @record
