@@ -206,5 +206,49 @@ def quantized(folder: Path, nodes: int) -> Path:
     return save(folder / f"quantized{nodes}.onnx", made, inits, last, [1, 16, 14, 14])
 
 
-GROWING = (fan_out, residual, pointwise, views, symbolic, distinct, quantized)
+def body(name: str, nodes: list[onnx.NodeProto], *inputs: onnx.ValueInfoProto) -> onnx.GraphProto:
+    """A region whose outputs are the results of its last nodes, one each for the first inputs."""
+    outputs = [onnx.ValueInfoProto(name=n.output[0]) for n in nodes[-max(len(inputs) - 1, 1) :]]
+    return helper.make_graph(nodes, name, list(inputs), outputs)
+
+
+def branches(folder: Path, nodes: int) -> Path:
+    """Ifs in a row with two nodes on each side, decided by data."""
+    made, last = [helper.make_node("Cast", ["s"], ["c"], to=TensorProto.BOOL)], "x"
+    made.insert(0, helper.make_node("ReduceSum", ["x"], ["s"], keepdims=0))
+    for i in range(nodes // 5):
+        sides = {}
+        for side, (first, then) in {"then": ("Relu", "Neg"), "else": ("Neg", "Relu")}.items():
+            inner = [
+                helper.make_node(first, [last], [f"{side}{i}a"]),
+                helper.make_node(then, [f"{side}{i}a"], [f"{side}{i}b"]),
+            ]
+            sides[f"{side}_branch"] = body(f"{side}{i}", inner)
+        last = f"v{i}"
+        made.append(helper.make_node("If", ["c"], [last], **sides))
+    return save(folder / f"branches{nodes}.onnx", made, [], last, [1, 64])
+
+
+def loops(folder: Path, nodes: int) -> Path:
+    """Loops in a row, as often as data says, whose iterations are all the same."""
+    made, last = [helper.make_node("ReduceSum", ["x"], ["s"], keepdims=0)], "x"
+    made.append(helper.make_node("Cast", ["s"], ["m"], to=TensorProto.INT64))
+    info = helper.make_tensor_value_info
+    for i in range(nodes // 4):
+        inputs = [info(f"i{i}", TensorProto.INT64, []), info(f"k{i}", TensorProto.BOOL, []),
+                  info(f"p{i}", TensorProto.FLOAT, [1, 64])]  # fmt: skip
+        inner = [
+            helper.make_node("Relu", [f"p{i}"], [f"q{i}"]),
+            helper.make_node("Identity", [f"k{i}"], [f"l{i}"]),
+            helper.make_node("Add", [f"q{i}", "x"], [f"r{i}"]),
+        ]
+        made.append(helper.make_node("Loop", ["m", "", last], [f"v{i}"],
+                                     body=body(f"b{i}", inner, *inputs)))  # fmt: skip
+        last = f"v{i}"
+    return save(folder / f"loops{nodes}.onnx", made, [], last, [1, 64])
+
+
+GROWING = (
+    fan_out, residual, pointwise, views, symbolic, distinct, quantized, branches, loops,
+)  # fmt: skip
 """Graphs of any number of nodes, each the worst of something."""
