@@ -96,11 +96,11 @@ class Analyses:
         self, subject: Module, key: Hashable, result: Callable[[], R], holds: Callable[[R], bool]
     ) -> R:
         """Return a result that depends on a module; a shared one is computed again if not true."""
-        found = None if self.shared is None else self.shared.get((subject, key))
-        if found is None or not holds(found):
-            found = result()
-            self._share(subject, key, found)
-        return cast(R, found)
+        known = None if self.shared is None else self.shared.get((subject, key))
+        if known is None or not holds(known):
+            known = result()
+            self._share(subject, key, known)
+        return cast(R, known)
 
     def _share(self, subject: Module, key: Hashable, result: object) -> None:
         if self.shared is not None:
@@ -120,10 +120,10 @@ class Analyses:
             raise TypeError(f"{type(requester).__name__} uses {type(analysis).__name__} undeclared")
         start = time.perf_counter()
         memo, shared = self._memo.setdefault(module, {}), self.shared or {}
-        found = memo.get(analysis, shared.get((module, analysis), ABSENT))
-        is_cached = found is not ABSENT
+        known = memo.get(analysis, shared.get((module, analysis), ABSENT))
+        is_cached = known is not ABSENT
         if is_cached:
-            result = cast(R, found)
+            result = cast(R, known)
         else:
             result = self._guarded(analysis, lambda: analysis.run(module, self))
             if analysis.reads_files or self.shared is None:

@@ -9,9 +9,8 @@ rates of the data sheet: the first knows the kernel, the second other machines.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from enum import Enum
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,18 +19,16 @@ from perfc.ir.record import cached_entity
 from perfc.ir.symbolic.evaluate import Numbers
 from perfc.ir.tensors.types import TensorType
 from perfc.machine import Unit
-from perfc.passes.inference.strides import strides_of
 from perfc.passes.runtimes import Tf32
 
 from ..estimate.estimate import Predictor
 from ..estimate.interval import Interval
 from ..features.network_id import network_id
 from ..features.sheet import Sheet
-from ..steps.columns import columns as columns_of
 from ..steps.features import LAUNCH_S, SHARED, TILE, log2, tabulate
 from ..steps.launch_kind import LaunchKind
 from ..steps.setting import Precision, Setting
-from ..steps.stored import Stored
+from ..steps.stored import columns_at
 from .host import host_sides
 
 if TYPE_CHECKING:
@@ -46,7 +43,6 @@ if TYPE_CHECKING:
     from ..features.classes import Array
     from ..features.table import KernelBatch
     from ..steps.columns import Columns
-    from ..steps.launches import Launch
     from .prediction import PredictionTable
 
 KINDS = len(LaunchKind)
@@ -235,20 +231,6 @@ def tabulated(
     )
 
 
-def columns_at(execution: Execution, at: Sequence[int]) -> Columns:
-    """Return extents and traits of some kernels' launches, whatever the machine."""
-    assert execution.module is not None
-    table, env = execution.kernels, execution.bounds.env
-    strides = table.once("strides", {}, partial(strides_of, execution.module, table))
-    known: dict[int, Launch] = table.once("launches", env, dict)
-    missing = [i for i in at if i not in known]
-    if missing:
-        listing = Stored(table, None, strides, False, [Numbers(env)])
-        # equal kernels are one already: no signature finds another
-        known.update({i: replace(listing.counted(table.kernels[i]), kernel=i) for i in missing})
-    return columns_of([known[i] for i in at])
-
-
 @cached_entity
 class RunKernels:
     """Distinct kernels of a run, from which its features are computed.
@@ -272,14 +254,15 @@ class RunKernels:
     @classmethod
     def of(cls, execution: Execution, table: PredictionTable, setting: Setting) -> RunKernels:
         """Group the kernels of a run that are equal and have the same estimate."""
-        assert execution.module is not None
+        module, kernels = execution.module, execution.kernels
+        assert module is not None
         bounds, sheet = execution.bounds, Sheet(execution.machine)
         groups: dict[tuple[int, int], list[int]] = {}
         for i, (bound, kernel) in enumerate(zip(bounds.kernels, table.kernels, strict=True)):
             groups.setdefault((bound.kernel.alike, id(kernel)), []).append(i)
         at = [places[0] for places in groups.values()]
-        columns = execution.kernels.once(
-            ("columns", *at), bounds.env, lambda: columns_at(execution, at)
+        columns = kernels.once(
+            ("columns", *at), bounds.env, lambda: columns_at(kernels, module, bounds.env, at)
         )
         return cls(
             columns,

@@ -86,14 +86,14 @@ def read_contents(
     wanted: dict[str, list[tuple[ProtoTensor, Place]]] = {}
     total = 0
     for tensor in tensors:
-        found = small_place(tensor)
+        part = small_place(tensor)
         location = (tensor.external or {}).get("location", "")
-        if found is None or (location not in wanted and len(wanted) >= MOST_FILES):
+        if part is None or (location not in wanted and len(wanted) >= MOST_FILES):
             continue
-        total += found.nbytes
+        total += part.nbytes
         if total > MOST_BYTES:
             break
-        wanted.setdefault(location, []).append((tensor, (location, *found)))
+        wanted.setdefault(location, []).append((tensor, (location, *part)))
     every = [one for of_file in wanted.values() for one in of_file]
     digest, files, contents = contents_of([place for _, place in every], model_dir)
     for (tensor, place), data in zip(every, contents, strict=True):
