@@ -7,9 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from perfc.api import analyze, read
+from perfc.api import analyze
 from perfc.deployment import Deployment
 from perfc.deployment.extents import stood_for
+from perfc.deployment.reading import read
 from perfc.errors import ParseError, PerfcError
 from perfc.ir.symbolic.dim import Poly
 from perfc.ir.syntax.names import symbol_key, symbol_name
