@@ -112,8 +112,8 @@ def in_group(options: DeploymentOptions, files: Sequence[str]) -> Config:
         fallback = built_in.budgets(root, models, options.deployment())
         config = fallback if config is None else replace(
             fallback, path=config.path, lock=config.lock)  # fmt: skip
-    known = [replace(b, module=given.get(b.module.name, b.module)) if b.module else b
+    known = [replace(b, module=given.get(b.models[0], b.module)) if b.module else b
              for b in config.budgets]  # fmt: skip
     more = [Budget((name,), options.deployment(), default_rules(), module=module)
-            for name, module in given.items() if name not in config.modules]  # fmt: skip
+            for name, module in given.items() if not config.modules_of(name)]  # fmt: skip
     return replace(config, budgets=(*known, *more))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -60,7 +61,7 @@ class Budget:
     """Limits for the models of some globs under one setting.
 
     Args:
-        models: globs relative to the folder of the file.
+        models: globs relative to the folder of the file; of a module its source and name.
         deployment: how the models are run. A model need not have all of its extents if they
             cover all of the model's own.
         rules: the limits.
@@ -89,7 +90,7 @@ class Budget:
     def covers(self, path: str) -> bool:
         """Return True if the budget covers the model at ``path``, relative to the file's folder."""
         if is_named(path):
-            return self.module is not None and path == self.module.name
+            return self.module is not None and path in self.models
         return any(is_match(path, glob) for glob in self.models)
 
 
@@ -136,8 +137,12 @@ class Config:
 
     @property
     def modules(self) -> dict[str, NamedModule]:
-        """PyTorch modules with a budget, by name."""
-        return {b.module.name: b.module for b in self.budgets if b.module is not None}
+        """PyTorch modules with a budget, by source and name."""
+        return {b.models[0]: b.module for b in self.budgets if b.module is not None}
+
+    def modules_of(self, source: str) -> list[str]:
+        """Return the modules of a source, of all its sets of inputs."""
+        return [name for name in self.modules if name == source or name.startswith(f"{source}/")]
 
     def models(self) -> list[str]:
         """Return the files and PyTorch modules that some budget covers, sorted."""
@@ -211,7 +216,7 @@ class BudgetReader:
         if not isinstance(entry, dict):
             raise self.fault("models", "models is not a table", index)
         fields = tuple(name.replace("_", "-") for name in KEYS)
-        known = ("source", "input", "kwargs", "jax", *fields, *BY_KEY)
+        known = ("source", "name", "input", "kwargs", "jax", *fields, *BY_KEY)
         for key in entry:
             if key not in known:
                 raise self.fault(key, f"no key {key!r} in a model", index, known=known)
@@ -220,6 +225,10 @@ class BudgetReader:
         if not isinstance(source, str) or not is_named(source):
             hint = 'source = "package.module:Name"'
             raise self.fault("source", "source names no PyTorch module", index, hint=hint)
+        name = entry.get("name")
+        if name is not None and not (isinstance(name, str) and re.fullmatch(r"[\w.-]+", name)):
+            raise self.fault("name", "name is not a word", index, hint='name = "large"')
+        key = source if name is None else f"{source}/{name}"
         if not isinstance(inputs, list) or not all(isinstance(i, str) for i in inputs):
             hint = 'input = "8x3x224x224"'
             raise self.fault("input", "input is not a shape or a list of them", index, hint=hint)
@@ -232,9 +241,9 @@ class BudgetReader:
             raise self.fault("jax", "jax is not true or false", index)
         folder = str(self.path.parent)
         module = NamedModule(source, tuple(inputs), text, folder, is_jax=is_jax)
-        if any(b.module not in (None, module) for b in before if b.covers(source)):
-            hint = "define one function for each set of inputs"
-            raise self.fault("source", f"{source} already has other inputs", index, hint=hint)
+        if any(b.module not in (None, module) for b in before if b.covers(key)):
+            hint = 'give each set of inputs a name, as in name = "large"'
+            raise self.fault("source", f"{key} already has other inputs", index, hint=hint)
         limits = tuple(r for k, v in entry.items() if k in BY_KEY for r in self.rules(k, v, index))
         lists = {k: v for k, v in entry.items() if k in fields and isinstance(v, list)}
         for key in (k for k, v in lists.items() if not v):
@@ -242,7 +251,7 @@ class BudgetReader:
         for values in product(*lists.values()):
             chosen = {**entry, **dict(zip(lists, values, strict=True))}
             yield Budget(
-                (source,), self.deployment(chosen, index), limits or default_rules(),
+                (key,), self.deployment(chosen, index), limits or default_rules(),
                 self.line(None, index), self.line("dims", index), module,
             )  # fmt: skip
 

@@ -209,7 +209,8 @@ def models_of(config: Config, files: Sequence[str]) -> list[str]:
     """Return the models of files: relative paths, modules, and those that include a source."""
     modules = config.modules
     sources = [f for f in files if f.endswith(SOURCE) and Path(f).is_file()]
-    models = [f if f in modules else relative(config, f) for f in files if f not in sources]
+    models = [m for f in files if f not in sources
+              for m in config.modules_of(f) or [relative(config, f)]]  # fmt: skip
     return models + including(modules, map(Path, sources))
 
 

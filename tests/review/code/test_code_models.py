@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import os
 import subprocess
+import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -115,7 +117,8 @@ def test_a_table_has_one_budget_per_combination_of_its_lists(project: Path) -> N
         ('[[models]]\nsource = "a:B"\ninput = 3\n', "3: input is not a shape or a list of them"),
         ('[models]\nsource = "a:B"\n', "models is not a list of tables"),
         ('[[models]]\nsource = "a:B"\n[[models]]\nsource = "a:B"\ninput = "1x3"\n',
-         "4: a:B already has other inputs"),
+         "4: a:B already has other inputs .*name = \"large\""),
+        ('[[models]]\nsource = "a:B"\nname = "x y"\n', "3: name is not a word"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_in_a_table_is_one_line(tmp_path: Path, text: str, message: str) -> None:
@@ -134,6 +137,68 @@ def test_a_check_compares_a_module_with_its_baseline_and_names_the_change(
     code_, out, _ = said(capsys, "check", "--why")
     assert (code_, "mypkg.model:Net: " in out, " from " in out) == (1, True, True)
     assert git(project, "worktree", "list").count("\n") == 1
+
+
+LARGE = """
+[[models]]
+source = "mypkg.model:Net"
+name = "large"
+input = "8x3x32x32"
+batch = 8
+"""
+
+
+def entries_of(root: Path) -> list[dict[str, Any]]:
+    entries: list[dict[str, Any]] = tomllib.loads((root / "perfc.lock").read_text())["model"]
+    return entries
+
+
+def test_a_source_with_two_sets_of_inputs_keeps_its_baseline(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said(capsys, "baseline", "write")
+    before = entries_of(project)
+    (project / "perfc.toml").write_text(TABLE + LARGE)
+    code_, out, _ = said(capsys, "check")
+    assert (code_, "2 same" in out, "mypkg.model:Net/large: new" in out) == (0, True, True)
+    said(capsys, "baseline", "update", "mypkg.model:Net/large")
+    entries = entries_of(project)
+    assert [e["path"] for e in entries] == [*["mypkg.model:Net"] * 2, "mypkg.model:Net/large"]
+    assert entries[:2] == before
+    assert "3 same" in said(capsys, "check", "mypkg.model:Net")[1]
+    assert "1 same" in said(capsys, "check", "mypkg.model:Net/large")[1]
+    (project / "mypkg/sizes.py").write_text("WIDTH = 48\n")
+    code_, out, _ = said(capsys, "check", "mypkg/sizes.py", "-o", "result.json")
+    assert code_ == 1
+    assert "mypkg.model:Net/large" in said(capsys, "comment", "result.json")[1]
+    assert said(capsys, "diff", "HEAD", "mypkg.model:Net/large", "--exit-code")[0] == 1
+
+
+NETWORK = """
+import torch
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Conv2d(3, 4, 3, padding=1)
+
+    def forward(self, x):
+        return self.layer(x)
+"""
+
+
+def test_two_sets_of_inputs_of_a_module_have_different_figures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("torch")
+    (tmp_path / "net.py").write_text(NETWORK)
+    text = (TABLE + LARGE).replace("mypkg.model", "net").replace("[1, 8]", "8")
+    (tmp_path / "perfc.toml").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    assert said(capsys, "baseline", "write")[0] == 0
+    small, large = entries_of(tmp_path)
+    assert small["flop"] * 4 == large["flop"]
+    assert "2 same" in said(capsys, "check")[1]
 
 
 def test_a_source_is_checked_by_the_modules_it_is_part_of(
