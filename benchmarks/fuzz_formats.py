@@ -151,6 +151,8 @@ def seeds() -> tuple[tuple[str, Mutation, Files], ...]:
         ("tflite", words, {"m.tflite": flat.network(is_quantized=True).file()}),
         ("openvino", markup, {"model.xml": made["model.xml"], "model.bin": made["model.bin"]}),
         ("stablehlo", document, {"functions.hlo-json": functions}),
+        *[("relax", document, {"net.json": p.read_bytes()})
+          for p in sorted((ROOT / "tests" / "fixtures").glob("relax-*.json"))],
         ("genai", document, {"x/genai_config.json": json.dumps(decoder).encode(),
                              "x/m.onnx": fuzz_files.seeds()[0]}),
         *[("config", document, {"config.json": p.read_bytes()})

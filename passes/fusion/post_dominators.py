@@ -18,6 +18,7 @@ from perfc.ir.ops.movement.pad import Pad
 from perfc.ir.ops.movement.view import Identity, Squeeze, Unsqueeze
 from perfc.ir.ops.normalization.normalization import BatchNormalization
 from perfc.ir.ops.normalization.reduce import ReduceMean
+from perfc.ir.ops.resampling.resize import Resampling
 from perfc.ir.record import mutable
 from perfc.ir.tensors.types import TensorType
 
@@ -209,7 +210,7 @@ def steps_of(near: Neighbourhood) -> list[FusionStep]:
 def access_of(node: Node) -> Access:
     """Return how a node reads its operands."""
     kind = node.op.kind
-    if isinstance(node.op, BatchNormalization):
+    if isinstance(node.op, BatchNormalization | Resampling):
         return Access.INJECTIVE
     if isinstance(node.op, ReduceMean) or kind in ANCHORS:
         return Access.ANCHOR

@@ -18,7 +18,9 @@ from perfc.study.fusion_oracle.oracles import oracle_of
 
 WEIGHTS = {
     "w": np.ones((16, 16), np.float32), "half": np.float32(0.5), "flat": np.array([2, 8, 8]),
-    "row": np.ones(16, np.float32), "fours": np.array([4, 4]), "eights": np.array([8, 8]),
+    "image": np.array([1, 1, 8, 16]), "roi": np.ones(0, np.float32),
+    "scales": np.float32([1, 1, 2, 2]), "row": np.ones(16, np.float32),
+    "fours": np.array([4, 4]), "eights": np.array([8, 8]),
 }  # fmt: skip
 PRODUCT = ("MatMul", "x w", "p")
 GATE = [PRODUCT, ("Sigmoid", "p", "s"), ("Mul", "p s", "y")]
@@ -44,6 +46,11 @@ CASES: list[tuple[Steps, str, list[str]]] = [
         "y", ["Add+MatMul", "MatMul", "Sigmoid"],
     ),
     ([PRODUCT, ("Reshape", "p flat", "f"), ("Relu", "f", "y")], "y", ["MatMul", "Relu"]),
+    (
+        [("Reshape", "x image", "i"), ("Sigmoid", "i", "s"), ("Resize", "s roi scales", "z"),
+         ("Relu", "z", "y")],
+        "y", ["Relu+Resize+Sigmoid"],
+    ),
     (TURNED, "y", ["Mul+Relu+Split+Transpose"]),
     (HALVES, "y b", ["Mul+Relu", "Split"]),
 ]  # fmt: skip

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from enum import Enum
-from fnmatch import fnmatchcase
 from itertools import product
 from pathlib import Path, PurePosixPath
 
@@ -21,6 +20,7 @@ from perfc.ir.record import record
 from perfc.ir.symbolic.sizes import sizes_of
 from perfc.review.diff.figures import BY_KEY, Metric
 
+from .globs import is_match
 from .limits import Limit, parse_limit
 
 LOCK = "perfc.lock"
@@ -375,31 +375,3 @@ class BudgetReader:
     def line(self, key: str | None, index: int | None) -> int:
         """Return the line of a key, else of the table's header, else the first line."""
         return line_of(self.text, key, "" if index is None else self.header, index or 0)
-
-
-def is_match(path: str, glob: str) -> bool:
-    """Return True if a path with slashes matches a glob; ``**`` matches any folders."""
-    names, parts = path.split("/"), PurePosixPath(glob).parts
-    if ".." in names:
-        return False
-    # places in the glob that a beginning of the path can have reached: no backtracking
-    reached = opened_by({0}, parts)
-    for name in names:
-        reached = opened_by(
-            {
-                i if parts[i] == "**" else i + 1
-                for i in reached
-                if i < len(parts) and (parts[i] == "**" or fnmatchcase(name, parts[i]))
-            },
-            parts,
-        )
-    return len(parts) in reached
-
-
-def opened_by(reached: set[int], parts: Sequence[str]) -> set[int]:
-    """Return ``reached`` and the positions that follow if ``**`` matches no folder."""
-    positions = set(reached)
-    for i, part in enumerate(parts):
-        if i in positions and part == "**":
-            positions.add(i + 1)
-    return positions

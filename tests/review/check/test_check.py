@@ -22,7 +22,8 @@ from onnx import TensorProto, helper, numpy_helper
 from perfc.errors import ParseError
 from perfc.ir.facts import Origin
 from perfc.review.check import comment, pipelines, run, views
-from perfc.review.check.config import Level, LimitRule, is_match, load
+from perfc.review.check.config import Level, LimitRule, load
+from perfc.review.check.globs import is_match
 from perfc.review.check.limits import parse_limit
 from perfc.review.check.lock import lock_file as lock
 from perfc.review.check.lock.baseline import BaselineCase, Entry

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from perfc.review.check import config
-from perfc.review.check.config import is_match
+from perfc.review.check.globs import is_match
 
 from .projects import BUDGETS, said
 
