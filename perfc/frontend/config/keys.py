@@ -10,7 +10,7 @@ from perfc.errors import ModelError
 
 LARGEST = 1 << 40
 """Maximum whole number in a configuration; no extent of a model is larger."""
-MOST_LAYERS = 10_000
+MOST_LAYERS = 2_000
 
 
 def _is_count(value: object) -> bool:

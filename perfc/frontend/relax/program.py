@@ -66,7 +66,7 @@ def translated(document: RelaxDocument) -> ProtoModel:
     metas = document.metas(document.part(named[name], "ret_ty", "ret_struct_info"))
     for value, meta in zip(results, metas, strict=True):
         scope.builder.graph.output.append(ValueInfo(value, scope.builder.type(meta)))
-    return scope.builder.model("tvm")
+    return scope.builder.model("TVM")
 
 
 def bindings(scope: RelaxScope, function: int) -> list[int]:
@@ -261,7 +261,7 @@ def unknown(
     name = operator.rpartition(".")[2]
     call = RelaxCall(scope, stem, f"{name}_{stem}", operator, [], {}, outputs, lambda _: [])
     start = len(scope.builder.graph.node)
-    results = call.several(name, operands, len(outputs), domain="tvm")
+    results = call.several(name, operands, len(outputs), domain="relax")
     return settled(call, start, results)
 
 

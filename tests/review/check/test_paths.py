@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from perfc.review.check import config
+from perfc.review.check import globs
 from perfc.review.check.globs import is_match
 
 from .projects import BUDGETS, said
@@ -159,7 +159,7 @@ def test_a_hostile_glob_compares_each_name_with_each_part_once(
         compared.append(name)
         return fnmatchcase(name, part)
 
-    monkeypatch.setattr(config, "fnmatchcase", counting)
+    monkeypatch.setattr(globs, "fnmatchcase", counting)
     assert not is_match("/".join("a" * 12), "**/a/" * 12 + "b")
     # with backtracking thousands: as many as there are ways to choose folders for the stars
     assert 12 < len(compared) <= 12 * 13
