@@ -226,8 +226,8 @@ class Runtime:
 
     @property
     def measured_name(self) -> str:
-        """Runtime whose measured whole models represent it; "" with streams or a recorded graph."""
-        is_other = self.streams > 1 or self.is_recorded
+        """Runtime whose measured runs represent it; "" with streams or an unmeasured graph."""
+        is_other = self.streams > 1 or (self.is_recorded and self.measured_as != self.name)
         return "" if is_other else self.measured_as or self.name
 
     @property

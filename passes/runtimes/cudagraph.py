@@ -11,6 +11,7 @@ TABLE = replace(
     title="operator by operator, recorded as a CUDA graph and replayed",
     launch=LaunchMode.GRAPH,
     devices=GPU,
+    measured_as="cudagraph",
     merged_by=(),
     aliases=(),
     stands_for=frozenset(),

@@ -80,12 +80,14 @@ class WholeModel:
         deployment: how it was run, its extents and target included.
         time_s: time of one batch.
         source: title of the publication.
+        framework: version of PyTorch, if it ran the model.
     """
 
     graph: str
     deployment: Deployment
     time_s: float
     source: str = ""
+    framework: tuple[int, int] = FRAMEWORK
 
 
 def graded(folder: Path) -> pd.DataFrame:

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
+from perfc.ir.op import BY_ONNX
+
 from ..source import open_model
 from .external import Place, contents_of
 
@@ -46,7 +48,7 @@ def module_of(
     state = hashlib.blake2b(data).digest() if data and is_small else file_state(path)
     if state is None or options.contents:
         return lowered(open_model(model), options)
-    key = path, state, tuple(sorted(options.dims.items()))
+    key = path, state, tuple(sorted(options.dims.items())), defined_operators()
     module, folder = _BY_CONTENT.get(key), os.path.dirname(path) or "."
     if module is not None:
         digest, places = _EXTERNAL[module]
@@ -58,6 +60,11 @@ def module_of(
         _EXTERNAL[module] = read.origin.contents
         _BY_CONTENT[key] = module
     return module
+
+
+def defined_operators() -> tuple[tuple[str, type], ...]:
+    """Return the operators that a program defined beside those of perfc, by their ONNX names."""
+    return tuple((n, c) for n, c in BY_ONNX.items() if not c.__module__.startswith("perfc."))
 
 
 def small_content(path: str) -> bytes | None:

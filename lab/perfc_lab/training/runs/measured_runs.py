@@ -31,7 +31,8 @@ from perfc.passes.rewriting.canonicalize import Canonicalize
 from perfc.passes.roofline.roofline import bounds
 from perfc.passes.runtimes import of_steps
 
-from ...tables.whole_models import FRAMEWORK, WholeModel, whole_models
+from ...tables.own_runs import own_runs
+from ...tables.whole_models import WholeModel, whole_models
 
 if TYPE_CHECKING:
     from perfc.ir.graph import Module
@@ -63,7 +64,7 @@ def measured_runs(folder: Path, say: Callable[[str], None]) -> list[MeasuredRun]
     """
     graphs, found, missing = model_folder(folder), list[MeasuredRun](), 0
     by_graph: dict[str, list[WholeModel]] = {}
-    for row in whole_models(folder):
+    for row in (*whole_models(folder), *own_runs(graphs)):
         by_graph.setdefault(row.graph, []).append(row)
     for graph, rows in sorted(by_graph.items()):
         path = graphs / graph
@@ -111,12 +112,12 @@ def typed(path: Path, dims: Mapping[str, int]) -> Module:
     return Analyses().apply(Sizes(tuple(given)), module)
 
 
-def merged_then(table: Runtime) -> Runtime:
-    """The fusion table that a runtime had when the rows were measured.
+def merged_then(table: Runtime, framework: tuple[int, int]) -> Runtime:
+    """The fusion table that a runtime had when a row was measured.
 
-    PyTorch ran attention as two products and a softmax. Its other kernels are as today's.
+    PyTorch before 2.0 ran attention as two products and a softmax. Other kernels are unchanged.
     """
-    return table if table.known_steps is None else of_steps(table.known_steps, FRAMEWORK)
+    return table if table.known_steps is None else of_steps(table.known_steps, framework)
 
 
 def lowered(source: Module, row: WholeModel, am: Analyses) -> tuple[str, RunTable]:
@@ -129,7 +130,9 @@ def lowered(source: Module, row: WholeModel, am: Analyses) -> tuple[str, RunTabl
     machine = load_machine(how.target)
     module = am.apply(Canonicalize(), source)
     module = am.apply(what_if(how.dtype), module)
-    kernels = replace(am.get(Fuse(merged_then(how.table).name), module), runtime=how.table)
+    kernels = replace(
+        am.get(Fuse(merged_then(how.table, row.framework).name), module), runtime=how.table
+    )
     bound = bounds(kernels, machine, source.defaults(), tf32=how.rounded)
     autocast = Autocasting.of(source, how.dtype)
     execution = Execution(

@@ -1,0 +1,46 @@
+"""Runs measured by ourselves, on the graphs of the same models: rows of ``datasets``."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from perfc.deployment import Deployment
+from perfc.passes.runtimes import Tf32
+
+from .whole_models import PRECISIONS, WholeModel
+
+FOLDER = Path(__file__).resolve().parents[3] / "datasets"
+MACHINES: Mapping[str, tuple[str, tuple[int, int]]] = {"h200": ("h200-sxm-141gb", (2, 11))}
+"""Target and version of PyTorch by folder."""
+COLUMNS: Mapping[str, str] = {"eager": "eager_ms", "cudagraph": "graph_ms"}
+"""Column of the time by runtime."""
+
+
+def own_runs(graphs: Path) -> Iterator[WholeModel]:
+    """Yield the forward passes whose model has a graph of the measured size.
+
+    Args:
+        graphs: folder of the graphs.
+    """
+    for name, (target, framework) in MACHINES.items():
+        path = FOLDER / name / "vision.csv.gz"
+        if not path.is_file():
+            continue
+        with gzip.open(path, "rt", encoding="utf-8") as file:
+            rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
+        for row in rows:
+            graph = f"{row['name'].replace(':', '__')}__{row['size']}.onnx.gz"
+            if row["mode"] != "infer" or not (graphs / graph).is_file():
+                continue
+            dtype, tf32 = PRECISIONS[row["prec"]]
+            for runtime, column in COLUMNS.items():
+                if row[column]:
+                    how = Deployment(
+                        target, runtime=runtime, dtype=dtype, tf32=Tf32(tf32),
+                        dims={"batch": int(row["batch"])},
+                    )  # fmt: skip
+                    time_s = float(row[column]) / 1e3
+                    yield WholeModel(graph, how, time_s, f"perfc on {name}", framework)
