@@ -149,6 +149,15 @@ class Graph:
         return {v: node for node in self.nodes for v in node.results}
 
     @cached_property
+    def free(self) -> frozenset[Value]:
+        """Return the values that the graph and its regions use but do not define."""
+        used, defined = set(self.outputs), {*self.inputs, *self.weights}
+        for node in self.nodes:
+            used.update([v for v in node.inputs if v is not None], *[r.free for r in node.regions])
+            defined.update(node.results)
+        return frozenset(used - defined)
+
+    @cached_property
     def users(self) -> dict[Value, tuple[Node, ...]]:
         """Return the nodes that read each value, including reads from inside a region."""
         seen: dict[Value, list[Node]] = {}
@@ -166,16 +175,7 @@ class Graph:
 
 def captured(node: Node) -> set[Value]:
     """Return the values that the regions of ``node`` use but do not define."""
-    free: set[Value] = set()
-    for region in node.regions:
-        defined: set[Value] = {*region.inputs, *region.weights}
-        used: set[Value] = set(region.outputs)
-        for inner in region.nodes:
-            used.update(v for v in inner.inputs if v is not None)
-            used |= captured(inner)
-            defined.update(inner.results)
-        free |= used - defined
-    return free
+    return {v for region in node.regions for v in region.free}
 
 
 class Basis(Enum):

@@ -128,7 +128,8 @@ class Inference:
         arguments: Sequence[tuple[Type, Known | None]] | None = None,
     ) -> Graph:
         """``graph`` with types, outer values replaced by ``env``, inputs by ``arguments``."""
-        local: dict[Value, Value] = dict(env)
+        # all of the outer values would take quadratic time in many regions
+        local = {v: env[v] for v in graph.free if v in env} if env else dict[Value, Value]()
         inputs: list[Value] = []
         for i, v in enumerate(graph.inputs):
             new = v
