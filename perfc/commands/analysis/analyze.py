@@ -128,8 +128,9 @@ def command(
         except PerfcError as error:
             raise located(error, model) from error
         collected = collect(report, predict=not no_predict, count_as=count_as)
+        verdict = collected.verdict
     if quiet:
-        emit(f"{screen.verdict_line(collected.verdict)}\n", output)
+        emit(f"{screen.verdict_line(verdict)}\n", output)
     elif form == HTML:
         deliver_page(report, collected, output, has_what_if=not no_what_if)
     else:

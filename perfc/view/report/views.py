@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-from perfc.ir.record import record
+from perfc.ir.record import frozen
 
 from . import counts
 from .amounts import open_symbols
@@ -13,7 +14,7 @@ from .counts import Counts
 from .formats.document import Document, Section
 from .memory_sections import memory, pressure
 from .memory_sections.memory import Memory
-from .memory_sections.pressure import Pressure
+from .memory_sections.pressure import Pressure, Repeated
 from .sections import assumptions, bottlenecks, coverage, critical, kernels, prediction, summary
 from .sections.assumptions import Assumptions
 from .sections.bottlenecks import Bottlenecks
@@ -55,7 +56,7 @@ TOP = 20
 """Kernels shown by default."""
 
 
-@record
+@frozen
 class Views:
     """Views of one analysis.
 
@@ -86,8 +87,53 @@ class Views:
     counts: Counts | None = None
 
 
+class LazyViews(Views):
+    """Views of one analysis, each computed when it is first read: few outputs show all."""
+
+    def __init__(self, report: Report, *, predict: bool, count_as: str) -> None:
+        self._report, self._predict = report, predict
+        vars(self)["counts"] = counts.collect(report, count_as) if count_as else None
+
+    def __getattr__(self, name: str) -> object:
+        """Compute a view."""
+        report: Any = vars(self).get("_report")
+        match name if report is not None else "":
+            case "verdict":
+                view: object = Verdict.of(report, predict=self._predict)
+            case "assumptions":
+                view = assumptions.collect(report, self._unset)
+            case "summary":
+                view = summary.collect(report, self.memory)
+            case "prediction":
+                view = prediction.collect(report) if self._predict else None
+            case "coverage":
+                view = coverage.collect(report, tuple(self._unset))
+            case "kernels":
+                view = kernels.collect(report, predict=self._predict)
+            case "pressure":
+                view = pressure.collect(report, self._distinct, self.verdict)
+            case "critical":
+                view = critical.collect(self.kernels, bottlenecks.launch_s(report))
+            case "bottlenecks":
+                view = bottlenecks.collect(report, self._distinct, self.verdict.limits)
+            case "memory":
+                view = memory.collect(report, has_device=True)
+            case _:
+                raise AttributeError(name)
+        vars(self)[name] = view
+        return view
+
+    @cached_property
+    def _unset(self) -> dict[str, int]:
+        return open_symbols(self._report)
+
+    @cached_property
+    def _distinct(self) -> Sequence[Repeated]:
+        return pressure.repeated(self._report, self.kernels)
+
+
 def collect(report: Report, *, predict: bool = True, count_as: str = "") -> Views:
-    """Collect every view of ``report``.
+    """Return the views of ``report``.
 
     Args:
         report: the analyzed run.
@@ -97,24 +143,7 @@ def collect(report: Report, *, predict: bool = True, count_as: str = "") -> View
     Raises:
         PassError: if there is no such convention.
     """
-    rows = kernels.collect(report, predict=predict)
-    distinct = pressure.repeated(report, rows)
-    verdict = Verdict.of(report, predict=predict)
-    unset = open_symbols(report)
-    live = memory.collect(report, has_device=True)
-    return Views(
-        verdict,
-        assumptions.collect(report, unset),
-        summary.collect(report, live),
-        prediction.collect(report) if predict else None,
-        coverage.collect(report, tuple(unset)),
-        rows,
-        pressure.collect(report, distinct, verdict),
-        critical.collect(rows, bottlenecks.launch_s(report)),
-        bottlenecks.collect(report, distinct, verdict.limits),
-        live,
-        counts.collect(report, count_as) if count_as else None,
-    )
+    return LazyViews(report, predict=predict, count_as=count_as)
 
 
 def document(views: Views, shown: Collection[str] = DEFAULT, top: int | None = TOP) -> Document:
