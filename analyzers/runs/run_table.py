@@ -9,12 +9,12 @@ rates of the data sheet: the first knows the kernel, the second other machines.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfc.ir.graph import walk
 from perfc.ir.record import cached_entity
 from perfc.ir.symbolic.evaluate import Numbers
 from perfc.ir.tensors.types import TensorType
@@ -30,6 +30,7 @@ from ..steps.launch_kind import LaunchKind
 from ..steps.setting import Precision, Setting
 from ..steps.stored import columns_at
 from .host import host_sides
+from .network import Network, convolved
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -72,27 +73,11 @@ SUMMED = (
     LaunchKind.COPY, LaunchKind.MOVEMENT,
 )  # fmt: skip
 """Kinds of which the run's row has means."""
-CONVOLUTIONS = (
-    LaunchKind.STEM, LaunchKind.DEPTHWISE, LaunchKind.GROUPED, LaunchKind.POINTWISE,
-    LaunchKind.CONVOLUTION,
-)  # fmt: skip
 MEANS = ("log2_m", "log2_n", "log2_k", "log2_waves", "log2_intensity")
 OF_MACHINE = ("device_tb_per_s", "ridge_flop_per_byte", "sm_count")
 """Features that the machine decides alone."""
 SHORT_S = (5e-6, 10e-6, 20e-6, 50e-6)
 """Lengths of a launch below which shares of time and of launches are counted."""
-
-
-class Network(Enum):
-    """Kinds of networks that an engine may run with different efficiency."""
-
-    CONVOLUTIONS = "convolutions"
-    PRODUCTS = "products"
-
-    @property
-    def number(self) -> int:
-        """Return the position among the kinds."""
-        return list(Network).index(self)
 
 
 @cached_entity
@@ -121,8 +106,7 @@ class RunTable:
     @property
     def network(self) -> Network:
         """Return the kind of network by which kernels have most MACs, whatever the batch."""
-        is_convolved = self.run[CONVOLVED] > 0.5
-        return Network.CONVOLUTIONS if is_convolved else Network.PRODUCTS
+        return Network.of(self.run[CONVOLVED])
 
     def launch_values(self, names: Sequence[str]) -> NDArray[np.float32]:
         """Return launch features, ``[kernels + 1, features]``; others repeat the run or are 0."""
@@ -181,6 +165,15 @@ def stored_element(source: Module) -> str:
     floats = [t for t in stored if t.dtype.is_float]
     largest = max(floats, key=lambda t: t.numel if isinstance(t.numel, int) else 0, default=None)
     return str(largest.dtype) if largest is not None else ""
+
+
+def is_whole(source: Module, dtype: str) -> bool:
+    """Return True if all floating-point values of a model have a type, so that it changes none."""
+    nodes = walk(source.graph)
+    types = {v.type for node in nodes for v in (*node.inputs, *node.results) if v is not None}
+    tensors = [one for one in types if isinstance(one, TensorType)]
+    floats = {str(one.dtype) for one in tensors if one.dtype.is_float}
+    return len(tensors) == len(types) and floats == {dtype}
 
 
 def leading_extent(source: Module, env: Mapping[str, int]) -> int:
@@ -366,7 +359,6 @@ class RunKernels:
 
     def _of_products(self, columns: Mapping[str, Array], time: Array) -> dict[str, float]:
         amounts, traits = self.columns.amounts, self.columns.traits
-        macs = amounts["mac"] * self.count
         weight = time * (amounts["mac"] > 0)
         weight = weight / max(float(weight.sum()), LEAST_S)
         tiles = np.ceil(amounts["m"] / TILE) * np.ceil(traits["n"] / TILE) * amounts["groups"]
@@ -383,10 +375,7 @@ class RunKernels:
         return {
             **{name: float((weight * values).sum()) for name, values in means.items()},
             "grouped_groups": float((grouped * columns["log2_groups"]).sum()) / known,
-            CONVOLVED: float(
-                macs[np.isin(self.columns.kind, [kind.number for kind in CONVOLUTIONS])].sum()
-            )
-            / max(float(macs.sum()), 1.0),
+            CONVOLVED: convolved(self.columns, self.count),
             "forest_share": float(
                 time[columns["predictor"] == PREDICTORS.index(Predictor.LEARNED)].sum()
             ),

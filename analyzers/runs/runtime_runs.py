@@ -32,10 +32,11 @@ from ..features.distance import SAME_CHIP, coordinates, distance, nearest
 from ..features.process import NOBODY, Process
 from ..features.sheet import Sheet
 from ..intervals.conformal import AT_ONCE, LEAST_SPREAD, Band, grown
+from .network import Network
 from .processor_runs import is_plain, laws, run_time
 from .run_process import FORM, publications_of, with_version
 from .run_process import tabulated as places_of
-from .run_table import LEAST_S, Network, RunTable, precision, tabulated
+from .run_table import LEAST_S, RunTable, precision, tabulated
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -161,24 +162,22 @@ def on_processor(
     return RuntimeRun(time, execution.bounds.floor_s, is_own, True, law.runs, law.runs)
 
 
-def is_measured(
-    machine: Machine, stored: str, runtime: str, *, folder: Path = artefact.SHIPPED
-) -> bool:
-    """Return True if runs of any network were measured under a runtime on a machine's chip.
+def measured_kin(
+    machine: Machine, *, folder: Path = artefact.SHIPPED
+) -> frozenset[tuple[str, str]]:
+    """Return precision and `kin` of the runs that were measured on a machine's chip.
 
     Args:
         machine: the target.
-        stored: their `precision`.
-        runtime: its name.
         folder: where weights lie.
 
     Raises:
         WeightsError: weights that are damaged or of another schema.
     """
     path = folder / f"{NAME}.json"
-    if not stored or machine.kind == "cpu" or not path.is_file():
-        return False
-    return any(is_kin(_load(path), machine, stored, kin(runtime, one)) for one in Network)
+    if machine.kind == "cpu" or not path.is_file():
+        return frozenset()
+    return kin_at(_load(path), coordinates(Sheet(machine), SPREAD_OF))
 
 
 def measured_machines(*, folder: Path = artefact.SHIPPED) -> tuple[str, ...]:
@@ -191,14 +190,14 @@ def measured_machines(*, folder: Path = artefact.SHIPPED) -> tuple[str, ...]:
     return _load(path).card.targets if path.is_file() else ()
 
 
-def is_kin(weights: Artefact, machine: Machine, stored: str, like: str) -> bool:
-    """Return True if runs in a precision and of such `kin` were measured on a machine's chip."""
+@lru_cache(maxsize=1024)
+def kin_at(weights: Artefact, here: tuple[float, ...]) -> frozenset[tuple[str, str]]:
+    """Return precision and `kin` of the runs that were measured on chips at some coordinates."""
     places = dict(zip(weights.card.targets, weights.card.places[SPREAD_OF], strict=True))
-    here = coordinates(Sheet(machine), SPREAD_OF)
-    return any(
-        distance(here, places[target]) <= SAME_CHIP
-        for target, *how in weights.card.kin
-        if how == [stored, like]
+    return frozenset(
+        (stored, like)
+        for target, stored, like in weights.card.kin
+        if distance(here, places[target]) <= SAME_CHIP
     )
 
 
@@ -215,7 +214,7 @@ def estimated(
     spread = np.exp(np.clip(weights.spread(values), np.log(LEAST_SPREAD), MOST_SPREAD))
     here = coordinates(Sheet(machine), SPREAD_OF)
     like = kin(runtime, run.network)
-    is_own = is_kin(weights, machine, stored, like)
+    is_own = (stored, like) in kin_at(weights, here)
     is_like = any(how[-1] == like for how in weights.card.kin)
     publications: tuple[str, ...] = ()
     if is_own:
@@ -291,10 +290,9 @@ def of_any(weights: Artefact, run: RunTable, machine: Machine, stored: str) -> R
     if run.network is not Network.PRODUCTS or mean_launch_s(run) < PATIENT_S:
         return None
     names, card = weights.card.features, weights.card
-    is_near = any(
-        is_kin(weights, machine, stored, kin(name, run.network)) for name in card.frameworks
-    )
     here = coordinates(Sheet(machine), SPREAD_OF)
+    known = kin_at(weights, here)
+    is_near = any((stored, kin(name, run.network)) in known for name in card.frameworks)
     separation = max(nearest(here, card.places[SPREAD_OF]), AT_ONCE)
     band = UNKNOWN if is_near else UNKNOWN.widened(grown(separation))
     time_s = max(run_sum(weights.factor, run, names), run.floor_s)

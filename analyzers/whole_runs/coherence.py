@@ -31,9 +31,13 @@ from perfc.passes.runtimes import LaunchMode, Layout, runtime, tables
 
 from ..estimate.estimate import CandidateRun
 from ..estimate.interval import Interval
+from ..intervals.adapt import of_machine
 from ..runs import runtime_runs
 from ..runs.host import launches_of
-from ..runs.run_table import precision, stored_element
+from ..runs.network import Network, network_of
+from ..runs.run_table import is_whole, precision, stored_element
+from ..runs.runtime_runs import kin
+from ..steps.setting import is_measured_whole
 from .estimate import batch_symbol
 from .whole_run import joined
 
@@ -54,6 +58,8 @@ WIDER: Mapping[str, tuple[str, ...]] = {
     "f16": ("f32",), "bf16": ("f32",), "i8": ("f16", "f32"), "f8e4m3": ("f16", "f32"),
 }  # fmt: skip
 """Element types that take no less time than the key if its matrix units are faster."""
+WIDE = frozenset({"f32", "tf32"})
+"""Precisions of a run in f32, as machines have them."""
 
 MOST_KERNELS = 5_000
 """Kernels of a run above which it is not compared: each comparison predicts all of them again."""
@@ -219,15 +225,15 @@ def by_type(run: Deployed, inner: Sequence[Relation]) -> Iterator[Bound]:
     mine = how.dtype or stored_element(run.source)
     others = [(name, False) for name in WIDER.get(mine, ())]
     others += [(name, True) for name, wider in WIDER.items() if mine in wider]
-    launches = launches_of(run.execution)
+    launches, machine = launches_of(run.execution), run.execution.machine
     for dtype, is_lower in others:
         narrow, wide = (dtype, mine) if is_lower else (mine, dtype)
         stored = {"i8": "int8", "f8e4m3": "int8", "bf16": "f16"}.get(dtype, dtype)
         if has_faster_units(run, narrow, wide) and (
-            not is_lower or is_measured(run.execution.machine, run, stored)
+            not is_lower or (is_measured(machine, run, stored) and may_be_own(run, machine, stored))
         ):
             try:
-                other = total_of(run, inner, dtype=dtype)
+                other = total_of(run, inner, dtype="" if is_whole(run.source, dtype) else dtype)
             except PerfcError:
                 continue  # a model that cannot be put in that type bounds nothing
             has_casts = (other.launches > launches) if is_lower else (launches > other.launches)
@@ -263,7 +269,8 @@ def by_machine(run: Deployed, inner: Sequence[Relation]) -> Iterator[Bound]:
     for name in runtime_runs.measured_machines(folder=run.execution.folder):
         there = load_machine(name)
         is_lower = dominates(there, here)
-        if (is_lower or dominates(here, there)) and is_measured(there, run, stored):
+        is_known = (is_lower or dominates(here, there)) and is_measured(there, run, stored)
+        if is_known and may_be_own(run, there, stored):
             bound = total_of(run, inner, target=name).run
             if bound.is_own:
                 yield Bound(bound.time, is_lower, name)
@@ -334,9 +341,23 @@ def precision_of(run: Deployed) -> str:
 
 def is_measured(machine: Machine, run: Deployed, stored: str) -> bool:
     """Return True if runs of a run's runtime were measured on a machine in a precision."""
-    return runtime_runs.is_measured(
-        machine, stored, run.deployment.runtime, folder=run.execution.folder
-    )
+    known = runtime_runs.measured_kin(machine, folder=run.execution.folder)
+    return any((stored, kin(run.deployment.runtime, one)) in known for one in Network)
+
+
+def may_be_own(run: Deployed, machine: Machine, stored: str) -> bool:
+    """Return False if no runs of a machine can be the evidence for a run there in a precision.
+
+    Runs of networks of its kind under its runtime can, and measured kernels of the machine and
+    graph predictors may.
+    """
+    execution = run.execution
+    if is_measured_whole(run.deployment.table) or of_machine(machine) or execution.module is None:
+        return True
+    like = kin(execution.kernels.runtime.measured_name, network_of(execution))
+    known = runtime_runs.measured_kin(machine, folder=execution.folder)
+    # a machine without TF32 runs f32
+    return any((one, like) in known for one in (WIDE if stored in WIDE else {stored}))
 
 
 def candidate(table: PredictionTable) -> CandidateRun:

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from perfc import cli
+from perfc.analyzers.runs import prediction
 from perfc.view.report.memory_sections import remedies
+
+if TYPE_CHECKING:
+    from perfc.analyzers.estimators import Execution
+    from perfc.analyzers.runs.prediction import PredictionTable
+    from perfc.ir.graph import Module
 
 MODEL = str(Path(__file__).parents[3] / "examples" / "models" / "resnet50.onnx.gz")
 
@@ -40,3 +47,21 @@ def test_changes_are_evaluated_only_where_they_are_shown(
         cli.main(["analyze", MODEL, "-t", "a100", *arguments])
     assert capsys.readouterr().out
     assert bool(runs) == is_shown
+
+
+def test_a_run_is_predicted_once_and_once_for_each_that_may_bound_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No convolution was measured under ORT in f16 on the board: that bounds nothing."""
+    runs, predict = [], prediction.predicted
+
+    def counted(execution: Execution, source: Module | None = None) -> PredictionTable:
+        runs.append((execution.machine.name, execution.kernels.runtime.name))
+        return predict(execution, source)
+
+    monkeypatch.setattr(prediction, "predicted", counted)
+    with pytest.raises(SystemExit, match="0"):
+        cli.main(["analyze", MODEL, "-t", "a100", "-q"])
+    assert capsys.readouterr().out
+    machine = "a100-sxm4-80gb"
+    assert runs == [(machine, "ort"), (machine, "tensorrt"), (machine, "eager")]
