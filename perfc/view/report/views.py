@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from functools import cached_property
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 from perfc.ir.record import frozen
@@ -14,7 +13,7 @@ from .counts import Counts
 from .formats.document import Document, Section
 from .memory_sections import memory, pressure
 from .memory_sections.memory import Memory
-from .memory_sections.pressure import Pressure, Repeated
+from .memory_sections.pressure import Pressure
 from .sections import assumptions, bottlenecks, coverage, critical, kernels, prediction, summary
 from .sections.assumptions import Assumptions
 from .sections.bottlenecks import Bottlenecks
@@ -91,45 +90,31 @@ class LazyViews(Views):
     """Views of one analysis, each computed when it is first read: few outputs show all."""
 
     def __init__(self, report: Report, *, predict: bool, count_as: str) -> None:
-        self._report, self._predict = report, predict
+        self.report, self.predict = report, predict
         vars(self)["counts"] = counts.collect(report, count_as) if count_as else None
 
-    def __getattr__(self, name: str) -> object:
-        """Compute a view."""
-        report: Any = vars(self).get("_report")
-        match name if report is not None else "":
-            case "verdict":
-                view: object = Verdict.of(report, predict=self._predict)
-            case "assumptions":
-                view = assumptions.collect(report, self._unset)
-            case "summary":
-                view = summary.collect(report, self.memory)
-            case "prediction":
-                view = prediction.collect(report) if self._predict else None
-            case "coverage":
-                view = coverage.collect(report, tuple(self._unset))
-            case "kernels":
-                view = kernels.collect(report, predict=self._predict)
-            case "pressure":
-                view = pressure.collect(report, self._distinct, self.verdict)
-            case "critical":
-                view = critical.collect(self.kernels, bottlenecks.launch_s(report))
-            case "bottlenecks":
-                view = bottlenecks.collect(report, self._distinct, self.verdict.limits)
-            case "memory":
-                view = memory.collect(report, has_device=True)
-            case _:
-                raise AttributeError(name)
-        vars(self)[name] = view
+    def __getattr__(self, name: str) -> Any:
+        """Compute a view, or what several share."""
+        if name not in _COLLECTED:
+            raise AttributeError(name)
+        view = vars(self)[name] = _COLLECTED[name](self)
         return view
 
-    @cached_property
-    def _unset(self) -> dict[str, int]:
-        return open_symbols(self._report)
 
-    @cached_property
-    def _distinct(self) -> Sequence[Repeated]:
-        return pressure.repeated(self._report, self.kernels)
+_COLLECTED: dict[str, Callable[[LazyViews], Any]] = {
+    "verdict": lambda v: Verdict.of(v.report, predict=v.predict),
+    "assumptions": lambda v: assumptions.collect(v.report, v.unset),
+    "summary": lambda v: summary.collect(v.report, v.memory),
+    "prediction": lambda v: prediction.collect(v.report) if v.predict else None,
+    "coverage": lambda v: coverage.collect(v.report, tuple(v.unset)),
+    "kernels": lambda v: kernels.collect(v.report, predict=v.predict),
+    "pressure": lambda v: pressure.collect(v.report, v.distinct, v.verdict),
+    "critical": lambda v: critical.collect(v.kernels, bottlenecks.launch_s(v.report)),
+    "bottlenecks": lambda v: bottlenecks.collect(v.report, v.distinct, v.verdict.limits),
+    "memory": lambda v: memory.collect(v.report, has_device=True),
+    "unset": lambda v: open_symbols(v.report),
+    "distinct": lambda v: pressure.repeated(v.report, v.kernels),
+}
 
 
 def collect(report: Report, *, predict: bool = True, count_as: str = "") -> Views:
