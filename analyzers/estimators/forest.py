@@ -23,7 +23,6 @@ from ..intervals.adapt import of_class, of_machine
 from ..intervals.conformal import EXTRAPOLATED
 from . import predictor
 from .estimator import Estimator, Execution
-from .forest_reason import ForestReason, reasons
 from .selection import INSIDE, inside, is_integer_product, of_half_depth, served, weighted
 from .unfused import FUSED, bounded, parts
 
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from perfc.passes.roofline.roofline import RooflineTable
 
     from ..features.classes import Array
+    from .forest_reason import ForestReason
 
 HALVES = frozenset({"bf16", "f16"})
 """Types whose products run on the same units."""
@@ -54,6 +54,8 @@ class Forests(Estimator):
 
     def why(self, execution: Execution, index: int) -> ForestReason | None:
         """The physical estimate, the factor, the nearest rows and what moved it."""
+        from .forest_reason import reasons
+
         return reasons(
             execution.bounds, index, launch=execution.kernels.runtime.launch,
             framework=execution.framework,

@@ -197,13 +197,13 @@ PREDICTOR_FILE = "predictor.py"
 
 
 @cache
-def files() -> Mapping[str, str]:
-    """Return the module of every predictor by name; one of a plug-in replaces ours.
+def files(*, trains: bool = True) -> Mapping[str, str]:
+    """Return the module of every predictor by name; one of a plug-in, which trains, replaces ours.
 
     Files are searched for ``PREDICTOR``, not imported: some need PyTorch.
     """
     modules: dict[str, str] = {}
-    for package in (SHIPPED, *plugins.modules(plugins.PREDICTORS)):
+    for package in (SHIPPED, *(plugins.modules(plugins.PREDICTORS) if trains else ())):
         folder = plugins.file_of(package).parent
         for path in folder.glob("*.py"):
             if re.search(r"^PREDICTOR\b", path.read_text(encoding="utf-8"), re.MULTILINE):
@@ -219,8 +219,12 @@ def predictors() -> tuple[str, ...]:
     return tuple(sorted(files()))
 
 
-def predictor(name: str, quantity: Quantity = Quantity.TIME) -> GraphPredictor:
+def predictor(
+    name: str, quantity: Quantity = Quantity.TIME, *, trains: bool = True
+) -> GraphPredictor:
     """A new one: ``pmgns``, or ``pmgns:gcn`` for a variant; dashes are as good as underscores.
+
+    Without ``trains`` it is ours, if there is one: plug-ins load what only training needs.
 
     Raises:
         PerfcError: there is none of that name or variant.
@@ -228,12 +232,13 @@ def predictor(name: str, quantity: Quantity = Quantity.TIME) -> GraphPredictor:
     """
     stem, _, variant = name.partition(":")
     stem = stem.replace("-", "_")
-    if stem not in files():
+    own = None if trains else files(trains=False).get(stem)
+    if own is None and stem not in files():
         raise PerfcError(
             f"no graph predictor {name!r}", hint=f"there are {', '.join(predictors())}"
         )
     try:
-        module = importlib.import_module(files()[stem])
+        module = importlib.import_module(own or files()[stem])
     except ImportError as error:
         raise MissingExtraError(
             f"{name} needs {error.name}", hint=install("gnn", "train")

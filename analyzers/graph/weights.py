@@ -208,8 +208,8 @@ def _parsed(content: bytes, path: Path) -> GraphCard:
     return card
 
 
-def load(path: Path) -> tuple[GraphPredictor, GraphCard]:
-    """The predictor of a card.
+def load(path: Path, *, trains: bool = True) -> tuple[GraphPredictor, GraphCard]:
+    """The predictor of a card; without ``trains`` it may only estimate.
 
     Raises:
         WeightsError: damaged, of another schema, or not belonging together.
@@ -217,7 +217,7 @@ def load(path: Path) -> tuple[GraphPredictor, GraphCard]:
     card = read_card(path)
     arrays = arrays_of(path.with_suffix(".npz"), card.arrays_sha256, MAX_ARRAYS_BYTES)
     try:
-        made = predictor(card.predictor, Quantity(card.quantity))
+        made = predictor(card.predictor, Quantity(card.quantity), trains=trains)
         made.restore(arrays, card.meta)
         middle, low, high = map(float, card.factor)
     except (

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -139,6 +138,8 @@ def student(freedom: int) -> float:
     >>> round(student(4), 2), round(student(10), 2)
     (1.3, 1.1)
     """
+    from statistics import NormalDist
+
     from scipy.special import stdtrit
 
     level = (1 + COVERAGE) / 2

@@ -42,7 +42,7 @@ def loaded(path: Path) -> tuple[GraphPredictor, GraphCard]:
     Raises:
         WeightsError: as `load`.
     """
-    return load(path)
+    return load(path, trains=False)
 
 
 def covering(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from .. import Transform
-from .casts import Casts
-from .mixed import Mixed
 from .retype import (
     AUTOCAST,
     Retype,
@@ -30,6 +28,7 @@ def what_if(dtype: str, *, trained_by: str = "") -> Transform:
     narrow = AUTOCAST.get(name)
     if narrow is None:
         return Retype(name)
-    if trained_by:
-        return Casts(narrow, trained_by)
-    return Mixed(narrow)
+    from .casts import Casts
+    from .mixed import Mixed
+
+    return Casts(narrow, trained_by) if trained_by else Mixed(narrow)

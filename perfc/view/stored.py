@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, cast
 from perfc.ir.cost import dim_sum
 from perfc.ir.symbolic.dim import Dim
 from perfc.passes.memory.liveness import all_weights, in_memory, storage
-from perfc.passes.rewriting.untie import Untie
-from perfc.passes.roofline.parameters import Parameters, ParameterTable
 
 if TYPE_CHECKING:
     from perfc.api import Report
+    from perfc.passes.roofline.parameters import ParameterTable
     from perfc.view.report.memory_sections.footprint import Footprint
 
 
@@ -22,6 +21,9 @@ class StoredTensors:
     @cached_property
     def parameters(self) -> ParameterTable:
         """Parameters of the model; the same for a training step."""
+        from perfc.passes.rewriting.untie import Untie
+        from perfc.passes.roofline.parameters import Parameters
+
         report = cast("Report", self)
         return report.analyses.get(Parameters(), report.analyses.apply(Untie(), report.source))
 

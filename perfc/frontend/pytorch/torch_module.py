@@ -16,9 +16,7 @@ from perfc.ir.symbolic.sizes import sizes_of
 from perfc.ir.tensors.types import TensorType
 
 from ..reading.module_name import NamedModule, is_named
-from .named import named_module
 from .torch_inputs import Call, call_of, inferred, is_tensor, require_extents
-from .torch_program import archived, module_of, program
 
 EXAMPLES = 2
 """Batch that a module is exported with: exporters take 1 for an extent that broadcasts."""
@@ -45,6 +43,8 @@ def graph_of(
         MissingExtraError: PyTorch is not installed.
     """
     if isinstance(model, NamedModule) or (isinstance(model, str) and is_named(model)):
+        from .named import named_module
+
         named = model if isinstance(model, NamedModule) else NamedModule(model)
         if input is not None or inputs is not None:
             named = replace(named, input=input, examples=inputs)
@@ -86,6 +86,8 @@ def exported(
     if isinstance(model, torch.jit.ScriptModule):
         hint = "the module that it was made from"
         raise ModelError("PyTorch cannot export a ScriptModule", hint=hint)
+    from .torch_program import archived, module_of
+
     call, known = call_of(input, inputs), sizes_of(dims or {})
     if isinstance(model, torch.export.ExportedProgram):
         if call is not None:
@@ -132,6 +134,8 @@ def archive_of(
                 given = typed.tensors(size, device, doubled=doubled)
                 extent = (EXAMPLES if doubled else size) if is_symbol else None
                 try:
+                    from .torch_program import program
+
                     return program(model, given, extent, has_lengths=has_lengths), call.batch
                 except Exception as error:
                     failed = failed or error

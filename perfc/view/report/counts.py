@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from perfc.frontend import is_configuration, load
 from perfc.ir.record import record
-from perfc.passes.conventions import convention, tally
 from perfc.passes.inference.sizes import Sizes
 from perfc.passes.manager import Analyses
 from perfc.passes.roofline.cost import Cost, CostTable
@@ -73,6 +72,8 @@ def collect(report: Report, name: str) -> Counts:
     Raises:
         PassError: if there is no such convention.
     """
+    from perfc.passes.conventions import convention, tally
+
     rules = convention(name)
     table = forward_cost(report)
     counted = tally(table, rules)
