@@ -18,8 +18,6 @@ from perfc.ir.symbolic.dim import Dim, Poly, symbol, symbols
 from perfc.ir.symbolic.sizes import bound_type, sizes_of
 from perfc.ir.syntax.names import symbol_name
 from perfc.ir.tensors.types import UNKNOWN, TensorType
-from perfc.passes.inference.sizes import Sizes
-from perfc.passes.manager import Analyses
 
 BATCH = "batch"
 SEQUENCE = "seq"
@@ -198,6 +196,9 @@ def opened(module: Module, name: str, axis: NamedExtent, size: int) -> Module:
     Raises:
         ParseError: the model is valid for that constant only.
     """
+    from perfc.passes.inference.sizes import Sizes
+    from perfc.passes.manager import Analyses
+
     words, basis, _ = AXES[name]
     rewriter = Rewriter(module.graph)
     # declared types hold for the number

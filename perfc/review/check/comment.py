@@ -8,8 +8,7 @@ from enum import Enum
 from pathlib import Path
 
 from perfc.errors import ParseError
-from perfc.review.diff.figures import BY_KEY
-from perfc.review.diff.views import percent, signed
+from perfc.review.diff.figures import BY_KEY, percent, signed
 from perfc.view.report.formats.markdown import escaped
 from perfc.view.report.units import DASH, Unit, plural
 

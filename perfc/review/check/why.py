@@ -165,7 +165,7 @@ def decided(finding: LimitExceeded, difference: Difference) -> LimitExceeded:
         return finding
     if finding.reason != UNDECIDED and finding.outcome is not Outcome.FAIL:
         return replace(finding, change=interval)
-    from perfc.review.diff.views import signed
+    from perfc.review.diff.figures import signed
 
     surely, unit = difference.surely[finding.metric], finding.metric.unit
     is_above = finding.baseline + surely > finding.limit

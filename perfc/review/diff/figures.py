@@ -8,14 +8,11 @@ from typing import TYPE_CHECKING
 
 from perfc.ir.facts import Origin
 from perfc.ir.record import record
-from perfc.view.report.formats.document import Amount
-from perfc.view.report.memory_sections import memory
-from perfc.view.report.sections import summary
-from perfc.view.report.sections.summary import total as both_ways
-from perfc.view.report.units import LOWER_BOUND, Unit
+from perfc.view.report.units import DASH, LOWER_BOUND, Unit, quantity, share
 
 if TYPE_CHECKING:
     from perfc.api import Report
+    from perfc.view.report.formats.document import Amount
 
 
 class Metric(Enum):
@@ -71,6 +68,10 @@ class Figure:
 
 def figures(report: Report) -> dict[Metric, Figure]:
     """Return every known metric of an analysis."""
+    from perfc.view.report.memory_sections import memory
+    from perfc.view.report.sections import summary
+    from perfc.view.report.sections.summary import total as both_ways
+
     s = summary.collect(report, memory.collect(report))
     nodes = report.cost.nodes
     opaque = sum(c.tier.value in ("bytes only", "unknown") for c in nodes.values())
@@ -107,3 +108,20 @@ def energy_of(report: Report) -> Figure | None:
     if e is None:
         return None
     return Figure(e.energy_j, Origin.PREDICTED, report.cost.is_bound, e.low_j, e.high_j)
+
+
+def signed(value: float | None, unit: Unit) -> str:
+    """Format a difference with its sign: ``+1.31 ms``, ``0``, or a dash if unknown."""
+    if value is None:
+        return DASH
+    if not value:
+        return "0"
+    text = share(abs(value)) if unit is Unit.SHARE else quantity(abs(value), unit)
+    if not text[0].isdigit():
+        text = f"{abs(value) * 100:.{2 if abs(value) < 0.5 else 6}g} %"
+    return f"{'+' if value > 0 else '-'}{text}"
+
+
+def percent(relative: float | None) -> str:
+    """Format a relative difference with its sign; a dash if unknown."""
+    return DASH if relative is None else signed(relative, Unit.SHARE)

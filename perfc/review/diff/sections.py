@@ -11,8 +11,8 @@ from perfc.view.report.formats.json_form import enveloped
 from perfc.view.report.units import DASH, Unit, plural, quantity
 
 from .blame import EXPLAINED
-from .figures import BY_KEY, Metric
-from .views import SCHEMA, ChangeRow, DiffViews, KernelRow, TotalRow, in_words, percent, signed
+from .figures import BY_KEY, Metric, percent, signed
+from .views import SCHEMA, ChangeRow, DiffViews, KernelRow, TotalRow, in_words
 
 NAMES = ("totals", "blame", "kernels", "changes")
 NOTICEABLE = 1e-3

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from perfc.ir.record import record
-from perfc.view.report.units import DASH, Unit, quantity, share
+from perfc.view.report.units import share
 
 from .blame import Culprit
 from .difference import Difference
@@ -278,23 +278,6 @@ def kernel_row(pair: KernelPair) -> KernelRow:
         a.energy_j,
         b.energy_j,
     )
-
-
-def signed(value: float | None, unit: Unit) -> str:
-    """Format a difference with its sign: ``+1.31 ms``, ``0``, or a dash if unknown."""
-    if value is None:
-        return DASH
-    if not value:
-        return "0"
-    text = share(abs(value)) if unit is Unit.SHARE else quantity(abs(value), unit)
-    if not text[0].isdigit():
-        text = f"{abs(value) * 100:.{2 if abs(value) < 0.5 else 6}g} %"
-    return f"{'+' if value > 0 else '-'}{text}"
-
-
-def percent(relative: float | None) -> str:
-    """Format a relative difference with its sign; a dash if unknown."""
-    return DASH if relative is None else signed(relative, Unit.SHARE)
 
 
 def in_words(rows: Sequence[CulpritRow], limit: int = 6) -> str:

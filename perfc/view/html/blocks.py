@@ -8,8 +8,7 @@ from perfc.common.plain_text import printable
 from perfc.ir.record import record
 from perfc.view.report.formats.document import Bars, Facts, Note, Part, Section, Table
 from perfc.view.report.formats.text import cell_text, is_numeric, scales_of, titled
-from perfc.view.report.memory_sections.memory import bucketed
-from perfc.view.report.units import quantity
+from perfc.view.report.units import bucketed, quantity
 
 
 @record

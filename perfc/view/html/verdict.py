@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from perfc.common.plain_text import printable
 from perfc.ir.record import record
-from perfc.review.diff.figures import BY_KEY, Metric
-from perfc.review.diff.views import TotalRow, collect, in_words, percent, signed
+from perfc.review.diff.figures import BY_KEY, Metric, percent, signed
+from perfc.review.diff.views import TotalRow, collect, in_words
 from perfc.view.report import Views
 from perfc.view.report.formats.notebook import clipped
 from perfc.view.report.formats.screen import UNIT, ScreenFigure, facts_of, percents, plain, titles

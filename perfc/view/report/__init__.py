@@ -2,96 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from enum import Enum
 from typing import TYPE_CHECKING
 
-from .sections.confidence import Confidence, Grade
-from .sections.limits import LimitShare
-from .sections.verdict import Item, MemoryNeed, Throughput, Verdict
-from .views import DEFAULT, NAMES, TOP, Views, collect, document
-
 if TYPE_CHECKING:
-    from perfc.api import Report
+    from .rendering import Format, render, written
+    from .sections.confidence import Confidence, Grade
+    from .sections.limits import LimitShare
+    from .sections.verdict import Item, MemoryNeed, Throughput, Verdict
+    from .views import DEFAULT, NAMES, TOP, Views, collect, document
 
 __all__ = [
-    "DEFAULT",
-    "NAMES",
-    "TOP",
-    "Confidence",
-    "Format",
-    "Grade",
-    "Item",
-    "LimitShare",
-    "MemoryNeed",
-    "Throughput",
-    "Verdict",
-    "Views",
-    "collect",
-    "document",
-    "render",
-    "written",
-]
+    "DEFAULT", "NAMES", "TOP", "Confidence", "Format", "Grade", "Item", "LimitShare", "MemoryNeed",
+    "Throughput", "Verdict", "Views", "collect", "document", "render", "written",
+]  # fmt: skip
+
+_MODULES = {
+    **dict.fromkeys(("Format", "render", "written"), "rendering"),
+    **dict.fromkeys(("Confidence", "Grade"), "sections.confidence"),
+    **dict.fromkeys(("Item", "MemoryNeed", "Throughput", "Verdict"), "sections.verdict"),
+    **dict.fromkeys(("DEFAULT", "NAMES", "TOP", "Views", "collect", "document"), "views"),
+    "LimitShare": "sections.limits",
+}
+"""Module of each public name."""
 
 
-class Format(Enum):
-    """Output formats."""
+def __getattr__(name: str) -> object:
+    """Import a public name on first use: its module imports much more than units and rows."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
 
-    TEXT = "text"
-    JSON = "json"
-    MARKDOWN = "markdown"
-    CSV = "csv"
-    TRACE = "trace"
-
-
-def render(
-    report: Report,
-    form: Format = Format.TEXT,
-    *,
-    views: Collection[str] = DEFAULT,
-    top: int | None = TOP,
-    width: int = 120,
-    predict: bool = True,
-) -> str:
-    """Render a report in the given format.
-
-    Args:
-        report: result of ``perfc.analyze``.
-        form: output format; JSON has every view, CSV and TRACE have every kernel, whatever
-            ``views`` and ``top`` are.
-        views: names of the views shown.
-        top: kernels shown, slowest first; None for all, in execution order.
-        width: columns of the text.
-        predict: include predictions.
-
-    >>> import perfc
-    >>> report = perfc.analyze("examples/models/resnet50.onnx.gz", dims={"batch": 8})
-    >>> render(report).splitlines()[0]
-    'perfc: examples/models/resnet50.onnx.gz on a100-sxm4-80gb, batch = 8, ort'
-    """
-    return written(collect(report, predict=predict), form, views, top, width)
-
-
-def written(views: Views, form: Format, shown: Collection[str], top: int | None, width: int) -> str:
-    """Render views in the given format."""
-    match form:
-        case Format.JSON:
-            from .formats import json_form
-
-            return json_form.render(views)
-        case Format.CSV:
-            from .formats import comma
-
-            return comma.render(views.kernels)
-        case Format.TRACE:
-            from .formats import trace
-
-            return trace.render(views)
-        case Format.MARKDOWN:
-            from .formats import markdown
-
-            return markdown.render(document(views, shown, top))
-        case Format.TEXT:
-            from .formats import text
-
-            return text.render(document(views, shown, top), width)
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

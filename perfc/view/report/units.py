@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import Enum
+from itertools import pairwise
 
 from perfc.ir.record import record
 
@@ -161,3 +162,11 @@ def _prefixed_text(value: float, unit: Unit) -> str:
 def plural(count: int, noun: str, more: str = "") -> str:
     """Format a count with its noun: ``1 node``, ``2 nodes``; ``more`` is an irregular plural."""
     return f"{count} {noun if count == 1 else more or f'{noun}s'}"
+
+
+def bucketed(values: Sequence[float], count: int) -> list[float]:
+    """Reduce ``values`` to at most ``count`` numbers, each the maximum of its bucket."""
+    if len(values) <= count:
+        return list(values)
+    edges = [i * len(values) // count for i in range(count + 1)]
+    return [max(values[a:b]) for a, b in pairwise(edges)]

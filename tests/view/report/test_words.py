@@ -17,7 +17,6 @@ from perfc.passes.roofline.ceilings import Ceiling
 from perfc.view.report.amounts import amount
 from perfc.view.report.formats.document import Amount, Note
 from perfc.view.report.formats.screen import throughput_words
-from perfc.view.report.memory_sections.memory import bucketed
 from perfc.view.report.memory_sections.pressure import busy
 from perfc.view.report.sections.assumptions import (
     RateUsed,
@@ -47,7 +46,7 @@ from perfc.view.report.sections.uncertainty import (
 )
 from perfc.view.report.sections.uncertainty import unit_of as unit_of_key
 from perfc.view.report.sections.verdict import Item, MemoryNeed, Throughput, items, throughput
-from perfc.view.report.units import Unit
+from perfc.view.report.units import Unit, bucketed
 
 BYTES = Unit.BYTE
 

@@ -6,11 +6,12 @@ import csv
 import io
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from perfc.common.plain_text import printable
 
-from ..sections.kernels import KernelRow
+if TYPE_CHECKING:
+    from ..sections.kernels import KernelRow
 
 Field: TypeAlias = "str | float | bool | Sequence[str] | None"
 HEADER = (

@@ -6,11 +6,14 @@ import json
 import math
 from dataclasses import fields, is_dataclass
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from perfc.common.version import __version__
 
-from ..views import Views
 from .document import Amount
+
+if TYPE_CHECKING:
+    from ..views import Views
 
 SCHEMA = "perfc-report/1"
 CONVENTIONS = {

@@ -11,12 +11,11 @@ from perfc.common.plain_text import printable
 from perfc.ir.record import record
 
 from ..amounts import ratio, title
-from ..memory_sections.memory import bucketed
 from ..sections.confidence import Grade
 from ..sections.kernels import KernelGroup, groups, title_of
 from ..sections.limits import LimitShare
 from ..sections.verdict import Verdict
-from ..units import Unit, quantity, share
+from ..units import Unit, bucketed, quantity, share
 from ..views import Views
 from .screen import KINDS, facts_of, percents, running
 from .screen_tables import LIMITS, gain_title, place_of, remedy_cells, rest_lines, sum_of, useful

@@ -9,8 +9,7 @@ from enum import Enum
 from perfc.common.plain_text import printable
 from perfc.ir.record import record
 
-from ..memory_sections.memory import bucketed
-from ..units import DASH, Scale, Unit, scale_of
+from ..units import DASH, Scale, Unit, bucketed, scale_of
 from .document import (
     Amount,
     Bars,

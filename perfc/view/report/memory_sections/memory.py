@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from perfc.ir.record import record
@@ -118,11 +116,3 @@ def section(view: Memory) -> Section:
     bars = Bars(view.live_bytes, Unit.BYTE, caption)
     device = () if view.device is None else tuple(parts_of(view.device))
     return Section("memory", "memory", (bars, Table(columns, rows), *device))
-
-
-def bucketed(values: Sequence[float], count: int) -> list[float]:
-    """Reduce ``values`` to at most ``count`` numbers, each the maximum of its bucket."""
-    if len(values) <= count:
-        return list(values)
-    edges = [i * len(values) // count for i in range(count + 1)]
-    return [max(values[a:b]) for a, b in pairwise(edges)]
