@@ -12,13 +12,25 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import shutil
 import statistics
 import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from .processes import AT_A100, CASES, MODEL, RESNET, Sample, build, measured, run
+from .processes import (
+    AT_A100,
+    CASES,
+    MODEL,
+    RESNET,
+    ROOT,
+    Sample,
+    build,
+    measured,
+    run,
+    succeeded,
+)
 
 ONNX_TOOL = "import sys, onnx_tool; onnx_tool.model_profile(sys.argv[1])"
 
@@ -51,6 +63,36 @@ def compare(name: str, path: Path, repeats: int) -> str:
     m, n = (statistics.median(s.peak_mib for s in x) for x in (ours, theirs))
     print(f"{name}: perfc {t:.3f} s {m:.0f} MB; onnx-tool {u:.3f} s {n:.0f} MB")
     return f"{name} x{t / u:.2f} time, x{m / n:.2f} memory of onnx-tool ({t:.2f} s, {u:.2f} s)"
+
+
+STARTED = (
+    "help", "weights", "weights-quiet", "weights-no-predict", "check", "compare-all", "llm",
+)  # fmt: skip
+BUDGET = '[[budget]]\nmodel = "*.onnx"\ntarget = "a100"\ntime = { fail = "+5%" }\n'
+
+
+def start(folder: Path, args: argparse.Namespace) -> str:
+    """Whole commands with byte code and in a container: sources without any, none beside them."""
+    sources = folder / "tree"
+    shutil.copytree(ROOT / "perfc", sources / "perfc", ignore=shutil.ignore_patterns("__pycache__"))
+    (folder / "perfc.toml").write_text(BUDGET, encoding="utf-8")
+    compiled = {"PYTHONPYCACHEPREFIX": str(folder / "compiled"), "PYTHONDONTWRITEBYTECODE": ""}
+    bare = {"PYTHONDONTWRITEBYTECODE": "1", "XDG_CACHE_HOME": str(folder / "cache")}
+    lines = []
+    for name in STARTED:
+        command = CASES[name].command(folder)
+        first = run(command, folder, sources, bare)
+        samples: list[list[Sample]] = [[], []]
+        for turn in range(args.repeats + 1):
+            for way, variables in enumerate((compiled, bare)):
+                sample = succeeded(run(command, folder, sources, variables))
+                samples[way] += [sample] if turn else []
+        with_, without = (statistics.median(s.cpu_s for s in way) for way in samples)
+        peak = max(s.peak_mib for way in samples for s in way)
+        text = f"{name} {with_:.3f} s, without byte code {without:.3f} s"
+        print(f"{text}, the first time {first.cpu_s:.3f} s, {peak:.0f} MiB", flush=True)
+        lines.append(text)
+    return ", ".join(lines)
 
 
 LINEAR = """
@@ -258,8 +300,7 @@ def models(folder: Path, args: argparse.Namespace) -> str:
 PARTS: dict[str, Callable[[Path, argparse.Namespace], str]] = {
     "resnet": resnet, "chain": chain, "linearity": linearity, "llama": language_model,
     "prediction": prediction, "million": million, "growth": growth, "loop": loop,
-    "repeated": repeated,
-    "models": models,
+    "repeated": repeated, "models": models, "start": start,
 }  # fmt: skip
 
 

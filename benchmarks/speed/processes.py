@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -16,6 +16,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 RESNET = ROOT / "examples" / "models" / "resnet50.onnx.gz"
 MODEL = "{model}"
+NO_VARIABLES: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,7 @@ class Case:
 
 ANALYZE = ("-m", "perfc", "analyze", MODEL)
 AT_A100 = (*ANALYZE, "--target", "a100")
+WEIGHTS = ("resnet50",)
 CHAIN_5_000 = ("chain", 5_000, 64)
 CHAIN_100_000 = ("chain", 100_000, 64, False)
 LLM = ("-m", "perfc", "llm", "llama-3.1-8b", "-t", "h100", "--concurrency", "64", "--dtype", "fp8")
@@ -76,21 +78,30 @@ CASES = {
         Case("100000-nodes", (*AT_A100, "--no-predict"), CHAIN_100_000, 2),
         Case("100000-nodes-predicted", AT_A100, CHAIN_100_000, 2),
         Case("llm", (*LLM, "--tp", "2"), repeats=3),
+        Case("weights", AT_A100, WEIGHTS),
+        Case("weights-quiet", (*AT_A100, "--quiet"), WEIGHTS),
+        Case("weights-no-predict", (*AT_A100, "--no-predict"), WEIGHTS),
+        Case("check", ("-m", "perfc", "check", MODEL), WEIGHTS),
+        Case("compare-all", ("-m", "perfc", "compare", MODEL, "--target", "all"), WEIGHTS, 3),
     )
 }
 """By name; ResNet-50 is analysed where no graph is named."""
 
 
-def run(arguments: Iterable[str], folder: Path | None = None, tree: Path | None = ROOT) -> Sample:
+def run(
+    arguments: Iterable[str], folder: Path | None = None, tree: Path | None = ROOT,
+    variables: Mapping[str, str] = NO_VARIABLES,
+) -> Sample:  # fmt: skip
     """Run the interpreter in a fresh process and measure it.
 
     Args:
         arguments: of the interpreter.
         folder: where it runs; the root of the repository if None.
         tree: what perfc is imported from; the installed one if None.
+        variables: of the environment, further ones.
     """
     paths = [] if tree is None else [str(tree), str(HERE.parent)]
-    env = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(paths), **variables}
     with tempfile.TemporaryFile() as out:
         began = time.perf_counter()
         process = subprocess.Popen(
