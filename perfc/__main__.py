@@ -21,9 +21,9 @@ def main() -> NoReturn:
 
 
 def with_byte_code() -> None:
-    """Read and write byte code in the user's cache where there is none beside the sources.
+    """Read and write byte code in the user's cache where there is none next to the sources.
 
-    Compiling them takes longer than an analysis. Python does not write beside sources where
+    Compiling them takes longer than an analysis. Python does not write next to sources where
     ``PYTHONDONTWRITEBYTECODE`` is set, as in many containers, or in a folder of another user.
     """
     sources = os.path.dirname(__file__)

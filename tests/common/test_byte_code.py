@@ -1,4 +1,4 @@
-"""Byte code in the user's cache, where Python writes none beside the sources."""
+"""Byte code in the user's cache, where Python writes none next to the sources."""
 
 from __future__ import annotations
 
