@@ -232,13 +232,13 @@ def predictor(
     """
     stem, _, variant = name.partition(":")
     stem = stem.replace("-", "_")
-    own = None if trains else files(trains=False).get(stem)
-    if own is None and stem not in files():
+    shipped = None if trains else files(trains=False).get(stem)
+    if shipped is None and stem not in files():
         raise PerfcError(
             f"no graph predictor {name!r}", hint=f"there are {', '.join(predictors())}"
         )
     try:
-        module = importlib.import_module(own or files()[stem])
+        module = importlib.import_module(shipped or files()[stem])
     except ImportError as error:
         raise MissingExtraError(
             f"{name} needs {error.name}", hint=install("gnn", "train")

@@ -51,6 +51,6 @@ def network_of(execution: Execution) -> Network:
     count = Counter(kernel.alike for kernel in execution.kernels.kernels)
     first = {k.alike: i for i, k in reversed([*enumerate(execution.kernels.kernels)])}
     assert execution.module is not None
-    at = [first[alike] for alike in count]
+    at = [first[number] for number in count]
     columns = columns_at(execution.kernels, execution.module, execution.bounds.env, at)
     return Network.of(convolved(columns, np.array([*count.values()], np.float64)))

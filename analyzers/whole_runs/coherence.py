@@ -230,7 +230,8 @@ def by_type(run: Deployed, inner: Sequence[Relation]) -> Iterator[Bound]:
         narrow, wide = (dtype, mine) if is_lower else (mine, dtype)
         stored = {"i8": "int8", "f8e4m3": "int8", "bf16": "f16"}.get(dtype, dtype)
         if has_faster_units(run, narrow, wide) and (
-            not is_lower or (is_measured(machine, run, stored) and may_be_own(run, machine, stored))
+            not is_lower
+            or (is_measured(machine, run, stored) and may_be_measured(run, machine, stored))
         ):
             try:
                 other = total_of(run, inner, dtype="" if is_whole(run.source, dtype) else dtype)
@@ -270,7 +271,7 @@ def by_machine(run: Deployed, inner: Sequence[Relation]) -> Iterator[Bound]:
         there = load_machine(name)
         is_lower = dominates(there, here)
         is_known = (is_lower or dominates(here, there)) and is_measured(there, run, stored)
-        if is_known and may_be_own(run, there, stored):
+        if is_known and may_be_measured(run, there, stored):
             bound = total_of(run, inner, target=name).run
             if bound.is_own:
                 yield Bound(bound.time, is_lower, name)
@@ -345,7 +346,7 @@ def is_measured(machine: Machine, run: Deployed, stored: str) -> bool:
     return any((stored, kin(run.deployment.runtime, one)) in known for one in Network)
 
 
-def may_be_own(run: Deployed, machine: Machine, stored: str) -> bool:
+def may_be_measured(run: Deployed, machine: Machine, stored: str) -> bool:
     """Return False if no runs of a machine can be the evidence for a run there in a precision.
 
     Runs of networks of its kind under its runtime can, and measured kernels of the machine and

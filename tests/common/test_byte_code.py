@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The cache folder of an installation whose sources have no byte code."""
+    """Return the cache folder of an installation whose sources have no byte code."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(entry, "__file__", str(tmp_path / "sources" / "__main__.py"))
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
@@ -77,7 +77,7 @@ def test_where_python_writes_itself_nothing_changes(
 
 
 def test_a_second_run_compiles_nothing(tmp_path: Path) -> None:
-    """As in a container that sets the variable; the sources are a copy without byte code."""
+    """Run as in a container that sets the variable, with sources without byte code."""
     package = tmp_path / "perfc"
     package.mkdir()
     for part in (ROOT / "perfc").iterdir():

@@ -1,4 +1,4 @@
-"""What each output of a report computes: changes that would help are runs of their own."""
+"""Computations of each output of a report: changes that would help are runs of their own."""
 
 from __future__ import annotations
 
