@@ -8,9 +8,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 BUDGETS = {
-    ("perfc", "ir", "passes", "analyzers", "kernels"): (150_803, 105_000),
+    ("perfc", "ir", "passes", "analyzers", "kernels"): (150_958, 105_000),
     ("lab/perfc_lab",): (32_139, 26_000),
-    ("benchmarks",): (10_139, 8_000),
+    ("benchmarks",): (10_191, 8_000),
 }
 """Folders, with the most lines of Python that they may have, and the aim."""
 MOST_SIBLINGS = 15
