@@ -227,8 +227,9 @@ class Runtime:
     @property
     def measured_name(self) -> str:
         """Runtime whose measured runs represent it; "" with streams or an unmeasured graph."""
-        is_other = self.streams > 1 or (self.is_recorded and self.measured_as != self.name)
-        return "" if is_other else self.measured_as or self.name
+        name = self.measured_as or self.name
+        is_like = not self.is_recorded or runtime(name).is_recorded
+        return name if is_like and self.streams == 1 else ""
 
     @property
     def tells_versions(self) -> bool:
@@ -258,9 +259,8 @@ class Runtime:
     def tf32_on(self, maker: str) -> Tf32:
         """Return which f32 products run in TF32 by default on a vendor's devices.
 
-        AMD's libraries use TF32 only on request.
-
-        Source: PyTorch, Context::allowTF32CuBLAS, HIPBLASLT_ALLOW_TF32; pull request 162943.
+        AMD's libraries use TF32 only on request. Source: PyTorch,
+        Context::allowTF32CuBLAS, HIPBLASLT_ALLOW_TF32; pull request 162943.
         """
         return Tf32.NONE if maker == "AMD" else self.tf32
 

@@ -99,7 +99,12 @@ def total(runtime: str, target: str = "rtx4090", **more: object) -> tuple[object
 
 
 @pytest.mark.parametrize(
-    ("twin", "more"), [("eager", ""), ("cudagraph", "launch=LaunchMode.GRAPH, "), ("inductor", "")]
+    ("twin", "more"),
+    [
+        ("eager", ""),
+        ("cudagraph", "launch=LaunchMode.GRAPH, measured_as='cudagraph', "),
+        ("inductor", ""),
+    ],
 )
 def test_a_runtime_is_predicted_by_what_it_declares(twin: str, more: str, add: Adding) -> None:
     base = "inductor" if twin == "inductor" else "eager"

@@ -83,7 +83,7 @@ def test_a_run_like_those_measured_is_predicted_as_a_whole() -> None:
     ("target", "more"),
     [
         ("rtx4090", {"predictor": "kernels"}),
-        ("rtx4090", {"runtime": "cudagraph"}),
+        ("rtx4090", {"runtime": "inductor-cudagraph"}),
         ("rtx4090", {"runtime": "eager", "dtype": "f16", "predictor": "kernels"}),
     ],
 )

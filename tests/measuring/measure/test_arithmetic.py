@@ -87,7 +87,7 @@ def test_the_longest_common_sequence_is_paired(
         ("sm_86", ["", *PRODUCTS]),
         ("sm_87", ["", *PRODUCTS]),
         ("sm_89", ["", *PRODUCTS]),
-        ("sm_90", ["", *PRODUCTS, "fp64"]),
+        ("sm_90", ["", "fp16", *PRODUCTS, "fp64"]),
         ("sm_100", ["", *PRODUCTS, "fp64"]),
         ("sm_120", ["", *PRODUCTS]),
         ("sm_121", ["", *PRODUCTS]),

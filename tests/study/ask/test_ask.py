@@ -195,8 +195,8 @@ def test_the_command_says_answers_and_refusals(capsys: pytest.CaptureFixture[str
     how = ["-t", "a100", "--batch", "8"]
     assert cli.run(["ask", MODEL, "how long does it take?", *how]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("a run takes 1.92 ms (predicted)")
-    assert "\n  verdict.expected.mid = 0.00191966 s\n" in out
+    assert out.startswith("a run takes 1.84 ms (predicted)")
+    assert "\n  verdict.expected.mid = 0.00184419 s\n" in out
     assert cli.run(["ask", MODEL, "is it accurate?", "does it fit?", *how]) == 1
     out = capsys.readouterr().out
     assert "> is it accurate?\nno answer: " in out
