@@ -72,7 +72,7 @@ BUDGET = '[[budget]]\nmodel = "*.onnx"\ntarget = "a100"\ntime = { fail = "+5%" }
 
 
 def start(folder: Path, args: argparse.Namespace) -> str:
-    """Whole commands with byte code and in a container: sources without any, none beside them."""
+    """Whole commands with byte code and in a container: sources without any."""
     sources = folder / "tree"
     shutil.copytree(ROOT / "perfc", sources / "perfc", ignore=shutil.ignore_patterns("__pycache__"))
     (folder / "perfc.toml").write_text(BUDGET, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""A model deployed otherwise, and at other sizes, is what analysing it anew gives."""
+"""A model deployed otherwise, and at other sizes, is what analysing it fresh gives."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ def test_a_precision_in_place_of_another_is_that_precision_of_the_model(
 ) -> None:
     sizes = {"batch": 2, "seq": 8}
     changed = report(dtype=before, dims=sizes).with_(dtype=after)
-    anew = report(dtype=after, dims=sizes)
-    assert changed.deployment == anew.deployment
-    assert found(changed) == found(anew)
+    fresh = report(dtype=after, dims=sizes)
+    assert changed.deployment == fresh.deployment
+    assert found(changed) == found(fresh)
 
 
 def test_half_the_bits_are_half_the_bytes() -> None:
@@ -76,9 +76,9 @@ def test_whatever_changes_is_as_analysed_anew(change: dict[str, Any]) -> None:
     before = report(dims={"batch": 2, "seq": 8}, runtime="ort")
     sizes = {"batch": 2, "seq": 8, **change.get("dims", {})}
     whole = {"runtime": "ort", **change, "dims": sizes}
-    changed, anew = before.with_(**change), report(**whole)
-    assert found(changed) == found(anew)
-    assert changed.deployment == anew.deployment
+    changed, fresh = before.with_(**change), report(**whole)
+    assert found(changed) == found(fresh)
+    assert changed.deployment == fresh.deployment
 
 
 def test_the_same_deployment_shares_what_was_found() -> None:

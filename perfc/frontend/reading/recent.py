@@ -63,7 +63,7 @@ def module_of(
 
 
 def defined_operators() -> tuple[tuple[str, type], ...]:
-    """Return the operators that a program defined beside those of perfc, by their ONNX names."""
+    """Return the operators that a program defined in addition to those of perfc, by ONNX name."""
     return tuple((n, c) for n, c in BY_ONNX.items() if not c.__module__.startswith("perfc."))
 
 
