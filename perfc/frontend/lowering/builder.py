@@ -382,3 +382,15 @@ def text_of(size: Size, names: Mapping[str, str]) -> int | str | None:
         return " + ".join(ordered).replace("+ -", "- ")
     parts = [f"({t})" if isinstance(t, str) and not t.isidentifier() else str(t) for t in written]
     return str(operation).join(parts)
+
+
+def pooling_window(before: Size, after: Size) -> tuple[int, int]:
+    """Return the kernel and stride of a pooling to a number of cells.
+
+    Raises:
+        ValueError: symbolic extents.
+    """
+    if not (isinstance(before, int) and isinstance(after, int)):
+        raise ValueError("adaptive pooling of symbolic extents")
+    stride = max(before // after, 1)
+    return max(before - (after - 1) * stride, 1), stride

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..lowering.builder import Meta, Size
+from ..lowering.builder import Meta, pooling_window
 from ..lowering.elements import DataType
 from .call import AtenCall, lowers
 
@@ -210,23 +210,11 @@ def _adaptive_pool(c: AtenCall) -> list[str]:
         # PyTorch runs its kernel of a mean here
         operator = "ReduceMax" if is_max else "ReduceMean"
         return [c.emit(operator, value, c.ints(*range(2, 2 + rank)), keepdims=1)]
-    windows = [window(b, a) for b, a in zip(before, after, strict=True)]
+    windows = [pooling_window(b, a) for b, a in zip(before, after, strict=True)]
     return c.several(
         "MaxPool" if is_max else "AveragePool", (value,), len(c.outputs),
         kernel_shape=tuple(k for k, _ in windows), strides=tuple(s for _, s in windows),
     )  # fmt: skip
-
-
-def window(before: Size, after: Size) -> tuple[int, int]:
-    """Return the kernel and stride of a pooling to a number of cells.
-
-    Raises:
-        ValueError: symbolic extents.
-    """
-    if not (isinstance(before, int) and isinstance(after, int)):
-        raise ValueError("adaptive pooling of symbolic extents")
-    stride = max(before // after, 1)
-    return max(before - (after - 1) * stride, 1), stride
 
 
 def spatial(c: AtenCall) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..lowering.builder import Size
+from ..lowering.builder import pooling_window
 from .call import RelaxCall, lowers
 
 
@@ -88,22 +88,10 @@ def _adaptive_pool(c: RelaxCall) -> str:
     if all(s == 1 for s in after):
         made = c.emit("ReduceMean", value, c.ints(*range(2, 2 + rank)), keepdims=1)
         return c.reordered(made, wanted, made_as)
-    windows = [_cells(b, a) for b, a in zip(before, after, strict=True)]
+    windows = [pooling_window(b, a) for b, a in zip(before, after, strict=True)]
     made = c.emit("AveragePool", value, kernel_shape=tuple(k for k, _ in windows),
                   strides=tuple(s for _, s in windows))  # fmt: skip
     return c.reordered(made, wanted, made_as)
-
-
-def _cells(before: Size, after: Size) -> tuple[int, int]:
-    """Return the kernel and stride of a pooling to a number of cells.
-
-    Raises:
-        ValueError: symbolic extents.
-    """
-    if not (isinstance(before, int) and isinstance(after, int)):
-        raise ValueError("adaptive pooling of symbolic extents")
-    stride = max(before // after, 1)
-    return max(before - (after - 1) * stride, 1), stride
 
 
 @lowers("nn.batch_norm")
