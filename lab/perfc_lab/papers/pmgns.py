@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from torch import Tensor, nn
 
-from perfc.analyzers.graph.model_graph import ModelGraph
+from perfc.analyzers.graph.model_graph import OP_FIXED, OP_SCALED, ModelGraph
 from perfc.analyzers.graph.rows import Quantity
 from perfc.analyzers.graph.schema import Schema
 
@@ -22,6 +22,8 @@ from .networks.summed import PER, SummedNetwork
 from .networks.train import TrainRecipe
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from perfc.analyzers.features.classes import Array
 
 VOCABULARY = (
@@ -33,12 +35,15 @@ ATTRIBUTES = (
     "groups", "weight_0", "weight_1", "has_bias",
 )  # fmt: skip
 SHAPE = ("out_0", "out_1", "out_2", "out_3")
-NODES = Schema("PMGNS nodes", (*indicators(VOCABULARY), *ATTRIBUTES, *SHAPE))
+NODES = Schema("PMGNS nodes 2", (*indicators(VOCABULARY), *ATTRIBUTES, *SHAPE))
 """``F_node = F_oh ⊕ F_attr ⊕ F_shape``, 32 numbers (Algorithm 1, line 7).
 
 The text gives the length alone; the authors' program divides it 16 + 12 + 4, as here. Dropout and
 bias additions are no nodes of a canonical graph: ReLU and batch normalisation have their places.
+Other operators, a sigmoid or a concatenation, have sixteen zeros, as in the authors' program.
+Since version 2 of the columns, a mean over an image is a pool; version 1 gave it zeros.
 """
+IMAGE_RANK = 4
 STATIC = Schema("PMGNS static", ("mac", "batch", "convolutions", "dense", "relu"))
 """``F_s`` of Eq. 4.1."""
 CONVOLUTIONS: Mapping[str, Callable[[int, int], nn.Module]] = {
@@ -54,20 +59,34 @@ LAYERS_OF_A_BLOCK = 2
 
 
 def relay_names(graph: ModelGraph) -> list[str]:
-    """Operators by the names of `VOCABULARY`: dense products have stored weights."""
-    stored = graph.ops.fixed[:, graph_column("weights")] > 0
+    """Return operators by names of `VOCABULARY`; a product of stored weights is `dense`."""
+    stored = graph.ops.fixed[:, OP_FIXED.index("weights")] > 0
     kin = {"gemm": "dense", "global_average_pool": "average_pool", "sub": "add", "div": "mul"}
     return [
-        ("dense" if has else "batched_matmul") if op == "matmul" else kin.get(op, op)
-        for op, has in zip(graph.ops.ops, stored.tolist(), strict=True)
+        ("dense" if has else "batched_matmul")
+        if op == "matmul"
+        else ("average_pool" if op == "reduce_mean" and is_pool else kin.get(op, op))
+        for op, has, is_pool in zip(
+            graph.ops.ops, stored.tolist(), pooled_planes(graph).tolist(), strict=True
+        )
     ]
 
 
-def graph_column(name: str) -> int:
-    """Position of a fact of `OP_FIXED`."""
-    from perfc.analyzers.graph.model_graph import OP_FIXED
+def pooled_planes(graph: ModelGraph) -> NDArray[np.bool_]:
+    """Return ``[nodes]``, whether a node reads an image and leaves a number per channel.
 
-    return OP_FIXED.index(name)
+    Exporters write a global pool as `reduce_mean` over height and width, with or without axes of
+    one element, channels first or last. A mean over channels or tokens is none.
+    """
+    ops = graph.ops
+    rank_in, rank_out = (ops.fixed[:, OP_FIXED.index(n)] for n in ("rank_in", "rank_out"))
+    extents = ops.scaled[0][:, [OP_SCALED.index(n) for n in SHAPE]]
+    ones = extents == 1
+    kept = (ones[:, 2] & ones[:, 3]) | (ones[:, 1] & ones[:, 2])
+    pooled: NDArray[np.bool_] = (rank_in == IMAGE_RANK) & (
+        (rank_out == 2) | ((rank_out == IMAGE_RANK) & kept)
+    )
+    return pooled
 
 
 def node_table(graph: ModelGraph, batch: float) -> Array:

@@ -74,6 +74,31 @@ def test_nodes_of_pmgns_are_named_as_in_relay(graph: ModelGraph) -> None:
     assert pmgns.static_features(graph, BATCH) == pytest.approx([log2(1 + sum(MAC)), 2, 1, 1, 1])
 
 
+MEANS = """<ir_version: 10, opset_import: ["" : 21]>
+g (float[batch, 8, 16, 16] x) => (float[batch, 8] y, float[batch, 8, 16] d)
+<int64[2] plane = {2, 3}, int64[1] channels = {1}, int64[1] one = {3}> {
+  a = ReduceMean <keepdims: int = 1> (x, plane)
+  b = ReduceMean <keepdims: int = 0> (x, plane)
+  c = ReduceMean <keepdims: int = 1> (x, channels)
+  d = ReduceMean <keepdims: int = 0> (x, one)
+  e = Add (x, a)
+  f = Add (e, c)
+  i = ReduceMean <keepdims: int = 0> (f, plane)
+  y = Add (i, b)
+}"""
+
+
+def test_a_mean_over_an_image_is_a_pool_to_pmgns(tmp_path: Path) -> None:
+    (path := tmp_path / "means.onnxtxt").write_text(MEANS, encoding="utf-8")
+    graph = encode_module("means", load(path), [Setting(Precision.F32, version=(1, 8))])
+    names = pmgns.relay_names(graph)
+    assert names == [
+        *["average_pool"] * 2, *["reduce_mean"] * 2, *["add"] * 2, "average_pool", "add",
+    ]  # fmt: skip
+    zeros = pmgns.node_table(graph, BATCH)[:, : len(pmgns.VOCABULARY)].sum(axis=1) == 0
+    assert zeros.nonzero()[0].tolist() == [2, 3]
+
+
 def test_nodes_of_trappm_carry_what_they_compute_and_move(graph: ModelGraph) -> None:
     found = node(trappm.node_table(graph, BATCH), trappm.NODES.columns, 0)
     read = 4 * (4 * 8 * 16 * 16 + 32 * 2 * 15 + 32)
