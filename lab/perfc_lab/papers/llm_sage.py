@@ -106,8 +106,8 @@ class SageBesideStatic(nn.Module):
     def __init__(self, nodes: int, static: int, width: int, *, is_faithful: bool = False) -> None:
         super().__init__()
         self.per = 1.0 if is_faithful else PER
-        self.first = sage(nodes, width, is_normalised=not is_faithful)
-        self.second = sage(width, width, is_normalised=not is_faithful)
+        self.first = sage(nodes, width, is_normalised=True)
+        self.second = sage(width, width, is_normalised=True)
         self.static = nn.Linear(static, width)
         self.hidden = nn.Linear(2 * width, width)
         self.last = nn.Linear(width, 1)

@@ -64,9 +64,10 @@ def two_sage_layers(
 ) -> SummedNetwork:
     """Two SAGE layers, a sum over nodes beside the static features, two layers.
 
-    Ours divide each node's result by its norm, and the sum by a hundred.
+    Each node's result is divided by its norm, as in the programs of NNLQP and TraPPM; our sum is
+    divided by a hundred.
     """
-    blocks = [sage(a, width, is_normalised=not is_faithful) for a in (nodes, width)]
+    blocks = [sage(a, width, is_normalised=True) for a in (nodes, width)]
     return SummedNetwork(blocks, whole, width, per=1.0 if is_faithful else PER)
 
 

@@ -169,7 +169,7 @@ class Pmgns(SeveralQuantities):
     def _convolution(self, width_in: int, width_out: int) -> nn.Module:
         if self.variant in CONVOLUTIONS:
             return CONVOLUTIONS[self.variant](width_in, width_out)
-        return sage(width_in, width_out, is_normalised=not self.is_faithful)
+        return sage(width_in, width_out, is_normalised=True)
 
 
 PREDICTOR = Pmgns

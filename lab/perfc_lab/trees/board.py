@@ -118,7 +118,7 @@ def board(found: TreeComparison) -> Board:
         BoardTable(
             "quantised", "formats of weights, Figure 6.6", QUANTISED, found.quantised, after=(BITS,)
         ),
-        BoardTable("carbon", "carbon, Eq. 6.1", CARBON, found.carbon),
+        BoardTable("carbon", "carbon, Section 6.3.2", CARBON, found.carbon),
         BoardTable(
             "speeds", "rows a second, Figure 6.7", (*SPEEDS, ratio(found.speeds)), found.speeds,
             after=(FASTER,),

@@ -68,7 +68,7 @@ class Quantised:
 
 @record
 class Carbon:
-    """Eq. 6.1: energy times the carbon of electricity, by the tested rows of a model.
+    """Section 6.3.2: energy times the carbon of electricity, by the tested rows of a model.
 
     Args:
         model: name of its configuration.
@@ -93,7 +93,7 @@ class TreeComparison:
         checks: checks of rows that nothing was learned from.
         speeds: speeds in Figure 6.7.
         quantised: quantised of Figure 6.6.
-        carbon: carbon figures of Eq. 6.1.
+        carbon: carbon figures of Section 6.3.2.
     """
 
     scores: tuple[Score, ...]

@@ -30,6 +30,17 @@ def test_every_file_of_an_element_exists_and_whoever_differs_says_why() -> None:
             assert bool(element.files) is (element.standing is not ElementStatus.MISSING), element
 
 
+RESULTS = ("lab/perfc_lab/papers/reproduction/", "lab/docs/accuracy/")
+"""Files with outcomes: runs of the papers' tables, and pages of their results."""
+
+
+def test_no_element_with_an_outcome_is_as_in_the_source() -> None:
+    for seed in seeds():
+        for element in seed.elements:
+            has_outcome = any(name.startswith(RESULTS) for name in element.files)
+            assert not (has_outcome and element.standing is ElementStatus.FAITHFUL), element
+
+
 def test_the_page_of_elements_is_that_of_the_code() -> None:
     assert (ROOT / "lab" / "docs" / "elements.md").read_text(encoding="utf-8") == board().written(
         "markdown"

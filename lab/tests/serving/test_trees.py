@@ -29,7 +29,13 @@ from perfc_lab.trees.graph_network import GraphNetwork
 from perfc_lab.trees.hardware import HARDWARE, hardware_of
 from perfc_lab.trees.kept import NumberCache, digest_of
 from perfc_lab.trees.kernel_sum import SHARES, KernelSum, cache_share, grouping
-from perfc_lab.trees.model_features import METHODS, MODEL, QUANTISATIONS, model_features
+from perfc_lab.trees.model_features import (
+    METHODS,
+    MODEL,
+    QUANTISATIONS,
+    model_features,
+    onnx_counts,
+)
 from perfc_lab.trees.rows import COLUMNS, Target, TreeRow, features_of, version_number
 from perfc_lab.trees.scores import groups_of, held_of, left_out, score_of, scores_of
 
@@ -72,6 +78,18 @@ def test_table_6_3_has_14_features_of_a_model_from_its_configuration() -> None:
     assert found["TM_mem"] < twice["TM_mem"] < 2 * found["TM_mem"], "weights are stored once"
     assert twice["TN"] == found["TN"] > 0
     assert found["TE"] > found["TN"]
+
+
+def test_edges_of_a_file_are_what_its_nodes_read_and_write(tmp_path: Path) -> None:
+    text = """<ir_version: 10, opset_import: ["" : 21]>
+g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> {
+  c = Constant <value_float: float = 3.0> ()
+  a = Mul (x, w)
+  y = Clip (a, , c)
+}"""
+    (path := tmp_path / "g.onnxtxt").write_text(text, encoding="utf-8")
+    # a constant writes one; a product reads two and writes one; an absent bound is no edge
+    assert onnx_counts(path) == (3, 1 + 3 + 3)
 
 
 def test_formats_of_weights_and_what_nobody_says_are_features_of_a_model() -> None:

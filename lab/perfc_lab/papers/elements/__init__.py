@@ -14,9 +14,10 @@ from ...board import DASH, Board, BoardColumn, BoardTable, columns
 
 
 class ElementStatus(Enum):
-    """How an element stands."""
+    """How an element stands; a table that is run here says nothing of its outcome."""
 
     FAITHFUL = "as in the source"
+    IMPLEMENTED = "implemented"
     OURS = "ours differs"
     MISSING = "missing"
 
@@ -30,7 +31,7 @@ class Element:
         what: it says.
         standing: how it stands.
         files: that have it, from the root of the repository; none of what is missing.
-        why: it differs or is missing; empty for what is as in the source.
+        why: it differs or is missing, or what it is run on; empty for what is as in the source.
     """
 
     where: str
