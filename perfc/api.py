@@ -262,10 +262,10 @@ def analyze(
     4089184256*batch
     """
     how = (deployment or Deployment()).with_values({**target_field(target), **keywords})
-    how = how.for_model(model)
+    predictor = text_of(predictor, "predictor")
+    how = how.for_model(model, predictor)
     how.require_kernels()
     how.require_device()
-    predictor = text_of(predictor, "predictor")
     given_model, model = model, graph_of(model, input, inputs, how.dims)
     with located(model):
         read = lowered(model, how.dims, values, is_trained=how.is_step, code=how.module_code)

@@ -124,6 +124,7 @@ class CandidateRun(Timed):
         outside: why it extrapolates; empty where it does not.
         withheld: why it is not the answer; "" where nothing speaks against it.
         publications: titles of publications with measured runs of the network.
+        other_quantities: those that it predicts, ``memory_bytes`` or ``energy_j``.
     """
 
     predictor: str
@@ -132,6 +133,7 @@ class CandidateRun(Timed):
     outside: tuple[str, ...] = ()
     withheld: str = ""
     publications: tuple[str, ...] = ()
+    other_quantities: tuple[tuple[str, float], ...] = ()
 
     @property
     def width(self) -> float:

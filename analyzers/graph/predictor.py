@@ -173,6 +173,11 @@ class GraphPredictor(ABC):
         inside = np.zeros(len(data), np.bool_)
         return GraphEstimates(value, value * low, value * high, inside, inside)
 
+    def other_quantities(self, data: Measurements) -> Mapping[Quantity, Array]:
+        """Return further quantities that the predictor learned, ``[rows]`` each; {} by default."""
+        del data
+        return {}
+
     def arrays(self) -> Mapping[str, Array]:
         """Everything learned, by name; empty where nothing is kept."""
         return {}

@@ -21,6 +21,7 @@ from .rows import Measurements, Quantity
 from .store import write_file
 
 if TYPE_CHECKING:
+    from ..features.classes import Array
     from ..steps.setting import Setting
 
 FORMAT = 4
@@ -159,13 +160,27 @@ def small_peaks(train: Measurements) -> dict[tuple[str, str, str, str], float]:
     return {run: float(np.quantile(each, SMALL)) for run, each in residuals.items()}
 
 
-def save(trained: GraphPredictor, card: GraphCard, folder: Path) -> Path:
+def narrowed(arrays: Mapping[str, Array]) -> dict[str, Array]:
+    """Return arrays with matrices in half precision; vectors stay as they are."""
+    return {n: a.astype(np.float16) if a.ndim > 1 else a for n, a in arrays.items()}
+
+
+def save(
+    trained: GraphPredictor, card: GraphCard, folder: Path, *, is_narrow: bool = False
+) -> Path:
     """Write card and arrays, each in one step; the card comes last.
+
+    Args:
+        trained: the predictor.
+        card: its card.
+        folder: output folder.
+        is_narrow: whether matrices are stored in half precision.
 
     Raises:
         WeightsError: the predictor keeps nothing.
     """
-    arrays = {n: np.ascontiguousarray(a) for n, a in trained.arrays().items()}
+    learned = narrowed(trained.arrays()) if is_narrow else trained.arrays()
+    arrays = {n: np.ascontiguousarray(a) for n, a in learned.items()}
     if not arrays:
         raise WeightsError(f"{card.predictor} keeps no weights")
     content = packed(arrays)

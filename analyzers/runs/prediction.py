@@ -58,6 +58,7 @@ class PredictionTable:
         others: the same run by further predictors of whole runs.
         is_own: whether the whole-run predictor was fitted to such runs of this machine.
         publications: titles of publications with measured runs of the network in this deployment.
+        other_quantities: by the whole-run predictor, ``memory_bytes`` or ``energy_j``.
     """
 
     kernels: tuple[Estimate, ...]
@@ -70,6 +71,7 @@ class PredictionTable:
     others: tuple[CandidateRun, ...] = ()
     is_own: bool = False
     publications: tuple[str, ...] = ()
+    other_quantities: tuple[tuple[str, float], ...] = ()
 
     @property
     def outside(self) -> tuple[str, ...]:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from perfc.machine import Machine
 
     from ..graph.model_graph import ModelGraph
-    from ..graph.predictor import GraphEstimates
+    from ..graph.predictor import GraphEstimates, GraphPredictor
 
 WIDENING = constants_next_to(__file__)["outside_widening"].number
 """Factor of the half-width, in the logarithm, of an extrapolated run."""
@@ -58,6 +58,7 @@ class WholeRunEstimate:
         predict_s: time from arrays to the prediction.
         setting: how the model is run.
         batch: images or sequences.
+        other_quantities: those that the predictor gives, without intervals.
     """
 
     quantity: Quantity
@@ -71,6 +72,7 @@ class WholeRunEstimate:
     predict_s: float
     setting: Setting
     batch: int
+    other_quantities: tuple[tuple[Quantity, float], ...] = ()
 
     @property
     def predictor(self) -> str:
@@ -161,6 +163,7 @@ def estimate(
     data = Measurements("model", {"model": graph}, (row,))
     ready = time.perf_counter()
     numbers = made.estimates(data)
+    other = made.other_quantities(data).items()
     end = time.perf_counter()
     is_strange = row.target not in weights_card.targets
     inner = tuple(reasons(weights_card, row, Extent.of(graph, size), by_launch=made.reads_launches))
@@ -173,15 +176,26 @@ def estimate(
     if inner or (is_strange and not made.reaches_machines):
         run = run.widened(WIDENING)
     if made.quantity is Quantity.TIME:
-        run = replace(run, low=max(run.low, row.floor_s))
-        machine, launches = load_machine(row.target), launches_of(graph, row)
-        host = host_gap(machine, setting) * launches
-        outside = (*outside, *waiting(machine, setting, launches, run))
-        run = run.slower_of(host)
+        run, late = with_host(replace(run, low=max(run.low, row.floor_s)), made, graph, row)
+        outside = (*outside, *late)
     return WholeRunEstimate(
         made.quantity, run.mid, run.low, run.high, row.floor_s,
         (*outside, *unlike(numbers)), weights_card, ready - start, end - ready, setting, size,
+        tuple((quantity, float(values[0])) for quantity, values in other),
     )  # fmt: skip
+
+
+def with_host(
+    run: Interval, made: GraphPredictor, graph: ModelGraph, row: GraphRow
+) -> tuple[Interval, tuple[str, ...]]:
+    """Return a run that takes at least its host's time, and notes on that time.
+
+    Predictors that do not read launches were fitted to runs with their hosts.
+    """
+    machine, launches = load_machine(row.target), launches_of(graph, row)
+    notes = tuple(waiting(machine, row.setting, launches, run))
+    host = host_gap(machine, row.setting) * launches
+    return run.slower_of(host) if made.reads_launches else run, notes
 
 
 def waiting(machine: Machine, setting: Setting, launches: float, run: Interval) -> Iterator[str]:

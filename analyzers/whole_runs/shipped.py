@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from perfc.common import plugins
 from perfc.errors import TargetError
 from perfc.machine import load_machine
 
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from ..steps.setting import Setting
 
 FOLDER = Path(__file__).parent.parent / "weights" / "graph"
+PLUGIN_FOLDER = "weights"
+"""Folder of a plug-in's package of predictors with their weights."""
 
 
 @cache
@@ -87,8 +91,10 @@ def in_measured_half(
     return next(of_machine, None) or next(of_others, setting)
 
 
-def named(name: str, quantity: Quantity = Quantity.TIME, *, folder: Path = FOLDER) -> Path:
+def named(name: str, quantity: Quantity = Quantity.TIME, *, folder: Path | None = None) -> Path:
     """Return the card with a file name or a predictor's name; any predictor's for an empty name.
+
+    Weights of perfc come first, then those of plug-ins.
 
     Raises:
         WeightsError: there is none.
@@ -96,20 +102,47 @@ def named(name: str, quantity: Quantity = Quantity.TIME, *, folder: Path = FOLDE
     if name.endswith(".json"):
         return Path(name)
     fits = [
-        path for path, card in cards(folder)
+        path for path, card in every_card(folder)
         if card.quantity == quantity.value and name.replace("-", "_") in ("", card.predictor)
     ]  # fmt: skip
     if not fits:
         raise WeightsError(
-            f"no weights of {name or quantity.value!r} come with perfc",
-            hint=f"there are {', '.join(names(folder)) or 'none'}; or give a card, NAME.json",
+            f"no weights of {name or quantity.value!r} are installed", hint=source_of(name, folder)
         )
     return fits[0]
 
 
-def names(folder: Path = FOLDER) -> list[str]:
-    """Return the names of the predictors with shipped weights."""
-    return sorted({card.predictor.replace("_", "-") for _, card in cards(folder)})
+def source_of(name: str, folder: Path | None = None) -> str:
+    """Return how to get weights of a predictor: the training command, or what is installed."""
+    from ..graph.predictor import files
+
+    stem = name.partition(":")[0].replace("-", "_")
+    if stem in files():
+        return (
+            f"train them: perfc train graph --predictor {name} --graphs DIR -o weights; "
+            f"then --predictor weights/{name.replace('-', '_').replace(':', '-')}-timm-time_s.json"
+        )
+    known = f"there are {', '.join(names(folder)) or 'none'}; or give a card, NAME.json"
+    is_whole = any(True for _ in plugins.modules(plugins.PREDICTORS))
+    return known if is_whole else f"{known}; published predictors: {plugins.LAB_HINT}"
+
+
+def every_card(folder: Path | None = None) -> Iterator[tuple[Path, GraphCard]]:
+    """Yield the cards of a folder; by default those of perfc, then those of plug-ins."""
+    for one in folders() if folder is None else (folder,):
+        yield from cards(one)
+
+
+@cache
+def folders() -> tuple[Path, ...]:
+    """Return the folder of the shipped weights, and those of plug-ins."""
+    packages = (plugins.file_of(name).parent for name in plugins.modules(plugins.PREDICTORS))
+    return FOLDER, *(package / PLUGIN_FOLDER for package in packages)
+
+
+def names(folder: Path | None = None) -> list[str]:
+    """Return the names of the predictors with weights, without duplicates."""
+    return sorted({card.predictor.replace("_", "-") for _, card in every_card(folder)})
 
 
 def newest(

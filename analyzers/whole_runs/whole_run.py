@@ -189,7 +189,15 @@ def whole_run(run: WholeRunEstimate) -> CandidateRun:
     low = run.floor_s if math.isnan(run.low) else run.low
     high = math.inf if math.isnan(run.low) else run.high
     time = Interval(low, run.value, high)
-    return CandidateRun(run.floor_s, time, run.predictor, words(run), outside=run.outside)
+    other_quantities = tuple((quantity.value, value) for quantity, value in run.other_quantities)
+    return CandidateRun(
+        run.floor_s,
+        time,
+        run.predictor,
+        words(run),
+        outside=run.outside,
+        other_quantities=other_quantities,
+    )
 
 
 def limitations(deployment: Deployment) -> Iterator[str]:
@@ -284,6 +292,7 @@ def joined(table: PredictionTable, runs: Sequence[CandidateRun]) -> PredictionTa
         whole=run.words,
         is_own=run.is_own,
         publications=run.publications,
+        other_quantities=run.other_quantities,
         others=tuple(
             replace(
                 other, floor_s=summed.floor_s, time=other.time.at_least(summed.floor_s),

@@ -9,7 +9,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from perfc.deployment import step as step_fields
-from perfc.deployment.fields import READERS, VERSION, Mode
+from perfc.deployment.fields import ANY_RUNTIME, READERS, VERSION, Mode
 from perfc.errors import ModelError, ParseError
 from perfc.frontend import is_configuration
 from perfc.ir.record import record
@@ -101,14 +101,17 @@ class Deployment:
     parallel: Parallel = ALONE
     dims: Mapping[str, int] = field(default_factory=dict[str, int], hash=False)
 
-    def for_model(self, model: object) -> Deployment:
+    def for_model(self, model: object, predictor: str = "") -> Deployment:
         """Return the deployment with its runtime set: a serving engine for a language model.
 
         Args:
             model: the model; a graph unless it is the name of a configuration.
+            predictor: predictor of the whole run; one that is read from a card implies PyTorch.
         """
         if self.runtime:
             return self
+        if predictor not in ANY_RUNTIME:
+            return replace(self, runtime=TRAINING_DEFAULT)
         is_served = is_configuration(model) and self.stated_runtime == DEFAULT
         return replace(self, runtime=usual_engine(model) if is_served else self.stated_runtime)
 

@@ -21,6 +21,10 @@ from perfc.passes.runtimes import MAX_STREAMS, Layout, Serving, Tf32, canonical
 VERSION = re.compile(r"(\d{1,3})\.(\d{1,3})(\.\S*)?")
 
 
+ANY_RUNTIME = ("", "kernels", "runs", "step-law")
+"""Predictors of whole runs under any runtime; cards of others are fitted to runs of PyTorch."""
+
+
 class Mode(Enum):
     """Execution modes."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -22,17 +22,13 @@ from perfc.ir.syntax.names import symbol_name
 from perfc.passes.runtimes import Layout, Tf32
 from perfc.study.former_names import Former
 from perfc.view.report.sections.confidence import Confidence, confidence
+from perfc.view.report.sections.prediction import QUANTITIES
 from perfc.view.report.units import INTERVAL, LOWER_BOUND, Unit
 from perfc.view.report.units import quantity as written
 
 SCHEMA = "perfc-predict/1"
 OPTIMIZER = "sgd"
 """Optimizer of a training step that names none; printed with the answer."""
-UNITS = {
-    Quantity.MEMORY: Unit.BYTE, Quantity.ENERGY: Unit.JOULE, Quantity.POWER: Unit.WATT,
-    Quantity.SM_ACTIVE: Unit.SHARE,
-}  # fmt: skip
-"""Units of quantities that are not a time."""
 
 
 class PredictKeywords(DeploymentKeywords, total=False):
@@ -128,7 +124,7 @@ def predict_as(
         return WholeRun(
             total.time_s, total.low_s, total.high_s, total.floor_s, total.predictor,
             table.whole or "sum of the kernels", table.outside, *conditions(report), wanted,
-            table.warnings, confidence(report, table),
+            table.warnings, confidence(report, table), dict(table.other_quantities),
         )  # fmt: skip
     run = by_card(predictor, report.source, report.machine, deployment, report.env, wanted)
     return WholeRun(
@@ -167,6 +163,7 @@ class WholeRun:
         quantity: predicted quantity.
         notes: further warnings about the prediction.
         confidence: confidence in a time, with its main reason; None for other quantities.
+        other_quantities: by the same predictor, ``memory_bytes`` or ``energy_j``.
     """
 
     value: float
@@ -183,11 +180,12 @@ class WholeRun:
     quantity: Quantity = Quantity.TIME
     notes: tuple[str, ...] = ()
     confidence: Confidence | None = None
+    other_quantities: Mapping[str, float] = field(default_factory=dict[str, float])
 
     @property
     def unit(self) -> Unit:
         """Unit of the quantity."""
-        return UNITS.get(self.quantity, Unit.SECOND)
+        return QUANTITIES[self.quantity.value][1]
 
     @property
     def interval(self) -> str:
@@ -199,6 +197,12 @@ class WholeRun:
     def answer(self) -> str:
         """Value and interval as text."""
         return ", ".join(filter(None, (written(self.value, self.unit), self.interval)))
+
+    @property
+    def further(self) -> Sequence[str]:
+        """Further quantities by the same predictor, each as text."""
+        named = ((*QUANTITIES[name], value) for name, value in self.other_quantities.items())
+        return [f"{title} {written(value, unit)}" for title, unit, value in named]
 
     @property
     def how(self) -> str:
@@ -262,7 +266,8 @@ class WholeRunView:
         deployment: how the model is run.
         steps_s: time of the whole training; null if no number of steps is given.
         price: price of the whole training.
-        mig_profile: smallest MIG slice with enough memory; null if not requested.
+        mig_profile: smallest MIG slice with enough memory; null if memory was not predicted.
+        other_quantities: by the same predictor, ``memory_bytes`` or ``energy_j``.
     """
 
     quantity: str
@@ -283,6 +288,7 @@ class WholeRunView:
     steps_s: float | None = None
     price: float | None = None
     mig_profile: str | None = None
+    other_quantities: Mapping[str, float] = field(default_factory=dict[str, float])
 
     @classmethod
     def of(cls, run: WholeRun, more: Mapping[str, float | str]) -> WholeRunView:
@@ -292,5 +298,6 @@ class WholeRunView:
         return cls(
             run.quantity.value, run.value, run.low, run.high, run.floor_s, run.outside, run.notes,
             run.confidence, run.predictor, run.basis, run.batch, run.precision, framework.strip(),
-            how.mode.value, how.as_json(), **more,  # type: ignore[arg-type]
+            how.mode.value, how.as_json(), other_quantities=run.other_quantities,
+            **more,  # type: ignore[arg-type]
         )  # fmt: skip

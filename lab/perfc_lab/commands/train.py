@@ -137,7 +137,9 @@ def trees(data: Path, output: Path) -> None:
     ),
 )
 @click.option("--predictor", "name", required=True, help="Predictor, as NAME or NAME:VARIANT.")
-@click.option("--dataset", default="timm", show_default=True, help="Data set.")
+@click.option(
+    "--dataset", default="timm", show_default=True, help="Data set, or several separated by commas."
+)
 @graphs_option
 @click.option(
     "--split",
@@ -163,6 +165,7 @@ def trees(data: Path, output: Path) -> None:
     "--folder", type=click.Path(path_type=Path, file_okay=False), help="Folder for checkpoints."
 )
 @click.option("--every-row", is_flag=True, help="After testing, fit again on every row.")
+@click.option("--f16", is_flag=True, help="Test and store the weights in half precision.")
 @click.option(
     "-o",
     "--output",
@@ -184,25 +187,26 @@ def graph(
     faithful: bool,
     folder: Path | None,
     every_row: bool,
+    f16: bool,
     output: Path,
 ) -> None:
     """Train a whole-model predictor on the first fold of a split, and test it on the rest.
 
     An interrupted training goes on from the checkpoints in --folder.
     """
-    from perfc.analyzers.graph.dataset import load
     from perfc.analyzers.graph.predictor import TrainingBudget
     from perfc.analyzers.graph.weights import card_of, save
     from perfc.commands.shared.names import chosen_quantity, of_mode
     from perfc_lab.commands._protocols import chosen_protocols
+    from perfc_lab.datasets.union import load_union
     from perfc_lab.datasets.unlabelled import unlabelled_graphs
-    from perfc_lab.training.graphs.bench import trained
+    from perfc_lab.training.graphs.bench import adapted, learned, rounded, tested
     from perfc_lab.training.graphs.protocols import folds
 
     from ._training import telling
 
     wanted = chosen_quantity(quantity)
-    data = of_mode(load(graphs, dataset), mode).measured(wanted)
+    data = of_mode(load_union(graphs, dataset.split(",")), mode).measured(wanted)
     protocol = chosen_protocols([split])[0]
     fold = next(folds(data, protocol, (seed,)), None)
     if fold is None or not len(fold.train) or not len(fold.test):
@@ -211,13 +215,16 @@ def graph(
         budget = TrainingBudget(
             seed, limit_s, folder, scale, to.progress, faithful, unlabelled_graphs(graphs)
         )
-        predictor, metrics = trained(name, fold, wanted, budget, to.say)
+        predictor = learned(name, fold, wanted, budget, to.say)
+        predictor = rounded(predictor) if f16 else predictor
+        predictor = adapted(predictor, fold)
+        metrics = tested(predictor, fold)
         seen, words = fold.train, f"{protocol.value}, {fold.name}"
         if every_row:
             seen, words = data, f"{words}; then every row"
             predictor.finish(data, budget, to.say)
     card = card_of(predictor, seen, words, metrics)
-    say(str(save(predictor, card, output)))
+    say(str(save(predictor, card, output, is_narrow=f16)))
     say(", ".join(f"{k} {v:.4g}" for k, v in metrics.items()))
 
 

@@ -203,13 +203,18 @@ def changed(path: Path, **other: Any) -> Path:
 
 def test_a_copy_is_read_as_what_ships(path: Path) -> None:
     assert load(path)[1] == read_card(shipped.named("physics-residual"))
-    assert shipped.names() == ["physics-residual"]
+    assert "physics-residual" in shipped.names()
+    assert shipped.names(shipped.FOLDER) == ["physics-residual"]
     assert (
         shipped.named("physics_residual") == shipped.named("") == shipped.named("physics-residual")
     )
     assert shipped.named("some.json") == Path("some.json")
-    with pytest.raises(WeightsError, match=r"no weights of 'oracle' come with perfc"):
+    with pytest.raises(WeightsError, match=r"no weights of 'oracle' are installed") as missing:
         shipped.named("oracle")
+    assert "physics-residual" in str(missing.value.hint)
+    with pytest.raises(WeightsError, match="no weights of 'roofline:scaled'") as untrained:
+        shipped.named("roofline:scaled")
+    assert "perfc train graph --predictor roofline:scaled" in str(untrained.value.hint)
 
 
 @pytest.mark.parametrize(

@@ -199,3 +199,48 @@ def test_rows_that_cannot_be_fetched_are_left_out_where_they_are_not(tmp_path: P
     assert not [t for t in built(every, tmp_path) if t.rows is RowSelection.MEMORY]
     (tmp_path / RowSelection.MEMORY.dataset).mkdir()
     assert built(every, tmp_path) == every
+
+
+def test_a_training_counts_where_its_curve_is_flat_or_its_recipe_is_complete() -> None:
+    from perfc_lab.papers.reproduction.verdict import convergence
+
+    steep = [1.0 + 8.0 / (epoch + 1) for epoch in range(16)]
+    early = convergence({"validation": steep, "planned_epochs": 500})
+    assert early is not None
+    assert not early.is_adequate
+    assert 0.9 < early.expected < 1.2
+    complete = convergence({"validation": steep, "planned_epochs": 16})
+    assert complete is not None
+    assert complete.is_adequate
+    flat = convergence({"validation": [0.2, *[0.1] * 20], "planned_epochs": 500})
+    assert flat is not None
+    assert flat.is_adequate
+    short = convergence({"validation": [0.2, 0.1], "planned_epochs": 500})
+    assert short is not None
+    assert not short.is_adequate
+    assert convergence({"validation": []}) is None
+
+
+def test_an_order_is_judged_by_pairs_that_the_seeds_decide() -> None:
+    from perfc_lab.papers.reproduction.verdict import OrderVerdict, verdict
+
+    stated = [0.1, 0.2, 0.3]
+    assert verdict(stated, [[0.1, 0.12], [0.2, 0.21], [0.4, 0.3]])[0] is OrderVerdict.REPRODUCED
+    assert verdict(stated, [[0.4, 0.5], [0.2, 0.21], [0.1, 0.12]])[0] is OrderVerdict.REVERSED
+    assert verdict(stated, [[0.1, 0.5], [0.2, 0.4], [0.1, 0.6]])[0] is OrderVerdict.NOT_COMPARABLE
+    assert verdict(stated, [[0.1, 0.12], [], [0.3, 0.4]])[0] is OrderVerdict.NOT_COMPARABLE
+    assert verdict([0.1, None, None], [[0.1], [0.2], [0.3]])[0] is OrderVerdict.NOT_COMPARABLE
+
+
+def test_a_cell_of_an_unconverged_training_is_its_extrapolation() -> None:
+    from perfc_lab.papers.reproduction.page import Done, cells
+
+    table = next(t for t in every_table() if t.key == "dippm-500-epochs")
+    result = {
+        "slices": {"all rows": {"mape": 1.5}}, "parameters": 10, "curve": [(1, 1.0)],
+        "validation": [1.0 + 8.0 / (epoch + 1) for epoch in range(16)], "planned_epochs": 500,
+    }  # fmt: skip
+    row = cells(table, Done(table.lines[0], (result,)))
+    assert row[1].startswith("not converged, → ")
+    assert "150.0%" not in row
+    assert row[-1] == "16 of 500"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from perfc.study.comparison import Comparison, ModelSetting
 
 FINDINGS = 1
+ALL = "all"
 FORMATS = ("text", "json", "csv", "markdown", "html")
 DOCUMENT = ("compare", "perfc.study.comparison.data_form:ComparisonView")
 """JSON document of the command, and the type that defines its schema."""
@@ -51,6 +53,9 @@ DOCUMENT = ("compare", "perfc.study.comparison.data_form:ComparisonView")
               help="Power grid, to print CO2 per million items: a region, or grams of CO2 per "
                    "kWh."
               )  # fmt: skip
+@click.option("--predictors", type=Names(_names.predictors), metavar="NAMES", default="",
+              help="One row per whole-run predictor, or 'all': published ones are in perfc-lab."
+              )  # fmt: skip
 @click.option("--no-predict", is_flag=True, help="Sustained times only, no predictions.")
 @format_options(*FORMATS)
 @color_option
@@ -60,6 +65,7 @@ def command(
     sort: str,
     slo: str | None,
     region: str | None,
+    predictors: str,
     no_predict: bool,
     form: str,
     output: Path | None,
@@ -72,8 +78,9 @@ def command(
     perfc.toml ([prices]) or a target file ([price]), else of dated tables.
     """
     comparison = compared(
-        options, models, sort=sort, slo=slo, region=region, predict=not no_predict
-    )
+        options, models, sort=sort, slo=slo, region=region, predict=not no_predict,
+        predictors=predictors,
+    )  # fmt: skip
     show(comparison, form, output)
     return 0 if comparison.holds else FINDINGS
 
@@ -86,6 +93,7 @@ def compared(
     slo: str | None = None,
     region: str | None = None,
     predict: bool = True,
+    predictors: str = "",
 ) -> Comparison:
     """Return the requested comparison.
 
@@ -99,7 +107,7 @@ def compared(
     order: Order = member(Order, sort, "--sort")
     slo_s = None if slo is None else time_of(slo)
     models = [options.named(m) if isinstance(m, str) else m for m in models]
-    settings = list(settings_of(options, models))
+    settings = list(settings_of(options, models, predictors))
     machines = machines_of(options, settings)
     if options.has_named_axes:
         from perfc.deployment.reading import read
@@ -109,7 +117,7 @@ def compared(
     where = None if region is None else region_named(region)
     return compare(
         settings, machines, order=order, slo_s=slo_s, prices=Prices.read(options.file),
-        region=where, predict=predict,
+        region=where, predict=predict, skip=predictors == ALL,
     )  # fmt: skip
 
 
@@ -139,17 +147,19 @@ def time_of(text: str, where: str = "--slo") -> float:
 
 
 def settings_of(
-    options: DeploymentOptions, models: Sequence[str | bytes | NamedModule]
+    options: DeploymentOptions, models: Sequence[str | bytes | NamedModule], predictors: str = ""
 ) -> Iterator[ModelSetting]:
-    """Yield each model with each named runtime and precision."""
+    """Yield each model with each named predictor, runtime and precision."""
+    from perfc.passes.runtimes import TRAINING_DEFAULT
     from perfc.study.comparison import ModelSetting
 
     contents = options.contents
-    for model in models:
-        for runtime in several(options.runtime):
-            for dtype in several(options.dtype):
-                typed = replace(options, runtime=runtime, dtype=dtype)
-                yield ModelSetting(model, typed.deployment(is_several=True), contents)
+    every = ["", *_names.predictors()] if predictors == ALL else names_in(predictors) or [""]
+    ways = product(models, every, several(options.runtime), several(options.dtype))
+    for model, predictor, runtime, dtype in ways:
+        runtime = runtime or (TRAINING_DEFAULT if predictors else None)
+        typed = replace(options, runtime=runtime, dtype=dtype)
+        yield ModelSetting(model, typed.deployment(is_several=True), contents, predictor)
 
 
 def several(text: str | None) -> Sequence[str | None]:

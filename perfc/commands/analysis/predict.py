@@ -133,7 +133,7 @@ def lines(run: WholeRun) -> Sequence[str]:
 
     is_time = run.unit is Unit.SECOND
     floor = [f"{LOWER_BOUND} {quantity(run.floor_s, Unit.SECOND)}"] if is_time else []
-    return run.answer, *floor, *run.doubts, run.how, run.basis
+    return run.answer, *run.further, *floor, *run.doubts, run.how, run.basis
 
 
 def further(
@@ -145,17 +145,16 @@ def further(
     from perfc.machine.mig import mig_profile, profiles
 
     extra: dict[str, float | str] = {}
-    match result.quantity:
-        case Quantity.TIME if steps is not None:
-            whole = TrainingRun(result.value, steps, hourly_price)
-            extra["steps_s"] = whole.time_s
-            if whole.price is not None:
-                extra["price"] = whole.price
-        case Quantity.MEMORY if profiles(target):
-            profile = mig_profile(result.value, profiles(target))
-            extra["mig_profile"] = profile.name if profile else "none"
-        case _:
-            pass
+    if result.quantity is Quantity.TIME and steps is not None:
+        whole = TrainingRun(result.value, steps, hourly_price)
+        extra["steps_s"] = whole.time_s
+        if whole.price is not None:
+            extra["price"] = whole.price
+    quantities = {**result.other_quantities, result.quantity.value: result.value}
+    memory_bytes = quantities.get(Quantity.MEMORY.value)
+    if memory_bytes is not None and profiles(target):
+        profile = mig_profile(memory_bytes, profiles(target))
+        extra["mig_profile"] = profile.name if profile else "none"
     return extra
 
 

@@ -156,10 +156,11 @@ def operators() -> Iterable[str]:
 
 
 def predictors() -> Iterable[str]:
-    """Return the shipped whole-model predictors."""
+    """Return the whole-model predictors with weights, and those that need none."""
     from perfc.analyzers.whole_runs.shipped import names
+    from perfc.deployment.fields import ANY_RUNTIME
 
-    return names()
+    return (*filter(None, ANY_RUNTIME), *names())
 
 
 def orders() -> Iterable[str]:

@@ -59,6 +59,7 @@ class RowView:
         assumed: symbols with default sizes.
         in_time: whether the run meets ``slo_s``: yes, likely or no.
         limits: shares of the predicted time by limit.
+        predictor: requested whole-run predictor; empty for the best available.
     """
 
     model: str
@@ -97,6 +98,7 @@ class RowView:
     assumed: tuple[str, ...]
     in_time: str | None
     limits: Mapping[str, float]
+    predictor: str = ""
 
     @classmethod
     def of(cls, row: Row, slo_s: float | None) -> RowView:
@@ -122,7 +124,7 @@ class RowView:
             verdict.limits[0].title if verdict.limits else None,
             dict(row.sizes), tuple(sorted(row.sizes.keys() - row.given)),
             None if slo_s is None else row.standing(slo_s).value,
-            {limit.key: limit.share for limit in verdict.limits},
+            {limit.key: limit.share for limit in verdict.limits}, row.predictor,
         )  # fmt: skip
 
 
@@ -136,6 +138,7 @@ class ComparisonView:
         holds: True if a row is predicted to meet it.
         is_predicted: True if times are predictions; otherwise they are at measured rates.
         rows: one row per model, setting and machine.
+        left_out: predictors that do not cover the model, each with its reason.
     """
 
     order: str
@@ -143,13 +146,15 @@ class ComparisonView:
     holds: bool | None
     is_predicted: bool
     rows: tuple[RowView, ...]
+    left_out: tuple[str, ...]
 
     @classmethod
     def of(cls, comparison: Comparison) -> ComparisonView:
         """Create the view of a comparison."""
         holds = comparison.holds if comparison.slo_s is not None else None
         rows = tuple(RowView.of(r, comparison.slo_s) for r in comparison.rows)
-        return cls(comparison.order.value, comparison.slo_s, holds, comparison.is_predicted, rows)
+        return cls(comparison.order.value, comparison.slo_s, holds, comparison.is_predicted, rows,
+                   comparison.left_out)  # fmt: skip
 
 
 def cells(comparison: Comparison) -> tuple[list[str], list[list[Any]]]:

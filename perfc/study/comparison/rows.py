@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from perfc.analyzers.runs.power_cap import cap_law
 from perfc.api import Model, analyze
 from perfc.common.choice import member
 from perfc.deployment import Deployment, DeploymentKeywords
-from perfc.errors import ParseError
+from perfc.errors import ParseError, PerfcError
 from perfc.frontend.pytorch.torch_inputs import Inputs
 from perfc.frontend.pytorch.torch_module import graph_of
 from perfc.ir.record import record
@@ -50,6 +50,13 @@ class ModelSetting:
     values: Mapping[str, object] = field(default_factory=dict[str, object])
     predictor: str = ""
 
+    def continues(self, last: ModelSetting) -> bool:
+        """Return True if a report of the setting ``last`` can be reused."""
+        return (
+            last.model is self.model and last.values is self.values
+            and last.predictor == self.predictor
+        )  # fmt: skip
+
     def report(self, machine: Machine, known: Report | None = None) -> Report:
         """Analyze the model on a machine.
 
@@ -62,7 +69,7 @@ class ModelSetting:
         """
         how = self.deployment.with_values({"target": str(machine.path)})
         if known is not None:
-            return known.deployed(how.for_model(self.model))
+            return known.deployed(how.for_model(self.model, self.predictor))
         return analyze(self.model, deployment=how, values=self.values, predictor=self.predictor)
 
 
@@ -80,6 +87,7 @@ class Row:
         price: price of the machine; None if unknown.
         region: region of the electricity; None for the world average.
         host_share: share of a host; a slice has the share of its card.
+        predictor: requested whole-run predictor; empty for the best available.
     """
 
     verdict: Verdict
@@ -91,6 +99,7 @@ class Row:
     price: Offer | None
     region: Region | None = None
     host_share: float = 1.0
+    predictor: str = ""
 
     @classmethod
     def of(
@@ -109,6 +118,7 @@ class Row:
             Verdict.of(report, predict=predict), report.deployment.table_name, report.dtype,
             dict(report.env), report.source.labels, frozenset(report.given),
             prices.of(report.machine), region, 1.0 if part is None else part.card_share,
+            report.predictor,
         )  # fmt: skip
 
     @property
@@ -195,6 +205,7 @@ class Comparison:
         slo_s: maximum time of a run; None without one.
         is_predicted: True if times are predictions; otherwise they are at measured rates.
         region: requested region of the electricity; None without one.
+        left_out: predictors that do not cover the model, each with its reason.
     """
 
     rows: tuple[Row, ...]
@@ -202,6 +213,7 @@ class Comparison:
     slo_s: float | None
     is_predicted: bool
     region: Region | None = None
+    left_out: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         """Table that ``perfc compare`` prints."""
@@ -239,6 +251,11 @@ class Comparison:
         return data_frame(header, rows)
 
     @property
+    def has_predictors(self) -> bool:
+        """True if rows differ in the requested whole-run predictor."""
+        return len({r.predictor for r in self.rows}) > 1
+
+    @property
     def holds(self) -> bool:
         """True if a row is predicted to meet ``slo_s``, or without one."""
         if self.slo_s is None:
@@ -262,6 +279,7 @@ def compare(
     region: Region | None = None,
     predict: bool = True,
     on_row: Callable[[Row], None] | None = None,
+    skip: bool = False,
 ) -> Comparison:
     """Analyze every setting on every machine; a model is read once per setting.
 
@@ -274,24 +292,32 @@ def compare(
         region: region of the electricity; the world average if None.
         predict: predict times; otherwise use measured rates.
         on_row: function called with each finished row.
+        skip: leave out predictors that do not cover a model, instead of raising.
 
     Raises:
         PerfcError: as for ``perfc.analyze``, or to sort by prices of several currencies.
     """
     known = prices or Prices()
     rows: list[Row] = []
+    left_out: dict[str, None] = {}
     report: Report | None = None
     for i, setting in enumerate(settings):
-        last = settings[max(i - 1, 0)]
-        if last.model is not setting.model or last.values is not setting.values:
+        if not setting.continues(settings[max(i - 1, 0)]):
             report = None
         for machine in machines:
-            report = setting.report(machine, report)
-            row = Row.of(report, known, region, predict=predict)
+            try:
+                report = setting.report(machine, report)
+                row = Row.of(report, known, region, predict=predict)
+            except PerfcError as error:
+                if not (skip and setting.predictor):
+                    raise
+                reason = error.message.removeprefix(f"{setting.predictor}: ")
+                left_out[f"{setting.predictor}: {reason}"] = None
+                continue
             rows.append(row)
             if on_row is not None:
                 on_row(row)
-    result = Comparison(tuple(rows), order, slo_s, predict, region)
+    result = Comparison(tuple(rows), order, slo_s, predict, region, tuple(left_out))
     if order is Order.PRICE and not result.currency:
         some = any(r.price is not None for r in rows)
         what = "prices are in several currencies" if some else "no known price"
@@ -300,7 +326,7 @@ def compare(
     if order is Order.GIVEN:
         return result
     ordered = sorted(rows, key=lambda r: (not r.fits, _KEYS[order](r)))
-    return Comparison(tuple(ordered), order, slo_s, predict, region)
+    return replace(result, rows=tuple(ordered))
 
 
 def compare_models(

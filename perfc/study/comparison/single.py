@@ -71,6 +71,7 @@ class KernelView(ComparisonView):
         holds: null.
         is_predicted: True if times are predictions; otherwise they are at measured rates.
         rows: one row per setting and machine.
+        left_out: empty.
         work: work of the kernels of one run.
     """
 
@@ -80,4 +81,6 @@ class KernelView(ComparisonView):
     def with_work(cls, comparison: Comparison, work: Kernels) -> KernelView:
         """Create the view of a kernel from its rows and its work."""
         rows = ComparisonView.of(comparison)
-        return cls(rows.order, rows.slo_s, rows.holds, rows.is_predicted, rows.rows, work)
+        return cls(
+            rows.order, rows.slo_s, rows.holds, rows.is_predicted, rows.rows, rows.left_out, work
+        )

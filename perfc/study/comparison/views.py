@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 BAR = 16
 """Length of the longest bar in characters."""
 EIGHTHS = "▏▎▍▌▋▊▉█"
+BEST = "best available"
+"""Row without a requested predictor."""
 
 
 def _grade(row: Row) -> str:
@@ -81,7 +83,7 @@ def recommendations(comparison: Comparison) -> Iterator[str]:
     """
     limit_s = math.inf if comparison.slo_s is None else comparison.slo_s
     rows = [r for r in comparison.rows if r.standing(limit_s) is not LimitStatus.MISSES]
-    if len(comparison.rows) < 3 or not rows:
+    if len(comparison.rows) < 3 or not rows or comparison.has_predictors:
         return
     fastest = min(rows, key=lambda r: r.time_s)
     best = [f"fastest {_named(fastest, comparison)} ({quantity(fastest.time_s, Unit.SECOND)})"]
@@ -137,6 +139,8 @@ def columns(
         yield Column("runtime", "runtime"), lambda r: r.runtime
     if _differ(rows, lambda r: r.dtype):
         yield Column("dtype", "type"), lambda r: r.dtype or "as stored"
+    if comparison.has_predictors:
+        yield Column("predictor", "predictor"), lambda r: r.predictor or BEST
     time = "predicted" if comparison.is_predicted else "sustained"
     yield Column("time_s", time), lambda r: Amount(r.time_s, Unit.SECOND)
     if has_bars:
@@ -150,14 +154,14 @@ def columns(
     items = {r.verdict.throughput.item.value for r in rows}
     per_s = f"{items.pop()}/s" if len(items) == 1 else "items/s"
     yield Column("items_per_s", per_s), lambda r: Amount(r.verdict.throughput.per_s, Unit.COUNT)
-    if any(r.energy_j is not None for r in rows):
+    if any(r.energy_j is not None for r in rows) and not comparison.has_predictors:
         yield Column("energy_j", "energy"), lambda r: Amount(r.energy_j, Unit.JOULE)
     yield Column("memory_bytes", "memory", is_spare=True), memory
     if comparison.slo_s is not None:
         limit_s = comparison.slo_s
         name = f"in {quantity(limit_s, Unit.SECOND)}"
         yield Column("in_time", name), lambda r: r.standing(limit_s).value
-    if any(r.price is not None for r in rows):
+    if any(r.price is not None for r in rows) and not comparison.has_predictors:
         yield Column("price", f"{comparison.currency or 'price'}/million".strip()), price
     if comparison.region is not None and any(r.energy_j is not None for r in rows):
         yield Column("carbon", "CO2/million"), carbon
@@ -218,6 +222,7 @@ def notes(comparison: Comparison) -> Iterator[tuple[str, bool]]:
     if assumed:
         sizes = ", ".join(f"{name} = {size}" for name, size in assumed.items())
         yield f"assumed, set with --batch, --seq and --dim: {sizes}", False
+    yield from ((f"left out: {text}", True) for text in comparison.left_out)
     settings = dict.fromkeys((row.verdict.target, row.dtype) for row in comparison.rows)
     emulations = (emulated(load_machine(target), [dtype]) for target, dtype in settings)
     yield from dict.fromkeys((words, True) for words in emulations if words)
@@ -228,7 +233,8 @@ def notes(comparison: Comparison) -> Iterator[tuple[str, bool]]:
         elif any(r.standing(comparison.slo_s) is LimitStatus.LIKELY for r in comparison.rows):
             words = f"the predicted time is within {limit}, its {INTERVAL} is not"
             yield f"likely: {words}", False
-    priced = {r.verdict.target: r.price for r in comparison.rows if r.price is not None}
+    rows = () if comparison.has_predictors else comparison.rows
+    priced = {r.verdict.target: r.price for r in rows if r.price is not None}
     for p in dict.fromkeys(priced.values()):
         targets = ", ".join(t for t, other in priced.items() if other == p)
         yield f"{p.per_hour:g} {p.currency} per hour for {targets}: {p.source}, {p.date}", False

@@ -110,6 +110,10 @@ class SeveralQuantities(NetworkPredictor):
         network.quantity = self.quantity
         return given
 
+    def other_quantities(self, data: Measurements) -> Mapping[Quantity, Array]:
+        """Return the learned quantities other than ``quantity``, ``[rows]`` each."""
+        return {q: v for q, v in self.every(data).items() if q is not self.quantity}
+
     def targets(self, data: Measurements) -> Tensor:
         """``[rows, tasks]``, scaled; NaN where a row has no such number."""
         wanted = torch.full((len(data), len(self.tasks)), float("nan"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import mean, pstdev
 from typing import Any
 
@@ -11,6 +11,7 @@ from perfc.ir.record import record
 
 from ...board import RIGHT, Board, BoardTable, columns
 from .published import PaperTable, PublishedColumn, PublishedLine, PublishedMetric
+from .verdict import convergence, verdict
 
 Result = Mapping[str, Any]
 INTRODUCTION = (
@@ -19,7 +20,10 @@ INTRODUCTION = (
     "its own rows and machine, so that lines are compared and not numbers. Networks are "
     "{scale:.0%} of the papers' width and train for at most {limit_s:,.0f} s of one core, but for "
     "lines of stated epochs; *epochs* says how far they came. {standing} TraPPM's encoder learns "
-    "from {pool:,} graphs that nobody measured."
+    "from {pool:,} graphs that nobody measured. Where the error expected after all epochs of the "
+    "recipe, extrapolated from the validation curve, is below 80 % of the reached one, it is "
+    "printed instead (→). A column is *reproduced* or its *order reversed* by the pairs of lines "
+    "whose ranges over the seeds do not overlap, else *not comparable*."
 )
 
 
@@ -58,9 +62,10 @@ def table(published: PaperTable, done: Sequence[Done], charts: Sequence[str] = (
         titles, rows = head(published), [cells(published, d) for d in done]
     rest = ((title, i, RIGHT) for i, title in enumerate(titles[1:], 1))
     about = f"Rows: {published.rows.value}, held out: {published.protocol.value}. {published.note}"
+    outcomes = [] if published.families else list(verdicts(published, done))
     return BoardTable(
         published.key, f"{published.paper}, {published.name}: {published.title}",
-        columns((titles[0], 0), *rest), rows, (about.strip(),),
+        columns((titles[0], 0), *rest), rows, (about.strip(), *outcomes),
         tuple(f"![{published.title}]({name})" for name in charts),
     )  # fmt: skip
 
@@ -89,7 +94,8 @@ def by_family(published: PaperTable, done: Sequence[Done]) -> list[tuple[str, ..
     for family, stated in published.families.items():
         row = [family]
         for d, figure in zip(done, stated, strict=True):
-            known = [r["families"][family]["mape"] for r in d.results if family in r["families"]]
+            adequate = d.results if all(map(is_adequate, d.results)) else ()
+            known = [r["families"][family]["mape"] for r in adequate if family in r["families"]]
             row += [spread(known, PublishedMetric.MAPE), shown(figure, PublishedMetric.MAPE)]
         rows.append(tuple(row))
     return rows
@@ -103,12 +109,44 @@ def head(published: PaperTable) -> tuple[str, ...]:
     return (*names, "weights", "epochs")
 
 
+def verdicts(published: PaperTable, done: Sequence[Done]) -> Iterator[str]:
+    """Yield whether each column with numbers of the paper has their order, as a sentence."""
+    for i, column in enumerate(published.columns):
+        if published.states(i):
+            stated = [next(iter(d.line.published[i : i + 1]), None) for d in done]
+            outcome, why = verdict(stated, [numbers_of(d, column) for d in done])
+            yield f"*{column.label}*: **{outcome.value}** ({why})."
+
+
+def numbers_of(done: Done, column: PublishedColumn) -> list[float]:
+    """Return the numbers of a column, one a seed; none of trainings that are not converged."""
+    if column.metric.is_of_training or all(map(is_adequate, done.results)):
+        return [n for r in done.results if (n := number(r, column)) is not None]
+    return []
+
+
+def is_adequate(result: Result) -> bool:
+    """Return True if a result's training is long enough to stand for the paper's."""
+    came = convergence(result)
+    return came is None or came.is_adequate
+
+
+def instead(done: Done, column: PublishedColumn) -> str:
+    """Return the extrapolated error of trainings that are not converged, as text."""
+    came = [c for r in done.results if (c := convergence(r)) is not None]
+    expected = [c.expected for c in came if math.isfinite(c.expected)]
+    if column.metric is not PublishedMetric.MAPE or not expected:
+        return "not converged"
+    return f"not converged, → {mean(expected):.0%}"
+
+
 def cells(published: PaperTable, done: Done) -> tuple[str, ...]:
     """One line of the table."""
     found = [done.line.label]
     for i, column in enumerate(published.columns):
-        numbers = [n for r in done.results if (n := number(r, column)) is not None]
-        found.append(spread(numbers, column.metric))
+        numbers = numbers_of(done, column)
+        is_open = not numbers and any(number(r, column) is not None for r in done.results)
+        found.append(instead(done, column) if is_open else spread(numbers, column.metric))
         if not published.states(i):
             continue
         stated = done.line.published[i] if i < len(done.line.published) else None
@@ -116,9 +154,9 @@ def cells(published: PaperTable, done: Done) -> tuple[str, ...]:
         scale = 1e-3 if column.metric is PublishedMetric.RMSE else 1.0
         found.append("–" if stated is None else shown(stated * scale, column.metric))
     weights = max((r["parameters"] for r in done.results), default=0)
-    epochs = [len(r["curve"]) for r in done.results if r["curve"]]
+    came = [c for r in done.results if (c := convergence(r)) is not None]
     found.append(f"{weights / 1e6:.2f} M" if weights else "–")
-    found.append(f"{mean(epochs):.0f}" if epochs else "–")
+    found.append(f"{mean(c.epochs for c in came):.0f} of {came[0].planned}" if came else "–")
     return tuple(found)
 
 

@@ -23,13 +23,15 @@ from perfc.ir.record import record
 from ...datasets.unlabelled import unlabelled_graphs
 from ...training.graphs.bench import Scored, by_family, figures
 from ...training.graphs.protocols import Fold, thinned
-from ..networks.train import clock_s
+from ..networks.train import TrainRecipe, clock_s
 from .few_rows import FewRows, tested_folds
 from .neighbours import places
 from .published import PaperTable, PublishedLine, RowSelection
 
 MOST_POINTS = 400
 """Of measured and predicted numbers that a run keeps for its chart."""
+RESULT_FORMAT = 2
+"""With the validation error of each epoch."""
 LEAST_OF_FAMILY = 5
 """Tested rows that a family needs for an error of its own."""
 
@@ -87,7 +89,7 @@ class Job:
         t, x, p = self.table, self.line, self.preset
         parts: list[object] = [
             x.predictor, t.rows.name, t.protocol.value, t.quantity.value, t.samples, x.share,
-            x.epochs, self.seed, p.scale, p.limit_s, p.epochs, self.is_faithful,
+            x.epochs, self.seed, p.scale, p.limit_s, p.epochs, self.is_faithful, RESULT_FORMAT,
         ]  # fmt: skip
         further: list[object] = [t.curve, t.machines, t.most_tested, p.learned]
         parts += further if any(further) else []
@@ -168,6 +170,8 @@ def run(job: Job, folder: Path, say: Say) -> Mapping[str, Any]:
             for f in by_family(name, asked, LEAST_OF_FAMILY)
         },
         "curve": curve(models[0]) if models else [],
+        "validation": validation(models[0]) if models else [],
+        "planned_epochs": planned_epochs(models[0], job) if models else 0,
         "places": places(models[0], last.test) if last else [],
         "points": points(asked),
         "points_besides": {q.value: points(found) for q, found in scores.items()},
@@ -208,6 +212,18 @@ def curve(model: GraphPredictor) -> list[tuple[float, float]]:
     """Epoch and loss of a network; nothing of others."""
     trained = getattr(model, "trained", None)
     return [] if trained is None else [(line[0], line[2]) for line in trained.history]
+
+
+def validation(model: GraphPredictor) -> list[float]:
+    """Return the validation error of each epoch of a network; nothing of others."""
+    trained = getattr(model, "trained", None)
+    return [] if trained is None else [line[3] for line in trained.history]
+
+
+def planned_epochs(model: GraphPredictor, job: Job) -> int:
+    """Return the epochs of a line, else of a network's recipe; 0 for others."""
+    recipe = getattr(model, "recipe", None)
+    return job.line.epochs or (recipe.epochs if isinstance(recipe, TrainRecipe) else 0)
 
 
 def parameters(model: GraphPredictor) -> int:

@@ -15,6 +15,7 @@ import numpy as np
 from perfc.analyzers.estimate.interval import HIGH_ERROR, MEDIUM_ERROR, MIDDLE_SHARE
 from perfc.analyzers.graph.predictor import GraphPredictor, Say, TrainingBudget, predictor
 from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity, at_several_batches
+from perfc.analyzers.graph.weights import narrowed
 
 from ...board import Score, kendall_tau, score
 from ...tables.architectures import SEEDS, family
@@ -119,15 +120,35 @@ def scored(model: GraphPredictor, fold: Fold, *, fit_s: float) -> Scored:
     )  # fmt: skip
 
 
+def tested(model: GraphPredictor, fold: Fold) -> dict[str, float]:
+    """Return the scores of the test rows for a card, further quantities with rows and MAPE."""
+    line = next(iter(figures(model.name, [scored(model, fold, fit_s=0.0)])))
+    names = ("rows", "mape", "median", "within_5", "within_10", "tau", "coverage")
+    scores = {n: float(getattr(line, n)) for n in names}
+    for quantity, value in model.other_quantities(fold.test).items():
+        measured = fold.test.values(quantity)
+        is_known = np.isfinite(measured) & (measured > 0)
+        if is_known.any():
+            scores[f"{quantity.value}_rows"] = float(is_known.sum())
+            residual = np.abs(value[is_known] / measured[is_known] - 1)
+            scores[f"{quantity.value}_mape"] = float(residual.mean())
+    return scores
+
+
 def trained(
     name: str, fold: Fold, quantity: Quantity, budget: TrainingBudget, say: Say
 ) -> tuple[GraphPredictor, dict[str, float]]:
     """Return a predictor and the scores of the test rows for its card."""
     model = fitted(name, fold, quantity, budget, say)
-    score = scored(model, fold, fit_s=0.0)
-    line = next(iter(figures(name, [score])))
-    names = ("rows", "mape", "median", "within_5", "within_10", "tau", "coverage")
-    return model, {n: float(getattr(line, n)) for n in names}
+    return model, tested(model, fold)
+
+
+def rounded(model: GraphPredictor) -> GraphPredictor:
+    """Return a predictor with its weights rounded to half precision; its interval stays."""
+    factor = model.factor
+    model.restore(narrowed(model.arrays()), model.meta())
+    model.factor = factor
+    return model
 
 
 def evaluate(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from perfc.ir.record import record
@@ -20,6 +22,15 @@ if TYPE_CHECKING:
     from perfc.passes.roofline.ceilings import KernelBound
 
     from .confidence import Confidence
+
+QUANTITIES: Mapping[str, tuple[str, Unit]] = {
+    "time_s": ("time", Unit.SECOND),
+    "memory_bytes": ("memory", Unit.BYTE),
+    "energy_j": ("energy", Unit.JOULE),
+    "power_w": ("power", Unit.WATT),
+    "sm_active": ("active multiprocessors", Unit.SHARE),
+}
+"""Title and unit of each ``Quantity`` of whole-run predictors, by its value."""
 
 
 @record
@@ -139,6 +150,7 @@ class Prediction:
         predictors: predictors with their shares.
         notes: warnings about the prediction.
         others: predictions of whole-run predictors that were not used.
+        other_quantities: by the whole-run predictor, ``memory_bytes`` or ``energy_j``.
     """
 
     floor_s: Amount
@@ -159,6 +171,7 @@ class Prediction:
     predictors: tuple[PredictorShare, ...]
     notes: tuple[str, ...]
     others: tuple[OtherRun, ...] = ()
+    other_quantities: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
 def forecast(
@@ -210,6 +223,7 @@ def collect(report: Report) -> Prediction:
         shares(table),
         table.notes,
         tuple(map(OtherRun.of, report.unheard_runs)),
+        dict(table.other_quantities),
     )
 
 
@@ -284,6 +298,9 @@ def section(view: Prediction, confidence: Confidence | None) -> Section:
         ends = span(view.energy_low_j.value or 0.0, view.energy_high_j.value or 0.0, Unit.JOULE)
         words = f"{ends}; {view.power_w} on average, board only"
         rows.append(Fact("energy", view.energy_j, words))
+    for name, value in view.other_quantities.items():
+        title, unit = QUANTITIES[name]
+        rows.append(Fact(title, Amount(value, unit), f"by {view.predictor}, without an interval"))
     cells = tuple((p.predictor, p.kernels, p.share, ", ".join(p.classes)) for p in view.predictors)
     table = (Table(COLUMNS, cells),) if cells else ()
     reason = "" if confidence is None else confidence.reason

@@ -1,0 +1,118 @@
+"""Convergence of a training, and the order of our results against a paper's column."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from itertools import accumulate, combinations
+from statistics import mean
+from typing import Any
+
+from perfc.ir.record import frozen
+
+Result = Mapping[str, Any]
+LEAST_SHARE = 0.8
+"""Share of the extrapolated error in the reached one from which a training counts as converged."""
+LEAST_EPOCHS = 8
+"""Fewer epochs have no curve to extrapolate."""
+MOST_DECAY = 0.95
+"""Gain of a doubling of the epochs over the gain of the one before, at most."""
+
+
+class OrderVerdict(Enum):
+    """Outcome of a column against the paper's."""
+
+    REPRODUCED = "reproduced"
+    REVERSED = "order reversed"
+    NOT_COMPARABLE = "not comparable"
+
+
+@frozen
+class Convergence:
+    """How far a training came.
+
+    Args:
+        epochs: epochs that were run.
+        planned: epochs of the recipe, or of the line of the table.
+        reached: least validation error.
+        expected: that error after all planned epochs, extrapolated; NaN where no curve allows it.
+    """
+
+    epochs: int
+    planned: int
+    reached: float
+    expected: float
+
+    @property
+    def is_adequate(self) -> bool:
+        """True if a training is complete, or within `LEAST_SHARE` of its extrapolated error."""
+        return self.epochs >= self.planned or self.expected >= LEAST_SHARE * self.reached
+
+
+def convergence(result: Result) -> Convergence | None:
+    """Return how far the training of a result came; None without epochs, as of trees."""
+    errors = [float(e) for e in result.get("validation", ()) if math.isfinite(float(e))]
+    if not errors:
+        return None
+    planned = int(result.get("planned_epochs") or len(errors))
+    return Convergence(len(errors), planned, min(errors), extrapolated(errors, planned))
+
+
+def extrapolated(errors: Sequence[float], epochs: int) -> float:
+    """Return the least error after more epochs, from the gains of the last two doublings.
+
+    Each further doubling gains a constant part of the gain before, as a power law of the epochs
+    with an offset does. NaN for fewer than `LEAST_EPOCHS` errors.
+
+    Args:
+        errors: validation error of each epoch.
+        epochs: number of epochs to extrapolate to.
+
+    >>> errors = [0.1 + 1 / epoch for epoch in range(1, 65)]
+    >>> round(extrapolated(errors, 256), 4)
+    0.1039
+    """
+    best = list(accumulate(errors, min))
+    count = len(best)
+    if count < LEAST_EPOCHS:
+        return math.nan
+    first, second, last = best[count // 4 - 1], best[count // 2 - 1], best[-1]
+    earlier, gain = first - second, second - last
+    decay = min(gain / earlier, MOST_DECAY) if earlier > 0 else MOST_DECAY
+    doublings = max(math.log2(epochs / count), 0.0)
+    further = gain * decay * (1 - decay**doublings) / (1 - decay) if gain > 0 else 0.0
+    return max(last - further, 0.0)
+
+
+def verdict(
+    stated: Sequence[float | None], found: Sequence[Sequence[float]]
+) -> tuple[OrderVerdict, str]:
+    """Return whether lines have the order of the paper's column, and why.
+
+    Pairs of lines count whose ranges over the seeds do not overlap. The order is the paper's if
+    more of them agree than disagree.
+
+    Args:
+        stated: the paper's number of each line; None where it has none.
+        found: our numbers of each line, one a seed; empty for a line without an adequate training.
+    """
+    lines = [(p, f) for p, f in zip(stated, found, strict=True) if p is not None]
+    if len(lines) < 2:
+        return OrderVerdict.NOT_COMPARABLE, "the paper has no second line"
+    if any(not f for _, f in lines):
+        return OrderVerdict.NOT_COMPARABLE, "trainings are not converged"
+    if any(len(f) < 2 for _, f in lines) and len({len(f) for _, f in lines}) > 1:
+        return OrderVerdict.NOT_COMPARABLE, "seeds differ"
+    decided = [
+        math.copysign(1.0, (p - q) * (mean(f) - mean(g)))
+        for (p, f), (q, g) in combinations(lines, 2)
+        if p != q and (max(f) < min(g) or max(g) < min(f))
+    ]
+    if not decided:
+        return OrderVerdict.NOT_COMPARABLE, "differences are within those of the seeds"
+    agree = sum(sign > 0 for sign in decided)
+    words = f"{agree} of {len(decided)} pairs in the paper's order"
+    if 2 * agree == len(decided):
+        return OrderVerdict.NOT_COMPARABLE, words
+    return OrderVerdict.REPRODUCED if 2 * agree > len(decided) else OrderVerdict.REVERSED, words
