@@ -83,6 +83,11 @@ def step(gpu: str, batch: int, precision: str) -> Report:
     )
 
 
+def busy_s(gpu: str, batch: int, precision: str) -> float:
+    """Seconds of an epoch in which kernels run: their sustained times, for every step."""
+    return step(gpu, batch, precision).roofline.time_s * thesis.TIME_STEPS / batch
+
+
 def phases(report: Report) -> dict[str, float]:
     """Seconds of forward, loss, backward and optimiser, with launches."""
     found: defaultdict[str, list[float]] = defaultdict(list)

@@ -27,19 +27,18 @@ def main() -> None:
     for gpu, batch, precision in tables.pairs():
         report = tables.step(gpu, batch, precision)
         seconds = tables.phases(report)
-        total = report.roofline.time_s
         rows.append(
             (
                 f"{gpu} {precision} {batch}",
                 *(f"{1e3 * seconds[p]:.2f}" for p in tables.PHASES),
-                f"{1e3 * total:.2f}",
+                f"{1e3 * report.roofline.time_s:.2f}",
                 f"{1e3 * report.roofline.floor_s:.2f}",
                 tables.percent(tables.matrix_share(report)),
             )
         )
         measured = thesis.TRAINING[gpu, batch, precision]
         steps = thesis.TIME_STEPS / batch
-        busy_s = total * steps
+        busy_s = tables.busy_s(gpu, batch, precision)
         epochs.append(
             (
                 f"{gpu} {precision} {batch}",
