@@ -21,7 +21,7 @@ from ..features.lowering import Lowered, lower
 from ..features.sheet import Sheet
 from ..intervals.adapt import of_class, of_machine
 from ..intervals.conformal import EXTRAPOLATED
-from . import predictor
+from . import candidate_times, predictor
 from .estimator import Estimator, Execution
 from .selection import INSIDE, inside, is_integer_product, of_half_depth, served, weighted
 from .unfused import FUSED, bounded, parts
@@ -239,8 +239,8 @@ def predicted(
     distinct = list(dict(zip(of, rows, strict=True)).values())
     columns = columns_of([r.parameters for _, r in distinct])
     card = weights.card
-    machine_distance = predictor.distance_to(card, dtype, sheet)
-    is_measured = dtype in card.dtypes and machine_distance <= predictor.FAR
+    machine_distance = candidate_times.distance_to(card, dtype, sheet)
+    is_measured = dtype in card.dtypes and machine_distance <= candidate_times.FAR
     # corrections are of what a recorded graph takes
     is_adapted = of_class(of_machine(machine), Predictor.LEARNED.value, class_name) is not None
     protocol = INSIDE if is_adapted else inside(card, launch, machine.name)
@@ -252,12 +252,12 @@ def predicted(
             for k, n in zip(each, times, strict=True)
         ]
     )
-    timed = predictor.timed_as(card, protocol)
+    timed = candidate_times.timed_as(card, protocol)
     whose = known_framework(card, dtype, sheet, timed, framework)
     prediction = predictor.predict_with(
         weights, columns, dtype, sheet, protocol, whose, floor_s=floor_s
     )
-    is_own = predictor.is_measured(card, dtype, sheet)
+    is_own = candidate_times.is_measured(card, dtype, sheet)
     estimates: list[Estimate] = []
     for at, bound in enumerate(each):
         ends = (float(t[at]) for t in (prediction.low_s, prediction.time_s, prediction.high_s))

@@ -19,7 +19,7 @@ from ..features.distance import distance
 from ..features.lowering import Lowered, lower
 from ..features.sheet import Sheet
 from ..features.table import class_of, complete, tabulate
-from . import predictor
+from . import candidate_times, predictor
 from .selection import INSIDE, inside, is_integer_product, of_half_depth, served, weighted
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def reasons(
         usual.framework, card.frameworks, card.protocols,
     )  # fmt: skip
     parameters = {k: float(v[0]) for k, v in usual.columns.items()}
-    factor = weights.factor_of(measured=predictor.is_measured(card, dtype, sheet))
+    factor = weights.factor_of(measured=candidate_times.is_measured(card, dtype, sheet))
     return ForestReason(
         card.name,
         candidates(kind, parts, each),
@@ -174,7 +174,7 @@ def reasons(
         dtype,
         float(table.scale_s[0]),
         math.exp(float(factor(table.values)[0])),
-        round(predictor.distance_to(card, dtype, sheet), 6),
+        round(candidate_times.distance_to(card, dtype, sheet), 6),
         neighbours(weights, Lowered(name, dtype, parameters), sheet),
         moves(weights, factor, table.values[0]),
         bounds.kernels[index].kernel.times,

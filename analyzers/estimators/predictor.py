@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,14 +14,11 @@ from perfc.ir.tensors.types import dtype_named
 from ..artefacts import artefact
 from ..artefacts.artefact import Artefact, WeightsError
 from ..artefacts.card import Card
-from ..artefacts.implementations import candidate_kernels
-from ..features import reach
-from ..features.distance import nearest
 from ..features.rows import Protocol
 from ..features.sheet import Sheet
-from ..features.table import KernelBatch, class_of, complete, tabulate
-from ..intervals.conformal import EXTRAPOLATED, LEAST_SPREAD, LONGEST, excess, sides
+from ..features.table import class_of, complete
 from ..intervals.mixture import Mixture
+from .candidate_times import timed_as, unbounded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,8 +29,6 @@ if TYPE_CHECKING:
 
     from ..features.classes import Array, Columns
 
-FAR = 1.0
-"""Distance from the nearest measured machine that an element type nobody measured counts as."""
 FLOOR = "floor_s"
 """Column of what the caller knows no kernel to beat, beside the parameters of a class."""
 
@@ -203,132 +197,19 @@ def possible(
     floor_s: Array | None = None,
 ) -> tuple[Mixture, NDArray[np.bool_]]:
     """Return times of rows by every candidate kernel, and the rows far off by all of them."""
-    card = artefact.card
-    kind = class_of(card.class_name)
-    trained = timed_as(card, protocol)
-    parts = candidate_kernels(card, rows, dtype, sheet, trained, framework)
-    tables = [
-        tabulate(
-            kind, choice.columns, dtype, sheet, trained,
-            choice.framework, card.frameworks, card.protocols,
-        )
-        for choice in parts
-    ]  # fmt: skip
-    if floor_s is not None:
-        tables = [
-            replace(table, floor_s=floor_s[choice.rows])
-            for table, choice in zip(tables, parts, strict=True)
-        ]
-    asked_s = [
-        table.scale_s
-        if trained is protocol
-        else kind.scale_s(choice.columns, dtype, sheet, protocol)
-        for table, choice in zip(tables, parts, strict=True)
-    ]
-    powered_s = [kind.powered_s(choice.columns, dtype, sheet) for choice in parts]
-    *ends, outside = named(
-        artefact, KernelBatch.joined(tables), dtype, sheet, protocol,
-        np.concatenate(asked_s), np.concatenate(powered_s),
-    )  # fmt: skip
-    part = np.repeat(np.arange(len(parts)), [len(choice.rows) for choice in parts])
-    row = np.concatenate([choice.rows for choice in parts])
-    table = np.zeros((4, len(parts), len(rows[kind.parameters[0]])))
-    table[:, part, row] = [*ends, np.ones(len(row))]
+    columns = {name: column for name, column in rows.items() if name != FLOOR}
+    known = unbounded(artefact, columns, dtype, sheet, protocol, framework)
+    part, row, outside = known.part, known.row, known.outside
+    with np.errstate(divide="ignore"):
+        floor = np.log(known.floor_s if floor_s is None else floor_s[row])
+    middle = np.maximum(known.log_s, floor)
+    low = np.maximum(middle + known.low, floor)
+    table = np.zeros((4, known.parts, len(rows[class_of(artefact.card.class_name).parameters[0]])))
+    table[:, part, row] = [low, middle, middle + known.high, np.ones(len(row))]
     low, middle, high, speaks = table
     is_inside = np.zeros(table.shape[2], np.bool_)
     is_inside[row[~outside]] = True
     return Mixture(low, middle, high, speaks > 0), ~is_inside
-
-
-def named(
-    artefact: Artefact,
-    table: KernelBatch,
-    dtype: str,
-    sheet: Sheet,
-    protocol: Protocol,
-    asked_s: Array,
-    powered_s: Array,
-) -> tuple[Array, Array, Array, NDArray[np.bool_]]:
-    """Ends and middle of rows of known kernels, as logarithms, and which are expected far off.
-
-    ``asked_s`` is the physical estimate under the protocol asked for, which nothing may have been
-    learned of, ``powered_s`` what the board's power leaves of machines whose rows do not say it.
-    """
-    card = artefact.card
-    if table.names != card.features:
-        raise WeightsError(
-            f"weights of {card.name} read other features than the class gives",
-            hint="train them anew with `perfc train op`",
-        )
-    known = protocol in card.protocols
-    measured = is_measured(card, dtype, sheet)
-    centre, spread, beyond = evaluate(artefact, table, measured=measured)
-    machine_distance = distance_to(card, dtype, sheet)
-    far = machine_distance if dtype in card.dtypes else max(machine_distance, FAR)
-    low, high = card.calibration.ends(
-        spread,
-        far,
-        measured=measured and known,
-        category=table.category,
-        names=class_of(card.class_name).categories,
-    )
-    low = np.maximum(low * (1 + beyond), -LONGEST)
-    high = np.minimum(high * (1 + beyond), LONGEST)
-    time_s = table.scale_s * np.exp(centre)
-    if not known:
-        time_s = transferred(table.scale_s, centre, asked_s)
-    if not measured:
-        time_s = np.maximum(time_s, powered_s)
-    with np.errstate(divide="ignore"):
-        floor = np.log(table.floor_s)
-    middle = np.maximum(np.log(time_s), floor)
-    is_far = high - low > np.log(EXTRAPOLATED)
-    return np.maximum(middle + low, floor), middle, middle + high, is_far
-
-
-def timed_as(card: Card, protocol: Protocol) -> Protocol:
-    """The protocol whose rows speak for one: itself where it was learned."""
-    return protocol if protocol in card.protocols else card.protocols[0]
-
-
-def is_measured(card: Card, dtype: str, sheet: Sheet) -> bool:
-    """Return True if the training rows include that machine and type."""
-    return any(kin[:2] == (sheet.name, dtype) for kin in card.kin)
-
-
-def evaluate(
-    artefact: Artefact, table: KernelBatch, *, measured: bool = True
-) -> tuple[Array, Array, Array]:
-    """``log(time / scale)``, its spread, and how far each row leaves the training hull."""
-    # trees are constant outside their hull; clipping says so and keeps overflow out
-    spread = np.exp(np.clip(artefact.spread(table.values), np.log(LEAST_SPREAD), 3.0))
-    low, high = artefact.hull_low, artefact.hull_high
-    beyond = excess(table.values, low, high, sides(low, high))
-    return artefact.factor_of(measured=measured)(table.values), spread, beyond
-
-
-def transferred(known_s: Array, centre: Array, other_s: Array) -> Array:
-    """Times under a protocol that no row was taken under.
-
-    A longer call is added as such, nothing was learned of it. Where the call is shorter, what was
-    learned counts by the share of the estimate that is left: the factor of a call that was all
-    launch says nothing of the kernel.
-
-    Args:
-        known_s: physical estimate under the protocol that was learned.
-        centre: ``log(time / known_s)``.
-        other_s: physical estimate under the other.
-    """
-    longer = known_s * np.exp(centre) + (other_s - known_s)
-    share = np.minimum(other_s / known_s, 1.0) ** reach.NORM
-    time_s: Array = np.where(other_s > known_s, longer, other_s * np.exp(centre * share))
-    return time_s
-
-
-def distance_to(card: Card, dtype: str, sheet: Sheet) -> float:
-    """Return the distance to the nearest measured machine, 0 if it was measured with that type."""
-    places = card.places.get(dtype) or next(iter(card.places.values()))
-    return nearest(class_of(card.class_name).place(sheet, dtype), places)
 
 
 def distinct(columns: Columns) -> tuple[dict[str, Array], NDArray[np.intp]]:

@@ -180,14 +180,17 @@ def measured_kin(
     return kin_at(_load(path), coordinates(Sheet(machine), SPREAD_OF))
 
 
-def measured_machines(*, folder: Path = artefact.SHIPPED) -> tuple[str, ...]:
-    """Return the machines with measured runs of any runtime.
+def measured_machines(runtime: str, stored: str, folder: Path) -> tuple[str, ...]:
+    """Return the machines on whose chips runs of a runtime were measured in a precision.
 
     Raises:
         WeightsError: weights that are damaged or of another schema.
     """
-    path = folder / f"{NAME}.json"
-    return _load(path).card.targets if path.is_file() else ()
+    if not (path := folder / f"{NAME}.json").is_file():
+        return ()
+    weights, wanted = _load(path), {(stored, kin(runtime, one)) for one in Network}
+    places = zip(weights.card.targets, weights.card.places[SPREAD_OF], strict=True)
+    return tuple(name for name, place in places if wanted & kin_at(weights, place))
 
 
 @lru_cache(maxsize=1024)

@@ -267,11 +267,11 @@ def by_batch(run: Deployed, _: Sequence[Relation]) -> Iterator[Bound]:
 def by_machine(run: Deployed, inner: Sequence[Relation]) -> Iterator[Bound]:
     """Yield limits by machines with measured runs that are better or worse in every rate."""
     here, stored = run.execution.machine, precision_of(run)
-    for name in runtime_runs.measured_machines(folder=run.execution.folder):
+    runtime_name, folder = run.deployment.runtime, run.execution.folder
+    for name in runtime_runs.measured_machines(runtime_name, stored, folder):
         there = load_machine(name)
         is_lower = dominates(there, here)
-        is_known = (is_lower or dominates(here, there)) and is_measured(there, run, stored)
-        if is_known and may_be_measured(run, there, stored):
+        if (is_lower or dominates(here, there)) and may_be_measured(run, there, stored):
             bound = total_of(run, inner, target=name).run
             if bound.is_own:
                 yield Bound(bound.time, is_lower, name)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,17 +14,10 @@ import perfc
 from perfc.analyzers.artefacts import artefact
 from perfc.analyzers.artefacts.artefact import Artefact, Cells
 from perfc.analyzers.estimate.estimate import Predictor
-from perfc.analyzers.estimators import Execution, predictor, why
+from perfc.analyzers.estimators import Execution, candidate_times, predictor, why
+from perfc.analyzers.estimators.candidate_times import FAR, LONGEST, transferred
 from perfc.analyzers.estimators.forest_reason import ForestReason
-from perfc.analyzers.estimators.predictor import (
-    FAR,
-    LONGEST,
-    Estimates,
-    distinct,
-    predict_with,
-    select,
-    transferred,
-)
+from perfc.analyzers.estimators.predictor import Estimates, distinct, predict_with, select
 from perfc.analyzers.features.classes import classes
 from perfc.analyzers.features.distance import VENDORS, coordinates, distance, nearest, vendor
 from perfc.analyzers.features.rows import Protocol
@@ -163,6 +158,30 @@ def test_equal_rows_are_asked_once_and_answered_in_their_places() -> None:
     unique, back = distinct(columns)
     assert {name: c.tolist() for name, c in unique.items()} == {"a": [1, 2], "b": [5, 5]}
     assert back.tolist() == [1, 0, 1]
+
+
+def test_rows_are_evaluated_once_whatever_they_must_take_at_least(
+    flat: Artefact, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(candidate_times, "_RECENT", recent := OrderedDict[Any, Any]())
+    monkeypatch.setattr(candidate_times, "MOST_RECENT", 2)
+    walks: list[int] = []
+    once = candidate_times.evaluate
+
+    def counted(*args: Any, **keywords: Any) -> Any:
+        walks.append(1)
+        return once(*args, **keywords)
+
+    monkeypatch.setattr(candidate_times, "evaluate", counted)
+    sheet = Sheet(load_machine("a100"))
+    plain = ask(flat)
+    least = predict_with(flat, ROW, "bf16", sheet, Protocol.GRAPH, floor_s=plain.time_s * 3)
+    assert len(walks) == 1
+    assert least.time_s[0] == plain.time_s[0] * 3
+    ask(moved(flat, 0.25))
+    ask(flat, "h100")
+    assert len(walks) == 3
+    assert len(recent) == 2
 
 
 def test_weights_are_chosen_by_type_then_protocol_then_machine(tmp_path: Path) -> None:

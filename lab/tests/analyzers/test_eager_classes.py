@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from perfc.analyzers.estimators.predictor import transferred
+from perfc.analyzers.estimators.candidate_times import transferred
 from perfc.analyzers.features import reach
 from perfc.analyzers.features.classes.convolution import Convolution, gain
 from perfc.analyzers.features.classes.elementwise import Elementwise

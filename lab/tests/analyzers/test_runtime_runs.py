@@ -13,6 +13,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import perfc
+from perfc.analyzers.artefacts import artefact
 from perfc.analyzers.artefacts.artefact import WeightsError, load, save
 from perfc.analyzers.estimate.estimate import CandidateRun
 from perfc.analyzers.estimate.interval import Interval
@@ -482,6 +483,18 @@ def test_a_machine_dominates_another_if_no_rate_is_lower() -> None:
     assert not coherence.dominates(a30, a100)
     assert not coherence.dominates(a100, a100)
     assert not coherence.dominates(load_machine("mi300x"), t4)
+
+
+@pytest.mark.parametrize(("name", "stored"), [("eager", "f32"), ("tensorrt", "int8")])
+def test_machines_with_measured_runs_are_listed_without_their_files(name: str, stored: str) -> None:
+    def has_runs(machine: str) -> bool:
+        known = runtime_runs.measured_kin(load_machine(machine))
+        return any((stored, runtime_runs.kin(name, one)) in known for one in Network)
+
+    every = runtime_runs._load(artefact.SHIPPED / "runs.json").card.targets
+    listed = runtime_runs.measured_machines(name, stored, artefact.SHIPPED)
+    assert listed == tuple(machine for machine in every if has_runs(machine))
+    assert 1 < len(listed) < len(every)
 
 
 DEPLOYED = SimpleNamespace()

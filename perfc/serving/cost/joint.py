@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from perfc.analyzers.estimators.predictor import is_measured, known_classes, predict, select
+from perfc.analyzers.estimators.candidate_times import is_measured
+from perfc.analyzers.estimators.predictor import known_classes, predict, select
 from perfc.analyzers.features.lowering import TWIN, is_latent, stored_type
 from perfc.analyzers.features.rows import Protocol
 from perfc.analyzers.features.sheet import Sheet

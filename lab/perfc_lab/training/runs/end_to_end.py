@@ -18,7 +18,7 @@ from pathlib import Path
 
 from perfc.analyzers.artefacts import artefact
 from perfc.analyzers.estimate.interval import Interval
-from perfc.analyzers.estimators import predictor
+from perfc.analyzers.estimators import candidate_times, predictor
 from perfc.analyzers.estimators.forest import columns_of
 from perfc.analyzers.estimators.selection import INSIDE, computed
 from perfc.analyzers.features.lowering import Lowered
@@ -240,7 +240,7 @@ def spent(plan: Plan, rows: Sequence[Lowered], folder: Path) -> Spent:
         columns = columns_of([m.parameters for m in members])
         found = predictor.predict(name, columns, dtype, machine, INSIDE, folder=folder)
         card = predictor.select(name, dtype, INSIDE, machine.name, folder).card
-        own = predictor.is_measured(card, dtype, Sheet(machine))
+        own = candidate_times.is_measured(card, dtype, Sheet(machine))
         for ends in zip(found.low_s, found.time_s, found.high_s, strict=True):
             time = Interval(*map(float, ends)).slower_of(launch)
             time_s += time.mid

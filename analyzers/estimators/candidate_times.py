@@ -1,0 +1,201 @@
+"""Times of kernels by every candidate kernel, before what they must take at least."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from perfc.ir.record import entity
+
+from ..artefacts.artefact import Artefact, WeightsError
+from ..artefacts.implementations import candidate_kernels
+from ..features import reach
+from ..features.distance import nearest
+from ..features.table import KernelBatch, class_of, tabulate
+from ..intervals.conformal import EXTRAPOLATED, LEAST_SPREAD, LONGEST, excess, sides
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from perfc.machine import Machine
+
+    from ..artefacts.card import Card
+    from ..features.classes import Array, Columns
+    from ..features.rows import Protocol
+    from ..features.sheet import Sheet
+
+FAR = 1.0
+"""Distance from the nearest measured machine that an element type nobody measured counts as."""
+
+
+@entity
+class Unbounded:
+    """Times of kernels without regard to what they must take at least, by candidate and row.
+
+    Args:
+        log_s: logarithm of the time, ``[candidates]``.
+        low: lower end of its interval over it, in logarithms.
+        high: the upper end.
+        outside: whether it is expected far off.
+        floor_s: what the class knows no kernel to beat.
+        part: number of the candidate kernel.
+        row: number of the row.
+        parts: number of candidate kernels.
+        of: artefact and machine.
+    """
+
+    log_s: Array
+    low: Array
+    high: Array
+    outside: NDArray[np.bool_]
+    floor_s: Array
+    part: NDArray[np.intp]
+    row: NDArray[np.intp]
+    parts: int
+    of: tuple[Artefact, Machine]
+
+
+MOST_RECENT, MOST_BYTES = 64, 1 << 16
+"""Number of results in the cache, and largest size of the key of one of them."""
+_RECENT: OrderedDict[tuple[object, ...], Unbounded] = OrderedDict()
+"""Results by artefact, machine and rows: runtimes share most kernels of a model."""
+
+
+def unbounded(
+    artefact: Artefact, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol, framework: str
+) -> Unbounded:
+    """Return times of rows by every candidate kernel, evaluated once for the same rows.
+
+    A result holds its artefact and machine, so that no other object has their addresses.
+    """
+    content = np.stack([*rows.values()]).tobytes()
+    key = (id(artefact), id(sheet.machine), type(sheet), dtype, protocol, framework, *rows, content)
+    if key in _RECENT:
+        return _RECENT[key]
+    result = _evaluated(artefact, rows, dtype, sheet, protocol, framework)
+    if len(content) <= MOST_BYTES:
+        _RECENT[key] = result
+        if len(_RECENT) > MOST_RECENT:
+            _RECENT.popitem(last=False)
+    return result
+
+
+def _evaluated(
+    artefact: Artefact, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol, framework: str
+) -> Unbounded:
+    card = artefact.card
+    kind = class_of(card.class_name)
+    trained = timed_as(card, protocol)
+    parts = candidate_kernels(card, rows, dtype, sheet, trained, framework)
+    tables = [
+        tabulate(
+            kind, choice.columns, dtype, sheet, trained,
+            choice.framework, card.frameworks, card.protocols,
+        )
+        for choice in parts
+    ]  # fmt: skip
+    asked_s = [
+        table.scale_s
+        if trained is protocol
+        else kind.scale_s(choice.columns, dtype, sheet, protocol)
+        for table, choice in zip(tables, parts, strict=True)
+    ]
+    powered_s = [kind.powered_s(choice.columns, dtype, sheet) for choice in parts]
+    table = KernelBatch.joined(tables)
+    log_s, low, high, outside = named(
+        artefact, table, dtype, sheet, protocol, np.concatenate(asked_s), np.concatenate(powered_s)
+    )
+    part = np.repeat(np.arange(len(parts)), [len(choice.rows) for choice in parts])
+    row = np.concatenate([choice.rows for choice in parts])
+    return Unbounded(
+        log_s, low, high, outside, table.floor_s, part, row, len(parts), (artefact, sheet.machine)
+    )
+
+
+def named(
+    artefact: Artefact,
+    table: KernelBatch,
+    dtype: str,
+    sheet: Sheet,
+    protocol: Protocol,
+    asked_s: Array,
+    powered_s: Array,
+) -> tuple[Array, Array, Array, NDArray[np.bool_]]:
+    """Times of rows of known kernels and ends over them, as logarithms, and those far off.
+
+    ``asked_s`` is the physical estimate under the protocol asked for, which nothing may have been
+    learned of, ``powered_s`` what the board's power leaves of machines whose rows do not say it.
+    """
+    card = artefact.card
+    if table.names != card.features:
+        raise WeightsError(
+            f"weights of {card.name} read other features than the class gives",
+            hint="train them anew with `perfc train op`",
+        )
+    known = protocol in card.protocols
+    measured = is_measured(card, dtype, sheet)
+    centre, spread, beyond = evaluate(artefact, table, measured=measured)
+    machine_distance = distance_to(card, dtype, sheet)
+    far = machine_distance if dtype in card.dtypes else max(machine_distance, FAR)
+    low, high = card.calibration.ends(
+        spread,
+        far,
+        measured=measured and known,
+        category=table.category,
+        names=class_of(card.class_name).categories,
+    )
+    low = np.maximum(low * (1 + beyond), -LONGEST)
+    high = np.minimum(high * (1 + beyond), LONGEST)
+    time_s = table.scale_s * np.exp(centre)
+    if not known:
+        time_s = transferred(table.scale_s, centre, asked_s)
+    if not measured:
+        time_s = np.maximum(time_s, powered_s)
+    return np.log(time_s), low, high, high - low > np.log(EXTRAPOLATED)
+
+
+def timed_as(card: Card, protocol: Protocol) -> Protocol:
+    """The protocol whose rows speak for one: itself where it was learned."""
+    return protocol if protocol in card.protocols else card.protocols[0]
+
+
+def is_measured(card: Card, dtype: str, sheet: Sheet) -> bool:
+    """Return True if the training rows include that machine and type."""
+    return any(kin[:2] == (sheet.name, dtype) for kin in card.kin)
+
+
+def evaluate(
+    artefact: Artefact, table: KernelBatch, *, measured: bool = True
+) -> tuple[Array, Array, Array]:
+    """``log(time / scale)``, its spread, and how far each row leaves the training hull."""
+    # trees are constant outside their hull; clipping says so and keeps overflow out
+    spread = np.exp(np.clip(artefact.spread(table.values), np.log(LEAST_SPREAD), 3.0))
+    low, high = artefact.hull_low, artefact.hull_high
+    beyond = excess(table.values, low, high, sides(low, high))
+    return artefact.factor_of(measured=measured)(table.values), spread, beyond
+
+
+def transferred(known_s: Array, centre: Array, other_s: Array) -> Array:
+    """Times under a protocol that no row was taken under.
+
+    A longer call is added as such, nothing was learned of it. Where the call is shorter, what was
+    learned counts by the share of the estimate that is left: the factor of a call that was all
+    launch says nothing of the kernel.
+
+    Args:
+        known_s: physical estimate under the protocol that was learned.
+        centre: ``log(time / known_s)``.
+        other_s: physical estimate under the other.
+    """
+    longer = known_s * np.exp(centre) + (other_s - known_s)
+    share = np.minimum(other_s / known_s, 1.0) ** reach.NORM
+    time_s: Array = np.where(other_s > known_s, longer, other_s * np.exp(centre * share))
+    return time_s
+
+
+def distance_to(card: Card, dtype: str, sheet: Sheet) -> float:
+    """Return the distance to the nearest measured machine, 0 if it was measured with that type."""
+    places = card.places.get(dtype) or next(iter(card.places.values()))
+    return nearest(class_of(card.class_name).place(sheet, dtype), places)
