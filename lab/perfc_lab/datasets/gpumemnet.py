@@ -1,7 +1,8 @@
 """Memory and activity of a GPU while it trains MLPs, as GPUMemNet measured them.
 
-The source states no licence: rows are for comparing predictors, and no weights learned from them
-ship. It states no times, no machine and no optimiser either; an A100 with 40 GB is its paper's.
+Rows are for comparing predictors, and no weights learned from them ship: the source stated no
+licence before it became CC-BY-4.0. It states no times, no machine and no optimizer; an A100 with
+40 GB is its paper's.
 """
 
 from __future__ import annotations

@@ -1,0 +1,78 @@
+"""Served models with their power, from the leaderboard of ML.ENERGY."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from ..source import FetchError, PublicSource, entry, files_in, measured, pandas, read_json
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FOLDER = "public/data/models"
+MODEL = (
+    "model_id", "nickname", "task", "architecture", "total_params_billions",
+    "activated_params_billions", "weight_precision",
+)  # fmt: skip
+TEXTS = ("gpu_model",)
+NUMBERS = (
+    "num_gpus", "max_num_seqs", "avg_power_watts", "avg_batch_size", "avg_output_len",
+    "energy_per_token_joules", "energy_per_request_joules", "output_throughput_tokens_per_sec",
+    "median_itl_ms", "p90_itl_ms", "p95_itl_ms", "p99_itl_ms", "batch_size", "batch_latency_s",
+    "inference_steps", "image_height", "image_width", "energy_per_image_joules",
+    "throughput_images_per_sec", "video_height", "video_width", "fps", "num_frames",
+    "energy_per_video_joules", "throughput_videos_per_sec",
+)  # fmt: skip
+"""Columns of a configuration; language models, images and videos each have a part of them."""
+
+
+class MlEnergy(PublicSource):
+    """``MODEL__TASK.json``: a configuration of a server or of a diffusion model a row.
+
+    Timelines of power and batch are left out. Of several commits the files differ in more than
+    rows: a number that a file lacks is empty.
+    """
+
+    name: ClassVar[str] = "mlenergy"
+    title: ClassVar[str] = "throughput, latency and energy of served models, images and videos"
+    url: ClassVar[str] = "https://github.com/ml-energy/leaderboard"
+    commit: ClassVar[str] = "9fa07d19a280936a24484a19bef2a70098f617ce"
+    licence: ClassVar[str] = "Apache-2.0"
+    folders: ClassVar[tuple[str, ...]] = (FOLDER,)
+    tables: ClassVar[tuple[str, ...]] = ("mlenergy",)
+
+    def convert(self, clone: Path) -> Mapping[str, pd.DataFrame]:
+        """Return one table of all models."""
+        parts = []
+        for path in files_in(clone, f"{FOLDER}/*.json"):
+            model = read_json(path)
+            listed = entry(model, path, "configurations")
+            if not isinstance(model, dict) or not isinstance(listed, list):
+                raise FetchError("no list of configurations", where=str(path))
+            for name in ("model_id", "task"):
+                entry(model, path, name)
+            rows = [row(model, one, path) for one in listed]
+            names = ("file", *MODEL, *TEXTS, *NUMBERS)
+            frame = pandas().DataFrame(rows, columns=list(names))
+            # one call a column, as a row has a part of them
+            for name in NUMBERS:
+                measured(frame[[name]].dropna(), path, name)
+            parts.append(frame)
+        table = pandas().concat(parts, ignore_index=True)
+        return {"mlenergy": table.astype(dict.fromkeys(NUMBERS[1:], "float64"))}
+
+
+def row(model: Mapping[str, object], one: object, path: Path) -> list[object]:
+    """Return the cells of a configuration; those of its model come first."""
+    for name in ("gpu_model", "num_gpus"):
+        entry(one, path, name)
+    assert isinstance(one, dict)
+    of_model = [plain(one.get(name, model.get(name))) for name in MODEL]
+    return [path.stem, *of_model, *(plain(one.get(name)) for name in (*TEXTS, *NUMBERS))]
+
+
+def plain(cell: object) -> object:
+    """Return a number or a text; None for what is neither, as a timeline."""
+    return cell if isinstance(cell, str | int | float) else None
