@@ -74,6 +74,7 @@ CASES = (
     ("plan", "plan olmoe-1b-7b --gpus 2 -t h100 --seq 64 --global-batch 4 --dp 2 --train sgd"),
     ("scale", "plan --curve gpt2 -t dgx-a100 --seq 256 --gpus 1,8"),
     ("scale", "plan --curve llama-3.2-1b -t h100 --seq 256 --tp 2 --gpus 2,3,4"),
+    ("llm-published", "llm llama-3.1-8b -t h100 --isl 64 --osl 8 --predictor trees"),
     ("llm-search", "llm search llama-3.1-8b -t h100 --isl 64 --osl 8"),
 )
 ELSEWHERE = {"schema", "annotate", "eval"}

@@ -116,16 +116,27 @@ def training(data: Path, output: Path | None) -> None:
 )
 @tables_option
 @click.option(
+    "--passes", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+    help="Folder with h200/nlp*.csv.gz: also fit passes of encoders.",
+)  # fmt: skip
+@click.option(
     "-o", "--output", type=click.Path(path_type=Path, file_okay=False), default=Path("weights"),
     show_default=True, help="Output folder for the trees and their cards.",
 )  # fmt: skip
-def trees(data: Path, output: Path) -> None:
+def trees(data: Path, passes: Path | None, output: Path) -> None:
     """Fit throughput and energy of language models to features only, as in Table 6.3."""
-    from perfc_lab.trees.experiment import LEARNED_FROM, gathered
-    from perfc_lab.trees.weights import train
+    from perfc_lab.trees.experiment import LEARNED_FROM
+    from perfc_lab.trees.shipped.passes import pass_rows, served_rows
+    from perfc_lab.trees.shipped.weights import TreeFamily, train
 
-    rows = gathered(data, LEARNED_FROM, lambda line: say(line, is_error=True))
-    for path in train(rows, output):
+    def tell(line: str) -> None:
+        say(line, is_error=True)
+
+    rows = [row for name in LEARNED_FROM for row in served_rows(name, data)]
+    paths = train(rows, output, TreeFamily.SERVED, say=tell)
+    if passes is not None:
+        paths += train([*pass_rows(passes)], output, TreeFamily.PASSES, say=tell)
+    for path in paths:
         say(str(path))
 
 

@@ -77,16 +77,7 @@ def campaign(path: Path) -> Iterator[GraphRow]:
     Raises:
         DataError: it is none, or of a machine that has no target.
     """
-    head: dict[str, str] = {}
-    lines: list[str] = []
-    for line in text(path).splitlines():
-        found = re.match(r"#\s*([\w ]+?):\s*(.*)", line)
-        if found:
-            head[found[1]] = found[2]
-        elif line and not line.startswith("#"):
-            lines.append(line)
-    if "gpu" not in head or "torch" not in head:
-        raise DataError("no settings in the head: gpu and torch", where=str(path))
+    head, lines = settings_and_rows(path)
     target = target_of(head["gpu"])
     version = re.match(r"(\d+)\.(\d+)", head["torch"])
     if version is None:
@@ -98,6 +89,25 @@ def campaign(path: Path) -> Iterator[GraphRow]:
                 yield row
     except (KeyError, ValueError, TypeError, csv.Error) as error:
         raise DataError(f"no row of a campaign: {error}", where=str(path)) from None
+
+
+def settings_and_rows(path: Path) -> tuple[dict[str, str], list[str]]:
+    """Return the settings in the head of a file, and its lines of comma-separated values.
+
+    Raises:
+        DataError: it cannot be read, or states no GPU or version of PyTorch.
+    """
+    head: dict[str, str] = {}
+    lines: list[str] = []
+    for line in text(path).splitlines():
+        found = re.match(r"#\s*([\w ]+?):\s*(.*)", line)
+        if found:
+            head[found[1]] = found[2]
+        elif line and not line.startswith("#"):
+            lines.append(line)
+    if "gpu" not in head or "torch" not in head:
+        raise DataError("no settings in the head: gpu and torch", where=str(path))
+    return head, lines
 
 
 def one(cells: Mapping[str, str], target: str, version: tuple[int, int]) -> GraphRow | None:

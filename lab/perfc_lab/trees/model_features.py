@@ -21,7 +21,8 @@ MODEL = (
 multiply-accumulates, parameters, bytes, positions, layers, attention heads, hidden size, sizes of
 the vocabulary and of that of token types."""
 METHODS = ("awq", "gptq")
-QUANTISATIONS = (*(form.value for form in WeightFormat), *METHODS)
+SINGLE = "f32"
+QUANTISATIONS = (*(form.value for form in WeightFormat), *METHODS, SINGLE)
 """Formats of linear layers; a tree reads the place in this list."""
 
 
@@ -84,7 +85,7 @@ def onnx_counts(path: str | os.PathLike[str]) -> tuple[int, int]:
 
 
 def _format(model: LanguageModel, weights: str) -> str:
-    if weights in METHODS:
+    if weights in (*METHODS, SINGLE):
         return weights
     return precision_of(model.dtype, model.quantization, weights).of_experts.value
 

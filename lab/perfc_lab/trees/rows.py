@@ -199,13 +199,17 @@ def redundant_bytes(served: ServedRow) -> float:
     return sum(element_bytes * stack.hidden * head.width for head in stack.heads if head.is_tied)
 
 
-def features_of(served: ServedRow) -> tuple[float, ...]:
-    """In the order of `COLUMNS`.
+def features_of(served: ServedRow, model: LanguageModel | None = None) -> tuple[float, ...]:
+    """Return the features of a row in the order of `COLUMNS`.
+
+    Args:
+        served: the row.
+        model: its model; by default the configuration that its name stands for.
 
     Raises:
         ModelError: its model has no configuration.
     """
-    model = model_of(served.model)
+    model = model or model_of(served.model)
     assert model is not None
     batch = float(served.concurrency) or math.nan
     weights = WeightFormat.NVFP4.value if served.weights == EXPERTS_NVFP4 else served.weights

@@ -21,7 +21,7 @@ from perfc.serving.host import HostModel, amounts
 from perfc_lab.serving import ServedRow, ServingQuantity
 from perfc_lab.serving.aic import UNSTATED
 from perfc_lab.serving.replay import ReplayedNumber
-from perfc_lab.trees import experiment, predictors, weights
+from perfc_lab.trees import experiment, predictors
 from perfc_lab.trees.board import board
 from perfc_lab.trees.boosted import ForestSettings, grown
 from perfc_lab.trees.folds import HeldOutKind, folds_of
@@ -38,6 +38,7 @@ from perfc_lab.trees.model_features import (
 )
 from perfc_lab.trees.rows import COLUMNS, Target, TreeRow, features_of, version_number
 from perfc_lab.trees.scores import groups_of, held_of, left_out, score_of, scores_of
+from perfc_lab.trees.shipped import weights
 
 FEW = ForestSettings(0.3, 3, 1.0, 20)
 LAW = HostModel(kernels=1.3, step_s=0.004, sequence_s=5e-5)
@@ -364,17 +365,18 @@ def test_rows_not_all_stated_are_left_out_of_a_total_of_their_own(rows: list[Tre
 
 def test_trees_are_written_and_read_back_alike(rows: list[TreeRow], tmp_path: Path) -> None:
     own = [r for r in rows if r.model != "opt-6.7b"][:12]
-    weights.train(own, tmp_path, FEW)
-    trees = weights.read(tmp_path, Target.THROUGHPUT)
+    family = weights.TreeFamily.SERVED
+    weights.train(own, tmp_path, family, FEW)
+    trees = weights.read(tmp_path, family, Target.THROUGHPUT)
     again = predictors.PlainTrees(settings=FEW)
     again.fit(own, HeldOutKind.RANDOM)
     assert [trees(r.features) for r in own] == pytest.approx(list(again.predict(own)), rel=1e-3)
     with pytest.raises(ParseError, match="no trees of energy"):
-        weights.read(tmp_path, Target.ENERGY)
-    card = tmp_path / "trees-throughput.json"
+        weights.read(tmp_path, family, Target.ENERGY)
+    card = tmp_path / "served-throughput.json"
     card.write_text(card.read_text().replace('"TVS"', '"other"'))
     with pytest.raises(ParseError, match="other features"):
-        weights.read(tmp_path, Target.THROUGHPUT)
+        weights.read(tmp_path, family, Target.THROUGHPUT)
 
 
 def test_the_page_has_both_kinds_of_folds_and_the_figures_of_the_thesis(

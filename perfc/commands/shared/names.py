@@ -163,6 +163,13 @@ def predictors() -> Iterable[str]:
     return (*filter(None, ANY_RUNTIME), *names())
 
 
+def serving_predictors() -> Iterable[str]:
+    """Return the installed published predictors of language models."""
+    from perfc.serving.output.published import names
+
+    return names()
+
+
 def orders() -> Iterable[str]:
     """Return the sort keys of a comparison."""
     from perfc.study.comparison import Order

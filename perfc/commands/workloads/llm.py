@@ -20,6 +20,7 @@ from ..shared.deployment_option import by_default, reads
 from ..shared.document import show_document
 from ..shared.examples import examples
 from ..shared.help import DefaultGroup
+from ..shared.names import Names
 from ..shared.options import names_in
 from ..shared.output import deliver, emit, format_options
 from ..shared.parallel import parallel_options
@@ -33,7 +34,10 @@ if TYPE_CHECKING:
 
 DOCUMENT = ("llm", "perfc.serving.service:ServingReport")
 """JSON document of the command, and the type that defines its schema."""
-DOCUMENTS = (("llm-search", "perfc.serving.search:SearchResult"),)
+DOCUMENTS = (
+    ("llm-search", "perfc.serving.search:SearchResult"),
+    ("llm-published", "perfc.serving.output.published:PublishedPrediction"),
+)
 TARGET, RUNTIME = "h100", SERVING_DEFAULT
 """Defaults."""
 KNOWN = {"runtime": _names.engines, "dtype": _names.weight_formats}
@@ -181,6 +185,9 @@ def _added(options: tuple[tuple[str, dict[str, Any]], ...]) -> Callable[[Any], A
 @_added(_LOAD)
 @_added(_ENGINE)
 @_grid_option
+@click.option("--predictor", type=Names(_names.serving_predictors), metavar="NAME", default="",
+              help="Published predictor instead of the simulation, also for encoders: trees."
+              )  # fmt: skip
 @by_default(usual)
 @reads(
     "serving", "target", "runtime", "runtime_version", "dtype", "lora_rank", "host_launch",
@@ -198,6 +205,7 @@ def serve(
     model: str,
     engine_args: str,
     grid: str,
+    predictor: str,
     sampling: str | None,
     form: str,
     output: Path | None,
@@ -225,6 +233,12 @@ def serve(
         raise ParseError(
             "one target at a time", where="--target", hint="`perfc llm search` compares several"
         )
+    if predictor:
+        from ._published import show_published
+
+        engines = (option_value(options, n, "") for n in ("runtime", "runtime_version"))
+        run = target, dtype, *engines
+        return show_published(predictor, model, run, parallel, load, form, output)
     report = llm(
         model, target, runtime=runtime, dtype=dtype,
         runtime_version=option_value(options, "runtime_version", ""), prices=prices(options),

@@ -1,0 +1,1 @@
+"""Trees that ship: their rows, files and answers."""

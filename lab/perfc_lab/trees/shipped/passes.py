@@ -1,0 +1,125 @@
+"""Rows of trees without kernel sums: served models, and passes of models that were measured here.
+
+A pass reads a batch of sequences once, as the thesis measured encoders (Section 6.4).
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from perfc.analyzers.features.rows import DataError
+from perfc.frontend.config import LanguageModel, read_config
+
+from ...datasets.h200 import number, settings_and_rows
+from ...serving import ServedRow, ServingQuantity
+from ...serving.aic import AIC
+from ...serving.replay import CONFIGS, model_of
+from ...serving.tables import TABLES
+from ...tables import target_of
+from ..rows import Target, TreeRow, features_of
+
+FILES = "h200/nlp*.csv.gz"
+PASSES = "passes"
+PREFIX = "hf:"
+NAMES: Mapping[str, str] = {"llama3-8b": "llama-3-8b"}
+"""Names of configurations that differ from those of the campaign."""
+DTYPES: Mapping[str, str] = {"f32": "float32", "f16": "float16", "bf16": "bfloat16"}
+PRECISIONS: Mapping[str, str] = {"fp32": "f32", "tf32": "f32", "fp16": "f16", "bf16": "bf16"}
+
+
+def served_rows(name: str, folder: Path) -> Iterator[TreeRow]:
+    """Yield throughput and energy of a table of served models.
+
+    Raises:
+        DataError: the table is missing.
+    """
+    for served in TABLES[name](folder):
+        if model_of(served.model) is None:
+            continue
+        measured = served.measured
+        if ServingQuantity.TOKENS_PER_S in measured:
+            yield tree_row(served, Target.THROUGHPUT, measured[ServingQuantity.TOKENS_PER_S])
+        elif served.source == AIC and measured.keys() >= {
+            ServingQuantity.TTFT_S, ServingQuantity.TPOT_S
+        }:  # fmt: skip
+            # a closed loop: each user has an answer after the first token and all later ones
+            later_s = (served.osl - 1.0) * measured[ServingQuantity.TPOT_S]
+            tokens = float(served.concurrency * served.osl)
+            rate = tokens / (measured[ServingQuantity.TTFT_S] + later_s)
+            yield tree_row(served, Target.THROUGHPUT, rate)
+        if ServingQuantity.ENERGY_J in measured:
+            yield tree_row(served, Target.ENERGY, measured[ServingQuantity.ENERGY_J])
+
+
+def tree_row(served: ServedRow, target: Target, value: float) -> TreeRow:
+    """Return a row with its features."""
+    name = CONFIGS.get(served.model, served.model)
+    return TreeRow(
+        served.source, name, served.target, target, value, features_of(served), served
+    )  # fmt: skip
+
+
+def pass_rows(folder: Path) -> Iterator[TreeRow]:
+    """Yield throughput, memory and energy of eager passes; decoding steps have memory alone.
+
+    Raises:
+        DataError: no campaign, or files that are none.
+    """
+    paths = sorted(folder.glob(FILES))
+    if not paths:
+        raise DataError("no campaign", where=str(folder / FILES))
+    for path in paths:
+        head, lines = settings_and_rows(path)
+        target = target_of(head["gpu"])
+        for cells in csv.DictReader(lines):
+            yield from _of_pass(cells, target, head.get("transformers", ""))
+
+
+def _of_pass(cells: Mapping[str, str], target: str, version: str) -> Iterator[TreeRow]:
+    precision = PRECISIONS.get(cells["prec"])
+    if not cells["eager_ms"] or precision is None or cells["mode"] == "train":
+        return
+    name = cells["name"].removeprefix(PREFIX)
+    length = int(cells["size"]) + int(cells["ctx"])
+    served = pass_of(NAMES.get(name, name), target, precision, int(cells["batch"]), length, version)
+    model = with_precision(read_config(served.model), precision)
+    timed = {ServingQuantity.TTFT_S: float(cells["eager_ms"]) / 1e3}
+    served, features = replace(served, measured=timed), features_of(served, model)
+    row = TreeRow(PASSES, served.model, target, Target.MEMORY, 0.0, features, served)
+    yield replace(row, value=number(cells["peak_alloc"]))
+    if cells["mode"] == "decode":
+        return
+    tokens = int(cells["batch"]) * int(cells["size"])
+    yield replace(row, target=Target.THROUGHPUT, value=1e3 * tokens / float(cells["eager_ms"]))
+    energy_mj = number(cells["eager_energy_mj"] or cells["energy_mj"])
+    if math.isfinite(energy_mj):
+        yield replace(row, target=Target.ENERGY, value=energy_mj / 1e3 / tokens)
+
+
+def pass_of(
+    model: str, target: str, precision: str, batch: int, length: int, version: str = ""
+) -> ServedRow:
+    """Return a pass of a model over a batch of sequences, in eager PyTorch."""
+    return ServedRow(
+        PASSES, f"{model} {precision} {batch} {length}", model, target, "transformers", version,
+        precision, "", 1, 1, 1, 1, length, 0, batch, True, (), True, {},
+    )  # fmt: skip
+
+
+def precision_name(model: LanguageModel) -> str:
+    """Return the published precision of a model, as `PRECISIONS` names it."""
+    return {name: short for short, name in DTYPES.items()}.get(model.dtype, model.dtype)
+
+
+def with_precision(model: LanguageModel, precision: str) -> LanguageModel:
+    """Return a model in another 32- or 16-bit precision; other formats leave it as it is."""
+    return replace(model, dtype=DTYPES.get(precision, model.dtype))
+
+
+def is_encoder(model: LanguageModel) -> bool:
+    """Return True if a model generates no tokens."""
+    return model.decoder is None
