@@ -142,7 +142,7 @@ NAMELESS = {
     "help", "init", "dev ops", *(f"op {kind}" for kind in KERNELS),
     "op collective", "dev passes", "dev schema", "dev web", "mcp", "ui", "targets add",
     "targets list", "targets show", "targets validate", "train gnn-llm", "train graph", "train op",
-    "train serving", "train training", "train trees",
+    "train checkpoint", "train serving", "train training", "train trees",
     "baseline update", "baseline write",
 }  # fmt: skip
 """Commands that read no names of others, or have tests of their own below."""

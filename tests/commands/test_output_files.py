@@ -29,7 +29,7 @@ from .invocations import CALLS, commands, prepare
 
 FOLDERS = {
     "bulk run", "data build", "data export", "data fetch", "eval gnn-llm", "eval papers",
-    "train gnn-llm", "train graph", "train trees",
+    "train checkpoint", "train gnn-llm", "train graph", "train trees",
 }  # fmt: skip
 """Commands whose ``-o`` is a folder."""
 STRANGE = (".pdf", ".png", ".parquet", ".yaml", ".sh")

@@ -11,6 +11,7 @@ from perfc.commands.shared.options import graphs_option, tables_option
 from perfc.common.plain_text import say
 from perfc.errors import ParseError
 
+from ._checkpoint import command as checkpoint_command
 from ._gnn_llm import train_command
 
 
@@ -239,4 +240,5 @@ def graph(
     say(", ".join(f"{k} {v:.4g}" for k, v in metrics.items()))
 
 
+command.add_command(checkpoint_command)
 command.add_command(train_command)

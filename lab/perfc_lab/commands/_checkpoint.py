@@ -1,0 +1,37 @@
+"""``perfc train checkpoint``: weights that authors published, as weights with a card."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from perfc.commands.shared.examples import examples
+from perfc.common.plain_text import say
+
+
+@click.command(
+    "checkpoint",
+    epilog=examples(
+        "train checkpoint epoch=487-step=3589240.ckpt",
+        "train checkpoint dippm.ckpt -o weights",
+    ),
+)
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, file_okay=False), default=Path("weights"),
+    show_default=True, help="Output folder for the weights and their card.",
+)  # fmt: skip
+def command(file: Path, output: Path) -> None:
+    """Convert FILE, a checkpoint of DIPPM's authors, into weights for --predictor."""
+    from perfc.analyzers.graph.weights import save
+    from perfc.common.extras import install
+    from perfc.errors import MissingExtraError
+
+    try:
+        from perfc_lab.papers.dippm_authors import read_checkpoint
+    except ImportError as error:
+        raise MissingExtraError(
+            f"a checkpoint needs {error.name}", hint=install("gnn", "train")
+        ) from None
+    say(str(save(*read_checkpoint(file), output)))
