@@ -137,8 +137,8 @@ CALLS: dict[str, tuple[str, ...]] = {
 """Arguments of the commands that show names out of files."""
 NAMELESS = {
     "adapt", "bulk run", "calibrate", "completion", "data build", "data export", "data fetch",
-    "data list", "data sets", "data stats", "eval gnn-llm", "eval graph", "eval op", "eval papers",
-    "eval batches", "eval serving", "eval training", "eval trees",
+    "data import", "data list", "data sets", "data stats", "eval gnn-llm", "eval graph", "eval op",
+    "eval papers", "eval batches", "eval serving", "eval training", "eval trees",
     "help", "init", "dev ops", *(f"op {kind}" for kind in KERNELS),
     "op collective", "dev passes", "dev schema", "dev web", "mcp", "ui", "targets add",
     "targets list", "targets show", "targets validate", "train gnn-llm", "train graph", "train op",

@@ -28,8 +28,8 @@ from perfc_lab.trees.experiment import TreeComparison
 from .invocations import CALLS, commands, prepare
 
 FOLDERS = {
-    "bulk run", "data build", "data export", "data fetch", "eval gnn-llm", "eval papers",
-    "train checkpoint", "train gnn-llm", "train graph", "train trees",
+    "bulk run", "data build", "data export", "data fetch", "data import", "eval gnn-llm",
+    "eval papers", "train checkpoint", "train gnn-llm", "train graph", "train trees",
 }  # fmt: skip
 """Commands whose ``-o`` is a folder."""
 STRANGE = (".pdf", ".png", ".parquet", ".yaml", ".sh")

@@ -48,7 +48,7 @@ ONLY_PARSED: Mapping[str, str] = {
     r"measure": "runs a model for ten seconds, after a probe of the machine",
     r"ask .*--adapter": "needs stages that perfc train gnn-llm learned",
     r"adapt": "needs rows that were measured on the machine",
-    r"data (export|fetch|build|stats)": "needs the network, or what it brought",
+    r"data (export|fetch|build|import|stats)": "needs the network, or what it brought",
     r"train": "needs tables that are not shipped, and minutes to hours",
     r"dev web": "needs the registries",
     r"ui": "serves until it is interrupted",

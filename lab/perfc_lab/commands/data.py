@@ -15,6 +15,9 @@ from perfc.errors import ParseError
 
 from . import _names
 
+SHOWN = 20
+"""Number of files without a network that are listed."""
+
 
 @click.group("data", epilog=examples("data list", "data fetch -o data"))
 def command() -> None:
@@ -137,6 +140,34 @@ def export_graphs(name: str, data: Path, only: tuple[str, ...], output: Path | N
     for file, why in failed:
         say(f"left out {file}: {why}", is_error=True)
     if failed:
+        click.get_current_context().exit(1)
+
+
+@command.command(
+    "import", epilog=examples("data import dippm.tar", "data import dippm.tar -o graphs")
+)
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option(
+    "-o", "--output", type=click.Path(file_okay=False, path_type=Path), default=Path("graphs"),
+    show_default=True, help="Output folder for data sets.",
+)  # fmt: skip
+def import_graphs(path: Path, output: Path) -> None:
+    """Import a data set that the authors of DIPPM, TraPPM or PerfSeer published.
+
+    PATH is their archive or its folder. Pickles in it are read as data and never run. Files that
+    cannot be read are listed, and the exit code is 1.
+    """
+    from perfc_lab.data.releases.reading import import_release
+
+    is_whole = True
+    for imported in import_release(path, output, lambda line: say(line, is_error=True)):
+        for line in imported.left_out[:SHOWN]:
+            say(f"{imported.dataset}: left out {line}", is_error=True)
+        rows, graphs = len(imported), len(imported.graphs)
+        machines = ", ".join(imported.targets)
+        say(f"{imported.dataset}: {rows:,} rows of {graphs:,} graphs on {machines}")
+        is_whole &= not imported.left_out
+    if not is_whole:
         click.get_current_context().exit(1)
 
 

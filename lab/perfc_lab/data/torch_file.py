@@ -32,6 +32,12 @@ STORAGES = {
     "torch.IntStorage": "<i4", "torch.ShortStorage": "<i2", "torch.ByteStorage": "|u1",
     "torch.CharStorage": "|i1", "torch.BoolStorage": "|b1", "torch.HalfStorage": "<f2",
 }  # fmt: skip
+RECORDS = {
+    "torch_geometric.data.data.Data": ("_store", "x", "edge_index", "static", "y"),
+    "torch_geometric.data.storage.GlobalStorage": ("_mapping",),
+    "networkx.classes.digraph.DiGraph": ("_node", "_adj"),
+}
+"""Classes of graphs whose fields are data, and the fields that are read; no class is made."""
 LITERALS = {
     "INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "LONG4", "FLOAT", "BINFLOAT", "STRING",
     "BINSTRING", "SHORT_BINSTRING", "UNICODE", "BINUNICODE", "SHORT_BINUNICODE", "BINUNICODE8",
@@ -199,21 +205,42 @@ def read_torch(path: Path) -> object:
     Raises:
         FetchError: it is no such file, too large, or holds what is no data.
     """
-    content = checked(path)
+    return torch_value(checked(path).read_bytes(), str(path))
+
+
+def torch_value(content: bytes, where: str) -> object:
+    """Return the value that ``torch.save`` wrote as bytes, from a file or archive named ``where``.
+
+    Raises:
+        FetchError: as `read_torch`.
+    """
     try:
-        if zipfile.is_zipfile(content):
+        if zipfile.is_zipfile(io.BytesIO(content)):
             value, storages = from_archive(content)
         else:
             value, storages = from_pickles(content)
         return Resolver(storages).resolve(value)
     except (*WRONG, zipfile.BadZipFile, OSError) as error:
         line = (str(error).splitlines() or [""])[0] or type(error).__name__
-        raise FetchError(f"no data of torch.save: {line}", where=str(path)) from None
+        raise FetchError(f"no data of torch.save: {line}", where=where) from None
 
 
-def from_archive(path: Path) -> tuple[object, dict[str, bytes]]:
+def pickled_value(content: bytes, where: str) -> object:
+    """Return the value of a plain pickle, of lists, mappings, numbers and `RECORDS`.
+
+    Raises:
+        FetchError: it is none, or holds what is no data.
+    """
+    try:
+        return Resolver({}).resolve(PickleMachine().run(io.BytesIO(content)))
+    except (*WRONG, OSError) as error:
+        line = (str(error).splitlines() or [""])[0] or type(error).__name__
+        raise FetchError(f"no pickle of data: {line}", where=where) from None
+
+
+def from_archive(content: bytes) -> tuple[object, dict[str, bytes]]:
     """Value and storages of an archive; nothing is written to disk."""
-    with zipfile.ZipFile(path) as archive:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
         sizes = {info.filename: info.file_size for info in archive.infolist()}
         if sum(sizes.values()) > MAX_FILE_BYTES:
             raise ValueError(f"more than {MAX_FILE_BYTES} bytes")
@@ -223,9 +250,9 @@ def from_archive(path: Path) -> tuple[object, dict[str, bytes]]:
         return PickleMachine().run(io.BytesIO(archive.read(main))), storages
 
 
-def from_pickles(path: Path) -> tuple[object, dict[str, bytes]]:
+def from_pickles(content: bytes) -> tuple[object, dict[str, bytes]]:
     """Value and storages of the older container: five pickles, then the storages in order."""
-    stream = io.BytesIO(path.read_bytes())
+    stream = io.BytesIO(content)
     if PickleMachine().run(stream) != MAGIC:
         raise ValueError("another kind of file")
     PickleMachine().run(stream)
@@ -276,6 +303,9 @@ class Resolver:
                 return ndarray(value.state)
             case TorchCall(name=name) if name.endswith("multiarray.scalar"):
                 return array_of(raw(value.arguments[1]), dtype_of(value.arguments[0])).tolist()[0]
+            case TorchCall(name=name, state=dict() as state) if name in RECORDS:
+                read = (key for key in RECORDS[name] if key in state)
+                return {key: self.resolve(state[key]) for key in read}
             case TorchCall(name=name) | PickledName(text=name):
                 raise ValueError(f"the name {name}")
             case _:
@@ -294,7 +324,7 @@ class Resolver:
         count = math.prod(extents)
         if count == 0:
             return []
-        if min(start, *extents, *steps, 0) < 0 or last >= flat.size or count > MAX_ELEMENTS:
+        if min(start, *extents, *steps, 0) < 0 or max(last + 1, count) > flat.size:
             raise ValueError("a tensor beyond its storage")
         strides = tuple(s * flat.itemsize for s in steps)
         return np.lib.stride_tricks.as_strided(flat[start:], tuple(extents), strides).tolist()

@@ -120,14 +120,14 @@ def test_served_rows_without_a_latency_are_left_out(
 def test_cells_of_the_performance_page_are_rows(
     repository: tuple[str, str], tmp_path: Path
 ) -> None:
-    found = rebuilt(repository, "trtllm", tmp_path)
-    assert [(r["gpu"], r["tp"], r["pp"], r["isl"], r["osl"], r["value"]) for r in found] == [
+    cells = rebuilt(repository, "trtllm", tmp_path)
+    assert [(r["gpu"], r["tp"], r["pp"], r["isl"], r["osl"], r["value"]) for r in cells] == [
         ("B200", 1, 1, 128, 2048, 25342),
         ("B200", 1, 1, 1000, 1000, 1591),
         ("H100", 4, 1, 1000, 1000, 99.5),
         ("RTX PRO 6000 Blackwell Server Edition", 2, 2, 128, 128, 18644),
     ]
-    assert {(r["model"], r["precision"]) for r in found} == {("Net 8B", "fp4"), ("Net 8B", "fp8")}
+    assert {(r["model"], r["precision"]) for r in cells} == {("Net 8B", "fp4"), ("Net 8B", "fp8")}
 
 
 @pytest.mark.parametrize(

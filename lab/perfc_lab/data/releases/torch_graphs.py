@@ -1,0 +1,152 @@
+"""Graphs of DIPPM and TraPPM: one file of `torch.save` a network, a `torch_geometric` ``Data``.
+
+Layouts are those that the authors' programs write and read: ``dippm.py`` and ``train.py`` of
+karthickai/dippm (19be0ed14fe9), ``trappm/features.py`` and ``experiments/ppm_dataset.py`` of
+karthickai/trappm (d96cbf519875, f17991bf7866).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from perfc.analyzers.graph.rows import GraphRow
+from perfc.analyzers.steps.setting import Precision, Setting
+
+from ..source import FetchError
+from ..torch_file import torch_value
+from .members import ReleaseMember
+from .partial_graph import PartialGraph, edge_table, matrix, numbers
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.float64]
+
+DIPPM_OPS = (
+    "", "conv", "conv_transpose", "gemm", "matmul", "add", "softmax", "dropout", "layer_norm",
+    "reshape", "transpose", "add", "split", "mul", "squeeze", "average_pool",
+)  # fmt: skip
+"""Operators by place of the one; the program counts them from 1, so that place 0 is of none."""
+DIPPM_ATTRIBUTES = (
+    "stride_h", "stride_w", "pad_top", "pad_left", "pad_bottom", "pad_right", "dilation_h",
+    "dilation_w", "groups", "channels", "kernel_h", "kernel_w",
+)  # fmt: skip
+ONNX_OPS = (
+    "Sub Add Min Max Neg Div Mul Abs Ceil Exp Softmax Log ImageScaler InstanceNormalization Sqrt "
+    "Pow Sin Cos Range Sigmoid Tanh HardSigmoid Relu PRelu LeakyRelu Sum NonMaxSuppression LRN "
+    "Less LessOrEqual Not And Where Transpose Gemm MatMul Tile Gather Clip Reciprocal Relu6 "
+    "Constant Concat OneHot Einsum Unsqueeze Squeeze Shape Resize Upsample PoolBase AveragePool "
+    "MaxPool Dropout GlobalAveragePool Expand Pad Identity Erf BatchNormalization Flatten ArgMax "
+    "ArrayFeatureExtractor ZipMap Slice ReduceMean ReduceProd ReduceSum ReduceMin ReduceMax TopK "
+    "Scan Compress Hardmax CategoryMapper LSTM Conv ReduceL2 CumSum NonZero Equal Floor RoiAlign "
+    "ScatterElements ScatterND Greater DequantizeLinear QuantizeLinear MatMulInteger QLinearMatMul "
+    "QLinearConv ConvTranspose Reshape GRU ConstantOfShape Cast Split None"
+)
+TRAPPM_OPS = tuple(ONNX_OPS.split())
+"""98 operators of ONNX in the order of the one-hot."""
+MNEMONICS = {
+    "MatMul": "matmul", "BatchNormalization": "batch_norm", "LRN": "lrn", "LSTM": "lstm",
+    "InstanceNormalization": "instance_norm", "PRelu": "prelu", "GRU": "gru", "None": "other",
+    "ReduceL2": "reduce_l2", "ScatterND": "scatter_nd", "TopK": "top_k", "Relu6": "clip",
+}  # fmt: skip
+DIPPM_WIDTH, TRAPPM_WIDTH = 32, 113
+DIPPM_SETTING = Setting(Precision.F32, version=(1, 13))
+TRAPPM_SETTING = Setting(Precision.F32, version=(2, 0), training=True)
+A100, V100 = "a100-sxm4-40gb", "v100-sxm2-16gb"
+MB = 1e6
+MIB = 1 << 20
+
+
+def torch_graph(member: ReleaseMember) -> tuple[str, GraphRow, PartialGraph]:
+    """Return data set, row and graph of a file; the width of its nodes says whose it is.
+
+    Raises:
+        FetchError: no such file, of neither width, or without labels.
+    """
+    value = torch_value(member.content, member.name)
+    for key in ("_store", "_mapping"):
+        value = value.get(key, value) if isinstance(value, Mapping) else value
+    if not isinstance(value, Mapping) or not {"x", "edge_index", "static", "y"} <= set(value):
+        raise FetchError("no graph with x, edge_index, static and y", where=member.name)
+    x = numbers(value["x"], member.name)
+    edges = edge_table(value["edge_index"], member.name)
+    static, y = (numbers(value[key], member.name).reshape(-1) for key in ("static", "y"))
+    match x.shape:
+        case (_, 32):
+            row, graph = dippm(
+                member, matrix(value["x"], DIPPM_WIDTH, member.name), edges, static, y
+            )
+            return "dippm", row, graph
+        case (_, 113):
+            row, graph = trappm(member, x, edges, static, y)
+            return "trappm", row, graph
+    raise FetchError(f"nodes of {list(x.shape)}, not of 32 or 113 numbers", where=member.name)
+
+
+def dippm(
+    member: ReleaseMember, x: Numbers, edges: NDArray[np.int64], static: Numbers, y: Numbers
+) -> tuple[GraphRow, PartialGraph]:
+    """Return a network of DIPPM: operators that read a parameter, and totals of the network.
+
+    The four extents are those of the parameter. MACs are known of the network alone: products
+    have equal parts of them. Labels are milliseconds, joules and MB; ``static`` begins with the
+    batch and 10⁹ MACs.
+    """
+    if len(static) != 5 or len(y) != 3 or not static[0] >= 1:
+        raise FetchError("no batch and MACs, or other than three labels", where=member.name)
+    places = x[:, :16].argmax(1)
+    named = x[:, :16].max(1) > 0
+    ops = [DIPPM_OPS[i] if has else "" for i, has in zip(places.tolist(), named, strict=True)]
+    ops = [op or "other" for op in ops]
+    facts = dict(zip(DIPPM_ATTRIBUTES, x[:, 16:28].T, strict=True))
+    facts["pad_h"] = facts.pop("pad_top") + facts.pop("pad_bottom")
+    facts["pad_w"] = facts.pop("pad_left") + facts.pop("pad_right")
+    facts["out_1"] = facts.pop("channels")
+    facts |= {f"weight_{i}": x[:, 28 + i] for i in range(4)}
+    facts["weights"] = np.ones(len(x))
+    facts["weight_elements"] = np.where(x[:, 28:] > 0, x[:, 28:], 1.0).prod(1)
+    products = np.array([op in ("conv", "conv_transpose", "gemm", "matmul") for op in ops])
+    products = products if products.any() else np.ones(len(x), bool)
+    facts["mac"] = products * (1e9 * static[1] / products.sum())
+    row = GraphRow(
+        member.stem, member.stem, DIPPM_SETTING, A100, round(static[0]), y[0] / 1e3,
+        memory_bytes=MB * y[2], energy_j=y[1],
+    )  # fmt: skip
+    whole = {"parameters": float(facts["weight_elements"].sum())}
+    return row, PartialGraph(ops, facts, edges, whole, {})
+
+
+def trappm(
+    member: ReleaseMember, x: Numbers, edges: NDArray[np.int64], static: Numbers, y: Numbers
+) -> tuple[GraphRow, PartialGraph]:
+    """Return a network of TraPPM: 98 + 6 + 6 + 3 numbers an operator of its ONNX file.
+
+    Of ten static numbers the first is the batch, the last five are nodes, edges, MACs, parameters
+    and memory. Of ten labels the first, second and fifth are memory in MiB, power in W and time in
+    ms of a training step. Files are named ``MODEL_BATCH``; a folder ``V100`` says that GPU.
+    """
+    if len(static) != 10 or len(y) != 10 or not static[0] >= 1:
+        raise FetchError("other than ten static numbers and labels", where=member.name)
+    ops = [mnemonic(TRAPPM_OPS[i]) for i in x[:, :98].argmax(1).tolist()]
+    facts = {f"in_{i}": x[:, 98 + i] for i in range(6)}
+    facts |= {f"out_{i}": x[:, 104 + i] for i in range(6)}
+    facts |= {"mac": x[:, 110], "weight_elements": x[:, 111], "read_bytes": x[:, 112]}
+    target = V100 if "V100" in member.name.split("/") else A100
+    row = GraphRow(
+        f"{target}-{member.stem}", re.sub(r"_\d+$", "", member.stem), TRAPPM_SETTING, target,
+        round(static[0]), y[4] / 1e3, memory_bytes=MIB * y[0], power_w=y[1],
+    )  # fmt: skip
+    return row, PartialGraph(ops, facts, edges, {"parameters": float(static[8])}, {})
+
+
+def mnemonic(name: str) -> str:
+    """Return the IR's name of an operator of ONNX.
+
+    >>> mnemonic("GlobalAveragePool"), mnemonic("Conv"), mnemonic("MatMul")
+    ('global_average_pool', 'conv', 'matmul')
+    """
+    return MNEMONICS.get(name) or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
