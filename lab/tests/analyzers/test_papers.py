@@ -123,7 +123,6 @@ def test_a_result_is_trained_once_and_shown_beside_the_paper(
 ) -> None:
     pytest.importorskip("torch_geometric")
     from perfc_lab.papers.reproduction import command, runs
-    from perfc_lab.papers.reproduction.page import shown
 
     monkeypatch.setattr(command, "chosen_rows", lambda job: measurements())
     monkeypatch.setattr(runs, "chosen_rows", lambda job: replace(measurements(), digest="rows"))
@@ -141,8 +140,9 @@ def test_a_result_is_trained_once_and_shown_beside_the_paper(
     text = path.read_text(encoding="utf-8")
     stored = runs.stored(tmp_path, wanted[1])
     assert stored is not None
-    mape = stored["slices"]["all rows"]["mape"]
-    assert f"| GraphSAGE | {shown(mape, PublishedMetric.MAPE)} | 16.0% |" in text
+    assert stored["slices"]["all rows"]["mape"] > 0
+    # two epochs of ten: no figure stands under the paper's name
+    assert "| GraphSAGE | not converged | 16.0% |" in text
     assert "2 of 2 trainings stand (2 of seed 0)" in text
 
 

@@ -19,6 +19,7 @@ from perfc.analyzers.graph.rows import Quantity
 from perfc_lab.data.releases import members, reading
 from perfc_lab.data.releases.torch_graphs import TRAPPM_OPS
 from perfc_lab.data.source import FetchError
+from perfc_lab.papers.reproduction.published import RowSelection, built, every_table
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
@@ -95,6 +96,11 @@ def test_a_release_of_dippm_trains_pmgns(
     model = predictor("pmgns")
     model.fit(data, data, TrainingBudget(0, 20.0, scale=0.05, epochs=2), lambda _: None)
     assert np.isfinite(model.predict(data)).all()
+    # `perfc eval papers` then has tables of these rows
+    released = {t.key for t in every_table() if t.rows is RowSelection.DIPPM}
+    assert released == {t.key for t in built(every_table(), tmp_path / "graphs")} - {
+        t.key for t in built(every_table(), tmp_path)
+    }
 
 
 def test_a_release_of_trappm_has_two_gpus(tmp_path: Path) -> None:

@@ -49,6 +49,9 @@ class RowSelection(Enum):
     CELLS = "NAS-Bench-201's networks on every machine"
     SHORT = "networks of few operators, every machine and way of running"
     MEMORY = "training of MLPs of GPUMemNet with memory and active multiprocessors"
+    DIPPM = "inference on an A100 that DIPPM's authors released"
+    TRAPPM = "training steps on an A100 that TraPPM's authors released"
+    PERFSEER = "inference and training steps on an RTX 3090 that PerfSeer's authors released"
 
     @property
     def dataset(self) -> str:
@@ -60,13 +63,15 @@ class RowSelection(Enum):
                 return "gpumemnet"
             case RowSelection.CELLS:
                 return "nb201"
+            case RowSelection.DIPPM | RowSelection.TRAPPM | RowSelection.PERFSEER:
+                return self.name.lower()
             case _:
                 return "timm"
 
     @property
     def is_needed(self) -> bool:
         """Whether they must be there; tables of others are left out where they are not built."""
-        return self not in (RowSelection.MEMORY, RowSelection.CELLS)
+        return self not in (RowSelection.MEMORY, RowSelection.CELLS, *RELEASED)
 
     @property
     def keeps(self) -> Callable[[GraphRow], bool]:
@@ -74,6 +79,8 @@ class RowSelection(Enum):
         return KEPT[self]
 
 
+RELEASED = (RowSelection.DIPPM, RowSelection.TRAPPM, RowSelection.PERFSEER)
+"""Rows that `perfc data import` reads."""
 EAGER = (RunMode.EAGER,)
 MACHINE = "rtx3090"
 FEW_OPERATORS = frozenset(
@@ -93,6 +100,9 @@ KEPT: Mapping[RowSelection, Callable[[GraphRow], bool]] = {
     RowSelection.ANSWERS: lambda r: r.setting.mode is not RunMode.TRAINING,
     RowSelection.SHORT: lambda r: family(r.architecture) in FEW_OPERATORS,
     RowSelection.MEMORY: lambda r: True,
+    RowSelection.DIPPM: lambda r: True,
+    RowSelection.TRAPPM: lambda r: r.target.startswith("a100"),
+    RowSelection.PERFSEER: lambda r: True,
 }
 
 
