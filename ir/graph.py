@@ -149,6 +149,11 @@ class Graph:
         return {v: node for node in self.nodes for v in node.results}
 
     @cached_property
+    def weight_types(self) -> tuple[Type, ...]:
+        """Return the types of the weights, each once."""
+        return tuple(dict.fromkeys([v.type for v in self.weights]))
+
+    @cached_property
     def free(self) -> frozenset[Value]:
         """Return the values that the graph and its regions use but do not define."""
         used, defined = set(self.outputs), {*self.inputs, *self.weights}

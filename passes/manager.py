@@ -81,16 +81,19 @@ class Analyses:
     _done: list[str] = field(default_factory=list)
 
     @classmethod
-    def sharing(cls, read: Module) -> Analyses:
-        """Return the results of earlier analyses of a module as it was read, if it is recent."""
+    def sharing(cls, read: Module, instruments: tuple[Instrument, ...] = ()) -> Analyses:
+        """Return the results of earlier analyses of a module as it was read, if it is recent.
+
+        With instruments there are none yet: they watch every pass.
+        """
         if len(read.graph.nodes) > MOST_NODES:
-            return cls()
+            return cls(instruments)
         shared = LAST_READ.pop(read, None)
-        shared = LAST_READ[read] = {} if shared is None else shared
+        shared = LAST_READ[read] = {} if shared is None or instruments else shared
         while len(LAST_READ) > MOST_MODULES:
             # reports refer to the results and are among them: nothing else would end that
             LAST_READ.popitem(last=False)[1].clear()
-        return cls((), shared)
+        return cls(instruments, shared)
 
     def once(
         self, subject: Module, key: Hashable, result: Callable[[], R], holds: Callable[[R], bool]

@@ -148,7 +148,7 @@ class Report(StoredTensors, Presentation):
         return self.analyses.once(self.source, how, lambda: self._deployed(how), is_current)
 
     def _deployed(self, how: Deployment) -> Report:
-        how.require_device()
+        machine = how.require_device()
         given = keyed(self.source, how.dims)
         base = None if given is None else self._sized(given)
         is_anew = bool(self.dtype or how.train) or how.widens(self.model)
@@ -161,8 +161,7 @@ class Report(StoredTensors, Presentation):
 
             module = am.apply(what_if(dtype), module)
         kernels = am.get(Fuse(how.table_name), module)
-        machine = load_machine(how.target)
-        roofline = bounds(kernels, machine, base.env, tf32=how.rounded)
+        roofline = bounds(kernels, machine, base.env, tf32=how.rounded_on(machine))
         return replace(base, module=module, machine=machine, cost=am.get(Cost(), module),
                        kernels=kernels, roofline=roofline, deployment=how)  # fmt: skip
 
@@ -269,7 +268,8 @@ def analyze(
     given_model, model = model, graph_of(model, input, inputs, how.dims)
     with located(model):
         read = lowered(model, how.dims, values, is_trained=how.is_step, code=how.module_code)
-    am = Analyses(tuple(instruments)) if instruments or values else Analyses.sharing(read)
+    watched = tuple(instruments)
+    am = Analyses(watched) if values else Analyses.sharing(read, watched)
     example = input if given_model is model else None
 
     def report() -> Report:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 512 << 20
 """Maximum size of all arrays of a file after decompression, in bytes."""
-DEFLATED_BYTES = 500_000
-"""Longer arrays are stored as they are: to inflate them takes longer than to predict by them."""
+WORTH_INFLATING = 0.25
+"""Ratio of sizes from which an array is deflated: to inflate one takes longer than to use it."""
 
 _HEAD = re.compile(
     rb"\x93NUMPY\x01\x00..\{'descr': '\|u1', 'fortran_order': False, 'shape': "
@@ -28,7 +28,7 @@ _HEAD = re.compile(
 
 
 def packed(arrays: Mapping[str, Any]) -> bytes:
-    """The content of a file of arrays: NumPy's ``.npz``, deflated but for the longest.
+    """The content of a file of arrays: NumPy's ``.npz``, deflated where that saves much.
 
     Bytes of equal significance stand side by side, ``[bytes, *shape]`` under ``name:dtype``,
     as they compress better so (the shuffle filter of HDF5).
@@ -37,11 +37,12 @@ def packed(arrays: Mapping[str, Any]) -> bytes:
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, array in arrays.items():
             info = zipfile.ZipInfo(f"{name}:{array.dtype.str}.npy")
-            is_long = array.nbytes > DEFLATED_BYTES
-            info.compress_type = zipfile.ZIP_STORED if is_long else zipfile.ZIP_DEFLATED
             member = io.BytesIO()
             np.lib.format.write_array(member, _planes(array), allow_pickle=False)
-            archive.writestr(info, member.getvalue())
+            content = member.getvalue()
+            is_small = len(zlib.compress(content)) <= WORTH_INFLATING * len(content)
+            info.compress_type = zipfile.ZIP_DEFLATED if is_small else zipfile.ZIP_STORED
+            archive.writestr(info, content)
     return buffer.getvalue()
 
 
@@ -106,5 +107,7 @@ def _numbers(bytewise: Any, dtype: str) -> Any:
         or bytewise.shape[:1] != (kind.itemsize,)
     ):
         raise ValueError(f"no bytes of '{dtype}'")
-    each = np.ascontiguousarray(np.moveaxis(bytewise, 0, -1))
+    each = np.empty((*bytewise.shape[1:], kind.itemsize), np.uint8)
+    for i, plane in enumerate(bytewise):
+        each[..., i] = plane
     return each.view(kind).reshape(bytewise.shape[1:])

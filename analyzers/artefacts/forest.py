@@ -34,7 +34,7 @@ class Forest:
 
     Args:
         names: names of the features, in the order of columns.
-        feature: feature of each node, i16; -1 at a leaf.
+        feature: feature of each node, i8 or i16; -1 at a leaf.
         threshold: threshold of each node, f32; a leaf's value.
         left: child of each node, i32; the right one follows it.
         roots: first node of each tree, i32.
@@ -42,7 +42,7 @@ class Forest:
     """
 
     names: tuple[str, ...]
-    feature: NDArray[np.int16]
+    feature: NDArray[np.int8] | NDArray[np.int16]
     threshold: NDArray[np.float32]
     left: NDArray[np.int32]
     roots: NDArray[np.int32]
@@ -106,7 +106,8 @@ class Forest:
             inner = feature >= 0
             if np.count_nonzero(inner) <= FEW_WALK_ON * at.size:
                 break
-            goes_right = flat.take(np.maximum(feature, 0) + row) >= self.threshold.take(at)
+            # of a leaf it is the element before the row, which the next line ignores
+            goes_right = flat.take(feature + row) >= self.threshold.take(at)
             at = np.where(inner, self.left.take(at) + goes_right, at)
         self._walk_on(flat, np.broadcast_to(row, at.shape)[inner], at, np.flatnonzero(inner))
         total: NDArray[np.float64] = self.threshold.take(at).sum(axis=0, dtype=np.float64)
@@ -168,18 +169,18 @@ class Forest:
             or len(sizes) == 0
             or (sizes < 1).any()
             or int(sizes.sum(dtype=np.int64)) != len(feature)
-            or (feature >= len(names)).any()
+            or int(feature.max()) >= len(names)
         ):
             raise ValueError("arrays that are no forest")
         inner = feature >= 0
-        if len(cut) != int(inner.sum()) or len(cut) + len(leaf) != len(feature):
+        if len(cut) != np.count_nonzero(inner) or len(cut) + len(leaf) != len(feature):
             raise ValueError("arrays that are no forest")
         if counts.shape != (len(names),) or (counts < 0).any() or int(counts.sum()) != len(cuts):
             raise ValueError("cuts of another number of features")
-        if (cut < 0).any() or not np.isfinite(cuts).all():
+        if (cut.dtype.kind == "i" and (cut < 0).any()) or not np.isfinite(cuts).all():
             raise ValueError("a cut that is none")
         roots = np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.int32)
-        of_feature = np.cumsum(counts) - counts, counts
+        of_feature = (np.cumsum(counts) - counts).astype(np.int32), counts
         threshold, left = np.empty(len(feature), np.float32), np.empty(len(feature), np.int32)
         edges = dict.fromkeys((*np.searchsorted(roots, range(0, len(feature), NODES)), len(sizes)))
         inner_before = 0
@@ -190,8 +191,10 @@ class Forest:
                 feature[part], cut[inner_before:], cuts, leaf[start - inner_before :], of_feature
             )
             left[part] = start + _lefts(inner[part], sizes[first:last])
-            inner_before += int(inner[part].sum())
-        return cls(names, feature.astype(np.int16), threshold, left, roots, float(base))
+            inner_before += int(np.count_nonzero(inner[part]))
+        if feature.dtype != np.int8:
+            feature = feature.astype(np.int16)
+        return cls(names, feature, threshold, left, roots, float(base))
 
     @classmethod
     def from_xgboost(cls, booster: Any) -> Forest:
@@ -261,9 +264,10 @@ def _lefts(inner: NDArray[np.bool_], sizes: NDArray[Any]) -> NDArray[np.int32]:
         ValueError: trees whose nodes do not hang together.
     """
     roots = (np.cumsum(sizes) - sizes).astype(np.int32)
-    before = np.cumsum(inner, dtype=np.int32) - inner
+    until = np.cumsum(inner, dtype=np.int32)
+    before = until - inner
     left: NDArray[np.int32] = np.repeat(roots + 1 - 2 * before[roots], sizes) + 2 * before
-    inside = np.add.reduceat(inner, roots, dtype=np.int32)
+    inside = until[roots + sizes - 1] - before[roots]
     behind = left > np.arange(len(inner), dtype=np.int32)
     if (2 * inside + 1 != sizes).any() or not bool((behind | ~inner).all()):
         raise ValueError("arrays that are no forest")

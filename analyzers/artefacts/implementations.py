@@ -111,17 +111,18 @@ def candidate_kernels(
     known = framework if framework in card.frameworks else ""
     every = _near(card, dtype, sheet, protocol)
     candidates = [choice for choice in every if choice.framework == known] if known else every
-    keys, back = np.unique(_keys(kind, columns), axis=0, return_inverse=True)
-    back = back.reshape(-1)
+    places: dict[tuple[float, ...], list[int]] = {}
+    for i, key in enumerate(_keys(kind, columns).tolist()):
+        places.setdefault(tuple(key), []).append(i)
     rows: dict[Choice, list[NDArray[np.intp]]] = {}
-    for index, key in enumerate(keys.tolist()):
+    for key in sorted(places):
         at = len(kind.by_framework)
-        choices, reasons = tuple(key[:at]), tuple(key[at:])
+        choices, reasons = key[:at], key[at:]
         near = (
             _tuned(kind, every, candidates, reasons) if choices not in kind.untuned else candidates
         )
         for choice in _fitting(kind, near, choices, reasons, known):
-            rows.setdefault(choice, []).append(np.flatnonzero(back == index))
+            rows.setdefault(choice, []).append(np.array(places[key], np.intp))
     return [
         _taken(kind, columns, choice, np.concatenate(indices)) for choice, indices in rows.items()
     ]

@@ -23,7 +23,7 @@ from ..intervals.adapt import of_class, of_machine
 from ..intervals.conformal import EXTRAPOLATED
 from . import candidate_times, predictor
 from .estimator import Estimator, Execution
-from .selection import INSIDE, inside, is_integer_product, of_half_depth, served, weighted
+from .selection import INSIDE, inside, is_integer_product, of_half_depth, serves_on, weighted
 from .unfused import FUSED, bounded, parts
 
 if TYPE_CHECKING:
@@ -81,6 +81,7 @@ def learned(
     """
     machine = bounds.machine
     known = predictor.known_classes(folder)
+    serves = serves_on(machine, framework, folder)
     groups: dict[tuple[str, str], list[tuple[int, Lowered]]] = {}
     rows_of: dict[tuple[int, int], Lowered | None] = {}
     halved: set[int] = set()
@@ -95,8 +96,8 @@ def learned(
         if stores_integers and is_integer_product(row):
             row = of_half_depth(row, machine)
             halved.add(i)
-        weights_key = served(row, machine, framework, known, folder)
-        weights_key = weights_key or weighted(row, machine, known, tf32=bounds.kernels[i].tf32)
+        tf32 = bounds.kernels[i].tf32
+        weights_key = weighted(row, machine, known, tf32=tf32, serves=serves)
         if weights_key is not None:
             groups.setdefault(weights_key, []).append((i, row))
     result: dict[int, Estimate] = {}
@@ -205,8 +206,8 @@ def basis(execution: Execution, index: int) -> MeasuredBasis | None:
     if row is not None:
         if execution.kernels.runtime.stores_integers and is_integer_product(row):
             row = of_half_depth(row, machine)
-        weights_key = served(row, machine, execution.framework, known, folder)
-        weights_key = weights_key or weighted(row, machine, known, tf32=bound.tf32)
+        serves = serves_on(machine, execution.framework, folder)
+        weights_key = weighted(row, machine, known, tf32=bound.tf32, serves=serves)
     if row is None or weights_key is None:
         return None
     card = predictor.select(*weights_key, INSIDE, machine.name, folder).card

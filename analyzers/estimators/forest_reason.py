@@ -20,7 +20,7 @@ from ..features.lowering import Lowered, lower
 from ..features.sheet import Sheet
 from ..features.table import class_of, complete, tabulate
 from . import candidate_times, predictor
-from .selection import INSIDE, inside, is_integer_product, of_half_depth, served, weighted
+from .selection import INSIDE, inside, is_integer_product, of_half_depth, serves_on, weighted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -146,8 +146,8 @@ def reasons(
         return None
     if stores_integers and is_integer_product(row):
         row = of_half_depth(row, machine)
-    weights_key = served(row, machine, framework, known, folder)
-    weights_key = weights_key or weighted(row, machine, known, tf32=bounds.kernels[index].tf32)
+    tf32, serves = bounds.kernels[index].tf32, serves_on(machine, framework, folder)
+    weights_key = weighted(row, machine, known, tf32=tf32, serves=serves)
     if weights_key is None:
         return None
     name, dtype = weights_key

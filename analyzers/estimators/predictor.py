@@ -215,8 +215,10 @@ def possible(
 def distinct(columns: Columns) -> tuple[dict[str, Array], NDArray[np.intp]]:
     """Each different kernel once, and for every row which it is; models repeat their layers."""
     stacked = np.stack(list(columns.values()), axis=1)
-    unique, back = np.unique(stacked, axis=0, return_inverse=True)
-    return {name: unique[:, i] for i, name in enumerate(columns)}, back.reshape(-1)
+    places: dict[bytes, int] = {}
+    back = [places.setdefault(row.tobytes(), len(places)) for row in stacked]
+    unique = np.frombuffer(b"".join(places), stacked.dtype).reshape(len(places), -1)
+    return {name: unique[:, i] for i, name in enumerate(columns)}, np.array(back, np.intp)
 
 
 def _cards(folder: Path, class_name: str) -> list[tuple[Card, Path]]:

@@ -55,27 +55,25 @@ def of_half_depth(row: Lowered, machine: Machine) -> Lowered:
 
 
 def weighted(
-    row: Lowered, machine: Machine, known: Collection[str], *, tf32: bool
+    row: Lowered, machine: Machine, known: Collection[str], *, tf32: bool, serves: bool = False
 ) -> tuple[str, str] | None:
-    """The class with weights that predicts a kernel, and the element type; None without one."""
+    """The class with weights that predicts a kernel, and the element type; None without one.
+
+    ``serves`` is True if the framework's own kernels for serving are known (`serves_on`).
+    """
+    # rows without tokens are reductions, whose operand is larger than their result
+    if serves and row.class_name in TOKENWISE and row.dtype in STORED and "tokens" in row[2]:
+        return SERVED, SERVED_TYPE
     choices = (computed(row, machine, tf32=tf32), row[:2])
     return next((choice for choice in choices if choice[0] in known), None)
 
 
-def served(
-    row: Lowered, machine: Machine, framework: str, known: Collection[str], folder: Path
-) -> tuple[str, str] | None:
-    """The same for kernels that a framework for serving has of its own, where they were measured.
+def serves_on(machine: Machine, framework: str, folder: Path) -> bool:
+    """Return True if kernels that a framework for serving has of its own were measured.
 
-    None elsewhere: frameworks' kernels differ by three times, and other classes know more machines.
+    Frameworks' kernels differ by three times, and other classes know more machines.
     """
-    if SERVED not in known or row.class_name not in TOKENWISE or row.dtype not in STORED:
-        return None
-    if "tokens" not in row.parameters:
-        # a reduction, whose operand is larger than its result
-        return None
-    is_known = predictor.has_rows_of(SERVED, SERVED_TYPE, machine.name, framework, folder)
-    return (SERVED, SERVED_TYPE) if is_known else None
+    return predictor.has_rows_of(SERVED, SERVED_TYPE, machine.name, framework, folder)
 
 
 def computed(row: Lowered, machine: Machine, *, tf32: bool) -> tuple[str, str]:

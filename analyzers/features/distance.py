@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -66,6 +66,7 @@ def distance(one: tuple[float, ...], other: tuple[float, ...]) -> float:
     return math.sqrt(sum((a - b) ** 2 for a, b in zip(one, other, strict=True)) / len(one))
 
 
-def nearest(place: tuple[float, ...], others: Iterable[tuple[float, ...]]) -> float:
+@lru_cache(maxsize=1024)
+def nearest(place: tuple[float, ...], others: tuple[tuple[float, ...], ...]) -> float:
     """Distance of the nearest; infinite if there is none."""
     return min((distance(place, other) for other in others), default=math.inf)

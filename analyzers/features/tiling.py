@@ -126,18 +126,17 @@ def _tile_s(product: TiledProduct, flop_per_s: float, sheet: Sheet) -> Array:
     rate = flop_per_s * min(max(MATRIX_SHARE * power**-POWER_EXPONENT, 0.3), 0.97)
     best = np.full(m.shape, np.inf)
     partial_s = batch * m * n * 4 / l2
+    split = np.array(SPLITS)[:, None]
+    depth = np.ceil(k / split / STEP) * STEP
     for height, width in TILES:
         tiles = batch * np.ceil(m / height) * np.ceil(n / width)
         gain = min(1.0, (height * width / 16384) ** SMALL_TILE_EXPONENT)
         staged = (height * product.x_bits + width * product.w_bits) / 8
-        for split in SPLITS:
-            depth = np.ceil(k / split / STEP) * STEP
-            waves = np.ceil(tiles * split / sm)
-            products_s = waves * depth * (sm * 2 * height * width / rate / gain)
-            staging_s = tiles * split * depth * staged / l2
-            serial_s = waves * depth * (SERIAL_CLOCKS / clock)
-            time_s = np.maximum(np.maximum(products_s, staging_s), serial_s)
-            if split > 1:
-                time_s = time_s + SPLIT_CLOCKS / clock + (split + 1) * partial_s
-            best = np.minimum(best, time_s)
+        waves = np.ceil(tiles * split / sm)
+        products_s = waves * depth * (sm * 2 * height * width / rate / gain)
+        staging_s = tiles * split * depth * staged / l2
+        serial_s = waves * depth * (SERIAL_CLOCKS / clock)
+        time_s = np.maximum(np.maximum(products_s, staging_s), serial_s)
+        gathered_s = time_s + SPLIT_CLOCKS / clock + (split + 1) * partial_s
+        best = np.minimum(best, np.where(split > 1, gathered_s, time_s).min(axis=0))
     return best

@@ -12,10 +12,12 @@ that without such an assumption nine groups or fewer promise nothing at 90 %.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from perfc.ir.record import entity
 
 from .conformal import COVERAGE, Unseen, band, grown
 
@@ -30,7 +32,7 @@ BORROWED_MACHINES = 0.5
 """Machines of all categories that stand beside a category's own."""
 
 
-@dataclass(frozen=True, eq=False)
+@entity
 class LeftOut:
     """Rows of one machine by a model that has not seen it.
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -85,6 +85,13 @@ class Energy:
     power_w: float
     low_ratio: float
     high_ratio: float
+
+    def scaled(self, ratio: float) -> Energy:
+        """Return the energy of a run that takes another time at the same power."""
+        return replace(
+            self, energy_j=self.energy_j * ratio, low_j=self.low_j * ratio,
+            high_j=self.high_j * ratio,
+        )  # fmt: skip
 
 
 @cache

@@ -119,11 +119,13 @@ def host_sides(execution: Execution, device_s: float) -> Interval:
 
 def launches_of(execution: Execution) -> float:
     """Return the number of launches of a run: kernels, and casts under autocast."""
-    runtime = execution.kernels.runtime
+    runtime, bounds = execution.kernels.runtime, execution.bounds.kernels
     each = launched_by(runtime) or {}
-    launches = math.fsum(
-        b.launches * each.get(b.kernel.anchor.op.mnemonic, 1) for b in execution.bounds.kernels
-    )
+
+    def counted() -> float:
+        return math.fsum(b.launches * each.get(b.kernel.anchor.op.mnemonic, 1) for b in bounds)
+
+    launches = execution.kernels.once(("run", len(bounds)), execution.bounds.env, counted)
     if execution.autocast is None or execution.module is None or not runtime.is_dispatched:
         return launches
     listing = listed(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from dataclasses import field
+from functools import cached_property, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,8 +52,8 @@ class PredictionTable:
         kernels: one for each kernel of the roofline.
         total: total of the run.
         notes: limitations that a reader must know.
-        energies: energies of the kernels; None for machines without a power model.
-        energy: energy of the run.
+        powered: roofline of the kernels and the run as their sum, for energies; None without them.
+        ratios: ratios of the times of whole runs to that of the sum, one after another.
         summed: the sum of the kernels, if a predictor of whole runs gives ``total``.
         whole: that predictor and its training runs, as text.
         others: the same run by further predictors of whole runs.
@@ -64,14 +65,40 @@ class PredictionTable:
     kernels: tuple[Estimate, ...]
     total: RunEstimate
     notes: tuple[str, ...] = ()
-    energies: tuple[Energy | None, ...] = ()
-    energy: Energy | None = None
+    powered: tuple[RooflineTable, RunEstimate] | None = field(
+        default=None, compare=False, repr=False
+    )
+    ratios: tuple[float, ...] = ()
     summed: RunEstimate | None = None
     whole: str = ""
     others: tuple[CandidateRun, ...] = ()
     is_own: bool = False
     publications: tuple[str, ...] = ()
     other_quantities: tuple[tuple[str, float], ...] = ()
+
+    @cached_property
+    def energies(self) -> tuple[Energy | None, ...]:
+        """Return the energies of the kernels; None for machines without a power model."""
+        if self.powered is None:
+            return ()
+        bounds = self.powered[0]
+        at = [(b.kernel.alike, id(k)) for b, k in zip(bounds.kernels, self.kernels, strict=True)]
+        each = dict(zip(at, zip(bounds.kernels, self.kernels, strict=True), strict=True))
+        energy = {
+            key: energy_of(b, k.time, k.wait_s, bounds.machine) for key, (b, k) in each.items()
+        }
+        return tuple([energy[key] for key in at])
+
+    @cached_property
+    def energy(self) -> Energy | None:
+        """Return the energy of the run; the board is idle while it waits for the host."""
+        if self.powered is None:
+            return None
+        bounds, run = self.powered
+        behind_s = run.wait_s - self.wait_s
+        idle = [idling(behind_s, bounds.machine)] if behind_s > HOST_BOUND_S else []
+        energy = summed((*self.energies, *idle), run.time)
+        return None if energy is None else reduce(Energy.scaled, self.ratios, energy)
 
     @property
     def outside(self) -> tuple[str, ...]:
@@ -260,7 +287,7 @@ def table_of(
     runtime: Runtime,
     waiting: str = "",
 ) -> PredictionTable:
-    """Return kernels and run with their energies; the board is idle while it waits for the host.
+    """Return kernels and run with what their energies are computed from.
 
     Args:
         complete: the kernels.
@@ -269,21 +296,10 @@ def table_of(
         runtime: runtime of the kernels.
         waiting: the note of a run that waits for its host.
     """
-    machine = bounds.machine
-    each = {(b.kernel.alike, id(k)): (b, k) for b, k in zip(bounds.kernels, complete, strict=True)}
-    energy = {at: energy_of(b, k.time, k.wait_s, machine) for at, (b, k) in each.items()}
-    energies = tuple(
-        [energy[b.kernel.alike, id(k)] for b, k in zip(bounds.kernels, complete, strict=True)]
-    )
-    behind_s = whole.wait_s - math.fsum(k.wait_s for k in complete)
-    idle = [idling(behind_s, machine)] if behind_s > HOST_BOUND_S else []
-    return PredictionTable(
-        tuple(complete),
-        whole,
-        (*notes(complete, machine, runtime.name), *(waiting for _ in idle if waiting)),
-        energies,
-        summed((*energies, *idle), whole.time),
-    )
+    behind_s = whole.wait_s - math.fsum([k.wait_s for k in complete])
+    late = [waiting] if waiting and behind_s > HOST_BOUND_S else []
+    limits = (*notes(complete, bounds.machine, runtime.name), *late)
+    return PredictionTable(tuple(complete), whole, limits, (bounds, whole))
 
 
 def on_host(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import Enum, auto
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -111,14 +112,13 @@ def tabulated(
         kernels_s: sum of the kernels of each run.
         graph: number of each run's model; by default none of the fitted ones.
     """
-    wanted = {*COLUMNS, "precision", "runtime_version"}
-    at = {n: values[:, i].astype(np.float64) for i, n in enumerate(names) if n in wanted}
+    wanted, runtimes = columns_of(tuple(names))
+    at = {name: values[:, i].astype(np.float64) for name, i in wanted}
     none = np.zeros(len(values))
     sums = np.log(kernels_s)
     columns = {**at, SUMS[0]: sums, SUMS[1]: sums - at["log_launches"]}
     columns |= {name: np.log(np.maximum(at[name], LEAST_RATE)) for name in OF_MACHINE}
     columns |= {name: np.sqrt(np.maximum(at.get(name, none), 0.0)) for name in SHARES}
-    runtimes = [i for i, name in enumerate(names) if name.startswith(IS_RUNTIME)]
     kinds = [
         values[:, runtimes].argmax(axis=1), at["precision"], at["runtime_version"],
         np.full(len(values), NOBODY) if graph is None else graph,
@@ -127,6 +127,14 @@ def tabulated(
         np.stack(kinds, axis=1).astype(np.float32),
         np.stack([columns[name] for name in COLUMNS], axis=1).astype(np.float32),
     )
+
+
+@lru_cache(maxsize=8)
+def columns_of(names: tuple[str, ...]) -> tuple[list[tuple[str, int]], list[int]]:
+    """Return the features that positions need, with their columns, and the runtimes' columns."""
+    wanted = {*COLUMNS, "precision", "runtime_version"}
+    runtimes = [i for i, name in enumerate(names) if name.startswith(IS_RUNTIME)]
+    return [(name, i) for i, name in enumerate(names) if name in wanted], runtimes
 
 
 def publications_of(more: Mapping[str, Any], process: Process, row: Runs) -> tuple[str, ...]:

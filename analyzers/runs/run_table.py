@@ -110,18 +110,15 @@ class RunTable:
 
     def launch_values(self, names: Sequence[str]) -> NDArray[np.float32]:
         """Return launch features, ``[kernels + 1, features]``; others repeat the run or are 0."""
-        count = len(self.scale_s)
-        return np.stack(
-            [self.launches[n] if n in self.launches else np.full(count, self._shared(n))
-             for n in names], axis=1,
-        ).astype(np.float32)  # fmt: skip
+        values = np.repeat(self.run_values(names), len(self.scale_s), axis=0)
+        for i, name in enumerate(names):
+            if name in self.launches:
+                values[:, i] = self.launches[name]
+        return values
 
     def run_values(self, names: Sequence[str]) -> NDArray[np.float32]:
         """Return run features, ``[1, features]``; unknown ones are 0."""
-        return np.array([[self._shared(n) for n in names]], np.float32)
-
-    def _shared(self, name: str) -> float:
-        return float(self.run.get(name, 0.0))
+        return np.array([[self.run.get(name, 0.0) for name in names]], np.float32)
 
 
 def precision(deployment: Deployment, element: str, bounds: RooflineTable) -> str:
@@ -138,7 +135,9 @@ def precision(deployment: Deployment, element: str, bounds: RooflineTable) -> st
                 bounds.machine.entry(Unit.MATRIX, "f32", allow_tf32=allowed).nominal.value
                 for allowed in (False, True)
             )
-            is_narrow = deployment.dtype == "tf32" or is_rounded(deployment.rounded, bounds)
+            is_narrow = deployment.dtype == "tf32" or is_rounded(
+                deployment.rounded_on(bounds.machine), bounds
+            )
             return "tf32" if is_narrow and narrow > wide else "f32"
         case "f16" | "bf16":
             return "f16"
@@ -161,7 +160,7 @@ def is_rounded(tf32: Tf32, bounds: RooflineTable) -> bool:
 
 def stored_element(source: Module) -> str:
     """Return the type of the largest stored tensor, which a model computes in; "" without one."""
-    stored = [v.type for v in source.graph.weights if isinstance(v.type, TensorType)]
+    stored = [one for one in source.graph.weight_types if isinstance(one, TensorType)]
     floats = [t for t in stored if t.dtype.is_float]
     largest = max(floats, key=lambda t: t.numel if isinstance(t.numel, int) else 0, default=None)
     return str(largest.dtype) if largest is not None else ""

@@ -342,7 +342,7 @@ def estimated(
     least_s, most_s = time_s * np.exp(-each.down), time_s * np.exp(each.up)
     separation = distance_to(artefact.card, setting, Sheet(bounds.machine))
     times: dict[int, Estimate] = {}
-    for i in np.unique(owners).tolist():
+    for i in sorted({*owned.owners}):
         is_owned = owners == i
         alone_s, step_s = (
             Interval(*(float(end[is_owned].sum()) for end in ends))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from perfc.ir.record import entity
 
 from .features import ROLE
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 Kin = tuple[str, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@entity
 class SumStack:
     """Launches of several steps as one table.
 

@@ -11,10 +11,11 @@ mean; equation 4.18 with p = 0, the exponential kernel.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from perfc.ir.record import entity
 
 from ..features.distance import squares
 
@@ -34,7 +35,7 @@ LEAST_WIDTH = 1e-6
 NAMES = ("centre", "width", "places", "weights")
 
 
-@dataclass(frozen=True, eq=False)
+@entity
 class StepErrorProcess:
     """Gaussian process over the log errors of measured steps.
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from perfc.ir.record import entity
 
 from ..features.rows import DataError
 from ..graph.predictor import GraphPredictor
@@ -21,7 +23,7 @@ STEPS = (0, 1, 2, 4, 8, 16, 32, 64)
 """Numbers of rows at which the error of the remaining rows is computed."""
 
 
-@dataclass(frozen=True, eq=False)
+@entity
 class Adapted:
     """Weights adapted to a machine with a few rows.
 

@@ -8,11 +8,13 @@ Launches that are too short to matter only get the multiplier of their kind.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+
+from perfc.ir.record import entity
 
 from ..features.effective_bandwidth import EffectiveSheet
 from ..graph.dataset import sheet
@@ -36,7 +38,7 @@ CONTEXT = ("compiled", "training")
 """Features of a launch besides those of `perfc.analyzers.steps.features`."""
 
 
-@dataclass(frozen=True, eq=False)
+@entity
 class LaunchSums:
     """Distinct launches of runs.
 
@@ -135,7 +137,7 @@ def by_kind(stack: SumStack, per_launch: Array) -> Array:
     return flat.reshape(len(stack), KINDS).astype(np.float64)
 
 
-@dataclass(frozen=True, eq=False)
+@entity
 class KindRates:
     """Multipliers of kinds of launches by machine, precision and execution mode.
 
@@ -177,7 +179,7 @@ class KindRates:
         return result
 
 
-@dataclass(frozen=True, eq=False)
+@entity
 class Pruned:
     """Launches long enough to matter, and the summed time of the others.
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfc.ir.record import entity
+
 from ..artefacts.forest import Forest
 from ..steps.predict import walked
 from .kernel_sums import KindRates, LaunchSums, Pruned, effective_sheet, tabulated_runs
@@ -32,7 +34,7 @@ class Trees:
         return walked(self.forest, values)
 
 
-@dataclass(frozen=True, eq=False)
+@entity
 class Learned:
     """All fitted parts.
 

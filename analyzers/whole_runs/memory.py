@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from perfc.ir.record import entity
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,7 +27,7 @@ PULL = 1.0
 """Number of rows that the mean of the level above counts as."""
 
 
-@dataclass(frozen=True, eq=False)
+@entity
 class OffsetMemory:
     """Offsets of the logarithm.
 

@@ -17,12 +17,13 @@ training graph (`similarity`) from held-out families.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from perfc.errors import PerfcError
+from perfc.ir.record import entity
 
 from ..artefacts.forest import ARRAYS, Forest
 from ..graph.predictor import GraphEstimates, GraphPredictor
@@ -50,7 +51,7 @@ MOST_BEYOND = 3.0
 """Distance from the training range, in widths of it, beyond which intervals stop widening."""
 
 
-@dataclass(frozen=True, eq=False)
+@entity
 class Detail:
     """Estimates before offsets of a machine, in the unit of the quantity.
 
@@ -69,7 +70,7 @@ class Detail:
     distance: Array
 
 
-@dataclass(frozen=True, eq=False)
+@entity
 class HeldOutScores:
     """Scores of held-out rows.
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from perfc.common.fitted import constants_next_to
+from perfc.ir.record import entity
 
 from ..graph.model_graph import OP_FIXED
 
@@ -32,7 +32,7 @@ SIMILAR = constants_next_to(__file__)["similar"].number
 SCALE = 255.0
 
 
-@dataclass(frozen=True, eq=False)
+@entity
 class OperatorSimilarity:
     """Operator shares of the training graphs.
 

@@ -21,7 +21,6 @@ from ..artefacts.artefact import WeightsError
 from ..estimate.estimate import CandidateRun, RunEstimate
 from ..estimate.interval import Interval
 from ..runs import runtime_runs
-from ..runs.energy import Energy
 from ..runs.host import stated_host
 from ..runs.prediction import PredictionTable, extrapolation
 from ..runs.recurrence import chained_s
@@ -301,7 +300,7 @@ def joined(table: PredictionTable, runs: Sequence[CandidateRun]) -> PredictionTa
             for other in runs[1:]
         ),
         notes=(*table.notes, *notes),
-        energy=scaled(table.energy, time_s / summed.time_s if summed.time_s else 1.0),
+        ratios=(*table.ratios, time_s / summed.time_s if summed.time_s else 1.0),
     )  # fmt: skip
 
 
@@ -315,13 +314,3 @@ def words(run: WholeRunEstimate) -> str:
     return (
         f"the {run.predictor} predictor, trained on {card.rows:,} runs of {card.dataset}, for {how}"
     )
-
-
-def scaled(energy: Energy | None, ratio: float) -> Energy | None:
-    """Return the energy scaled to the time of the whole run, at the kernels' mean power."""
-    if energy is None:
-        return None
-    return replace(
-        energy, energy_j=energy.energy_j * ratio, low_j=energy.low_j * ratio,
-        high_j=energy.high_j * ratio,
-    )  # fmt: skip

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 R = TypeVar("R")
-MOST_SIZES, MOST_KERNELS = 16, 20_000
+MOST_SIZES, MOST_KERNELS = 32, 20_000
 """Results by sizes that a table retains, and most kernels of a table that retains some."""
 
 

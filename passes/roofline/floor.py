@@ -68,9 +68,11 @@ class Floors:
     def entry(self, unit: Unit, dtype: DType) -> Peak:
         """Return the rates of a unit."""
         key = (unit, dtype)
-        if key not in self.entries:
-            self.entries[key] = self.machine.entry(unit, dtype.code, allow_tf32=self.tf32)
-        return self.entries[key]
+        peak = self.entries.get(key)
+        if peak is None:
+            peak = self.machine.entry(unit, dtype.code, allow_tf32=self.tf32)
+            self.entries[key] = peak
+        return peak
 
     def times_s(self, n: Demand, dtype: DType, *, is_chosen: bool = False) -> dict[Ceiling, Any]:
         """Return the lower bound in seconds under each ceiling; ceilings without work are left out.

@@ -235,6 +235,14 @@ def weight_floor(
     device = machine.level("device")
     if device is None:
         return 0.0
+    streamed = table.once("weights", env, lambda: streamed_weights(table, sizes, env))
+    return max(streamed - capacity(machine, "l2"), 0.0) / device.bandwidth.value
+
+
+def streamed_weights(
+    table: KernelTable, sizes: Mapping[Value, float], env: Mapping[str, int]
+) -> float:
+    """Return the bytes of weights that every run reads."""
     at = Numbers(env)
     unsure = {i for a in table.alternatives for i in range(a.first, a.last)}
     parts: dict[Value, float] = {}
@@ -243,8 +251,7 @@ def weight_floor(
             for v, part in zip(k.reads, reads_at(k, at), strict=True):
                 if v.weight is not None:
                     parts[v] = max(parts.get(v, 0.0), min(part, sizes[v]))
-    beyond_cache = math.fsum(parts.values()) - capacity(machine, "l2")
-    return max(beyond_cache, 0.0) / device.bandwidth.value
+    return math.fsum(parts.values())
 
 
 class Rates(Floors):

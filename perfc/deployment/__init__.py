@@ -16,7 +16,7 @@ from perfc.ir.record import record
 from perfc.ir.tensors.types import DType
 from perfc.machine import NOTHING, Capacity, Machine, Reserve, capacity_of, load_machine
 from perfc.machine.parallel import ALONE, Parallel
-from perfc.passes.precision.retype import element_type
+from perfc.passes.precision.retype import dtype_of
 from perfc.passes.runtimes import (
     DEFAULT,
     LOCAL_DEFAULT,
@@ -126,13 +126,13 @@ class Deployment:
         wants ``--dtype half`` there, SGLang takes it by itself, and TensorRT-LLM has no other.
         """
         engine = self.table.engine
-        narrow = {element_type(v) for v in module.graph.weights} & {DType.F16, DType.BF16}
+        narrow = {dtype_of(one) for one in module.graph.weight_types} & {DType.F16, DType.BF16}
         if {str(dtype) for dtype in narrow} == {self.dtype}:
             return ""
         if self.dtype or engine is None or engine.recording is None:
             return self.dtype
-        is_bf16 = DType.BF16 in narrow
-        return "f16" if is_bf16 and not load_machine(self.target).takes("bf16") else ""
+        is_lacking = DType.BF16 in narrow and not load_machine(self.target).takes("bf16")
+        return "f16" if is_lacking else ""
 
     @property
     def module_code(self) -> ModuleCode | None:
@@ -178,11 +178,13 @@ class Deployment:
     @property
     def rounded(self) -> Tf32:
         """Float32 products that may use TF32: as given, else as the runtime does on the target."""
-        if self.dtype == "tf32":
-            return Tf32.ALL  # gradients are derived from the forward pass in f32
-        if self.tf32 is not None:
-            return self.tf32
-        return self.table.tf32_on(load_machine(self.target).vendor)
+        return self.rounded_on(load_machine(self.target))
+
+    def rounded_on(self, machine: Machine) -> Tf32:
+        """Return the float32 products that may use TF32 on a machine."""
+        # gradients are derived from the forward pass in f32
+        given = Tf32.ALL if self.dtype == "tf32" else self.tf32
+        return self.table.tf32_on(machine.vendor) if given is None else given
 
     @property
     def trained_by(self) -> str:
@@ -238,15 +240,15 @@ class Deployment:
             message = "a training step needs an optimiser"
             raise ParseError(message, where=where, hint="--train adamw")
 
-    def require_device(self) -> None:
-        """Reject a runtime that does not run on the target.
+    def require_device(self) -> Machine:
+        """Return the target; reject a runtime that does not run on it.
 
         Raises:
             ParseError: names the runtimes that do.
         """
         from .device import check_machine
 
-        check_machine(self.table, load_machine(self.target))
+        return check_machine(self.table, load_machine(self.target))
 
     def require_alone(self, where: str = "parallel") -> None:
         """Reject several devices in an analysis of one device.
@@ -352,10 +354,7 @@ class DeploymentKeywords(TypedDict, total=False):
 
 
 def usual_engine(model: object) -> str:
-    """Return the runtime that people run a configuration in.
-
-    That is llama.cpp for a GGUF file, and PyTorch for an encoder, which generates no tokens.
-    """
+    """Return the usual runtime: llama.cpp of a GGUF file, PyTorch of what generates no tokens."""
     from perfc.frontend.checkpoints.sources import is_gguf
     from perfc.frontend.config import read_config
 

@@ -7,14 +7,14 @@ from perfc.machine import Machine
 from perfc.passes.runtimes import Runtime, tables
 
 
-def check_machine(table: Runtime, machine: Machine) -> None:
-    """Reject a runtime that does not run on a machine.
+def check_machine(table: Runtime, machine: Machine) -> Machine:
+    """Return a machine; reject a runtime that does not run on it.
 
     Raises:
         ParseError: names the runtimes that serve or run models there.
     """
     if not table.is_excluded(machine.kind, machine.vendor):
-        return
+        return machine
     like = (t for t in tables() if t.serves is table.serves)
     kind = "cpu" if machine.kind == "cpu" else "cuda"
     there = [t.name for t in like if t.runs_on(kind, machine.vendor)]

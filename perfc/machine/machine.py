@@ -37,6 +37,7 @@ class Unit(Enum):
     VECTOR = "vector"
     SPECIAL = "special"
     INTEGER = "integer"
+    __hash__ = object.__hash__  # that of `Enum` is a function of Python
 
 
 @record
@@ -251,9 +252,10 @@ class Machine:
         - an unknown type: the fastest rate of the unit.
         """
         key = unit, dtype, allow_tf32
-        if key not in self._entries:
-            self._entries[key] = self._fastest(unit, dtype, allow_tf32=allow_tf32)
-        return self._entries[key]
+        peak = self._entries.get(key)
+        if peak is None:
+            peak = self._entries[key] = self._fastest(unit, dtype, allow_tf32=allow_tf32)
+        return peak
 
     @cached_property
     def _entries(self) -> dict[tuple[Unit, str, bool], Peak]:

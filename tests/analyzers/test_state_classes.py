@@ -10,7 +10,7 @@ import pytest
 
 from perfc.analyzers.artefacts.artefact import SHIPPED
 from perfc.analyzers.estimators.predictor import known_classes, predict
-from perfc.analyzers.estimators.selection import served
+from perfc.analyzers.estimators.selection import serves_on, weighted
 from perfc.analyzers.features.classes.linear_attention import CHUNK, work
 from perfc.analyzers.features.lowering import Lowered, lower
 from perfc.analyzers.features.rows import Protocol
@@ -162,17 +162,17 @@ def test_more_tokens_and_more_states_take_longer() -> None:
 
 def test_kernels_of_tokens_count_where_the_framework_was_measured() -> None:
     row = Lowered("normalization", "bf16", {"tokens": 64, "read_bytes": 1e6, "write_bytes": 1e6})
-    known = known_classes()
-    for target, framework, expected in (
-        ("rtx4090", "vllm", ("tokenwise", "bf16")),
-        ("rtx4090", "sglang", None),
-        ("rtx4090", "", None),
-        ("h100", "vllm", None),
-    ):
-        assert served(row, load_machine(target), framework, known, SHIPPED) == expected
+
+    def chosen(row: Lowered, target: str = "rtx4090", framework: str = "vllm") -> Any:
+        machine = load_machine(target)
+        serves = serves_on(machine, framework, SHIPPED)
+        return weighted(row, machine, known_classes(), tf32=False, serves=serves)
+
+    own, other = ("tokenwise", "bf16"), ("normalization", "bf16")
+    assert chosen(row) == own
+    for target, framework in (("rtx4090", "sglang"), ("rtx4090", ""), ("h100", "vllm")):
+        assert chosen(row, target, framework) == other
     reduction = row._replace(class_name="elementwise", parameters={"elements": 64.0})
-    assert served(reduction, load_machine("rtx4090"), "vllm", known, SHIPPED) is None
-    quantised = row._replace(dtype="f8e4m3")
-    assert served(quantised, load_machine("rtx4090"), "vllm", known, SHIPPED) is not None
-    single = row._replace(dtype="f32")
-    assert served(single, load_machine("rtx4090"), "vllm", known, SHIPPED) is None
+    assert chosen(reduction) == ("elementwise", "bf16")
+    assert chosen(row._replace(dtype="f8e4m3")) == own
+    assert chosen(row._replace(dtype="f32")) == ("normalization", "f32")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice, product
 from typing import Any, TypeAlias
 
 from perfc.errors import ModelError
+from perfc.ir.record import record
 
 Inputs: TypeAlias = Any
 """A shape, tensor or scalar, or a tuple, list or dict of those."""
@@ -20,7 +20,7 @@ PREFIXES = {"f": "float", "bf": "bfloat", "i": "int", "u": "uint", "c": "complex
 """PyTorch's names of element types by those of the IR; the number of bits follows."""
 
 
-@dataclass(frozen=True)
+@record
 class Extents:
     """Shape of one example of an input, without its batch.
 
@@ -33,7 +33,7 @@ class Extents:
     dtype: Any = None
 
 
-@dataclass(frozen=True)
+@record
 class Call:
     """Arguments of one call of a module: trees of `Extents`, tensors and scalars."""
 

@@ -116,8 +116,8 @@ def octaves(least: int, largest: int, *, step: int = 2, between: int = 0) -> tup
     return (*sizes, float(largest))
 
 
-MOST_CORNERS = 16_384
-"""Sizes whose corners a surface retains: the steps of a run, whose energy is computed later."""
+MOST_SIZES = 16_384
+"""Sizes that a surface retains: the steps of a run, whose energy is computed later."""
 
 
 @entity
@@ -127,11 +127,15 @@ class Surface:
     Args:
         grids: each of ``QUANTITIES``, all on the same axes.
         known: corners of sizes of which some quantity was computed.
+        values: the quantities computed at these sizes.
     """
 
     grids: Mapping[str, Grid]
     known: dict[tuple[float, ...], Corners] = field(
         default_factory=dict[tuple[float, ...], Corners]
+    )
+    values: dict[tuple[str, tuple[float, ...]], float] = field(
+        default_factory=dict[tuple[str, tuple[float, ...]], float]
     )
 
     @classmethod
@@ -141,13 +145,18 @@ class Surface:
 
     def at(self, quantity: str, *sizes: float) -> float:
         """Return one of ``QUANTITIES`` at the given sizes."""
-        grid, known = self.grids[quantity], self.known
-        corners = known.get(sizes)
-        if corners is None:
-            if len(known) >= MOST_CORNERS:
-                known.clear()
-            corners = known[sizes] = grid.corners(sizes)
-        return grid.interpolated(corners)
+        key = quantity, sizes
+        value = self.values.get(key)
+        if value is None:
+            grid, known = self.grids[quantity], self.known
+            corners = known.get(sizes)
+            if corners is None:
+                if len(known) >= MOST_SIZES:
+                    known.clear()
+                    self.values.clear()
+                corners = known[sizes] = grid.corners(sizes)
+            value = self.values[key] = grid.interpolated(corners)
+        return value
 
 
 @record

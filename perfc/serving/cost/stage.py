@@ -6,7 +6,7 @@ once and equivalent kernels once; a step of any size is interpolated.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
 
@@ -20,7 +20,7 @@ from perfc.passes.runtimes import runtime as table_of
 from ..simulation.scheduler import Chunk
 from .context import context_costs, kept_tokens, lengths
 from .conversions import as_run, longer, score_bytes, widening_s
-from .grid import Grid, Parts, Surface, octaves, points
+from .grid import MOST_SIZES, Grid, Parts, Surface, octaves, points
 from .grouped import Rereads
 from .joint import NEAR, layers_of, relative_to_both
 from .launches import Launches, launches_of
@@ -137,7 +137,7 @@ class StageCost:
         separate += self.decode_context.at(quantity, decodes, context)
         if quantity not in TIMES or self.joint is None:
             return separate
-        joint = separate * self.joint.at(count, length, past, decodes, context)
+        joint = separate * self.joint_ratio(count, length, past, decodes, context)
         floor = self.prompt_context.at("floor_s", count, length, past)
         return max(joint, floor + self.decode_context.at("floor_s", decodes, context))
 
@@ -157,6 +157,12 @@ class StageCost:
             return prompts_s + self.decode_context.at("time_s", decodes, context)
 
         return relative_to_both(layers, self.machine, self.framework, separate_s)
+
+    @cached_property
+    def joint_ratio(self) -> Callable[..., float]:
+        """Return `joint` as a function of its sizes; the energy of a run asks for them again."""
+        assert self.joint is not None
+        return lru_cache(maxsize=MOST_SIZES)(self.joint.at)
 
     @cached_property
     def _of_decode(self) -> tuple[list[int], list[int], list[int]]:

@@ -65,3 +65,22 @@ def test_a_run_is_predicted_once_and_once_for_each_that_may_bound_it(
     assert capsys.readouterr().out
     machine = "a100-sxm4-80gb"
     assert runs == [(machine, "ort"), (machine, "tensorrt"), (machine, "eager")]
+
+
+def test_no_run_is_predicted_twice_for_changes_that_would_help(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs, predict = [], prediction.predicted
+
+    def counted(execution: Execution, source: Module | None = None) -> PredictionTable:
+        dtypes = sorted({str(bound.dtype) for bound in execution.bounds.kernels})
+        runs.append((execution.kernels.runtime.name, *dtypes))
+        return predict(execution, source)
+
+    monkeypatch.setattr(prediction, "predicted", counted)
+    monkeypatch.setattr(remedies, "batch_symbol", lambda report: None)
+    with pytest.raises(SystemExit, match="0"):
+        cli.main(["analyze", MODEL, "-t", "a100"])
+    assert capsys.readouterr().out
+    assert len(runs) > 3
+    assert len(runs) == len({*runs})

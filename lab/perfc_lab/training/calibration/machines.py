@@ -151,7 +151,7 @@ def distance(train: Sequence[Rows], test: Sequence[Rows]) -> float:
     """Of the tested machine to its nearest kin of the same type, the largest over types."""
     found = []
     for dtype in sorted({b.dtype for b in test} & {b.dtype for b in train}):
-        others = places(train, dtype)
+        others = tuple(places(train, dtype))
         found += [nearest(p, others) for p in places(test, dtype)]
     return max(found, default=math.inf)
 

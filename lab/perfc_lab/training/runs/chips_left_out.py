@@ -96,7 +96,7 @@ def machines_left_out(
         sums_s = np.stack([sums_of(fit(stack.take(train)), tested.launches), tested.kernels_s], 1)
         wrong = np.log(tested.launches.time_s[:, None] / sums_s)
         here = place(str(one), SPREAD_OF)
-        separation = max(nearest(here, (place(str(n), SPREAD_OF) for n in others)), AT_ONCE)
+        separation = max(nearest(here, tuple(place(str(n), SPREAD_OF) for n in others)), AT_ONCE)
         result.append(HeldOutChip(separation, wrong, category[out], rounded[out]))
         factors, kernels = (percent(column) for column in wrong.T)
         say(f"without {one} and newer: factors {factors}, kernels {kernels}")

@@ -191,7 +191,7 @@ def _apart(rows: Sequence[StepRow], target: str) -> float:
     dtype = rows[0].setting.precision.dtype
     here = place(target, dtype)
     others = {r.target for r in rows} - {target}
-    return nearest(here, (place(n, dtype) for n in others))
+    return nearest(here, tuple(place(n, dtype) for n in others))
 
 
 def _card(

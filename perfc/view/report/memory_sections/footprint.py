@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from perfc.ir.graph import Phase
@@ -14,7 +16,6 @@ from perfc.passes.runtimes import Framework
 
 if TYPE_CHECKING:
     from perfc.api import Report
-    from perfc.machine import Capacity
 
 CUBLAS_BYTES = 8_519_680
 """Workspace of PyTorch's products, ``:4096:2:16:8`` KiB (aten/src/ATen/cuda/CublasHandlePool.cpp);
@@ -102,7 +103,8 @@ def footprint(
         table: its buffers, if they are divided among devices.
         more_bytes: additional workspace.
     """
-    table, env = table or table_of(report), report.env if env is None else env
+    shared, table = table is None, table or table_of(report)
+    env = report.env if env is None else env
     machine, framework = report.machine, report.kernels.runtime.framework
     capacity = report.deployment.capacity(machine)
     line = table.live_bytes(env)
@@ -112,7 +114,16 @@ def footprint(
     if workspace:
         parts[BufferRole.WORKSPACE] = parts.get(BufferRole.WORKSPACE, 0) + workspace
     make = allocator_of(framework)
-    done = _within(table, env, make, workspace, capacity)
+    unlimited = partial(_replayed, table, env, make(None), workspace)
+    if shared:
+        key = "unlimited memory", report.deployment.table_name, make, workspace, *env.items()
+        done = report.analyses.once(report.module, key, unlimited, lambda _: True)
+    else:
+        done = unlimited()
+    if capacity is not None and done.reserved_bytes > capacity.tensor_bytes:
+        # a full device makes an allocator give back what it holds
+        with contextlib.suppress(OutOfMemoryError):
+            done = _replayed(table, env, make(capacity.tensor_bytes), workspace)
     limits: tuple[int, int | None, int] = (0, None, 0)
     if capacity is not None:
         limits = capacity.context_bytes, capacity.usable_bytes, capacity.margin_bytes
@@ -121,19 +132,6 @@ def footprint(
         table.names[at] if line else "", table.phases[at] if line else Phase.FORWARD,
         tuple(s + workspace for s in line), done.reserved_line, table.phases, table.is_bound,
     )  # fmt: skip
-
-
-def _within(
-    table: StorageTable, env: Mapping[str, int], make: type[Allocator], workspace: int,
-    capacity: Capacity | None,
-) -> Replay:  # fmt: skip
-    """Replay a run on the device, or on unlimited memory if it does not fit."""
-    if capacity is not None:
-        try:
-            return _replayed(table, env, make(capacity.tensor_bytes), workspace)
-        except OutOfMemoryError:
-            pass
-    return _replayed(table, env, make(None), workspace)
 
 
 def _replayed(
