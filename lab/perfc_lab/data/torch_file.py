@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 MAGIC = 0x1950A86A20F9469CFC6C
 MAX_ELEMENTS = 1 << 27
+LARGEST_NUMBER = 8
+"""Bytes of a number, at most."""
 STORAGES = {
     "torch.FloatStorage": "<f4", "torch.DoubleStorage": "<f8", "torch.LongStorage": "<i8",
     "torch.IntStorage": "<i4", "torch.ShortStorage": "<i2", "torch.ByteStorage": "|u1",
@@ -208,42 +210,47 @@ def read_torch(path: Path) -> object:
     return torch_value(checked(path).read_bytes(), str(path))
 
 
-def torch_value(content: bytes, where: str) -> object:
-    """Return the value that ``torch.save`` wrote as bytes, from a file or archive named ``where``.
+def torch_value(content: bytes, where: str, most: int = MAX_ELEMENTS) -> object:
+    """Return the value that ``torch.save`` wrote as bytes.
+
+    Args:
+        content: the file.
+        where: its name, for messages.
+        most: numbers of all its arrays, at most.
 
     Raises:
         FetchError: as `read_torch`.
     """
     try:
         if zipfile.is_zipfile(io.BytesIO(content)):
-            value, storages = from_archive(content)
+            value, storages = from_archive(content, min(MAX_FILE_BYTES, LARGEST_NUMBER * most))
         else:
             value, storages = from_pickles(content)
-        return Resolver(storages).resolve(value)
+        return Resolver(storages, most).resolve(value)
     except (*WRONG, zipfile.BadZipFile, OSError) as error:
         line = (str(error).splitlines() or [""])[0] or type(error).__name__
         raise FetchError(f"no data of torch.save: {line}", where=where) from None
 
 
-def pickled_value(content: bytes, where: str) -> object:
+def pickled_value(content: bytes, where: str, most: int = MAX_ELEMENTS) -> object:
     """Return the value of a plain pickle, of lists, mappings, numbers and `RECORDS`.
 
     Raises:
         FetchError: it is none, or holds what is no data.
     """
     try:
-        return Resolver({}).resolve(PickleMachine().run(io.BytesIO(content)))
+        return Resolver({}, most).resolve(PickleMachine().run(io.BytesIO(content)))
     except (*WRONG, OSError) as error:
         line = (str(error).splitlines() or [""])[0] or type(error).__name__
         raise FetchError(f"no pickle of data: {line}", where=where) from None
 
 
-def from_archive(content: bytes) -> tuple[object, dict[str, bytes]]:
+def from_archive(content: bytes, most_bytes: int) -> tuple[object, dict[str, bytes]]:
     """Value and storages of an archive; nothing is written to disk."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         sizes = {info.filename: info.file_size for info in archive.infolist()}
-        if sum(sizes.values()) > MAX_FILE_BYTES:
-            raise ValueError(f"more than {MAX_FILE_BYTES} bytes")
+        if sum(sizes.values()) > most_bytes:
+            raise ValueError(f"more than {most_bytes} bytes")
         (main,) = (name for name in sizes if name.endswith("/data.pkl"))
         root = main.removesuffix("data.pkl") + "data/"
         storages = {n.removeprefix(root): archive.read(n) for n in sizes if n.startswith(root)}
@@ -275,9 +282,16 @@ def from_pickles(content: bytes) -> tuple[object, dict[str, bytes]]:
 class Resolver:
     """Makes plain values of what a pickle stands for, each once however often it is referred to."""
 
-    def __init__(self, storages: Mapping[str, bytes]) -> None:
+    def __init__(self, storages: Mapping[str, bytes], most: int = MAX_ELEMENTS) -> None:
         self.storages = storages
+        self.left = most
         self.known: dict[int, object] = {}
+
+    def spend(self, count: int) -> None:
+        """Count numbers of an array; many arrays may be of one storage."""
+        self.left -= count
+        if self.left < 0:
+            raise ValueError("more numbers than are read")
 
     def resolve(self, value: object) -> object:
         """Return a value as lists, mappings, numbers and strings."""
@@ -300,7 +314,9 @@ class Resolver:
             case TorchCall(name=name) if name.startswith("torch._utils._rebuild_tensor"):
                 return self.tensor(value)
             case TorchCall(name=name) if name.endswith("multiarray._reconstruct"):
-                return ndarray(value.state)
+                array = ndarray(value.state)
+                self.spend(array.size)
+                return array.tolist()
             case TorchCall(name=name) if name.endswith("multiarray.scalar"):
                 return array_of(raw(value.arguments[1]), dtype_of(value.arguments[0])).tolist()[0]
             case TorchCall(name=name, state=dict() as state) if name in RECORDS:
@@ -326,6 +342,7 @@ class Resolver:
             return []
         if min(start, *extents, *steps, 0) < 0 or max(last + 1, count) > flat.size:
             raise ValueError("a tensor beyond its storage")
+        self.spend(count)
         strides = tuple(s * flat.itemsize for s in steps)
         return np.lib.stride_tricks.as_strided(flat[start:], tuple(extents), strides).tolist()
 
@@ -337,13 +354,13 @@ def integers(value: object) -> list[int]:
     return list(value)
 
 
-def ndarray(state: object) -> object:
-    """A NumPy array as nested lists, from what its pickle sets."""
+def ndarray(state: object) -> np.ndarray:
+    """Return a NumPy array from what its pickle sets."""
     if not isinstance(state, tuple) or len(state) != 5:
         raise TypeError("an array without state")
     _, shape, dtype, is_fortran, content = state
     flat = array_of(raw(content), dtype_of(dtype))
-    return flat.reshape(integers(shape), order="F" if is_fortran else "C").tolist()
+    return flat.reshape(integers(shape), order="F" if is_fortran else "C")
 
 
 def dtype_of(call: object) -> str:

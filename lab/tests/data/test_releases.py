@@ -181,6 +181,27 @@ def test_files_that_are_no_graph_are_one_line(tmp_path: Path, content: bytes, sa
     assert "\n" not in str(caught.value)
 
 
+def test_parts_that_are_shared_do_not_grow(tmp_path: Path) -> None:
+    value: object = [1.0, 1.0]
+    for _ in range(60):
+        value = [value, value]
+    deep = {"x": value, "edge_index": [[0], [1]], "static": [1.0], "y": [1.0]}
+    torch.save(deep, nested := io.BytesIO())
+    row = torch.ones(1 << 16)
+    views = {**deep, "x": [row for _ in range(1 << 10)]}
+    torch.save(views, many := io.BytesIO())
+    graph = nx.DiGraph()
+    graph.add_nodes_from(range(2000), feature={})
+    shared: dict[int, dict[object, object]] = {i: {} for i in range(2000)}
+    graph._adj.update(dict.fromkeys(range(2000), shared))
+    files = {"a.pt": nested.getvalue(), "b.pt": many.getvalue(), "c.pkl": pickle.dumps(graph)}
+    left_out: list[str] = []
+    assert list(reading.runs_of(tar(tmp_path / "a.tar", files), left_out)) == []
+    said = ("no table of numbers", "no table of numbers", "more operators or tensors")
+    assert len(left_out) == len(said)
+    assert all(text in line for text, line in zip(said, left_out, strict=True)), left_out
+
+
 def test_links_and_large_members_are_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.float64]
 
 MOST_NODES = 1 << 18
+MOST_NUMBERS = 1 << 24
 LARGEST = 1e24
 """Of a number; sizes of no network are near."""
 
@@ -101,6 +102,13 @@ def numbers(value: object, where: str) -> Numbers:
     Raises:
         FetchError: they are ragged, or hold other things.
     """
+    rows = value if isinstance(value, list) else [value]
+    # parts that are shared may stand for more numbers than a file has bytes
+    lists = [row for row in rows if isinstance(row, list)]
+    if len(rows) + sum(map(len, lists)) > MOST_NUMBERS or any(
+        not isinstance(cell, int | float) for row in lists for cell in row
+    ):
+        raise FetchError("no table of numbers, or too large", where=where)
     try:
         array = np.array(value, np.float64)
     except (ValueError, TypeError):

@@ -20,7 +20,7 @@ from perfc.ir.record import record
 from ..source import FetchError
 from ..torch_file import pickled_value
 from .members import ReleaseMember
-from .partial_graph import PartialGraph, numbers
+from .partial_graph import MOST_NODES, MOST_NUMBERS, PartialGraph, numbers
 from .torch_graphs import MIB, mnemonic
 
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ SETTINGS = {
 FIELDS = 7
 """Time, mean use of multiprocessors and memory, mean memory; highest of the last three."""
 MOST_LABELS = 1 << 16
+MOST_EDGES = 1 << 20
+MOST_OF_A_NAME = 40
 ARGUMENTS = {
     "kernel": ("conv_kernel_size", "pool_kernel_size"),
     "stride": ("conv_stride", "pool_stride"),
@@ -64,9 +66,13 @@ def seer_graph(member: ReleaseMember) -> SeerGraph:
     Raises:
         FetchError: no such pickle, or nodes without features.
     """
-    value = pickled_value(member.content, member.name)
+    value = pickled_value(member.content, member.name, MOST_NUMBERS)
     if not isinstance(value, Mapping) or not isinstance(nodes := value.get("_node"), Mapping):
         raise FetchError("no graph of networkx", where=member.name)
+    neighbors = as_mapping(value.get("_adj"))
+    # mappings may be shared: their entries are counted before they are read
+    if len(nodes) > MOST_NODES or sum(map(len, map(as_mapping, neighbors.values()))) > MOST_EDGES:
+        raise FetchError("more operators or tensors than a network has", where=member.name)
     place = {key: i for i, key in enumerate(nodes)}
     features = [
         node.get("feature") if isinstance(node, Mapping) else None for node in nodes.values()
@@ -75,7 +81,7 @@ def seer_graph(member: ReleaseMember) -> SeerGraph:
         raise FetchError("a node without features", where=member.name)
     edges = [
         (place[source], place[target])
-        for source, targets in as_mapping(value.get("_adj")).items()
+        for source, targets in neighbors.items()
         for target in as_mapping(targets)
         if source in place and target in place
     ]
@@ -91,7 +97,8 @@ def seer_graph(member: ReleaseMember) -> SeerGraph:
     sizes = ("output_elements", "out_0", "out_1", "out_2", "out_3")
     carried = ("nbytes", "extent_0", "extent_1", "extent_2", "extent_3")
     tensors = {name: facts[size][pairs[0]] for name, size in zip(carried, sizes, strict=True)}
-    ops = [mnemonic(str(as_mapping(feature).get("type", "other")))[:40] for feature in features]
+    kinds = [as_mapping(feature).get("type") for feature in features]
+    ops = [mnemonic(kind[:MOST_OF_A_NAME]) if isinstance(kind, str) else "other" for kind in kinds]
     whole = {"parameters": float(facts["weight_elements"].sum())}
     return SeerGraph(batch, PartialGraph(ops, facts, pairs, whole, tensors))
 

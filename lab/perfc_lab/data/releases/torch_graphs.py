@@ -19,7 +19,7 @@ from perfc.analyzers.steps.setting import Precision, Setting
 from ..source import FetchError
 from ..torch_file import torch_value
 from .members import ReleaseMember
-from .partial_graph import PartialGraph, edge_table, matrix, numbers
+from .partial_graph import MOST_NUMBERS, PartialGraph, edge_table, matrix, numbers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -67,7 +67,7 @@ def torch_graph(member: ReleaseMember) -> tuple[str, GraphRow, PartialGraph]:
     Raises:
         FetchError: no such file, of neither width, or without labels.
     """
-    value = torch_value(member.content, member.name)
+    value = torch_value(member.content, member.name, MOST_NUMBERS)
     for key in ("_store", "_mapping"):
         value = value.get(key, value) if isinstance(value, Mapping) else value
     if not isinstance(value, Mapping) or not {"x", "edge_index", "static", "y"} <= set(value):
