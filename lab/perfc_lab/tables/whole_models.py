@@ -17,7 +17,7 @@ from . import with_columns
 if TYPE_CHECKING:
     import pandas as pd
 
-TABLE = "whole_models.parquet"
+TABLE, PARTS = "whole_models.parquet", "whole_models_*.parquet"
 GRADE = "A"
 """One device, the time of the model alone, batch and shape known, nothing suspect."""
 SAME_GRAPH = frozenset({"same", "any seq"})
@@ -90,13 +90,27 @@ class WholeModel:
     framework: tuple[int, int] = FRAMEWORK
 
 
+def gathered(folder: Path) -> pd.DataFrame:
+    """Return the table of all publications; where it is not there, those of single ones.
+
+    Raises:
+        DataError: no table, or none with the columns expected.
+    """
+    parts = sorted(folder.glob(PARTS))
+    if (folder / TABLE).is_file() or not parts:
+        return with_columns(folder / TABLE, COLUMNS)
+    import pandas as pd
+
+    return pd.concat([with_columns(part, COLUMNS) for part in parts], ignore_index=True)
+
+
 def graded(folder: Path) -> pd.DataFrame:
     """Rows of grade A of inference on one device whose graph is theirs, or takes any length.
 
     Raises:
         DataError: no table, or none with the columns expected.
     """
-    frame = with_columns(folder / TABLE, COLUMNS)
+    frame = gathered(folder)
     frame = frame[(frame["grade"] == GRADE) & (frame["mode"] == "inference")]
     return frame[frame["graph"].notna() & frame["graph_size_match"].isin(SAME_GRAPH)]
 

@@ -204,7 +204,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 ELSEWHERE = {
     "timm_benchmark", "zeus_train_power", "deepbench_ops", "gpumemnet_mlp", "mlenergy",
-    "aic_serving", "trtllm_throughput",
+    "aic_serving", "trtllm_throughput", "whole_models_tensorrt_bert",
 }  # fmt: skip
 """Tables of sources that other tests rebuild."""
 

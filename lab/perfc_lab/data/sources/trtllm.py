@@ -101,4 +101,4 @@ def number_of(cell: str, path: Path) -> float:
     try:
         return float(cell.replace(",", ""))
     except ValueError:
-        raise FetchError(f"{cell[:40]!r} is no rate", where=str(path)) from None
+        raise FetchError(f"{cell[:40]!r} is no number", where=str(path)) from None
