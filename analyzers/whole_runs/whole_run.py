@@ -278,7 +278,8 @@ def joined(table: PredictionTable, runs: Sequence[CandidateRun]) -> PredictionTa
     floor_s = max(summed.floor_s, run.floor_s)
     time_s = max(run.time.mid, floor_s)
     low_s = min(max(run.time.low, floor_s), time_s)
-    high_s = max(run.time.high, time_s)
+    # a prediction below the lower bound keeps its relative error above it
+    high_s = max(run.time.high, time_s * (run.time.high / run.time.mid if run.time.mid else 1.0))
     if math.isinf(high_s):
         high_s = max(summed.high_s, time_s)
     time = Interval(low_s, time_s, high_s)

@@ -65,7 +65,7 @@ class AuthorsNetwork(nn.Module):
         return -nn.functional.logsigmoid(self.predictor(out))
 
 
-def relay_nodes(graph: ModelGraph, batch: float) -> Array:
+def relay_nodes(graph: ModelGraph) -> Array:
     """Return the features of the nodes of the Relay program, ``[nodes, 32]``."""
     rows = [row for i in range(len(graph.ops)) for row in _calls(graph, i)]
     return np.array(rows, np.float64).reshape(len(rows), KINDS + ATTRIBUTES + SHAPE)
@@ -132,7 +132,7 @@ class DippmAuthors(GraphPredictor):
         values = np.zeros((len(data), len(SCALES)))
         for i, row in enumerate(data.rows):
             graph = data.graph(row)
-            x = torch.from_numpy(relay_nodes(graph, row.batch)).float()
+            x = torch.from_numpy(relay_nodes(graph)).float()
             chain = torch.arange(max(len(x) - 1, 0))
             static = torch.tensor(static_features(graph, row.batch))
             with torch.no_grad():

@@ -52,7 +52,7 @@ def test_the_network_has_the_papers_parameters_and_the_authors_names() -> None:
 
 def test_nodes_are_calls_with_stored_arguments() -> None:
     graph = encode_module("resnet50", load(RESNET), ())
-    rows = relay_nodes(graph, 1)
+    rows = relay_nodes(graph)
     convolutions = rows[rows[:, 1] == 1]
     assert len(convolutions) == 53
     first = convolutions[0]

@@ -232,6 +232,7 @@ def test_an_order_is_judged_by_pairs_that_the_seeds_decide() -> None:
     assert verdict(stated, [[0.1, 0.5], [0.2, 0.4], [0.1, 0.6]])[0] is OrderVerdict.NOT_COMPARABLE
     assert verdict(stated, [[0.1, 0.12], [], [0.3, 0.4]])[0] is OrderVerdict.NOT_COMPARABLE
     assert verdict([0.1, None, None], [[0.1], [0.2], [0.3]])[0] is OrderVerdict.NOT_COMPARABLE
+    assert verdict(stated, [[0.1], [0.2], [0.3]])[1] == "one seed has no range"
 
 
 def test_a_cell_of_an_unconverged_training_is_its_extrapolation() -> None:

@@ -16,6 +16,8 @@ LEAST_SHARE = 0.8
 """Share of the extrapolated error in the reached one from which a training counts as converged."""
 LEAST_EPOCHS = 8
 """Fewer epochs have no curve to extrapolate."""
+LEAST_SEEDS = 2
+"""Seeds of each line that an order needs."""
 MOST_DECAY = 0.95
 """Gain of a doubling of the epochs over the gain of the one before, at most."""
 
@@ -102,8 +104,8 @@ def verdict(
         return OrderVerdict.NOT_COMPARABLE, "the paper has no second line"
     if any(not f for _, f in lines):
         return OrderVerdict.NOT_COMPARABLE, "trainings are not converged"
-    if any(len(f) < 2 for _, f in lines) and len({len(f) for _, f in lines}) > 1:
-        return OrderVerdict.NOT_COMPARABLE, "seeds differ"
+    if any(len(f) < LEAST_SEEDS for _, f in lines):
+        return OrderVerdict.NOT_COMPARABLE, "one seed has no range"
     decided = [
         math.copysign(1.0, (p - q) * (mean(f) - mean(g)))
         for (p, f), (q, g) in combinations(lines, 2)
