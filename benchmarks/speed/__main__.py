@@ -51,17 +51,15 @@ def onnx_tool(path: Path) -> Sample:
 
 
 def compare(name: str, path: Path, repeats: int) -> str:
-    """Interleaved medians of the two tools on one file."""
-    ours, theirs = [], []
+    """Medians of processor time and memory of the two tools on one file, in turn."""
+    samples: list[tuple[Sample, Sample, Sample]] = []
     for _ in range(repeats):
-        ours.append(perfc(path))
-        theirs.append(onnx_tool(path))
-    bad = [s for s in (*ours, *theirs) if s.status]
-    if bad:
-        print(f"{name}: exit {bad[0].status}: {bad[0].out[-400:]}")
-    t, u = (statistics.median(s.seconds for s in x) for x in (ours, theirs))
-    m, n = (statistics.median(s.peak_mib for s in x) for x in (ours, theirs))
+        predicted = succeeded(run(on(path)))
+        samples.append((succeeded(perfc(path)), succeeded(onnx_tool(path)), predicted))
+    t, u, p = (statistics.median(s.cpu_s for s in x) for x in zip(*samples, strict=True))
+    m, n, q = (statistics.median(s.peak_mib for s in x) for x in zip(*samples, strict=True))
     print(f"{name}: perfc {t:.3f} s {m:.0f} MB; onnx-tool {u:.3f} s {n:.0f} MB")
+    print(f"{name} with predictions: {p:.3f} s {q:.0f} MB, x{p / u:.2f} of onnx-tool")
     return f"{name} x{t / u:.2f} time, x{m / n:.2f} memory of onnx-tool ({t:.2f} s, {u:.2f} s)"
 
 
