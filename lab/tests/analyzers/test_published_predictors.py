@@ -1,0 +1,73 @@
+"""Published predictors with shipped weights, at the commands."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import perfc
+from perfc import cli
+from perfc.analyzers.graph.weights import read_card
+from perfc.analyzers.whole_runs import shipped
+
+pytest.importorskip("torch")
+pytest.importorskip("torch_geometric")
+ROOT = Path(__file__).resolve().parents[3]
+RESNET = str(ROOT / "examples/models/resnet50.onnx.gz")
+OURS = ("physics-residual",)
+PUBLISHED = [name for name in shipped.names() if name not in OURS]
+MOST_BYTES = 12e6
+
+
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert cli.run(arguments) == 0
+    return capsys.readouterr().out
+
+
+def test_weights_of_published_predictors_ship() -> None:
+    assert {"seernet", "pmgns", "trappm", "nnlqp"} <= set(PUBLISHED)
+    weights = [path for folder in shipped.folders()[1:] for path in folder.glob("*.*")]
+    assert sum(path.stat().st_size for path in weights) <= MOST_BYTES
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_a_published_predictor_answers_by_name(name: str) -> None:
+    card = read_card(shipped.named(name))
+    report = perfc.analyze(RESNET, "rtx3090", predictor=name)
+    run = report.prediction.total
+    assert report.deployment.runtime == "eager"
+    assert run.predictor == name
+    assert run.floor_s <= run.low_s <= run.time_s <= run.high_s
+    assert card.metrics["rows"] > 1000
+    slower = perfc.analyze(RESNET, "rtx3090", predictor=name, dims={"batch": 64})
+    assert slower.prediction.total.time_s > run.time_s
+    assert slower.prediction.total.high_s > 1.1 * slower.prediction.total.time_s
+
+
+def test_pmgns_gives_time_memory_energy_and_slice_in_one_call(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    document = json.loads(printed(
+        capsys, "predict", RESNET, "-t", "a100", "--predictor", "pmgns", "--output-format", "json",
+    ))  # fmt: skip
+    assert {"memory_bytes", "energy_j"} <= document["other_quantities"].keys()
+    assert document["mig_profile"] in {"1g.10gb", "2g.20gb", "3g.40gb", "4g.40gb", "7g.80gb"}
+    report = perfc.analyze(RESNET, "a100", predictor="pmgns")
+    assert dict(report.prediction.other_quantities) == pytest.approx(document["other_quantities"])
+    text = printed(capsys, "analyze", RESNET, "-t", "a100", "--predictor", "pmgns", "--full")
+    assert "by pmgns, without an interval" in text
+
+
+def test_compare_puts_predictors_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
+    document = json.loads(printed(
+        capsys, "compare", RESNET, "-t", "rtx3090", "--predictors", "all",
+        "--output-format", "json",
+    ))  # fmt: skip
+    rows = {row["predictor"]: row for row in document["rows"]}
+    assert {"", "kernels", "physics-residual", *PUBLISHED} <= rows.keys()
+    for name in PUBLISHED:
+        alone = perfc.analyze(RESNET, "rtx3090", predictor=name).prediction.total
+        assert rows[name]["time_s"] == pytest.approx(alone.time_s)
+    assert any(line.startswith("step-law: ") for line in document["left_out"])
