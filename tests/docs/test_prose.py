@@ -23,7 +23,7 @@ PROSE = [page for page in PAGES if page.name != "CHANGELOG.md"]
 FIGURES = [page for page in sorted(ACCURACY.glob("*.md")) if page.stem != "method"]
 GENERATED = ("ops.md", "rules.md", "targets.md")
 """Pages of docs/ that a command writes."""
-MOST_WORDS = 34_997
+MOST_WORDS = 35_133
 """Words of the user documentation, without the generated pages."""
 MOST_GENERATED_WORDS = 53_000
 LONGEST = 35
