@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfc.ir.record import record
+from perfc.machine import load_machine
 
 from ..artefacts.arrays import packed
 from ..artefacts.artefact import WeightsError, arrays_of, bounded_content
@@ -76,6 +77,11 @@ class GraphCard:
     small_peaks: tuple[float, ...] = ()
     arrays_sha256: str = ""
     format: int = FORMAT
+
+    @property
+    def has_processors(self) -> bool:
+        """Return True if a training run is of a CPU."""
+        return any(load_machine(target).kind == "cpu" for target in self.targets)
 
     def covers(self, target: str, setting: Setting) -> bool:
         """Return True if rows cover that machine and setting; see `versions`."""

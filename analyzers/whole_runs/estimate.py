@@ -21,7 +21,7 @@ from ..estimate.interval import Interval
 from ..graph.dataset import with_floors
 from ..graph.encode import encode_module
 from ..graph.rows import GraphRow, Measurements, Quantity
-from ..graph.weights import GraphCard
+from ..graph.weights import GraphCard, read_card
 from ..runs.host import COMPILED_HOST, host_gap
 from ..runs.run_table import stored_element
 from ..steps.launch_kind import LaunchKind
@@ -95,6 +95,8 @@ def by_card(
         WeightsError: there are no such weights.
     """
     card = shipped.named(predictor, quantity)
+    if machine.kind == "cpu" and not read_card(card).has_processors:
+        raise ModelError("all its runs are of GPUs", hint="--predictor kernels")
     name = shipped.known_name(str(machine.path))
     setting = Setting.of(deployment, stored_element(source))
     setting = shipped.newest(card, name, setting, version=deployment.version)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, Unpack
 
+from perfc.analyzers.artefacts.artefact import WeightsError
 from perfc.analyzers.graph.rows import Quantity
 from perfc.analyzers.graph.weights import read_card
 from perfc.analyzers.runs.run_table import leading_extent, stored_element
@@ -115,6 +117,7 @@ def predict_as(
     if deployment.is_step and not deployment.train:
         deployment = replace(deployment, train=OPTIMIZER)
     is_time = wanted is Quantity.TIME
+    deployment = deployment if is_time else deployment.for_model(model, predictor)
     report = analyze(
         model, input=example, inputs=inputs, values=values, deployment=deployment,
         predictor=predictor if is_time else "",
@@ -126,7 +129,16 @@ def predict_as(
             table.whole or "sum of the kernels", table.outside, *conditions(report), wanted,
             table.warnings, confidence(report, table), dict(table.other_quantities),
         )  # fmt: skip
-    run = by_card(predictor, report.source, report.machine, deployment, report.env, wanted)
+    given = report.source, report.machine, deployment, report.env
+    try:
+        run = by_card(predictor, *given, wanted)
+    except WeightsError:
+        # a predictor of the time may give the quantity too, without an interval
+        run = by_card(predictor, *given)
+        other = dict(run.other_quantities)
+        if wanted not in other:
+            raise
+        run = replace(run, value=other[wanted], low=math.nan, high=math.nan)
     return WholeRun(
         run.value, run.low, run.high, run.floor_s, run.predictor, words(run), run.outside,
         *conditions(report), wanted,

@@ -184,7 +184,8 @@ def read_checkpoint(path: Path) -> tuple[DippmAuthors, GraphCard]:
         state = content.get("state_dict", content)
         arrays = {str(name): tensor.numpy() for name, tensor in state.items()}
     except Exception as error:
-        what = f"no checkpoint: {str(error).splitlines()[0][:120]}"
+        kind = type(error).__name__
+        what = f"no checkpoint that PyTorch reads with weights_only ({kind})"
         raise ParseError(what, where=str(path)) from None
     made = DippmAuthors()
     try:

@@ -11,6 +11,7 @@ import perfc
 from perfc import cli
 from perfc.analyzers.graph.weights import read_card
 from perfc.analyzers.whole_runs import shipped
+from perfc.errors import ModelError
 
 pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
@@ -58,6 +59,24 @@ def test_pmgns_gives_time_memory_energy_and_slice_in_one_call(
     assert dict(report.prediction.other_quantities) == pytest.approx(document["other_quantities"])
     text = printed(capsys, "analyze", RESNET, "-t", "a100", "--predictor", "pmgns", "--full")
     assert "by pmgns, without an interval" in text
+
+
+def test_a_quantity_that_is_learned_beside_the_time_is_an_answer_of_its_own(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    line = ["predict", RESNET, "-t", "a100", "--predictor", "pmgns", "--output-format", "json"]
+    both = json.loads(printed(capsys, *line))
+    memory = json.loads(printed(capsys, *line, "--quantity", "memory_bytes"))
+    assert memory["value"] == pytest.approx(both["other_quantities"]["memory_bytes"])
+    assert memory["low"] is None
+    assert memory["mig_profile"] == both["mig_profile"]
+    assert cli.run([*line, "--quantity", "power_w"]) == 2
+    assert "no weights of 'pmgns'" in capsys.readouterr().err
+
+
+def test_predictors_of_gpus_refuse_a_processor() -> None:
+    with pytest.raises(ModelError, match="all its runs are of GPUs"):
+        _ = perfc.analyze(RESNET, "cpu", predictor="seernet").prediction
 
 
 def test_compare_puts_predictors_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,6 +7,8 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+from perfc.errors import ParseError
+from perfc.machine import load_machine
 from perfc.machine.parallel import ALONE
 from perfc.serving.output.published import ModelRun, PublishedPrediction, QuantityPrediction
 
@@ -28,8 +30,10 @@ def predict(run: ModelRun) -> PublishedPrediction:
     states any.
 
     Raises:
-        ParseError: trees are missing or damaged.
+        ParseError: trees are missing or damaged, or the target is no GPU.
     """
+    if load_machine(run.target).kind == "cpu":
+        raise ParseError("trees are fitted to runs on GPUs", where="--target")
     precision = run.weights or precision_name(run.model)
     model, encodes = with_precision(run.model, precision), is_encoder(run.model)
     run = replace(run, model=model)
