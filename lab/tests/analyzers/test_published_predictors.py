@@ -90,3 +90,8 @@ def test_compare_puts_predictors_side_by_side(capsys: pytest.CaptureFixture[str]
         alone = perfc.analyze(RESNET, "rtx3090", predictor=name).prediction.total
         assert rows[name]["time_s"] == pytest.approx(alone.time_s)
     assert any(line.startswith("step-law: ") for line in document["left_out"])
+    page = printed(
+        capsys, "compare", RESNET, "-t", "rtx3090", "--predictors", "seernet,kernels",
+        "--output-format", "html",
+    )  # fmt: skip
+    assert page.count("seernet") == 2, "a row of the chart and one of the table"

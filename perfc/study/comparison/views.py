@@ -222,7 +222,7 @@ def notes(comparison: Comparison) -> Iterator[tuple[str, bool]]:
     if assumed:
         sizes = ", ".join(f"{name} = {size}" for name, size in assumed.items())
         yield f"assumed, set with --batch, --seq and --dim: {sizes}", False
-    yield from ((f"left out: {text}", True) for text in comparison.left_out)
+    yield from ((f"left out: {text}", False) for text in comparison.left_out)
     settings = dict.fromkeys((row.verdict.target, row.dtype) for row in comparison.rows)
     emulations = (emulated(load_machine(target), [dtype]) for target, dtype in settings)
     yield from dict.fromkeys((words, True) for words in emulations if words)

@@ -41,7 +41,12 @@ def compare_page(comparison: Comparison, shown: Document | None = None) -> str:
 
 
 def cost_axis(comparison: Comparison) -> str:
-    """Return the axis against time: price if several rows have one, else energy."""
+    """Return the axis against time: price if several rows have one, else energy.
+
+    Predictors of one machine have neither: both follow their times.
+    """
+    if comparison.has_predictors:
+        return ""
     priced = sum(r.price_per_million is not None for r in comparison.rows)
     if comparison.currency and priced > 1:
         item = comparison.rows[0].verdict.throughput.item
@@ -65,7 +70,7 @@ def row(r: Row, axis: str, *, has_model: bool) -> Json:
     """Return the data of one row; ``label`` has what differs."""
     from perfc.study.comparison.views import way
 
-    label = f"{r.verdict.target} · {way(r)}"
+    label = " · ".join(filter(None, (r.verdict.target, way(r), r.predictor)))
     return {
         "target": text(r.verdict.target),
         "label": text(f"{r.verdict.model} · {label}" if has_model else label),
