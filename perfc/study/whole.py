@@ -133,6 +133,8 @@ def predict_as(
     try:
         run = by_card(predictor, *given, wanted)
     except WeightsError:
+        if not predictor:
+            raise
         # a predictor of the time may give the quantity too, without an interval
         run = by_card(predictor, *given)
         other = dict(run.other_quantities)

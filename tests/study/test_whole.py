@@ -160,7 +160,8 @@ def test_a_training_step_is_no_shorter_than_its_forward_pass() -> None:
 
 def test_a_runtime_that_nobody_measured_whole_runs_under_is_refused() -> None:
     with pytest.raises(PerfcError, match="no whole runs under ort were measured"):
-        _ = whole(predictor=OURS).prediction
+        _ = whole(predictor=OURS, runtime="ort").prediction
+    assert whole(predictor=OURS).deployment.runtime == "eager", "of runs in PyTorch"
     assert run(analyze_command, RESNET, "-t", "rtx4090", "--predictor", "x")[0] == 2
 
 

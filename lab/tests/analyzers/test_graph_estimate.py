@@ -61,7 +61,9 @@ class Reaching(Fixed):
 
 
 class Instant(Reaching):
-    """A nanosecond."""
+    """A nanosecond, from launches, to which the host's time is added."""
+
+    reads_launches: ClassVar[bool] = True
 
     def predict(self, data: Measurements) -> Array:
         return np.full(len(data), 1e-9)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,8 @@ from perfc_lab.serving import (
 from perfc_lab.serving.learn import predicted
 from perfc_lab.serving.replay import ReplayedNumber
 from perfc_lab.serving.scores import ServingEvidence
-from perfc_lab.trees import experiment, weights
+from perfc_lab.trees import experiment
+from perfc_lab.trees.shipped import passes, weights
 
 
 def run(command: Any, *arguments: str) -> tuple[int, str]:
@@ -74,21 +74,26 @@ def test_trees_are_written_into_their_folder(
 ) -> None:
     calls: list[tuple[Any, ...]] = []
 
-    def gathered(data: Path, names: Sequence[str], say: Any) -> list[str]:
-        calls.append((data, tuple(names)))
-        return ["row"]
+    def served(name: str, data: Path) -> list[str]:
+        calls.append((name, data))
+        return [name]
 
-    def train(rows: Any, output: Path) -> list[Path]:
-        calls.append((rows, output))
-        return [output / "one.json", output / "two.json"]
+    def train(rows: Any, output: Path, family: weights.TreeFamily, say: Any) -> list[Path]:
+        calls.append((rows, output, family))
+        return [output / f"{family.value}.npz"]
 
-    monkeypatch.setattr(experiment, "gathered", gathered)
+    monkeypatch.setattr(passes, "served_rows", served)
+    monkeypatch.setattr(passes, "pass_rows", lambda data: iter([data]))
     monkeypatch.setattr(weights, "train", train)
-    out = tmp_path / "w"
-    code, said = run(training.command, "trees", "--data", str(tmp_path), "-o", str(out))
+    out, tables = tmp_path / "w", list(experiment.LEARNED_FROM)
+    arguments = ["trees", "--data", str(tmp_path), "--passes", str(tmp_path), "-o", str(out)]
+    code, said = run(training.command, *arguments)
     assert code == 0, said
-    assert calls == [(tmp_path, tuple(experiment.LEARNED_FROM)), (["row"], out)]
-    assert said.splitlines() == [str(out / "one.json"), str(out / "two.json")]
+    assert calls[:-2] == [(name, tmp_path) for name in tables]
+    assert calls[-2:] == [
+        (tables, out, weights.TreeFamily.SERVED), ([tmp_path], out, weights.TreeFamily.PASSES)
+    ]  # fmt: skip
+    assert said.splitlines() == [str(out / "served.npz"), str(out / "passes.npz")]
 
 
 @pytest.mark.parametrize("form", ["json", "markdown", "text"])
