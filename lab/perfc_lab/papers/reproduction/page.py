@@ -14,6 +14,7 @@ from .published import PaperTable, PublishedColumn, PublishedLine, PublishedMetr
 from .verdict import convergence, verdict
 
 Result = Mapping[str, Any]
+OPEN = "not converged"
 INTRODUCTION = (
     "Predictors as their papers have them, trained on the rows that perfc can fetch. Each cell is "
     "the mean of the seeds with the deviation between them; *paper* is the paper's own number, of "
@@ -21,9 +22,9 @@ INTRODUCTION = (
     "{scale:.0%} of the papers' width and train for at most {limit_s:,.0f} s of one core, but for "
     "lines of stated epochs; *epochs* says how far they came. {standing} TraPPM's encoder learns "
     "from {pool:,} graphs that nobody measured. Where the error expected after all epochs of the "
-    "recipe, extrapolated from the validation curve, is below 80 % of the reached one, it is "
-    "printed instead (→). A column is *reproduced* or its *order reversed* by the pairs of lines "
-    "whose ranges over the seeds do not overlap, else *not comparable*."
+    "recipe, extrapolated from the validation curve (→), is below 80 % of the reached one, no "
+    "figure stands under the paper's name. A column is *reproduced* or its *order reversed* by the "
+    "pairs of lines whose ranges over the seeds do not overlap, else *not comparable*."
 )
 
 
@@ -131,33 +132,34 @@ def is_adequate(result: Result) -> bool:
     return came is None or came.is_adequate
 
 
-def instead(done: Done, column: PublishedColumn) -> str:
-    """Return the extrapolated error of trainings that are not converged, as text."""
+def progress(done: Done) -> str:
+    """Return the epochs of a line, and its extrapolated validation error if it is not converged."""
     came = [c for r in done.results if (c := convergence(r)) is not None]
+    if not came:
+        return "–"
+    text = f"{mean(c.epochs for c in came):.0f} of {came[0].planned}"
     expected = [c.expected for c in came if math.isfinite(c.expected)]
-    if column.metric is not PublishedMetric.MAPE or not expected:
-        return "not converged"
-    return f"not converged, → {mean(expected):.0%}"
+    if all(c.is_adequate for c in came) or not expected:
+        return text
+    return f"{text}; validation {mean(c.reached for c in came):.0%} → {mean(expected):.0%}"
 
 
 def cells(published: PaperTable, done: Done) -> tuple[str, ...]:
     """One line of the table."""
-    found = [done.line.label]
+    row = [done.line.label]
     for i, column in enumerate(published.columns):
         numbers = numbers_of(done, column)
         is_open = not numbers and any(number(r, column) is not None for r in done.results)
-        found.append(instead(done, column) if is_open else spread(numbers, column.metric))
+        row.append(OPEN if is_open else spread(numbers, column.metric))
         if not published.states(i):
             continue
         stated = done.line.published[i] if i < len(done.line.published) else None
         # the papers state root mean squares in milliseconds
         scale = 1e-3 if column.metric is PublishedMetric.RMSE else 1.0
-        found.append("–" if stated is None else shown(stated * scale, column.metric))
+        row.append("–" if stated is None else shown(stated * scale, column.metric))
     weights = max((r["parameters"] for r in done.results), default=0)
-    came = [c for r in done.results if (c := convergence(r)) is not None]
-    found.append(f"{weights / 1e6:.2f} M" if weights else "–")
-    found.append(f"{mean(c.epochs for c in came):.0f} of {came[0].planned}" if came else "–")
-    return tuple(found)
+    row += [f"{weights / 1e6:.2f} M" if weights else "–", progress(done)]
+    return tuple(row)
 
 
 def number(result: Result, column: PublishedColumn) -> float | None:

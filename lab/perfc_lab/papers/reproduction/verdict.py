@@ -18,8 +18,9 @@ LEAST_EPOCHS = 8
 """Fewer epochs have no curve to extrapolate."""
 LEAST_SEEDS = 2
 """Seeds of each line that an order needs."""
-MOST_DECAY = 0.95
-"""Gain of a doubling of the epochs over the gain of the one before, at most."""
+MOST_DECAY = 0.7
+"""Gain of a doubling of the epochs over the gain of the one before, at most: an error that falls
+with the square root of the epochs."""
 
 
 class OrderVerdict(Enum):
