@@ -115,24 +115,32 @@ def rows_of(name: str, folder: Path) -> Iterator[TreeRow]:
 def targets_of(served: ServedRow, counted: Sequence[ReplayedNumber]) -> Iterator[TreeRow]:
     """The numbers of a row that chapter 6 predicts."""
     by = {sample.quantity: sample for sample in counted}
-    measured = served.measured
+    measured, value = served.measured, tokens_per_s(served)
     if ServingQuantity.TOKENS_PER_S in by:
         sample = by[ServingQuantity.TOKENS_PER_S]
-        value = measured[ServingQuantity.TOKENS_PER_S]
         yield _row(served, Target.THROUGHPUT, value, ((1.0, sample),), value * sample.value)
     elif served.source == AIC and ServingQuantity.TPOT_S in by and ServingQuantity.TTFT_S in by:
-        # a closed loop: each user has an answer after the first token and all later ones
-        later = served.osl - 1.0
-        time_s = measured[ServingQuantity.TTFT_S] + later * measured[ServingQuantity.TPOT_S]
-        tokens = float(served.concurrency * served.osl)
+        later, tokens = served.osl - 1.0, float(served.concurrency * served.osl)
         parts = ((1.0, by[ServingQuantity.TTFT_S]), (later, by[ServingQuantity.TPOT_S]))
-        yield _row(served, Target.THROUGHPUT, tokens / time_s, parts, tokens)
+        yield _row(served, Target.THROUGHPUT, value, parts, tokens)
     if ServingQuantity.ENERGY_J in by:
         parts = ((1.0, by[ServingQuantity.ENERGY_J]), (1.0, by[ServingQuantity.TOKENS_PER_S]))
         yield _row(served, Target.ENERGY, measured[ServingQuantity.ENERGY_J], parts, 1.0)
     if ServingQuantity.MEMORY_BYTES in measured:
         row = _row(served, Target.MEMORY, measured[ServingQuantity.MEMORY_BYTES], (), 1.0)
         yield replace(row, expected=expected_bytes(served))
+
+
+def tokens_per_s(served: ServedRow) -> float:
+    """Return the output tokens per second of a row; NaN where its times do not give them."""
+    measured = served.measured
+    if ServingQuantity.TOKENS_PER_S in measured:
+        return measured[ServingQuantity.TOKENS_PER_S]
+    times = [measured.get(q, math.nan) for q in (ServingQuantity.TTFT_S, ServingQuantity.TPOT_S)]
+    if served.source != AIC:
+        return math.nan
+    # a closed loop: each user has an answer after the first token and all later ones
+    return served.concurrency * served.osl / (times[0] + (served.osl - 1.0) * times[1])
 
 
 def _row(

@@ -16,11 +16,10 @@ from perfc.frontend.config import LanguageModel, read_config
 
 from ...datasets.h200 import number, settings_and_rows
 from ...serving import ServedRow, ServingQuantity
-from ...serving.aic import AIC
 from ...serving.replay import CONFIGS, model_of
 from ...serving.tables import TABLES
 from ...tables import target_of
-from ..rows import Target, TreeRow, features_of
+from ..rows import Target, TreeRow, features_of, tokens_per_s
 
 FILES = "h200/nlp*.csv.gz"
 PASSES = "passes"
@@ -40,19 +39,11 @@ def served_rows(name: str, folder: Path) -> Iterator[TreeRow]:
     for served in TABLES[name](folder):
         if model_of(served.model) is None:
             continue
-        measured = served.measured
-        if ServingQuantity.TOKENS_PER_S in measured:
-            yield tree_row(served, Target.THROUGHPUT, measured[ServingQuantity.TOKENS_PER_S])
-        elif served.source == AIC and measured.keys() >= {
-            ServingQuantity.TTFT_S, ServingQuantity.TPOT_S
-        }:  # fmt: skip
-            # a closed loop: each user has an answer after the first token and all later ones
-            later_s = (served.osl - 1.0) * measured[ServingQuantity.TPOT_S]
-            tokens = float(served.concurrency * served.osl)
-            rate = tokens / (measured[ServingQuantity.TTFT_S] + later_s)
+        rate = tokens_per_s(served)
+        if math.isfinite(rate):
             yield tree_row(served, Target.THROUGHPUT, rate)
-        if ServingQuantity.ENERGY_J in measured:
-            yield tree_row(served, Target.ENERGY, measured[ServingQuantity.ENERGY_J])
+        if ServingQuantity.ENERGY_J in served.measured:
+            yield tree_row(served, Target.ENERGY, served.measured[ServingQuantity.ENERGY_J])
 
 
 def tree_row(served: ServedRow, target: Target, value: float) -> TreeRow:
