@@ -29,7 +29,7 @@ GRIDS = {112: (128, 96), 3: (96, 112)}
 """Channels of the two bases, and their grids."""
 PASSES = {conclusions.FORWARD: "fwd", conclusions.BACKWARD: "bwd"}
 SINGLE = {"V100": "fp32", "A100": "tf32"}
-"""What TensorFlow's single precision is on each GPU: tensor cores take TF32 since the A100."""
+"""Type of TensorFlow's single precision on each GPU: tensor cores take TF32 since the A100."""
 LAYOUT = re.compile(r"nchwToNhwc|nhwcToNchw|transform|scalePackedTensor|stage_0", re.IGNORECASE)
 """Kernels that prepare operands: layouts, zeroed gradients, index tables."""
 

@@ -1,4 +1,4 @@
-"""What section 3.4.1 concludes from its rooflines, each as a test of rates along one factor.
+"""Conclusions of section 3.4.1 from its rooflines, each as a test of rates along one factor.
 
     python examples/mtd/conclusions.py
 

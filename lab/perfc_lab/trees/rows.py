@@ -118,16 +118,16 @@ def targets_of(served: ServedRow, counted: Sequence[ReplayedNumber]) -> Iterator
     measured, value = served.measured, tokens_per_s(served)
     if ServingQuantity.TOKENS_PER_S in by:
         sample = by[ServingQuantity.TOKENS_PER_S]
-        yield _row(served, Target.THROUGHPUT, value, ((1.0, sample),), value * sample.value)
+        yield tree_row(served, Target.THROUGHPUT, value, ((1.0, sample),), value * sample.value)
     elif served.source == AIC and ServingQuantity.TPOT_S in by and ServingQuantity.TTFT_S in by:
         later, tokens = served.osl - 1.0, float(served.concurrency * served.osl)
         parts = ((1.0, by[ServingQuantity.TTFT_S]), (later, by[ServingQuantity.TPOT_S]))
-        yield _row(served, Target.THROUGHPUT, value, parts, tokens)
+        yield tree_row(served, Target.THROUGHPUT, value, parts, tokens)
     if ServingQuantity.ENERGY_J in by:
         parts = ((1.0, by[ServingQuantity.ENERGY_J]), (1.0, by[ServingQuantity.TOKENS_PER_S]))
-        yield _row(served, Target.ENERGY, measured[ServingQuantity.ENERGY_J], parts, 1.0)
+        yield tree_row(served, Target.ENERGY, measured[ServingQuantity.ENERGY_J], parts, 1.0)
     if ServingQuantity.MEMORY_BYTES in measured:
-        row = _row(served, Target.MEMORY, measured[ServingQuantity.MEMORY_BYTES], (), 1.0)
+        row = tree_row(served, Target.MEMORY, measured[ServingQuantity.MEMORY_BYTES], (), 1.0)
         yield replace(row, expected=expected_bytes(served))
 
 
@@ -143,13 +143,14 @@ def tokens_per_s(served: ServedRow) -> float:
     return served.concurrency * served.osl / (times[0] + (served.osl - 1.0) * times[1])
 
 
-def _row(
+def tree_row(
     served: ServedRow,
     target: Target,
     value: float,
-    parts: tuple[tuple[float, ReplayedNumber], ...],
-    tokens: float,
+    parts: tuple[tuple[float, ReplayedNumber], ...] = (),
+    tokens: float = 1.0,
 ) -> TreeRow:
+    """Return a row with its features, scored with the rows of its kind."""
     return TreeRow(
         scored_with(served),
         CONFIGS.get(served.model, served.model),

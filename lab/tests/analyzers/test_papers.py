@@ -226,13 +226,13 @@ def test_a_training_counts_where_its_curve_is_flat_or_its_recipe_is_complete() -
 def test_an_order_is_judged_by_pairs_that_the_seeds_decide() -> None:
     from perfc_lab.papers.reproduction.verdict import OrderVerdict, verdict
 
-    stated = [0.1, 0.2, 0.3]
-    assert verdict(stated, [[0.1, 0.12], [0.2, 0.21], [0.4, 0.3]])[0] is OrderVerdict.REPRODUCED
-    assert verdict(stated, [[0.4, 0.5], [0.2, 0.21], [0.1, 0.12]])[0] is OrderVerdict.REVERSED
-    assert verdict(stated, [[0.1, 0.5], [0.2, 0.4], [0.1, 0.6]])[0] is OrderVerdict.NOT_COMPARABLE
-    assert verdict(stated, [[0.1, 0.12], [], [0.3, 0.4]])[0] is OrderVerdict.NOT_COMPARABLE
+    paper = [0.1, 0.2, 0.3]
+    assert verdict(paper, [[0.1, 0.12], [0.2, 0.21], [0.4, 0.3]])[0] is OrderVerdict.REPRODUCED
+    assert verdict(paper, [[0.4, 0.5], [0.2, 0.21], [0.1, 0.12]])[0] is OrderVerdict.REVERSED
+    assert verdict(paper, [[0.1, 0.5], [0.2, 0.4], [0.1, 0.6]])[0] is OrderVerdict.NOT_COMPARABLE
+    assert verdict(paper, [[0.1, 0.12], [], [0.3, 0.4]])[0] is OrderVerdict.NOT_COMPARABLE
     assert verdict([0.1, None, None], [[0.1], [0.2], [0.3]])[0] is OrderVerdict.NOT_COMPARABLE
-    assert verdict(stated, [[0.1], [0.2], [0.3]])[1] == "one seed has no range"
+    assert verdict(paper, [[0.1], [0.2], [0.3]])[1] == "one seed has no range"
 
 
 def test_a_cell_of_an_unconverged_training_is_its_extrapolation() -> None:

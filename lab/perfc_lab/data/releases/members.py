@@ -66,7 +66,7 @@ def members_of(path: Path, suffixes: frozenset[str]) -> Iterator[ReleaseMember]:
 
 
 Entries = Iterator[tuple[str, int, Callable[[], IO[bytes] | None]]]
-"""Name, stated size, and what opens it."""
+"""Name, size in the index, and a function that opens the file."""
 
 
 def limited(entries: Entries, suffixes: frozenset[str], path: Path) -> Iterator[ReleaseMember]:

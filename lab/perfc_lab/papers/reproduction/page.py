@@ -114,8 +114,8 @@ def verdicts(published: PaperTable, done: Sequence[Done]) -> Iterator[str]:
     """Yield whether each column with numbers of the paper has their order, as a sentence."""
     for i, column in enumerate(published.columns):
         if published.states(i):
-            stated = [next(iter(d.line.published[i : i + 1]), None) for d in done]
-            outcome, why = verdict(stated, [numbers_of(d, column) for d in done])
+            numbers = [next(iter(d.line.published[i : i + 1]), None) for d in done]
+            outcome, why = verdict(numbers, [numbers_of(d, column) for d in done])
             yield f"*{column.label}*: **{outcome.value}** ({why})."
 
 

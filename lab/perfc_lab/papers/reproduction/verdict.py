@@ -89,7 +89,7 @@ def extrapolated(errors: Sequence[float], epochs: int) -> float:
 
 
 def verdict(
-    stated: Sequence[float | None], found: Sequence[Sequence[float]]
+    published: Sequence[float | None], measured: Sequence[Sequence[float]]
 ) -> tuple[OrderVerdict, str]:
     """Return whether lines have the order of the paper's column, and why.
 
@@ -97,10 +97,10 @@ def verdict(
     more of them agree than disagree.
 
     Args:
-        stated: the paper's number of each line; None where it has none.
-        found: our numbers of each line, one a seed; empty for a line without an adequate training.
+        published: the paper's number of each line; None where it has none.
+        measured: our numbers of each line, one per seed; empty without an adequate training.
     """
-    lines = [(p, f) for p, f in zip(stated, found, strict=True) if p is not None]
+    lines = [(p, f) for p, f in zip(published, measured, strict=True) if p is not None]
     if len(lines) < 2:
         return OrderVerdict.NOT_COMPARABLE, "the paper has no second line"
     if any(not f for _, f in lines):

@@ -16,10 +16,10 @@ from perfc.frontend.config import LanguageModel, read_config
 
 from ...datasets.h200 import number, settings_and_rows
 from ...serving import ServedRow, ServingQuantity
-from ...serving.replay import CONFIGS, model_of
+from ...serving.replay import model_of
 from ...serving.tables import TABLES
 from ...tables import target_of
-from ..rows import Target, TreeRow, features_of, tokens_per_s
+from ..rows import Target, TreeRow, features_of, tokens_per_s, tree_row
 
 FILES = "h200/nlp*.csv.gz"
 PASSES = "passes"
@@ -41,17 +41,10 @@ def served_rows(name: str, folder: Path) -> Iterator[TreeRow]:
             continue
         rate = tokens_per_s(served)
         if math.isfinite(rate):
-            yield tree_row(served, Target.THROUGHPUT, rate)
+            yield replace(tree_row(served, Target.THROUGHPUT, rate), source=name)
         if ServingQuantity.ENERGY_J in served.measured:
-            yield tree_row(served, Target.ENERGY, served.measured[ServingQuantity.ENERGY_J])
-
-
-def tree_row(served: ServedRow, target: Target, value: float) -> TreeRow:
-    """Return a row with its features."""
-    name = CONFIGS.get(served.model, served.model)
-    return TreeRow(
-        served.source, name, served.target, target, value, features_of(served), served
-    )  # fmt: skip
+            row = tree_row(served, Target.ENERGY, served.measured[ServingQuantity.ENERGY_J])
+            yield replace(row, source=name)
 
 
 def pass_rows(folder: Path) -> Iterator[TreeRow]:
