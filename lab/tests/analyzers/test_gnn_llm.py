@@ -108,6 +108,24 @@ def test_an_interrupted_stage_ends_as_one_that_was_not(tmp_path: Path) -> None:
     assert all(torch.equal(whole[name], parts[name]) for name in whole)
 
 
+@pytest.mark.parametrize("is_annealed", [True, False])
+def test_stages_of_the_thesis_do_not_clip_gradients(
+    monkeypatch: pytest.MonkeyPatch, is_annealed: bool
+) -> None:
+    torch = pytest.importorskip("torch")
+    from perfc_lab.papers.gnn_llm.loop import StageRecipe, learn
+
+    clipped: list[float] = []
+    monkeypatch.setattr(torch.nn.utils, "clip_grad_norm_", lambda _, most: clipped.append(most))
+    network = torch.nn.Linear(3, 1)
+    learn(
+        network, [(network.parameters(), 0.1)], lambda _: [torch.ones(3)] * 2,
+        lambda x: network(x).square().sum(), StageRecipe(1, 1e9, is_annealed),
+        seed=0, folder=None, say=lambda _: None,
+    )  # fmt: skip
+    assert len(clipped) == (2 if is_annealed else 0)
+
+
 def checkpoint(folder: Path, kind: str) -> Path:
     """A language model with random weights, as transformers saves one."""
     transformers = pytest.importorskip("transformers")

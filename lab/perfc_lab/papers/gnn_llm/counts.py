@@ -1,7 +1,7 @@
 """What the sums over a graph's operators say, as numbers that a projection can carry.
 
-A mean over nodes (Eq. 7.5) does not know how many there are. The sums of the same node features do:
-they stand beside it, each as its logarithm and as the digits that a summary writes.
+A mean over nodes (Eq. 7.5) does not know how many there are. The numbers of a summary do: they are
+next to it, each as its logarithm and as the digits that a summary writes.
 """
 
 from __future__ import annotations

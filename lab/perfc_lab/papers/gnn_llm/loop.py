@@ -34,7 +34,7 @@ class StageRecipe:
     Args:
         epochs: at most.
         limit_s: time limit of processor time.
-        is_annealed: whether rates rise, then fall along half a cosine; the thesis has no schedule.
+        is_annealed: whether rates rise, then fall on half a cosine, and gradients are clipped.
         has_short_products: whether layers multiply in bfloat16 where that is faster.
     """
 
@@ -102,9 +102,8 @@ def learn(
             with short_products(place, recipe.has_short_products):
                 value = loss(batch)
             value.backward()  # type: ignore[no-untyped-call]
-            nn.utils.clip_grad_norm_(
-                [p for g in optimiser.param_groups for p in g["params"]], LARGEST_GRADIENT
-            )
+            if recipe.is_annealed:
+                nn.utils.clip_grad_norm_(network.parameters(), LARGEST_GRADIENT)
             optimiser.step()
             _count(state, float(value.detach()), clock_s() - start, say)
             if state.seconds >= recipe.limit_s:

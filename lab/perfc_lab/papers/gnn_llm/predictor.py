@@ -306,7 +306,8 @@ class GnnLlm(NetworkPredictor):
                     with short_products(device(), recipe.has_short_products):
                         loss = written_loss(network, batch.to(device()))
                     loss.backward()  # type: ignore[no-untyped-call]
-                    nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+                    if recipe.clip:
+                        nn.utils.clip_grad_norm_(network.parameters(), recipe.clip)
                     optimiser.step()
         super().adapt(few)
 

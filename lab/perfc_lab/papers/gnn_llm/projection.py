@@ -137,6 +137,6 @@ def places(device: torch.device) -> Tensor:
 
 
 def projector(width_in: int, width_out: int) -> nn.Sequential:
-    """Two linear layers, the inner one twice as wide as a token, as ``|GraphToken| > |g|`` asks."""
+    """Two linear layers, the inner one twice as wide as a token."""
     inner = 2 * width_out
     return nn.Sequential(nn.Linear(width_in, inner), nn.GELU(), nn.Linear(inner, width_out))
