@@ -29,7 +29,7 @@ class SeerBlock(nn.Module):
 
     The sums ``v + z`` (Eq. 4) and ``v̄ + z`` (Eq. 6) need vectors of one width, which the paper does
     not say how to come by: here a linear map takes nodes, edges and graphs to the hidden width
-    first. With 256 that gives about the 1.02 M parameters that the paper states.
+    first. With 256 that gives 1.00 M parameters; the paper states 1.02 M.
 
     Args:
         node: features of a node.
