@@ -52,8 +52,11 @@ class PublicSource(ABC):
 
 @cache
 def sources() -> Mapping[str, PublicSource]:
-    """Every source by its name: the files of ``lab/perfc_lab/data/sources``."""
-    return {source.name: source for source in instances("perfc_lab.data.sources", PublicSource)}
+    """Every source by its name: the files of ``lab/perfc_lab/data/sources`` and its ``pages``."""
+    from .pages import page_sources
+
+    found = (*instances("perfc_lab.data.sources", PublicSource), *page_sources())
+    return {source.name: source for source in sorted(found, key=lambda source: source.name)}
 
 
 def files_in(clone: Path, *patterns: str) -> list[Path]:

@@ -11,7 +11,7 @@ import pytest
 
 from perfc_lab.data.fetch import fetch
 from perfc_lab.data.source import FetchError, sources
-from perfc_lab.data.sources import aic_serving, gpumemnet, mlenergy, tensorrt_bert, trtllm
+from perfc_lab.data.sources import aic_serving, gpumemnet, mlenergy, trtllm
 from perfc_lab.data.sources.aiconfigurator import SYSTEMS
 
 MLP = (
@@ -55,25 +55,7 @@ RTX 6000 Pro Blackwell Server Edition
 | :- | - |
 | `$isl` | 128/128 |
 """
-BERT = """# BERT Inference Using TensorRT
-Tested with TensorRT 10.11.
-#### Inference performance: NVIDIA T4 (16GB)
-##### BERT Base
-
-| Sequence Length | Batch Size | INT8 Latency (ms) | | | FP16 Latency (ms) | | |
-|---|---|---|---|---|---|---|---|
-| | | 95th Percentile | 99th Percentile | Average | 95th Percentile | 99th Percentile | Average |
-| 128 | 4 | 2.75 | 2.8 | 2.5 | 4.5 | 4.75 | 4.25 |
-
-##### Megatron Large with Sparsity
-
-| Sequence Length | Batch Size | INT8 QAT Latency (ms) | | |
-|---|---|---|---|---|
-| | | 95th Percentile | 99th Percentile | Average |
-| 384 | 1 | 1.5 | 1.75 | 1.25 |
-"""
 FILES = {
-    tensorrt_bert.PAGE: BERT,
     f"{gpumemnet.FOLDERS[0]}/{gpumemnet.FILE}": MLP,
     f"{mlenergy.FOLDER}/maker__net__chat.json": json.dumps(SERVED),
     f"{SYSTEMS[1]}/{aic_serving.FILE}": SILICON,
@@ -148,21 +130,6 @@ def test_cells_of_the_performance_page_are_rows(
     assert {(r["model"], r["precision"]) for r in cells} == {("Net 8B", "fp4"), ("Net 8B", "fp8")}
 
 
-def test_means_of_bert_are_whole_models(repository: tuple[str, str], tmp_path: Path) -> None:
-    from perfc_lab.tables.whole_models import whole_models
-
-    cells = rebuilt(repository, "tensorrt_bert", tmp_path)
-    assert [(r["precision"], r["percentile"], r["latency_ms"]) for r in cells[:4]] == [
-        ("int8", "p95", 2.75), ("int8", "p99", 2.8), ("int8", "mean", 2.5), ("fp16", "p95", 4.5),
-    ]  # fmt: skip
-    assert len(cells) == 9
-    int8, half = whole_models(tmp_path)
-    assert [int8.time_s, half.time_s] == pytest.approx([2.5e-3, 4.25e-3])
-    assert half.graph == "hf__bert-base.onnx.gz"
-    assert (half.deployment.target, half.deployment.runtime_version) == ("t4", "10.11")
-    assert dict(half.deployment.dims) == {"batch": 4, "seq": 128}
-
-
 @pytest.mark.parametrize(
     ("name", "file", "text", "said"),
     [
@@ -180,9 +147,6 @@ def test_means_of_bert_are_whole_models(repository: tuple[str, str], tmp_path: P
         ("trtllm", trtllm.PAGE, PAGE.replace("TP1 (FP4)", "all"), "no GPU and ranks"),
         ("trtllm", trtllm.PAGE, PAGE.replace("25,342", "many"), "'many' is no number"),
         ("trtllm", trtllm.PAGE, "# Overview\n", "no table of throughput"),
-        ("tensorrt_bert", tensorrt_bert.PAGE, BERT.replace("| 2.5 |", "|"), "5 times of 'BERT"),
-        ("tensorrt_bert", tensorrt_bert.PAGE, BERT.replace("2.75", "fast"), "'fast' is no number"),
-        ("tensorrt_bert", tensorrt_bert.PAGE, "# BERT\n", "no table of latencies"),
     ],
 )  # fmt: skip
 def test_files_that_are_none_of_these_are_one_line(

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from ..source import FetchError, PublicSource, checked, files_in, pandas
+from ..markdown import cells_of, number_of, page_text
+from ..source import FetchError, PublicSource, files_in, pandas
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,7 +17,7 @@ FOLDER = "docs/source/performance"
 PAGE = f"{FOLDER}/perf-overview.md"
 LENGTHS = re.compile(r"(\d+)/(\d+)")
 COLUMN = re.compile(
-    r"(?P<gpu>[\w ]+)<br/>TP(?P<tp>\d+)(?:,PP(?P<pp>\d+))?(?:,DEP(?P<dep>\d+))? ?"
+    r"(?P<gpu>[\w ]+) TP(?P<tp>\d+)(?:,PP(?P<pp>\d+))?(?:,DEP(?P<dep>\d+))? ?"
     r"\((?P<precision>FP\d+)\)"
 )
 COUNT = re.compile(r"\d+ GPUs?")
@@ -48,7 +49,7 @@ class TrtLlm(PublicSource):
     def convert(self, clone: Path) -> Mapping[str, pd.DataFrame]:
         """Return a row a model, GPU, deployment and pair of lengths."""
         path = files_in(clone, PAGE)[0]
-        rows = list(measured_cells(checked(path).read_text(encoding="utf-8"), path))
+        rows = list(measured_cells(page_text(path), path))
         if not rows:
             raise FetchError("no table of throughput", where=str(path), hint="another commit?")
         frame = pandas().DataFrame(rows, columns=list(COLUMNS))
@@ -83,22 +84,9 @@ def measured_cells(text: str, path: Path) -> Iterator[tuple[object, ...]]:
                     )  # fmt: skip
 
 
-def cells_of(line: str) -> list[str]:
-    """Return the cells of a line of a table."""
-    return [cell.strip().replace("**", "") for cell in line.strip().strip("|").split("|")]
-
-
 def head_of(cell: str, path: Path) -> re.Match[str]:
     """Return what the head of a column says of its GPU and deployment."""
     head = COLUMN.fullmatch(cell)
     if head is None:
         raise FetchError(f"no GPU and ranks in {cell[:60]!r}", where=str(path))
     return head
-
-
-def number_of(cell: str, path: Path) -> float:
-    """Return a cell's number; thousands have commas."""
-    try:
-        return float(cell.replace(",", ""))
-    except ValueError:
-        raise FetchError(f"{cell[:40]!r} is no number", where=str(path)) from None

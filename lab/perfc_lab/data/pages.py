@@ -1,0 +1,257 @@
+"""Whole models whose times are in tables of Markdown pages, described by TOML files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from perfc.common.toml_file import parse, read_text
+from perfc.ir.record import frozen
+
+from .markdown import MarkdownTable, number_of, page_text, tables_of
+from .source import FetchError, PublicSource, files_in, pandas
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FOLDER = Path(__file__).parent / "sources" / "pages"
+MOST_ROWS = 10_000
+"""Maximum times of a publication; the largest one read has 2,610."""
+LARGEST_COUNT = 1_000_000
+COLUMNS = (
+    "source", "device", "gpu", "n_gpus", "runtime", "runtime_version", "precision", "mode",
+    "model", "input_shape", "seq_len", "batch", "latency_ms", "percentile", "measure",
+    "includes_io", "grade", "source_file", "graph", "graph_size_match",
+)  # fmt: skip
+"""Columns of `whole_models` that pages have something for."""
+GPU = re.compile(r"(?:NVIDIA |Tesla |Jetson |AGX )*(Xavier NX|\w+)")
+CELL = r"(?P<time>\d[\d.,]*)"
+"""Time in a cell, where the description has no pattern of its own."""
+ABSENT = re.compile(r"[\s*]*(?:[-–—/×x]*|N/?A|OOM)[\s*]*(?:ms)?[\s*]*", re.IGNORECASE)
+"""Cell of what was not measured."""
+Fields = dict[str, str]
+Labels = tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]
+
+
+@frozen
+class PageForm:
+    """Columns of times in tables of one form; named groups of its patterns are fields of the rows.
+
+    Args:
+        under: patterns of the name of the file and of headings; a table has a match for each.
+        times: pattern of the names of columns of times.
+        labels: by the pattern of a column's name, that of its cells; other rows are left out.
+        optional: the same of columns that a table may lack.
+        cell: pattern of each ``time`` in a cell.
+        rate: if the cells are batches' samples a second.
+        ragged: if rows may have fewer cells than columns.
+        fields: fields of all rows; ``{name}`` stands for another field.
+        values: by field, the table's word for a page's, once ``{name}`` is filled in.
+    """
+
+    times: re.Pattern[str]
+    labels: Labels
+    optional: Labels
+    under: tuple[re.Pattern[str], ...]
+    cell: re.Pattern[str]
+    rate: bool
+    ragged: bool
+    fields: Mapping[str, str]
+    values: Mapping[str, Mapping[str, str]]
+
+    def read(self, table: MarkdownTable, facts: Fields, path: Path) -> Iterator[tuple[Fields, str]]:
+        """Yield the fields of each time of a table, and the time."""
+        above = [
+            next((m for t in (*table.headings[::-1], facts["file"]) if (m := p.search(t))), None)
+            for p in self.under
+        ]
+        columns = {i: m for i, name in enumerate(table.head) if (m := self.times.fullmatch(name))}
+        labels = list(located(self.labels, table.head))
+        if not columns or len(labels) < len(self.labels) or None in above:
+            return
+        labels += located(self.optional, table.head)
+        for m in above:
+            facts = {**facts, **groups(m)}
+        for row in table.rows:
+            if len(row) > len(table.head) or (len(row) < len(table.head) and not self.ragged):
+                what = f"{len(row)} cells of {len(table.head)} in {row[0][:40]!r}"
+                raise FetchError(what, where=str(path))
+            row += ("",) * (len(table.head) - len(row))
+            found = [cell.fullmatch(row[i]) for i, cell in labels]
+            if None in found:
+                continue
+            fields = {**facts, **{k: v for m in found for k, v in groups(m).items()}}
+            for i, column in columns.items():
+                if ABSENT.fullmatch(row[i]):
+                    continue
+                times = list(self.cell.finditer(row[i]))
+                if not times:
+                    raise FetchError(f"{row[i][:40]!r} is no number", where=str(path))
+                for m in times:
+                    cell = groups(m)
+                    yield self.named({**fields, **groups(column), **cell}), cell["time"]
+
+    def named(self, fields: Fields) -> Fields:
+        """Return fields in the words of the table."""
+        known = {**self.fields, **fields}
+        known = {k: v if k in fields else v.format_map(known) for k, v in known.items()}
+        return {k: self.values.get(k, {}).get(v, v) for k, v in known.items()}
+
+
+def located(labels: Labels, head: tuple[str, ...]) -> Iterator[tuple[int, re.Pattern[str]]]:
+    """Yield the first column that each label names, with the pattern of its cells."""
+    for named, cell in labels:
+        if (i := next((i for i, n in enumerate(head) if named.fullmatch(n)), None)) is not None:
+            yield i, cell
+
+
+def groups(match: re.Match[str] | None) -> Fields:
+    """Return the named groups that matched."""
+    return {k: v for k, v in match.groupdict().items() if v is not None} if match else {}
+
+
+class PageSource(PublicSource):
+    """A publication of whole models, as a file of ``sources/pages`` describes it.
+
+    Means are of grade A, as in `whole_models`; percentiles and suspect rows of C.
+    """
+
+    files: ClassVar[tuple[str, ...]]
+    forms: ClassVar[tuple[PageForm, ...]]
+    facts: ClassVar[tuple[re.Pattern[str], ...]]
+    """Patterns of a page's text, whose named groups are fields of its rows."""
+    graphs: ClassVar[tuple[tuple[re.Pattern[str], str], ...]]
+    """Files of graphs by patterns of models; what follows ``timm__`` is in lower case."""
+    suspect: ClassVar[re.Pattern[str]]
+    """Pattern of model, device, precision and batch of a row, with spaces between."""
+
+    def convert(self, clone: Path) -> Mapping[str, pd.DataFrame]:
+        """Return the rows of every page."""
+        rows: list[tuple[object, ...]] = []
+        for path in files_in(clone, *self.files):
+            name = path.relative_to(clone.resolve()).as_posix()
+            rows += islice(self.rows_of(page_text(path), name, path), MOST_ROWS + 1)
+            if len(rows) > MOST_ROWS:
+                raise FetchError(f"more than {MOST_ROWS} times", where=str(path))
+        if not rows:
+            hint = "another commit?"
+            raise FetchError("no table of latencies", where=str(clone / self.files[0]), hint=hint)
+        frame = pandas().DataFrame(rows, columns=list(COLUMNS)).drop_duplicates()
+        whole = dict.fromkeys(("n_gpus", "seq_len", "batch"), "Int32")
+        return {self.tables[0]: frame.astype(whole)}
+
+    def rows_of(self, text: str, name: str, path: Path) -> Iterator[tuple[object, ...]]:
+        """Yield the rows of a page.
+
+        Raises:
+            FetchError: a time or a count that is none, or a table of another form.
+        """
+        facts: Fields = {"file": name}
+        for pattern in self.facts:
+            facts |= groups(pattern.search(text))
+        for table in tables_of(text):
+            for form in self.forms:
+                for fields, time in form.read(table, facts, path):
+                    yield self.row(fields, number_of(time, path), form.rate, path)
+
+    def row(self, fields: Fields, time: float, rate: bool, path: Path) -> tuple[object, ...]:
+        """Return a row of the table."""
+        model, size = fields["model"], fields.get("size", "")
+        height, _, width = size.partition("x")
+        size = height if width == height else size
+        batch = count(fields, "batch", path)
+        if not time:
+            raise FetchError(f"a time of 0 of {model[:40]!r}", where=str(path))
+        percentile = fields.get("percentile", "mean")
+        run = f"{model} {fields['device']} {fields['precision'].lower()} {batch}"
+        is_plain = percentile == "mean" and not self.suspect.match(run)
+        graph = self.graph_of(f"{model} {fields.get('variant', '')}".strip(), size)
+        shape = f"3x{size if 'x' in size else f'{size}x{size}'}" if size else None
+        return (
+            self.name, fields["device"], gpu_of(fields["device"]), 1, fields["runtime"],
+            fields.get("runtime_version", ""), fields["precision"].lower(), "inference", model,
+            shape, count(fields, "seq_len", path) if "seq_len" in fields else None, batch,
+            batch * 1e3 / time if rate else time, percentile, "model", False,
+            "A" if is_plain else "C", fields["file"], graph,
+            None if graph is None else "same" if size else "any seq",
+        )  # fmt: skip
+
+    def graph_of(self, model: str, size: str) -> str | None:
+        """Return the file of a model's graph; None where no pattern or that of no file matches."""
+        for pattern, template in self.graphs:
+            if match := pattern.fullmatch(model):
+                name = match.expand(template).replace("{size}", size)
+                name = name.lower() if name.startswith("timm__") else name
+                return f"{name}.onnx.gz" if name else None
+        return None
+
+
+def count(fields: Fields, name: str, path: Path) -> int:
+    """Return a field that is a whole number.
+
+    Raises:
+        FetchError: it is none, or out of range.
+    """
+    value = fields.get(name, "")
+    if not (value.isdecimal() and len(value) < 8 and 0 < int(value) <= LARGEST_COUNT):
+        raise FetchError(f"{value[:40]!r} is no {name}", where=str(path))
+    return int(value)
+
+
+def gpu_of(device: str) -> str:
+    """Return the family of a device."""
+    found = GPU.match(device)
+    return "CPU" if device.startswith("Xeon") else found[1] if found else device
+
+
+def page_sources() -> Iterator[PublicSource]:
+    """Yield the sources that the files of ``sources/pages`` describe."""
+    for path in sorted(FOLDER.glob("*.toml")):
+        yield page_source(path.stem, parse(read_text(path), path))
+
+
+def page_source(name: str, described: Mapping[str, Any]) -> PublicSource:
+    """Return the source of a description.
+
+    Args:
+        name: name of the source.
+        described: ``title``, ``url``, ``commit``, ``licence``, ``files`` and ``tables``, which have
+            what `PageForm` has; optionally ``facts``, ``graphs``, ``suspect``, and ``fields`` and
+            ``values`` of all tables.
+    """
+    files = tuple(described["files"])
+    members = {
+        "name": name,
+        **{key: described[key] for key in ("title", "url", "commit", "licence")},
+        "folders": tuple(sorted({file.rpartition("/")[0] for file in files} - {""})),
+        "tables": (f"whole_models_{name}",),
+        "files": files,
+        "forms": tuple(form_of(table, described) for table in described["tables"]),
+        "facts": tuple(re.compile(fact) for fact in described.get("facts", ())),
+        "graphs": tuple((re.compile(p), t) for p, t in described.get("graphs", ())),
+        "suspect": re.compile(described.get("suspect", "(?!)")),
+    }
+    kind: type[PublicSource] = type(f"PageSource_{name}", (PageSource,), members)
+    return kind()
+
+
+def form_of(table: Mapping[str, Any], described: Mapping[str, Any]) -> PageForm:
+    """Return the form of a table; its fields and values come before those of all tables."""
+    labels, optional = (
+        tuple((re.compile(named), re.compile(cell)) for named, cell in table.get(key, {}).items())
+        for key in ("labels", "optional")
+    )
+    return PageForm(
+        times=re.compile(table["times"]),
+        labels=labels,
+        optional=optional,
+        under=tuple(re.compile(pattern) for pattern in table.get("under", ())),
+        cell=re.compile(table.get("cell", CELL)),
+        rate=table.get("rate", False),
+        ragged=table.get("ragged", False),
+        fields={**described.get("fields", {}), **table.get("fields", {})},
+        values={**described.get("values", {}), **table.get("values", {})},
+    )

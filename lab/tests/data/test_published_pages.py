@@ -1,0 +1,258 @@
+"""Latencies of whole models on Markdown pages, from mirrors in the public layouts."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from perfc_lab.data import markdown
+from perfc_lab.data.fetch import fetch
+from perfc_lab.data.pages import PageSource, page_source, page_sources
+from perfc_lab.data.source import FetchError, sources
+
+BERT = """# BERT Inference Using TensorRT
+Tested with TensorRT 10.11.
+#### Inference performance: NVIDIA T4 (16GB)
+##### BERT Base
+
+| Sequence Length | Batch Size | INT8 Latency (ms) | | | FP16 Latency (ms) | | |
+|---|---|---|---|---|---|---|---|
+| | | 95th Percentile | 99th Percentile | Average | 95th Percentile | 99th Percentile | Average |
+| 128 | 4 | 2.75 | 2.8 | 2.5 | 4.5 | 4.75 | 4.25 |
+
+##### Megatron Large with Sparsity
+
+| Sequence Length | Batch Size | INT8 QAT Latency (ms) | | |
+|---|---|---|---|---|
+| | | 95th Percentile | 99th Percentile | Average |
+| 384 | 1 | 1.5 | 1.75 | 1.25 |
+"""
+PADDLE = """## 1.3 Benchmark
+#### 1.3.1 On V100 GPU
+
+| Models | Top1 | Latency(ms) |
+|:--:|:--:|:--:|
+| DLA34 | 0.5 | 9.5 |
+
+| Models | Size | Latency(ms)<br>bs=1 | Latency(ms)<br/>bs=4 |
+|:--:|:--:|:--:|:--:|:--:|
+| DLA34 | 224 | 1.5 | - |
+| ViT_base_<br/>patch16_384 | 384 | 9.25 | 20.5
+
+TensorRT-8.0.3.4
+#### 1.3.2 On T4 GPU
+
+| Models | Latency(ms)<br>FP16<br>bs=1 |
+|:--:|:--:|
+PPLCNet_x0_5 | 0.75 |
+| DarkNet53 | 2.5 |
+"""
+GUIDE = """### Swin Performance on T4
+#### Swin-V2 FP16
+| Batch_size | torch.jit.trace | cpp | speedup |
+| :---: | :---: | :---: | :---: |
+| 8 | 12.5 | 4.5 | 2.5 |
+
+#### INT8 vs. FP16 speedup of Swin-V2:
+| Model | window_size | input_size | FP16 | INT8 | Speedup |
+| :---: | :---: | :---: | :---: | :---: | :---: |
+| SMALL | 16 | 256 | 7.5 | - | - |
+"""
+ZOO = """### Models
+| Model | Resolution | Latency (HW)*<sub>T4</sub> | Latency <sub>Cascade Lake</sub> |
+|---|---|---|:---:|
+| ResNet 50 | 224x224 | **1.5ms** | **2.5 ms** * |
+| STDC | 512x1024 | **3.25(FP16)** **2.25(INT8)** |
+"""
+JETSON = """| Name | Data Type | Input Shapes | Throughput (PyTorch) | Latency (PyTorch) |
+|---|---|---|---|---|
+| Name | Data Type | Input Shapes | Throughput (PyTorch) | Latency (PyTorch) |
+|---|---|---|---|---|
+| torchvision.models.mnasnet.mnasnet0_5 | float16 | [(2, 3, 224, 224)] | 40 | 25.5 |
+"""
+LISTED = """## Classifiers
+| Model Name | Acc | GPU Inference Time (ms) | CPU Inference Time (ms) |
+|-|-|-|-|
+|SwinTransformer_large_patch4_window12_384|8|9.5|-|
+|Sorter|8|9.5|-|
+|RT-DETR-R50|8|7.5|17.5|
+"""
+PAGES = {
+    "tensorrt_bert": ("demo/BERT/README.md", BERT),
+    "paddleclas": ("docs/zh_CN/models/ImageNet1k/Mixed.md", PADDLE),
+    "fastertransformer": ("docs/swin_guide.md", GUIDE),
+    "super_gradients": ("documentation/source/model_zoo.md", ZOO),
+    "torch2trt": ("benchmarks/JETSON_NANO.md", JETSON),
+    "paddlex": ("docs/support_list/models_list.md", LISTED),
+}
+ROWS = {
+    "paddleclas": [
+        ("V100", "paddle-trt", "fp32", "DLA34", 1, 1.5, "timm__dla34__224"),
+        ("V100", "paddle-trt", "fp32", "ViT_base_patch16_384", 1, 9.25,
+         "timm__vit_base_patch16_384__384"),
+        ("V100", "paddle-trt", "fp32", "ViT_base_patch16_384", 4, 20.5,
+         "timm__vit_base_patch16_384__384"),
+        ("T4", "paddle-trt", "fp16", "PPLCNet_x0_5", 1, 0.75, "timm__lcnet_050__224"),
+        ("T4", "paddle-trt", "fp16", "DarkNet53", 1, 2.5, "timm__darknet53__224"),
+    ],
+    "fastertransformer": [
+        ("T4", "torchscript", "fp16", "swin swinv2_tiny_window8_256", 8, 12.5,
+         "timm__swinv2_tiny_window8_256__256"),
+        ("T4", "fastertransformer", "fp16", "swin swinv2_tiny_window8_256", 8, 4.5,
+         "timm__swinv2_tiny_window8_256__256"),
+        ("T4", "fastertransformer", "fp16", "swinv2 SMALL", 32, 7.5,
+         "timm__swinv2_small_window16_256__256"),
+    ],
+    "super_gradients": [
+        ("T4", "tensorrt", "fp16", "ResNet 50", 1, 1.5, "timm__resnet50__224"),
+        ("T4", "tensorrt", "fp16", "STDC", 1, 3.25, ""),
+        ("T4", "tensorrt", "int8", "STDC", 1, 2.25, ""),
+        ("Xeon Cascade Lake", "openvino", "fp16", "ResNet 50", 1, 2.5, "timm__resnet50__224"),
+    ],
+    "torch2trt": [
+        ("Jetson Nano", "eager", "fp16", "mnasnet0_5", 2, 25.5, "timm__mnasnet_050__224"),
+    ],
+    "paddlex": [
+        ("T4", "paddle", "fp32", "SwinTransformer_large_patch4_window12_384", 1, 9.5,
+         "timm__swin_large_patch4_window12_384__384"),
+        ("T4", "paddle", "fp32", "RT-DETR-R50", 1, 7.5, "hf__rtdetr-r50__640"),
+        ("Xeon Gold 5117 (8 threads)", "paddle-cpu", "fp32", "RT-DETR-R50", 1, 17.5,
+         "hf__rtdetr-r50__640"),
+    ],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """Address and commit of a repository with the pages of all publications."""
+    folder = tmp_path_factory.mktemp("public")
+    for file, text in PAGES.values():
+        placed(folder, file, text)
+    who = ["-c", "user.name=a", "-c", "user.email=a@b"]
+    for command in (["init", "-q"], ["add", "."], [*who, "commit", "-q", "-m", "pages"]):
+        subprocess.run(["git", "-C", str(folder), *command], check=True)
+    head = subprocess.run(
+        ["git", "-C", str(folder), "rev-parse", "HEAD"], check=True, capture_output=True, text=True
+    )
+    return f"file://{folder}", head.stdout.strip()
+
+
+def placed(folder: Path, file: str, text: str | bytes) -> Path:
+    path = folder / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_times_of_a_page_are_rows(repository: tuple[str, str], tmp_path: Path, name: str) -> None:
+    (path,) = fetch(sources()[name], tmp_path, *repository)
+    frame = pd.read_parquet(path)
+    columns = ["device", "runtime", "precision", "model", "batch", "latency_ms", "graph"]
+    rows = [tuple(row) for row in frame[columns].fillna("").itertuples(index=False)]
+    assert rows == [(*row[:6], f"{row[6]}.onnx.gz" if row[6] else "") for row in ROWS[name]]
+    assert set(frame["grade"]) == {"A"}
+
+
+def test_means_of_bert_are_whole_models(repository: tuple[str, str], tmp_path: Path) -> None:
+    from perfc_lab.tables.whole_models import whole_models
+
+    (path,) = fetch(sources()["tensorrt_bert"], tmp_path, *repository)
+    cells = pd.read_parquet(path)
+    assert [tuple(r) for r in cells[["precision", "percentile", "latency_ms"]].values[:4]] == [
+        ("int8", "p95", 2.75), ("int8", "p99", 2.8), ("int8", "mean", 2.5), ("fp16", "p95", 4.5),
+    ]  # fmt: skip
+    assert len(cells) == 9
+    int8, half = whole_models(tmp_path)
+    assert [int8.time_s, half.time_s] == pytest.approx([2.5e-3, 4.25e-3])
+    assert half.graph == "hf__bert-base.onnx.gz"
+    assert (half.deployment.target, half.deployment.runtime_version) == ("t4", "10.11")
+    assert dict(half.deployment.dims) == {"batch": 4, "seq": 128}
+
+
+def test_rows_that_another_page_contradicts_are_not_of_grade_a(tmp_path: Path) -> None:
+    name, (file, text) = "paddleclas", PAGES["paddleclas"]
+    placed(tmp_path, file, text.replace("| DLA34", "| DarkNet53"))
+    frame = sources()[name].convert(tmp_path)[f"whole_models_{name}"]
+    assert list(frame[frame["model"] == "DarkNet53"]["grade"]) == ["C", "A"]
+
+
+@pytest.mark.parametrize("name", [source.name for source in page_sources()])
+def test_every_publication_has_a_mirror(name: str) -> None:
+    assert name in PAGES
+    assert isinstance(sources()[name], PageSource)
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "said"),
+    [
+        ("tensorrt_bert", "| 2.5 |", "|", "7 cells of 8 in '128'"),
+        ("tensorrt_bert", "2.75", "fast", "'fast' is no number"),
+        ("tensorrt_bert", "2.75", "2.7.5", "'2.7.5' is no number"),
+        ("tensorrt_bert", "2.75", "0.0", "a time of 0 of 'BERT Base'"),
+        ("tensorrt_bert", "2.75", "9" * 400, "is no number"),
+        ("tensorrt_bert", "| 128 | 4", "| 128 | 0", "'0' is no batch"),
+        ("tensorrt_bert", "| 128 | 4", f"| {'9' * 5000} | 4", "is no seq_len"),
+        ("tensorrt_bert", "NVIDIA", "of", "no table of latencies"),
+        ("paddlex", "GPU", "Card", None),
+    ],
+)
+def test_pages_of_another_form_are_one_line(
+    tmp_path: Path, name: str, old: str, new: str, said: str | None
+) -> None:
+    file, text = PAGES[name]
+    placed(tmp_path, file, text.replace(old, new))
+    if said is None:
+        assert len(sources()[name].convert(tmp_path)[f"whole_models_{name}"]) == 1
+        return
+    with pytest.raises(FetchError, match=said) as caught:
+        sources()[name].convert(tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"|" * (markdown.LARGEST_BYTES + 1), "a page of more than 1 MiB"),
+        (b"\xff\xfe| a |", "not UTF-8"),
+        (b"", "no table of latencies"),
+        (b"|a|\n|-|\n" + b"|" * 500_000, "no table of latencies"),
+        (b"#" * 500_000, "no table of latencies"),
+        (b"[" * 500_000 + b"|\n|-|\n", "no table of latencies"),
+        (b"<" * 500_000 + b"|\n|-|\n", "no table of latencies"),
+        (("# T4 GPU\n|M|Latency(ms) bs=1|\n|-|-|\n" + "|a|1|\n" * 12_000).encode(),
+         "more than 10000 times"),
+    ],
+)  # fmt: skip
+def test_hostile_pages_end_in_one_line(tmp_path: Path, content: bytes, said: str) -> None:
+    placed(tmp_path, PAGES["paddleclas"][0], content)
+    with pytest.raises(FetchError, match=said) as caught:
+        sources()["paddleclas"].convert(tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+def test_braces_on_a_page_are_text(tmp_path: Path) -> None:
+    file, text = PAGES["paddleclas"]
+    placed(tmp_path, file, text.replace("DLA34", "{self}"))
+    frame = sources()["paddleclas"].convert(tmp_path)["whole_models_paddleclas"]
+    assert frame["model"][0] == "{self}"
+
+
+def test_code_has_no_table() -> None:
+    text = "```\n# T4\n|a|b|\n|-|-|\n|1|2|\n```\n# A\n## B\n# C\n|a|b|\n|-|-|\n|1|2|\n"
+    (table,) = markdown.tables_of(text)
+    assert (table.headings, table.rows) == (("C",), (("1", "2"),))
+
+
+def test_rates_become_times(tmp_path: Path) -> None:
+    described = {
+        "title": "t", "url": "https://a", "commit": "0" * 40, "licence": "MIT", "files": ["a.md"],
+        "fields": {"model": "m", "device": "T4", "runtime": "eager", "precision": "fp32"},
+        "tables": [{"times": "FPS", "rate": True, "labels": {"Batch": r"(?P<batch>\d+)"}}],
+    }  # fmt: skip
+    placed(tmp_path, "a.md", "|Batch|FPS|\n|-|-|\n|4|200|\n")
+    frame = page_source("x", described).convert(tmp_path)["whole_models_x"]
+    assert list(frame["latency_ms"]) == [20]
