@@ -510,6 +510,26 @@ def test_a_settled_projection_says_how_graphs_differ() -> None:
     assert set(network.state_dict()) >= {"graph_centre", "sums_spread"}
 
 
+@pytest.mark.parametrize(("rank", "million"), [(8, 24), (16, 26), (32, 33), (64, 47), (128, 74)])
+def test_as_many_weights_learn_with_llama_as_table_7_3_says(rank: int, million: int) -> None:
+    pytest.importorskip("torch_geometric")
+    from torch import nn
+
+    from perfc_lab.papers.gnn_llm.features import HIDDEN, NODES
+    from perfc_lab.papers.gnn_llm.graph_mae import GinEncoder
+    from perfc_lab.papers.gnn_llm.projection import GraphProjection, Readout
+
+    def weights(network: nn.Module) -> int:
+        return sum(p.numel() for p in network.parameters())
+
+    # queries of 4,096 and values of 1,024 in 32 layers of Llama-3-8B
+    width, narrow, layers = 4096, 1024, 32
+    lora = layers * rank * (width + width + width + narrow)
+    graph = weights(GinEncoder(len(NODES), HIDDEN))
+    learned = graph + weights(GraphProjection(HIDDEN, width, Readout.MEAN)) + lora
+    assert learned == pytest.approx(1e6 * million, abs=1e6)
+
+
 def test_a_copy_that_adapts_shares_what_never_changes(tmp_path: Path) -> None:
     import copy
 

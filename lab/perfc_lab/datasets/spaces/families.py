@@ -1,6 +1,6 @@
 """Networks drawn from ten families of image models, as papers build them, at drawn sizes.
 
-The families are those of DIPPM's and TraPPM's data sets (thesis, Tables 4.2 and 5.1). Sources: VGG
+The families are among those of TraPPM's data set (thesis, Table 5.1). Sources: VGG
 (arXiv:1409.1556), ResNet (1512.03385), DenseNet (1608.06993), MobileNetV2 (1801.04381), MnasNet
 (1807.11626), EfficientNet (1905.11946), ViT (2010.11929), Swin (2103.14030), PoolFormer
 (2111.11418), ConvNeXt (2201.03545).

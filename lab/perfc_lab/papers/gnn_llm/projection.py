@@ -137,6 +137,6 @@ def places(device: torch.device) -> Tensor:
 
 
 def projector(width_in: int, width_out: int) -> nn.Sequential:
-    """Two linear layers, the inner one twice as wide as a token."""
-    inner = 2 * width_out
+    """Return two linear layers; the width of the inner one fits the weights of Table 7.3."""
+    inner = min(2 * width_out, 2048)
     return nn.Sequential(nn.Linear(width_in, inner), nn.GELU(), nn.Linear(inner, width_out))
