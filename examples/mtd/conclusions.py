@@ -127,8 +127,10 @@ LOCALITY = (
     ("better locality at L1, L2 and device memory than the V100", "batch, summary", "A100"),
     ("more L1 misses in single precision than in half", "strides, summary", "V100, A100"),
     ("strides 2 and 3 have good L1 locality", "strides", "V100 backward, half"),
+    ("better locality than the V100", "strides", "A100, half"),
     ("good locality whatever the kernel", "kernel, fig. 3.6a", "V100 backward"),
     ("poor L1 locality", "kernel, fig. 3.6b", "A100 backward, single"),
+    ("good locality in half precision, some L1 misses in single", "filters", "both, backward"),
     ("poor locality", "filters", "V100 forward, single"),
 )
 """Sentences on cache misses, which counters alone decide: what, where, of which points."""
