@@ -7,14 +7,18 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from perfc.common.extras import absent, install
 from perfc.errors import MissingExtraError
 
-from .source import FetchError, PublicSource
+from .source import FetchError, PublicSource, pandas
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 LIMIT_S = 3600
 _URL = re.compile(r"(?:https://|file:///|/)[^\s\0]+")
@@ -43,9 +47,14 @@ def fetch(source: PublicSource, output: Path, url: str = "", commit: str = "") -
         raise FetchError(error.strerror or "cannot be written", where=str(output)) from None
     try:
         clone = place / "clone"
-        checkout(url or source.url, commit or source.commit, source.folders, clone)
+        editions: list[Mapping[str, pd.DataFrame]] = []
+        for edition in (commit,) if commit else (source.commit, *source.earlier):
+            checkout(url or source.url, edition, source.folders, clone)
+            editions.append(source.convert(clone))
         ready: list[tuple[Path, Path]] = []
-        for name, frame in source.convert(clone).items():
+        for name in source.tables:
+            frames = [tables[name] for tables in editions if name in tables]
+            frame = pandas().concat(frames, ignore_index=True) if frames[1:] else frames[0]
             path = place / f"{name}.parquet"
             frame.to_parquet(path, index=False, compression="zstd")
             ready.append((path, output / path.name))
@@ -59,6 +68,8 @@ def fetch(source: PublicSource, output: Path, url: str = "", commit: str = "") -
 def checkout(url: str, commit: str, folders: tuple[str, ...], clone: Path) -> None:
     """Check out some folders of a commit, without hooks, prompts or other histories' files.
 
+    A clone that is there is used.
+
     Raises:
         FetchError: no git, no such repository or no such commit.
     """
@@ -67,8 +78,10 @@ def checkout(url: str, commit: str, folders: tuple[str, ...], clone: Path) -> No
     if not re.fullmatch(r"[0-9a-f]{7,40}", commit):
         raise FetchError(f"{commit!r} is no commit", where="--commit")
     with blank_home() as home:
-        run(home, "clone", "--quiet", "--filter=blob:none", "--no-checkout", "--", url, str(clone))
-        run(home, "-C", str(clone), "sparse-checkout", "set", "--", *folders)
+        if not clone.exists():
+            where = ("--filter=blob:none", "--no-checkout", "--", url, str(clone))
+            run(home, "clone", "--quiet", *where)
+            run(home, "-C", str(clone), "sparse-checkout", "set", "--", *folders)
         run(home, "-C", str(clone), "checkout", "--quiet", "--detach", commit, "--")
 
 

@@ -19,6 +19,8 @@ MOST_CELLS = 64
 FENCE = ("```", "~~~")
 RULE = re.compile(r"[\s|:-]+")
 """Line between the names of columns and the rows."""
+TEXT_LEVEL = 99
+"""Level of a line of text among headings: the last one counts."""
 MARKED = re.compile(r"[][<>*`\t]|\s\s")
 MARKS = (
     (re.compile(r"\[([^][]*)\]\([^()]*\)"), r"\1"),
@@ -35,7 +37,7 @@ class MarkdownTable:
     """A table of a page.
 
     Args:
-        headings: the headings above it, outermost first.
+        headings: the headings above it, outermost first, then the line of text before it.
         head: names of columns; an empty name repeats the one before, a second line is appended.
         rows: the cells of each line.
     """
@@ -73,10 +75,10 @@ def tables_of(text: str) -> Iterator[MarkdownTable]:
             lines = []
         if "|" in line and "-" in line and "|" in before and RULE.fullmatch(line):
             lines = [before]
-        elif line.startswith("#") and not is_code:
-            level = len(line) - len(line.lstrip("#"))
+        elif line and not is_code and (line[0] == "#" or "|" not in line):
+            level = len(line) - len(line.lstrip("#")) or TEXT_LEVEL
             headings = [h for h in headings if h[0] < level]
-            headings.append((level, cleaned(line[level:])))
+            headings.append((level, cleaned(line.lstrip("#"))))
         before = "" if is_code else line
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
@@ -46,7 +47,8 @@ class PageForm:
         labels: by the pattern of a column's name, that of its cells; other rows are left out.
         optional: the same of columns that a table may lack.
         cell: pattern of each ``time`` in a cell.
-        rate: if the cells are batches' samples a second.
+        rate: if the cells are samples a second.
+        total: if a row's times add up to one.
         ragged: if rows may have fewer cells than columns.
         fields: fields of all rows; ``{name}`` stands for another field.
         values: by field, the table's word for a page's, once ``{name}`` is filled in.
@@ -58,46 +60,63 @@ class PageForm:
     under: tuple[re.Pattern[str], ...]
     cell: re.Pattern[str]
     rate: bool
+    total: bool
     ragged: bool
     fields: Mapping[str, str]
     values: Mapping[str, Mapping[str, str]]
 
-    def read(self, table: MarkdownTable, facts: Fields, path: Path) -> Iterator[tuple[Fields, str]]:
-        """Yield the fields of each time of a table, and the time."""
-        above = [
-            next((m for t in (*table.headings[::-1], facts["file"]) if (m := p.search(t))), None)
-            for p in self.under
-        ]
+    def read(
+        self, table: MarkdownTable, facts: Fields, path: Path
+    ) -> Iterator[tuple[Fields, float]]:
+        """Yield the fields of each time of a table, and the time or rate.
+
+        Raises:
+            FetchError: a cell without a number, or a row of another length.
+        """
+        texts = (*table.headings[::-1], facts["file"])
+        above = [next((m for t in texts if (m := p.search(t))), None) for p in self.under]
         columns = {i: m for i, name in enumerate(table.head) if (m := self.times.fullmatch(name))}
         labels = list(located(self.labels, table.head))
         if not columns or len(labels) < len(self.labels) or None in above:
             return
         labels += located(self.optional, table.head)
-        for m in above:
-            facts = {**facts, **groups(m)}
+        for match in above:
+            facts = {**facts, **groups(match)}
         for row in table.rows:
             if len(row) > len(table.head) or (len(row) < len(table.head) and not self.ragged):
                 what = f"{len(row)} cells of {len(table.head)} in {row[0][:40]!r}"
                 raise FetchError(what, where=str(path))
             row += ("",) * (len(table.head) - len(row))
-            found = [cell.fullmatch(row[i]) for i, cell in labels]
-            if None in found:
-                continue
-            fields = {**facts, **{k: v for m in found for k, v in groups(m).items()}}
-            for i, column in columns.items():
-                if ABSENT.fullmatch(row[i]):
-                    continue
-                times = list(self.cell.finditer(row[i]))
-                if not times:
-                    raise FetchError(f"{row[i][:40]!r} is no number", where=str(path))
-                for m in times:
-                    cell = groups(m)
-                    yield self.named({**fields, **groups(column), **cell}), cell["time"]
+            fields = dict(facts)
+            for i, cell in labels:
+                if (match := cell.fullmatch(row[i])) is None:
+                    break
+                fields |= groups(match)
+            else:
+                times = [
+                    (self.named({**fields, **groups(column), **found}), number_of(time, path))
+                    for i, column in columns.items()
+                    for found, time in self.in_cell(row[i], path)
+                ]
+                if self.total and times:
+                    times = [(times[0][0], round(sum(time for _, time in times), 9))]
+                yield from times
+
+    def in_cell(self, cell: str, path: Path) -> Iterator[tuple[Fields, str]]:
+        """Yield the times in a cell, each with the fields that the cell has for it."""
+        if ABSENT.fullmatch(cell):
+            return
+        found = [groups(match) for match in self.cell.finditer(cell)]
+        if not found:
+            raise FetchError(f"{cell[:40]!r} is no number", where=str(path))
+        for fields in found:
+            yield fields, fields["time"]
 
     def named(self, fields: Fields) -> Fields:
         """Return fields in the words of the table."""
         known = {**self.fields, **fields}
-        known = {k: v if k in fields else v.format_map(known) for k, v in known.items()}
+        blank = defaultdict(str, known)
+        known = {k: v if k in fields else v.format_map(blank).strip() for k, v in known.items()}
         return {k: self.values.get(k, {}).get(v, v) for k, v in known.items()}
 
 
@@ -155,10 +174,13 @@ class PageSource(PublicSource):
         for table in tables_of(text):
             for form in self.forms:
                 for fields, time in form.read(table, facts, path):
-                    yield self.row(fields, number_of(time, path), form.rate, path)
+                    yield self.row(fields, time, form.rate, path)
 
     def row(self, fields: Fields, time: float, rate: bool, path: Path) -> tuple[object, ...]:
         """Return a row of the table."""
+        for name in ("model", "device", "runtime", "precision"):
+            if not fields.get(name):
+                raise FetchError(f"no {name} of a time", where=str(path), hint="another commit?")
         model, size = fields["model"], fields.get("size", "")
         height, _, width = size.partition("x")
         size = height if width == height else size
@@ -169,12 +191,14 @@ class PageSource(PublicSource):
         run = f"{model} {fields['device']} {fields['precision'].lower()} {batch}"
         is_plain = percentile == "mean" and not self.suspect.match(run)
         graph = self.graph_of(f"{model} {fields.get('variant', '')}".strip(), size)
-        shape = f"3x{size if 'x' in size else f'{size}x{size}'}" if size else None
+        sides = size if "x" in size else f"{size}x{size}"
         return (
             self.name, fields["device"], gpu_of(fields["device"]), 1, fields["runtime"],
             fields.get("runtime_version", ""), fields["precision"].lower(), "inference", model,
-            shape, count(fields, "seq_len", path) if "seq_len" in fields else None, batch,
-            batch * 1e3 / time if rate else time, percentile, "model", False,
+            f"{fields.get('channels', '3')}x{sides}" if size else None,
+            count(fields, "seq_len", path) if "seq_len" in fields else None, batch,
+            batch * 1e3 / time if rate else time, percentile,
+            fields.get("measure", "model"), False,
             "A" if is_plain else "C", fields["file"], graph,
             None if graph is None else "same" if size else "any seq",
         )  # fmt: skip
@@ -219,13 +243,14 @@ def page_source(name: str, described: Mapping[str, Any]) -> PublicSource:
     Args:
         name: name of the source.
         described: ``title``, ``url``, ``commit``, ``licence``, ``files`` and ``tables``, which have
-            what `PageForm` has; optionally ``facts``, ``graphs``, ``suspect``, and ``fields`` and
-            ``values`` of all tables.
+            what `PageForm` has; optionally ``earlier``, ``facts``, ``graphs``, ``suspect``, and
+            ``fields`` and ``values`` of all tables.
     """
     files = tuple(described["files"])
     members = {
         "name": name,
         **{key: described[key] for key in ("title", "url", "commit", "licence")},
+        "earlier": tuple(described.get("earlier", ())),
         "folders": tuple(sorted({file.rpartition("/")[0] for file in files} - {""})),
         "tables": (f"whole_models_{name}",),
         "files": files,
@@ -251,6 +276,7 @@ def form_of(table: Mapping[str, Any], described: Mapping[str, Any]) -> PageForm:
         under=tuple(re.compile(pattern) for pattern in table.get("under", ())),
         cell=re.compile(table.get("cell", CELL)),
         rate=table.get("rate", False),
+        total=table.get("total", False),
         ragged=table.get("ragged", False),
         fields={**described.get("fields", {}), **table.get("fields", {})},
         values={**described.get("values", {}), **table.get("values", {})},

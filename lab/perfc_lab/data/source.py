@@ -35,6 +35,8 @@ class PublicSource(ABC):
     title: ClassVar[str]
     url: ClassVar[str]
     commit: ClassVar[str]
+    earlier: ClassVar[tuple[str, ...]] = ()
+    """Commits of earlier editions of its files, whose rows are added."""
     licence: ClassVar[str]
     folders: ClassVar[tuple[str, ...]]
     """Folders of the repository that hold the rows; nothing else is checked out."""

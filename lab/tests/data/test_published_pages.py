@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -80,15 +81,97 @@ LISTED = """## Classifiers
 |Sorter|8|9.5|-|
 |RT-DETR-R50|8|7.5|17.5|
 """
+CLASSIFIER = """Times of the pytorch-21.03 container.
+##### Inference performance: NVIDIA DGX-1 (1x V100 16GB)
+###### Mixed Precision Inference Latency
+| **Batch Size** | **Throughput Avg** | **Latency Avg** | **Latency 95%** |
+|:---:|:---:|:---:|:---:|
+| 8 | 709 img/s | 11.5 ms | 12.25 ms |
+"""
+TRITON = """#### Offline: NVIDIA T4, ONNX Runtime with FP16, Backend accelerator TensorRT
+| Batch | Concurrency | Server Queue (ms) | Server Compute Infer (ms) | Server Compute Output (ms) |
+|---:|---:|---:|---:|---:|
+| 8 | 1 | 0.1 | 12.5 | 36.25 |
+| 8 | 2 | 0.1 | 25.5 | 36.25 |
+"""
+LEAD = """##### Inference performance: NVIDIA DGX A100 (1x A100 40GB)
+
+**FP16, pure Python**
+
+|**Batch size**|**Sequence length**|**Latency Avg (ms)**|
+|---:|---:|---:|
+| 2 | 64 | 10.5 |
+
+**TF32, TorchScript**
+
+|**Batch size**|**Sequence length**|**Latency Avg (ms)**|
+|---:|---:|---:|
+| 2 | 64 | 7.5 |
+"""
+RATES = """Timed with TensorRT 8.6.0.
+| Model | backbone | input shape | V100 FP32(FPS) | T4 TensorRT FP16(FPS) | config |
+|:---:|:---:|:---:|:---:|:---:|:---:|
+| *RT-DETR-R50-m | ResNet-50 | 640 | 80.0 | 160 | [c](c.yml)
+"""
+ZOO_RF = """TensorRT 10.4
+| Architecture | Latency (ms) | Resolution |
+|:---:|:---:|:---:|
+| RF-DETR-N | 2.5 | 384x384 |
+| YOLO11-N | 1.5 | 640x640 |
+"""
+FPS = """| name | resolution | window | FPS |
+|:---:|:---:|:---:|:---:|
+| SwinV2-B | 256x256 | 16x16 | 128 |
+| SwinV2-B | 256x256 | 16x16 | 128 |
+"""
+QUANTIZED = """### ResNet50-v1
+| Model | Accuracy (%) | Latency (ms, bs=1) |
+|---|---|---|
+| Baseline (TensorFlow) | 75 | 7.5 |
+| **QAT** (TensorRT) | 75 | 0.5 |
+"""
+DLE = "PyTorch/{}/README.md"
 PAGES = {
-    "tensorrt_bert": ("demo/BERT/README.md", BERT),
-    "paddleclas": ("docs/zh_CN/models/ImageNet1k/Mixed.md", PADDLE),
-    "fastertransformer": ("docs/swin_guide.md", GUIDE),
-    "super_gradients": ("documentation/source/model_zoo.md", ZOO),
-    "torch2trt": ("benchmarks/JETSON_NANO.md", JETSON),
-    "paddlex": ("docs/support_list/models_list.md", LISTED),
+    "nvidia_dle": {
+        DLE.format("Classification/ConvNets/resnet50v1.5"): CLASSIFIER,
+        DLE.format("LanguageModeling/BERT/triton/large"): TRITON,
+        DLE.format("LanguageModeling/Transformer-XL"): LEAD,
+    },
+    "paddledetection": {"configs/rtdetr/README.md": RATES},
+    "rf_detr": {"docs/learn/benchmarks.md": ZOO_RF},
+    "swin": {"README.md": FPS},
+    "tensorrt_tfquant": {
+        "tools/tensorflow-quantization/docs/source/docs/model_zoo.md": QUANTIZED,
+    },
+    "tensorrt_bert": {"demo/BERT/README.md": BERT},
+    "paddleclas": {"docs/zh_CN/models/ImageNet1k/Mixed.md": PADDLE},
+    "fastertransformer": {"docs/swin_guide.md": GUIDE},
+    "super_gradients": {"documentation/source/model_zoo.md": ZOO},
+    "torch2trt": {"benchmarks/JETSON_NANO.md": JETSON},
+    "paddlex": {"docs/support_list/models_list.md": LISTED},
 }
 ROWS = {
+    "nvidia_dle": [
+        ("V100-SXM2-16GB", "eager", "amp_fp16", "PyTorch/Classification/ConvNets/resnet50v1.5", 8,
+         11.5, "timm__resnet50__224"),
+        ("T4", "onnxruntime-tensorrt", "fp16", "PyTorch/LanguageModeling/BERT/triton/large", 8,
+         48.75, "hf__bert-large"),
+        ("A100-SXM4-40GB", "eager", "amp_fp16", "PyTorch/LanguageModeling/Transformer-XL", 2, 10.5,
+         ""),
+        ("A100-SXM4-40GB", "torchscript", "tf32", "PyTorch/LanguageModeling/Transformer-XL", 2,
+         7.5, ""),
+    ],
+    "paddledetection": [
+        ("V100", "paddle", "fp32", "RT-DETR-R50-m ResNet-50", 1, 12.5, "hf__rtdetr-r50m__640"),
+        ("T4", "paddle-trt", "fp16", "RT-DETR-R50-m ResNet-50", 1, 6.25, "hf__rtdetr-r50m__640"),
+    ],
+    "rf_detr": [("T4", "tensorrt", "fp16", "RF-DETR-N", 1, 2.5, "")],
+    "swin": [("V100", "eager", "fp32", "SwinV2-B", 64, 500, "timm__swinv2_base_window16_256__256")],
+    "tensorrt_tfquant": [
+        ("A100", "tensorrt", "int8", "ResNet50-v1 QAT (TensorRT)", 1, 0.5, "timm__resnet50__224"),
+        ("A100", "tf2", "tf32", "ResNet50-v1 Baseline (TensorFlow)", 1, 7.5,
+         "timm__resnet50__224"),
+    ],
     "paddleclas": [
         ("V100", "paddle-trt", "fp32", "DLA34", 1, 1.5, "timm__dla34__224"),
         ("V100", "paddle-trt", "fp32", "ViT_base_patch16_384", 1, 9.25,
@@ -129,15 +212,19 @@ ROWS = {
 def repository(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     """Address and commit of a repository with the pages of all publications."""
     folder = tmp_path_factory.mktemp("public")
-    for file, text in PAGES.values():
+    files = {file: text for pages in PAGES.values() for file, text in pages.items()}
+    return f"file://{folder}", committed(folder, files)
+
+
+def committed(folder: Path, files: Mapping[str, str]) -> str:
+    """Write files into a repository and return the commit."""
+    for file, text in files.items():
         placed(folder, file, text)
-    who = ["-c", "user.name=a", "-c", "user.email=a@b"]
-    for command in (["init", "-q"], ["add", "."], [*who, "commit", "-q", "-m", "pages"]):
-        subprocess.run(["git", "-C", str(folder), *command], check=True)
-    head = subprocess.run(
-        ["git", "-C", str(folder), "rev-parse", "HEAD"], check=True, capture_output=True, text=True
-    )
-    return f"file://{folder}", head.stdout.strip()
+    git = ["git", "-C", str(folder), "-c", "user.name=a", "-c", "user.email=a@b"]
+    for command in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "pages"]):
+        subprocess.run([*git, *command], check=True)
+    head = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True)
+    return head.stdout.strip()
 
 
 def placed(folder: Path, file: str, text: str | bytes) -> Path:
@@ -174,7 +261,8 @@ def test_means_of_bert_are_whole_models(repository: tuple[str, str], tmp_path: P
 
 
 def test_rows_that_another_page_contradicts_are_not_of_grade_a(tmp_path: Path) -> None:
-    name, (file, text) = "paddleclas", PAGES["paddleclas"]
+    name = "paddleclas"
+    ((file, text),) = PAGES[name].items()
     placed(tmp_path, file, text.replace("| DLA34", "| DarkNet53"))
     frame = sources()[name].convert(tmp_path)[f"whole_models_{name}"]
     assert list(frame[frame["model"] == "DarkNet53"]["grade"]) == ["C", "A"]
@@ -203,7 +291,7 @@ def test_every_publication_has_a_mirror(name: str) -> None:
 def test_pages_of_another_form_are_one_line(
     tmp_path: Path, name: str, old: str, new: str, said: str | None
 ) -> None:
-    file, text = PAGES[name]
+    ((file, text),) = PAGES[name].items()
     placed(tmp_path, file, text.replace(old, new))
     if said is None:
         assert len(sources()[name].convert(tmp_path)[f"whole_models_{name}"]) == 1
@@ -228,14 +316,14 @@ def test_pages_of_another_form_are_one_line(
     ],
 )  # fmt: skip
 def test_hostile_pages_end_in_one_line(tmp_path: Path, content: bytes, said: str) -> None:
-    placed(tmp_path, PAGES["paddleclas"][0], content)
+    placed(tmp_path, next(iter(PAGES["paddleclas"])), content)
     with pytest.raises(FetchError, match=said) as caught:
         sources()["paddleclas"].convert(tmp_path)
     assert "\n" not in str(caught.value)
 
 
 def test_braces_on_a_page_are_text(tmp_path: Path) -> None:
-    file, text = PAGES["paddleclas"]
+    ((file, text),) = PAGES["paddleclas"].items()
     placed(tmp_path, file, text.replace("DLA34", "{self}"))
     frame = sources()["paddleclas"].convert(tmp_path)["whole_models_paddleclas"]
     assert frame["model"][0] == "{self}"
@@ -256,3 +344,17 @@ def test_rates_become_times(tmp_path: Path) -> None:
     placed(tmp_path, "a.md", "|Batch|FPS|\n|-|-|\n|4|200|\n")
     frame = page_source("x", described).convert(tmp_path)["whole_models_x"]
     assert list(frame["latency_ms"]) == [20]
+
+
+def test_rows_of_earlier_editions_are_added(tmp_path: Path) -> None:
+    commits = [committed(tmp_path / "public", {"a.md": f"|FPS|\n|-|\n|{n}|\n"}) for n in (10, 20)]
+    described = {
+        "title": "t", "url": f"file://{tmp_path}/public", "commit": commits[1], "licence": "MIT",
+        "earlier": commits[:1], "files": ["a.md"],
+        "fields": {"model": "m", "device": "T4", "runtime": "x", "precision": "fp32", "batch": "1"},
+        "tables": [{"times": "FPS", "rate": True}],
+    }  # fmt: skip
+    source = page_source("x", described)
+    for commit, times in (("", [50, 100]), (commits[0], [100])):
+        (path,) = fetch(source, tmp_path / "tables", source.url, commit)
+        assert list(pd.read_parquet(path)["latency_ms"]) == times
