@@ -57,8 +57,8 @@ def main() -> None:
     enough = sum(s.holding(SLO_S) is not Holding.SLOW for s in found.slices)
     tables.say(
         f"{enough} of {len(found.slices)} slices hold it: kernels are a millisecond of a call of "
-        "37 ms, the rest is the framework's. Every rule takes the smallest. Use is higher by our "
-        "reading, as it is of kernels and their launches without the framework's time."
+        "37 ms, the rest is the framework's. Every rule but use by our reading takes the smallest: "
+        "that use is of kernels and their launches without the framework's time."
     )
 
 
