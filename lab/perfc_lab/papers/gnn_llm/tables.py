@@ -93,8 +93,8 @@ HARDWARE_NOTE = (
     "states 70 % and 29 % of two platforms, of which the higher stands here."
 )
 FAMILY_NOTE = (
-    "Vision transformers; nothing built like them is trained on. Half of their architectures are "
-    "tested, rows that are seen are of the other half."
+    "Vision transformers; no time of anything built like them is trained on. Half of their "
+    "architectures are tested, rows that are seen are of the other half."
 )
 CELLS_NOTE = (
     "NAS-Bench-201's networks, whose machine that was not trained on is the one Turing beside "
