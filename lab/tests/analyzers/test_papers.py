@@ -14,6 +14,7 @@ from perfc.errors import PerfcError
 from perfc.view.report.formats import markdown
 from perfc_lab.datasets.unlabelled import Unlabelled, drawn
 from perfc_lab.papers.elements import ElementStatus, board, seeds
+from perfc_lab.papers.reproduction import runs
 from perfc_lab.papers.reproduction.published import PublishedMetric, every_table, tables
 from perfc_lab.tables.architectures import DatasetPart, family, within_families
 
@@ -206,21 +207,44 @@ def test_rows_that_cannot_be_fetched_are_left_out_where_they_are_not(tmp_path: P
 def test_a_training_counts_where_its_curve_is_flat_or_its_recipe_is_complete() -> None:
     from perfc_lab.papers.reproduction.verdict import convergence
 
-    steep = [1.0 + 8.0 / (epoch + 1) for epoch in range(16)]
+    steep = [0.5 + 8.0 / (epoch + 1) for epoch in range(32)]
     early = convergence({"validation": steep, "planned_epochs": 500})
     assert early is not None
     assert not early.is_adequate
-    assert 0.9 < early.expected < 1.2
-    complete = convergence({"validation": steep, "planned_epochs": 16})
+    assert 0.4 < early.expected < 0.6
+    complete = convergence({"validation": steep, "planned_epochs": 32})
     assert complete is not None
     assert complete.is_adequate
     flat = convergence({"validation": [0.2, *[0.1] * 20], "planned_epochs": 500})
     assert flat is not None
     assert flat.is_adequate
-    short = convergence({"validation": [0.2, 0.1], "planned_epochs": 500})
+    short = convergence({"validation": [0.1] * 19, "planned_epochs": 500})
     assert short is not None
     assert not short.is_adequate
     assert convergence({"validation": []}) is None
+
+
+def test_a_training_that_is_not_converged_is_repeated_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits_s: list[float] = []
+    curve = [0.1 + 1 / epoch for epoch in range(1, 33)]
+
+    def tested(job: runs.Job, limit_s: float, say: object) -> dict[str, object]:
+        limits_s.append(limit_s)
+        return {"validation": curve, "planned_epochs": 500, "processor_s": limit_s}
+
+    monkeypatch.setattr(runs, "tested", tested)
+    monkeypatch.setattr(runs, "stored", lambda folder, job: None)
+    table = next(t for t in every_table() if t.paper == "perfseer")
+    job = runs.Job(table, table.lines[0], 0, tmp_path, runs.PRESETS["cpu"], is_faithful=True)
+    content = runs.run(job, tmp_path, print)
+    assert limits_s == [20.0, 20.0 * runs.REPEATED]
+    assert content["processor_s"] == sum(limits_s)
+    assert runs.is_final(job, content)
+    assert not runs.is_final(job, {**content, "is_repeated": False})
+    assert runs.is_final(job, {"validation": curve[:8], "planned_epochs": 500})
+    assert runs.is_final(replace(job, is_faithful=False), {**content, "is_repeated": False})
 
 
 def test_an_order_is_judged_by_pairs_that_the_seeds_decide() -> None:

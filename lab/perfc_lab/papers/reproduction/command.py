@@ -16,7 +16,7 @@ from ...datasets.unlabelled import unlabelled_graphs
 from .charts import write_charts
 from .page import INTRODUCTION, Done, board, standing
 from .published import PaperTable
-from .runs import Job, Preset, chosen_rows, jobs, run, stored
+from .runs import REPEATED, Job, Preset, chosen_rows, is_open, jobs, run, stored
 
 
 def reproduce(
@@ -37,7 +37,7 @@ def reproduce(
     for rows in {job.table.rows: job for job in wanted}.values():
         # a data set that is not built is said before hours of training
         chosen_rows(rows)
-    missing = [job for job in wanted if stored(folder, job) is None]
+    missing = [job for job in wanted if is_open(folder, job)]
     say(
         f"{len(tables)} tables, {len(wanted)} trainings, {len(wanted) - len(missing)} there already"
     )
@@ -89,7 +89,8 @@ def written(
         charts[table.key] = write_charts(table, done, folder) if has_charts else []
     pool = unlabelled_graphs(graphs)
     introduction = INTRODUCTION.format(
-        scale=preset.scale, limit_s=preset.limit_s, standing=standing(results, len(wanted), counts),
+        scale=preset.scale, limit_s=preset.limit_s, repeated=REPEATED,
+        standing=standing(results, len(wanted), counts),
         pool=0 if pool is None else len(StoredGraphs(pool)),
     )  # fmt: skip
     path = folder / "papers.md"
@@ -107,8 +108,9 @@ def every_job(
 ) -> list[Job]:
     """Trainings of all tables, in the order that leaves the most of them whole at an early end.
 
-    All tables have one seed before any has two, and short tables come before long ones.
+    All tables have one seed before any has two, tables whose order can be judged come first, and
+    short tables before long ones.
     """
-    short = sorted(tables, key=lambda table: len(table.lines))
+    short = sorted(tables, key=lambda table: (not table.has_order, len(table.lines)))
     chosen = [list(jobs(short, (seed,), graphs, preset, is_faithful)) for seed in seeds]
     return [job for of_seed in chosen for job in of_seed]

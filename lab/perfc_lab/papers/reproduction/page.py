@@ -11,7 +11,7 @@ from perfc.ir.record import record
 
 from ...board import RIGHT, Board, BoardTable, columns
 from .published import PaperTable, PublishedColumn, PublishedLine, PublishedMetric
-from .verdict import convergence, verdict
+from .verdict import convergence, is_adequate, verdict
 
 Result = Mapping[str, Any]
 OPEN = "not converged"
@@ -20,11 +20,13 @@ INTRODUCTION = (
     "the mean of the seeds with the deviation between them; *paper* is the paper's own number, of "
     "its own rows and machine, so that lines are compared and not numbers. Networks are "
     "{scale:.0%} of the papers' width and train for at most {limit_s:,.0f} s of one core, but for "
-    "lines of stated epochs; *epochs* says how far they came. {standing} TraPPM's encoder learns "
-    "from {pool:,} graphs that nobody measured. Where the error expected after all epochs of the "
-    "recipe, extrapolated from the validation curve (→), is below 80 % of the reached one, no "
-    "figure stands under the paper's name. A column is *reproduced* or its *order reversed* by the "
-    "pairs of lines whose ranges over the seeds do not overlap, else *not comparable*."
+    "lines of stated epochs; what is near its converged error by then is repeated in {repeated:g} "
+    "times the time. *epochs* says how far they came. {standing} TraPPM's encoder learns "
+    "from {pool:,} graphs that nobody measured. Where the error expected "
+    "after all epochs of the recipe, extrapolated from the validation curve (→), is below 80 % "
+    "of the reached one, no figure stands under the paper's name. A column is *reproduced* or "
+    "its *order reversed* by the pairs of lines whose ranges over the seeds do not overlap, else "
+    "*not comparable*."
 )
 
 
@@ -124,12 +126,6 @@ def numbers_of(done: Done, column: PublishedColumn) -> list[float]:
     if column.metric.is_of_training or all(map(is_adequate, done.results)):
         return [n for r in done.results if (n := number(r, column)) is not None]
     return []
-
-
-def is_adequate(result: Result) -> bool:
-    """Return True if a result's training is long enough to stand for the paper's."""
-    came = convergence(result)
-    return came is None or came.is_adequate
 
 
 def progress(done: Done) -> str:

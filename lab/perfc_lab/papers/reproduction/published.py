@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field
 from enum import Enum
 from functools import cache
+from itertools import zip_longest
 from pathlib import Path
 
 from perfc.analyzers.graph.rows import GraphRow, Quantity
@@ -186,6 +187,12 @@ class PaperTable:
     def states(self, column: int) -> bool:
         """Whether the paper has a number of a column."""
         return any(x is not None for line in self.lines for x in line.published[column:][:1])
+
+    @property
+    def has_order(self) -> bool:
+        """True if the paper has numbers of two lines or more in a column."""
+        columns = zip_longest(*(line.published for line in self.lines))
+        return any(sum(x is not None for x in column) > 1 for column in columns)
 
 
 def tables(papers: tuple[str, ...] = ()) -> Iterator[PaperTable]:

@@ -27,11 +27,14 @@ from ..networks.train import TrainRecipe, clock_s
 from .few_rows import FewRows, tested_folds
 from .neighbours import places
 from .published import PaperTable, PublishedLine, RowSelection
+from .verdict import convergence
 
 MOST_POINTS = 400
 """Of measured and predicted numbers that a run keeps for its chart."""
 RESULT_FORMAT = 2
 """With the validation error of each epoch."""
+REPEATED = 4.0
+"""Time limit of a repeated training over the preset's."""
 LEAST_OF_FAMILY = 5
 """Tested rows that a family needs for an error of its own."""
 
@@ -96,10 +99,10 @@ class Job:
         digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
         return f"{x.predictor.replace(':', '-')}-{t.rows.name.lower()}-{self.seed}-{digest}"
 
-    def budget(self) -> TrainingBudget:
-        """Time and epochs of the preset; a line that states its epochs is given time for all."""
+    def budget(self, limit_s: float) -> TrainingBudget:
+        """Return the preset's budget within a time limit; none for a line with stated epochs."""
         chosen = self.preset
-        limit_s = chosen.limit_s if self.line.epochs is None else inf
+        limit_s = limit_s if self.line.epochs is None else inf
         epochs = [e for e in (chosen.epochs, self.line.epochs) if e is not None]
         return TrainingBudget(
             self.seed, limit_s, None, chosen.scale, None, self.is_faithful,
@@ -142,26 +145,61 @@ def stored(folder: Path, job: Job) -> Mapping[str, Any] | None:
 
 
 def run(job: Job, folder: Path, say: Say) -> Mapping[str, Any]:
-    """Train, test and write the result; goes by what is there."""
+    """Train, test and write the result; a training that is not converged is repeated, longer."""
+    content = stored(folder, job)
+    if content is None:
+        content = tested(job, job.preset.limit_s, say)
+        write_result(folder, job, content)
+    if not is_final(job, content):
+        first_s = float(content["processor_s"])
+        content = {**tested(job, REPEATED * job.preset.limit_s, say), "is_repeated": True}
+        content["processor_s"] += first_s
+        write_result(folder, job, content)
+    return content
+
+
+def is_final(job: Job, content: Mapping[str, Any]) -> bool:
+    """Return True if a training needs no repetition.
+
+    Annealed trainings end with their limit, and those of few epochs are not meant to converge. One
+    that is far from its extrapolated error is not repeated either.
+    """
+    came = convergence(content)
+    is_short = not job.is_faithful or job.preset.epochs is not None
+    if came is None or is_short or content.get("is_repeated"):
+        return True
+    return came.is_adequate or not came.is_near
+
+
+def is_open(folder: Path, job: Job) -> bool:
+    """Return True if a training, or its repetition, is still to be run."""
     known = stored(folder, job)
-    if known is not None:
-        return known
+    return known is None or not is_final(job, known)
+
+
+def write_result(folder: Path, job: Job, content: Mapping[str, Any]) -> None:
+    """Write the result of a training to its file."""
+    write_file(result_path(folder, job), (json.dumps(content) + "\n").encode())
+
+
+def tested(job: Job, limit_s: float, say: Say) -> dict[str, Any]:
+    """Return the result of a training of at most ``limit_s`` processor seconds."""
     data = chosen_rows(job)
     start = clock_s()
     scores: dict[Quantity, list[Scored]] = {job.table.quantity: []}
     models, last, few = [], None, FewRows(job.table.curve)
     for fold in tested_folds(job.table, data, job.seed):
-        model = learned(job, thinned(fold, job.line.share), say)
-        model, tested = few.score(model, fold)
-        scores[job.table.quantity].append(tested)
-        for quantity, other in scored_besides(model, tested).items():
+        model = learned(job, limit_s, thinned(fold, job.line.share), say)
+        model, scored = few.score(model, fold)
+        scores[job.table.quantity].append(scored)
+        for quantity, other in scored_besides(model, scored).items():
             scores.setdefault(quantity, []).append(other)
         models.append(model)
         last = last or fold
     name, asked = job.line.predictor, scores.pop(job.table.quantity)
     besides = {q.value: next(iter(figures(name, found))) for q, found in scores.items()}
     every = {**{f.slice: f for f in figures(name, asked)}, **besides, **few.slices(name)}
-    content = {
+    return {
         "digest": data.digest,
         "rows": len(data),
         "slices": {name: dataclasses.asdict(figure) for name, figure in every.items()},
@@ -179,8 +217,6 @@ def run(job: Job, folder: Path, say: Say) -> Mapping[str, Any]:
         "failures": getattr(models[0], "failure_rate", None) if models else None,
         "processor_s": clock_s() - start,
     }
-    write_file(result_path(folder, job), (json.dumps(content) + "\n").encode())
-    return content
 
 
 def scored_besides(model: GraphPredictor, tested: Scored) -> Mapping[Quantity, Scored]:
@@ -200,10 +236,10 @@ def scored_besides(model: GraphPredictor, tested: Scored) -> Mapping[Quantity, S
     return found
 
 
-def learned(job: Job, fold: Fold, say: Say) -> GraphPredictor:
+def learned(job: Job, limit_s: float, fold: Fold, say: Say) -> GraphPredictor:
     """A predictor trained without what a fold tests, with its interval."""
     model = predictor(job.line.predictor, job.table.quantity)
-    model.fit(fold.train, fold.validation, job.budget(), say)
+    model.fit(fold.train, fold.validation, job.budget(limit_s), say)
     model.calibrate(fold.validation)
     return model
 

@@ -14,7 +14,9 @@ from perfc.ir.record import frozen
 Result = Mapping[str, Any]
 LEAST_SHARE = 0.8
 """Share of the extrapolated error in the reached one from which a training counts as converged."""
-LEAST_EPOCHS = 8
+REPEATED_SHARE = 0.5
+"""The same share from which a longer training is expected to converge."""
+LEAST_EPOCHS = 20
 """Fewer epochs have no curve to extrapolate."""
 LEAST_SEEDS = 2
 """Seeds of each line that an order needs."""
@@ -52,6 +54,11 @@ class Convergence:
         """True if a training is complete, or within `LEAST_SHARE` of its extrapolated error."""
         return self.epochs >= self.planned or self.expected >= LEAST_SHARE * self.reached
 
+    @property
+    def is_near(self) -> bool:
+        """True if a training of a few times the length is expected to be adequate."""
+        return self.expected >= REPEATED_SHARE * self.reached
+
 
 def convergence(result: Result) -> Convergence | None:
     """Return how far the training of a result came; None without epochs, as of trees."""
@@ -60,6 +67,12 @@ def convergence(result: Result) -> Convergence | None:
         return None
     planned = int(result.get("planned_epochs") or len(errors))
     return Convergence(len(errors), planned, min(errors), extrapolated(errors, planned))
+
+
+def is_adequate(result: Result) -> bool:
+    """Return True if a result's training is long enough to stand for the paper's."""
+    came = convergence(result)
+    return came is None or came.is_adequate
 
 
 def extrapolated(errors: Sequence[float], epochs: int) -> float:
