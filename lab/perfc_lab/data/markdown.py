@@ -19,8 +19,6 @@ MOST_CELLS = 64
 FENCE = ("```", "~~~")
 RULE = re.compile(r"[\s|:-]+")
 """Line between the names of columns and the rows."""
-TEXT_LEVEL = 99
-"""Level of a line of text among headings: the last one counts."""
 MARKED = re.compile(r"[][<>*`\t]|\s\s")
 MARKS = (
     (re.compile(r"\[([^][]*)\]\([^()]*\)"), r"\1"),
@@ -37,12 +35,14 @@ class MarkdownTable:
     """A table of a page.
 
     Args:
-        headings: the headings above it, outermost first, then the line of text before it.
+        headings: the headings above it, outermost first.
+        lead: the last line of text between them and it.
         head: names of columns; an empty name repeats the one before, a second line is appended.
         rows: the cells of each line.
     """
 
     headings: tuple[str, ...]
+    lead: str
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 
@@ -64,32 +64,35 @@ def page_text(path: Path) -> str:
 def tables_of(text: str) -> Iterator[MarkdownTable]:
     """Yield the tables of a page outside code, with the headings above them."""
     headings: list[tuple[int, str]] = []
-    before, lines, is_code = "", list[str](), False
+    before, lead, lines, is_code = "", "", list[str](), False
     for line in (*(x.strip() for x in text.splitlines()), ""):
         is_code ^= line.startswith(FENCE)
         if lines and "|" in line:
             lines.append(line)
             continue
         if lines:
-            yield as_table(tuple(title for _, title in headings), lines)
+            yield as_table(tuple(title for _, title in headings), lead, lines)
             lines = []
         if "|" in line and "-" in line and "|" in before and RULE.fullmatch(line):
             lines = [before]
-        elif line and not is_code and (line[0] == "#" or "|" not in line):
-            level = len(line) - len(line.lstrip("#")) or TEXT_LEVEL
+        elif line.startswith("#") and not is_code:
+            level = len(line) - len(line.lstrip("#"))
             headings = [h for h in headings if h[0] < level]
-            headings.append((level, cleaned(line.lstrip("#"))))
+            headings.append((level, cleaned(line[level:])))
+            lead = ""
+        elif line and "|" not in line and not is_code:
+            lead = cleaned(line)
         before = "" if is_code else line
 
 
-def as_table(headings: tuple[str, ...], lines: list[str]) -> MarkdownTable:
+def as_table(headings: tuple[str, ...], lead: str, lines: list[str]) -> MarkdownTable:
     """Return the table of its lines without the rule."""
     head, *rows = (tuple(cells_of(line)) for line in lines)
     names = filled(head)
     if rows and not rows[0][0] and not any(c.isdecimal() for c in rows[0]):
         second = filled(rows.pop(0))
         names = [f"{a} {b}".strip() for a, b in zip(names, second, strict=False)]
-    return MarkdownTable(headings, tuple(names), tuple(rows))
+    return MarkdownTable(headings, lead, tuple(names), tuple(rows))
 
 
 def filled(names: tuple[str, ...]) -> list[str]:

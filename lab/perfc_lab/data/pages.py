@@ -42,7 +42,8 @@ class PageForm:
     """Columns of times in tables of one form; named groups of its patterns are fields of the rows.
 
     Args:
-        under: patterns of the name of the file and of headings; a table has a match for each.
+        under: patterns of the file's name, of headings and of the line of text before a table,
+            which has a match for each.
         times: pattern of the names of columns of times.
         labels: by the pattern of a column's name, that of its cells; other rows are left out.
         optional: the same of columns that a table may lack.
@@ -73,7 +74,7 @@ class PageForm:
         Raises:
             FetchError: a cell without a number, or a row of another length.
         """
-        texts = (*table.headings[::-1], facts["file"])
+        texts = (table.lead, *table.headings[::-1], facts["file"])
         above = [next((m for t in texts if (m := p.search(t))), None) for p in self.under]
         columns = {i: m for i, name in enumerate(table.head) if (m := self.times.fullmatch(name))}
         labels = list(located(self.labels, table.head))
@@ -94,9 +95,9 @@ class PageForm:
                 fields |= groups(match)
             else:
                 times = [
-                    (self.named({**fields, **groups(column), **found}), number_of(time, path))
+                    (self.named({**fields, **groups(column), **parsed}), number_of(time, path))
                     for i, column in columns.items()
-                    for found, time in self.in_cell(row[i], path)
+                    for parsed, time in self.in_cell(row[i], path)
                 ]
                 if self.total and times:
                     times = [(times[0][0], round(sum(time for _, time in times), 9))]
@@ -106,10 +107,10 @@ class PageForm:
         """Yield the times in a cell, each with the fields that the cell has for it."""
         if ABSENT.fullmatch(cell):
             return
-        found = [groups(match) for match in self.cell.finditer(cell)]
-        if not found:
+        parsed = [groups(match) for match in self.cell.finditer(cell)]
+        if not parsed:
             raise FetchError(f"{cell[:40]!r} is no number", where=str(path))
-        for fields in found:
+        for fields in parsed:
             yield fields, fields["time"]
 
     def named(self, fields: Fields) -> Fields:
@@ -227,8 +228,8 @@ def count(fields: Fields, name: str, path: Path) -> int:
 
 def gpu_of(device: str) -> str:
     """Return the family of a device."""
-    found = GPU.match(device)
-    return "CPU" if device.startswith("Xeon") else found[1] if found else device
+    parsed = GPU.match(device)
+    return "CPU" if device.startswith("Xeon") else parsed[1] if parsed else device
 
 
 def page_sources() -> Iterator[PublicSource]:

@@ -57,8 +57,8 @@ def sources() -> Mapping[str, PublicSource]:
     """Every source by its name: the files of ``lab/perfc_lab/data/sources`` and its ``pages``."""
     from .pages import page_sources
 
-    found = (*instances("perfc_lab.data.sources", PublicSource), *page_sources())
-    return {source.name: source for source in sorted(found, key=lambda source: source.name)}
+    every = (*instances("perfc_lab.data.sources", PublicSource), *page_sources())
+    return {source.name: source for source in sorted(every, key=lambda source: source.name)}
 
 
 def files_in(clone: Path, *patterns: str) -> list[Path]:

@@ -90,18 +90,22 @@ class WholeModel:
     framework: tuple[int, int] = FRAMEWORK
 
 
+def table_files(folder: Path) -> list[Path]:
+    """Return the table of all publications, or those of single ones where it is not there."""
+    parts = sorted(folder.glob(PARTS))
+    return [folder / TABLE] if (folder / TABLE).is_file() or not parts else parts
+
+
 def gathered(folder: Path) -> pd.DataFrame:
-    """Return the table of all publications; where it is not there, those of single ones.
+    """Return the rows of `table_files`.
 
     Raises:
         DataError: no table, or none with the columns expected.
     """
-    parts = sorted(folder.glob(PARTS))
-    if (folder / TABLE).is_file() or not parts:
-        return with_columns(folder / TABLE, COLUMNS)
     import pandas as pd
 
-    return pd.concat([with_columns(part, COLUMNS) for part in parts], ignore_index=True)
+    frames = [with_columns(path, COLUMNS) for path in table_files(folder)]
+    return pd.concat(frames, ignore_index=True) if frames[1:] else frames[0]
 
 
 def graded(folder: Path) -> pd.DataFrame:

@@ -150,7 +150,7 @@ PAGES = {
     "torch2trt": {"benchmarks/JETSON_NANO.md": JETSON},
     "paddlex": {"docs/support_list/models_list.md": LISTED},
 }
-ROWS = {
+ROWS: dict[str, list[tuple[object, ...]]] = {
     "nvidia_dle": [
         ("V100-SXM2-16GB", "eager", "amp_fp16", "PyTorch/Classification/ConvNets/resnet50v1.5", 8,
          11.5, "timm__resnet50__224"),
@@ -239,7 +239,9 @@ def test_times_of_a_page_are_rows(repository: tuple[str, str], tmp_path: Path, n
     (path,) = fetch(sources()[name], tmp_path, *repository)
     frame = pd.read_parquet(path)
     columns = ["device", "runtime", "precision", "model", "batch", "latency_ms", "graph"]
-    rows = [tuple(row) for row in frame[columns].fillna("").itertuples(index=False)]
+    rows: list[tuple[object, ...]] = list(
+        frame[columns].fillna("").itertuples(index=False, name=None)
+    )
     assert rows == [(*row[:6], f"{row[6]}.onnx.gz" if row[6] else "") for row in ROWS[name]]
     assert set(frame["grade"]) == {"A"}
 
@@ -249,7 +251,8 @@ def test_means_of_bert_are_whole_models(repository: tuple[str, str], tmp_path: P
 
     (path,) = fetch(sources()["tensorrt_bert"], tmp_path, *repository)
     cells = pd.read_parquet(path)
-    assert [tuple(r) for r in cells[["precision", "percentile", "latency_ms"]].values[:4]] == [
+    columns = cells[["precision", "percentile", "latency_ms"]]
+    assert list(columns.head(4).itertuples(index=False, name=None)) == [
         ("int8", "p95", 2.75), ("int8", "p99", 2.8), ("int8", "mean", 2.5), ("fp16", "p95", 4.5),
     ]  # fmt: skip
     assert len(cells) == 9

@@ -130,6 +130,58 @@ def test_cells_of_the_performance_page_are_rows(
     assert {(r["model"], r["precision"]) for r in cells} == {("Net 8B", "fp4"), ("Net 8B", "fp8")}
 
 
+STATIC = """All data was generated using version 0.9.0
+
+## Peak Throughput
+### H200 GPUs (FP8)
+| Model | Batch Size | TP (1) | Input Length | Output Length | Throughput (out tok/s/GPU) |
+| :---- | :--- | :--- | :--- | :--- | ---: |
+| GPT-J 6B | 1024 | 2 | 128 | 2048 | 1,000 |
+| | | | | | |
+## Low Latency
+### A100 GPUs (FP16)
+| Model | Batch Size | TP (1) | Input Length | 1st Token Latency (ms) |
+| :---- | :--- | :--- | :--- | ---: |
+| GPT-J 6B | 1 | 1 | 128 | 5.5 |
+"""
+BY_CARD = """**All data in the table below was generated using version 0.11.0.**
+| | | | | |
+| --- | --- | --- | --- | --- |
+| | | **GPU** | H200 141GB HBM3 | A100-SXM4-80GB |
+| | | **Precision** | FP8 | FP16 |
+| **Model** | **Input/Output Lengths** | **TP** | | |
+| Net | 128/2048 | 1 | 1000.5 | |
+| | | 4 | 2000.5 | 500.5 |
+"""
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "rows"),
+    [
+        (trtllm.STATIC_PAGE, STATIC, [
+            ("0.9.0", "GPT-J 6B", "H200", "fp8", 1024, 2, 128, 2048, 1000, 2000),
+            ("0.9.0", "GPT-J 6B", "A100", "fp16", 1, 1, 128, 1, 5.5, -1),
+        ]),
+        (trtllm.PAGE, BY_CARD, [
+            ("0.11.0", "Net", "H200", "fp8", -1, 1, 128, 2048, 1000.5, 1000.5),
+            ("0.11.0", "Net", "H200", "fp8", -1, 4, 128, 2048, 2000.5, 2000.5),
+            ("0.11.0", "Net", "A100", "fp16", -1, 4, 128, 2048, 500.5, 500.5),
+        ]),
+    ],
+)  # fmt: skip
+def test_pages_of_older_releases_are_read(
+    tmp_path: Path, file: str, text: str, rows: list[tuple[object, ...]]
+) -> None:
+    (tmp_path / file).parent.mkdir(parents=True)
+    (tmp_path / file).write_text(text, encoding="utf-8")
+    frame = trtllm.TrtLlm().convert(tmp_path)["trtllm_throughput"].fillna(-1)
+    columns = [
+        "version", "model", "gpu", "precision", "batch", "tp", "isl", "osl", "value",
+        "total_output_tokens_per_s",
+    ]  # fmt: skip
+    assert list(frame[columns].itertuples(index=False, name=None)) == rows
+
+
 @pytest.mark.parametrize(
     ("name", "file", "text", "said"),
     [
@@ -147,6 +199,8 @@ def test_cells_of_the_performance_page_are_rows(
         ("trtllm", trtllm.PAGE, PAGE.replace("TP1 (FP4)", "all"), "no GPU and ranks"),
         ("trtllm", trtllm.PAGE, PAGE.replace("25,342", "many"), "'many' is no number"),
         ("trtllm", trtllm.PAGE, "# Overview\n", "no table of throughput"),
+        ("trtllm", trtllm.PAGE, BY_CARD.replace("500.5", "fast"), "'fast' is no number"),
+        ("trtllm", trtllm.STATIC_PAGE, STATIC.replace("5.5", "inf"), "'inf' is no number"),
     ],
 )  # fmt: skip
 def test_files_that_are_none_of_these_are_one_line(

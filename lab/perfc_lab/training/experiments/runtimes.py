@@ -17,7 +17,7 @@ from perfc.view.report import Grade
 from ...board import Score, score
 from ...splitting import fold_of, leave_out
 from ...tables import digests
-from ...tables.whole_models import ODD_GRAPHS, TABLE
+from ...tables.whole_models import ODD_GRAPHS, table_files
 from ..runs.chips_left_out import training_chips
 from ..runs.measured_runs import MeasuredRun, measured_runs
 from ..runs.run_forests import RuntimeRecipe
@@ -94,9 +94,8 @@ class RuntimeExperiment(Experiment):
     def train(self, folder: Path, say: Say, ready: Ready | None = None) -> Artefact:
         """Train on every row."""
         runs = every_run(folder, say)
-        return train_runs(
-            self.name, runs, self.recipe, say, data=digests(folder, (TABLE,)), ready=ready
-        )
+        data = digests(folder, [path.name for path in table_files(folder)])
+        return train_runs(self.name, runs, self.recipe, say, data=data, ready=ready)
 
     def evaluate(self, folder: Path, say: Say) -> Iterator[Score]:
         """Graphs, then chips, then rows."""
