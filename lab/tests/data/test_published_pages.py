@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from perfc.common.toml_file import parse
 from perfc_lab.data import markdown
 from perfc_lab.data.fetch import fetch
 from perfc_lab.data.pages import PageSource, page_source, page_sources
@@ -361,3 +362,19 @@ def test_rows_of_earlier_editions_are_added(tmp_path: Path) -> None:
     for commit, times in (("", [50, 100]), (commits[0], [100])):
         (path,) = fetch(source, tmp_path / "tables", source.url, commit)
         assert list(pd.read_parquet(path)["latency_ms"]) == times
+
+
+def test_the_documented_description_reads_a_page(tmp_path: Path) -> None:
+    page = Path(__file__).resolve().parents[2] / "docs" / "contributing" / "table.md"
+    text = page.read_text(encoding="utf-8").partition("```toml\n")[2].partition("```")[0]
+    placed(
+        tmp_path, "docs/zoo.md",
+        "# Speed on Tesla T4\n|Model|Size|Latency (ms)|FP16 Latency (ms)|\n|-|-|-|-|\n"
+        "|ResNet-50|224|2.5|1.5|\n|mean||2.5|1.5|\n",
+    )  # fmt: skip
+    frame = page_source("acme", parse(text, page)).convert(tmp_path)["whole_models_acme"]
+    columns = ["device", "precision", "model", "latency_ms", "graph"]
+    assert list(frame[columns].itertuples(index=False, name=None)) == [
+        ("T4", "fp32", "ResNet-50", 2.5, "timm__resnet50__224.onnx.gz"),
+        ("T4", "fp16", "ResNet-50", 1.5, "timm__resnet50__224.onnx.gz"),
+    ]
