@@ -50,7 +50,7 @@ class PageForm:
         cell: pattern of each ``time`` in a cell.
         rate: if the cells are samples a second.
         total: if a row's times add up to one.
-        ragged: if rows may have fewer cells than columns.
+        exact: if rows must have a cell a column; else they are cut or padded, as GitHub shows them.
         fields: fields of all rows; ``{name}`` stands for another field.
         values: by field, the table's word for a page's, once ``{name}`` is filled in.
     """
@@ -62,7 +62,7 @@ class PageForm:
     cell: re.Pattern[str]
     rate: bool
     total: bool
-    ragged: bool
+    exact: bool
     fields: Mapping[str, str]
     values: Mapping[str, Mapping[str, str]]
 
@@ -84,10 +84,10 @@ class PageForm:
         for match in above:
             facts = {**facts, **groups(match)}
         for row in table.rows:
-            if len(row) > len(table.head) or (len(row) < len(table.head) and not self.ragged):
+            if self.exact and len(row) != len(table.head):
                 what = f"{len(row)} cells of {len(table.head)} in {row[0][:40]!r}"
                 raise FetchError(what, where=str(path))
-            row += ("",) * (len(table.head) - len(row))
+            row = (row + ("",) * len(table.head))[: len(table.head)]
             fields = dict(facts)
             for i, cell in labels:
                 if (match := cell.fullmatch(row[i])) is None:
@@ -278,7 +278,7 @@ def form_of(table: Mapping[str, Any], described: Mapping[str, Any]) -> PageForm:
         cell=re.compile(table.get("cell", CELL)),
         rate=table.get("rate", False),
         total=table.get("total", False),
-        ragged=table.get("ragged", False),
+        exact=table.get("exact", False),
         fields={**described.get("fields", {}), **table.get("fields", {})},
         values={**described.get("values", {}), **table.get("values", {})},
     )

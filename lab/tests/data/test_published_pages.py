@@ -44,6 +44,11 @@ PADDLE = """## 1.3 Benchmark
 | DLA34 | 224 | 1.5 | - |
 | ViT_base_<br/>patch16_384 | 384 | 9.25 | 20.5
 
+| Models | Crop Size | Resize Short Size | FP32<br/>Batch Size=1<br/>(ms) |
+|:--:|:--:|:--:|:--:|
+| SwinTransformer_large_patch4_window7_224<sup>[1]</sup> | 224 | 256 | 3.5 | 4.5 |
+| VGG11 | 224 |
+
 TensorRT-8.0.3.4
 #### 1.3.2 On T4 GPU
 
@@ -179,6 +184,8 @@ ROWS: dict[str, list[tuple[object, ...]]] = {
          "timm__vit_base_patch16_384__384"),
         ("V100", "paddle-trt", "fp32", "ViT_base_patch16_384", 4, 20.5,
          "timm__vit_base_patch16_384__384"),
+        ("V100", "paddle-trt", "fp32", "SwinTransformer_large_patch4_window7_224", 1, 3.5,
+         "timm__swin_large_patch4_window7_224__224"),
         ("T4", "paddle-trt", "fp16", "PPLCNet_x0_5", 1, 0.75, "timm__lcnet_050__224"),
         ("T4", "paddle-trt", "fp16", "DarkNet53", 1, 2.5, "timm__darknet53__224"),
     ],
