@@ -29,7 +29,7 @@ COLUMNS = (
 )  # fmt: skip
 """Columns of `whole_models` that pages have something for."""
 GPU = re.compile(r"(?:NVIDIA |Tesla |Jetson |AGX )*(Xavier NX|\w+)")
-CELL = r"(?P<time>\d[\d.,]*)"
+CELL = r"(?P<time>\d[\d.,]*(?:e[+-]?\d+)?)"
 """Time in a cell, where the description has no pattern of its own."""
 ABSENT = re.compile(r"[\s*]*(?:[-–—/×x]*|N/?A|OOM)[\s*]*(?:ms)?[\s*]*", re.IGNORECASE)
 """Cell of what was not measured."""

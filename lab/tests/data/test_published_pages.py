@@ -79,6 +79,7 @@ JETSON = """| Name | Data Type | Input Shapes | Throughput (PyTorch) | Latency (
 | Name | Data Type | Input Shapes | Throughput (PyTorch) | Latency (PyTorch) |
 |---|---|---|---|---|
 | torchvision.models.mnasnet.mnasnet0_5 | float16 | [(2, 3, 224, 224)] | 40 | 25.5 |
+| torchvision.models.resnet.resnet50 | float32 | [(1, 3, 224, 224)] | 0.8 | 1.25e+03 |
 """
 LISTED = """## Classifiers
 | Model Name | Acc | GPU Inference Time (ms) | CPU Inference Time (ms) |
@@ -205,6 +206,7 @@ ROWS: dict[str, list[tuple[object, ...]]] = {
     ],
     "torch2trt": [
         ("Jetson Nano", "eager", "fp16", "mnasnet0_5", 2, 25.5, "timm__mnasnet_050__224"),
+        ("Jetson Nano", "eager", "fp32", "resnet50", 1, 1250.0, "timm__resnet50__224"),
     ],
     "paddlex": [
         ("T4", "paddle", "fp32", "SwinTransformer_large_patch4_window12_384", 1, 9.5,
