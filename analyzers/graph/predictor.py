@@ -218,6 +218,15 @@ def files(*, trains: bool = True) -> Mapping[str, str]:
     return modules
 
 
+def begins_from(stem: str) -> str:
+    """Return ``begins_from`` of a predictor, read from its file, which is not imported."""
+    path = plugins.file_of(files()[stem])
+    match = re.search(
+        r'^    begins_from\b.* = "(.+)"$', path.read_text(encoding="utf-8"), re.MULTILINE
+    )
+    return match[1] if match else ""
+
+
 @cache
 def predictors() -> tuple[str, ...]:
     """Names of all predictors."""

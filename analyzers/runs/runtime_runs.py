@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfc.common.fitted import constants_next_to
+from perfc.deployment.fields import RUNS
 from perfc.ir.record import cached_entity
 from perfc.passes.runtimes import LaunchMode
 from perfc.passes.runtimes import runtime as runtime_named
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from ..features.classes import Array
     from .prediction import PredictionTable
 
-NAME = "runs"
+NAME = RUNS
 """Name of the weights."""
 CLASS = "run"
 RESIDUAL = "residual_"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from perfc.deployment.fields import STEP_LAW
+
 from ..estimate.estimate import CandidateRun
 
 if TYPE_CHECKING:
@@ -12,8 +14,6 @@ if TYPE_CHECKING:
 
     from ..estimators import Execution
     from ..runs.prediction import PredictionTable
-
-NAME = "step-law"
 
 
 def by_published_steps(
@@ -36,8 +36,8 @@ def by_published_steps(
         return None
     (time, is_own), known = result, law()
     words = (
-        f"the {NAME} predictor, fitted to {known.steps} published steps of {known.architectures} "
-        "convolutional networks, data loading included"
+        f"the {STEP_LAW} predictor, fitted to {known.steps} published steps of "
+        f"{known.architectures} convolutional networks, data loading included"
     )
     outside = () if is_own else (f"no published training step on {execution.machine.name}",)
-    return CandidateRun(execution.bounds.floor_s, time, NAME, words, is_own, outside)
+    return CandidateRun(execution.bounds.floor_s, time, STEP_LAW, words, is_own, outside)

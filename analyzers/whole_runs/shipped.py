@@ -114,10 +114,12 @@ def named(name: str, quantity: Quantity = Quantity.TIME, *, folder: Path | None 
 
 def source_of(name: str, folder: Path | None = None) -> str:
     """Return how to get weights of a predictor: the training command, or what is installed."""
-    from ..graph.predictor import files
+    from ..graph.predictor import begins_from, files
 
     stem = name.partition(":")[0].replace("-", "_")
     if stem in files():
+        if command := begins_from(stem):
+            return f"{command} writes them; then --predictor NAME.json"
         return (
             f"train them: perfc train graph --predictor {name} --graphs DIR -o weights; "
             f"then --predictor weights/{name.replace('-', '_').replace(':', '-')}-timm-time_s.json"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfc.deployment.fields import KERNELS, STEP_LAW
 from perfc.errors import ModelError, PerfcError
 from perfc.passes.runtimes import Layout
 
@@ -26,7 +27,6 @@ from ..runs.prediction import PredictionTable, extrapolation
 from ..runs.recurrence import chained_s
 from ..runs.run_table import leading_extent, stored_element
 from ..steps.setting import PRECISIONS, Setting, is_measured_whole
-from .published_run import NAME as STEP_LAW
 from .published_run import by_published_steps
 from .summed_steps import widened
 
@@ -46,8 +46,6 @@ RECURRENT = "no measured run with recurrent layers"
 OWN_HOST = "the launch overhead of the host is given; measured runs had other hosts"
 WIDER, ELSEWHERE = "its interval is wider", "no measured run of this kind on this machine"
 """Reasons why a predictor that covers a run is not used."""
-KERNELS = "kernels"
-"""Name of the prediction by summed kernels."""
 
 
 def with_whole(

@@ -313,8 +313,8 @@ def op(
     >>> op("collective", "h100", operation="all-gather", bytes=1 << 24, ranks=8).ranks
     8
     """
-    from perfc.analyzers.whole_runs.whole_run import KERNELS
     from perfc.api import analyze
+    from perfc.deployment.fields import KERNELS
 
     of_run = {*DeploymentKeywords.__optional_keys__} - {"batch", "seq"}
     how: Any = {name: value for name, value in keywords.items() if name in of_run}

@@ -14,24 +14,34 @@ from perfc.common.plain_text import say
     "checkpoint",
     epilog=examples(
         "train checkpoint epoch=487-step=3589240.ckpt",
-        "train checkpoint dippm.ckpt -o weights",
+        "train checkpoint autoenc_343.pth fold_1_Train_Step_Time.pth -o weights",
     ),
 )
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument(
+    "files",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE...",
+    nargs=-1,
+    required=True,
+)
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, file_okay=False), default=Path("weights"),
     show_default=True, help="Output folder for the weights and their card.",
 )  # fmt: skip
-def command(file: Path, output: Path) -> None:
-    """Convert FILE, a checkpoint of DIPPM's authors, into weights for --predictor."""
+def command(files: tuple[Path, ...], output: Path) -> None:
+    """Convert FILE, a checkpoint of DIPPM's authors, into weights for --predictor.
+
+    Several files are TraPPM's: its auto-encoder, and a regressor for each quantity, whose name
+    ends in Train_Step_Time, Train_Gpu_Memory_Mb or Train_Gpu_Power_W.
+    """
     from perfc.analyzers.graph.weights import save
     from perfc.common.extras import install
     from perfc.errors import MissingExtraError
 
     try:
-        from perfc_lab.papers.dippm_authors import read_checkpoint
+        from perfc_lab.papers.checkpoints import read_checkpoint
     except ImportError as error:
         raise MissingExtraError(
             f"a checkpoint needs {error.name}", hint=install("gnn", "train")
         ) from None
-    say(str(save(*read_checkpoint(file), output)))
+    say(str(save(*read_checkpoint(files), output)))

@@ -23,6 +23,7 @@ from perfc.analyzers.graph.schema import Schema
 from perfc.analyzers.graph.store import StoredGraphs
 from perfc.errors import PerfcError
 
+from . import onnx_profile
 from .graph_autoencoder import GraphEncoder, pretrain
 from .networks.batches import Batch, GraphTensors
 from .networks.network_predictor import AT_BATCH
@@ -66,13 +67,19 @@ class TrappmNetwork(TaskNetwork):
     """A regressor of its own for each quantity, on the same embedding (Section 5.4.3)."""
 
     def __init__(
-        self, regressors: Sequence[SummedNetwork], tasks: tuple[str, ...], quantity: Quantity
+        self,
+        regressors: Sequence[SummedNetwork],
+        tasks: tuple[str, ...],
+        quantity: Quantity,
+        *,
+        is_raw: bool,
     ) -> None:
-        super().__init__(tasks, quantity)
+        super().__init__(tasks, quantity, is_raw=is_raw)
         self.regressors = nn.ModuleList(regressors)
 
     def every(self, batch: Batch) -> Tensor:
-        return torch.stack([regressor(batch) for regressor in self.regressors], dim=1)
+        outputs = [regressor(batch) for regressor in self.regressors]
+        return self.positive(torch.stack(outputs, dim=1))
 
     def chosen(self, batch: Batch, every: Tensor) -> Tensor:
         del batch
@@ -113,16 +120,20 @@ class Trappm(SeveralQuantities):
     budget's pool, which nobody measured; the paper's sees those of the tested rows too. Variants:
     ``random`` leaves it as it was initialised (Section 5.5.9), ``without-embedding`` leaves it out,
     ``supervised`` shows it the graphs of rows alone. ``scratch`` learns a new machine from its rows
-    alone (Table 5.5), where the others go on from the weights of the machines they know.
+    alone (Table 5.5), where the others go on from the weights of the machines they know. A faithful
+    one reads and learns as the authors' program (`onnx_profile`): plain numbers, one graph at a
+    time.
     """
 
     name: ClassVar[str] = "trappm"
     title: ClassVar[str] = "TraPPM (Panner Selvam and Brorsson, NeurIPS 2023 workshop)"
     variants: ClassVar[tuple[str, ...]] = (RANDOM, WITHOUT, SUPERVISED, SCRATCH)
     hidden: ClassVar[int] = 512
-    recipe: ClassVar[TrainRecipe] = TrainRecipe(epochs=100, learning_rate=1e-3)
+    recipe: ClassVar[TrainRecipe] = TrainRecipe(epochs=100, learning_rate=1e-3, rows=1)
     ours: ClassVar[TrainRecipe] = recipe.annealed(patience=100)
     encoding = ENCODING
+    raw_encoding: ClassVar[Encoding | None] = onnx_profile.ENCODING
+    units: ClassVar[Mapping[Quantity, float]] = onnx_profile.UNITS
     layers = 2
 
     def __init__(self, variant: str = "", quantity: Quantity = Quantity.TIME) -> None:
@@ -150,7 +161,10 @@ class Trappm(SeveralQuantities):
             if not budget.unlabelled and self.variant != SUPERVISED:
                 say("no unlabelled graphs: `perfc data build graphs` draws them")
             limit_s = budget.limit_s * PRETRAINING_SHARE
-            pretrain(self.encoder, pool, seed=budget.seed, limit_s=limit_s, say=say)
+            pretrain(
+                self.encoder, pool, seed=budget.seed, limit_s=limit_s, say=say,
+                is_faithful=self.is_faithful,
+            )  # fmt: skip
         if kept is not None and not kept.is_file():
             write_tensors(kept, self.encoder.state_dict())
         self.encoder.eval()
@@ -165,13 +179,14 @@ class Trappm(SeveralQuantities):
 
     def _kept(self, pool: GraphPool, seed: int) -> str:
         names = sorted(name for _, name in pool.sources)
-        text = json.dumps([names, seed, self.width, self.variant, NODES.digest, AT_BATCH])
+        digest = self.encoding.nodes.digest
+        text = json.dumps([names, seed, self.width, self.variant, digest, AT_BATCH])
         return f"encoder-{hashlib.sha256(text.encode()).hexdigest()[:16]}.safetensors"
 
     def fresh_encoder(self) -> GraphEncoder:
         """As it is initialised."""
         return (
-            GraphEncoder(len(NODES), self.width)
+            GraphEncoder(len(self.encoding.nodes), self.width)
             .requires_grad_(False)
             .requires_grad_(self.variant != RANDOM)
         )
@@ -200,10 +215,12 @@ class Trappm(SeveralQuantities):
     def network(self) -> nn.Module:
         whole = len(STATIC) + (0 if self.variant == WITHOUT else self.width)
         regressors = [
-            two_sage_layers(len(NODES), whole, self.width, is_faithful=self.is_faithful)
+            two_sage_layers(
+                len(self.encoding.nodes), whole, self.width, is_faithful=self.is_faithful
+            )
             for _ in self.tasks
         ]
-        return TrappmNetwork(regressors, self.tasks, self.quantity)
+        return TrappmNetwork(regressors, self.tasks, self.quantity, is_raw=self.is_raw)
 
     def modules(self) -> Mapping[str, nn.Module]:
         """The regressors and the encoder."""

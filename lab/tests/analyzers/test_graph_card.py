@@ -215,6 +215,10 @@ def test_a_copy_is_read_as_what_ships(path: Path) -> None:
     with pytest.raises(WeightsError, match="no weights of 'roofline:scaled'") as untrained:
         shipped.named("roofline:scaled")
     assert "perfc train graph --predictor roofline:scaled" in str(untrained.value.hint)
+    for name, command in (("dippm-authors", "checkpoint FILE"), ("gnn-llm", "gnn-llm")):
+        with pytest.raises(WeightsError, match="no weights of") as unread:
+            shipped.named(name)
+        assert str(unread.value.hint).startswith(f"perfc train {command} writes them")
 
 
 @pytest.mark.parametrize(

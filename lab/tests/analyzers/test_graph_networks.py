@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -16,8 +17,9 @@ from perfc.analyzers.graph.rows import Quantity
 from perfc.analyzers.graph.weights import card_of, load, save
 from perfc.errors import PerfcError
 from perfc.machine.mig import mig_profile
-from perfc_lab.papers import nnlqp, perf_graph, pmgns, trappm
+from perfc_lab.papers import nnlqp, onnx_profile, perf_graph, pmgns, relay, trappm
 from perfc_lab.papers.gnn_nf import GnnNf
+from perfc_lab.papers.networks.batches import UnitScale
 from perfc_lab.papers.networks.network_predictor import NetworkPredictor
 from perfc_lab.papers.networks.several import SeveralQuantities
 from perfc_lab.papers.pmgns import Pmgns
@@ -123,6 +125,51 @@ def test_weights_come_back(name: str, tmp_path: Path) -> None:
     path = save(made, card_of(made, fold().train, "random", {}), tmp_path)
     again, _ = load(path)
     np.testing.assert_allclose(again.predict(fold().test), made.predict(fold().test), rtol=1e-5)
+
+
+FAITHFUL = replace(QUICK, is_faithful=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "read", "unit_s"), [("pmgns", relay, 1e-6), ("trappm:supervised", onnx_profile, 1e-3)]
+)
+def test_a_faithful_network_reads_and_learns_plain_numbers(
+    name: str, read: ModuleType, unit_s: float, tmp_path: Path
+) -> None:
+    made = trained(name, FAITHFUL)
+    assert isinstance(made, SeveralQuantities)
+    assert made.encoding is read.ENCODING
+    assert made.scale == UnitScale(unit_s)
+    row = next(iter(fold().train.rows))
+    graph = fold().train.graph(row)
+    plain = made.raw(graph, row.batch)
+    np.testing.assert_array_equal(made.tensors(graph, row.batch).x, plain.x)
+    np.testing.assert_array_equal(plain.edge_index, read.ENCODING.edge_index(graph))
+    assert (made.predict(fold().test) >= 0).all()
+    one, *_ = made.batches(fold().train, {}, made.chosen_recipe(FAITHFUL).rows).epoch()
+    assert one.graphs == 1
+    again, _ = load(save(made, card_of(made, fold().train, "random", {}), tmp_path))
+    np.testing.assert_allclose(again.predict(fold().test), made.predict(fold().test), rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["pmgns", "trappm:without-embedding"])
+def test_a_faithful_network_comes_nearer_to_measured_numbers(name: str) -> None:
+    made = trained(name, replace(FAITHFUL, limit_s=3.0, epochs=12))
+    assert made.trained is not None
+    losses = [line[2] for line in made.trained.history]
+    assert losses[-1] < losses[0]
+
+
+def test_dropout_follows_a_faithful_block() -> None:
+    found = []
+    for is_faithful in (False, True):
+        made = Pmgns()
+        made.tasks = ("time_s",)
+        made.choose(is_faithful)
+        network = made.network()
+        assert isinstance(network, pmgns.PmgnsNetwork)
+        found.append(network.summed.dropped)
+    assert found == [1, 2]
 
 
 @pytest.mark.parametrize("name", ["seernet", "pmgns", "trappm", "brp-nas", "mlp-node"])

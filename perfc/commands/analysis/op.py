@@ -131,7 +131,7 @@ def deployment_of(module: Module, options: DeploymentOptions) -> Deployment:
 
 def compared(module: Module, how: Deployment, options: DeploymentOptions) -> Comparison:
     """Compare the kernel on every named target."""
-    from perfc.analyzers.whole_runs.whole_run import KERNELS
+    from perfc.deployment.fields import KERNELS
     from perfc.study.comparison import ModelSetting, Order, compare
 
     alone = ModelSetting(module, how, predictor=KERNELS)

@@ -154,8 +154,8 @@ def floor_of(call: OperatorCall, machine: Machine, *, tf32: bool = False) -> Ope
         tf32: whether its kernel rounds float32 operands to TF32.
     """
     from perfc.analyzers.features.lowering import lower
-    from perfc.analyzers.whole_runs.whole_run import KERNELS
     from perfc.api import analyze
+    from perfc.deployment.fields import KERNELS
     from perfc.frontend.formats import ReadOptions
     from perfc.frontend.lowering import lowered
     from perfc.frontend.lowering.emitter import FAULTS

@@ -52,6 +52,8 @@ MNEMONICS = {
     "MatMul": "matmul", "BatchNormalization": "batch_norm", "LRN": "lrn", "LSTM": "lstm",
     "InstanceNormalization": "instance_norm", "PRelu": "prelu", "GRU": "gru", "None": "other",
     "ReduceL2": "reduce_l2", "ScatterND": "scatter_nd", "TopK": "top_k", "Relu6": "clip",
+    "ArgMax": "argmax", "CumSum": "cumsum", "MatMulInteger": "matmul_integer",
+    "QLinearMatMul": "qlinear_matmul",
 }  # fmt: skip
 DIPPM_WIDTH, TRAPPM_WIDTH = 32, 113
 DIPPM_SETTING = Setting(Precision.F32, version=(1, 13))

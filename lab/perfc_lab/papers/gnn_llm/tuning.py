@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from math import exp
-
 import torch
 from torch import Tensor, nn
 
-from ..networks.batches import Batch, LogScale
+from ..networks.batches import Batch, Scale
 from ..networks.message_passing import pooled
 from ..networks.network_predictor import head
 from ..networks.row_features import ROW
@@ -43,7 +41,7 @@ class LatencyNetwork(GraphLanguageNetwork):
         width: int,
         readout: Readout,
         model: CausalLanguageModel,
-        scale: LogScale,
+        scale: Scale,
         rates: tuple[float, float],
         *,
         has_graph: bool = True,
@@ -74,7 +72,7 @@ class LatencyNetwork(GraphLanguageNetwork):
         read = latencies(written)
         self.asked += len(written)
         self.failed += read.failures
-        usual = exp(self.scale.mean)
+        usual = self.scale.value(0.0)
         scaled = [self.scale.scaled(t if t == t else usual) for t in read.time_s.tolist()]
         return torch.tensor(scaled, dtype=torch.float32, device=batch.x.device)
 

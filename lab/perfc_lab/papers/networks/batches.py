@@ -58,7 +58,7 @@ class Batch:
         graph_of_node: ``[nodes]``, sorted.
         graph_of_row: ``[rows]``.
         row: ``[rows, features]``: batch, machine, setting.
-        y: ``[rows]``, scaled by `LogScale`.
+        y: ``[rows]``, scaled.
         index: ``[rows]``, positions in the measurements.
         graphs: how many.
         count: ``[nodes]``, operators that each stands for; None for one each.
@@ -105,6 +105,33 @@ class LogScale:
     def value(self, scaled: float) -> float:
         """Back again."""
         return exp(min(scaled * self.deviation + self.mean, 80.0))
+
+
+@frozen
+class UnitScale:
+    """Numbers in a unit of their own, as the authors' programs of DIPPM and TraPPM learn them.
+
+    Args:
+        unit: one of it, in the unit of the quantity.
+    """
+
+    unit: float
+
+    def scaled(self, value: float) -> float:
+        """Return a number in the unit."""
+        return value / self.unit
+
+    def value(self, scaled: float) -> float:
+        """Return a number of the unit in the unit of the quantity."""
+        return scaled * self.unit
+
+
+Scale = LogScale | UnitScale
+
+
+def scale_of(numbers: Sequence[float]) -> Scale:
+    """Return the scale of a card: mean and deviation of a logarithm, or a unit alone."""
+    return UnitScale(*numbers) if len(numbers) == 1 else LogScale(*numbers)
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +190,7 @@ class RowBatches:
         quantity: Quantity,
         graph_encoder: GraphEncoder,
         row_encoder: RowEncoder,
-        scale: LogScale,
+        scale: Scale,
         *,
         nodes: int = NODES_PER_BATCH,
         rows: int = 0,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import astuple, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
@@ -16,7 +16,17 @@ from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
 from perfc.analyzers.graph.schema import Schema
 from perfc.errors import PerfcError
 
-from .batches import Batch, GraphAtBatch, GraphTensors, LogScale, RowBatches, Standard
+from .batches import (
+    Batch,
+    GraphAtBatch,
+    GraphTensors,
+    LogScale,
+    RowBatches,
+    Scale,
+    Standard,
+    UnitScale,
+    scale_of,
+)
 from .equal_nodes import merged
 from .node_features import Encoding
 from .row_features import ROW, row_features
@@ -59,10 +69,16 @@ class NetworkPredictor(GraphPredictor):
         recipe: of the training, as in the paper.
         ours: recipe for an hour of a core in place of the paper's days.
         is_faithful: whether recipe and sums are the paper's.
+        raw_encoding: what the authors' program reads of a graph, as plain numbers; a faithful
+            network reads it, and learns plain numbers of ``units``. None where there is no such
+            program.
+        units: units that the authors' program learns quantities in; 1 of what is not listed.
         loss: of a batch.
     """
 
     encoding: Encoding
+    raw_encoding: ClassVar[Encoding | None] = None
+    units: ClassVar[Mapping[Quantity, float]] = {}
     layers: int = 0
     hidden: ClassVar[int]
     recipe: ClassVar[TrainRecipe]
@@ -74,9 +90,26 @@ class NetworkPredictor(GraphPredictor):
         self.width = self.hidden
         self.is_faithful = False
         self.standards: dict[str, Standard] = {}
-        self.scale = LogScale(0.0, 1.0)
+        self.scale: Scale = LogScale(0.0, 1.0)
         self.made: nn.Module | None = None
         self.trained: Trained | None = None
+
+    @property
+    def is_raw(self) -> bool:
+        """Return True if it reads and learns plain numbers, as the authors' program."""
+        return self.is_faithful and self.raw_encoding is not None
+
+    def choose(self, is_faithful: bool) -> None:
+        """Take the recipe, and the features that it reads."""
+        self.is_faithful = is_faithful
+        if self.is_raw and self.raw_encoding is not None:
+            self.encoding = self.raw_encoding
+
+    def scale_for(self, quantity: Quantity, train: Measurements) -> Scale:
+        """Return what a quantity is learned as, from the rows trained on."""
+        if self.is_raw:
+            return UnitScale(self.units.get(quantity, 1.0))
+        return LogScale.of(train.values(quantity).tolist())
 
     @abstractmethod
     def network(self) -> nn.Module:
@@ -94,9 +127,9 @@ class NetworkPredictor(GraphPredictor):
     ) -> None:
         """Standardise by the rows trained on, then train on one core."""
         seeded(budget.seed)
-        self.is_faithful = budget.is_faithful
+        self.choose(budget.is_faithful)
         self.width = max(round(self.hidden * budget.scale), LEAST_WIDTH)
-        self.scale = LogScale.of(train.values(self.quantity).tolist())
+        self.scale = self.scale_for(self.quantity, train)
         cache: dict[GraphAtBatch, GraphTensors] = {}
         self._standardise(train)
         used = {r.graph for r in (*train.rows, *validation.rows)}
@@ -138,13 +171,18 @@ class NetworkPredictor(GraphPredictor):
         )
 
     def passed(self, graph: ModelGraph, batch: float) -> GraphTensors:
-        """One graph as the network is given it: standardised, equal operators once."""
+        """One graph as the network is given it: standardised, equal operators once.
+
+        Where the authors' tables are read, every operator is passed, with its own dropout.
+        """
         found = self.tensors(graph, batch)
-        return merged(found, self.layers) if self.layers else found
+        return merged(found, self.layers) if self.layers and not self.is_raw else found
 
     def tensors(self, graph: ModelGraph, batch: float) -> GraphTensors:
-        """One graph, standardised."""
+        """One graph, standardised; as its tables are where those of the authors are read."""
         raw = self.raw(graph, batch)
+        if self.is_raw:
+            return raw
         edge_attr = None if raw.edge_attr is None else self.standards[EDGE](raw.edge_attr)
         u = None if raw.u is None else self.standards[WHOLE](raw.u)
         return GraphTensors(self.standards[NODE](raw.x), raw.edge_index, edge_attr, u)
@@ -153,9 +191,10 @@ class NetworkPredictor(GraphPredictor):
         """One graph as its tables are."""
         tables, vector = self.encoding, self.encoding.graph_vector
         edges = None if tables.edge_table is None else tables.edge_table(graph, batch)
+        index = graph.ops.edges if tables.edge_index is None else tables.edge_index(graph)
         return GraphTensors(
             torch.from_numpy(tables.node_table(graph, batch)).float(),
-            torch.from_numpy(graph.ops.edges),
+            torch.from_numpy(index),
             None if edges is None else torch.from_numpy(edges).float(),
             None if vector is None else torch.tensor(vector(graph, batch), dtype=torch.float32),
         )
@@ -166,16 +205,17 @@ class NetworkPredictor(GraphPredictor):
         return standardised
 
     def _standardise(self, train: Measurements) -> None:
+        rows = torch.tensor([row_features(train, r) for r in train.rows], dtype=torch.float32)
+        self.standards = {ROWS: plain_indicators(Standard.of([rows]), ROW)}
+        if self.is_raw:
+            return
         # one batch says what columns are like, and a fourth of the tables is enough to hold at once
         batches: dict[str, int] = {}
         for row in train.rows:
             batches[row.graph] = max(batches.get(row.graph, 0), row.batch)
         raw = [self.raw(train.graphs[name], batches[name]) for name in sorted(batches)]
-        rows = torch.tensor([row_features(train, r) for r in train.rows], dtype=torch.float32)
-        self.standards = {
-            NODE: plain_indicators(Standard.of([g.x for g in raw]), self.encoding.nodes),
-            ROWS: plain_indicators(Standard.of([rows]), ROW),
-        }
+        nodes = Standard.of([g.x for g in raw])
+        self.standards[NODE] = plain_indicators(nodes, self.encoding.nodes)
         edges = [g.edge_attr for g in raw if g.edge_attr is not None]
         if edges:
             self.standards[EDGE] = Standard.of(edges)
@@ -207,7 +247,7 @@ class NetworkPredictor(GraphPredictor):
             "width": self.width,
             "width_of_the_paper": self.hidden,
             "is_faithful": self.is_faithful,
-            "scale": [self.scale.mean, self.scale.deviation],
+            "scale": astuple(self.scale),
             "epochs": ran.epochs if ran else 0,
             "seconds": round(ran.seconds, 1) if ran else 0.0,
         }
@@ -223,11 +263,11 @@ class NetworkPredictor(GraphPredictor):
         Raises:
             PerfcError: of another schema.
         """
+        self.choose(bool(meta["is_faithful"]))
         if list(meta["schemas"]) != self.digests():
             raise PerfcError(f"weights of {self.name} read other features", hint="train it anew")
         self.width = int(meta["width"])
-        self.is_faithful = bool(meta["is_faithful"])
-        self.scale = LogScale(*map(float, meta["scale"]))
+        self.scale = scale_of([float(x) for x in meta["scale"]])
         for part in (NODE, EDGE, WHOLE, ROWS):
             if f"standard.{part}.mean" in arrays:
                 mean, deviation = (arrays[f"standard.{part}.{n}"] for n in ("mean", "deviation"))

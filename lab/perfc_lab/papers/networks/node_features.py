@@ -12,6 +12,8 @@ from perfc.analyzers.graph.schema import Schema
 from perfc.ir.record import frozen
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from perfc.analyzers.features.classes import Array
 
 OTHER = "other"
@@ -32,6 +34,7 @@ class Encoding:
         graph_vector: ``[len(whole)]``; None where the network reads none.
         edges: columns of the edge table; empty for none.
         edge_table: ``[edges, len(edges)]``; None where the network reads none.
+        edge_index: source and target of each edge, ``[2, edges]``; None for the data flow.
     """
 
     nodes: Schema
@@ -40,6 +43,7 @@ class Encoding:
     graph_vector: Callable[[ModelGraph, float], Sequence[float]] | None = None
     edges: Schema = NO_EDGES
     edge_table: GraphTable | None = None
+    edge_index: Callable[[ModelGraph], NDArray[np.int64]] | None = None
 
 
 def one_hot(names: Sequence[str], vocabulary: Sequence[str]) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import astuple
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
@@ -13,7 +14,7 @@ from perfc.analyzers.graph.predictor import Say, TrainingBudget
 from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
 from perfc.errors import PerfcError
 
-from .batches import Batch, LogScale
+from .batches import Batch, Scale, scale_of
 from .network_predictor import NetworkPredictor
 from .train import Step, TrainRecipe, one_thread, predicted
 
@@ -29,12 +30,19 @@ class TaskNetwork(nn.Module):
     Args:
         tasks: their names, in the order of ``every``.
         quantity: what a call gives.
+        is_raw: whether outputs are plain positive numbers, ``-log(sigmoid(x))``, as in the
+            authors' programs of DIPPM and TraPPM.
     """
 
-    def __init__(self, tasks: tuple[str, ...], quantity: Quantity) -> None:
+    def __init__(self, tasks: tuple[str, ...], quantity: Quantity, *, is_raw: bool = False) -> None:
         super().__init__()
         self.tasks = tasks
         self.quantity = quantity
+        self.is_raw = is_raw
+
+    def positive(self, outputs: Tensor) -> Tensor:
+        """Return the outputs, positive where plain numbers are learned."""
+        return -nn.functional.logsigmoid(outputs) if self.is_raw else outputs
 
     @abstractmethod
     def every(self, batch: Batch) -> Tensor:
@@ -67,7 +75,7 @@ class SeveralQuantities(NetworkPredictor):
 
     def __init__(self, variant: str = "", quantity: Quantity = Quantity.TIME) -> None:
         super().__init__(variant, quantity)
-        self.scales: dict[Quantity, LogScale] = {}
+        self.scales: dict[Quantity, Scale] = {}
         self.tasks: tuple[str, ...] = ()
 
     def task(self, quantity: Quantity, row: GraphRow) -> str:
@@ -83,11 +91,12 @@ class SeveralQuantities(NetworkPredictor):
         self, train: Measurements, validation: Measurements, budget: TrainingBudget, say: Say
     ) -> None:
         """Find which tasks there are, then train all."""
+        self.choose(budget.is_faithful)
         tasks: set[str] = set()
         for quantity in self.quantities():
             known = train.measured(quantity)
             if len(known) >= LEAST_ROWS:
-                self.scales[quantity] = LogScale.of(known.values(quantity).tolist())
+                self.scales[quantity] = self.scale_for(quantity, known)
                 tasks |= {self.task(quantity, row) for row in known.rows}
         self.tasks = tuple(sorted(tasks))
         super().fit(train, validation, budget, say)
@@ -153,11 +162,12 @@ class SeveralQuantities(NetworkPredictor):
 
     def meta(self) -> Mapping[str, Any]:
         """And its tasks."""
-        scales = {q.value: [s.mean, s.deviation] for q, s in self.scales.items()}
+        scales = {q.value: astuple(s) for q, s in self.scales.items()}
         return {**super().meta(), "tasks": list(self.tasks), "scales": scales}
 
     def restore(self, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
         """Weights of the same features and tasks."""
         self.tasks = tuple(map(str, meta["tasks"]))
-        self.scales = {Quantity(q): LogScale(*map(float, s)) for q, s in meta["scales"].items()}
+        scales = meta["scales"].items()
+        self.scales = {Quantity(q): scale_of([float(x) for x in s]) for q, s in scales}
         super().restore(arrays, meta)

@@ -27,6 +27,7 @@ class SummedNetwork(nn.Module):
         layers: fully connected ones.
         per: operators that embeddings are summed in; 1 in the papers.
         outputs: numbers a row.
+        dropped: layers of messages that one dropout follows; those of a block in DIPPM's program.
     """
 
     def __init__(
@@ -38,9 +39,10 @@ class SummedNetwork(nn.Module):
         layers: int = 2,
         per: float = PER,
         outputs: int = 1,
+        dropped: int = 1,
     ) -> None:
         super().__init__()
-        self.per = per
+        self.per, self.dropped = per, dropped
         self.blocks = nn.ModuleList(blocks)
         self.dropout = nn.Dropout(DROPOUT)
         read = (width if len(self.blocks) else 0) + whole + len(ROW)
@@ -53,8 +55,9 @@ class SummedNetwork(nn.Module):
         """``[rows, outputs]``."""
         assert batch.u is not None
         parts, x = [batch.u], batch.x
-        for block in self.blocks:
-            x = self.dropout(torch.relu(block(x, batch.edge_index)))
+        for i, block in enumerate(self.blocks, 1):
+            x = torch.relu(block(x, batch.edge_index))
+            x = x if i % self.dropped else self.dropout(x)
         if len(self.blocks):
             total = pooled(x, batch.graph_of_node, batch.graphs, "sum", batch.count)
             parts.append(total / self.per)

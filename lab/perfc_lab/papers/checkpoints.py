@@ -1,0 +1,280 @@
+"""Reads the checkpoints that the authors of DIPPM and TraPPM publish, for networks of this folder.
+
+Layouts are those of karthickai/dippm at 19be0ed14fe9 (``model.py``) and karthickai/trappm at
+d96cbf519875 (``trappm/model.py``, ``trappm/predictor.py``). PerfSeer's authors publish data
+(upuuuuuu/PerfSeer), no network: there is no layout of theirs to read.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from perfc.analyzers.graph.predictor import GraphPredictor
+from perfc.analyzers.graph.rows import Quantity
+from perfc.analyzers.graph.weights import MAX_ARRAYS_BYTES, GraphCard
+from perfc.errors import ParseError
+from perfc.ir.record import frozen
+
+from . import onnx_profile, relay
+from .dippm_authors import DippmAuthors
+from .networks.row_features import ROW
+from .trappm_authors import TrappmAuthors
+
+if TYPE_CHECKING:
+    from perfc.analyzers.features.classes import Array
+
+    from .networks.from_checkpoint import FromCheckpoint
+
+MOST_BYTES = 1 << 29
+"""Size of a checkpoint; Lightning's have the state of the optimizer as well."""
+MOST_NUMBERS = MAX_ARRAYS_BYTES // 4
+TARGET = "a100-sxm4-40gb"
+
+
+@frozen
+class Layout:
+    """Names in a checkpoint.
+
+    Args:
+        title: whose it is.
+        names: prefix of ours by each prefix of theirs; a checkpoint has all of them and no others.
+    """
+
+    title: str
+    names: Mapping[str, str]
+
+    def renamed(self, state: Mapping[str, Array]) -> dict[str, Array] | None:
+        """Return a checkpoint by our names; None if it has another layout."""
+        result: dict[str, Array] = {}
+        seen: set[str] = set()
+        for name, array in state.items():
+            theirs = next((p for p in self.names if name.startswith(p)), None)
+            if theirs is None:
+                return None
+            seen.add(theirs)
+            result[self.names[theirs] + name.removeprefix(theirs)] = array
+        return result if seen == self.names.keys() else None
+
+
+def dense(count: int) -> dict[str, str]:
+    """Return the names of fully connected layers and the last one, with ReLU and dropout behind."""
+    layers = {f"fc_{i + 1}.": f"head.{3 * i}." for i in range(count)}
+    return {**layers, "predictor.": f"head.{3 * count}."}
+
+
+DIPPM = Layout(
+    "DIPPM",
+    {f"graph_conv_{i + 1}.convs.{j}.": f"blocks.{2 * i + j}." for i in range(3) for j in range(2)}
+    | dense(3),
+)
+ENCODER = Layout(
+    "TraPPM's auto-encoder",
+    {f"encoder.conv{i + 1}.": f"layers.{i}." for i in range(4)}
+    | {f"encoder.bn{i + 1}.": f"norms.{i}." for i in range(4)},
+)
+REGRESSOR = Layout(
+    "TraPPM's regressor",
+    {f"graph_conv_{i + 1}.": f"blocks.{i}." for i in range(2)} | dense(2),
+)
+LAYOUTS = (DIPPM, ENCODER, REGRESSOR)
+LABELS = {
+    "Train_Step_Time": Quantity.TIME, "Train_Gpu_Memory_Mb": Quantity.MEMORY,
+    "Train_Gpu_Power_W": Quantity.POWER,
+}  # fmt: skip
+"""Quantity of a regressor of TraPPM by the end of its file's name."""
+EXAMPLE = "autoenc_343.pth fold_1_Train_Step_Time.pth"
+Named = tuple[Path, Layout, dict[str, "Array"]]
+
+
+def state_of(path: Path) -> dict[str, Array]:
+    """Return the tensors of a checkpoint by name.
+
+    The file is read with ``weights_only``, which runs no code of it.
+
+    Raises:
+        ParseError: no checkpoint, or a larger one than such networks have.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            is_large = sum(info.file_size for info in archive.infolist()) > MOST_BYTES
+        content = {} if is_large else torch.load(path, map_location="cpu", weights_only=True)
+        state = content.get("state_dict", content)
+        is_large |= sum(tensor.numel() for tensor in state.values()) > MOST_NUMBERS
+        arrays = {} if is_large else {str(n): t.float().numpy() for n, t in state.items()}
+    except Exception as error:
+        what = f"no checkpoint that PyTorch reads with weights_only ({type(error).__name__})"
+        raise ParseError(what, where=str(path)) from None
+    if is_large:
+        raise ParseError("more numbers than the authors' networks have", where=str(path))
+    return arrays
+
+
+def named(path: Path) -> Named:
+    """Return a checkpoint with its layout and our names.
+
+    Raises:
+        ParseError: as `state_of`, or of no known layout.
+    """
+    state = state_of(path)
+    for layout in LAYOUTS:
+        renamed = layout.renamed(state)
+        if renamed is not None:
+            return path, layout, renamed
+    known = ", ".join(layout.title for layout in LAYOUTS)
+    hint = "PerfSeer's authors publish no network, so that no layout of it is known"
+    raise ParseError(f"not the layout of {known}", where=str(path), hint=hint)
+
+
+def read_checkpoint(paths: Sequence[Path]) -> tuple[GraphPredictor, GraphCard]:
+    """Return the predictor of the authors' checkpoints, and its card.
+
+    Args:
+        paths: one file of DIPPM, or TraPPM's auto-encoder and a regressor for each quantity.
+
+    Raises:
+        ParseError: no checkpoint, of no known layout, or files that do not belong together.
+    """
+    files = [named(path) for path in paths]
+    match [layout for _, layout, _ in files]:
+        case [layout] if layout is DIPPM:
+            return built(DippmAuthors, paths, lambda: dippm(files[0][2]), tuple(relay.UNITS))
+    encoders = [state for _, layout, state in files if layout is ENCODER]
+    regressors = [file for file in files if file[1] is REGRESSOR]
+    if len(encoders) != 1 or len(encoders) + len(regressors) != len(files) or not regressors:
+        hint = f"one file of DIPPM, or those of TraPPM: {EXAMPLE}"
+        where = ", ".join(map(str, paths))
+        raise ParseError("not one network", where=where, hint=hint)
+    states = {quantity_of(path): state for path, _, state in regressors}
+    if len(states) < len(regressors):
+        raise ParseError("two regressors of a quantity", where=str(regressors[-1][0]))
+    quantities = tuple(q for q in LABELS.values() if q in states)
+    return built(TrappmAuthors, paths, lambda: trappm(encoders[0], states), quantities)
+
+
+def quantity_of(path: Path) -> Quantity:
+    """Return the quantity that the name of a regressor's file ends in.
+
+    Raises:
+        ParseError: none of `LABELS`.
+    """
+    for label, quantity in LABELS.items():
+        if path.stem.endswith(label):
+            return quantity
+    hint = f"names end in {', '.join(LABELS)}, as the authors' do"
+    raise ParseError("the file's name states no quantity", where=str(path), hint=hint)
+
+
+def built(
+    make: type[FromCheckpoint],
+    paths: Sequence[Path],
+    arrays: Callable[[], dict[str, Array]],
+    quantities: tuple[Quantity, ...],
+) -> tuple[GraphPredictor, GraphCard]:
+    """Return the predictor of weights by our names, and its card.
+
+    Raises:
+        ParseError: weights of other shapes.
+    """
+    made = make("", quantities[0])
+    where = ", ".join(map(str, paths))
+    try:
+        weights = arrays()
+        made.restore(weights, meta_of(made, weights, quantities))
+    except (KeyError, RuntimeError, IndexError, ValueError) as error:
+        what = f"weights of other shapes: {str(error).splitlines()[-1].strip()[:120]}"
+        raise ParseError(what, where=where) from None
+    card = GraphCard(
+        made.name.replace("-", "_"), made.title, made.quantity.value, made.name.partition("-")[0],
+        "", "the authors'", (TARGET,), (made.mode,), 0, 0, 1 << 20, made.factor, meta=made.meta(),
+        runs=((TARGET, "f32", made.mode, made.framework),),
+    )  # fmt: skip
+    return made, card
+
+
+def meta_of(
+    made: FromCheckpoint, weights: Mapping[str, Array], quantities: tuple[Quantity, ...]
+) -> dict[str, Any]:
+    """Return what a card states of a faithful network with the authors' weights."""
+    made.choose(is_faithful=True)
+    (width,) = {len(a) for name, a in weights.items() if name.endswith("head.3.bias")}
+    units = {q.value: [made.units[q]] for q in quantities}
+    return {
+        "schemas": made.digests(), "width": width, "is_faithful": True,
+        "scale": units[made.quantity.value], "scales": units,
+        "tasks": sorted(q.value for q in quantities),
+    }  # fmt: skip
+
+
+def dippm(state: Mapping[str, Array]) -> dict[str, Array]:
+    """Return the weights of `DippmAuthors`.
+
+    Raises:
+        ValueError: other shapes.
+    """
+    width = square(state["head.3.weight"])
+    head = reordered(state["head.0.weight"], (width, len(relay.STATIC)), (1, 0))
+    order = [list(relay.UNITS).index(q) for q in sorted(relay.UNITS, key=lambda q: q.value)]
+    last = {name: state[name][order] for name in ("head.9.weight", "head.9.bias")}
+    network = {**state, "head.0.weight": head, **last}
+    return {**under("network.summed.", network), **UNREAD}
+
+
+def trappm(
+    encoder: Mapping[str, Array], states: Mapping[Quantity, Mapping[str, Array]]
+) -> dict[str, Array]:
+    """Return the weights of `TrappmAuthors`.
+
+    Raises:
+        ValueError: other shapes.
+    """
+    arrays = {**under("encoder.", encoder), **UNREAD}
+    for i, quantity in enumerate(sorted(states, key=lambda q: q.value)):
+        state = states[quantity]
+        width = square(state["head.3.weight"])
+        parts = (width, width, len(onnx_profile.STATIC))
+        head = reordered(state["head.0.weight"], parts, (1, 2, 0))
+        arrays |= under(f"network.regressors.{i}.", {**state, "head.0.weight": head})
+    return arrays
+
+
+UNREAD: Mapping[str, Array] = {
+    "standard.row.mean": np.zeros(len(ROW), np.float32),
+    "standard.row.deviation": np.full(len(ROW), np.inf, np.float32),
+}
+"""A row's machine and way of running, which the authors' networks do not read, as zeros."""
+
+
+def square(weight: Array) -> int:
+    """Return the width of a layer that keeps it, so that a network of that width is no larger.
+
+    Raises:
+        ValueError: it does not.
+    """
+    width = len(weight)
+    if weight.shape != (width, width):
+        raise ValueError(f"a layer of {list(weight.shape)}")
+    return width
+
+
+def reordered(weight: Array, parts: Sequence[int], order: Iterable[int]) -> Array:
+    """Return a layer that reads its parts in our order, and nothing of a row.
+
+    Raises:
+        ValueError: it reads another number.
+    """
+    if weight.ndim != 2 or weight.shape[1] != sum(parts):
+        raise ValueError(f"a layer of {list(weight.shape)}, not of {sum(parts)} columns")
+    pieces = np.split(weight, np.cumsum(parts)[:-1], axis=1)
+    unread = np.zeros((len(weight), len(ROW)), weight.dtype)
+    return np.concatenate([*(pieces[i] for i in order), unread], axis=1)
+
+
+def under(prefix: str, state: Mapping[str, Array]) -> dict[str, Array]:
+    """Return arrays with longer names."""
+    return {prefix + name: array for name, array in state.items()}

@@ -1,0 +1,95 @@
+"""Features of the authors' program of TraPPM: the profile of the ONNX file of a network.
+
+Source: github.com/karthickai/trappm at d96cbf519875, ``features.py``, ``converter.py`` and
+``model.py``, whose counts are those of ONNX-tool (``onnx_tool/graph.py`` and ``node.py``). Numbers
+are plain: extents, multiplications and additions, parameters, and bytes of parameters and outputs.
+Times are in milliseconds, memory in MiB, power in watts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from perfc.analyzers.graph.model_graph import ModelGraph
+from perfc.analyzers.graph.rows import Quantity
+from perfc.analyzers.graph.schema import Schema
+
+from ..data.releases.torch_graphs import MIB, TRAPPM_OPS, mnemonic
+from .networks.node_features import Encoding, indicators
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from perfc.analyzers.features.classes import Array
+
+UNITS: Mapping[Quantity, float] = {Quantity.TIME: 1e-3, Quantity.MEMORY: MIB, Quantity.POWER: 1.0}
+EXTENTS = (*(f"in_{i}" for i in range(6)), *(f"out_{i}" for i in range(6)))
+NODES = Schema("ONNX profile", (*indicators(TRAPPM_OPS), *EXTENTS, "mac", "parameters", "memory"))
+STATIC = Schema("ONNX graph", ("batch", "nodes", "edges", "mac", "parameters", "memory"))
+PLACES = {mnemonic(name): i for i, name in reversed(list(enumerate(TRAPPM_OPS)))}
+"""Place of our operators in the one-hot; ``Clip`` comes before ``Relu6``."""
+NONE = len(TRAPPM_OPS) - 1
+PER_OUTPUT = {
+    "sub": 1, "add": 1, "min": 1, "max": 1, "neg": 1, "div": 2, "mul": 1, "abs": 1, "ceil": 1,
+    "exp": 16, "softmax": 18, "log": 16, "instance_norm": 8, "sqrt": 4, "pow": 32, "sin": 14,
+    "cos": 14, "sigmoid": 18, "tanh": 32, "hard_sigmoid": 4, "relu": 1, "prelu": 2,
+    "leaky_relu": 2, "clip": 2, "reciprocal": 2, "less": 1, "equal": 1, "greater": 1, "floor": 1,
+    "conv": 1, "conv_transpose": 1,
+}  # fmt: skip
+"""Operations of ONNX-tool for each output; those of a product's bias among them."""
+PER_INPUT = {
+    "global_average_pool": 1, "reduce_mean": 1, "reduce_sum": 1, "reduce_max": 1, "reduce_min": 1,
+    "reduce_l2": 5,
+}  # fmt: skip
+POOLS = ("average_pool", "max_pool")
+F32_BYTES = 4
+
+
+def profile(graph: ModelGraph, batch: float) -> dict[str, Array]:
+    """Return operations, parameters and memory in bytes of each node."""
+    facts, ops = graph.ops.at(batch), graph.ops.ops
+    outputs, inputs = facts["output_elements"], facts["input_elements"]
+    windows = np.array([op in POOLS for op in ops]) * facts["kernel_h"] * facts["kernel_w"]
+    biases = np.array([op == "gemm" for op in ops]) * (facts["has_bias"] > 0)
+    each = np.array([PER_OUTPUT.get(op, 0) for op in ops]) + windows + biases
+    read = np.array([PER_INPUT.get(op, 0) for op in ops])
+    parameters = facts["weight_elements"]
+    memory = F32_BYTES * (parameters + outputs)
+    return {
+        "mac": facts["mac"] + each * outputs + read * inputs,
+        "parameters": parameters,
+        "memory": memory,
+    }
+
+
+def node_table(graph: ModelGraph, batch: float) -> Array:
+    """Return the features of the operators, ``[nodes, 113]``."""
+    facts, counts = graph.ops.at(batch), profile(graph, batch)
+    places = [PLACES.get(op, NONE) for op in graph.ops.ops]
+    columns = [*(facts[name] for name in EXTENTS), *counts.values()]
+    table: Array = np.concatenate(
+        [np.eye(len(TRAPPM_OPS))[places], np.stack(columns, axis=1)], axis=1
+    )
+    return table
+
+
+def edge_index(graph: ModelGraph) -> NDArray[np.int64]:
+    """Return each pair of operators that a tensor connects once, ``[2, edges]``."""
+    return np.unique(graph.ops.edges, axis=1)
+
+
+def static_features(graph: ModelGraph, batch: float) -> list[float]:
+    """Return batch, nodes, edges, operations, parameters and memory, ``[6]``.
+
+    They are standardized by their own mean and deviation, of one network.
+    """
+    totals = [float(each.sum()) for each in profile(graph, batch).values()]
+    numbers = np.array([batch, len(graph.ops), edge_index(graph).shape[1], *totals])
+    static: list[float] = ((numbers - numbers.mean()) / numbers.std(ddof=1)).tolist()
+    return static
+
+
+ENCODING = Encoding(NODES, node_table, STATIC, static_features, edge_index=edge_index)

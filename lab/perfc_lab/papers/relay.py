@@ -1,0 +1,106 @@
+"""Features of the authors' program of DIPPM: the calls of the Relay program of a network.
+
+Source: github.com/karthickai/dippm at 19be0ed14fe9, ``model.py`` and ``dippm.py``. Nodes are the
+calls that have a stored argument, in order; their one-hot starts at 1, numbers are plain, and each
+node sends to the next one. Times are in microseconds, energies in tenths of a joule, memory in MB.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from perfc.analyzers.graph.model_graph import OP_FIXED, ModelGraph
+from perfc.analyzers.graph.rows import Quantity
+from perfc.analyzers.graph.schema import Schema
+
+from .networks.node_features import Encoding, indicators
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from perfc.analyzers.features.classes import Array
+
+CODES: Mapping[str, int] = {
+    "conv": 1, "conv_transpose": 2, "dense": 3, "bias_add": 5, "layer_norm": 8, "add": 11,
+    "mul": 13, "batch_norm": 0,
+}  # fmt: skip
+"""Place in the one-hot of operators that can have a stored argument; 0 for none of theirs."""
+KINDS, ATTRIBUTES, SHAPE = 16, 12, 4
+UNITS: Mapping[Quantity, float] = {
+    Quantity.TIME: 1e-6, Quantity.ENERGY: 0.1, Quantity.MEMORY: 1e6,
+}  # fmt: skip
+"""Units of the outputs, in their order."""
+NODES = Schema(
+    "Relay calls",
+    (
+        *indicators(f"operator {i}" for i in range(KINDS)),
+        *("stride_h", "stride_w", "pad_top", "pad_left", "pad_bottom", "pad_right", "dilation_h"),
+        *("dilation_w", "groups", "channels", "kernel_h", "kernel_w"),
+        *(f"stored_{i}" for i in range(SHAPE)),
+    ),
+)
+STATIC = Schema("Relay program", ("batch", "giga_mac", "convolutions", "dense", "relu"))
+
+
+def relay_nodes(graph: ModelGraph) -> Array:
+    """Return the features of the nodes of the Relay program, ``[nodes, 32]``."""
+    rows = [row for i in range(len(graph.ops)) for row in _calls(graph, i)]
+    # a graph without such a call still is one node, so that a batch of graphs holds it
+    return np.array(rows or [[0.0] * len(NODES)], np.float64)
+
+
+def chain(graph: ModelGraph) -> NDArray[np.int64]:
+    """Return the edges from each node of the Relay program to the next, ``[2, nodes - 1]``."""
+    sources = np.arange(len(relay_nodes(graph)) - 1)
+    return np.stack([sources, sources + 1])
+
+
+def _calls(graph: ModelGraph, i: int) -> Iterator[list[float]]:
+    """Yield the calls of an operator that have a stored argument: its own, and its bias."""
+    fact = {
+        name: float(graph.ops.fixed[i, OP_FIXED.index(name)])
+        for name in ("weights", "has_bias", "groups", "kernel_h", "kernel_w", "stride_h",
+                     "stride_w", "dilation_h", "dilation_w", "pad_h", "pad_w", "weight_0",
+                     "weight_1", "weight_2", "weight_3", "weight_elements")
+    }  # fmt: skip
+    if not fact["weights"]:
+        return
+    op = {"gemm": "dense", "matmul": "dense"}.get(graph.ops.ops[i], graph.ops.ops[i])
+    shape = [fact[f"weight_{k}"] for k in range(SHAPE)]
+    if op not in ("conv", "conv_transpose", "dense") and not any(shape):
+        shape = [fact["weight_elements"] / fact["weights"], 0.0, 0.0, 0.0]
+    attributes = [0.0] * ATTRIBUTES
+    if op.startswith("conv"):
+        pads = [fact[f"pad_{axis}"] // 2 for axis in "hw"]
+        ends = [fact[f"pad_{axis}"] - start for axis, start in zip("hw", pads, strict=True)]
+        attributes = [
+            fact["stride_h"], fact["stride_w"], *pads, *ends, fact["dilation_h"],
+            fact["dilation_w"], fact["groups"], fact["weight_0"], fact["kernel_h"],
+            fact["kernel_w"],
+        ]  # fmt: skip
+    yield [*_one_hot(op), *attributes, *shape]
+    if fact["has_bias"]:
+        bias = "add" if op == "dense" else "bias_add"
+        yield [*_one_hot(bias), *[0.0] * ATTRIBUTES, fact["weight_0"], 0.0, 0.0, 0.0]
+
+
+def _one_hot(op: str) -> list[float]:
+    place = CODES.get(op, 0)
+    return [float(bool(place) and i == place) for i in range(KINDS)]
+
+
+def static_features(graph: ModelGraph, batch: float) -> list[float]:
+    """Return batch, GMACs, and the numbers of convolutions, dense products and ReLUs, ``[5]``."""
+    ops = list(graph.ops.ops)
+    stored = graph.ops.fixed[:, OP_FIXED.index("weights")] > 0
+    dense = sum(op in ("gemm", "matmul") and has for op, has in zip(ops, stored, strict=True))
+    giga_mac = float(graph.ops.at(batch)["mac"].sum()) / 1e9
+    return [batch, giga_mac, float(ops.count("conv")), float(dense), float(ops.count("relu"))]
+
+
+ENCODING = Encoding(
+    NODES, lambda graph, _: relay_nodes(graph), STATIC, static_features, edge_index=chain
+)
