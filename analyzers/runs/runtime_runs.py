@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from .prediction import PredictionTable
 
 NAME = RUNS
-"""Name of the weights."""
 CLASS = "run"
 RESIDUAL = "residual_"
 """Start of the names of the arrays of the forest of runs."""

@@ -212,7 +212,7 @@ VAGUE = frozenset({
 """Names of variables, arguments and functions that say nothing about their contents."""
 BUDGETS = {
     ("perfc", "ir", "passes", "analyzers", "kernels"): (0, 9),
-    ("lab/perfc_lab",): (365, 430),
+    ("lab/perfc_lab",): (365, 426),
     ("tests", "lab/tests"): (154, 1095),
     ("benchmarks",): (40, 78),
 }

@@ -38,7 +38,7 @@ TARGET = "a100-sxm4-40gb"
 
 
 @frozen
-class Layout:
+class CheckpointLayout:
     """Names in a checkpoint.
 
     Args:
@@ -68,17 +68,17 @@ def dense(count: int) -> dict[str, str]:
     return {**layers, "predictor.": f"head.{3 * count}."}
 
 
-DIPPM = Layout(
+DIPPM = CheckpointLayout(
     "DIPPM",
     {f"graph_conv_{i + 1}.convs.{j}.": f"blocks.{2 * i + j}." for i in range(3) for j in range(2)}
     | dense(3),
 )
-ENCODER = Layout(
+ENCODER = CheckpointLayout(
     "TraPPM's auto-encoder",
     {f"encoder.conv{i + 1}.": f"layers.{i}." for i in range(4)}
     | {f"encoder.bn{i + 1}.": f"norms.{i}." for i in range(4)},
 )
-REGRESSOR = Layout(
+REGRESSOR = CheckpointLayout(
     "TraPPM's regressor",
     {f"graph_conv_{i + 1}.": f"blocks.{i}." for i in range(2)} | dense(2),
 )
@@ -89,7 +89,7 @@ LABELS = {
 }  # fmt: skip
 """Quantity of a regressor of TraPPM by the end of its file's name."""
 EXAMPLE = "autoenc_343.pth fold_1_Train_Step_Time.pth"
-Named = tuple[Path, Layout, dict[str, "Array"]]
+Named = tuple[Path, CheckpointLayout, dict[str, "Array"]]
 
 
 def state_of(path: Path) -> dict[str, Array]:

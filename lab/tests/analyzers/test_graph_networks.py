@@ -161,15 +161,15 @@ def test_a_faithful_network_comes_nearer_to_measured_numbers(name: str) -> None:
 
 
 def test_dropout_follows_a_faithful_block() -> None:
-    found = []
+    dropped = []
     for is_faithful in (False, True):
         made = Pmgns()
         made.tasks = ("time_s",)
         made.choose(is_faithful)
         network = made.network()
         assert isinstance(network, pmgns.PmgnsNetwork)
-        found.append(network.summed.dropped)
-    assert found == [1, 2]
+        dropped.append(network.summed.dropped)
+    assert dropped == [1, 2]
 
 
 @pytest.mark.parametrize("name", ["seernet", "pmgns", "trappm", "brp-nas", "mlp-node"])
