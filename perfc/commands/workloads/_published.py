@@ -7,20 +7,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from ..shared.document import show_document
-from ..shared.output import emit
+from ..shared.output import deliver, emit
 
 if TYPE_CHECKING:
     from perfc.machine.parallel import Parallel
-
-FORMATS = ("text", "json", "markdown")
+    from perfc.study.expenses import Region
 
 
 def show_published(
     predictor: str, model: str, given: tuple[str, ...], parallel: Parallel,
-    load: Mapping[str, Any], form: str, output: Path | None,
+    load: Mapping[str, Any], grid: Region, form: str, output: Path | None,
 ) -> int:  # fmt: skip
     """Write the prediction of a published predictor.
 
@@ -30,11 +27,9 @@ def show_published(
         given: target, format of the weights, runtime and its version, each "" for the default.
         parallel: degrees of parallelism.
         load: options of the load and the engine, by name.
-        form: output format.
+        grid: electricity grid of the CO2.
+        form: output format; HTML also has perfc's own answer.
         output: output file; standard output if None.
-
-    Raises:
-        UsageError: a format that it does not have.
     """
     from perfc.frontend.config import read_config
     from perfc.machine import load_machine
@@ -42,17 +37,20 @@ def show_published(
     from perfc.serving.output.published_view import document
     from perfc.view.report.formats.json_form import strict
 
-    if form not in FORMATS:
-        raise click.UsageError(f"--predictor prints {', '.join(FORMATS)}, not {form}")
     target, weights, runtime, version = given
     run = ModelRun(
         read_config(model, load["like"]), load_machine(target).name, runtime, version, weights,
         load["kv_dtype"], replace(parallel, data=1), parallel.data, load["isl"], load["osl"],
         load["concurrency"], load["offline"],
     )  # fmt: skip
+    if form == "html":
+        from perfc.view.html.pages.published_page import published_page
+
+        deliver(published_page(predictor, run, grid), output)
+        return 0
     prediction = published(predictor, run)
     if form == "json":
         emit(strict(prediction.to_dict(), indent=2) + "\n", output)
     else:
-        show_document(document(prediction), form, output)
+        show_document(document(prediction, grid), form, output)
     return 0

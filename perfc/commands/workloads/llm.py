@@ -238,7 +238,9 @@ def serve(
 
         engines = (option_value(options, n, "") for n in ("runtime", "runtime_version"))
         run = target, dtype, *engines
-        return show_published(predictor, model, run, parallel, load, form, output)
+        return show_published(
+            predictor, model, run, parallel, load, region_named(grid, "--grid"), form, output
+        )
     report = llm(
         model, target, runtime=runtime, dtype=dtype,
         runtime_version=option_value(options, "runtime_version", ""), prices=prices(options),

@@ -58,7 +58,7 @@ class QuantityPrediction:
         value: in the unit of the quantity.
         low: lower end of the 90 % prediction interval; None where no held-out rows give one.
         high: its upper end.
-        basis: training rows, as text.
+        basis: what it is from, as text: training rows, or a simulation.
         outside: reasons why the predictor extrapolates.
     """
 

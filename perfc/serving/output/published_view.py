@@ -1,35 +1,96 @@
-"""Document of the prediction of a published predictor for a language model."""
+"""Documents of published predictors' answers for a language model, alone and next to perfc's."""
 
 from __future__ import annotations
 
-from perfc.view.report.formats.document import Amount, Document, Fact, Facts, Note, Section
+from collections.abc import Iterator, Sequence
+
+from perfc.ir.record import record
+from perfc.study.expenses import Region
+from perfc.view.report.formats.document import (
+    Amount,
+    Cell,
+    Column,
+    Document,
+    Fact,
+    Facts,
+    Note,
+    Section,
+    Table,
+)
 from perfc.view.report.units import INTERVAL, Unit, quantity
 
+from ..simulation.metrics import MILLION
 from .published import PublishedPrediction, QuantityPrediction
 
 
-def document(prediction: PublishedPrediction) -> Document:
+@record
+class QuantityRow:
+    """One quantity of a prediction.
+
+    Args:
+        name: name of the quantity.
+        value: its prediction.
+        unit: unit of the value.
+        per: what the value counts, as text.
+    """
+
+    name: str
+    value: QuantityPrediction | None
+    unit: Unit
+    per: str = ""
+
+
+def rows_of(p: PublishedPrediction) -> tuple[QuantityRow, ...]:
+    """Return throughput, memory and energy."""
+    return (
+        QuantityRow("throughput", p.tokens_per_s, Unit.COUNT, "tokens per second"),
+        QuantityRow("memory", p.memory_bytes, Unit.BYTE),
+        QuantityRow("energy", p.energy_j_per_token, Unit.JOULE, "per token"),
+    )
+
+
+def carbon(p: PublishedPrediction, grid: Region) -> QuantityRow:
+    """Return the CO2 that the energy of a million tokens causes, in grams."""
+    energy, each_g = p.energy_j_per_token, grid.carbon_g(MILLION)
+
+    def grams(each_j: float) -> float:
+        return float(f"{each_j * each_g:.3g}")
+
+    value = energy and QuantityPrediction(
+        grams(energy.value), None if energy.low is None else grams(energy.low),
+        None if energy.high is None else grams(energy.high), energy.basis,
+    )  # fmt: skip
+    where = f"{grid.name} {grid.carbon_g_per_kwh:g} g/kWh"
+    return QuantityRow("CO2", value, Unit.NONE, f"g per million tokens, grid: {where}")
+
+
+def title(p: PublishedPrediction) -> str:
+    """Return model, machine and load."""
+    load = f"{p.batch} × {p.isl} tokens" + (f" in, {p.osl} out" if p.osl else "")
+    return f"{p.model} on {p.target}, {load}"
+
+
+def document(prediction: PublishedPrediction, grid: Region) -> Document:
     """Return the document: one line per quantity, then the training rows and warnings."""
     p = prediction
-    load = f"{p.batch} × {p.isl} tokens" + (f" in, {p.osl} out" if p.osl else "")
-    rows = (
-        ("throughput", p.tokens_per_s, Unit.COUNT, "tokens per second, "),
-        ("memory", p.memory_bytes, Unit.BYTE, ""),
-        ("energy", p.energy_j_per_token, Unit.JOULE, "per token, "),
-    )
-    known = [(name, value, unit, per) for name, value, unit, per in rows if value is not None]
     facts = [
-        Fact(name, Amount(value.value, unit), f"{per}{interval(value, unit)}")
-        for name, value, unit, per in known
-    ]
-    facts.append(Fact("from", None, p.title))
-    notes = [Note(f"{name}: trained on {value.basis}") for name, value, *_ in known]
-    notes += [
-        Note(f"{name}: {reason}", is_warning=True)
-        for name, value, *_ in known for reason in value.outside
+        Fact(row.name, Amount(row.value.value, row.unit),
+             ", ".join(filter(None, (row.per, interval(row.value, row.unit)))))
+        for row in (*rows_of(p), carbon(p, grid)) if row.value is not None
     ]  # fmt: skip
-    section = Section("published", p.predictor, (Facts(tuple(facts)), *notes))
-    return Document(f"{p.model} on {p.target}, {load}", (section,))
+    facts.append(Fact("from", None, p.title))
+    shown = Section("published", p.predictor, (Facts(tuple(facts)), *notes(p)))
+    return Document(title(p), (shown,))
+
+
+def notes(p: PublishedPrediction) -> Iterator[Note]:
+    """Yield what each quantity is from, then warnings."""
+    known = [(row.name, row.value) for row in rows_of(p) if row.value is not None]
+    for name, value in known:
+        yield Note(f"{name}: {value.basis}")
+    for name, value in known:
+        for reason in value.outside:
+            yield Note(f"{name}: {reason}", is_warning=True)
 
 
 def interval(value: QuantityPrediction, unit: Unit) -> str:
@@ -37,3 +98,28 @@ def interval(value: QuantityPrediction, unit: Unit) -> str:
     if value.low is None or value.high is None:
         return f"no {INTERVAL}: no such rows were held out"
     return f"{INTERVAL} {quantity(value.low, unit)} to {quantity(value.high, unit)}"
+
+
+def compared(known: Sequence[PublishedPrediction], grid: Region) -> Table:
+    """Return a row per quantity with the value and the interval of each prediction.
+
+    Args:
+        known: predictions of one run.
+        grid: electricity grid of the CO2.
+    """
+    columns = [Column("quantity", "", is_name=True)]
+    for key in (p.predictor for p in known):
+        ends = (Column(f"{key}_{end}", end) for end in ("low", "high"))
+        columns += [Column(key, key), *ends]
+    sides = [(*rows_of(p), carbon(p, grid)) for p in known]
+    return Table(tuple(columns), tuple(map(comparison_row, zip(*sides, strict=True))))
+
+
+def comparison_row(sides: tuple[QuantityRow, ...]) -> tuple[Cell, ...]:
+    """Return the cells of one quantity: its name, then value and interval of each prediction."""
+    cells: list[Cell] = [" ".join(filter(None, (sides[0].name, sides[0].per)))]
+    for row in sides:
+        v = row.value
+        numbers = (None,) * 3 if v is None else (v.value, v.low, v.high)
+        cells += [Amount(number, row.unit) for number in numbers]
+    return tuple(cells)

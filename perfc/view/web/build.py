@@ -229,7 +229,7 @@ def add_page(page: PageBuild, pyodide_lock: dict[str, object]) -> None:
     for name, path in files_of(PAGE):
         text = path.read_text(encoding="utf-8").replace("@POLICY@", page_policy())
         (page.folder / name).write_text(text, encoding="utf-8")
-    offered = {"is_local": False, "predicts": "numpy.bin" in page.files, **catalogue()}
+    offered = {"predicts": "numpy.bin" in page.files, **catalogue()}
     write_json(page.folder / "catalogue.json", offered)
     lock = {"info": pyodide_lock["info"], "packages": {}}
     write_json(

@@ -17,7 +17,7 @@ def schema_of(setting: PageSetting, catalogue: dict[str, Any]) -> dict[str, obje
     schema: dict[str, object] = {"description": f"{setting.label}: {setting.flag}"}
     if setting.kind is SettingKind.NUMBER:
         return {**schema, "type": "integer", "minimum": 1, "maximum": 9_999_999}
-    if setting.choices:
+    if catalogue.get(setting.choices):
         return {**schema, "type": "string", "enum": [*catalogue[setting.choices]]}
     return {**schema, "type": "string", "example": setting.usual}
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from enum import StrEnum
 
 from perfc.errors import ParseError
@@ -49,6 +50,8 @@ class PageSetting:
         kind: kind of value.
         usual: value when the form opens; "" leaves the option out.
         choices: key of the catalogue with the known values of a name.
+        empty: label of the choice of none of them.
+        is_plugged_in: True if plug-ins have such names; a static page has none.
     """
 
     name: str
@@ -57,6 +60,8 @@ class PageSetting:
     kind: SettingKind
     usual: str = ""
     choices: str = ""
+    empty: str = "default"
+    is_plugged_in: bool = False
 
 
 @frozen
@@ -87,34 +92,38 @@ _BATCH = PageSetting("batch", "--batch", "Batch", SettingKind.NUMBER)
 _SEQ = PageSetting("seq", "--seq", "Sequence length", SettingKind.NUMBER)
 _DTYPE = PageSetting("dtype", "--dtype", "Precision", SettingKind.NAME, choices="precisions")
 _RUNTIME = PageSetting("runtime", "--runtime", "Runtime", SettingKind.NAME, choices="runtimes")
-_TRAIN = PageSetting(
-    "train", "--train", "Optimizer, to train", SettingKind.NAME, choices="optimizers"
-)
+_TRAIN = PageSetting("train", "--train", "Optimizer, to train", SettingKind.NAME,
+                     choices="optimizers", empty="none")  # fmt: skip
+_PREDICTOR = PageSetting("predictor", "--predictor", "Predictor", SettingKind.NAME,
+                         choices="predictors", empty="perfc", is_plugged_in=True)  # fmt: skip
 _DEPLOYMENT = (_BATCH, _SEQ, _DTYPE, _RUNTIME, _TRAIN)
 OPERATIONS = (
     PageOperation(
         "analyze", ("analyze",), "Analyze",
         "Predicted time, lower bound, roofline, memory and kernels on one machine.",
-        (_MACHINE, *_DEPLOYMENT), ("--no-predict", "--no-what-if"), ("--no-what-if",),
+        (_MACHINE, *_DEPLOYMENT, _PREDICTOR), ("--no-predict", "--no-what-if"), ("--no-what-if",),
     ),
     PageOperation(
         "compare", ("compare",), "Compare", "Machines, runtimes and precisions side by side.",
         (PageSetting("target", "--target", "Machines", SettingKind.MACHINES, "a100,h100,l4,t4"),
-         *_DEPLOYMENT), ("--no-predict",),
+         *_DEPLOYMENT, replace(_PREDICTOR, flag="--predictors", choices="sets_of_predictors")),
+        ("--no-predict",),
     ),
     PageOperation(
         "fit", ("fit",), "Fit", "Largest batch that fits in memory, and what would free memory.",
         (_MACHINE, *_DEPLOYMENT),
     ),
     PageOperation(
-        "serve", ("llm", "serve"), "Serve", "Latency, throughput and price of serving an LLM.",
+        "serve", ("llm", "serve"), "Serve",
+        "Latency, throughput and price of serving an LLM, by perfc or a published predictor.",
         (PageSetting("target", "--target", "Machine", SettingKind.MACHINE, "h100"),
          PageSetting("tp", "--tp", "GPUs per replica", SettingKind.NUMBER),
          PageSetting("isl", "--isl", "Prompt tokens", SettingKind.NUMBER, "2048"),
          PageSetting("osl", "--osl", "Generated tokens", SettingKind.NUMBER, "256"),
          PageSetting("concurrency", "--concurrency", "Requests at once", SettingKind.NUMBER, "16"),
          PageSetting("dtype", "--dtype", "Weights", SettingKind.NAME, choices="weight_formats"),
-         PageSetting("runtime", "--runtime", "Engine", SettingKind.NAME, choices="engines")),
+         PageSetting("runtime", "--runtime", "Engine", SettingKind.NAME, choices="engines"),
+         replace(_PREDICTOR, choices="serving_predictors")),
     ),
     PageOperation(
         "plan", ("plan",), "Train", "Fastest parallelism of a training step on many GPUs.",
@@ -122,7 +131,8 @@ OPERATIONS = (
          PageSetting("gpus", "--gpus", "GPUs", SettingKind.NUMBER, "8"),
          PageSetting("global_batch", "--global-batch", "Global batch", SettingKind.NUMBER),
          _SEQ,
-         PageSetting("train", "--train", "Optimizer", SettingKind.NAME, choices="optimizers")),
+         PageSetting("train", "--train", "Optimizer", SettingKind.NAME, choices="optimizers",
+                     empty="none")),
     ),
 )  # fmt: skip
 
@@ -242,8 +252,13 @@ def opened(names: Sequence[str]) -> str:
     return next((n for n in names if not n.lower().endswith(".json")), names[0])
 
 
-def catalogue(*, has_hub: bool = False) -> dict[str, object]:
-    """Return what the form offers: operations, models, machines and names of settings."""
+def catalogue(*, is_local: bool = False) -> dict[str, object]:
+    """Return what the form offers: operations, models, machines and names of settings.
+
+    Args:
+        is_local: a server of this machine answers, with the plug-ins that it has.
+    """
+    from perfc.commands.analysis.compare import ALL
     from perfc.commands.shared import names
     from perfc.frontend.checkpoints.sources import shipped
     from perfc.frontend.config import read_config
@@ -252,10 +267,12 @@ def catalogue(*, has_hub: bool = False) -> dict[str, object]:
     lists: Mapping[str, Callable[[], Iterable[str]]] = {
         "precisions": names.precisions, "runtimes": names.runtimes,
         "optimizers": names.optimizers, "engines": names.engines,
-        "weight_formats": names.weight_formats,
+        "weight_formats": names.weight_formats, "serving_predictors": names.serving_predictors,
+        "predictors": names.predictors,
+        "sets_of_predictors": lambda: (ALL, *names.predictors()),
     }  # fmt: skip
     return {
-        "operations": [form_of(one) for one in OPERATIONS],
+        "operations": [form_of(one, is_local=is_local) for one in OPERATIONS],
         "suffixes": list(SUFFIXES),
         "samples": list(samples()),
         "models": list(shipped()),
@@ -263,17 +280,21 @@ def catalogue(*, has_hub: bool = False) -> dict[str, object]:
         "machines": [
             [one.name, one.description] for one in (*list_machines(), *list_clusters())
         ],
-        "has_hub": has_hub,
+        "is_local": is_local,
         **{key: list(known()) for key, known in lists.items()},
     }  # fmt: skip
 
 
-def form_of(operation: PageOperation) -> dict[str, object]:
-    """Return an operation as JSON."""
+def form_of(operation: PageOperation, *, is_local: bool) -> dict[str, object]:
+    """Return an operation as JSON, for a static page without settings of plug-ins."""
+    from perfc.common import plugins
+
+    has_lab = bool(plugins.entries(plugins.PREDICTORS))
     settings = [
         {"name": s.name, "label": s.label, "kind": s.kind.value, "usual": s.usual,
-         "choices": s.choices}
-        for s in operation.settings
+         "choices": s.choices, "empty": s.empty,
+         "lacking": plugins.LAB_HINT if s.is_plugged_in and not has_lab else ""}
+        for s in operation.settings if is_local or not s.is_plugged_in
     ]  # fmt: skip
     return {
         "name": operation.name, "title": operation.title, "summary": operation.summary,

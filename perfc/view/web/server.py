@@ -122,9 +122,7 @@ class Api:
     def __init__(self, limits: UiLimits) -> None:
         self.limits = limits
         self.slots = asyncio.Semaphore(limits.jobs)
-        self.offered: dict[str, Any] = {
-            "is_local": True, "predicts": True, **catalogue(has_hub=True),
-        }  # fmt: skip
+        self.offered: dict[str, Any] = {"predicts": True, **catalogue(is_local=True)}
 
     async def offers(self, request: Request) -> Response:
         """Return what the form offers."""

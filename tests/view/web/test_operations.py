@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from perfc.common import plugins
 from perfc.errors import ParseError
 from perfc.view.web import operations, session
 from perfc.view.web.build import PageBuild, add_perfc
@@ -108,7 +109,54 @@ def test_links_of_the_catalogue_lead_to_known_names() -> None:
         for setting in one.settings:
             if setting.kind.value.startswith("machine"):
                 assert set(setting.usual.split(",")) <= machines | aliases
-            assert not setting.choices or catalogue[setting.choices]
+            assert not setting.choices or setting.is_plugged_in or catalogue[setting.choices]
+
+
+def predictor_of(operation: str, *, is_local: bool) -> dict[str, str] | None:
+    """Setting of the predictor as the form gets it; None without one."""
+    one = operations.form_of(operations.operation_named(operation), is_local=is_local)
+    settings: list[dict[str, str]] = one["settings"]  # type: ignore[assignment]
+    return next((s for s in settings if s["name"] == "predictor"), None)
+
+
+@pytest.mark.parametrize("operation", ["analyze", "compare", "serve"])
+def test_predictors_of_plug_ins_say_what_to_install(
+    operation: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(plugins, "entries", lambda group: {})
+    setting = predictor_of(operation, is_local=True)
+    assert setting is not None
+    assert setting["empty"] == "perfc"
+    assert setting["lacking"] == plugins.LAB_HINT
+    assert predictor_of(operation, is_local=False) is None
+    model = "gpt2" if operation == "serve" else "resnet50"
+    reply = session.run_operation(operation, model, (), {"predictor": "absent"}, "page")
+    assert reply["output"] == ""
+    assert "absent" in str(reply["error"])
+    assert "\n" not in str(reply["error"])
+    if operation == "serve":
+        assert plugins.LAB_HINT in str(reply["error"])
+    monkeypatch.setattr(plugins, "entries", lambda group: {"papers": "some_lab.papers"})
+    with_lab = predictor_of(operation, is_local=True)
+    assert with_lab is not None
+    assert with_lab["lacking"] == ""
+
+
+def test_whole_run_predictors_answer_one_at_a_time_and_together(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    usual = {"target": "a100", "batch": "8"}
+    one = session.run_operation("analyze", "resnet50", (), {**usual, "predictor": "runs"}, "page")
+    assert one["error"] == ""
+    several = {**usual, "predictor": "runs,kernels"}
+    refused = session.run_operation("compare", "resnet50", (), several, "page")
+    assert "predictor is a name" in str(refused["error"])
+    both = session.run_operation("compare", "resnet50", (), {**usual, "predictor": "all"}, "page")
+    assert both["error"] == ""
+    assert str(both["line"]).endswith("--predictors all")
+    assert "step-law" in str(both["output"]).partition("<script")[0]
 
 
 def test_encoders_are_known_as_such() -> None:

@@ -20,6 +20,8 @@ from typing import Any
 import pytest
 
 import perfc
+from perfc.serving.output.published import names
+from perfc.view.report.units import Unit, quantity
 
 from .conftest import Opened
 
@@ -27,6 +29,8 @@ pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 ROOT = Path(__file__).resolve().parents[3]
 MODELS = ROOT / "examples" / "models"
+
+needs_trees = pytest.mark.skipif("trees" not in names(), reason="perfc-lab is not installed")
 
 
 @contextmanager
@@ -112,6 +116,10 @@ def test_names_are_answered_as_pages(ui: str, operation: str, model: str) -> Non
         ("analyze", {"model": "os:getcwd"}, None, "no model"),
         ("analyze", {"target": "/etc/passwd", "model": "resnet50"}, None, "target is a name"),
         ("analyze", {"output": "x", "model": "resnet50"}, None, "no setting"),
+        ("serve", {"predictor": "<b>", "model": "gpt2"}, None, "predictor is a name"),
+        ("serve", {"predictor": "absent", "model": "gpt2"}, None, "no predictor 'absent'"),
+        ("serve", {"concurrency": "99999999", "model": "gpt2"}, None, "at most 9999999"),
+        ("serve", {"predictor": "trees", "model": "<b>x"}, None, "no model '<b>x'"),
         ("analyze", {"form": "trace", "model": "resnet50"}, None, "no form"),
         ("analyze", {}, {"evil.py": b"import os"}, "not a model"),
         ("analyze", {}, {"../evil.onnx": b"x"}, "not a model"),
@@ -128,6 +136,42 @@ def test_invalid_requests_are_refused_in_one_line(
     assert reason in reply["error"]
     assert "\n" not in reply["error"]
     assert left_over(folder) == []
+
+
+@needs_trees
+@pytest.mark.parametrize(
+    ("model", "fields"),
+    [("deberta-v3-base", {"isl": "256"}),
+     ("llama-3.2-1b", {"concurrency": "9999999", "isl": "9999999"})],
+)  # fmt: skip
+def test_trees_answer_next_to_perfc(ui: str, model: str, fields: dict[str, str]) -> None:
+    fields = {"model": model, "target": "h200", "predictor": "trees", **fields}
+    status, reply = post(f"{ui}api/serve", fields)
+    assert (status, reply["error"]) == (200, "")
+    page = reply["output"].partition("<script")[0]
+    assert "throughput: trees " in page
+    assert ", perfc " in page
+    assert "g per million tokens" in page
+    status, reply = post(f"{ui}api/serve", {**fields, "form": "json"})
+    rate = json.loads(reply["output"])["tokens_per_s"]["value"]
+    assert f"trees {quantity(rate, Unit.COUNT)}" in page
+
+
+@needs_trees
+def test_trees_are_drawn_along_the_batch_in_a_browser(opened: Opened, ui: str) -> None:
+    settings = "&target=h100&isl=128&osl=32&concurrency=8&predictor=trees"
+    opened.open(f"{ui}#op=serve&model=llama-3.2-1b{settings}")
+    assert "8 × 128 tokens in, 32 out" in opened.answer()
+    report = opened.tab.frame_locator("#report")
+    report.locator("#throughput-chart canvas").wait_for()
+    assert report.locator(".chart").count() == 3
+    # an encoder stays in this tab
+    before = opened.count
+    opened.tab.fill("#model", "deberta-v3-base")
+    opened.tab.keyboard.press("Enter")
+    assert "deberta-v3-base" in opened.answer(before)
+    assert "--predictor trees" in opened.tab.inner_text("#line")
+    assert opened.errors == []
 
 
 def test_uploads_above_the_limit_are_refused_and_deleted(ui: str, folder: Path) -> None:

@@ -80,7 +80,7 @@ def quantity(
     if all(end is not None for end in ends):
         low = value * math.prod(end[0] for end in ends if end is not None)
         high = value * math.prod(end[1] for end in ends if end is not None)
-    basis = f"{trees.rows:,} rows of {', '.join(trees.tables)}"
+    basis = f"trained on {trees.rows:,} rows of {', '.join(trees.tables)}"
     return QuantityPrediction(value, low, high, basis, tuple(reason for _, reason in unknown))
 
 

@@ -32,9 +32,9 @@ function quantity(value, unit) {
     for (; size >= 1023.5 && step < IEC.length - 1; step++) size /= 1024;
     return written(value, size, IEC[step], step === 0);
   }
-  if (unit === "s") {
+  if (unit === "s" || (unit === "J" && size < 0.9995)) {
     for (; size > 0 && size < 0.9995 && step < DOWN.length - 1; step++) size *= 1000;
-    return written(value, size, DOWN[step] + "s", false);
+    return written(value, size, DOWN[step] + unit, false);
   }
   for (; size >= 999.5 && step < UP.length - 1; step++) size /= 1000;
   return written(value, size, UP[step] + unit, step === 0 && Number.isInteger(value));

@@ -1,39 +1,40 @@
-// Lines along the extent that is swept, one for each target.
+// Lines along the extent that is swept, one for each target or predictor.
 
 const COLOURS = ["level-1", "level-2", "level-3", "more", "accent", "less", "roof", "hot-2"];
 const SHOWN_LINES = 8;
 
-function axes(palette, name) {
+// Powers of two, as sizes and bytes mostly are.
+function axes(palette, { name, unit }) {
   const common = {
     axisLabel: { color: palette.faint, hideOverlap: true }, nameTextStyle: { color: palette.faint },
     axisLine: { lineStyle: { color: palette.line } },
     splitLine: { lineStyle: { color: palette.line, opacity: 0.6 } },
   };
   return {
-    xAxis: { type: "log", name: data.along, nameLocation: "middle", nameGap: 26, min: "dataMin",
+    xAxis: { type: "log", logBase: 2, name: data.along, nameLocation: "middle", nameGap: 26, min: "dataMin",
       max: "dataMax", ...common },
-    yAxis: { type: "log", name, nameTextStyle: { color: palette.faint, align: "left" }, ...common,
-      axisLabel: { ...common.axisLabel, formatter: (v) => quantity(v, "s") } },
+    yAxis: { type: "log", logBase: unit === "B" ? 2 : 10, name,
+      nameTextStyle: { color: palette.faint, align: "left" }, ...common,
+      axisLabel: { ...common.axisLabel, formatter: (v) => quantity(v, unit) } },
   };
 }
 
-function lineTip(line, point, each) {
-  const [value, time, low, high, floor] = point;
+function lineTip(line, [value, amount, low, high, floor], unit) {
   return tip(
     line.name,
-    `${data.along} ${value}: ${quantity(time, "s")}`,
-    low === null ? "" : `${quantity(low, "s")} to ${quantity(high, "s")}`,
-    `lower bound ${quantity(floor, "s")}`,
-    each ? `${quantity(time / value, "s")} each` : "",
+    `${data.along} ${value}: ${quantity(amount, unit)}`,
+    low === null ? "" : `${quantity(low, unit)} to ${quantity(high, unit)}`,
+    floor === null ? "" : `lower bound ${quantity(floor, unit)}`,
   );
 }
 
 // A band is a shape between the ends of the interval; a stack of areas has no logarithm.
 function band(points, fill) {
-  const ends = points.filter((p) => p[2] !== null && p[0] > 0);
+  const ends = points.filter((p) => p[2] !== null);
   return {
-    type: "custom", silent: true, z: 1, clip: true, data: ends.length > 1 ? [0] : [],
-    renderItem: (params, api) => ({
+    type: "custom", silent: true, z: 1, clip: true, encode: { x: 0, y: [1, 2] },
+    data: ends.length > 1 ? ends.map((p) => [p[0], p[2], p[3]]) : [],
+    renderItem: (params, api) => (params.dataIndex ? null : {
       type: "polygon", style: { fill, opacity: 0.14 },
       shape: { points: [...ends.map((p) => api.coord([p[0], p[2]])),
         ...ends.slice().reverse().map((p) => api.coord([p[0], p[3]]))] },
@@ -41,11 +42,9 @@ function band(points, fill) {
   };
 }
 
-function buildLines(each) {
+function buildLines(one) {
   return (chart, palette) => {
-    const shown = data.lines.map((line, i) => ({ line, fill: colour(COLOURS[i % COLOURS.length]) }));
-    const value = (p, y) => [p[0], each ? y / p[0] : y];
-    const drawn = (points) => points.filter((p) => p[0] > 0);
+    const shown = one.lines.map((line, i) => ({ line, fill: colour(COLOURS[i % COLOURS.length]) }));
     chart.setOption({
       animation: false,
       aria: { enabled: true },
@@ -53,19 +52,19 @@ function buildLines(each) {
       legend: { top: 0, type: "scroll", textStyle: { color: palette.ink }, inactiveColor: palette.line,
         data: shown.map(({ line }) => line.name) },
       tooltip: { trigger: "item",
-        ...tooltip(palette, (p) => lineTip(p.data.line, p.data.point, each)) },
-      ...axes(palette, each ? "time per item" : "time per run"),
+        ...tooltip(palette, (p) => lineTip(p.data.line, p.data.point, one.unit)) },
+      ...axes(palette, one),
       series: shown.flatMap(({ line, fill }) => [
-        ...(each || shown.length > SHOWN_LINES ? [] : [band(line.points, fill)]),
-        { type: "line", name: line.name, color: fill, z: 3, symbolSize: 6, lineStyle: { width: 1.8 },
-          data: drawn(line.points).map((p) => ({ value: value(p, p[1]), point: p, line })) },
+        ...(!one.has_band || shown.length > SHOWN_LINES ? [] : [band(line.points, fill)]),
+        { type: "line", name: line.name, color: fill, z: 3, lineStyle: { width: 1.8 },
+          symbolSize: (value) => (value[0] === data.at ? 12 : 6),
+          data: line.points.map((p) => ({ value: p.slice(0, 2), point: p, line })) },
         { type: "line", name: line.name, color: fill, z: 2, symbol: "none", silent: true,
           lineStyle: { width: 1, type: "dashed" },
-          data: drawn(line.points).map((p) => value(p, p[4])) },
+          data: line.points.filter((p) => p[4] !== null).map((p) => [p[0], p[4]]) },
       ]),
     }, true);
   };
 }
 
-addChart("times-chart", buildLines(false), () => {});
-addChart("each-chart", buildLines(true), () => {});
+for (const one of data.charts) addChart(`${one.id}-chart`, buildLines(one), () => {});

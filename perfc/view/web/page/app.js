@@ -118,9 +118,9 @@ function wire() {
     if (!modelName()) return;
     setFiles([]);
     const [isSample, isShipped, isEncoder] = [catalogue.samples, catalogue.models, catalogue.encoders].map((names) => names.includes(modelName()));
-    // a shipped decoder that is also a sample graph, such as gpt2, suits both
+    // a shipped decoder that is also a sample graph, such as gpt2, suits both; a name on the hub either
     const isServed = isShipped && !isEncoder;
-    if (!isSample || !isServed) suit(isServed);
+    if ((isSample || isShipped) && !(isSample && isServed)) suit(isServed);
     submit();
   });
   byId("file").addEventListener("change", (event) => take([...event.target.files]));
@@ -152,7 +152,8 @@ function take(chosen) {
 function suit(isLanguageModel) {
   const { name } = form.operation;
   if (isLanguageModel && name === "analyze") form.choose("serve");
-  if (!isLanguageModel && name === "serve") form.choose("analyze");
+  // a published predictor of language models answers for encoders too
+  if (!isLanguageModel && name === "serve" && !form.read().predictor) form.choose("analyze");
 }
 
 function key(event) {

@@ -38,8 +38,9 @@ function control(setting, value, catalogue, changed) {
   if (setting.kind === "machines") return chips(setting, value, changed);
   if (setting.kind === "name") {
     const names = catalogue[setting.choices];
-    const first = made("option", { value: "" }, setting.choices === "optimizers" ? "none" : "default");
+    const first = made("option", { value: "" }, setting.empty);
     const select = made("select", {}, first, ...names.map((n) => made("option", { value: n }, n)));
+    if (setting.lacking) select.append(made("option", { disabled: true }, setting.lacking));
     select.value = names.includes(value) ? value : "";
     return select;
   }
