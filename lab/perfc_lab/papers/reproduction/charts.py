@@ -99,7 +99,7 @@ def embeddings_chart(done: Sequence[Done]) -> Mapping[str, object] | None:
 
 
 def loss_chart(published: PaperTable, done: Sequence[Done]) -> Mapping[str, object] | None:
-    """Loss of every line's first seed by epoch (TraPPM's Figures 5.5 and 5.7)."""
+    """Loss of every line's first seed by epoch (TraPPM's Figure 5.5)."""
     values = [
         {"predictor": d.line.label, "epoch": epoch, "loss": loss}
         for d in done
