@@ -31,8 +31,8 @@ from .verdict import convergence
 
 MOST_POINTS = 400
 """Of measured and predicted numbers that a run keeps for its chart."""
-RESULT_FORMAT = 2
-"""With the validation error of each epoch."""
+RESULT_FORMAT = 3
+"""With the inputs and targets of the authors' programs for PMGNS and TraPPM."""
 REPEATED = 4.0
 """Time limit of a repeated training over the preset's."""
 LEAST_OF_FAMILY = 5
