@@ -33,7 +33,8 @@ PROMPT_TOKENS, ANSWER_TOKENS = 32, 8
     help="Stage: 0 small text decoder, 1 graphs, 2 graphs and text, 3 latency (default: all).",
 )  # fmt: skip
 @click.option(
-    "--preset", type=click.Choice(["paper", "long", "cpu", "smoke"]), default="cpu", show_default=True,
+    "--preset", type=click.Choice(["paper", "long", "cpu", "smoke"]), default="cpu",
+    show_default=True,
     help="Model sizes and training lengths: the thesis's, 2.5 hours or half an hour of one core.",
 )  # fmt: skip
 @click.option(
