@@ -20,7 +20,7 @@ INTRODUCTION = (
     "the mean of the seeds with the deviation between them; *paper* is the paper's own number, of "
     "its own rows and machine, so that lines are compared and not numbers. Networks are "
     "{scale:.0%} of the papers' width and train for at most {limit_s:,.0f} s of one core, but for "
-    "lines of stated epochs; what is near its converged error by then is repeated in {repeated:g} "
+    "lines of stated epochs. What is near its converged error by then is repeated in {repeated:g} "
     "times the time. *epochs* says how far they came. {standing} TraPPM's encoder learns "
     "from {pool:,} graphs that nobody measured. Where the error expected "
     "after all epochs of the recipe, extrapolated from the validation curve (→), is below 80 % "
