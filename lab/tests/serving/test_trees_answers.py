@@ -36,6 +36,13 @@ def test_shipped_trees_read_the_features_of_rows(family: TreeFamily) -> None:
     assert all(unknown[COLUMNS.index(name)] == value for name, value in trees.newest.items())
 
 
+def test_memory_is_not_below_the_weights() -> None:
+    memory = published("trees", run_of("llama-3.1-70b", "h100-sxm5-80gb", 1)).memory_bytes
+    assert memory is not None
+    assert 2 * 70e9 < memory.value < 2 * 72e9
+    assert memory.outside[-1].startswith("the weights")
+
+
 def test_a_served_model_and_an_encoder_have_values_in_their_intervals() -> None:
     served = published("trees", run_of("llama-3.1-8b", "h100-sxm5-80gb", 64))
     assert served.osl == 32

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 from perfc.errors import ParseError
+from perfc.frontend.config.facts import parameters
 from perfc.machine import load_machine
 from perfc.machine.parallel import ALONE
 from perfc.serving.output.published import ModelRun, PublishedPrediction, QuantityPrediction
@@ -21,6 +23,9 @@ from .weights import ServingTrees, TreeFamily, read
 FOLDER = Path(__file__).with_name("forests")
 TITLE = "Trees for language models (Panner Selvam, thesis, Chapter 6)"
 USUAL = RUNTIMES[0]
+PARAMETER_BYTES: Mapping[str, float] = {"f32": 4.0, "f16": 2.0, "bf16": 2.0}
+LEAST_PARAMETER_BYTES = 0.5
+"""Bytes of a parameter in the other formats, at least."""
 
 
 def predict(run: ModelRun) -> PublishedPrediction:
@@ -46,11 +51,24 @@ def predict(run: ModelRun) -> PublishedPrediction:
     rate = quantity(run, family, Target.THROUGHPUT, row)
     energy = quantity(run, family, Target.ENERGY, row)
     is_alone = run.engines == 1 and run.parallel == ALONE
-    memory = quantity(run, TreeFamily.PASSES, Target.MEMORY, of_pass) if is_alone else None
+    memory = None
+    if is_alone:
+        held = parameters(model).resident * PARAMETER_BYTES.get(precision, LEAST_PARAMETER_BYTES)
+        memory = at_least(quantity(run, TreeFamily.PASSES, Target.MEMORY, of_pass), held)
     return PublishedPrediction(
         model.name, run.target, "trees", TITLE, run.batch, run.isl, 0 if encodes else run.osl,
         rate, memory, energy,
     )  # fmt: skip
+
+
+def at_least(memory: QuantityPrediction, weight_bytes: float) -> QuantityPrediction:
+    """Return a prediction of memory that is not below the bytes of the weights."""
+    if memory.value >= weight_bytes:
+        return memory
+    low, high = (end and max(end, weight_bytes) for end in (memory.low, memory.high))
+    reason = f"the weights, as the trees predict less: {memory.value / 2**30:.1f} GiB"
+    return replace(memory, value=weight_bytes, low=low, high=high,
+                   outside=(*memory.outside, reason))  # fmt: skip
 
 
 def served_of(run: ModelRun) -> ServedRow:
