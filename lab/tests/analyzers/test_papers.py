@@ -14,7 +14,6 @@ from perfc.errors import PerfcError
 from perfc.view.report.formats import markdown
 from perfc_lab.datasets.unlabelled import Unlabelled, drawn
 from perfc_lab.papers.elements import ElementStatus, board, seeds
-from perfc_lab.papers.reproduction import runs
 from perfc_lab.papers.reproduction.published import PublishedMetric, every_table, tables
 from perfc_lab.tables.architectures import DatasetPart, family, within_families
 
@@ -227,6 +226,9 @@ def test_a_training_counts_where_its_curve_is_flat_or_its_recipe_is_complete() -
 def test_a_training_that_is_not_converged_is_repeated_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    pytest.importorskip("torch_geometric")
+    from perfc_lab.papers.reproduction import runs
+
     limits_s: list[float] = []
     curve = [0.1 + 1 / epoch for epoch in range(1, 33)]
 
