@@ -267,9 +267,9 @@ def test_a_cell_of_an_unconverged_training_is_its_extrapolation() -> None:
     table = next(t for t in every_table() if t.key == "dippm-500-epochs")
     result = {
         "slices": {"all rows": {"mape": 1.5}}, "parameters": 10, "curve": [(1, 1.0)],
-        "validation": [1.0 + 8.0 / (epoch + 1) for epoch in range(16)], "planned_epochs": 500,
+        "validation": [0.5 + 8.0 / (epoch + 1) for epoch in range(32)], "planned_epochs": 500,
     }  # fmt: skip
     row = cells(table, Done(table.lines[0], (result,)))
     assert row[1] == "not converged"
     assert "150.0%" not in row
-    assert row[-1].startswith("16 of 500; validation 150% → ")
+    assert row[-1].startswith("32 of 500; validation 75% → ")
