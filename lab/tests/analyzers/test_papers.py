@@ -101,8 +101,8 @@ def test_a_family_is_drawn_at_several_sizes(name: str) -> None:
     assert len(sizes) > 2
 
 
-def test_every_table_has_a_seed_before_any_has_two_and_short_tables_come_first(
-    tmp_path: Path,
+def test_every_table_has_a_seed_before_any_has_two_and_judged_then_short_tables_come_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("torch_geometric")
     from perfc_lab.papers.reproduction import command, runs
@@ -111,8 +111,22 @@ def test_every_table_has_a_seed_before_any_has_two_and_short_tables_come_first(
     wanted = command.every_job(chosen, (0, 1), tmp_path, runs.PRESETS["cpu"], is_faithful=True)
     assert [job.seed for job in wanted] == sorted(job.seed for job in wanted)
     assert len({job.key for job in wanted}) == len(wanted)
-    first = [len(job.table.lines) for job in wanted if job.seed == 0]
+    first = [(not job.table.has_order, len(job.table.lines)) for job in wanted if job.seed == 0]
+    assert {is_unjudged for is_unjudged, _ in first} == {False, True}
     assert first == sorted(first)
+    ours = command.every_job(chosen, (0,), tmp_path, runs.PRESETS["cpu"], is_faithful=False)
+    monkeypatch.setattr(runs, "RESULT_FORMAT", runs.RESULT_FORMAT + 1)
+    newer = {
+        is_faithful: {
+            job.key
+            for job in command.every_job(
+                chosen, (0,), tmp_path, runs.PRESETS["cpu"], is_faithful=is_faithful
+            )
+        }
+        for is_faithful in (False, True)
+    }
+    assert newer[False] == {job.key for job in ours}
+    assert not newer[True] & {job.key for job in wanted}
     longer = replace(runs.PRESETS["cpu"], limit_s=1.0)
     again = command.every_job(chosen, (0,), tmp_path, longer, is_faithful=True)
     assert not {job.key for job in again} & {job.key for job in wanted}

@@ -32,7 +32,7 @@ from .verdict import convergence
 MOST_POINTS = 400
 """Of measured and predicted numbers that a run keeps for its chart."""
 RESULT_FORMAT = 3
-"""With the inputs and targets of the authors' programs for PMGNS and TraPPM."""
+"""Recipes of the papers, since PMGNS and TraPPM read what their authors' programs read."""
 REPEATED = 4.0
 """Time limit of a repeated training over the preset's."""
 LEAST_OF_FAMILY = 5
@@ -92,8 +92,9 @@ class Job:
         t, x, p = self.table, self.line, self.preset
         parts: list[object] = [
             x.predictor, t.rows.name, t.protocol.value, t.quantity.value, t.samples, x.share,
-            x.epochs, self.seed, p.scale, p.limit_s, p.epochs, self.is_faithful, RESULT_FORMAT,
+            x.epochs, self.seed, p.scale, p.limit_s, p.epochs, self.is_faithful,
         ]  # fmt: skip
+        parts += [RESULT_FORMAT] if self.is_faithful else []
         further: list[object] = [t.curve, t.machines, t.most_tested, p.learned]
         parts += further if any(further) else []
         digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
