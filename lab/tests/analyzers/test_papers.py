@@ -115,6 +115,7 @@ def test_every_table_has_a_seed_before_any_has_two_and_judged_then_short_tables_
     assert {is_unjudged for is_unjudged, _ in first} == {False, True}
     assert first == sorted(first)
     ours = command.every_job(chosen, (0,), tmp_path, runs.PRESETS["cpu"], is_faithful=False)
+    keys, keys_of_ours = {job.key for job in wanted}, {job.key for job in ours}
     monkeypatch.setattr(runs, "RESULT_FORMAT", runs.RESULT_FORMAT + 1)
     newer = {
         is_faithful: {
@@ -125,8 +126,8 @@ def test_every_table_has_a_seed_before_any_has_two_and_judged_then_short_tables_
         }
         for is_faithful in (False, True)
     }
-    assert newer[False] == {job.key for job in ours}
-    assert not newer[True] & {job.key for job in wanted}
+    assert newer[False] == keys_of_ours
+    assert not newer[True] & keys
     longer = replace(runs.PRESETS["cpu"], limit_s=1.0)
     again = command.every_job(chosen, (0,), tmp_path, longer, is_faithful=True)
     assert not {job.key for job in again} & {job.key for job in wanted}
