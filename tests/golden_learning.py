@@ -70,7 +70,7 @@ def forest(given: Mapping[str, str]) -> Iterator[str]:
     card = made.card
     yield f"told {said[0]} before; {card.rows} rows; {card.split}; general {card.general}"
     yield f"frameworks {card.frameworks}, machines {card.targets}, of {card.protocols[0].value}"
-    yield f"kin {' '.join('/'.join(kin) for kin in card.kin)}"
+    yield f"kin {' '.join('/'.join(kin) for kin in card.configurations)}"
     yield from (
         f"place of {d}: {' '.join(map(text, p))}" for d, ps in card.places.items() for p in ps
     )
@@ -153,9 +153,9 @@ def outcome(made: GraphPredictor, fold: Fold) -> Iterator[str]:
         said = ", ".join(f"{n} {about(getattr(line, n))}" for n in ratios)
         yield f"{line.slice}: {line.rows} rows, {said}"
     result = made.estimates(fold.test)
-    kinless = np.zeros(len(one.rows)) if result.kinless is None else result.kinless
+    unfamiliar = np.zeros(len(one.rows)) if result.unfamiliar is None else result.unfamiliar
     for i, row in itertools.islice(enumerate(one.rows), 8):
-        flags = {"far": result.far[i], "unknown": result.unknown[i], "kinless": kinless[i]}
+        flags = {"far": result.far[i], "unknown": result.unknown[i], "kinless": unfamiliar[i]}
         ends = (result.low[i], result.value[i], result.high[i])
         said = " ".join([*map(about, ends), "s", *(name for name, is_so in flags.items() if is_so)])
         yield f"  {row.graph} on {row.target} at {row.batch}: {said}"

@@ -7,7 +7,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import field, replace
+from dataclasses import astuple, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +34,7 @@ MAX_CARD_BYTES = 1 << 18
 HEAD_BYTES = 4096
 MAX_ARRAYS_BYTES = 16 << 20
 FORESTS = ("factor", "spread")
+CELL_ARRAYS = ("kin", "log2", "count", "efficiency")
 HULL = ("hull_low", "hull_high", "middle")
 
 
@@ -47,14 +48,14 @@ class Cells:
 
     Args:
         names: of the parameters.
-        kin: index of machine, element type and framework in the card's ``kin``.
+        configuration: index of machine, element type and framework in the card's.
         log2: rounded logarithm of each parameter, ``[cells, parameters]``; -1 for zero.
         count: of rows.
         efficiency: floor over measured time, geometric mean.
     """
 
     names: tuple[str, ...]
-    kin: Array
+    configuration: Array
     log2: Array
     count: Array
     efficiency: Array
@@ -109,8 +110,8 @@ def save(artefact: Artefact, folder: Path, *, overwrite: bool = False) -> Path:
         forest: Forest = getattr(artefact, name)
         arrays |= {f"{name}_{key}": value for key, value in forest.arrays().items()}
     if artefact.cells is not None:
-        cells = artefact.cells
-        arrays |= {f"cells_{n}": getattr(cells, n) for n in ("kin", "log2", "count", "efficiency")}
+        every = astuple(artefact.cells)[1:]
+        arrays |= {f"cells_{n}": a for n, a in zip(CELL_ARRAYS, every, strict=True)}
     arrays |= {f"more_{name}": value for name, value in artefact.more.items()}
     content = packed(arrays)
     folder.mkdir(parents=True, exist_ok=True)
@@ -222,7 +223,7 @@ def _assemble(card: Card, arrays: Mapping[str, Any]) -> Artefact:
     if "cells_log2" in arrays:
         cells = Cells(
             (*card.parameters,),
-            *(np.asarray(arrays[f"cells_{n}"]) for n in ("kin", "log2", "count", "efficiency")),
+            *(np.asarray(arrays[f"cells_{name}"]) for name in CELL_ARRAYS),
         )
         if cells.log2.shape != (len(cells.count), len(card.parameters)):
             raise ValueError("cells of another number of parameters")

@@ -30,7 +30,7 @@ class Card:
         frameworks: whose rows there are; the first stands for one that is not named.
         dtypes: element types.
         targets: machines.
-        kin: machine, element type and framework of each block of rows.
+        configurations: machine, element type and framework of each block of rows.
         implementations: whose kernels were measured, where several frameworks' were.
         places: coordinates of every machine by element type, `perfc.analyzers.features.distance`.
         bases: constant of each forest.
@@ -53,7 +53,7 @@ class Card:
     frameworks: tuple[str, ...]
     dtypes: tuple[str, ...]
     targets: tuple[str, ...]
-    kin: tuple[tuple[str, str, str], ...]
+    configurations: tuple[tuple[str, str, str], ...]
     places: Mapping[str, tuple[tuple[float, ...], ...]]
     bases: Mapping[str, float]
     calibration: Calibration
@@ -85,7 +85,7 @@ def card_text(card: Card, arrays_sha256: str) -> str:
         "targets": card.targets,
         "parameters": card.parameters,
         "features": card.features,
-        "kin": card.kin,
+        "kin": card.configurations,
         "implementations": [_implementation(kernel) for kernel in card.implementations],
         "notes": card.notes,
         "bases": card.bases,
@@ -107,7 +107,7 @@ def parse_card(text: str) -> Card:
     """
     tree: dict[str, Any] = json.loads(text)
     calibration = tree["calibration"]
-    kin = tuple((str(a), str(b), str(c)) for a, b, c in tree["kin"])
+    known = tuple((str(a), str(b), str(c)) for a, b, c in tree["kin"])
     names = {
         key: tuple(map(str, tree[key]))
         for key in ("frameworks", "dtypes", "targets", "parameters", "features", "notes")
@@ -118,7 +118,7 @@ def parse_card(text: str) -> Card:
         format=int(tree["format"]),
         schema=str(tree["schema"]),
         protocols=tuple(Protocol(p) for p in tree["protocols"]),
-        kin=kin,
+        configurations=known,
         places={
             str(dtype): tuple(tuple(map(float, place)) for place in places)
             for dtype, places in tree["places"].items()
@@ -134,7 +134,7 @@ def parse_card(text: str) -> Card:
             str(k): {str(n): float(x) for n, x in v.items()} for k, v in tree["metrics"].items()
         },
         versions={str(k): str(v) for k, v in tree["versions"].items()},
-        implementations=tuple(_parsed(listed, kin) for listed in tree.get("implementations", ())),
+        implementations=tuple(_parsed(listed, known) for listed in tree.get("implementations", ())),
         rows=int(tree["rows"]),
         general=int(tree.get("general", 0)),
         arrays_sha256=str(tree["arrays_sha256"]),
@@ -179,10 +179,10 @@ def _implementation(kernel: Implementation) -> list[object]:
     ]
 
 
-def _parsed(listed: Sequence[Any], kin: Sequence[tuple[str, str, str]]) -> Implementation:
+def _parsed(listed: Sequence[Any], known: Sequence[tuple[str, str, str]]) -> Implementation:
     target, dtype, protocol, framework, choices, reasons = listed
-    if (target, dtype, framework) not in kin:
-        raise ValueError(f"an implementation of {target}, {dtype}, {framework}, which are no kin")
+    if (target, dtype, framework) not in known:
+        raise ValueError(f"an implementation of {target}, {dtype}, {framework}, not measured")
     return Implementation(
         str(target), str(dtype), Protocol(protocol), str(framework),
         tuple(map(float, choices)), tuple(map(float, reasons)),

@@ -164,7 +164,7 @@ def _fitting(
     if not near or (framework and is_stated):
         return [(framework, choices)]
     fits = [kernel for kernel in near if kernel.choices == choices] if is_stated else near
-    similar = _alike(fits or near, reasons)
+    similar = _equal(fits or near, reasons)
     chosen = ((kernel.framework, choices if is_stated else kernel.choices) for kernel in similar)
     return list(dict.fromkeys(chosen))
 
@@ -193,8 +193,8 @@ def _tuned(
     return others or tuned or candidates
 
 
-def _alike(fits: Sequence[Implementation], reasons: tuple[float, ...]) -> Sequence[Implementation]:
-    """Those chosen for such rows; where there are none, for rows alike but in the last reasons."""
+def _equal(fits: Sequence[Implementation], reasons: tuple[float, ...]) -> Sequence[Implementation]:
+    """Return those chosen for equal reasons; if none, for the longest part that any has."""
     levels = range(len(reasons), 0, -1)
     similar = ([kernel for kernel in fits if kernel.reasons[:n] == reasons[:n]] for n in levels)
     return next(filter(None, similar), fits)
@@ -208,7 +208,7 @@ def _near(card: Card, dtype: str, sheet: Sheet, protocol: Protocol) -> list[Impl
     if not candidates:
         candidates = [kernel for kernel in of_type if kernel.protocol is protocol] or of_type
         here = class_of(card.class_name).place(sheet, dtype)
-        names = sorted({target for target, element, _ in card.kin if element == known})
+        names = sorted({target for target, element, _ in card.configurations if element == known})
         distances = {n: distance(here, p) for n, p in zip(names, card.places[known], strict=True)}
         nearest = min(
             (kernel.target for kernel in candidates),

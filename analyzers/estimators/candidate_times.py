@@ -163,7 +163,7 @@ def timed_as(card: Card, protocol: Protocol) -> Protocol:
 
 def is_measured(card: Card, dtype: str, sheet: Sheet) -> bool:
     """Return True if the training rows include that machine and type."""
-    return any(kin[:2] == (sheet.name, dtype) for kin in card.kin)
+    return any(measured[:2] == (sheet.name, dtype) for measured in card.configurations)
 
 
 def evaluate(

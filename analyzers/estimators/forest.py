@@ -87,10 +87,10 @@ def learned(
     halved: set[int] = set()
     for i in wanted if known and machine.kind != "cpu" else ():
         env = bounds.env_of(i)
-        duplicate_key = bounds.kernels[i].kernel.alike, id(env)
-        if duplicate_key not in rows_of:
-            rows_of[duplicate_key] = lower(bounds.kernels[i], env)
-        row = rows_of[duplicate_key]
+        identity = bounds.kernels[i].kernel.identity, id(env)
+        if identity not in rows_of:
+            rows_of[identity] = lower(bounds.kernels[i], env)
+        row = rows_of[identity]
         if row is None:
             continue
         if stores_integers and is_integer_product(row):
@@ -215,7 +215,7 @@ def basis(execution: Execution, index: int) -> MeasuredBasis | None:
     types = (
         {weights_key[1], row.dtype} if {weights_key[1], row.dtype} == HALVES else {weights_key[1]}
     )
-    machines = dict.fromkeys(target for target, dtype, _ in card.kin if dtype in types)
+    machines = dict.fromkeys(target for target, dtype, _ in card.configurations if dtype in types)
     return MeasuredBasis(
         *weights_key, tuple(machines), inside(card, launch, machine.name) in card.protocols
     )
@@ -236,7 +236,7 @@ def predicted(
     sheet = Sheet.of_class(class_name, machine)
     firsts: dict[tuple[int, int], int] = {}
     each = [bounds.kernels[i] for i, _ in rows]
-    of = [firsts.setdefault((k.kernel.alike, id(k.floor)), len(firsts)) for k in each]
+    of = [firsts.setdefault((k.kernel.identity, id(k.floor)), len(firsts)) for k in each]
     distinct = list(dict(zip(of, rows, strict=True)).values())
     columns = columns_of([r.parameters for _, r in distinct])
     card = weights.card

@@ -208,14 +208,14 @@ def neighbours(artefact: Artefact, row: Lowered, sheet: Sheet) -> tuple[Neighbou
     distances = np.abs(cells.log2.astype(float) - position).sum(axis=1)
     place = class_of(card.class_name).place
     here = place(sheet, row.dtype)
-    kin = []
-    for target, dtype, _ in card.kin:
+    separations = []
+    for target, dtype, _ in card.configurations:
         between = distance(here, place(Sheet(load_machine(target)), dtype))
-        kin.append(between + (0.0 if dtype == row.dtype else 1.0))
-    distances = distances + np.array(kin)[cells.kin.astype(int)]
+        separations.append(between + (0.0 if dtype == row.dtype else 1.0))
+    distances = distances + np.array(separations)[cells.configuration.astype(int)]
     return tuple(
         Neighbour(
-            *card.kin[int(cells.kin[i])],
+            *card.configurations[int(cells.configuration[i])],
             {n: _extent(float(x)) for n, x in zip(names, cells.log2[i], strict=True)},
             int(cells.count[i]),
             float(cells.efficiency[i]),

@@ -99,8 +99,8 @@ def has_rows_of(
     class_name: str, dtype: str, target: str, framework: str, folder: Path = artefact.SHIPPED
 ) -> bool:
     """Return True if a framework's kernels of a class were measured on a machine in a type."""
-    kin = target, dtype, framework
-    return any(kin in card.kin for card, _ in _cards(folder, class_name))
+    configuration = target, dtype, framework
+    return any(configuration in card.configurations for card, _ in _cards(folder, class_name))
 
 
 def predict(

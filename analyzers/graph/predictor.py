@@ -75,7 +75,7 @@ class GraphEstimates:
         high: its other end.
         far: the graph is unlike those trained on, whatever the machine.
         unknown: nothing of the machine was trained on.
-        kinless: nothing built like the graph was trained on, and the interval is that of such
+        unfamiliar: nothing built like the graph was trained on, and the interval is that of such
             graphs; None where the predictor does not look.
     """
 
@@ -84,7 +84,7 @@ class GraphEstimates:
     high: Array
     far: NDArray[np.bool_]
     unknown: NDArray[np.bool_]
-    kinless: NDArray[np.bool_] | None = None
+    unfamiliar: NDArray[np.bool_] | None = None
 
     @property
     def extrapolating(self) -> NDArray[np.bool_]:

@@ -48,8 +48,8 @@ def convolved(columns: Columns, count: Array) -> float:
 
 def network_of(execution: Execution) -> Network:
     """Return the kind of network of a run, which no machine and no type changes."""
-    count = Counter(kernel.alike for kernel in execution.kernels.kernels)
-    first = {k.alike: i for i, k in reversed([*enumerate(execution.kernels.kernels)])}
+    count = Counter(kernel.identity for kernel in execution.kernels.kernels)
+    first = {k.identity: i for i, k in reversed([*enumerate(execution.kernels.kernels)])}
     assert execution.module is not None
     at = [first[number] for number in count]
     columns = columns_at(execution.kernels, execution.module, execution.bounds.env, at)

@@ -82,7 +82,7 @@ class PredictionTable:
         if self.powered is None:
             return ()
         bounds = self.powered[0]
-        at = [(b.kernel.alike, id(k)) for b, k in zip(bounds.kernels, self.kernels, strict=True)]
+        at = [(b.kernel.identity, id(k)) for b, k in zip(bounds.kernels, self.kernels, strict=True)]
         each = dict(zip(at, zip(bounds.kernels, self.kernels, strict=True), strict=True))
         energy = {
             key: energy_of(b, k.time, k.wait_s, bounds.machine) for key, (b, k) in each.items()
@@ -264,7 +264,7 @@ def in_run(execution: Execution, alone: Sequence[Estimate]) -> list[Estimate]:
     result: list[Estimate] = []
     firsts: dict[tuple[int, int], Estimate] = {}
     for i, (bound, estimate) in enumerate(zip(bounds.kernels, alone, strict=True)):
-        same = (bound.kernel.alike, id(estimate))
+        same = (bound.kernel.identity, id(estimate))
         if same in firsts and i not in copies:
             result.append(firsts[same])
             continue

@@ -251,7 +251,7 @@ class RunKernels:
         bounds, sheet = execution.bounds, Sheet(execution.machine)
         groups: dict[tuple[int, int], list[int]] = {}
         for i, (bound, kernel) in enumerate(zip(bounds.kernels, table.kernels, strict=True)):
-            groups.setdefault((bound.kernel.alike, id(kernel)), []).append(i)
+            groups.setdefault((bound.kernel.identity, id(kernel)), []).append(i)
         at = [places[0] for places in groups.values()]
         columns = kernels.once(
             ("columns", *at), bounds.env, lambda: columns_at(kernels, module, bounds.env, at)

@@ -162,10 +162,10 @@ def on_processor(
     return RuntimeRun(time, execution.bounds.floor_s, is_own, True, law.runs, law.runs)
 
 
-def measured_kin(
+def measured_configurations(
     machine: Machine, *, folder: Path = artefact.SHIPPED
 ) -> frozenset[tuple[str, str]]:
-    """Return precision and `kin` of the runs that were measured on a machine's chip.
+    """Return precision and `run_key` of the runs that were measured on a machine's chip.
 
     Args:
         machine: the target.
@@ -177,7 +177,7 @@ def measured_kin(
     path = folder / f"{NAME}.json"
     if machine.kind == "cpu" or not path.is_file():
         return frozenset()
-    return kin_at(_load(path), coordinates(Sheet(machine), SPREAD_OF))
+    return configurations_at(_load(path), coordinates(Sheet(machine), SPREAD_OF))
 
 
 def measured_machines(runtime: str, stored: str, folder: Path) -> tuple[str, ...]:
@@ -188,18 +188,18 @@ def measured_machines(runtime: str, stored: str, folder: Path) -> tuple[str, ...
     """
     if not (path := folder / f"{NAME}.json").is_file():
         return ()
-    weights, wanted = _load(path), {(stored, kin(runtime, one)) for one in Network}
+    weights, wanted = _load(path), {(stored, run_key(runtime, one)) for one in Network}
     places = zip(weights.card.targets, weights.card.places[SPREAD_OF], strict=True)
-    return tuple(name for name, place in places if wanted & kin_at(weights, place))
+    return tuple(name for name, place in places if wanted & configurations_at(weights, place))
 
 
 @lru_cache(maxsize=1024)
-def kin_at(weights: Artefact, here: tuple[float, ...]) -> frozenset[tuple[str, str]]:
-    """Return precision and `kin` of the runs that were measured on chips at some coordinates."""
+def configurations_at(weights: Artefact, here: tuple[float, ...]) -> frozenset[tuple[str, str]]:
+    """Return precision and `run_key` of the runs that were measured on chips at coordinates."""
     places = dict(zip(weights.card.targets, weights.card.places[SPREAD_OF], strict=True))
     return frozenset(
         (stored, like)
-        for target, stored, like in weights.card.kin
+        for target, stored, like in weights.card.configurations
         if distance(here, places[target]) <= SAME_CHIP
     )
 
@@ -216,9 +216,9 @@ def estimated(
     values[:, names.index(RATIO)] = np.log(summed_s / kernels_s)
     spread = np.exp(np.clip(weights.spread(values), np.log(LEAST_SPREAD), MOST_SPREAD))
     here = coordinates(Sheet(machine), SPREAD_OF)
-    like = kin(runtime, run.network)
-    is_own = (stored, like) in kin_at(weights, here)
-    is_like = any(how[-1] == like for how in weights.card.kin)
+    like = run_key(runtime, run.network)
+    is_own = (stored, like) in configurations_at(weights, here)
+    is_like = any(how[-1] == like for how in weights.card.configurations)
     publications: tuple[str, ...] = ()
     if is_own:
         near = places_of(values, names, kernels_s, graph_of(weights, run))
@@ -294,8 +294,8 @@ def of_any(weights: Artefact, run: RunTable, machine: Machine, stored: str) -> R
         return None
     names, card = weights.card.features, weights.card
     here = coordinates(Sheet(machine), SPREAD_OF)
-    known = kin_at(weights, here)
-    is_near = any((stored, kin(name, run.network)) in known for name in card.frameworks)
+    known = configurations_at(weights, here)
+    is_near = any((stored, run_key(name, run.network)) in known for name in card.frameworks)
     separation = max(nearest(here, card.places[SPREAD_OF]), AT_ONCE)
     band = UNKNOWN if is_near else UNKNOWN.widened(grown(separation))
     time_s = max(run_sum(weights.factor, run, names), run.floor_s)
@@ -335,7 +335,7 @@ def banded(runtime: str, stored: str) -> str:
     return f"{runtime}, {stored}" if stored == ROUNDED else runtime
 
 
-def kin(runtime: str, network: Network) -> str:
+def run_key(runtime: str, network: Network) -> str:
     """Return the key that a card lists for measured runs: runtime and kind of network."""
     return f"{runtime}, {network.value}"
 

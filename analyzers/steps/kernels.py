@@ -208,9 +208,9 @@ def setting_of(
     It is the newest version on this machine, if that was measured. ``mixed`` requires autocast.
     """
     for precision in PRECISIONS[dtype]:
-        kin = [k for k in card.kin if k[1] == precision.value]
-        of_target = [k for k in kin if k[0] == target]
-        versions = [re.fullmatch(TORCH, k[2]) for k in of_target or kin]
+        configurations = [k for k in card.configurations if k[1] == precision.value]
+        of_target = [k for k in configurations if k[0] == target]
+        versions = [re.fullmatch(TORCH, k[2]) for k in of_target or configurations]
         numbers = [(int(v[1]), int(v[2])) for v in versions if v is not None]
         if numbers and (precision.is_mixed or not mixed):
             return Setting(precision, compiled=compiled, version=max(numbers))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from ..features.classes import Array
 
-Kin = tuple[str, ...]
+Configuration = tuple[str, ...]
 
 
 @entity
@@ -29,7 +29,7 @@ class SumStack:
         scale_s: scale of each launch with its repetitions.
         floor_s: lower bound of each launch with its repetitions.
         row: index of each launch's step.
-        kin: index in ``known`` of each step's machine, precision and execution mode.
+        configuration: index in ``known`` of each step's machine, precision and execution mode.
         known: keys of machine, precision and mode.
         time_s: measured time of each step.
     """
@@ -40,8 +40,8 @@ class SumStack:
     scale_s: Array
     floor_s: Array
     row: NDArray[np.intp]
-    kin: NDArray[np.intp]
-    known: tuple[Kin, ...]
+    configuration: NDArray[np.intp]
+    known: tuple[Configuration, ...]
     time_s: Array
 
     def __len__(self) -> int:
@@ -61,8 +61,8 @@ class SumStack:
         place = np.cumsum(chosen) - 1
         return SumStack(
             self.names, self.values[launches], self.kind[launches], self.scale_s[launches],
-            self.floor_s[launches], place[self.row[launches]], self.kin[chosen], self.known,
-            self.time_s[chosen],
+            self.floor_s[launches], place[self.row[launches]], self.configuration[chosen],
+            self.known, self.time_s[chosen],
         )  # fmt: skip
 
     def thinned(self, least_share: float) -> SumStack:
@@ -87,7 +87,7 @@ class SumStack:
             np.concatenate([self.scale_s[~small], scale_s]),
             np.concatenate([self.floor_s[~small], np.bincount(back, self.floor_s[small])]),
             np.concatenate([self.row[~small], merged[0]]),
-            self.kin,
+            self.configuration,
             self.known,
             self.time_s,
         )

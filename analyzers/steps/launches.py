@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from perfc.ir.graph import Module, Value
-from perfc.ir.graphs.alike import Alike
+from perfc.ir.graphs.duplicates import DuplicateKeys
 from perfc.ir.op import Kind
 from perfc.ir.problem import Span
 from perfc.ir.record import record
@@ -117,7 +117,7 @@ class LaunchWalk:
         self.ways: dict[tuple[Type, int, bool], int] = {}
         self.moves: dict[tuple[Hashable, ...], Launch] = {}
         self.known: dict[tuple[Hashable, ...], Launch] = {}
-        self.alike = Alike()
+        self.duplicates = DuplicateKeys()
         self.weight_bytes = 0.0
         self.weights = 0
 
@@ -275,7 +275,7 @@ class LaunchWalk:
         anchor, policy, kind, way = kernel.anchor, self.policy(kernel), kernel.kind, self.way
         return (
             kernel.problem if kind is Kind.ATTENTION else None,
-            self.alike.operator(anchor.op), kind, kernel.pattern, policy, kernel.repeat,
+            self.duplicates.operator(anchor.op), kind, kernel.pattern, policy, kernel.repeat,
             len(kernel.nodes), id(kernel.work), kernel.traffic,
             self.strides.permuted_share(kernel), len(anchor.inputs), len(kernel.reads),
             kernel.read_parts, *[v and v.type for v in anchor.inputs],

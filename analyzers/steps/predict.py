@@ -133,10 +133,10 @@ def multipliers(table: Array, card: Card, setting: Setting, target: str) -> Arra
     Rows of the machine with the same precision and mode come first, then with the same precision.
     """
     wanted = (setting.precision.value, setting.way)
-    same = [i for i, k in enumerate(card.kin) if k[0] == target]
-    exact = [i for i in same if card.kin[i][1:] == wanted]
-    precise = [i for i in same if card.kin[i][1] == wanted[0]]
-    chosen = exact or precise or same or list(range(len(card.kin)))
+    same = [i for i, k in enumerate(card.configurations) if k[0] == target]
+    exact = [i for i in same if card.configurations[i][1:] == wanted]
+    precise = [i for i in same if card.configurations[i][1] == wanted[0]]
+    chosen = exact or precise or same or list(range(len(card.configurations)))
     factors: Array = np.exp(np.log(np.asarray(table)[chosen]).mean(axis=0))
     if factors.shape != (len(LaunchKind),):
         raise WeightsError(f"weights of {card.name} know other kinds of launches")

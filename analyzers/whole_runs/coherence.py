@@ -36,7 +36,7 @@ from ..runs import runtime_runs
 from ..runs.host import launches_of
 from ..runs.network import Network, network_of
 from ..runs.run_table import is_whole, precision, stored_element
-from ..runs.runtime_runs import kin
+from ..runs.runtime_runs import run_key
 from ..steps.setting import is_measured_whole
 from .estimate import batch_symbol
 from .whole_run import joined
@@ -342,8 +342,8 @@ def precision_of(run: Deployed) -> str:
 
 def is_measured(machine: Machine, run: Deployed, stored: str) -> bool:
     """Return True if runs of a run's runtime were measured on a machine in a precision."""
-    known = runtime_runs.measured_kin(machine, folder=run.execution.folder)
-    return any((stored, kin(run.deployment.runtime, one)) in known for one in Network)
+    known = runtime_runs.measured_configurations(machine, folder=run.execution.folder)
+    return any((stored, run_key(run.deployment.runtime, one)) in known for one in Network)
 
 
 def may_be_measured(run: Deployed, machine: Machine, stored: str) -> bool:
@@ -355,8 +355,8 @@ def may_be_measured(run: Deployed, machine: Machine, stored: str) -> bool:
     execution = run.execution
     if is_measured_whole(run.deployment.table) or of_machine(machine) or execution.module is None:
         return True
-    like = kin(execution.kernels.runtime.measured_name, network_of(execution))
-    known = runtime_runs.measured_kin(machine, folder=execution.folder)
+    like = run_key(execution.kernels.runtime.measured_name, network_of(execution))
+    known = runtime_runs.measured_configurations(machine, folder=execution.folder)
     # a machine without TF32 runs f32
     return any((one, like) in known for one in (WIDE if stored in WIDE else {stored}))
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 WIDENING = constants_next_to(__file__)["outside_widening"].number
 """Factor of the half-width, in the logarithm, of an extrapolated run."""
-KINLESS = "no training graph has a similar structure"
+UNFAMILIAR = "no training graph has a similar structure"
 
 
 @record
@@ -222,7 +222,7 @@ def waiting(machine: Machine, setting: Setting, launches: float, run: Interval) 
 
 def unlike(numbers: GraphEstimates) -> tuple[str, ...]:
     """Return the note that no training graph is similar, which the interval already includes."""
-    return (KINLESS,) if numbers.kinless is not None and bool(numbers.kinless[0]) else ()
+    return (UNFAMILIAR,) if numbers.unfamiliar is not None and bool(numbers.unfamiliar[0]) else ()
 
 
 def launches_of(graph: ModelGraph, row: GraphRow) -> float:

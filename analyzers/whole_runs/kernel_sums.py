@@ -55,7 +55,7 @@ class LaunchSums:
         return by_kind(self.stack, self.times)
 
 
-class RunKin(NamedTuple):
+class RunConfiguration(NamedTuple):
     """Key of a set of multipliers: machine, precision and execution mode."""
 
     target: str
@@ -70,11 +70,11 @@ class RunKin(NamedTuple):
         return self.framework, self.mode, self.layout
 
 
-def kin_of(row: GraphRow) -> RunKin:
+def configuration_of(row: GraphRow) -> RunConfiguration:
     """Return the key of a row's multipliers."""
     setting = row.setting
     layout = "channels last" if setting.channels_last else "channels first"
-    return RunKin(
+    return RunConfiguration(
         row.target, setting.precision.value, setting.framework, setting.mode.value, layout
     )
 
@@ -101,8 +101,8 @@ def tabulated_runs(
         wanted: measured sums, ``[rows]``; any positive number if unknown.
         sheets: function from a machine's name to its data sheet.
     """
-    known = tuple(sorted({kin_of(r) for r in data.rows}))
-    place = {kin: i for i, kin in enumerate(known)}
+    known = tuple(sorted({configuration_of(r) for r in data.rows}))
+    place = {configuration: i for i, configuration in enumerate(known)}
     names: tuple[str, ...] = ()
     values, kind, scale, floor, index, times = [], [], [], [], [], []
     for i, row in enumerate(data.rows):
@@ -124,7 +124,7 @@ def tabulated_runs(
         np.concatenate(scale),
         np.concatenate(floor),
         np.concatenate(index),
-        np.array([place[kin_of(r)] for r in data.rows]),
+        np.array([place[configuration_of(r)] for r in data.rows]),
         known,
         wanted,
     )
@@ -146,26 +146,26 @@ class KindRates:
         table: ``[known, kinds]``.
     """
 
-    known: tuple[RunKin, ...]
+    known: tuple[RunConfiguration, ...]
     table: Array
 
-    def of(self, kin: RunKin) -> Array:
+    def of(self, configuration: RunConfiguration) -> Array:
         """Return the multipliers of a key, else the geometric mean of the most similar keys'.
 
         Similarity compares execution mode first, then precision, framework and machine.
         """
 
-        def similarity(other: RunKin) -> tuple[bool, ...]:
+        def similarity(other: RunConfiguration) -> tuple[bool, ...]:
             return (
-                (other.mode, other.layout) == (kin.mode, kin.layout),
-                other.mode == kin.mode,
-                other.precision == kin.precision,
-                other.framework == kin.framework,
-                other.target == kin.target,
+                (other.mode, other.layout) == (configuration.mode, configuration.layout),
+                other.mode == configuration.mode,
+                other.precision == configuration.precision,
+                other.framework == configuration.framework,
+                other.target == configuration.target,
             )
 
-        if kin in self.known:
-            return np.asarray(self.table[self.known.index(kin)])
+        if configuration in self.known:
+            return np.asarray(self.table[self.known.index(configuration)])
         scores = [similarity(other) for other in self.known]
         best = max(scores)
         chosen = [i for i, score in enumerate(scores) if score == best]
@@ -174,8 +174,8 @@ class KindRates:
 
     def scaled(self, stack: SumStack) -> Array:
         """Return the scale of every launch times the multiplier of its kind, ``[launches]``."""
-        rates = np.array([self.of(RunKin(*kin)) for kin in stack.known]).reshape(-1, KINDS)
-        result: Array = stack.scale_s * rates[stack.kin[stack.row], stack.kind]
+        rates = np.array([self.of(RunConfiguration(*c)) for c in stack.known]).reshape(-1, KINDS)
+        result: Array = stack.scale_s * rates[stack.configuration[stack.row], stack.kind]
         return result
 
 

@@ -48,7 +48,7 @@ class Learned:
         high: maximum of each.
         targets: training machines.
         memory: residuals of training graphs.
-        kinship: operator shares of training graphs.
+        similarity: operator shares of training graphs.
     """
 
     unit: float
@@ -60,12 +60,12 @@ class Learned:
     high: Array
     targets: frozenset[str]
     memory: OffsetMemory
-    kinship: OperatorSimilarity
+    similarity: OperatorSimilarity
 
     @property
     def modes(self) -> frozenset[str]:
         """Return the execution modes of the training rows."""
-        return frozenset(kin.mode for kin in self.rates.known)
+        return frozenset(configuration.mode for configuration in self.rates.known)
 
     def sums(self, pruned: Pruned) -> Array:
         """Return the time of each kind with the mean factor of all parts, ``[runs, kinds]``."""

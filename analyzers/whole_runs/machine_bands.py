@@ -32,21 +32,21 @@ but held-out machines are predicted with one machine fewer, which errs by about 
 class RunBands:
     """Intervals of whole runs: on training machines, on others, on one with a few rows.
 
-    ``kinless`` applies to graphs without a similar training graph on training machines. On other
+    ``unfamiliar`` applies to graphs without a similar training graph on training machines. On other
     machines it is the least width of such graphs.
     """
 
     seen: Band = field(default_factory=lambda: Band(-2.0, 2.0))
     unseen: Unseen | None = None
     adapted: Band | None = None
-    kinless: Band | None = None
+    unfamiliar: Band | None = None
 
     def ends(
         self,
         width: Array,
         trained: NDArray[np.bool_],
         moved: NDArray[np.bool_],
-        kinless: NDArray[np.bool_] | None = None,
+        unfamiliar: NDArray[np.bool_] | None = None,
     ) -> tuple[Array, Array]:
         """Return the ends of the intervals relative to the estimates, as logarithms, ``[rows]``.
 
@@ -54,7 +54,7 @@ class RunBands:
             width: expected spread, ``[rows]``.
             trained: whether the machine has training rows.
             moved: whether offsets were fitted to a few rows of the machine.
-            kinless: whether no training graph is similar.
+            unfamiliar: whether no training graph is similar.
         """
         low, high = around_zero(self.seen, width)
         far = Bands(self.seen, self.unseen).ends(width, AT_ONCE, measured=False)
@@ -62,12 +62,12 @@ class RunBands:
         if self.adapted is not None:
             near = around_zero(self.adapted, width)
             low, high = (np.where(moved, *pair) for pair in zip(near, (low, high), strict=True))
-        if self.kinless is None or kinless is None:
+        if self.unfamiliar is None or unfamiliar is None:
             return low, high
-        furthest = around_zero(self.kinless, width)
+        furthest = around_zero(self.unfamiliar, width)
         return (
-            np.where(kinless, np.minimum(low, furthest[0]), low),
-            np.where(kinless, np.maximum(high, furthest[1]), high),
+            np.where(unfamiliar, np.minimum(low, furthest[0]), low),
+            np.where(unfamiliar, np.maximum(high, furthest[1]), high),
         )
 
 

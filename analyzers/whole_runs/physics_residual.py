@@ -31,7 +31,7 @@ from ..graph.rows import Measurements, Quantity
 from ..intervals.conformal import LEAST_SPREAD, Band, Unseen, band, excess
 from ..intervals.offsets import Offsets
 from .few_rows import design, deviations
-from .kernel_sums import KINDS, KindRates, RunKin
+from .kernel_sums import KINDS, KindRates, RunConfiguration
 from .learned import Learned, Trees
 from .machine_bands import RunBands, from_few
 from .memory import OffsetMemory
@@ -82,9 +82,9 @@ class HeldOutScores:
     score: Array
     distance: Array
 
-    def where(self, *, has_kin: bool) -> HeldOutScores:
+    def where(self, *, similar: bool) -> HeldOutScores:
         """Return the rows with a similar training graph, or the others."""
-        chosen = (self.distance <= SIMILAR) == has_kin
+        chosen = (self.distance <= SIMILAR) == similar
         return HeldOutScores(self.score[chosen], self.distance[chosen])
 
 
@@ -137,7 +137,7 @@ class PhysicsResidual(GraphPredictor):
         beyond = excess(features, learned.low, learned.high)
         width *= 1 + np.minimum(beyond, MOST_BEYOND)
         value = total * np.exp(residual) * learned.unit
-        return Detail(value, features, width, beyond, learned.kinship.distance(data))
+        return Detail(value, features, width, beyond, learned.similarity.distance(data))
 
     def _shifted(self, data: Measurements, detail: Detail) -> Array:
         if self.shift is None:
@@ -189,13 +189,13 @@ class PhysicsResidual(GraphPredictor):
         value = np.maximum(self._shifted(data, detail), np.maximum(floor, 1e-12))
         trained = np.array([r.target in self.learned.targets for r in data.rows], np.bool_)
         moved = np.array([r.target in self.moved for r in data.rows], np.bool_)
-        kinless = detail.distance > SIMILAR
-        low, high = self.bands.ends(detail.width, trained, moved, kinless)
+        unfamiliar = detail.distance > SIMILAR
+        low, high = self.bands.ends(detail.width, trained, moved, unfamiliar)
         low, high = value * np.exp(low), value * np.exp(np.minimum(high, MOST_WIDTH))
         far, unknown = detail.beyond > FAR, ~(trained | moved)
-        looks = self.bands.kinless is not None
+        looks = self.bands.unfamiliar is not None
         return GraphEstimates(
-            value, np.maximum(low, floor), high, far, unknown, kinless if looks else None
+            value, np.maximum(low, floor), high, far, unknown, unfamiliar if looks else None
         )
 
     def arrays(self) -> Mapping[str, Array]:
@@ -206,7 +206,7 @@ class PhysicsResidual(GraphPredictor):
             "rates": self.learned.rates.table, "low": self.learned.low, "high": self.learned.high,
             "memory.keys": self.learned.memory.keys,
             "memory.offsets": self.learned.memory.offsets,
-            **{f"kinship.{n}": a for n, a in self.learned.kinship.arrays().items()},
+            **{f"kinship.{n}": a for n, a in self.learned.similarity.arrays().items()},
         }  # fmt: skip
         if self.shift is not None:
             arrays["shift"] = self.shift
@@ -228,10 +228,10 @@ class PhysicsResidual(GraphPredictor):
             "launch_features": list(learned.factors[0].forest.names),
             "schema": pooled_schema(learned.factors[0].forest.names).digest,
             "unit": learned.unit,
-            "known": [list(kin) for kin in learned.rates.known],
+            "known": [list(configuration) for configuration in learned.rates.known],
             "targets": sorted(learned.targets),
             "constants": {n: t.forest.base for n, t in self._forests(learned).items()},
-            "operators": list(learned.kinship.words),
+            "operators": list(learned.similarity.words),
             "bands": {n: asdict(b) for n, b in vars(self.bands).items() if b is not None},
             "moved": sorted(self.moved),
         }
@@ -248,7 +248,7 @@ class PhysicsResidual(GraphPredictor):
             return Trees(Forest.from_arrays(columns, forest, float(meta["constants"][name])))
 
         parts = sorted(n for n in meta["constants"] if n.startswith("factor"))
-        known = tuple(RunKin(*map(str, kin)) for kin in meta["known"])
+        known = tuple(RunConfiguration(*map(str, configuration)) for configuration in meta["known"])
         table = np.asarray(arrays["rates"])
         remembered: tuple[Any, Any] = arrays["memory.keys"], arrays["memory.offsets"]
         memory = OffsetMemory(*remembered)
@@ -256,7 +256,7 @@ class PhysicsResidual(GraphPredictor):
         shift = np.asarray(arrays.get("shift", none), np.float64)
         fits = table.shape == (len(known), KINDS) and shift.shape == none.shape
         names_of = {n.partition(".")[2]: a for n, a in arrays.items() if n.startswith("kinship.")}
-        kinship = OperatorSimilarity.restored(tuple(map(str, meta["operators"])), names_of)
+        similarity = OperatorSimilarity.restored(tuple(map(str, meta["operators"])), names_of)
         boxed = arrays["low"].shape == arrays["high"].shape == (len(schema),)
         if not (parts and known and fits and boxed and memory.is_sound):
             raise PerfcError(f"weights of {self.name} of another shape", hint="train it anew")
@@ -270,7 +270,7 @@ class PhysicsResidual(GraphPredictor):
             np.asarray(arrays["high"]),
             frozenset(map(str, meta["targets"])),
             memory,
-            kinship,
+            similarity,
         )
         self.bands = bands_of(meta["bands"])
         self.moved = frozenset(map(str, meta["moved"]))

@@ -31,7 +31,7 @@ class Kernel:
         reads: values from outside, stored tensors included, views resolved to their sources.
         writes: values that are read outside.
         repeat: launches in one run.
-        alike: number shared by duplicate kernels, which differ in names and position only.
+        identity: number shared by duplicate kernels, which differ in names and position only.
         folded: nodes merged into stored tensors before running; they add no work and no traffic.
         pattern: name of the pattern that matched, such as ``attention``; "" if none.
         read_parts: bytes of each of ``reads`` that are read.
@@ -46,7 +46,7 @@ class Kernel:
     writes: tuple[Value, ...]
     repeat: Dim
     tier: Tier
-    alike: int
+    identity: int
     folded: tuple[Node, ...] = ()
     pattern: str = ""
     read_parts: tuple[Dim, ...] = ()

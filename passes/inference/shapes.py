@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from perfc.errors import ShapeError
 from perfc.ir.graph import Graph, Inputs, Module, Node, Value
-from perfc.ir.graphs.alike import Alike
+from perfc.ir.graphs.duplicates import DuplicateKeys
 from perfc.ir.op import Folded, Kind, Op, Types
 from perfc.ir.ops.opaque import Opaque
 from perfc.ir.record import frozen, mutable
@@ -110,7 +110,7 @@ class Inference:
 
     declared: set[str] = field(default_factory=set[str])
     sizes: Mapping[str, int] = field(default_factory=dict[str, int])
-    alike: Alike = field(default_factory=Alike)
+    duplicates: DuplicateKeys = field(default_factory=DuplicateKeys)
     memo: dict[Key, Inferred] = field(default_factory=dict[Key, Inferred])
     fills: dict[tuple[Type, Type], tuple[Type, bool]] = field(
         default_factory=dict[tuple[Type, Type], tuple[Type, bool]]
@@ -178,13 +178,13 @@ class Inference:
                 is_new = True
                 new = local[v] = Value(v.name, type_, known)
             if as_inferred and i < len(numbers):
-                self.alike.values[new] = numbers[i]
+                self.duplicates.values[new] = numbers[i]
             outputs.append(new)
         return Node(node.op, ins, tuple(outputs), regions, node.loc) if is_new else node
 
     def apply(self, op: Op, ins: Inputs) -> Inferred:
         """Types and contents of an operator's results, remembered."""
-        key = self.alike.operator(op), *self.alike.operands(ins)
+        key = self.duplicates.operator(op), *self.duplicates.operands(ins)
         outcome = self.memo.get(key)
         if outcome is not None:
             return outcome
@@ -203,7 +203,7 @@ class Inference:
             self.applications.append(Application(op, ins, outcome))
             return outcome
         known = [*folded, *[None] * (len(types) - len(folded))]
-        numbers = tuple(map(self.alike.content, types, known))
+        numbers = tuple(map(self.duplicates.content, types, known))
         outcome = self.memo[key] = Inferred(types, folded, numbers, at_fault)
         self.applications.append(Application(op, ins, outcome))
         return outcome

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from perfc.ir.cost import NO_TRAFFIC, NO_WORK, Traffic, Work, dim_sum, total_traffic, total_work
 from perfc.ir.graph import Graph, Module, Node, Value, Weight
-from perfc.ir.graphs.alike import Alike
+from perfc.ir.graphs.duplicates import DuplicateKeys
 from perfc.ir.op import ABSENT, Kind, Op, Types
 from perfc.ir.ops.control.control import If, Loop, Scan, SequenceMap
 from perfc.ir.ops.movement.view import Identity
@@ -180,7 +180,7 @@ class Memo:
     """Cache of costs; equal applications share one object."""
 
     def __init__(self) -> None:
-        self.duplicates = Alike()
+        self.duplicates = DuplicateKeys()
         self.costs: dict[tuple[object, ...], NodeCost] = {}
 
 

@@ -142,10 +142,10 @@ def bounds(
     bound_of: dict[tuple[int, float], KernelBound] = {}
     bounded: list[KernelBound] = []
     for k, c, charge in zip(table.kernels, counts, charged, strict=True):
-        twin = bound_of.get((k.alike, charge))
+        key = k.identity, charge
+        twin = bound_of.get(key)
         if twin is None:
-            chosen = rates(k.kind)
-            twin = bound_of[k.alike, charge] = chosen.bound(k, c, at(k.repeat), charge, gap_s, env)
+            twin = bound_of[key] = rates(k.kind).bound(k, c, at(k.repeat), charge, gap_s, env)
         bounded.append(twin if twin.kernel is k else twin.of(k))
     for other in table.alternatives:
         inner = KernelTable(table.runtime, other.kernels, (), other.alternatives)
@@ -161,7 +161,8 @@ def evaluated(
     """Return values of formulas, bytes of values and the formulas of each kernel as numbers."""
     at, firsts = Numbers(env), dict[int, LaunchCounts]()
     counts = [
-        firsts.get(k.alike) or firsts.setdefault(k.alike, counts_at(k, at)) for k in table.kernels
+        firsts.get(k.identity) or firsts.setdefault(k.identity, counts_at(k, at))
+        for k in table.kernels
     ]
     return at, value_bytes(table, at), counts
 

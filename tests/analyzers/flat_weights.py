@@ -40,7 +40,7 @@ def write(
         schema=schema_of(name, parameters, features), parameters=parameters, features=features,
         protocols=(Protocol.GRAPH,), frameworks=("",), dtypes=dtypes,
         targets=tuple(m.name for m in machines),
-        kin=tuple((m.name, d, "") for m in machines for d in dtypes),
+        configurations=tuple((m.name, d, "") for m in machines for d in dtypes),
         places={d: tuple(coordinates(Sheet(m), d) for m in machines) for d in dtypes},
         bases={"factor": 0.0, "spread": 0.0},
         calibration=Calibration(Bands(Band(-1.0, 1.0), Unseen(0.2, Band(-3.0, 3.0)))),

@@ -170,8 +170,10 @@ YES, NO = np.array([True]), np.array([False])
 WIDTH = np.array([0.5])
 
 
-def ends(bands: RunBands, trained: bool, moved: bool = False, kinless: bool = False) -> list[float]:
-    flags = (np.array([flag]) for flag in (trained, moved, kinless))
+def ends(
+    bands: RunBands, trained: bool, moved: bool = False, unfamiliar: bool = False
+) -> list[float]:
+    flags = (np.array([flag]) for flag in (trained, moved, unfamiliar))
     return [float(end[0]) for end in bands.ends(WIDTH, *flags)]
 
 
@@ -187,16 +189,16 @@ def test_a_band_is_of_how_much_is_known_of_the_machine() -> None:
     assert ends(far, False) == pytest.approx([-0.8 * math.hypot(1, 0.5), 3 * math.hypot(1, 0.5)])
     assert ends(bands, False, moved=True) == [-0.75, 0.6]
     assert ends(bands, True, moved=True) == [-0.75, 0.6]
-    # without kin as far as that says, and no nearer than with
-    assert ends(bands, True, kinless=True) == [-1.5, 1.0]
-    assert ends(bands, False, moved=True, kinless=True) == [-1.5, 0.6]
+    # without similar graphs as far as that says, and no nearer than with
+    assert ends(bands, True, unfamiliar=True) == [-1.5, 1.0]
+    assert ends(bands, False, moved=True, unfamiliar=True) == [-1.5, 0.6]
 
 
 def test_without_machines_left_out_bands_are_doubled() -> None:
     bare = RunBands(Band(-1, 2))
     assert ends(bare, False) == [-1.0, 2.0]
     assert ends(bare, False, moved=True) == [-1.0, 2.0]
-    assert ends(bare, True, kinless=True) == [-0.5, 1.0]
+    assert ends(bare, True, unfamiliar=True) == [-0.5, 1.0]
     assert ends(RunBands(Band(0.5, 2)), True) == [0, 1]
     assert ends(RunBands(Band(-2, -0.5)), True) == [-1, 0]
 

@@ -94,7 +94,7 @@ def placed(found: Artefact, away: float) -> Artefact:
     there = tuple(x + away for x in here)
     card = replace(
         found.card, places={"bf16": (there,)}, targets=("elsewhere",),
-        kin=(("elsewhere", "bf16", ""),),
+        configurations=(("elsewhere", "bf16", ""),),
     )  # fmt: skip
     return replace(found, card=card)
 
@@ -192,7 +192,7 @@ def test_weights_are_chosen_by_type_then_protocol_then_machine(tmp_path: Path) -
         place = base.card.places["bf16"]
         card = replace(
             base.card, name=name, dtypes=(dtype,), protocols=(protocol,), targets=(target,),
-            kin=((target, dtype, ""),), places={dtype: place},
+            configurations=((target, dtype, ""),), places={dtype: place},
         )  # fmt: skip
         artefact.save(replace(base, card=card), tmp_path)
 

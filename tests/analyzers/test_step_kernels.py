@@ -58,7 +58,7 @@ def write_steps(folder: Path, mode: RunMode, factor: float = 2.0, hull: float = 
     card = Card(
         name=name, class_name=CLASS, format=FORMAT, schema=schema_of(CLASS, (), features),
         parameters=(), features=features, protocols=(Protocol.STEP,), frameworks=("torch 2.4",),
-        dtypes=("f16",), targets=tuple(m.name for m in machines), kin=KIN,
+        dtypes=("f16",), targets=tuple(m.name for m in machines), configurations=KIN,
         places={"f16": tuple(coordinates(Sheet(m), "f16") for m in machines)},
         bases={"factor": 0.0, "spread": 0.0},
         calibration=Calibration(Bands(Band(-1.0, 1.0), Unseen(0.0, Band(-3.0, 3.0)))),

@@ -2,7 +2,7 @@
 
 The time of a kernel is a sum of terms, each a quantity over a rate: products over the rate of
 products, bytes over a bandwidth, and so on. A class has the names from the most specific to the
-most general one, so that a class that was never measured falls back on its wider kin.
+most general one, so that a class that was never measured falls back on its family.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Layer normalisation and its kin: statistics of every row, then a pass that applies them."""
+"""Layer normalisation and its variants: statistics of every row, then a pass that applies them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Normalization(Rowwise):
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
         """Read and written once, a product and a sum an element.
 
-        All of its kin do that much: where statistics are given none are summed, and not all
+        All of its variants do that much: where statistics are given none are summed, and not all
         normalisations read a scale and a shift.
         """
         n = rows["rows"] * rows["cols"]

@@ -22,8 +22,8 @@ import perfc
 from perfc.analyzers.graph.measured_runs import model_folder
 from perfc.analyzers.runs.run_table import precision, stored_element
 from perfc.analyzers.runs.step_law import as_toml, is_convolutional, sums_s
-from perfc.analyzers.whole_runs.whole_run import KERNELS
 from perfc.common.whole_file import write_output
+from perfc.deployment.fields import KERNELS
 from perfc_lab.tables.published_steps import PublishedStep, published_steps
 from perfc_lab.training.runs.published_steps import (
     SummedStep,

@@ -62,11 +62,11 @@ LAYERS_OF_A_BLOCK = 2
 def relay_names(graph: ModelGraph) -> list[str]:
     """Return operators by names of `VOCABULARY`; a product of stored weights is `dense`."""
     stored = graph.ops.fixed[:, OP_FIXED.index("weights")] > 0
-    kin = {"gemm": "dense", "global_average_pool": "average_pool", "sub": "add", "div": "mul"}
+    renamed = {"gemm": "dense", "global_average_pool": "average_pool", "sub": "add", "div": "mul"}
     return [
         ("dense" if has else "batched_matmul")
         if op == "matmul"
-        else ("average_pool" if op == "reduce_mean" and is_pool else kin.get(op, op))
+        else ("average_pool" if op == "reduce_mean" and is_pool else renamed.get(op, op))
         for op, has, is_pool in zip(
             graph.ops.ops, stored.tolist(), pooled_planes(graph).tolist(), strict=True
         )

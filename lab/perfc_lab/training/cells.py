@@ -1,4 +1,4 @@
-"""Training rows in summary, so that an estimate can name its nearest kin without the rows."""
+"""Training rows in summary, so that an estimate can name its nearest rows without the rows."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def summarise(blocks: Sequence[Rows], most: int) -> Cells:
     """
     kind = class_of(blocks[0].class_name)
     names = (*kind.parameters, *kind.optional)
-    kin = sorted({(b.target, b.dtype, b.framework) for b in blocks})
+    configurations = sorted({(b.target, b.dtype, b.framework) for b in blocks})
     keys, logs = [], []
     for block in blocks:
         columns = complete(kind, block.columns)
         floor = kind.floor_s(columns, block.dtype, Sheet(load_machine(block.target)))
         stacked = np.stack([columns[n] for n in names], axis=1)
         rounded = np.where(stacked > 0, np.rint(np.log2(np.maximum(stacked, 0.25))), -8)
-        number = kin.index((block.target, block.dtype, block.framework))
+        number = configurations.index((block.target, block.dtype, block.framework))
         keys.append(np.column_stack([np.full(len(block), number), rounded]).astype(np.int16))
         logs.append(np.log(np.maximum(floor, 1e-15) / block.time_s))
     unique, back, count = np.unique(

@@ -116,7 +116,7 @@ def _card(
         frameworks=frameworks,
         dtypes=dtypes,
         targets=targets(blocks),
-        kin=tuple(sorted({(b.target, b.dtype, b.framework) for b in blocks})),
+        configurations=tuple(sorted({(b.target, b.dtype, b.framework) for b in blocks})),
         implementations=implementations(blocks),
         places={dtype: places(blocks, dtype) for dtype in dtypes},
         bases={},

@@ -118,7 +118,7 @@ class UnseenMachine:
 
     def dropped(self, rows: Rows) -> bool:
         """Whether a block is neither trained on nor tested."""
-        return self.twins and rows.target != self.target and rows.target in kin(self.target)
+        return self.twins and rows.target != self.target and rows.target in same_chip(self.target)
 
 
 Holdout = UnseenShapes | UnseenGroups | UnseenMachine
@@ -132,7 +132,7 @@ class BlockSplit:
     test: list[Rows] = field(default_factory=list)
 
 
-def kin(target: str) -> frozenset[str]:
+def same_chip(target: str) -> frozenset[str]:
     """A machine and those of the same chip."""
     return next((group for group in TWINS if target in group), frozenset({target}))
 

@@ -18,7 +18,7 @@ import numpy as np
 from perfc.analyzers.graph.predictor import GraphEstimates, GraphPredictor, Say, TrainingBudget
 from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity, at_several_batches
 from perfc.analyzers.intervals.conformal import Band, Unseen, band
-from perfc.analyzers.whole_runs.kernel_sums import kin_of
+from perfc.analyzers.whole_runs.kernel_sums import configuration_of
 from perfc.analyzers.whole_runs.machine_bands import RunBands
 from perfc.errors import PerfcError
 
@@ -112,7 +112,7 @@ class LaunchCosts(GraphPredictor):
     def condition(self, row: GraphRow) -> Condition:
         """Of a row."""
         batch = row.batch if self.has_batches else 0
-        return Condition(*kin_of(row), batch)
+        return Condition(*configuration_of(row), batch)
 
     def fit(
         self, train: Measurements, validation: Measurements, budget: TrainingBudget, say: Say

@@ -13,7 +13,7 @@ from perfc.analyzers.graph.rows import Measurements, Quantity
 from perfc.analyzers.intervals.conformal import AT_ONCE, Unseen, band
 from perfc.analyzers.intervals.unseen import LeftOut
 from perfc.analyzers.whole_runs import physics_residual
-from perfc.analyzers.whole_runs.kernel_sums import kin_of
+from perfc.analyzers.whole_runs.kernel_sums import configuration_of
 from perfc.analyzers.whole_runs.machine_bands import RunBands, unseen
 from perfc.analyzers.whole_runs.physics_residual import HeldOutScores
 from perfc.errors import PerfcError
@@ -24,8 +24,8 @@ from .residual_fit import RECIPE, fitted
 
 APART = SumRecipe(trees=60, depth=6, learning_rate=0.3, knee=0.1)
 """For machines left out in turn, whose errors calibrate those that nobody measured."""
-LEAST_KIN = 100
-"""Held-out rows that a band of graphs with kin, and of those without, is taken from."""
+LEAST_HELD_OUT = 100
+"""Held-out rows that a band of graphs with similar ones, and of those without, is taken from."""
 
 
 class PhysicsResidual(physics_residual.PhysicsResidual):
@@ -44,17 +44,17 @@ class PhysicsResidual(physics_residual.PhysicsResidual):
     def finish(self, data: Measurements, budget: TrainingBudget, say: Say) -> None:
         """Learn again from every row, as many trees as validation had chosen.
 
-        Bands of machines stay. Where families can be left out, graphs without kin get a band, and
-        that of machines trained on becomes the band of graphs with kin.
+        Bands of machines stay. Where families can be left out, graphs without similar ones get a
+        band, and that of machines trained on becomes the band of the others.
         """
         if self.learned is None:
             raise PerfcError(f"{self.name} is not trained", hint="call fit first")
         rounds = len(self.learned.residual.forest.roots)
-        kinless = _families_apart(data, self.quantity, budget, say, rounds).where(has_kin=False)
-        if len(kinless.score) >= LEAST_KIN:
-            self.bands.kinless = band(kinless.score)
-            known = self.calibrated and self.calibrated.where(has_kin=True)
-            if known and len(known.score) >= LEAST_KIN:
+        left_out = _families_apart(data, self.quantity, budget, say, rounds).where(similar=False)
+        if len(left_out.score) >= LEAST_HELD_OUT:
+            self.bands.unfamiliar = band(left_out.score)
+            known = self.calibrated and self.calibrated.where(similar=True)
+            if known and len(known.score) >= LEAST_HELD_OUT:
                 self.bands.seen = band(known.score)
         self.learned = fitted(
             data, data.of(()), self.quantity, budget, RECIPE, say, unwatched=rounds
@@ -71,7 +71,8 @@ def _apart(train: Measurements, quantity: Quantity, budget: TrainingBudget, say:
         one.learned = fitted(others, train.of(()), quantity, budget, APART, lambda _: None, 2)
         found = one.detail(mine)
         wrong = np.log(mine.values(quantity) / found.value)
-        ways = np.unique([kin_of(r).way for r in mine.rows], axis=0, return_inverse=True)[1]
+        each = [configuration_of(r).way for r in mine.rows]
+        ways = np.unique(each, axis=0, return_inverse=True)[1]
         machines.append(LeftOut(AT_ONCE, wrong, found.width, ways))
         say(f"without {target}: {np.abs(np.expm1(-wrong)).mean():.1%}")
     return unseen(machines)

@@ -19,7 +19,7 @@ from perfc.analyzers.whole_runs.kernel_sums import (
     KindRates,
     LaunchSums,
     Pruned,
-    RunKin,
+    RunConfiguration,
     effective_sheet,
     tabulated_runs,
 )
@@ -83,8 +83,8 @@ class BoostedTrees(Trees):
 def learned_rates(stack: SumStack, recipe: SumRecipe) -> KindRates:
     """Return the multipliers of kinds for the runs of a table."""
     rates = multipliers(stack, recipe)
-    present = np.unique(stack.kin).tolist()
-    return KindRates(tuple(RunKin(*stack.known[i]) for i in present), rates[present])
+    present = np.unique(stack.configuration).tolist()
+    return KindRates(tuple(RunConfiguration(*stack.known[i]) for i in present), rates[present])
 
 
 def fitted(

@@ -96,7 +96,7 @@ def test_training_rows_are_summed_up_by_powers_of_two() -> None:
     assert cells.count.tolist() == [2, 1]
     assert cells.log2[:, m].tolist() == [3, 7]
     assert cells.log2[:, weight_bits].tolist() == [-8, -8]
-    assert cells.kin.tolist() == [0, 0]
+    assert cells.configuration.tolist() == [0, 0]
     from perfc.analyzers.features.table import class_of, complete
 
     kind, sheet = class_of("matmul"), Sheet(load_machine("a100"))

@@ -19,7 +19,7 @@ from perfc.analyzers.whole_runs.adapted import adapted
 from perfc.analyzers.whole_runs.kernel_sums import (
     KindRates,
     Pruned,
-    RunKin,
+    RunConfiguration,
     by_kind,
     tabulated_runs,
 )
@@ -165,12 +165,12 @@ def test_rates_of_what_was_not_measured_are_those_of_the_most_alike() -> None:
     eager, compiled = (("torch 2.4", mode, "channels first") for mode in ("eager", "compiled"))
     table = np.array([np.full(21, 1.0), np.full(21, 4.0), np.full(21, 9.0)])
     known = tuple(
-        RunKin(*kin)
-        for kin in (("a", "f16", *eager), ("b", "f16", *eager), ("a", "f16", *compiled))
+        RunConfiguration(*configuration)
+        for configuration in (("a", "f16", *eager), ("b", "f16", *eager), ("a", "f16", *compiled))
     )
     rates = KindRates(known, table)
-    np.testing.assert_allclose(rates.of(RunKin("c", "f16", *eager)), 2.0)
-    np.testing.assert_allclose(rates.of(RunKin("b", "f16", *compiled)), 9.0)
+    np.testing.assert_allclose(rates.of(RunConfiguration("c", "f16", *eager)), 2.0)
+    np.testing.assert_allclose(rates.of(RunConfiguration("b", "f16", *compiled)), 9.0)
 
 
 def test_branches_between_one_tensor_and_one_sum_fold() -> None:

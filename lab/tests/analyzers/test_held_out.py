@@ -39,7 +39,7 @@ from perfc_lab.training.protocols import (
     UnseenShapes,
     every_fold,
     folds,
-    kin,
+    same_chip,
     split,
     targets,
 )
@@ -231,8 +231,8 @@ def test_a_machine_left_out_may_take_its_twins_with_it() -> None:
     assert [b.target for b in split(blocks, twins).train] == ["t4"]
     assert twins.name == "unseen machine h100-sxm5-80gb and its twins"
     assert UnseenMachine("t4").name == "unseen machine t4"
-    assert kin("t4") == {"t4"}
-    assert kin("gb200") == {"gb200", "b200-sxm-180gb"}
+    assert same_chip("t4") == {"t4"}
+    assert same_chip("gb200") == {"gb200", "b200-sxm-180gb"}
     assert targets(blocks) == ("h100-sxm5-80gb", "h200-sxm-141gb", "t4")
 
 

@@ -26,8 +26,8 @@ from perfc_lab.training.experiments.steps import FAMILIES, RANDOM, StepExperimen
 
 # Steps
 
-KIN = ("resnet", "vit", "vgg", "swin", "deit", "beit", "pit", "cait")
-NAMES = [f"{kin}{i}" for kin in KIN for i in range(5)]
+TIMM = ("resnet", "vit", "vgg", "swin", "deit", "beit", "pit", "cait")
+NAMES = [f"{family}{i}" for family in TIMM for i in range(5)]
 
 
 def rows() -> list[StepRow]:

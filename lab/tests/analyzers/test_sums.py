@@ -88,7 +88,7 @@ def test_trees_learn_what_multipliers_cannot() -> None:
     test = bent_stack.take(~train)
     error = np.abs(test.total(model.launch_s(test)) / test.time_s - 1).mean()
     table = multipliers(bent_stack.take(train), RECIPE)
-    plain = test.total(test.scale_s * table[test.kin[test.row], test.kind])
+    plain = test.total(test.scale_s * table[test.configuration[test.row], test.kind])
     assert error < 0.06
     assert error < 0.5 * np.abs(plain / test.time_s - 1).mean()
 

@@ -86,8 +86,8 @@ class BothPasses:
         for kernel in whole.kernels:
             if kernel.kind is not Kind.COLLECTIVE:
                 role = role_of(kernel, both.before)
-                firsts.setdefault((kernel.alike, role), kernel)
-                count[kernel.alike, role] += 1
+                firsts.setdefault((kernel.identity, role), kernel)
+                count[kernel.identity, role] += 1
         return cls(
             both.module, both.inputs, KernelTable(whole.runtime, tuple(firsts.values()), ()),
             tuple(count.values()), tuple([role for _, role in firsts]), whole.kernels,

@@ -70,13 +70,13 @@ def layers_of(
         one, other = first.problem, second.problem
         if not isinstance(one, Attention) or not isinstance(other, Attention):
             return ()
-        if prefill.counts[i] != decode.counts[j] or not _are_alike(one, other):
+        if prefill.counts[i] != decode.counts[j] or not _have_equal_heads(one, other):
             return ()
         layers.append(Layer(other, _dtype(second), decode.counts[j]))
     return tuple(layers)
 
 
-def _are_alike(one: Attention, other: Attention) -> bool:
+def _have_equal_heads(one: Attention, other: Attention) -> bool:
     """Return True if both halves have the same known heads and no latent attention."""
     extents = {name: getattr(other, name) for name in SAME}
     if not all(isinstance(value, int) for value in extents.values()):

@@ -88,10 +88,10 @@ class Program:
         typed = am.apply(Canonicalize(), am.apply(Sizes(()), module))
         am.get(Cost(), typed)
         whole = am.get(Fuse(runtime), typed)
-        count = Counter(k.alike for k in whole.kernels)
+        count = Counter(k.identity for k in whole.kernels)
         firsts: dict[int, Kernel] = {}
         for kernel in whole.kernels:
-            firsts.setdefault(kernel.alike, kernel)
+            firsts.setdefault(kernel.identity, kernel)
         table = KernelTable(whole.runtime, tuple(firsts.values()), ())
         counts = tuple([count[a] for a in firsts])
         # outputs after the first are rows that are written into caches

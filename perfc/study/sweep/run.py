@@ -211,10 +211,11 @@ class SymbolLine:
     def regimes_of(kernels: Sequence[KernelBound]) -> tuple[Regime, ...]:
         """Return the regime of the model, then of every kernel."""
         memo: dict[tuple[int, float], Regime] = {}
-        for b in kernels:
-            if (at := (b.kernel.alike, b.device_bytes)) not in memo:
-                memo[at] = regime_of((b,))
-        return (regime_of(kernels), *(memo[b.kernel.alike, b.device_bytes] for b in kernels))
+        keys = [(b.kernel.identity, b.device_bytes) for b in kernels]
+        for key, b in zip(keys, kernels, strict=True):
+            if key not in memo:
+                memo[key] = regime_of((b,))
+        return (regime_of(kernels), *(memo[key] for key in keys))
 
     def crossovers(self, top: int) -> Iterator[Crossover]:
         """Yield regimes of the model, then of the longest kernels at the last point."""
@@ -222,7 +223,7 @@ class SymbolLine:
         if self.evaluator.is_fixed:
             return
         order = sorted(range(len(self.last)), key=lambda i: -self.last[i].time_s)
-        first = {self.last[i].kernel.alike: i for i in reversed(order)}
+        first = {self.last[i].kernel.identity: i for i in reversed(order)}
         for i in sorted(first.values(), key=order.index)[:top]:
             kernel = self.evaluator.table.kernels[i]
             yield self.crossover(i + 1, kernel.label, kernel.nodes[0].name)

@@ -148,7 +148,7 @@ def depart(
 
 
 def distance(train: Sequence[Rows], test: Sequence[Rows]) -> float:
-    """Of the tested machine to its nearest kin of the same type, the largest over types."""
+    """Of the tested machine to its nearest other of the same type, the largest over types."""
     found = []
     for dtype in sorted({b.dtype for b in test} & {b.dtype for b in train}):
         others = tuple(places(train, dtype))

@@ -37,7 +37,7 @@ def places_of(card: Card) -> Places:
         if card.class_name in (STEP, RUN):
             found[dtype] = tuple(place(t, dtype) for t in card.targets)
             continue
-        names = sorted({target for target, own, _ in card.kin if own == dtype})
+        names = sorted({target for target, own, _ in card.configurations if own == dtype})
         kind = class_of(card.class_name)
         found[dtype] = tuple(kind.place(Sheet(load_machine(t)), dtype) for t in names)
     return found

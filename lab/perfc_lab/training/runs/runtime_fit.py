@@ -34,7 +34,7 @@ from perfc.analyzers.runs.runtime_runs import (
     SPREAD_OF,
     banded,
     expected_error,
-    kin,
+    run_key,
     share_of_forests,
 )
 
@@ -265,7 +265,7 @@ def card(
 ) -> Card:
     """What the weights are."""
     counts = Counter(
-        (how.target, run.stored, kin(how.runtime, run.table.network))
+        (how.target, run.stored, run_key(how.runtime, run.table.network))
         for run in runs if (how := run.row.deployment)
     )  # fmt: skip
     known = [how for how, rows in counts.items() if rows >= LEAST_OWN]
@@ -281,7 +281,7 @@ def card(
         frameworks=runtimes(runs),
         dtypes=tuple(sorted({stored for _, stored, *_ in counts})),
         targets=targets,
-        kin=tuple(sorted(known)),
+        configurations=tuple(sorted(known)),
         places={
             SPREAD_OF: tuple(place(t, SPREAD_OF) for t in targets)
         },

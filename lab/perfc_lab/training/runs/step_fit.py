@@ -187,7 +187,7 @@ def _spread(
 
 
 def _apart(rows: Sequence[StepRow], target: str) -> float:
-    """Distance of a machine to its nearest kin among the others."""
+    """Distance of a machine to the nearest of the others."""
     dtype = rows[0].setting.precision.dtype
     here = place(target, dtype)
     others = {r.target for r in rows} - {target}
@@ -216,7 +216,7 @@ def _card(
         frameworks=tuple(sorted({r.setting.framework for r in rows})),
         dtypes=dtypes,
         targets=targets,
-        kin=tuple((target, precision, name) for target, precision, name in stack.known),
+        configurations=tuple((target, precision, name) for target, precision, name in stack.known),
         places={d: tuple(place(t, d) for t in targets) for d in dtypes},
         bases={"factor": factor.base, "spread": spread.base},
         calibration=calibration,

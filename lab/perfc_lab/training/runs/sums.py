@@ -22,7 +22,7 @@ from perfc.analyzers.features.rows import DataError
 from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.steps.features import tabulate
 from perfc.analyzers.steps.launch_kind import LaunchKind
-from perfc.analyzers.steps.launch_stack import Kin, SumStack
+from perfc.analyzers.steps.launch_stack import Configuration, SumStack
 from perfc.ir.record import frozen
 from perfc.machine import load_machine
 
@@ -80,8 +80,8 @@ def stacked(rows: Sequence[StepRow]) -> SumStack:
     if not rows:
         raise DataError("no steps to learn from")
     sheets = {name: Sheet(load_machine(name)) for name in {r.target for r in rows}}
-    kins = [kin_of(r) for r in rows]
-    known = tuple(sorted(set(kins)))
+    configurations = [configuration_of(r) for r in rows]
+    known = tuple(sorted(set(configurations)))
     values, kind, scale_s, floor_s, index = [], [], [], [], []
     names: tuple[str, ...] = ()
     for i, row in enumerate(rows):
@@ -101,13 +101,13 @@ def stacked(rows: Sequence[StepRow]) -> SumStack:
         np.concatenate(scale_s),
         np.concatenate(floor_s),
         np.concatenate(index),
-        np.array([place[k] for k in kins]),
+        np.array([place[k] for k in configurations]),
         known,
         np.array([r.time_s for r in rows]),
     )
 
 
-def kin_of(row: StepRow) -> Kin:
+def configuration_of(row: StepRow) -> Configuration:
     """Machine, precision and way of running."""
     return row.target, row.setting.precision.value, row.setting.way
 
@@ -117,7 +117,7 @@ class SumModel:
     """What was learned of sums.
 
     Args:
-        multipliers: ``[kin, kinds]``.
+        multipliers: ``[configurations, kinds]``.
         booster: booster of the forest, as trained.
     """
 
@@ -128,7 +128,7 @@ class SumModel:
         """Time of every launch, at least its floor."""
         matrix = xgboost().DMatrix(stack.values, feature_names=list(stack.names), nthread=1)
         factor = np.exp(self.booster.predict(matrix, output_margin=True).astype(np.float64))
-        scale_s = stack.scale_s * self.multipliers[stack.kin[stack.row], stack.kind]
+        scale_s = stack.scale_s * self.multipliers[stack.configuration[stack.row], stack.kind]
         found: Array = np.maximum(scale_s * factor, stack.floor_s)
         return found
 
@@ -145,7 +145,7 @@ def learn(stack: SumStack, recipe: SumRecipe) -> SumModel:
     """
     stack = stack.thinned(recipe.least_share)
     table = multipliers(stack, recipe)
-    scale_s = stack.scale_s * table[stack.kin[stack.row], stack.kind]
+    scale_s = stack.scale_s * table[stack.configuration[stack.row], stack.kind]
     return SumModel(table, boost(stack, scale_s, recipe))
 
 
@@ -160,9 +160,9 @@ def multipliers(stack: SumStack, recipe: SumRecipe) -> Array:
     share = scale / stack.time_s[:, None]
     shared = _reweighted(share, np.ones(kinds), recipe.ridge)
     found = np.ones((len(stack.known), kinds))
-    present = sorted(set(stack.kin.tolist()))
+    present = sorted(set(stack.configuration.tolist()))
     for i in present:
-        mine = _reweighted(share[stack.kin == i], shared, recipe.ridge)
+        mine = _reweighted(share[stack.configuration == i], shared, recipe.ridge)
         found[i] = np.maximum(mine, LEAST_MULTIPLIER)
     # what nobody measured is predicted as the mean of the others, so it is tested as that
     absent = [i for i in range(len(stack.known)) if i not in present]

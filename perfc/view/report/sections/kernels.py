@@ -126,7 +126,7 @@ def collect(report: Report, *, predict: bool = False) -> tuple[KernelRow, ...]:
     for i, (bound, prediction, energy) in enumerate(zip(bounds, predicted, energies, strict=True)):
         names = tuple([n.name for n in bound.kernel.nodes])
         # numbers alone distinguish most kernels; the full identity is compared once per twin
-        twin = (bound.kernel.alike, bound.device_bytes, id(bound.floor), id(prediction))
+        twin = (bound.kernel.identity, bound.device_bytes, id(bound.floor), id(prediction))
         if twin not in twins:
             same = (*identity(bound), prediction)
             if same not in firsts:

@@ -25,7 +25,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples" / "models"
 
 def told_apart(table: KernelTable) -> KernelTable:
     """The same kernels, none of which is said to be like another."""
-    apart = tuple(replace(k, alike=i) for i, k in enumerate(table.kernels))
+    apart = tuple(replace(k, identity=i) for i, k in enumerate(table.kernels))
     return replace(table, kernels=apart)
 
 
@@ -57,5 +57,5 @@ def test_drawn_kernels(module: Module, runtime: str, target: str) -> None:
 def test_layers_that_repeat(name: str, few: float, runtime: str) -> None:
     module = Analyses().apply(Shapes(), load(EXAMPLES / f"{name}.onnx.gz"))
     table = check(module, runtime, "a100")
-    numbers = {k.alike for k in table.kernels}
+    numbers = {k.identity for k in table.kernels}
     assert len(numbers) < few * len(table.kernels)

@@ -13,7 +13,7 @@ MISSING = -1
 """Number of an omitted operand."""
 
 
-class Alike:
+class DuplicateKeys:
     """Assigns equal numbers to equal operators and values; lives as long as one pass over a module.
 
     Comparing operators field by field, and contents element by element, is what takes time, so

@@ -1,4 +1,4 @@
-"""Graphs that are built like those trained on are kin; intervals of the others are wider."""
+"""Graphs that are built like those trained on are similar; intervals of the others are wider."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from perfc.analyzers.graph.weights import card_of, load, save
 from perfc.analyzers.intervals.conformal import Band, Unseen
 from perfc.analyzers.steps.setting import Precision, Setting
 from perfc.analyzers.whole_runs import shipped
-from perfc.analyzers.whole_runs.estimate import KINLESS, estimate
+from perfc.analyzers.whole_runs.estimate import UNFAMILIAR, estimate
 from perfc.analyzers.whole_runs.machine_bands import RunBands
 from perfc.analyzers.whole_runs.similarity import SIMILAR, OperatorSimilarity, operators
 from perfc.errors import PerfcError
@@ -166,22 +166,22 @@ def test_graphs_without_kin_have_wider_intervals(ready: PhysicsResidual) -> None
     forgetful = PhysicsResidual("without-memory")
     forgetful.restore(ready.arrays(), json.loads(json.dumps(ready.meta())))
     known, other = (forgetful.estimates(d) for d in (of_families(), strange(of_families())))
-    assert known.kinless is not None
-    assert other.kinless is not None
-    assert not known.kinless.any()
-    assert other.kinless.all()
-    assert forgetful.bands.kinless == ready.bands.kinless
+    assert known.unfamiliar is not None
+    assert other.unfamiliar is not None
+    assert not known.unfamiliar.any()
+    assert other.unfamiliar.all()
+    assert forgetful.bands.unfamiliar == ready.bands.unfamiliar
 
 
 def test_an_interval_without_kin_is_that_of_families_and_never_narrower() -> None:
     width, yes, no = np.array([0.1]), np.array([True]), np.array([False])
     wide, narrow = Band(-6.0, 8.0), Band(-1.0, 1.0)
     for trained in (yes, no):
-        for kinless in (wide, narrow):
-            bands = RunBands(Band(-2.0, 3.0), Unseen(0.3, Band(-1.0, 1.0)), kinless=kinless)
-            kin, none = (bands.ends(width, trained, no, each) for each in (no, yes))
-            assert none[0] <= kin[0] < 0 < kin[1] <= none[1]
-            if kinless is wide:
+        for unfamiliar in (wide, narrow):
+            bands = RunBands(Band(-2.0, 3.0), Unseen(0.3, Band(-1.0, 1.0)), unfamiliar=unfamiliar)
+            similar, none = (bands.ends(width, trained, no, each) for each in (no, yes))
+            assert none[0] <= similar[0] < 0 < similar[1] <= none[1]
+            if unfamiliar is wide:
                 assert none == (pytest.approx(-0.6), pytest.approx(0.8))
 
 
@@ -194,15 +194,15 @@ def test_no_band_is_made_of_one_family() -> None:
         made.calibrate(rows.of(rows.rows[:30]))
         seen = made.bands.seen
         made.finish(rows, TrainingBudget(), lambda _: None)
-    assert (made.bands.kinless, made.bands.seen) == (None, seen)
-    assert made.estimates(strange(rows)).kinless is None
+    assert (made.bands.unfamiliar, made.bands.seen) == (None, seen)
+    assert made.estimates(strange(rows)).unfamiliar is None
 
 
 def test_a_run_says_that_nothing_is_built_like_it(ready: PhysicsResidual, tmp_path: Path) -> None:
     card = save(ready, card_of(ready, of_families(), "none", {}), tmp_path)
     assert load(card)[0].meta()["bands"]["kinless"] == ready.meta()["bands"]["kinless"]
     module = load_model(MODELS / "resnet50.onnx.gz")
-    assert KINLESS in estimate(module, card, "titan-xp", SETTING, 8).outside
+    assert UNFAMILIAR in estimate(module, card, "titan-xp", SETTING, 8).outside
 
 
 def test_the_card_that_ships_has_both_calibrations() -> None:
@@ -212,7 +212,7 @@ def test_the_card_that_ships_has_both_calibrations() -> None:
         assert abs(bands["kinless"][end]) > 1.2 * abs(bands["seen"][end])
     module = load_model(MODELS / "resnet50.onnx.gz")
     setting = shipped.newest(None, "rtx4090", Setting())
-    assert KINLESS not in estimate(module, None, "rtx4090", setting, 64).outside
+    assert UNFAMILIAR not in estimate(module, None, "rtx4090", setting, 64).outside
 
 
 def test_weights_are_scored_as_they_ship(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
