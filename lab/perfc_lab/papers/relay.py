@@ -29,6 +29,8 @@ CODES: Mapping[str, int] = {
 }  # fmt: skip
 """Place in the one-hot of operators that can have a stored argument; 0 for none of theirs."""
 KINDS, ATTRIBUTES, SHAPE = 16, 12, 4
+ONE_HOT = [[float(0 < i == place) for i in range(KINDS)] for place in range(KINDS)]
+"""By place; that of 0 is zero."""
 UNITS: Mapping[Quantity, float] = {
     Quantity.TIME: 1e-6, Quantity.ENERGY: 0.1, Quantity.MEMORY: 1e6,
 }  # fmt: skip
@@ -42,33 +44,39 @@ NODES = Schema(
         *(f"stored_{i}" for i in range(SHAPE)),
     ),
 )
+FACTS = (
+    "weights", "has_bias", "groups", "kernel_h", "kernel_w", "stride_h", "stride_w", "dilation_h",
+    "dilation_w", "pad_h", "pad_w", "weight_0", "weight_1", "weight_2", "weight_3",
+    "weight_elements",
+)  # fmt: skip
+COLUMNS = [OP_FIXED.index(name) for name in FACTS]
 STATIC = Schema("Relay program", ("batch", "giga_mac", "convolutions", "dense", "relu"))
 
 
 def relay_nodes(graph: ModelGraph) -> Array:
     """Return the features of the nodes of the Relay program, ``[nodes, 32]``."""
-    rows = [row for i in range(len(graph.ops)) for row in _calls(graph, i)]
+    facts = graph.ops.fixed[:, COLUMNS].tolist()
+    rows = [
+        row
+        for op, numbers in zip(graph.ops.ops, facts, strict=True)
+        for row in _calls(op, dict(zip(FACTS, numbers, strict=True)))
+    ]
     # a graph without such a call still is one node, so that a batch of graphs holds it
     return np.array(rows or [[0.0] * len(NODES)], np.float64)
 
 
 def chain(graph: ModelGraph) -> NDArray[np.int64]:
     """Return the edges from each node of the Relay program to the next, ``[2, nodes - 1]``."""
-    sources = np.arange(len(relay_nodes(graph)) - 1)
+    has_weights, has_bias = graph.ops.fixed[:, COLUMNS[:2]].T != 0
+    sources = np.arange(max(int((has_weights * (1 + has_bias)).sum()), 1) - 1)
     return np.stack([sources, sources + 1])
 
 
-def _calls(graph: ModelGraph, i: int) -> Iterator[list[float]]:
+def _calls(op: str, fact: Mapping[str, float]) -> Iterator[list[float]]:
     """Yield the calls of an operator that have a stored argument: its own, and its bias."""
-    fact = {
-        name: float(graph.ops.fixed[i, OP_FIXED.index(name)])
-        for name in ("weights", "has_bias", "groups", "kernel_h", "kernel_w", "stride_h",
-                     "stride_w", "dilation_h", "dilation_w", "pad_h", "pad_w", "weight_0",
-                     "weight_1", "weight_2", "weight_3", "weight_elements")
-    }  # fmt: skip
     if not fact["weights"]:
         return
-    op = {"gemm": "dense", "matmul": "dense"}.get(graph.ops.ops[i], graph.ops.ops[i])
+    op = {"gemm": "dense", "matmul": "dense"}.get(op, op)
     shape = [fact[f"weight_{k}"] for k in range(SHAPE)]
     if op not in ("conv", "conv_transpose", "dense") and not any(shape):
         shape = [fact["weight_elements"] / fact["weights"], 0.0, 0.0, 0.0]
@@ -81,15 +89,10 @@ def _calls(graph: ModelGraph, i: int) -> Iterator[list[float]]:
             fact["dilation_w"], fact["groups"], fact["weight_0"], fact["kernel_h"],
             fact["kernel_w"],
         ]  # fmt: skip
-    yield [*_one_hot(op), *attributes, *shape]
+    yield [*ONE_HOT[CODES.get(op, 0)], *attributes, *shape]
     if fact["has_bias"]:
         bias = "add" if op == "dense" else "bias_add"
-        yield [*_one_hot(bias), *[0.0] * ATTRIBUTES, fact["weight_0"], 0.0, 0.0, 0.0]
-
-
-def _one_hot(op: str) -> list[float]:
-    place = CODES.get(op, 0)
-    return [float(bool(place) and i == place) for i in range(KINDS)]
+        yield [*ONE_HOT[CODES[bias]], *[0.0] * ATTRIBUTES, fact["weight_0"], 0.0, 0.0, 0.0]
 
 
 def static_features(graph: ModelGraph, batch: float) -> list[float]:

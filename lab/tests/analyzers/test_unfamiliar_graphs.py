@@ -149,7 +149,7 @@ def ready() -> PhysicsResidual:
 def small(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(physics_residual, "RECIPE", SMALL)
     patch.setattr(physics_residual, "APART", SMALL)
-    patch.setattr(physics_residual, "LEAST_KIN", 10)
+    patch.setattr(physics_residual, "LEAST_HELD_OUT", 10)
     patch.setattr(residual_fit, "ROUNDS", 20)
 
 
@@ -162,7 +162,7 @@ def strange(data: Measurements) -> Measurements:
     return replace(data, graphs=graphs)
 
 
-def test_graphs_without_kin_have_wider_intervals(ready: PhysicsResidual) -> None:
+def test_graphs_without_similar_ones_have_wider_intervals(ready: PhysicsResidual) -> None:
     forgetful = PhysicsResidual("without-memory")
     forgetful.restore(ready.arrays(), json.loads(json.dumps(ready.meta())))
     known, other = (forgetful.estimates(d) for d in (of_families(), strange(of_families())))
@@ -173,7 +173,7 @@ def test_graphs_without_kin_have_wider_intervals(ready: PhysicsResidual) -> None
     assert forgetful.bands.unfamiliar == ready.bands.unfamiliar
 
 
-def test_an_interval_without_kin_is_that_of_families_and_never_narrower() -> None:
+def test_an_interval_without_similar_graphs_is_that_of_families_and_never_narrower() -> None:
     width, yes, no = np.array([0.1]), np.array([True]), np.array([False])
     wide, narrow = Band(-6.0, 8.0), Band(-1.0, 1.0)
     for trained in (yes, no):
