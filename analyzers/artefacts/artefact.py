@@ -34,7 +34,7 @@ MAX_CARD_BYTES = 1 << 18
 HEAD_BYTES = 4096
 MAX_ARRAYS_BYTES = 16 << 20
 FORESTS = ("factor", "spread")
-CELL_ARRAYS = ("kin", "log2", "count", "efficiency")
+CELL_ARRAYS = ("cells_kin", "cells_log2", "cells_count", "cells_efficiency")
 HULL = ("hull_low", "hull_high", "middle")
 
 
@@ -110,8 +110,7 @@ def save(artefact: Artefact, folder: Path, *, overwrite: bool = False) -> Path:
         forest: Forest = getattr(artefact, name)
         arrays |= {f"{name}_{key}": value for key, value in forest.arrays().items()}
     if artefact.cells is not None:
-        every = astuple(artefact.cells)[1:]
-        arrays |= {f"cells_{n}": a for n, a in zip(CELL_ARRAYS, every, strict=True)}
+        arrays |= dict(zip(CELL_ARRAYS, astuple(artefact.cells)[1:], strict=True))
     arrays |= {f"more_{name}": value for name, value in artefact.more.items()}
     content = packed(arrays)
     folder.mkdir(parents=True, exist_ok=True)
@@ -223,7 +222,7 @@ def _assemble(card: Card, arrays: Mapping[str, Any]) -> Artefact:
     if "cells_log2" in arrays:
         cells = Cells(
             (*card.parameters,),
-            *(np.asarray(arrays[f"cells_{name}"]) for name in CELL_ARRAYS),
+            *(np.asarray(arrays[name]) for name in CELL_ARRAYS),
         )
         if cells.log2.shape != (len(cells.count), len(card.parameters)):
             raise ValueError("cells of another number of parameters")

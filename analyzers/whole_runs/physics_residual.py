@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
     from ..features.classes import Array
 
+KEYS = {"unfamiliar": "kinless"}
+"""Keys of bands in files, other than their names."""
 MOST_SPREAD = 3.0
 FAR = 1.0
 MOST_WIDTH = 50.0
@@ -232,7 +234,7 @@ class PhysicsResidual(GraphPredictor):
             "targets": sorted(learned.targets),
             "constants": {n: t.forest.base for n, t in self._forests(learned).items()},
             "operators": list(learned.similarity.words),
-            "bands": {n: asdict(b) for n, b in vars(self.bands).items() if b is not None},
+            "bands": {KEYS.get(n, n): asdict(b) for n, b in vars(self.bands).items() if b},
             "moved": sorted(self.moved),
         }
 
@@ -284,7 +286,7 @@ def bands_of(numbers: Mapping[str, Mapping[str, Any]]) -> RunBands:
     def of(name: str) -> Band | None:
         return read_band(numbers[name]) if name in numbers else None
 
-    bands = RunBands(read_band(numbers["seen"]), None, of("adapted"), of("kinless"))
+    bands = RunBands(read_band(numbers["seen"]), None, of("adapted"), of(KEYS["unfamiliar"]))
     if "unseen" in numbers:
         far = numbers["unseen"]
         bands.unseen = Unseen(float(far["error"]), read_band(far["band"]))

@@ -159,10 +159,9 @@ def evaluated(
     table: KernelTable, env: Mapping[str, int]
 ) -> tuple[Numbers, dict[Value, float], list[LaunchCounts]]:
     """Return values of formulas, bytes of values and the formulas of each kernel as numbers."""
-    at, firsts = Numbers(env), dict[int, LaunchCounts]()
+    at, once = Numbers(env), dict[int, LaunchCounts]()
     counts = [
-        firsts.get(k.identity) or firsts.setdefault(k.identity, counts_at(k, at))
-        for k in table.kernels
+        once.get(k.identity) or once.setdefault(k.identity, counts_at(k, at)) for k in table.kernels
     ]
     return at, value_bytes(table, at), counts
 

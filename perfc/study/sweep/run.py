@@ -210,12 +210,9 @@ class SymbolLine:
     @staticmethod
     def regimes_of(kernels: Sequence[KernelBound]) -> tuple[Regime, ...]:
         """Return the regime of the model, then of every kernel."""
-        memo: dict[tuple[int, float], Regime] = {}
         keys = [(b.kernel.identity, b.device_bytes) for b in kernels]
-        for key, b in zip(keys, kernels, strict=True):
-            if key not in memo:
-                memo[key] = regime_of((b,))
-        return (regime_of(kernels), *(memo[key] for key in keys))
+        known = {key: regime_of((b,)) for key, b in dict(zip(keys, kernels, strict=True)).items()}
+        return (regime_of(kernels), *(known[key] for key in keys))
 
     def crossovers(self, top: int) -> Iterator[Crossover]:
         """Yield regimes of the model, then of the longest kernels at the last point."""
