@@ -43,7 +43,7 @@ class QuantityRow:
 def rows_of(p: PublishedPrediction) -> tuple[QuantityRow, ...]:
     """Return throughput, memory and energy."""
     return (
-        QuantityRow("throughput", p.tokens_per_s, Unit.COUNT, "tokens per second"),
+        QuantityRow("throughput", p.tokens_per_s, Unit.COUNT, "in tokens per second"),
         QuantityRow("memory", p.memory_bytes, Unit.BYTE),
         QuantityRow("energy", p.energy_j_per_token, Unit.JOULE, "per token"),
     )
@@ -61,7 +61,7 @@ def carbon(p: PublishedPrediction, grid: Region) -> QuantityRow:
         None if energy.high is None else grams(energy.high), energy.basis,
     )  # fmt: skip
     where = f"{grid.name} {grid.carbon_g_per_kwh:g} g/kWh"
-    return QuantityRow("CO2", value, Unit.NONE, f"g per million tokens, grid: {where}")
+    return QuantityRow("CO2", value, Unit.NONE, f"in g per million tokens, grid: {where}")
 
 
 def title(p: PublishedPrediction) -> str:
