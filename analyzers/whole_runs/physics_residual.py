@@ -43,8 +43,7 @@ if TYPE_CHECKING:
 
     from ..features.classes import Array
 
-KEYS = {"unfamiliar": "kinless"}
-"""Keys of bands in files, other than their names."""
+KEYS = {"unfamiliar": "kinless"}  # of bands in files
 MOST_SPREAD = 3.0
 FAR = 1.0
 MOST_WIDTH = 50.0
@@ -243,7 +242,7 @@ class PhysicsResidual(GraphPredictor):
         names = tuple(map(str, meta["launch_features"]))
         schema = pooled_schema(names)
         if meta["schema"] != schema.digest:
-            raise PerfcError(f"weights of {self.name} read other features", hint="train it anew")
+            raise PerfcError(f"weights of {self.name} read other features", hint="train it again")
 
         def read(name: str, columns: tuple[str, ...]) -> Trees:
             forest = {n: arrays[f"{name}.{n}"] for n in ARRAYS}
@@ -261,7 +260,7 @@ class PhysicsResidual(GraphPredictor):
         similarity = OperatorSimilarity.restored(tuple(map(str, meta["operators"])), names_of)
         boxed = arrays["low"].shape == arrays["high"].shape == (len(schema),)
         if not (parts and known and fits and boxed and memory.is_sound):
-            raise PerfcError(f"weights of {self.name} of another shape", hint="train it anew")
+            raise PerfcError(f"weights of {self.name} of another shape", hint="train it again")
         self.learned = Learned(
             float(meta["unit"]),
             KindRates(known, table),
@@ -287,8 +286,7 @@ def bands_of(numbers: Mapping[str, Mapping[str, Any]]) -> RunBands:
         return read_band(numbers[name]) if name in numbers else None
 
     bands = RunBands(read_band(numbers["seen"]), None, of("adapted"), of(KEYS["unfamiliar"]))
-    if "unseen" in numbers:
-        far = numbers["unseen"]
+    if far := numbers.get("unseen"):
         bands.unseen = Unseen(float(far["error"]), read_band(far["band"]))
     return bands
 

@@ -55,12 +55,8 @@ STATIC = Schema("Relay program", ("batch", "giga_mac", "convolutions", "dense", 
 
 def relay_nodes(graph: ModelGraph) -> Array:
     """Return the features of the nodes of the Relay program, ``[nodes, 32]``."""
-    facts = graph.ops.fixed[:, COLUMNS].tolist()
-    rows = [
-        row
-        for op, numbers in zip(graph.ops.ops, facts, strict=True)
-        for row in _calls(op, dict(zip(FACTS, numbers, strict=True)))
-    ]
+    facts = zip(graph.ops.ops, graph.ops.fixed[:, COLUMNS].tolist(), strict=True)
+    rows = [row for op, fact in facts for row in _calls(op, dict(zip(FACTS, fact, strict=True)))]
     # a graph without such a call still is one node, so that a batch of graphs holds it
     return np.array(rows or [[0.0] * len(NODES)], np.float64)
 
