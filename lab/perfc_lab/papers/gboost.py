@@ -127,7 +127,7 @@ class GBoost(GraphPredictor):
     def restore(self, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
         """A forest of the same features."""
         if meta["schema"] != FEATURES.digest:
-            raise PerfcError(f"weights of {self.name} read other features", hint="train it anew")
+            raise PerfcError(f"weights of {self.name} read other features", hint="train it again")
         self.forest = Forest.from_arrays(FEATURES.columns, dict(arrays), meta["constant"])
 
 

@@ -128,7 +128,7 @@ class KernelForest(GraphPredictor):
     def restore(self, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
         """Forests of the same features."""
         if meta["schema"] != FEATURES.digest:
-            raise PerfcError(f"weights of {self.name} read other features", hint="train it anew")
+            raise PerfcError(f"weights of {self.name} read other features", hint="train it again")
         for kind, base in meta["constants"].items():
             start = f"{kind}."
             own = {n.removeprefix(start): a for n, a in arrays.items() if n.startswith(start)}

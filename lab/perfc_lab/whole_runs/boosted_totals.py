@@ -113,7 +113,7 @@ class BoostedTotals(GraphPredictor):
     def restore(self, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
         """A forest of the same features."""
         if meta["schema"] != self.schema.digest:
-            raise PerfcError(f"weights of {self.name} read other features", hint="train it anew")
+            raise PerfcError(f"weights of {self.name} read other features", hint="train it again")
         self.forest = Forest.from_arrays(self.schema.columns, dict(arrays), meta["constant"])
 
 

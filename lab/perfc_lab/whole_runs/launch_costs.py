@@ -310,7 +310,7 @@ class LaunchCosts(GraphPredictor):
     def restore(self, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
         """What `arrays` and `meta` gave."""
         if meta["schema"] != RUNS.digest:
-            raise PerfcError(f"weights of {self.name} read other columns", hint="train it anew")
+            raise PerfcError(f"weights of {self.name} read other columns", hint="train it again")
         conditions = _conditions(meta["conditions"])
         shape = (len(conditions), len(RUNS))
         if (
@@ -318,7 +318,7 @@ class LaunchCosts(GraphPredictor):
             or arrays["weights"].shape != shape
             or arrays["active"].shape != shape[1:]
         ):
-            raise PerfcError(f"weights of {self.name} of another shape", hint="train it anew")
+            raise PerfcError(f"weights of {self.name} of another shape", hint="train it again")
         columns = zip(arrays["weights"], arrays["factor"], arrays["noise"], strict=True)
         self.known = {
             c: KnownCondition(w, float(f), float(n))

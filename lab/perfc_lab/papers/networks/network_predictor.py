@@ -265,7 +265,7 @@ class NetworkPredictor(GraphPredictor):
         """
         self.choose(bool(meta["is_faithful"]))
         if list(meta["schemas"]) != self.digests():
-            raise PerfcError(f"weights of {self.name} read other features", hint="train it anew")
+            raise PerfcError(f"weights of {self.name} read other features", hint="train it again")
         self.width = int(meta["width"])
         self.scale = scale_of([float(x) for x in meta["scale"]])
         for part in (NODE, EDGE, WHOLE, ROWS):
