@@ -161,7 +161,7 @@ class GraphLanguageNetwork(nn.Module):
         if strict and other:
             raise PerfcError(
                 f"weights of another network: {sorted(other)[0]} is not the same",
-                hint="learn the stages anew",
+                hint="learn the stages again",
             )
         return super().load_state_dict(state_dict, strict=False, assign=assign)
 

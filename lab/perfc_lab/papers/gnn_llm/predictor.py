@@ -355,7 +355,7 @@ class GnnLlm(NetworkPredictor):
         if self.stages.digest(self.readout) != meta["of"]:
             raise PerfcError(
                 "these weights stand on other stages", where=os.fspath(self.stages.folder),
-                hint="train stage 3 anew",
+                hint="train stage 3 again",
             )  # fmt: skip
         super().restore(arrays, meta)
 

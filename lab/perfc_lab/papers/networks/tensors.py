@@ -37,5 +37,5 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
         return dict(load(path.read_bytes()))
     except (OSError, SafetensorError) as error:
         raise PerfcError(
-            f"no tensors: {error}", where=os.fspath(path), hint="remove it and train anew"
+            f"no tensors: {error}", where=os.fspath(path), hint="remove it and train again"
         ) from None
