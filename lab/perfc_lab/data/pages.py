@@ -1,4 +1,4 @@
-"""Whole models whose times are in tables of Markdown pages, described by TOML files."""
+"""Whole models and training runs in tables of Markdown pages, described by TOML files."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FOLDER = Path(__file__).parent / "sources" / "pages"
+WHOLE_MODELS = "whole_models"
 MOST_ROWS = 10_000
 """Maximum times of a publication; the largest one read has 2,610."""
 LARGEST_COUNT = 1_000_000
@@ -28,6 +29,12 @@ COLUMNS = (
     "includes_io", "grade", "source_file", "graph", "graph_size_match",
 )  # fmt: skip
 """Columns of `whole_models` that pages have something for."""
+WHOLE = ("gpus", "gbs", "mbs", "seq", "fsdp", "tp", "pp", "cp", "vp", "ep", "ga")
+RUN_COLUMNS = (
+    "source", "model", "system", "precision", "task", "sharding", "checkpointing", "version",
+    *WHOLE, "tokens_per_s_per_gpu", "techniques",
+)  # fmt: skip
+"""Columns of `llm_train_throughput` that pages have something for."""
 GPU = re.compile(r"(?:NVIDIA |Tesla |Jetson |AGX )*(Xavier NX|\w+)")
 CELL = r"(?P<time>\d[\d.,]*(?:e[+-]?\d+)?)"
 """Time in a cell, where the description has no pattern of its own."""
@@ -147,6 +154,9 @@ class PageSource(PublicSource):
     """Files of graphs by patterns of models; what follows ``timm__`` is in lower case."""
     suspect: ClassVar[re.Pattern[str]]
     """Pattern of model, device, precision and batch of a row, with spaces between."""
+    columns: ClassVar[tuple[str, ...]] = COLUMNS
+    whole: ClassVar[tuple[str, ...]] = ("n_gpus", "seq_len", "batch")
+    """Columns of whole numbers."""
 
     def convert(self, clone: Path) -> Mapping[str, pd.DataFrame]:
         """Return the rows of every page."""
@@ -159,9 +169,8 @@ class PageSource(PublicSource):
         if not rows:
             hint = "another commit?"
             raise FetchError("no table of latencies", where=str(clone / self.files[0]), hint=hint)
-        frame = pandas().DataFrame(rows, columns=list(COLUMNS)).drop_duplicates()
-        whole = dict.fromkeys(("n_gpus", "seq_len", "batch"), "Int32")
-        return {self.tables[0]: frame.astype(whole)}
+        frame = pandas().DataFrame(rows, columns=list(self.columns)).drop_duplicates()
+        return {self.tables[0]: frame.astype(dict.fromkeys(self.whole, "Int32"))}
 
     def rows_of(self, text: str, name: str, path: Path) -> Iterator[tuple[object, ...]]:
         """Yield the rows of a page.
@@ -214,6 +223,24 @@ class PageSource(PublicSource):
         return None
 
 
+class RunPageSource(PageSource):
+    """A publication of training runs: tokens a second of a GPU, and how the model was divided."""
+
+    columns: ClassVar[tuple[str, ...]] = RUN_COLUMNS
+    whole: ClassVar[tuple[str, ...]] = WHOLE
+
+    def row(self, fields: Fields, time: float, rate: bool, path: Path) -> tuple[object, ...]:
+        """Return a row of the table; numbers that a page leaves open are absent."""
+        known = {name: value for name, value in fields.items() if name not in WHOLE or value != "0"}
+        for name in ("model", "system", "gpus", "gbs", "mbs", "seq"):
+            if not known.get(name):
+                raise FetchError(f"no {name} of a run", where=str(path), hint="another commit?")
+        numbers = (count(known, name, path) if name in known else None for name in WHOLE)
+        words = (known.get(name, "") for name in RUN_COLUMNS[1 : -len(WHOLE) - 2])
+        title = self.name.replace("_", "-")
+        return (title, *words, *numbers, time, known.get("techniques", ""))
+
+
 def count(fields: Fields, name: str, path: Path) -> int:
     """Return a field that is a whole number.
 
@@ -244,8 +271,8 @@ def page_source(name: str, described: Mapping[str, Any]) -> PublicSource:
     Args:
         name: name of the source.
         described: ``title``, ``url``, ``commit``, ``licence``, ``files`` and ``tables``, which have
-            what `PageForm` has; optionally ``earlier``, ``facts``, ``graphs``, ``suspect``, and
-            ``fields`` and ``values`` of all tables.
+            what `PageForm` has; optionally ``earlier``, ``facts``, ``graphs``, ``suspect``,
+            ``fields`` and ``values`` of all tables, and ``table``: another than `whole_models`.
     """
     files = tuple(described["files"])
     members = {
@@ -253,14 +280,15 @@ def page_source(name: str, described: Mapping[str, Any]) -> PublicSource:
         **{key: described[key] for key in ("title", "url", "commit", "licence")},
         "earlier": tuple(described.get("earlier", ())),
         "folders": tuple(sorted({file.rpartition("/")[0] for file in files} - {""})),
-        "tables": (f"whole_models_{name}",),
+        "tables": (f"{described.get('table', WHOLE_MODELS)}_{name}",),
         "files": files,
         "forms": tuple(form_of(table, described) for table in described["tables"]),
         "facts": tuple(re.compile(fact) for fact in described.get("facts", ())),
         "graphs": tuple((re.compile(p), t) for p, t in described.get("graphs", ())),
         "suspect": re.compile(described.get("suspect", "(?!)")),
     }
-    kind: type[PublicSource] = type(f"PageSource_{name}", (PageSource,), members)
+    base = PageSource if described.get("table", WHOLE_MODELS) == WHOLE_MODELS else RunPageSource
+    kind: type[PublicSource] = type(f"PageSource_{name}", (base,), members)
     return kind()
 
 

@@ -55,21 +55,28 @@ def _text(value: Any) -> str:
 
 def rows(folder: Path) -> Iterator[RunRow]:
     """Every run that says enough of itself."""
-    for r in read_parquet(folder / f"{THROUGHPUT}.parquet").itertuples():
+    for r in published(folder, THROUGHPUT):
         found = {
             "llm-foundry": _foundry, "nemo": _megatron, "megatron-bridge": _megatron,
             "torchtitan": _torchtitan,
         }[str(r.source)](r)  # fmt: skip
         if found is not None:
             yield found
-    for r in read_parquet(folder / "neusight_e2e.parquet").itertuples():
+    for r in published(folder, "neusight_e2e"):
         found = _neusight(r)
         if found is not None:
             yield found
-    for r in read_parquet(folder / f"{BIGSCIENCE}.parquet").itertuples():
+    for r in published(folder, BIGSCIENCE):
         found = _bigscience(r)
         if found is not None:
             yield found
+
+
+def published(folder: Path, name: str) -> Iterator[Any]:
+    """Yield the rows of a table, or of its parts ``NAME_*.parquet``; none where there is none."""
+    whole = folder / f"{name}.parquet"
+    for path in [whole] if whole.is_file() else sorted(folder.glob(f"{name}_*.parquet")):
+        yield from read_parquet(path).itertuples()
 
 
 def _neusight(r: Any) -> RunRow | None:
@@ -118,7 +125,7 @@ def _megatron(r: Any) -> RunRow | None:
     data = gpus // (tp * pp * cp)
     parallel = Parallel(
         tp, pp, max(_whole(r.ep, 1), 1), data=data, context=cp, sequence=int(tp > 1),
-        zero=3 if _whole(r.fsdp) > 1 else 1, virtual_stages=stages,
+        zero=3 if _whole(r.fsdp) else 1, virtual_stages=stages,
         schedule="interleaved" if stages > 1 else "1f1b",
     )  # fmt: skip
     gbs, seq, model = int(r.gbs), int(r.seq), str(r.model)

@@ -104,10 +104,11 @@ def fixed_batches(folder: Path) -> Iterator[FixedBatch]:
     """
     for r in read_parquet(folder / f"{TABLE}.parquet").itertuples():
         model, runtime = CONFIGS.get(str(r.model)), RUNTIMES.get(str(r.framework))
-        if r.prompt_alone or model is None or runtime is None:
+        machine = MACHINES.get(str(r.machine))
+        if getattr(r, "prompt_alone", False) or not (model and runtime and machine):
             continue
         yield FixedBatch(
-            model, load_machine(MACHINES[str(r.machine)]).name, *runtime, int(r.num_gpus),
+            model, load_machine(machine).name, *runtime, int(r.num_gpus),
             int(r.tokens_in_and_out), int(r.batch), float(r.batch_latency_s),
         )  # fmt: skip
 

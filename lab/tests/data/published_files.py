@@ -173,3 +173,41 @@ FILES: dict[str, str | bytes] = {
     "data/ofa/ofa_archs.pt": archive({"arch": [SUBNET]}),
     "data/ofa/latency/v100_64.pt": archive([20.0]),
 }  # fmt: skip
+
+
+RULE = "| --- " * 24 + "|\n"
+RUN_PAGES = {
+    "llm_foundry": {
+        "scripts/train/benchmarking/README.md": "## A100 40GB\n"
+        "|  Model | SeqLen (T) | # GPUs | GPU | MFU | HFU | MicroBatchSize | GradAccum | "
+        "GlobalBatchSize | Throughput (S/s) | Throughput (T/s) | Throughput (T/s/GPU) | "
+        "GlobalBatchSize (T) | Precision | MP Mode | Sharding Strategy | "
+        f"Activation Checkpointing | Activation CPUOffload | NumParams |\n{RULE}"
+        "|  125m | 2048 | 8 | a100_40gb | 40.5 | 40.5 | 4 | 2 | 64 | 99 | 204800 | 25600 | "
+        "131072 | bf16 | PURE | FULL_SHARD | False | False | 125000000 |\n"
+    },
+    "nemo": {
+        "docs/source/performance/performance_summary.md": "## Large Language Models\n"
+        "### Pretraining\n- The results show pre-training at FP8 precision.\n"
+        "  - Container: [NeMo24.07](https://catalog)\n  - System: DGX-H100\n\n"
+        "| Model | #-GPUs | GBS | MBS | Sequence Length| TP | PP | CP | VP | Tokens / sec / GPU "
+        f"| Model TFLOP / sec / GPU |\n{RULE}"
+        "| LLAMA2-7B | 8 | 128 | 1 | 4096 | 1 | 1 | 1 | 1 | 16,500 | 750 |\n"
+        "### Finetuning\n"
+        "| Model | Task | #-GPUs | GBS | MBS | Sequence Length| TP | PP | Tokens / sec / GPU "
+        f"| Model TFLOP / sec / GPU |\n{RULE}"
+        "| LLAMA2-7B | LoRA | 8 | 32 | 1 | 4096 | 1 | 1 | 25000 | 660 |\n"
+    },
+    "megatron_bridge": {
+        "docs/performance-summary.md": "## 26.02 NeMo Container\n### Pre-Training Performance\n"
+        "#### Model: LLAMA3_70B\n"
+        "| System | #-GPUs | Precision | GBS | MBS | Sequence Length | FSDP | TP | PP | CP | VP "
+        f"| EP | Tokens / sec / GPU | Model TFLOP / sec / GPU |\n{RULE}"
+        "| DGX-GB200 | 64 | FP8 | 256 | 2 | 8192 | 1 | 1 | 1 | 1 | n/a | n/a | 4000 | 1800 |\n"
+        "## 25.09 NeMo Container\n### Pre-Training Performance\n#### System: DGX-H100\n"
+        "| Model | #-GPUs | GBS | MBS | Sequence Length | FSDP | TP | PP | CP | VP | EP | GA | "
+        f"Tokens / sec / GPU | Model TFLOP / sec / GPU |\n{RULE}"
+        "| LLAMA3_70B | 64 | 128 | 1 | 8192 | 0 | 4 | 8 | 1 | 5 | 1 | 64 | 1600 (1500) | 720 |\n"
+    },
+}
+"""Pages of training runs by source."""

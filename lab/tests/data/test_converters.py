@@ -39,7 +39,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 ELSEWHERE = {
     "timm_benchmark", "zeus_train_power", "deepbench_ops", "gpumemnet_mlp", "mlenergy",
-    "aic_serving", "trtllm_throughput",
+    "aic_serving", "trtllm_throughput", "argonne_batches",
 }  # fmt: skip
 """Tables of sources that other tests rebuild."""
 

@@ -11,7 +11,7 @@ import pytest
 
 from perfc_lab.data.fetch import fetch
 from perfc_lab.data.source import FetchError, sources
-from perfc_lab.data.sources import aic_serving, gpumemnet, mlenergy, trtllm
+from perfc_lab.data.sources import aic_serving, argonne, gpumemnet, mlenergy, trtllm
 from perfc_lab.data.sources.aiconfigurator import SYSTEMS
 
 MLP = (
@@ -37,6 +37,12 @@ SILICON = (
     "b,disagg,maker/net,h100_sxm,vllm,0.14.0,1024,128,fp8,,,,3,898.5,11.5\n"
     "c,agg,maker/net,h100_sxm,vllm,0.14.0,1024,128,fp8,,8,2,,,\n"
 )
+BATCHES = (
+    "Hardware,Num of Hardware,Framework,Model,Input Output Length,Batch Size,Latency,Throughput\n"
+    "Nvidia A100 GPU,1,vLLM,meta-llama/Llama-2-7b-hf,128,16,2.75,1489.5\n"
+    "AMD MI300X GPU,2,vLLM,Qwen/Qwen2-7B,1024,1,8.5,240.5\n"
+    "Nvidia X1 GPU,2,vLLM,Qwen/Qwen2-7B,1024,1,8.5,240.5\n"
+)
 PAGE = """# Overview
 #### Net 8B
 
@@ -59,6 +65,7 @@ FILES = {
     f"{gpumemnet.FOLDERS[0]}/{gpumemnet.FILE}": MLP,
     f"{mlenergy.FOLDER}/maker__net__chat.json": json.dumps(SERVED),
     f"{SYSTEMS[1]}/{aic_serving.FILE}": SILICON,
+    f"{argonne.FOLDER}/All_results.csv": BATCHES,
     trtllm.PAGE: PAGE,
 }
 
@@ -115,6 +122,16 @@ def test_served_rows_without_a_latency_are_left_out(
     assert (together["batch_size"], together["tp_size"], together["ttft_ms"]) == (4, 2, 79.5)
     assert (apart["mode"], apart["decode_num_workers"], apart["tpot_ms"]) == ("disagg", 3, 11.5)
     assert "batch_size" not in apart
+
+
+def test_batches_of_a_machine_are_rows(repository: tuple[str, str], tmp_path: Path) -> None:
+    from perfc_lab.serving.batches import fixed_batches
+
+    first, second, _ = rebuilt(repository, "argonne", tmp_path)
+    assert (first["machine"], second["machine"]) == ("A100", "MI300X")
+    assert (first["num_gpus"], first["batch"], first["batch_latency_s"]) == (1, 16, 2.75)
+    row, _ = sorted(fixed_batches(tmp_path), key=lambda b: b.target)
+    assert (row.target, row.runtime, row.tokens) == ("a100-sxm4-40gb", "vllm", 128)
 
 
 def test_cells_of_the_performance_page_are_rows(
@@ -196,6 +213,8 @@ def test_pages_of_older_releases_are_read(
          "num_gpus of row 0 is -2"),
         ("aic_serving", f"{SYSTEMS[0]}/{aic_serving.FILE}", "id,mode\na,agg\n",
          "no column"),
+        ("argonne", f"{argonne.FOLDER}/All_results.csv", BATCHES.replace("2.75", "-2.75"),
+         "batch_latency_s of row 0 is -2.75"),
         ("trtllm", trtllm.PAGE, PAGE.replace("TP1 (FP4)", "all"), "no GPU and ranks"),
         ("trtllm", trtllm.PAGE, PAGE.replace("25,342", "many"), "'many' is no number"),
         ("trtllm", trtllm.PAGE, "# Overview\n", "no table of throughput"),

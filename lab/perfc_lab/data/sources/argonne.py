@@ -1,0 +1,46 @@
+"""Fixed batches of language models on several accelerators, from Argonne's LLM-Inference-Bench."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from ..source import PublicSource, files_in, measured, read_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FOLDER = "Plots"
+COLUMNS = {
+    "Hardware": "machine", "Num of Hardware": "num_gpus", "Framework": "framework",
+    "Model": "model", "Input Output Length": "tokens_in_and_out", "Batch Size": "batch",
+    "Latency": "batch_latency_s", "Throughput": "throughput_tokens_per_s",
+}  # fmt: skip
+"""Columns, named as the repository's own plots name them (`InferenceGraphPlotter`)."""
+WHOLE = ("num_gpus", "tokens_in_and_out", "batch")
+MAKER = r"(?i)\b(?:nvidia|amd|intel|habana|gpu)\b"
+"""Words of ``Nvidia A100 GPU``, as its scripts write it, that are not the machine."""
+
+
+class Argonne(PublicSource):
+    """``All_results.csv``: latency of a batch, prompt and answer each of so many tokens.
+
+    Of llama.cpp, ``batch`` is the tokens of a chunk of the prompt of one sequence.
+    """
+
+    name: ClassVar[str] = "argonne"
+    title: ClassVar[str] = "latencies of fixed batches of language models"
+    url: ClassVar[str] = "https://github.com/argonne-lcf/LLM-Inference-Bench"
+    commit: ClassVar[str] = "4211f5d4"
+    licence: ClassVar[str] = "BSD-3-Clause"
+    folders: ClassVar[tuple[str, ...]] = (FOLDER,)
+    tables: ClassVar[tuple[str, ...]] = ("argonne_batches",)
+
+    def convert(self, clone: Path) -> Mapping[str, pd.DataFrame]:
+        """Return the rows that have both latency and throughput."""
+        path = files_in(clone, f"{FOLDER}/All_results.csv")[0]
+        frame = measured(read_table(path, COLUMNS), path, *list(COLUMNS.values())[-2:], *WHOLE)
+        machine = frame["machine"].astype(str).str.replace(MAKER, "", regex=True).str.strip()
+        whole = {name: frame[name].astype("Int64") for name in WHOLE}
+        return {"argonne_batches": frame.assign(machine=machine, **whole).drop_duplicates()}
