@@ -73,9 +73,14 @@ def rows(folder: Path) -> Iterator[RunRow]:
 
 
 def published(folder: Path, name: str) -> Iterator[Any]:
-    """Yield the rows of a table, or of its parts ``NAME_*.parquet``; none where there is none."""
+    """Yield the rows of a table, or of its parts ``NAME_*.parquet``.
+
+    Raises:
+        DataError: there is no table of throughput; others may be absent.
+    """
     whole = folder / f"{name}.parquet"
-    for path in [whole] if whole.is_file() else sorted(folder.glob(f"{name}_*.parquet")):
+    paths = [whole] if whole.is_file() else sorted(folder.glob(f"{name}_*.parquet"))
+    for path in paths or [whole] * (name == THROUGHPUT):
         yield from read_parquet(path).itertuples()
 
 
