@@ -71,19 +71,19 @@ class Row:
         """Whether one frame is made."""
         return self.plain.picture.frames == 1
 
-    def told_s(self, law: Law) -> float:
+    def predicted_s(self, law: Law) -> float:
         """By a law."""
         factor = law.factors.get(self.target) or mean(list(law.factors.values()))
         return math.fsum(
             p.calls * max(factor * p.call_s, law.launch_s * p.launches) for p in self.plain.parts
         )
 
-    def told_j(self, law: Law) -> float:
-        """Of a picture, by a law: the mean power of the kernels over the told time."""
+    def predicted_j(self, law: Law) -> float:
+        """Of a picture, by a law: the mean power of the kernels over the predicted time."""
         plain = self.plain.energy
         if plain is None:
             return math.nan
-        return law.energy * plain.energy_j * self.told_s(law) / self.plain.time_s
+        return law.energy * plain.energy_j * self.predicted_s(law) / self.plain.time_s
 
 
 def mean(values: Sequence[float]) -> float:
@@ -126,15 +126,14 @@ def fitted(known: Sequence[Row]) -> Law:
             factors[target] = mean(ratios)
         law = replace(PLAIN, factors=factors, launch_s=launch_s, rows=len(known))
         error = statistics.fmean(
-            statistics.fmean(abs(math.log(r.told_s(law) / r.time_s)) for r in of)
+            statistics.fmean(abs(math.log(r.predicted_s(law) / r.time_s)) for r in of)
             for of in families(known)
         )
         if best is None or error < best[0]:
             best = error, law
     assert best is not None
-    law = best[1]
-    energy = mean([r.energy_j / r.told_j(law) for r in known])
-    return replace(law, energy=energy, models=len({r.model for r in known}))
+    energy = mean([r.energy_j / r.predicted_j(best[1]) for r in known])
+    return replace(best[1], energy=energy, models=len({r.model for r in known}))
 
 
 def families(known: Sequence[Row]) -> list[list[Row]]:
@@ -176,14 +175,16 @@ def reach(pairs: Sequence[tuple[Row, Law]], *, of_energy: bool = False) -> float
 
 
 def off(row: Row, law: Law, *, of_energy: bool) -> float:
-    """Logarithm of what is told over what was measured."""
-    return math.log(row.told_j(law) / row.energy_j if of_energy else row.told_s(law) / row.time_s)
+    """Return the logarithm of predicted over measured."""
+    if of_energy:
+        return math.log(row.predicted_j(law) / row.energy_j)
+    return math.log(row.predicted_s(law) / row.time_s)
 
 
 def line(name: str, pairs: Sequence[tuple[Row, Law]]) -> str:
     """Errors of some rows."""
-    times = [row.told_s(law) / row.time_s for row, law in pairs]
-    joules = [row.told_j(law) / row.energy_j for row, law in pairs]
+    times = [row.predicted_s(law) / row.time_s for row, law in pairs]
+    joules = [row.predicted_j(law) / row.energy_j for row, law in pairs]
     plain = statistics.fmean(abs(row.plain.time_s / row.time_s - 1) for row, _ in pairs)
     floors = sum(row.plain.floor_s <= row.time_s for row, _ in pairs)
     return (
@@ -193,7 +194,7 @@ def line(name: str, pairs: Sequence[tuple[Row, Law]]) -> str:
 
 
 def error(ratios: Sequence[float]) -> str:
-    """Mean and median of what is told over what was measured."""
+    """Return mean and median of predicted over measured."""
     wrong = [abs(r - 1) for r in ratios]
     return f"{statistics.fmean(wrong):5.1%} mean, {statistics.median(wrong):5.1%} median"
 

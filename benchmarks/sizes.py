@@ -236,7 +236,7 @@ def executed(g: Graph, sizes: Mapping[str, int]) -> dict[str, tuple[int, ...]] |
         return None
 
 
-def told(g: Graph, sizes: Mapping[str, int]) -> dict[str, object] | str:
+def inferred(g: Graph, sizes: Mapping[str, int]) -> dict[str, object] | str:
     """Shapes that perfc infers, or the line with which it refuses."""
     from perfc.api import infer_shapes
 
@@ -249,7 +249,7 @@ def told(g: Graph, sizes: Mapping[str, int]) -> dict[str, object] | str:
 
 def judged(g: Graph, sizes: Mapping[str, int]) -> tuple[str, str]:
     """What came of one model at given sizes, and a line about it."""
-    truth, said = executed(g, sizes), told(g, sizes)
+    truth, said = executed(g, sizes), inferred(g, sizes)
     if isinstance(said, str):
         if "\n" in said:
             return "not one line", said
@@ -321,8 +321,8 @@ def main() -> int:
     numbers = [args.only] if args.only is not None else range(args.models)
     outcomes, bad = judge(numbers, args.seed, args.sizes)
     print("\n".join(bad))
-    told_all = ", ".join(f"{n} {k}" for k, n in outcomes.most_common())
-    print(f"SUMMARY sizes: {len(numbers)} models: {told_all}")
+    summary = ", ".join(f"{n} {k}" for k, n in outcomes.most_common())
+    print(f"SUMMARY sizes: {len(numbers)} models: {summary}")
     return 1 if bad else 0
 
 

@@ -52,7 +52,7 @@ class Conclusion:
         parts = [self.gpu, self.direction, *([self.precision] if self.precision else [])]
         return f"{self.text} ({', '.join(parts)})"
 
-    def told(self, rates: Rates) -> tuple[str, bool]:
+    def outcome(self, rates: Rates) -> tuple[str, bool]:
         """Rates in order, and whether they say so."""
         found = rates(self.gpu, self.direction, self.precision, self.factor)
         return " ".join(f"{v:.3g}" for v in found), self.holds(found)
@@ -79,7 +79,7 @@ def less_than_linear(values: Sequence[float]) -> bool:
     return values[-1] < 4 * (1 - SAME) * values[0]
 
 
-def last_two_are_alike(values: Sequence[float]) -> bool:
+def last_two_are_close(values: Sequence[float]) -> bool:
     """Whether the last two are the same, and well above the first."""
     return abs(values[2] / values[1] - 1) <= SAME and values[1] > (1 + CLEARLY) * values[0]
 
@@ -119,7 +119,7 @@ def conclusions() -> Iterator[Conclusion]:
                      lambda v: v[1] > v[2])  # fmt: skip
     for gpu in gpus:
         yield Conclusion("112 and 224 filters alike, well above 56", "filters", gpu, FORWARD, HALF,
-                         "filters", last_two_are_alike)  # fmt: skip
+                         "filters", last_two_are_close)  # fmt: skip
 
 
 LOCALITY = (
@@ -148,7 +148,7 @@ def main() -> None:
         cells = []
         for count, rates in zip(agreed, ways, strict=True):
             try:
-                text, holds = conclusion.told(rates)
+                text, holds = conclusion.outcome(rates)
             except KeyError:
                 cells.append("-")
                 continue

@@ -56,7 +56,7 @@ def conclude(
             continue
         if precisions and conclusion.precision and conclusion.precision not in precisions:
             continue
-        text, agrees = conclusion.told(rates)
+        text, agrees = conclusion.outcome(rates)
         rows.append((str(conclusion), conclusion.where, text, "yes" if agrees else "no"))
     show("Conclusions", ["section 3.4.1 concludes", "where", header, "agrees"], rows)
     needing = [(f"{what} ({points})", where) for what, where, points in conclusions.LOCALITY]

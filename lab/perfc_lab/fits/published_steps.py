@@ -81,7 +81,7 @@ def cards_left_out(steps: Sequence[SummedStep]) -> Iterator[str]:
         law = learned([s for s in steps if s not in mine])
         for stored in sorted({s.stored for s in mine}):
             some = [s for s in mine if s.stored == stored]
-            logs = [log(s.step.time_s / s.told_s(law)) for s in some]
+            logs = [log(s.step.time_s / s.predicted_s(law)) for s in some]
             alone = mean(log(s.step.time_s / s.kernels_s) for s in some)
             yield (
                 f"without {card}, {stored}: {len(some)} rows, mean of logarithms {mean(logs):+.2f} "
@@ -109,18 +109,18 @@ def main() -> None:
     for (step, error), is_held in zip(errors, inside, strict=True):
         print(shown(step, error, is_held))
     others = [s for s in steps if s.step.left_out is None and s not in taught]
-    untold = [(s, log(s.step.time_s / s.printed_s)) for s in others]
+    held_out = [(s, log(s.step.time_s / s.printed_s)) for s in others]
     within = [s.low_s <= s.step.time_s <= s.high_s for s in others]
-    for (step, error), is_held in zip(untold, within, strict=True):
+    for (step, error), is_held in zip(held_out, within, strict=True):
         print(shown(step, error, is_held))
-    for name, found in by_architecture([*errors, *untold]).items():
+    for name, found in by_architecture([*errors, *held_out]).items():
         print(f"{name}: {len(found)} rows, MAPE {mean(map(abs, found)):.1%}, {mean(found):+.1%}")
-    for title, told, ranges in (
+    for title, scored, ranges in (
         ("convolutional networks left out", errors, inside),
-        ("all", [*errors, *untold], [*inside, *within]),
+        ("all", [*errors, *held_out], [*inside, *within]),
     ):
-        off = [abs(expm1(-error)) for _, error in told]
-        alone = [abs(s.kernels_s / s.step.time_s - 1) for s, _ in told]
+        off = [abs(expm1(-error)) for _, error in scored]
+        alone = [abs(s.kernels_s / s.step.time_s - 1) for s, _ in scored]
         print(
             f"{title}: {len(off)} rows, MAPE {mean(off):.1%}, median {median(off):.1%}, in range "
             f"{mean(ranges):.1%}; kernels alone {mean(alone):.1%}"

@@ -57,8 +57,8 @@ class Published:
             if row.mode == DISAGGREGATED and number(row.decode_num_workers):
                 complete[_figures(row)] = row
             if CONFIGURED.search(str(row.row_id)):
-                alike = _alike(row)
-                plain[alike] = plain.get(alike, frozenset()) | {_figures(row)}
+                key = _key(row)
+                plain[key] = plain.get(key, frozenset()) | {_figures(row)}
         return cls(complete, plain)
 
     def drafts(self, row: Any) -> bool | None:
@@ -67,7 +67,7 @@ class Published:
         The newest export has runs without drafts alone. A run that it has is of them. Another that
         is alike in all that rows say is not.
         """
-        plain = self.plain.get(_alike(row))
+        plain = self.plain.get(_key(row))
         return None if plain is None else _figures(row) not in plain
 
 
@@ -75,7 +75,7 @@ def _figures(row: Any) -> Figures:
     return float(row.ttft_ms), float(row.tpot_ms)
 
 
-def _alike(row: Any) -> tuple[object, ...]:
+def _key(row: Any) -> tuple[object, ...]:
     """What rows of runs that differ in drafts alone have in common."""
     ranks: tuple[object, ...] = _ranks_of(row, "")
     if row.mode == DISAGGREGATED:
@@ -183,7 +183,7 @@ def _served(
     ranks, expert, groups = parallel
     users, version = _users(row), text(row.backend_version)
     alone = ServerSettings(max_num_seqs=batch), ""
-    settings, held = alone if prefill else _told(row, users, groups)
+    settings, held = alone if prefill else _stated_settings(row, users, groups)
     return ServedRow(
         AIC, str(row.row_id), str(row.model_path), load_machine(SYSTEMS[str(row.system)]).name,
         str(row.backend), version, _weights(row), held, ranks // groups, expert, groups, workers,
@@ -194,7 +194,7 @@ def _served(
     )  # fmt: skip
 
 
-def _told(row: Any, users: int, groups: int) -> tuple[ServerSettings, str]:
+def _stated_settings(row: Any, users: int, groups: int) -> tuple[ServerSettings, str]:
     """What the servers of InferenceX were told, by the lengths of its requests."""
     own = generated(str(row.backend), text(row.backend_version), int(row.isl), users)
     if _has_few_seats(row):

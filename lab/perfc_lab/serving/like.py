@@ -26,7 +26,7 @@ TOLD = "trtllm"
 with a process, models left out were 2 points nearer and 0.4 further off (chosen on these rows)."""
 
 
-def told_kind(law: str) -> str:
+def benchmark_kind(law: str) -> str:
     """The process that speaks where a law does; "" where none is learned."""
     from perfc.serving.offline import kind_of_benchmark
 
@@ -49,7 +49,7 @@ def placed(sample: ReplayedNumber, law: str) -> ReplayedNumber:
     """
     from perfc.serving.offline import features_of, sequences
 
-    if not told_kind(law):
+    if not benchmark_kind(law):
         return sample
     row, engine = sample.row, engine_of_row(sample.row)
     users = math.ceil((row.concurrency or row.requests) / row.engines)
@@ -73,7 +73,7 @@ def fitted_processes(
     from perfc_lab.training.process_fit import fitted_process
 
     found: dict[str, Process] = {}
-    for kind, own in by_kind(samples, lambda s: told_kind(law_name(s))).items():
+    for kind, own in by_kind(samples, lambda s: benchmark_kind(law_name(s))).items():
         models = sorted({model_fold(s) for s in own})
         if len(own) < LEAST_ROWS or len(models) < LEAST_MODELS:
             continue
@@ -95,7 +95,7 @@ def by_kind(samples: Sequence[ReplayedNumber], kind_of: Fold) -> dict[str, list[
     return found
 
 
-def told_unseen(samples: Sequence[ReplayedNumber], law_name: Fold, fold_of: Fold) -> list[float]:
+def unseen_errors(samples: Sequence[ReplayedNumber], law_name: Fold, fold_of: Fold) -> list[float]:
     """What each sample is predicted to be by laws and processes that have none of its fold.
 
     Args:
@@ -115,7 +115,7 @@ def told_unseen(samples: Sequence[ReplayedNumber], law_name: Fold, fold_of: Fold
         }
         processes = fitted_processes(known, law_name, laws)
         for i, s in tested:
-            process = processes.get(told_kind(law_name(s)))
+            process = processes.get(benchmark_kind(law_name(s)))
             if process is not None and s.place is not None:
                 expected[i] *= math.exp(log_slowdown(process, [s.place])[0])
     return expected

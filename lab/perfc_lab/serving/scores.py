@@ -22,7 +22,7 @@ from . import ServedRow, ServingQuantity, is_mixture
 from .energy import taught_boards
 from .hosts import is_compiled, launch_of
 from .learn import LEAST_ROWS, config_of, fitted, fold_of_model, is_warm, model_fold, of_other_hosts
-from .like import fitted_processes, placed, told_unseen
+from .like import fitted_processes, placed, unseen_errors
 from .questions import PrintedNumber, answer, predicted, question, shipped
 from .replay import ReplayedNumber, Unanswered, samples
 from .tables import ML_ENERGY, ML_ENERGY_VLLM, TABLES, TRTLLM
@@ -93,10 +93,10 @@ def _driven(row: ServedRow) -> str:
         return SATURATED
     if row.prefill:
         return f"{row.runtime}{DISAGGREGATED}"
-    told = SEPARATE_VERSIONS.get(row.runtime, "")
+    version = SEPARATE_VERSIONS.get(row.runtime, "")
     return (
-        f"{row.runtime} {told.rstrip('.')}"
-        if told and row.version.startswith(told)
+        f"{row.runtime} {version.rstrip('.')}"
+        if version and row.version.startswith(version)
         else row.runtime
     )
 
@@ -118,7 +118,7 @@ def trained(
     found: dict[str, HostModel] = {}
     every = _timed(evidence)
     if unseen is None:
-        unseen = dict(zip(map(id, every), told_unseen(every, law_name, model_fold), strict=True))
+        unseen = dict(zip(map(id, every), unseen_errors(every, law_name, model_fold), strict=True))
     for name in dict.fromkeys(map(law_name, evidence.samples)):
         own = [s for s in evidence.samples if law_name(s) == name]
         timed = [s for s in own if s.quantity is not ServingQuantity.ENERGY_J]
@@ -215,11 +215,11 @@ def edges_of_unseen(ratios: Sequence[tuple[str, float]]) -> tuple[float, float]:
     groups: dict[str, list[float]] = {}
     for model, ratio in ratios:
         groups.setdefault(model, []).append(math.log(ratio))
-    told = [g for g in groups.values() if len(g) >= LEAST_ROWS] or list(groups.values())
-    if len(told) < 2:
+    large = [g for g in groups.values() if len(g) >= LEAST_ROWS] or list(groups.values())
+    if len(large) < 2:
         return edges([r for _, r in ratios])
-    share, center = EDGES[1] - EDGES[0], median(map(median, told))
-    widths = sorted([_ranked(share, [abs(v - center) for v in g]) for g in told])
+    share, center = EDGES[1] - EDGES[0], median(map(median, large))
+    widths = sorted([_ranked(share, [abs(v - center) for v in g]) for g in large])
     width = _ranked(share, widths)
     return math.exp(center - width), math.exp(center + width)
 
@@ -275,7 +275,7 @@ def sampled(evidence: ServingEvidence, count: int) -> list[ServedRow]:
 def answers(evidence: ServingEvidence, rows: Sequence[ServedRow], say: Say) -> list[Answered]:
     """Return the answers to rows, each by files that are fitted without its model."""
     every = _timed(evidence)
-    unseen = told_unseen(every, law_name, model_fold)
+    unseen = unseen_errors(every, law_name, model_fold)
     by_id = dict(zip(map(id, every), unseen, strict=True))
     every_answer: list[Answered] = []
     for fold in dict.fromkeys(fold_of_model(row.model) for row in rows):

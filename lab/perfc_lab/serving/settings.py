@@ -49,22 +49,22 @@ def together(
         users: number of users of the run.
         groups: number of groups of ranks that have sequences of their own.
     """
-    for told in _servers()["server"]:
-        fits = told["model"] in model.lower() and told["runtime"] == runtime
-        if fits and system in told["systems"] and precision in told["precisions"]:
-            budget = int(told.get("token_budget", 0))
-            if told.get("holds_prompt"):
+    for listed in _servers()["server"]:
+        fits = listed["model"] in model.lower() and listed["runtime"] == runtime
+        if fits and system in listed["systems"] and precision in listed["precisions"]:
+            budget = int(listed.get("token_budget", 0))
+            if listed.get("holds_prompt"):
                 whole = -(-(isl + users + MARGIN) // MULTIPLE) * MULTIPLE
                 budget = max(budget, whole)
-            few, many = told.get("looks_every", (0, 0))
+            few, many = listed.get("looks_every", (0, 0))
             looks = few if users < FEW_USERS else many
             if groups > 1:
-                looks = told.get("balances_every", 0)
-            seqs = users if told.get("seqs_of_users") else int(told.get("max_num_seqs", 0))
+                looks = listed.get("balances_every", 0)
+            seqs = users if listed.get("seqs_of_users") else int(listed.get("max_num_seqs", 0))
             settings = ServerSettings(
-                budget, seqs, looks, recorded_tokens=int(told.get("recorded_tokens", 0))
+                budget, seqs, looks, recorded_tokens=int(listed.get("recorded_tokens", 0))
             )
-            return settings, str(told.get("cache", ""))
+            return settings, str(listed.get("cache", ""))
     return ServerSettings(), ""
 
 
@@ -76,10 +76,10 @@ def drafted_tokens(run: ServedRun, groups: int, drafts: bool | None) -> int | No
         groups: number of groups of ranks that have sequences of their own.
         drafts: whether it is known to draft tokens.
     """
-    for told in _servers()["drafting"]:
-        if not _has_run(told, run):
+    for listed in _servers()["drafting"]:
+        if not _has_run(listed, run):
             continue
-        count, least = int(told["drafted"][groups > 1]), told.get("least_users", ())
+        count, least = int(listed["drafted"][groups > 1]), listed.get("least_users", ())
         asked = run.isl, run.osl, run.ranks
         is_alone = any(asked == (*where,) and run.users >= most for *where, most in least)
         if drafts or is_alone or not least:
@@ -88,14 +88,14 @@ def drafted_tokens(run: ServedRun, groups: int, drafts: bool | None) -> int | No
     return 0
 
 
-def _has_run(told: Mapping[str, Any], run: ServedRun) -> bool:
+def _has_run(listed: Mapping[str, Any], run: ServedRun) -> bool:
     """Whether a list may have a run; what it does not name may be anything."""
     return (
-        told["runtime"] == run.runtime
-        and run.system in told["systems"]
-        and run.version in told["versions"]
-        and run.precision in told.get("precisions", (run.precision,))
-        and run.day in told.get("days", (run.day,))
+        listed["runtime"] == run.runtime
+        and run.system in listed["systems"]
+        and run.version in listed["versions"]
+        and run.precision in listed.get("precisions", (run.precision,))
+        and run.day in listed.get("days", (run.day,))
     )
 
 
@@ -111,17 +111,17 @@ def cache_of(checkpoint: str, runtime: str) -> str:
         checkpoint: as the publisher of a run calls the model.
         runtime: that serves it.
     """
-    for told in _generated()["checkpoint"]:
-        is_it = checkpoint.startswith(told["prefix"]) and checkpoint.endswith(told["suffix"])
-        if is_it and told["runtime"] == runtime:
-            return str(told["cache"])
+    for listed in _generated()["checkpoint"]:
+        is_it = checkpoint.startswith(listed["prefix"]) and checkpoint.endswith(listed["suffix"])
+        if is_it and listed["runtime"] == runtime:
+            return str(listed["cache"])
     return ""
 
 
 def _of_version(table: str, runtime: str, version: str) -> dict[str, Any]:
     """What the generator tells servers or clients of a version; empty where it tells nothing."""
-    alike = (runtime, version)
-    every = (told for told in _generated()[table] if (told["runtime"], told["version"]) == alike)
+    wanted = (runtime, version)
+    every = (one for one in _generated()[table] if (one["runtime"], one["version"]) == wanted)
     return next(every, {})
 
 
@@ -139,11 +139,11 @@ def generated(runtime: str, version: str, isl: int, users: int) -> ServerSetting
         isl: tokens of a prompt.
         users: number of users of the run.
     """
-    told = _of_version("server", runtime, version)
-    if not told:
+    listed = _of_version("server", runtime, version)
+    if not listed:
         return ServerSettings()
-    budget = isl + int(_generated()["room"]) + (users if told.get("counts_users") else 0)
-    batching = Batching(told["batching"]) if "batching" in told else None
+    budget = isl + int(_generated()["room"]) + (users if listed.get("counts_users") else 0)
+    batching = Batching(listed["batching"]) if "batching" in listed else None
     return ServerSettings(token_budget=budget, batching=batching)
 
 

@@ -135,11 +135,11 @@ def step_of(row: Mapping[str, object], several: pd.DataFrame) -> PublishedStep |
 
 def is_contradicted(row: Mapping[str, object], rate: float, several: pd.DataFrame) -> bool:
     """Whether eight such cards are published as more than eight times as fast."""
-    alike = several
+    equal = several
     for column in ("canonical_model", "device", "precision"):
-        alike = alike[alike[column] == row[column]]
+        equal = equal[equal[column] == row[column]]
     for column in ("seq_len", "batch"):
         if isinstance(row[column], int):
-            alike = alike[alike[column] == row[column]]
-    most = alike["throughput_per_s"].max() if len(alike) else 0.0
+            equal = equal[equal[column] == row[column]]
+    most = equal["throughput_per_s"].max() if len(equal) else 0.0
     return bool(most > MOST_SCALING * CARDS * rate)

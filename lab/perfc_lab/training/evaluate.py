@@ -103,14 +103,14 @@ def test(found: Artefact, blocks: Sequence[Rows], asked: CallerContext) -> list[
             block,
             predict_with(
                 found,
-                told.columns,
-                told.dtype,
-                Sheet(load_machine(told.target)),
-                told.protocol,
-                told.framework,
+                shown.columns,
+                shown.dtype,
+                Sheet(load_machine(shown.target)),
+                shown.protocol,
+                shown.framework,
             ),
         )
-        for block, told in ((block, asked.of(block)) for block in asked.among(blocks))
+        for block, shown in ((block, asked.of(block)) for block in asked.among(blocks))
     ]
 
 

@@ -159,9 +159,9 @@ def compared_rows(
             settings = settings_of(taught, kind, is_full, kept)
             say(f"{PLAIN}, {target.value}, {kind.value}: {settings}")
             limit_s = limit_of(taught, kind, gnn_s)
-            told = {PLAIN: settings, GNN: f"{limit_s:g} s"}
+            words_of = {PLAIN: settings, GNN: f"{limit_s:g} s"}
             for name, make in makers(settings, limit_s).items():
-                words = str(told.get(name, ""))
+                words = str(words_of.get(name, ""))
                 found += scores_of(taught, name, make, kind, say, kept, words)
             for line in ways.ABLATION:
                 words = f"alone, {ABLATED}"

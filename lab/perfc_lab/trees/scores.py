@@ -73,7 +73,7 @@ def left_out(
 
 def scores_of(
     rows: Sequence[TreeRow], method: str, make: Maker, kind: HeldOutKind, say: Say = lambda _: None,
-    kept: NumberCache = NOTHING, told: str = "",
+    kept: NumberCache = NOTHING, wording: str = "",
 ) -> Iterator[Score]:  # fmt: skip
     """Of one target and way of predicting: every table, then all, last, where there are several.
 
@@ -84,10 +84,10 @@ def scores_of(
         kind: kind of folds.
         say: is told how long it took.
         kept: what is known of it.
-        told: all else that it is told, in words.
+        wording: settings that are part of the name of the numbers.
     """
     found, seconds = left_out(
-        rows, make, kind, lambda line: say(f"{method}, {line}"), kept, f"{method} {told}"
+        rows, make, kind, lambda line: say(f"{method}, {line}"), kept, f"{method} {wording}"
     )
     folds = np.array(folds_of(rows, kind))
     ratios = np.array([row.value for row in rows]) / found

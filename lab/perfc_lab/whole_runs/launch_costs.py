@@ -60,7 +60,7 @@ class Condition:
     layout: str
     batch: int
 
-    def alike(self, other: Condition) -> tuple[float, ...]:
+    def similarity(self, other: Condition) -> tuple[float, ...]:
         """How near another is, more telling things first; the machine is not among them."""
         doubled = abs(self.batch.bit_length() - other.batch.bit_length())
         return (
@@ -358,8 +358,8 @@ def _places(conditions: Sequence[Condition]) -> Mapping[Condition, NDArray[np.in
 def _nearest(wanted: Condition, known: Mapping[Condition, KnownCondition]) -> Prior | None:
     if not known:
         return None
-    best = max(wanted.alike(c) for c in known)
-    return Prior.of([one for c, one in known.items() if wanted.alike(c) == best])
+    best = max(wanted.similarity(c) for c in known)
+    return Prior.of([one for c, one in known.items() if wanted.similarity(c) == best])
 
 
 def _expected(prior: Prior, table: Array) -> tuple[Array, Array]:

@@ -106,7 +106,7 @@ def test_factors_are_learned_through_sums() -> None:
     assert found.factors[KernelTrait.VECTOR] == pytest.approx(2.0, rel=0.02)
     assert (found.steps, found.architectures) == (60, 60)
     assert found.measured == (("a100", "f32"),)
-    assert steps[0].told_s(found) == pytest.approx(steps[0].step.time_s, rel=0.02)
+    assert steps[0].predicted_s(found) == pytest.approx(steps[0].step.time_s, rel=0.02)
 
 
 def test_a_network_is_scored_by_a_law_that_has_not_seen_it() -> None:

@@ -41,7 +41,7 @@ from perfc.serving.offline import (
 )
 from perfc_lab.serving import ServedRow, ServingQuantity
 from perfc_lab.serving.learn import left_out, model_fold
-from perfc_lab.serving.like import fitted_processes, told_unseen
+from perfc_lab.serving.like import fitted_processes, unseen_errors
 from perfc_lab.serving.replay import ReplayedNumber
 from perfc_lab.serving.scores import law_name
 from perfc_lab.serving.tables import TRTLLM
@@ -90,17 +90,17 @@ def process() -> Process:
 def test_a_model_left_out_is_told_by_others_at_such_batches() -> None:
     samples = list(rows())
     alone = left_out(samples, law_name, model_fold)
-    told = told_unseen(samples, law_name, model_fold)
+    errors = unseen_errors(samples, law_name, model_fold)
     off, better = (
         np.abs(np.log([s.value / p for s, p in zip(samples, each, strict=True)])).mean()
-        for each in (alone, told)
+        for each in (alone, errors)
     )
     assert better < 0.3 * off
 
 
 def test_rows_without_a_place_are_told_by_their_law() -> None:
     samples = [replace(s, place=None) for s in rows()]
-    assert told_unseen(samples, law_name, model_fold) == left_out(samples, law_name, model_fold)
+    assert unseen_errors(samples, law_name, model_fold) == left_out(samples, law_name, model_fold)
 
 
 def test_one_model_tells_nothing_of_others() -> None:

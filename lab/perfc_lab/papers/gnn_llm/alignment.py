@@ -122,9 +122,9 @@ class Pairs:
             return
         draw = random.Random(f"{graph.name} drawn")
         start = replace(whole, layers=whole.layers[: draw.randint(1, SHORT)])
-        for told in (start, drawn_summary(draw, KINDS)):
+        for drawn in (start, drawn_summary(draw, KINDS)):
             yield AlignmentPair(
-                readout, summed(told), asked, tuple(ids(told.text())), told.fields()
+                readout, summed(drawn), asked, tuple(ids(drawn.text())), drawn.fields()
             )
 
     def batches(self, order: random.Random) -> Iterator[Sequence[AlignmentPair]]:

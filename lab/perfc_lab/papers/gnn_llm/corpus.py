@@ -44,8 +44,8 @@ def text_of(graph: ModelGraph, seed: int) -> str:
             return f"{pair.question}\n{pair.answer}"
         case _:
             # the same summary twice: numbers are copied from what stands before
-            told = drawn_summary(draw, KINDS).text()
-            return f"{told}\n{SUMMARISE}\n{told}"
+            counts = drawn_summary(draw, KINDS).text()
+            return f"{counts}\n{SUMMARISE}\n{counts}"
 
 
 @cache

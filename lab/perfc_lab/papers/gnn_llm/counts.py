@@ -64,10 +64,10 @@ def graph_vector(graph: ModelGraph, batch: float) -> list[float]:
     return vector(summary(graph, round(batch), kinds=KINDS))
 
 
-def vector(told: GraphSummary) -> list[float]:
+def vector(counted: GraphSummary) -> list[float]:
     """``[len(SUMS)]`` of a summary; zeros where there is no further kind of layer."""
-    numbers = [int(getattr(told, name)) for name in TOTALS]
-    for layer in told.layers[:KINDS]:
+    numbers = [int(getattr(counted, name)) for name in TOTALS]
+    for layer in counted.layers[:KINDS]:
         numbers += [int(getattr(layer, name)) for name in LAYER_FIELDS]
     missing = LAYOUT.numbers - len(numbers)
     found = [log2(1 + n) for n in numbers] + [0.0] * missing
@@ -76,7 +76,7 @@ def vector(told: GraphSummary) -> list[float]:
     found += [0.0] * (missing * DIGITS)
     place = {name: i for i, name in enumerate(VOCABULARY)}
     kinds = [0.0] * (KINDS * len(VOCABULARY))
-    for k, layer in enumerate(told.layers[:KINDS]):
+    for k, layer in enumerate(counted.layers[:KINDS]):
         if layer.kind in place:
             kinds[k * len(VOCABULARY) + place[layer.kind]] = 1.0
     return found + kinds

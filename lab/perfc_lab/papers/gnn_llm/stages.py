@@ -143,9 +143,9 @@ class Course:
         moved = {n: t.to(place) for n, t in vars(found).items() if isinstance(t, Tensor)}
         return replace(found, **moved)
 
-    def summed(self, told: GraphSummary) -> Tensor:
+    def summed(self, counted: GraphSummary) -> Tensor:
         """Columns of `SUMS` of a summary, standardised, where it learns."""
-        found = self.features.sums(torch.tensor(vector(told), dtype=torch.float32))
+        found = self.features.sums(torch.tensor(vector(counted), dtype=torch.float32))
         return found.to(device())
 
     def _write_summaries(self, network: GraphLanguageNetwork, readout: Readout) -> None:

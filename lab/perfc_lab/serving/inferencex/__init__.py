@@ -166,7 +166,7 @@ def apart(run: ServedRun, drafts: bool | None = None) -> DisaggregatedRun | None
 def _agreed(every: Sequence[DisaggregatedRun]) -> DisaggregatedRun | None:
     """The one setting of several lists, whose drafts and batches alone they may not agree on."""
     for unsaid in ({}, {"drafted": None}, {"drafted": None, "batch": 0}):
-        alike = {replace(a, **unsaid) for a in every}
-        if len(alike) == 1:
-            return next(iter(alike))
+        distinct = {replace(a, **unsaid) for a in every}
+        if len(distinct) == 1:
+            return next(iter(distinct))
     return None

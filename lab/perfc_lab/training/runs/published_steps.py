@@ -53,7 +53,7 @@ class SummedStep:
         """Sum of the kernels' own estimates."""
         return math.fsum(self.sums.values())
 
-    def told_s(self, law: StepLaw) -> float:
+    def predicted_s(self, law: StepLaw) -> float:
         """By a law."""
         return math.fsum(law.factor(parts) * time_s for parts, time_s in self.sums.items())
 
@@ -103,7 +103,7 @@ def left_out(steps: Sequence[SummedStep]) -> list[tuple[SummedStep, float]]:
     found: list[tuple[SummedStep, float]] = []
     for _, train, tested in leave_out(steps, [s.step.architecture for s in steps]):
         law = learned(train)
-        found += [(s, math.log(s.step.time_s / s.told_s(law))) for s in tested]
+        found += [(s, math.log(s.step.time_s / s.predicted_s(law))) for s in tested]
     return found
 
 
