@@ -54,7 +54,7 @@ def mig_profile(
 ) -> MigProfile | None:
     """Return the smallest profile that holds a predicted memory; None if none does (Eq. 4.2).
 
-    The equation is silent at its bounds: exactly 5 GB do not fit into 5 GB. A memory that is not
+    The equation has none at its bounds; here 5 GB do not fit into 5 GB. A memory that is not
     positive was not predicted, so that no profile follows from it.
 
     Args:

@@ -39,9 +39,9 @@ SHAPE = ("out_0", "out_1", "out_2", "out_3")
 NODES = Schema("PMGNS nodes 2", (*indicators(VOCABULARY), *ATTRIBUTES, *SHAPE))
 """``F_node = F_oh ⊕ F_attr ⊕ F_shape``, 32 numbers (Algorithm 1, line 7).
 
-The text gives the length alone; the authors' program divides it 16 + 12 + 4, as here. Dropout and
-bias additions are no nodes of a canonical graph: ReLU and batch normalisation have their places.
-Other operators, a sigmoid or a concatenation, have sixteen zeros, as in the authors' program.
+The text gives the length alone; the authors' program divides it 16 + 12 + 4, as here. Dropout is
+no node of a canonical graph, a bias is an input of its product or an addition: ReLU and batch
+normalisation have their places. Other operators have sixteen zeros, as in the authors' program.
 Since version 2 of the columns, a mean over an image is a pool; version 1 gave it zeros.
 """
 IMAGE_RANK = 4

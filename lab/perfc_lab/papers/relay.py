@@ -1,13 +1,15 @@
 """Features of the authors' program of DIPPM: the calls of the Relay program of a network.
 
 Source: github.com/karthickai/dippm at 19be0ed14fe9, ``model.py`` and ``dippm.py``. Nodes are the
-calls that have a stored argument, in order; their one-hot starts at 1, numbers are plain, and each
-node sends to the next one. Times are in microseconds, energies in tenths of a joule, memory in MB.
+calls that have a parameter as an argument, in order; their one-hot starts at 1, numbers are plain,
+and each node sends to the next one. Times are in microseconds, energies in tenths of a joule,
+memory in MB.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,10 +26,13 @@ if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
 
 CODES: Mapping[str, int] = {
-    "conv": 1, "conv_transpose": 2, "dense": 3, "bias_add": 5, "layer_norm": 8, "add": 11,
-    "mul": 13, "batch_norm": 0,
+    "conv": 1, "conv_transpose": 2, "gemm": 3, "bias": 5, "layer_norm": 8, "matmul": 10, "add": 11,
+    "mul": 13,
 }  # fmt: skip
-"""Place in the one-hot of operators that can have a stored argument; 0 for none of theirs."""
+"""Place in the one-hot of calls that can have a parameter; 0 for none of theirs. The weight of a
+`matmul` is an argument of the `transpose` before it (TVM's frontend of PyTorch)."""
+VECTORS = ("batch_norm", "layer_norm", "group_norm", "instance_norm", "prelu", "add", "mul", "div")
+"""Operators whose stored vectors are parameters; those of others are axes and sizes."""
 KINDS, ATTRIBUTES, SHAPE = 16, 12, 4
 ONE_HOT = [[float(0 < i == place) for i in range(KINDS)] for place in range(KINDS)]
 """By place; that of 0 is zero."""
@@ -36,7 +41,7 @@ UNITS: Mapping[Quantity, float] = {
 }  # fmt: skip
 """Units of the outputs, in their order."""
 NODES = Schema(
-    "Relay calls",
+    "Relay calls 2",
     (
         *indicators(f"operator {i}" for i in range(KINDS)),
         *("stride_h", "stride_w", "pad_top", "pad_left", "pad_bottom", "pad_right", "dilation_h"),
@@ -53,6 +58,7 @@ COLUMNS = [OP_FIXED.index(name) for name in FACTS]
 STATIC = Schema("Relay program", ("batch", "giga_mac", "convolutions", "dense", "relu"))
 
 
+@lru_cache(1)
 def relay_nodes(graph: ModelGraph) -> Array:
     """Return the features of the nodes of the Relay program, ``[nodes, 32]``."""
     facts = zip(graph.ops.ops, graph.ops.fixed[:, COLUMNS].tolist(), strict=True)
@@ -63,19 +69,20 @@ def relay_nodes(graph: ModelGraph) -> Array:
 
 def chain(graph: ModelGraph) -> NDArray[np.int64]:
     """Return the edges from each node of the Relay program to the next, ``[2, nodes - 1]``."""
-    has_weights, has_bias = graph.ops.fixed[:, COLUMNS[:2]].T != 0
-    sources = np.arange(max(int((has_weights * (1 + has_bias)).sum()), 1) - 1)
+    sources = np.arange(len(relay_nodes(graph)) - 1)
     return np.stack([sources, sources + 1])
 
 
 def _calls(op: str, fact: Mapping[str, float]) -> Iterator[list[float]]:
-    """Yield the calls of an operator that have a stored argument: its own, and its bias."""
-    if not fact["weights"]:
-        return
-    op = {"gemm": "dense", "matmul": "dense"}.get(op, op)
+    """Yield the calls of an operator that have a parameter as an argument: its own, its bias."""
     shape = [fact[f"weight_{k}"] for k in range(SHAPE)]
-    if op not in ("conv", "conv_transpose", "dense") and not any(shape):
+    if not any(shape):
+        if op not in VECTORS or fact["weight_elements"] < 2:
+            return
         shape = [fact["weight_elements"] / fact["weights"], 0.0, 0.0, 0.0]
+        op = "bias" if op == "add" else op
+    if op == "matmul":
+        shape[:2] = shape[1::-1]
     attributes = [0.0] * ATTRIBUTES
     if op.startswith("conv"):
         pads = [fact[f"pad_{axis}"] // 2 for axis in "hw"]
@@ -86,9 +93,8 @@ def _calls(op: str, fact: Mapping[str, float]) -> Iterator[list[float]]:
             fact["kernel_w"],
         ]  # fmt: skip
     yield [*ONE_HOT[CODES.get(op, 0)], *attributes, *shape]
-    if fact["has_bias"]:
-        bias = "add" if op == "dense" else "bias_add"
-        yield [*ONE_HOT[CODES[bias]], *[0.0] * ATTRIBUTES, fact["weight_0"], 0.0, 0.0, 0.0]
+    if fact["has_bias"] and op in ("conv", "conv_transpose", "gemm"):
+        yield [*ONE_HOT[CODES["bias"]], *[0.0] * ATTRIBUTES, fact["weight_0"], 0.0, 0.0, 0.0]
 
 
 def static_features(graph: ModelGraph, batch: float) -> list[float]:

@@ -23,6 +23,7 @@ from perfc.analyzers.graph.schema import Schema
 from perfc.analyzers.graph.store import StoredGraphs
 from perfc.errors import PerfcError
 
+from ..datasets.unlabelled import FILE, SEPARATOR
 from . import onnx_profile
 from .graph_autoencoder import GraphEncoder, pretrain
 from .networks.batches import Batch, GraphTensors
@@ -87,11 +88,11 @@ class TrappmNetwork(TaskNetwork):
 
 
 class GraphPool(Sequence[GraphTensors]):
-    """Graphs with and without rows, encoded when they are asked for.
+    """Graphs with and without rows, each encoded on access at a batch that its name draws.
 
     Args:
         labelled: labelled of the rows.
-        unlabelled: unlabeled graphs of a pool, each at a batch that its name draws.
+        unlabelled: graphs of a pool but model files, which tested rows may be of.
         encoded: features of a graph at a batch.
     """
 
@@ -101,8 +102,8 @@ class GraphPool(Sequence[GraphTensors]):
         unlabelled: Mapping[str, ModelGraph],
         encoded: Callable[[ModelGraph, float], GraphTensors],
     ) -> None:
-        self.sources = [(labelled, name) for name in labelled]
-        self.sources += [(unlabelled, name) for name in unlabelled]
+        self.sources = [(labelled, n) for n in labelled]
+        self.sources += [(unlabelled, n) for n in unlabelled if not n.startswith(FILE + SEPARATOR)]
         self.encoded = encoded
 
     def __len__(self) -> int:

@@ -157,10 +157,32 @@ def test_nodes_are_calls_with_stored_arguments(graph: ModelGraph) -> None:
     assert first[-4:].tolist() == [64, 3, 7, 7]
     dense = rows[rows[:, 3] == 1]
     assert len(dense) == 1
+    # batch normalizations, and the bias of the dense layer
+    assert len(rows) == 53 + 53 + 2
     batch, giga_mac, conv, products, relu = relay.static_features(graph, 4)
     assert (batch, conv, products) == (4, 53, 1)
     assert giga_mac == pytest.approx(4 * 4.089, rel=0.01)
     assert relu == 49
+
+
+@pytest.mark.parametrize(
+    ("op", "weights", "elements", "place", "shape"),
+    [
+        ("matmul", [192, 768], 192 * 768, 10, [768, 192]),
+        ("add", [], 768, 5, [768, 0]),
+        ("add", [1, 197, 192], 197 * 192, 11, [1, 197]),
+        ("mul", [], 1, 0, []),
+        ("reshape", [], 3, 0, []),
+    ],
+)
+def test_calls_of_a_transformer(
+    op: str, weights: list[int], elements: int, place: int, shape: list[int]
+) -> None:
+    fact = dict.fromkeys(relay.FACTS, 0.0) | {"weights": 1.0, "weight_elements": float(elements)}
+    fact |= {"has_bias": float(not weights)}
+    fact |= {f"weight_{i}": float(extent) for i, extent in enumerate(weights)}
+    calls = list(relay._calls(op, fact))
+    assert [(call.index(1.0), call[28:30]) for call in calls] == ([(place, shape)] if place else [])
 
 
 def test_a_profile_counts_as_onnx_tool(graph: ModelGraph) -> None:

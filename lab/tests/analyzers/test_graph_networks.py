@@ -160,6 +160,13 @@ def test_a_faithful_network_comes_nearer_to_measured_numbers(name: str) -> None:
     assert losses[-1] < losses[0]
 
 
+def test_model_files_of_a_pool_are_not_seen() -> None:
+    row = fold().train.rows[0]
+    graph = fold().train.graph(row)
+    pool = trappm.GraphPool({"a": graph}, {"file.b": graph, "vit.1": graph}, trappm.Trappm().raw)
+    assert [name for _, name in pool.sources] == ["a", "vit.1"]
+
+
 def test_dropout_follows_a_faithful_block() -> None:
     dropped = []
     for is_faithful in (False, True):
