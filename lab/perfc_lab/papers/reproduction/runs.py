@@ -31,7 +31,7 @@ from .verdict import convergence
 
 MOST_POINTS = 400
 """Of measured and predicted numbers that a run keeps for its chart."""
-RESULT_FORMAT = 3
+RESULT_FORMAT = 4
 """Recipes of the papers, since PMGNS and TraPPM read what their authors' programs read."""
 REPEATED = 4.0
 """Time limit of a repeated training over the preset's."""
