@@ -271,6 +271,7 @@ def test_an_order_is_judged_by_pairs_that_the_seeds_decide() -> None:
     assert verdict(paper, [[0.1, 0.12], [0.2, 0.21], [0.4, 0.3]])[0] is OrderVerdict.REPRODUCED
     assert verdict(paper, [[0.4, 0.5], [0.2, 0.21], [0.1, 0.12]])[0] is OrderVerdict.REVERSED
     assert verdict(paper, [[0.1, 0.5], [0.2, 0.4], [0.1, 0.6]])[0] is OrderVerdict.NOT_COMPARABLE
+    assert verdict(paper, [[0.2, 0.21], [0.1, 0.12], [0.4, 0.5]])[0] is OrderVerdict.NOT_COMPARABLE
     assert verdict(paper, [[0.1, 0.12], [], [0.3, 0.4]])[0] is OrderVerdict.NOT_COMPARABLE
     assert verdict([0.1, None, None], [[0.1], [0.2], [0.3]])[0] is OrderVerdict.NOT_COMPARABLE
     assert verdict(paper, [[0.1], [0.2], [0.3]])[1] == "one seed has no range"

@@ -25,8 +25,8 @@ INTRODUCTION = (
     "encoder learns from {pool:,} graphs that nobody measured. Where the error expected "
     "after all epochs of the recipe, extrapolated from the validation curve (→), is below 80 % "
     "of the reached one, no figure stands under the paper's name. A column is *reproduced* or "
-    "its *order reversed* by the pairs of lines whose ranges over the seeds do not overlap, else "
-    "*not comparable*."
+    "its *order reversed* if four in five pairs of lines say so whose ranges over the seeds do not "
+    "overlap, else *not comparable*."
 )
 
 

@@ -20,6 +20,8 @@ LEAST_EPOCHS = 20
 """Fewer epochs have no curve to extrapolate."""
 LEAST_SEEDS = 2
 """Seeds of each line that an order needs."""
+LEAST_AGREEMENT = 0.8
+"""Share of the decided pairs that must agree with the paper's order, or disagree."""
 MOST_DECAY = 0.7
 """Gain of a doubling of the epochs over the gain of the one before, at most: an error that falls
 with the square root of the epochs."""
@@ -107,7 +109,7 @@ def verdict(
     """Return whether lines have the order of the paper's column, and why.
 
     Pairs of lines count whose ranges over the seeds do not overlap. The order is the paper's if
-    more of them agree than disagree.
+    `LEAST_AGREEMENT` of them agree, and reversed if as many disagree.
 
     Args:
         published: the paper's number of each line; None where it has none.
@@ -129,6 +131,6 @@ def verdict(
         return OrderVerdict.NOT_COMPARABLE, "differences are within those of the seeds"
     agree = sum(sign > 0 for sign in decided)
     words = f"{agree} of {len(decided)} pairs in the paper's order"
-    if 2 * agree == len(decided):
+    if max(agree, len(decided) - agree) < LEAST_AGREEMENT * len(decided):
         return OrderVerdict.NOT_COMPARABLE, words
     return OrderVerdict.REPRODUCED if 2 * agree > len(decided) else OrderVerdict.REVERSED, words
