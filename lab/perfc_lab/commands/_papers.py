@@ -32,7 +32,7 @@ from ._board_options import board_options
 )
 @click.option(
     "--preset", type=click.Choice(["cpu", "paper", "smoke"]), default="cpu", show_default=True,
-    help="Network width and training time; cpu takes about two hours on one core.",
+    help="Network width and training time; cpu takes about three hours on one core.",
 )  # fmt: skip
 @click.option(
     "--limit-s",
