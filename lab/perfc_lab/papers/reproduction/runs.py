@@ -63,7 +63,7 @@ PRESETS: Mapping[str, Preset] = {
     "paper": Preset(1.0, 3 * 3600.0),
     "smoke": Preset(1 / 16, 2.0, 2),
 }
-"""``cpu`` takes about 3 h of one core for three seeds; ``smoke`` only shows that everything runs."""
+"""``cpu`` takes 3 h of one core for three seeds; ``smoke`` only shows that everything runs."""
 
 
 @record
