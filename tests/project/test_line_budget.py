@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 BUDGETS = {
     ("perfc", "ir", "passes", "analyzers", "kernels"): (151_932, 105_000),
-    ("lab/perfc_lab",): (35_244, 26_000),
+    ("lab/perfc_lab",): (35_256, 26_000),
     ("benchmarks",): (10_191, 8_000),
 }
 """Folders, with the most lines of Python that they may have, and the aim."""

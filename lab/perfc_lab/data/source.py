@@ -125,6 +125,19 @@ def measured(frame: pd.DataFrame, path: Path, *columns: str) -> pd.DataFrame:
     return frame.dropna(subset=list(columns)).reset_index(drop=True)
 
 
+def whole_numbers(frame: pd.DataFrame, path: Path, *columns: str) -> pd.DataFrame:
+    """Return a table whose ``columns`` are whole numbers; absent values stay absent.
+
+    Raises:
+        FetchError: a value is another number, or too large.
+    """
+    whole, real = dict.fromkeys(columns, "Int32"), dict.fromkeys(columns, "float64")
+    try:
+        return frame.astype(real).astype(whole)
+    except (TypeError, ValueError):
+        raise FetchError("counts that are no whole numbers", where=str(path)) from None
+
+
 def read_json(path: Path) -> object:
     """A JSON file.
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from ..source import PublicSource, files_in, measured, read_table
+from ..source import PublicSource, files_in, measured, read_table, whole_numbers
 from .aiconfigurator import SYSTEMS, AiConfigurator
 
 if TYPE_CHECKING:
@@ -50,5 +50,4 @@ class AicServing(PublicSource):
         frame = read_table(path, columns, {name: name for name in OPTIONAL})
         frame = measured(frame, path, *TIMES.values(), "isl", "osl")
         counts = ("concurrency", "batch_size", *RANKS, *APART)
-        whole = {name: frame[name].astype("Float64").astype("Int32") for name in counts}
-        return {"aic_serving": frame.assign(**whole)}
+        return {"aic_serving": whole_numbers(frame, path, *counts)}

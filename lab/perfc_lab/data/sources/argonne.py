@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from ..source import PublicSource, files_in, measured, read_table
+from ..source import PublicSource, files_in, measured, read_table, whole_numbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,5 +42,5 @@ class Argonne(PublicSource):
         path = files_in(clone, f"{FOLDER}/All_results.csv")[0]
         frame = measured(read_table(path, COLUMNS), path, *list(COLUMNS.values())[-2:], *WHOLE)
         machine = frame["machine"].astype(str).str.replace(MAKER, "", regex=True).str.strip()
-        whole = {name: frame[name].astype("Int64") for name in WHOLE}
-        return {"argonne_batches": frame.assign(machine=machine, **whole).drop_duplicates()}
+        frame = whole_numbers(frame.assign(machine=machine), path, *WHOLE)
+        return {"argonne_batches": frame.drop_duplicates()}
