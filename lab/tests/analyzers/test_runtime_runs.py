@@ -489,7 +489,7 @@ def test_a_machine_dominates_another_if_no_rate_is_lower() -> None:
 def test_machines_with_measured_runs_are_listed_without_their_files(name: str, stored: str) -> None:
     def has_runs(machine: str) -> bool:
         known = runtime_runs.measured_configurations(load_machine(machine))
-        return any((stored, runtime_runs.configurations(name, one)) in known for one in Network)
+        return any((stored, runtime_runs.run_key(name, one)) in known for one in Network)
 
     every = runtime_runs._load(artefact.SHIPPED / "runs.json").card.targets
     listed = runtime_runs.measured_machines(name, stored, artefact.SHIPPED)
