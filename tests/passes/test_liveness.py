@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,7 +13,7 @@ from perfc.ir.symbolic.evaluate import evaluate
 from perfc.ir.tensors.known import Known
 from perfc.ir.tensors.types import DType, TensorType
 from perfc.passes.manager import Analyses
-from perfc.passes.memory.liveness import Liveness, LivenessTable
+from perfc.passes.memory.liveness import Liveness, LivenessTable, last_uses
 from tests.passes.random_graphs import Builder, modules, op
 
 ENV = {"N": 3}
@@ -152,6 +153,52 @@ def test_a_view_of_a_stored_tensor_takes_nothing() -> None:
     view = b.add(op("identity"), stored)
     b.values.append(b.add(op("add"), b.values[0], view))
     assert live(module_of(b, b.values[-1])).timeline({}) == [BYTES, 2 * BYTES]
+
+
+def several(mnemonic: str, *types: TensorType, **attributes: object) -> tuple[Node, Graph]:
+    """A node of several results behind one of one, and their graph."""
+    b = chain("relu")
+    b.add(op(mnemonic, **attributes), b.values[-1], types=types)
+    node = b.nodes[-1]
+    return node, Graph("g", (b.values[0],), node.results, tuple(b.nodes))
+
+
+def test_of_a_view_the_first_result_alone_shows_the_operand() -> None:
+    square = Builder(2).square
+    node, graph = several("dropout", square, TensorType(DType.BOOL, (2, 4, 4)))
+    assert node.op.kind is Kind.VIEW
+    shown, mask = node.results
+    owner = Liveness().owners(graph, last_uses(graph))
+    assert (owner[shown], owner[mask]) == (node.inputs[0], mask)
+    assert live(Module(graph)).timeline({}) == [2 * BYTES, 2 * BYTES + 32]
+
+
+@pytest.mark.parametrize("is_view", [False, True])
+def test_every_part_of_a_split_shows_it_where_a_runtime_says_so(is_view: bool) -> None:
+    half = TensorType(DType.F32, (1, 4, 4))
+    node, graph = several("split", half, half, num_outputs=2)
+    last = last_uses(graph)
+    owner = Liveness().owners(graph, last, lambda n: is_view and n is node)
+    for part in node.results:
+        assert owner[part] is (node.inputs[0] if is_view else part)
+    stored = Node(node.op, (Builder(2).weight((2, 4, 4)),), node.results)
+    bare = Graph("g", (), node.results, (stored,))
+    owner = Liveness().owners(bare, last_uses(bare), lambda n: is_view)
+    assert list(owner) == ([] if is_view else [*node.results]), "a stored tensor takes nothing"
+
+
+@pytest.mark.parametrize("position", range(3))
+def test_only_the_first_result_is_written_over_the_operand(position: int) -> None:
+    """A loop of statistics: its first result takes the place of what nobody reads any more."""
+    b = chain("relu")
+    square = b.square
+    b.add(op("layer_norm"), b.values[-1], b.weight((4,)), b.weight((4,)), types=(square,) * 3)
+    node = b.nodes[-1]
+    graph = Graph("g", (b.values[0],), (node.results[position],), tuple(b.nodes))
+    owner = Liveness().owners(graph, last_uses(graph))
+    assert [owner[v] is node.inputs[0] for v in node.results] == [True, False, False]
+    owner = Liveness(in_place=False).owners(graph, last_uses(graph))
+    assert [owner[v] for v in node.results] == [*node.results]
 
 
 def test_a_residual_keeps_its_operand_alive() -> None:

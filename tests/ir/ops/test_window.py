@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import product
 
 import pytest
 
@@ -84,6 +85,34 @@ def test_same_padding_yields_a_window_a_stride() -> None:
 def test_a_window_far_larger_than_its_input_is_refused() -> None:
     with pytest.raises(ShapeError, match="window of 7"):
         windows(2, 7, 1, (0, 0), ceil=False)
+
+
+@pytest.mark.parametrize("stride", range(1, 5))
+def test_a_window_that_does_not_fit_counts_as_runtimes_round(stride: int) -> None:
+    """Rounded towards zero, as ONNX's shape inference and the pools of ONNX Runtime do.
+
+    Where it counts fewer than no windows, the model is refused.
+    """
+    for extent, span, before, after in product(range(4), range(1, 9), range(2), range(2)):
+        room = extent + before + after - span
+        expected = int(room / stride) + 1
+        if expected < 0:
+            with pytest.raises(ShapeError, match=f"window of {span} on an extent of {extent} "):
+                windows(extent, span, stride, (before, after), ceil=False)
+        else:
+            assert windows(extent, span, stride, (before, after), ceil=False) == expected
+
+
+@pytest.mark.parametrize("stride", range(1, 5))
+def test_rounding_up_never_counts_fewer_windows(stride: int) -> None:
+    for extent, span, before, after in product(range(1, 7), range(1, 6), range(2), range(2)):
+        pad = (before, after)
+        room = extent + before + after - span
+        if room < 0:
+            continue
+        starts = range(0, extent + before, stride)
+        expected = min(-(-room // stride) + 1, len(starts))
+        assert windows(extent, span, stride, pad, ceil=True) == expected
 
 
 def test_an_attribute_of_another_length_is_refused() -> None:
