@@ -58,10 +58,6 @@ LLM = (
 SERVED = f"{LLM} -t (h100|h200|b200|a100|mi300x) --runtime (vllm|sglang|trtllm) --tp (1|2|4)"
 LENGTHS = "--isl (128|1024|4000) --osl (64|256)"
 TRAINED = "(llama-3.1-8b|llama-2-7b|llama-2-13b|mixtral-8x7b|gpt2-xl) -t (dgx-h100|dgx-a100)"
-ENGLISH = (
-    "'(how long does it take?|what limits it?|does it fit?|what batch fits?|how many flops?"
-    "|which kernel is slowest?)'"
-)
 KERNEL_OF = f"--dtype (f32|f16) -t {TARGET}"
 
 TEMPLATES: tuple[tuple[int, str], ...] = (
@@ -130,7 +126,6 @@ TEMPLATES: tuple[tuple[int, str], ...] = (
     ),
     (10, f"predict {MODEL} --mode (inference|training) -t (rtx4090|a100|v100|t4|h100)"),
     (6, f"explain {NETWORK} kernel:(0|3|9|20) --batch (1|8) -t {TARGET}"),
-    (4, f"ask {NETWORK} {ENGLISH} --batch (1|8) -t {TARGET}"),
     (4, f"{PYTHON}analyze {IMAGES} {TARGET} dims={{'batch':(1|8)}} runtime='(ort|eager)'"),
     (2, f"{PYTHON}op matmul {TARGET} m=(1|333|4096) n=4096 k=1024 dtype='(f16|f32)'"),
     (4, f"{PYTHON}llm {LLM} h200 concurrency=(1|16) isl=(256|2048)"),

@@ -50,7 +50,8 @@ class Commands(click.Group):
             return super().resolve_command(ctx, former.replaced(args))
         if name in plugins.LAB_COMMANDS:
             ctx.fail(f"{name!r} is a command of perfc-lab; {plugins.LAB_HINT}")
-        ctx.fail(f"no command {name!r}; {replacement(args, self.list_commands(ctx))}")
+        hint = former.REMOVED.get(name) or replacement(args, self.list_commands(ctx))
+        ctx.fail(f"no command {name!r}; {hint}")
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands by section with their summaries, without importing them."""

@@ -12,8 +12,6 @@ COMMANDS = "perfc.commands"
 """Group of commands: name, and the module that has ``command``."""
 PREDICTORS = "perfc.predictors"
 """Group of packages whose modules declare predictors of whole runs."""
-WRITERS = "perfc.writers"
-"""Group of modules that word answers of ``perfc ask --adapter``."""
 LAB_COMMANDS = ("data", "eval", "train")
 """Commands of perfc-lab, which say what to install where it is missing."""
 LAB_HINT = "install perfc-lab: pip install ./lab in a checkout of perfc"

@@ -29,7 +29,6 @@ CALLS: Mapping[str, str] = {
     "adapt": "--target a100 --from rows.csv",
     "analyze": "model.onnx",
     "annotate": "model.onnx",
-    "ask": "model.onnx latency",
     "baseline show": "",
     "bulk report": "zoo",
     "calibrate": "--device fake --quick",

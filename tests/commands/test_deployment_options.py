@@ -24,7 +24,7 @@ from perfc.view.report.formats import text
 RESNET = Path(__file__).parents[2] / "examples/models/resnet50.onnx.gz"
 COMMANDS = (
     "analyze", "predict", "sweep", "explain", "diff", "lint", "check", "roofline", "annotate",
-    "measure", "dev reduce", "ask",
+    "measure", "dev reduce",
 )  # fmt: skip
 OPTIONS = {
     "--target", "--runtime", "--framework", "--runtime-version", "--dtype", "--tf32", "--layout",

@@ -111,7 +111,6 @@ CALLS: dict[str, tuple[str, ...]] = {
     "check": ("--why",),
     "compare": (MODEL, "changed.onnx", "-t", "a100,t4"),
     "cost": (MODEL, "changed.onnx", "-t", "a100,t4", "--items", "1e6"),
-    "ask": (MODEL, "how long does kernel 0 take?", "slowest kernel", named("what")),
     "mig": (MODEL, "-t", "a100"),
     "comment": ("check.json", "--policy", "always"),
     "diff": (MODEL, "changed.onnx"),

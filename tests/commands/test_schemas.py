@@ -20,8 +20,6 @@ from .invocations import prepare
 CASES = (
     ("report", "analyze model.onnx"),
     ("report", "analyze model.onnx --no-predict --runtime torch"),
-    ("ask", "ask model.onnx latency accuracy relu"),
-    ("ask", "ask model.onnx -t cpu"),
     ("compare", "compare model.onnx -t a100,t4"),
     ("compare", "compare model.onnx -t a100,cpu --slo 1us --dtype f32,f16 --no-predict"),
     ("compare", "analyze model.onnx -t a100,t4"),

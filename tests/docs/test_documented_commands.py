@@ -37,8 +37,8 @@ SCRIPT = re.compile(
     r"\bpython (?:-m ((?:benchmarks|tests)[\w.]*)|((?:benchmarks|examples)/[\w/]+\.py))"
 )
 FOLLOWED = {DOCS / "contributing", LAB_DOCS / "contributing"}
-FINDINGS = {"ask": (0, 1), "lint": (0, 1)}
-"""Commands that may find something, or be asked what no report holds; the others end with 0."""
+FINDINGS = {"lint": (0, 1)}
+"""Commands that may have findings; the others end with 0."""
 SILENT = {"--model-explorer", "comment"}
 """What writes a file of another option, or has nothing to say where nothing changed."""
 
@@ -46,7 +46,6 @@ ONLY_PARSED: Mapping[str, str] = {
     r"calibrate (?!--device fake|--fit-from)": "measures a machine for minutes",
     r"calibrate --fit-from": "needs the rows of three models, each measured for ten seconds",
     r"measure": "runs a model for ten seconds, after a probe of the machine",
-    r"ask .*--adapter": "needs stages that perfc train gnn-llm learned",
     r"adapt": "needs rows that were measured on the machine",
     r"data (export|fetch|build|import|stats)": "needs the network, or what it brought",
     r"train": "needs tables that are not shipped, and minutes to hours",

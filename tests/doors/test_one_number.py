@@ -64,13 +64,6 @@ def of_cost(q: Question) -> Ends:
     return low / row["runs"], mid / row["runs"], high / row["runs"]
 
 
-def of_ask(q: Question) -> Ends:
-    (one,) = answer("ask", q.model, "how long does it take?", *q.words())["answers"]
-    values = {c["path"]: c["value"] for fact in one["facts"] for c in fact["citations"]}
-    low, mid, high = (values[f"verdict.expected.{end}"] for end in ("low", "mid", "high"))
-    return low, mid, high
-
-
 def of_predict(q: Question) -> Ends:
     row = answer("predict", q.model, *q.words())
     return row["low"], row["value"], row["high"]

@@ -29,7 +29,6 @@ def differing_pages(q: Question, folder: Path) -> Iterator[str]:
         "markdown": answer(*report, "--output-format", "markdown", suffix="md"),
         "html": html.unescape(re.sub("<[^>]*>", " ", answer(*report, suffix="html"))),
         "predict": printed("predict", q.model, *q.words()),
-        "ask": printed("ask", q.model, "how long does it take?", *q.words()),
     }  # fmt: skip
     for name, page in pages.items():
         given = page.partition('"time_s"')[0]

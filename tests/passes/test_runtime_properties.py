@@ -26,7 +26,6 @@ NOT_OF_RUNTIMES = {
     "perfc/measuring/measure/process.py": "an extra of the package",
     "perfc/deployment/engine_commands.py": "programs that start engines",
     "perfc/review/lint/fixes/proof.py": "an extra of the package",
-    "perfc/study/ask/reading.py": "words of questions",
     "perfc/frontend/pytorch/named.py": "an extra of the package",
     "perfc/frontend/pytorch/worker.py": "libraries of models",
     "perfc/study/fusion_oracle/oracles/tvm.py": "an extra of the package",

@@ -15,7 +15,7 @@ from ..commands.invocations import CALLS, prepare
 
 ROOT = Path(__file__).resolve().parents[2]
 RUNNING = (
-    *("adapt", "analyze", "annotate", "ask", "baseline show", "check", "compare", "diff"),
+    *("adapt", "analyze", "annotate", "baseline show", "check", "compare", "diff"),
     *("explain", "lint", "op matmul", "predict", "roofline", "sweep", "targets show"),
 )
 BLOCKED = """

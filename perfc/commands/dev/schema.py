@@ -34,7 +34,7 @@ def documents() -> dict[str, str]:
 def command(name: str, output: Path | None) -> None:
     """Print the JSON Schema (draft 2020-12) of document NAME.
 
-    NAME is `report`, which `perfc analyze` writes, by default, or a command: `ask`, `compare`,
+    NAME is `report`, which `perfc analyze` writes, by default, or a command: `compare`,
     `op`, `sweep`, `explain`, `diff`, `check`, `baseline`, `lint`, `roofline`, `measure`,
     `ncu`, `predict`, `plan`, `llm`, `llm-search`; `rule` is of `perfc lint --explain`, `scale` of
     `perfc plan --curve`, `collective` of `perfc op`, `target`, `targets` and `target-list` of

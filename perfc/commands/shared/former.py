@@ -11,6 +11,10 @@ FORMER: Mapping[str, Sequence[str]] = {
     "scale": ("plan", "--curve"),
 }
 """Words to type after ``perfc``, by former name; those of ``perfc dev`` follow from its folder."""
+REMOVED: Mapping[str, str] = {
+    "ask": "perfc analyze MODEL prints the answers, perfc mcp serves agents",
+}
+"""Replacement of each removed command, as its error suggests."""
 RULE = "rule"
 VALUED = ("-o", "--output", "--output-format")
 """Options of the former `rule` that take a value."""
