@@ -169,18 +169,6 @@ class PartCost:
         """Seconds of the backward pass, both halves."""
         return self.input_s + self.weight_s
 
-    def repeated(self, doing: Doing, times: float) -> PartCost:
-        """Return the cost with kernels of one kind repeated so many times."""
-        if times == 1:
-            return self
-        each = [
-            PassSeconds(p.forward_s * times, p.input_s * times, p.weight_s * times)
-            if d is doing
-            else p
-            for d, p in zip(Doing, self.passes, strict=True)
-        ]
-        return replace(self, passes=tuple(each)).timed()
-
     def scaled(self, factors: Mapping[Doing, float]) -> PartCost:
         """Return the cost with kernel times scaled by kind; lower bounds stay."""
         each = [(factors[work], p) for work, p in zip(Doing, self.passes, strict=True)]

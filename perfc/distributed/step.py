@@ -9,7 +9,7 @@ from dataclasses import replace
 from perfc.errors import ModelError, ParseError
 from perfc.ir.record import record
 from perfc.machine import Cluster, Machine, capacity_of
-from perfc.machine.parallel import Parallel
+from perfc.machine.parallel import ALONE, Parallel
 
 from .costs.memory import MemoryParts, memory_of
 from .costs.work import RankParts, TrainingWork, device_bytes_per_s
@@ -162,17 +162,19 @@ def step_cost(
     middle = each[min(1, len(each) - 1)]
     parts_s = _parts_s(slowest, middle, known, _update_s(slowest.work, machine))
     time_s = sum(parts_s.values())
-    # a context-parallel rank reads half of the others' tokens on average; the whole is exact
-    whole = work.parts(replace(parallel, context=1), training.micro_batch, training.seq)
+    # the model's own products, however its ranks pad, repeat or approximate them
+    whole = work.parts(ALONE, training.micro_batch, training.seq)
     flop = flop_per_mac(work) * sum([p.mac for p in (whole.first, *whole.layers, whole.last)])
-    flop *= parallel.tensor * count * parallel.data
+    flop *= count * parallel.data
+    # the busiest stage takes no less than the mean
+    mean_s = sum([p.floor_s for p in (parts.first, *parts.layers, parts.last)]) / parallel.pipeline
     memory = max([memory_of(s) for s in stages], key=lambda m: m.total)
     cluster, capacity = links.cluster, capacity_of(machine, work.reserve)
     low, high = _band(parts.layers[0].low, parts.layers[0].high, known)
     return DividedStepCost(
         parallel, training, parallel.devices, -(-parallel.devices // cluster.gpus_per_node), count,
         time_s, time_s * low, time_s * high,
-        count * sum([p.floor_s for p in slowest.work.every_part]),
+        count * max([mean_s, *(sum([p.floor_s for p in s.every_part]) for s in stages)]),
         training.batch * training.seq / time_s, flop,
         flop / time_s / parallel.devices / peak_flop_per_s(machine),
         parts_s, slowest.exchanged_s, memory,

@@ -121,8 +121,12 @@ class MoE(Op):
             return None
         gated = has(ins, self.fc_at[2]) or same(e["f"], e["m"]) is False
         bits, block = self.packing()
+        tokens, chosen, experts = e["n"], self.k, e["e"] * self.ranks
+        if isinstance(experts, int) and 0 < experts < chosen:
+            # a rank with fewer experts than a token chooses gets tokens of other ranks for them
+            tokens, chosen = tokens * chosen // experts, experts
         return Experts(
-            e["n"], e["i"], e["m"], self.k, e["e"] * self.ranks, self.ranks, 3 if gated else 2,
+            tokens, e["i"], e["m"], chosen, experts, self.ranks, 3 if gated else 2,
             bits, block, self.skew,
         )  # fmt: skip
 

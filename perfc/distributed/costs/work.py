@@ -21,7 +21,7 @@ from perfc.machine import NOTHING, Machine, Reserve, load_machine
 from perfc.machine.parallel import Parallel
 from perfc.passes.runtimes import Tf32
 
-from ..parts import Doing, PartCost, costs
+from ..parts import PartCost, costs
 from ..recipe import MIXED, TrainingTypes
 from .part_memory import memories
 
@@ -225,11 +225,11 @@ def parts_of(
 
     kinds: dict[Layer, list[PartCost]] = {}
     for layer in dict.fromkeys(work.stack.layers):
-        local, times = divided(layer, share, model.name)
-        each_size = both(partial(layer_part, lora_rank=work.lora_rank), local)
+        lowered = partial(layer_part, expert_groups=groups_of(layer, share, model.name))
+        each_size = both(partial(lowered, lora_rank=work.lora_rank), layer)
         if work.lora_rank:
-            each_size = frozen_layer(work, local, plain, each_size)
-        kinds[layer] = [part.repeated(Doing.EXPERTS, times) for part in each_size]
+            each_size = frozen_layer(work, partial(lowered, model, layer), plain, each_size)
+        kinds[layer] = each_size
     first, last = both(embedding_part), both(head_part)
     tied, each = tied_elements(work.stack, share[0]), work.recipe.weight_bytes
     if work.lora_rank:
@@ -241,8 +241,9 @@ def parts_of(
 
 
 def frozen_layer(
-    work: LanguageWork, layer: Layer, parallel: Parallel, parts: Sequence[PartCost]
-) -> list[PartCost]:
+    work: LanguageWork, lowered: Callable[..., Module], parallel: Parallel,
+    parts: Sequence[PartCost],
+) -> list[PartCost]:  # fmt: skip
     """Return the costs of a layer with frozen weights in their stored format.
 
     Weights of few bits are dequantized before each product of both passes, as bitsandbytes does
@@ -252,7 +253,7 @@ def frozen_layer(
     """
     halves = ServingPrecision(half=work.precision.half)
     narrow = replace(halves, weights=work.frozen, experts=WeightFormat.HALF)
-    stored, wide = (_layer_bytes(work.model, layer, p, parallel) for p in (narrow, halves))
+    stored, wide = (_layer_bytes(work.model, lowered(p, parallel)) for p in (narrow, halves))
     moved = 0.0
     for name, nbytes in wide.items():
         scope = name.removesuffix("weight")
@@ -269,11 +270,8 @@ def device_bytes_per_s(machine: Machine) -> float:
     return (level.sustained or level.nominal).value if level is not None else math.inf
 
 
-def _layer_bytes(
-    model: LanguageModel, layer: Layer, precision: ServingPrecision, parallel: Parallel
-) -> dict[str, float]:
-    """Return the bytes of each stored tensor of a layer on one rank, by name."""
-    module = layer_part(model, layer, precision, parallel)
+def _layer_bytes(model: LanguageModel, module: Module) -> dict[str, float]:
+    """Return the bytes of each stored tensor of a lowered layer, by name."""
     start = f"{model.stacks[0].name}."
     sizes = [(v.name, v.type.nbytes) for v in module.graph.weights
              if v.name.startswith(start) and isinstance(v.type, TensorType)]  # fmt: skip
@@ -288,41 +286,23 @@ def tied_elements(stack: Stack, ranks: int) -> float:
     return float(-(-table.vocab // ranks) * table.width)
 
 
-def divided(layer: Layer, share: tuple[int, int], name: str) -> tuple[Layer, float]:
-    """Return a layer with the experts of one rank, and how often its kernel runs for all tokens.
+def groups_of(layer: Layer, share: tuple[int, int], name: str) -> int:
+    """Return the groups of ranks among which the experts of a layer are divided; 1 without experts.
 
-    A rank receives as many tokens as it sends, so its experts process as many rows as before. If a
-    rank has fewer experts than a token chooses, each of them processes more rows.
+    A rank receives as many tokens as it sends, so its experts process as many rows as all would.
 
     Raises:
-        ModelError: the number of experts is not divisible by the ranks.
+        ModelError: the number of experts is not divisible by the groups.
     """
     tensor, ranks = share
     experts = next((m for m in mixers(layer) if isinstance(m, Experts)), None)
-    if experts is None or ranks == 1:
-        return layer, 1.0
-    groups = ranks // tensor
+    groups = max(ranks // tensor, 1)
+    if experts is None:
+        return 1
     if experts.count % groups:
         message = f"{experts.count} experts do not divide among {ranks} ranks"
         raise ModelError(message, where=name)
-    count = experts.count // groups
-    chosen = min(experts.chosen, count)
-    local = replace(experts, count=count, chosen=chosen)
-    changed = tuple(
-        [
-            replace(
-                residual,
-                branches=tuple(
-                    [
-                        replace(b, mixer=local) if b.mixer is experts else b
-                        for b in residual.branches
-                    ]
-                ),
-            )
-            for residual in layer
-        ]
-    )
-    return changed, experts.chosen / chosen
+    return groups
 
 
 def routed_of(layer: Layer) -> int:

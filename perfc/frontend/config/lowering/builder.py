@@ -72,7 +72,7 @@ class Builder:
         self.adapter_of: Value | None = None
         self.expert_skew: float | None = None
         self.taken: set[str] = set()
-        self.lora_rank = 0
+        self.lora_rank, self.expert_groups = 0, 1
         # llama.cpp computes angles as it rotates, and stores only the tensors of the file
         self.table = BUFFER if precision.stored is None else COMPUTED
 

@@ -99,7 +99,7 @@ def chosen_experts(
     if e.count < ranks:
         b.refuse(f"{e.count} experts do not divide among {ranks} ranks")
     # engines of racks add copies until ranks divide them: num_slots, num_redundant_experts
-    count = -(-e.count // ranks)
+    count = -(-e.count // (ranks * b.expert_groups))
     data = parallel.attention_data
     every = replace(parallel, tensor=parallel.tensor * data)
     inner = e.inner if ranks > 1 else every.share(e.inner, "inner columns", b.name)

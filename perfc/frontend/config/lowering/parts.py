@@ -27,15 +27,17 @@ SYMBOLS = (BATCH, SEQ, PAST)
 
 def layer_part(
     model: LanguageModel, layer: Layer, precision: ServingPrecision, parallel: Parallel = ALONE, *,
-    writes_out: bool = False, lora_rank: int = 0,
+    writes_out: bool = False, lora_rank: int = 0, expert_groups: int = 1,
 ) -> Module:  # fmt: skip
     """One layer of the decoder, or of an encoder alone; with adapters if only these are trained.
+
+    Its experts are those of one of ``expert_groups`` groups of ranks, each with tokens of its own.
 
     Raises:
         ModelError: it does not divide so.
     """
     b, stack, run = _started(model, precision, parallel, writes_out=writes_out)
-    b.lora_rank = lora_rank
+    b.lora_rank, b.expert_groups = lora_rank, expert_groups
     x = b.input("hidden", b.half, (run.tokens.rows, stack.width))
     x = layers(b, x, stack, run, ((0, layer),))
     return b.module([x], [DECLARED[name] for name in SYMBOLS])
