@@ -47,7 +47,7 @@ def traced_kernels(path: Path, machine: Machine, below: float) -> list[tuple[Low
     samples: list[tuple[Lowered, float]] = []
     for kernel in summarized(trace, machine).bounded:
         floor, time_s = kernel.floor, kernel.operator_ns / kernel.executions * 1e-9
-        if floor is None or floor.lowered is None or "tf32" in kernel.kernel:
+        if floor is None or floor.lowered is None or floor.tf32:
             continue
         if kernel.operator_ns == kernel.time_ns and time_s >= below * floor.floor_s:
             samples.append((floor.lowered, time_s))

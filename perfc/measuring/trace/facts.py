@@ -57,10 +57,14 @@ class DeviceFacts:
 
 @record
 class TensorArgument:
-    """Element type and extents of a tensor; the type is a word of the tool."""
+    """Element type and extents of a tensor; the type is a word of the tool.
+
+    ``held`` is the number of elements in memory if axes of an expanded tensor share them.
+    """
 
     dtype: str
     sizes: tuple[int, ...]
+    held: int | None = None
 
     def __str__(self) -> str:
         return "×".join(map(str, self.sizes)) or "1"
@@ -76,10 +80,12 @@ class OperatorCall:
     Args:
         operator: name, as ``aten::mm``.
         arguments: tensors and numbers; None for anything else.
+        result: first result; None if not recorded.
     """
 
     operator: str
     arguments: tuple[Argument, ...] = ()
+    result: TensorArgument | None = None
 
     @property
     def shapes(self) -> str:

@@ -28,6 +28,7 @@ from .summary import DeviceTime, KernelTime, TraceSummary
 SCHEMA = "perfc-trace/1"
 _DECORATION = re.compile(r"\((?!anonymous).*$|^void |\(anonymous namespace\)::|\b(\w+::)+")
 """Parameters and namespaces of a kernel's name."""
+WITHHELD = "withheld"
 LONGEST = 56
 HEAD = 20
 """Characters of a kernel's name in text, and those at its begin that remain in narrow text."""
@@ -99,7 +100,8 @@ class TracedKernelView:
             kernel that is not the longest of its operator.
         bytes: compulsory bytes of one execution; null as ``flop``.
         floor_s: lower bound of all executions on the target; null as ``flop``.
-        limit: part of the hardware that sets the bound; empty without one.
+        limit: part of the hardware that sets the bound; empty without one, ``withheld`` for one
+            above the measured time, of which one must be wrong.
     """
 
     kernel: str
@@ -120,7 +122,8 @@ class TracedKernelView:
     def of(cls, k: KernelTime, total_ns: int) -> TracedKernelView:
         """Build the view of a kernel."""
         floor = k.floor
-        bound = (None, None, None, "") if floor is None else (
+        nothing = (None, None, None, WITHHELD if k.is_withheld else "")
+        bound = nothing if floor is None else (
             floor.flop, floor.nbytes, floor.floor_s * k.executions, floor.limit)  # fmt: skip
         return cls(
             k.kernel, k.class_name.value, k.operator, k.shapes, k.launches, k.time_ns * 1e-9,
@@ -279,7 +282,11 @@ def kernel_parts(view: TraceView, top: int | None) -> Iterator[Part]:
         text = f"operators with a {LOWER_BOUND}: {quantity(time_s, Unit.SECOND)}"
         text += f", {share(time_s / view.kernel_s)} of the kernel time; "
         yield Note(f"{text}their {LOWER_BOUND} is {quantity(floor_s, Unit.SECOND)}")
-    elif has_operators and not view.target:
+    if withheld := [k for k in view.kernels if k.limit == WITHHELD]:
+        text = f"{plural(len(withheld), 'operator')} without: its {LOWER_BOUND} is above its time, "
+        lost = share(sum(k.operator_s for k in withheld) / view.kernel_s)
+        yield Note(f"{text}so that one of the two is wrong ({lost} of the kernel time)")
+    if has_operators and not view.target:
         yield Note(f"the trace names no known target: --target gives a {LOWER_BOUND}")
 
 

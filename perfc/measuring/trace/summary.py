@@ -12,7 +12,7 @@ from .classes import TracedClass, class_of
 from .facts import UNKNOWN_NS, DeviceFacts, DeviceTrace, OperatorCall
 from .floors import OperatorFloor, floor_of, target_of
 
-MOST_FLOORS = 400
+MOST_FLOORS = 20_000
 """Maximum calls of operators that are analyzed, the longest first."""
 
 
@@ -70,6 +70,7 @@ class KernelTime:
         executions: executions of the operator.
         floor: work and lower bound of one execution; None if unknown, or for a kernel that is not
             the longest of its operator.
+        is_withheld: True if the lower bound that its shapes give is above the measured time.
     """
 
     kernel: str
@@ -80,6 +81,7 @@ class KernelTime:
     operator_ns: int
     executions: int
     floor: OperatorFloor | None = None
+    is_withheld: bool = False
 
     @property
     def operator(self) -> str:
@@ -119,6 +121,11 @@ class TraceSummary:
     def bounded(self) -> tuple[KernelTime, ...]:
         """Kernels with a lower bound."""
         return tuple(k for k in self.kernels if k.floor is not None)
+
+    @property
+    def withheld(self) -> tuple[KernelTime, ...]:
+        """Kernels whose lower bound is above their time, so that one of the two is wrong."""
+        return tuple(k for k in self.kernels if k.is_withheld)
 
 
 @mutable
@@ -167,18 +174,29 @@ def kernel_times(
     """Return the kernels, the longest first, with the bounds of the longest operators."""
     operators: dict[int, _Total] = {}
     longest: dict[int, tuple[int, int]] = {}
+    ran: dict[int, list[str]] = {}
     for (kernel, call), total in totals.items():
         whole = operators.setdefault(call, _Total())
         whole.time_ns += total.time_ns
         whole.executions |= total.executions
         if call >= 0:
+            ran.setdefault(call, []).append(names[kernel])
             longest[call] = max(longest.get(call, (-1, -1)), (total.time_ns, -kernel))
     chosen = sorted(longest, key=lambda c: -operators[c].time_ns)[:MOST_FLOORS]
     floors: dict[int, OperatorFloor | None] = {}
+    withheld: set[int] = set()
+    executions = {
+        call: len(operators[call].executions) or totals[-longest[call][1], call].launches
+        for call in longest
+    }
     for call in chosen if machine is not None else ():
-        name = names[-longest[call][1]]
-        if is_on_device(name) and machine is not None:
-            floors[call] = floor_of(calls[call], machine, tf32="tf32" in name)
+        if all(map(is_on_device, ran[call])) and machine is not None:
+            time_s = operators[call].time_ns * 1e-9 / executions[call]
+            floor = floor_of(calls[call], machine, ran[call], time_s)
+            if floor is not None and floor.floor_s > time_s:
+                withheld.add(call)
+            else:
+                floors[call] = floor
     made: list[KernelTime] = []
     for (kernel, call), total in totals.items():
         is_longest = call >= 0 and -longest[call][1] == kernel
@@ -188,7 +206,8 @@ def kernel_times(
         made.append(
             KernelTime(
                 names[kernel], class_name, operator, total.launches, total.time_ns, whole.time_ns,
-                len(whole.executions) or total.launches, floors.get(call) if is_longest else None,
+                executions.get(call, total.launches), floors.get(call) if is_longest else None,
+                is_longest and call in withheld,
             )
         )  # fmt: skip
     made.sort(key=lambda k: (-k.time_ns, k.kernel, k.shapes))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import field
@@ -37,6 +38,7 @@ MOST_WORDS = 100_000
 LONGEST_WORDS = 2000
 LONGEST_LITERAL = 200
 ATEN = "aten::"
+_ARGUMENTS = ("Input Dims", "Input type", "Concrete Inputs", "Input Strides")
 ATTENTION = ("scaled_dot_product", "_scaled_dot_product")
 """Operators whose kernels are those of the operators inside them."""
 
@@ -119,7 +121,7 @@ class KinetoEvents:
         if not name:
             return
         thread = thread_of(e)
-        key = name, *(repr(args.get(k)) for k in ("Input Dims", "Input type", "Concrete Inputs"))
+        key = name, *(repr(args.get(k)) for k in _ARGUMENTS)
         call = self.words.get(key)
         if call is None:
             call = call_of(name, args)
@@ -234,18 +236,17 @@ def thread_of(e: Event) -> object:
 
 def call_of(name: str, args: Event) -> OperatorCall:
     """Return an operator with its arguments, from the lists of Kineto."""
-    dims, types, values = (
-        listed(args.get(key)) for key in ("Input Dims", "Input type", "Concrete Inputs")
-    )
+    dims, types, values, strides = (listed(args.get(key)) for key in _ARGUMENTS)
     arguments: list[Argument] = []
     for at, extents in enumerate(dims[:MOST_ARGUMENTS]):
         kind = types[at] if at < len(types) else ""
         value = values[at] if at < len(values) else ""
-        arguments.append(argument_of(extents, kind, value))
+        steps = strides[at] if at < len(strides) else None
+        arguments.append(argument_of(extents, kind, value, steps))
     return OperatorCall(name, tuple(arguments))
 
 
-def argument_of(extents: object, kind: object, value: object) -> Argument:
+def argument_of(extents: object, kind: object, value: object, steps: object) -> Argument:
     """Return one argument of an operator."""
     dtype = kind if isinstance(kind, str) and operator_name(kind) else ""
     sizes = sizes_of(extents)
@@ -253,8 +254,22 @@ def argument_of(extents: object, kind: object, value: object) -> Argument:
         several = (sizes_of(x) for x in listed(extents)[:MOST_ARGUMENTS])
         return tuple(TensorArgument("", s) for s in several if s is not None)
     if dtype and dtype not in ("Scalar", "ScalarList") and sizes is not None:
-        return TensorArgument(dtype, sizes)
+        return TensorArgument(dtype, sizes, held_of(sizes, sizes_of(steps)))
     return literal_of(value)
+
+
+def held_of(sizes: tuple[int, ...], strides: tuple[int, ...] | None) -> int | None:
+    """Return the elements in memory of an expanded or overlapping tensor; None if there are all.
+
+    >>> held_of((8, 8, 128), (128, 0, 1))
+    1024
+    """
+    if strides is None or len(strides) != len(sizes) or 0 in sizes:
+        return None
+    span = 1 + sum((size - 1) * abs(step) for size, step in zip(sizes, strides, strict=True))
+    shared = (s for s, step in zip(sizes, strides, strict=True) if step or s == 1)
+    held = min(math.prod(shared), span)
+    return held if held < math.prod(sizes) else None
 
 
 def literal_of(value: object) -> Argument:

@@ -85,7 +85,8 @@ def call_of(args: Event) -> OperatorCall | None:
     made = [tensor_of(t) for t in listed(args.get("output_type_shape"))[:1]]
     if name in ("Conv", "FusedConv"):
         given = convolution(given, made)
-    return OperatorCall(name, tuple(given))
+    result = next((t for t in made if isinstance(t, TensorArgument)), None)
+    return OperatorCall(name, tuple(given), result)
 
 
 def convolution(given: list[Argument], made: list[Argument]) -> list[Argument]:

@@ -1,0 +1,392 @@
+"""Work of operators of a trace: operations and bytes, from the types and extents of arguments.
+
+However many kernels an operator ran as, it reads its operands at least once, writes its results
+once, and does the operations of its definition.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from perfc.ir.ops.convolution.window import touched
+from perfc.ir.problem import SlidingWindow
+from perfc.ir.problem.window import MOST_GAIN, WindowOperation
+from perfc.ir.record import record
+from perfc.ir.symbolic.dim import Dim
+from perfc.ir.tensors.types import BY_CODE, DType
+from perfc.passes.roofline.ceilings import LaunchCounts
+
+from .elements import SCALAR_TYPES, Tensor, dtype_in, promoted, tensor_of
+from .facts import Argument, OperatorCall, TensorArgument
+from .operators import Signature
+
+MOST_ELEMENTS = 1 << 40
+_DIRECT = re.compile(
+    r"implicit|fprop|dgrad|wgrad|xdlops|scudnn_\d|conv2d_grouped|depthwise", re.IGNORECASE
+)
+_FILTERED = re.compile(r"winograd|fft|f3x2|f2x3|sp3", re.IGNORECASE)
+"""Names of convolutions that multiply each pair, and of those that transform them first."""
+GRADIENTS = 2.5
+"""Products of attention's gradients over those forward: five for two, as the scores are computed
+again. Source: Dao et al., FlashAttention (2022), Algorithm 4."""
+
+
+@record
+class Work:
+    """Operations and bytes of one call, and its class and extents for predictors.
+
+    ``is_chosen``: indices choose the rows; ``is_counted``: False if operations depend on data.
+    """
+
+    counts: LaunchCounts
+    dtype: DType
+    class_name: str = ""
+    extents: Mapping[str, float] | None = None
+    is_chosen: bool = False
+    is_counted: bool = True
+
+
+class UnknownOperandError(ValueError):
+    """An argument, or its element type, that a cost needs and the trace does not have."""
+
+
+class Operands:
+    """Arguments of a call by their roles.
+
+    Raises:
+        UnknownOperandError: a tensor with an unknown element type.
+    """
+
+    def __init__(self, call: OperatorCall, signature: Signature, kernels: Sequence[str]) -> None:
+        self.call, self.signature, self.kernels = call, signature, kernels
+        self.listed = dtype_in(kernels)
+        self.result = None if call.result is None else self.tensor(call.result)
+
+    def tensor(self, given: TensorArgument) -> Tensor:
+        """Return a tensor with its element type."""
+        made = tensor_of(given, self.listed)
+        if made is None or made.numel > MOST_ELEMENTS or min(made.sizes, default=1) < 0:
+            raise UnknownOperandError(given.dtype)
+        return made
+
+    def tensors(self, at: int) -> list[Tensor]:
+        """Return the tensors of an argument, several for a list."""
+        given = self.call.arguments[at] if at < len(self.call.arguments) else None
+        if isinstance(given, TensorArgument):
+            return [self.tensor(given)]
+        several = given if isinstance(given, tuple) else ()
+        return [self.tensor(t) for t in several if isinstance(t, TensorArgument)]
+
+    def with_roles(self, roles: str) -> list[Tensor]:
+        """Return the tensors of all arguments with one of some roles."""
+        places = (at for at, role in enumerate(self.signature.roles) if role in roles)
+        return [t for at in places for t in self.tensors(at)]
+
+    def one(self, role: str) -> Tensor:
+        """Return the tensor of a role.
+
+        Raises:
+            UnknownOperandError: there is none.
+        """
+        given = self.with_roles(role)
+        if not given:
+            raise UnknownOperandError(role)
+        return given[0]
+
+    def value(self, role: str) -> Argument:
+        """Return the number or the numbers of a role; None if not recorded."""
+        at = self.signature.roles.find(role)
+        given = self.call.arguments[at] if 0 <= at < len(self.call.arguments) else None
+        return None if isinstance(given, TensorArgument) else given
+
+    def extents(self, role: str, rank: int) -> tuple[int, ...]:
+        """Return numbers for each axis, of which one stands for all.
+
+        Raises:
+            UnknownOperandError: they are not recorded.
+        """
+        given = self.value(role)
+        several = given if isinstance(given, tuple) else (given,)
+        made = tuple(e for e in several if isinstance(e, int))
+        if len(made) not in (1, rank):
+            raise UnknownOperandError(role)
+        return made * (rank // len(made))
+
+
+def counts_of(
+    read: Sequence[Tensor], written: Sequence[Tensor], *, mac: float = 0.0,
+    floor_mac: float | None = None, alu: float = 0.0, sfu: float = 0.0,
+) -> LaunchCounts:  # fmt: skip
+    """Return counts in which every tensor passes once."""
+    read_bytes, write_bytes = (math.fsum(t.nbytes for t in side) for side in (read, written))
+    least = mac if floor_mac is None else floor_mac
+    return LaunchCounts(mac, least, alu, sfu, 0.0, read_bytes, write_bytes)
+
+
+def streamed(o: Operands) -> Work:
+    """Return the work of an operator that passes its operands once."""
+    read, written = o.with_roles("rx"), [*o.with_roles("wx"), *results_of(o)]
+    if not read and not o.with_roles("wx"):
+        raise UnknownOperandError("no tensor")
+    numel = float(max(t.numel for t in (*read, *written)))
+    whole = [t for t in read if t.numel == numel]
+    counts = counts_of(
+        read, written, alu=numel * o.signature.alu, sfu=numel * o.signature.sfu
+    )  # fmt: skip
+    first = (written or read)[0]
+    columns = float(first.sizes[-1] or 1) if first.sizes else 1.0
+    extents = {
+        "rows": numel / columns, "cols": columns, "operands": float(len(read)),
+        "tensor_operands": float(len(whole)), "elements": numel, "tokens": numel / columns,
+        "read_bytes": counts.read_bytes, "write_bytes": counts.write_bytes,
+        "alu": counts.alu, "sfu": counts.sfu,
+    }  # fmt: skip
+    is_class = numel and counts.write_bytes and o.signature.is_counted
+    dtype = first.dtype if first.dtype.is_float else DType.F32
+    return Work(counts, dtype, o.signature.model, extents if is_class else None)
+
+
+def results_of(o: Operands) -> Iterator[Tensor]:
+    """Yield the results of an operator that passes its operands once."""
+    read = o.with_roles("r")
+    for text in o.signature.results:
+        sign, _, dtype = text.partition(":")
+        match sign:
+            case "^" | "f" | "b":
+                scalars = [a for a in o.call.arguments if isinstance(a, int | float)]
+                type_ = promoted(read, scalars, is_real=sign == "f")
+                sizes = broadcast([t.sizes for t in read])
+                made = [Tensor(DType.BOOL if sign == "b" else type_, sizes)]
+            case "/":
+                made = [Tensor(read[0].dtype, reduced(read[0].sizes, o.value("d")))]
+            case "s":
+                source = o.tensors(0)[0]
+                ends = o.extents("s", len(source.sizes) - 2)
+                made = [Tensor(source.dtype, (*source.sizes[:2], *ends))]
+            case place:
+                made = [Tensor(t.dtype, t.sizes, t.packed) for t in o.tensors(int(place))]
+        yield from (replace(t, dtype=BY_CODE[dtype]) if dtype else t for t in made)
+
+
+def broadcast(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """Return the extents of the result of operands that are repeated along axes of extent 1."""
+    rank = max(map(len, shapes), default=0)
+    padded = [(1,) * (rank - len(s)) + s for s in shapes]
+    return tuple(max(axis) if min(axis) else 0 for axis in zip(*padded, strict=True))
+
+
+def reduced(sizes: tuple[int, ...], axes: Argument) -> tuple[int, ...]:
+    """Return the extents without some axes; without all of them if none are given."""
+    given = axes if isinstance(axes, tuple) else (axes,)
+    gone = {a % len(sizes) for a in given if type(a) is int and sizes}
+    return tuple(s for at, s in enumerate(sizes) if gone and at not in gone)
+
+
+def product(o: Operands) -> Work:
+    """Return the work of a matrix product; the depth follows from the result if it is recorded."""
+    a, second, made = o.one("a"), o.with_roles("bt"), o.result
+    if made is not None:
+        *outer, n = made.sizes
+        rows = math.prod(outer)
+        k = a.numel // rows
+        b = second[0] if second else Tensor(a.dtype, (k, n))
+    else:
+        b = o.one("bt")
+        k, n = (1, *b.sizes)[-2:] if len(b.sizes) > 1 else (*b.sizes, 1)
+        if "t" in o.signature.roles:
+            k, n = n, k
+        k, outer = k * b.packed, [*broadcast([a.sizes[:-2], b.sizes[:-2]]), *a.sizes[-2:-1]]
+        rows = math.prod(outer)
+        if k != a.sizes[-1] * a.packed:
+            raise UnknownOperandError("extents that do not fit")
+    is_shared = len(b.sizes) <= 2
+    m = rows if is_shared else outer[-1]
+    dtype = max((a.dtype, b.dtype), key=lambda d: d.bits)
+    if not dtype.is_float and dtype is not DType.I8:
+        raise UnknownOperandError("packed integers")
+    number = o.value("D")
+    type_ = BY_CODE.get(SCALAR_TYPES[number]) if type(number) is int else None
+    result = (
+        *o.with_roles("O"),
+        Tensor(type_ or (DType.I32 if dtype is DType.I8 else dtype), (rows, n)),
+    )[0]
+    added = o.with_roles("c") if "B" not in o.signature.roles or o.value("B") else []
+    counts = counts_of(
+        [a, b, *added, *o.with_roles("r")], [result],
+        mac=float(rows * n * k), alu=float(rows * n * len(added)),
+    )  # fmt: skip
+    extents = {"m": m, "n": n, "k": k, "batch": rows / max(m, 1)}
+    return Work(counts, dtype, "matmul", {name: float(e) for name, e in extents.items()})
+
+
+def window_of(o: Operands, *, is_pool: bool = False) -> SlidingWindow:
+    """Return the window of a convolution or a pool."""
+    image = o.one("i")
+    batch, channels, *spatial = image.sizes
+    rank = len(spatial)
+    filters = (0, 0, *o.extents("K", rank)) if is_pool else o.one("k").sizes
+    is_transposed = bool(o.value("T"))
+    stride = filters[2:] if o.value("S") == () else o.extents("S", rank)
+    pad = o.extents("P", rank)
+    dilation = o.extents("L", rank) if "L" in o.signature.roles else (1,) * rank
+    groups = 1 if is_pool or "G" not in o.signature.roles else o.extents("G", 1)[0]
+    made = []
+    for size, taps, step, p, gap in zip(spatial, filters[2:], stride, pad, dilation, strict=True):
+        span = gap * (taps - 1) + 1
+        forward = (size + 2 * p - span) // step + 1
+        made.append((size - 1) * step - 2 * p + span if is_transposed else forward)
+    if "g" in o.signature.roles:
+        made = list(o.one("g").sizes[2:])
+    out_channels = channels if is_pool else filters[1] * groups if is_transposed else filters[0]
+    form = (WindowOperation.POOL if is_pool else WindowOperation.TRANSPOSED if is_transposed
+            else WindowOperation.CONVOLUTION)  # fmt: skip
+    return SlidingWindow(
+        batch, channels, out_channels, tuple(spatial), tuple(made), tuple(filters[2:]), stride,
+        dilation, tuple((p, p) for p in pad), groups=groups, form=form,
+    )  # fmt: skip
+
+
+def numbers(extents: Iterable[Dim]) -> tuple[int, ...]:
+    """Return extents that depend on no symbol."""
+    return tuple(e for e in extents if isinstance(e, int))
+
+
+def seen(image: Tensor, window: SlidingWindow) -> Tensor:
+    """Return the positions of an image that some window reads."""
+    axes = zip(
+        window.in_extents, window.out_extents, window.extents, window.strides,
+        window.dilations, window.pads, strict=True,
+    )  # fmt: skip
+    spatial = numbers(touched(*axis) for axis in axes)
+    if window.is_transposed or image.held is not None:
+        return image
+    return Tensor(image.dtype, (*image.sizes[:2], *spatial))
+
+
+def convolved(o: Operands) -> Work:
+    """Return the work of a convolution, or of the gradients that its mask names."""
+    from perfc.analyzers.features.lowering import convolution
+
+    image, filters, window = o.one("i"), o.one("k"), window_of(o)
+    extents = (window.batch, window.out_channels, *window.out_extents)
+    result = Tensor(image.dtype, numbers(extents))
+    source = image if window.is_transposed else result
+    mac = float(source.numel * math.prod(filters.sizes[1:]))
+    gain = window.winograd_gain
+    names = " ".join(o.kernels)
+    if o.signature.is_backward:
+        gain = gain if gain == 1 else MOST_GAIN ** len(window.extents)
+    if _FILTERED.search(names):
+        gain = math.inf if "fft" in names.lower() else gain
+    elif _DIRECT.search(names):
+        gain = 1.0
+    read, written, times = [seen(image, window), filters, *o.with_roles("r")], [result], 1
+    if o.signature.is_backward:
+        mask = o.value("M")
+        wanted = mask if isinstance(mask, tuple) and len(mask) > 1 else (1, 0)
+        pairs = ((filters, image), (image, filters))
+        chosen = [pair for pair, flag in zip(pairs, wanted, strict=False) if flag]
+        read, written = [result, *(p[0] for p in chosen)], [p[1] for p in chosen]
+        times = len(chosen)
+    alu = float(result.numel * len(o.with_roles("r")))
+    counts = counts_of(read, written, mac=times * mac, floor_mac=times * mac / gain, alu=alu)
+    row = None if o.signature.is_backward else convolution(window, {})
+    return Work(counts, image.dtype, "convolution", row)
+
+
+def pooled(o: Operands) -> Work:
+    """Return the work of a pool."""
+    image, window = o.one("i"), window_of(o, is_pool=True)
+    sizes = (*image.sizes[:2], *numbers(window.out_extents))
+    made = [
+        Tensor(BY_CODE[code] if code else image.dtype, sizes)
+        for code in (text.partition(":")[2] for text in o.signature.results)
+    ]
+    numel = made[0].numel * math.prod(window.static_extents)
+    counts = counts_of([seen(image, window)], made, alu=float(numel))
+    return Work(counts, image.dtype)
+
+
+def attended(o: Operands) -> Work:
+    """Return the work of attention; of sequences of unknown lengths its bytes alone."""
+    query, key, value = (o.one(role) for role in "qkv")
+    batch = math.prod(query.sizes[:-3])
+    heads, queries, depth = query.sizes[-3:]
+    kv_heads, keys, _ = key.sizes[-3:]
+    if o.signature.model == "tokens":
+        (queries, heads), (keys, kv_heads) = (heads, queries), (kv_heads, keys)
+    causal = o.value("C") if "C" in o.signature.roles else None
+    few = min(queries, keys)
+    pairs = few * (few + 1) // 2 + (queries - few) * keys
+    pairs = queries * keys if causal is False else pairs
+    mac = float(batch * heads * pairs * (depth + value.sizes[-1]))
+    is_counted = not o.with_roles("N") and causal is not None
+    result = Tensor(query.dtype, (*query.sizes[:-1], value.sizes[-1]))
+    is_backward = o.signature.is_backward
+    counts = counts_of(
+        [query, key, value, *o.with_roles("r")],
+        [Tensor(t.dtype, t.sizes) for t in (query, key, value)] if is_backward else [result],
+        mac=0.0 if o.with_roles("N") else mac * (GRADIENTS if is_backward else 1),
+    )
+    if is_backward or not is_counted:
+        return Work(counts, query.dtype, is_counted=is_counted)
+    extents = {
+        "batch": batch, "heads": heads, "kv_heads": kv_heads, "head_dim": depth,
+        "value_dim": value.sizes[-1],
+    }  # fmt: skip
+    if queries > 1:
+        name = "attention_prefill"
+        extents |= {"query_len": queries, "kv_len": keys, "causal": bool(causal)}
+    else:
+        name, extents["cached_len"] = "attention_decode", keys - 1
+    row = {name: float(e) for name, e in extents.items()}
+    return Work(counts, query.dtype, name, row)
+
+
+def gathered(o: Operands) -> Work:
+    """Return the work of rows, or of elements, that indices choose; all may be one."""
+    table, indices = o.one("w"), o.one("j")
+    axis = o.value("d") if "d" in o.signature.roles else 0
+    if type(axis) is not int:
+        raise UnknownOperandError("d")
+    size = table.sizes[axis] if o.signature.model == "rows" else max(table.numel, 1)
+    made = Tensor(table.dtype, (indices.numel, table.numel // max(size, 1)))
+    return Work(counts_of([indices, made], [made]), table.dtype, is_chosen=True)
+
+
+def rotated(o: Operands) -> Work:
+    """Return the work of a rotation of queries and keys in place, as far as heads are rotated."""
+    head, table = o.value("H"), o.one("t")
+    if type(head) is not int:
+        raise UnknownOperandError("H")
+    share = min(table.sizes[-1] / head, 1.0)
+    whole = o.with_roles("x")
+    part = [Tensor(t.dtype, (int(t.numel * share),)) for t in whole]
+    alu = 3.0 * sum(t.numel for t in part)
+    return Work(counts_of([*o.with_roles("r"), *part], part, alu=alu), part[0].dtype)
+
+
+MODELS: Mapping[str, Callable[[Operands], Work]] = {
+    "elementwise": streamed, "normalization": streamed, "softmax": streamed, "product": product,
+    "convolution": convolved, "pool": pooled, "attention": attended, "tokens": attended,
+    "rows": gathered, "elements": gathered, "rotary": rotated,
+}  # fmt: skip
+"""Cost models by the sections of the table of operators."""
+
+
+def work_of(call: OperatorCall, signature: Signature, kernels: Sequence[str]) -> Work | None:
+    """Return the work of a call; None if the trace lacks an extent or a type that it needs.
+
+    Args:
+        call: operator with its arguments.
+        signature: that of the operator.
+        kernels: names of its kernels.
+    """
+    try:
+        work = MODELS[signature.model](Operands(call, signature, kernels))
+    except (LookupError, TypeError, ValueError, ArithmeticError):
+        return None
+    return work if signature.is_counted else replace(work, is_counted=False)

@@ -1,0 +1,142 @@
+"""Element types of arguments in traces, by the words of the tools, and of results."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from functools import cache
+
+from perfc.errors import ParseError
+from perfc.ir.record import record
+from perfc.ir.tensors.types import DType, dtype_named
+
+from .facts import TensorArgument
+
+_WORDS = {
+    "unsigned char": "u8", "signed char": "i8", "char": "i8", "short": "i16", "short int": "i16",
+    "int": "i32", "long": "i64", "long int": "i64", "long long": "i64", "unsigned int": "u32",
+    "unsigned short int": "u16", "unsigned long int": "u64", "c10::complex<float>": "c64",
+    "c10::complex<double>": "c128", "c10::Float8_e8m0fnu": "f8e8m0", "__half": "f16",
+    "__nv_bfloat16": "bf16", "__hip_bfloat16": "bf16", "c10::quint8": "u8", "c10::qint8": "i8",
+    "c10::Float4_e2m1fn_x2": "f4e2m1",
+}  # fmt: skip
+"""Words of Kineto and of kernels that `dtype_named` does not know."""
+SCALAR_TYPES = (
+    "u8", "i8", "i16", "i32", "i64", "f16", "f32", "f64", "", "c64", "c128", "b1", "", "", "",
+    "bf16",
+)  # fmt: skip
+"""Element types by their number in ``c10/core/ScalarType.h``."""
+_OPAQUE = re.compile(r"OpaqueType<(\d+)")
+_BY_SIZE = {1: DType.U8, 2: DType.F16, 4: DType.F32, 8: DType.F64, 16: DType.C128}
+_REAL = re.compile(
+    r"(?<![\w:])(?:c10::(?:BFloat16|Half)|__half|__(?:nv|hip)_bfloat16|float|double)\b"
+)
+_FIRST = re.compile(r"<(?:unsigned char|signed char|long|int|short|bool)\b(?! int)")
+PACKED = 2
+"""Elements in one of the types whose name ends in ``x2``."""
+
+
+@record
+class Tensor:
+    """Operand or result with a known element type.
+
+    Args:
+        dtype: element type.
+        sizes: extents in elements.
+        packed: values in one element.
+        held: elements in memory, if an expanded axis shares them; None if there are all.
+    """
+
+    dtype: DType
+    sizes: tuple[int, ...]
+    packed: int = 1
+    held: int | None = None
+
+    @property
+    def numel(self) -> int:
+        """Number of elements."""
+        return math.prod(self.sizes)
+
+    @property
+    def nbytes(self) -> float:
+        """Bytes in memory."""
+        held = self.numel if self.held is None else self.held
+        return held * self.packed * self.dtype.bits / 8
+
+
+@cache
+def dtype_of(word: str) -> DType | None:
+    """Return the element type that a tool's word names; None if it is unknown.
+
+    >>> [str(dtype_of(word)) for word in ("c10::BFloat16", "long int", "TensorList")]
+    ['bf16', 'i64', 'None']
+    """
+    try:
+        return dtype_named(_WORDS.get(word) or word.removeprefix("c10::"))
+    except ParseError:
+        return None
+
+
+def dtype_in(kernels: Iterable[str]) -> DType | None:
+    """Return the narrowest real element type that names of kernels have, else their first type.
+
+    >>> str(dtype_in(["CatArrayBatchedCopy<at::native::OpaqueType<2u>, unsigned int, 4>"]))
+    'f16'
+    """
+    text = " ".join(kernels)
+    if sizes := [_BY_SIZE[int(n)] for n in _OPAQUE.findall(text) if int(n) in _BY_SIZE]:
+        return min(sizes, key=lambda d: d.bits)
+    words = _REAL.findall(text) or [w[1:] for w in _FIRST.findall(text)]
+    known = [d for d in map(dtype_of, words) if d is not None]
+    return min(known, key=lambda d: d.bits, default=None)
+
+
+def tensor_of(given: TensorArgument, listed: DType | None) -> Tensor | None:
+    """Return an operand; None if its element type is unknown.
+
+    Args:
+        given: argument of a trace.
+        listed: element type of members of lists, which traces do not have.
+    """
+    dtype = dtype_of(given.dtype) if given.dtype else listed
+    if dtype is None:
+        return None
+    packed = PACKED if given.dtype.endswith("x2") else 1
+    return Tensor(dtype, given.sizes, packed, given.held)
+
+
+def promoted(tensors: Iterable[Tensor], scalars: Iterable[object], *, is_real: bool) -> DType:
+    """Return the element type of a result by the rules of PyTorch.
+
+    Tensors with axes decide before those without, and these before numbers, within a category:
+    truth values, integers, real and complex numbers.
+
+    Args:
+        tensors: operands.
+        scalars: numbers among the arguments.
+        is_real: True if integers give real numbers.
+
+    Source: https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-promotion-doc
+    """
+    given = list(tensors)
+    best, rank = DType.BOOL, -1
+    for group in ([t for t in given if t.sizes], [t for t in given if not t.sizes]):
+        category = max((category_of(t.dtype) for t in group), default=-1)
+        if category > rank:
+            same = [t.dtype for t in group if category_of(t.dtype) == category]
+            wide = max(same, key=lambda d: d.bits)
+            if {DType.F16, DType.BF16} <= {*same} and wide.bits == 16:
+                wide = DType.F32
+            if rank >= 0 and wide is DType.F64:
+                wide = DType.F32  # a wrapped number of Python, which has the default type
+            best, rank = wide, category
+    has_real = any(isinstance(s, float) for s in scalars)
+    return DType.F32 if rank < category_of(DType.F32) and (is_real or has_real) else best
+
+
+def category_of(dtype: DType) -> int:
+    """Return the category of a type in promotions: truth, integers, real, complex numbers."""
+    if dtype is DType.BOOL:
+        return 0
+    return 1 if dtype.is_integer else 2 if dtype.is_float else 3
