@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -77,8 +78,8 @@ def read_engine_args(text: str) -> EngineArgs:
         ParseError: no engine is called, a value is invalid, or the file cannot be read.
         MissingExtraError: YAML without PyYAML.
     """
-    is_file = len(text) < 4096 and "\n" not in text and Path(text).is_file()
-    path = Path(text) if is_file else None
+    # a command longer than the names of files is none, which `Path.is_file` refuses to answer
+    path = Path(text) if os.path.isfile(text) else None
     content = read_text(path) if path else text
     if path is None or path.suffix not in (".yaml", ".yml", ".json"):
         workers = [EngineCommand(w) for w in commands_in(content)]
@@ -186,8 +187,8 @@ class _FlagReader:
                 return value in HALVES
             case "whole-prompts" | "mixed":
                 self.options["batching"] = option
-            case "ep-all" | "attention-dp" | "attention-tp":
-                if value.lower() != "false":
+            case "ep-all" | "ep-tensor" | "attention-dp" | "attention-tp":
+                if value.lower() not in ("false", "none"):
                     self.switched.add(option)
             case "draft-model":
                 self.options["draft"] = value
@@ -231,6 +232,8 @@ class _FlagReader:
         tensor, data = degrees.get("tp", 1), degrees.get("dp", 1)
         if "ep-all" in self.switched:
             degrees |= {"ep": tensor * data, "attention_dp": data, "dp": 1}
+        if "ep-tensor" in self.switched:
+            degrees["ep"] = tensor
         if "attention-dp" in self.switched and data > 1:
             degrees |= {"tp": max(tensor // data, 1), "attention_dp": data, "dp": 1}
         if "attention-tp" in self.switched and tensor > 1:

@@ -20,6 +20,11 @@ WHERE = "--engine-args"
 MOST_NODES, DEEPEST, MOST_FILLED = 50_000, 64, 1 << 14
 """Largest deployment file: entries, nesting, and characters of variables in one container."""
 VARIABLE = re.compile(r"\$[({]?(\w+)[)}]?")
+ASSIGNED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
+CONTINUED = re.compile(r"[\\`^][ \t\r]*\n")
+"""End of a line that goes on in the next: of sh, PowerShell and cmd."""
+MOST_QUOTES = 3
+"""Levels of commands in quotes."""
 
 
 @frozen
@@ -37,32 +42,76 @@ def flag_tables() -> Mapping[str, Mapping[str, Any]]:
     return tomllib.loads(FLAGS.read_text(encoding="utf-8"))
 
 
-def commands_in(script: str) -> Iterator[tuple[str, ...]]:
-    """Yield the words of each command of a shell script that calls an engine."""
-    reader = shlex.shlex(script.replace("\\\n", " "), posix=True, punctuation_chars="\n;&|")
+def commands_in(script: str, depth: int = 0) -> Iterator[tuple[str, ...]]:
+    """Yield the words of each command of a shell script that calls an engine.
+
+    Variables that the script sets are filled in; a quoted command, as of ``sh -c``, is read too.
+    """
+    lines = CONTINUED.sub(" ", script)
+    reader = shlex.shlex(lines, posix=True, punctuation_chars="\n;&|")
     reader.whitespace, reader.whitespace_split = " \t\r", True
     try:
         words = list(reader)
     except ValueError as error:
         raise ParseError(f"is no command line: {error}", where=WHERE) from None
+    names: dict[str, str] = {}
     command: list[str] = []
     for word in [*words, ";"]:
-        if not word.strip("\n;&|"):
-            if engine_at(command):
-                yield tuple(command)
-            command = []
-        else:
+        if word.strip("\n;&|"):
             command.append(word)
+            continue
+        names |= {m[1]: m[2] for m in map(ASSIGNED.fullmatch, command) if m}
+        calls = []
+        if (
+            not call_at(command)
+            and depth < MOST_QUOTES
+            and command[:1] not in (["echo"], ["printf"])
+        ):
+            quoted = (w for w in command if " " in w or "\n" in w)
+            calls = [call for w in quoted for call in commands_in(w, depth + 1)]
+        if not calls and engine_at(command):
+            calls = [filled(command, names)]
+        yield from calls
+        command = []
+
+
+def filled(words: Sequence[str], names: Mapping[str, str]) -> tuple[str, ...]:
+    """Return words with the values of known variables.
+
+    Raises:
+        ParseError: the values are too long.
+    """
+    if sum(len(names.get(n, "")) for w in words for n in VARIABLE.findall(w)) > MOST_FILLED:
+        raise ParseError("has too long variables", where=WHERE)
+    return tuple(VARIABLE.sub(lambda m: names.get(m[1], m[0]), word) for word in words)
 
 
 def engine_at(words: Sequence[str]) -> tuple[str, int] | None:
-    """Return the engine that a command calls and the index of its first argument."""
+    """Return the engine that a command calls and the index of its first argument.
+
+    A call comes before the image of a container, whose entry point it replaces.
+    """
+    return call_at(words) or image_at(words)
+
+
+def call_at(words: Sequence[str]) -> tuple[str, int] | None:
+    """Return `engine_at` of an engine called by name."""
     for i, word in enumerate(words):
-        rest = " ".join([word.rpartition("/")[2], *words[i + 1 : i + 2]])
         for engine, table in flag_tables().items():
-            for command in table["commands"]:
-                if rest == command or f"{rest} ".startswith(f"{command} "):
-                    return engine, i + 1 + command.count(" ")
+            for command in map(str.split, table["commands"]):
+                end = i + len(command)
+                if [word.rpartition("/")[2], *words[i + 1 : end]] == command:
+                    return engine, end
+    return None
+
+
+def image_at(words: Sequence[str]) -> tuple[str, int] | None:
+    """Return `engine_at` of the image of a container that starts an engine."""
+    for i, word in enumerate(words):
+        image = "/" + re.sub(r"(@|:[^/]*$).*", "", word)
+        for engine, table in flag_tables().items():
+            if any(image.endswith(f"/{known}") for known in table.get("images", ())):
+                return engine, i + 1
     return None
 
 
@@ -132,9 +181,7 @@ def _container(tree: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[tu
         given = tree.get(key)
         words += given if isinstance(given, list) else [given] if isinstance(given, str) else []
     words = [text_of(word) for word in words]
-    if sum(len(names.get(n, "")) for w in words for n in VARIABLE.findall(w)) > MOST_FILLED:
-        raise ParseError("has too long variables", where=WHERE)
-    words = [VARIABLE.sub(lambda m: names.get(m[1], m[0]), word) for word in words]
+    words = [*filled(words, names)]
     if tree.get("modelCommand") == "vllmServe":
         keys = [(k, f"PARALLEL_{k}") for k in ("tensor", "data")]
         degrees = [f"--{k}-parallel-size={names[name]}" for k, name in keys if name in names]
@@ -142,9 +189,13 @@ def _container(tree: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[tu
     elif engine_at(words) and not any("\n" in w or " -" in w for w in words):
         yield tuple(words)
     else:
-        for word in words:
-            if any(c in word for c in (" ", "\n")):
-                yield from commands_in(word)
+        calls = [c for w in words if " " in w or "\n" in w for c in commands_in(w)]
+        image = text_of(tree.get("image"))
+        if not calls and engine_at([image]):
+            # a string is split as a shell does, words of a list are as they are
+            is_list = any(isinstance(tree.get(key), list) for key in ("command", "args"))
+            calls = [(image, *words)] if is_list else list(commands_in(" ".join([image, *words])))
+        yield from calls
 
 
 def _prefills(words: Sequence[str]) -> bool:

@@ -69,6 +69,20 @@ LINES: list[tuple[str, str, dict[str, Any], dict[str, int], tuple[str, ...]]] = 
         "echo --max-num-seqs 3",
         "vllm", {}, {"tp": 2}, (),
     ),
+    *(
+        (
+            f"python3 -m sglang.launch_server --model-path {LLAMA} --tp-size 72 --dp-size 72 "
+            f"--enable-dp-attention {flag}",
+            "sglang", {}, {"ep": degree, "attention_dp": 72} if degree > 1
+            else {"attention_dp": 72}, (),
+        )
+        for flag, degree in (
+            ("--moe-a2a-backend deepep", 72), ("--moe-a2a-backend=mooncake", 72),
+            ("--ep-size 8 --moe-a2a-backend deepep", 72), ("--enable-deepep-moe", 72),
+            ("--enable-ep-moe", 72), ("--ep-size 8 --moe-a2a-backend none", 8),
+            ("--moe-a2a-backend none", 1),
+        )
+    ),
 ]  # fmt: skip
 
 
@@ -83,6 +97,38 @@ def test_command_lines_are_read(
     assert dict(read.options) == options
     assert dict(read.parallel) == parallel
     assert read.unmodeled == unmodeled
+
+
+FLAGS = "--tensor-parallel-size 2 --max-num-seqs 64"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"vllm serve {LLAMA} {FLAGS} --served-model-name {'x' * 300}",
+        f"vllm serve {LLAMA} {FLAGS} --served-model-name {'x' * 100_000}",
+        "VLLM_USE_V1=1 HF_TOKEN='a b' python -m vllm.entrypoints.openai.api_server "
+        f"--model {LLAMA} {FLAGS}",
+        f"vllm serve {LLAMA} \\\n --tensor-parallel-size 2 \\ \n --max-num-seqs 64 \\\r\n --port 8",
+        f"vllm serve {LLAMA} `\n {FLAGS}",
+        f"'vllm serve {LLAMA} {FLAGS}'",
+        f'bash -lc "vllm serve {LLAMA} {FLAGS}"',
+        f"ssh host \"sh -c 'exec vllm serve {LLAMA} {FLAGS}'\"",
+        f"/opt/venv/bin/vllm serve {LLAMA} {FLAGS} > server.log 2>&1 &",
+        "docker run --gpus all -v ~/.cache:/root -p 8000:8000 vllm/vllm-openai:v0.11.0 "
+        f"--model {LLAMA} {FLAGS}",
+        f"docker run --gpus all localhost:5000/vllm/vllm-openai {LLAMA} {FLAGS}",
+        f"docker run --entrypoint vllm vllm/vllm-openai@sha256:{'0' * 64} serve {LLAMA} {FLAGS}",
+        f"docker run --entrypoint sh vllm/vllm-openai:latest -c 'vllm serve {LLAMA} {FLAGS}'",
+        f"export MODEL={LLAMA} TP=2\n"
+        "vllm serve $MODEL --tensor-parallel-size ${TP} --max-num-seqs 64",
+        f"MODEL={LLAMA}; echo 'now vllm serve other'; uv run vllm serve \"$MODEL\" {FLAGS}",
+    ],
+)
+def test_a_command_is_read_however_it_is_written(line: str) -> None:
+    read = read_engine_args(line)
+    assert (read.runtime, read.model) == ("vllm", LLAMA)
+    assert (read.options, read.parallel) == ({"max_num_seqs": 64}, {"tp": 2})
 
 
 @pytest.mark.parametrize("engine", ["vllm", "sglang", "trtllm"])
@@ -127,6 +173,20 @@ spec:
           command: [python3, -m, dynamo.vllm]
           args: [--model, meta-llama/Llama-3.1-8B-Instruct, --max-num-seqs, "128"]
 """
+COMPOSE = """\
+services:
+  server:
+    image: vllm/vllm-openai:latest
+    command: >
+      --model meta-llama/Llama-3.1-8B-Instruct --tensor-parallel-size 2
+      --max-num-seqs 99
+"""
+IMAGE = """\
+spec:
+  containers:
+    - image: registry.example/vllm/vllm-openai:v0.11.0
+      args: [--model, meta-llama/Llama-3.1-8B-Instruct, --max-num-seqs, "99"]
+"""
 LLM_D = """\
 modelArtifacts: {uri: "hf://meta-llama/Llama-3.1-8B-Instruct"}
 decode:
@@ -145,9 +205,11 @@ prefill:
     [
         (KUBERNETES, {"max_num_seqs": 99}, {"tp": 2, "dp": 3}),
         (DYNAMO, {"max_num_seqs": 128, "prefill_gpus": 4}, {"dp": 4}),
+        (COMPOSE, {"max_num_seqs": 99}, {"tp": 2}),
+        (IMAGE, {"max_num_seqs": 99}, {}),
         (LLM_D, {"max_num_seqs": 64, "prefill_gpus": 2}, {"tp": 4, "dp": 2}),
     ],
-    ids=["kubernetes", "dynamo", "llm-d"],
+    ids=["kubernetes", "dynamo", "compose", "image", "llm-d"],
 )
 def test_deployment_files_are_read(
     text: str, options: dict[str, Any], parallel: dict[str, int], tmp_path: Path
