@@ -26,8 +26,8 @@ def load_machine(name: str | os.PathLike[str]) -> Machine:
     """Read a target by name, alias, or path of a ``.toml`` file; ``NAME/3g.20gb`` is its slice.
 
     The user's folder ``$XDG_CONFIG_HOME/perfc/targets`` (by default in ``~/.config``) is first.
-    Names are compared without case, with ``-`` for spaces and underscores, and without a leading
-    ``NVIDIA`` or ``Tesla``, as drivers print.
+    Names are compared without case, separators and makers, as drivers print them; the memory may be
+    in a name or not, if one target remains.
 
     Raises:
         TargetError: no such target, or a file with numbers that do not say where they are from.

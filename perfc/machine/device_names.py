@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from functools import lru_cache
 
-PREFIXES = ("nvidia-", "amd-", "intel-", "google-", "tesla-", "geforce-")
-"""Vendors and product lines that target names omit."""
+MAKERS = (
+    *("nvidia", "amd", "intel", "google", "apple", "aws"),
+    *("tesla", "geforce", "radeon", "instinct"),
+)
+"""Vendors and product lines that names may omit."""
 _MARKS = re.compile(r"\((?:r|tm|c)\)|[()\[\]®™]|\s+@.*|\s+cpu\b|\s+\d+-core processor.*")
 _SLICE = re.compile(r"[\s-]mig[\s-]+(?=\d+g\.)", re.IGNORECASE)
+_MEMORY = re.compile(r"(?<![a-z0-9])(?:(\d+)-?g(?:i?b)?|hbm\d?e?|l?p?g?ddr\d?x?)(?![a-z0-9])-?")
 LONGEST = 64
 """Characters of the longest name."""
 
@@ -22,17 +26,36 @@ def without_slice_marker(name: str) -> str:
     return _SLICE.sub("/", name)
 
 
-def spellings(name: str) -> Iterator[str]:
-    """Yield the names under which a target may be listed, the most complete first.
+def spelled(name: str) -> str:
+    """Return a name in the spelling of target names, "" if it is too long for one.
 
-    >>> list(spellings("NVIDIA GeForce RTX 4090"))
-    ['nvidia-geforce-rtx-4090', 'geforce-rtx-4090', 'rtx-4090']
+    >>> spelled("Intel(R) Xeon(R) Gold 6148 CPU @ 2.40GHz")
+    'intel-xeon-gold-6148'
     """
     plain = _MARKS.sub("", name.strip().lower()).replace("+", "plus")
     slug = re.sub(r"[\s_-]+", "-", plain).strip("-")
-    if len(slug) > LONGEST:
-        return
-    yield slug
-    while prefix := next((p for p in PREFIXES if slug.startswith(p)), ""):
-        slug = slug.removeprefix(prefix)
-        yield slug
+    return slug if len(slug) <= LONGEST else ""
+
+
+@lru_cache(maxsize=2048)
+def compact(name: str) -> str:
+    """Return a spelled name without separators and makers, by which names are compared.
+
+    >>> compact("nvidia-geforce-rtx-4060-ti"), compact("rtx4060-ti")
+    ('rtx4060ti', 'rtx4060ti')
+    """
+    letters = name.replace("-", "")
+    while maker := next((m for m in MAKERS if letters.startswith(m) and letters != m), ""):
+        letters = letters.removeprefix(maker)
+    return letters
+
+
+@lru_cache(maxsize=2048)
+def without_memory(name: str) -> tuple[str, int]:
+    """Return a spelled name without the size and kind of its memory, and the size in GB or 0.
+
+    >>> without_memory("h100-80gb-hbm3"), without_memory("a10g")
+    (('h100', 80), ('a10g', 0))
+    """
+    sizes = [int(size) for size in _MEMORY.findall(name) if size]
+    return _MEMORY.sub("", name).strip("-"), sizes[0] if sizes else 0

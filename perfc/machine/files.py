@@ -17,16 +17,18 @@ from perfc.common.whole_file import write_whole
 from perfc.errors import TargetError
 
 from .cluster_file import CLUSTER, is_cluster, parse_cluster
-from .device_names import spellings, without_slice_marker
+from .device_names import compact, spelled, without_memory, without_slice_marker
 from .folders import CLUSTERS, SHIPPED, files_in, user_folder
 from .machine import HOST, Listing, Machine, MemoryLevel, Peak, Rate, Unit
-from .schema import NAME, parse
+from .schema import parse
 from .slices import sliced, split
 
 MAX_FILE_BYTES = 131_072
 MAX_LINE_BYTES = 1_000  # a dotted key takes tomllib quadratic time in its parts
 _HEAD_BYTES = 4_096
 CLOSE, SUGGESTED = 8, 3  # names that are close to an unknown one, and those of them that are told
+ROUNDED = 0.03
+"""Share of the memory of a card that its name may leave out."""
 _MAX_LOCATED = 100
 """Problems whose line is looked for, each in the whole file."""
 _HEAD_STR = re.compile(r'^(name|kind|description)\s*=\s*"([^"\\\n]*)"', re.MULTILINE)
@@ -164,6 +166,36 @@ def _find(name: str) -> Path | None:
     return next((by[i][name] for i in (0, 1) for by in folders if name in by[i]), None)
 
 
+def _names() -> list[str]:
+    """Return the names and aliases of all targets and clusters."""
+    return [n for t in (*listings(), *cluster_listings()) for n in (t.name, *t.aliases)]
+
+
+def _like(wanted: str) -> Path | None:
+    """Return the file of the only target whose names equal one but for separators and makers.
+
+    Without such a target the size of the memory may be missing on either side, if no other target
+    remains; a size that is given is the target's.
+    """
+    known = _names()
+    files = {_find(n) for n in known if compact(n) == compact(wanted)}
+    base, size_gb = without_memory(wanted)
+    if not files and base:
+        for name in known:
+            other, named_gb = without_memory(name)
+            if compact(other) == compact(base) and (path := _find(name)) is not None:
+                is_same = size_gb in (0, named_gb) or _holds(_machine(path), size_gb)
+                files |= {path} if is_same else set()
+    return files.pop() if len(files) == 1 else None
+
+
+def _holds(machine: Machine, size_gb: int) -> bool:
+    """Return True if the device memory has that many GB or GiB, as makers round it."""
+    memory = machine.level("device")
+    held = 0.0 if memory is None else memory.capacity_bytes
+    return any(abs(held / unit - size_gb) < ROUNDED * size_gb for unit in (1e9, 1 << 30))
+
+
 @lru_cache(maxsize=4)
 def _index(folder: Path, stamp: int) -> tuple[dict[str, Path], dict[str, Path]]:
     return _indexed(folder)
@@ -201,14 +233,15 @@ def load(name: str | os.PathLike[str]) -> Machine:
         return _read(host_path())[0]
     if not isinstance(name, str) or text.endswith(".toml") or "/" in text or os.sep in text:
         return _read(Path(text))[0]
-    wanted = ""
-    for wanted in spellings(text):
-        path = _find(wanted) if NAME.fullmatch(wanted) else None
-        if path is not None:
-            return _machine(path)
+    wanted = spelled(text)
+    path = _find(wanted) or _like(wanted)
+    if path is not None:
+        return _machine(path)
     import difflib
 
-    known = [n for t in (*listings(), *cluster_listings()) for n in (t.name, *t.aliases)]
+    known = _names()
+    # suggestions have no maker either
+    wanted = wanted.removeprefix("nvidia-").removeprefix("geforce-")
     near = difflib.get_close_matches(wanted, known, n=CLOSE)
     near = sorted(near, key=lambda one: one[:1] != wanted[:1])
     longer = [n for n in known if len(n) > 2 and wanted.startswith(f"{n}-")]

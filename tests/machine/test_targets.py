@@ -7,8 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from perfc.errors import TargetError
 from perfc.ir.facts import Origin
-from perfc.machine import Unit, list_machines, load_machine, render_markdown, validate
+from perfc.machine import (
+    Unit,
+    list_clusters,
+    list_machines,
+    load_machine,
+    render_markdown,
+    validate,
+)
+from perfc.machine.device_names import compact, without_memory
 from perfc.machine.folders import SHIPPED
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -64,6 +73,64 @@ def test_every_target_of_the_readme_is_shipped() -> None:
 def test_no_two_targets_share_a_name_or_an_alias() -> None:
     names = [n for t in list_machines() for n in (t.name, *t.aliases)]
     assert len(names) == len(set(names))
+
+
+def test_a_name_is_found_however_it_is_separated_and_with_its_maker_and_memory() -> None:
+    every = (*list_machines(), *list_clusters())
+    forms: dict[str, set[str]] = {}
+    for listing in every:
+        for name in (listing.name, *listing.aliases):
+            forms.setdefault(compact(name), set()).add(listing.name)
+    shared = {form for form, names in forms.items() if len(names) > 1}
+    assert shared == {"titanx", "gb200nvl72", "gb300nvl72"}
+    for listing in every:
+        for name in (listing.name, *listing.aliases):
+            path = load_machine(name).path
+            spelled = [name.upper(), name.replace("-", "_"), name.replace("-", " ")]
+            if compact(name) not in shared:
+                spelled += [name.replace("-", "")]
+                # "CPU" after a name is a mark of drivers
+                spelled += [f"NVIDIA {name}", f"Tesla_{name}"] if listing.kind != "cpu" else []
+            for other in spelled:
+                assert load_machine(other).path == path, other
+
+
+def test_the_memory_in_a_name_is_that_of_the_target() -> None:
+    for listing in list_machines():
+        memory = load_machine(listing.name).level("device")
+        if memory is None or listing.kind == "cpu":
+            continue
+        held_gb = round(memory.capacity_bytes / (1 << 30))
+        for name in (listing.name, *listing.aliases):
+            # two generations have the name of Titan X and 12 GB
+            if without_memory(name)[1] == 0 and compact(name) != "titanx":
+                path = load_machine(name).path
+                assert load_machine(f"{name}-{held_gb}gb").path == path
+                assert load_machine(f"{name} {held_gb} GiB").path == path
+                with pytest.raises(TargetError, match="no such target"):
+                    load_machine(f"{name}-777gb")
+
+
+@pytest.mark.parametrize(
+    ("typed", "name"),
+    [
+        ("rtx4060-ti", "rtx4060-ti-16gb"),
+        ("h100-80gb", "h100-sxm5-80gb"),
+        ("H100-PCIE-80G", "h100-pcie-80gb"),
+        ("b200-192gb", "b200-sxm-180gb"),
+        ("H200 141GB HBM3e", "h200-sxm-141gb"),
+        ("gtx-1080 ti", "gtx1080ti"),
+        ("A100 80GB/3g.40gb", "a100-sxm4-80gb/3g.40gb"),
+    ],
+)
+def test_names_are_compared_by_rule(typed: str, name: str) -> None:
+    assert load_machine(typed).name == name
+
+
+@pytest.mark.parametrize("typed", ["titan x", "a100-sxm4", "a10-80gb", "80gb", "nvidia", "rtx4060"])
+def test_a_name_of_several_targets_or_none_is_refused(typed: str) -> None:
+    with pytest.raises(TargetError, match="no such target"):
+        load_machine(typed)
 
 
 @pytest.mark.parametrize(

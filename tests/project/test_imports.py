@@ -84,7 +84,7 @@ FOLDERS = {
     *(f"perfc.view.report{one}" for one in ("", ".formats", ".memory_sections", ".sections")),
 }  # fmt: skip
 """Packages that an analysis of a convolutional network with predictions loads."""
-MOST_LINES = 51_230
+MOST_LINES = 51_350
 """Lines of the modules that it loads."""
 
 
