@@ -9,9 +9,12 @@ that the probe is broken.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from perfc.machine.magnitudes import implausible
 
 from .target import Number
 
@@ -33,6 +36,24 @@ on units outside the cores that are not in the list of instruction sets.
 """
 _IMPOSSIBLE_CUDA = {"matrix": 65536.0, "vector": 8192.0, "special": 8192.0, "memory": 4096.0}
 """Operations or bytes per clock that no multiprocessor reaches; those of 2025 do less than half."""
+_READINGS: Mapping[str, tuple[float, float]] = {
+    # five times what a busy host takes; threads that spin on shared cores may wait for a time slice
+    r"^device\.launch_\w+_s$": (1e-9, 50e-6),
+    # an operator of PyTorch takes 3 to 100 µs
+    r"^device\.host_launch_s$": (1e-7, 1e-3),
+    # a load from another node's memory takes less than 1 µs
+    r"^memory\.\w+\.latency_s$": (1e-10, 5e-6),
+    # one channel of DDR2 carries 3 GB/s, a stack of HBM4 2 TB/s
+    r"^memory\.device\.\w*bandwidth": (1e8, 1e14),
+    # PCIe 1.0 by one lane carries 250 MB/s
+    r"^link\.\w+\.\w*bandwidth": (1e7, 1e13),
+}
+"""Ends of readings that make sense, by key: beyond them the probe measured something else."""
+DEFAULTS: Mapping[str, Mapping[str, float]] = {
+    "device.launch_overhead_s": {"cpu": 1e-6, "cuda": 5e-6},
+}
+"""Values that stand in for such readings, by key and kind of device, as shipped targets have them:
+dispatch of one operator to a thread pool; an asynchronous launch."""
 _WIDTHS = {"f64": 0.5, "f32": 1.0, "i32": 1.0, "i8": 4.0}
 """Operations per clock relative to f32; a 32-bit lane multiplies four bytes at once."""
 
@@ -57,6 +78,12 @@ def flop_per_clock(device: Device, dtype: str, *, matrix: bool) -> float:
         best = max(best, rate)
     # Arm's matrix instructions do twice the products of its dot instructions.
     return best * 2 if device.features & {"i8mm", "bf16"} and dtype in ("i8", "bf16") else best
+
+
+def is_doubtful(key: str, value: float) -> bool:
+    """Return True if a reading makes no sense, whatever the machine."""
+    ends = next((ends for name, ends in _READINGS.items() if re.search(name, key)), None)
+    return bool(implausible(key, value)) or (ends is not None and not ends[0] <= value <= ends[1])
 
 
 def impossible(device: Device, ceilings: Iterable[MeasuredCeiling]) -> str:

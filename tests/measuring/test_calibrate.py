@@ -219,6 +219,37 @@ def test_a_reading_spoiled_by_load_is_measured_again_and_the_file_written(
         assert rate.is_uncertain
 
 
+class Waiting(Starved):
+    """Its launches wait for a time slice of another thread."""
+
+    def prepare(self, case: Case) -> FakeRun:
+        run = super().prepare(case)
+        if case.probe == "launch.eager" and self.runs[case.probe] <= self.spoiled_runs:
+            run.once_s = 0.61e-3
+        return run
+
+
+class WaitingOnce(Waiting):
+    spoiled_runs = 3
+
+
+@pytest.mark.parametrize(("kind", "is_default"), [(WaitingOnce, False), (Waiting, True)])
+def test_a_launch_that_makes_no_sense_is_measured_again_or_its_default_is_said(
+    tmp_path: Path, kind: type[Waiting], is_default: bool
+) -> None:
+    done = calibrate("fake", tmp_path / "toy.toml", backend=kind(seed=1))
+    rate = done.machine.facts["device.launch_overhead_s"]
+    assert (rate.source == "default") == is_default
+    assert rate.value < 50e-6
+    if is_default:
+        assert rate.value == 5e-6
+        assert rate.origin.name == "ASSUMED"
+        said = [n for n in done.notes if "launch_overhead_s" in n]
+        assert len(said) == 1
+        assert "0.00061 s read, 5e-06 s assumed" in said[0]
+        assert "0.00061 s read" in done.path.read_text()
+
+
 def test_strict_leaves_what_spreads_unwritten(tmp_path: Path) -> None:
     path = tmp_path / "toy.toml"
     path.write_text("an earlier file")

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from perfc.kernels.backends.backend import Device
     from perfc.kernels.session import Session
 
+DEFAULT = "default"
+"""Source of numbers whose readings make no sense."""
+
 
 def default_path(device: Device) -> Path:
     """The file of the device's name in the user's folder of targets."""
@@ -117,6 +120,12 @@ def text(
         numbers += bounds.cpu_numbers(device, by_key, steps)
     else:
         numbers += bounds.device_numbers(device, by_key, steps)
+    known = {n.key for n in numbers}
+    for key, reason in session.refused.items():
+        default = bounds.DEFAULTS.get(key, {}).get(device.kind)
+        if default is not None and key not in known:
+            numbers.append(Number(key, default, DEFAULT, reason))
+            sources[DEFAULT] = {"origin": "assumed", "title": "defaults in place of readings"}
     numbers += (
         Number(c.key, c.value, "lab", c.note, c.n, c.iqr, c.spread)
         for c in ceilings

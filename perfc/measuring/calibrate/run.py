@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,6 @@ from perfc.kernels.ceilings import MeasuredCeiling, ceilings, levels
 from perfc.kernels.probe import Rank, Scope, rank
 from perfc.kernels.session import Progress, Session
 from perfc.kernels.timing import Deadline
-from perfc.machine.magnitudes import implausible
 
 from . import file
 from .outcome import CalibratedTarget, changes, rows
@@ -32,7 +32,7 @@ BUSY_SHARE = 0.05
 """Maximum fraction of an accelerator's time used by other programs without a warning."""
 
 SPOILED_ROUNDS = 4
-"""Maximum repetitions of an implausible reading."""
+"""Maximum repetitions of a reading that makes no sense."""
 SPOILED_S = 2.0
 """Time that each of these rounds may take beyond the limit."""
 
@@ -183,22 +183,30 @@ def _measure(session: Session, budget: MeasurementBudget) -> tuple[MeasuredCeili
 def _without_spoiled(
     session: Session, measured: tuple[MeasuredCeiling, ...]
 ) -> tuple[MeasuredCeiling, ...]:
-    """Measure again what other programs spoiled beyond all proportion; leave out what stays so."""
+    """Measure again what makes no sense; leave out what still does not, or take its default."""
+    device = session.backend.device
     for _ in range(SPOILED_ROUNDS):
-        cases = dict.fromkeys(
-            case for c in measured if implausible(c.key, c.value) for case in c.cases
-        )
-        if not cases:
+        doubted = [c for c in measured if bounds.is_doubtful(c.key, c.value)]
+        if not doubted:
             return measured
+        cases = dict.fromkeys(case for c in doubted for case in c.cases)
         session.deadline.limit_s = max(
             session.deadline.limit_s, session.deadline.elapsed_s + SPOILED_S
         )
         session.round(max(r for _, r in session.samples) + 1, cases, again=True)
-        measured = ceilings(session.samples, session.backend.device)
+        measured = tuple([_sensible(c) for c in ceilings(session.samples, device)])
     for ceiling in measured:
-        if implausible(ceiling.key, ceiling.value):
-            session.refused[ceiling.key] = "other programs disturbed every reading"
-    return tuple(c for c in measured if not implausible(c.key, c.value))
+        if bounds.is_doubtful(ceiling.key, ceiling.value):
+            default = bounds.DEFAULTS.get(ceiling.key, {}).get(device.kind)
+            instead = f": {ceiling.value:.2g} s read, {default:g} s assumed" if default else ""
+            session.refused[ceiling.key] = f"other programs disturbed every reading{instead}"
+    return tuple(c for c in measured if not bounds.is_doubtful(c.key, c.value))
+
+
+def _sensible(ceiling: MeasuredCeiling) -> MeasuredCeiling:
+    """Return a ceiling without the rounds that make no sense, if others do."""
+    rounds = tuple([r for r in ceiling.rounds if not bounds.is_doubtful(ceiling.key, r)])
+    return replace(ceiling, rounds=rounds or ceiling.rounds)
 
 
 def _watch(
