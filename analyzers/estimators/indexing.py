@@ -21,14 +21,16 @@ from perfc.ir.ops.movement.movement import Contiguous
 from perfc.ir.ops.movement.slice import Concat
 from perfc.ir.symbolic.evaluate import evaluate
 from perfc.ir.tensors.types import DType, TensorType, element_count
-from perfc.passes.inference.strides import Strides, contiguous
+from perfc.passes.inference.placement import contiguous
+from perfc.passes.inference.strides import Strides
 from perfc.passes.runtimes import Framework
 
 from ..estimate.estimate import Estimate, Predictor
 from ..features.sheet import Sheet
 
 if TYPE_CHECKING:
-    from perfc.passes.inference.strides import Extents, StrideTable
+    from perfc.passes.inference.placement import Extents
+    from perfc.passes.inference.strides import StrideTable
 
     from .estimator import Execution
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 from perfc.ir.graph import Module, Node, Value
@@ -24,15 +23,13 @@ from ..fusion.fuse import Fuse, KernelTable
 from ..fusion.kernel import Kernel
 from ..fusion.windows import window_steps
 from ..runtimes import Runtime
+from .placement import Extents, contiguous, numel, viewed
 
 if TYPE_CHECKING:
     from ..manager import Analyses
 
 PROBE = 32
 """Stands for every symbol; an extent of 1 would hide permutations."""
-
-Extents = tuple[int, ...]
-
 
 @record
 class StrideTable:
@@ -201,60 +198,3 @@ def windowed(strides: Extents, axis: int, steps: Extents) -> Extents:
     """
     axis %= len(strides)
     return (*strides[:axis], *(strides[axis] * n for n in steps), *strides[axis + 1 :])
-
-
-def numel(shape: Sequence[int]) -> int:
-    """Number of elements."""
-    count = 1
-    for extent in shape:
-        count *= extent
-    return count
-
-
-def contiguous(shape: Sequence[int]) -> Extents:
-    """Strides of a dense tensor in row-major order.
-
-    >>> contiguous((2, 3, 4))
-    (12, 4, 1)
-    """
-    return _dense(tuple(shape))
-
-
-@lru_cache(maxsize=1 << 12)
-def _dense(shape: Extents) -> Extents:
-    strides: list[int] = []
-    step = 1
-    for extent in reversed(shape):
-        strides.append(step)
-        step *= max(extent, 1)
-    return tuple(reversed(strides))
-
-
-@lru_cache(maxsize=1 << 12)
-def viewed(shape: Extents, strides: Extents, new: Extents) -> Extents | None:
-    """Strides of the same elements under another shape, None where no strides express it.
-
-    >>> viewed((2, 3, 4), (12, 4, 1), (6, 4))
-    (4, 1)
-    >>> viewed((3, 2), (1, 3), (6,)) is None
-    True
-    """
-    if not shape or 0 in shape or numel(shape) != numel(new):
-        return contiguous(new)
-    steps = [0] * len(new)
-    at, step, block, covered = len(new) - 1, strides[-1], 1, 1
-    for axis in range(len(shape) - 1, -1, -1):
-        block *= shape[axis]
-        outer = axis - 1
-        if axis and (shape[outer] == 1 or strides[outer] == block * step):
-            continue
-        # a block of axes that are dense among themselves must be made of whole new axes
-        while at >= 0 and (covered < block or new[at] == 1):
-            steps[at] = covered * step
-            covered *= new[at]
-            at -= 1
-        if covered != block:
-            return None
-        if axis:
-            step, block, covered = strides[outer], 1, 1
-    return tuple(steps) if at < 0 else None

@@ -17,7 +17,8 @@ from perfc.ir.symbolic.evaluate import evaluate
 from perfc.ir.tensors.types import TensorType
 
 from .. import Analysis
-from ..inference.strides import Strides, StrideTable, viewed
+from ..inference.placement import viewed
+from ..inference.strides import Strides, StrideTable
 from ..runtimes import DEFAULT, runtime
 
 if TYPE_CHECKING:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from perfc.ir.cost import Traffic, Work, dim_sum, total_work
 from perfc.ir.graph import Node, Value
 from perfc.ir.op import Kind
+from perfc.ir.ops.movement.gather import Gather
+from perfc.ir.ops.movement.slice import Slice
 from perfc.ir.problem import Attention, Problem, Product
 from perfc.ir.symbolic.dim import Dim, Poly, dim_max, dim_min
 from perfc.ir.tensors.types import DType, TensorType, Type
@@ -16,6 +18,7 @@ from perfc.ir.tensors.types import DType, TensorType, Type
 from ..fusion.kernel import Kernel
 from ..fusion.patterns import JOINED
 from ..fusion.product_patterns import is_dequantize
+from ..inference.placement import Unions
 from ..runtimes import Runtime
 from .cost import NodeCost, Tier
 
@@ -61,7 +64,7 @@ class Charging:
         """
         self.cost, self.table, self.shows, self.views = cost, table, shows, views
         self.makers, self.written, self.class_ids = makers, written, class_ids
-        self.sizes = ByteSizes()
+        self.sizes, self.unions = ByteSizes(), Unions(makers)
         # equal applications share their costs, so that these are looked up by identity
         self.parts: dict[int, tuple[tuple[int, Dim], ...]] = {}
         self.sums: dict[tuple[int, ...], Work] = {}
@@ -174,24 +177,41 @@ class Charging:
     ) -> tuple[dict[Value, Dim], bool]:
         """Return bytes read of each outside value, and True if any is read through a view."""
         reads: dict[Value, Dim] = {}
-        is_shown = False
+        parts: dict[Value, dict[Value, Dim]] = {}
         shows = self.shows
         for node, cost in zip(nodes, costs, strict=True):
             inputs = node.inputs
-            parts = ((2, cost.traffic.read_bytes),) if node in assigned else self._parts(node, cost)
-            for i, nbytes in parts:
+            given = ((2, cost.traffic.read_bytes),) if node in assigned else self._parts(node, cost)
+            for i, nbytes in given:
                 v = inputs[i]
                 root = v and shows.get(v, v)
-                if root is None or root in results:
+                if root is None or v is None or root in results:
                     continue
-                if root is not v:
-                    is_shown = True
-                    nbytes = _smaller(nbytes, self.sizes[root.type])
-                before = reads.get(root)
-                if before is not None and before != nbytes:
-                    nbytes = dim_max(before, nbytes)
-                reads[root] = nbytes
+                # a selection reads what its result shows
+                is_part = i == 0 and isinstance(node.op, Slice | Gather)
+                part = node.results[0] if is_part else v
+                of_root = parts.setdefault(root, {})
+                before = of_root.get(part, nbytes)
+                of_root[part] = nbytes if before == nbytes else dim_max(before, nbytes)
+        is_shown = False
+        for root, of_root in parts.items():
+            is_shown |= any(v in shows for v in of_root)
+            is_simple = len(of_root) == 1 and root in of_root
+            reads[root] = of_root[root] if is_simple else self._united(root, of_root)
         return reads, is_shown
+
+    def _united(self, root: Value, parts: Mapping[Value, Dim]) -> Dim:
+        """Return the bytes of a value that are read in parts: of their union where it is known."""
+        total = self.sizes[root.type]
+        whole = [v for v, nbytes in parts.items() if nbytes == self.sizes[v.type]]
+        if root in whole:
+            return total
+        is_plain = len(parts) == 1 and not self.unions.is_repeated(*parts, root)
+        share = self.unions.share(root, whole) if whole and not is_plain else None
+        least = [nbytes for v, nbytes in parts.items() if share is None or v not in whole]
+        if share is not None:
+            least.append(total * share.numerator // share.denominator)
+        return _smaller(least[0] if len(least) == 1 else dim_max(*least), total)
 
     def _parts(self, node: Node, cost: NodeCost) -> tuple[tuple[int, Dim], ...]:
         """Return positions of a node's operands with the bytes it reads of each."""

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perfc.api import typed
-from perfc.passes.inference.strides import PROBE, Strides, contiguous, viewed
+from perfc.passes.inference.placement import contiguous, viewed
+from perfc.passes.inference.strides import PROBE, Strides
 from perfc.passes.manager import Analyses
 from perfc.passes.rewriting.canonicalize import Canonicalize
 

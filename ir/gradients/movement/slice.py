@@ -22,7 +22,7 @@ def slice(at: Adjoint) -> Gradients:
     """Pad the gradient with zeros, and between its elements for steps above 1."""
     assert isinstance(at.op, Slice)
     shape = at.shape()
-    ranges = at.op._ranges(at.node.inputs, len(shape))
+    ranges = at.op.ranges(at.node.inputs, len(shape))
     if ranges is None:
         raise at.error("its axes are not known")
     before: list[Dim] = [0] * len(shape)

@@ -137,7 +137,7 @@ class Slice(Part):
         data = tensor(ins, 0)
         if data.shape is None:
             return (TensorType(data.dtype, None),)
-        ranges = self._ranges(ins, len(data.shape))
+        ranges = self.ranges(ins, len(data.shape))
         if ranges is None:
             return (TensorType(data.dtype, tuple(data_extent(d) for d in data.shape)),)
         dims = list(data.shape)
@@ -145,7 +145,7 @@ class Slice(Part):
             dims[axis] = sliced_extent(dims[axis], start, end, step)
         return (TensorType(data.dtype, tuple(dims)),)
 
-    def _ranges(self, ins: Inputs, rank: int) -> dict[int, tuple[Bound, Bound, Bound]] | None:
+    def ranges(self, ins: Inputs, rank: int) -> dict[int, tuple[Bound, Bound, Bound]] | None:
         """Return start, end and step by axis; None if the axes are unknown."""
         starts, ends = elements(ins, 1), elements(ins, 2)
         n = len(starts or ends or ())
@@ -165,7 +165,7 @@ class Slice(Part):
         data = known(ins, 0)
         if data is None:
             return ()
-        ranges = self._ranges(ins, len(data.shape))
+        ranges = self.ranges(ins, len(data.shape))
         for axis, (start, end, step) in (ranges or {}).items():
             if not (isinstance(start, int) and isinstance(end, int) and isinstance(step, int)):
                 return ()
@@ -196,10 +196,11 @@ class Split(Part):
             return (TensorType(data.dtype, None),) * n
         axis = normal_axis(self.axis, len(data.shape))
         before, after = data.shape[:axis], data.shape[axis + 1 :]
-        sizes = self._sizes(ins, data.shape[axis])
+        sizes = self.sizes(ins, data.shape[axis])
         return tuple(TensorType(data.dtype, (*before, size, *after)) for size in sizes)
 
-    def _sizes(self, ins: Inputs, extent: Dim) -> Shape:
+    def sizes(self, ins: Inputs, extent: Dim) -> Shape:
+        """Return the extents of the parts of an axis."""
         n = self.num_outputs
         if not has(ins, 1):
             if n < 1:
@@ -225,7 +226,7 @@ class Split(Part):
         axis = normal_axis(self.axis, len(data.shape))
         parts: list[Known | None] = []
         start = 0
-        for size in self._sizes(ins, data.shape[axis]):
+        for size in self.sizes(ins, data.shape[axis]):
             if not isinstance(size, int):
                 return ()
             parts.append(picked(data, axis, range(start, start + size)))

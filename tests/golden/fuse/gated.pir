@@ -575,5 +575,5 @@ kernel 4: MatMul + Add (matmul)
 kernel 5: Slice + Neg + Concat + Mul (movement)
   nodes %lo %hi %nh %rot %y
   384*t alu; f32
-  reads %res %zero %h %ax %far %sin: 512*t + 1024 bytes
+  reads %res %zero %h %ax %far %sin: 1024*t + 1024 bytes
   writes %y: 1024*t bytes

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from perfc.analyzers.features.lowering import Lowered, shape
 from perfc.ir.op import Kind
-from perfc.passes.inference.strides import numel, viewed
+from perfc.passes.inference.placement import numel, viewed
 
 if TYPE_CHECKING:
     from perfc.ir.graph import Value
