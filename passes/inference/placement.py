@@ -26,7 +26,7 @@ MOST_PLACES = 1 << 22
 """Maximum places in one set: 512 KiB."""
 
 
-class Probe(dict[str, int]):
+class ExtentsOfSymbols(dict[str, int]):
     """Extents for symbols: multiples of 64, so that parts are whole, different for each."""
 
     def __init__(self, step: int) -> None:
@@ -48,7 +48,7 @@ class Placements:
 
     def __init__(self, makers: Mapping[Value, Node], step: int) -> None:
         """Store the nodes that make views; ``step`` chooses the extents."""
-        self.makers, self.env = makers, Probe(step)
+        self.makers, self.env = makers, ExtentsOfSymbols(step)
         self.axes: dict[tuple[Value, Value], Axes | None] = {}
 
     def shape(self, v: Value) -> Extents | None:
