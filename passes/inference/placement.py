@@ -246,10 +246,10 @@ class Lattice:
                 count, stride = count * steps[-1][0], steps.pop()[1]
             steps.append((count, stride))
         lists = [a for a in axes if not isinstance(a, range)]
-        apart = tuple(tuple(i - min(a) for i in a) for a in lists)
+        relative = tuple(tuple(i - min(a) for i in a) for a in lists)
         # an axis with a stride has its least offset at one of its ends
         least = [min(a[0], a[-1]) if isinstance(a, range) else min(a) for a in axes]
-        return Lattice(sum(least), tuple(steps), apart)
+        return Lattice(sum(least), tuple(steps), relative)
 
     @property
     def last(self) -> int:
