@@ -84,9 +84,7 @@ class Placements:
             return None
         return self._shown(node, node.outputs.index(v), old, axes, shape)
 
-    def _shown(
-        self, node: Node, at: int, old: Extents, axes: Axes, shape: Extents
-    ) -> Axes | None:
+    def _shown(self, node: Node, at: int, old: Extents, axes: Axes, shape: Extents) -> Axes | None:
         """Return the elements of a result, given those of the first operand."""
         rank = len(old)
         match node.op:
@@ -122,7 +120,9 @@ class Placements:
 
 def laid(shape: Extents, strides: Extents, offset: int = 0) -> Axes:
     """Return the offsets along axes with these strides; a stride of 0 is a broadcast."""
-    axes = [range(0, n * s, s) if s else range(min(n, 1)) for n, s in zip(shape, strides)]
+    axes = [
+        range(0, n * s, s) if s else range(min(n, 1)) for n, s in zip(shape, strides, strict=True)
+    ]
     first = axes[0] if axes else range(1)
     shifted = range(first.start + offset, first.stop + offset, first.step)
     return (shifted, *axes[1:])

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 PROBE = 32
 """Stands for every symbol; an extent of 1 would hide permutations."""
 
+
 @record
 class StrideTable:
     """Strides of values in memory.
