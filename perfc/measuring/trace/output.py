@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any
 
 from perfc.ir.record import record
 from perfc.view.report.formats import comma
@@ -23,6 +25,7 @@ from perfc.view.report.formats.document import (
 from perfc.view.report.formats.json_form import enveloped, strict
 from perfc.view.report.units import LOWER_BOUND, Unit, plural, quantity, share
 
+from .products import ProductShape, ProductView, product_table, products_of
 from .summary import DeviceTime, KernelTime, TraceSummary
 
 SCHEMA = "perfc-trace/1"
@@ -102,6 +105,10 @@ class TracedKernelView:
         floor_s: lower bound of all executions on the target; null as ``flop``.
         limit: part of the hardware that sets the bound; empty without one, ``withheld`` for one
             above the measured time, of which one must be wrong.
+        floor_share: lower bound over the operator's time; null as ``flop``.
+        flop_per_s: achieved rate of the operator; null as ``flop``.
+        bytes_per_s: compulsory bytes over its time; null as ``flop``.
+        product: extents of a matrix product; null for other operators.
     """
 
     kernel: str
@@ -117,17 +124,26 @@ class TracedKernelView:
     bytes: float | None
     floor_s: float | None
     limit: str
+    floor_share: float | None = None
+    flop_per_s: float | None = None
+    bytes_per_s: float | None = None
+    product: ProductShape | None = None
 
     @classmethod
     def of(cls, k: KernelTime, total_ns: int) -> TracedKernelView:
         """Build the view of a kernel."""
-        floor = k.floor
-        nothing = (None, None, None, WITHHELD if k.is_withheld else "")
-        bound = nothing if floor is None else (
-            floor.flop, floor.nbytes, floor.floor_s * k.executions, floor.limit)  # fmt: skip
+        floor, time_s = k.floor, k.operator_ns * 1e-9
+        bound: tuple[Any, ...] = (None, None, None, WITHHELD if k.is_withheld else "")
+        if floor is not None:
+            floor_s, each_s = floor.floor_s * k.executions, time_s / k.executions
+            rate = None if floor.flop is None else floor.flop / each_s
+            bound = (
+                floor.flop, floor.nbytes, floor_s, floor.limit, floor_s / time_s, rate,
+                floor.nbytes / each_s, ProductShape.of(floor),
+            )  # fmt: skip
         return cls(
             k.kernel, k.class_name.value, k.operator, k.shapes, k.launches, k.time_ns * 1e-9,
-            k.time_ns / total_ns, k.operator_ns * 1e-9, k.executions, *bound,
+            k.time_ns / total_ns, time_s, k.executions, *bound,
         )  # fmt: skip
 
 
@@ -144,6 +160,7 @@ class TraceView:
         devices: devices that executed something.
         classes: classes of kernels, the longest first.
         kernels: kernels by operator and shapes, the longest first.
+        products: matrix products by shape, the longest first.
     """
 
     path: str
@@ -154,6 +171,7 @@ class TraceView:
     devices: tuple[DeviceView, ...]
     classes: tuple[ClassView, ...]
     kernels: tuple[TracedKernelView, ...]
+    products: tuple[ProductView, ...] = ()
 
     @classmethod
     def of(cls, path: str, summary: TraceSummary) -> TraceView:
@@ -168,6 +186,7 @@ class TraceView:
             summary.target.name if summary.target else "", total * 1e-9,
             tuple(map(DeviceView.of, summary.devices)), classes,
             tuple(TracedKernelView.of(k, total) for k in summary.kernels),
+            products_of(summary.kernels, total),
         )  # fmt: skip
 
 
@@ -178,25 +197,28 @@ def to_json(view: TraceView) -> str:
 
 def to_csv(view: TraceView) -> str:
     """Return one row per kernel, operator and shapes, in base units."""
-    header = (
-        "kernel", "class", "operator", "shapes", "launches", "time_s", "share", "operator_s",
-        "executions", "flop", "bytes", "floor_s", "limit",
-    )  # fmt: skip
+    *names, _ = (f.name for f in fields(TracedKernelView))
+    names[names.index("class_name")] = "class"
+    extents = [f.name for f in fields(ProductShape)]
     rows = (
-        (k.kernel, k.class_name, k.operator, k.shapes, k.launches, k.time_s, k.share, k.operator_s,
-         k.executions, k.flop, k.bytes, k.floor_s, k.limit)
+        [getattr(k, f.name) for f in fields(k)[:-1]]
+        + [getattr(k.product, e, None) for e in extents]
         for k in view.kernels
-    )  # fmt: skip
-    return comma.records(header, rows)
+    )
+    return comma.records((*names, *extents), rows)
 
 
 def document(view: TraceView, top: int | None) -> Document:
-    """Return the sections: devices, classes, kernels."""
+    """Return the sections: devices, classes, kernels, products by shape."""
     title = f"trace: {view.path}" + (f" against {view.target}" if view.target else "")
     devices = [Section(f"device-{d.device}", heading(d), (device_facts(d),)) for d in view.devices]
     classes = Section("classes", "Kernels by class", (class_table(view),))
     kernels = Section("kernels", "Kernels", tuple(kernel_parts(view, top)))
-    return Document(title, (*devices, classes, kernels))
+    sections = [*devices, classes, kernels]
+    if view.products:
+        table = product_table(view.products[:top])
+        sections.append(Section("products", "Matrix products by shape", (table,)))
+    return Document(title, tuple(sections))
 
 
 def heading(d: DeviceView) -> str:
@@ -269,6 +291,8 @@ def kernel_parts(view: TraceView, top: int | None) -> Iterator[Part]:
             Column("bytes", "bytes", Unit.BYTE, "of one execution", is_spare=True),
             Column("floor_s", "floor", Unit.SECOND, f"{LOWER_BOUND} of all executions"),
             Column("floor_share", "floor %", Unit.SHARE, "floor over time of the operator"),
+            Column("flop_per_s", "achieved", Unit.FLOP_PER_S, "by the operator", is_spare=True),
+            Column("bytes_per_s", "bandwidth", Unit.BYTE_PER_S, "by the operator", is_spare=True),
             Column("limit", "limited by", is_spare=True),
         ]
     rows = (cells(k, has_operators, bool(bounded)) for k in view.kernels[:top])
@@ -304,7 +328,9 @@ def cells(k: TracedKernelView, has_operators: bool, is_bounded: bool) -> Iterato
         yield k.flop
         yield k.bytes
         yield k.floor_s
-        yield None if k.floor_s is None else k.floor_s / k.operator_s
+        yield k.floor_share
+        yield k.flop_per_s
+        yield k.bytes_per_s
         yield k.limit or None
 
 

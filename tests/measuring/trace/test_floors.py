@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 from pathlib import Path
 from typing import Any
 
@@ -162,6 +165,27 @@ def test_a_bound_above_the_time_is_withheld_counted_and_printed(
     assert [k.kernel for k in made.bounded] == [samples.NORM]
     assert cli.run(["trace", str(path)]) == 0
     assert "1 operator without: its lower bound is above its time" in capsys.readouterr().out
+
+
+def test_products_of_one_shape_are_one_row_in_every_form(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "trace.json"
+    path.write_text(samples.text_of(samples.kineto()))
+    made = {}
+    for form in ("text", "json", "csv"):
+        assert cli.run(["trace", str(path), "--output-format", form, "--top", "all"]) == 0
+        made[form] = capsys.readouterr().out
+    (product,) = json.loads(made["json"])["products"]
+    shape = {"dtype": "bf16", "batch": 1, "m": 4096, "n": 4096, "k": 4096}
+    assert (product["shape"], product["count"]) == (shape, 2)
+    assert product["flop_per_s"] == pytest.approx(2 * 2 * 4096**3 / 461.5e-6)
+    assert "Matrix products by shape" in made["text"]
+    row = next(csv.DictReader(io.StringIO(made["csv"])))
+    assert [row[name] for name in shape] == ["bf16", "1", "4096", "4096", "4096"]
+    assert float(row["flop_per_s"]) == pytest.approx(product["flop_per_s"])
+    assert float(row["floor_share"]) == pytest.approx(product["floor_share"])
+    assert float(row["bytes_per_s"]) == pytest.approx(2 * 3 * 2 * 4096**2 / 461.5e-6)
 
 
 @pytest.mark.parametrize("path", sorted(DATASET.glob("*.json.gz")), ids=lambda p: p.name)
