@@ -189,9 +189,11 @@ def product(o: Operands) -> Work:
     """Return the work of a matrix product; the depth follows from the result if it is recorded."""
     a, second, made = o.one("a"), o.with_roles("bt"), o.result
     if made is not None:
-        *outer, n = made.sizes
+        is_vector = bool(second) and len(second[0].sizes) == 1
+        *outer, n = (*made.sizes, 1) if is_vector else made.sizes
         rows = math.prod(outer)
-        k = a.numel // rows
+        # a stored factor that the runtime packed is not in its profile
+        k = math.prod(second[0].sizes[-2:]) // n if second else a.numel // rows
         b = second[0] if second else Tensor(a.dtype, (k, n))
     else:
         b = o.one("bt")

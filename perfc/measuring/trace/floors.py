@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from perfc.analyzers.features.lowering import Lowered
 
 _ONNX: Mapping[str, str] = {
-    "MatMul": "matmul", "FusedMatMul": "matmul", "Gemm": "gemm", "Conv": "convolution",
-    "FusedConv": "convolution", "Add": "add", "Sub": "sub", "Mul": "mul", "Div": "div",
+    "MatMul": "matmul", "FusedMatMul": "matmul", "Gemm": "gemm", "FusedGemm": "gemm",
+    "Conv": "convolution", "FusedConv": "convolution", "Add": "add", "Sub": "sub",
+    "Mul": "mul", "Div": "div",
     "Relu": "relu", "Sigmoid": "sigmoid", "Tanh": "tanh", "Erf": "erf", "Exp": "exp",
     "Sqrt": "sqrt", "Neg": "neg", "Abs": "abs", "Softmax": "_softmax", "Gelu": "gelu",
 }  # fmt: skip

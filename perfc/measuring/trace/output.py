@@ -25,12 +25,16 @@ from perfc.view.report.formats.document import (
 from perfc.view.report.formats.json_form import enveloped, strict
 from perfc.view.report.units import LOWER_BOUND, Unit, plural, quantity, share
 
+from .classes import TracedClass
+from .facts import TraceSource
 from .products import ProductShape, ProductView, product_table, products_of
 from .summary import DeviceTime, KernelTime, TraceSummary
 
 SCHEMA = "perfc-trace/1"
 _DECORATION = re.compile(r"\((?!anonymous).*$|^void |\(anonymous namespace\)::|\b(\w+::)+")
 """Parameters and namespaces of a kernel's name."""
+PACKED = frozenset(c.value for c in (TracedClass.MATMUL, TracedClass.CONV, TracedClass.ATTENTION))
+"""Classes of kernels whose weights a runtime may pack."""
 WITHHELD = "withheld"
 LONGEST = 56
 HEAD = 20
@@ -310,6 +314,10 @@ def kernel_parts(view: TraceView, top: int | None) -> Iterator[Part]:
         text = f"{plural(len(withheld), 'operator')} without: its {LOWER_BOUND} is above its time, "
         lost = share(sum(k.operator_s for k in withheld) / view.kernel_s)
         yield Note(f"{text}so that one of the two is wrong ({lost} of the kernel time)")
+    packed = [k for k in view.kernels if k.class_name in PACKED and k.floor_s is None]
+    if view.source == TraceSource.ORT.value and view.target and packed:
+        text = f"no {LOWER_BOUND} for {plural(len(packed), 'kernel')} of products: onnxruntime "
+        yield Note(f"{text}leaves packed weights out of its profile")
     if has_operators and not view.target:
         yield Note(f"the trace names no known target: --target gives a {LOWER_BOUND}")
 

@@ -165,6 +165,37 @@ def test_nodes_of_onnxruntime_have_floors_and_no_time_of_their_branches(tmp_path
     assert flop["Add"] == 64 * 64
 
 
+@pytest.mark.parametrize(
+    ("operator", "inputs", "made", "flop", "nbytes"),
+    [
+        ("MatMul", [[512, 256]], [512, 128], 2 * 512 * 256 * 128, 4 * (131072 + 32768 + 65536)),
+        ("MatMul", [[8, 64, 256]], [8, 64, 128], 2 * 512 * 256 * 128, None),
+        ("MatMul", [[256]], [128], 2 * 256 * 128, None),
+        ("MatMul", [[512, 256], [256]], [512], 2 * 512 * 256, None),
+        ("MatMul", [[64, 256], [8, 256, 128]], [8, 64, 128], 2 * 512 * 256 * 128, None),
+        ("FusedMatMul", [[512, 256]], [256, 128], 2 * 512 * 256 * 128, None),
+        ("Gemm", [[512, 256], [128]], [512, 128], 2 * 512 * 256 * 128 + 512 * 128,
+         4 * (131072 + 32768 + 65536 + 128)),
+        ("FusedGemm", [[512, 256], [128]], [512, 128], 2 * 512 * 256 * 128 + 512 * 128, None),
+        ("Gemm", [[512, 256], [128, 256]], [512, 128], 2 * 512 * 256 * 128, None),
+        ("MatMulNBits", [[512, 256], [1024]], [512, 128], None, None),
+        ("Attention", [[2, 64, 128], [384]], [2, 64, 128], None, None),
+        ("ConvTranspose", [[1, 32, 14, 14]], [1, 16, 28, 28], None, None),
+    ],
+)  # fmt: skip
+def test_products_of_onnxruntime_with_packed_weights_have_their_work_or_none(
+    tmp_path: Path, operator: str, inputs: list[list[int]], made: list[int],
+    flop: float | None, nbytes: float | None,
+) -> None:  # fmt: skip
+    args = {"op_name": operator, "input_type_shape": [{"float": x} for x in inputs],
+            "output_type_shape": [{"float": made}]}  # fmt: skip
+    node = {"cat": "Node", "ph": "X", "name": "a_kernel_time", "ts": 9, "dur": 9000, "args": args}
+    trace = read_trace(written(tmp_path, [samples.ort()[0], node]))
+    (kernel,) = summarized(trace, load_machine("a100")).kernels
+    assert (kernel.floor.flop if kernel.floor else None) == flop
+    assert nbytes is None or (kernel.floor is not None and kernel.floor.nbytes == nbytes)
+
+
 def test_layers_of_tensorrt_have_operators_from_the_inspector(tmp_path: Path) -> None:
     layers = written(tmp_path, samples.layers(), "layers.json")
     path = written(tmp_path, samples.tensorrt())

@@ -86,7 +86,19 @@ def call_of(args: Event) -> OperatorCall | None:
     if name in ("Conv", "FusedConv"):
         given = convolution(given, made)
     result = next((t for t in made if isinstance(t, TensorArgument)), None)
+    if name in ("Gemm", "FusedGemm") and len(given) == 2 and not is_factor(*given, result):
+        given.insert(1, None)  # packed: the second is the bias
     return OperatorCall(name, tuple(given), result)
+
+
+def is_factor(first: Argument, second: Argument, result: TensorArgument | None) -> bool:
+    """Return True for the right operand of a matrix product, False for its bias."""
+    if not isinstance(first, TensorArgument) or not isinstance(second, TensorArgument):
+        return True
+    n = result.sizes[-1] if result is not None and result.sizes else 0
+    return len(second.sizes) == 2 and any(
+        (k, n) in (second.sizes, second.sizes[::-1]) for k in first.sizes
+    )
 
 
 def convolution(given: list[Argument], made: list[Argument]) -> list[Argument]:
