@@ -32,10 +32,18 @@ DOCUMENT = ("trace", "perfc.measuring.trace.output:TraceView")
     default="",
     help="Layer information of TensorRT in addition to its profile: operators and shapes.",
 )
+@click.option(
+    "--capture",
+    type=click.Path(),
+    default="",
+    help="Trace of the capture of the graphs that TRACE launches: operators and shapes.",
+)
 @format_options("text", "json", "csv", "markdown")
 @color_option
 @click.option("--top", default="20", show_default=True, help="Maximum kernels to print, or 'all'.")
-def command(trace: str, target: str, layers: str, form: str, output: Path | None, top: str) -> None:
+def command(
+    trace: str, target: str, layers: str, capture: str, form: str, output: Path | None, top: str
+) -> None:
     """Print where the time of TRACE went, without its model.
 
     TRACE is a profile of PyTorch, JAX, rocprofv3, Nsight Systems, onnxruntime or TensorRT.
@@ -49,7 +57,12 @@ def command(trace: str, target: str, layers: str, form: str, output: Path | None
 
     limit = parse_top(top)
     machine = load_machine(target) if target else None
-    view = TraceView.of(trace, summarized(read_trace(trace, layers), machine))
+    view = TraceView.of(trace, summarized(read_trace(trace, layers, capture), machine))
     show_view(
-        form, output, lambda: to_json(view), lambda: to_csv(view), lambda: document(view, limit)
+        form,
+        output,
+        lambda: to_json(view),
+        lambda: to_csv(view),
+        lambda: document(view, limit),
+        view.notes,
     )

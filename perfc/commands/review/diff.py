@@ -161,7 +161,12 @@ def show_traces(
     change = difference(*(summarized(t, is_bounded=False) for t in traces))
     view = TraceDiffView.of(paths, change)
     show_view(
-        form, output, lambda: to_json(view), lambda: to_csv(view), lambda: document(view, limit)
+        form,
+        output,
+        lambda: to_json(view),
+        lambda: to_csv(view),
+        lambda: document(view, limit),
+        view.notes,
     )
     return change.is_empty
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import click
 
 from .output import emit
 from .report import PIPED_WIDTH, Colour, colour, is_colourful
@@ -38,14 +40,23 @@ def show_document(
 
 
 def show_view(
-    form: str, output: Path | None, to_json: Callable[[], str], to_csv: Callable[[], str],
+    form: str,
+    output: Path | None,
+    to_json: Callable[[], str],
+    to_csv: Callable[[], str],
     document: Callable[[], Document],
-) -> None:  # fmt: skip
-    """Write a result as ``json``, ``csv``, ``text`` or ``markdown``; only that form is made."""
+    notes: Sequence[str] = (),
+) -> None:
+    """Write a result as ``json``, ``csv``, ``text`` or ``markdown``; only that form is made.
+
+    ``notes`` are those of the document, which go to standard error with a table of CSV.
+    """
     match form:
         case "json":
             emit(to_json(), output)
         case "csv":
             emit(to_csv(), output)
+            for note in notes:
+                click.echo(f"note: {note}", err=True)
         case _:
             show_document(document(), form, output)

@@ -22,7 +22,7 @@ from perfc.view.report.formats.json_form import enveloped, strict
 from perfc.view.report.units import Unit, plural, share
 
 from .difference import Match, TraceDifference
-from .output import HEAD, kernel_name
+from .output import HEAD, kernel_name, noted
 
 SCHEMA = "perfc-trace-diff/1"
 
@@ -84,6 +84,7 @@ class TraceDiffView:
         disappeared_s: part of it of kernels that are gone; not positive.
         classes: by class, the largest change first.
         kernels: by kernel, the largest change first.
+        notes: sentences on what the traces lack.
     """
 
     old: str
@@ -96,6 +97,7 @@ class TraceDiffView:
     disappeared_s: float
     classes: tuple[ClassChangeView, ...]
     kernels: tuple[KernelChangeView, ...]
+    notes: tuple[str, ...]
 
     @classmethod
     def of(cls, paths: tuple[str, str], difference: TraceDifference) -> TraceDiffView:
@@ -118,10 +120,20 @@ class TraceDiffView:
             )
             for k in difference.kernels
         )  # fmt: skip
+        sides = zip(paths, (difference.old, difference.new), strict=True)
+        notes = (f"{path}: {note}" for path, side in sides for note in side.trace.notes)
         return cls(
-            *paths, old_ns * 1e-9, new_ns * 1e-9, (new_ns - old_ns) * 1e-9, same * 1e-9,
-            new * 1e-9, gone * 1e-9, tuple(classes), tuple(kernels),
-        )  # fmt: skip
+            *paths,
+            old_ns * 1e-9,
+            new_ns * 1e-9,
+            (new_ns - old_ns) * 1e-9,
+            same * 1e-9,
+            new * 1e-9,
+            gone * 1e-9,
+            tuple(classes),
+            tuple(kernels),
+            tuple(notes),
+        )
 
 
 def to_json(view: TraceDiffView) -> str:
@@ -155,6 +167,7 @@ def document(view: TraceDiffView, top: int | None) -> Document:
         Fact("gone kernels", Amount(view.disappeared_s, Unit.SECOND), "only in the old trace"),
     )
     sections = (
+        *noted(view.notes),
         Section("summary", "Kernel time", (Facts(facts),)),
         Section("classes", "Kernels by class", (class_table(view),)),
         Section("kernels", "Kernels", tuple(kernel_parts(view, top))),

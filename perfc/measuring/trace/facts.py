@@ -15,15 +15,17 @@ from typing import cast
 
 from perfc.errors import ParseError
 from perfc.ir.record import mutable, record
+from perfc.view.report.units import plural
 
-MOST_LAUNCHES = 4_000_000
+MOST_ROWS = 6_000_000
+FEWER = "record fewer steps"
 MOST_NAMES = 200_000
 LONGEST_NAME = 1000
 """Maximum characters of a kernel's name; templates of CUTLASS reach 4,000."""
 LARGEST_EXTENT = 1 << 40
 MOST_AXES = 16
 MOST_ARGUMENTS = 64
-_OPERATOR = re.compile(r"[A-Za-z_][\w.:<>(), /~-]{0,159}")
+_OPERATOR = re.compile(r"[A-Za-z_][\w.:<>(), /~&*-]{0,159}")
 UNKNOWN_NS = -1
 
 
@@ -102,11 +104,42 @@ class OperatorCall:
         return ", ".join(shown)
 
 
-@mutable
-class LaunchColumns:
-    """Columns of launches: a row is one execution of a kernel or copy.
+class EventColumns:
+    """Rows of whole numbers, column by column.
 
     Args:
+        width: number of columns.
+    """
+
+    def __init__(self, width: int) -> None:
+        self.columns = [array("q") for _ in range(width)]
+
+    def __len__(self) -> int:
+        return len(self.columns[0])
+
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
+        return zip(*self.columns, strict=True)
+
+    def add(self, *values: int) -> None:
+        """Append a row.
+
+        Raises:
+            ParseError: too many rows.
+        """
+        if len(self) >= MOST_ROWS:
+            raise ParseError(f"more than {MOST_ROWS:,} events in a trace", hint=FEWER)
+        for column, value in zip(self.columns, values, strict=True):
+            column.append(value)
+
+    def row(self, at: int) -> tuple[int, ...]:
+        """Return a row."""
+        return tuple(column[at] for column in self.columns)
+
+
+class LaunchColumns(EventColumns):
+    """EventColumns of launches: a row is one execution of a kernel or copy.
+
+    Attributes:
         kernel: index of the name.
         call: index of the operator's call with its shapes; -1 without one.
         execution: number of the execution of the operator; -1 without one.
@@ -116,13 +149,17 @@ class LaunchColumns:
         host_ns: begin of the launch on the host; `UNKNOWN_NS` if not recorded.
     """
 
-    kernel: array[int] = field(default_factory=lambda: array("q"))
-    call: array[int] = field(default_factory=lambda: array("q"))
-    execution: array[int] = field(default_factory=lambda: array("q"))
-    device: array[int] = field(default_factory=lambda: array("q"))
-    start_ns: array[int] = field(default_factory=lambda: array("q"))
-    duration_ns: array[int] = field(default_factory=lambda: array("q"))
-    host_ns: array[int] = field(default_factory=lambda: array("q"))
+    def __init__(self) -> None:
+        super().__init__(7)
+        (
+            self.kernel,
+            self.call,
+            self.execution,
+            self.device,
+            self.start_ns,
+            self.duration_ns,
+            self.host_ns,
+        ) = self.columns
 
 
 @mutable
@@ -154,6 +191,13 @@ class DeviceTrace:
         source: tool that wrote it.
         runs: runs over which its times are averaged; 1 for a time line.
         facts: facts by the tool's number of a device.
+        annotations: group, number, begin and end of ranges that the program marked, and 1 for those
+            of a device. Group 0 are the steps of the profiler; names are not stored.
+        is_cut: the file ends in the middle.
+        is_host: times are those of the host, because no device was traced.
+        unusable: launches without a duration, or with a negative one, which are left out.
+        replays: kernels that the launch of a graph executed.
+        joined: those of them with the operator of their capture.
     """
 
     source: TraceSource
@@ -163,27 +207,55 @@ class DeviceTrace:
     operator_calls: Numbering = field(default_factory=Numbering)
     devices: Numbering = field(default_factory=Numbering)
     facts: dict[object, DeviceFacts] = field(default_factory=dict[object, DeviceFacts])
+    annotations: EventColumns = field(default_factory=lambda: EventColumns(5))
+    is_cut: bool = False
+    is_host: bool = False
+    unusable: int = 0
+    replays: int = 0
+    joined: int = 0
 
     def add(
-        self, kernel: str, duration_ns: int, device: object = 0, *, start_ns: int = UNKNOWN_NS,
-        host_ns: int = UNKNOWN_NS, call: OperatorCall | None = None, execution: int = -1,
-    ) -> None:  # fmt: skip
-        """Append a launch.
+        self,
+        kernel: str,
+        duration_ns: int | None,
+        device: object = 0,
+        *,
+        start_ns: int | None = UNKNOWN_NS,
+        host_ns: int = UNKNOWN_NS,
+        call: OperatorCall | None = None,
+        execution: int = -1,
+    ) -> None:
+        """Append a launch; one without valid times is counted and left out.
 
         Raises:
             ParseError: too many launches.
         """
-        rows = self.launches
-        if len(rows.kernel) >= MOST_LAUNCHES:
-            hint = "record fewer steps"
-            raise ParseError(f"more than {MOST_LAUNCHES:,} launches in a trace", hint=hint)
-        rows.kernel.append(self.kernel_names.number(kernel[:LONGEST_NAME]))
-        rows.call.append(-1 if call is None else self.operator_calls.number(call))
-        rows.execution.append(execution)
-        rows.device.append(self.devices.number(device))
-        rows.start_ns.append(start_ns)
-        rows.duration_ns.append(max(duration_ns, 0))
-        rows.host_ns.append(host_ns)
+        if duration_ns is None or duration_ns < 0 or start_ns is None:
+            self.unusable += 1
+            return
+        operator = -1 if call is None else self.operator_calls.number(call)
+        name, place = self.kernel_names.number(kernel[:LONGEST_NAME]), self.devices.number(device)
+        self.launches.add(name, operator, execution, place, start_ns, duration_ns, host_ns)
+
+    def cut(self) -> None:
+        """Record that the file ends in the middle."""
+        self.is_cut = True
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences on what the trace lacks."""
+        made: list[str] = []
+        if self.is_cut:
+            made.append("the file ends in the middle: what follows is missing")
+        if self.unusable:
+            what = plural(self.unusable, "launch", "launches")
+            made.append(f"{what} without a duration, or with a negative one, left out")
+        if self.is_host:
+            made.append("no kernel of a device in it: times of operators on the host")
+        if self.replays > self.joined:
+            what = plural(self.replays - self.joined, "kernel")
+            made.append(f"{what} of graphs without operators and shapes: --capture adds them")
+        return tuple(made)
 
     @property
     def kernels(self) -> list[str]:
@@ -224,7 +296,9 @@ def nanoseconds(microseconds: float | None) -> int | None:
     """Return a time of a Chrome trace as whole nanoseconds; None if out of range."""
     if microseconds is None or not abs(microseconds) < 9e15:
         return None
-    return round(microseconds * 1000)
+    whole = int(microseconds)
+    # a product of the whole would lose the last digits
+    return whole * 1000 + round((microseconds - whole) * 1000)
 
 
 def sizes_of(extents: object) -> tuple[int, ...] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -165,6 +165,7 @@ class TraceView:
         classes: classes of kernels, the longest first.
         kernels: kernels by operator and shapes, the longest first.
         products: matrix products by shape, the longest first.
+        notes: sentences on what the trace lacks.
     """
 
     path: str
@@ -176,6 +177,7 @@ class TraceView:
     classes: tuple[ClassView, ...]
     kernels: tuple[TracedKernelView, ...]
     products: tuple[ProductView, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, path: str, summary: TraceSummary) -> TraceView:
@@ -186,12 +188,17 @@ class TraceView:
             for c in summary.classes
         )
         return cls(
-            path, summary.trace.source.value, summary.trace.runs,
-            summary.target.name if summary.target else "", total * 1e-9,
-            tuple(map(DeviceView.of, summary.devices)), classes,
+            path,
+            summary.trace.source.value,
+            summary.trace.runs,
+            summary.target.name if summary.target else "",
+            total * 1e-9,
+            tuple(map(DeviceView.of, summary.devices)),
+            classes,
             tuple(TracedKernelView.of(k, total) for k in summary.kernels),
             products_of(summary.kernels, total),
-        )  # fmt: skip
+            summary.trace.notes,
+        )
 
 
 def to_json(view: TraceView) -> str:
@@ -218,11 +225,17 @@ def document(view: TraceView, top: int | None) -> Document:
     devices = [Section(f"device-{d.device}", heading(d), (device_facts(d),)) for d in view.devices]
     classes = Section("classes", "Kernels by class", (class_table(view),))
     kernels = Section("kernels", "Kernels", tuple(kernel_parts(view, top)))
-    sections = [*devices, classes, kernels]
+    sections = [*noted(view.notes), *devices, classes, kernels]
     if view.products:
         table = product_table(view.products[:top])
         sections.append(Section("products", "Matrix products by shape", (table,)))
     return Document(title, tuple(sections))
+
+
+def noted(notes: Sequence[str]) -> Iterator[Section]:
+    """Yield the section of notes, if there are any."""
+    if notes:
+        yield Section("notes", "Notes", tuple(map(Note, notes)))
 
 
 def heading(d: DeviceView) -> str:

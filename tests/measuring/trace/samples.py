@@ -209,3 +209,54 @@ WRITERS: Mapping[str, Callable[[], object]] = {
     "xplane": xplane,
 }  # fmt: skip
 """Formats of JSON by name."""
+
+
+def operator(name: str, ts: float, dur: float, *dims: list[int], number: int = 0) -> dict[str, Any]:
+    """Return an operator of the host with operands of bfloat16."""
+    args = {"External id": number, "Input Dims": [*dims], "Input type": [BF16] * len(dims)}
+    return {
+        "ph": "X",
+        "cat": "cpu_op",
+        "name": name,
+        "pid": 1,
+        "tid": 1,
+        "ts": ts,
+        "dur": dur,
+        "args": args,
+    }
+
+
+def runtime(name: str, ts: float, dur: float, correlation: int, **args: Any) -> dict[str, Any]:
+    """Return a call of the runtime on the thread of `operator`."""
+    return {
+        "ph": "X",
+        "cat": "cuda_runtime",
+        "name": name,
+        "pid": 1,
+        "tid": 1,
+        "ts": ts,
+        "dur": dur,
+        "args": {"correlation": correlation, **args},
+    }
+
+
+def kernel(
+    name: str, ts: float, dur: float | str, correlation: int, number: int | None = None
+) -> dict[str, Any]:
+    """Return a kernel, with the external number of its operator if there is one."""
+    args = {"device": 0, "stream": 7, "correlation": correlation, "External id": number}
+    return {
+        "ph": "X",
+        "cat": "kernel",
+        "name": name,
+        "pid": 0,
+        "tid": 7,
+        "ts": ts,
+        "dur": dur,
+        "args": {k: v for k, v in args.items() if v is not None},
+    }
+
+
+def chrome(*events: dict[str, Any]) -> dict[str, Any]:
+    """Return a trace of PyTorch of events."""
+    return {"schemaVersion": 1, "deviceProperties": [DEVICE], "traceEvents": [*events]}

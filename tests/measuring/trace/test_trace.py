@@ -354,3 +354,58 @@ def test_the_json_of_a_trace_has_the_kernels(
     assert sum(k["time_s"] for k in made["kernels"]) == pytest.approx(made["kernel_s"])
     assert sum(c["share"] for c in made["classes"]) == pytest.approx(1)
     assert made["kernels"][0]["shapes"] == "4096×4096, 4096×4096"
+
+
+def cut_at(path: Path, data: bytes, end: int) -> Path:
+    path.write_bytes(data[:end])
+    return path
+
+
+def test_files_that_end_in_the_middle_are_named_whatever_their_format(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Wherever the end is: a trace that was cut is never read without a word."""
+    for name, whole in files(tmp_path).items():
+        assert cli.run(["trace", str(whole)]) == 0
+        assert "ends in the middle" not in capsys.readouterr().out, name
+        data = whole.read_bytes()
+        content = data if name == "nsys" else data.rstrip()
+        ends = [*range(len(content) // 2, len(content), max(1, len(content) // 40))]
+        ends.append(len(content) - 4096 if name == "nsys" else content.rindex(b"}"))
+        packed = gzip.compress(data)
+        cuts = [(content, end) for end in ends] + [(packed, len(packed) // 2)]
+        for source, end in cuts:
+            path = cut_at(tmp_path / f"cut{whole.suffix}", source, end)
+            for words in (["trace", str(path)], ["diff", str(whole), str(path)]):
+                code = cli.run(words)
+                printed = " ".join(capsys.readouterr().out.split())
+                assert code == 2 or "ends in the middle" in printed, (name, words[0], end)
+
+
+def test_a_cut_trace_without_kernels_or_a_launch_without_them_is_refused(tmp_path: Path) -> None:
+    host = [
+        samples.operator("aten::mm", 1, 9, [2, 2]),
+        samples.runtime("cudaLaunchKernel", 2, 1, 1),
+    ]
+    text = samples.text_of(samples.chrome(*host))
+    path = cut_at(tmp_path / "cut.json", text.encode(), text.index("runtime"))
+    with pytest.raises(ParseError, match="ends in the middle, before the first kernel"):
+        read_trace(path)
+    with pytest.raises(ParseError, match="launches of kernels, but no kernel"):
+        read_trace(written(tmp_path, samples.chrome(*host)))
+    (note,) = read_trace(written(tmp_path, samples.chrome(host[0]))).notes
+    assert "times of operators on the host" in note
+
+
+@pytest.mark.parametrize("duration", [-5, float("nan"), "NaN", None])
+def test_launches_without_a_duration_are_counted(
+    tmp_path: Path, duration: float, capsys: pytest.CaptureFixture[str]
+) -> None:
+    events = [samples.kernel("a", 1, 5, 1), {**samples.kernel("b", 9, 0, 2), "dur": duration}]
+    path = written(tmp_path, samples.chrome(*events))
+    assert cli.run(["trace", path, "--output-format", "json"]) == 0
+    made = json.loads(capsys.readouterr().out)
+    assert made["kernel_s"] == pytest.approx(5e-6)
+    assert made["notes"] == ["1 launch without a duration, or with a negative one, left out"]
+    assert cli.run(["trace", path, "--output-format", "csv"]) == 0
+    assert "1 launch without a duration" in capsys.readouterr().err

@@ -8,7 +8,7 @@ import os
 import re
 import stat
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, cast
 
@@ -29,7 +29,13 @@ LOOSE, MOST_RATIO = 16 << 20, 64
 of PyTorch, JAX and rocprofv3 at hand unpack to 13 to 25 times theirs."""
 BLANKS = re.compile(r"[ \t\r\n,]*")
 
+LONGEST_NUMBER = 32
+_INTEGER = re.compile(r"[+-]?\d+")
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+
 Event = Mapping[str, object]
+LISTENERS: list[Callable[[int, int], None]] = []
+"""Functions that are called with the bytes that were read and those of the file."""
 
 
 def open_text(path: str | os.PathLike[str]) -> IO[bytes]:
@@ -81,11 +87,18 @@ class Items:
         self.is_over = False
         self.rest = b""
         self.decoder = json.JSONDecoder()
+        self.closers: str | None = None
+        self.is_cut = False
 
     def more(self) -> bool:
         """Read another piece; False at the end of the file."""
         data = _read(self.stream, CHUNK, self.where)
         self.total += len(data)
+        for listener in LISTENERS:
+            # the position in the file, not in what it unpacks to
+            listener(
+                getattr(self.stream, "fileobj", self.stream).tell(), os.stat(self.where).st_size
+            )
         if self.total > LARGEST_FILE:
             raise ParseError("larger than 4 GiB", where=self.where, hint="record fewer runs")
         data = self.rest + data
@@ -120,10 +133,16 @@ class Items:
         while True:
             match = pattern.search(self.buffer, self.position)
             if match:
+                if self.closers is None:
+                    self.closers = closing(self.buffer[: match.start()])
                 self.position = match.end()
                 return match[1]
             self.position = max(len(self.buffer) - LONGEST_KEY, self.position)
+            if self.position and self.closers is None:
+                self.closers = ""  # the brackets before the first array are not all in the buffer
             if not self.more():
+                ending = "".join(self.buffer.split())
+                self.is_cut |= not ending.endswith(self.closers or ("}", "]"))
                 return ""
 
     def __iter__(self) -> Iterator[Event]:
@@ -131,12 +150,14 @@ class Items:
         while True:
             if not self.skip():
                 if not self.more():
+                    self.is_cut = True
                     return  # a profile of a process that was killed ends in the middle
                 continue
             if self.buffer[self.position] == "]":
                 return
             item = self.item()
             if item is None:
+                self.is_cut = True
                 return
             count += 1
             if count > MOST_ITEMS:
@@ -198,18 +219,46 @@ def events(path: str | os.PathLike[str], key: str = "") -> Iterator[Event]:
         yield from items
 
 
-def arrays(path: str | os.PathLike[str], keys: Sequence[str]) -> Iterator[tuple[str, Event]]:
+def closing(text: str) -> str:
+    """Brackets that close those which are open at the end of a text."""
+    open_ones: list[str] = []
+    for bracket in re.findall(r"[\[\]{}]", re.sub(r'"(?:[^"\\]|\\.)*"', "", text)):
+        if bracket in "[{":
+            open_ones.append("]" if bracket == "[" else "}")
+        elif open_ones:
+            open_ones.pop()
+    return "".join(reversed(open_ones))
+
+
+def arrays(
+    path: str | os.PathLike[str], keys: Sequence[str], on_cut: Callable[[], object] = bool
+) -> Iterator[tuple[str, Event]]:
     """Objects of every array under one of the keys, in the order of the file.
 
+    Those of a file that is an array have an empty key.
+
+    Args:
+        path: path of the file, gzipped or not.
+        keys: keys of the arrays.
+        on_cut: called if the file ends in the middle.
+
     Raises:
-        ParseError: not JSON.
+        ParseError: no such array, or not JSON.
     """
     where = os.fspath(path)
     with open_text(path) as stream:
         items = Items(stream, where)
-        while key := items.seek_any(keys):
+        is_array = items.seek("")
+        key = "" if is_array else items.seek_any(keys)
+        if not is_array and not key:
+            raise ParseError("no list of events in it", where=where)
+        while key or is_array:
             for item in items:
                 yield key, item
+            key = "" if is_array else items.seek_any(keys)
+            is_array = False
+    if items.is_cut:
+        on_cut()
 
 
 def whole(path: str | os.PathLike[str], largest: int = 32 << 20) -> object:
@@ -230,8 +279,10 @@ def whole(path: str | os.PathLike[str], largest: int = 32 << 20) -> object:
 
 
 def number(event: Event, key: str) -> float | None:
-    """A finite number in an event, None for anything else."""
+    """A finite number in an event, also as text; None for anything else."""
     value = event.get(key)
+    if isinstance(value, str) and len(value) <= LONGEST_NUMBER and _NUMBER.fullmatch(value):
+        value = float(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     value = float(value) if abs(value) < 1e30 else None
@@ -239,8 +290,10 @@ def number(event: Event, key: str) -> float | None:
 
 
 def integer(event: Event, key: str) -> int | None:
-    """A whole number of at most 64 bits in an event, None for anything else."""
+    """A whole number of at most 64 bits in an event, also as text; None for anything else."""
     value = event.get(key)
+    if isinstance(value, str) and len(value) <= LONGEST_NUMBER and _INTEGER.fullmatch(value):
+        value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or not -(2**63) <= value < 2**63:
         return None
     return value

@@ -46,12 +46,13 @@ def format_of(path: str) -> TraceFormat | None:
     return next((f for f in formats if f.reads(start)), None)
 
 
-def read_trace(path: str | os.PathLike[str], layers: str = "") -> DeviceTrace:
+def read_trace(path: str | os.PathLike[str], layers: str = "", capture: str = "") -> DeviceTrace:
     """Read a trace of any format.
 
     Args:
         path: path of the file, gzipped or not.
         layers: file of TensorRT's engine inspector in addition to its profile; empty without one.
+        capture: trace of PyTorch with the capture of the graphs; empty without one.
 
     Raises:
         ParseError: no trace, damaged, too large, or one without kernels.
@@ -60,15 +61,21 @@ def read_trace(path: str | os.PathLike[str], layers: str = "") -> DeviceTrace:
     detected = format_of(where)
     if detected is None:
         raise ParseError("not a trace of a known profiler", where=where, hint=READ)
-    from . import tensorrt
+    from . import kineto, tensorrt
 
     if layers and detected is not tensorrt:
         raise ParseError("not a profile of TensorRT, which has --layers", where=where)
+    if capture and detected is not kineto:
+        raise ParseError("not a trace of PyTorch, which has --capture", where=where)
     try:
-        trace = tensorrt.read(where, layers) if layers else detected.read(where)
+        if layers:
+            trace = tensorrt.read(where, layers)
+        else:
+            trace = kineto.read(where, capture) if capture else detected.read(where)
     except ParseError as error:
         error.where = error.where or where
         raise
     if not any(trace.launches.duration_ns):
-        raise ParseError("a trace in which no kernel ran", where=where)
+        what = "a trace in which no kernel ran"
+        raise ParseError(", ".join((what, *trace.notes)), where=where)
     return trace

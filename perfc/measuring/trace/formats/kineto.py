@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import ast
 import math
-from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Sequence
 from dataclasses import field
 from typing import cast
 
 from perfc.errors import ParseError
 from perfc.ir.record import mutable
 
-from ...measure.runtimes.events import Event, events, inner, integer, number, text
+from ...measure.runtimes.events import Event, arrays, inner, integer, number, text
 from ..facts import (
     LARGEST_EXTENT,
-    LONGEST_NAME,
     MOST_ARGUMENTS,
-    UNKNOWN_NS,
     Argument,
     DeviceFacts,
     DeviceTrace,
+    Numbering,
     OperatorCall,
     TensorArgument,
     TraceSource,
@@ -29,36 +28,32 @@ from ..facts import (
     operator_name,
     sizes_of,
 )
+from ..timeline import Graph, HostTimeline
 
-MOST_OPERATORS = 2_000_000
 MOST_DEVICES = 1024
-_DEVICE = frozenset({"kernel", "gpu_memcpy", "gpu_memset"})
-_HOST = frozenset({"cuda_runtime", "cuda_driver"})
 MOST_WORDS = 100_000
 LONGEST_WORDS = 2000
 LONGEST_LITERAL = 200
 ATEN = "aten::"
 _ARGUMENTS = ("Input Dims", "Input type", "Concrete Inputs", "Input Strides")
-ATTENTION = ("scaled_dot_product", "_scaled_dot_product")
-"""Operators whose kernels are those of the operators inside them."""
+EVENTS, DEVICES = "traceEvents", "deviceProperties"
+_DEVICE = frozenset({"kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset"})
+_OPERATOR = frozenset({"cpu_op", "operator"})
+_HOST = re.compile(r"(\w+_)?(runtime|driver)")
+_ANNOTATIONS = {"user_annotation": 0, "gpu_user_annotation": 1}
+_LEGACY = {"CUDA functions": "kernel", "CPU functions": "cpu_op"}
+"""Categories of events without one, by process. Source: autograd profiler before Kineto."""
+_STEP = re.compile(r"ProfilerStep#(\d{1,9})")
+_WORDS = re.compile(
+    r'"(deviceProperties|schemaVersion|External id|CUDA functions)"'
+    r'|"cat": ?"(cpu_op|operator|kernel|gpu_\w+|(cuda|xpu)_\w+)"',
+    re.IGNORECASE,
+)
 
 
 def reads(head: str) -> bool:
-    """Return True for a Chrome trace of Kineto."""
-    words = ('"deviceProperties"', '"schemaVersion"', '"cpu_op"', '"gpu_memcpy"', '"External id"')
-    return any(w in head for w in words)
-
-
-@mutable
-class HostOperator:
-    """An operator on the host, with the operator around it."""
-
-    begin_ns: int
-    end_ns: int
-    thread: object
-    number: int
-    call: OperatorCall
-    parent: HostOperator | None = None
+    """Return True for a Chrome trace of Kineto, an object or an array."""
+    return _WORDS.search(head) is not None
 
 
 @mutable
@@ -66,172 +61,159 @@ class KinetoEvents:
     """Events of a trace that count.
 
     Args:
-        operators: operators on the host, by thread.
-        by_identity: operators by their external number.
-        launches: thread and begin of the launch by correlation number.
-        kernels: kernel, device, begin, duration, external number and correlation number.
-        words: operators by the text of their arguments.
-        names: one object for each name of a kernel.
+        trace: trace that receives them.
+        timeline: events of host and devices.
+        words: number of an operator by the text of its arguments.
+        groups: annotations by name without numbers.
+        has_launches: the host launched kernels.
     """
 
-    operators: dict[object, list[HostOperator]] = field(
-        default_factory=dict[object, "list[HostOperator]"]
-    )
-    by_identity: dict[int, HostOperator] = field(default_factory=dict[int, "HostOperator"])
-    launches: dict[int, tuple[object, int]] = field(default_factory=dict[int, "tuple[object, int]"])
-    kernels: list[tuple[str, object, int, int, int | None, int | None]] = field(
-        default_factory=list["tuple[str, object, int, int, int | None, int | None]"]
-    )
-    words: dict[object, OperatorCall] = field(default_factory=dict[object, "OperatorCall"])
-    names: dict[str, str] = field(default_factory=dict[str, str])
-    count: int = 0
+    trace: DeviceTrace
+    timeline: HostTimeline
+    words: dict[object, int] = field(default_factory=dict[object, int])
+    groups: Numbering = field(default_factory=Numbering)
+    has_launches: bool = False
 
     def event(self, e: Event) -> None:
         """Take one event."""
         if e.get("ph") != "X":
             return
-        category, start = text(e, "cat").lower(), nanoseconds(number(e, "ts"))
-        length = nanoseconds(number(e, "dur"))
-        if start is None or length is None or length < 0:
-            return
-        args = inner(e, "args")
+        category = text(e, "cat").lower() or _LEGACY.get(text(e, "pid"), "")
+        start, length = nanoseconds(number(e, "ts")), nanoseconds(number(e, "dur"))
+        args, name = inner(e, "args"), text(e, "name")
         if category in _DEVICE:
-            device = integer(args, "device")
-            name = text(e, "name")[:LONGEST_NAME] or "kernel without a name"
-            kernel = self.names.setdefault(name, name)
-            self.kernels.append(
-                (kernel, 0 if device is None else device, start, length,
-                 integer(args, "External id"), integer(args, "correlation"))
-            )  # fmt: skip
-        elif category in _HOST:
+            place = integer(args, "device")
+            self.timeline.kernel(
+                name or "kernel without a name",
+                0 if place is None else place,
+                start,
+                length,
+                integer(args, "correlation"),
+                identity_of(args),
+            )
+        elif start is None or length is None or length < 0:
+            return
+        elif category in _OPERATOR:
+            self.operator(e, args, start, start + length)
+        elif category in _ANNOTATIONS:
+            self.annotation(name, start, start + length, _ANNOTATIONS[category])
+        elif _HOST.fullmatch(category):
+            self.has_launches |= "Launch" in name and "HostFunc" not in name
             correlation = integer(args, "correlation")
             if correlation is not None:
-                self.launches[correlation] = (thread_of(e), start)
-        elif category in ("cpu_op", "operator"):
-            self.operator(e, args, start, start + length)
-        else:
-            return
-        self.count += 1
-        if self.count > 3 * MOST_OPERATORS:
-            raise ParseError("more than six million events in a trace", hint="record fewer steps")
+                end = start + length
+                self.timeline.call(
+                    name, thread_of(e), start, end, correlation, text(args, "kernel")
+                )
 
     def operator(self, e: Event, args: Event, begin_ns: int, end_ns: int) -> None:
         """Take an operator of the host."""
         name = operator_name(text(e, "name"))
         if not name:
             return
-        thread = thread_of(e)
+        if "Input dims" in args:  # PyTorch 1.8
+            args = {**args, "Input Dims": args["Input dims"]}
         key = name, *(repr(args.get(k)) for k in _ARGUMENTS)
         call = self.words.get(key)
         if call is None:
-            call = call_of(name, args)
+            call = self.trace.operator_calls.number(call_of(name, args))
             if len(self.words) < MOST_WORDS and sum(map(len, key)) < LONGEST_WORDS:
                 self.words[key] = call
-        made = HostOperator(begin_ns, end_ns, thread, 0, call)
-        self.operators.setdefault(thread, []).append(made)
-        identity = integer(args, "External id")
-        if identity is not None:
-            self.by_identity[identity] = made
+        self.timeline.operator(thread_of(e), begin_ns, end_ns, call, identity_of(args))
 
-    def nest(self) -> None:
-        """Connect every operator with the one around it, and number them."""
-        position = 0
-        for operators in self.operators.values():
-            operators.sort(key=lambda o: (o.begin_ns, -o.end_ns))
-            outer: list[HostOperator] = []
-            for operator in operators:
-                while outer and outer[-1].end_ns <= operator.begin_ns:
-                    outer.pop()
-                operator.parent = outer[-1] if outer else None
-                operator.number = position
-                position += 1
-                outer.append(operator)
-
-    def operator_at(self, thread: object, at_ns: int) -> HostOperator | None:
-        """Return the innermost operator of a thread at a time."""
-        operators = self.operators.get(thread, [])
-        at = bisect_right(operators, at_ns, key=lambda o: o.begin_ns) - 1
-        operator = operators[at] if at >= 0 else None
-        while operator is not None and operator.end_ns < at_ns:
-            operator = operator.parent
-        return operator
+    def annotation(self, name: str, begin_ns: int, end_ns: int, is_device: int) -> None:
+        """Take a range that the profiler or the program marked."""
+        step = _STEP.fullmatch(name)
+        group = 0 if step else 1 + self.groups.number(re.sub(r"\d+", "#", name[:LONGEST_WORDS]))
+        self.trace.annotations.add(group, int(step[1]) if step else -1, begin_ns, end_ns, is_device)
 
 
-def read(path: str) -> DeviceTrace:
-    """Read the kernels of a trace with their operators.
+def seen_in(path: str, trace: DeviceTrace) -> KinetoEvents:
+    """Return the events of a file; devices are those of the trace.
 
     Raises:
         ParseError: not JSON, or too large.
     """
-    trace, seen = DeviceTrace(TraceSource.KINETO), KinetoEvents()
-    for e in events(path, "traceEvents"):
-        seen.event(e)
-    seen.nest()
-    for kernel, device, start, length, identity, correlation in seen.kernels:
-        launched = None if correlation is None else seen.launches.get(correlation)
-        operator = None if identity is None else seen.by_identity.get(identity)
-        if operator is None and launched is not None:
-            operator = seen.operator_at(*launched)
-        operator = charged(operator)
-        trace.add(
-            kernel, length, device, start_ns=start,
-            host_ns=UNKNOWN_NS if launched is None else launched[1],
-            call=None if operator is None else operator.call,
-            execution=-1 if operator is None else operator.number,
-        )  # fmt: skip
-    if trace.launches.kernel:
-        trace.facts.update(facts_of(path))
-    else:
+    seen = KinetoEvents(trace, HostTimeline(trace))
+    for key, e in arrays(path, (EVENTS, DEVICES), trace.cut):
+        if key != DEVICES:
+            seen.event(e)
+        elif len(trace.facts) < MOST_DEVICES:
+            trace.facts[integer(e, "id")] = facts_of(e)
+    return seen
+
+
+def read(path: str, capture: str = "") -> DeviceTrace:
+    """Read the kernels of a trace with their operators.
+
+    Args:
+        path: path of the trace.
+        capture: trace of the capture of its graphs; empty without one.
+
+    Raises:
+        ParseError: not JSON, too large, or without the kernels that were launched.
+    """
+    trace = DeviceTrace(TraceSource.KINETO)
+    seen = seen_in(path, trace)
+    seen.timeline.fill(captured(capture, trace) if capture else ())
+    if not trace.launches.kernel:
         from_host(trace, seen)
     return trace
 
 
+def captured(path: str, trace: DeviceTrace) -> Sequence[Graph]:
+    """Return the graphs whose capture a file has, with numbers of a trace.
+
+    Raises:
+        ParseError: the file has no capture, or cannot be read.
+    """
+    other = DeviceTrace(
+        trace.source, kernel_names=trace.kernel_names, operator_calls=trace.operator_calls
+    )
+    timeline = seen_in(path, other).timeline
+    timeline.nest()
+    graphs = timeline.captured()
+    if not graphs:
+        raise ParseError("no capture of a graph in it", where=path)
+    return graphs
+
+
 def from_host(trace: DeviceTrace, seen: KinetoEvents) -> None:
-    """Take the outermost operators as kernels where no device was traced: a run on a CPU."""
-    for o in (o for operators in seen.operators.values() for o in operators):
-        if o.call.operator.startswith(ATEN) and not any(
-            p.call.operator.startswith(ATEN) for p in around(o)
-        ):
-            time_ns = o.end_ns - o.begin_ns
-            trace.add(o.call.operator, time_ns, "cpu", call=o.call, execution=o.number)
+    """Take the outermost operators as kernels where no device was traced: a run on a CPU.
+
+    Raises:
+        ParseError: kernels were launched, or may have been in the part that is missing.
+    """
+    if trace.is_cut:
+        raise ParseError("the file ends in the middle, before the first kernel")
+    if seen.has_launches:
+        hint = "record activities of the device too; ranges of counters have no kernels"
+        raise ParseError("launches of kernels, but no kernel that ran", hint=hint)
+    trace.is_host = True
+    timeline, calls = seen.timeline, trace.calls
+    for at, (_, begin, end, call, _) in enumerate(timeline.operators):
+        around = (calls[timeline.operators.columns[3][o]] for o in timeline.around(at))
+        is_aten = [o.operator.startswith(ATEN) for o in around]
+        if is_aten[0] and sum(is_aten) == 1:
+            trace.add(calls[call].operator, end - begin, "cpu", call=calls[call], execution=at)
 
 
-def around(operator: HostOperator | None) -> Iterator[HostOperator]:
-    """Yield the operators around an operator, the innermost first."""
-    while operator is not None and operator.parent is not None:
-        operator = operator.parent
-        yield operator
+def facts_of(e: Event) -> DeviceFacts:
+    """Return the facts of a device."""
+    capability = integer(e, "computeMajor") or 0, integer(e, "computeMinor") or 0
+    sm_count, memory = integer(e, "numSms") or 0, integer(e, "totalGlobalMem") or 0
+    return DeviceFacts(text(e, "name")[:100], memory, sm_count, capability)
 
 
-def charged(operator: HostOperator | None) -> HostOperator | None:
-    """Return the operator that a kernel counts for: attention as a whole, else the innermost."""
-    for each in (operator, *around(operator)):
-        name = "" if each is None else each.call.operator.removeprefix(ATEN)
-        if name.startswith(ATTENTION) and name != "scaled_dot_product_attention":
-            return each
-    return operator
-
-
-def facts_of(path: str) -> Mapping[object, DeviceFacts]:
-    """Return the devices by number; empty for a trace without them."""
-    devices: dict[object, DeviceFacts] = {}
-    try:
-        for e in events(path, "deviceProperties"):
-            if len(devices) < MOST_DEVICES:
-                capability = integer(e, "computeMajor") or 0, integer(e, "computeMinor") or 0
-                sm_count = integer(e, "numSms") or 0
-                devices[integer(e, "id")] = DeviceFacts(
-                    text(e, "name")[:100], integer(e, "totalGlobalMem") or 0, sm_count, capability
-                )
-    except ParseError:
-        return {}
-    return devices
+def identity_of(args: Event) -> int | None:
+    """Return the external number of an event; PyTorch 1.8 writes it in lower case."""
+    identity = integer(args, "External id")
+    return integer(args, "external id") if identity is None else identity
 
 
 def thread_of(e: Event) -> object:
-    """Return the thread of an event."""
-    thread = e.get("tid")
-    return thread if isinstance(thread, int | str) else 0
+    """Return the thread of an event; some releases write its numbers as text."""
+    return str(e.get("pid"))[:LONGEST_LITERAL], str(e.get("tid"))[:LONGEST_LITERAL]
 
 
 def call_of(name: str, args: Event) -> OperatorCall:

@@ -33,7 +33,7 @@ def read(path: str) -> DeviceTrace:
     Raises:
         ParseError: damaged, or no export of Nsight Systems.
     """
-    trace = DeviceTrace(TraceSource.NSYS)
+    trace = DeviceTrace(TraceSource.NSYS, is_cut=is_cut(path))
     uri = f"{Path(path).resolve().as_uri()}?mode=ro&immutable=1"
     try:
         with closing(sqlite3.connect(uri, uri=True)) as base:
@@ -46,6 +46,20 @@ def read(path: str) -> DeviceTrace:
     except (sqlite3.Error, OverflowError, UnicodeError) as error:
         raise ParseError(f"cannot be read: {reason_of(error)}", where=path) from None
     return trace
+
+
+def is_cut(path: str) -> bool:
+    """Return True if a file is shorter than its header says.
+
+    Source: sqlite.org/fileformat2.html, sections 1.3.2 and 1.3.7.
+    """
+    with open(path, "rb") as stream:
+        header = stream.read(100)
+        size = stream.seek(0, 2)
+    page, pages, version, valid_for = (
+        int.from_bytes(header[at : at + n], "big") for at, n in ((16, 2), (28, 4), (24, 4), (92, 4))
+    )
+    return version == valid_for and size < pages * (1 << 16 if page == 1 else page)
 
 
 def bounded(base: sqlite3.Connection) -> None:
@@ -132,6 +146,7 @@ def add(trace: DeviceTrace, host: dict[int, int], launch: list[object], name: st
     """Append a launch if its times are valid."""
     start, end, device, correlation = launch
     if not isinstance(start, int) or not isinstance(end, int) or not 0 <= start <= end:
+        trace.unusable += 1
         return
     begun = host.get(correlation, UNKNOWN_NS) if isinstance(correlation, int) else UNKNOWN_NS
     trace.add(name, end - start, device, start_ns=start, host_ns=begun)

@@ -7,7 +7,7 @@ from typing import cast
 
 from perfc.errors import ParseError
 
-from ...measure.runtimes.events import Event, events, inner, number, text
+from ...measure.runtimes.events import Event, arrays, inner, number, text
 from ...measure.runtimes.ort_profile import SUFFIX
 from ..facts import (
     LONGEST_NAME,
@@ -23,6 +23,7 @@ from ..facts import (
     sizes_of,
 )
 
+EVENTS = ("traceEvents",)
 MOST_EVENTS = 4_000_000
 Executed = tuple[int, int, str, object, OperatorCall | None]
 """Begin, duration, name, provider and operator of an executed node."""
@@ -43,12 +44,13 @@ def read(path: str) -> DeviceTrace:
     trace = DeviceTrace(TraceSource.ORT)
     nodes: list[Executed] = []
     calls: dict[str, OperatorCall | None] = {}
-    for e in events(path):
+    for _, e in arrays(path, EVENTS, trace.cut):
         start, length = nanoseconds(number(e, "ts")), nanoseconds(number(e, "dur"))
         category, name, args = text(e, "cat"), text(e, "name")[:LONGEST_NAME], inner(e, "args")
+        is_node = category == "Node" and name.endswith(SUFFIX)
         if start is None or length is None or length < 0:
-            continue
-        if category == "Node" and name.endswith(SUFFIX):
+            trace.unusable += is_node or category == "Kernel"
+        elif is_node:
             call = call_of(args)
             calls[name.removesuffix(SUFFIX)] = call
             provider = operator_name(text(args, "provider")) or "cpu"

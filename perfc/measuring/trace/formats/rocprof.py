@@ -49,7 +49,7 @@ def read(path: str) -> DeviceTrace:
     """
     trace, process = DeviceTrace(TraceSource.ROCPROF), ProcessRecords()
     last = -1
-    for key, e in arrays(path, KEYS):
+    for key, e in arrays(path, KEYS, trace.cut):
         at = KEYS.index(key)
         if at < last:
             seen = process.correlations
@@ -90,6 +90,7 @@ def executed(trace: DeviceTrace, process: ProcessRecords, e: Event) -> None:
     """Take a dispatch or a copy."""
     start, end = integer(e, "start_timestamp"), integer(e, "end_timestamp")
     if start is None or end is None or end < start or start < 0:
+        trace.unusable += 1
         return
     info = inner(e, "dispatch_info")
     number = integer(info, "kernel_id")

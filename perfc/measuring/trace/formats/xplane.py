@@ -12,7 +12,7 @@ from dataclasses import field
 from perfc.errors import ParseError
 from perfc.ir.record import mutable
 
-from ...measure.runtimes.events import Event, events, inner, integer, number, text
+from ...measure.runtimes.events import Event, arrays, inner, integer, number, text
 from ..facts import (
     LONGEST_NAME,
     UNKNOWN_NS,
@@ -51,8 +51,12 @@ class XplaneEvents:
 
     processes: dict[int, str] = field(default_factory=dict[int, str])
     threads: dict[tuple[int, int], str] = field(default_factory=dict[tuple[int, int], str])
-    kernels: list[tuple[int, int, str, int, int, OperatorCall | None, int | None]] = field(
-        default_factory=list["tuple[int, int, str, int, int, OperatorCall | None, int | None]"]
+    kernels: list[tuple[int, int, str, int | None, int | None, OperatorCall | None, int | None]] = (
+        field(
+            default_factory=list[
+                "tuple[int, int, str, int | None, int | None, OperatorCall | None, int | None]"
+            ]
+        )
     )
     launches: dict[int, int] = field(default_factory=dict[int, int])
 
@@ -66,7 +70,7 @@ class XplaneEvents:
                 self.named(text(e, "name"), process, thread, text(args, "name"))
             return
         start, length = nanoseconds(number(e, "ts")), nanoseconds(number(e, "dur"))
-        if e.get("ph") != "X" or start is None or length is None or length < 0:
+        if e.get("ph") != "X":
             return
         correlation = integer(args, "correlation_id")
         if process in self.processes or "hlo_op" in args:
@@ -75,7 +79,7 @@ class XplaneEvents:
             name = text(e, "name")[:LONGEST_NAME] or "kernel without a name"
             call = call_of(args)
             self.kernels.append((process, thread, name, start, length, call, correlation))
-        elif correlation is not None and len(self.launches) < MOST_EVENTS:
+        elif correlation is not None and start is not None and len(self.launches) < MOST_EVENTS:
             self.launches[correlation] = start
 
     def named(self, kind: str, process: int, thread: int, name: str) -> None:
@@ -107,7 +111,7 @@ def read(path: str) -> DeviceTrace:
         ParseError: not JSON, or too large.
     """
     trace, seen = DeviceTrace(TraceSource.XPLANE), XplaneEvents()
-    for e in events(path, "traceEvents"):
+    for _, e in arrays(path, ("traceEvents",), trace.cut):
         seen.event(e)
     with_streams = {p for (p, _), name in seen.threads.items() if name.startswith("Stream")}
     for process, thread, kernel, start, length, call, correlation in seen.kernels:

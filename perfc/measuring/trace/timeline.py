@@ -1,0 +1,323 @@
+"""Joins kernels with the launches of the host and with the operators around them.
+
+Readers of formats give events in any order; every kernel gets the operator around its launch, by
+thread and time, and a kernel of a graph that around the launch that was captured. The operator's
+number that a profiler wrote on the kernel counts only where the trace lacks the launch.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
+from enum import Enum, IntEnum, auto
+
+from perfc.ir.record import mutable, record
+
+from .facts import LONGEST_NAME, UNKNOWN_NS, DeviceTrace, EventColumns, Numbering, OperatorCall
+
+ROUNDING_NS = 1000
+"""Maximum excess of a launch over its operator: old traces have whole microseconds."""
+ATTENTION = re.compile(r"aten::_scaled_dot_product_(?!attention_math)\w*")
+"""Operators whose kernels are those of the operators inside them."""
+WRAPPER = re.compile(r"torch::|autograd::|[^:]*$")
+"""Names around operators that are none: nodes of autograd, parts of programs."""
+
+
+class HostCall(IntEnum):
+    """Calls of a runtime by their effect on kernels."""
+
+    OTHER = 0
+    NODE = 1
+    GRAPH = 2
+    BEGIN_CAPTURE = 3
+    END_CAPTURE = 4
+
+
+class OperatorRole(Enum):
+    """Roles of operators around a launch."""
+
+    WHOLE = auto()
+    SHAPED = auto()
+    WRAPPER = auto()
+    PLAIN = auto()
+
+    @classmethod
+    def of(cls, call: OperatorCall) -> OperatorRole:
+        """Return the role of an operator."""
+        if ATTENTION.fullmatch(call.operator):
+            return cls.WHOLE
+        if not call.shapes:
+            return cls.PLAIN
+        return cls.WRAPPER if WRAPPER.match(call.operator) else cls.SHAPED
+
+
+_CALLS = re.compile(
+    "(?P<GRAPH>GraphLaunch)|(?P<BEGIN_CAPTURE>StreamBeginCapture)|(?P<END_CAPTURE>StreamEndCapture)"
+    "|(?P<NODE>Launch(?!HostFunc)|Memcpy|Memset)"
+)
+"""Names of functions of CUDA and HIP, runtime or driver."""
+
+
+@record
+class CapturedNode:
+    """A launch that was captured into a graph.
+
+    Args:
+        kernel: number of the kernel's name; -1 if not recorded.
+        call: number of the operator with its arguments; -1 without one.
+        execution: number of the execution of the operator during the capture; -1 without one.
+    """
+
+    kernel: int
+    call: int
+    execution: int
+
+
+Graph = tuple[CapturedNode, ...]
+
+
+@mutable
+class HostTimeline:
+    """Events of the host and of the devices of a trace.
+
+    Args:
+        trace: trace that receives the launches; numbers names, devices and operators.
+        threads: threads of the host.
+        operators: thread, begin, end, operator and external number of each execution.
+        calls: correlation number, thread, begin, end, kind and kernel of each call of a runtime.
+        kernels: name, device, begin, duration, correlation number and external number.
+        parents: execution around each execution, in the order of `nest`; -1 without one.
+        roles: role of each operator of the trace.
+        bounds: first execution of each thread, in the order of `nest`.
+    """
+
+    trace: DeviceTrace
+    threads: Numbering = field(default_factory=Numbering)
+    operators: EventColumns = field(default_factory=lambda: EventColumns(5))
+    calls: EventColumns = field(default_factory=lambda: EventColumns(6))
+    kernels: EventColumns = field(default_factory=lambda: EventColumns(6))
+    parents: list[int] = field(default_factory=list[int])
+    roles: list[OperatorRole] = field(default_factory=list["OperatorRole"])
+    bounds: list[int] = field(default_factory=list[int])
+
+    def operator(
+        self, thread: object, begin_ns: int, end_ns: int, call: int, identity: int | None = None
+    ) -> None:
+        """Take an execution of an operator, by its number in the trace."""
+        identity = -1 if identity is None else identity
+        self.operators.add(self.threads.number(thread), begin_ns, end_ns, call, identity)
+
+    def call(
+        self,
+        name: str,
+        thread: object,
+        begin_ns: int,
+        end_ns: int,
+        correlation: int,
+        kernel: str = "",
+    ) -> None:
+        """Take a call of a runtime by its name and, where it is known, the kernel."""
+        match = _CALLS.search(name)
+        kind = HostCall.OTHER if match is None else HostCall[str(match.lastgroup)]
+        number = (
+            self.trace.kernel_names.number(kernel[:LONGEST_NAME])
+            if kernel and kind is HostCall.NODE
+            else -1
+        )
+        thread = self.threads.number(thread)
+        self.calls.add(correlation, thread, begin_ns, end_ns, kind, number)
+
+    def kernel(
+        self,
+        name: str,
+        device: object,
+        start_ns: int | None,
+        duration_ns: int | None,
+        correlation: int | None,
+        identity: int | None = None,
+    ) -> None:
+        """Take an execution of a kernel or copy."""
+        if start_ns is None or duration_ns is None or duration_ns < 0:
+            self.trace.unusable += 1
+            return
+        numbers = (-1 if n is None else n for n in (correlation, identity))
+        kernel, device = (
+            self.trace.kernel_names.number(name[:LONGEST_NAME]),
+            self.trace.devices.number(device),
+        )
+        self.kernels.add(kernel, device, start_ns, duration_ns, *numbers)
+
+    def nest(self) -> None:
+        """Sort the executions of operators and connect each with the one around it."""
+        import numpy as np
+
+        columns = [np.array(c, dtype=np.int64) for c in self.operators.columns]
+        order = np.lexsort((-columns[2], columns[1], columns[0]))
+        for column, values in zip(self.operators.columns, columns, strict=True):
+            column[:] = type(column)("q", values[order].tobytes())
+        threads = columns[0][order]
+        self.bounds = np.searchsorted(threads, np.arange(len(self.threads.numbers) + 1)).tolist()
+        self.roles = [OperatorRole.of(call) for call in self.trace.calls]
+        outer: list[int] = []
+        last = -1
+        _, begins, ends, *_ = self.operators.columns
+        for at, thread in enumerate(self.operators.columns[0]):
+            if thread != last:
+                outer.clear()
+                last = thread
+            while outer and (
+                ends[outer[-1]] <= begins[at] or ends[outer[-1]] + ROUNDING_NS < ends[at]
+            ):
+                outer.pop()
+            self.parents.append(outer[-1] if outer else -1)
+            outer.append(at)
+
+    def around(self, at: int) -> Iterator[int]:
+        """Yield an execution and those around it, the innermost first."""
+        while at >= 0:
+            yield at
+            at = self.parents[at]
+
+    def operator_at(self, thread: int, begin_ns: int, end_ns: int) -> int:
+        """Return the innermost execution around a call on a thread; -1 without one."""
+        begins = self.operators.columns[1]
+        low, high = self.bounds[thread], self.bounds[thread + 1]
+        at = bisect_right(begins, begin_ns, low, high) - 1
+        chain = self.around(at if at >= low else -1)
+        return next((o for o in chain if self.is_around(o, thread, begin_ns, end_ns)), -1)
+
+    def is_around(self, at: int, thread: int, begin_ns: int, end_ns: int) -> bool:
+        """Return True if a call on a thread lies within an execution."""
+        same, begin, end, *_ = self.operators.row(at)
+        is_inside = begin <= begin_ns <= end and end_ns <= end + ROUNDING_NS
+        return same == thread and is_inside and end_ns - begin_ns <= end - begin
+
+    def charged(self, at: int) -> int:
+        """Return the execution that a launch inside an execution counts for.
+
+        It is the innermost one with tensors; attention counts as a whole.
+        """
+        shaped = -1
+        for each in self.around(at):
+            role = self.roles[self.operators.columns[3][each]]
+            if role is OperatorRole.WHOLE:
+                return each
+            is_own = role is OperatorRole.WRAPPER and each == at
+            if shaped < 0 and (role is OperatorRole.SHAPED or is_own):
+                shaped = each
+        return at if shaped < 0 else shaped
+
+    def fill(self, captured: Sequence[Graph] = ()) -> None:
+        """Append the kernels with their operators to the trace.
+
+        Args:
+            captured: graphs of the capture in another file, with numbers of this trace.
+        """
+        self.nest()
+        launches = {correlation: at for at, correlation in enumerate(self.calls.columns[0])}
+        nodes = self.replayed(launches, self.captured() or captured)
+        correlations, identities = self.kernels.columns[4:]
+        by_identity: dict[int, int] = {}
+        # profilers of PyTorch 1.13 to 2.1 write the correlation number in place of the operator's
+        if any(i not in (-1, c) for i, c in zip(identities, correlations, strict=True)):
+            by_identity = {n: at for at, n in enumerate(self.operators.columns[4]) if n >= 0}
+        for at, (kernel, device, start, length, correlation, identity) in enumerate(self.kernels):
+            launch = launches.get(correlation, -1)
+            host, call, is_graph = UNKNOWN_NS, -1, False
+            execution = named = by_identity.get(identity, -1)
+            if launch >= 0:
+                _, thread, host, end, kind, _ = self.calls.row(launch)
+                is_graph = kind == HostCall.GRAPH
+                if named < 0 or not self.is_around(named, thread, host, end):
+                    execution = self.operator_at(thread, host, end)
+                execution = named if execution < 0 else execution
+            if at in nodes:
+                call, execution = nodes[at]
+            elif execution >= 0:
+                execution = execution if is_graph else self.charged(execution)
+                call = self.operators.columns[3][execution]
+            self.trace.launches.add(kernel, call, execution, device, start, length, host)
+
+    def captured(self) -> list[Graph]:
+        """Return the graphs that were captured, in order of their begin."""
+        if HostCall.BEGIN_CAPTURE not in self.calls.columns[4]:
+            return []
+        executed = {*self.kernels.columns[4]}
+        open_graphs: dict[int, list[CapturedNode]] = {}
+        made: list[list[CapturedNode]] = []
+        begins = self.calls.columns[2]
+        for at in sorted(range(len(self.calls)), key=begins.__getitem__):
+            correlation, thread, begin, end, kind, kernel = self.calls.row(at)
+            match kind:
+                case HostCall.BEGIN_CAPTURE:
+                    made.append(open_graphs.setdefault(thread, []))
+                case HostCall.END_CAPTURE:
+                    open_graphs.pop(thread, None)
+                case HostCall.NODE if thread in open_graphs and correlation not in executed:
+                    execution = self.operator_at(thread, begin, end)
+                    execution = -1 if execution < 0 else self.charged(execution)
+                    call = -1 if execution < 0 else self.operators.columns[3][execution]
+                    open_graphs[thread].append(CapturedNode(kernel, call, execution))
+                case _:
+                    pass
+        return [tuple(nodes) for nodes in made]
+
+    def replayed(
+        self, launches: Mapping[int, int], graphs: Sequence[Graph]
+    ) -> dict[int, tuple[int, int]]:
+        """Return operator and execution of the kernels of graphs, by row.
+
+        A launch of a graph is identified by the names and the number of its kernels; where graphs
+        with other shapes have the same, by its place in the order of the captures.
+        """
+        rows: dict[int, list[int]] = {}
+        kinds, begins = self.calls.columns[4], self.calls.columns[2]
+        for at, correlation in enumerate(self.kernels.columns[4]):
+            launch = launches.get(correlation, -1)
+            if launch >= 0 and kinds[launch] == HostCall.GRAPH:
+                rows.setdefault(launch, []).append(at)
+        found: dict[int, tuple[int, int]] = {}
+        used = len(self.operators)
+        for place, launch in enumerate(sorted(rows, key=begins.__getitem__)):
+            order = sorted(rows[launch], key=self.kernels.columns[2].__getitem__)
+            kernels = [self.kernels.columns[0][at] for at in order]
+            nodes = chosen(graphs, kernels, place)
+            self.trace.replays += len(order)
+            self.trace.joined += len(order) if nodes else 0
+            executions = Numbering()
+            for at, node in zip(order, nodes or (), strict=bool(nodes)):
+                execution = -1 if node.call < 0 else used + executions.number(node.execution)
+                found[at] = node.call, execution
+            used += len(executions.numbers)
+        return found
+
+
+def chosen(graphs: Sequence[Graph], kernels: Sequence[int], place: int) -> Graph | None:
+    """Return the nodes of the graph that was launched, one for each kernel; None if unknown."""
+    fitting = [ordered for g in graphs if (ordered := fitted(g, kernels)) is not None]
+    if len({tuple(n.call for n in g) for g in fitting}) == 1:
+        return fitting[0]
+    return fitted(graphs[place % len(graphs)], kernels) if fitting else None
+
+
+def fitted(graph: Graph, kernels: Sequence[int]) -> Graph | None:
+    """Return the nodes of a graph in the order of its kernels; None if it has other ones.
+
+    Streams execute the nodes of a graph in another order than that of the capture. Nodes without a
+    name are those of the remaining kernels, in order.
+    """
+    if len(graph) != len(kernels):
+        return None
+    waiting: dict[int, deque[CapturedNode]] = {}
+    for node in graph:
+        waiting.setdefault(node.kernel, deque()).append(node)
+    made: list[CapturedNode] = []
+    for kernel in kernels:
+        nodes = waiting.get(kernel) or waiting.get(-1)
+        if not nodes:
+            return None
+        made.append(nodes.popleft())
+    return tuple(made)
