@@ -279,7 +279,7 @@ class HostTimeline:
             launch = launches.get(correlation, -1)
             if launch >= 0 and kinds[launch] == HostCall.GRAPH:
                 rows.setdefault(launch, []).append(at)
-        found: dict[int, tuple[int, int]] = {}
+        made: dict[int, tuple[int, int]] = {}
         used = len(self.operators)
         for place, launch in enumerate(sorted(rows, key=begins.__getitem__)):
             order = sorted(rows[launch], key=self.kernels.columns[2].__getitem__)
@@ -290,9 +290,9 @@ class HostTimeline:
             executions = Numbering()
             for at, node in zip(order, nodes or (), strict=bool(nodes)):
                 execution = -1 if node.call < 0 else used + executions.number(node.execution)
-                found[at] = node.call, execution
+                made[at] = node.call, execution
             used += len(executions.numbers)
-        return found
+        return made
 
 
 def chosen(graphs: Sequence[Graph], kernels: Sequence[int], place: int) -> Graph | None:
