@@ -1,11 +1,13 @@
 """Floors against measured times of kernels: none may be above.
 
-    python benchmarks/floor_kernels.py DATA [--table SOURCE ...] [--top 5]
+    python benchmarks/floor_kernels.py DATA [--table SOURCE ...] [--top 5] [--traces FOLDER]
 
 DATA is the folder of the tables; a SOURCE is a file of `lab/perfc_lab/tables`. A row is one kernel
 by its extents, element type, machine and framework; its floor is the one predictions are held to.
 Of DeepBench the sheets of old AMD cards count too, of which nothing is learned. Prints the rows by
 source and those that come closest, and exits with 1 if a floor is above a measured time.
+With a folder of traces their operators count too: of each trace the share of the kernel time that
+has a floor, the share without communication, and the operators whose floor is withheld.
 
 Needs pandas and pyarrow.
 """
@@ -23,7 +25,11 @@ import numpy as np
 from perfc.analyzers.features.rows import DataError, Rows
 from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.features.table import class_of, complete
+from perfc.errors import ParseError
 from perfc.machine import load_machine
+from perfc.measuring.trace.classes import TracedClass
+from perfc.measuring.trace.formats import read_trace
+from perfc.measuring.trace.summary import summarized
 from perfc_lab.tables import deepbench, sources
 
 
@@ -86,11 +92,29 @@ def report(name: str, found: Iterable[Closest], top: int) -> bool:
     return not above
 
 
+def trace_report(path: Path) -> bool:
+    """Print the bounds of one trace; False if one is above the measured time."""
+    try:
+        made = summarized(read_trace(path))
+    except ParseError as error:
+        print(f"{path.name}: {error}", file=sys.stderr)
+        return True
+    sent = sum(k.time_ns for k in made.kernels if k.class_name is TracedClass.COMMUNICATION)
+    bounded = sum(k.operator_ns for k in made.bounded)
+    of_rest = bounded / max(made.kernel_ns - sent, 1)
+    print(
+        f"{path.name}: {bounded / made.kernel_ns:.1%} of the time bounded, {of_rest:.1%} without "
+        f"communication; {len(made.bounded):,} operators, {len(made.withheld)} withheld"
+    )
+    return not made.withheld
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("data", type=Path, help="folder of the tables")
     parser.add_argument("--table", nargs="+", choices=sources(), default=list(sources()))
     parser.add_argument("--top", type=int, default=5, help="closest rows shown of each source")
+    parser.add_argument("--traces", type=Path, help="folder of traces of profilers")
     args = parser.parse_args()
     is_sound = True
     for name in args.table:
@@ -98,6 +122,8 @@ def main() -> int:
             is_sound &= report(name, map(closest, blocks(args.data, name)), args.top)
         except DataError as error:
             print(f"{name}: {error}", file=sys.stderr)
+    for path in sorted(args.traces.rglob("*.json*")) if args.traces else ():
+        is_sound &= trace_report(path)
     return 0 if is_sound else 1
 
 
