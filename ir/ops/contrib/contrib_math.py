@@ -20,6 +20,10 @@ from ..elementwise.elementwise import Elementwise, pointwise
 from ..elementwise.exact import checked
 from ..normalization.reduce import reduced_axes, reduced_shape
 
+ROOTED = ("euclidean", "minkowski")
+EXPANDED = ("euclidean", "sqeuclidean")
+"""Metrics of `CDist` with a root, and those by a product of matrices."""
+
 
 class Inverse(Op):
     """Inverses of square matrices by elimination.
@@ -50,35 +54,50 @@ class Inverse(Op):
 class CDist(Op):
     """Distances of all pairs of rows.
 
-    Shapes:  A[m, k], B[n, k] -> C[m, n].
+    Shapes:  A[l..., m, k], B[l..., n, k] broadcast -> C[l..., m, n], with b pairs of matrices.
     Work:    {mac}: the product of A and B; {alu}: squared norms, and
-             their combination with the product; {sfu}: a root for euclidean distances.
+             their combination with the product; {sfu}: a root for euclidean distances. Other
+             metrics have no product: a difference, its magnitude and a sum for each of its macs.
     Traffic: A, B and C once.
-    Source:  ONNX Runtime contrib CDist-1; cdist.h expands |a - b|**2.
+    Source:  ONNX Runtime contrib CDist-1; cdist.h expands |a - b|**2. torch.cdist of batches.
     """
 
     mnemonic = "cdist"
     onnx = ("com.microsoft::CDist",)
     operands = ("A", "B")
     kind = Kind.MATMUL
-    formulas = {"mac": "m*n*k", "alu": "2*(m + n)*k + 3*m*n", "sfu": "m*n*r"}
+    formulas = {
+        "mac": "b*m*n*k*q",
+        "alu": "b*(2*(m + n)*k + 3*m*n)*q + 3*b*m*n*k*(1 - q)",
+        "sfu": "b*m*n*r",
+    }
     metric: str = "sqeuclidean"
 
     def infer(self, ins: Inputs) -> Types:
         a, b = tensor(ins, 0).shape, tensor(ins, 1).shape
-        shape = (a[0], b[0]) if a and b else None
-        return (TensorType(first_dtype(ins, 0, 1), shape),)
+        if not a or not b:
+            return (TensorType(first_dtype(ins, 0, 1), None),)
+        lead = broadcast([a[:-2], b[:-2]]) or ()
+        return (TensorType(first_dtype(ins, 0, 1), (*lead, a[-2], b[-2])),)
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
-        a, b = tensor(ins, 0).shape, tensor(ins, 1).shape
-        root = int(self.metric == "euclidean")
-        if not a or not b:
-            return {"m": 0, "n": 0, "k": 0, "r": root}
-        return {"m": a[0], "n": b[0], "k": a[-1], "r": root}
+        shape, a = outs[0], tensor(ins, 0).shape
+        if not a or not isinstance(shape, TensorType) or not shape.shape:
+            return {"b": 0, "m": 0, "n": 0, "k": 0, "q": 0, "r": 0}
+        *lead, m, n = shape.shape
+        root, product = (int(self.metric in names) for names in (ROOTED, EXPANDED))
+        return {
+            "b": element_count(tuple(lead)),
+            "m": m,
+            "n": n,
+            "k": a[-1],
+            "q": product,
+            "r": root,
+        }
 
     def problem(self, ins: Inputs, outs: Types) -> Product | None:
-        m, n, k, _ = self.extents(ins, outs).values()
-        return Product(1, m, n, k)
+        b, m, n, k, is_product, _ = self.extents(ins, outs).values()
+        return Product(b, m, n, k) if is_product else None
 
 
 class ComplexMul(Op):

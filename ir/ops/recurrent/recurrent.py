@@ -190,6 +190,40 @@ class LSTM(Recurrent):
         return 4 + 6 * int(has(ins, 7)) + int(bool(self.input_forget))
 
 
+class ProjectedLSTM(LSTM):
+    """LSTM whose state is a product of its output gate's result.
+
+    Shapes:  as LSTM with the p elements of a state: R[r, 4*h, p], projection[r, p, h],
+             Y[t, r, b, p], Y_h[r, b, p], Y_c[r, b, h].
+    Work:    as LSTM, and the projection.
+    Source:  PyTorch, torch.nn.LSTM with proj_size; arXiv:1402.1128.
+    """
+
+    mnemonic = "projected_lstm"
+    onnx = ("aten::lstm.projected",)
+    operands = (*LSTM_OPERANDS, "projection")
+    formulas: ClassVar[Mapping[str, str]] = {
+        **Recurrent.formulas,
+        "mac": "t*b*r*(g*h*(i + p) + h*p)",
+    }
+
+    def hidden(self, ins: Inputs) -> Dim:
+        return either(axis(tensor(ins, 8).shape, 2))
+
+    def width(self, ins: Inputs) -> Dim:
+        """Return p, the elements of a state."""
+        return either(axis(tensor(ins, 8).shape, 1))
+
+    def infer(self, ins: Inputs) -> Types:
+        types = [t for t in super().infer(ins) if isinstance(t, TensorType) and t.shape]
+        p = self.width(ins)
+        return *(TensorType(t.dtype, (*t.shape[:-1], p)) for t in types[:-1]), types[-1]
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        letters = super().extents(ins, outs)
+        return letters and {**letters, "p": self.width(ins)}
+
+
 class DynamicQuantizeLSTM(LSTM):
     """LSTM whose products are of 8-bit integers, quantized step by step.
 

@@ -311,7 +311,7 @@ def axis_symbol(name: str, axis: int, meta: Meta, *, has_past: bool = False) -> 
 
 
 def attribute_of(name: str, value: Any) -> Attribute:
-    """Return an attribute of a number, text, graph, or tuple of numbers."""
+    """Return an attribute of a number, text, graph, or tuple of numbers or texts."""
     match value:
         case ProtoGraph():
             return Attribute(name, AttributeType.GRAPH, g=value)
@@ -321,6 +321,9 @@ def attribute_of(name: str, value: Any) -> Attribute:
             return Attribute(name, AttributeType.FLOAT, f=value)
         case str():
             return Attribute(name, AttributeType.STRING, s=value.encode())
+        case (str(), *_):
+            strings = tuple(v.encode() for v in value)
+            return Attribute(name, AttributeType.STRINGS, strings=strings)
         case _ if all(isinstance(v, int) for v in value):
             return Attribute(name, AttributeType.INTS, ints=tuple(int(v) for v in value))
         case _:

@@ -64,11 +64,11 @@ def written_out(c: AtenCall, mask: str) -> str:
 @lowers("lstm", "gru", "rnn_tanh", "rnn_relu")
 def _recurrent(c: AtenCall) -> list[str]:
     name = next(n for n in GATES if c.operator.startswith(n))
-    layers, has_biases = c.integer("num_layers", 1), c.flag("has_biases", default=True)
+    layers = c.integer("num_layers", 1)
     directions = 2 if c.value("bidirectional", False) else 1
     batch_first = c.flag("batch_first")
     weights, given = c.raws("params"), c.raws("hx") or [c.raw("hx")]
-    per_cell = 4 if has_biases else 2
+    per_cell = len(weights) // (layers * directions)
     value = c.tensor("input")
     hidden = c.scope.meta(weights[1]).sizes[-1]
     *lead, _ = c.meta("input").sizes
@@ -79,7 +79,7 @@ def _recurrent(c: AtenCall) -> list[str]:
         at = layer * directions * per_cell
         cells = [weights[at + d * per_cell : at + (d + 1) * per_cell] for d in range(directions)]
         initial = [layer_state(c, raw, layer, directions, layers) for raw in given]
-        made = one_layer(c, name, value, cells, initial, hidden)
+        made = one_layer(c, name, value, cells, initial)
         states.append(made[1:])
         value = c.emit("Transpose", made[0], perm=(0, 2, 1, 3))
         value = c.reshaped(value, (*lead, directions, hidden), (*lead, width(directions, hidden)))
@@ -90,6 +90,16 @@ def _recurrent(c: AtenCall) -> list[str]:
     return [value, *last]
 
 
+@lowers("lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell")
+def _cell(c: AtenCall) -> list[str]:
+    """Return the states after one step."""
+    cell = [raw for name in ("w_ih", "w_hh", "b_ih", "b_hh") if (raw := c.raw(name))]
+    raws = [c.raw("input"), *(c.raws("hx") or [c.raw("hx")])]
+    value, *initial = [c.emit("Unsqueeze", c.read(raw), c.ints(0)) for raw in raws]
+    made = one_layer(c, c.operator.removesuffix("_cell"), value, [cell], initial)
+    return [c.emit("Squeeze", state, c.ints(0)) for state in made[1:]]
+
+
 def width(directions: int, hidden: Size) -> Size:
     """Return the width of the result of a layer."""
     return directions * hidden if isinstance(hidden, int) else ("*", directions, hidden)
@@ -97,7 +107,7 @@ def width(directions: int, hidden: Size) -> Size:
 
 def layer_state(c: AtenCall, raw: str, layer: int, directions: int, layers: int) -> str:
     """Return the initial state of one layer."""
-    state = c.scope.values[raw]
+    state = c.read(raw)
     if layers == 1:
         return state
     ends = (layer * directions, (layer + 1) * directions)
@@ -105,24 +115,27 @@ def layer_state(c: AtenCall, raw: str, layer: int, directions: int, layers: int)
 
 
 def one_layer(
-    c: AtenCall, name: str, value: str, cells: Sequence[Sequence[str]], initial: Sequence[str],
-    hidden: Size,
-) -> list[str]:  # fmt: skip
+    c: AtenCall, name: str, value: str, cells: Sequence[Sequence[str]], initial: Sequence[str]
+) -> list[str]:
     """Return the result, last hidden state and last cell state of one layer."""
-    parts: list[str] = []
-    for at in range(2):
-        each = [c.emit("Unsqueeze", c.scope.values[cell[at]], c.ints(0)) for cell in cells]
-        parts.append(each[0] if len(each) == 1 else c.emit("Concat", *each, axis=0))
-    bias = ""
-    if len(cells[0]) == 4:
-        rows = [c.emit("Concat", *(c.scope.values[b] for b in cell[2:]), axis=0) for cell in cells]
-        rows = [c.emit("Unsqueeze", row, c.ints(0)) for row in rows]
-        bias = rows[0] if len(rows) == 1 else c.emit("Concat", *rows, axis=0)
-    operator = "RNN" if name.startswith("rnn") else name.upper()
-    if not isinstance(hidden, int):
+
+    def joined(rows: Sequence[str]) -> str:
+        each = [c.emit("Unsqueeze", row, c.ints(0)) for row in rows]
+        return each[0] if len(each) == 1 else c.emit("Concat", *each, axis=0)
+
+    weights = [[*map(c.read, cell)] for cell in cells]
+    parts = [joined([cell[at] for cell in weights]) for at in range(2)]
+    has_biases, is_projected = len(weights[0]) > 3, len(weights[0]) % 2 == 1
+    biases = [c.emit("Concat", *cell[2:4], axis=0) for cell in weights] if has_biases else []
+    last = ["", joined([cell[-1] for cell in weights])] if is_projected else []
+    gates = c.scope.meta(cells[0][0]).sizes[0]
+    if not isinstance(gates, int):
         raise ValueError("a symbolic hidden size")
+    operator = "RNN" if name.startswith("rnn") else "lstm.projected" if last else name.upper()
     return c.several(
-        operator, (value, *parts, bias, "", *initial), 3 if name == "lstm" else 2,
-        hidden_size=hidden, direction="bidirectional" if len(cells) == 2 else "forward",
+        operator, (value, *parts, joined(biases) if biases else "", "", *initial, *last),
+        3 if name == "lstm" else 2, "aten" if last else "", hidden_size=gates // GATES[name],
+        direction="bidirectional" if len(cells) == 2 else "forward",
         linear_before_reset=1 if name == "gru" else None,
+        activations=("Relu",) * len(cells) if name == "rnn_relu" else None,
     )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from ..lowering.builder import Meta, Size
@@ -210,8 +211,9 @@ def _cosine_similarity(c: AtenCall) -> str:
 
 @lowers("cdist", "_cdist_forward")
 def _cdist(c: AtenCall) -> str:
-    return c.emit("CDist", c.tensor("x1"), c.tensor("x2"), domain="com.microsoft",
-                  metric="euclidean")  # fmt: skip
+    metric = {1: "cityblock", 2: "euclidean", math.inf: "chebyshev"}.get(c.number("p", 2))
+    x1, x2 = c.tensor("x1"), c.tensor("x2")
+    return c.emit("CDist", x1, x2, domain="com.microsoft", metric=metric or "minkowski")
 
 
 @lowers("meshgrid")
