@@ -340,14 +340,19 @@ def _starts(node: Node) -> int:
 
 
 def _trip_count(node: Node) -> Dim | None:
-    """Return the trip count from the limit or a stacked result's length; None if unknown."""
+    """Return the trip count from the limit, a stacked result's length or the last iteration.
+
+    None if it is unknown.
+    """
     carried = len(node.inputs) - 2
     for v in node.outputs[max(carried, 0) :]:
         if v is not None and isinstance(v.type, TensorType) and v.type.shape:
             return v.type.shape[0]
     limit = node.inputs[0].known if node.inputs and node.inputs[0] else None
     if limit is None or not limit.items or not _goes_on(node):
-        return None
+        # inference that follows a loop to its end leaves the number of the last iteration
+        last = node.regions[0].inputs[0].known if node.regions[0].inputs else None
+        return None if last is None else last.dims[0] + 1
     item = limit.dims[0]
     return max(item, 0) if isinstance(item, int) else item
 

@@ -23,6 +23,8 @@ MOST_BYTES = 1 << 27
 """Maximum bytes of a program without its weights; a node takes about 2 KiB."""
 MOST_DIRECTORY_BYTES = 1 << 26
 """Maximum bytes of the zip directory; an entry takes about 100."""
+MOST_CONSTANT_BYTES = 1 << 13
+"""Maximum bytes of a constant whose elements are read: counters, indices and shapes."""
 COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 """Compressions of an entry; others take as much memory as the entry requests."""
 FAULTS = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError)
@@ -35,6 +37,8 @@ PROGRAM = re.compile(r"([^/]+/)?(models/[^/]+\.json|serialized_exported_program\
 Source: torch/export/pt2_archive/constants.py; torch/export/__init__.py of PyTorch 2.5."""
 WEIGHTS = re.compile(r"(([^/]+/)?data/weights/)[^/]+_weights_config\.json")
 """Names of the entry with the file of each parameter, which PyTorch writes since 2.8."""
+CONSTANTS = re.compile(r"(([^/]+/)?data/constants/)[^/]+_constants_config\.json")
+"""Names of the entry with the file of each constant, which PyTorch writes since 2.8."""
 FILES = re.compile(rb'"path_name": *"([^"\\]*)"')
 """Names of the files of parameters in the table of weights."""
 
@@ -57,11 +61,13 @@ class Archive:
         program: object of the JSON document.
         ties: name of the first parameter that has the same elements, by name of a parameter;
             without those of earlier versions than 2.8.
+        constants: elements of small constants, by name; without those of earlier versions.
         origin: path, size and digest of the documents.
     """
 
     program: dict[str, Any]
     ties: Mapping[str, str]
+    constants: Mapping[str, bytes]
     origin: FileOrigin
 
 
@@ -99,7 +105,7 @@ def read_archive(model: str | bytes, where: str) -> Archive:
         with BoundedReader(file) as bounded, zipfile.ZipFile(bounded) as archive:
             program, weights = documents(archive)
             document = parsed(program)
-            ties = ties_of(archive, weights)
+            ties, constants = ties_of(archive, weights), constants_of(archive)
     except FAULTS as error:
         what = f"damaged zip archive: {reason_of(error)}"
         raise ModelError(what, hint="it was cut short? Save it again") from None
@@ -108,7 +114,7 @@ def read_archive(model: str | bytes, where: str) -> Archive:
     if not isinstance(document, dict) or not isinstance(document.get("graph_module"), dict):
         raise ModelError("its program has no graph", hint=SAVE)
     digest = hashlib.sha256(program + weights).hexdigest()
-    return Archive(document, ties, FileOrigin(path, len(program) + len(weights), digest))
+    return Archive(document, ties, constants, FileOrigin(path, len(program) + len(weights), digest))
 
 
 def parsed(document: bytes) -> Any:
@@ -142,15 +148,22 @@ def documents(archive: zipfile.ZipFile) -> tuple[bytes, bytes]:
     if sum(info.file_size for info in entries) > MOST_BYTES:
         what = f"the program alone, without weights, is larger than {MOST_BYTES >> 20} MiB"
         raise ModelError(what, hint="export a part of the model")
-    contents: list[bytes] = []
-    for info in entries:
-        if info.compress_type not in COMPRESSIONS:
-            raise ModelError(f"its program has compression {info.compress_type}", hint=SAVE)
-        content = io.BytesIO()
-        with archive.open(info) as entry:
-            shutil.copyfileobj(entry, content)
-        contents.append(content.getvalue())
+    contents = [content_of(archive, info) for info in entries]
     return contents[0], contents[1] if weights else b""
+
+
+def content_of(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+    """Return the bytes of an entry.
+
+    Raises:
+        ModelError: compressed in another way.
+    """
+    if info.compress_type not in COMPRESSIONS:
+        raise ModelError(f"its program has compression {info.compress_type}", hint=SAVE)
+    content = io.BytesIO()
+    with archive.open(info) as entry:
+        shutil.copyfileobj(entry, content)
+    return content.getvalue()
 
 
 def ties_of(archive: zipfile.ZipFile, weights: bytes) -> dict[str, str]:
@@ -170,6 +183,29 @@ def ties_of(archive: zipfile.ZipFile, weights: bytes) -> dict[str, str]:
         for name, weight in parsed(weights)["config"].items()
         if weight["is_param"] and sizes.get(weight["path_name"])
     }
+
+
+def constants_of(archive: zipfile.ZipFile) -> dict[str, bytes]:
+    """Return the elements of small constants by name; of contiguous ones that are no pickles.
+
+    Raises:
+        ModelError: their table is too large or no JSON.
+        LookupError, TypeError, AttributeError: it does not follow the schema.
+    """
+    entries = {info.filename: info for info in archive.infolist()}
+    table = next((found for name in entries if (found := CONSTANTS.fullmatch(name))), None)
+    if table is None:
+        return {}
+    if entries[table[0]].file_size > MOST_BYTES:
+        raise ModelError(f"a table of constants of more than {MOST_BYTES >> 20} MiB", hint=SAVE)
+    made: dict[str, bytes] = {}
+    for name, constant in parsed(content_of(archive, entries[table[0]]))["config"].items():
+        info = entries.get(f"{table[1]}{constant['path_name']}")
+        strides = [step["as_int"] for step in constant["tensor_meta"]["strides"]]
+        is_contiguous = strides == sorted(strides, reverse=True) and not constant["use_pickle"]
+        if info is not None and info.file_size <= MOST_CONSTANT_BYTES and is_contiguous:
+            made[name] = content_of(archive, info)
+    return made
 
 
 def refused(names: list[str]) -> ModelError:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import field, replace
 from typing import Any, TypeAlias
 
 from perfc.ir.record import mutable
@@ -35,6 +35,20 @@ def meta_of(given: Mapping[str, Any]) -> Meta:
     return Meta(ELEMENT_TYPES.get(given["dtype"], 0), sizes)
 
 
+def names_of(given: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the names of the tensors of an argument."""
+    kind, value = member_of(given)
+    match kind:
+        case "as_tensor":
+            yield str(value["name"])
+        case "as_tensors":
+            yield from (str(v["name"]) for v in value)
+        case "as_optional_tensors":
+            yield from (str(v["as_tensor"]["name"]) for v in value if "as_tensor" in v)
+        case _:
+            pass
+
+
 @mutable
 class ProgramScope(ValueScope):
     """Names of a graph: of the program or of a higher-order operator.
@@ -45,12 +59,16 @@ class ProgramScope(ValueScope):
         sizes: ``sym_int_values`` of the graph.
         values: names of values by those of the graph.
         prefix: prefix of new names.
+        is_autocast: whether ``torch.autocast`` converts operands.
+        reduced: element type of a region of it that the file has switched off; 0 for none.
     """
 
     tensors: Mapping[str, Any]
     sizes: Mapping[str, Any]
     values: dict[str, str] = field(default_factory=dict[str, str])
     prefix: str = ""
+    is_autocast: bool = False
+    reduced: int = 0
     metas: dict[str, Meta] = field(default_factory=dict[str, Meta])
 
     def meta(self, name: str) -> Meta:
@@ -59,6 +77,28 @@ class ProgramScope(ValueScope):
         if made is None:
             given = self.tensors.get(name)
             made = self.metas[name] = UNKNOWN if given is None else meta_of(given)
+        return made
+
+    def inner(self, graph: Mapping[str, Any], name: str, given: Sequence[str]) -> ProgramScope:
+        """Return the names of a graph inside this one.
+
+        Args:
+            graph: a ``Graph`` of the schema.
+            name: prefix of its names.
+            given: names of the values in this graph that it takes.
+        """
+        made = ProgramScope(
+            self.builder,
+            graph["tensor_values"],
+            {**self.sizes, **graph["sym_int_values"]},
+            prefix=f"{self.prefix}{name}.",
+            is_autocast=self.is_autocast,
+            reduced=self.reduced,
+        )
+        formal = [raw for each in graph["inputs"] for raw in names_of(each)]
+        for raw, actual in zip(formal, given, strict=True):
+            made.values[raw] = self.values[actual]
+            made.metas[raw] = replace(made.meta(raw), dtype=self.meta(actual).dtype)
         return made
 
     def size(self, given: Mapping[str, Any]) -> Size:
@@ -148,8 +188,22 @@ class AtenCall(Emitter):
 
     def tensor(self, name: str) -> str:
         """Return the value of an argument; empty for an omitted one."""
-        raw = self.raw(name)
-        return self.scope.values[raw] if raw else ""
+        return self.read(self.raw(name))
+
+    def read(self, raw: str) -> str:
+        """Return the value of a tensor of the program, cast to the result's type by autocast.
+
+        Normalizations take their vectors in any type.
+        """
+        value, given, wanted = (
+            self.scope.values[raw] if raw else "",
+            self.scope.meta(raw),
+            self.result,
+        )
+        is_vector = "norm" in self.operator and raw not in (self.raw("input"), self.raw("self"))
+        if self.scope.is_autocast and given.is_float and wanted.is_float and not is_vector:
+            return self.cast(value, given.dtype, wanted.dtype)
+        return value
 
     def raw(self, name: str) -> str:
         """Return the name of an argument in the program; empty for an omitted one."""
@@ -175,7 +229,7 @@ class AtenCall(Emitter):
 
     def tensors(self, name: str) -> list[str]:
         """Return the values of a list of tensors."""
-        return [self.scope.values[raw] if raw else "" for raw in self.raws(name)]
+        return [*map(self.read, self.raws(name))]
 
     def meta(self, name: str) -> Meta:
         """Return the type of an argument."""
@@ -218,7 +272,7 @@ class AtenCall(Emitter):
     def operand(self, name: str, dtype: int) -> str:
         """Return an argument, a tensor or a number, as a value of an element type."""
         if self.has(name):
-            return self.cast(self.tensor(name), self.meta(name).dtype, dtype)
+            return self.cast(self.scope.values[self.raw(name)], self.meta(name).dtype, dtype)
         value = self.value(name)
         if isinstance(value, int | float):
             return self.scalar(value, dtype)

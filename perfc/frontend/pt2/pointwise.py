@@ -51,8 +51,7 @@ def unary(operator: str) -> Lowering:
 
 def computed(c: AtenCall) -> int:
     """Return the element type that an operator of one operand computes in."""
-    given, result = c.meta("self"), c.result
-    return result.dtype if result.is_float and not given.is_float else given.dtype
+    return c.result.dtype if c.result.is_float else c.meta("self").dtype
 
 
 def wider(a: Meta, b: Meta) -> int:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache, partial
 from typing import Any
 
 from perfc.errors import ModelError
 
-from ..lowering.builder import GraphBuilder
+from ..lowering.builder import GraphBuilder, is_small
+from ..lowering.elements import stored_bytes
 from ..lowering.emitter import reading
-from ..reading.proto import ProtoModel, ValueInfo
+from ..reading.proto import ProtoModel, SymbolRange, ValueInfo
 from ..source import one_line
 from .archive import read_archive
-from .call import LOWERINGS, AtenCall, ProgramScope
+from .autocast import enter_region, retype
+from .call import LOWERINGS, AtenCall, ProgramScope, names_of
+from .control import FLOWS, lower_flow
 from .sizes import member_of
 
 MAJOR = 8
@@ -52,18 +57,25 @@ def read_program(model: str | bytes, root: str = "") -> ProtoModel:
     hint = "save it with a released version of PyTorch, 2.5 or newer"
     with reading(where, "its program does not keep to the schema", hint):
         archive = read_archive(model, where)
-        made = translated(archive.program, archive.ties, os.path.realpath(root or os.curdir))
+        folder = os.path.realpath(root or os.curdir)
+        made = translated(archive.program, archive.ties, folder, archive.constants)
     made.origin = archive.origin
     return made
 
 
-def translated(program: Mapping[str, Any], ties: Mapping[str, str], root: str = "") -> ProtoModel:
+def translated(
+    program: Mapping[str, Any],
+    ties: Mapping[str, str],
+    root: str = "",
+    constants: Mapping[str, bytes] | None = None,
+) -> ProtoModel:
     """Return a program in messages of ONNX.
 
     Args:
         program: object of its JSON document.
         ties: name of the first parameter with the same elements, by name of a parameter.
         root: folder that files of sources are named from.
+        constants: elements of small constants by name.
 
     Raises:
         ModelError: another version of the schema.
@@ -80,15 +92,40 @@ def translated(program: Mapping[str, Any], ties: Mapping[str, str], root: str = 
     builder = GraphBuilder(root=root)
     builder.graph.name = "main_graph"
     scope = ProgramScope(builder, graph["tensor_values"], graph["sym_int_values"])
-    declare_inputs(scope, module["signature"]["input_specs"], ties)
+    declare_inputs(scope, module["signature"]["input_specs"], ties, constants or {})
     lower_nodes(scope, graph["nodes"], 0)
     for spec in module["signature"]["output_specs"]:
         declare_output(scope, spec)
-    return builder.model("pytorch", str(program.get("torch_version", "")))
+    made = builder.model("pytorch", str(program.get("torch_version", "")))
+    made.ranges = ranges_of(builder, program.get("range_constraints") or {})
+    sizes = {info.name: graph["tensor_values"][info.name]["sizes"] for info in made.graph.input}
+    made.examples = {name: [*map(example_of, given)] for name, given in sizes.items()}
+    return made
+
+
+def ranges_of(builder: GraphBuilder, allowed: Mapping[str, Any]) -> dict[str, SymbolRange]:
+    """Return the ranges of symbols by name.
+
+    PyTorch specializes for 0 and 1, so it writes a least value of 2 that it does not require.
+    """
+    made: dict[str, SymbolRange] = {}
+    for raw, limits in allowed.items():
+        least, most = limits["min_val"] or 0, limits["max_val"]
+        made[builder.symbols.get(raw, raw)] = SymbolRange(least if least > 2 else 0, most)
+    return made
+
+
+def example_of(size: Mapping[str, Any]) -> int | None:
+    """Return the number of a symbolic size in the example that a program was made with."""
+    hint = size["as_expr"].get("hint") if "as_expr" in size else None
+    return hint.get("as_int") if hint else None
 
 
 def declare_inputs(
-    scope: ProgramScope, specs: Sequence[Mapping[str, Any]], ties: Mapping[str, str]
+    scope: ProgramScope,
+    specs: Sequence[Mapping[str, Any]],
+    ties: Mapping[str, str],
+    constants: Mapping[str, bytes],
 ) -> None:
     """Add the parameters, buffers, constants and inputs of the program."""
     builder, taken = scope.builder, {str(name) for name in scope.tensors}
@@ -104,7 +141,14 @@ def declare_inputs(
             full = ties.get(full, full)
             if full not in stored:
                 stored[full] = raw if full in taken else full
-                builder.stored(stored[full], scope.meta(raw), is_parameter=kind == "parameter")
+                meta, payload = scope.meta(raw), constants.get(full, b"")
+                count = math.prod(s for s in meta.sizes if isinstance(s, int))
+                is_whole = len(payload) == stored_bytes(meta.dtype, count)
+                elements = (
+                    payload if is_whole and is_small(meta.dtype, count, len(payload)) else None
+                )
+                is_parameter = kind == "parameter"
+                builder.stored(stored[full], meta, is_parameter=is_parameter, payload=elements)
             scope.values[raw] = stored[full]
     name_symbols(scope, inputs)
     for raw in inputs:
@@ -156,25 +200,16 @@ def lower_nodes(scope: ProgramScope, nodes: Sequence[Mapping[str, Any]], depth: 
         if space == "higher_order" and name in INLINED:
             inline(scope, node, outputs, depth)
         elif outputs and not is_check:
-            lower_node(scope, node, outputs, f"{space}::{name}", overload)
-
-
-def names_of(given: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the names of the tensors of an argument."""
-    kind, value = member_of(given)
-    match kind:
-        case "as_tensor":
-            yield str(value["name"])
-        case "as_tensors":
-            yield from (str(v["name"]) for v in value)
-        case "as_optional_tensors":
-            yield from (str(v["as_tensor"]["name"]) for v in value if "as_tensor" in v)
-        case _:
-            pass
+            lower_node(scope, node, outputs, f"{space}::{name}", overload, depth)
 
 
 def lower_node(
-    scope: ProgramScope, node: Mapping[str, Any], outputs: list[str], operator: str, overload: str
+    scope: ProgramScope,
+    node: Mapping[str, Any],
+    outputs: list[str],
+    operator: str,
+    overload: str,
+    depth: int,
 ) -> None:
     """Lower a call of an operator; one without a lowering becomes an unknown operator."""
     args = {str(a["name"]): member_of(a["arg"]) for a in node["inputs"]}
@@ -182,10 +217,14 @@ def lower_node(
     path, source = place_of(node["metadata"], stem, scope.builder.root)
     space, _, name = operator.partition("::")
     plain = name if name.startswith("__") else name.rstrip("_")
+    retype(scope, plain, args, [raw for a in node["inputs"] for raw in names_of(a["arg"])], outputs)
     call = AtenCall(scope, stem, path, source, plain, args, outputs)
     lowering = LOWERINGS.find(f"{plain}.{overload}", plain)
+    if space == "higher_order" and name in FLOWS:
+        given = [a["arg"] for a in node["inputs"]]
+        lowering = partial(lower_flow, given=given, lower=partial(lower_nodes, depth=depth + 1))
     start = len(scope.builder.graph.node)
-    if lowering is not None and space in ("aten", "prims"):
+    if lowering is not None and space in ("aten", "prims", "higher_order"):
         with call.attempt():
             results = lowering(call)
             made = [results] if isinstance(results, str) else list(results)
@@ -220,19 +259,17 @@ def inline(
     scope: ProgramScope, node: Mapping[str, Any], outputs: Sequence[str], depth: int
 ) -> None:
     """Put the graph of a higher-order operator in place of its call."""
-    given = [member_of(a["arg"]) for a in node["inputs"]]
-    graph = next(value["graph"] for kind, value in given if kind == "as_graph")
-    actual = [scope.values[raw] for kind, value in given for raw in names_of({kind: value})]
-    inner = ProgramScope(
-        scope.builder, graph["tensor_values"], {**scope.sizes, **graph["sym_int_values"]},
-        prefix=f"{scope.prefix}{node.get('name') or outputs[0]}.",
-    )  # fmt: skip
-    formal = [raw for given in graph["inputs"] for raw in names_of(given)]
-    inner.values.update(zip(formal, actual, strict=True))
+    given = [a["arg"] for a in node["inputs"]]
+    graph = next(arg["as_graph"]["graph"] for arg in given if "as_graph" in arg)
+    actual = [raw for arg in given for raw in names_of(arg)]
+    inner = scope.inner(graph, node.get("name") or outputs[0], actual)
+    if "autocast" in node["target"]:
+        enter_region(given, graph, scope, inner)
     lower_nodes(inner, graph["nodes"], depth + 1)
-    results = [raw for given in graph["outputs"] for raw in names_of(given)]
+    results = [raw for arg in graph["outputs"] for raw in names_of(arg)]
     for raw, result in zip(outputs, results, strict=True):
         scope.values[raw] = inner.values[result]
+        scope.metas[raw] = replace(scope.meta(raw), dtype=inner.meta(result).dtype)
 
 
 def place_of(metadata: Mapping[str, str], name: str, root: str) -> tuple[str, str]:

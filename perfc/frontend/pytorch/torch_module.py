@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import fields, is_dataclass, replace
+from functools import wraps
 from typing import Any
 
 from perfc.errors import MissingExtraError, ModelError
@@ -125,7 +126,7 @@ def archive_of(
     floats = next((t.dtype for t in tensors if t.is_floating_point()), torch.float32)
     has_embedding = any(isinstance(part, lookups()) for part in model.modules())
     failed: Exception | None = None
-    with as_run(model), silenced(), hooked(model):
+    with as_run(model), silenced(), hooked(model), with_autocast():
         for is_symbol in (True, False):
             failed = None
             size = call.batch or (EXAMPLES if is_symbol else batch)
@@ -181,6 +182,32 @@ def hooked(model: Any) -> Iterator[None]:
     finally:
         for hook in hooks:
             hook.remove()
+
+
+@contextmanager
+def with_autocast() -> Iterator[None]:
+    """Let ``torch.autocast`` of a missing device be of the processor, in its type, in the context.
+
+    PyTorch refuses ``meta``, which rotary embeddings of transformers have, and switches off CUDA.
+    """
+    import torch
+
+    autocast: Any = torch.autocast
+    original = autocast.__init__
+
+    @wraps(original)  # the compiler of PyTorch reads the signature
+    def on_device(
+        self: Any, device_type: str, dtype: Any = None, *args: Any, **kwargs: Any
+    ) -> None:
+        if device_type == "meta" or (device_type == "cuda" and not torch.cuda.is_available()):
+            device_type, dtype = "cpu", dtype or torch.get_autocast_dtype("cuda")
+        original(self, device_type, dtype, *args, **kwargs)
+
+    autocast.__init__ = on_device
+    try:
+        yield
+    finally:
+        autocast.__init__ = original
 
 
 def lookups() -> tuple[type, ...]:

@@ -11,7 +11,6 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping
-from functools import wraps
 from importlib import import_module, util
 from pathlib import Path
 from traceback import StackSummary
@@ -89,7 +88,6 @@ def exported(request: Mapping[str, Any], archive: Path) -> dict[str, Any]:
     import torch
 
     with_helpers()
-    with_autocast()
     where, _, name = str(request["name"]).rpartition(":")
     dims = request["dims"]
     with torch.device("meta"):
@@ -124,21 +122,6 @@ def with_helpers() -> None:
 
     if hasattr(tracer, "_filter_traceback_frames"):
         tracer._filter_traceback_frames = user_frames
-
-
-def with_autocast() -> None:
-    """Let ``torch.autocast`` take the device ``meta``, as rotary embeddings of transformers do.
-
-    PyTorch refuses it even where autocast is switched off.
-    """
-    autocast: Any = import_module("torch").autocast
-    original = autocast.__init__
-
-    @wraps(original)  # the compiler of PyTorch reads the signature
-    def on_device(self: Any, device_type: str, *args: Any, **kwargs: Any) -> None:
-        original(self, "cpu" if device_type == "meta" else device_type, *args, **kwargs)
-
-    autocast.__init__ = on_device
 
 
 def with_plain_masks() -> None:

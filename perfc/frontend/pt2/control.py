@@ -1,0 +1,128 @@
+"""Higher-order operators that run a graph of theirs never, once or many times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ..lowering.builder import Meta
+from ..lowering.elements import DataType
+from ..reading.proto import ProtoGraph, ValueInfo
+from .call import AtenCall, ProgramScope, names_of
+
+FLOWS = frozenset({"cond", "while_loop", "scan", "map_impl", "map"})
+Body = Callable[[ProgramScope, Sequence[Mapping[str, Any]]], None]
+"""Function that lowers the nodes of a graph."""
+
+
+def lower_flow(c: AtenCall, given: Sequence[Mapping[str, Any]], lower: Body) -> list[str]:
+    """Return the results of a higher-order operator.
+
+    Args:
+        c: the call.
+        given: its arguments in order.
+        lower: lowers the nodes of a graph.
+    """
+    graphs = [arg["as_graph"] for arg in given if "as_graph" in arg]
+    groups = [[*names_of(arg)] for arg in given if "as_tensors" in arg]
+    match c.operator:
+        case "cond":
+            return branches(c, given[0], graphs, groups[-1] if groups else [], lower)
+        case "while_loop":
+            return repeated(c, graphs, groups, lower)
+        case _:
+            states = groups[0] if c.operator == "scan" else []
+            parts, *others = groups[1:] if c.operator == "scan" else groups
+            return over_parts(c, graphs[0], states, parts, others, lower)
+
+
+def results_of(
+    c: AtenCall,
+    graph: Mapping[str, Any],
+    given: Sequence[str],
+    lower: Body,
+    values: Sequence[str] = (),
+    suffix: str = "",
+) -> list[str]:
+    """Return the results of a graph, whose nodes go to the graph that is made.
+
+    Args:
+        c: the call.
+        graph: the graph.
+        given: names of the values that it takes.
+        lower: lowers its nodes.
+        values: other values of its first operands.
+        suffix: end of the prefix of its names.
+    """
+    content = graph["graph"]
+    scope = c.scope.inner(content, f"{c.outputs[0]}.{graph['name']}{suffix}", given)
+    formal = [raw for each in content["inputs"] for raw in names_of(each)]
+    scope.values.update(zip(formal, values, strict=False))
+    lower(scope, content["nodes"])
+    results = [raw for each in content["outputs"] for raw in names_of(each)]
+    return [c.emit("Identity", scope.values[raw]) for raw in results]
+
+
+def ended(c: AtenCall, outer: Any, name: str, results: Sequence[str]) -> ProtoGraph:
+    """Return the graph that was begun, with its results."""
+    c.builder.graph.output.extend(map(ValueInfo, results))
+    graph = c.builder.leave(outer)
+    graph.name = name
+    return graph
+
+
+def branches(
+    c: AtenCall,
+    condition: Mapping[str, Any],
+    graphs: Sequence[Mapping[str, Any]],
+    given: Sequence[str],
+    lower: Body,
+) -> list[str]:
+    """Return the results of one of two graphs."""
+    made: list[ProtoGraph] = []
+    for graph in graphs:
+        outer = c.builder.enter()
+        made.append(ended(c, outer, graph["name"], results_of(c, graph, given, lower)))
+    raw = next(names_of(condition), "")
+    # a condition on sizes is not evaluated
+    chosen = c.scope.values[raw] if raw else c.builder.filled((), DataType.BOOL)
+    return c.several("If", (chosen,), len(c.outputs), then_branch=made[0], else_branch=made[1])
+
+
+def repeated(
+    c: AtenCall, graphs: Sequence[Mapping[str, Any]], groups: Sequence[Sequence[str]], lower: Body
+) -> list[str]:
+    """Return the last states of a graph that runs while another one is true."""
+    condition, body = graphs
+    states, given = groups[0], [raw for group in groups for raw in group]
+    (begins,) = results_of(c, condition, given, lower, suffix=".first")
+    outer = c.builder.enter()
+    heads = c.builder.loop_inputs(c.name, [c.scope.meta(raw) for raw in states])[2:]
+    after = results_of(c, body, given, lower, heads)
+    (goes_on,) = results_of(c, condition, given, lower, after)
+    graph = ended(c, outer, body["name"], [goes_on, *after])
+    initial = [c.scope.values[raw] for raw in states]
+    return c.several("Loop", ("", begins, *initial), len(states), body=graph)
+
+
+def over_parts(
+    c: AtenCall,
+    body: Mapping[str, Any],
+    states: Sequence[str],
+    parts: Sequence[str],
+    others: Sequence[Sequence[str]],
+    lower: Body,
+) -> list[str]:
+    """Return the last states and stacked results of a graph over the first axis of tensors."""
+    metas = [c.scope.meta(raw) for raw in states]
+    metas += [Meta(m.dtype, m.sizes[1:]) for m in map(c.scope.meta, parts)]
+    outer = c.builder.enter()
+    heads = [c.builder.fresh(c.name) for _ in metas]
+    c.builder.graph.input += [
+        ValueInfo(n, c.builder.type(m)) for n, m in zip(heads, metas, strict=True)
+    ]
+    given = [*states, *parts, *(raw for group in others for raw in group)]
+    results = results_of(c, body, given, lower, heads)
+    graph = ended(c, outer, body["name"], results)
+    operands = [c.scope.values[raw] for raw in (*states, *parts)]
+    return c.several("Scan", operands, len(results), num_scan_inputs=len(parts), body=graph)
