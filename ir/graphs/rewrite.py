@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from perfc.errors import ParseError
 
-from ..graph import Graph, Module, Node, Value
+from ..graph import Graph, Module, Node, SymbolDecl, Value
 from ..symbolic.dim import interval
 from ..symbolic.sizes import sizes_of
 from ..syntax.names import symbol_name
@@ -120,6 +120,19 @@ def with_graph(module: Module, graph: Graph) -> Module:
     return module if graph is module.graph else replace(module, graph=graph)
 
 
+def require_range(symbol: SymbolDecl, value: int, where: str = "") -> None:
+    """Raise an error for a value outside the range of a symbol.
+
+    Raises:
+        ParseError: it is outside.
+    """
+    hi = None if symbol.hi is None else interval(symbol.hi)[1]
+    if value < symbol.lo or (hi is not None and value > hi):
+        range_ = f"{symbol.lo}..{'' if hi is None else hi}"
+        what = f"{symbol_name(symbol.name)}={value} is outside {range_}"
+        raise ParseError(what, where=where, hint="the model allows no other size")
+
+
 def with_defaults(module: Module, values: Mapping[str, int]) -> Module:
     """Return ``module`` with other default values for its symbols, by name.
 
@@ -134,9 +147,7 @@ def with_defaults(module: Module, values: Mapping[str, int]) -> Module:
             names = ", ".join(map(symbol_name, declared))
             hint = f"the model has {names}" if names else "the model has none"
             raise ParseError(f"no symbol {name}", where="--dim", hint=hint)
-        hi = None if s.hi is None else interval(s.hi)[1]
-        if value < s.lo or (hi is not None and value > hi):
-            raise ParseError(f"{name}={value} is outside {s.lo}..{hi or ''}", where="--dim")
+        require_range(s, value, where="--dim")
     return replace(
         module,
         symbols=tuple(

@@ -8,6 +8,21 @@ from typing import Any
 from .dim import Atom, AtomKind, Dim, Poly
 
 
+def solved(d: Dim, key: str, value: int) -> int | None:
+    """Return the value of the symbol ``key`` at which an extent of it alone has a value.
+
+    None where there is none, as where the extent is a multiple of the symbol.
+
+    >>> from perfc.ir.symbolic.dim import symbol
+    >>> solved(symbol("s") * 8, "s", 64), solved(symbol("s") * 8, "s", 63)
+    (8, None)
+    """
+    start, step = evaluate(d, {key: 0}), evaluate(d, {key: 1})
+    size, rest = divmod(value - start, max(step - start, 1))
+    is_solution = not rest and size >= 0 and evaluate(d, {key: size}) == value
+    return size if is_solution else None
+
+
 def evaluate(d: Dim, env: Mapping[str, Any], *, upper: bool = False) -> Any:
     """Return the value of ``d``; ``env`` maps symbols to numbers or to NumPy arrays.
 

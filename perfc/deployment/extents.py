@@ -7,14 +7,15 @@ the inputs and ``seq`` the second of token inputs, in every model without a symb
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 
 from perfc.errors import ParseError, ShapeError
 from perfc.frontend.lowering.roles import Roles, SymbolPlace
 from perfc.ir.graph import Basis, Module, SymbolDecl, Value, walk
-from perfc.ir.graphs.rewrite import Rewriter, with_graph
+from perfc.ir.graphs.rewrite import Rewriter, require_range, with_graph
 from perfc.ir.record import record
-from perfc.ir.symbolic.dim import Dim, Poly, symbol, symbols
+from perfc.ir.symbolic.dim import Dim, symbol, symbols
+from perfc.ir.symbolic.evaluate import solved
 from perfc.ir.symbolic.sizes import bound_type, sizes_of
 from perfc.ir.syntax.names import symbol_name
 from perfc.ir.tensors.types import UNKNOWN, TensorType
@@ -55,19 +56,39 @@ class NamedExtent:
     """Extent of a model for one name of ``AXES``.
 
     Args:
-        keys: symbols that are this extent.
+        extents: this extent by the symbol that it is, or is a multiple of.
         fixed: inputs with a constant extent, with its position.
         size: that constant; 0 if there is none.
     """
 
-    keys: tuple[str, ...] = ()
+    extents: Mapping[str, Dim] = field(default_factory=dict[str, Dim])
     fixed: tuple[tuple[Value, int], ...] = ()
     size: int = 0
 
     @property
+    def keys(self) -> tuple[str, ...]:
+        """Symbols that determine the extent."""
+        return tuple(self.extents)
+
+    def symbols_at(self, size: int, name: str) -> dict[str, int]:
+        """Return the values of the symbols at a size of the extent.
+
+        Raises:
+            ParseError: the extent has no such size, as one that is no multiple of 8.
+        """
+        sizes = {key: solved(extent, key, size) for key, extent in self.extents.items()}
+        strange = next(
+            (str(self.extents[key]) for key, value in sizes.items() if value is None), ""
+        )
+        if strange:
+            what = f"{name} = {size} is not {strange} of the inputs"
+            raise ParseError(what, hint="the model allows no other size")
+        return {key: value for key, value in sizes.items() if value is not None}
+
+    @property
     def is_there(self) -> bool:
         """True if the model has such an extent."""
-        return bool(self.keys or self.fixed)
+        return bool(self.extents or self.fixed)
 
 
 def places_of(module: Module) -> list[tuple[Value, SymbolPlace]]:
@@ -86,7 +107,7 @@ def roles_of(module: Module) -> Roles:
     for _, place in places_of(module):
         for atom in symbols(place.shape[place.axis]):
             places.setdefault(atom.key, []).append(place)
-    return Roles(places, {s.name: s.lo for s in module.symbols})
+    return Roles(places, {s.name: s for s in module.symbols})
 
 
 def axis_of(module: Module, name: str) -> NamedExtent:
@@ -109,15 +130,17 @@ def _symbolic(
     """Return the symbols in some extents; None if the first extent is a constant."""
     roles = roles_of(module)
     declared = {s.name: s for s in module.symbols}
-    keys: list[str] = []
+    extents: dict[str, Dim] = {}
     for _, place in matching:
         extent = place.shape[place.axis]
-        key = str(extent) if isinstance(extent, Poly) else ""
-        if key in declared and roles.basis(key) in (basis, Basis.NOTHING):
-            keys.append(key)
+        # of a multiple the factors are no lengths themselves
+        key, *others = [a.key for a in symbols(extent)] or [""]
+        is_such = key != str(extent) or roles.basis(key) in (basis, Basis.NOTHING)
+        if key in declared and not others and is_such:
+            extents.setdefault(key, extent)
     # what follows another extent gets its size from there
-    free = [k for k in dict.fromkeys(keys) if not _follows(declared[k], keys)]
-    return NamedExtent(tuple(free or keys[:1])) if keys else None
+    keys = [k for k in extents if not _follows(declared[k], [*extents])] or [*extents][:1]
+    return NamedExtent({k: extents[k] for k in keys}) if keys else None
 
 
 def _follows(declared: SymbolDecl, keys: Sequence[str]) -> bool:
@@ -135,7 +158,7 @@ def _fixed(
     if not isinstance(size, int):
         return NamedExtent()
     such = [(v, p.axis) for v, p in every if _is_same(p, first, size, name)]
-    return NamedExtent((), tuple(such), size)
+    return NamedExtent({}, tuple(such), size)
 
 
 def _is_same(place: SymbolPlace, first: SymbolPlace, size: int, name: str) -> bool:
@@ -173,13 +196,18 @@ def sized(module: Module, dims: Mapping[str, object]) -> tuple[Module, dict[str,
         if axis.fixed and size != axis.size:
             module = opened(module, name, axis, size)
             given[name] = size
-        for key in axis.keys:
-            given.setdefault(key, size)
+        given = {**axis.symbols_at(size, name), **given}
     return with_sizes(module, given), given
 
 
 def with_sizes(module: Module, given: Mapping[str, int]) -> Module:
-    """Return the module with the given sizes of its symbols."""
+    """Return the module with the given sizes of its symbols.
+
+    Raises:
+        ParseError: a size that the model does not allow.
+    """
+    for s in module.symbols:
+        require_range(s, given.get(s.name, s.lo))
     if all(s.default == given.get(s.name, s.default) and not (s.tie and s.name in given)
            for s in module.symbols):  # fmt: skip
         return module
@@ -288,18 +316,16 @@ def keyed(module: Module, dims: Mapping[str, object]) -> dict[str, int] | None:
     None if a name refers to a constant, which requires reading the model again.
     """
     axes = stood_for(module, dims)
-    if not all(axes.values()):
+    if not all(axis.keys for axis in axes.values()):
         return None
     given = sizes_of({name: size for name, size in dims.items() if name not in axes})
-    sizes = sizes_of({name: dims[name] for name in axes})
-    return {**{key: sizes[name] for name, keys in axes.items() for key in keys}, **given}
+    for name, size in sizes_of({name: dims[name] for name in axes}).items():
+        given = {**axes[name].symbols_at(size, name), **given}
+    return given
 
 
-def stood_for(module: Module, dims: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
-    """Return the names of ``AXES`` in ``dims`` that are extents but not symbol names of the model.
-
-    Each has the symbols that it refers to, or none if the extent is a constant.
-    """
+def stood_for(module: Module, dims: Mapping[str, object]) -> dict[str, NamedExtent]:
+    """Return the extents of ``AXES`` in ``dims`` that are not symbol names of the model."""
     declared = {s.name for s in module.symbols}
     axes = {n: axis_of(module, n) for n in dims if n in AXES and n not in declared}
-    return {name: axis.keys for name, axis in axes.items() if axis.is_there}
+    return {name: axis for name, axis in axes.items() if axis.is_there}

@@ -19,6 +19,7 @@ from perfc.frontend.config import (
     weight_format,
 )
 from perfc.frontend.pytorch.torch_module import graph_of
+from perfc.ir.symbolic.evaluate import evaluate
 from perfc.ir.tensors.types import DType, dtype_named
 from perfc.machine import NOTHING, Machine, Reserve, load_machine
 from perfc.machine.parallel import ALONE, KEYS, Parallel
@@ -77,7 +78,7 @@ def work_of(
     values: dict[str, object] = {"target": path, "dtype": name}
     if runtime:
         values["runtime"] = runtime
-    size = axis.size or (module.defaults()[axis.keys[0]] if axis.keys else 1)
+    size = axis.size or next((evaluate(d, module.defaults()) for d in axis.extents.values()), 1)
     tokens = seq if seq and axis.is_there else size
     if tokens != size:
         values["seq"] = tokens

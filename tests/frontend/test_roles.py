@@ -7,7 +7,7 @@ import pytest
 from perfc.frontend.lowering.roles import TYPICAL, Roles, SymbolPlace, by_place, is_numbered
 from perfc.frontend.lowering.symbols import SymbolTable
 from perfc.frontend.reading.proto import TypeKind, TypeProto
-from perfc.ir.graph import Basis
+from perfc.ir.graph import Basis, SymbolDecl
 from perfc.ir.symbolic.dim import Dim, symbol
 from perfc.ir.tensors.types import DType
 
@@ -105,8 +105,8 @@ def test_names_that_were_made_up_by_counting(name: str, is_counted: bool) -> Non
     ],
 )  # fmt: skip
 def test_a_name_that_says_something_is_believed(name: str, basis: Basis) -> None:
-    assert Roles({}, {name: 1}).basis(name) is basis
-    assert Roles({}, {name: 1}).assumed(name).size == TYPICAL[basis]
+    assert Roles({}, {name: SymbolDecl(name, 1)}).basis(name) is basis
+    assert Roles({}, {name: SymbolDecl(name, 1)}).assumed(name).size == TYPICAL[basis]
 
 
 def defaults(*inputs: tuple[str, str, tuple[object, ...]]) -> dict[str, tuple[int, str]]:
@@ -160,9 +160,15 @@ def test_a_latent_image_is_no_picture_though_it_is_called_so() -> None:
 
 
 def test_a_mask_says_less_than_what_it_masks() -> None:
-    roles = Roles({"n": [place("mask", "i64", "*,*", 1), place("ids", "i64", "*,*", 1)]}, {"n": 1})
+    roles = Roles(
+        {"n": [place("mask", "i64", "*,*", 1), place("ids", "i64", "*,*", 1)]},
+        {"n": SymbolDecl("n", 1)},
+    )
     chosen = roles.place("n")
     assert chosen is not None
     assert chosen.value == "ids"
     assert roles.place("m") is None
-    assert Roles({}, {"total_seq": 1}).tie("total_seq", Basis.SEQUENCE) is None
+    assert (
+        Roles({}, {"total_seq": SymbolDecl("total_seq", 1)}).tie("total_seq", Basis.SEQUENCE)
+        is None
+    )

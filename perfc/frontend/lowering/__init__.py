@@ -21,5 +21,5 @@ def lowered(model: ProtoModel, options: ReadOptions) -> Module:
     from .lower import Lowering
     from .symbols import SymbolTable
 
-    table = SymbolTable(options.dims)
+    table = SymbolTable(options.dims, model.ranges)
     return Lowering(model, table, options.contents, Functions.of(model)).module()

@@ -135,7 +135,7 @@ class Lowering:
 
     def declare(self, source: proto.ProtoGraph, scope: NameScope) -> None:
         """Record declared types, for values whose inferred types are less specific."""
-        table = SymbolTable(self.symbols.given, dict(self.symbols.seen))
+        table = SymbolTable(self.symbols.given, self.symbols.ranges, dict(self.symbols.seen))
         declared, values = scope.declared, scope.values
         # equal types are one object in the file's reader; extents without a name are the value's
         named: dict[int, Type] = {}

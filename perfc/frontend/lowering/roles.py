@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
-from perfc.ir.graph import Basis
+from perfc.ir.graph import Basis, SymbolDecl
 from perfc.ir.record import frozen, record
-from perfc.ir.symbolic.dim import Dim, Poly, symbol, symbols
+from perfc.ir.symbolic.dim import Atom, Dim, Poly, interval, symbol, symbols
 from perfc.ir.symbolic.evaluate import evaluate
 from perfc.ir.syntax.names import symbol_name
 from perfc.ir.tensors.types import DType, Shape
@@ -101,11 +101,11 @@ class Roles:
 
     Args:
         places: occurrences of each symbol among the inputs, in their order.
-        lows: least value of each symbol.
+        ranges: every symbol with its least and greatest value.
     """
 
     places: Mapping[str, Sequence[SymbolPlace]]
-    lows: Mapping[str, int]
+    ranges: Mapping[str, Atom | SymbolDecl]
 
     def place(self, key: str) -> SymbolPlace | None:
         """Return the most informative occurrence of a symbol; masks come last."""
@@ -115,7 +115,7 @@ class Roles:
     @cached_property
     def bases(self) -> dict[str, Basis]:
         """Return the role of every symbol."""
-        return {key: self.basis(key) for key in self.lows}
+        return {key: self.basis(key) for key in self.ranges}
 
     def basis(self, key: str) -> Basis:
         """Return the role of a symbol, by its name or else by its occurrence."""
@@ -139,7 +139,7 @@ class Roles:
         basis = self.bases[key]
         tie = self.tie(key, basis)
         if tie is None:
-            return Assumption(TYPICAL[basis], basis)
+            return Assumption(within(self.ranges[key], TYPICAL[basis]), basis)
         env = {a.key: self.assumed(a.key).size for a in symbols(tie)}
         return Assumption(evaluate(tie, env), basis, tie)
 
@@ -198,8 +198,14 @@ class Roles:
         for key, stands_for in self.bases.items():
             place = self.place(key)
             if stands_for is basis and place is not None and not place.is_cross:
-                return symbol(symbol_name(key), self.lows[key])
+                return symbol(symbol_name(key), self.ranges[key].lo)
         return None
+
+
+def within(symbol: Atom | SymbolDecl, size: int) -> int:
+    """Return the value of a symbol's range that is closest to a size."""
+    hi = None if symbol.hi is None else interval(symbol.hi)[1]
+    return max(size if hi is None else min(size, hi), symbol.lo)
 
 
 def is_numbered(name: str, place: SymbolPlace | None) -> bool:

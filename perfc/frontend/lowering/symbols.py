@@ -24,7 +24,7 @@ from perfc.ir.tensors.types import (
     Type,
 )
 
-from ..reading.proto import TypeKind, TypeProto
+from ..reading.proto import SymbolRange, TypeKind, TypeProto
 from .roles import Assumption, Roles, SymbolPlace
 
 MAX_RANK = 64
@@ -34,9 +34,10 @@ EXPRESSION = re.compile(r"(?=.*([+*]|//| - ))[\w.\s()+*/-]+\Z")
 
 @entity
 class SymbolTable:
-    """Symbols met while reading a model, with the values the caller gave."""
+    """Symbols met while reading a model, with the values the caller gave and the file allows."""
 
     given: Mapping[str, int] = field(default_factory=dict[str, int])
+    ranges: Mapping[str, SymbolRange] = field(default_factory=dict[str, SymbolRange])
     seen: dict[str, Atom] = field(default_factory=dict[str, Atom])
     places: dict[str, list[SymbolPlace]] = field(default_factory=dict[str, list[SymbolPlace]])
     read: dict[str, Dim] = field(default_factory=dict[str, Dim])
@@ -55,7 +56,8 @@ class SymbolTable:
 
     def _symbol(self, name: str) -> Poly:
         lo = 0 if "past" in name.lower() or self.given.get(symbol_key(name)) == 0 else 1
-        made = symbol(name, lo)
+        allowed = self.ranges.get(name)
+        made = symbol(name, max(lo, allowed.lo), allowed.hi) if allowed else symbol(name, lo)
         atom = next(made.atoms())
         return Poly((((self.seen.setdefault(atom.key, atom),), 1),))
 
@@ -108,7 +110,7 @@ class SymbolTable:
 
     def declarations(self) -> tuple[SymbolDecl, ...]:
         """Every symbol with its default, in order of appearance."""
-        roles = Roles(self.places, {key: a.lo for key, a in self.seen.items()})
+        roles = Roles(self.places, self.seen)
         return tuple(self._declaration(a, roles.assumed(key)) for key, a in self.seen.items())
 
     def _declaration(self, atom: Atom, assumed: Assumption) -> SymbolDecl:

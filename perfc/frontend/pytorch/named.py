@@ -109,11 +109,11 @@ def function_of(functions: Mapping[str, Any], name: str, batch: int | None) -> M
     from ..formats import ReadOptions
     from ..lowering import lowered
     from ..stablehlo.program import message_of
-    from .torch_program import with_batch
+    from .torch_program import with_examples
 
     module = lowered(message_of(functions, name), ReadOptions())
     module = replace(module, graph=replace(module.graph, name=name.rpartition(":")[2]))
-    return module if batch is None else with_batch(module, batch)
+    return with_examples(module, {}, batch)
 
 
 def relax_of(document: bytes, name: str) -> Module:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import copy
 import io
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from perfc.ir.graph import Module
 from perfc.ir.graphs.rewrite import with_defaults
+from perfc.ir.symbolic.dim import symbols
+from perfc.ir.symbolic.evaluate import solved
 from perfc.ir.tensors.types import TensorType
 
-from ..formats import ReadOptions, pt2
+from ..formats import ReadOptions
+from ..lowering import lowered
+from ..pt2.program import read_program
 from .torch_inputs import Call, is_tensor, mapped
 
 MOST_BATCH = 1 << 16
@@ -83,6 +88,12 @@ def archived(exported: Any) -> bytes:
     import torch
 
     light, first = copy.copy(exported), dict[int, str]()
+    # a limit of the export, not of the module
+    light._range_constraints = {
+        key: limits
+        for key, limits in exported.range_constraints.items()
+        if limits.upper != MOST_BATCH
+    }
     names = {name: first.setdefault(id(v), name) for name, v in exported.state_dict.items()}
     specs = [replace(s, target=names.get(s.target, s.target))
              for s in exported.graph_signature.input_specs]  # fmt: skip
@@ -123,13 +134,32 @@ def module_of(archive: bytes, name: str, batch: int | None = None, root: str = "
         batch: default batch; None for that of the archive.
         root: folder that source files are named from; "" for the current one.
     """
-    module = pt2.lower(archive, ReadOptions(root=root))
+    read = read_program(archive, root)
+    module = lowered(read, ReadOptions(root=root))
     module = replace(module, graph=replace(module.graph, name=name))
-    return module if batch is None else with_batch(module, batch)
+    return with_examples(module, read.examples, batch)
 
 
-def with_batch(module: Module, batch: int) -> Module:
-    """Return the module with a default for the symbols that lead the shapes of its inputs."""
-    leading = {str(v.type.shape[0]) for v in module.graph.inputs
-               if isinstance(v.type, TensorType) and v.type.shape}  # fmt: skip
-    return with_defaults(module, {s.name: batch for s in module.symbols if s.name in leading})
+def with_examples(
+    module: Module, examples: Mapping[str, Sequence[int | None]], batch: int | None
+) -> Module:
+    """Return the module with the sizes of its example inputs as defaults.
+
+    Args:
+        module: the module.
+        examples: extents of inputs by name.
+        batch: default of the symbols that lead the shapes of inputs; None for the assumed one.
+    """
+    sizes: dict[str, int | None] = {}
+    leading: dict[str, int | None] = {}
+    for v in module.graph.inputs:
+        shape = v.type.shape if isinstance(v.type, TensorType) and v.type.shape else ()
+        if shape:
+            leading.update({a.key: batch for a in symbols(shape[0])})
+        for extent, size in zip(shape, examples.get(v.name, ()), strict=False):
+            match [*symbols(extent)]:
+                case [atom] if size is not None:
+                    sizes.setdefault(atom.key, solved(extent, atom.key, size))
+                case _:
+                    pass
+    return with_defaults(module, {k: n for k, n in {**sizes, **leading}.items() if n is not None})

@@ -6,7 +6,7 @@ Equal attributes and types may be one shared object: treat everything here as im
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from enum import Enum, IntEnum
 from typing import TypeAlias
@@ -299,9 +299,26 @@ class FileOrigin:
     contents: Contents = NOTHING
 
 
+@record
+class SymbolRange:
+    """Values of a symbol that a model file allows.
+
+    Args:
+        lo: the least.
+        hi: the greatest; None if it is unbounded.
+    """
+
+    lo: int = 0
+    hi: int | None = None
+
+
 @mutable
 class ProtoModel:
-    """A model file; ``opset_import`` keeps the file's order and its spelling of the domains."""
+    """A model file; ``opset_import`` keeps the file's order and its spelling of the domains.
+
+    ``ranges`` are those of its symbols, and ``examples`` the extents of the inputs that it was made
+    with, None for a constant.
+    """
 
     ir_version: int = 0
     opset_import: list[tuple[str, int]] = field(default_factory=list)
@@ -314,6 +331,8 @@ class ProtoModel:
     graph: ProtoGraph = field(default_factory=ProtoGraph)
     functions: list[Function] = field(default_factory=list)
     origin: FileOrigin = field(default_factory=FileOrigin)
+    ranges: Mapping[str, SymbolRange] = field(default_factory=dict)
+    examples: Mapping[str, Sequence[int | None]] = field(default_factory=dict)
 
 
 AttributeValue = (

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from perfc.deployment.extents import AXES, stood_for
 from perfc.errors import ModelError
 from perfc.ir.symbolic.dim import symbols
+from perfc.ir.symbolic.evaluate import evaluate
 from perfc.ir.syntax.names import symbol_key
 from perfc.ir.tensors.types import OptionalType, SequenceType, TensorType, Type
 from perfc.view.report.units import plural
@@ -39,7 +40,7 @@ def fitting(module: Module, dims: Mapping[str, int], where: str, path: str) -> d
     axes = stood_for(module, dims)
     given = {n: v for n, v in dims.items() if symbol_key(n) in declared or n in axes}
     strange = [name for name in dims if name not in given]
-    keys = {symbol_key(name) for name in given}.union(*axes.values())
+    keys = {symbol_key(name) for name in given}.union(*(axis.keys for axis in axes.values()))
     left = [key for key in input_symbols(module) if key not in keys]
     if strange and left:
         shapes = [f"{v.name}{v.type}" for v in module.graph.inputs if symbols_in(v.type)]
@@ -66,10 +67,10 @@ def sizes_of(report: Report) -> tuple[tuple[str, int], ...]:
     names = {*input_symbols(report.source), *given} & report.env.keys()
     of_deployment = {symbol_key(name): value for name, value in report.deployment.dims.items()}
     sizes = {**of_deployment, **{name: report.env[name] for name in names}}
-    for name, keys in stood_for(report.source, dict.fromkeys(AXES, 0)).items():
-        values = {sizes[key] for key in keys if key in sizes}
-        if len(values) == 1 and of_deployment.keys().isdisjoint(keys):
-            sizes = {n: v for n, v in sizes.items() if n not in keys} | {name: values.pop()}
+    for name, axis in stood_for(report.source, dict.fromkeys(AXES, 0)).items():
+        values = {evaluate(d, sizes) for key, d in axis.extents.items() if key in sizes}
+        if len(values) == 1 and of_deployment.keys().isdisjoint(axis.keys):
+            sizes = {n: v for n, v in sizes.items() if n not in axis.keys} | {name: values.pop()}
     return tuple(sorted(sizes.items()))
 
 

@@ -136,9 +136,9 @@ def wanted(dims: Mapping[str, int], module: Module, names: Mapping[str, str]) ->
     symbols = {s.name for s in module.symbols}
     given = {symbol_key(name): value for name, value in dims.items()}
     sizes = {name: value for name, value in given.items() if name in symbols}
-    for name, keys in stood_for(module, dims).items():
-        sizes |= {key: given.pop(name) for key in keys[:1] or (name,)}
-        sizes |= dict.fromkeys(keys[1:], dims[name])
+    for name, axis in stood_for(module, dims).items():
+        size = given.pop(name)
+        sizes |= axis.symbols_at(size, name) or {name: size}
     for name, value in given.items():
         twin = names.get(name)
         if name not in symbols and twin in symbols and twin not in sizes:
