@@ -233,7 +233,6 @@ def test_several_targets_have_the_given_inputs(
     "arguments",
     [
         ["compare", "net.py:Net"],
-        ["ask", "net.py:Net"],
         ["cost", "net.py:Net", "-t", "a100"],
         ["dev", "ir", "net.py:Net"],
         ["explain", "net.py:Net", "#0"],
