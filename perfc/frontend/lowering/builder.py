@@ -89,9 +89,9 @@ class GraphBuilder:
     root: str = ""
 
     def fresh(self, stem: str) -> str:
-        """Return a new name, which no name of PyTorch has."""
+        """Return a name that no value has."""
         self.count += 1
-        return f"{stem}.{self.count}"
+        return self.reserved(f"{stem}.{self.count}")
 
     def type(self, meta: Meta) -> TypeProto:
         """Return the declared type of a tensor; equal ones are one object."""

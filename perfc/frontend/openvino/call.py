@@ -164,8 +164,18 @@ class LayerCall(Emitter):
         return value if list(perm) == [*range(len(perm))] else \
             self.emit("Transpose", value, perm=tuple(perm))  # fmt: skip
 
-    def weight(self, stored: StoredTensor, perm: Sequence[int], sizes: Sequence[Size] = ()) -> str:
-        """Return a stored tensor with its axes in another order."""
+    def unsqueezed(self, at: int) -> str:
+        """Return an operand with a first axis of one; a stored one is stored with it."""
+        sizes = (1, *self.meta(at).sizes)
+        if self.stored(at) is not None:
+            return self.ordered(at, range(len(sizes)), sizes)
+        return self.emit("Unsqueeze", self.value(at), self.ints(0))
+
+    def weight(
+        self, stored: StoredTensor, perm: Sequence[int], sizes: Sequence[Size] = (),
+        *, is_state: bool = False,
+    ) -> str:  # fmt: skip
+        """Return a stored tensor with its axes in another order; a state is no parameter."""
         builder, given = self.builder, tuple(sizes or stored.meta.sizes)
         shape = tuple(given[a] for a in perm)
         key = "stored", id(self.scope.network), stored.key, shape
@@ -175,7 +185,7 @@ class LayerCall(Emitter):
             is_one = all(s == 1 for s in shape)
             is_weight = stored.meta.dtype in FLOATS or bool(stored.real) or stored.data is None
             builder.stored(name, Meta(stored.meta.dtype, shape), payload=stored.data,
-                           is_parameter=is_weight and not is_one)  # fmt: skip
+                           is_parameter=is_weight and not (is_one or is_state))  # fmt: skip
         if not stored.real:
             return name
         if stored.scale is None:

@@ -75,6 +75,8 @@ def _iterations(c: LayerCall, lower: Body) -> list[str]:
     states = [e for e in entries if e["internal_layer_id"] in back]
     count, condition = _bounds(c, entries)
     initial = [_outer(c, e["external_port_id"]) for e in states]
+    if any(abs(int(e.get(size, "1"))) != 1 for e in entries for size in ("stride", "part_size")):
+        raise ValueError("parts of several elements")
     sliced = {e["internal_layer_id"]: _outer(c, e["external_port_id"])
               for e in entries if e not in states and int(e["external_port_id"]) >= 0}  # fmt: skip
     outputs = _ports(c, "port_map", "output")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,6 +10,8 @@ from ..lowering.builder import Meta
 from ..lowering.elements import DataType
 from .call import LayerCall, lowers
 
+_ACTIVATIONS = {"sigmoid": "Sigmoid", "tanh": "Tanh", "relu": "Relu", "hardsigmoid": "HardSigmoid"}
+"""Functions of recurrent cells, with ONNX's names."""
 PADS = {"same_upper": "SAME_UPPER", "same_lower": "SAME_LOWER", "valid": "VALID"}
 """Values of ``auto_pad``, with ONNX's."""
 
@@ -190,25 +193,56 @@ def _attention(c: LayerCall) -> str:
 @lowers("LSTMSequence", "GRUSequence", "RNNSequence")
 def _sequence(c: LayerCall) -> list[str]:
     """Return the results of a recurrent layer; its weights have the directions first."""
-    operator = c.layer.kind.removesuffix("Sequence")
-    states = 2 if operator == "LSTM" else 1
-    hidden = c.integer("hidden_size", 1)
-    initial = [c.emit("Transpose", c.value(1 + s), perm=(1, 0, 2)) for s in range(states)]
-    at = 2 + states
-    bias = c.meta(at + 2).sizes
-    directions, gates = bias[0], {"LSTM": 4, "GRU": 3}.get(operator, 1)
-    if not isinstance(directions, int):
-        raise ValueError("unknown extents")
-    # both biases of a gate are one here
-    both = c.builder.filled((directions, 2 * hidden * gates), c.meta(at + 2).dtype)
-    made = c.several(
-        operator, (c.emit("Transpose", c.value(0), perm=(1, 0, 2)), c.value(at), c.value(at + 1),
-                   both, "", *initial), 1 + states, hidden_size=hidden,
-        direction=c.text("direction", "forward").lower(),
-        linear_before_reset=c.flag("linear_before_reset") if operator == "GRU" else None,
+    at = 3 + c.layer.kind.startswith("LSTM")
+    lengths = c.stored(at - 1)
+    is_short = (
+        lengths is not None
+        and lengths.data is not None
+        and min(lengths.values(), default=0)
+        < (s if isinstance(s := c.meta(0).sizes[1], int) else 0)
+    )
+    made = _recurrent(
+        c, _batch_second(c, 0),
+        [c.value(at + w) for w in range(3)], c.value(at - 1) if is_short else "",
+        [_batch_second(c, s) for s in range(1, at - 1)],
+        c.text("direction", "forward").lower(),
     )  # fmt: skip
     results = [c.emit("Transpose", made[0], perm=(2, 1, 0, 3))]
     return results + [c.emit("Transpose", state, perm=(1, 0, 2)) for state in made[1:]]
+
+
+def _batch_second(c: LayerCall, at: int) -> str:
+    """Return a sequence or a state with the batch as its second axis."""
+    stored = c.stored(at)
+    return c.emit("Transpose", c.value(at), perm=(1, 0, 2)) if stored is None else \
+        c.weight(stored, (1, 0, 2), is_state=True)  # fmt: skip
+
+
+@lowers("LSTMCell", "GRUCell", "RNNCell")
+def _cell(c: LayerCall) -> list[str]:
+    """Return the states after one step, of a sequence of one."""
+    at = 2 + c.layer.kind.startswith("LSTM")
+    first = [c.unsqueezed(w) for w in range(at + 2)]
+    bias = c.unsqueezed(at + 2) if c.has(at + 2) else ""
+    made = _recurrent(c, first[0], [*first[at:], bias], "", first[1:at], "forward")
+    return [c.emit("Squeeze", state, c.ints(0)) for state in made[1:]]
+
+
+def _recurrent(
+    c: LayerCall, x: str, weights: Sequence[str], lengths: str, states: Sequence[str],
+    direction: str,
+) -> list[str]:  # fmt: skip
+    """Return all states, and the last ones; both biases of a gate are one in OpenVINO."""
+    operator = c.layer.kind.removesuffix("Sequence").removesuffix("Cell")
+    count = 2 if direction == "bidirectional" else 1
+    given = [f for f in c.text("activations").split(",") if f.strip()]
+    functions = tuple(_ACTIVATIONS[f.strip().lower()] for f in given) * count
+    return c.several(
+        operator, (x, *weights, lengths, *states), 1 + len(states),
+        hidden_size=c.integer("hidden_size", 1), direction=direction,
+        activations=functions or None, clip=c.number("clip") or None,
+        linear_before_reset=c.flag("linear_before_reset") if operator == "GRU" else None,
+    )  # fmt: skip
 
 
 @lowers("FakeQuantize")

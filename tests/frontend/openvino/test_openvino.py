@@ -13,6 +13,8 @@ import pytest
 import perfc
 from perfc.errors import ModelError
 from perfc.frontend import load
+from perfc.frontend.lowering.builder import GraphBuilder
+from perfc.passes.roofline.parameters import Role
 from tests.frontend.damaged import check_damaged
 
 BITS = {"FP32": 32, "FP16": 16, "I64": 64, "I32": 32, "I8": 8, "U8": 8, "U4": 4, "BOOL": 8}
@@ -211,6 +213,67 @@ def test_an_iterator_runs_its_graph_for_each_part(tmp_path: Path) -> None:
     assert "loop" in {n.op.mnemonic for n in report.module.graph.nodes}
     assert str(report.module.graph.outputs[0].type) == "f32[1, 7, 4]"
     assert report.cost.work.mac == 7 * 16
+
+
+RECURRENT = {"LSTM": (4, 2), "GRU": (3, 1), "RNN": (1, 1)}
+"""Gates and states of recurrent layers."""
+
+
+@pytest.mark.parametrize("bias_rows", [None, 4])
+@pytest.mark.parametrize("directions", [1, 2])
+@pytest.mark.parametrize("kind", RECURRENT)
+def test_sequences_of_two_layers_have_their_macs_and_stored_biases(
+    tmp_path: Path, kind: str, directions: int, bias_rows: int | None
+) -> None:
+    (gates, states), d, h = RECURRENT[kind], Document(), 20
+    if bias_rows and kind != "GRU":
+        pytest.skip("only units that reset after the product have two biases of a gate")
+    rows = bias_rows or gates
+    data = {"hidden_size": h, "direction": "bidirectional" if directions > 1 else "REVERSE",
+            "linear_before_reset": str(bool(bias_rows)), "activations": "tanh"}  # fmt: skip
+    if kind != "RNN":
+        del data["activations"]
+    source, width, total = d.parameter("FP32", (3, 7, 10)), 10, 0
+    for _ in range(2):
+        initial = [d.const("FP32", (3, directions, h)) for _ in range(states)]
+        weights = [d.const("FP32", (directions, n, *rest)) for n, rest in
+                   ((gates * h, (width,)), (gates * h, (h,)), (rows * h, ()))]  # fmt: skip
+        lengths = d.const("I32", (3,))
+        state = ("FP32", (3, directions, h))
+        made = d.layer(f"{kind}Sequence", (source, *initial, lengths, *weights),
+                       ("FP32", (3, directions, 7, h)), *[state] * states, **data)  # fmt: skip
+        total += directions * h * (gates * (width + h) + rows)
+        width = directions * h
+        order = d.layer("Transpose", (made, d.const("I64", (4,), (0, 2, 1, 3))),
+                        ("FP32", (3, 7, directions, h)))  # fmt: skip
+        source = d.layer("Reshape", (order, d.const("I64", (3,), (3, 7, width))),
+                         ("FP32", (3, 7, width)))  # fmt: skip
+    d.layer("Result", (source,))
+    report = perfc.analyze(d.save(tmp_path), "a100")
+    mac = sum(3 * 7 * directions * gates * h * (i + h) for i in (10, directions * h))
+    assert (report.cost.work.mac, report.cost.is_bound) == (mac, False)
+    assert report.parameters.count(Role.PARAMETER) == total
+
+
+@pytest.mark.parametrize("kind", RECURRENT)
+def test_cells_are_one_step_of_their_sequence(tmp_path: Path, kind: str) -> None:
+    (gates, states), d, h = RECURRENT[kind], Document(), 20
+    given = [d.parameter("FP32", (3, n)) for n in (10, *[h] * states)]
+    weights = [d.const("FP32", (gates * h, *rest)) for rest in ((10,), (h,), ())]
+    made = d.layer(f"{kind}Cell", (*given, *weights), *[("FP32", (3, h))] * states, hidden_size=h)
+    d.layer("Result", (made,))
+    report = perfc.analyze(d.save(tmp_path), "a100")
+    assert (report.cost.work.mac, report.cost.is_bound) == (3 * gates * h * (10 + h), False)
+    assert report.parameters.count(Role.PARAMETER) == gates * h * (10 + h + 1)
+    assert str(report.module.graph.outputs[0].type) == f"f32[3, {h}]"
+
+
+def test_names_made_for_nodes_are_no_names_of_results() -> None:
+    builder = GraphBuilder()
+    given = builder.reserved("lstm.1")
+    made = [builder.fresh("lstm") for _ in range(3)]
+    after = [builder.reserved(name) for name in made]
+    assert len({given, *made, *after}) == 7
 
 
 def test_an_unknown_layer_keeps_its_name_and_bytes(tmp_path: Path) -> None:
