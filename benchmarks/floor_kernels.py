@@ -99,12 +99,13 @@ def trace_report(path: Path) -> bool:
     except ParseError as error:
         print(f"{path.name}: {error}", file=sys.stderr)
         return True
-    sent = sum(k.time_ns for k in made.kernels if k.class_name is TracedClass.COMMUNICATION)
-    bounded = sum(k.operator_ns for k in made.bounded)
-    of_rest = bounded / max(made.kernel_ns - sent, 1)
+    sent = TracedClass.COMMUNICATION
+    bounded, rest = made.bounded, [k for k in made.kernels if k.class_name is not sent]
+    whole = sum(k.operator_ns for k in bounded) / made.kernel_ns
+    of_rest = sum(k.operator_ns for k in rest if k.floor) / max(sum(k.time_ns for k in rest), 1)
     print(
-        f"{path.name}: {bounded / made.kernel_ns:.1%} of the time bounded, {of_rest:.1%} without "
-        f"communication; {len(made.bounded):,} operators, {len(made.withheld)} withheld"
+        f"{path.name}: {whole:.1%} of the time bounded, {of_rest:.1%} without communication; "
+        f"{len(bounded):,} operators, {len(made.withheld)} withheld"
     )
     return not made.withheld
 

@@ -19,11 +19,10 @@ from perfc.ir.symbolic.dim import Dim
 from perfc.ir.tensors.types import BY_CODE, DType
 from perfc.passes.roofline.ceilings import LaunchCounts
 
-from .elements import SCALAR_TYPES, Tensor, dtype_in, promoted, tensor_of
 from .facts import Argument, OperatorCall, TensorArgument
+from .operands import SCALAR_TYPES, Operands, Tensor, UnknownOperandError, promoted
 from .operators import Signature
 
-MOST_ELEMENTS = 1 << 40
 _DIRECT = re.compile(
     r"implicit|fprop|dgrad|wgrad|xdlops|scudnn_\d|conv2d_grouped|depthwise", re.IGNORECASE
 )
@@ -47,73 +46,6 @@ class Work:
     extents: Mapping[str, float] | None = None
     is_chosen: bool = False
     is_counted: bool = True
-
-
-class UnknownOperandError(ValueError):
-    """An argument, or its element type, that a cost needs and the trace does not have."""
-
-
-class Operands:
-    """Arguments of a call by their roles.
-
-    Raises:
-        UnknownOperandError: a tensor with an unknown element type.
-    """
-
-    def __init__(self, call: OperatorCall, signature: Signature, kernels: Sequence[str]) -> None:
-        self.call, self.signature, self.kernels = call, signature, kernels
-        self.listed = dtype_in(kernels)
-        self.result = None if call.result is None else self.tensor(call.result)
-
-    def tensor(self, given: TensorArgument) -> Tensor:
-        """Return a tensor with its element type."""
-        made = tensor_of(given, self.listed)
-        if made is None or made.numel > MOST_ELEMENTS or min(made.sizes, default=1) < 0:
-            raise UnknownOperandError(given.dtype)
-        return made
-
-    def tensors(self, at: int) -> list[Tensor]:
-        """Return the tensors of an argument, several for a list."""
-        given = self.call.arguments[at] if at < len(self.call.arguments) else None
-        if isinstance(given, TensorArgument):
-            return [self.tensor(given)]
-        several = given if isinstance(given, tuple) else ()
-        return [self.tensor(t) for t in several if isinstance(t, TensorArgument)]
-
-    def with_roles(self, roles: str) -> list[Tensor]:
-        """Return the tensors of all arguments with one of some roles."""
-        places = (at for at, role in enumerate(self.signature.roles) if role in roles)
-        return [t for at in places for t in self.tensors(at)]
-
-    def one(self, role: str) -> Tensor:
-        """Return the tensor of a role.
-
-        Raises:
-            UnknownOperandError: there is none.
-        """
-        given = self.with_roles(role)
-        if not given:
-            raise UnknownOperandError(role)
-        return given[0]
-
-    def value(self, role: str) -> Argument:
-        """Return the number or the numbers of a role; None if not recorded."""
-        at = self.signature.roles.find(role)
-        given = self.call.arguments[at] if 0 <= at < len(self.call.arguments) else None
-        return None if isinstance(given, TensorArgument) else given
-
-    def extents(self, role: str, rank: int) -> tuple[int, ...]:
-        """Return numbers for each axis, of which one stands for all.
-
-        Raises:
-            UnknownOperandError: they are not recorded.
-        """
-        given = self.value(role)
-        several = given if isinstance(given, tuple) else (given,)
-        made = tuple(e for e in several if isinstance(e, int))
-        if len(made) not in (1, rank):
-            raise UnknownOperandError(role)
-        return made * (rank // len(made))
 
 
 def counts_of(
@@ -371,10 +303,40 @@ def rotated(o: Operands) -> Work:
     return Work(counts_of([*o.with_roles("r"), *part], part, alu=alu), part[0].dtype)
 
 
+def recurred(o: Operands) -> Work:
+    """Return the work of recurrent layers: each matrix meets the input of every step once."""
+    source, at = o.one("a"), o.signature.roles.index("W")
+    given = o.call.arguments[at]
+    matrices = [
+        Tensor(source.dtype, t.sizes)
+        for t in (given if isinstance(given, tuple) else ())
+        if isinstance(t, TensorArgument) and len(t.sizes) == 2
+    ]
+    if not matrices:
+        raise UnknownOperandError("W")
+    times = 2 if o.signature.is_backward else 1
+    steps = math.prod(source.sizes[:-1])
+    mac = float(times * steps * sum(m.numel for m in matrices))
+    return Work(counts_of([source, *matrices], [], mac=mac), source.dtype)
+
+
+def generated(o: Operands) -> Work:
+    """Return the work of a generated kernel, which touches each pointer once for every element."""
+    extents = [a for a in o.call.arguments if type(a) is int]
+    axes = 1 if o.call.operator.startswith("triton_poi") else 2
+    numel = math.prod(extents[-axes:])
+    tensors = [t for at in range(len(o.call.arguments)) for t in o.tensors(at)]
+    if not tensors or not extents:
+        raise UnknownOperandError("*")
+    touched_ = [t if t.numel <= numel else Tensor(t.dtype, (numel,), t.packed) for t in tensors]
+    return Work(counts_of(touched_, []), DType.F32, is_counted=False)
+
+
 MODELS: Mapping[str, Callable[[Operands], Work]] = {
     "elementwise": streamed, "normalization": streamed, "softmax": streamed, "product": product,
     "convolution": convolved, "pool": pooled, "attention": attended, "tokens": attended,
     "rows": gathered, "elements": gathered, "rotary": rotated,
+    "recurrent": recurred, "fused": generated,
 }  # fmt: skip
 """Cost models by the sections of the table of operators."""
 

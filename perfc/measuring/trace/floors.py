@@ -14,7 +14,7 @@ from perfc.machine import Machine, load_machine
 from perfc.passes.roofline.ceilings import Ceiling
 from perfc.passes.roofline.floor import Floors
 
-from .costs import work_of
+from .costs import Work, work_of
 from .facts import DeviceFacts, OperatorCall
 from .operators import signature_of
 
@@ -76,6 +76,8 @@ def floor_of(
     work = None if signature is None else work_of(call, signature, kernels)
     if work is None:
         return None
+    if all(map(is_with_host, kernels)) and kernels:
+        return host_copy(call, work, machine)
     rounds = work.dtype is DType.F32 and any(map(_TF32.search, kernels))
     for tf32 in (True,) if rounds else (False, True):
         times = Floors(machine, tf32=tf32).times_s(
@@ -92,6 +94,20 @@ def floor_of(
         Lowered(work.class_name, work.dtype.code, work.extents) if work.extents else None,
         tf32 and work.dtype is DType.F32 and work.counts.mac > 0,
     )
+
+
+def is_with_host(kernel: str) -> bool:
+    """Return True for a copy from or to the host, which memory of the device does not bound."""
+    return any(way in kernel for way in ("HtoD", "DtoH", "Host -> ", "-> Host"))
+
+
+def host_copy(call: OperatorCall, work: Work, machine: Machine) -> OperatorFloor | None:
+    """Return the bound of a copy by the link to the host; None for other operators."""
+    link = machine.link("host")
+    nbytes = min(work.counts.read_bytes, work.counts.write_bytes)
+    if link is None or call.operator != "aten::copy_":
+        return None
+    return OperatorFloor(0.0, nbytes, nbytes / link.value, "host link")
 
 
 def target_of(facts: DeviceFacts) -> Machine | None:

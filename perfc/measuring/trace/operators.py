@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cache
 
@@ -70,6 +71,9 @@ native_group_norm_backward : rrr > 1 @2
 cudnn_batch_norm_backward miopen_batch_norm_backward : rrr > 0 @2
 _softmax_backward_data _log_softmax_backward_data : rr > 0 @2
 _fused_rms_norm_backward : rr > 1 @2
+_thnn_fused_lstm_cell : rrr > 2,2 @12,5
+_thnn_fused_gru_cell : rrr > 2 @8,3
+_grouped_mm _scaled_grouped_mm : r ?
 _foreach_add _foreach_sub _foreach_mul _foreach_div _foreach_maximum _foreach_minimum : xr @1
 _foreach_addcdiv _foreach_addcmul _foreach_lerp : xrr @2
 _foreach_neg _foreach_abs _foreach_sqrt _foreach_exp _foreach_reciprocal _foreach_pow : x @1
@@ -84,7 +88,7 @@ _C::fused_add_rms_norm sgl_kernel::fused_add_rmsnorm sgl_kernel::gemma_fused_add
 _C::rms_norm_static_fp8_quant _C::rms_norm_dynamic_per_token_quant : wrr @3
 _C::fused_add_rms_norm_static_fp8_quant : wrxr @4
 aiter::rms_norm aiter::rms_norm_cu aiter::rmsnorm2d_fwd vllm::rocm_aiter_rms_norm : rr > 0 @2
-aiter::rmsnorm2d_fwd_with_add : wrrwr @3
+aiter::rmsnorm2d_fwd_with_add aiter::rmsnorm2d_fwd_with_add_ck : wrrwr @3
 aiter::fused_add_rms_norm_cu : xxr @3
 vllm::rocm_aiter_rmsnorm2d_fwd_with_add : rrr > 0,0 @3
 flashinfer::rmsnorm : wr @2
@@ -109,6 +113,9 @@ sgl_kernel::topk_softmax : wwr
 _moe_C::moe_align_block_size sgl_kernel::moe_align_block_size : r
 _moe_C::moe_sum sgl_kernel::moe_sum_reduce aiter::moe_sum : rw @1
 _C::apply_repetition_penalties_ sgl_kernel::apply_token_bitmask_inplace_cuda : x
+c10d::allreduce vllm::all_reduce symm_mem::multimem_all_reduce symm_mem::one_shot_all_reduce : x
+record_param_comms vllm::all_gather vllm::reduce_scatter : r
+_C_custom_ar::all_reduce : .rw
 vllm::moe_forward vllm::moe_forward_shared : rr > 0 ?
 vllm::inplace_fused_experts vllm::outplace_fused_experts vllm::rocm_aiter_fused_moe : r > 0 ?
 sglang::inplace_fused_experts sglang::outplace_fused_experts aiter::fused_moe : r > 0 ?
@@ -122,9 +129,15 @@ flash_attn::_flash_attn_varlen_forward aiter::mha_varlen_fwd aiter::fmha_v3_varl
 flash_attn::_flash_attn_varlen_backward : rrrrr > 1 ?
 aiter::paged_attention_v1 _C::paged_attention_v1 _rocm_C::paged_attention : w ?
 vllm::paged_attention_v1 : w ?
+vllm::unified_kv_cache_update : rr
+fb::rms_norm : rrr > 0 @2
 fbgemm::FloatToFP8RowwiseQuantized fbgemm::FP8RowwiseQuantizedToFloat : r
-fbgemm::bounds_check_indices : r
+fbgemm::FloatToHFP8Quantized fbgemm::HFP8QuantizedToFloat fbgemm::bounds_check_indices : r
 fbgemm::permute_pooled_embs fbgemm::permute_pooled_embs_auto_grad : r > 0
+fbgemm::recat_embedding_grad_output_mixed_D_batch : r > 0
+fbgemm::asynchronous_complete_cumsum fb::asynchronous_complete_cumsum : r > 0
+fbgemm::permute_sparse_features fbgemm::permute_2D_sparse_data : r
+fbgemm::split_embedding_codegen_lookup_rowwise_adagrad_function : ...........rr
 torch::autograd::CppNode<SplitLookupFunction_rowwise_adagrad_Op> : r
 torch::autograd::CppNode<SplitLookupFunction_rowwise_adagrad_Op_pt2> : r
 
@@ -138,8 +151,16 @@ _native_batch_norm_legit_no_training _batch_norm_with_update : rrrrr > 0 @2
 softmax
 _softmax _log_softmax _safe_softmax : r > 0 @2,1
 
+recurrent
+_cudnn_rnn miopen_rnn : aW
+_cudnn_rnn_backward miopen_rnn_backward : aW
+
+fused
+triton_poi triton_red triton_per : *
+
 product
 mm bmm matmul _int_mm mv dot vdot : ab
+_weight_int8pack_mm : atr
 addmm baddbmm addmv _addmm_activation : cabB
 addbmm : cabB
 linear : atc
@@ -176,6 +197,7 @@ _scaled_dot_product_flash_attention _scaled_dot_product_flash_attention_for_cpu 
 scaled_dot_product_attention _scaled_dot_product_attention_math : qkvr.C
 _scaled_dot_product_efficient_attention _scaled_dot_product_cudnn_attention : qkvr..C
 _scaled_dot_product_fused_attention_overrideable : qkvr.C
+_cudnn_attention_forward : qkvrNN....C
 _scaled_dot_product_flash_attention_backward : rqkvrr.....C
 _scaled_dot_product_efficient_attention_backward : rqkvrrr....C
 _scaled_dot_product_cudnn_attention_backward : rqkvrr..r.....C
@@ -209,12 +231,16 @@ Names without a namespace are those of ``aten``, in place or not. Roles: ``r`` r
 ``c`` added unless ``B`` is 0, ``O`` the result, ``D`` its type; windows: input ``i``, filter ``k``,
 gradient ``g``, extents ``K``, stride ``S``, padding ``P``, dilation ``L``, transposed ``T``, groups
 ``G``, mask ``M`` of gradients; attention ``q k v``, causal ``C``, lengths of sequences ``N``; rows
-of ``w`` at ``j``; rotated heads of extent ``H``. Results: ``i`` like argument i, ``^`` broadcast,
+of ``w`` at ``j``; rotated heads of extent ``H``; ``W`` matrices of a recurrence; ``*`` pointers and
+then extents of a generated kernel. Results: ``i`` like argument i, ``^`` broadcast,
 ``f`` the same as real numbers, ``b`` as truth values, ``/`` without its axes, ``s`` those extents.
 ``@x,y``: operations per element on the vector unit and special functions; ``?``: the operations
 depend on data. Arguments after the roles are not read.
 Sources: native_functions.yaml of PyTorch; ``TORCH_LIBRARY`` of vLLM, SGLang, AITER, FlashAttention.
 """
+_GENERATED = re.compile(r"triton_(poi|red|per)(?=_fused)")
+_PARTIAL = re.compile(r"cat|pad|gather|scatter|index|embedding|slice|select|masked|split")
+"""Names of generated kernels that may read or write parts of their operands."""
 
 
 @record
@@ -262,5 +288,11 @@ def signatures() -> Mapping[str, Signature]:
 
 
 def signature_of(operator: str) -> Signature | None:
-    """Return the signature of an operator, in place or not; None if it has none."""
+    """Return the signature of an operator, in place or not; None if it has none.
+
+    Kernels that Inductor generates are one operator for each kind.
+    """
+    generated = _GENERATED.match(operator)
+    if generated is not None:
+        return None if _PARTIAL.search(operator) else signatures().get(generated[0])
     return signatures().get(operator.removeprefix("aten::").rstrip("_"))

@@ -10,7 +10,7 @@ from perfc.machine import Machine
 
 from .classes import TracedClass, class_of
 from .facts import UNKNOWN_NS, DeviceFacts, DeviceTrace, OperatorCall
-from .floors import OperatorFloor, floor_of, target_of
+from .floors import OperatorFloor, floor_of, is_with_host, target_of
 
 MOST_FLOORS = 20_000
 """Maximum calls of operators that are analyzed, the longest first."""
@@ -135,6 +135,43 @@ class _Total:
     executions: set[int] = field(default_factory=set[int])
 
 
+@mutable
+class _Operator:
+    """Executions of one operator with its shapes, on the device or with the host.
+
+    Its lower bound is printed with its longest kernel.
+    """
+
+    time_ns: int = 0
+    executions: set[int] = field(default_factory=set[int])
+    kernels: dict[str, _Total] = field(default_factory=dict[str, "_Total"])
+    floor: OperatorFloor | None = None
+    is_withheld: bool = False
+
+    def add(self, kernel: str, total: _Total) -> None:
+        """Add the launches of one of its kernels."""
+        self.time_ns += total.time_ns
+        self.executions |= total.executions
+        self.kernels[kernel] = total
+
+    @property
+    def longest(self) -> str:
+        """Name of the kernel that takes most of its time."""
+        return max(self.kernels, key=lambda k: self.kernels[k].time_ns)
+
+    @property
+    def count(self) -> int:
+        """Executions; launches of its longest kernel if the trace does not number them."""
+        return len(self.executions) or self.kernels[self.longest].launches
+
+    def bound(self, call: OperatorCall, machine: Machine) -> None:
+        """Find the lower bound, and withhold one above the measured time."""
+        time_s = self.time_ns * 1e-9 / self.count
+        floor = floor_of(call, machine, tuple(self.kernels), time_s)
+        self.is_withheld = floor is not None and floor.floor_s > time_s
+        self.floor = None if self.is_withheld else floor
+
+
 def summarized(
     trace: DeviceTrace, machine: Machine | None = None, *, is_bounded: bool = True
 ) -> TraceSummary:
@@ -172,51 +209,34 @@ def kernel_times(
     totals: Mapping[tuple[int, int], _Total], machine: Machine | None,
 ) -> tuple[KernelTime, ...]:  # fmt: skip
     """Return the kernels, the longest first, with the bounds of the longest operators."""
-    operators: dict[int, _Total] = {}
-    longest: dict[int, tuple[int, int]] = {}
-    ran: dict[int, list[str]] = {}
+    operators: dict[tuple[int, bool], _Operator] = {}
     for (kernel, call), total in totals.items():
-        whole = operators.setdefault(call, _Total())
-        whole.time_ns += total.time_ns
-        whole.executions |= total.executions
-        if call >= 0:
-            ran.setdefault(call, []).append(names[kernel])
-            longest[call] = max(longest.get(call, (-1, -1)), (total.time_ns, -kernel))
-    chosen = sorted(longest, key=lambda c: -operators[c].time_ns)[:MOST_FLOORS]
-    floors: dict[int, OperatorFloor | None] = {}
-    withheld: set[int] = set()
-    executions = {
-        call: len(operators[call].executions) or totals[-longest[call][1], call].launches
-        for call in longest
-    }
-    for call in chosen if machine is not None else ():
-        if all(map(is_on_device, ran[call])) and machine is not None:
-            time_s = operators[call].time_ns * 1e-9 / executions[call]
-            floor = floor_of(calls[call], machine, ran[call], time_s)
-            if floor is not None and floor.floor_s > time_s:
-                withheld.add(call)
-            else:
-                floors[call] = floor
+        key = call, is_with_host(names[kernel])
+        operators.setdefault(key, _Operator()).add(names[kernel], total)
+    known = [key for key in operators if key[0] >= 0]
+    known.sort(key=lambda key: -operators[key].time_ns)
+    if machine is not None:
+        for key in known[:MOST_FLOORS]:
+            operators[key].bound(calls[key[0]], machine)
     made: list[KernelTime] = []
     for (kernel, call), total in totals.items():
-        is_longest = call >= 0 and -longest[call][1] == kernel
+        name = names[kernel]
         operator = calls[call] if call >= 0 else None
-        whole = operators[call] if call >= 0 else total
-        class_name = class_of(names[kernel], operator.operator if operator else "")
+        whole = operators[call, is_with_host(name)]
+        if operator is None:
+            whole = _Operator()
+            whole.add(name, total)
+        is_longest = whole.longest == name
+        class_name = class_of(name, operator.operator if operator else "")
         made.append(
             KernelTime(
-                names[kernel], class_name, operator, total.launches, total.time_ns, whole.time_ns,
-                executions.get(call, total.launches), floors.get(call) if is_longest else None,
-                is_longest and call in withheld,
+                name, class_name, operator, total.launches, total.time_ns, whole.time_ns,
+                whole.count, whole.floor if is_longest else None,
+                is_longest and whole.is_withheld,
             )
         )  # fmt: skip
     made.sort(key=lambda k: (-k.time_ns, k.kernel, k.shapes))
     return tuple(made)
-
-
-def is_on_device(kernel: str) -> bool:
-    """Return False for a copy from or to the host, which memory of the device does not bound."""
-    return not any(way in kernel for way in ("HtoD", "DtoH", "Host -> ", "-> Host"))
 
 
 def class_times(kernels: Sequence[KernelTime]) -> tuple[ClassTime, ...]:

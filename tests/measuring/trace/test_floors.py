@@ -26,7 +26,7 @@ DATASET = Path(__file__).parents[3] / "datasets" / "h200" / "traces"
 BF16, HALF = "c10::BFloat16", "c10::Half"
 OPAQUE = "CatArrayBatchedCopy_contig<at::native::OpaqueType<2u>, unsigned int, 4, 64, 64>"
 TF32_KERNEL = "cutlass_80_tensorop_s1688gemm_128x256_16x3_nn_align4"
-FACTS = {"Tensor": "rwxikgabcqvjNOt", "numbers": "CTMBDHdsKSPLG"}
+FACTS = {"Tensor": "rwxikgabcqvjNOtW", "numbers": "CTMBDHdsKSPLG"}
 """Roles by the type of the argument in PyTorch."""
 NAMES = {
     "C": "causal", "S": "stride", "P": "padding", "L": "dilation", "T": "transposed",
@@ -98,6 +98,10 @@ PRODUCT = 2 * 32 * 512 * 14 * 14 * 256 * 9
         ("aten::_fused_adamw_", [(TensorArgument("", (N,)),)] * 4, 2 * 7 * N, 14 * N),
         ("_C::fused_add_rms_norm", [tensor(8, 64), tensor(8, 64), tensor(64)],
          4 * 4 * 8 * 64 + 4 * 64, 3 * 8 * 64),
+        ("aten::_cudnn_rnn", [tensor(7, 2, 16), (tensor(64, 16), tensor(64, 8), tensor(64))],
+         4 * (7 * 2 * 16 + 64 * 24), 2 * 7 * 2 * 64 * 24),
+        ("triton_poi_fused_add_mul_0", [tensor(8, 64), tensor(64), tensor(8, 192), 512], 4 * 1088,
+         None),
         ("_C::rotary_embedding", [tensor(8, dtype="long int"), tensor(8, 512), tensor(8, 128), 64,
                                   tensor(4096, 32), True], 8 * 8 + 4 * 8 * 640, 3 * 8 * 320),
     ],
@@ -120,6 +124,7 @@ def test_an_operator_passes_its_operands_once(
         ("aten::relu", []),
         ("aten::add", [1, 2]),
         ("mine::add", [tensor(8), tensor(8)]),
+        ("triton_poi_fused_cat_0", [tensor(8), tensor(8), 8]),
     ],
 )
 def test_unknown_types_and_operators_have_no_bound(name: str, arguments: list[Argument]) -> None:

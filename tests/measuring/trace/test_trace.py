@@ -84,7 +84,8 @@ def test_the_floor_of_an_operator_is_that_of_the_same_kernel_of_perfc_op(tmp_pat
     assert norm.floor is not None
     assert norm.floor.nbytes == 2 * 2 * 4096**2 + 2 * 2 * 4096
     copy = next(k for k in made.kernels if k.class_name is TracedClass.COPY)
-    assert copy.floor is None, "memory of the device does not bound a copy from the host"
+    assert copy.floor is not None
+    assert (copy.floor.nbytes, copy.floor.limit) == (4096, "host link")
 
 
 def test_a_report_has_nothing_but_kernels_operators_shapes_and_devices(

@@ -1,17 +1,18 @@
-"""Element types of arguments in traces, by the words of the tools, and of results."""
+"""Operands of operators of a trace: element types by the words of the tools, sizes, roles."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 
 from perfc.errors import ParseError
 from perfc.ir.record import record
 from perfc.ir.tensors.types import DType, dtype_named
 
-from .facts import TensorArgument
+from .facts import Argument, OperatorCall, TensorArgument
+from .operators import Signature
 
 _WORDS = {
     "unsigned char": "u8", "signed char": "i8", "char": "i8", "short": "i16", "short int": "i16",
@@ -33,6 +34,7 @@ _REAL = re.compile(
     r"(?<![\w:])(?:c10::(?:BFloat16|Half)|__half|__(?:nv|hip)_bfloat16|float|double)\b"
 )
 _FIRST = re.compile(r"<(?:unsigned char|signed char|long|int|short|bool)\b(?! int)")
+MOST_ELEMENTS = 1 << 40
 PACKED = 2
 """Elements in one of the types whose name ends in ``x2``."""
 
@@ -140,3 +142,70 @@ def category_of(dtype: DType) -> int:
     if dtype is DType.BOOL:
         return 0
     return 1 if dtype.is_integer else 2 if dtype.is_float else 3
+
+
+class UnknownOperandError(ValueError):
+    """An argument, or its element type, that a cost needs and the trace does not have."""
+
+
+class Operands:
+    """Arguments of a call by their roles.
+
+    Raises:
+        UnknownOperandError: a tensor with an unknown element type.
+    """
+
+    def __init__(self, call: OperatorCall, signature: Signature, kernels: Sequence[str]) -> None:
+        self.call, self.signature, self.kernels = call, signature, kernels
+        self.listed = dtype_in(kernels)
+        self.result = None if call.result is None else self.tensor(call.result)
+
+    def tensor(self, given: TensorArgument) -> Tensor:
+        """Return a tensor with its element type."""
+        made = tensor_of(given, self.listed)
+        if made is None or made.numel > MOST_ELEMENTS or min(made.sizes, default=1) < 0:
+            raise UnknownOperandError(given.dtype)
+        return made
+
+    def tensors(self, at: int) -> list[Tensor]:
+        """Return the tensors of an argument, several for a list."""
+        given = self.call.arguments[at] if at < len(self.call.arguments) else None
+        if isinstance(given, TensorArgument):
+            return [self.tensor(given)]
+        several = given if isinstance(given, tuple) else ()
+        return [self.tensor(t) for t in several if isinstance(t, TensorArgument)]
+
+    def with_roles(self, roles: str) -> list[Tensor]:
+        """Return the tensors of all arguments with one of some roles."""
+        places = (at for at, role in enumerate(self.signature.roles) if role in roles)
+        return [t for at in places for t in self.tensors(at)]
+
+    def one(self, role: str) -> Tensor:
+        """Return the tensor of a role.
+
+        Raises:
+            UnknownOperandError: there is none.
+        """
+        given = self.with_roles(role)
+        if not given:
+            raise UnknownOperandError(role)
+        return given[0]
+
+    def value(self, role: str) -> Argument:
+        """Return the number or the numbers of a role; None if not recorded."""
+        at = self.signature.roles.find(role)
+        given = self.call.arguments[at] if 0 <= at < len(self.call.arguments) else None
+        return None if isinstance(given, TensorArgument) else given
+
+    def extents(self, role: str, rank: int) -> tuple[int, ...]:
+        """Return numbers for each axis, of which one stands for all.
+
+        Raises:
+            UnknownOperandError: they are not recorded.
+        """
+        given = self.value(role)
+        several = given if isinstance(given, tuple) else (given,)
+        made = tuple(e for e in several if isinstance(e, int))
+        if len(made) not in (1, rank):
+            raise UnknownOperandError(role)
+        return made * (rank // len(made))
