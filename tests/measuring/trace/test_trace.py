@@ -14,7 +14,7 @@ import pytest
 from perfc import cli
 from perfc.errors import ParseError
 from perfc.machine import load_machine
-from perfc.measuring.trace.classes import TracedClass, class_of
+from perfc.measuring.trace.classes import TracedClass
 from perfc.measuring.trace.difference import Match, difference
 from perfc.measuring.trace.formats import read_trace
 from perfc.measuring.trace.output import TraceView
@@ -231,30 +231,6 @@ def test_an_export_of_nsight_systems_is_read_without_its_views(tmp_path: Path) -
                 0 AS deviceId, 0 AS correlationId, 1 AS demangledName FROM n;
         """)
     assert summarized(read_trace(path)).kernel_ns == 10_000
-
-
-@pytest.mark.parametrize(
-    ("kernel", "expected"),
-    [
-        ("Cijk_Alik_Bljk_B_BS_BH_Bias_HA_S_SAV_UserArgs_MT128x224x64", TracedClass.MATMUL),
-        ("nvjet_tst_64x64_64x16_2x1_2cta_v_bz_bias_TNT", TracedClass.MATMUL),
-        (
-            "void pytorch_flash::flash_fwd_kernel<Flash_fwd_kernel_traits<64>>",
-            TracedClass.ATTENTION,
-        ),
-        ("fmhaSm100aKernel_QkvE4m3OBfloat16H64PagedKvCausal", TracedClass.ATTENTION),
-        ("_matmul_ogs_NNT_bf16xbf16xmxfp4_128x128x128x1_swiglu", TracedClass.EXPERTS),
-        ("triton_poi_fused__to_copy_1", TracedClass.COPY),
-        ("triton_poi_fused_add_mul_3", TracedClass.ELEMENTWISE),
-        ("triton_red_fused_mean_0", TracedClass.REDUCTION),
-        ("void cudnn::engines_precompiled::nchwToNhwcKernel<float>", TracedClass.CONV),
-        ("_ZN7ck_tile6kentryILi1ENS_12Rmsnorm2dFwdINS_27Quant", TracedClass.NORMALIZATION),
-        ("void cross_device_reduce_2stage<bf16, 8>", TracedClass.COMMUNICATION),
-        ("at::native::elementwise_kernel<128, 4, at::native::(lambda)>", TracedClass.ELEMENTWISE),
-    ],
-)
-def test_kernels_have_the_class_of_their_work(kernel: str, expected: TracedClass) -> None:
-    assert class_of(kernel) is expected
 
 
 def mutated(data: bytes, rng: random.Random) -> bytes:
