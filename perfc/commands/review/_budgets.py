@@ -78,7 +78,7 @@ def upwards_of(file: str) -> Iterator[Path]:
 def about(options: DeploymentOptions) -> Callable[[Path, str], bool]:
     """Return a test that is True if a budget of a project file covers a model."""
     from perfc.review.check import config as configs
-    from perfc.review.check.run import models_of
+    from perfc.review.check.planning import models_of
 
     known: dict[Path, Config] = {}
 

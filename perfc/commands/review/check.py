@@ -120,7 +120,7 @@ def show(shown: CheckViews, form: str, output: Path | None) -> None:
         case "github" | "gitlab" | "junit":
             emit_for_ci(shown, form, output)
         case "sarif":
-            from perfc.review.check.sarif import sarif
+            from perfc.review.check.pipelines import sarif
             from perfc.view.report.formats import json_form
 
             emit(json_form.strict(sarif(shown), indent=2) + "\n", output)

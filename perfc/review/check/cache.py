@@ -17,8 +17,8 @@ from .lock import digests
 from .lock.baseline import BaselineCase, Entry
 
 FOLDER = ".perfc_cache"
-FORMAT = 2
-"""Format version of the entries; 1 lacked some sizes."""
+FORMAT = 3
+"""Format version of the entries; 2 lacked the products."""
 LARGEST_BYTES = 1 << 22
 SETTLED_S = 2.0
 """Age below which a file may change again without a new time stamp."""
@@ -56,8 +56,11 @@ class FigureCache:
                 )
                 for name, f in tree["figures"].items()  # type: ignore[attr-defined]
             }
-            sizes = tuple((str(n), int(v)) for n, v in tree["sizes"])  # type: ignore[attr-defined]
-            return Entry(str(tree["digest"]), figures, target, sizes)
+            sizes, products = (
+                tuple((str(n), int(v)) for n, v in tree[key])  # type: ignore[attr-defined]
+                for key in ("sizes", "products")
+            )
+            return Entry(str(tree["digest"]), figures, target, sizes, products)
         except (KeyError, TypeError, ValueError, IndexError, AttributeError):
             return None
 
@@ -72,6 +75,7 @@ class FigureCache:
             "digest": entry.digest,
             "figures": figures,
             "sizes": entry.sizes,
+            "products": entry.products,
         }
         self._store(f"{key(case, digest, target)}.json", tree)
 

@@ -15,8 +15,9 @@ ENTRY = """\
       language: system
       files: \\.(onnx(\\.gz)?|py)$
       require_serial: true
+      verbose: true
 """
-"""Hook that runs the installed perfc."""
+"""Hook that runs the installed perfc; ``verbose``, as else warnings are not shown."""
 _REPOS = re.compile(r"^repos:[ \t]*(#.*)?$", re.MULTILINE)
 _FIRST = re.compile(r"^([ \t]*)- ", re.MULTILINE)
 _OWN = re.compile(r"\bperfc[ -]check\b")

@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from perfc.errors import ModelError, PerfcError
 from perfc.frontend.reading.module_name import is_named
-from perfc.ir.graph import Module
 from perfc.ir.record import record
-from perfc.review.diff.figures import Figure, Metric
 
-from ..code.imports import digest_of
-from ..code.model import CodeModel, including
 from . import built_in, sizing
-from .cache import FigureCache
-from .config import Budget, Config
+from .config import Config
 from .lock import digests, lock_file
+from .lock import lineage as lineages
 from .lock.baseline import KEYS, Baseline, BaselineCase, Entry
+from .lock.lineage import Lineage
+from .planning import UNCOVERED, CaseFigures, PlannedCheck, measure, models_of, planned
 from .verdict import BaselineStatus, Outcome, Result, judge
 from .why import surer
-
-SOURCE = ".py"
-"""Suffix of source files."""
-UNCOVERED = "no budget is about it"
 
 
 @record
@@ -62,16 +54,6 @@ class CheckResult:
         return self.has_all and not any(f.is_bound and f.origin == 0 for f in figures)
 
 
-@record
-class PlannedCheck:
-    """A model with its budget; ``where`` is the place of its sizes."""
-
-    case: BaselineCase
-    path: Path | CodeModel
-    budget: Budget
-    where: str
-
-
 def check(
     config: Config,
     files: Sequence[str],
@@ -92,26 +74,20 @@ def check(
     nowhere = [r for r in results if not (config.root / r.case.model).exists()]
     results = [r for r in results if r not in nowhere]
     errors += [f"{config.shown(r.case.model)}: no such file (check the path)" for r in nowhere]
+    plan, lineage = with_strays(
+        config, plan, measured, against, revision, None if everything else results
+    )
+    results = [r for r in results if r.case.model not in lineage.found]
     baseline = config.named(against.path) if against.path else ""
-    pair = (digests.predictor(), against.predictor)
-    unchecked = list(uncompared(config, plan, against)) if against.path else []
-    for p in plan:
-        entry = measured.get(p.case)
-        if entry is not None:
-            known = against.entries.get(p.case)
-            result = judge(p.case, p.budget.rules, entry.entry, known, pair)
-            again = partial(judge, p.case, p.budget.rules, old=known, predictor=pair)
-            result = replace(result, module=p.budget.module)
-            result = surer(result, config.lock, config.root, revision, p.budget.rules, again)
-            results.append(replace(result, was_analysed=entry.was_analysed))
-            errors += incomparable(config, p, known, entry.entry, baseline)
-            unchecked += unknown(config, p, entry.entry)
+    judged, faults, unchecked, successions = compared(config, plan, lineage, baseline)
+    results += judged
+    errors += faults
     strange, notes = sized(config, measured, errors, is_everything=everything)
     errors += strange
-    notes += unchecked
+    notes += [*successions, *unchecked]
     if everything:
         cases = {p.case for p in plan}
-        gone = [c for c in against.entries if c not in cases]
+        gone = [c for c in against.entries if c not in cases and c.model not in lineage.replaced]
         results += [
             Result(
                 c, BaselineStatus.REMOVED, baseline=against.entries[c], notes=(why_gone(config, c),)
@@ -132,6 +108,60 @@ def check(
     return CheckResult(ordered, tuple(errors), tuple(notes), baseline, config.root, is_compared)
 
 
+def with_strays(
+    config: Config,
+    plan: Sequence[PlannedCheck],
+    measured: dict[BaselineCase, CaseFigures],
+    against: Baseline,
+    revision: str,
+    skipped: Sequence[Result] | None,
+) -> tuple[list[PlannedCheck], Lineage]:
+    """Find what models of the baseline are now, of those without a budget too.
+
+    Those that have the place of a model with a budget are added to the plan and to ``measured``.
+    ``skipped`` is as for `lineage.strays`.
+    """
+    extra = lineages.strays(config, against, revision, skipped)
+    figures = measured | measure(config, extra)[0]
+    result = lineages.lineage_of(config, [*plan, *extra], figures, against, revision)
+    extra = [p for p in extra if p.case.model in result.found]
+    measured |= {p.case: figures[p.case] for p in extra if p.case in figures}
+    return [*plan, *extra], result
+
+
+def compared(
+    config: Config, plan: Sequence[PlannedCheck], lineage: Lineage, baseline: str
+) -> tuple[list[Result], list[str], list[str], list[str]]:
+    """Judge every measured case.
+
+    Returns:
+        Results, errors, limits that are not checked, and successions.
+    """
+    results: list[Result] = []
+    errors: list[str] = []
+    unchecked: list[str] = []
+    successions: list[str] = []
+    pair = (digests.predictor(), lineage.against.predictor)
+    for p in plan:
+        measured = lineage.measured.get(p.case)
+        if measured is None:
+            continue
+        of, rules = lineage.compared(p), p.budget.rules
+        again = partial(judge, p.case, rules, old=of.old, predictor=pair, alone=measured.entry)
+        result = replace(again(of.new), module=p.budget.module, former=of.former)
+        result = surer(result, config.lock, config.root, lineage.revision, rules, again)
+        results.append(replace(result, was_analysed=measured.was_analysed))
+        errors += incomparable(config, p, of.old, of.new, baseline)
+        unchecked += unknown(config, p, measured.entry)
+        successions += [of.note] if of.note else []
+        is_new = of.old is None and not of.note and lineage.against.path is not None
+        if is_new and any(r.limit.is_relative for r in rules):
+            name = config.shown(p.case.model)
+            update = f"perfc baseline update {shlex.quote(name)}"
+            unchecked.append(f"{name}: new, limits with + are not checked ({update})")
+    return results, errors, unchecked, list(dict.fromkeys(successions))
+
+
 def unmatched(config: Config, models: Sequence[str]) -> Iterator[str]:
     """Yield a line for each budget without a file, and for a project without models."""
     hint = "perfc check reads .onnx and .onnx.gz; export PyTorch models with torch.onnx.export"
@@ -144,17 +174,6 @@ def unmatched(config: Config, models: Sequence[str]) -> Iterator[str]:
     for b in config.budgets:
         if b.module is None and not any(b.covers(m) for m in models):
             yield f"{config.place(b.line)}: no model matches {', '.join(b.models)} ({hint})"
-
-
-def uncompared(config: Config, plan: Sequence[PlannedCheck], against: Baseline) -> Iterator[str]:
-    """Yield a line for each model with relative limits that the baseline lacks."""
-    for p in plan:
-        if p.case not in against.entries and any(r.limit.is_relative for r in p.budget.rules):
-            name = config.shown(p.case.model)
-            yield (
-                f"{name}: new, limits with + are not checked "
-                f"(perfc baseline update {shlex.quote(name)})"
-            )
 
 
 def incomparable(
@@ -205,134 +224,6 @@ def why_gone(config: Config, case: BaselineCase) -> str:
     return f"{UNCOVERED} on {case.setting}"
 
 
-def models_of(config: Config, files: Sequence[str]) -> list[str]:
-    """Return the models of files: relative paths, modules, and those that include a source."""
-    modules = config.modules
-    sources = [f for f in files if f.endswith(SOURCE) and Path(f).is_file()]
-    models = [m for f in files if f not in sources
-              for m in config.modules_of(f) or [relative(config, f)]]  # fmt: skip
-    return models + including(modules, map(Path, sources))
-
-
-def relative(config: Config, file: str) -> str:
-    """Make a file name relative to the folder of the budgets, with slashes.
-
-    Folders may be links to the project or into it; links to models are not resolved.
-    """
-    result = Path(os.path.relpath(file, config.root)).as_posix()
-    if not result.startswith(".."):
-        return result
-    folder, name = os.path.split(os.path.abspath(file))
-    real = os.path.relpath(os.path.realpath(folder), os.path.realpath(config.root))
-    return Path(real, name).as_posix()
-
-
-def planned(config: Config, models: Iterable[str]) -> tuple[list[PlannedCheck], list[Result]]:
-    """Return each model with each of its budgets, and the models without a budget.
-
-    Raises:
-        PerfcError: an unknown target in a budget.
-    """
-    from perfc.machine import load_machine
-
-    plan: dict[BaselineCase, PlannedCheck] = {}
-    skipped: list[Result] = []
-    names: dict[str, str] = {}
-    for model in dict.fromkeys(models):
-        about = [b for b in config.budgets if b.covers(model)]
-        if not about:
-            case = BaselineCase(model, "")
-            skipped.append(Result(case, BaselineStatus.SKIPPED, notes=(UNCOVERED,)))
-        for budget in about:
-            if budget.target not in names:
-                try:
-                    names[budget.target] = load_machine(budget.target).name
-                except PerfcError as error:
-                    error.where = f"{config.path}:{budget.line}" if budget.line else "--target"
-                    raise
-            path = CodeModel(budget.module) if budget.module else config.root / model
-            how = budget.deployment.for_model(model if budget.module else path)
-            case = BaselineCase.of(model, names[budget.target], how)
-            if case in plan:
-                rules = (*plan[case].budget.rules, *budget.rules)
-                plan[case] = replace(plan[case], budget=replace(budget, rules=rules))
-            else:
-                where = config.place(budget.dims_line)
-                plan[case] = PlannedCheck(case, path, budget, where)
-    return list(plan.values()), skipped
-
-
-@record
-class CaseFigures:
-    """Figures of a case, and True if they were computed now."""
-
-    entry: Entry
-    was_analysed: bool
-
-
-def measure(
-    config: Config, plan: Sequence[PlannedCheck], *, is_cached: bool = True
-) -> tuple[dict[BaselineCase, CaseFigures], list[str]]:
-    """Return the figures of every case, cached for unchanged models, and the errors."""
-    cache = FigureCache(config.root, is_used=is_cached)
-    measured: dict[BaselineCase, CaseFigures] = {}
-    errors: list[str] = []
-    for p in plan:
-        try:
-            measured[p.case] = one(p, cache)
-        except PerfcError as error:
-            name = config.shown(p.case.model)
-            text = str(error).replace(str(p.path), name)
-            line = text if name in text else f"{name}: {text}"
-            errors.append(line)
-    cache.close()
-    return measured, list(dict.fromkeys(errors))
-
-
-def one(p: PlannedCheck, cache: FigureCache) -> CaseFigures:
-    """Return the figures of one case.
-
-    Raises:
-        PerfcError: the model cannot be analyzed.
-    """
-    from perfc.machine import load_machine
-
-    target = digests.of_target(load_machine(p.budget.target))
-    try:
-        digest = digest_of(p.path.module) if isinstance(p.path, CodeModel) else cache.digest(p.path)
-    except OSError as error:
-        raise ModelError(error.strerror or "cannot be read", where=p.case.model) from None
-    known = cache.get(p.case, digest, target)
-    if known is not None:
-        return CaseFigures(known, False)
-    entry, is_alone = analysed(p, target)
-    if is_alone:
-        cache.put(p.case, digest, target, entry)
-    return CaseFigures(entry, True)
-
-
-def analysed(p: PlannedCheck, target: str) -> tuple[Entry, bool]:
-    """Compute the figures of one case; the flag is True if they depend on one file only.
-
-    Raises:
-        PerfcError: the model cannot be analyzed.
-    """
-    from perfc.api import analyze
-    from perfc.frontend import load
-    from perfc.review.diff.figures import figures
-
-    budget = p.budget
-    model = p.path.read(budget.dims) if isinstance(p.path, CodeModel) else p.path
-    dims = dict[str, int]()
-    if budget.dims:
-        module = model if isinstance(model, Module) else load(model)
-        dims = sizing.fitting(module, budget.dims, p.where, str(p.path))
-    report = analyze(model, deployment=replace(budget.deployment, dims=dims))
-    metrics: Mapping[Metric, Figure] = figures(report)
-    origin = report.source.origin
-    return Entry(origin.digest, metrics, target, sizing.sizes_of(report)), not origin.beside
-
-
 def opened(config: Config, against: str = "") -> Baseline:
     """Read the baseline from the lock file, or from a git revision.
 
@@ -367,6 +258,9 @@ def renewed(
     errors += [f"{f}: {UNCOVERED}" for f in files if not models]
     errors += [] if files else unmatched(config, models)
     errors += sized(config, measured, errors, is_everything=not files)[0]
+    if files and not errors:
+        lineage = lineages.lineage_of(config, plan, measured, old, "HEAD")
+        models = [*models, *lineage.replaced]
     entries = dict(others_of(old, models)) if files else {}
     entries.update((case, m.entry) for case, m in measured.items())
     return entries, errors

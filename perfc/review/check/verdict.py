@@ -87,6 +87,7 @@ class Result:
         was_analysed: True if analyzed now, False if cached.
         why: operators that explain the change; empty if not requested.
         module: the PyTorch module of the case; None for a file.
+        former: name of the model in the baseline; "" if it is several.
         source: file and line of the code of the first operator of ``why``.
     """
 
@@ -100,6 +101,7 @@ class Result:
     why: str = ""
     module: NamedModule | None = None
     source: str = ""
+    former: str = ""
 
     @property
     def outcome(self) -> Outcome:
@@ -113,6 +115,7 @@ def judge(
     entry: Entry,
     old: Entry | None,
     predictor: tuple[str, str],
+    alone: Entry | None = None,
 ) -> Result:
     """Evaluate every rule of a budget on one case.
 
@@ -122,13 +125,18 @@ def judge(
         entry: current figures.
         old: baseline figures, or None.
         predictor: digests of the current predictor and of the baseline's.
+        alone: figures for absolute limits, if ``entry`` is that of several models.
     """
     blamed = whose(entry, old, predictor)
     is_models_own = old is None or entry.digest[: len(old.digest)] != old.digest
+
+    def of(rule: LimitRule) -> Entry:
+        return entry if alone is None or rule.limit.is_relative else alone
+
     findings = worst(
         (rule, f)
         for rule in rules
-        if (f := exceeded(rule, entry, old, is_models_own=is_models_own)) is not None
+        if (f := exceeded(rule, of(rule), old, is_models_own=is_models_own)) is not None
     )
     if old is None:
         standing = BaselineStatus.NEW
@@ -140,7 +148,7 @@ def judge(
     bounds = [m.key for m, f in entry.figures.items() if f.is_bound]
     if bounds:
         notes += (f"lower bounds, not all is known: {', '.join(bounds)}",)
-    return Result(case, standing, entry, old, tuple(findings), notes)
+    return Result(case, standing, entry, old, tuple(findings), notes, former=case.model)
 
 
 def worst(findings: Iterable[tuple[LimitRule, LimitExceeded]]) -> list[LimitExceeded]:

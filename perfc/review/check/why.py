@@ -12,6 +12,7 @@ from perfc.ir.syntax.names import symbol_key
 from perfc.review.diff.figures import ESTIMATES
 
 from ..code.model import CodeModel
+from .lock.lineage import at_revision
 from .verdict import UNDECIDED, BaselineStatus, LimitExceeded, Outcome, Result
 
 if TYPE_CHECKING:
@@ -27,11 +28,10 @@ def since(root: Path, result: Result, revision: str) -> Difference | None:
     from perfc.review.diff import SideSetting, both, compare
 
     case = result.case
-    path = str((root / case.model).resolve())
-    old: str | CodeModel = f"{revision}:{path}"
-    new: str | CodeModel = path
+    old = at_revision(root, result.module, result.former, revision)
+    new: str | CodeModel = str((root / case.model).resolve())
     if result.module is not None:
-        old, new = CodeModel(result.module, revision), CodeModel(result.module)
+        new = CodeModel(result.module)
     known = {name for entry in (result.entry, result.baseline) if entry for name, _ in entry.sizes}
     dims = {name: value for name, value in case.dims if symbol_key(name) in known}
     try:
@@ -48,7 +48,7 @@ def explained(result: CheckResult, revision: str) -> CheckResult:
     results: list[Result] = []
     for r in result.results:
         if r.standing is BaselineStatus.CHANGED and r.case.model not in lines:
-            difference = since(result.root, r, revision)
+            difference = since(result.root, r, revision) if r.former else None
             lines[r.case.model] = ("", "") if difference is None else in_a_line(difference)
         if r.standing is BaselineStatus.CHANGED and not r.why:
             why, source = lines[r.case.model]
@@ -99,7 +99,7 @@ def surer(
         judged: returns the result for other figures of the model.
     """
     old, entry = result.baseline, result.entry
-    if old is None or entry is None:
+    if old is None or entry is None or not result.former:
         return result
     is_changed = not entry.digest.startswith(old.digest)
     is_gated = any(r.metric in ESTIMATES and r.limit.is_relative for r in rules)

@@ -49,6 +49,35 @@ def last_commit(path: Path) -> str:
     return done.stdout.decode("ascii", "replace").strip() if done.returncode == 0 else ""
 
 
+def files_at(folder: Path, revision: str) -> frozenset[str] | None:
+    """Return the files below a folder at a revision, relative to it; None if git has none."""
+    if not revision or revision.startswith("-"):
+        return None
+    try:
+        done = git(["ls-tree", "-r", "-z", "--name-only", revision], folder=str(folder))
+    except ModelError:
+        return None
+    names = done.stdout.decode("utf-8", "surrogateescape").split("\0")
+    return frozenset(names) if done.returncode == 0 else None
+
+
+def renamed(folder: Path, revision: str) -> dict[str, str]:
+    """Return the old name by the new one of files that git takes for renamed since a revision.
+
+    Names are relative to ``folder``; files that git does not track yet have none.
+    """
+    if revision.startswith("-"):
+        return {}
+    arguments = ["diff", "--cached", "--name-status", "--find-renames", "--diff-filter=R",
+                 "--relative", "-z", revision, "--"]  # fmt: skip
+    try:
+        done = git(arguments, folder=str(folder))
+    except ModelError:
+        return {}
+    names = done.stdout.decode("utf-8", "surrogateescape").split("\0")
+    return dict(zip(names[2::3], names[1::3], strict=False)) if done.returncode == 0 else {}
+
+
 def blob(spec: str, target: Path) -> None:
     """Write the content of ``REVISION:PATH`` to a file.
 

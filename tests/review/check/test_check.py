@@ -27,7 +27,7 @@ from perfc.review.check.globs import is_match
 from perfc.review.check.limits import parse_limit
 from perfc.review.check.lock import lock_file as lock
 from perfc.review.check.lock.baseline import BaselineCase, Entry
-from perfc.review.check.sarif import sarif
+from perfc.review.check.pipelines import sarif
 from perfc.review.check.verdict import BaselineStatus, Outcome, judge
 from perfc.review.diff.figures import Figure, Metric
 from perfc.view.report import annotation
@@ -222,7 +222,11 @@ def test_new_removed_and_skipped_models_are_shown(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     said(capsys, "baseline", "write")
-    put(project, "c", 16)
+    dense = models.model(
+        [helper.make_node("MatMul", ["x", "w"], ["y"])],
+        [models.stored("w", (8, 8))], ["n", 8], ["n", 8],
+    )  # fmt: skip
+    (project / "models" / "c.onnx").write_bytes(dense.SerializeToString())
     (project / "models" / "b.onnx").unlink()
     (project / "other.onnx").write_bytes((project / "models" / "a.onnx").read_bytes())
     code, out, _ = said(capsys, "check", "--output-format", "json")

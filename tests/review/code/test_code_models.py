@@ -248,6 +248,36 @@ def test_a_diff_has_the_module_of_a_revision(
     assert said(capsys, "diff", before, "HEAD:mypkg.model:Net", "--exit-code")[0] == 1
 
 
+@pytest.mark.parametrize("old", ['"mypkg.model:Net"', '"mypkg.model:Net"\nname = "small"'])
+@pytest.mark.parametrize(
+    "new",
+    ['"mypkg.model:Wide"', '"mypkg.other:Net"', '"mypkg/other.py:Net"',
+     '"mypkg.model:Net"\nname = "large"'],
+)  # fmt: skip
+def test_a_module_of_another_name_keeps_its_budgets(
+    project: Path, capsys: pytest.CaptureFixture[str], old: str, new: str
+) -> None:
+    table = project / "perfc.toml"
+    table.write_text(TABLE.replace('"mypkg.model:Net"', old))
+    assert said(capsys, "baseline", "write")[0] == 0
+    git(project, "add", "-A")
+    git(project, "commit", "-qm", "two")
+    table.write_text(TABLE.replace('"mypkg.model:Net"', new))
+    for files in ([], ["mypkg/sizes.py"]):
+        code, out, err = said(capsys, "check", "--strict", *files)
+        assert (code, err, "warn" in out) == (0, "", False), out
+        assert "in place of mypkg.model:Net" in " ".join(out.split())
+        assert "removed" not in out
+    (project / "mypkg/sizes.py").write_text("WIDTH = 64\n")
+    for files in ([], ["mypkg/sizes.py"]):
+        code, out, _ = said(capsys, "check", *files)
+        assert (code, "FAIL" in out) == (1, True), out
+    name = new.replace('"', "").replace("\nname = ", "/")
+    assert said(capsys, "baseline", "update", name)[0] == 0
+    code, out, _ = said(capsys, "check")
+    assert (code, "in place of" in out, "removed" in out) == (0, False, False), out
+
+
 def test_a_checkout_is_removed_and_leaves_the_index_of_a_hook(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import posixpath
 from collections.abc import Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from perfc.common.toml_file import LARGEST_INTEGER, line_of, parse, read_text, table_lines, written
 from perfc.common.version import __version__
 from perfc.errors import ModelError, ParseError
+from perfc.frontend.reading.module_name import is_named
 from perfc.ir.facts import Origin
 from perfc.ir.record import record
 from perfc.review.diff.figures import Figure, Metric
@@ -81,6 +83,8 @@ def model_table(case: BaselineCase, entry: Entry) -> dict[str, object]:
         table["dims"] = dict(case.dims)
     if entry.sizes:
         table["sizes"] = dict(entry.sizes)
+    if entry.products:
+        table["products"] = dict(entry.products)
     return table
 
 
@@ -160,8 +164,11 @@ class LockReader:
         path, target, runtime = (
             self.text(model, key, index) for key in ("path", "target", "runtime")
         )
-        if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
-            raise self.fault("path", f"path = {path!r} leads out of the project", index)
+        if not is_named(path):
+            # as a person may write it; a backslash may be part of a name
+            path = posixpath.normpath(path)
+            if path.startswith(("/", "../")) or path == "..":
+                raise self.fault("path", f"path = {path!r} leads out of the project", index)
         dtype = self.text(model, "dtype", index) if "dtype" in model else ""
         about = targets.get(target)
         if isinstance(about, dict) and "target_digest" not in model:
@@ -181,6 +188,7 @@ class LockReader:
             figures,
             self.text(model, "target_digest", index),
             self.sizes(model, "sizes", index),
+            self.sizes(model, "products", index),
             line,
         )
 

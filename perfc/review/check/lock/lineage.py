@@ -1,0 +1,239 @@
+"""Baseline of each case of a check, of a model that had another name or setting in it too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from perfc.errors import PerfcError
+from perfc.frontend.reading.module_name import NamedModule, is_named
+from perfc.ir.record import record
+
+from .. import built_in, planning
+from ..config import Config
+from ..planning import CaseFigures, PlannedCheck
+from . import digests
+from .baseline import Baseline, BaselineCase, Entry
+from .successors import Succession, successions, together
+
+if TYPE_CHECKING:
+    from ...code.model import CodeModel
+    from ..verdict import Result
+
+HEAD = "HEAD"
+MOST_STRAYS = 100
+"""Maximum models without a budget that are compared with those that are gone."""
+
+
+@record
+class Compared:
+    """Entries to compare of one case.
+
+    Args:
+        new: entry of the model, or of all models that take the place of another.
+        old: baseline; None for a new model.
+        former: name of the model in the baseline; "" if it is several.
+        note: what replaces what; "" for a model that has its name and setting in the baseline.
+    """
+
+    new: Entry
+    old: Entry | None
+    former: str
+    note: str = ""
+
+
+@record
+class Lineage:
+    """Successions of a check.
+
+    Args:
+        config: budgets.
+        against: baseline.
+        revision: revision of git with the models of the baseline.
+        measured: entry of each case.
+        found: successions by new model.
+    """
+
+    config: Config
+    against: Baseline
+    revision: str
+    measured: Mapping[BaselineCase, CaseFigures]
+    found: Mapping[str, Succession]
+
+    @property
+    def replaced(self) -> frozenset[str]:
+        """Models of the baseline whose place others take."""
+        return frozenset(o for n, s in self.found.items() for o in s.old if o not in s.new)
+
+    def compared(self, p: PlannedCheck) -> Compared:
+        """Return the entries to compare of a case."""
+        case, entry = p.case, self.measured[p.case].entry
+        old = self.against.entries.get(case)
+        line = self.found.get(case.model)
+        if line is None and (old is not None or case.model not in self.names):
+            return Compared(entry, old, case.model)
+        line = line or Succession((case.model,), (case.model,))
+        name, accept = self.config.shown(case.model), "perfc baseline update"
+        if case.model != line.new[0]:
+            first = self.config.shown(line.new[0])
+            return Compared(entry, None, "", f"{name}: checked together with {first}")
+        parts = [self.measured.get(replace(case, model=n)) for n in line.new]
+        olds = [self.former(p, o) for o in line.old]
+        if None in parts or None in olds:
+            return Compared(entry, None, "")
+        new = together([part.entry for part in parts if part is not None])
+        before = together([o for o in olds if o is not None])
+        former = line.old[0] if len(line.new) == len(line.old) == 1 else ""
+        if line.new == line.old:
+            text = f"{name}: another setting than in the baseline, compared on the new one"
+            return Compared(new, before, former, f"{text} ({accept} {name})")
+        ours, theirs = (
+            " and ".join(map(self.config.shown, names)) for names in (line.new, line.old)
+        )
+        return Compared(new, before, former, f"{ours}: in place of {theirs} ({accept} {ours})")
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Models of the baseline."""
+        return frozenset(c.model for c in self.against.entries)
+
+    def former(self, p: PlannedCheck, model: str) -> Entry | None:
+        """Return the entry of an old model under the setting of a case; None if it has none.
+
+        If the baseline has other settings only, the model is read from git.
+        """
+        known = self.against.entries.get(replace(p.case, model=model))
+        return known or committed(self.config, self.against, self.revision, p, model)
+
+
+def lineage_of(
+    config: Config,
+    plan: Sequence[PlannedCheck],
+    measured: Mapping[BaselineCase, CaseFigures],
+    against: Baseline,
+    revision: str,
+) -> Lineage:
+    """Find the models that take the place of others."""
+    from perfc.review.diff.revision import renamed
+
+    before: dict[str, Entry] = {}
+    for case, entry in against.entries.items():
+        before.setdefault(case.model, entry)
+    now: dict[str, PlannedCheck] = {}
+    for p in plan:
+        if p.case in measured:
+            now.setdefault(p.case.model, p)
+    entries = {name: measured[p.case].entry for name, p in now.items()}
+    new = {name: entry for name, entry in entries.items() if name not in before}
+    if not new or not before:
+        return Lineage(config, against, revision, measured, {})
+    gone = {name: before[name] for name in missing(config, against)}
+    first = now[next(iter(new))]
+    for name, entry in gone.items():
+        # a lock of an older perfc has no products
+        if not entry.products:
+            gone[name] = committed(config, against, revision, first, name) or entry
+    changed = {n: (e, before[n]) for n, e in entries.items()
+               if n in before and not e.digest.startswith(before[n].digest)}  # fmt: skip
+    by_git = renamed(config.root, revision) if gone else {}
+    covered = {n: e for n, e in new.items() if any(b.covers(n) for b in config.budgets)}
+    found = successions(covered, gone, changed, by_git)
+    left = {n: e for n, e in gone.items() if not any(n in s.old for s in found)}
+    found += successions({n: e for n, e in new.items() if n not in covered}, left, {}, by_git)
+    return Lineage(config, against, revision, measured, {n: s for s in found for n in s.new})
+
+
+def missing(config: Config, against: Baseline) -> Iterator[str]:
+    """Yield the models of the baseline that are no longer checked."""
+    models = dict.fromkeys(c.model for c in against.entries)
+    checked = set(config.models()) if config.built_in_of is None else set()
+    for model in models:
+        # without budgets, models are those that the command line names
+        is_gone = not is_named(model) and not (config.root / model).is_file()
+        if is_gone if config.built_in_of is not None else model not in checked:
+            yield model
+
+
+def strays(
+    config: Config, against: Baseline, revision: str, skipped: Sequence[Result] | None
+) -> list[PlannedCheck]:
+    """Return checks of models without a budget that may have the place of one with a budget.
+
+    They are those that git does not have at the revision of the baseline.
+
+    Args:
+        config: budgets.
+        against: baseline.
+        revision: revision of git with the models of the baseline.
+        skipped: results of models without a budget; None for all models below the folder.
+    """
+    from perfc.review.diff.revision import files_at, last_commit
+
+    if skipped == [] or config.built_in_of is not None:
+        return []
+    gone = [m for m in missing(config, against) if not is_named(m)]
+    budgets = [b for b in config.budgets if b.module is None and any(map(b.covers, gone))]
+    before = files_at(config.root, last_commit(config.lock) if revision == HEAD else revision)
+    if not budgets or before is None:
+        return []
+    if skipped is None:
+        models = [m for m in built_in.models_in(config.root)
+                  if not any(b.covers(m) for b in config.budgets)]  # fmt: skip
+    else:
+        models = [r.case.model for r in skipped if not is_named(r.case.model)]
+    names = [m for m in models if m not in before][:MOST_STRAYS]
+    globs = tuple(map(built_in.escaped, names))
+    their = tuple(replace(b, models=globs) for b in budgets)
+    return planning.planned(replace(config, budgets=their), names)[0]
+
+
+def committed(
+    config: Config, against: Baseline, revision: str, p: PlannedCheck, model: str
+) -> Entry | None:
+    """Return the entry of the baseline's model under the setting of ``p``, read from git.
+
+    None if git does not have it at ``revision`` or in the last commit of the baseline.
+    """
+    from perfc.machine import load_machine
+    from perfc.review.diff.revision import last_commit, opened
+
+    from ...code.model import CodeModel
+
+    digests_of_it = {e.digest for c, e in against.entries.items() if c.model == model}
+    target = digests.of_target(load_machine(p.budget.target))
+    for at in dict.fromkeys((revision, last_commit(config.lock))):
+        if not at:
+            continue
+        then = at_revision(config.root, p.budget.module, model, at)
+        try:
+            if isinstance(then, CodeModel):
+                entry = planning.analysed(replace(p, path=then), target)[0]
+            else:
+                with opened(then) as file:
+                    entry = planning.analysed(replace(p, path=Path(file)), target)[0]
+        except PerfcError:
+            continue
+        if any(entry.digest.startswith(digest) for digest in digests_of_it):
+            return entry
+    return None
+
+
+def at_revision(
+    root: Path, module: NamedModule | None, name: str, revision: str
+) -> str | CodeModel:
+    """Return the model of a name in the baseline, a file or a module, at a revision of git.
+
+    Args:
+        root: folder of the budgets.
+        module: the module that has its place now, with its inputs; None for a file.
+        name: name in the baseline, of a module perhaps with that of its set of inputs.
+        revision: revision of git.
+    """
+    from ...code.model import CodeModel
+
+    if module is None or not is_named(name):
+        return f"{revision}:{(root / name).resolve()}"
+    source, _, words = name.rpartition(":")
+    return CodeModel(replace(module, name=f"{source}:{words.partition('/')[0]}"), revision)

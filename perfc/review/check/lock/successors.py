@@ -1,0 +1,220 @@
+"""Models that take the place of others of the baseline: renamed, moved, split, merged."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from perfc.ir.record import record
+from perfc.review.diff.figures import Figure, Metric
+
+from .baseline import Entry
+
+if TYPE_CHECKING:
+    from perfc.api import Report
+    from perfc.ir.graph import Node
+
+ALIKE = 0.85
+"""Lowest cosine of the counts of products of two models of one architecture; ResNet-50 and
+MobileNetV2 have 0.82, ResNet-50 and ResNet-101 0.99."""
+SHARED = 0.3
+"""Lowest share of common products: three times as many layers are another model."""
+LARGEST = frozenset({Metric.PEAK_MEMORY, Metric.UNKNOWN})
+"""Metrics of which several models in sequence have the largest, not the sum."""
+
+Parts = tuple[str, ...]
+
+
+@record
+class Succession:
+    """Models and those of the baseline whose place they take, both at least one."""
+
+    new: Parts
+    old: Parts
+
+
+def products_of(report: Report) -> tuple[tuple[str, int], ...]:
+    """Return the structure of a model: how many products of each class and window, by name.
+
+    Widths, names, element types and all that exporters write differently are not in it. A model
+    without products has its other classes of kernels.
+    """
+    from perfc.review.diff.labels import DiffSide, Labels
+
+    labels = Labels(DiffSide(report.env, report.cost.nodes))
+    nodes = list(report.cost.nodes)
+    products = [n for n in nodes if labels.mac(n) > 0]
+    return tuple(sorted(Counter(map(product, products or nodes)).items()))
+
+
+def product(node: Node) -> str:
+    """Return the class of a node with the window of its filters: ``conv3x3``, in groups ``g``."""
+    from perfc.ir.op import Kind
+    from perfc.ir.tensors.types import TensorType
+
+    window = ""
+    if node.op.kind is Kind.CONV and len(node.inputs) > 1 and node.inputs[1] is not None:
+        filters = node.inputs[1].type
+        if isinstance(filters, TensorType) and filters.shape is not None:
+            window = "x".join(str(d) if isinstance(d, int) else "n" for d in filters.shape[2:])
+        window += "g" if getattr(node.op, "group", 1) != 1 else ""
+    return f"{node.op.kind.value}{window}"
+
+
+def successions(
+    new: Mapping[str, Entry],
+    gone: Mapping[str, Entry],
+    changed: Mapping[str, tuple[Entry, Entry]],
+    renamed: Mapping[str, str],
+) -> list[Succession]:
+    """Return which models take the place of which.
+
+    Args:
+        new: models that the baseline lacks.
+        gone: models of the baseline that are no longer checked.
+        changed: entry and baseline of models that are in both.
+        renamed: old name by new name, of files that git takes for renamed.
+    """
+    before = {**gone, **{name: old for name, (_, old) in changed.items()}}
+    now = {**new, **{name: entry for name, (entry, _) in changed.items()}}
+    pairing = _Pairing(now, before, list(new), list(gone))
+    groups = [([name], [name]) for name in changed]
+    groups += pairing.certain(renamed)
+    groups += pairing.likely()
+    for group in groups:
+        pairing.grow(*group)
+    groups += pairing.several()
+    return [Succession(tuple(n), tuple(o)) for n, o in groups if n != o]
+
+
+class _Pairing:
+    """Models that are left to pair."""
+
+    def __init__(
+        self, now: Mapping[str, Entry], before: Mapping[str, Entry], new: list[str], gone: list[str]
+    ) -> None:
+        self.now, self.before, self.new, self.gone = now, before, new, gone
+
+    def certain(self, renamed: Mapping[str, str]) -> Iterator[tuple[list[str], list[str]]]:
+        """Yield pairs of the same content, then those that git takes for one file."""
+        for by_git in (False, True):
+            for name in list(self.new):
+                digest = self.now[name].digest
+                same = (o for o in self.gone if digest.startswith(self.before[o].digest))
+                old = renamed.get(name) if by_git else next(same, None)
+                if old in self.gone:
+                    yield self.take(name, old)
+
+    def likely(self) -> Iterator[tuple[list[str], list[str]]]:
+        """Yield pairs of one structure, the most similar first."""
+        pairs = [(self.likeness(n, o), n, o) for n in self.new for o in self.gone
+                 if is_alike(self.structure((n,), ()), self.structure((), (o,)))]  # fmt: skip
+        for _, name, old in sorted(pairs, reverse=True):
+            if name in self.new and old in self.gone:
+                yield self.take(name, old)
+
+    def several(self) -> Iterator[tuple[list[str], list[str]]]:
+        """Yield models that only together have the structure of others."""
+        for name in list(self.new):
+            for old in list(self.gone):
+                if name in self.new and old in self.gone:
+                    group = self.take(name, old)
+                    if self.grow(*group):
+                        yield group
+                    else:
+                        self.new.append(name)
+                        self.gone.append(old)
+
+    def take(self, name: str, old: str) -> tuple[list[str], list[str]]:
+        """Return a pair that is left no longer."""
+        self.new.remove(name)
+        self.gone.remove(old)
+        return [name], [old]
+
+    def grow(self, names: list[str], olds: list[str]) -> bool:
+        """Add models that are left and bring the structures of both sides closer.
+
+        Return True if the structures are alike; otherwise nothing is added.
+        """
+        if common(self.structure(names, ()), self.structure((), olds)) == 0:
+            return False
+        added: list[tuple[list[str], list[str]]] = []
+        for side, left in ((names, self.new), (olds, self.gone)):
+            while left:
+                best, one = max((self.with_one(side, one, names, olds), one) for one in left)
+                now, before = self.structure(names, ()), self.structure((), olds)
+                if best <= common(now, before):
+                    break
+                side.append(one)
+                left.remove(one)
+                added.append((side, left))
+        if is_alike(self.structure(names, ()), self.structure((), olds)):
+            return True
+        for side, left in reversed(added):
+            left.append(side.pop())
+        return False
+
+    def with_one(
+        self, side: list[str], one: str, names: Sequence[str], olds: Sequence[str]
+    ) -> float:
+        """Return the common share of structure with one model more on a side."""
+        more_new, more_old = ([*names, one], olds) if side is names else (names, [*olds, one])
+        return common(self.structure(more_new, ()), self.structure((), more_old))
+
+    def structure(self, names: Iterable[str], olds: Iterable[str]) -> Counter[str]:
+        """Return the products of models together."""
+        entries = (*(self.now[n] for n in names), *(self.before[o] for o in olds))
+        return sum((Counter(dict(e.products)) for e in entries), Counter[str]())
+
+    def likeness(self, name: str, old: str) -> tuple[float, bool, float]:
+        """Return an order of pairs: structure, then file name, then size."""
+        ours, theirs = self.structure((name,), ()), self.structure((), (old,))
+        stems = [PurePosixPath(n).name.lower().partition(".")[0] for n in (name, old)]
+        sizes = [e.figures.get(Metric.PARAMETERS) for e in (self.now[name], self.before[old])]
+        logs = [math.log1p(f.value) if f else 0.0 for f in sizes]
+        return round(cosine(ours, theirs), 2), stems[0] == stems[1], -abs(logs[0] - logs[1])
+
+
+def is_alike(one: Counter[str], other: Counter[str]) -> bool:
+    """Return True if two structures are of one architecture, perhaps of other width and depth."""
+    return cosine(one, other) >= ALIKE and common(one, other) >= SHARED
+
+
+def cosine(one: Counter[str], other: Counter[str]) -> float:
+    """Return the cosine of two counts; 0 if one is empty."""
+    lengths = [math.hypot(*c.values()) for c in (one, other)]
+    product = sum(count * other[name] for name, count in one.items())
+    return product / math.prod(lengths) if all(lengths) else 0.0
+
+
+def common(one: Counter[str], other: Counter[str]) -> float:
+    """Return the share of common elements of two counts (Jaccard index)."""
+    return (one & other).total() / max((one | other).total(), 1)
+
+
+def together(entries: Sequence[Entry]) -> Entry:
+    """Return the entry of models that run one after the other."""
+    first = entries[0]
+    if len(entries) == 1:
+        return first
+    figures = {}
+    for metric in first.figures:
+        parts = [e.figures.get(metric) for e in entries]
+        known = [f for f in parts if f is not None]
+        if len(known) == len(entries):
+            add = max if metric in LARGEST else sum
+            ends = [[end for f in known if (end := getattr(f, side)) is not None]
+                    for side in ("low", "high")]  # fmt: skip
+            low, high = (add(e) if len(e) == len(known) else None for e in ends)
+            figures[metric] = Figure(
+                add(f.value for f in known),
+                max(f.origin for f in known),
+                any(f.is_bound for f in known),
+                low,
+                high,
+            )
+    digest = "+".join(e.digest for e in entries)
+    return Entry(digest, figures, first.target_digest, first.sizes, line=first.line)

@@ -1,0 +1,166 @@
+"""Models of a check: each with its budgets, and its figures."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from perfc.errors import ModelError, PerfcError
+from perfc.ir.graph import Module
+from perfc.ir.record import record
+from perfc.review.diff.figures import Figure, Metric
+
+from ..code.imports import digest_of
+from ..code.model import CodeModel, including
+from . import sizing
+from .cache import FigureCache
+from .config import Budget, Config
+from .lock import digests
+from .lock.baseline import BaselineCase, Entry
+from .lock.successors import products_of
+from .verdict import BaselineStatus, Result
+
+SOURCE = ".py"
+"""Suffix of source files."""
+UNCOVERED = "no budget is about it"
+
+
+@record
+class PlannedCheck:
+    """A model with its budget; ``where`` is the place of its sizes."""
+
+    case: BaselineCase
+    path: Path | CodeModel
+    budget: Budget
+    where: str
+
+
+def models_of(config: Config, files: Sequence[str]) -> list[str]:
+    """Return the models of files: relative paths, modules, and those that include a source."""
+    modules = config.modules
+    sources = [f for f in files if f.endswith(SOURCE) and Path(f).is_file()]
+    models = [m for f in files if f not in sources
+              for m in config.modules_of(f) or [relative(config, f)]]  # fmt: skip
+    return models + including(modules, map(Path, sources))
+
+
+def relative(config: Config, file: str) -> str:
+    """Make a file name relative to the folder of the budgets, with slashes.
+
+    Folders may be links to the project or into it; links to models are not resolved.
+    """
+    result = Path(os.path.relpath(file, config.root)).as_posix()
+    if not result.startswith(".."):
+        return result
+    folder, name = os.path.split(os.path.abspath(file))
+    real = os.path.relpath(os.path.realpath(folder), os.path.realpath(config.root))
+    return Path(real, name).as_posix()
+
+
+def planned(config: Config, models: Iterable[str]) -> tuple[list[PlannedCheck], list[Result]]:
+    """Return each model with each of its budgets, and the models without a budget.
+
+    Raises:
+        PerfcError: an unknown target in a budget.
+    """
+    from perfc.machine import load_machine
+
+    plan: dict[BaselineCase, PlannedCheck] = {}
+    skipped: list[Result] = []
+    names: dict[str, str] = {}
+    for model in dict.fromkeys(models):
+        about = [b for b in config.budgets if b.covers(model)]
+        if not about:
+            case = BaselineCase(model, "")
+            skipped.append(Result(case, BaselineStatus.SKIPPED, notes=(UNCOVERED,)))
+        for budget in about:
+            if budget.target not in names:
+                try:
+                    names[budget.target] = load_machine(budget.target).name
+                except PerfcError as error:
+                    error.where = f"{config.path}:{budget.line}" if budget.line else "--target"
+                    raise
+            path = CodeModel(budget.module) if budget.module else config.root / model
+            how = budget.deployment.for_model(model if budget.module else path)
+            case = BaselineCase.of(model, names[budget.target], how)
+            if case in plan:
+                rules = (*plan[case].budget.rules, *budget.rules)
+                plan[case] = replace(plan[case], budget=replace(budget, rules=rules))
+            else:
+                where = config.place(budget.dims_line)
+                plan[case] = PlannedCheck(case, path, budget, where)
+    return list(plan.values()), skipped
+
+
+@record
+class CaseFigures:
+    """Figures of a case, and True if they were computed now."""
+
+    entry: Entry
+    was_analysed: bool
+
+
+def measure(
+    config: Config, plan: Sequence[PlannedCheck], *, is_cached: bool = True
+) -> tuple[dict[BaselineCase, CaseFigures], list[str]]:
+    """Return the figures of every case, cached for unchanged models, and the errors."""
+    cache = FigureCache(config.root, is_used=is_cached)
+    measured: dict[BaselineCase, CaseFigures] = {}
+    errors: list[str] = []
+    for p in plan:
+        try:
+            measured[p.case] = one(p, cache)
+        except PerfcError as error:
+            name = config.shown(p.case.model)
+            text = str(error).replace(str(p.path), name)
+            line = text if name in text else f"{name}: {text}"
+            errors.append(line)
+    cache.close()
+    return measured, list(dict.fromkeys(errors))
+
+
+def one(p: PlannedCheck, cache: FigureCache) -> CaseFigures:
+    """Return the figures of one case.
+
+    Raises:
+        PerfcError: the model cannot be analyzed.
+    """
+    from perfc.machine import load_machine
+
+    target = digests.of_target(load_machine(p.budget.target))
+    try:
+        digest = digest_of(p.path.module) if isinstance(p.path, CodeModel) else cache.digest(p.path)
+    except OSError as error:
+        raise ModelError(error.strerror or "cannot be read", where=p.case.model) from None
+    known = cache.get(p.case, digest, target)
+    if known is not None:
+        return CaseFigures(known, False)
+    entry, is_alone = analysed(p, target)
+    if is_alone:
+        cache.put(p.case, digest, target, entry)
+    return CaseFigures(entry, True)
+
+
+def analysed(p: PlannedCheck, target: str) -> tuple[Entry, bool]:
+    """Compute the figures of one case; the flag is True if they depend on one file only.
+
+    Raises:
+        PerfcError: the model cannot be analyzed.
+    """
+    from perfc.api import analyze
+    from perfc.frontend import load
+    from perfc.review.diff.figures import figures
+
+    budget = p.budget
+    model = p.path.read(budget.dims) if isinstance(p.path, CodeModel) else p.path
+    dims = dict[str, int]()
+    if budget.dims:
+        module = model if isinstance(model, Module) else load(model)
+        dims = sizing.fitting(module, budget.dims, p.where, str(p.path))
+    report = analyze(model, deployment=replace(budget.deployment, dims=dims))
+    metrics: Mapping[Metric, Figure] = figures(report)
+    origin = report.source.origin
+    sizes, products = sizing.sizes_of(report), products_of(report)
+    return Entry(origin.digest, metrics, target, sizes, products), not origin.beside
