@@ -143,13 +143,15 @@ torch::autograd::CppNode<SplitLookupFunction_rowwise_adagrad_Op_pt2> : r
 
 normalization
 native_layer_norm layer_norm : r.rr > 0 @2
-_fused_rms_norm : r.r > 0 @2
+group_norm : r.rr > 0 @2
+_fused_rms_norm rms_norm : r.r > 0 @2
 native_group_norm : rrr > 0 @2
-native_batch_norm cudnn_batch_norm miopen_batch_norm _native_batch_norm_legit : rrrrr > 0 @2
+native_batch_norm batch_norm instance_norm cudnn_batch_norm : rrrrr > 0 @2
+miopen_batch_norm _native_batch_norm_legit : rrrrr > 0 @2
 _native_batch_norm_legit_no_training _batch_norm_with_update : rrrrr > 0 @2
 
 softmax
-_softmax _log_softmax _safe_softmax : r > 0 @2,1
+_softmax _log_softmax _safe_softmax softmax log_softmax : r > 0 @2,1
 
 recurrent
 _cudnn_rnn miopen_rnn : aW
@@ -162,7 +164,6 @@ product
 mm bmm matmul _int_mm mv dot vdot : ab
 _weight_int8pack_mm : atr
 addmm baddbmm addmv _addmm_activation : cabB
-addbmm : cabB
 linear : atc
 gemm : abc
 _scaled_mm : abrrrrD
@@ -245,7 +246,7 @@ _PARTIAL = re.compile(r"cat|pad|gather|scatter|index|embedding|slice|select|mask
 
 @record
 class Signature:
-    """How the cost of an operator follows from its arguments.
+    """Roles of the arguments, results and operations of an operator.
 
     Args:
         model: cost model.
