@@ -88,7 +88,9 @@ def call_of(args: Event) -> OperatorCall | None:
     if name in ("Conv", "FusedConv"):
         given = convolution(given, made)
     result = next((t for t in made if isinstance(t, TensorArgument)), None)
-    if name in ("Gemm", "FusedGemm") and len(given) == 2 and not is_factor(given[0], given[1], result):
+    first, second = (*given, None, None)[:2]
+    is_gemm = name in ("Gemm", "FusedGemm") and len(given) == 2
+    if is_gemm and not is_factor(first, second, result):
         given.insert(1, None)  # packed: the second is the bias
     return OperatorCall(name, tuple(given), result)
 
