@@ -38,11 +38,21 @@ DOCUMENT = ("trace", "perfc.measuring.trace.output:TraceView")
     default="",
     help="Trace of the capture of the graphs that TRACE launches: operators and shapes.",
 )
+@click.option("--step", type=int, help="Number of the step (default: the median by kernel time).")
+@click.option("--all", "is_all", is_flag=True, help="All launches: every step, and from before.")
 @format_options("text", "json", "csv", "markdown")
 @color_option
 @click.option("--top", default="20", show_default=True, help="Maximum kernels to print, or 'all'.")
 def command(
-    trace: str, target: str, layers: str, capture: str, form: str, output: Path | None, top: str
+    trace: str,
+    target: str,
+    layers: str,
+    capture: str,
+    step: int | None,
+    is_all: bool,
+    form: str,
+    output: Path | None,
+    top: str,
 ) -> None:
     """Print where the time of TRACE went, without its model.
 
@@ -53,11 +63,13 @@ def command(
     from perfc.machine import load_machine
     from perfc.measuring.trace.formats import read_trace
     from perfc.measuring.trace.output import TraceView, document, to_csv, to_json
+    from perfc.measuring.trace.steps import selected
     from perfc.measuring.trace.summary import summarized
 
     limit = parse_top(top)
     machine = load_machine(target) if target else None
-    view = TraceView.of(trace, summarized(read_trace(trace, layers, capture), machine))
+    whole = read_trace(trace, layers, capture)
+    view = TraceView.of(trace, summarized(selected(whole, step, is_all=is_all), machine))
     show_view(
         form,
         output,

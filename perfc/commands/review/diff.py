@@ -154,11 +154,15 @@ def show_traces(
     """
     from perfc.measuring.trace.difference import difference
     from perfc.measuring.trace.difference_output import TraceDiffView, document, to_csv, to_json
+    from perfc.measuring.trace.steps import selected
     from perfc.measuring.trace.summary import summarized
 
     if form == "html":
         raise click.UsageError("traces are compared as text, json, csv or markdown, not html")
-    change = difference(*(summarized(t, is_bounded=False) for t in traces))
+    sides = [selected(t) for t in traces]
+    if not all(side.steps for side in sides):
+        sides = [selected(t, has_steps=False) for t in traces]
+    change = difference(*(summarized(t, is_bounded=False) for t in sides))
     view = TraceDiffView.of(paths, change)
     show_view(
         form,

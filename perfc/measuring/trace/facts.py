@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Iterator, Mapping
-from dataclasses import field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import field, replace
 from enum import Enum
 from typing import cast
 
 from perfc.errors import ParseError
 from perfc.ir.record import mutable, record
-from perfc.view.report.units import plural
+from perfc.view.report.units import Unit, plural, quantity
 
 MOST_ROWS = 6_000_000
 FEWER = "record fewer steps"
@@ -162,6 +162,15 @@ class LaunchColumns(EventColumns):
         ) = self.columns
 
 
+@record
+class StepTime:
+    """Launches of one step, and the time of their kernels."""
+
+    number: int
+    launches: int
+    kernel_ns: int
+
+
 @mutable
 class Numbering:
     """Numbers of different values, in the order of their first use."""
@@ -198,6 +207,10 @@ class DeviceTrace:
         unusable: launches without a duration, or with a negative one, which are left out.
         replays: kernels that the launch of a graph executed.
         joined: those of them with the operator of their capture.
+        recorded: launches and their time in the file, of which this trace may be a part.
+        earlier: those launched before the trace began.
+        steps: steps of the file.
+        step: number of the step that this trace is; None for the whole.
     """
 
     source: TraceSource
@@ -213,6 +226,10 @@ class DeviceTrace:
     unusable: int = 0
     replays: int = 0
     joined: int = 0
+    recorded: tuple[int, int] = (0, 0)
+    earlier: tuple[int, int] = (0, 0)
+    steps: tuple[StepTime, ...] = ()
+    step: int | None = None
 
     def add(
         self,
@@ -255,7 +272,28 @@ class DeviceTrace:
         if self.replays > self.joined:
             what = plural(self.replays - self.joined, "kernel")
             made.append(f"{what} of graphs without operators and shapes: --capture adds them")
+        if self.earlier[0]:
+            (before, before_ns), (count, all_ns) = self.earlier, self.recorded
+            text = f"{before:,} of {plural(count, 'launch', 'launches')} ({time(before_ns)} of "
+            text += (
+                f"{time(all_ns)}) came before the trace began: {time(all_ns - before_ns)} without"
+            )
+            made.append(text if len(self.launches) == count else f"{text}, as here")
+        if self.step is not None:
+            by_number = {s.number: s.kernel_ns for s in self.steps}
+            text = f"step {self.step}: {time(by_number[self.step])} of kernels"
+            times = sorted(by_number.values())
+            low, middle, high = map(time, (times[0], times[(len(times) - 1) // 2], times[-1]))
+            several = f"{len(times)} steps of {low} to {high}, median {middle}"
+            made.append(f"{text}; {several if len(times) > 1 else 'the only step'}")
         return tuple(made)
+
+    def with_rows(self, rows: Iterable[int]) -> DeviceTrace:
+        """Return the trace with some of its launches."""
+        launches = LaunchColumns()
+        for column, values in zip(launches.columns, self.launches.columns, strict=True):
+            column.extend(values[row] for row in rows)
+        return replace(self, launches=launches)
 
     @property
     def kernels(self) -> list[str]:
@@ -285,6 +323,11 @@ class DeviceTrace:
             lists[device].append(row)
         for listed in lists:
             yield sorted(listed, key=rows.start_ns.__getitem__)
+
+
+def time(time_ns: int) -> str:
+    """Return a time as text."""
+    return quantity(time_ns * 1e-9, Unit.SECOND)
 
 
 def operator_name(text: str) -> str:

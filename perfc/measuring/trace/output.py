@@ -152,6 +152,15 @@ class TracedKernelView:
 
 
 @record
+class StepView:
+    """Launches of one step, and the time of their kernels."""
+
+    number: int
+    launches: int
+    kernel_s: float
+
+
+@record
 class TraceView:
     """A trace without its model.
 
@@ -166,6 +175,10 @@ class TraceView:
         kernels: kernels by operator and shapes, the longest first.
         products: matrix products by shape, the longest first.
         notes: sentences on what the trace lacks.
+        steps: steps of the file.
+        step: number of the step that this is; null for all launches.
+        earlier_launches: launches from before the trace began, which are not in any step.
+        earlier_s: their time.
     """
 
     path: str
@@ -178,6 +191,10 @@ class TraceView:
     kernels: tuple[TracedKernelView, ...]
     products: tuple[ProductView, ...] = ()
     notes: tuple[str, ...] = ()
+    steps: tuple[StepView, ...] = ()
+    step: int | None = None
+    earlier_launches: int = 0
+    earlier_s: float = 0.0
 
     @classmethod
     def of(cls, path: str, summary: TraceSummary) -> TraceView:
@@ -198,6 +215,10 @@ class TraceView:
             tuple(TracedKernelView.of(k, total) for k in summary.kernels),
             products_of(summary.kernels, total),
             summary.trace.notes,
+            tuple(StepView(s.number, s.launches, s.kernel_ns * 1e-9) for s in summary.trace.steps),
+            summary.trace.step,
+            summary.trace.earlier[0],
+            summary.trace.earlier[1] * 1e-9,
         )
 
 

@@ -258,6 +258,8 @@ def device_times(
     made: list[DeviceTime] = []
     rows = trace.launches
     for (key, facts), order in zip(trace.used_devices.items(), trace.by_device(), strict=True):
+        if not order:
+            continue
         machine = targets[facts]
         kernel_ns = sum(rows.duration_ns[i] for i in order)
         name = machine.name if machine else ""
