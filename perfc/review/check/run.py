@@ -77,7 +77,7 @@ def check(
     plan, lineage = with_strays(
         config, plan, measured, against, revision, None if everything else results
     )
-    results = [r for r in results if r.case.model not in lineage.found]
+    results = [r for r in results if r.case.model not in lineage.by_model]
     baseline = config.named(against.path) if against.path else ""
     judged, faults, unchecked, successions = compared(config, plan, lineage, baseline)
     results += judged
@@ -124,7 +124,7 @@ def with_strays(
     extra = lineages.strays(config, against, revision, skipped)
     figures = measured | measure(config, extra)[0]
     result = lineages.lineage_of(config, [*plan, *extra], figures, against, revision)
-    extra = [p for p in extra if p.case.model in result.found]
+    extra = [p for p in extra if p.case.model in result.by_model]
     measured |= {p.case: figures[p.case] for p in extra if p.case in figures}
     return [*plan, *extra], result
 

@@ -53,25 +53,25 @@ class Lineage:
         against: baseline.
         revision: revision of git with the models of the baseline.
         measured: entry of each case.
-        found: successions by new model.
+        by_model: successions by new model.
     """
 
     config: Config
     against: Baseline
     revision: str
     measured: Mapping[BaselineCase, CaseFigures]
-    found: Mapping[str, Succession]
+    by_model: Mapping[str, Succession]
 
     @property
     def replaced(self) -> frozenset[str]:
         """Models of the baseline whose place others take."""
-        return frozenset(o for n, s in self.found.items() for o in s.old if o not in s.new)
+        return frozenset(o for n, s in self.by_model.items() for o in s.old if o not in s.new)
 
     def compared(self, p: PlannedCheck) -> Compared:
         """Return the entries to compare of a case."""
         case, entry = p.case, self.measured[p.case].entry
         old = self.against.entries.get(case)
-        line = self.found.get(case.model)
+        line = self.by_model.get(case.model)
         if line is None and (old is not None or case.model not in self.names):
             return Compared(entry, old, case.model)
         line = line or Succession((case.model,), (case.model,))
@@ -139,10 +139,10 @@ def lineage_of(
                if n in before and not e.digest.startswith(before[n].digest)}  # fmt: skip
     by_git = renamed(config.root, revision) if gone else {}
     covered = {n: e for n, e in new.items() if any(b.covers(n) for b in config.budgets)}
-    found = successions(covered, gone, changed, by_git)
-    left = {n: e for n, e in gone.items() if not any(n in s.old for s in found)}
-    found += successions({n: e for n, e in new.items() if n not in covered}, left, {}, by_git)
-    return Lineage(config, against, revision, measured, {n: s for s in found for n in s.new})
+    pairs = successions(covered, gone, changed, by_git)
+    left = {n: e for n, e in gone.items() if not any(n in s.old for s in pairs)}
+    pairs += successions({n: e for n, e in new.items() if n not in covered}, left, {}, by_git)
+    return Lineage(config, against, revision, measured, {n: s for s in pairs for n in s.new})
 
 
 def missing(config: Config, against: Baseline) -> Iterator[str]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from perfc.api import Report
     from perfc.ir.graph import Node
 
-ALIKE = 0.85
+SIMILAR = 0.85
 """Lowest cosine of the counts of products of two models of one architecture; ResNet-50 and
 MobileNetV2 have 0.82, ResNet-50 and ResNet-101 0.99."""
 SHARED = 0.3
@@ -111,7 +111,7 @@ class _Pairing:
     def likely(self) -> Iterator[tuple[list[str], list[str]]]:
         """Yield pairs of one structure, the most similar first."""
         pairs = [(self.likeness(n, o), n, o) for n in self.new for o in self.gone
-                 if is_alike(self.structure((n,), ()), self.structure((), (o,)))]  # fmt: skip
+                 if is_similar(self.structure((n,), ()), self.structure((), (o,)))]  # fmt: skip
         for _, name, old in sorted(pairs, reverse=True):
             if name in self.new and old in self.gone:
                 yield self.take(name, old)
@@ -137,7 +137,7 @@ class _Pairing:
     def grow(self, names: list[str], olds: list[str]) -> bool:
         """Add models that are left and bring the structures of both sides closer.
 
-        Return True if the structures are alike; otherwise nothing is added.
+        Return True if the structures are similar; otherwise nothing is added.
         """
         if common(self.structure(names, ()), self.structure((), olds)) == 0:
             return False
@@ -151,7 +151,7 @@ class _Pairing:
                 side.append(one)
                 left.remove(one)
                 added.append((side, left))
-        if is_alike(self.structure(names, ()), self.structure((), olds)):
+        if is_similar(self.structure(names, ()), self.structure((), olds)):
             return True
         for side, left in reversed(added):
             left.append(side.pop())
@@ -178,9 +178,9 @@ class _Pairing:
         return round(cosine(ours, theirs), 2), stems[0] == stems[1], -abs(logs[0] - logs[1])
 
 
-def is_alike(one: Counter[str], other: Counter[str]) -> bool:
+def is_similar(one: Counter[str], other: Counter[str]) -> bool:
     """Return True if two structures are of one architecture, perhaps of other width and depth."""
-    return cosine(one, other) >= ALIKE and common(one, other) >= SHARED
+    return cosine(one, other) >= SIMILAR and common(one, other) >= SHARED
 
 
 def cosine(one: Counter[str], other: Counter[str]) -> float:
