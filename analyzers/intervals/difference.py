@@ -135,7 +135,7 @@ def difference(
             with ``ONE_SIDED`` nine in ten lie above its lower end.
 
     >>> place = coordinates({"elements": 1e6})
-    >>> def kernel(ms): return Uncertain(("learned", "x"), place, Interval(ms / 3, ms, ms * 3))
+    >>> def kernel(ms): return Uncertain(("learned", "x"), place, Interval(ms / 2, ms, ms * 2))
     >>> difference([kernel(1.0)], [kernel(1.0)]) is None
     True
     >>> found = difference([kernel(1.0)], [kernel(4.0)])

@@ -74,9 +74,9 @@ def half_width(sides: Sides, products: float = IN_INFERENCE) -> float:
         sides: sides of the kernels.
         products: ρ of those of FP32.
 
-    >>> half_width({Side("pooling", True, 1.0): 3})
+    >>> half_width({ErrorSide("pooling", True, 1.0): 3})
     3.0
-    >>> two = {Side("matmul_f32", True, 3.0): 1, Side("matmul_f32", True, 4.0): 1}
+    >>> two = {ErrorSide("matmul_f32", True, width): 1 for width in (3.0, 4.0)}
     >>> round(half_width(two, 0.25), 3)
     5.568
     """

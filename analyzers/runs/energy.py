@@ -111,7 +111,7 @@ def matrix_key(dtype: str) -> str:
 def share_of_cap(model: PowerModel, busy: Mapping[str, float]) -> float:
     """Return mean power over the board's power limit, from the utilization of each unit.
 
-    >>> model = PowerModel(0.5, 0.2, {"device": 1.0}, 0.8, 1.2)
+    >>> model = PowerModel(0.5, 0.2, {"device": 1.0}, 0.8, 1.2, 0.7, 1.3)
     >>> share_of_cap(model, {"device": 0.0}), round(share_of_cap(model, {"device": 1.0}), 3)
     (0.5, 0.816)
     """

@@ -94,7 +94,7 @@ class RecordedSteps:
             family: family of the model.
             decode_tokens: tokens of the largest possible decode step.
 
-        >>> Recording({"": 512}, of_decode=2).most("llama", 64)
+        >>> RecordedSteps({"": 512}, of_decode=2).most("llama", 64)
         128
         """
         if not self.tokens:

@@ -190,7 +190,7 @@ def llm(
 
     >>> import perfc
     >>> report = perfc.llm("llama-3.2-1b", "h100", isl=128, osl=16, concurrency=4)
-    >>> report.throughput.tokens_per_s > 0
+    >>> report.throughput.output_tokens_per_s > 0
     True
     """
     given, added = split(options)

@@ -89,7 +89,7 @@ def families_in_turn(models: Iterable[str], turn: int) -> dict[str, DatasetPart]
 
     >>> names = ["resnet50", "vit_base", "vit_small", "nfnet_f0", "deit_base", "swin_tiny"]
     >>> tested = [families_in_turn(names, turn) for turn in range(FAMILY_PARTS)]
-    >>> [sum(part[name] is Part.TEST for part in tested) for name in names]
+    >>> [sum(part[name] is DatasetPart.TEST for part in tested) for name in names]
     [1, 1, 1, 1, 1, 1]
     """
     members: dict[str, list[str]] = {}
