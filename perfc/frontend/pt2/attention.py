@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from ..lowering.builder import Size
-from .call import AtenCall, lowers
+from .call import AtenCall, lowers, times
 
 GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
 """Gates of a recurrent layer."""
@@ -37,16 +37,9 @@ def folded(c: AtenCall, value: str, sizes: Sequence[Size]) -> str:
     """Return an operand of attention with a batch and heads before its rows."""
     if len(sizes) == 4:
         return value
-    if len(sizes) == 3:
-        return c.emit("Unsqueeze", value, c.ints(1))
+    if len(sizes) < 4:
+        return c.emit("Unsqueeze", value, c.ints(*range(1, 2) if len(sizes) == 3 else (0, 1)))
     return c.reshaped(value, sizes, (times(sizes[:-3]), *sizes[-3:]))
-
-
-def times(sizes: Sequence[Size]) -> Size:
-    """Return the product of sizes."""
-    symbolic = [s for s in sizes if not isinstance(s, int)]
-    number = math.prod(s for s in sizes if isinstance(s, int))
-    return number if not symbolic else ("*", number, *symbolic)
 
 
 def written_out(c: AtenCall, mask: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any, TypeAlias
@@ -47,6 +48,13 @@ def names_of(given: Mapping[str, Any]) -> Iterator[str]:
             yield from (str(v["as_tensor"]["name"]) for v in value if "as_tensor" in v)
         case _:
             pass
+
+
+def times(sizes: Sequence[Size]) -> Size:
+    """Return the product of sizes."""
+    symbolic = [s for s in sizes if not isinstance(s, int)]
+    number = math.prod(s for s in sizes if isinstance(s, int))
+    return number if not symbolic else ("*", number, *symbolic)
 
 
 @mutable
@@ -275,7 +283,9 @@ class AtenCall(Emitter):
             return self.cast(self.scope.values[self.raw(name)], self.meta(name).dtype, dtype)
         value = self.value(name)
         if isinstance(value, int | float):
-            return self.scalar(value, dtype)
+            # complex numbers have real factors
+            is_complex = dtype in (DataType.COMPLEX64, DataType.COMPLEX128)
+            return self.scalar(value, DataType.FLOAT if is_complex else dtype)
         return self.cast(self.size(value), DataType.INT64, dtype)
 
     def cast(self, value: str, given: int, wanted: int) -> str:

@@ -35,6 +35,16 @@ def _conv(c: AtenCall) -> str:
     return c.emit("Squeeze", made, c.ints(0)) if is_single else made
 
 
+@lowers("conv_tbc")
+def _conv_tbc(c: AtenCall) -> str:
+    """Return a convolution of steps before examples before channels."""
+    value = c.emit("Transpose", c.tensor("self"), perm=(1, 2, 0))
+    weight = c.emit("Transpose", c.tensor("weight"), perm=(2, 1, 0))
+    pads = (c.integer("pad", 0),) * 2
+    made = c.emit("Conv", value, weight, c.tensor("bias"), pads=pads)
+    return c.emit("Transpose", made, perm=(2, 0, 1))
+
+
 @lowers("linear")
 def _linear(c: AtenCall) -> str:
     weight, bias = c.tensor("weight"), c.tensor("bias")
@@ -44,53 +54,6 @@ def _linear(c: AtenCall) -> str:
         weight = c.emit("Transpose", weight, perm=(1, 0))
     product = c.emit("MatMul", c.tensor("input"), weight)
     return c.emit("Add", product, bias) if bias else product
-
-
-@lowers("matmul", "bmm", "mm", "dot", "mv", "linalg_matmul")
-def _matmul(c: AtenCall) -> str:
-    second = next(n for n in ("other", "mat2", "tensor", "vec") if n in c.args)
-    return c.emit("MatMul", c.tensor("self"), c.tensor(second))
-
-
-@lowers("addmm", "addmv")
-def _addmm(c: AtenCall) -> str:
-    if "mat1" not in c.args:
-        return c.emit("Add", c.emit("MatMul", c.tensor("mat"), c.tensor("vec")), c.tensor("self"))
-    alpha, beta = float(c.number("alpha", 1)), float(c.number("beta", 1))
-    return c.emit("Gemm", c.tensor("mat1"), c.tensor("mat2"), c.tensor("self"),
-                  alpha=alpha, beta=beta)  # fmt: skip
-
-
-@lowers("baddbmm", "addbmm")
-def _baddbmm(c: AtenCall) -> str:
-    dtype = c.result.dtype
-    product = c.emit("MatMul", c.tensor("batch1"), c.tensor("batch2"))
-    if (alpha := c.number("alpha", 1)) != 1:
-        product = c.emit("Mul", product, c.scalar(alpha, dtype))
-    if (beta := c.number("beta", 1)) == 0:
-        return product
-    added = c.tensor("self")
-    if beta != 1:
-        added = c.emit("Mul", added, c.scalar(beta, dtype))
-    return c.emit("Add", product, added)
-
-
-@lowers("einsum")
-def _einsum(c: AtenCall) -> str:
-    return c.emit("Einsum", *c.tensors("tensors"), equation=c.value("equation"))
-
-
-@lowers("outer", "ger")
-def _outer(c: AtenCall) -> str:
-    second = "vec2" if "vec2" in c.args else "other"
-    return c.emit("Mul", c.emit("Unsqueeze", c.tensor("self"), c.ints(1)), c.tensor(second))
-
-
-@lowers("bilinear")
-def _bilinear(c: AtenCall) -> str:
-    made = c.emit("Einsum", c.tensor("input1"), c.tensor("weight"), c.tensor("input2"),
-                  equation="...i,kij,...j->...k")  # fmt: skip
-    return c.emit("Add", made, c.tensor("bias")) if c.has("bias") else made
 
 
 def per_channel(c: AtenCall, name: str, meta: Meta, axis: int = 1) -> str:
@@ -152,6 +115,14 @@ def _rms_norm(c: AtenCall) -> list[str]:
     return results(c, [made])
 
 
+@lowers("_weight_norm")
+def _weight_norm(c: AtenCall) -> str:
+    rank, axis = c.meta("v").rank, c.integer("dim", 0)
+    others = [a for a in range(rank) if a != axis % rank]
+    length = c.emit("ReduceL2", c.tensor("v"), c.ints(*others), keepdims=1)
+    return c.emit("Mul", c.tensor("v"), c.emit("Div", c.tensor("g"), length))
+
+
 @lowers("group_norm", "native_group_norm")
 def _group_norm(c: AtenCall) -> list[str]:
     meta = c.meta("input")
@@ -174,26 +145,28 @@ def _instance_norm(c: AtenCall) -> str:
 def _max_pool(c: AtenCall) -> list[str]:
     rank = spatial(c)
     kernel = c.integers("kernel_size", (), rank)
-    return c.several(
+    made = c.several(
         "MaxPool", (batched(c, rank),), len(c.outputs), kernel_shape=tuple(kernel),
         strides=tuple(c.integers("stride", kernel, rank)),
         pads=tuple(c.integers("padding", [0], rank)) * 2,
         dilations=tuple(c.integers("dilation", [1], rank)),
         ceil_mode=c.flag("ceil_mode"),
     )  # fmt: skip
+    return unbatched(c, made, rank)
 
 
 @lowers("avg_pool1d", "avg_pool2d", "avg_pool3d")
-def _avg_pool(c: AtenCall) -> str:
+def _avg_pool(c: AtenCall) -> list[str]:
     rank = spatial(c)
     kernel = c.integers("kernel_size", (), rank)
-    return c.emit(
+    made = c.emit(
         "AveragePool", batched(c, rank), kernel_shape=tuple(kernel),
         strides=tuple(c.integers("stride", kernel, rank)),
         pads=tuple(c.integers("padding", [0], rank)) * 2,
         ceil_mode=c.flag("ceil_mode"),
         count_include_pad=c.flag("count_include_pad", default=True),
     )  # fmt: skip
+    return unbatched(c, [made], rank)
 
 
 @lowers("adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d",
@@ -203,18 +176,20 @@ def _adaptive_pool(c: AtenCall) -> list[str]:
     is_max = "max_pool" in c.operator
     rank = spatial(c)
     before, after = (m.sizes[-rank:] for m in (c.meta("self"), c.result))
-    value = batched(c, rank)
     if tuple(before) == tuple(after):
         return [c.tensor("self")] * len(c.outputs)
+    value = batched(c, rank)
     if all(s == 1 for s in after) and len(c.outputs) == 1:
         # PyTorch runs its kernel of a mean here
         operator = "ReduceMax" if is_max else "ReduceMean"
-        return [c.emit(operator, value, c.ints(*range(2, 2 + rank)), keepdims=1)]
+        mean = c.emit(operator, value, c.ints(*range(2, 2 + rank)), keepdims=1)
+        return unbatched(c, [mean], rank)
     windows = [pooling_window(b, a) for b, a in zip(before, after, strict=True)]
-    return c.several(
+    made = c.several(
         "MaxPool" if is_max else "AveragePool", (value,), len(c.outputs),
         kernel_shape=tuple(k for k, _ in windows), strides=tuple(s for _, s in windows),
     )  # fmt: skip
+    return unbatched(c, made, rank)
 
 
 def spatial(c: AtenCall) -> int:
@@ -223,14 +198,35 @@ def spatial(c: AtenCall) -> int:
 
 
 def batched(c: AtenCall, rank: int) -> str:
-    """Return the operand of a pooling; only a batch of feature maps has a lowering.
+    """Return the operand of a pooling, with a batch."""
+    is_single = c.meta("self").rank == rank + 1
+    return c.emit("Unsqueeze", c.tensor("self"), c.ints(0)) if is_single else c.tensor("self")
 
-    Raises:
-        ValueError: a single feature map.
-    """
+
+def unbatched(c: AtenCall, made: Sequence[str], rank: int) -> list[str]:
+    """Return the results of a pooling, without a batch that the operand does not have."""
+    is_single = c.meta("self").rank == rank + 1
+    return [c.emit("Squeeze", value, c.ints(0)) if is_single else value for value in made]
+
+
+@lowers("max_unpool2d", "max_unpool3d")
+def _max_unpool(c: AtenCall) -> str:
+    rank = spatial(c)
     if c.meta("self").rank != rank + 2:
-        raise ValueError("pooling of a single feature map")
-    return c.tensor("self")
+        raise ValueError("a single feature map")
+    return c.emit(
+        "MaxUnpool",
+        c.tensor("self"),
+        c.tensor("indices"),
+        c.extents(c.result.sizes),
+        kernel_shape=(1,) * rank,
+    )
+
+
+@lowers("affine_grid_generator")
+def _affine_grid(c: AtenCall) -> str:
+    sizes = c.extents(c.value("size"))
+    return c.emit("AffineGrid", c.tensor("theta"), sizes, align_corners=c.flag("align_corners"))
 
 
 @lowers("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d", "upsample_linear1d",

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from ..lowering.builder import Size
 from ..lowering.elements import DataType
-from .call import AtenCall, lowers
+from .call import AtenCall, lowers, times
 
 END = (1 << 63) - 1
+"""End of a slice that reaches to the end of its axis."""
 MOST_DIFFERENCES = 8
 """Maximum order of a difference along an axis."""
-"""End of a slice that reaches to the end of its axis."""
 PADDING_MODES = {"reflect": "reflect", "reflection": "reflect", "replicate": "edge",
                  "replication": "edge", "circular": "wrap"}  # fmt: skip
 """Modes of padding of ONNX by those of PyTorch and by the names of its operators."""
@@ -31,6 +31,10 @@ def _view(c: AtenCall) -> str:
         axes = axes if axes is not None else [i for i, s in enumerate(before) if s == 1]
         if "start_dim" not in c.args and len(before) - len(after) == len(axes):
             return c.emit("Squeeze", c.tensor("self"), c.ints(*(a % len(before) for a in axes)))
+    given = c.value("size", c.value("shape"))
+    if isinstance(given, list) and len(given) == len(after):
+        # what the call gives says which sizes fit
+        after = tuple([a if s == -1 else s for s, a in zip(given, after, strict=True)])
     return c.reshaped(c.tensor("self"), before, after)
 
 
@@ -169,130 +173,35 @@ def _select(c: AtenCall) -> str:
     return c.emit("Gather", c.tensor("self"), c.size(c.value("index", 0)), axis=c.axis("dim"))
 
 
-@lowers("index_select")
-def _index_select(c: AtenCall) -> str:
-    return c.emit("Gather", c.tensor("self"), c.tensor("index"), axis=c.axis("dim"))
-
-
-@lowers("embedding")
-def _embedding(c: AtenCall) -> str:
-    return c.emit("Gather", c.tensor("weight"), c.tensor("indices"), axis=0)
-
-
-@lowers("gather", "take_along_dim")
-def _gather(c: AtenCall) -> str:
-    index = "indices" if "indices" in c.args else "index"
-    return c.emit("GatherElements", c.tensor("self"), c.tensor(index), axis=c.axis("dim"))
-
-
-@lowers("take")
-def _take(c: AtenCall) -> str:
-    flat = c.emit("Reshape", c.tensor("self"), c.ints(-1))
-    return c.emit("Gather", flat, c.tensor("index"), axis=0)
-
-
-@lowers("scatter", "scatter_add", "scatter_reduce")
-def _scatter(c: AtenCall) -> str:
-    mode = {"sum": "add", "amax": "max", "amin": "min", "prod": "mul", "add": "add",
-            "multiply": "mul"}  # fmt: skip
-    reduction = "add" if "scatter_add" in c.operator else mode.get(c.value("reduce", ""), "none")
-    index, source = c.tensor("index"), c.tensor("src")
-    if not source:
-        dtype = c.result.dtype
-        source = expanded(c, c.operand("value", dtype), (), c.meta("index").sizes)
-    return c.emit("ScatterElements", c.tensor("self"), index, source, axis=c.axis("dim"),
-                  reduction=reduction)  # fmt: skip
-
-
-@lowers("index", "_unsafe_index")
-def _index(c: AtenCall) -> str:
-    raws = c.raws("indices")
-    given = [(axis, raw) for axis, raw in enumerate(raws) if raw]
-    if len(given) == 1:
-        axis, raw = given[0]
-        if c.scope.meta(raw).dtype == DataType.BOOL:
-            return selected(c, axis, raw)
-        return c.emit("Gather", c.tensor("self"), c.scope.values[raw], axis=axis)
-    axes, rank = [axis for axis, _ in given], c.meta("self").rank
-    if axes != list(range(axes[0], axes[-1] + 1)):
-        raise ValueError("indices of axes that are not neighbors")
-    value = c.tensor("self")
-    order = [*axes, *(a for a in range(rank) if a not in axes)]
-    if axes[0]:
-        value = c.emit("Transpose", value, perm=tuple(order))
-    value = c.emit("GatherND", value, index_tuples(c, [raw for _, raw in given]))
-    if axes[0]:
-        depth = max(c.scope.meta(raw).rank for _, raw in given)
-        first = depth + axes[0]
-        back = [*range(depth, first), *range(depth), *range(first, c.result.rank)]
-        value = c.emit("Transpose", value, perm=tuple(back))
-    return value
-
-
-def selected(c: AtenCall, axis: int, raw: str) -> str:
-    """Return the elements where a mask is true."""
-    mask = c.scope.meta(raw)
-    if axis == 0 and mask.rank > 1:
-        return c.emit("GatherND", c.tensor("self"), places(c, raw))
-    return c.emit("Compress", c.tensor("self"), c.scope.values[raw], axis=axis)
-
-
-def places(c: AtenCall, raw: str) -> str:
-    """Return the positions of the true elements of a mask, one row each."""
-    rows = c.emit("NonZero", c.scope.values[raw])
-    return c.emit("Transpose", rows, perm=(1, 0))
-
-
-def index_tuples(c: AtenCall, raws: Sequence[str]) -> str:
-    """Return tensors of indices joined along a new last axis."""
-    metas = [c.scope.meta(raw) for raw in raws]
-    rank = max(m.rank for m in metas)
-    sizes: list[Size] = []
-    for at in range(rank):
-        extents = [m.sizes[at - rank + m.rank] for m in metas if at - rank + m.rank >= 0]
-        sizes.append(next((s for s in extents if s != 1), 1))
-    parts = [expanded(c, c.scope.values[raw], m.sizes, sizes)
-             for raw, m in zip(raws, metas, strict=True)]  # fmt: skip
-    columns = [c.emit("Unsqueeze", part, c.ints(rank)) for part in parts]
-    return c.emit("Concat", *columns, axis=rank)
-
-
-@lowers("index_put", "_unsafe_index_put", "_index_put_impl")
-def _index_put(c: AtenCall) -> str:
-    raws = [raw for raw in c.raws("indices") if raw]
-    if len(raws) == 1 and c.scope.meta(raws[0]).dtype == DataType.BOOL:
-        if c.meta("values").rank == 0:
-            mask = c.scope.values[raws[0]]
-            for axis in range(c.scope.meta(raws[0]).rank, c.result.rank):
-                mask = c.emit("Unsqueeze", mask, c.ints(axis))
-            return c.emit("Where", mask, c.tensor("values"), c.tensor("self"))
-        at = places(c, raws[0])
-    else:
-        at = index_tuples(c, raws)
-    reduction = "add" if c.value("accumulate", False) else "none"
-    return c.emit("ScatterND", c.tensor("self"), at, c.tensor("values"), reduction=reduction)
-
-
-@lowers("masked_select")
-def _masked_select(c: AtenCall) -> str:
-    flat = [c.emit("Reshape", c.tensor(name), c.ints(-1)) for name in ("self", "mask")]
-    return c.emit("Compress", *flat, axis=0)
-
-
-@lowers("masked_scatter")
-def _masked_scatter(c: AtenCall) -> str:
-    at = places(c, c.raw("mask"))
-    flat = c.emit("Reshape", c.tensor("source"), c.ints(-1))
-    return c.emit("ScatterND", c.tensor("self"), at, flat)
-
-
-@lowers("select_scatter", "slice_scatter", "copy", "fill.Tensor")
+@lowers("copy", "fill.Tensor")
 def _copy(c: AtenCall) -> str:
     source = "src" if "src" in c.args else "value"
     value = c.operand(source, c.result.dtype)
-    if c.meta(source).sizes != c.result.sizes:
-        return c.emit("Where", c.scalar(1, DataType.BOOL), value, c.tensor("self"))
-    return c.emit("Identity", value)
+    return c.emit("Identity", expanded(c, value, c.meta(source).sizes, c.result.sizes))
+
+
+@lowers("select_scatter", "slice_scatter")
+def _replaced(c: AtenCall) -> str:
+    """Return a tensor of which a part along an axis is another one."""
+    axis, value = c.axis("dim"), c.operand("src", c.result.dtype)
+    extent = c.result.sizes[axis]
+    start = c.value("index" if c.operator.startswith("select") else "start", 0)
+    if c.operator.startswith("select"):
+        value, size = c.emit("Unsqueeze", value, c.ints(axis)), 1
+    else:
+        size = c.meta("src").sizes[axis]
+    if c.integer("step", 1) != 1 or not (isinstance(start, int) and isinstance(size, int)):
+        raise ValueError("a part with gaps or of symbolic extents")
+    if start < 0 and isinstance(extent, int):
+        start += extent
+    parts = [
+        c.emit("Slice", c.tensor("self"), c.ints(first), c.ints(last), c.ints(axis))
+        for first, last in ((0, start), (start + size, END))
+        if first < last and first != extent
+    ]
+    at = int(start > 0)
+    parts.insert(at, value)
+    return c.emit("Concat", *parts, axis=axis) if len(parts) > 1 else c.emit("Identity", value)
 
 
 @lowers("pad", "constant_pad_nd", "reflection_pad1d", "reflection_pad2d", "replication_pad1d",
@@ -341,17 +250,26 @@ def _diff(c: AtenCall) -> str:
 
 @lowers("flip", "fliplr", "flipud")
 def _flip(c: AtenCall) -> str:
-    axes = c.axes("dims")
-    ends = (c.ints(*[value] * len(axes)) for value in (-1, -END))
-    return c.emit("Slice", c.tensor("self"), *ends, c.ints(*axes), c.ints(*[-1] * len(axes)))
+    axes = [int("fliplr" in c.operator)] if "dims" not in c.args else c.axes("dims")
+    return reversed_along(c, c.tensor("self"), axes)
+
+
+def reversed_along(c: AtenCall, value: str, axes: Sequence[int]) -> str:
+    """Return a value with its elements in the opposite order along axes."""
+    ends = (c.ints(*[end] * len(axes)) for end in (-1, -END))
+    return c.emit("Slice", value, *ends, c.ints(*axes), c.ints(*[-1] * len(axes)))
 
 
 @lowers("pixel_shuffle", "pixel_unshuffle")
 def _pixel_shuffle(c: AtenCall) -> str:
+    sizes, after = c.meta("self").sizes, c.result.sizes
+    value = c.reshaped(c.tensor("self"), sizes, (times(sizes[:-3]), *sizes[-3:]))
     if "unshuffle" in c.operator:
-        return c.emit("SpaceToDepth", c.tensor("self"), blocksize=c.integer("downscale_factor", 1))
-    block = c.integer("upscale_factor", 1)
-    return c.emit("DepthToSpace", c.tensor("self"), blocksize=block, mode="CRD")
+        made = c.emit("SpaceToDepth", value, blocksize=c.integer("downscale_factor", 1))
+    else:
+        block = c.integer("upscale_factor", 1)
+        made = c.emit("DepthToSpace", value, blocksize=block, mode="CRD")
+    return c.reshaped(made, (times(sizes[:-3]), *after[-3:]), after)
 
 
 @lowers("unfold", "unfold_copy")
@@ -374,11 +292,64 @@ def _tril(c: AtenCall) -> str:
                   upper=int("triu" in c.operator))  # fmt: skip
 
 
-@lowers("diagonal")
+@lowers("diagonal", "trace", "diagonal_copy")
 def _diagonal(c: AtenCall) -> str:
-    sizes, rank = c.meta("self").sizes, c.meta("self").rank
-    eye = c.emit("EyeLike", c.tensor("self")) if rank == 2 else ""
-    if not eye or sizes[0] != sizes[1]:
-        raise ValueError("a diagonal of more than a square matrix")
-    masked = c.emit("Mul", c.tensor("self"), eye)
-    return c.emit("ReduceSum", masked, c.ints(1), keepdims=0)
+    """Return a diagonal: every element after a row and one more, of the last two axes."""
+    rank = c.meta("self").rank
+    axes = [c.integer(name, at) % rank for at, name in enumerate(("dim1", "dim2"))]
+    order = [*(a for a in range(rank) if a not in axes), *axes]
+    sizes = [c.meta("self").sizes[a] for a in order]
+    rows, columns = sizes[-2:]
+    offset = c.integer("offset", 0)
+    if not (isinstance(rows, int) and isinstance(columns, int)):
+        raise ValueError("a diagonal of symbolic extents")
+    start = offset if offset > 0 else -offset * columns
+    count = max(min(rows + min(offset, 0), columns - max(offset, 0)), 0)
+    flat = c.reshaped(transposed(c, order), sizes, [*sizes[:-2], rows * columns])
+    ends = (c.ints(n) for n in (start, start + count * (columns + 1), rank - 2, columns + 1))
+    made = c.emit("Slice", flat, *ends)
+    return c.emit("ReduceSum", made, c.ints(0), keepdims=0) if c.operator == "trace" else made
+
+
+@lowers("diag_embed")
+def _diag_embed(c: AtenCall) -> str:
+    rank, (rows, columns) = c.result.rank, c.result.sizes[-2:]
+    axes = [c.integer(name, at) % rank for name, at in (("dim1", -2), ("dim2", -1))]
+    if c.integer("offset", 0) or axes != [rank - 2, rank - 1] or rows != columns:
+        raise ValueError("another diagonal than that of the last axes")
+    eye = c.scope.builder.filled((int(str(rows)), int(str(columns))), c.result.dtype)
+    return c.emit("Mul", c.emit("Unsqueeze", c.tensor("self"), c.ints(rank - 2)), eye)
+
+
+@lowers("rot90")
+def _rot90(c: AtenCall) -> str:
+    axes, turns = c.integers("dims", [0, 1]), c.integer("k", 1) % 4
+    order = [*range(c.meta("self").rank)]
+    first, second = (a % len(order) for a in axes)
+    flipped = {0: [], 1: [second], 2: [first, second], 3: [first]}[turns]
+    value = reversed_along(c, c.tensor("self"), flipped) if flipped else c.tensor("self")
+    order[first], order[second] = order[second], order[first]
+    return c.emit("Transpose", value, perm=tuple(order)) if turns % 2 else value
+
+
+@lowers("block_diag")
+def _block_diag(c: AtenCall) -> str:
+    metas, columns, rows = [c.scope.meta(raw) for raw in c.raws("tensors")], c.result.sizes[1], []
+    before = 0
+    for value, meta in zip(c.tensors("tensors"), metas, strict=True):
+        width = meta.sizes[1] if meta.rank == 2 else 0
+        if not (isinstance(width, int) and isinstance(columns, int) and width):
+            raise ValueError("blocks that are no matrices, or of symbolic extents")
+        after = columns - before - width
+        rows.append(c.emit("Pad", value, c.ints(0, before, 0, after), mode="constant"))
+        before += width
+    return c.emit("Concat", *rows, axis=0)
+
+
+@lowers("broadcast_tensors")
+def _broadcast(c: AtenCall) -> list[str]:
+    metas = [[c.scope.meta(raw) for raw in raws] for raws in (c.raws("tensors"), c.outputs)]
+    return [
+        expanded(c, value, before.sizes, after.sizes)
+        for value, before, after in zip(c.tensors("tensors"), *metas, strict=True)
+    ]

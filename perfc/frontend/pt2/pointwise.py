@@ -44,6 +44,9 @@ def unary(operator: str) -> Lowering:
     """Return the lowering of an operator of one operand."""
 
     def lowered(c: AtenCall) -> str:
+        if operator == "Abs" and c.meta("self").dtype in (DataType.COMPLEX64, DataType.COMPLEX128):
+            pairs = c.emit("view_as_real", c.tensor("self"), domain="aten")
+            return c.emit("ReduceL2", pairs, c.ints(-1), keepdims=0)
         return c.emit(operator, c.operand("self", computed(c)))
 
     return lowered
@@ -146,6 +149,21 @@ def added(operator: str, *, is_reversed: bool = False) -> Lowering:
     return lowered
 
 
+SPECIAL = (
+    "logaddexp hypot xlogy logit sinc lgamma digamma erfinv i0 cross hardshrink softshrink complex "
+    "polar view_as_real view_as_complex linalg_cross special_erfinv special_i0 special_xlogy "
+    "special_logit"
+)
+"""Functions that the IR has by their names in PyTorch."""
+
+
+@lowers(*SPECIAL.split())
+def _special(c: AtenCall) -> str:
+    name = c.operator.removeprefix("special_").removeprefix("linalg_")
+    operands = [c.tensor(n) for n in ("self", "other", "real", "imag", "abs", "angle") if c.has(n)]
+    return c.emit(name, *operands, domain="aten")
+
+
 LOWERINGS.update({
     "add": added("Add"), "sub": added("Sub"), "subtract": added("Sub"),
     "rsub": added("Sub", is_reversed=True),
@@ -244,7 +262,7 @@ def _gelu(c: AtenCall) -> str:
     return c.emit("Mul", x, half)
 
 
-@lowers("leaky_relu")
+@lowers("leaky_relu", "rrelu")
 def _leaky_relu(c: AtenCall) -> str:
     return c.emit("LeakyRelu", c.tensor("self"), alpha=float(c.number("negative_slope", 0.01)))
 

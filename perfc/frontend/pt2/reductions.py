@@ -90,12 +90,54 @@ def _var(c: AtenCall) -> list[str]:
     return [value, mean if keep else c.emit("Squeeze", mean, c.ints(*axes))]
 
 
-@lowers("norm", "linalg_vector_norm", "frobenius_norm", "linalg_norm")
+@lowers("norm", "linalg_vector_norm", "frobenius_norm", "linalg_norm", "linalg_matrix_norm.str_ord")
 def _norm(c: AtenCall) -> str:
-    order = c.value("ord", c.value("p", 2))
-    operator = {None: "ReduceL2", 1: "ReduceL1", 2: "ReduceL2"}[order]
-    value = c.operand("self", c.result.dtype)
-    return reduced(c, operator, value, axes_of(c), keep=c.flag("keepdim"))
+    is_matrix = "matrix" in c.operator and "dim" not in c.args
+    rank, order = c.meta("self").rank, c.value("ord", c.value("p", "fro" if is_matrix else 2))
+    value, keep = c.operand("self", c.result.dtype), c.flag("keepdim")
+    axes = [rank - 2, rank - 1] if is_matrix else axes_of(c)
+    operator = {None: "ReduceL2", "fro": "ReduceL2", 1: "ReduceL1", 2: "ReduceL2"}.get(order)
+    if operator is not None:
+        return reduced(c, operator, value, axes, keep=keep)
+    value, exponent = c.emit("Abs", value), float(order)
+    if abs(exponent) == math.inf:
+        return reduced(c, "ReduceMax" if exponent > 0 else "ReduceMin", value, axes, keep=keep)
+    powers = c.emit("Pow", value, c.scalar(exponent, c.result.dtype))
+    total = reduced(c, "ReduceSum", powers, axes, keep=keep)
+    return c.emit("Pow", total, c.scalar(1 / exponent, c.result.dtype))
+
+
+@lowers("pairwise_distance")
+def _pairwise(c: AtenCall) -> str:
+    if c.number("p", 2.0) != 2.0:
+        raise ValueError("another distance than the euclidean one")
+    off = c.emit("Sub", c.tensor("x1"), c.tensor("x2"))
+    return reduced(c, "ReduceL2", off, [c.result.rank - c.flag("keepdim")], keep=c.flag("keepdim"))
+
+
+@lowers("aminmax")
+def _aminmax(c: AtenCall) -> list[str]:
+    keep = c.flag("keepdim")
+    return [
+        reduced(c, f"Reduce{name}", c.tensor("self"), axes_of(c), keep=keep)
+        for name in ("Min", "Max")
+    ]
+
+
+@lowers("kthvalue", "median.dim", "median")
+def _ranked(c: AtenCall) -> list[str]:
+    """Return the element at a place of the order, from those before it."""
+    axis, value = c.axis("dim", -1), c.tensor("self")
+    if is_whole := "dim" not in c.args and len(c.outputs) == 1:
+        value, axis = c.emit("Reshape", value, c.ints(-1)), 0
+    sizes = c.meta("self").sizes
+    count = math.prod(int(str(s)) for s in (sizes if is_whole else sizes[axis : axis + 1]))
+    place = c.integer("k", (count + 1) // 2)
+    made = c.several("TopK", (value, c.ints(place)), 2, axis=axis, largest=0)
+    ends = [c.ints(end) for end in (place - 1, place, axis)]
+    picked = [c.emit("Slice", each, *ends) for each in made[: len(c.outputs)]]
+    is_kept = c.flag("keepdim") and not is_whole
+    return picked if is_kept else [c.emit("Squeeze", each, c.ints(axis)) for each in picked]
 
 
 @lowers("softmax", "_softmax", "log_softmax", "_log_softmax", "_safe_softmax")
@@ -136,7 +178,8 @@ def _nonzero(c: AtenCall) -> str:
 
 @lowers("full", "ones", "zeros", "empty", "new_full", "new_ones", "new_zeros", "new_empty",
         "full_like", "ones_like", "zeros_like", "empty_like", "empty_permuted", "scalar_tensor",
-        "zero", "fill", "empty_strided", "new_empty_strided")  # fmt: skip
+        "zero", "fill", "empty_strided", "new_empty_strided", "tril_indices",
+        "triu_indices")  # fmt: skip
 def _full(c: AtenCall) -> str:
     name, dtype = next((n for n in ("fill_value", "value", "s") if c.kind(n)), ""), c.result.dtype
     one = c.operand(name, dtype) if name else c.scalar(int("ones" in c.operator), dtype)
@@ -187,6 +230,15 @@ def over_batch(c: AtenCall, each: str, meta: Meta) -> str:
     reduction = c.integer("reduction", 1)
     operator = "ReduceMean" if reduction == 1 else "ReduceSum"
     return reduced(c, operator, each, [*range(meta.rank)], keep=0) if reduction else each
+
+
+@lowers("smooth_l1_loss", "huber_loss", "binary_cross_entropy", "kl_div",
+        "binary_cross_entropy_with_logits")  # fmt: skip
+def _elementwise_loss(c: AtenCall) -> str:
+    each = c.emit(c.operator, c.tensor("self"), c.tensor("target"), domain="aten")
+    if c.has("weight"):
+        each = c.emit("Mul", each, c.tensor("weight"))
+    return over_batch(c, each, c.meta("self"))
 
 
 @lowers("cross_entropy_loss", "nll_loss", "nll_loss_nd", "nll_loss_forward", "nll_loss2d")

@@ -11,7 +11,7 @@ from perfc.frontend.lowering import lowered
 from perfc.frontend.pt2.program import translated
 from perfc.ir.graph import Module
 
-F32, F16, BF16, I64, BOOL = 7, 6, 13, 5, 12
+F32, F16, BF16, I64, BOOL, C64 = 7, 6, 13, 5, 12, 10
 """Element types. Source: torch/_export/serde/schema.py."""
 Type = tuple[int, Sequence[Any]]
 """Element type and extents of a tensor; text is an expression of symbols."""

@@ -1,0 +1,86 @@
+"""Complex numbers and their Fourier transforms, as PyTorch has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from ...graph import Inputs
+from ...op import Kind, Op, Types, count, normal_axis, tensor
+from ...record import frozen
+from ...symbolic.dim import Dim
+from ...tensors.types import DType, TensorType, element_count
+from ..movement.view import View
+from .signal import log2_floor
+
+PARTS: Mapping[DType, DType] = {DType.C64: DType.F32, DType.C128: DType.F64}
+"""Element types of real and imaginary parts."""
+WHOLE: Mapping[DType, DType] = {real: whole for whole, real in PARTS.items()}
+
+
+class ViewAsReal(View):
+    """Complex numbers as pairs along a new last axis. Source: PyTorch, torch.view_as_real."""
+
+    mnemonic = "view_as_real"
+    onnx = ("aten::view_as_real",)
+    operands = ("X",)
+
+    def infer(self, ins: Inputs) -> Types:
+        x = tensor(ins, 0)
+        shape = None if x.shape is None else (*x.shape, 2)
+        return (TensorType(PARTS.get(x.dtype, x.dtype), shape),)
+
+
+class ViewAsComplex(View):
+    """Pairs along the last axis as complex numbers. Source: PyTorch, torch.view_as_complex."""
+
+    mnemonic = "view_as_complex"
+    onnx = ("aten::view_as_complex",)
+    operands = ("X",)
+
+    def infer(self, ins: Inputs) -> Types:
+        x = tensor(ins, 0)
+        shape = None if x.shape is None else x.shape[:-1]
+        return (TensorType(WHOLE.get(x.dtype, x.dtype), shape),)
+
+
+@frozen
+class Fourier(Op):
+    """Discrete Fourier transform along several axes.
+
+    Shapes:  X[..., n, ...] -> the same with ``sizes`` along ``axes``; one-sided transforms are of
+             real signals, whose spectrum has n//2 + 1 elements along the last of the axes.
+    Work:    {alu}: radix 2, with e elements of the signal and l the floor of log2 of
+             those of one transform; one-sided ones do half of it, d = 2.
+    Traffic: X and result once.
+    Source:  PyTorch, torch.fft; Cooley and Tukey 1965.
+    """
+
+    mnemonic = "fourier"
+    onnx = ("aten::fourier",)
+    operands = ("X",)
+    kind = Kind.SIGNAL
+    formulas: ClassVar[Mapping[str, str]] = {"alu": "5*e*l//d"}
+    axes: tuple[int, ...] = ()
+    sizes: tuple[int, ...] = ()
+    inverse: int = 0
+    onesided: int = 0
+
+    def infer(self, ins: Inputs) -> Types:
+        x = tensor(ins, 0)
+        is_real = self.inverse and self.onesided
+        dtype = PARTS.get(x.dtype, x.dtype) if is_real else WHOLE.get(x.dtype, x.dtype)
+        if x.shape is None:
+            return (TensorType(dtype, None),)
+        shape: list[Dim] = list(x.shape)
+        for axis, size in zip(self.axes, self.sizes, strict=False):
+            shape[normal_axis(axis, len(shape))] = size
+        return (TensorType(dtype, tuple(shape)),)
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        signal = outs[0] if self.inverse else tensor(ins, 0)
+        if not isinstance(signal, TensorType) or signal.shape is None:
+            return {}
+        lengths = tuple(signal.shape[normal_axis(a, len(signal.shape))] for a in self.axes)
+        length = log2_floor(element_count(lengths))
+        return {"e": count(signal), "l": length, "d": 2 if self.onesided else 1}

@@ -1,0 +1,56 @@
+"""Fourier transforms of ATen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .call import AtenCall, lowers
+
+FORMS = ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
+"""Transforms of complex and of real signals, and their inverses."""
+
+
+@lowers(*(f"fft_{form}{axes}" for form in FORMS for axes in ("", "2", "n")))
+def _fft(c: AtenCall) -> str:
+    name = c.operator.removeprefix("fft_")
+    rank = c.meta("self").rank
+    default = [-2, -1] if name.endswith("2") else range(rank) if name.endswith("n") else [-1]
+    axes = [a % rank for a in c.integers("dim", default)]
+    is_inverse, is_onesided = name.startswith("i"), name.lstrip("i").startswith(("r", "h"))
+    return transformed(c, c.tensor("self"), axes, inverse=is_inverse, onesided=is_onesided)
+
+
+def transformed(
+    c: AtenCall, value: str, axes: Sequence[int], *, inverse: bool, onesided: bool
+) -> str:
+    """Return a transform of a value to the extents of the result."""
+    sizes = [size for axis in axes if isinstance(size := c.result.sizes[axis], int)]
+    if len(sizes) < len(axes):
+        raise ValueError("a transform of symbolic extents")
+    return c.emit(
+        "fourier",
+        value,
+        domain="aten",
+        axes=tuple(axes),
+        sizes=tuple(sizes),
+        inverse=int(inverse),
+        onesided=int(onesided),
+    )
+
+
+@lowers("stft")
+def _stft(c: AtenCall) -> str:
+    """Return transforms of frames, the frequencies before the frames."""
+    if not c.flag("return_complex") or c.meta("self").rank != 2:
+        raise ValueError("pairs, or a single signal")
+    length, window = c.integer("n_fft", 1), c.meta("window")
+    operands = (
+        c.emit("Unsqueeze", c.tensor("self"), c.ints(2)),
+        c.size(c.integer("hop_length", length // 4)),
+        c.tensor("window"),
+        c.size(length),
+    )
+    is_real = c.flag("onesided", default=not window.dtype or window.is_float)
+    made = c.emit("STFT", *operands, onesided=is_real)
+    made = c.emit("view_as_complex", made, domain="aten")
+    return c.emit("Transpose", made, perm=(0, 2, 1))

@@ -1,0 +1,174 @@
+"""ATen operators that read and write elements at indices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..lowering.builder import Size
+from ..lowering.elements import DataType
+from .call import AtenCall, lowers
+from .layers import results
+from .movement import expanded
+
+
+@lowers("index_select")
+def _index_select(c: AtenCall) -> str:
+    return c.emit("Gather", c.tensor("self"), c.tensor("index"), axis=c.axis("dim"))
+
+
+@lowers("embedding")
+def _embedding(c: AtenCall) -> str:
+    return c.emit("Gather", c.tensor("weight"), c.tensor("indices"), axis=0)
+
+
+@lowers("gather", "take_along_dim")
+def _gather(c: AtenCall) -> str:
+    index = "indices" if "indices" in c.args else "index"
+    return c.emit("GatherElements", c.tensor("self"), c.tensor(index), axis=c.axis("dim"))
+
+
+@lowers("take")
+def _take(c: AtenCall) -> str:
+    flat = c.emit("Reshape", c.tensor("self"), c.ints(-1))
+    return c.emit("Gather", flat, c.tensor("index"), axis=0)
+
+
+@lowers("scatter", "scatter_add", "scatter_reduce")
+def _scatter(c: AtenCall) -> str:
+    mode = {"sum": "add", "amax": "max", "amin": "min", "prod": "mul", "add": "add",
+            "multiply": "mul"}  # fmt: skip
+    reduction = "add" if "scatter_add" in c.operator else mode.get(c.value("reduce", ""), "none")
+    index, source = c.tensor("index"), c.tensor("src")
+    if not source:
+        dtype = c.result.dtype
+        source = expanded(c, c.operand("value", dtype), (), c.meta("index").sizes)
+    return c.emit("ScatterElements", c.tensor("self"), index, source, axis=c.axis("dim"),
+                  reduction=reduction)  # fmt: skip
+
+
+@lowers("index", "_unsafe_index")
+def _index(c: AtenCall) -> str:
+    raws = c.raws("indices")
+    given = [(axis, raw) for axis, raw in enumerate(raws) if raw]
+    if len(given) == 1:
+        axis, raw = given[0]
+        if c.scope.meta(raw).dtype == DataType.BOOL:
+            return selected(c, axis, raw)
+        return c.emit("Gather", c.tensor("self"), c.scope.values[raw], axis=axis)
+    axes, rank = [axis for axis, _ in given], c.meta("self").rank
+    if axes != list(range(axes[0], axes[-1] + 1)):
+        raise ValueError("indices of axes that are not neighbors")
+    value = c.tensor("self")
+    order = [*axes, *(a for a in range(rank) if a not in axes)]
+    if axes[0]:
+        value = c.emit("Transpose", value, perm=tuple(order))
+    value = c.emit("GatherND", value, index_tuples(c, [raw for _, raw in given]))
+    if axes[0]:
+        depth = max(c.scope.meta(raw).rank for _, raw in given)
+        first = depth + axes[0]
+        back = [*range(depth, first), *range(depth), *range(first, c.result.rank)]
+        value = c.emit("Transpose", value, perm=tuple(back))
+    return value
+
+
+def selected(c: AtenCall, axis: int, raw: str) -> str:
+    """Return the elements where a mask is true."""
+    mask = c.scope.meta(raw)
+    if axis == 0 and mask.rank > 1:
+        return c.emit("GatherND", c.tensor("self"), places(c, raw))
+    return c.emit("Compress", c.tensor("self"), c.scope.values[raw], axis=axis)
+
+
+def places(c: AtenCall, raw: str) -> str:
+    """Return the positions of the true elements of a mask, one row each."""
+    rows = c.emit("NonZero", c.scope.values[raw])
+    return c.emit("Transpose", rows, perm=(1, 0))
+
+
+def index_tuples(c: AtenCall, raws: Sequence[str]) -> str:
+    """Return tensors of indices joined along a new last axis."""
+    metas = [c.scope.meta(raw) for raw in raws]
+    rank = max(m.rank for m in metas)
+    sizes: list[Size] = []
+    for at in range(rank):
+        extents = [m.sizes[at - rank + m.rank] for m in metas if at - rank + m.rank >= 0]
+        sizes.append(next((s for s in extents if s != 1), 1))
+    parts = [expanded(c, c.scope.values[raw], m.sizes, sizes)
+             for raw, m in zip(raws, metas, strict=True)]  # fmt: skip
+    columns = [c.emit("Unsqueeze", part, c.ints(rank)) for part in parts]
+    return c.emit("Concat", *columns, axis=rank)
+
+
+@lowers("index_put", "_unsafe_index_put", "_index_put_impl")
+def _index_put(c: AtenCall) -> str:
+    raws = [raw for raw in c.raws("indices") if raw]
+    if len(raws) == 1 and c.scope.meta(raws[0]).dtype == DataType.BOOL:
+        if c.meta("values").rank == 0:
+            mask = c.scope.values[raws[0]]
+            for axis in range(c.scope.meta(raws[0]).rank, c.result.rank):
+                mask = c.emit("Unsqueeze", mask, c.ints(axis))
+            return c.emit("Where", mask, c.tensor("values"), c.tensor("self"))
+        at = places(c, raws[0])
+    else:
+        at = index_tuples(c, raws)
+    reduction = "add" if c.value("accumulate", False) else "none"
+    return c.emit("ScatterND", c.tensor("self"), at, c.tensor("values"), reduction=reduction)
+
+
+@lowers("masked_select")
+def _masked_select(c: AtenCall) -> str:
+    flat = [c.emit("Reshape", c.tensor(name), c.ints(-1)) for name in ("self", "mask")]
+    return c.emit("Compress", *flat, axis=0)
+
+
+@lowers("masked_scatter")
+def _masked_scatter(c: AtenCall) -> str:
+    at = places(c, c.raw("mask"))
+    flat = c.emit("Reshape", c.tensor("source"), c.ints(-1))
+    return c.emit("ScatterND", c.tensor("self"), at, flat)
+
+
+@lowers("index_add", "index_copy", "index_reduce", "index_fill", "put")
+def _at_index(c: AtenCall) -> str:
+    """Return a tensor with the elements at indices of an axis changed."""
+    kind = c.value("reduce", c.operator)
+    value, index, metas = c.tensor("self"), c.tensor("index"), (c.meta("self"), c.meta("index"))
+    axis = c.axis("dim") if c.operator != "put" else 0
+    shape = list(metas[0].sizes)
+    if c.operator == "put":
+        value, shape = c.emit("Reshape", value, c.ints(-1)), [metas[1].sizes[0]]
+    places = metas[1].sizes[0] if metas[1].rank else 1
+    shape[axis] = places
+    spread = [1] * axis + [places] + [1] * (len(shape) - axis - 1)
+    index = expanded(c, c.reshaped(index, metas[1].sizes, spread), spread, shape)
+    if c.operator == "index_fill":
+        source = expanded(c, c.operand("value", c.result.dtype), (), shape)
+    else:
+        source = c.operand("source", c.result.dtype)
+    if c.value("alpha", 1) != 1:
+        source = c.emit("Mul", source, c.operand("alpha", c.result.dtype))
+    reduction = {"index_add": "add", "prod": "mul", "amax": "max", "amin": "min", "mean": "add"}
+    made = c.emit(
+        "ScatterElements",
+        value,
+        index,
+        source,
+        axis=axis,
+        reduction="add" if c.value("accumulate", False) else reduction.get(kind, "none"),
+    )
+    return made if c.operator != "put" else c.reshaped(made, (None,), metas[0].sizes)
+
+
+@lowers("embedding_bag", "_embedding_bag", "_embedding_bag_forward_only")
+def _embedding_bag(c: AtenCall) -> list[str]:
+    """Return sums, means or maxima of rows; bags are taken as equally large."""
+    bags, width = c.result.sizes
+    (count,) = c.meta("indices").sizes
+    if not (isinstance(count, int) and isinstance(bags, int) and bags and count % bags == 0):
+        raise ValueError("bags of different or symbolic sizes")
+    rows = c.emit("Gather", c.tensor("weight"), c.tensor("indices"), axis=0)
+    if c.has("per_sample_weights"):
+        rows = c.emit("Mul", rows, c.emit("Unsqueeze", c.tensor("per_sample_weights"), c.ints(1)))
+    rows = c.reshaped(rows, (count, width), (bags, count // bags, width))
+    operator = ("ReduceSum", "ReduceMean", "ReduceMax")[c.integer("mode", 0)]
+    return results(c, [c.emit(operator, rows, c.ints(1), keepdims=0)])
