@@ -143,10 +143,7 @@ def product(o: Operands) -> Work:
         raise UnknownOperandError("packed integers")
     number = o.value("D")
     type_ = BY_CODE.get(SCALAR_TYPES[number]) if type(number) is int else None
-    result = (
-        *o.with_roles("O"),
-        Tensor(type_ or (DType.I32 if dtype is DType.I8 else dtype), (rows, n)),
-    )[0]
+    result = (*o.with_roles("O"), Tensor(type_ or dtype, (rows, n)))[0]
     added = o.with_roles("c") if "B" not in o.signature.roles or o.value("B") else []
     counts = counts_of(
         [a, b, *added, *o.with_roles("r")], [result],

@@ -39,14 +39,16 @@ mse_loss l1_loss smooth_l1_loss huber_loss binary_cross_entropy : rr @2
 mse_loss_backward smooth_l1_loss_backward huber_loss_backward : rrr > 1 @2
 binary_cross_entropy_backward : rrr > 1 @2
 nll_loss_forward nll_loss2d_forward : .r
-nll_loss_backward nll_loss2d_backward : r.r > 1
+nll_loss_backward nll_loss2d_backward : r.r
+cross_entropy_loss : rr @3,1
 sum mean amax amin prod logsumexp std var var_mean std_mean : rd > / @1
 norm linalg_vector_norm : r.d > / @1
 max min argmax argmin median all any : r @1
-_local_scalar_dense nonzero count_nonzero equal isin _unique2 bincount histc : r
+_local_scalar_dense nonzero count_nonzero isin _unique2 bincount histc : r
 cumsum cumprod cummax cummin logcumsumexp : r > 0 @1
 sort msort argsort : r > 0,0:i64
-topk kthvalue mode searchsorted bucketize : r
+topk kthvalue mode bucketize : r
+searchsorted : .r
 copy : wr
 clone contiguous flip roll rot90 : r > 0
 tril triu : . > 0
@@ -57,7 +59,7 @@ scatter scatter_add scatter_reduce : ..r
 index_add index_copy : ..rr
 index_put _index_put_impl : ..r
 masked_select masked_scatter : .r
-embedding_dense_backward : rr
+embedding_dense_backward embedding_backward : rr
 max_pool2d_with_indices_backward max_pool3d_with_indices_backward : r > 1
 avg_pool2d_backward avg_pool3d_backward _adaptive_avg_pool2d_backward : r > 1
 _adaptive_avg_pool3d_backward adaptive_max_pool2d_backward : r > 1
@@ -119,11 +121,9 @@ _C_custom_ar::all_reduce : .rw
 vllm::moe_forward vllm::moe_forward_shared : rr > 0 ?
 vllm::inplace_fused_experts vllm::outplace_fused_experts vllm::rocm_aiter_fused_moe : r > 0 ?
 sglang::inplace_fused_experts sglang::outplace_fused_experts aiter::fused_moe : r > 0 ?
-vllm::unified_attention vllm::attention : rrr > 0 ?
-vllm::unified_attention_with_output aiter::unified_attention : rrrw ?
-sglang::unified_attention_with_output : rrrw ?
-vllm::unified_mla_attention : rrr ?
-vllm::unified_mla_attention_with_output : rrrw ?
+vllm::unified_attention vllm::attention vllm::unified_mla_attention : r > 0 ?
+vllm::unified_attention_with_output aiter::unified_attention : r..w ?
+sglang::unified_attention_with_output vllm::unified_mla_attention_with_output : r..w ?
 _vllm_fa2_C::varlen_fwd _vllm_fa3_C::fwd sgl_kernel::fwd flash_attn_3::fwd : r > 0 ?
 flash_attn::_flash_attn_varlen_forward aiter::mha_varlen_fwd aiter::fmha_v3_varlen_fwd : r > 0 ?
 flash_attn::_flash_attn_varlen_backward : rrrrr > 1 ?
@@ -155,6 +155,7 @@ _softmax _log_softmax _safe_softmax softmax log_softmax : r > 0 @2,1
 
 recurrent
 _cudnn_rnn miopen_rnn : aW
+lstm gru rnn_tanh rnn_relu : a.W
 _cudnn_rnn_backward miopen_rnn_backward : aW
 
 fused
@@ -199,6 +200,7 @@ scaled_dot_product_attention _scaled_dot_product_attention_math : qkvr.C
 _scaled_dot_product_efficient_attention _scaled_dot_product_cudnn_attention : qkvr..C
 _scaled_dot_product_fused_attention_overrideable : qkvr.C
 _cudnn_attention_forward : qkvrNN....C
+_scaled_dot_product_flash_attention_for_cpu_backward : rqkvrr.C
 _scaled_dot_product_flash_attention_backward : rqkvrr.....C
 _scaled_dot_product_efficient_attention_backward : rqkvrrr....C
 _scaled_dot_product_cudnn_attention_backward : rqkvrr..r.....C

@@ -92,7 +92,7 @@ PRODUCT = 2 * 32 * 512 * 14 * 14 * 256 * 9
          4 * 2 * 2 * 8 * 512 * 64, 4 * 2 * 8 * (512 * 513 // 2) * 64),
         ("flash_attn::_flash_attn_forward", [tensor(2, 512, 8, 64, dtype=BF16)] * 3
          + [0.0, 0.125, False], 4 * 2 * 2 * 8 * 512 * 64, 4 * 2 * 8 * 512 * 512 * 64),
-        ("vllm::unified_attention_with_output", [QUERY] * 4, 4 * 2 * 2 * 8 * 512 * 64, None),
+        ("vllm::unified_attention_with_output", [QUERY] * 4, 2 * 2 * 2 * 8 * 512 * 64, None),
         ("aten::embedding", [tensor(N, 64), tensor(8, 4, dtype="long int")],
          8 * 32 + 8 * 32 * 64, 0),
         ("aten::_fused_adamw_", [(TensorArgument("", (N,)),)] * 4, 2 * 7 * N, 14 * N),
@@ -210,6 +210,10 @@ def test_expanded_operands_are_those_in_memory() -> None:
         tensor(8, 8, 128, dtype=BF16), tensor(8, 8, 128, dtype=BF16, held=1024), False,
     )  # fmt: skip
     assert bounded(call.operator, *call.arguments).nbytes == 2 * (8192 + 1024)
+    members = {name: [values[:2], []] for name, values in args.items() if name.endswith("s")}
+    listed = kineto.call_of("aten::cat", members | {"Input type": ["TensorList", "Scalar"]})
+    floor = bounded(listed.operator, *listed.arguments, kernels=(OPAQUE,))
+    assert floor.nbytes == 2 * (8192 + 1024) + 2 * 2 * 8192
 
 
 def test_roles_are_those_of_the_arguments_in_pytorch() -> None:

@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import field
+from itertools import zip_longest
 from typing import cast
 
 from perfc.errors import ParseError
@@ -233,8 +234,13 @@ def argument_of(extents: object, kind: object, value: object, steps: object) -> 
     dtype = kind if isinstance(kind, str) and operator_name(kind) else ""
     sizes = sizes_of(extents)
     if dtype in ("TensorList", "GenericList"):
-        several = (sizes_of(x) for x in listed(extents)[:MOST_ARGUMENTS])
-        return tuple(TensorArgument("", s) for s in several if s is not None)
+        inner_steps = listed(steps)[:MOST_ARGUMENTS]
+        members = zip_longest(map(sizes_of, listed(extents)[:MOST_ARGUMENTS]), inner_steps)
+        return tuple(
+            TensorArgument("", sizes, held_of(sizes, sizes_of(of)))
+            for sizes, of in members
+            if sizes is not None
+        )
     if dtype and dtype not in ("Scalar", "ScalarList") and sizes is not None:
         return TensorArgument(dtype, sizes, held_of(sizes, sizes_of(steps)))
     return literal_of(value)
