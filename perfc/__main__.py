@@ -10,6 +10,8 @@ from typing import NoReturn
 
 def main() -> NoReturn:
     """Run the command line; Ctrl-C exits without a traceback, even during imports."""
+    # processes of a pool, too, import nothing from the current folder, which may be untrusted
+    os.environ["PYTHONSAFEPATH"] = "1"
     try:
         with_byte_code()
         from perfc import cli

@@ -14,10 +14,13 @@ import click
 
 from perfc.commands.shared import listing
 from perfc.common import plugins
+from perfc.common.user_code import NO_CODE
 from perfc.common.version import __version__
 from perfc.errors import PerfcError
 
 COMPLETE = "_PERFC_COMPLETE"
+ANYWHERE = ("--debug", "--no-code")
+"""Options of all commands, which stand anywhere."""
 INTERRUPTED = 130
 """Exit code after Ctrl-C: 128 + SIGINT, as shells expect."""
 STACK_SLOTS = 40_000
@@ -81,7 +84,10 @@ def suggestion(name: str, names: Sequence[str]) -> str:
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="perfc %(version)s")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error; allowed anywhere.")
-def cli(debug: bool) -> None:
+@click.option("--no-code", is_flag=True,
+              help="Refuse models given by module, whose code would run; allowed anywhere, as "
+                   "PERFC_NO_CODE=1.")  # fmt: skip
+def cli(debug: bool, no_code: bool) -> None:
     """Performance compiler: what bounds a model on a machine, and why.
 
     Exit codes: 0 fine, 1 findings, 2 usage or unreadable input, 3 incomplete under --strict.
@@ -130,9 +136,12 @@ def with_stack(call: Callable[[list[str]], int]) -> Callable[[list[str]], int]:
 def run(args: list[str]) -> int:
     """Run ``args`` and return the exit code; errors are one line on standard error."""
     end = args.index("--") if "--" in args else len(args)
-    debug = "--debug" in args[:end]
-    args = [a for i, a in enumerate(args) if a != "--debug" or i > end]
+    debug, no_code = (option in args[:end] for option in ANYWHERE)
+    args = [a for i, a in enumerate(args) if a not in ANYWHERE or i > end]
+    before = os.environ.get(NO_CODE, "")
     try:
+        if no_code:
+            os.environ[NO_CODE] = "1"
         return finish(invoke(list(args)))
     except click.exceptions.Exit as stop:
         return finish(stop.exit_code)
@@ -155,6 +164,8 @@ def run(args: list[str]) -> int:
             traceback.print_exc()
         say(f"error: {describe(error, args)}")
         return 2
+    finally:
+        os.environ[NO_CODE] = before
 
 
 def invoke(args: list[str]) -> int:

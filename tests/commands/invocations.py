@@ -94,8 +94,8 @@ def commands() -> Iterator[tuple[str, click.Command]]:
     return inside(cli.cli, ())
 
 
-def prepare(folder: Path) -> None:
-    """Write what the calls read."""
+def write_model(path: Path) -> None:
+    """Write a model of four nodes."""
     x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 64])
     y = helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 32])
     weight = numpy_helper.from_array(np.ones((64, 32), np.float32), "w")
@@ -107,7 +107,12 @@ def prepare(folder: Path) -> None:
     ]
     graph = helper.make_graph(nodes, "g", [x], [y], [weight])
     opsets = [helper.make_opsetid("", 18)]
-    save(helper.make_model(graph, opset_imports=opsets, ir_version=9), folder / "model.onnx")
+    save(helper.make_model(graph, opset_imports=opsets, ir_version=9), path)
+
+
+def prepare(folder: Path) -> None:
+    """Write what the calls read."""
+    write_model(folder / "model.onnx")
     (folder / "perfc.toml").write_text(BUDGETS)
     (folder / "rows.csv").write_text(ROWS)
     (folder / "report.csv").write_bytes(NCU.read_bytes())

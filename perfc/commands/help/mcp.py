@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from perfc.common.extras import install
+from perfc.common.user_code import NO_CODE
 from perfc.common.version import __version__
 from perfc.errors import MissingExtraError, PerfcError
 from perfc.frontend.reading.process import child_environment
@@ -89,10 +90,9 @@ async def answer(tool: str, arguments: Mapping[str, Any], root: Path) -> str:
             long for JSON.
     """
     line = _tools.command_line(tool, arguments, root)
-    # -P: no module of the root folder is imported
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-P", "-m", "perfc", *line, cwd=root,
-        env={**child_environment(), "NO_COLOR": "1"},
+        sys.executable, "-m", "perfc", *line, cwd=root,
+        env={**child_environment(), NO_CODE: "1", "NO_COLOR": "1"},
         stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )  # fmt: skip

@@ -71,7 +71,8 @@ def command(
     Each file is under the budgets of the nearest perfc.toml upwards of it that is about it, up to
     the root of the repository. Options that say how models are run win over the file. Budgets are
     [[budget]] tables of perfc.toml, or of pyproject.toml as [[tool.perfc.budget]]; `perfc init`
-    writes some, and without any built-in ones hold:
+    writes some, and without any built-in ones hold. [[models]] tables run the modules that they
+    name, unless --no-code or PERFC_NO_CODE=1 refuses them. A budget:
 
     \b
         [[budget]]

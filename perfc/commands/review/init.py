@@ -79,7 +79,7 @@ def modules_of(
     """
     import sys
 
-    from perfc.frontend.reading.module_name import NamedModule, is_named
+    from perfc.frontend.reading.module_name import NamedModule, is_named, require_code
     from perfc.review.check.built_in import is_foreign
     from perfc.review.code.entry_points import entry_points
 
@@ -90,6 +90,8 @@ def modules_of(
     chosen = [e.name for e in points
               if is_asked and e.has_examples and click.confirm(f"Check {e.name} too?")]  # fmt: skip
     modules += [NamedModule(name) for name in chosen]
+    for module in modules:
+        require_code(module)
     return modules, [e.name for e in points if e.name not in chosen]
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from perfc.errors import MissingExtraError, ModelError
 
-from ..reading.module_name import NamedModule, is_named
+from ..reading.module_name import NamedModule, is_named, require_code
 from ..reading.process import answer_of
 
 if TYPE_CHECKING:
@@ -33,13 +33,14 @@ def named_module(model: NamedModule, dims: Mapping[str, int]) -> Module:
         dims: sizes by name: ``batch`` and ``seq`` where no input is given.
 
     Raises:
-        ModelError: it cannot be imported, created or exported, or that takes too long.
+        ModelError: it may not run, cannot be imported, created or exported, or that takes too long.
         MissingExtraError: PyTorch is not installed.
     """
     from .torch_program import module_of
 
     if not is_named(model.name):
         raise ModelError(f"{model.name} names no PyTorch module", hint=HINT)
+    require_code(model)
     request = {"name": model.name, "inputs": model.inputs, "kwargs": arguments_of(model.kwargs),
                "dims": {**dims}, "input": model.input, "examples": model.examples}  # fmt: skip
     name = model.name.rpartition(":")[2]

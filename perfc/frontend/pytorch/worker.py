@@ -149,9 +149,14 @@ def made(where: str, name: str, kwargs: Mapping[str, Any]) -> Any:
         kwargs: arguments of the class or function.
 
     Raises:
-        ModelError: nothing has that name.
+        ModelError: nothing has that name, or a catalog would load weights, which may be a pickle.
     """
     if where in CATALOGS:
+        loading = [key for key, value in kwargs.items() if value and key.startswith(LOADED)]
+        if loading:
+            hint = "times do not depend on weights"
+            raise ModelError(f"{loading[0]} would load a file into {name}", hint=hint)
+        os.environ["HF_HUB_OFFLINE"] = "1"  # no weights, and no kernels of the hub
         return CATALOGS[where](name, kwargs)
     owner = named_object(where, name)
     return owner if is_instance(owner) or is_relax(owner) else owner(**kwargs)
@@ -230,7 +235,9 @@ def of_transformers(name: str, kwargs: Mapping[str, Any]) -> Any:
         config = transformers.AutoConfig.for_model(family, **keys)
     else:
         try:
-            config = transformers.AutoConfig.from_pretrained(name, local_files_only=True)
+            config = transformers.AutoConfig.from_pretrained(
+                name, local_files_only=True, trust_remote_code=False
+            )
         except (OSError, ValueError):
             config = transformers.AutoConfig.for_model(**shipped(name))
     config.use_cache = False
@@ -238,7 +245,9 @@ def of_transformers(name: str, kwargs: Mapping[str, Any]) -> Any:
         setattr(config, key, value)
     architectures = getattr(config, "architectures", None) or [""]
     kind = getattr(transformers, str(architectures[0]), None)
-    return kind(config) if kind is not None else transformers.AutoModel.from_config(config)
+    if isinstance(kind, type) and issubclass(kind, transformers.PreTrainedModel):
+        return kind(config)
+    return transformers.AutoModel.from_config(config, trust_remote_code=False)
 
 
 def shipped(name: str) -> dict[str, Any]:
@@ -258,6 +267,8 @@ def shipped(name: str) -> dict[str, Any]:
     return {k: v for k, v in content.items() if k != "transformers_version"}
 
 
+LOADED = ("cache_dir", "checkpoint", "pretrained", "weights")
+"""First parts of the arguments for which catalogs load files of weights."""
 LARGE = {"hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16,
          "intermediate_size": 4096}  # fmt: skip
 ROBERTA = {"vocab_size": 50265, "max_position_embeddings": 514, "type_vocab_size": 1}

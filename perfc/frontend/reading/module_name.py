@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import field
 from typing import Any
 
+from perfc.common.user_code import NO_CODE, may_run
+from perfc.errors import ModelError
 from perfc.ir.record import record
 
 NAME = re.compile(r"(.+\.py|[A-Za-z_]\w*(\.\w+)*):([\w./-]+)")
 """Names of modules: a file or an importable module, and what is in it."""
 SOURCE_FOLDERS = ("", "src")
 """Folders of a project that packages lie in."""
+CATALOGS = ("timm", "torchvision", "transformers")
+"""Libraries that create models by name: their workers see no folder of a project."""
 
 
 @record
@@ -26,6 +31,7 @@ class NamedModule:
         input: shape of one example, or a tensor, as `perfc.analyze` takes it.
         examples: several inputs, as `perfc.analyze` takes them.
         is_jax: whether it is a function of JAX.
+        place: line of the project file that names it; "" for the command line.
     """
 
     name: str
@@ -35,6 +41,7 @@ class NamedModule:
     input: Any = None
     examples: Any = None
     is_jax: bool = False
+    place: str = field(default="", compare=False)
 
     def __fspath__(self) -> str:
         """Return the name."""
@@ -53,3 +60,17 @@ def is_named(path: str) -> bool:
     """
     named = NAME.fullmatch(path)
     return named is not None and not named[3].startswith("/") and not os.path.exists(path)
+
+
+def require_code(model: NamedModule) -> None:
+    """Refuse a model whose module would run where no code may; catalogs run no code of a project.
+
+    Raises:
+        ModelError: no code may run.
+    """
+    is_catalogued = not model.is_jax and model.name.partition(":")[0] in CATALOGS
+    if is_catalogued or may_run():
+        return
+    hint = "remove this line and its [[models]] table" if model.place else ""
+    what = f"{model} would run its module, which --no-code or {NO_CODE} refuses"
+    raise ModelError(what, hint=hint, where=model.place)

@@ -15,10 +15,15 @@ from perfc.errors import ModelError
 
 
 def child_environment() -> dict[str, str]:
-    """Return the environment of a process that imports this perfc from any folder."""
-    root = str(Path(__file__).resolve().parents[3])
-    paths = (root, os.environ.get("PYTHONPATH", ""))
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in paths if p)}
+    """Return the environment of a process that imports this perfc from any folder.
+
+    It imports nothing from the current folder, which ``python -m`` and an empty part of
+    ``PYTHONPATH`` would search before the standard library: the folder may be untrusted.
+    """
+    root, here = str(Path(__file__).resolve().parents[3]), os.path.realpath("")
+    given = map(os.path.abspath, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    paths = dict.fromkeys((root, *(p for p in given if os.path.realpath(p) != here)))
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONSAFEPATH": "1"}
 
 
 def answer_of(

@@ -240,7 +240,8 @@ class BudgetReader:
         if not isinstance(is_jax := entry.get("jax", False), bool):
             raise self.fault("jax", "jax is not true or false", index)
         folder = str(self.path.parent)
-        module = NamedModule(source, tuple(inputs), text, folder, is_jax=is_jax)
+        place = f"{from_here(self.path.parent, self.path.name)}:{self.line('source', index)}"
+        module = NamedModule(source, tuple(inputs), text, folder, is_jax=is_jax, place=place)
         if any(b.module not in (None, module) for b in before if b.covers(key)):
             hint = 'give each set of inputs a name, as in name = "large"'
             raise self.fault("source", f"{key} already has other inputs", index, hint=hint)

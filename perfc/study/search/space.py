@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from perfc.errors import ModelError, PerfcError, reason_of
+from perfc.frontend.reading.module_name import NamedModule, require_code
 from perfc.ir.record import record
 
 FUNCTION = "build"
@@ -103,8 +104,9 @@ def imported(path: str) -> Any:
     """Return a file as a module; its folder is searched for what it imports.
 
     Raises:
-        ModelError: it raises an error.
+        ModelError: it raises an error, or no code may run.
     """
+    require_code(NamedModule(path))
     spec = util.spec_from_file_location(Path(path).stem, path)
     assert spec is not None
     assert spec.loader is not None

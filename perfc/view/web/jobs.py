@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from perfc.common.user_code import NO_CODE
 from perfc.frontend.reading.process import child_environment
 from perfc.ir.record import frozen
 
@@ -47,7 +48,7 @@ async def answered(
         disconnected: returns when the client has closed the connection.
     """
     environment = {
-        **child_environment(), "PYTHONSAFEPATH": "1", "HF_HUB_OFFLINE": "1",
+        **child_environment(), NO_CODE: "1", "HF_HUB_OFFLINE": "1",
         "OPENBLAS_NUM_THREADS": "1", "TMPDIR": str(folder),
     }  # fmt: skip
     process = await asyncio.create_subprocess_exec(

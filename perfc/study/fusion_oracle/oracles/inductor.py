@@ -10,7 +10,7 @@ from perfc.api import typed
 from perfc.errors import ModelError
 from perfc.frontend.pytorch.named import HINT, arguments_of, checked
 from perfc.frontend.pytorch.torch_program import module_of
-from perfc.frontend.reading.module_name import is_named
+from perfc.frontend.reading.module_name import NamedModule, is_named, require_code
 from perfc.frontend.reading.process import answer_of
 from perfc.ir.graph import Node
 from perfc.passes.manager import Analyses
@@ -32,6 +32,7 @@ def answer(request: OracleRequest) -> OracleAnswer:
     """
     if not is_named(request.model):
         raise ModelError("its oracle compiles PyTorch modules by name", hint=HINT)
+    require_code(NamedModule(request.model))
     with tempfile.TemporaryDirectory(prefix="perfc-fusion-") as folder:
         archive, reply = Path(folder, "model.pt2"), Path(folder, "groups.json")
         content = {

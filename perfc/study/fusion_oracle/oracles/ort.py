@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import tempfile
@@ -10,6 +9,7 @@ from pathlib import Path
 
 from perfc.api import typed
 from perfc.errors import MissingExtraError, ModelError
+from perfc.frontend.reading.process import child_environment
 from perfc.measuring.measure.tables.weights import runnable
 from perfc.passes.manager import Analyses
 from perfc.passes.rewriting.canonicalize import Canonicalize
@@ -70,7 +70,7 @@ def run(model: str, written: Path) -> None:
     try:
         made = subprocess.run(
             command, capture_output=True, text=True, timeout=LONGEST_S, check=False,
-            env=dict(os.environ), cwd=written.parent,
+            env=child_environment(), cwd=written.parent,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         raise ModelError(f"onnxruntime did not optimize it in {LONGEST_S} s") from None
