@@ -60,7 +60,7 @@ def counts_of(
 
 def streamed(o: Operands) -> Work:
     """Return the work of an operator that passes its operands once."""
-    read, written = o.with_roles("rx"), [*o.with_roles("wx"), *results_of(o)]
+    read, written = o.with_roles("rlx"), [*o.with_roles("wx"), *results_of(o)]
     if not read and not o.with_roles("wx"):
         raise UnknownOperandError("no tensor")
     numel = float(max(t.numel for t in (*read, *written)))

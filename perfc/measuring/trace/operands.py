@@ -170,6 +170,8 @@ class Operands:
     def tensors(self, at: int) -> list[Tensor]:
         """Return the tensors of an argument, several for a list."""
         given = self.call.arguments[at] if at < len(self.call.arguments) else None
+        if isinstance(given, TensorArgument) and self.signature.roles[at : at + 1] == "l":
+            raise UnknownOperandError("l")  # old traces have a result first, of unknown operands
         if isinstance(given, TensorArgument):
             return [self.tensor(given)]
         several = given if isinstance(given, tuple) else ()

@@ -53,7 +53,7 @@ copy : wr
 clone contiguous flip roll rot90 : r > 0
 tril triu : . > 0
 fill zero : w
-cat stack hstack vstack concat : r > 0
+cat stack hstack vstack concat : l > 0
 _to_copy repeat : r
 scatter scatter_add scatter_reduce : ..r
 index_add index_copy : ..rr
@@ -229,14 +229,15 @@ _C::rotary_embedding : rxxHt
 """
 """A section per cost model, a line per signature: names, roles of arguments, results, operations.
 
-Names without a namespace are those of ``aten``, in place or not. Roles: ``r`` read, ``w`` written,
-``x`` both, ``d`` axes, ``s`` extents of the result; products ``a · b``, ``t`` is ``b`` transposed,
-``c`` added unless ``B`` is 0, ``O`` the result, ``D`` its type; windows: input ``i``, filter ``k``,
-gradient ``g``, extents ``K``, stride ``S``, padding ``P``, dilation ``L``, transposed ``T``, groups
-``G``, mask ``M`` of gradients; attention ``q k v``, causal ``C``, lengths of sequences ``N``; rows
-of ``w`` at ``j``; rotated heads of extent ``H``; ``W`` matrices of a recurrence; ``*`` pointers and
-then extents of a generated kernel. Results: ``i`` like argument i, ``^`` broadcast,
-``f`` the same as real numbers, ``b`` as truth values, ``/`` without its axes, ``s`` those extents.
+Names without a namespace are those of ``aten``, in place or not. Roles: ``r`` read, ``l`` a list
+read, ``w`` written, ``x`` both, ``d`` axes, ``s`` extents of the result; products ``a · b``, ``t``
+is ``b`` transposed, ``c`` added unless ``B`` is 0, ``O`` the result, ``D`` its type; windows: input
+``i``, filter ``k``, gradient ``g``, extents ``K``, stride ``S``, padding ``P``, dilation ``L``,
+transposed ``T``, groups ``G``, mask ``M`` of gradients; attention ``q k v``, causal ``C``, lengths
+of sequences ``N``; rows of ``w`` at ``j``; rotated heads of extent ``H``; ``W`` matrices of a
+recurrence; ``*`` pointers and then extents of a generated kernel. Results: ``i`` like argument i,
+``^`` broadcast, ``f`` the same as real numbers, ``b`` as truth values, ``/`` without its axes,
+``s`` those extents.
 ``@x,y``: operations per element on the vector unit and special functions; ``?``: the operations
 depend on data. Arguments after the roles are not read.
 Sources: native_functions.yaml of PyTorch; ``TORCH_LIBRARY`` of vLLM, SGLang, AITER, FlashAttention.

@@ -342,7 +342,13 @@ def kernel_parts(view: TraceView, top: int | None) -> Iterator[Part]:
         time_s = sum(k.operator_s for k in bounded)
         floor_s = sum(k.floor_s or 0.0 for k in bounded)
         text = f"operators with a {LOWER_BOUND}: {quantity(time_s, Unit.SECOND)}"
-        text += f", {share(time_s / view.kernel_s)} of the kernel time; "
+        text += f", {share(time_s / view.kernel_s)} of the kernel time"
+        sent = TracedClass.COMMUNICATION.value
+        rest_s = sum(k.time_s for k in view.kernels if k.class_name != sent)
+        if 0 < rest_s < view.kernel_s:
+            bounded_s = sum(k.operator_s for k in bounded if k.class_name != sent)
+            text += f" ({share(bounded_s / rest_s)} without communication)"
+        text += "; "
         yield Note(f"{text}their {LOWER_BOUND} is {quantity(floor_s, Unit.SECOND)}")
     if withheld := [k for k in view.kernels if k.limit == WITHHELD]:
         text = f"{plural(len(withheld), 'operator')} without: its {LOWER_BOUND} is above its time, "

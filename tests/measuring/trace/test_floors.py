@@ -26,7 +26,7 @@ DATASET = Path(__file__).parents[3] / "datasets" / "h200" / "traces"
 BF16, HALF = "c10::BFloat16", "c10::Half"
 OPAQUE = "CatArrayBatchedCopy_contig<at::native::OpaqueType<2u>, unsigned int, 4, 64, 64>"
 TF32_KERNEL = "cutlass_80_tensorop_s1688gemm_128x256_16x3_nn_align4"
-FACTS = {"Tensor": "rwxikgabcqvjNOtW", "numbers": "CTMBDHdsKSPLG"}
+FACTS = {"Tensor": "rlwxikgabcqvjNOtW", "numbers": "CTMBDHdsKSPLG"}
 """Roles by the type of the argument in PyTorch."""
 NAMES = {
     "C": "causal", "S": "stride", "P": "padding", "L": "dilation", "T": "transposed",
@@ -118,6 +118,7 @@ def test_an_operator_passes_its_operands_once(
     ("name", "arguments"),
     [
         ("aten::cat", [(TensorArgument("", (8,)),), 0]),
+        ("aten::cat", [tensor(8), (tensor(8),), 0]),
         ("aten::add", [tensor(8, dtype="c10::New"), tensor(8)]),
         ("aten::mm", [tensor(8, 8, dtype="unsigned char")] * 2),
         ("aten::mm", [tensor(8, 8), tensor(4, 8)]),
