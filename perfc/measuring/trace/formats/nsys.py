@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+import json
+import re
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import cast
 
 from perfc.errors import ParseError, reason_of
 
-from ..facts import LONGEST_NAME, UNKNOWN_NS, DeviceFacts, DeviceTrace, TraceSource
+from ..facts import (
+    LONGEST_NAME,
+    MOST_ARGUMENTS,
+    DeviceFacts,
+    DeviceTrace,
+    Numbering,
+    OperatorCall,
+    TensorArgument,
+    TraceSource,
+    listed,
+    operator_name,
+    sizes_of,
+)
+from ..timeline import HostTimeline
 
 PREFIX = "CUPTI_ACTIVITY_KIND_"
 COPIES = {1: "HtoD", 2: "DtoH", 8: "DtoD", 10: "PtoP"}
@@ -20,6 +36,9 @@ LONGEST_S = 120.0
 STEPS = 100_000
 """Instructions of SQLite between checks of the time."""
 MOST_DEVICES = 1024
+_OPERATOR = re.compile(r"([\w.]+::[\w.:]+|[\w.:]+(?=, (?:seq|op_id) = ))(?:, |$)")
+_SIZES = re.compile(r"\bsizes = (\[[\d\[\], ]{0,4000}\])(?:, [a-z]|$)")
+"""Names and extents in ranges of NVTX. Source: torch/csrc/profiler/util.cpp, getNvtxStr."""
 
 
 def reads(head: str) -> bool:
@@ -85,27 +104,71 @@ def plain_columns(base: sqlite3.Connection, table: str) -> Iterator[str]:
 
 
 def export(base: sqlite3.Connection, tables: dict[str, frozenset[str]], trace: DeviceTrace) -> None:
-    """Take the launches and devices of an export."""
-    host: dict[int, int] = {}
-    for start, correlation in rows(base, tables, f"{PREFIX}RUNTIME", "start", "correlationId"):
-        if isinstance(start, int) and isinstance(correlation, int):
-            host[correlation] = start
-    names = StringTable(base, has_table="StringIds" in tables)
-    common = ("start", "end", "deviceId", "correlationId")
+    """Take the launches, operators and devices of an export."""
+    timeline, names = HostTimeline(trace), StringTable(base, has_table="StringIds" in tables)
+    groups = Numbering()
+    calls = ("start", "end", "correlationId", "globalTid", "nameId")
+    for start, end, correlation, thread, label in rows(base, tables, f"{PREFIX}RUNTIME", *calls):
+        if isinstance(start, int) and isinstance(end, int) and isinstance(correlation, int):
+            key = identity(correlation, thread)
+            timeline.call(names.text(label), thread, start, max(start, end), key)
+    marks = ("start", "end", "text", "textId", "globalTid")
+    for start, end, label, number, thread in rows(base, tables, "NVTX_EVENTS", *marks):
+        if isinstance(start, int) and isinstance(end, int) and start <= end:
+            text = label if isinstance(label, str) else names.text(number)
+            marked(timeline, groups, text, thread, start, end)
+    common = ("start", "end", "deviceId", "correlationId", "globalPid")
     name = "demangledName" if "demangledName" in tables.get(f"{PREFIX}KERNEL", ()) else "shortName"
     for *launch, number in rows(base, tables, f"{PREFIX}KERNEL", *common, name):
-        add(trace, host, launch, names.text(number) or f"kernel {number}")
+        executed(timeline, launch, names.text(number) or f"kernel {number}")
     for *launch, kind in rows(base, tables, f"{PREFIX}MEMCPY", *common, "copyKind"):
         word = COPIES.get(kind, "") if isinstance(kind, int) else ""
-        add(trace, host, launch, f"Memcpy {word}".rstrip())
-    for filled in rows(base, tables, f"{PREFIX}MEMSET", *common):
-        add(trace, host, [*filled], "Memset")
+        executed(timeline, launch, f"Memcpy {word}".rstrip())
+    for table, word in (("MEMSET", "Memset"), ("GRAPH_TRACE", "CUDA graph")):
+        for filled in rows(base, tables, f"{PREFIX}{table}", *common):
+            executed(timeline, filled, word)
     facts = ("id", "name", "totalMemory", "smCount", "computeMajor", "computeMinor")
     for number, label, memory, count, major, minor in rows(base, tables, "TARGET_INFO_GPU", *facts):
         if len(trace.facts) < MOST_DEVICES:
             trace.facts[number] = DeviceFacts(
                 str(label or "")[:100], whole(memory), whole(count), (whole(major), whole(minor))
             )
+    timeline.fill()
+
+
+def identity(correlation: int, process: object) -> int:
+    """Return the number of a launch in all processes; threads have that of their process."""
+    return correlation | ((process >> 24) << 32 if isinstance(process, int) else 0)
+
+
+def executed(timeline: HostTimeline, launch: Sequence[object], name: str) -> None:
+    """Take a kernel, copy or graph."""
+    start, end, device, correlation, process = launch
+    is_timed = isinstance(start, int) and isinstance(end, int) and start >= 0
+    key = identity(correlation, process) if isinstance(correlation, int) else None
+    length = cast("int", end) - cast("int", start) if is_timed else None
+    timeline.kernel(name, device, cast("int", start) if is_timed else None, length, key)
+
+
+def marked(
+    timeline: HostTimeline, groups: Numbering, label: str, thread: object, begin: int, end: int
+) -> None:
+    """Take a range of NVTX: an operator of ``torch.autograd.profiler.emit_nvtx``, or a mark."""
+    match = _OPERATOR.match(label)
+    name = operator_name(match[1]) if match else ""
+    if not name:
+        group = 1 + groups.number(re.sub(r"\d+", "#", label))
+        timeline.trace.annotations.add(group, -1, begin, end, 0)
+        return
+    match = _SIZES.search(label)
+    try:
+        sizes = json.loads(match[1]) if match else []
+    except (ValueError, RecursionError):
+        sizes = []
+    extents = (sizes_of(x) for x in listed(sizes)[:MOST_ARGUMENTS])
+    arguments = tuple(None if x is None else TensorArgument("", x) for x in extents)
+    call = timeline.trace.operator_calls.number(OperatorCall(name, arguments))
+    timeline.operator(thread, begin, end, call)
 
 
 def whole(value: object) -> int:
@@ -140,13 +203,3 @@ class StringTable:
             value = row[0] if row else ""
             known = self.known[number] = value[:LONGEST_NAME] if isinstance(value, str) else ""
         return known
-
-
-def add(trace: DeviceTrace, host: dict[int, int], launch: list[object], name: str) -> None:
-    """Append a launch if its times are valid."""
-    start, end, device, correlation = launch
-    if not isinstance(start, int) or not isinstance(end, int) or not 0 <= start <= end:
-        trace.unusable += 1
-        return
-    begun = host.get(correlation, UNKNOWN_NS) if isinstance(correlation, int) else UNKNOWN_NS
-    trace.add(name, end - start, device, start_ns=start, host_ns=begun)
