@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 FINDINGS = 1
 INCOMPLETE = 3
-TRACE_SUFFIXES = (".json", ".sqlite")
+TRACE_SUFFIXES = (".json", ".sqlite", ".pb", ".pftrace")
 DOCUMENT = ("diff", "perfc.review.diff.views:DiffViews")
 """JSON document of the command, and the type that defines its schema."""
 DOCUMENTS = (("trace-diff", "perfc.measuring.trace.difference_output:TraceDiffView"),)

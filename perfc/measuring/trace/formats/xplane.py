@@ -1,4 +1,4 @@
-"""JAX profiler: the ``trace.json.gz`` that it writes with the XPlane, a Chrome trace.
+"""JAX profiler: the ``.xplane.pb`` that it writes, and the Chrome trace ``trace.json.gz`` of it.
 
 Processes are devices, threads are streams or derived lines. Kernels are those of the streams of a
 GPU, or of the line of XLA operators of a TPU; on a CPU, events with an operator of HLO.
@@ -12,7 +12,7 @@ from dataclasses import field
 from perfc.errors import ParseError
 from perfc.ir.record import mutable
 
-from ...measure.runtimes.events import Event, arrays, inner, integer, number, text
+from ...measure.runtimes.events import Event, arrays, head, inner, integer, number, text
 from ..facts import (
     LONGEST_NAME,
     UNKNOWN_NS,
@@ -24,16 +24,32 @@ from ..facts import (
     nanoseconds,
     operator_name,
 )
+from ..wire import Fields, decoded
 
 MOST_THREADS = 100_000
 MOST_EVENTS = 4_000_000
 OPERATIONS = "XLA Ops"
 _SHAPE = re.compile(r"\b(bf16|f8\w*|[fsuc]\d{1,3}|pred)\[([\d,]{0,200})\]")
+_PLANE = re.compile(r"/(?:host:(?:CPU|metadata)|device:[A-Z]+:\d)|Task Environment")
+SCHEMA = """
+XSpace 1 planes XPlane*
+XPlane 2 name text 3 lines XLine* 4 events EventEntry* 5 stats StatEntry*
+XLine 1 id int 2 name text 3 begin_ns int 4 events XEvent* 10 display_id int 11 display_name text
+XEvent 1 metadata_id int 2 offset_ps int 3 duration_ps int 4 stats XStat*
+XStat 1 metadata_id int 3 count int 4 number int 5 text text 7 ref int
+EventEntry 2 value EventMetadata
+EventMetadata 1 id int 2 name text 4 display_name text 5 stats XStat*
+StatEntry 2 value StatMetadata
+StatMetadata 1 id int 2 name text
+"""
+"""Messages of an XSpace. Source: tsl/profiler/protobuf/xplane.proto."""
 _DEVICE = re.compile(r"/device:(?:GPU|TPU):\d{1,6}")
 
 
 def reads(head: str) -> bool:
-    """Return True for a Chrome trace of XProf."""
+    """Return True for a Chrome trace of XProf, or an XSpace of protobuf."""
+    if head.startswith("\n"):
+        return _PLANE.search(head) is not None
     has_process = '"/device:' in head or '"/host:CPU"' in head or '"/host:metadata"' in head
     return '"traceEvents"' in head and has_process
 
@@ -47,6 +63,8 @@ class XplaneEvents:
         threads: names of threads of devices and hosts.
         kernels: process, thread, kernel, begin, duration, operator, correlation number.
         launches: begin of the launch on the host by correlation number.
+        steps: number, begin and end of steps that the program marked.
+        planes: names of the planes of an XSpace, whose places are their numbers.
     """
 
     processes: dict[int, str] = field(default_factory=dict[int, str])
@@ -59,6 +77,8 @@ class XplaneEvents:
         )
     )
     launches: dict[int, int] = field(default_factory=dict[int, int])
+    steps: list[tuple[int, int, int]] = field(default_factory=list[tuple[int, int, int]])
+    planes: list[str] = field(default_factory=list[str])
 
     def event(self, e: Event) -> None:
         """Take one event."""
@@ -69,18 +89,58 @@ class XplaneEvents:
             if len(self.threads) + len(self.processes) < MOST_THREADS:
                 self.named(text(e, "name"), process, thread, text(args, "name"))
             return
-        start, length = nanoseconds(number(e, "ts")), nanoseconds(number(e, "dur"))
-        if e.get("ph") != "X":
-            return
-        correlation = integer(args, "correlation_id")
+        if e.get("ph") == "X":
+            start, length = nanoseconds(number(e, "ts")), nanoseconds(number(e, "dur"))
+            self.executed(process, thread, text(e, "name"), start, length, args)
+
+    def executed(
+        self,
+        process: int,
+        thread: int,
+        name: str,
+        start: int | None,
+        length: int | None,
+        args: Event,
+    ) -> None:
+        """Take an event with a duration."""
+        correlation, step = integer(args, "correlation_id"), integer(args, "step_num")
+        if step is not None and start is not None and length is not None:
+            self.steps.append((step, start, start + length))
         if process in self.processes or "hlo_op" in args:
             if len(self.kernels) >= MOST_EVENTS:
                 raise ParseError("more than four million events in a trace")
-            name = text(e, "name")[:LONGEST_NAME] or "kernel without a name"
+            name = name[:LONGEST_NAME] or "kernel without a name"
             call = call_of(args)
             self.kernels.append((process, thread, name, start, length, call, correlation))
         elif correlation is not None and start is not None and len(self.launches) < MOST_EVENTS:
             self.launches[correlation] = start
+
+    def plane(self, plane: Fields) -> None:
+        """Take a plane of an XSpace as the events that its Chrome trace has."""
+        process = len(self.planes)
+        self.planes.append(plane.get("name", ""))
+        self.named("process_name", process, 0, plane.get("name", ""))
+        entries = ((e.get("value", {}) for e in plane.get(key, ())) for key in ("stats", "events"))
+        stats, metadata = ({e.get("id", 0): e for e in entry} for entry in entries)
+        labels = {number: e.get("name", "") for number, e in stats.items()}
+        for line in plane.get("lines", ()):
+            thread = line.get("display_id") or line.get("id", 0)
+            self.named(
+                "thread_name", process, thread, line.get("display_name") or line.get("name", "")
+            )
+            begin_ns = line.get("begin_ns", 0)
+            for event in line.get("events", ()):
+                known = metadata.get(event.get("metadata_id", 0), {})
+                args = {"long_name": known.get("name", "")}
+                for stat in (*known.get("stats", ()), *event.get("stats", ())):
+                    label = labels.get(stat.get("metadata_id", 0), "")
+                    value = (stat[k] for k in ("text", "number", "count") if k in stat)
+                    args[label] = next(value, labels.get(stat.get("ref", -1), ""))
+                name = known.get("display_name") or known.get("name", "")
+                start_ns = begin_ns + event.get("offset_ps", 0) // 1000
+                self.executed(
+                    process, thread, name, start_ns, event.get("duration_ps", 0) // 1000, args
+                )
 
     def named(self, kind: str, process: int, thread: int, name: str) -> None:
         """Take the name of a process or thread."""
@@ -108,11 +168,14 @@ def read(path: str) -> DeviceTrace:
     """Read the kernels of a trace.
 
     Raises:
-        ParseError: not JSON, or too large.
+        ParseError: neither JSON nor protobuf, cut, or too large.
     """
     trace, seen = DeviceTrace(TraceSource.XPLANE), XplaneEvents()
-    for _, e in arrays(path, ("traceEvents",), trace.cut):
-        seen.event(e)
+    if head(path, 1) == "\n":
+        decoded(path, SCHEMA, "XSpace", "XPlane", seen.plane)
+    else:
+        for _, e in arrays(path, ("traceEvents",), trace.cut):
+            seen.event(e)
     with_streams = {p for (p, _), name in seen.threads.items() if name.startswith("Stream")}
     for process, thread, kernel, start, length, call, correlation in seen.kernels:
         name = seen.threads.get((process, thread), "")
@@ -123,4 +186,6 @@ def read(path: str) -> DeviceTrace:
         host = UNKNOWN_NS if correlation is None else seen.launches.get(correlation, UNKNOWN_NS)
         trace.facts.setdefault(device, DeviceFacts())
         trace.add(kernel, length, device, start_ns=start, host_ns=host, call=call)
+    for step, begin, end in dict.fromkeys(seen.steps):
+        trace.annotations.add(0, step, begin, end, 1)
     return trace

@@ -1,0 +1,61 @@
+"""Messages of protobuf by a table of their fields, given one by one while a file is read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from perfc.errors import ModelError, ParseError
+
+from .facts import FEWER
+
+Fields = dict[str, Any]
+MOST_MESSAGES = 12_000_000
+
+
+def decoded(path: str, schema: str, top: str, each: str, take: Callable[[Fields], object]) -> None:
+    """Decode a file, and give each message of one kind to a function when it is complete.
+
+    Args:
+        path: path of the file.
+        schema: a line for each message: its name, then number, name and type of each field. The
+            type is ``int``, ``text`` or a message; ``*`` follows it for a list.
+        top: message that the file is.
+        each: message of which each is taken, and not stored.
+        take: called with the fields of each.
+
+    Raises:
+        ParseError: damaged, or cut.
+    """
+    from perfc.frontend.lowering.window import ByteWindow
+    from perfc.frontend.reading.table import Field, FieldKind, MessageTable
+    from perfc.frontend.reading.wire import WireDecoder
+
+    kinds = {"int": FieldKind.INT, "text": FieldKind.TEXT}
+    messages: dict[str, MessageTable] = {}
+    count = 0
+
+    def build(name: str, _: WireDecoder, fields: Fields) -> object:
+        nonlocal count
+        count += 1
+        if count > MOST_MESSAGES:
+            raise ParseError(f"more than {MOST_MESSAGES:,} events in a trace", hint=FEWER)
+        return take(fields) if name == each else fields
+
+    for line in schema.strip().splitlines():
+        name, *words = line.split()
+        table: dict[int, Field] = {}
+        for number, label, of in zip(words[::3], words[1::3], words[2::3], strict=True):
+            plain = of.rstrip("*")
+            kind = kinds.get(plain, FieldKind.MESSAGE)
+            table[int(number)] = Field(label, kind, plain, many=of.endswith("*"))
+        messages[name] = MessageTable(name, table, partial(build, name))
+    try:
+        with open(path, "rb", buffering=0) as file:
+            window = ByteWindow(path, file=file, nbytes=os.fstat(file.fileno()).st_size)
+            WireDecoder(window, messages).walk(messages[top], 0, window.nbytes, 0)
+    except (ModelError, RecursionError) as error:
+        what = error.message if isinstance(error, ModelError) else "nested too deeply"
+        raise ParseError(f"not a whole file of protobuf: {what}", where=path) from None
