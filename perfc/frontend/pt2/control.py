@@ -9,8 +9,10 @@ from ..lowering.builder import Meta
 from ..lowering.elements import DataType
 from ..reading.proto import ProtoGraph, ValueInfo
 from .call import AtenCall, ProgramScope, names_of
+from .sizes import member_of, size_of
 
 FLOWS = frozenset({"cond", "while_loop", "scan", "map_impl", "map"})
+I64 = DataType.INT64
 Body = Callable[[ProgramScope, Sequence[Mapping[str, Any]]], None]
 """Function that lowers the nodes of a graph."""
 
@@ -24,7 +26,12 @@ def lower_flow(c: AtenCall, given: Sequence[Mapping[str, Any]], lower: Body) -> 
         lower: lowers the nodes of a graph.
     """
     graphs = [arg["as_graph"] for arg in given if "as_graph" in arg]
-    groups = [[*names_of(arg)] for arg in given if "as_tensors" in arg]
+    # a size among tensors is written as one
+    groups = [
+        [raw for raw in names_of(arg) if raw in c.scope.values]
+        for arg in given
+        if "as_tensors" in arg
+    ]
     match c.operator:
         case "cond":
             return branches(c, given[0], graphs, groups[-1] if groups else [], lower)
@@ -95,14 +102,51 @@ def repeated(
     """Return the last states of a graph that runs while another one is true."""
     condition, body = graphs
     states, given = groups[0], [raw for group in groups for raw in group]
-    (begins,) = results_of(c, condition, given, lower, suffix=".first")
+    limit = steps_of(c, condition["graph"], body["graph"], states)
+    begins = "" if limit else results_of(c, condition, given, lower, suffix=".first")[0]
     outer = c.builder.enter()
-    heads = c.builder.loop_inputs(c.name, [c.scope.meta(raw) for raw in states])[2:]
+    _number, goes_on, *heads = c.builder.loop_inputs(c.name, [c.scope.meta(raw) for raw in states])
     after = results_of(c, body, given, lower, heads)
-    (goes_on,) = results_of(c, condition, given, lower, after)
-    graph = ended(c, outer, body["name"], [goes_on, *after])
+    (still,) = results_of(c, condition, given, lower, after)
+    graph = ended(c, outer, body["name"], [goes_on if limit else still, *after])
     initial = [c.scope.values[raw] for raw in states]
-    return c.several("Loop", ("", begins, *initial), len(states), body=graph)
+    return c.several("Loop", (limit, begins, *initial), len(states), body=graph)
+
+
+def steps_of(
+    c: AtenCall, condition: Mapping[str, Any], body: Mapping[str, Any], states: Sequence[str]
+) -> str:
+    """Return the steps of a loop that counts one of its states up or down to a limit.
+
+    The limit is a number or a size; "" for any other loop.
+    """
+    try:
+        (test,), formal = (
+            condition["nodes"],
+            [raw for v in condition["inputs"] for raw in names_of(v)],
+        )
+        compared = {str(a["name"]): a["arg"] for a in test["inputs"]}
+        at = formal.index(compared["self"]["as_tensor"]["name"])
+        after = [raw for v in body["outputs"] for raw in names_of(v)][at]
+        before = [raw for v in body["inputs"] for raw in names_of(v)][at]
+        change = next(n for n in body["nodes"] if after in names_of(n["outputs"][0]))
+        changed = {str(a["name"]): a["arg"] for a in change["inputs"]}
+        operators = [str(n["target"]).split(".")[3] for n in (test, change)]
+        sign = {"add": 1, "sub": -1}[operators[1]]
+        step, is_up = sign * changed["other"]["as_int"], operators[0] in ("lt", "le")
+        is_counter = changed["self"]["as_tensor"]["name"] == before and "alpha" not in changed
+        if not is_counter or operators[0] not in ("lt", "le", "gt", "ge") or is_up != (step > 0):
+            return ""
+        kind, value = member_of(compared["other"])
+        is_size = kind == "as_sym_int" and "as_name" in value
+        limit = size_of(condition["sym_int_values"][value["as_name"]]) if is_size else int(value)
+    except (LookupError, ValueError, TypeError, StopIteration):
+        return ""
+    ends = (c.size(limit), c.cast(c.scope.values[states[at]], c.scope.meta(states[at]).dtype, I64))
+    far, near = ends if is_up else ends[::-1]
+    room = abs(step) - int(operators[0] in ("lt", "gt"))
+    distance = c.emit("Add", c.emit("Sub", far, near), c.scalar(room, I64))
+    return c.emit("Div", distance, c.scalar(abs(step), I64))
 
 
 def over_parts(

@@ -233,7 +233,8 @@ def lower_node(
             bind(scope, outputs, made, start)
             follow_mutation(scope, name, node, outputs)
             return
-    values = [scope.values[raw] for arg in node["inputs"] for raw in names_of(arg["arg"])]
+    given = (raw for arg in node["inputs"] for raw in names_of(arg["arg"]))
+    values = [scope.values[raw] for raw in given if raw in scope.values]
     made = call.several(f"{name}.{overload}".rstrip("."), values, len(outputs), domain=space)
     bind(scope, outputs, made, start)
 

@@ -61,6 +61,56 @@ def test_a_loop_that_never_begins_does_nothing() -> None:
     assert report_of(loop(0), {"c_zero": bytes(8)}).cost.work.mac == 0
 
 
+@pytest.mark.parametrize(
+    ("test", "change", "step", "begin", "limit", "steps"),
+    [
+        ("lt", "add", 1, 0, 1_000_000, 1_000_000),
+        ("le", "add", 1, 0, 6, 7),
+        ("gt", "sub", 2, 9, 0, 5),
+        ("ge", "add", -3, 9, 0, 4),
+        ("lt", "add", 1, 5, 5, 0),
+    ],
+)
+def test_a_counter_has_its_steps(
+    test: str, change: str, step: int, begin: int, limit: int, steps: int
+) -> None:
+    document = loop(limit)
+    graphs = [
+        a["arg"]["as_graph"]["graph"]
+        for a in document["graph_module"]["graph"]["nodes"][0]["inputs"][:2]
+    ]
+    graphs[0]["nodes"][0]["target"] = f"torch.ops.aten.{test}.Scalar"
+    counter = graphs[1]["nodes"][0]
+    counter["target"] = f"torch.ops.aten.{change}.Tensor"
+    counter["inputs"][1]["arg"] = {"as_int": step}
+    cost = report_of(document, {"c_zero": begin.to_bytes(8, "little")}).cost
+    assert (cost.work.mac, cost.is_bound) == (steps * STEP, False)
+
+
+def test_a_counter_up_to_a_size_has_a_formula() -> None:
+    document = loop(0)
+    top = document["graph_module"]["graph"]
+    size = {"as_expr": {"expr_str": "s0"}}
+    condition = top["nodes"][0]["inputs"][0]["arg"]["as_graph"]["graph"]
+    condition["sym_int_values"] = {"n": size}
+    condition["nodes"][0]["inputs"][1]["arg"] = {"as_sym_int": {"as_name": "n"}}
+    # PyTorch writes a size among tensors as one of them
+    condition["inputs"].append({"as_sym_int": {"as_name": "n"}})
+    top["nodes"][0]["inputs"][3]["arg"]["as_tensors"].append({"name": "n"})
+    top["sym_int_values"] = {"n": size}
+    for values in (
+        top["tensor_values"],
+        condition["tensor_values"],
+        top["nodes"][0]["inputs"][1]["arg"]["as_graph"]["graph"]["tensor_values"],
+    ):
+        for name in ("x", "y", "h", "mm"):
+            if name in values:
+                values[name]["sizes"][0] = size
+    cost = report_of(document, {"c_zero": bytes(8)}).cost
+    assert str(cost.work.mac) == "256*((batch + 1)//2)*batch"
+    assert not cost.is_bound
+
+
 def test_steps_of_a_scan_and_of_a_map_are_the_first_extent() -> None:
     types = {"h": (F32, (4, 16)), "x": (F32, (4, 16)), "w": (F32, (16, 16)), "mm": (F32, (4, 16))}
     product = node("aten.mm.default", "mm", self="$x", mat2="$w")
