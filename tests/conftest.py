@@ -21,6 +21,7 @@ under every runtime, or the one-line error. ``tests/golden/**/*.txt`` begins wit
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from difflib import unified_diff
 from pathlib import Path
@@ -32,6 +33,9 @@ from hypothesis import settings
 # Tables of tests are small: threads of a library wait for each other longer than they work.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Sources are compiled once, not by each of the thousand processes that tests start.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # no test asks a server
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 if "PYTEST_XDIST_WORKER" in os.environ:
