@@ -44,7 +44,7 @@ class Workers:
     def run(self, path: Path) -> dict[str, Any]:
         """Outcome of one file."""
         if self.process is None or self.process.poll() is not None:
-            env = os.environ | {"OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+            env = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
             env["PYTHONPATH"] = os.pathsep.join([str(HERE.parent), env.get("PYTHONPATH", "")])
             self.process = subprocess.Popen(
                 [sys.executable, str(HERE / "fuzz_worker.py"), str(self.folder)],

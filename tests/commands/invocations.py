@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import click
 import numpy as np
+import pytest
 from onnx import TensorProto, helper, numpy_helper, save
 
 from perfc import cli
@@ -111,7 +114,24 @@ def write_model(path: Path) -> None:
 
 
 def prepare(folder: Path) -> None:
-    """Write what the calls read."""
+    """Write what the calls read into the working folder."""
+    for name, content in prepared().items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+
+
+@cache
+def prepared() -> Mapping[str, bytes]:
+    """What the calls read, made once: `perfc bulk` starts a process."""
+    with TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
+        patch.chdir(name)
+        write(Path(name))
+        files = (path for path in Path(name).rglob("*") if path.is_file())
+        return {str(path.relative_to(name)): path.read_bytes() for path in files}
+
+
+def write(folder: Path) -> None:
+    """Write the inputs, and run the commands whose output is an input of others."""
     write_model(folder / "model.onnx")
     (folder / "perfc.toml").write_text(BUDGETS)
     (folder / "rows.csv").write_text(ROWS)
