@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = ("perfc", "ir", "passes", "analyzers", "kernels", "lab/perfc_lab")
+from .sources import LABORATORY, PRODUCT, sources, tree_of
+
 BUDGET = 9
 """Maximum number of such names. Only ever lowered."""
 EXEMPT = frozenset({
@@ -23,13 +22,8 @@ EXEMPT = frozenset({
 
 def repeated() -> dict[str, int]:
     """Return the names of classes at the top level of several modules, with their numbers."""
-    names: Counter[str] = Counter()
-    for folder in FOLDERS:
-        for path in (ROOT / folder).rglob("*.py"):
-            if folder == "perfc" and path.relative_to(ROOT / folder).parts[0] in FOLDERS:
-                continue
-            tree = ast.parse(path.read_text(encoding="utf-8"))
-            names.update(n.name for n in tree.body if isinstance(n, ast.ClassDef))
+    trees = map(tree_of, sources(*PRODUCT, *LABORATORY))
+    names = Counter(n.name for tree in trees for n in tree.body if isinstance(n, ast.ClassDef))
     return {name: n for name, n in names.items() if n > 1}
 
 

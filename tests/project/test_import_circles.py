@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = {"perfc": "perfc", **{f: f"perfc.{f}" for f in ("ir", "passes", "analyzers", "kernels")}}
+from .sources import PRODUCT, place_of, sources, tree_of
+
 BUDGET = 0
 """Maximum number of circles. Only ever lowered."""
 OPEN = ("perfc.ir", "perfc.kernels", "perfc.passes")
@@ -17,32 +17,31 @@ OPEN = ("perfc.ir", "perfc.kernels", "perfc.passes")
 
 @cache
 def modules() -> dict[str, Path]:
-    """Return files by dotted name, without following the links in ``perfc``."""
+    """Return files by dotted name."""
     files = {}
-    for folder, package in FOLDERS.items():
-        for path in (ROOT / folder).rglob("*.py"):
-            inside = path.relative_to(ROOT / folder)
-            if folder == "perfc" and inside.parts[0] in FOLDERS:
-                continue
-            parts = inside.with_suffix("").parts
-            files[".".join((package, *(p for p in parts if p != "__init__")))] = path
+    for path in sources(*PRODUCT):
+        parts = Path(place_of(path)).with_suffix("").parts
+        package = () if parts[0] == "perfc" else ("perfc",)
+        files[".".join((*package, *(p for p in parts if p != "__init__")))] = path
     return files
 
 
 def statements(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
     """Yield every import except those for type checkers."""
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
-            continue
-        if isinstance(child, ast.Import | ast.ImportFrom):
-            yield child
-        yield from statements(child)
+        match child:
+            case ast.Import() | ast.ImportFrom():
+                yield child
+            case ast.If(test=ast.Name(id="TYPE_CHECKING")) | ast.expr():
+                pass
+            case _:
+                yield from statements(child)
 
 
 def imported(name: str, path: Path) -> Iterator[str]:
     """Yield the modules that a module imports."""
     package = name if path.stem == "__init__" else name.rpartition(".")[0]
-    for node in statements(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in statements(tree_of(path)):
         if isinstance(node, ast.Import):
             yield from (a.name for a in node.names)
             continue
@@ -55,6 +54,7 @@ def imported(name: str, path: Path) -> Iterator[str]:
             yield inner if inner in modules() else base
 
 
+@cache
 def circles() -> list[list[str]]:
     """Return the strongly connected components of more than one module (Tarjan)."""
     graph = {

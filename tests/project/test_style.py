@@ -11,50 +11,78 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-CODE = ("perfc", "ir", "passes", "analyzers", "kernels")
+from .sources import PRODUCT, ROOT, place_of, sources, text_of, tree_of
+
 BANNED_MODULES = {"utils", "util", "helpers", "helper", "common", "base", "core", "misc"}
 BANNED_NAMES = re.compile(r"^(flops|FLOPS|FLOPs|gflops|tflops)$")
+LOOKED_AT = ast.FunctionDef | ast.Name | ast.MatchClass | ast.Compare
+MOST_LINES, MOST_OF_A_FUNCTION = 400, 60
 
 
-def sources() -> Iterator[Path]:
-    for folder in CODE:
-        for path in sorted((ROOT / folder).rglob("*.py")):
-            if not any(p.is_symlink() for p in path.relative_to(ROOT).parents if p.name):
-                yield path
+def offences(path: Path) -> Iterator[str]:
+    """Yield what a reader of a file would stumble over."""
+    where = place_of(path)
+    if text_of(path).count("\n") > MOST_LINES:
+        yield f"{where}: more than {MOST_LINES} lines"
+    if path.stem in BANNED_MODULES:
+        yield f"{where}: a name that says nothing"
+    for node in ast.walk(tree_of(path)):
+        if not isinstance(node, LOOKED_AT):
+            continue
+        match node:
+            case ast.FunctionDef(name=name, lineno=first, end_lineno=int(last)):
+                if last - first >= MOST_OF_A_FUNCTION:
+                    yield f"{where}:{first}: {name} has {MOST_OF_A_FUNCTION} lines or more"
+                if BANNED_NAMES.match(name):
+                    yield f"{where}:{first}: {name} is no word of the glossary"
+            case ast.Name(id=name, lineno=line) if BANNED_NAMES.match(name):
+                yield f"{where}:{line}: {name} is no word of the glossary"
+            case ast.MatchClass(kwd_attrs=names, lineno=line) if "mnemonic" in names:
+                yield f"{where}:{line}: an operator matched by name, not by class"
+            case ast.Compare(left=left, comparators=others, lineno=line):
+                sides = (left, *others)
+                if any(map(is_mnemonic, sides)) and any(map(is_given, sides)):
+                    yield f"{where}:{line}: an operator compared by name, not by class"
 
 
-def real_sources() -> list[Path]:
-    return sorted({p.resolve() for p in sources()})
+def is_mnemonic(node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == "mnemonic"
 
 
-@pytest.mark.parametrize("path", real_sources(), ids=lambda p: str(p.relative_to(ROOT)))
-def test_file_is_short_and_plainly_named(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    assert text.count("\n") <= 400
-    assert path.stem not in BANNED_MODULES
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.FunctionDef):
-            assert node.end_lineno is not None
-            assert node.end_lineno - node.lineno < 60, node.name
-        if isinstance(node, ast.Name | ast.FunctionDef):
-            name = node.id if isinstance(node, ast.Name) else node.name
-            assert not BANNED_NAMES.match(name), name
+def is_given(node: ast.expr) -> bool:
+    """Return True for a literal or a constant of the module."""
+    is_constant = isinstance(node, ast.Name) and node.id.isupper()
+    return is_constant or isinstance(node, ast.Constant | ast.Tuple | ast.Set)
 
 
-@pytest.mark.parametrize("path", real_sources(), ids=lambda p: str(p.relative_to(ROOT)))
-def test_operators_are_told_apart_by_their_classes(path: Path) -> None:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        assert not (isinstance(node, ast.MatchClass) and "mnemonic" in node.kwd_attrs), node.lineno
-        if isinstance(node, ast.Compare):
-            sides = (node.left, *node.comparators)
-            is_name = any(isinstance(n, ast.Attribute) and n.attr == "mnemonic" for n in sides)
-            is_stated = any(
-                isinstance(n, ast.Constant | ast.Tuple | ast.Set)
-                or (isinstance(n, ast.Name) and n.id.isupper())
-                for n in sides
-            )
-            assert not (is_name and is_stated), f"compared by name in line {node.lineno}"
+def test_files_are_short_and_plainly_named_and_operators_are_classes() -> None:
+    assert [offence for path in sources(*PRODUCT) for offence in offences(path)] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("x = 1\n" * 400, 0),
+        ("x = 1\n" * 401, 1),
+        ("def f():\n" + "    x = 1\n" * 59, 0),
+        ("def f():\n" + "    x = 1\n" * 60, 1),
+        ("def flops():\n    return gflops\n", 2),
+        ("match op:\n    case Op(mnemonic='relu'):\n        pass\n", 1),
+        (
+            "if op.mnemonic == 'relu' or op.mnemonic in NAMES or op.mnemonic in ('a', 'b'):\n  x\n",
+            3,
+        ),
+        ("if op.mnemonic == other.mnemonic or kind in NAMES:\n    x\n", 0),
+    ],
+)
+def test_what_a_reader_stumbles_over_is_seen(
+    text: str, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.project.sources.ROOT", tmp_path)
+    path = tmp_path / "relus.py"
+    path.write_text(text)
+    assert len([*offences(path)]) == count
+    assert len([*offences(path.rename(tmp_path / "utils.py"))]) == count + 1
 
 
 @pytest.mark.parametrize(
