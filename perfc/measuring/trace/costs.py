@@ -350,4 +350,7 @@ def work_of(call: OperatorCall, signature: Signature, kernels: Sequence[str]) ->
         work = MODELS[signature.model](Operands(call, signature, kernels))
     except (LookupError, TypeError, ValueError, ArithmeticError):
         return None
+    counts = work.counts
+    if min(counts.floor_mac, counts.read_bytes, counts.write_bytes) < 0:
+        return None  # a window beyond its image
     return work if signature.is_counted else replace(work, is_counted=False)

@@ -71,8 +71,8 @@ def floor_of(
     """
     from perfc.analyzers.features.lowering import Lowered
 
-    operator = _ONNX.get(call.operator, call.operator)
-    signature = signature_of(operator)
+    onnx = _ONNX.get(call.operator)
+    signature = signature_of(call.operator if onnx is None else f"aten::{onnx}")
     work = None if signature is None else work_of(call, signature, kernels)
     if work is None:
         return None

@@ -116,7 +116,7 @@ _moe_C::moe_align_block_size sgl_kernel::moe_align_block_size : r
 _moe_C::moe_sum sgl_kernel::moe_sum_reduce aiter::moe_sum : rw @1
 _C::apply_repetition_penalties_ sgl_kernel::apply_token_bitmask_inplace_cuda : x
 c10d::allreduce vllm::all_reduce symm_mem::multimem_all_reduce symm_mem::one_shot_all_reduce : x
-record_param_comms vllm::all_gather vllm::reduce_scatter : r
+::record_param_comms vllm::all_gather vllm::reduce_scatter : r
 _C_custom_ar::all_reduce : .rw
 vllm::moe_forward vllm::moe_forward_shared : rr > 0 ?
 vllm::inplace_fused_experts vllm::outplace_fused_experts vllm::rocm_aiter_fused_moe : r > 0 ?
@@ -159,7 +159,7 @@ lstm gru rnn_tanh rnn_relu : a.W
 _cudnn_rnn_backward miopen_rnn_backward : aW
 
 fused
-triton_poi triton_red triton_per : *
+::triton_poi ::triton_red ::triton_per : *
 
 product
 mm bmm matmul _int_mm mv dot vdot : ab
@@ -213,7 +213,7 @@ _flash_attention_forward : qkvNN...C
 _efficient_attention_forward : qkvrNN
 xformers::efficient_attention_forward_cutlass : qkvrNN
 aiter::mha_fwd aiter::fmha_v3_fwd aiter::wrapper_fmha_v3_fwd : qkv..C
-FlashAttnFunc : qkv..C
+::FlashAttnFunc : qkv..C
 
 rows
 embedding : wj
@@ -229,7 +229,7 @@ _C::rotary_embedding : rxxHt
 """
 """A section per cost model, a line per signature: names, roles of arguments, results, operations.
 
-Names without a namespace are those of ``aten``, in place or not. Roles: ``r`` read, ``l`` a list
+Names without a colon are those of ``aten``, in place or not. Roles: ``r`` read, ``l`` a list
 read, ``w`` written, ``x`` both, ``d`` axes, ``s`` extents of the result; products ``a · b``, ``t``
 is ``b`` transposed, ``c`` added unless ``B`` is 0, ``O`` the result, ``D`` its type; windows: input
 ``i``, filter ``k``, gradient ``g``, extents ``K``, stride ``S``, padding ``P``, dilation ``L``,
@@ -272,7 +272,7 @@ class Signature:
 
 @cache
 def signatures() -> Mapping[str, Signature]:
-    """Return the signatures by operator, without underscore and namespace ``aten``."""
+    """Return the signatures by operator, without the underscore of its in-place form."""
     made: dict[str, Signature] = {}
     model = ""
     for line in filter(None, TABLE.split("\n")):
@@ -285,7 +285,8 @@ def signatures() -> Mapping[str, Signature]:
         alu, sfu = (*map(int, counts), 0, 0)[:2]
         results = others[others.index(">") + 1].split(",") if ">" in others else ()
         for name in names.split():
-            made[name.rstrip("_")] = Signature(
+            space = "" if "::" in name else "aten::"
+            made[space + name.removeprefix("::").rstrip("_")] = Signature(
                 model, roles, tuple(results), alu, sfu, "?" not in others, "backward" in name
             )
     return made
@@ -299,4 +300,4 @@ def signature_of(operator: str) -> Signature | None:
     generated = _GENERATED.match(operator)
     if generated is not None:
         return None if _PARTIAL.search(operator) else signatures().get(generated[0])
-    return signatures().get(operator.removeprefix("aten::").rstrip("_"))
+    return signatures().get(operator.rstrip("_"))
