@@ -11,6 +11,7 @@ from ..shared.document import show_view
 from ..shared.examples import examples
 from ..shared.names import Names
 from ..shared.output import format_options
+from ..shared.progress import reading
 from ..shared.report import color_option, parse_top
 
 DOCUMENT = ("trace", "perfc.measuring.trace.output:TraceView")
@@ -68,7 +69,8 @@ def command(
 
     limit = parse_top(top)
     machine = load_machine(target) if target else None
-    whole = read_trace(trace, layers, capture)
+    with reading(trace):
+        whole = read_trace(trace, layers, capture)
     view = TraceView.of(trace, summarized(selected(whole, step, is_all=is_all), machine))
     show_view(
         form,

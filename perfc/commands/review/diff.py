@@ -17,6 +17,7 @@ from ..shared.examples import examples
 from ..shared.help import grouped_command
 from ..shared.options import parse_dims
 from ..shared.output import deliver, format_options
+from ..shared.progress import reading
 from ..shared.report import color_option, parse_top
 
 if TYPE_CHECKING:
@@ -140,7 +141,10 @@ def traces_of(old: str, new: str) -> tuple[DeviceTrace, DeviceTrace] | None:
 
     if all(format_of(n) is None for n in names):
         return None
-    return read_trace(old), read_trace(new)
+    with reading(old):
+        before = read_trace(old)
+    with reading(new):
+        return before, read_trace(new)
 
 
 def show_traces(

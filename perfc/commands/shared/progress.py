@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
 
 DELAY_S = 1.0
 """Minimum duration before the bar is shown."""
+LARGE_BYTES = 8 << 20
+"""Size of a profile from which on the progress of its reading is shown."""
 LISTENERS: list[Callable[[str], None]] = []
 """Functions that are called with the name of each pass when it has finished."""
 PASSES = ("load", "shapes", "canonicalize", "cost", "fuse", "roofline", "liveness", "report")
@@ -103,3 +107,24 @@ class ProgressLine:
     def show(self, done: int, total: int) -> None:
         """Show the number of finished items and of all."""
         self.bar.update(self.task, completed=done, total=total)
+
+
+@contextmanager
+def reading(path: str) -> Iterator[None]:
+    """Draw the progress of reading a profile that takes longer than a moment, in MiB."""
+    from perfc.measuring.measure.runtimes import events
+
+    file = Path(path)
+    if not file.is_file() or file.stat().st_size < LARGE_BYTES:
+        yield
+        return
+
+    def show(done: int, total: int) -> None:
+        line.show(done >> 20, total >> 20)
+
+    with ProgressLine() as line:
+        events.LISTENERS.append(show)
+        try:
+            yield
+        finally:
+            events.LISTENERS.remove(show)

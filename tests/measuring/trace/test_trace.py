@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 
 from perfc import cli
+from perfc.commands.shared import progress
 from perfc.errors import ParseError
 from perfc.machine import load_machine
+from perfc.measuring.measure.runtimes import events
 from perfc.measuring.trace.classes import TracedClass
 from perfc.measuring.trace.difference import Match, difference
 from perfc.measuring.trace.formats import read_trace
@@ -386,3 +388,22 @@ def test_launches_without_a_duration_are_counted(
     assert made["notes"] == ["1 launch without a duration, or with a negative one, left out"]
     assert cli.run(["trace", path, "--output-format", "csv"]) == 0
     assert "1 launch without a duration" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_progress_of_reading_is_that_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packed: bool
+) -> None:
+    monkeypatch.setattr(events, "CHUNK", 100)
+    monkeypatch.setattr(progress, "LARGE_BYTES", 0)
+    text = samples.text_of(samples.kineto()).encode()
+    path = tmp_path / "trace.json"
+    path.write_bytes(gzip.compress(text) if packed else text)
+    seen: list[tuple[int, int]] = []
+    with progress.reading(str(path)):
+        monkeypatch.setattr(events, "LISTENERS", [lambda *of: seen.append(of), *events.LISTENERS])
+        read_trace(path)
+    size = path.stat().st_size
+    assert seen == sorted(seen)
+    assert {total for _, total in seen} == {size}
+    assert seen[0][0] <= size == seen[-1][0]
