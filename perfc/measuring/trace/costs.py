@@ -24,7 +24,8 @@ from .operands import SCALAR_TYPES, Operands, Tensor, UnknownOperandError, promo
 from .operators import Signature
 
 _DIRECT = re.compile(
-    r"implicit|fprop|dgrad|wgrad|xdlops|scudnn_\d|conv2d_grouped|depthwise", re.IGNORECASE
+    r"implicit|fprop|dgrad|wgrad|igemm|xdl|im2col|scudnn_\d|conv2d_grouped|depthwise|naive_conv",
+    re.IGNORECASE,
 )
 _FILTERED = re.compile(r"winograd|fft|f3x2|f2x3|sp3", re.IGNORECASE)
 """Names of convolutions that multiply each pair, and of those that transform them first."""

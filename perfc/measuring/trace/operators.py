@@ -130,6 +130,14 @@ flash_attn::_flash_attn_varlen_backward : rrrrr > 1 ?
 aiter::paged_attention_v1 _C::paged_attention_v1 _rocm_C::paged_attention : w ?
 vllm::paged_attention_v1 : w ?
 vllm::unified_kv_cache_update : rr
+_C::gptq_marlin_gemm _C::marlin_gemm sgl_kernel::gptq_marlin_gemm : r.rrr ?
+_C::awq_gemm _C::gptq_gemm trtllm::fp4_gemm trtllm::nvfp4_gemm aiter::gemm_a4w4 : rrrr ?
+_C::cutlass_scaled_fp4_mm sgl_kernel::cutlass_scaled_fp4_mm : wrrrr ?
+_weight_int4pack_mm : rr.r ?
+::LigerRMSNormFunction ::LigerSiLUMulFunction ::LigerGELUMulFunction : rr > 0 @2
+::LigerRMSNormFunctionBackward ::LigerSiLUMulFunctionBackward ::FlashAttnFuncBackward : r > 0 ?
+::FusedLayerNormAffineFunction ::FusedRMSNormAffineFunction : rr > 0 @2
+split_with_sizes_copy fsdp::split_with_sizes_copy : r
 fb::rms_norm : rrr > 0 @2
 fbgemm::FloatToFP8RowwiseQuantized fbgemm::FP8RowwiseQuantizedToFloat : r
 fbgemm::FloatToHFP8Quantized fbgemm::HFP8QuantizedToFloat fbgemm::bounds_check_indices : r
