@@ -20,7 +20,7 @@ def converter(form: str) -> ModuleType:
     except ImportError:
         raise MissingExtraError(
             f"drawing {form} needs the package vl-convert-python",
-            hint=f"{install('plot')}; text and json need nothing",
+            hint=f"{install('plot', only='vl-convert')}; -o FILE.html needs nothing",
         ) from None
     return vl_convert
 
