@@ -165,6 +165,21 @@ class ServingReport:
     preempted: int = 0
     notes: tuple[str, ...] = field(default=())
 
+    @property
+    def prompt(self) -> StepView | None:
+        """Step of a prompt alone; None if the ranks of an engine have more to do meanwhile."""
+        is_whole = self.gpus == self.engines * self.parallel.tensor
+        return next((s for s in self.steps if s.tokens and not s.decodes and is_whole), None)
+
+    @property
+    def input_price_per_million(self) -> float | None:
+        """Price of a million tokens of a prompt alone; None if it is unknown."""
+        spent, rate, step = self.expenses, self.throughput, self.prompt
+        if spent is None or rate is None or step is None or spent.price_per_million is None:
+            return None
+        per_gpu_s = spent.price_per_million * rate.output_tokens_per_s_per_gpu
+        return per_gpu_s * step.time_s * self.parallel.tensor / step.tokens
+
     def to_dict(self) -> dict[str, object]:
         """Return the report as the document that ``--json`` prints."""
         from perfc.view.report.formats.json_form import enveloped

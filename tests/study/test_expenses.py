@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import perfc
 from perfc import cli
 from perfc.analyzers.estimate.interval import Interval
 from perfc.errors import ParseError
@@ -196,6 +197,44 @@ def test_the_command_bills_steps_and_items_alike(capsys: pytest.CaptureFixture[s
     (clean,) = billed(capsys, "-t", "a100", "--region", "10", "--pue", "1").values()
     (dirty,) = billed(capsys, "-t", "a100", "--region", "1000", "--pue", "2").values()
     assert dirty["carbon_g"]["mid"] == pytest.approx(200 * clean["carbon_g"]["mid"])  # type: ignore[index]
+
+
+@pytest.mark.parametrize(("users", "isl", "osl"), [(1, 300, 40), (16, 200, 60)])
+def test_tokens_of_a_language_model_cost_what_serving_them_costs(
+    users: int, isl: int, osl: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    load = ["--batch", f"{users}", "--seq", f"{isl}", "--osl", f"{osl}"]
+    words = ["cost", "llama-3.2-1b", "-t", "h100", *load, "--items", "2e6"]
+    assert cli.run([*words, "--output-format", "json"]) == 0
+    rows = {r["item"]: r for r in json.loads(capsys.readouterr().out)["rows"]}
+    report = perfc.llm("llama-3.2-1b", "h100", concurrency=users, isl=isl, osl=osl)
+    assert report.expenses is not None
+    assert rows.keys() == {"input tokens", "output tokens"}
+    for item, price in (
+        ("input tokens", report.input_price_per_million),
+        ("output tokens", report.expenses.price_per_million),
+    ):
+        assert rows[item]["items"] == 2e6
+        assert rows[item]["price"]["mid"] == pytest.approx(2 * price)
+        assert rows[item]["price"]["low"] <= 2 * price <= rows[item]["price"]["high"]
+    energy_j = report.expenses.energy_j_per_token
+    assert rows["output tokens"]["board_j"]["mid"] == pytest.approx(2e6 * energy_j)
+    assert cli.run(words) == 0
+    out = capsys.readouterr().out
+    assert "2,000,000 input tokens and 2,000,000 output tokens" in out
+    assert "per million" in out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["llama-3.1-70b"], ["llama-3.2-1b", "--no-predict"], ["llama-3.2-1b", "--runtime", "eager"]],
+)
+def test_tokens_that_no_engine_serves_are_input_tokens(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run(["cost", *words, "-t", "h100", "--output-format", "json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    assert row["item"] == "input tokens"
 
 
 def test_the_cheapest_comes_first_and_what_has_no_price_last(

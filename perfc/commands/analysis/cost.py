@@ -37,6 +37,9 @@ DOCUMENT = ("cost", "perfc.study.comparison.bills:CostsView")
               help="Number of runs or training steps.")  # fmt: skip
 @click.option("--items", type=click.FloatRange(0, min_open=True), metavar="N",
               help="Number of images, tokens or runs (default: 1,000,000).")  # fmt: skip
+@click.option("--osl", type=click.IntRange(1), metavar="N",
+              help="Output tokens of a request to a language model (default: as for perfc llm)."
+              )  # fmt: skip
 @click.option("--region", type=Names(_names.regions), default="world", show_default=True,
               metavar="NAME", help="Power grid: a region from the tables, or grams of CO2 per "
                                    "kWh.")  # fmt: skip
@@ -60,6 +63,7 @@ def command(
     models: tuple[str, ...],
     steps: float | None,
     items: float | None,
+    osl: int | None,
     region: str,
     terms: str,
     cloud: str,
@@ -73,13 +77,14 @@ def command(
     """Price many runs of MODELs: `perfc cost model.onnx -t a100,h100 --items 1e9 --region france`.
 
     Prints time, energy, CO2 and cost of all runs on each machine, with 90 % intervals, and the
-    price of each known offer. Prices of perfc.toml ([prices]) override those of target files,
-    which override the dated tables.
+    price of each known offer. A language model that generates has the prices of input and output
+    tokens of `perfc llm`, with --batch users and prompts of --seq tokens. Prices of perfc.toml
+    ([prices]) override those of target files, which override the dated tables.
     """
     if steps is not None and items is not None:
         raise click.UsageError("--steps and --items say the same: give one of them")
     result = billed(
-        options, models, steps, items, region, terms, cloud, pue, host_power, power_limit,
+        options, models, steps, items, osl, region, terms, cloud, pue, host_power, power_limit,
         no_predict,
     )  # fmt: skip
     if form == "json":
@@ -96,8 +101,8 @@ def command(
 
 def billed(
     options: DeploymentOptions, models: tuple[str, ...], steps: float | None, items: float | None,
-    region: str, terms: str, cloud: str, pue: float | None, host_power: float | None,
-    power_limit: float | None, no_predict: bool,
+    osl: int | None, region: str, terms: str, cloud: str, pue: float | None,
+    host_power: float | None, power_limit: float | None, no_predict: bool,
 ) -> Costs:  # fmt: skip
     """Return the requested costs.
 
@@ -109,6 +114,7 @@ def billed(
     from perfc.common.choice import member
     from perfc.study.comparison import Order, compare
     from perfc.study.comparison.bills import BilledAmount, costs
+    from perfc.study.comparison.tokens import by_tokens
     from perfc.study.expenses import HOST, Host, Prices, RentalTerms, region_named
 
     from .compare import machines_of, settings_of
@@ -126,6 +132,8 @@ def billed(
         settings, machines, order=Order.GIVEN, prices=prices, region=where,
         predict=not no_predict,
     )  # fmt: skip
+    if steps is None:
+        comparison = by_tokens(comparison, settings, machines, prices, osl)
     return costs(
         comparison, machines, BilledAmount(steps, items), prices, host=host, pue=pue,
         power_limit_w=math.inf if power_limit is None else power_limit,

@@ -166,7 +166,9 @@ def _delivered(r: ServingReport) -> Iterator[Fact]:
         carbon = f"per token; {grams}, grid: {spent.grid}, {spent.grid_date}"
         yield Fact("energy", Amount(spent.energy_j_per_token, Unit.JOULE), carbon)
     if spent.price_per_million is not None:
-        price = f"{spent.price_per_million:.3g} {spent.currency} per million tokens"
+        price = f"{spent.price_per_million:.3g} {spent.currency} per million output tokens"
+        if r.input_price_per_million is not None:
+            price += f", prompts included; {r.input_price_per_million:.3g} per million of a prompt"
         yield Fact("price", None, f"{price}, rented, as of {spent.price_date}")
     if r.simulated is not None and r.simulated.half_width is not None:
         yield Fact("simulated", None, _certainty(r.simulated, r.load))

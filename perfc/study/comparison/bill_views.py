@@ -11,7 +11,8 @@ from perfc.view.report.sections.verdict import Item
 from perfc.view.report.units import DASH, INTERVAL, Unit
 
 from .amounts import figure, mass, span
-from .bills import Costs, Priced
+from .bills import Costs, Priced, item_of
+from .rows import Tokens
 from .views import way
 
 MOST_OFFERS = 6
@@ -34,7 +35,8 @@ def amount(billed: Costs) -> str:
     first = billed.rows[0]
     each, runs = first.row.verdict.throughput, first.bill.runs
     if billed.amounts.runs is None and each.item is not Item.RUN:
-        return f"{runs * each.per_run:,.0f} {each.item.value}"
+        count = f"{runs * each.per_run:,.0f}"
+        return " and ".join(dict.fromkeys(f"{count} {item_of(r.row)}" for r in billed.rows))
     count, noun = f"{runs:,.0f}", "run" if first.row.verdict.step is None else "step"
     return f"{count} {noun}" if count == "1" else f"{count} {noun}s"
 
@@ -42,8 +44,10 @@ def amount(billed: Costs) -> str:
 def bills_table(billed: Costs) -> Table:
     """Return the table of bills, one row per machine."""
     several = len({r.row.verdict.model for r in billed.rows}) > 1
+    kinds = _has_kinds(billed)
     columns = (
         *((Column("model", "model", is_name=True),) if several else ()),
+        *((Column("item", "of"),) if kinds else ()),
         Column("target", "target"),
         Column("time", "time"),
         Column("time_range", INTERVAL, is_spare=True),
@@ -51,10 +55,23 @@ def bills_table(billed: Costs) -> Table:
         Column("carbon", "CO2"),
         Column("price", "price"),
         Column("price_range", INTERVAL, is_spare=True),
+        *((Column("per_million", "per million"),) if kinds else ()),
         Column("offer", "rented"),
     )
-    rows = tuple((*((r.row.verdict.model,) if several else ()), *_cells(r)) for r in billed.rows)
-    return Table(columns, rows)
+    rows: list[tuple[Cell, ...]] = []
+    for one in billed.rows:
+        cells = _cells(one)
+        million, price = one.row.bill_per_million.price, one.bill.price
+        if kinds:
+            each = DASH if price is None or million is None else figure(million.mid)
+            cells = (item_of(one.row), *cells[:-1], each, cells[-1])
+        rows.append((*((one.row.verdict.model,) if several else ()), *cells))
+    return Table(columns, tuple(rows))
+
+
+def _has_kinds(billed: Costs) -> bool:
+    """Return True if some rows are about input or output tokens."""
+    return any(r.row.tokens is not Tokens.ALL for r in billed.rows)
 
 
 def _cells(one: Priced) -> tuple[Cell, ...]:
@@ -82,7 +99,9 @@ def _offer(offer: Offer) -> str:
 
 def offers_table(billed: Costs) -> Table:
     """Return the table of offers for each machine, cheapest first."""
+    kinds = _has_kinds(billed)
     columns = (
+        *((Column("item", "of"),) if kinds else ()),
         Column("target", "target"),
         Column("cloud", "cloud"),
         Column("instance", "instance", is_name=True),
@@ -93,18 +112,20 @@ def offers_table(billed: Costs) -> Table:
         Column("date", "as of"),
     )
     rows: list[tuple[Cell, ...]] = []
-    seen: set[str] = set()
+    seen: set[tuple[str, Tokens]] = set()
     for one in billed.rows:
         target = one.row.verdict.target
-        for bill in () if target in seen else one.offers[:MOST_OFFERS]:
+        of = (target, one.row.tokens)
+        for bill in () if of in seen else one.offers[:MOST_OFFERS]:
             offer, price = bill.offer, bill.price
             assert offer is not None
             assert price is not None
+            kind = (item_of(one.row),) if kinds else ()
             rows.append(
-                (target, offer.cloud, offer.instance, float(offer.gpus), offer.terms.value,
+                (*kind, target, offer.cloud, offer.instance, float(offer.gpus), offer.terms.value,
                  f"{figure(offer.per_hour)} {offer.currency}", figure(price.mid), offer.date)
             )  # fmt: skip
-        seen.add(target)
+        seen.add(of)
     return Table(columns, tuple(rows))
 
 
@@ -135,6 +156,11 @@ def notes(billed: Costs) -> Iterator[Note]:
     if any(not r.row.fits for r in billed.rows):
         names = ", ".join(r.row.verdict.target for r in billed.rows if not r.row.fits)
         yield Note(f"memory does not hold a run on {names}", is_warning=True)
+    for load in dict.fromkeys(r.row.load for r in billed.rows if r.row.load):
+        yield Note(
+            f"output tokens under a load of {load}, prompts included, and input tokens of a prompt "
+            "alone: the prices of perfc llm for the same deployment"
+        )
     yield Note("assumes a fully used machine; storage and network are not included")
 
 

@@ -12,7 +12,7 @@ from perfc.machine import Machine
 from perfc.study.expenses import HOST, Bill, Host, Offer, Prices, offers_of
 from perfc.view.report.formats.json_form import enveloped
 
-from .rows import MILLION, Comparison, Row
+from .rows import MILLION, Comparison, Row, Tokens
 
 SCHEMA = "perfc-cost/1"
 
@@ -96,7 +96,9 @@ def costs(
         bill = row.bill(amounts.of(row), host=host, pue=pue, power_limit_w=power_limit_w)
         every = offers_of(by_name[row.verdict.target], None, prices.cloud)
         rows.append(Priced(row, bill, tuple(replace(bill, offer=o) for o in _distinct(every))))
-    rows.sort(key=lambda r: math.inf if r.bill.price is None else r.bill.price.mid)
+    kinds = list(Tokens)
+    rows.sort(key=lambda r: (kinds.index(r.row.tokens),
+                             math.inf if r.bill.price is None else r.bill.price.mid))  # fmt: skip
     return Costs(tuple(rows), amounts, host, comparison.is_predicted)
 
 
@@ -104,6 +106,11 @@ def _distinct(offers: Sequence[Offer]) -> Sequence[Offer]:
     """Return offers without duplicates, cheapest first."""
     each = {(o.cloud, o.terms, o.date, round(o.per_hour, 4)): o for o in reversed(offers)}
     return sorted(each.values(), key=lambda o: o.per_hour)
+
+
+def item_of(row: Row) -> str:
+    """Return the kind of items of a row, as ``images`` and ``input tokens``."""
+    return " ".join(filter(None, (row.tokens.value, row.verdict.throughput.item.value)))
 
 
 @record
@@ -214,7 +221,7 @@ class CostView:
         offers = tuple(map(OfferView.of, one.offers))
         return cls(
             row.verdict.model, row.verdict.target, row.runtime, row.dtype, bill.runs,
-            bill.runs * per_run.per_run, per_run.item.value,
+            bill.runs * per_run.per_run, item_of(row),
             Ranged(time.low, time.mid, time.high), ranged(bill.board_j), ranged(bill.host_j),
             ranged(bill.energy_j), ranged(bill.carbon_g), ranged(bill.price),
             None if bill.offer is None else OfferView.of(bill), offers,

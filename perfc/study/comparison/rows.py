@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
+from enum import Enum
 from typing import TYPE_CHECKING, Any, Unpack
 
 from perfc.analyzers.runs.power_cap import cap_law
@@ -73,6 +74,14 @@ class ModelSetting:
         return analyze(self.model, deployment=how, values=self.values, predictor=self.predictor)
 
 
+class Tokens(Enum):
+    """Tokens that a row of a language model is about."""
+
+    ALL = ""
+    INPUT = "input"
+    OUTPUT = "output"
+
+
 @record
 class Row:
     """One model on one machine.
@@ -88,6 +97,8 @@ class Row:
         region: region of the electricity; None for the world average.
         host_share: share of a host; a slice has the share of its card.
         predictor: requested whole-run predictor; empty for the best available.
+        tokens: kind of tokens, of a language model that generates.
+        load: load under which it serves, in words; empty if it does not.
     """
 
     verdict: Verdict
@@ -100,6 +111,8 @@ class Row:
     region: Region | None = None
     host_share: float = 1.0
     predictor: str = ""
+    tokens: Tokens = Tokens.ALL
+    load: str = ""
 
     @classmethod
     def of(

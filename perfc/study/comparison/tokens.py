@@ -1,0 +1,109 @@
+"""Rows of a language model that generates: input and output tokens, as `perfc llm` has them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from typing import TYPE_CHECKING
+
+from perfc.analyzers.estimate.interval import Interval
+from perfc.errors import PerfcError
+from perfc.view.report.sections.verdict import Item, Throughput
+from perfc.view.report.units import plural
+
+from .rows import Comparison, ModelSetting, Row, Tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from perfc.machine import Machine
+    from perfc.serving.service import ServingReport
+    from perfc.study.expenses import Prices
+
+
+def by_tokens(
+    comparison: Comparison,
+    settings: Sequence[ModelSetting],
+    machines: Sequence[Machine],
+    prices: Prices,
+    osl: int | None,
+) -> Comparison:
+    """Return a comparison with two rows for each language model on a machine that serves it.
+
+    ``--batch`` is the number of users, ``--seq`` the length of prompts. Other rows stay as they
+    are; those that no engine serves are of input tokens.
+
+    Args:
+        comparison: rows in the order of settings and machines.
+        settings: models and their deployments.
+        machines: machines.
+        prices: prices by machine.
+        osl: tokens of an answer; that of `perfc llm` by default.
+    """
+    rows: list[Row] = []
+    for row, (setting, machine) in zip(comparison.rows, product(settings, machines), strict=True):
+        if row.verdict.step is not None or not _generates(setting.model):
+            rows.append(row)
+            continue
+        report = _served(setting, machine, prices, osl) if comparison.is_predicted else None
+        both = () if report is None else _rows(row, report)
+        rows += both or (replace(row, tokens=Tokens.INPUT),)
+    return replace(comparison, rows=tuple(rows))
+
+
+def _generates(model: object) -> bool:
+    """Return True if a model is the configuration of a language model that generates tokens."""
+    from perfc.deployment import is_configuration
+    from perfc.serving.service import decoder_of
+
+    try:
+        return is_configuration(model) and bool(decoder_of(model))  # type: ignore[arg-type]
+    except PerfcError:
+        return False
+
+
+def _served(
+    setting: ModelSetting, machine: Machine, prices: Prices, osl: int | None
+) -> ServingReport | None:
+    """Return the report of `perfc.llm` for a deployment; None if no engine runs so."""
+    from perfc.serving.service import llm
+
+    how = setting.deployment.for_model(setting.model, setting.predictor)
+    given = {"concurrency": how.dims.get("batch"), "isl": how.dims.get("seq"), "osl": osl}
+    try:
+        return llm(
+            setting.model, str(machine.path), runtime=how.runtime, dtype=how.dtype,
+            runtime_version=how.runtime_version, prices=prices, reserve=how.reserve,
+            **{name: n for name, n in given.items() if n is not None},  # type: ignore[typeddict-item]
+        )  # fmt: skip
+    except PerfcError:
+        return None
+
+
+def _rows(row: Row, report: ServingReport) -> tuple[Row, ...]:
+    """Return the rows of input and output tokens, of which one is a run each."""
+    rate, band, spent = report.throughput, report.tpot_band, report.expenses
+    prompt = report.prompt
+    if rate is None or band is None or spent is None or prompt is None:
+        return ()
+    gpu_s = prompt.time_s * report.gpus / report.engines / prompt.tokens
+    input_s = Interval(
+        gpu_s * min(prompt.low_s / prompt.time_s, 1), gpu_s,
+        gpu_s * max(prompt.high_s / prompt.time_s, 1),
+    )  # fmt: skip
+    gpu_s = 1 / rate.output_tokens_per_s_per_gpu
+    output_s = Interval(gpu_s * band.low, gpu_s, gpu_s * band.high)
+    input_j = None if prompt.energy_j is None else prompt.energy_j / prompt.tokens
+    load = report.load
+    users = plural(load.concurrency, "user")
+    words = f"{load.isl:,} tokens in, {load.osl:,} out, {users}"
+    return tuple(
+        replace(row, tokens=tokens, load=words, verdict=replace(
+            row.verdict, expected=time_s, throughput=Throughput(Item.TOKEN, 1, 1 / time_s.mid),
+            energy=None if energy_j is None else time_s * (energy_j / time_s.mid),
+        ))
+        for tokens, time_s, energy_j in (
+            (Tokens.INPUT, input_s, input_j),
+            (Tokens.OUTPUT, output_s, spent.energy_j_per_token),
+        )
+    )  # fmt: skip
