@@ -31,7 +31,7 @@ def read_text(path: Path, largest_bytes: int = LARGEST_BYTES) -> str:
     except OSError as error:
         raise ParseError(error.strerror or "cannot be read", where=str(path)) from None
     if len(data) > largest_bytes:
-        raise ParseError(f"more than {largest_bytes >> 20} MiB of TOML", where=str(path))
+        raise ParseError(f"more than {largest_bytes >> 10:,} KiB", where=str(path))
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
@@ -73,7 +73,7 @@ def written(tree: Mapping[str, object], comment: str = "") -> str:
 
 def table_lines(text: str, table: str) -> list[int]:
     """Return the lines where each ``[[table]]`` begins."""
-    header = re.compile(rf"\s*\[\[\s*{re.escape(table)}\s*\]\]")
+    header = re.compile(rf"\s*+\[\[\s*{re.escape(table)}\s*\]\]")
     return [i for i, line in enumerate(text.splitlines(), 1) if header.match(line)]
 
 
@@ -89,7 +89,7 @@ def line_of(text: str, key: str | None, table: str = "", index: int = 0) -> int:
         place = headers[index] - 1
         stop = headers[index + 1] - 1 if index + 1 < len(headers) else stop
     for part in key.split(".") if key else ():
-        pattern = re.compile(rf"\s*(?:\[.*\b|.*[{{,.]\s*)?[\"']?{re.escape(part)}[\"']?\s*[.=\]]")
+        pattern = re.compile(rf"\s*+(?:\[.*\b|.*[{{,.]\s*)?[\"']?{re.escape(part)}[\"']?\s*[.=\]]")
         place = next((i for i in range(place, stop) if pattern.match(lines[i])), place)
     return place + 1
 

@@ -1,4 +1,4 @@
-"""Atomic replacement of files."""
+"""Atomic replacement of files, and bounded reading of their lines."""
 
 from __future__ import annotations
 
@@ -6,8 +6,28 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO
 
-from perfc.errors import ModelError
+from perfc.errors import ModelError, ParseError
+
+LONGEST_LINE = 1 << 20
+MOST_BLANK_LINES = 1_000_000
+
+
+def lines_of(stream: TextIO, where: str) -> Iterator[str]:
+    """Yield the lines of an untrusted file.
+
+    Raises:
+        ParseError: a line is too long, or too many are blank.
+    """
+    blank = 0
+    while line := stream.readline(LONGEST_LINE + 1):
+        if len(line) > LONGEST_LINE:
+            raise ParseError(f"a line has more than {LONGEST_LINE >> 20} MiB", where=where)
+        blank += line.isspace()
+        if blank > MOST_BLANK_LINES:
+            raise ParseError(f"more than {MOST_BLANK_LINES:,} blank lines", where=where)
+        yield line
 
 
 @contextmanager

@@ -25,6 +25,8 @@ from .engine_commands import (
     workers_in,
 )  # fmt: skip
 
+LARGEST_BYTES = 1 << 18
+"""Maximum bytes of a script or deployment file; PyYAML and shlex are slow."""
 DEGREES = frozenset({"tp", "pp", "dp", "ep", "nodes"})
 COUNTS = frozenset({
     "max_num_seqs", "token_budget", "recorded_tokens", "loras", "lora_rank", "draft_tokens",
@@ -80,7 +82,7 @@ def read_engine_args(text: str) -> EngineArgs:
     """
     # a command longer than the names of files is none, which `Path.is_file` refuses to answer
     path = Path(text) if os.path.isfile(text) else None
-    content = read_text(path) if path else text
+    content = read_text(path, LARGEST_BYTES) if path else text
     if path is None or path.suffix not in (".yaml", ".yml", ".json"):
         workers = [EngineCommand(w) for w in commands_in(content)]
     else:
@@ -221,7 +223,7 @@ class _FlagReader:
             return
         # a file names no further one
         self.is_in_file = True
-        for tree in documents_in(read_text(path), path):
+        for tree in documents_in(read_text(path, LARGEST_BYTES), path):
             for key, value in _flat(tree):
                 self._add(key.replace("_", "-"), text_of(value))
         self.is_in_file = False

@@ -31,6 +31,8 @@ BOMB_RATIO = 100
 _BLOCK_BYTES = 1 << 18
 _TEXT_SUFFIXES = (".onnxtxt", ".onnxtext", ".txt")
 _DEEPEST_TEXT = 64
+# Text up to the next bracket, strings included: each byte is looked at once.
+_BRACKETS = re.compile(rb'(?:[^][(){}"]++|"(?:[^"\\]++|\\.)*+"?)*+([][(){}])?', re.DOTALL)
 _ALONE: tuple[str, ...] = ()
 
 
@@ -191,7 +193,9 @@ def _from_text(text: bytes, path: str, where: str) -> ProtoModel:
         what = f"ONNX text of more than {LONGEST_TEXT_BYTES >> 20} MiB"
         raise ModelError(what, hint="convert it to the binary form", where=where)
     head = text[:HEAD_BYTES]
-    _check_nesting(text, where)
+    # the parser of onnx calls itself for each bracket, on a stack of fixed size
+    if is_deeper(text, _DEEPEST_TEXT):
+        raise ModelError(f"graph nested deeper than {_DEEPEST_TEXT}", where=where)
     from onnx import parser
 
     try:
@@ -205,16 +209,14 @@ def _from_text(text: bytes, path: str, where: str) -> ProtoModel:
     return _decode(ByteWindow(where, data=data), data[:HEAD_BYTES], path)
 
 
-def _check_nesting(text: bytes, where: str) -> None:
-    # The parser of onnx calls itself for each bracket, on a stack of fixed size.
+def is_deeper(text: bytes, most: int) -> bool:
+    """Return True if brackets are nested deeper than that, except in strings."""
     depth = 0
-    # A string without an end runs to that of the text: each byte is looked at once.
-    for match in re.finditer(rb'"(?:\\.|[^"\\])*"?|[][(){}]', text, re.DOTALL):
-        mark = match[0]
-        if len(mark) == 1:
-            depth += 1 if mark in b"([{" else -1
-        if depth > _DEEPEST_TEXT:
-            raise ModelError(f"graph nested deeper than {_DEEPEST_TEXT}", where=where)
+    for match in _BRACKETS.finditer(text):
+        depth += 1 if match[1] in (b"(", b"[", b"{") else -1
+        if depth > most:
+            return True
+    return False
 
 
 def _decode(window: ByteWindow, head: bytes, path: str) -> ProtoModel:

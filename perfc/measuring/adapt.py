@@ -15,6 +15,7 @@ from perfc.analyzers.features.lowering import convolution
 from perfc.analyzers.intervals.adapt import Adaptation, AdaptError, KernelResidual, adapt
 from perfc.common.choice import member
 from perfc.common.extras import require_pyarrow
+from perfc.common.whole_file import lines_of
 from perfc.errors import PerfcError
 from perfc.ir.facts import Origin
 from perfc.ir.op import Kind
@@ -288,7 +289,7 @@ def table(path: Path) -> tuple[Sequence[str], list[dict[str, object]]]:
     if path.name.endswith(".csv.gz"):
         return ["digest"], []
     with path.open(encoding="utf-8", errors="replace", newline="") as stream:
-        reader = csv.DictReader(stream)
+        reader = csv.DictReader(lines_of(stream, str(path)))
         rows: list[dict[str, object]] = []
         try:
             names = list(reader.fieldnames or ())

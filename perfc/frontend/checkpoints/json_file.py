@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 import stat
 from os import stat as status
 from typing import Any
 
 from perfc.errors import ModelError, reason_of
 
-from ..source import one_line
+from ..source import is_deeper, one_line
 
 LONGEST_BYTES = 1 << 20
 """Maximum bytes of a configuration file; the longest published ones are below 100 kB."""
@@ -53,7 +52,7 @@ def parsed(data: bytes, where: str) -> dict[str, Any]:
     Raises:
         ModelError: it is too deep, is not JSON, or is not an object.
     """
-    if nesting(data) > DEEPEST:
+    if is_deeper(data, DEEPEST):
         raise ModelError(f"nested deeper than {DEEPEST}", where=where)
     try:
         config = json.loads(data, parse_constant=str)
@@ -62,14 +61,3 @@ def parsed(data: bytes, where: str) -> dict[str, Any]:
     if not isinstance(config, dict):
         raise ModelError(f"holds a {type(config).__name__}, not an object of keys", where=where)
     return config
-
-
-def nesting(data: bytes) -> int:
-    """Return the nesting depth of brackets, ignoring brackets in strings."""
-    depth = deepest = 0
-    for match in re.finditer(rb'"(?:\\.|[^"\\])*"?|[][{}]', data, re.DOTALL):
-        mark = match[0]
-        if len(mark) == 1 and mark != b'"':
-            depth += 1 if mark in b"[{" else -1
-            deepest = max(deepest, depth)
-    return deepest

@@ -13,13 +13,14 @@ from typing import Any
 from perfc.errors import ModelError
 from perfc.ir.record import mutable
 
-from ..checkpoints.json_file import nesting
 from ..lowering.builder import UNKNOWN, Meta, Size, is_small
 from ..lowering.elements import DataType
-from ..source import one_line, open_file, unreadable
+from ..source import is_deeper, one_line, open_file, unreadable
 
 MOST_BYTES = 32 << 20
 """Maximum bytes of a document without its weights."""
+MOST_MARKS = 8_000_000
+"""Maximum quotes, commas and brackets: a list of nothing takes 64 bytes of memory."""
 MOST_VISITS = 2_000_000
 """Maximum number of times that nodes are read: a node may be part of many others."""
 DEEPEST = 16
@@ -256,7 +257,9 @@ def document_of(data: bytes | mmap.mmap, where: str) -> RelaxDocument:
         last = end
     text = b"".join(pieces)
     hint = "save it with tvm.ir.save_json of TVM 0.22 or newer"
-    if nesting(text) > DEEPEST:
+    if sum(map(text.count, (b'"', b",", b"[", b"{"))) > MOST_MARKS:
+        raise ModelError(f"more than {MOST_MARKS:,} values", hint="give a part of it", where=where)
+    if is_deeper(text, DEEPEST):
         raise ModelError(f"nested deeper than {DEEPEST}", hint=hint, where=where)
     try:
         tree = json.loads(text)

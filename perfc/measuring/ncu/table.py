@@ -13,12 +13,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from perfc.common.whole_file import LONGEST_LINE
+from perfc.common.whole_file import lines_of as bounded_lines
 from perfc.errors import ParseError
 
 from .units import NumberFormat, convention_of, factor, number
 
 MAX_BYTES = 512 << 20
-MAX_LINE = 1 << 20
 MAX_LAUNCHES = 500_000
 MAX_COLUMNS = 20_000
 NAME, METRIC, UNIT, VALUE = "Kernel Name", "Metric Name", "Metric Unit", "Metric Value"
@@ -106,10 +107,7 @@ def lines_of(path: Path) -> Iterator[str]:
             utf16 = head[:2] in (b"\xff\xfe", b"\xfe\xff")
             encoding = "utf-16" if utf16 else "utf-8-sig"
             text = io.TextIOWrapper(stream, encoding, errors="replace", newline=None)
-            while line := text.readline(MAX_LINE + 1):
-                if len(line) > MAX_LINE:
-                    raise ParseError(f"a line has more than {MAX_LINE >> 20} MiB", where=str(path))
-                yield line
+            yield from bounded_lines(text, str(path))
     except OSError as error:
         raise ParseError(error.strerror or "cannot be read", where=str(path)) from None
 
@@ -136,7 +134,7 @@ class Parser:
             return
         self.is_empty = False
         is_open = self.header and text.lstrip().startswith('"') and text.count('"') % 2
-        if is_open and len(text) <= MAX_LINE:
+        if is_open and len(text) <= LONGEST_LINE:
             self.pending = text
             return
         self.pending = ""

@@ -11,6 +11,7 @@ from enum import Enum, auto
 from pathlib import Path
 from typing import Any
 
+from perfc.common.whole_file import MOST_BLANK_LINES
 from perfc.errors import ParseError
 
 from .arrivals import LONGEST, MOST_REQUESTS, Request, Workload
@@ -21,6 +22,7 @@ CLOCK_S = 1e8
 """Arrivals later than this are Unix times, counted from the first."""
 LONGEST_LINE = 1 << 24
 """Bytes of a line; the rest of a longer one is left out."""
+MOST_LINES = 4_000_000
 METRICS = re.compile(r"# (?:HELP|TYPE) |(?:vllm|sglang)[:_]")
 
 
@@ -36,11 +38,18 @@ def lines_of(path: Path) -> Iterator[str]:
     """Yield the lines of a file, each cut to `LONGEST_LINE`.
 
     Raises:
-        ParseError: the file cannot be read.
+        ParseError: the file cannot be read, or has too many lines.
     """
     try:
         with path.open("rb") as file:
+            count = blank = 0
             while line := file.readline(LONGEST_LINE):
+                count, blank = count + 1, blank + line.isspace()
+                if count > MOST_LINES or blank > MOST_BLANK_LINES:
+                    hint = "cut a part of it"
+                    raise ParseError(
+                        f"{count:,} lines, {blank:,} of them blank", where=str(path), hint=hint
+                    )
                 rest = line
                 while len(rest) == LONGEST_LINE and not rest.endswith(b"\n"):
                     rest = file.readline(LONGEST_LINE)

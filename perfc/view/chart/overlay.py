@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from perfc.common.whole_file import lines_of
 from perfc.errors import ParseError
 from perfc.ir.record import record
 from perfc.machine import Machine, Unit
@@ -21,7 +22,7 @@ from .roofs import RoofLevel, listed
 if TYPE_CHECKING:
     from perfc.passes.roofline.roofline import RooflineTable
 
-MAX_BYTES = 256 << 20
+MAX_BYTES = 32 << 20
 
 
 @record
@@ -157,7 +158,7 @@ def _csv_rows(path: Path) -> list[Mapping[str, object]]:
     with path.open(encoding="utf-8", newline="") as stream:
         rows: list[Mapping[str, object]] = []
         try:
-            for row in csv.DictReader(stream):
+            for row in csv.DictReader(lines_of(stream, str(path))):
                 fields: dict[str, object] = {name: row[name] for name in texts}
                 fields.update({name: float(row[name]) for name in numbers})
                 rows.append(fields)

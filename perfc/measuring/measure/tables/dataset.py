@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeVar, cast
 
 from perfc.common.extras import require_pyarrow
-from perfc.common.whole_file import write_whole
+from perfc.common.whole_file import lines_of, write_whole
 from perfc.errors import ParseError
 from perfc.view.report.formats import comma
 
@@ -103,30 +103,30 @@ def read(path: Path, kind: type[R]) -> list[R]:
         ParseError: not such rows.
         MissingExtraError: Parquet without pyarrow.
     """
-    columns = fields(kind)
+    rows: list[R] = []
     try:
-        rows_read = list(records(path))
+        for n, record in enumerate(records(path)):
+            rows.append(_row(record, kind, path, n + 2))
     except (OSError, EOFError, UnicodeDecodeError, csv.Error) as error:
         raise ParseError(f"cannot be read: {error}", where=str(path)) from None
-    rows: list[R] = []
-    for n, record in enumerate(rows_read):
-        present = [f for f in columns if record.get(f.name) is not None]
-        missing = [f.name for f in columns if f not in present and f.default is MISSING]
-        if missing:
-            raise ParseError(
-                f"no column {missing[0]}",
-                where=str(path),
-                hint=f"{kind.__name__} has {len(columns)}",
-            )
-        try:
-            values = {f.name: _typed(record[f.name], str(f.type)) for f in present}
-        except ValueError as error:
-            raise ParseError(str(error), where=f"{path}:{n + 2}") from None
-        if values["schema"] != SCHEMA:
-            message = f"rows of schema {values['schema']}, this perfc reads {SCHEMA}"
-            raise ParseError(message, where=str(path))
-        rows.append(kind(**values))  # type: ignore[arg-type]
     return rows
+
+
+def _row(record: Mapping[str, object], kind: type[R], path: Path, line: int) -> R:
+    columns = fields(kind)
+    present = [f for f in columns if record.get(f.name) is not None]
+    missing = [f.name for f in columns if f not in present and f.default is MISSING]
+    if missing:
+        hint = f"{kind.__name__} has {len(columns)}"
+        raise ParseError(f"no column {missing[0]}", where=str(path), hint=hint)
+    try:
+        values = {f.name: _typed(record[f.name], str(f.type)) for f in present}
+    except ValueError as error:
+        raise ParseError(str(error), where=f"{path}:{line}") from None
+    if values["schema"] != SCHEMA:
+        message = f"rows of schema {values['schema']}, this perfc reads {SCHEMA}"
+        raise ParseError(message, where=str(path))
+    return kind(**values)  # type: ignore[arg-type]
 
 
 def records(path: Path) -> Iterable[Mapping[str, object]]:
@@ -138,7 +138,7 @@ def records(path: Path) -> Iterable[Mapping[str, object]]:
     with gzip.open(path) if path.name.endswith(".gz") else path.open("rb") as raw:
         stream = io.TextIOWrapper(cast("BinaryIO", raw), encoding="utf-8", newline="")
         try:
-            for n, record in enumerate(csv.DictReader(stream)):
+            for n, record in enumerate(csv.DictReader(lines_of(stream, str(path)))):
                 if n >= LARGEST_ROWS:
                     raise ParseError("more than 20 million rows", where=str(path))
                 yield cast("dict[str, object]", record)

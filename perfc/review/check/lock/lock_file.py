@@ -22,7 +22,7 @@ from .baseline import DIGEST_CHARACTERS, KEYS, OTHERS, Baseline, BaselineCase, E
 SCHEMA = 2
 """Schema version; version 1, with separate tables of target digests, can still be read."""
 COMMENT = "Written by `perfc baseline`. Commit it, and review its changes like those of code."
-LARGEST_BYTES = 64 << 20
+LARGEST_BYTES = 8 << 20
 """Maximum size; a lock file has about 500 bytes per model and budget."""
 LARGEST_HEAD_BYTES = 4096
 """Bytes searched for the comment of a damaged file, after conflict markers."""
