@@ -23,6 +23,8 @@ MOST_NAMES = 200_000
 LONGEST_NAME = 1000
 """Maximum characters of a kernel's name; templates of CUTLASS reach 4,000."""
 LARGEST_EXTENT = 1 << 40
+LARGEST_US = 4.5e15
+"""Times and their sums fit 64 bits in nanoseconds."""
 MOST_AXES = 16
 MOST_ARGUMENTS = 64
 _OPERATOR = re.compile(r"[A-Za-z_][\w.:<>(), /~&*-]{0,159}")
@@ -337,7 +339,7 @@ def operator_name(text: str) -> str:
 
 def nanoseconds(microseconds: float | None) -> int | None:
     """Return a time of a Chrome trace as whole nanoseconds; None if out of range."""
-    if microseconds is None or not abs(microseconds) < 9e15:
+    if microseconds is None or not abs(microseconds) < LARGEST_US:
         return None
     whole = int(microseconds)
     # a product of the whole would lose the last digits

@@ -16,6 +16,8 @@ from .facts import UNKNOWN_NS, DeviceTrace, StepTime
 
 LEAST_COVERED = 0.9
 """Share of the kernel time within the ranges of a program that are its steps."""
+MOST_GROUPS = 20
+"""Kinds of ranges that are tried, those of the profiler and then the longest first."""
 LEAST_LAUNCHES, LEAST_KERNELS = 8, 3
 """Launches and different kernels of a sequence that counts as a step by its repetition."""
 TRANSFERS = ("Mem", "CUDA mem", "[CUDA mem")
@@ -76,7 +78,10 @@ def steps_of(trace: DeviceTrace, rows: Sequence[int]) -> dict[int, list[int]]:
     groups: dict[tuple[int, int], list[tuple[int, int, int]]] = {}
     for group, number, begin, end, is_device in trace.annotations:
         groups.setdefault((group, is_device), []).append((begin, end, number))
-    for (group, is_device), ranges in groups.items():
+    several = [key for key, ranges in groups.items() if key[0] == 0 or len(ranges) > 1]
+    longest = {key: sum(end - begin for begin, end, _ in groups[key]) for key in several}
+    for group, is_device in sorted(several, key=lambda k: (k[0] > 0, -longest[k]))[:MOST_GROUPS]:
+        ranges = groups[group, is_device]
         members = within(trace, sorted(ranges), rows, is_device=bool(is_device))
         inside_ns = sum(trace.launches.duration_ns[r] for rs in members.values() for r in rs)
         is_step = group == 0 and inside_ns > 0

@@ -18,6 +18,10 @@ from perfc.ir.record import mutable, record
 
 from .facts import LONGEST_NAME, UNKNOWN_NS, DeviceTrace, EventColumns, Numbering, OperatorCall
 
+DEEPEST = 100
+"""Operators around a launch that are looked through at most."""
+MOST_FITTED = 1_000_000
+"""Comparisons of captured and launched graphs; beyond, kernels of graphs have no operators."""
 ROUNDING_NS = 1000
 """Maximum excess of a launch over its operator: old traces have whole microseconds."""
 ATTENTION = re.compile(r"aten::_scaled_dot_product_(?!attention_math)\w*")
@@ -177,7 +181,9 @@ class HostTimeline:
 
     def around(self, at: int) -> Iterator[int]:
         """Yield an execution and those around it, the innermost first."""
-        while at >= 0:
+        for _ in range(DEEPEST):
+            if at < 0:
+                return
             yield at
             at = self.parents[at]
 
@@ -281,10 +287,14 @@ class HostTimeline:
                 rows.setdefault(launch, []).append(at)
         made: dict[int, tuple[int, int]] = {}
         used = len(self.operators)
+        known: dict[tuple[int, ...], list[Graph]] = {}
         for place, launch in enumerate(sorted(rows, key=begins.__getitem__)):
             order = sorted(rows[launch], key=self.kernels.columns[2].__getitem__)
-            kernels = [self.kernels.columns[0][at] for at in order]
-            nodes = chosen(graphs, kernels, place)
+            kernels = tuple(self.kernels.columns[0][at] for at in order)
+            if kernels not in known:
+                few = graphs if len(graphs) * (len(known) + 1) <= MOST_FITTED else ()
+                known[kernels] = [g for each in few if (g := fitted(each, kernels)) is not None]
+            nodes = chosen(known[kernels], graphs, kernels, place)
             self.trace.replays += len(order)
             self.trace.joined += len(order) if nodes else 0
             executions = Numbering()
@@ -295,9 +305,10 @@ class HostTimeline:
         return made
 
 
-def chosen(graphs: Sequence[Graph], kernels: Sequence[int], place: int) -> Graph | None:
+def chosen(
+    fitting: Sequence[Graph], graphs: Sequence[Graph], kernels: Sequence[int], place: int
+) -> Graph | None:
     """Return the nodes of the graph that was launched, one for each kernel; None if unknown."""
-    fitting = [ordered for g in graphs if (ordered := fitted(g, kernels)) is not None]
     if len({tuple(n.call for n in g) for g in fitting}) == 1:
         return fitting[0]
     return fitted(graphs[place % len(graphs)], kernels) if fitting else None

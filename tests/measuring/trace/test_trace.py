@@ -6,8 +6,10 @@ import gzip
 import json
 import random
 import sqlite3
+import time
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,6 +22,7 @@ from perfc.measuring.trace.classes import TracedClass
 from perfc.measuring.trace.difference import Match, difference
 from perfc.measuring.trace.formats import read_trace
 from perfc.measuring.trace.output import TraceView
+from perfc.measuring.trace.steps import selected
 from perfc.measuring.trace.summary import TraceSummary, summarized
 from perfc.study.single_kernel import op
 from tests.measuring.trace import samples
@@ -388,6 +391,67 @@ def test_launches_without_a_duration_are_counted(
     assert made["notes"] == ["1 launch without a duration, or with a negative one, left out"]
     assert cli.run(["trace", path, "--output-format", "csv"]) == 0
     assert "1 launch without a duration" in capsys.readouterr().err
+
+
+def test_negative_durations_are_counted_in_every_format(tmp_path: Path) -> None:
+    """Each format with the times of its first launch exchanged, or its sign."""
+    rocprof, ort, xplane = samples.rocprof(), samples.ort(), samples.xplane()
+    first = rocprof["rocprofiler-sdk-tool"][0]["buffer_records"]["kernel_dispatch"][0]
+    first["end_timestamp"] = first["start_timestamp"] - 1
+    ort[1]["dur"] = xplane["traceEvents"][-2]["dur"] = -5
+    layers, times = samples.tensorrt(), samples.times()
+    layers[1]["averageMs"], times[0]["endComputeMs"] = -0.1, -1.0
+    for trace in (rocprof, ort, xplane, layers, times):
+        assert read_trace(written(tmp_path, trace)).notes == (
+            "1 launch without a duration, or with a negative one, left out",
+        )
+    path = files(tmp_path)["nsys"]
+    with closing(sqlite3.connect(path)) as base:
+        base.execute("UPDATE CUPTI_ACTIVITY_KIND_MEMCPY SET end = start - 1")
+        base.commit()
+    assert read_trace(path).unusable == 1
+
+
+def test_times_of_more_than_64_bits_are_one_line(tmp_path: Path) -> None:
+    path = files(tmp_path)["nsys"]
+    with closing(sqlite3.connect(path)) as base:
+        base.execute("UPDATE CUPTI_ACTIVITY_KIND_MEMCPY SET start = 0, end = 9223372036854775807")
+        base.execute("UPDATE CUPTI_ACTIVITY_KIND_RUNTIME SET end = 9223372036854775807")
+        base.commit()
+    assert summarized(read_trace(path)).kernel_ns == 240_000 + 9223372036854775807
+    far = samples.operator("aten::mm", 8e15, 8e15, [2, 2])
+    trace = read_trace(written(tmp_path, samples.chrome(far, samples.kernel("a", 4e15, 4e15, 1))))
+    assert summarized(trace).kernel_ns == 4 * 10**18
+
+
+def test_deep_nesting_many_marks_and_many_graphs_take_moments(tmp_path: Path) -> None:
+    count = 8000
+    deep = [samples.operator("none", at, 2 * count - 2 * at) for at in range(count)]
+    launches = [
+        samples.runtime("cudaLaunchKernel", count + at / count, 0, at) for at in range(count)
+    ]
+    graphs: list[dict[str, Any]] = []
+    for at in range(count // 10):
+        begin, end = 1e6 + 10 * at, 2e6 + at
+        graphs += [
+            samples.runtime("cudaStreamBeginCapture", begin, 1, 10**6 + 3 * at),
+            samples.runtime("cudaLaunchKernel", begin + 2, 1, 10**6 + 3 * at + 1, kernel=f"g{at}"),
+            samples.runtime("cudaStreamEndCapture", begin + 4, 1, 10**6 + 3 * at + 2),
+            samples.runtime("cudaGraphLaunch", end, 0, at),
+            samples.kernel(f"g{at}", end, 1, at),
+            {
+                "ph": "X",
+                "cat": "user_annotation",
+                "name": "abcdefghij"[at % 10] * (at // 10),
+                "ts": begin,
+                "dur": 1,
+            },
+        ]
+    kernels = [samples.kernel("k", 3e6 + at, 1, at) for at in range(count // 2, count)]
+    path = written(tmp_path, samples.chrome(*deep, *launches, *graphs, *kernels))
+    begin_s = time.process_time()
+    selected(read_trace(path))
+    assert time.process_time() - begin_s < 10
 
 
 @pytest.mark.parametrize("packed", [False, True])

@@ -75,6 +75,8 @@ def read_trace(path: str | os.PathLike[str], layers: str = "", capture: str = ""
     except ParseError as error:
         error.where = error.where or where
         raise
+    except OverflowError:
+        raise ParseError("a number of more than 64 bits in a trace", where=where) from None
     if not any(trace.launches.duration_ns):
         what = "a trace in which no kernel ran"
         raise ParseError(", ".join((what, *trace.notes)), where=where)

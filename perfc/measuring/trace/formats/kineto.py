@@ -191,12 +191,15 @@ def from_host(trace: DeviceTrace, seen: KinetoEvents) -> None:
         hint = "record activities of the device too; ranges of counters have no kernels"
         raise ParseError("launches of kernels, but no kernel that ran", hint=hint)
     trace.is_host = True
-    timeline, calls = seen.timeline, trace.calls
+    timeline = seen.timeline
+    calls, parents = trace.calls, timeline.parents
+    is_inside: list[bool] = []
     for at, (_, begin, end, call, _) in enumerate(timeline.operators):
-        around = (calls[timeline.operators.columns[3][o]] for o in timeline.around(at))
-        is_aten = [o.operator.startswith(ATEN) for o in around]
-        if is_aten[0] and sum(is_aten) == 1:
+        is_aten, around = calls[call].operator.startswith(ATEN), parents[at]
+        # an operator follows the one around it
+        if is_aten and not (around >= 0 and is_inside[around]):
             trace.add(calls[call].operator, end - begin, "cpu", call=calls[call], execution=at)
+        is_inside.append(is_aten or (around >= 0 and is_inside[around]))
 
 
 def facts_of(e: Event) -> DeviceFacts:

@@ -137,8 +137,13 @@ def export(base: sqlite3.Connection, tables: dict[str, frozenset[str]], trace: D
 
 
 def identity(correlation: int, process: object) -> int:
-    """Return the number of a launch in all processes; threads have that of their process."""
-    return correlation | ((process >> 24) << 32 if isinstance(process, int) else 0)
+    """Return the number of a launch in all processes.
+
+    The number of a process is the same part of those of its threads.
+    Source: docs.nvidia.com/nsight-systems, "Common SQLite Examples".
+    """
+    number = (process >> 24) & 0xFFFFFF if isinstance(process, int) else 0
+    return number << 32 | (correlation & 0xFFFFFFFF)
 
 
 def executed(timeline: HostTimeline, launch: Sequence[object], name: str) -> None:

@@ -61,9 +61,8 @@ def read(path: str, layers: str = "") -> DeviceTrace:
         return trace
     trace.runs, times = layer_times(listed(content), ("averageMs", "medianMs"))
     for name, time_ms in times:
-        if 0 <= time_ms * 1e6 < MOST_NS:
-            call = calls.get(name[:LONGEST_NAME])
-            trace.add(name or "layer", round(time_ms * 1e6), call=call)
+        call, is_valid = calls.get(name[:LONGEST_NAME]), 0 <= time_ms * 1e6 < MOST_NS
+        trace.add(name or "layer", round(time_ms * 1e6) if is_valid else None, call=call)
     return trace
 
 
@@ -72,6 +71,7 @@ def inference(trace: DeviceTrace, e: Event) -> None:
     for key, name in PHASES:
         start, end = number(e, f"start{key}"), number(e, f"end{key}")
         if start is None or end is None or not 0 <= start <= end or end * 1e6 >= MOST_NS:
+            trace.unusable += f"start{key}" in e
             continue
         host = number(e, "startEnqMs") if name == "inference" else None
         host_ns = UNKNOWN_NS if host is None or not 0 <= host < MOST_NS else round(host * 1e6)
