@@ -27,7 +27,14 @@ from perfc.view.report.units import LOWER_BOUND, Unit, plural, quantity, share
 
 from .classes import TracedClass
 from .facts import TraceSource
-from .products import ProductShape, ProductView, product_table, products_of
+from .rates import (
+    OperatorView,
+    ProductShape,
+    ProductView,
+    operators_of,
+    products_of,
+    rate_sections,
+)
 from .summary import DeviceTime, KernelTime, TraceSummary
 
 SCHEMA = "perfc-trace/1"
@@ -173,6 +180,7 @@ class TraceView:
         devices: devices that executed something.
         classes: classes of kernels, the longest first.
         kernels: kernels by operator and shapes, the longest first.
+        operators: operators by name with their rates, the longest first.
         products: matrix products by shape, the longest first.
         notes: sentences on what the trace lacks.
         steps: steps of the file.
@@ -189,6 +197,7 @@ class TraceView:
     devices: tuple[DeviceView, ...]
     classes: tuple[ClassView, ...]
     kernels: tuple[TracedKernelView, ...]
+    operators: tuple[OperatorView, ...] = ()
     products: tuple[ProductView, ...] = ()
     notes: tuple[str, ...] = ()
     steps: tuple[StepView, ...] = ()
@@ -213,6 +222,7 @@ class TraceView:
             tuple(map(DeviceView.of, summary.devices)),
             classes,
             tuple(TracedKernelView.of(k, total) for k in summary.kernels),
+            operators_of(summary.kernels, total),
             products_of(summary.kernels, total),
             summary.trace.notes,
             tuple(StepView(s.number, s.launches, s.kernel_ns * 1e-9) for s in summary.trace.steps),
@@ -241,16 +251,13 @@ def to_csv(view: TraceView) -> str:
 
 
 def document(view: TraceView, top: int | None) -> Document:
-    """Return the sections: devices, classes, kernels, products by shape."""
+    """Return the sections: devices, classes, kernels, operators, products by shape."""
     title = f"trace: {view.path}" + (f" against {view.target}" if view.target else "")
     devices = [Section(f"device-{d.device}", heading(d), (device_facts(d),)) for d in view.devices]
     classes = Section("classes", "Kernels by class", (class_table(view),))
     kernels = Section("kernels", "Kernels", tuple(kernel_parts(view, top)))
     sections = [*noted(view.notes), *devices, classes, kernels]
-    if view.products:
-        table = product_table(view.products[:top])
-        sections.append(Section("products", "Matrix products by shape", (table,)))
-    return Document(title, tuple(sections))
+    return Document(title, (*sections, *rate_sections(view.operators[:top], view.products[:top])))
 
 
 def noted(notes: Sequence[str]) -> Iterator[Section]:

@@ -211,6 +211,10 @@ def test_products_of_one_shape_are_one_row_in_every_form(
     assert (product["shape"], product["count"]) == (shape, 2)
     assert product["flop_per_s"] == pytest.approx(2 * 2 * 4096**3 / 461.5e-6)
     assert "Matrix products by shape" in made["text"]
+    operators = {o["operator"]: o for o in json.loads(made["json"])["operators"]}
+    assert operators["aten::mm"]["flop_per_s"] == product["flop_per_s"]
+    assert operators["aten::mm"]["executions"] == 2
+    assert sum(o["time_s"] for o in operators.values()) == pytest.approx(621.75e-6)
     row = next(csv.DictReader(io.StringIO(made["csv"])))
     assert [row[name] for name in shape] == ["bf16", "1", "4096", "4096", "4096"]
     assert float(row["flop_per_s"]) == pytest.approx(product["flop_per_s"])

@@ -1,0 +1,160 @@
+"""Rates that operators of a trace achieved: by name, and of matrix products by extents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from perfc.ir.record import record
+from perfc.view.report.formats.document import Column, Section, Table
+from perfc.view.report.units import Unit
+
+from .floors import OperatorFloor
+from .summary import KernelTime
+
+TF32 = "tf32"
+
+
+@record
+class ProductShape:
+    """Extents of ``batch`` products ``[m, k] · [k, n]``, and the type that is multiplied."""
+
+    dtype: str
+    batch: int
+    m: int
+    n: int
+    k: int
+
+    @classmethod
+    def of(cls, floor: OperatorFloor | None) -> ProductShape | None:
+        """Return the extents of an operator; None if it is no matrix product."""
+        if floor is None or floor.lowered is None or floor.lowered.class_name != "matmul":
+            return None
+        batch, m, n, k = (int(floor.lowered.parameters[name]) for name in ("batch", "m", "n", "k"))
+        return cls(TF32 if floor.tf32 else floor.lowered.dtype, batch, m, n, k)
+
+
+@record
+class ProductView:
+    """Products of one shape, of all operators together.
+
+    Args:
+        shape: extents and element type.
+        count: executions.
+        time_s: time of all their kernels.
+        share: of the time of all kernels.
+        flop_per_s: achieved rate.
+        floor_s: lower bound of all executions.
+        floor_share: lower bound over time.
+    """
+
+    shape: ProductShape
+    count: int
+    time_s: float
+    share: float
+    flop_per_s: float
+    floor_s: float
+    floor_share: float
+
+
+@record
+class OperatorView:
+    """All executions of the operators of one name.
+
+    Args:
+        operator: name.
+        executions: count.
+        time_s: time of all their kernels.
+        share: of the time of all kernels.
+        bounded_s: part of the time that has a lower bound, to which the rest applies.
+        floor_share: lower bound over time; null without one.
+        flop_per_s: achieved rate; null if operations are unknown.
+        bytes_per_s: compulsory bytes over time; null without a lower bound.
+    """
+
+    operator: str
+    executions: int
+    time_s: float
+    share: float
+    bounded_s: float
+    floor_share: float | None
+    flop_per_s: float | None
+    bytes_per_s: float | None
+
+
+def operators_of(kernels: Sequence[KernelTime], total_ns: int) -> tuple[OperatorView, ...]:
+    """Return the operators by name, those with the longest time first."""
+    by_name: dict[str, list[KernelTime]] = {}
+    for k in kernels:
+        if k.call is not None:
+            by_name.setdefault(k.operator, []).append(k)
+    made: list[OperatorView] = []
+    for name, group in by_name.items():
+        executions = {k.call: k.executions for k in group}
+        bounded = [(k, k.floor) for k in group if k.floor is not None]
+        time_s = sum(k.time_ns for k in group) * 1e-9
+        bounded_s = sum(k.operator_ns for k, _ in bounded) * 1e-9
+        rates: list[float | None] = [None, None, None]
+        if bounded_s:
+            flop = [None if f.flop is None else f.flop * k.executions for k, f in bounded]
+            counted = [x for x in flop if x is not None]
+            rates = [
+                sum(f.floor_s * k.executions for k, f in bounded) / bounded_s,
+                sum(counted) / bounded_s if len(counted) == len(flop) else None,
+                sum(f.nbytes * k.executions for k, f in bounded) / bounded_s,
+            ]
+        count, share = sum(executions.values()), time_s * 1e9 / total_ns
+        made.append(OperatorView(name, count, time_s, share, bounded_s, *rates))
+    return tuple(sorted(made, key=lambda o: -o.time_s))
+
+
+def products_of(kernels: Sequence[KernelTime], total_ns: int) -> tuple[ProductView, ...]:
+    """Return the products by shape, those with the longest time first."""
+    by_shape: dict[ProductShape, list[KernelTime]] = {}
+    for k in kernels:
+        shape = ProductShape.of(k.floor)
+        if shape is not None:
+            by_shape.setdefault(shape, []).append(k)
+    made: list[ProductView] = []
+    for shape, group in by_shape.items():
+        count, time_ns = sum(k.executions for k in group), sum(k.operator_ns for k in group)
+        floor_s = sum(k.floor.floor_s * k.executions for k in group if k.floor)
+        flop = 2.0 * shape.batch * shape.m * shape.n * shape.k * count
+        time_s = time_ns * 1e-9
+        made.append(
+            ProductView(
+                shape, count, time_s, time_ns / total_ns, flop / time_s, floor_s, floor_s / time_s
+            )
+        )
+    return tuple(sorted(made, key=lambda p: -p.time_s))
+
+
+def rate_sections(
+    operators: Sequence[OperatorView], products: Sequence[ProductView]
+) -> Iterator[Section]:
+    """Yield the tables of operators and of products, if any has a lower bound."""
+    time = (Column("time_s", "time", Unit.SECOND), Column("share", "of time", Unit.SHARE))
+    rates = (
+        Column("flop_per_s", "achieved", Unit.FLOP_PER_S),
+        Column("floor_share", "floor %", Unit.SHARE, "floor over time"),
+    )
+    if any(o.bounded_s for o in operators):
+        count = Column("executions", "executions", Unit.COUNT)
+        bandwidth = Column("bytes_per_s", "bandwidth", Unit.BYTE_PER_S, is_spare=True)
+        columns = Column("operator", "operator", is_name=True), count, *time, bandwidth, *rates
+        by_name = tuple(
+            (o.operator.removeprefix("aten::"), o.executions, o.time_s, o.share, o.bytes_per_s,
+             o.flop_per_s, o.floor_share)
+            for o in operators
+        )  # fmt: skip
+        yield Section("operators", "Operators", (Table(columns, by_name),))
+    if products:
+        extents = (Column(n, n, Unit.COUNT) for n in ("batch", "m", "n", "k", "count"))
+        shape = Column("dtype", "dtype", is_name=True), *extents
+        by_shape = tuple(
+            (p.shape.dtype, p.shape.batch, p.shape.m, p.shape.n, p.shape.k, p.count, p.time_s,
+             p.share, p.flop_per_s, p.floor_share)
+            for p in products
+        )  # fmt: skip
+        yield Section(
+            "products", "Matrix products by shape", (Table((*shape, *time, *rates), by_shape),)
+        )
