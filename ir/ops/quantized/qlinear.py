@@ -9,14 +9,17 @@ from perfc.errors import ShapeError
 
 from ...cost import dim_sum
 from ...graph import Inputs
-from ...op import Kind, Op, Types, count, first_dtype, normal_axis, tensor
+from ...op import Folded, Kind, Op, Types, count, first_dtype, normal_axis, tensor
 from ...problem import Rows
 from ...record import frozen
 from ...symbolic.dim import Dim, Poly
 from ...tensors.broadcast import broadcast
 from ...tensors.types import Shape, TensorType, element_count
+from ..elementwise.elementwise import Add, Mul
+from ..elementwise.logic import Where
+from ..movement.slice import Concat
 from ..normalization.reduce import reduced_axes, reduced_shape
-from .quantize import QUANTIZE_ALU
+from .quantize import QUANTIZE_ALU, folded_as
 
 DEQUANTIZE_ALU = 2
 """Difference with the zero point, product with the scale."""
@@ -39,6 +42,13 @@ class QLinearElementwise(Op):
     quantized: ClassVar[tuple[int, ...]] = (7, 0, 3)
     """Operands that determine the element type of the result, in order of preference."""
     alu: ClassVar[int] = 1
+    real: ClassVar[Op]
+    """The operator on real numbers."""
+
+    def fold(self, ins: Inputs, outs: Types) -> Folded:
+        last = self.quantized[0]
+        data = {at: at in self.quantized for at in self.data}
+        return folded_as(self.real, ins, data, (last - 1, last), outs)
 
     def infer(self, ins: Inputs) -> Types:
         shape = broadcast([tensor(ins, i).shape for i in self.data])
@@ -61,6 +71,7 @@ class QLinearAdd(QLinearElementwise):
     mnemonic = "qlinear_add"
     onnx = ("com.microsoft::QLinearAdd",)
     operands = BINARY
+    real = Add()
 
 
 class QLinearMul(QLinearElementwise):
@@ -69,6 +80,7 @@ class QLinearMul(QLinearElementwise):
     mnemonic = "qlinear_mul"
     onnx = ("com.microsoft::QLinearMul",)
     operands = BINARY
+    real = Mul()
 
 
 class QLinearWhere(QLinearElementwise):
@@ -82,6 +94,7 @@ class QLinearWhere(QLinearElementwise):
     )
     data = (0, 1, 4)
     quantized = (8, 1, 4)
+    real = Where()
 
 
 @frozen
@@ -208,6 +221,10 @@ class QLinearConcat(Op):
     def infer(self, ins: Inputs) -> Types:
         shapes = [tensor(ins, i).shape for i in range(2, len(ins), 3)]
         return (TensorType(first_dtype(ins, 1, 2), joined(shapes, self.axis)),)
+
+    def fold(self, ins: Inputs, outs: Types) -> Folded:
+        data = dict.fromkeys(range(2, len(ins), 3), True)
+        return folded_as(Concat(axis=self.axis), ins, data, (0, 1), outs)
 
 
 def joined(shapes: Sequence[Shape | None], axis: int) -> Shape | None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from ...definition import Attributes, Natural
-from ...graph import Inputs
+from ...graph import Inputs, Value
 from ...op import Folded, Kind, Op, Types, count, has, known, tensor
 from ...record import frozen
 from ...symbolic.dim import Dim
@@ -155,3 +155,42 @@ class DynamicQuantizeLinear(Op):
     def infer(self, ins: Inputs) -> Types:
         y = TensorType(DType.U8, tensor(ins, 0).shape)
         return y, TensorType(DType.F32, ()), TensorType(DType.U8, ())
+
+    def fold(self, ins: Inputs, outs: Types) -> Folded:
+        x = known(ins, 0)
+        if x is None or not x.is_complete or not x.items:
+            return ()
+        numbers = [_number(i) for i in x.items]
+        low, high = min(*numbers, 0.0), max(*numbers, 0.0)
+        step = _number(exact.round_to((high - low) / 255, DType.F32)) or 1.0
+        zero = min(max(round(_number(exact.round_to(-low / step, DType.F32))), 0), 255)
+        levels = [min(max(round(n / step) + zero, 0), 255) for n in numbers]
+        return Known.of(x.shape, levels), Known((), (step,)), Known((), (zero,))
+
+
+def folded_as(
+    real: Op, ins: Inputs, data: Mapping[int, bool], result: Sequence[int], outs: Types
+) -> Folded:
+    """Return the contents that an operator gives between dequantization and quantization.
+
+    Args:
+        real: the operator.
+        ins: operands; a quantized one is followed by its scale and its zero point.
+        data: places of the operands of ``real``, and whether each is quantized.
+        result: places of the scale and the zero point of the result.
+        outs: types of the results.
+    """
+    operands: list[Value | None] = []
+    for at, is_quantized in data.items():
+        v = ins[at] if at < len(ins) else None
+        if v is None or v.known is None or not isinstance(v.type, TensorType):
+            return ()
+        if is_quantized:
+            type_ = TensorType(DType.F32, v.type.shape)
+            made = DequantizeLinear().fold(ins[at : at + 3], (type_,))
+            v = Value("", type_, *made) if made else None
+        operands.append(v)
+    types = real.infer(tuple(operands))
+    made = real.fold(tuple(operands), types) if None not in operands else ()
+    scales = [ins[at] if at < len(ins) else None for at in result]
+    return QuantizeLinear().fold((Value("", types[0], *made), *scales), outs) if made else ()
