@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from perfc.errors import ShapeError
-from perfc.ir.graph import Graph, Inputs, Node, Value, captured
+from perfc.ir.graph import Graph, Inputs, Node, Value
 from perfc.ir.op import Folded, Types, known, normal_axis
 from perfc.ir.ops.control.control import If, Loop, Scan, SequenceMap
 from perfc.ir.ops.movement.view import Identity
@@ -16,10 +17,24 @@ from perfc.ir.tensors.join import all_items, element_type, join, sequence_of
 from perfc.ir.tensors.known import Known
 from perfc.ir.tensors.types import UNKNOWN, DType, SequenceType, TensorType, Type
 
+from .counters import (
+    FOLLOWED,
+    MOST_ITERATIONS,
+    Argument,
+    advanced,
+    body_arguments,
+    changing,
+    counts_iterations,
+    decided,
+    elements,
+    goes_on,
+    is_monotone,
+    last_iteration,
+)
+
 if TYPE_CHECKING:
     from .shapes import Inference
 
-Argument: TypeAlias = "tuple[Type, Known | None]"
 Result: TypeAlias = "tuple[Types, Folded, tuple[Graph, ...]]"
 
 MAX_UNROLLED_NODES = 20_000
@@ -79,12 +94,6 @@ def _branches(inference: Inference, node: Node, ins: Inputs, env: Mapping[Value,
     return tuple(types), tuple(folded), tuple(regions)
 
 
-def _body_arguments(carried: Sequence[Argument], iteration: Known | None) -> list[Argument]:
-    scalar = TensorType(DType.I64, ())
-    condition = TensorType(DType.BOOL, ())
-    return [(scalar, iteration), (condition, None), *carried]
-
-
 def _initial(ins: Inputs, start: int) -> list[Argument]:
     return [(UNKNOWN, None) if v is None else (v.type, v.known) for v in ins[start:]]
 
@@ -141,7 +150,7 @@ def _fixed_point(
     """Return the body typed with arguments that hold for every iteration."""
     types = [t for t, _ in carried]
     for round_ in range(MAX_ROUNDS):
-        arguments = _body_arguments([(t, None) for t in types], None)
+        arguments = body_arguments([(t, None) for t in types], None)
         region = inference.graph(body, env, arguments)
         results = [v.type for v in region.outputs[1 : 1 + len(types)]]
         widened = [join(a, b) for a, b in zip(types, results, strict=False)]
@@ -150,7 +159,7 @@ def _fixed_point(
         if _settled(types, widened):
             return region
         types = widened
-    return inference.graph(body, env, _body_arguments([(UNKNOWN, None)] * len(types), None))
+    return inference.graph(body, env, body_arguments([(UNKNOWN, None)] * len(types), None))
 
 
 def _settled(before: Sequence[Type], after: Sequence[Type]) -> bool:
@@ -221,19 +230,22 @@ def _unrolled(
     body = node.regions[0]
     size = max(len(body.nodes), 1)
     limit = MAX_UNROLLED_NODES // size
-    if (isinstance(trip, int) and trip > limit) or isinstance(trip, Poly):
+    is_long = isinstance(trip, int) and trip > limit
+    if (is_long and _always_true(body)) or isinstance(trip, Poly):
         return None
     going: object = start.item if start is not None else (None if has_condition else True)
     scans: list[list[Type]] = [[] for _ in body.outputs[1 + len(carried) :]]
     region: Graph | None = None
-    done = 0
+    states, initial, conditions = [carried], carried, decided(body)
+    varying = set[Value]()
+    done = followed = 0
     while going is True or going == 1:
         if isinstance(trip, int) and done >= trip:
             break
-        if done >= limit or inference.steps > 50 * MAX_UNROLLED_NODES:
+        followed += 1
+        if followed > limit or inference.steps > 50 * MAX_UNROLLED_NODES:
             return None
-        arguments = _body_arguments(carried, Known.scalar(done))
-        arguments[1] = (arguments[1][0], Known.scalar(True))
+        arguments = body_arguments(carried, Known.scalar(done))
         symbols = issued()
         try:
             region = inference.graph(body, env, arguments)
@@ -248,6 +260,7 @@ def _unrolled(
         going = condition.item if condition is not None else None
         results = region.outputs[1:]
         before, carried = carried, [(v.type, v.known) for v in results[: len(carried)]]
+        states, varying = [*states[-2:], carried], changing(body, region, conditions)
         for seen, v in zip(scans, results[len(carried) :], strict=False):
             seen.append(v.type)
         done += 1
@@ -256,22 +269,31 @@ def _unrolled(
             if not isinstance(trip, int):
                 return None
             done = max(done, trip - 1)
+        elif (
+            going
+            and not conditions
+            and done in FOLLOWED
+            and issued() == symbols
+            and is_monotone(body)
+        ):
+            counter = partial(goes_on, inference, body, env, states, done)
+            end = trip - 1 - done if isinstance(trip, int) else MOST_ITERATIONS
+            more = last_iteration(counter, end) if end > 0 else None
+            if more is not None:
+                carried, done = advanced(states, more) or carried, done + more
     if going is None and not (isinstance(trip, int) and done >= trip and done > 0):
         return None
     if region is None:
         region = _fixed_point(inference, body, env, carried)
         scans = [[v.type] for v in region.outputs[1 + len(carried) :]]
+    elif varying or elements(initial) < elements(before):
+        # at most the work of each iteration
+        inference.varying |= varying
+        least = min(initial, before, key=elements)
+        region = inference.graph(body, env, body_arguments(least, Known.scalar(done - 1)))
     stacked = [_stacked(_joined(seen), done, 0) for seen in scans]
     types: Types = (*(t for t, _ in carried), *stacked)
     return types, tuple(k for _, k in carried), (region,)
-
-
-def counts_iterations(body: Graph) -> bool:
-    """Return True if the body of a loop reads the number of its iteration."""
-    number = body.inputs[0] if body.inputs else None
-    return number in body.outputs or any(
-        number in node.inputs or number in captured(node) for node in body.nodes
-    )
 
 
 def _joined(types: Sequence[Type]) -> Type:

@@ -106,6 +106,7 @@ class Inference:
         declared: names of the module's symbols.
         sizes: numbers that are put in for symbols, in the types of inputs and in declared ones.
         refused: the node whose operands did not go together last.
+        varying: conditions of branches whose content changes between iterations.
     """
 
     declared: set[str] = field(default_factory=set[str])
@@ -120,6 +121,7 @@ class Inference:
     applications: list[Application] = field(default_factory=list[Application])
     steps: int = 0
     refused: Node | None = None
+    varying: set[Value] = field(default_factory=set[Value])
 
     def graph(
         self,
@@ -171,7 +173,7 @@ class Inference:
                 outputs.append(None)
                 continue
             inferred = types[i] if i < len(types) else UNKNOWN
-            known = folded[i] if i < len(folded) else None
+            known = folded[i] if i < len(folded) and v not in self.varying else None
             type_, as_inferred = self.fill(inferred, v.type)
             new = v
             if type_ is not v.type or known is not v.known or v.weight is not None:

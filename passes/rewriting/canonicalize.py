@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import field
 from typing import TYPE_CHECKING
 
 from perfc.ir.graph import Graph, Module, Node, Value, Weight, captured
 from perfc.ir.op import Kind
-from perfc.ir.ops.control.control import If
+from perfc.ir.ops.control.control import If, Loop
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.ops.movement.movement import Transpose
 from perfc.ir.ops.movement.view import Identity, View
@@ -56,6 +57,8 @@ class Folding:
     replaced: dict[Value, Value]
     keeps_parameters: bool = False
     changing: set[Value] = field(default_factory=set[Value])
+    varying: set[Value] = field(default_factory=set[Value])
+    """Values of iterations, of which inference leaves the contents in the last one."""
 
     def graph(self, graph: Graph) -> Graph:
         """Return the folded graph; the same object if nothing changed."""
@@ -75,7 +78,9 @@ class Folding:
         ins = node.inputs
         if not self.replaced.keys().isdisjoint(ins):
             ins = tuple([v and self.replaced.get(v, v) for v in ins])
-        if self.folds(node, ins):
+        if not self.varying.isdisjoint(ins):
+            self.varying.update([v for v in node.results if v.known is not None])
+        elif self.folds(node, ins):
             for v in node.results:
                 weight = Weight(is_parameter=False, shares=shared(node, ins))
                 stored = Value(v.name, v.type, v.known, weight)
@@ -94,6 +99,8 @@ class Folding:
                 if made is not None:
                     self.replaced[made] = self.replaced.get(given, given)
             return
+        if isinstance(node.op, Loop):
+            self.varying.update(iterated(node.regions[0]))
         regions = tuple([self.graph(r) for r in node.regions])
         if ins != node.inputs or regions != node.regions:
             node = Node(node.op, ins, node.outputs, regions, node.loc)
@@ -151,6 +158,14 @@ class Folding:
             return None
         taken = ins[0].known.item if ins[0].known is not None else None
         return None if taken is None else node.regions[0 if taken else 1]
+
+
+def iterated(body: Graph) -> Iterator[Value]:
+    """Yield the number of the iteration, and the states whose contents an iteration changes."""
+    yield from body.inputs[:1]
+    for before, after in zip(body.inputs[2:], body.outputs[1:], strict=False):
+        if before.known is not None and before.known != after.known:
+            yield before
 
 
 def shared(node: Node, ins: tuple[Value | None, ...]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -314,7 +314,9 @@ def executions(node: Node) -> RegionRuns:
                 return RegionRuns((node.regions[0 if taken else 1],))
             return RegionRuns(node.regions, is_choice=len(node.regions) > 1)
         case Loop():
-            return _surely(node.regions, _trip_count(node), _starts(node))
+            runs = _surely(node.regions, _trip_count(node), _starts(node))
+            # iterations of other extents do other work
+            return runs if has_fixed_types(node.regions[0]) else replace(runs, is_certain=False)
         case Scan() as scan:
             return _surely(node.regions, _scan_count(scan, node))
         case SequenceMap():
@@ -330,6 +332,12 @@ def _surely(regions: tuple[Graph, ...], count: Dim | None, least: int = 0) -> Re
     if isinstance(count, int) or (lo is not None and lo > 0) or hi is not None:
         return RegionRuns(regions, count)
     return RegionRuns(regions, max(lo or 0, least), is_certain=False)
+
+
+def has_fixed_types(body: Graph) -> bool:
+    """Return True if the states of a loop keep their types."""
+    pairs = zip(body.inputs[2:], body.outputs[1:], strict=False)
+    return all(before.type == after.type for before, after in pairs)
 
 
 def _starts(node: Node) -> int:
@@ -348,7 +356,9 @@ def _trip_count(node: Node) -> Dim | None:
     for v in node.outputs[max(carried, 0) :]:
         if v is not None and isinstance(v.type, TensorType) and v.type.shape:
             return v.type.shape[0]
-    limit = node.inputs[0].known if node.inputs and node.inputs[0] else None
+    limit, condition = (v.known if v is not None else None for v in (*node.inputs, None, None)[:2])
+    if condition is not None and condition.item is False:
+        return 0
     if limit is None or not limit.items or not _goes_on(node):
         # inference that follows a loop to its end leaves the number of the last iteration
         last = node.regions[0].inputs[0].known if node.regions[0].inputs else None

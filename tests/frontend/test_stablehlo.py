@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+import perfc
 from perfc.cli import run
 from perfc.errors import MissingExtraError, ModelError
 from perfc.frontend import load
@@ -206,6 +208,89 @@ def test_a_function_of_jax_has_a_symbolic_batch_and_its_parameters(
     assert {s.name: s.default for s in module.symbols}["batch"] == 3
     assert {v.type.numel for v in module.graph.weights if v.weight.is_parameter} == stored
     assert "matmul" in [n.op.mnemonic for n in module.graph.nodes]
+
+
+X, INT, BOOL = "tensor<4x16xf32>", "tensor<i32>", "tensor<i1>"
+
+
+def several(
+    name: str, given: Sequence[int], results: dict[int, str], *regions: Any
+) -> dict[str, Any]:
+    made = op(name, given, 0, "", regions=list(regions))
+    return {**made, "out": [[number, type_] for number, type_ in results.items()]}
+
+
+def region(arguments: dict[int, str], *ops: dict[str, Any]) -> dict[str, Any]:
+    listed = [[number, type_, "loc(unknown)"] for number, type_ in arguments.items()]
+    return {"args": listed, "ops": list(ops)}
+
+
+def counted(start: int, limit: int) -> dict[str, Any]:
+    """Return a loop over the rows of a tensor, as ``jax.lax.scan`` writes it."""
+    rows, weight, made = "tensor<6x4x16xf32>", "tensor<16x16xf32>", "tensor<6x4x16xf32>"
+    states = [rows, weight, INT, X, made]
+    condition = region(
+        dict(zip(range(20, 25), states, strict=True)),
+        op("stablehlo.compare", (22, 3), 25, BOOL, comparison_direction="LT"),
+        end(25),
+    )
+    body = region(
+        dict(zip(range(30, 35), states, strict=True)),
+        op("stablehlo.dynamic_slice", (30, 32, 5, 5), 35, "tensor<1x4x16xf32>",
+           slice_sizes=[1, 4, 16]),
+        op("stablehlo.reshape", (35,), 36, X),
+        op("stablehlo.add", (33, 36), 37, X),
+        op("stablehlo.dot_general", (37, 31), 38, X, dot_dimension_numbers=DOT),
+        op("stablehlo.reshape", (38,), 39, "tensor<1x4x16xf32>"),
+        op("stablehlo.dynamic_update_slice", (34, 39, 32, 5, 5), 40, made),
+        op("stablehlo.add", (32, 4), 41, INT),
+        end(30, 31, 41, 38, 40),
+    )  # fmt: skip
+    results = dict(zip(range(10, 15), states, strict=True))
+    return {"main": block(
+        [rows, weight, X],
+        op("stablehlo.constant", (), 3, INT, value=[limit]),
+        op("stablehlo.constant", (), 4, INT, value=[1]),
+        op("stablehlo.constant", (), 5, INT, value=[0]),
+        op("stablehlo.constant", (), 6, INT, value=[start]),
+        op("stablehlo.constant", (), 7, "tensor<f32>", value=[0.0]),
+        op("stablehlo.broadcast_in_dim", (7,), 8, made, broadcast_dimensions=[]),
+        several("stablehlo.while", (0, 1, 6, 2, 8), results, condition, body),
+        end(13, 14),
+    )}  # fmt: skip
+
+
+def test_a_loop_of_jax_runs_as_often_as_its_counter() -> None:
+    module = module_of(counted(2, 6))
+    report = perfc.analyze(module, "a100")
+    assert (report.cost.work.mac, report.cost.is_bound) == (4 * 4 * 16 * 16, False)
+    assert [str(v.type) for v in module.graph.outputs] == ["f32[4, 16]", "f32[6, 4, 16]"]
+    (loop,) = (n for n in module.graph.nodes if n.op.mnemonic == "loop")
+    # rows and weights stay outside
+    assert len(loop.inputs) == 2 + 3
+
+
+@pytest.mark.parametrize(
+    ("name", "type_", "products"), [("case", INT, (2, 1, 3)), ("if", BOOL, (2, 1))]
+)
+def test_branches_of_jax_count_the_cheapest(
+    name: str, type_: str, products: tuple[int, ...]
+) -> None:
+    regions = []
+    for at, count in enumerate(products):
+        numbers = [1, *range(20 + 10 * at, 20 + 10 * at + count)]
+        dots = [
+            op("stablehlo.dot_general", (a, 2), b, X, dot_dimension_numbers=DOT)
+            for a, b in pairwise(numbers)
+        ]
+        regions.append(region({}, *dots, end(numbers[-1])))
+    main = block(
+        [type_, X, "tensor<16x16xf32>"],
+        several(f"stablehlo.{name}", (0,), {9: X}, *regions),
+        end(9),
+    )
+    cost = perfc.analyze(module_of({"main": main}), "a100").cost
+    assert (cost.work.mac, cost.is_bound) == (4 * 16 * 16, True)
 
 
 def test_only_names_are_functions_of_jax(capsys: pytest.CaptureFixture[str]) -> None:

@@ -316,3 +316,29 @@ def _gather(c: HloCall) -> None:
     if indices.sizes and indices.sizes[-1] == 1:
         at = c.emit("Squeeze", at, c.ints(indices.rank - 1))
     c.bind(c.emit("Gather", c.value(0), at, axis=0))
+
+
+@lowers("dynamic_slice")
+def _dynamic_slice(c: HloCall) -> None:
+    """Return a part that begins at computed positions."""
+    made, sizes = c.value(0), c.attribute("slice_sizes")
+    for axis, (size, whole) in enumerate(zip(sizes, c.meta(0).sizes, strict=True)):
+        if size == whole:
+            continue
+        first = c.emit("Unsqueeze", c.as_integers(1 + axis), c.ints(0))
+        if size == 1:
+            made = c.emit("Gather", made, first, axis=axis)
+        else:
+            end = c.emit("Add", first, c.ints(size))
+            made = c.emit("Slice", made, first, end, c.ints(axis))
+    c.bind(made if made != c.value(0) else c.emit("Identity", made))
+
+
+@lowers("dynamic_update_slice")
+def _dynamic_update_slice(c: HloCall) -> None:
+    """Write rows at a computed position of the first axis; other updates have no lowering."""
+    sizes, rows = c.meta(0).sizes, c.meta(1).sizes
+    if sizes[1:] != rows[1:] or rows[:1] != (1,):
+        raise ValueError("no row")
+    at = c.emit("Unsqueeze", c.as_integers(2), c.ints(0, 1))
+    c.bind(c.emit("ScatterND", c.value(0), at, c.value(1)))

@@ -7,6 +7,7 @@ import os
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from ..reading.process import answer_of
 from ..reading.proto import FileOrigin, ProtoModel, ValueInfo
 from ..source import one_line, open_file
 from .call import LOWERINGS, HloCall, HloScope, meta_of_type
+from .control import FLOWS
 
 LONGEST_S = 300
 """Maximum seconds of parsing."""
@@ -133,7 +135,7 @@ def lower_block(scope: HloScope, block: Mapping[str, Any], prefix: str, depth: i
         if name in ("func.call", "stablehlo.composite"):
             inline(scope, op, path, depth)
         elif op["out"]:
-            lower_operation(scope, op, path)
+            lower_operation(scope, op, path, depth)
     return []
 
 
@@ -149,13 +151,16 @@ def inline(scope: HloScope, op: Mapping[str, Any], path: str, depth: int) -> Non
         scope.alias(number, result, meta_of_type(text))
 
 
-def lower_operation(scope: HloScope, op: dict[str, Any], path: str) -> None:
+def lower_operation(scope: HloScope, op: dict[str, Any], path: str, depth: int) -> None:
     """Lower one operation; one without a lowering becomes an unknown operator."""
     for number, text in op["out"]:
         scope.alias(number, None, meta_of_type(text))
     made = HloCall(scope, path, path, op)
     domain, _, name = op["name"].partition(".")
     lowering = LOWERINGS.find(name) if domain in ("stablehlo", "chlo") else None
+    if op["name"] in FLOWS:
+        lower = partial(lower_block, scope, prefix=path, depth=depth + 1)
+        lowering = partial(FLOWS[op["name"]], lower)
     if lowering is not None:
         with made.attempt(scope.plain, scope.first, scope.small):
             lowering(made)

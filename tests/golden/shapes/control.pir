@@ -736,19 +736,19 @@ graph @main(%t3: i64[] = 3, %t0: i64[] = 0, %many: i64[] = 100000, %t: i64[], %n
   }
     ! cost {}
   %o2_0, %o2_1 = loop(%t3, _, %x) : f32[5, 3], f32[3, u2, 3] {
-    graph @body(%i2: i64[] = 2, %g2: b1[] = true, %v2_0: f32[4, 3]) {
-      %a2 = concat(%v2_0, %one) : f32[5, 3]
-        ! cost {read_bytes=60, write_bytes=60, repeat=3}
+    graph @body(%i2: i64[] = 2, %g2: b1[] = true, %v2_0: f32[2, 3]) {
+      %a2 = concat(%v2_0, %one) : f32[3, 3]
+        ! cost {read_bytes=36, write_bytes=36, repeat=3}
       return %g2, %a2, %a2
     }
   }
     ! cost {}
   %o3_0, %o3_1 = loop(%t3, _, %x) : f32[5, 3], f32[3, u4, 3] {
-    graph @body(%i3: i64[] = 2, %g3: b1[] = true, %v3_0: f32[4, 3]) {
+    graph @body(%i3: i64[] = 2, %g3: b1[] = true, %v3_0: f32[2, 3]) {
       %h3 = less(%i3, %t3) : b1[] = true
         ! cost {integer=1, read_bytes=16, write_bytes=1, repeat=3}
-      %a3 = concat(%v3_0, %one) : f32[5, 3]
-        ! cost {read_bytes=60, write_bytes=60, repeat=3}
+      %a3 = concat(%v3_0, %one) : f32[3, 3]
+        ! cost {read_bytes=36, write_bytes=36, repeat=3}
       return %h3, %a3, %a3
     }
   }
@@ -762,19 +762,19 @@ graph @main(%t3: i64[] = 3, %t0: i64[] = 0, %many: i64[] = 100000, %t: i64[], %n
   }
     ! cost {}
   %o5_0, %o5_1 = loop(%t3, %yes, %x) : f32[5, 3], f32[3, u6, 3] {
-    graph @body(%i5: i64[] = 2, %g5: b1[] = true, %v5_0: f32[4, 3]) {
-      %a5 = concat(%v5_0, %one) : f32[5, 3]
-        ! cost {read_bytes=60, write_bytes=60, repeat=3}
+    graph @body(%i5: i64[] = 2, %g5: b1[] = true, %v5_0: f32[2, 3]) {
+      %a5 = concat(%v5_0, %one) : f32[3, 3]
+        ! cost {read_bytes=36, write_bytes=36, repeat=3}
       return %g5, %a5, %a5
     }
   }
     ! cost {}
   %o6_0, %o6_1 = loop(%t3, %yes, %x) : f32[5, 3], f32[3, u8, 3] {
-    graph @body(%i6: i64[] = 2, %g6: b1[] = true, %v6_0: f32[4, 3]) {
+    graph @body(%i6: i64[] = 2, %g6: b1[] = true, %v6_0: f32[2, 3]) {
       %h6 = less(%i6, %t3) : b1[] = true
         ! cost {integer=1, read_bytes=16, write_bytes=1, repeat=3}
-      %a6 = concat(%v6_0, %one) : f32[5, 3]
-        ! cost {read_bytes=60, write_bytes=60, repeat=3}
+      %a6 = concat(%v6_0, %one) : f32[3, 3]
+        ! cost {read_bytes=36, write_bytes=36, repeat=3}
       return %h6, %a6, %a6
     }
   }
@@ -832,11 +832,11 @@ graph @main(%t3: i64[] = 3, %t0: i64[] = 0, %many: i64[] = 100000, %t: i64[], %n
   }
     ! cost {}
   %o13_0, %o13_1 = loop(%t, _, %x) : f32[6, 3], f32[4, u39, 3] {
-    graph @body(%i13: i64[] = 3, %g13: b1[] = true, %v13_0: f32[5, 3]) {
+    graph @body(%i13: i64[] = 3, %g13: b1[] = true, %v13_0: f32[2, 3]) {
       %h13 = less(%i13, %t3) : b1[] = false
         ! cost {integer=1, read_bytes=16, write_bytes=1, repeat=4}
-      %a13 = concat(%v13_0, %one) : f32[6, 3]
-        ! cost {read_bytes=72, write_bytes=72, repeat=4}
+      %a13 = concat(%v13_0, %one) : f32[3, 3]
+        ! cost {read_bytes=36, write_bytes=36, repeat=4}
       return %h13, %a13, %a13
     }
   }
@@ -850,11 +850,11 @@ graph @main(%t3: i64[] = 3, %t0: i64[] = 0, %many: i64[] = 100000, %t: i64[], %n
   }
     ! cost {}
   %o15_0, %o15_1 = loop(%t, %yes, %x) : f32[6, 3], f32[4, u43, 3] {
-    graph @body(%i15: i64[] = 3, %g15: b1[] = true, %v15_0: f32[5, 3]) {
+    graph @body(%i15: i64[] = 3, %g15: b1[] = true, %v15_0: f32[2, 3]) {
       %h15 = less(%i15, %t3) : b1[] = false
         ! cost {integer=1, read_bytes=16, write_bytes=1, repeat=4}
-      %a15 = concat(%v15_0, %one) : f32[6, 3]
-        ! cost {read_bytes=72, write_bytes=72, repeat=4}
+      %a15 = concat(%v15_0, %one) : f32[3, 3]
+        ! cost {read_bytes=36, write_bytes=36, repeat=4}
       return %h15, %a15, %a15
     }
   }
@@ -972,11 +972,11 @@ graph @main(%t3: i64[] = 3, %t0: i64[] = 0, %many: i64[] = 100000, %t: i64[], %n
   }
     ! cost {}
   %o29_0, %o29_1 = loop(_, %yes, %x) : f32[6, 3], f32[4, u118, 3] {
-    graph @body(%i29: i64[] = 3, %g29: b1[] = true, %v29_0: f32[5, 3]) {
+    graph @body(%i29: i64[] = 3, %g29: b1[] = true, %v29_0: f32[2, 3]) {
       %h29 = less(%i29, %t3) : b1[] = false
         ! cost {integer=1, read_bytes=16, write_bytes=1, repeat=4}
-      %a29 = concat(%v29_0, %one) : f32[6, 3]
-        ! cost {read_bytes=72, write_bytes=72, repeat=4}
+      %a29 = concat(%v29_0, %one) : f32[3, 3]
+        ! cost {read_bytes=36, write_bytes=36, repeat=4}
       return %h29, %a29, %a29
     }
   }
@@ -1044,9 +1044,9 @@ graph @main(%t3: i64[] = 3, %t0: i64[] = 0, %many: i64[] = 100000, %t: i64[], %n
   }
     ! cost {}
   %o37_0, %o37_1, %o37_2 = loop(%t3, %yes, %x, %one) : f32[2, 3], f32[2, 3], i64[3] {
-    graph @body(%i37: i64[] = 2, %g37: b1[] = true, %v37_0: f32[2, 3], %v37_1: f32[2, 3]) {
+    graph @body(%i37: i64[] = 2, %g37: b1[] = true, %v37_0: f32[2, 3], %v37_1: f32[1, 3]) {
       %a37 = add(%v37_0, %v37_1) : f32[2, 3]
-        ! cost {alu=6, read_bytes=48, write_bytes=24, repeat=3}
+        ! cost {alu=6, read_bytes=36, write_bytes=24, repeat=3}
       return %g37, %v37_1, %a37, %i37
     }
   }

@@ -1,0 +1,166 @@
+"""The last iteration of a loop that counts, found without following each iteration."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from perfc.ir.graph import Graph, Value, captured
+from perfc.ir.ops.control.control import If
+from perfc.ir.tensors.known import Item, Known
+from perfc.ir.tensors.types import DType, TensorType, Type
+
+if TYPE_CHECKING:
+    from .shapes import Inference
+
+Argument: TypeAlias = "tuple[Type, Known | None]"
+MOST_ITERATIONS = 1 << 40
+"""Maximum iterations."""
+FOLLOWED = (3, 8)
+"""Iterations after which counters are looked for."""
+MONOTONE = frozenset(
+    {
+        "less",
+        "less_or_equal",
+        "greater",
+        "greater_or_equal",
+        "and",
+        "not",
+        "add",
+        "sub",
+        "neg",
+        "cast",
+        "squeeze",
+        "unsqueeze",
+        "reshape",
+        "identity",
+        "shape",
+        "gather",
+        "constant",
+    }
+)
+"""Operators of which a condition on counters is false for good once it is false.
+
+Equality and alternatives may hold again later.
+"""
+
+
+def advanced(states: Sequence[Sequence[Argument]], by: int) -> list[Argument] | None:
+    """Return the states some iterations later, if whole numbers changed by equal steps.
+
+    Args:
+        states: the last three, in order.
+        by: number of iterations.
+    """
+    made: list[Argument] = []
+    for (first, a), (second, b), (third, c) in zip(*states, strict=True):
+        if not first == second == third:
+            return None
+        if a is None or b is None or c is None or a == b == c:
+            if not a == b == c:
+                return None
+            made.append((third, c))
+            continue
+        items = [stepped(*triple, by) for triple in zip(a.items, b.items, c.items, strict=True)]
+        if None in items:
+            return None
+        made.append((third, Known(c.shape, tuple(items))))
+    return made
+
+
+def stepped(a: Item, b: Item, c: Item, by: int) -> Item:
+    """Return the number that follows three others; None without equal steps."""
+    if a == b == c:
+        return c
+    numbers = [n for n in (a, b, c) if isinstance(n, int) and not isinstance(n, bool)]
+    if len(numbers) < 3 or numbers[1] - numbers[0] != numbers[2] - numbers[1]:
+        return None
+    return numbers[2] + by * (numbers[2] - numbers[1])
+
+
+def is_monotone(body: Graph) -> bool:
+    """Return True if the condition of a body compares counters, and never holds again."""
+    producers, waiting, seen = body.producers, list(body.outputs[:1]), 0
+    while waiting and seen < 100:
+        node = producers.get(waiting.pop())
+        if node is not None:
+            if node.op.mnemonic not in MONOTONE:
+                return False
+            waiting += [v for v in node.inputs if v is not None]
+            seen += 1
+    return not waiting
+
+
+def last_iteration(goes_on: Callable[[int], bool | None], most: int) -> int | None:
+    """Return the first number for which a condition is false, at most ``most``.
+
+    Args:
+        goes_on: whether the loop goes on after so many more iterations; None if unknown.
+        most: the limit.
+    """
+    low, high = -1, 0
+    while (answer := goes_on(high)) and high < most:
+        low, high = high, min(2 * high + 1, most)
+    if answer is None or high >= MOST_ITERATIONS:
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        if goes_on(middle):
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def counts_iterations(body: Graph) -> bool:
+    """Return True if the body of a loop reads the number of its iteration."""
+    number = body.inputs[0] if body.inputs else None
+    return number in body.outputs or any(
+        number in node.inputs or number in captured(node) for node in body.nodes
+    )
+
+
+def decided(body: Graph) -> dict[Value, list[Known | None]]:
+    """Return the conditions of branches that a body makes, for their contents."""
+    made = {v for node in body.nodes for v in node.results}
+    return {v: [] for n in body.nodes if isinstance(n.op, If) and (v := n.inputs[0]) in made and v}
+
+
+def changing(body: Graph, typed: Graph, seen: dict[Value, list[Known | None]]) -> set[Value]:
+    """Add the contents of conditions in an iteration; return those that differ so far."""
+    for node, now in zip(body.nodes, typed.nodes, strict=True):
+        if isinstance(node.op, If) and (v := node.inputs[0]) in seen and now.inputs[0] is not None:
+            seen[v].append(now.inputs[0].known)
+    return {v for v, contents in seen.items() if any(c != contents[0] for c in contents)}
+
+
+def elements(states: Sequence[Argument]) -> float:
+    """Return the elements of states of known extents."""
+    shapes = [t.shape for t, _ in states if isinstance(t, TensorType) and t.shape is not None]
+    return sum(math.prod(d for d in shape if isinstance(d, int)) for shape in shapes)
+
+
+def body_arguments(carried: Sequence[Argument], iteration: Known | None) -> list[Argument]:
+    """Return the arguments of a body: iteration, condition and states."""
+    scalar = TensorType(DType.I64, ())
+    condition = TensorType(DType.BOOL, ())
+    goes_on = None if iteration is None else Known.scalar(True)
+    return [(scalar, iteration), (condition, goes_on), *carried]
+
+
+def goes_on(
+    inference: Inference,
+    body: Graph,
+    env: Mapping[Value, Value],
+    states: Sequence[Sequence[Argument]],
+    done: int,
+    by: int,
+) -> bool | None:
+    """Return whether a loop that counts goes on after so many more iterations."""
+    carried = advanced(states, by)
+    if carried is None:
+        return None
+    arguments = body_arguments(carried, Known.scalar(done + by))
+    condition = inference.graph(body, env, arguments).outputs[0].known
+    return None if condition is None else bool(condition.item)

@@ -1,0 +1,108 @@
+"""Operations with regions: loops and branches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from ..reading.proto import ProtoGraph, ValueInfo
+from .call import HloCall, HloScope, meta_of_type
+
+Lower = Callable[[Mapping[str, Any]], list[int]]
+"""Function that lowers a block and returns the numbers of its results."""
+
+
+@contextmanager
+def inner(c: HloCall, name: str) -> Iterator[ProtoGraph]:
+    """Yield a graph in which operations are lowered; values made in it are lost outside."""
+    scope, builder = c.scope, c.builder
+    tables: list[dict[int, Any]] = [scope.plain, scope.first, scope.small, scope.metas]
+    before, outer = [table.copy() for table in tables], builder.enter()
+    graph = builder.graph
+    graph.name = f"{c.name}.{name}"
+    try:
+        yield graph
+    finally:
+        builder.leave(outer)
+        for table, values in zip(tables, before, strict=True):
+            table.clear()
+            table.update(values)
+
+
+def bound(scope: HloScope, block: Mapping[str, Any], numbers: Sequence[int]) -> None:
+    """Let the arguments of a block be values."""
+    for (formal, text, _), actual in zip(block["args"], numbers, strict=True):
+        scope.alias(formal, actual, scope.metas.get(actual) or meta_of_type(text))
+
+
+def plain(c: HloCall, numbers: Sequence[int]) -> list[str]:
+    """Return values with all their elements."""
+    reader = HloCall(c.scope, c.name, c.path, {**c.op, "in": list(numbers)})
+    return [reader.value(at) for at in range(len(numbers))]
+
+
+def returned(c: HloCall, graph: ProtoGraph, numbers: Sequence[int]) -> None:
+    """Let values be the results of a graph, each made in it."""
+    names = [c.emit("Identity", value) for value in plain(c, numbers)]
+    graph.output.extend(ValueInfo(name) for name in names)
+
+
+def _while(lower: Lower, c: HloCall) -> None:
+    """Lower a loop; a state that the body returns as it is stays outside."""
+    condition, body = c.op["regions"]
+    formals, scope = [number for number, _, _ in body["args"]], c.scope
+    ends = body["ops"][-1]["in"]
+    moving = [at for at, pair in enumerate(zip(formals, ends, strict=True)) if pair[0] != pair[1]]
+    bound(scope, condition, c.inputs)
+    (begins,) = plain(c, lower(condition))
+    initial = plain(c, [c.inputs[at] for at in moving])
+    with inner(c, "body") as graph:
+        bound(scope, body, c.inputs)
+        metas = [scope.metas[c.inputs[at]] for at in moving]
+        states = c.builder.loop_inputs(c.name, metas)[2:]
+        for at, name, meta in zip(moving, states, metas, strict=True):
+            scope.alias(formals[at], None, meta)
+            scope.plain[formals[at]] = name
+        results = lower(body)
+        bound(scope, condition, results)
+        returned(c, graph, [*lower(condition), *(results[at] for at in moving)])
+    made = dict(zip(moving, c.several("Loop", ("", begins, *initial), len(moving), body=graph),
+                    strict=True))  # fmt: skip
+    for at, (number, text) in enumerate(c.op["out"]):
+        if at in made:
+            c.bind(made[at], at)
+        else:
+            scope.alias(number, c.inputs[at], meta_of_type(text))
+
+
+def _case(lower: Lower, c: HloCall) -> None:
+    """Lower a branch by a truth value, or by a number; the last one takes all others."""
+    (chooser,) = plain(c, c.inputs[:1])
+    regions = c.op["regions"]
+    if c.op["name"] == "stablehlo.case":
+        dtype = c.meta(0).dtype
+        conditions = [c.emit("Equal", chooser, c.scalar(k, dtype)) for k in range(len(regions) - 1)]
+    else:
+        conditions = [chooser]
+    for at, value in enumerate(_chosen(lower, c, conditions, regions)):
+        c.bind(value, at)
+
+
+def _chosen(
+    lower: Lower, c: HloCall, conditions: Sequence[str], regions: Sequence[Mapping[str, Any]]
+) -> list[str]:
+    with inner(c, "then") as first:
+        returned(c, first, lower(regions[0]))
+    with inner(c, "else") as other:
+        if len(regions) > 2:
+            names = _chosen(lower, c, conditions[1:], regions[1:])
+            other.output.extend(ValueInfo(name) for name in names)
+        else:
+            returned(c, other, lower(regions[-1]))
+    count = len(c.op["out"])
+    return c.several("If", conditions[:1], count, then_branch=first, else_branch=other)
+
+
+FLOWS = {"stablehlo.while": _while, "stablehlo.case": _case, "stablehlo.if": _case}
+"""Operations with regions that run."""
