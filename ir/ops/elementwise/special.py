@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...tensors.types import DType
 from .elementwise import pointwise
 
+Copy = pointwise("copy", "aten::copy", "X", "Elements written to another place", alu=0)
 Complex = pointwise("complex", "aten::complex", "real imag", "``a + b*i``", alu=0, result=DType.C64)
 Polar = pointwise(
     "polar", "aten::polar", "abs angle", "``a * exp(b*i)``", alu=2, sfu=2, result=DType.C64
@@ -48,3 +49,21 @@ LogitsCrossEntropy = pointwise(
     sfu=2,
 )
 KlDiv = pointwise("kl_div", "aten::kl_div", "X T", "``t * (log(t) - x)``", alu=2, sfu=1)
+Frac = pointwise("frac", "aten::frac", "X", "``x - trunc(x)``", alu=2)
+Copysign = pointwise("copysign", "aten::copysign", "A B", "``a`` with the sign of ``b``")
+Heaviside = pointwise("heaviside", "aten::heaviside", "X values", "Step function", alu=2)
+Nextafter = pointwise("nextafter", "aten::nextafter", "A B", "Next number toward ``b``")
+IsClose = pointwise(
+    "is_close", "aten::isclose", "A B", "``|a - b| <= atol + rtol*|b|``", alu=5, result=DType.BOOL
+)
+Entropy = pointwise("entropy", "aten::entr", "X", "``-x * log(x)``", alu=2, sfu=1)
+Ndtr = pointwise("ndtr", "aten::ndtr", "X", "Area below the normal curve", alu=3, sfu=1)
+LogNdtr = pointwise("log_ndtr", "aten::log_ndtr", "X", "Logarithm of that area", alu=3, sfu=2)
+BesselI1 = pointwise("bessel_i1", "aten::i1", "X", "Modified Bessel function", alu=0, sfu=1)
+Polygamma = pointwise("polygamma", "aten::polygamma", "X", "Derivative of digamma", alu=0, sfu=1)
+SoftMargin = pointwise(
+    "soft_margin", "aten::soft_margin_loss", "X T", "``log(1 + exp(-t*x))``", alu=3, sfu=2
+)
+PoissonNll = pointwise(
+    "poisson_nll", "aten::poisson_nll_loss", "X T", "``exp(x) - t*x``", alu=2, sfu=1
+)

@@ -223,3 +223,21 @@ class Identity(View):
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         return (known(ins, 0),)
+
+
+class InPlace(View):
+    """A tensor after a part of it was written in place.
+
+    Shapes:  base, and the part, in any shape -> like base.
+    Source:  PyTorch, operators in place on views; the operator that wrote the part has its traffic.
+    """
+
+    mnemonic = "in_place"
+    onnx = ("aten::in_place",)
+    operands = ("base", "part")
+
+    def infer(self, ins: Inputs) -> Types:
+        return (tensor(ins, 0),)
+
+    def fold(self, ins: Inputs, outs: Types) -> Folded:
+        return ()

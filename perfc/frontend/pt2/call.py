@@ -68,6 +68,7 @@ class ProgramScope(ValueScope):
         values: names of values by those of the graph.
         prefix: prefix of new names.
         is_autocast: whether ``torch.autocast`` converts operands.
+        views: the tensor that a view is of, by name.
         reduced: element type of a region of it that the file has switched off; 0 for none.
     """
 
@@ -77,6 +78,7 @@ class ProgramScope(ValueScope):
     prefix: str = ""
     is_autocast: bool = False
     reduced: int = 0
+    views: dict[str, str] = field(default_factory=dict[str, str])
     metas: dict[str, Meta] = field(default_factory=dict[str, Meta])
 
     def meta(self, name: str) -> Meta:

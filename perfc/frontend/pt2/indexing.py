@@ -56,14 +56,14 @@ def _index(c: AtenCall) -> str:
             return selected(c, axis, raw)
         return c.emit("Gather", c.tensor("self"), c.scope.values[raw], axis=axis)
     axes, rank = [axis for axis, _ in given], c.meta("self").rank
-    if axes != list(range(axes[0], axes[-1] + 1)):
-        raise ValueError("indices of axes that are not neighbors")
+    # what axes that are no neighbors select comes first
+    are_neighbors = axes == list(range(axes[0], axes[-1] + 1))
     value = c.tensor("self")
     order = [*axes, *(a for a in range(rank) if a not in axes)]
-    if axes[0]:
+    if order != sorted(order):
         value = c.emit("Transpose", value, perm=tuple(order))
     value = c.emit("GatherND", value, index_tuples(c, [raw for _, raw in given]))
-    if axes[0]:
+    if axes[0] and are_neighbors:
         depth = max(c.scope.meta(raw).rank for _, raw in given)
         first = depth + axes[0]
         back = [*range(depth, first), *range(depth), *range(first, c.result.rank)]

@@ -19,7 +19,7 @@ PADDING_MODES = {"reflect": "reflect", "reflection": "reflect", "replicate": "ed
 
 @lowers("view", "reshape", "_unsafe_view", "flatten", "unflatten", "squeeze", "unsqueeze",
         "_reshape_alias", "ravel", "view_as", "reshape_as", "squeeze_copy", "unsqueeze_copy",
-        "view_copy", "atleast_1d", "atleast_2d")  # fmt: skip
+        "view_copy", "atleast_1d", "atleast_2d", "atleast_3d")  # fmt: skip
 def _view(c: AtenCall) -> str:
     if c.result.dtype != c.meta("self").dtype:
         return c.emit("BitCast", c.tensor("self"), to=c.result.dtype)
@@ -131,16 +131,23 @@ def _stack(c: AtenCall) -> str:
     return c.emit("Concat", *parts, axis=axis)
 
 
-@lowers("hstack", "vstack", "column_stack")
+@lowers("hstack", "vstack", "column_stack", "dstack")
 def _hstack(c: AtenCall) -> str:
-    axis = 0 if "vstack" in c.operator or c.result.rank == 1 else 1
-    return c.emit("Concat", *c.tensors("tensors"), axis=axis)
+    axis = 0 if "vstack" in c.operator or c.result.rank == 1 else 2 if "dstack" in c.operator else 1
+    parts: list[str] = []
+    for value, raw in zip(c.tensors("tensors"), c.raws("tensors"), strict=True):
+        # a vector is a row, but a column of column_stack
+        sizes, after = c.scope.meta(raw).sizes, list(c.result.sizes)
+        after[axis] = sizes[axis] if len(sizes) == len(after) else 1
+        parts.append(c.reshaped(value, sizes, after))
+    return c.emit("Concat", *parts, axis=axis)
 
 
 @lowers("split", "split_with_sizes", "chunk", "tensor_split", "unsafe_split", "unsafe_chunk",
-        "split_copy", "split_with_sizes_copy", "hsplit", "vsplit")  # fmt: skip
+        "split_copy", "split_with_sizes_copy", "hsplit", "vsplit", "dsplit")  # fmt: skip
 def _split(c: AtenCall) -> list[str]:
-    axis = c.axis("dim")
+    named = {"hsplit": min(1, c.meta("self").rank - 1), "vsplit": 0, "dsplit": 2}
+    axis = named.get(c.operator, c.axis("dim"))
     sizes = [c.scope.meta(raw).sizes[axis] for raw in c.outputs]
     if len(sizes) == 1:
         return [c.tensor("self")]
@@ -177,7 +184,8 @@ def _select(c: AtenCall) -> str:
 def _copy(c: AtenCall) -> str:
     source = "src" if "src" in c.args else "value"
     value = c.operand(source, c.result.dtype)
-    return c.emit("Identity", expanded(c, value, c.meta(source).sizes, c.result.sizes))
+    value = expanded(c, value, c.meta(source).sizes, c.result.sizes)
+    return c.emit("copy", value, domain="aten") if source == "src" else c.emit("Identity", value)
 
 
 @lowers("select_scatter", "slice_scatter")

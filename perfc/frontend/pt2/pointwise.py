@@ -19,13 +19,14 @@ UNARY: Mapping[str, str] = {
     "sin": "Sin", "sinh": "Sinh", "softplus": "Softplus", "softsign": "Softsign", "sqrt": "Sqrt",
     "tan": "Tan", "tanh": "Tanh", "mish": "Mish", "hardswish": "HardSwish", "isnan": "IsNaN",
     "isinf": "IsInf", "bitwise_not": "BitwiseNot", "logical_not": "Not", "absolute": "Abs",
-    "negative": "Neg", "expit": "Sigmoid", "selu": "Selu",
+    "negative": "Neg", "expit": "Sigmoid", "special_expit": "Sigmoid", "selu": "Selu",
 }  # fmt: skip
 """Operators of one operand, with that of ONNX."""
 
 BINARY: Mapping[str, str] = {
     "mul": "Mul", "multiply": "Mul", "maximum": "Max", "minimum": "Min", "pow": "Pow",
     "true_divide": "Div", "max.other": "Max", "min.other": "Min", "fmax": "Max", "fmin": "Min",
+    "float_power": "Pow",
 }  # fmt: skip
 """Operators of two operands of the type of the result."""
 COMPARISONS: Mapping[str, str] = {
@@ -152,7 +153,8 @@ def added(operator: str, *, is_reversed: bool = False) -> Lowering:
 SPECIAL = (
     "logaddexp hypot xlogy logit sinc lgamma digamma erfinv i0 cross hardshrink softshrink complex "
     "polar view_as_real view_as_complex linalg_cross special_erfinv special_i0 special_xlogy "
-    "special_logit"
+    "special_logit frac copysign heaviside nextafter isclose special_entr special_ndtr i1 "
+    "special_log_ndtr special_i1 polygamma"
 )
 """Functions that the IR has by their names in PyTorch."""
 
@@ -160,7 +162,9 @@ SPECIAL = (
 @lowers(*SPECIAL.split())
 def _special(c: AtenCall) -> str:
     name = c.operator.removeprefix("special_").removeprefix("linalg_")
-    operands = [c.tensor(n) for n in ("self", "other", "real", "imag", "abs", "angle") if c.has(n)]
+    operands = [
+        c.tensor(n) for n in ("self", "other", "values", "real", "imag", "abs", "angle") if c.has(n)
+    ]
     return c.emit(name, *operands, domain="aten")
 
 
@@ -350,6 +354,28 @@ def _addcmul(c: AtenCall) -> str:
     if c.value("value", 1) != 1:
         term = c.emit("Mul", term, c.operand("value", c.result.dtype))
     return c.emit("Add", c.tensor("self"), term)
+
+
+@lowers("deg2rad", "rad2deg")
+def _angle_unit(c: AtenCall) -> str:
+    factor = math.pi / 180 if c.operator == "deg2rad" else 180 / math.pi
+    return c.emit("Mul", c.tensor("self"), c.scalar(factor, c.result.dtype))
+
+
+@lowers("fft_fftshift", "fft_ifftshift")
+def _shifted(c: AtenCall) -> str:
+    return c.emit("copy", c.tensor("self"), domain="aten")
+
+
+@lowers("real", "imag", "angle")
+def _part(c: AtenCall) -> str:
+    """Return the real or imaginary part of complex numbers, or their angle."""
+    pairs = c.emit("view_as_real", c.tensor("self"), domain="aten")
+    one, other = (c.scalar(at, DataType.INT64) for at in (0, 1))
+    if c.operator != "angle":
+        return c.emit("Gather", pairs, one if c.operator == "real" else other, axis=-1)
+    parts = (c.emit("Gather", pairs, at, axis=-1) for at in (other, one))
+    return c.emit("Atan", c.emit("Div", *parts))
 
 
 @lowers("isfinite")

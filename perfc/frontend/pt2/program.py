@@ -37,6 +37,11 @@ CHECKS = re.compile(
     r"|sym_storage_offset|is_nonzero|_local_scalar_dense_guard"
 )
 """Operators that compute nothing but checks and sizes."""
+VIEWS = re.compile(
+    r"slice|select|narrow|view|view_as|reshape|flatten|unflatten|permute|transpose|swapaxes|t|mT|numpy_T"
+    r"|unsqueeze|squeeze|expand|split|split_with_sizes|chunk|unbind|diagonal|alias|detach|movedim"
+)
+"""Operators whose results are views of their first operand."""
 LINE = re.compile(r'File "([^"]*)", line (\d+)')
 """File and line of a frame of a stack trace."""
 OF_TORCH = re.compile(r"-packages/torch/|/torch/(nn|_\w+|functional|utils|export)\b|^<")
@@ -248,12 +253,26 @@ def bind(scope: ProgramScope, outputs: Sequence[str], made: Sequence[str], start
 def follow_mutation(
     scope: ProgramScope, name: str, node: Mapping[str, Any], outputs: Sequence[str]
 ) -> None:
-    """Let the argument that an operator changes in place mean the result from here on."""
-    if not name.endswith("_") or name.startswith("__"):
-        return
+    """Let the argument that an operator changes in place mean the result from here on.
+
+    So do the tensors that it is a view of.
+    """
     first = next(iter(node["inputs"]), None)
-    if first is not None and (changed := [*names_of(first["arg"])]):
-        scope.values[changed[0]] = scope.values[outputs[0]]
+    changed = next(names_of(first["arg"]), "") if first is not None else ""
+    if VIEWS.fullmatch(name):
+        scope.views.update(dict.fromkeys(outputs, changed))
+    if not name.endswith("_") or name.startswith("__") or not changed:
+        return
+    value, builder = scope.values[outputs[0]], scope.builder
+    while changed:
+        scope.values[changed] = value
+        changed = scope.views.get(changed, "")
+        if changed:
+            made = builder.fresh(scope.prefix + changed)
+            given = (scope.values[changed], value)
+            builder.node("in_place", given, (made,), made, {}, "aten")
+            builder.declare(made, scope.meta(changed))
+            value = made
 
 
 def inline(

@@ -115,6 +115,26 @@ def _pairwise(c: AtenCall) -> str:
     return reduced(c, "ReduceL2", off, [c.result.rank - c.flag("keepdim")], keep=c.flag("keepdim"))
 
 
+@lowers("nansum", "nanmean", "count_nonzero")
+def _counted(c: AtenCall) -> str:
+    """Return sums of some elements, or the number of those that are not 0."""
+    given = c.meta("self").dtype
+    value, zero = c.tensor("self"), c.scalar(0, given)
+    axes, keep = axes_of(c), c.flag("keepdim")
+    if c.operator.startswith("nan"):
+        value = c.emit("Where", c.emit("IsNaN", value), zero, value)
+        name = "ReduceMean" if c.operator == "nanmean" else "ReduceSum"
+        return reduced(c, name, value, axes, keep=keep)
+    each = c.cast(c.emit("Not", c.emit("Equal", value, zero)), DataType.BOOL, DataType.INT64)
+    return reduced(c, "ReduceSum", each, axes, keep=keep)
+
+
+@lowers("linalg_vecdot")
+def _vecdot(c: AtenCall) -> str:
+    product = c.emit("Mul", c.tensor("x"), c.tensor("y"))
+    return reduced(c, "ReduceSum", product, [c.integer("dim", -1) % (c.result.rank + 1)], keep=0)
+
+
 @lowers("aminmax")
 def _aminmax(c: AtenCall) -> list[str]:
     keep = c.flag("keepdim")
@@ -176,10 +196,16 @@ def _nonzero(c: AtenCall) -> str:
     return c.emit("Transpose", c.emit("NonZero", c.tensor("self")), perm=(1, 0))
 
 
-@lowers("full", "ones", "zeros", "empty", "new_full", "new_ones", "new_zeros", "new_empty",
-        "full_like", "ones_like", "zeros_like", "empty_like", "empty_permuted", "scalar_tensor",
-        "zero", "fill", "empty_strided", "new_empty_strided", "tril_indices",
-        "triu_indices")  # fmt: skip
+FILLED = (
+    "full ones zeros empty new_full new_ones new_zeros new_empty full_like ones_like zeros_like "
+    "empty_like empty_permuted empty_strided new_empty_strided scalar_tensor zero fill tril_indices "
+    "triu_indices logspace hann_window hamming_window blackman_window bartlett_window fft_fftfreq "
+    "fft_rfftfreq"
+)
+"""Operators that make elements of no operand."""
+
+
+@lowers(*FILLED.split())
 def _full(c: AtenCall) -> str:
     name, dtype = next((n for n in ("fill_value", "value", "s") if c.kind(n)), ""), c.result.dtype
     one = c.operand(name, dtype) if name else c.scalar(int("ones" in c.operator), dtype)
@@ -233,18 +259,22 @@ def over_batch(c: AtenCall, each: str, meta: Meta) -> str:
 
 
 @lowers("smooth_l1_loss", "huber_loss", "binary_cross_entropy", "kl_div",
-        "binary_cross_entropy_with_logits")  # fmt: skip
+        "binary_cross_entropy_with_logits", "soft_margin_loss", "poisson_nll_loss")  # fmt: skip
 def _elementwise_loss(c: AtenCall) -> str:
-    each = c.emit(c.operator, c.tensor("self"), c.tensor("target"), domain="aten")
+    name = "self" if "self" in c.args else "input"
+    each = c.emit(c.operator, c.tensor(name), c.tensor("target"), domain="aten")
     if c.has("weight"):
         each = c.emit("Mul", each, c.tensor("weight"))
-    return over_batch(c, each, c.meta("self"))
+    return over_batch(c, each, c.meta(name))
 
 
 @lowers("cross_entropy_loss", "nll_loss", "nll_loss_nd", "nll_loss_forward", "nll_loss2d")
 def _class_loss(c: AtenCall) -> str:
     if c.meta("target").is_float:
-        raise ValueError("probabilities as the target")
+        likelihood = c.emit("LogSoftmax", c.tensor("self"), axis=1)
+        each = c.emit("Neg", c.emit("Mul", likelihood, c.tensor("target")))
+        total = reduced(c, "ReduceSum", each, [1], keep=0)
+        return over_batch(c, total, Meta(0, c.meta("self").sizes[1:]))
     is_softmax = "cross_entropy" in c.operator
     return c.emit("SoftmaxCrossEntropyLoss" if is_softmax else "NegativeLogLikelihoodLoss",
                   c.tensor("self"), c.tensor("target"), c.tensor("weight"),

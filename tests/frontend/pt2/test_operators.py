@@ -172,9 +172,43 @@ def test_operators_have_their_products_and_shapes(name: str) -> None:
     assert output.type.dtype.code == ("c64" if result[0] == C64 else "f32")
 
 
+def test_what_is_written_into_a_view_is_part_of_its_tensor() -> None:
+    types: dict[str, Type] = {
+        "w": (F32, (5, 5)),
+        "x": (F32, (2, 5)),
+        "base": (F32, (4, 5)),
+        "rows": (F32, (3, 5)),
+        "two": (F32, (2, 5)),
+        "mm": (F32, (2, 5)),
+        "out": (F32, (2, 5)),
+    }
+    calls = [
+        node("aten.new_empty.default", "base", self="$x", size=[4, 5]),
+        node("aten.slice.Tensor", "rows", self="$base", dim=0, start=1, end=4),
+        node("aten.slice.Tensor", "two", self="$rows", dim=0, start=0, end=2),
+        node("aten.mm.default", "mm", self="$x", mat2="$w"),
+        node("aten.copy_.default", "out", self="$two", src="$mm"),
+    ]
+    report = report_of(program(graph("w x", "base", calls, types), "w"))
+    assert report.cost.work.mac == 2 * 5 * 5
+    assert [str(v.type) for v in report.source.graph.outputs] == ["f32[4, 5]"]
+    # only the part is written
+    copies = [c.traffic for n, c in report.cost.nodes.items() if n.op.mnemonic == "copy"]
+    assert [(t.read_bytes, t.write_bytes) for t in copies] == [(40, 40)]
+    assert sum(c.traffic.write_bytes for c in report.cost.nodes.values()) == 80
+
+
 def functions(torch: Any) -> list[tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]]:
     """Return functions of PyTorch with the shapes of their operands."""
     f, linalg = torch.nn.functional, torch.linalg
+
+    def written(a: Any, b: Any) -> Any:
+        made = torch.empty(6, 5)
+        made[1:5] = a @ b
+        made[0] = a[0]
+        made[:, 1:3].mul_(2)
+        return made
+
     return [
         (lambda a, b: torch.einsum("bqhd,bkhd->bhqk", a, b), ((2, 3, 4, 5), (2, 6, 4, 5))),
         (lambda a, b: torch.einsum("...ij,...jk->...ik", a, b), ((2, 3, 4, 5), (3, 5, 6))),
@@ -214,6 +248,15 @@ def functions(torch: Any) -> list[tuple[Callable[..., Any], tuple[tuple[int, ...
         (lambda a: f.adaptive_avg_pool2d(a, (3, 5)), ((4, 8, 8),)),
         (lambda a: f.max_unpool2d(*f.max_pool2d(a, 2, return_indices=True), 2), ((2, 4, 8, 8),)),
         (lambda a: f.pixel_unshuffle(a, 2), ((3, 4, 4),)),
+        (lambda a: torch.hsplit(a, 2)[1], ((4, 6),)),
+        (lambda a: torch.column_stack([a, a]), ((4,),)),
+        (lambda a: torch.dstack([a, a]), ((2, 3),)),
+        (lambda a: a[:, torch.tensor([0, 2]), :, torch.tensor([1, 1])], ((4, 5, 3, 4),)),
+        (written, ((4, 5), (5, 5))),
+        (lambda a: f.poisson_nll_loss(a, a) + f.soft_margin_loss(a, a), ((4, 5),)),
+        (lambda a: f.cross_entropy(a, a.softmax(1)), ((4, 5),)),
+        (lambda a: torch.fft.fftshift(torch.fft.fft2(a)).real, ((4, 4),)),
+        (lambda a: torch.nansum(a) + torch.count_nonzero(a), ((4, 5),)),
     ]  # fmt: skip
 
 
