@@ -198,9 +198,9 @@ def _nonzero(c: AtenCall) -> str:
 
 FILLED = (
     "full ones zeros empty new_full new_ones new_zeros new_empty full_like ones_like zeros_like "
-    "empty_like empty_permuted empty_strided new_empty_strided scalar_tensor zero fill tril_indices "
-    "triu_indices logspace hann_window hamming_window blackman_window bartlett_window fft_fftfreq "
-    "fft_rfftfreq"
+    "empty_like empty_permuted empty_strided new_empty_strided scalar_tensor zero fill "
+    "tril_indices triu_indices logspace hann_window hamming_window blackman_window bartlett_window "
+    "fft_fftfreq fft_rfftfreq"
 )
 """Operators that make elements of no operand."""
 
