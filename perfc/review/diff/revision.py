@@ -49,16 +49,28 @@ def last_commit(path: Path) -> str:
     return done.stdout.decode("ascii", "replace").strip() if done.returncode == 0 else ""
 
 
-def files_at(folder: Path, revision: str) -> frozenset[str] | None:
-    """Return the files below a folder at a revision, relative to it; None if git has none."""
+def new_files(folder: Path, revision: str) -> list[str]:
+    """Return the files below a folder that git does not ignore and a revision does not have.
+
+    Names are relative to ``folder``; empty without git or the revision.
+    """
     if not revision or revision.startswith("-"):
-        return None
-    try:
-        done = git(["ls-tree", "-r", "-z", "--name-only", revision], folder=str(folder))
-    except ModelError:
-        return None
-    names = done.stdout.decode("utf-8", "surrogateescape").split("\0")
-    return frozenset(names) if done.returncode == 0 else None
+        return []
+    listed: list[dict[str, None]] = []
+    for arguments in (
+        ["ls-tree", "-r", "-z", "--name-only", revision],
+        ["ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+    ):
+        try:
+            done = git(arguments, folder=str(folder))
+        except ModelError:
+            return []
+        if done.returncode != 0:
+            return []
+        names = done.stdout.decode("utf-8", "surrogateescape").split("\0")
+        listed.append(dict.fromkeys(filter(None, names)))
+    before, now = listed
+    return [name for name in now if name not in before]
 
 
 def renamed(folder: Path, revision: str) -> dict[str, str]:

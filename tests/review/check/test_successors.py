@@ -165,6 +165,21 @@ def test_a_rename_is_found_in_ci_where_the_parent_is_missing(
     assert (code, "FAIL" in out) == (1, True)
 
 
+def test_a_model_under_the_name_of_a_larger_one_keeps_its_own_budget(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put(project, "models/stays.onnx", network(40, depth=16))
+    assert said(capsys, "baseline", "write")[0] == 0
+    git(project, "commit", "-qam", "two")
+    (project / "models/a.onnx").rename(project / "models/stays.onnx")
+    code, out, _ = said(capsys, "check")
+    assert (code, "in place of models/a.onnx" in " ".join(out.split())) == (0, True)
+    put(project, "models/stays.onnx", network(36))
+    for files in ([], ["models/stays.onnx"]):
+        code, out, _ = said(capsys, "check", *files)
+        assert (code, "FAIL" in out) == (1, True), out
+
+
 def test_another_model_and_a_removed_one_are_not_compared(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -410,6 +425,9 @@ def test_contents_decide_then_git_then_structure_then_names() -> None:
     ):
         (found,) = successions({"n": net}, gone, {}, renamed)
         assert found.old == (old,)
+    swapped = successions({}, {}, {"p": (other, like), "q": (like, other)}, {})
+    assert {(s.new, s.old) for s in swapped} == {(("p",), ("q",)), (("q",), ("p",))}
+    assert successions({}, {}, {"p": (other, like)}, {}) == []
     assert successions({"n": net}, {"p": other}, {}, {}) == []
 
 

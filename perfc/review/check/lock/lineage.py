@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from ..verdict import Result
 
 HEAD = "HEAD"
+SUFFIXES = (".onnx", ".onnx.gz", ".onnxtxt", ".pir", ".pt2", ".tflite", ".mlir", ".xml")
+"""Suffixes of files that may have the place of a model."""
 MOST_STRAYS = 100
 """Maximum models without a budget that are compared with those that are gone."""
 
@@ -127,16 +129,16 @@ def lineage_of(
             now.setdefault(p.case.model, p)
     entries = {name: measured[p.case].entry for name, p in now.items()}
     new = {name: entry for name, entry in entries.items() if name not in before}
-    if not new or not before:
+    changed = {n: (e, before[n]) for n, e in entries.items()
+               if n in before and not e.digest.startswith(before[n].digest)}  # fmt: skip
+    if not before or not (new or changed):
         return Lineage(config, against, revision, measured, {})
     gone = {name: before[name] for name in missing(config, against)}
-    first = now[next(iter(new))]
+    first = next(iter(now.values()))
     for name, entry in gone.items():
         # a lock of an older perfc has no products
         if not entry.products:
             gone[name] = committed(config, against, revision, first, name) or entry
-    changed = {n: (e, before[n]) for n, e in entries.items()
-               if n in before and not e.digest.startswith(before[n].digest)}  # fmt: skip
     by_git = renamed(config.root, revision) if gone else {}
     covered = {n: e for n, e in new.items() if any(b.covers(n) for b in config.budgets)}
     pairs = successions(covered, gone, changed, by_git)
@@ -169,21 +171,23 @@ def strays(
         revision: revision of git with the models of the baseline.
         skipped: results of models without a budget; None for all models below the folder.
     """
-    from perfc.review.diff.revision import files_at, last_commit
+    from perfc.review.diff.revision import last_commit, new_files
 
     if skipped == [] or config.built_in_of is not None:
         return []
     gone = [m for m in missing(config, against) if not is_named(m)]
     budgets = [b for b in config.budgets if b.module is None and any(map(b.covers, gone))]
-    before = files_at(config.root, last_commit(config.lock) if revision == HEAD else revision)
-    if not budgets or before is None:
+    if not budgets:
         return []
-    if skipped is None:
-        models = [m for m in built_in.models_in(config.root)
-                  if not any(b.covers(m) for b in config.budgets)]  # fmt: skip
-    else:
-        models = [r.case.model for r in skipped if not is_named(r.case.model)]
-    names = [m for m in models if m not in before][:MOST_STRAYS]
+    before = last_commit(config.lock) if revision == HEAD else revision
+    names = [
+        name
+        for name in new_files(config.root, before)
+        if name.endswith(SUFFIXES)
+        and (config.root / name).is_file()
+        and not any(b.covers(name) for b in config.budgets)
+        and (skipped is None or any(r.case.model == name for r in skipped))
+    ][:MOST_STRAYS]
     globs = tuple(map(built_in.escaped, names))
     their = tuple(replace(b, models=globs) for b in budgets)
     return planning.planned(replace(config, budgets=their), names)[0]

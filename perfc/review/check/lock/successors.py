@@ -80,10 +80,18 @@ def successions(
     """
     before = {**gone, **{name: old for name, (_, old) in changed.items()}}
     now = {**new, **{name: entry for name, (entry, _) in changed.items()}}
-    pairing = _Pairing(now, before, list(new), list(gone))
-    groups = [([name], [name]) for name in changed]
+    # under the name of one model there may be another one now
+    others = [
+        name
+        for name, (entry, old) in changed.items()
+        if not is_similar(Counter(dict(entry.products)), Counter(dict(old.products)))
+    ]
+    pairing = _Pairing(now, before, [*new, *others], [*gone, *others])
+    groups = [([name], [name]) for name in changed if name not in others]
     groups += pairing.certain(renamed)
     groups += pairing.likely()
+    left = [n for n in others if n in pairing.new and n in pairing.gone]
+    groups += [pairing.take(name, name) for name in left]
     for group in groups:
         pairing.grow(*group)
     groups += pairing.several()
