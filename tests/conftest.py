@@ -20,6 +20,7 @@ under every runtime, or the one-line error. ``tests/golden/**/*.txt`` begins wit
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -36,6 +37,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Sources are compiled once, not by each of the thousand processes that tests start.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# Modules and tests live to the end: looking at all again and again is a twentieth of the time.
+gc.set_threshold(100_000, 20, 50)
 # no test asks a server
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 if "PYTEST_XDIST_WORKER" in os.environ:
@@ -72,6 +75,14 @@ def nothing_was_read() -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("filterwarnings", "error::numpy.exceptions.ComplexWarning")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """Give a file's tests to one worker, which sets up what they share once."""
+    from xdist.scheduler import LoadFileScheduling
+
+    return LoadFileScheduling(config, log) if config.getoption("dist") == "load" else None
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
