@@ -50,6 +50,10 @@ def text_seeds() -> tuple[str, ...]:
     return tuple(found)
 
 
+HOSTILE_SHARE = 0.30
+"""Of the files that are no single node."""
+
+
 def make(number: int, seed: int = 0) -> tuple[bytes, str, str]:
     """Bytes, suffix and kind of one file."""
     r = random.Random(f"{seed}/{number}")
@@ -57,8 +61,8 @@ def make(number: int, seed: int = 0) -> tuple[bytes, str, str]:
     if number % 3 == 2:
         name, cls = fuzz_operators.operators()[number // 3 % len(fuzz_operators.operators())]
         return fuzz_operators.make(r, name, cls), ".onnx", f"operator.{name}"
-    if roll < 0.30:
-        maker = HOSTILE[number % len(HOSTILE)]
+    if roll < HOSTILE_SHARE:
+        maker = HOSTILE[number // 3 % len(HOSTILE)]  # every third number is of an operator
         data, suffix = maker(r)
         return data, suffix, f"hostile.{maker.__name__}"
     if roll < 0.65:
