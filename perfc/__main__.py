@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
+from importlib.machinery import SourceFileLoader
 from importlib.util import cache_from_source
+from types import CodeType
 from typing import NoReturn
 
 
@@ -14,6 +17,7 @@ def main() -> NoReturn:
     os.environ["PYTHONSAFEPATH"] = "1"
     try:
         with_byte_code()
+        with_repaired_byte_code()
         from perfc import cli
 
         cli.main()
@@ -44,6 +48,28 @@ def with_byte_code() -> None:
     # byte code of another user is code of another user
     if hasattr(os, "geteuid") and state.st_uid == os.geteuid() and state.st_mode == 0o40700:
         sys.pycache_prefix, sys.dont_write_bytecode = folder, False
+
+
+def with_repaired_byte_code() -> None:
+    """Compile modules again whose byte code is damaged; Python would fail at every import."""
+    original = SourceFileLoader.get_code
+
+    def get_code(self: SourceFileLoader, fullname: str) -> CodeType | None:
+        try:
+            return original(self, fullname)
+        except (EOFError, ImportError, TypeError, ValueError) as error:  # of `marshal`
+            source = self.get_filename(fullname)
+            path = cache_from_source(source)
+            if not os.path.exists(path):
+                raise
+            if "--debug" in sys.argv:
+                print(f"note: {path}: {error}: compiled again", file=sys.stderr)
+            with suppress(OSError):
+                os.unlink(path)
+                return original(self, fullname)
+            return self.source_to_code(self.get_data(source), source)
+
+    SourceFileLoader.get_code = get_code  # type: ignore[method-assign]
 
 
 if __name__ == "__main__":

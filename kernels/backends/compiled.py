@@ -16,6 +16,8 @@ import tempfile
 from importlib.resources import files
 from pathlib import Path
 
+from perfc.common.cache_folder import cache_folder
+
 from . import host
 from .backend import MeasurementError
 
@@ -54,13 +56,6 @@ def sources(suffixes: tuple[str, ...] = (".c", ".h")) -> dict[str, str]:
     folder = files("perfc.kernels.backends.native")
     names = sorted(f.name for f in folder.iterdir() if f.name.endswith(suffixes))
     return {n: (folder / n).read_text(encoding="utf-8") for n in names}
-
-
-def cache_folder() -> Path:
-    """Return the folder of compiled kernels, by the XDG base directory specification."""
-    cache = os.environ.get("XDG_CACHE_HOME", "")
-    root = Path(cache) if cache.startswith("/") else Path.home() / ".cache"
-    return root / "perfc" / "kernels"
 
 
 def find_compiler() -> str:
@@ -104,17 +99,23 @@ def load() -> tuple[ctypes.CDLL, str]:
     parts = (version, *flags, host.digest(), *(x for pair in texts.items() for x in pair))
     name = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
     try:
-        library = cache_folder() / f"{name}.so"
-        if not library.is_file():
-            _build(compiler, flags, texts, library)
+        cached = cache_folder("kernels").glob(f"{name}-*.so")
+        # a damaged library ends the process that loads it
+        library = next((f for f in cached if f.stem == f"{name}-{_digest(f)}"), None)
+        library = library or _build(compiler, flags, texts, name)
         return ctypes.CDLL(str(library)), f"{version} {' '.join(flags)}"
     except OSError as error:
         raise NoCompilerError(f"compiled kernels cannot be kept: {error}") from None
 
 
-def _build(compiler: str, flags: tuple[str, ...], texts: dict[str, str], goal: Path) -> None:
-    goal.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with tempfile.TemporaryDirectory(dir=goal.parent, prefix=".build-") as folder:
+def _digest(library: Path) -> str:
+    return hashlib.sha256(library.read_bytes()).hexdigest()[:32]
+
+
+def _build(compiler: str, flags: tuple[str, ...], texts: dict[str, str], name: str) -> Path:
+    place = cache_folder("kernels")
+    place.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with tempfile.TemporaryDirectory(dir=place, prefix=".build-") as folder:
         for name, text in texts.items():
             (Path(folder) / name).write_text(text, encoding="utf-8")
         units = [n for n in texts if n.endswith(".c")]
@@ -128,4 +129,5 @@ def _build(compiler: str, flags: tuple[str, ...], texts: dict[str, str], goal: P
         if done.returncode:
             errors = [line for line in done.stderr.splitlines() if "error" in line]
             raise NoCompilerError(f"{compiler} fails: {(errors or ['no message'])[0][:160]}")
-        os.replace(Path(folder) / "kernels.so", goal)
+        made = Path(folder) / "kernels.so"
+        return made.replace(place / f"{name}-{_digest(made)}.so")

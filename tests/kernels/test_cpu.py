@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from perfc.common.cache_folder import cache_folder
 from perfc.errors import TargetError
 from perfc.kernels.backends import blas, compiled, host
 from perfc.kernels.backends.cpu import Cpu, DispatchRun
@@ -139,10 +140,10 @@ def test_a_chase_goes_on_where_it_ended(cpu: Cpu) -> None:
 def test_kernels_are_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     compiled.load()
-    (library,) = compiled.cache_folder().iterdir()
+    (library,) = cache_folder("kernels").iterdir()
     monkeypatch.setattr(compiled, "_build", lambda *_: pytest.fail("compiled again"))
     compiled.load()
-    assert [library] == list(compiled.cache_folder().iterdir())
+    assert [library] == list(cache_folder("kernels").iterdir())
 
 
 @needs_compiler
@@ -151,7 +152,7 @@ def test_other_flags_make_another_library(tmp_path: Path, monkeypatch: pytest.Mo
     compiled.load()
     monkeypatch.setattr(compiled, "FLAGS", (*compiled.FLAGS, "-DANOTHER"))
     compiled.load()
-    assert len(list(compiled.cache_folder().iterdir())) == 2
+    assert len(list(cache_folder("kernels").iterdir())) == 2
 
 
 def test_without_a_compiler_there_is_one_line(
@@ -177,7 +178,7 @@ def test_a_compiler_that_fails_leaves_nothing(
     monkeypatch.delenv("CC", raising=False)
     with pytest.raises(compiled.NoCompilerError, match="fails: error: broken"):
         compiled.load()
-    assert not list(compiled.cache_folder().iterdir())
+    assert not list(cache_folder("kernels").iterdir())
 
 
 def test_more_threads_than_processors_are_refused() -> None:

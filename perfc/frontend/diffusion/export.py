@@ -12,6 +12,7 @@ import json
 import os
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
@@ -55,14 +56,16 @@ def module_of(part: PipelinePart, latent: Latent, tokens: int) -> Module:
     """
     inputs = inputs_of(part, latent, tokens)
     path = HERE / f"{digest(part, inputs)}.onnx.gz"
-    if not path.is_file():
-        path = cached_path(part, inputs)
-    if not path.is_file():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=path.parent) as place:
-            fresh = Path(place) / path.name
-            export(part, inputs, fresh)
-            os.replace(fresh, path)
+    if path.is_file():
+        return load(path)
+    path = cached_path(part, inputs)
+    with suppress(ModelError):  # no such file, or a damaged one
+        return load(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=path.parent) as place:
+        fresh = Path(place) / path.name
+        export(part, inputs, fresh)
+        os.replace(fresh, path)
     return load(path)
 
 

@@ -17,7 +17,7 @@ from perfc.common.cache_folder import cache_folder
 from perfc.common.plain_text import say
 from perfc.errors import TargetError
 from perfc.kernels.backends import host
-from perfc.machine import HOST
+from perfc.machine import HOST, load_machine
 
 OVERRIDE = "PERFC_HOST"
 """Environment variable that names a target file for this machine, where one is known already."""
@@ -26,7 +26,7 @@ SECONDS = 15
 
 
 def host_file(probe: Callable[[Path], None] | None = None) -> Path:
-    """Return the path of this machine's target file; measure the machine first if there is none.
+    """Return the path of this machine's target file, measured first if there is no whole one.
 
     Args:
         probe: function that writes the file to a path; `quick_probe` by default.
@@ -38,9 +38,18 @@ def host_file(probe: Callable[[Path], None] | None = None) -> Path:
     if override:
         return Path(override)
     path = folder() / f"{HOST}.toml"
-    if not path.is_file():
+    if not is_whole(path):
         (probe or quick_probe)(path)
     return path
+
+
+def is_whole(path: Path) -> bool:
+    """Return True for a target file that can be read; a damaged one is made again."""
+    try:
+        load_machine(path)
+    except TargetError:
+        return False
+    return True
 
 
 def folder() -> Path:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import secrets
 import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from perfc.common.cache_folder import cache_folder
 from perfc.common.whole_file import write_whole
 from perfc.ir.facts import Origin
 from perfc.review.diff.figures import BY_KEY, Figure
@@ -20,6 +22,7 @@ FOLDER = ".perfc_cache"
 FORMAT = 3
 """Format version of the entries; 2 lacked the products."""
 LARGEST_BYTES = 1 << 22
+SECRET_LENGTH = 32
 SETTLED_S = 2.0
 """Age below which a file may change again without a new time stamp."""
 
@@ -31,7 +34,9 @@ class FigureCache:
         self.folder = root / FOLDER
         # a link in a checkout may lead anywhere
         self.is_used = is_used and not self.folder.is_symlink()
-        self._files = self._load("files.json") if self.is_used else {}
+        self._secret = secret() if self.is_used else ""
+        self.is_used = bool(self._secret)
+        self._files = self._load(self._named("files")) if self.is_used else {}
         self._seen: dict[str, object] = {}
 
     def digest(self, path: Path) -> str:
@@ -48,7 +53,7 @@ class FigureCache:
 
     def get(self, case: BaselineCase, digest: str, target: str) -> Entry | None:
         """Return the cached figures of a case, or None."""
-        tree = self._load(f"{key(case, digest, target)}.json") if self.is_used else {}
+        tree = self._load(self._named(key(case, digest, target))) if self.is_used else {}
         try:
             figures = {
                 BY_KEY[name]: Figure(
@@ -77,12 +82,16 @@ class FigureCache:
             "sizes": entry.sizes,
             "products": entry.products,
         }
-        self._store(f"{key(case, digest, target)}.json", tree)
+        self._store(self._named(key(case, digest, target)), tree)
 
     def close(self) -> None:
         """Write the digests of files to the cache."""
         if self._seen:
-            self._store("files.json", self._files | self._seen)
+            self._store(self._named("files"), self._files | self._seen)
+
+    def _named(self, name: str) -> str:
+        digest = hashlib.sha256(f"{self._secret} {name}".encode()).hexdigest()
+        return f"{digest[:40]}.json"
 
     def _load(self, name: str) -> dict[str, object]:
         try:
@@ -103,6 +112,23 @@ class FigureCache:
         except OSError:
             # a project that cannot be written to is analysed every time
             self.is_used = False
+
+
+def secret() -> str:
+    """Return the user's secret in the names of entries, made at first use; "" if it cannot be kept.
+
+    A repository that brings entries would otherwise decide its own figures.
+    """
+    path = cache_folder("figures") / "secret"
+    try:
+        if path.is_file() and len(text := path.read_text("ascii", "replace")) == SECRET_LENGTH:
+            return text
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        text = secrets.token_hex(SECRET_LENGTH // 2)
+        write_whole(path, text.encode())
+    except (OSError, RuntimeError):
+        return ""
+    return text
 
 
 def number(value: object) -> float:
