@@ -62,7 +62,7 @@ def counts_of(
 def streamed(o: Operands) -> Work:
     """Return the work of an operator that passes its operands once."""
     read, written = o.with_roles("rlx"), [*o.with_roles("wx"), *results_of(o)]
-    if not read and not o.with_roles("wx"):
+    if not read and not written:
         raise UnknownOperandError("no tensor")
     numel = float(max(t.numel for t in (*read, *written)))
     whole = [t for t in read if t.numel == numel]
@@ -89,10 +89,16 @@ def results_of(o: Operands) -> Iterator[Tensor]:
         sign, _, dtype = text.partition(":")
         match sign:
             case "^" | "f" | "b":
+                if not read:
+                    raise UnknownOperandError(sign)
                 scalars = [a for a in o.call.arguments if isinstance(a, int | float)]
                 type_ = promoted(read, scalars, is_real=sign == "f")
                 sizes = broadcast([t.sizes for t in read])
                 made = [Tensor(DType.BOOL if sign == "b" else type_, sizes)]
+            case "=":
+                if o.result is None:
+                    raise UnknownOperandError("=")
+                made = [o.result]
             case "/":
                 made = [Tensor(read[0].dtype, reduced(read[0].sizes, o.value("d")))]
             case "s":
@@ -281,6 +287,9 @@ def attended(o: Operands) -> Work:
 def gathered(o: Operands) -> Work:
     """Return the work of rows, or of elements, that indices choose; all may be one."""
     table, indices = o.one("w"), o.one("j")
+    if o.result is not None:
+        counts = counts_of([indices, o.result], [o.result])
+        return Work(counts, table.dtype, is_chosen=True)
     axis = o.value("d") if "d" in o.signature.roles else 0
     if type(axis) is not int:
         raise UnknownOperandError("d")

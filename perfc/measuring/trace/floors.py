@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from perfc.errors import PerfcError
@@ -21,14 +21,6 @@ from .operators import signature_of
 if TYPE_CHECKING:
     from perfc.analyzers.features.lowering import Lowered
 
-_ONNX: Mapping[str, str] = {
-    "MatMul": "matmul", "FusedMatMul": "matmul", "Gemm": "gemm", "FusedGemm": "gemm",
-    "Conv": "convolution", "FusedConv": "convolution", "Add": "add", "Sub": "sub",
-    "Mul": "mul", "Div": "div",
-    "Relu": "relu", "Sigmoid": "sigmoid", "Tanh": "tanh", "Erf": "erf", "Exp": "exp",
-    "Sqrt": "sqrt", "Neg": "neg", "Abs": "abs", "Softmax": "_softmax", "Gelu": "gelu",
-}  # fmt: skip
-"""ATen operators by the ONNX operator of the same work."""
 MOST_DIFFERENT = 0.1
 """Relative difference of the memory that a driver reports and that of the target."""
 _TF32 = re.compile(r"tf32|xf32|tensorop|s1688|s16816|bf16x[369]|_S_MX_B", re.IGNORECASE)
@@ -71,8 +63,7 @@ def floor_of(
     """
     from perfc.analyzers.features.lowering import Lowered
 
-    onnx = _ONNX.get(call.operator)
-    signature = signature_of(call.operator if onnx is None else f"aten::{onnx}")
+    signature = signature_of(call.operator)
     work = None if signature is None else work_of(call, signature, kernels)
     if work is None:
         return None

@@ -148,8 +148,29 @@ fbgemm::permute_sparse_features fbgemm::permute_2D_sparse_data : r
 fbgemm::split_embedding_codegen_lookup_rowwise_adagrad_function : ...........rr
 torch::autograd::CppNode<SplitLookupFunction_rowwise_adagrad_Op> : r
 torch::autograd::CppNode<SplitLookupFunction_rowwise_adagrad_Op_pt2> : r
+::Add ::Sub ::Mul ::Max ::Min ::Mod ::And ::Or ::Xor ::Equal ::Less ::Greater ::PRelu : rr > = @1
+::LessOrEqual ::GreaterOrEqual ::BitShift ::Pow ::Sum ::Mean : rr > = @1
+::Div : rr > = @0,1
+::Relu ::Neg ::Abs ::Sign ::Not ::Floor ::Ceil ::Round ::Clip ::LeakyRelu ::HardSigmoid : r > = @1
+::HardSwish ::ThresholdedRelu ::IsNaN ::Cast : r > = @1
+::Sigmoid ::Tanh ::Erf ::Exp ::Log ::Sqrt ::Reciprocal ::Sin ::Cos : r > = @0,1
+::Softplus ::Elu ::Mish ::Celu ::Selu : r > = @0,1
+::Gelu ::QuickGelu : r > = @4,1
+::BiasGelu ::FastGelu ::BiasAdd : rrr > = @4,1
+::Where : rrr > = @1
+::Transpose ::Split ::Flip ::ReorderInput ::ReorderOutput ::CumSum ::DynamicQuantizeLinear : r > =
+::Concat : rrrrrrrr > =
+::Slice ::Expand ::Tile ::Pad ::Resize ::MaxPool ::AveragePool ::ConstantOfShape : . > =
+::QuantizeLinear ::DequantizeLinear : rrr > = @2
+::ReduceMean ::ReduceSum ::ReduceMax ::ReduceMin ::ReduceProd ::ReduceL2 ::ArgMax : r > = @1
+::GlobalAveragePool ::GlobalMaxPool ::ReduceSumSquare : r > = @1
+::TopK ::NonZero : r
 
 normalization
+::LayerNormalization ::SimplifiedLayerNormalization ::GroupNorm ::GroupNormalization : rrr > = @2
+::InstanceNormalization ::RMSNormalization : rrr > = @2
+::BatchNormalization : rrrrr > = @2
+::SkipLayerNormalization ::SkipSimplifiedLayerNormalization : rrrrr > = @3
 native_layer_norm layer_norm : r.rr > 0 @2
 group_norm : r.rr > 0 @2
 _fused_rms_norm rms_norm : r.r > 0 @2
@@ -159,7 +180,7 @@ miopen_batch_norm _native_batch_norm_legit : rrrrr > 0 @2
 _native_batch_norm_legit_no_training _batch_norm_with_update : rrrrr > 0 @2
 
 softmax
-_softmax _log_softmax _safe_softmax softmax log_softmax : r > 0 @2,1
+_softmax _log_softmax _safe_softmax softmax log_softmax ::Softmax ::LogSoftmax : r > 0 @2,1
 
 recurrent
 _cudnn_rnn miopen_rnn : aW
@@ -170,11 +191,11 @@ fused
 ::triton_poi ::triton_red ::triton_per : *
 
 product
-mm bmm matmul _int_mm mv dot vdot : ab
+mm bmm matmul _int_mm mv dot vdot ::MatMul ::FusedMatMul : ab
 _weight_int8pack_mm : atr
 addmm baddbmm addmv _addmm_activation : cabB
 linear : atc
-gemm : abc
+::Gemm ::FusedGemm : abc
 _scaled_mm : abrrrrD
 _C::cutlass_scaled_mm : Oabrrc
 sgl_kernel::fp8_scaled_mm sgl_kernel::int8_scaled_mm : abrr.c
@@ -187,7 +208,7 @@ _rocm_C::wvSplitK _rocm_C::LLMM1 : ta
 deep_gemm::fp8_gemm_nt vllm::w8a8_block_fp8_matmul_func : at
 
 convolution
-convolution _convolution : ikrSPLT.G
+convolution _convolution ::Conv ::FusedConv : ikrSPLT.G
 conv1d conv2d conv3d : ikrSPLG
 cudnn_convolution : ikPSLG
 miopen_convolution miopen_depthwise_convolution mkldnn_convolution : ikrPSLG
@@ -208,6 +229,7 @@ scaled_dot_product_attention _scaled_dot_product_attention_math : qkvr.C
 _scaled_dot_product_efficient_attention _scaled_dot_product_cudnn_attention : qkvr..C
 _scaled_dot_product_fused_attention_overrideable : qkvr.C
 _cudnn_attention_forward : qkvrNN....C
+::MultiHeadAttention ::GroupQueryAttention : qkv
 _scaled_dot_product_flash_attention_for_cpu_backward : rqkvrr.C
 _scaled_dot_product_flash_attention_backward : rqkvrr.....C
 _scaled_dot_product_efficient_attention_backward : rqkvrrr....C
@@ -224,7 +246,7 @@ aiter::mha_fwd aiter::fmha_v3_fwd aiter::wrapper_fmha_v3_fwd : qkv..C
 ::FlashAttnFunc : qkv..C
 
 rows
-embedding : wj
+embedding ::Gather : wj
 index_select : wdj
 index : wj
 
@@ -237,15 +259,15 @@ _C::rotary_embedding : rxxHt
 """
 """A section per cost model, a line per signature: names, roles of arguments, results, operations.
 
-Names without a colon are those of ``aten``, in place or not. Roles: ``r`` read, ``l`` a list
-read, ``w`` written, ``x`` both, ``d`` axes, ``s`` extents of the result; products ``a · b``, ``t``
-is ``b`` transposed, ``c`` added unless ``B`` is 0, ``O`` the result, ``D`` its type; windows: input
-``i``, filter ``k``, gradient ``g``, extents ``K``, stride ``S``, padding ``P``, dilation ``L``,
-transposed ``T``, groups ``G``, mask ``M`` of gradients; attention ``q k v``, causal ``C``, lengths
-of sequences ``N``; rows of ``w`` at ``j``; rotated heads of extent ``H``; ``W`` matrices of a
-recurrence; ``*`` pointers and then extents of a generated kernel. Results: ``i`` like argument i,
-``^`` broadcast, ``f`` the same as real numbers, ``b`` as truth values, ``/`` without its axes,
-``s`` those extents.
+Names without a colon are those of ``aten``, in place or not; behind ``::`` those of no namespace,
+as of ONNX. Roles: ``r`` read, ``l`` a list read, ``w`` written, ``x`` both, ``d`` axes, ``s``
+extents of the result; products ``a · b``, ``t`` is ``b`` transposed, ``c`` added unless ``B`` is 0,
+``O`` the result, ``D`` its type; windows: input ``i``, filter ``k``, gradient ``g``, extents ``K``,
+stride ``S``, padding ``P``, dilation ``L``, transposed ``T``, groups ``G``, mask ``M`` of
+gradients; attention ``q k v``, causal ``C``, lengths of sequences ``N``; rows of ``w`` at ``j``;
+rotated heads of extent ``H``; ``W`` matrices of a recurrence; ``*`` pointers and then extents of a
+generated kernel. Results: ``i`` like argument i, ``^`` broadcast, ``=`` recorded, ``f`` the same as
+real numbers, ``b`` as truth values, ``/`` without its axes, ``s`` those extents.
 ``@x,y``: operations per element on the vector unit and special functions; ``?``: the operations
 depend on data. Arguments after the roles are not read.
 Sources: native_functions.yaml of PyTorch; ``TORCH_LIBRARY`` of vLLM, SGLang, AITER, FlashAttention.

@@ -73,6 +73,8 @@ PRODUCT = 2 * 32 * 512 * 14 * 14 * 256 * 9
         ("aten::cat", [(TensorArgument("", (N,)),) * 2, 0], 8 * N, 0),
         ("aten::fill_", [tensor(N), 0], 4 * N, 0),
         ("aten::tanh_backward", [tensor(N)] * 2, 12 * N, 2 * N),
+        ("aten::tril", [tensor(8, 8), 0], 4 * 64, 0),
+        ("aten::upsample_nearest2d", [tensor(1, 2, 4, 4), (8, 8)], 4 * 128, 0),
         ("aten::native_dropout", [tensor(N), 0.1, True], 9 * N, 2 * N),
         ("aten::mm", [tensor(8, 4), tensor(4, 2)], 4 * (32 + 8 + 16), 2 * 64),
         ("aten::linear", [tensor(3, 8, 4), tensor(2, 4), tensor(2)], 4 * (96 + 8 + 2 + 48), 432),
