@@ -362,7 +362,8 @@ def _trip_count(node: Node) -> Dim | None:
     if limit is None or not limit.items or not _goes_on(node):
         # inference that follows a loop to its end leaves the number of the last iteration
         last = node.regions[0].inputs[0].known if node.regions[0].inputs else None
-        return None if last is None else last.dims[0] + 1
+        number = None if last is None else last.dims[0]
+        return None if number is None else number + 1
     item = limit.dims[0]
     return max(item, 0) if isinstance(item, int) else item
 

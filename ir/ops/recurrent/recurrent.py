@@ -215,9 +215,10 @@ class ProjectedLSTM(LSTM):
         return either(axis(tensor(ins, 8).shape, 1))
 
     def infer(self, ins: Inputs) -> Types:
-        types = [t for t in super().infer(ins) if isinstance(t, TensorType) and t.shape]
-        p = self.width(ins)
-        return *(TensorType(t.dtype, (*t.shape[:-1], p)) for t in types[:-1]), types[-1]
+        *states, cell = super().infer(ins)
+        shapes = (t.shape for t in states if isinstance(t, TensorType) and t.shape)
+        dtype, p = first_dtype(ins, 0, 1, 2), self.width(ins)
+        return *(TensorType(dtype, (*shape[:-1], p)) for shape in shapes), cell
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         letters = super().extents(ins, outs)

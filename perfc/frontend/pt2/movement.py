@@ -193,11 +193,10 @@ def _replaced(c: AtenCall) -> str:
     """Return a tensor of which a part along an axis is another one."""
     axis, value = c.axis("dim"), c.operand("src", c.result.dtype)
     extent = c.result.sizes[axis]
-    start = c.value("index" if c.operator.startswith("select") else "start", 0)
-    if c.operator.startswith("select"):
-        value, size = c.emit("Unsqueeze", value, c.ints(axis)), 1
-    else:
-        size = c.meta("src").sizes[axis]
+    is_one = c.operator.startswith("select")
+    start = c.value("index" if is_one else "start", 0)
+    size = 1 if is_one else c.meta("src").sizes[axis]
+    value = c.emit("Unsqueeze", value, c.ints(axis)) if is_one else value
     if c.integer("step", 1) != 1 or not (isinstance(start, int) and isinstance(size, int)):
         raise ValueError("a part with gaps or of symbolic extents")
     if start < 0 and isinstance(extent, int):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from string import ascii_letters
 
+from ..lowering.builder import Size
 from .call import AtenCall, lowers
 
 MOST_POWER = 64
@@ -151,9 +152,9 @@ def _kron(c: AtenCall) -> str:
     """Return products of all pairs of elements."""
     sizes = [list(c.meta(name).sizes) for name in ("self", "other")]
     rank = max(map(len, sizes))
-    one, other = ([1] * (rank - len(s)) + s for s in sizes)
-    left = [s for size in one for s in (size, 1)]
-    right = [s for size in other for s in (1, size)]
+    one, other = ([*[1] * (rank - len(s)), *s] for s in sizes)
+    left: list[Size] = [s for size in one for s in (size, 1)]
+    right: list[Size] = [s for size in other for s in (1, size)]
     values = (
         c.reshaped(c.tensor(n), s, t)
         for n, s, t in zip(("self", "other"), sizes, (left, right), strict=True)

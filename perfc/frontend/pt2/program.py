@@ -222,11 +222,12 @@ def lower_node(
     path, source = place_of(node["metadata"], stem, scope.builder.root)
     space, _, name = operator.partition("::")
     plain = name if name.startswith("__") else name.rstrip("_")
-    retype(scope, plain, args, [raw for a in node["inputs"] for raw in names_of(a["arg"])], outputs)
+    raws = [raw for a in node["inputs"] for raw in names_of(a["arg"])]
+    retype(scope, plain, args, raws, outputs)
     call = AtenCall(scope, stem, path, source, plain, args, outputs)
     lowering = LOWERINGS.find(f"{plain}.{overload}", plain)
+    given = [a["arg"] for a in node["inputs"]]
     if space == "higher_order" and name in FLOWS:
-        given = [a["arg"] for a in node["inputs"]]
         lowering = partial(lower_flow, given=given, lower=partial(lower_nodes, depth=depth + 1))
     start = len(scope.builder.graph.node)
     if lowering is not None and space in ("aten", "prims", "higher_order"):
@@ -238,8 +239,7 @@ def lower_node(
             bind(scope, outputs, made, start)
             follow_mutation(scope, name, node, outputs)
             return
-    given = (raw for arg in node["inputs"] for raw in names_of(arg["arg"]))
-    values = [scope.values[raw] for raw in given if raw in scope.values]
+    values = [scope.values[raw] for raw in raws if raw in scope.values]
     made = call.several(f"{name}.{overload}".rstrip("."), values, len(outputs), domain=space)
     bind(scope, outputs, made, start)
 
