@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from perfc.machine import Machine
+    from perfc.serving.options import ServingOptions
     from perfc.serving.service import ServingReport
     from perfc.study.expenses import Prices
 
@@ -53,7 +54,7 @@ def by_tokens(
 
 def _generates(model: object) -> bool:
     """Return True if a model is the configuration of a language model that generates tokens."""
-    from perfc.deployment import is_configuration
+    from perfc.frontend import is_configuration
     from perfc.serving.service import decoder_of
 
     try:
@@ -69,13 +70,23 @@ def _served(
     from perfc.serving.service import llm
 
     how = setting.deployment.for_model(setting.model, setting.predictor)
-    given = {"concurrency": how.dims.get("batch"), "isl": how.dims.get("seq"), "osl": osl}
+    options: ServingOptions = {
+        "runtime": how.runtime,
+        "runtime_version": how.runtime_version,
+        "dtype": how.dtype,
+        "reserve": how.reserve,
+        "prices": prices,
+    }
+    if "batch" in how.dims:
+        options["concurrency"] = how.dims["batch"]
+    if "seq" in how.dims:
+        options["isl"] = how.dims["seq"]
+    if how.host_launch is not None:
+        options["host_launch"] = how.host_launch
+    if osl is not None:
+        options["osl"] = osl
     try:
-        return llm(
-            setting.model, str(machine.path), runtime=how.runtime, dtype=how.dtype,
-            runtime_version=how.runtime_version, prices=prices, reserve=how.reserve,
-            **{name: n for name, n in given.items() if n is not None},  # type: ignore[typeddict-item]
-        )  # fmt: skip
+        return llm(setting.model, str(machine.path), **options)
     except PerfcError:
         return None
 

@@ -431,6 +431,14 @@ def test_contents_decide_then_git_then_structure_then_names() -> None:
     assert successions({"n": net}, {"p": other}, {}, {}) == []
 
 
+def test_thousands_of_moved_models_are_paired_at_once() -> None:
+    gone = {f"a/{i}.onnx": entry(f"{i:016}", conv3x3=9) for i in range(3000)}
+    new = {f"b/{i}.onnx": entry(f"{i + 1500:016}", conv3x3=9) for i in range(3000)}
+    found = successions(new, gone, {}, {})
+    contents = [s for s in found if new[s.new[0]].digest == gone[s.old[0]].digest]
+    assert len(contents) == 1500
+
+
 def test_models_together_have_the_sum_and_the_largest_peak() -> None:
     def of(n: float) -> Entry:
         time = Figure(n, low=n - 0.5, high=n + 0.5)

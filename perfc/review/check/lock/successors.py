@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from perfc.ir.record import record
 from perfc.review.diff.figures import Figure, Metric
 
-from .baseline import Entry
+from .baseline import DIGEST_CHARACTERS, Entry
 
 if TYPE_CHECKING:
     from perfc.api import Report
@@ -22,6 +23,10 @@ SIMILAR = 0.85
 MobileNetV2 have 0.82, ResNet-50 and ResNet-101 0.99."""
 SHARED = 0.3
 """Lowest share of common products: three times as many layers are another model."""
+MOST_PAIRS = 20_000
+"""Maximum pairs of models that are compared each with each."""
+MOST_NAMESAKES = 8
+"""Maximum models of one file name that are compared where there are more."""
 LARGEST = frozenset({Metric.PEAK_MEMORY, Metric.UNKNOWN})
 """Metrics of which several models in sequence have the largest, not the sum."""
 
@@ -47,10 +52,10 @@ def products_of(report: Report) -> tuple[tuple[str, int], ...]:
     labels = Labels(DiffSide(report.env, report.cost.nodes))
     nodes = list(report.cost.nodes)
     products = [n for n in nodes if labels.mac(n) > 0]
-    return tuple(sorted(Counter(map(product, products or nodes)).items()))
+    return tuple(sorted(Counter(map(class_of, products or nodes)).items()))
 
 
-def product(node: Node) -> str:
+def class_of(node: Node) -> str:
     """Return the class of a node with the window of its filters: ``conv3x3``, in groups ``g``."""
     from perfc.ir.op import Kind
     from perfc.ir.tensors.types import TensorType
@@ -92,54 +97,73 @@ def successions(
     groups += pairing.likely()
     left = [n for n in others if n in pairing.new and n in pairing.gone]
     groups += [pairing.take(name, name) for name in left]
-    for group in groups:
+    for group in groups if len(groups) * max(len(new), len(gone)) <= MOST_PAIRS else ():
         pairing.grow(*group)
     groups += pairing.several()
     return [Succession(tuple(n), tuple(o)) for n, o in groups if n != o]
 
 
 class _Pairing:
-    """Models that are left to pair."""
+    """Models that are left to pair, in order."""
 
     def __init__(
-        self, now: Mapping[str, Entry], before: Mapping[str, Entry], new: list[str], gone: list[str]
+        self,
+        now: Mapping[str, Entry],
+        before: Mapping[str, Entry],
+        new: Iterable[str],
+        gone: Iterable[str],
     ) -> None:
-        self.now, self.before, self.new, self.gone = now, before, new, gone
+        self.now, self.before = now, before
+        self.new, self.gone = dict.fromkeys(new), dict.fromkeys(gone)
+
+    @property
+    def is_small(self) -> bool:
+        """True if each model can be compared with each."""
+        return len(self.new) * len(self.gone) <= MOST_PAIRS
 
     def certain(self, renamed: Mapping[str, str]) -> Iterator[tuple[list[str], list[str]]]:
         """Yield pairs of the same content, then those that git takes for one file."""
-        for by_git in (False, True):
-            for name in list(self.new):
-                digest = self.now[name].digest
-                same = (o for o in self.gone if digest.startswith(self.before[o].digest))
-                old = renamed.get(name) if by_git else next(same, None)
-                if old in self.gone:
-                    yield self.take(name, old)
+        same: dict[str, list[str]] = {}
+        for old in self.gone:
+            same.setdefault(self.before[old].digest[:DIGEST_CHARACTERS], []).append(old)
+        for name in list(self.new):
+            olds = same.get(self.now[name].digest[:DIGEST_CHARACTERS])
+            if olds:
+                yield self.take(name, olds.pop(0))
+        for name in list(self.new):
+            old = renamed.get(name, "")
+            if old in self.gone:
+                yield self.take(name, old)
 
     def likely(self) -> Iterator[tuple[list[str], list[str]]]:
-        """Yield pairs of one structure, the most similar first."""
-        pairs = [(self.likeness(n, o), n, o) for n in self.new for o in self.gone
-                 if is_similar(self.structure((n,), ()), self.structure((), (o,)))]  # fmt: skip
+        """Yield pairs of one structure, the most similar first; of many those of one name."""
+        by_stem: dict[str, list[str]] = {}
+        for old in self.gone:
+            by_stem.setdefault(stem(old), []).append(old)
+        is_small = self.is_small
+        pairs = [
+            (self.likeness(name, old), name, old)
+            for name in self.new
+            for old in (self.gone if is_small else by_stem.get(stem(name), ())[:MOST_NAMESAKES])
+            if is_similar(self.structure((name,), ()), self.structure((), (old,)))
+        ]
         for _, name, old in sorted(pairs, reverse=True):
             if name in self.new and old in self.gone:
                 yield self.take(name, old)
 
     def several(self) -> Iterator[tuple[list[str], list[str]]]:
         """Yield models that only together have the structure of others."""
-        for name in list(self.new):
-            for old in list(self.gone):
-                if name in self.new and old in self.gone:
-                    group = self.take(name, old)
-                    if self.grow(*group):
-                        yield group
-                    else:
-                        self.new.append(name)
-                        self.gone.append(old)
+        for name, old in product(list(self.new), list(self.gone)) if self.is_small else ():
+            if name in self.new and old in self.gone:
+                group = self.take(name, old)
+                if self.grow(*group):
+                    yield group
+                else:
+                    self.new[name] = self.gone[old] = None
 
     def take(self, name: str, old: str) -> tuple[list[str], list[str]]:
         """Return a pair that is left no longer."""
-        self.new.remove(name)
-        self.gone.remove(old)
+        del self.new[name], self.gone[old]
         return [name], [old]
 
     def grow(self, names: list[str], olds: list[str]) -> bool:
@@ -147,22 +171,23 @@ class _Pairing:
 
         Return True if the structures are similar; otherwise nothing is added.
         """
-        if common(self.structure(names, ()), self.structure((), olds)) == 0:
+        share = common(self.structure(names, ()), self.structure((), olds))
+        if share == 0:
             return False
-        added: list[tuple[list[str], list[str]]] = []
+        added: list[tuple[list[str], dict[str, None]]] = []
         for side, left in ((names, self.new), (olds, self.gone)):
-            while left:
+            while left and share < 1:
                 best, one = max((self.with_one(side, one, names, olds), one) for one in left)
-                now, before = self.structure(names, ()), self.structure((), olds)
-                if best <= common(now, before):
+                if best <= share:
                     break
+                share = best
                 side.append(one)
-                left.remove(one)
+                del left[one]
                 added.append((side, left))
         if is_similar(self.structure(names, ()), self.structure((), olds)):
             return True
         for side, left in reversed(added):
-            left.append(side.pop())
+            left[side.pop()] = None
         return False
 
     def with_one(
@@ -180,10 +205,14 @@ class _Pairing:
     def likeness(self, name: str, old: str) -> tuple[float, bool, float]:
         """Return an order of pairs: structure, then file name, then size."""
         ours, theirs = self.structure((name,), ()), self.structure((), (old,))
-        stems = [PurePosixPath(n).name.lower().partition(".")[0] for n in (name, old)]
         sizes = [e.figures.get(Metric.PARAMETERS) for e in (self.now[name], self.before[old])]
         logs = [math.log1p(f.value) if f else 0.0 for f in sizes]
-        return round(cosine(ours, theirs), 2), stems[0] == stems[1], -abs(logs[0] - logs[1])
+        return round(cosine(ours, theirs), 2), stem(name) == stem(old), -abs(logs[0] - logs[1])
+
+
+def stem(name: str) -> str:
+    """Return the name of a file without folders, suffixes and case."""
+    return PurePosixPath(name).name.lower().partition(".")[0]
 
 
 def is_similar(one: Counter[str], other: Counter[str]) -> bool:
