@@ -85,7 +85,8 @@ def run(
 
     --target, --runtime and --dtype take several names, --batch, --seq and --dim ranges. Each row
     has what `perfc compare` prints of one model in one setting, or the error. The same command
-    continues an interrupted run, and adds models and settings to a finished one.
+    continues an interrupted run, and adds models and settings to a finished one. Runs into one
+    folder wait for each other.
     """
     from perfc.common.plain_text import say
     from perfc.study.bulk.jobs import Shard

@@ -10,7 +10,7 @@ from perfc.ir.record import frozen
 
 from .answers import Answer
 from .jobs import BulkSetting, ModelJob, Shard, jobs, model_paths
-from .table import ShardTable
+from .table import ShardTable, locked
 
 PART_MODELS, PART_S = 500, 10.0
 """Models and seconds after which answers are written."""
@@ -70,10 +70,12 @@ def bulk(
     """
     begin_s = time.monotonic()
     paths = [path for path in model_paths(patterns) if shard.has(path)]
-    table = ShardTable(folder, shard, options)
-    todo = list(jobs(paths, settings, table.done()))
-    failures = written(table, run(todo), lambda count: on_model(count, len(todo)))
-    rows = table.merge() if todo or table.part_files() else sum(b.num_rows for b in table.batches())
+    with locked(folder, shard):
+        table = ShardTable(folder, shard, options)
+        todo = list(jobs(paths, settings, table.done()))
+        failures = written(table, run(todo), lambda count: on_model(count, len(todo)))
+        is_merged = todo or table.part_files()
+        rows = table.merge() if is_merged else sum(b.num_rows for b in table.batches())
     seconds = time.monotonic() - begin_s
     return BulkResult(table.file, len(paths), len(todo), failures, rows, seconds)
 

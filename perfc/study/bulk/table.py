@@ -8,12 +8,17 @@ leaves whole rows, and none of them twice.
 from __future__ import annotations
 
 import json
+import os
+import platform
 import shutil
+import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perfc.common.extras import require_pyarrow
+from perfc.common.plain_text import say
 from perfc.common.whole_file import replacing
 from perfc.errors import ModelError, ParseError
 
@@ -24,6 +29,8 @@ if TYPE_CHECKING:
     import pyarrow
 
 METADATA = b"perfc-bulk"
+MOST_HOLDER = 200
+"""Characters that say which process holds a lock."""
 IDENTITY = {
     "path": "string", "setting": "string", "error": "string", "file_bytes": "int64",
     "modified_ns": "int64",
@@ -161,6 +168,42 @@ class ShardTable:
                     (writer.write_batch if is_batch else writer.write_table)(table)
         except OSError as error:
             raise ModelError(error.strerror or "cannot be written", where=str(path)) from None
+
+
+@contextmanager
+def locked(folder: Path, shard: Shard) -> Iterator[None]:
+    """Hold the rows of a shard in a folder; wait while another run holds them, and say which.
+
+    The system releases the lock of a process however that ends, so no lock is stale.
+
+    Raises:
+        ModelError: the folder cannot be written.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        yield  # Windows
+        return
+    path = folder / f".{Path(shard.file_name).stem}.lock"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+    except OSError as error:
+        raise ModelError(error.strerror or "cannot be written", where=str(folder)) from None
+    with open(handle, "r+", encoding="utf-8", errors="replace") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = file.read(MOST_HOLDER) or "another process"
+            say(f"note: {folder} is written by {holder}: waiting for it", is_error=True)
+            fcntl.flock(file, fcntl.LOCK_EX)
+        except OSError:
+            pass  # a file system without locks
+        file.seek(0)
+        file.truncate()
+        file.write(f"process {os.getpid()} on {platform.node()} since {time.strftime('%F %T')}")
+        file.flush()
+        yield
 
 
 def boolean(values: Sequence[bool]) -> pyarrow.BooleanArray:

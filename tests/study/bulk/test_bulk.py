@@ -23,6 +23,7 @@ from perfc.errors import ModelError, ParseError
 from perfc.study.bulk.jobs import BulkSetting, ModelJob, Shard, model_paths
 from perfc.study.bulk.pool import PoolWorker, WorkerLimits
 from perfc.study.bulk.run import BulkResult
+from perfc.study.bulk.table import locked
 from perfc.study.bulk.zoo import SettingRows, outliers
 
 pytest.importorskip("pyarrow")
@@ -152,6 +153,36 @@ def test_no_row_is_lost_or_doubled_by_a_kill(tmp_path: Path, seconds: float) -> 
     assert Counter(str(r["path"]) for r in rows_in(out)) == Counter(
         map(str, tmp_path.glob("*.onnx"))
     )
+
+
+def test_runs_into_one_folder_wait_for_each_other(models: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    words = [sys.executable, "-m", "perfc", "bulk", "--no-predict", "-t", "a100", "-o", str(out)]
+    runs = [subprocess.Popen([*words, str(path)]) for path in sorted(models.glob("*.gz"))]
+    assert [run.wait(120) for run in runs] == [0, 0, 0]
+    assert len(rows_in(out)) == 3
+    with locked(out, Shard.parse("1/1")):
+        late = subprocess.Popen([*words, str(models / "bert.onnx.gz")], stderr=subprocess.PIPE)
+        assert late.stderr is not None
+        note = late.stderr.readline().decode()
+        assert note.startswith(f"note: {out} is written by process {os.getpid()} on ")
+        assert re.search(r" since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d: waiting", note)
+        assert late.poll() is None
+    assert late.wait(60) == 0
+
+
+def test_a_lock_that_a_killed_run_left_is_taken_over(models: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    lock = tmp_path / "out" / ".shard-1-of-1.lock"
+    lock.write_text("process 1 on elsewhere since 2020-01-01 00:00:00")
+    assert bulk(models / "broken.onnx.gz", "-t", "a100", "-o", tmp_path / "out").startswith("0: ")
+    assert f"process {os.getpid()} on " in lock.read_text()
+    lock.unlink()
+    (tmp_path / "precious").write_text("content")
+    lock.symlink_to(tmp_path / "precious")
+    with pytest.raises(ModelError, match="symbolic links"):
+        bulk(models / "broken.onnx.gz", "-t", "a100", "-o", tmp_path / "out")
+    assert (tmp_path / "precious").read_text() == "content"
 
 
 def test_models_of_a_dask_cluster_survive_a_worker(models: Path, tmp_path: Path) -> None:
