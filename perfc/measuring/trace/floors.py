@@ -26,6 +26,9 @@ MOST_DIFFERENT = 0.1
 _TF32 = re.compile(r"tf32|xf32|tensorop|s1688|s16816|bf16x[369]|_S_MX_B", re.IGNORECASE)
 """Names of kernels that multiply f32 on matrix units, of CUTLASS, cuBLAS, cuDNN and hipBLASLt."""
 
+_MOVES = re.compile(r"\[?(CUDA )?mem(cpy|set)", re.IGNORECASE)
+"""Names of copies and fills that are no kernels."""
+
 
 @record
 class OperatorFloor:
@@ -67,8 +70,10 @@ def floor_of(
     work = None if signature is None else work_of(call, signature, kernels)
     if work is None:
         return None
-    if all(map(is_with_host, kernels)) and kernels:
+    if kernels and all(map(is_with_host, kernels)):
         return host_copy(call, work, machine)
+    if kernels and all(map(_MOVES.match, kernels)) and work.counts.flop:
+        return None  # the kernels that compute were not recorded
     rounds = work.dtype is DType.F32 and any(map(_TF32.search, kernels))
     for tf32 in (True,) if rounds else (False, True):
         times = Floors(machine, tf32=tf32).times_s(

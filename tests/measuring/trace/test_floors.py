@@ -174,6 +174,12 @@ def test_tf32_is_known_by_the_kernel_or_by_its_speed() -> None:
     assert not bounded(half.operator, *half.arguments, kernels=(TF32_KERNEL,)).tf32
 
 
+def test_an_operator_of_which_only_a_fill_was_recorded_has_no_bound() -> None:
+    total = OperatorCall("aten::sum", (tensor(N), None, False))
+    assert floor_of(total, load_machine("h100"), ("Memset (Device)",)) is None
+    assert bounded("aten::zero_", tensor(N), kernels=("Memset (Device)",)).nbytes == 4 * N
+
+
 def test_a_kernel_that_multiplies_directly_has_no_gain_of_minimal_filtering() -> None:
     arguments = (IMAGE, FILTERS, None, *ONES, False, (0, 0), 1)
     shares = [
