@@ -23,7 +23,10 @@ CALLS: dict[str, tuple[list[str], list[str]]] = {
         ["steps", "latencies", "room"],
     ),
     "misfit": (["llm", "llama-3.1-70b", "-t", "t4"], ["room"]),
-    "search": (["llm", "search", "llama-3.2-1b", "-t", "h100,l40s"], ["front"]),
+    "search": (
+        ["llm", "search", "llama-3.2-1b", "-t", "h100,l40s", "--dtype", "f8", "--osl", "16"],
+        ["front"],
+    ),
     "plan": (["plan", "llama-3.2-1b", "--gpus", "8", "-t", "dgx-h100"], []),
     "scale": (["plan", "--curve", "llama-3.2-1b", "-t", "dgx-h100"], []),
     "sweep": (["sweep", RESNET, "--batch", "1,8,64", "-t", "a100,t4"], ["times", "each"]),

@@ -6,7 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-MODEL = Path(__file__).parents[3] / "examples" / "models" / "resnet50.onnx.gz"
+from tests.commands.invocations import write_model
+
 PAGES = """
 import gc, sys
 import perfc
@@ -19,9 +20,9 @@ for _ in range(3):
 """
 
 
-def test_a_page_is_forgotten_without_being_told() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", PAGES, str(MODEL)], capture_output=True, text=True, check=True
-    )
+def test_a_page_is_forgotten_without_being_told(tmp_path: Path) -> None:
+    write_model(tmp_path / "model.onnx")
+    run = [sys.executable, "-c", PAGES, str(tmp_path / "model.onnx")]
+    done = subprocess.run(run, capture_output=True, text=True, check=True)
     # nobody calls the collector: a process that serves pages does not either
     assert list(map(int, done.stdout.split())) == [1] * 3
