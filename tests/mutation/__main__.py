@@ -50,7 +50,11 @@ class Fate(Enum):
 
 
 def copy_tree(place: Path) -> Path:
-    """Tracked and new files of the repository, without what git ignores."""
+    """Tracked and new files of the repository, without what git ignores, as one of its own.
+
+    Commands name files from the root of the repository: without one golden files would differ.
+    """
+    subprocess.run(["git", "init", "-q", str(place)], check=True)
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT, check=True, capture_output=True, text=True,

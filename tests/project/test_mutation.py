@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import ast
+import subprocess
 from pathlib import Path
 from shutil import copytree, ignore_patterns
 
 import pytest
 
 from tests.mutation import tests_of
-from tests.mutation.__main__ import Fate, confirmed, failing, fate_of, run_tests, spent_s, summary
+from tests.mutation.__main__ import (
+    Fate,
+    confirmed,
+    copy_tree,
+    failing,
+    fate_of,
+    run_tests,
+    spent_s,
+    summary,
+)
 from tests.mutation.mutants import FOLDERS, Fault, Mutant, draw, mutants
 from tests.mutation.tests_of import MAP, stages
 
@@ -74,6 +84,15 @@ def test_a_fault_is_one_change_and_leaves_a_program(tree: Path) -> None:
         ast.parse(changed)
         assert changed.startswith(text[: mutant.start])
         assert changed.endswith(text[mutant.stop :])
+
+
+def test_a_copy_is_a_repository_of_its_own(tmp_path: Path) -> None:
+    copy = copy_tree(tmp_path / "copy")
+    root = ["git", "-C", str(copy / "tests"), "rev-parse", "--show-toplevel"]
+    found = subprocess.run(root, check=True, capture_output=True, text=True).stdout
+    assert Path(found.strip()).samefile(copy)
+    assert (copy / "perfc/ir").is_symlink()
+    assert (copy / "tests/conftest.py").read_bytes() == (ROOT / "tests/conftest.py").read_bytes()
 
 
 def test_a_draw_is_the_same_for_the_same_seed_and_even_over_folders() -> None:
