@@ -23,7 +23,10 @@ LIMIT_S = 300.0
 
 
 @pytest.mark.skipif(not VALGRIND, reason="needs valgrind")
-@pytest.mark.parametrize("line", BUDGETS)
+@pytest.mark.parametrize(
+    "line",
+    [pytest.param(line, marks=[pytest.mark.long] if "analyze" in line else []) for line in BUDGETS],
+)
 def test_a_command_stays_within_its_instructions(line: str) -> None:
     environment = {**os.environ, "PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1"}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)

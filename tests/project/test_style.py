@@ -74,6 +74,7 @@ def test_files_are_short_and_plainly_named_and_operators_are_classes() -> None:
         ),
         ("if op.mnemonic == other.mnemonic or kind in NAMES:\n    x\n", 0),
     ],
+    ids=["file", "file+", "function", "function+", "words", "pattern", "literals", "operators"],
 )
 def test_what_a_reader_stumbles_over_is_seen(
     text: str, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -90,13 +91,14 @@ def test_what_a_reader_stumbles_over_is_seen(
     [
         ["ruff", "check", "."],
         ["ruff", "format", "--check", "."],
-        ["mypy", "-p", "perfc"],
-        ["mypy", "examples"],
+        pytest.param(["mypy", "-p", "perfc"], marks=pytest.mark.long),
+        pytest.param(["mypy", "examples"], marks=pytest.mark.long),
         ["importlinter.cli", "lint"],
     ],
     ids=["ruff", "format", "types", "types of examples", "layers"],
 )
 def test_linter_is_clean(command: list[str]) -> None:
+    """Types take most of a minute: `nox -s types`, pre-commit and ``-m long`` check them."""
     module, *arguments = command
     code = "from importlinter.cli import lint_imports_command as main; main()"
     run = ["-c", code] if module.startswith("importlinter") else ["-m", module, *arguments]
