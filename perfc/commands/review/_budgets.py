@@ -46,6 +46,20 @@ def budgets_of(
     return [(in_group(project, models), models) for project, models in groups]
 
 
+def left_by(options: DeploymentOptions, files: Sequence[str], revision: str) -> list[Config]:
+    """Return the projects that files were in before git's renames since a revision."""
+    from perfc.common.repository import root_of
+    from perfc.review.diff.revision import renamed
+
+    root = root_of(Path.cwd())
+    if root is None or not files or options.config is not None or options.isolated:
+        return []
+    names = {os.path.relpath(os.path.abspath(f), root): f for f in files}
+    old = [str(root / o) for n, o in renamed(root, revision).items() if n in names]
+    groups = by_project(options, old, about(options)) if old else []
+    return [in_group(project, models) for project, models in groups if project.file is not None]
+
+
 def by_project(
     options: DeploymentOptions, files: Sequence[str], is_about: Callable[[Path, str], bool]
 ) -> list[Group]:

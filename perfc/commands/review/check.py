@@ -15,7 +15,7 @@ from ..shared.examples import examples
 from ..shared.help import grouped_command
 from ..shared.output import emit, format_options
 from ..shared.report import color_option
-from ._budgets import budgets_of
+from ._budgets import budgets_of, left_by
 
 if TYPE_CHECKING:
     from perfc.review.check.views import CheckViews
@@ -85,17 +85,25 @@ def command(
         unknown = "1%"
     """  # noqa: D301
     from perfc.review.check import run, views
+    from perfc.review.check.lock.lineage import with_moved
 
     revision = against or "HEAD"
+    groups = budgets_of(options, files)
+    known = [(project, run.opened(project, against)) for project, _ in groups]
+    known += [
+        (project, run.opened(project, against))
+        for project in left_by(options, files, revision)
+        if all(project.root != other.root for other, _ in known)
+    ]
     results = [
         run.check(
             project,
             models,
-            against=run.opened(project, against),
+            against=with_moved(project, baseline, known),
             revision=revision,
             is_cached=not no_cache,
         )
-        for project, models in budgets_of(options, files)
+        for (project, models), (_, baseline) in zip(groups, known, strict=False)
     ]
     if why:
         from perfc.review.check.why import explained

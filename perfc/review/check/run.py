@@ -87,7 +87,11 @@ def check(
     notes += [*successions, *unchecked]
     if everything:
         cases = {p.case for p in plan}
-        gone = [c for c in against.entries if c not in cases and c.model not in lineage.replaced]
+        gone = [
+            c
+            for c in against.entries
+            if c not in cases and c.model not in lineage.replaced and not c.model.startswith("../")
+        ]
         results += [
             Result(
                 c, BaselineStatus.REMOVED, baseline=against.entries[c], notes=(why_gone(config, c),)

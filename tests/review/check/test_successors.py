@@ -131,6 +131,29 @@ def test_budgets_hold_for_a_model_in_another_place(
     assert "FAIL" in out
 
 
+@pytest.mark.parametrize("is_hook", [False, True], ids=["all", "hook"])
+def test_a_model_that_moves_to_another_project_keeps_its_budget(
+    project: Path, capsys: pytest.CaptureFixture[str], is_hook: bool
+) -> None:
+    for name in ("one", "two"):
+        (project / name).mkdir()
+        (project / name / "perfc.toml").write_text(BUDGET)
+        put(project, f"{name}/models/stays.onnx", dense(64))
+    put(project, "one/models/a.onnx", network())
+    (project / "perfc.toml").unlink()
+    (project / "perfc.lock").unlink()
+    assert said(capsys, "baseline", "write")[0] == 0
+    git(project, "add", "-A")
+    git(project, "commit", "-qm", "two")
+    git(project, "mv", "one/models/a.onnx", "two/models/b.onnx")
+    files = ["two/models/b.onnx"] if is_hook else []
+    code, out, _ = said(capsys, "check", "--strict", *files)
+    assert (code, "in place of one/models/a.onnx" in " ".join(out.split())) == (0, True), out
+    put(project, "two/models/b.onnx", network(36))
+    code, out, _ = said(capsys, "check", *files)
+    assert (code, "FAIL" in out) == (1, True), out
+
+
 def test_a_rename_is_compared_kernel_by_kernel_and_can_be_accepted(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -156,6 +157,23 @@ def missing(config: Config, against: Baseline) -> Iterator[str]:
         is_gone = not is_named(model) and not (config.root / model).is_file()
         if is_gone if config.built_in_of is not None else model not in checked:
             yield model
+
+
+def with_moved(
+    config: Config, against: Baseline, projects: Iterable[tuple[Config, Baseline]]
+) -> Baseline:
+    """Return a baseline with the entries of models that are gone from other projects.
+
+    They may have moved here; their names are relative to the folder of ``config``.
+    """
+    entries = dict(against.entries)
+    for other, baseline in projects:
+        gone = {m for m in missing(other, baseline) if not (other.root / m).exists()}
+        for case, entry in baseline.entries.items():
+            if other.root != config.root and case.model in gone and not is_named(case.model):
+                name = os.path.relpath(other.root / case.model, config.root)
+                entries.setdefault(replace(case, model=Path(name).as_posix()), entry)
+    return replace(against, entries=entries)
 
 
 def strays(
