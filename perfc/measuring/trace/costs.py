@@ -249,7 +249,7 @@ def pooled(o: Operands) -> Work:
 
 
 def attended(o: Operands) -> Work:
-    """Return the work of attention; of sequences of unknown lengths its bytes alone."""
+    """Return the work of attention; of unknown lengths and within windows its bytes alone."""
     query, key, value = (o.one(role) for role in "qkv")
     batch = math.prod(query.sizes[:-3])
     heads, queries, depth = query.sizes[-3:]
@@ -261,13 +261,16 @@ def attended(o: Operands) -> Work:
     pairs = few * (few + 1) // 2 + (queries - few) * keys
     pairs = queries * keys if causal is False else pairs
     mac = float(batch * heads * pairs * (depth + value.sizes[-1]))
-    is_counted = not o.with_roles("N") and causal is not None
+    window = o.value("Z")
+    ends = window if isinstance(window, tuple) else (window,)
+    is_partial = o.with_roles("N") or any(isinstance(e, int) and e >= 0 for e in ends)
+    is_counted = not is_partial and causal is not None
     result = Tensor(query.dtype, (*query.sizes[:-1], value.sizes[-1]))
     is_backward = o.signature.is_backward
     counts = counts_of(
         [query, key, value, *o.with_roles("r")],
         [Tensor(t.dtype, t.sizes) for t in (query, key, value)] if is_backward else [result],
-        mac=0.0 if o.with_roles("N") else mac * (GRADIENTS if is_backward else 1),
+        mac=0.0 if is_partial else mac * (GRADIENTS if is_backward else 1),
     )
     if is_backward or not is_counted:
         return Work(counts, query.dtype, is_counted=is_counted)
@@ -335,8 +338,8 @@ def generated(o: Operands) -> Work:
     tensors = [t for at in range(len(o.call.arguments)) for t in o.tensors(at)]
     if not tensors or not extents:
         raise UnknownOperandError("*")
-    touched_ = [t if t.numel <= numel else Tensor(t.dtype, (numel,), t.packed) for t in tensors]
-    return Work(counts_of(touched_, []), DType.F32, is_counted=False)
+    parts = [t if t.numel <= numel else Tensor(t.dtype, (numel,), t.packed) for t in tensors]
+    return Work(counts_of(parts, []), DType.F32, is_counted=False)
 
 
 MODELS: Mapping[str, Callable[[Operands], Work]] = {

@@ -25,7 +25,6 @@ MOST_DIFFERENT = 0.1
 """Relative difference of the memory that a driver reports and that of the target."""
 _TF32 = re.compile(r"tf32|xf32|tensorop|s1688|s16816|bf16x[369]|_S_MX_B", re.IGNORECASE)
 """Names of kernels that multiply f32 on matrix units, of CUTLASS, cuBLAS, cuDNN and hipBLASLt."""
-
 _MOVES = re.compile(r"\[?(CUDA )?mem(cpy|set)", re.IGNORECASE)
 """Names of copies and fills that are no kernels."""
 

@@ -24,7 +24,7 @@ gelu : r > 0 @4,1
 prelu _prelu_kernel _weight_norm : rr > 0 @1
 where : rrr > ^ @1
 masked_fill : rr > 0 @1
-addcmul addcdiv lerp : rrr > ^ @2
+addcmul addcdiv : rrr > ^ @2
 lerp : rr > ^ @2
 glu : r @2,1
 threshold_backward sigmoid_backward tanh_backward gelu_backward silu_backward : rr > 1 @2
@@ -124,6 +124,7 @@ sglang::inplace_fused_experts sglang::outplace_fused_experts aiter::fused_moe : 
 vllm::unified_attention vllm::attention vllm::unified_mla_attention : r > 0 ?
 vllm::unified_attention_with_output aiter::unified_attention : r..w ?
 sglang::unified_attention_with_output vllm::unified_mla_attention_with_output : r..w ?
+::FlashAttnFunc flash_attn_3::_flash_attn_forward : rrr > 0 ?
 _vllm_fa2_C::varlen_fwd _vllm_fa3_C::fwd sgl_kernel::fwd flash_attn_3::fwd : r > 0 ?
 flash_attn::_flash_attn_varlen_forward aiter::mha_varlen_fwd aiter::fmha_v3_varlen_fwd : r > 0 ?
 flash_attn::_flash_attn_varlen_backward : rrrrr > 1 ?
@@ -236,14 +237,12 @@ _scaled_dot_product_efficient_attention_backward : rqkvrrr....C
 _scaled_dot_product_cudnn_attention_backward : rqkvrr..r.....C
 
 tokens
-flash_attn::_flash_attn_forward : qkv..C
-flash_attn::_flash_attn_backward : rqkvrrOOO..C
-flash_attn_3::_flash_attn_forward : qkv
+flash_attn::_flash_attn_forward : qkv..CZ
+flash_attn::_flash_attn_backward : rqkvrrOOO..CZ
 _flash_attention_forward : qkvNN...C
 _efficient_attention_forward : qkvrNN
-xformers::efficient_attention_forward_cutlass : qkvrNN
-aiter::mha_fwd aiter::fmha_v3_fwd aiter::wrapper_fmha_v3_fwd : qkv..C
-::FlashAttnFunc : qkv..C
+xformers::efficient_attention_forward_cutlass : qkvrNN......Z
+aiter::mha_fwd aiter::fmha_v3_fwd aiter::wrapper_fmha_v3_fwd : qkv..CZ
 
 rows
 embedding ::Gather : wj
@@ -264,10 +263,10 @@ as of ONNX. Roles: ``r`` read, ``l`` a list read, ``w`` written, ``x`` both, ``d
 extents of the result; products ``a · b``, ``t`` is ``b`` transposed, ``c`` added unless ``B`` is 0,
 ``O`` the result, ``D`` its type; windows: input ``i``, filter ``k``, gradient ``g``, extents ``K``,
 stride ``S``, padding ``P``, dilation ``L``, transposed ``T``, groups ``G``, mask ``M`` of
-gradients; attention ``q k v``, causal ``C``, lengths of sequences ``N``; rows of ``w`` at ``j``;
-rotated heads of extent ``H``; ``W`` matrices of a recurrence; ``*`` pointers and then extents of a
-generated kernel. Results: ``i`` like argument i, ``^`` broadcast, ``=`` recorded, ``f`` the same as
-real numbers, ``b`` as truth values, ``/`` without its axes, ``s`` those extents.
+gradients; attention ``q k v``, causal ``C``, lengths of sequences ``N``, window ``Z``; rows of
+``w`` at ``j``; rotated heads of extent ``H``; ``W`` matrices of a recurrence; ``*`` pointers and
+then extents of a generated kernel. Results: ``i`` like argument i, ``^`` broadcast, ``=`` recorded,
+``f`` the same as real numbers, ``b`` as truth values, ``/`` without its axes, ``s`` those extents.
 ``@x,y``: operations per element on the vector unit and special functions; ``?``: the operations
 depend on data. Arguments after the roles are not read.
 Sources: native_functions.yaml of PyTorch; ``TORCH_LIBRARY`` of vLLM, SGLang, AITER, FlashAttention.

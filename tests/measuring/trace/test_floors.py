@@ -96,6 +96,8 @@ PRODUCT = 2 * 32 * 512 * 14 * 14 * 256 * 9
          4 * 2 * 2 * 8 * 512 * 64, 4 * 2 * 8 * (512 * 513 // 2) * 64),
         ("flash_attn::_flash_attn_forward", [tensor(2, 512, 8, 64, dtype=BF16)] * 3
          + [0.0, 0.125, False], 4 * 2 * 2 * 8 * 512 * 64, 4 * 2 * 8 * 512 * 512 * 64),
+        ("flash_attn::_flash_attn_forward", [tensor(2, 512, 8, 64, dtype=BF16)] * 3
+         + [0.0, 0.125, True, 127, 0], 4 * 2 * 2 * 8 * 512 * 64, None),
         ("vllm::unified_attention_with_output", [QUERY] * 4, 2 * 2 * 2 * 8 * 512 * 64, None),
         ("aten::embedding", [tensor(N, 64), tensor(8, 4, dtype="long int")],
          8 * 32 + 8 * 32 * 64, 0),
