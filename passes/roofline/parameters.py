@@ -13,9 +13,13 @@ from perfc.ir.graph import Graph, Module, Node, Value
 from perfc.ir.op import Kind, Op
 from perfc.ir.ops.control.control import If, Scan
 from perfc.ir.ops.elementwise.cast import Cast
+from perfc.ir.ops.elementwise.elementwise import Mul
 from perfc.ir.ops.normalization.normalization import BatchNormalization
 from perfc.ir.ops.opaque import Opaque
-from perfc.ir.ops.quantized.quantize import DequantizeLinear
+from perfc.ir.ops.quantized.qlinear import QLinearConcat
+from perfc.ir.ops.quantized.quantize import DequantizeLinear, DynamicQuantizeLinear
+from perfc.ir.ops.quantized.quantized_conv import ConvInteger
+from perfc.ir.ops.quantized.quantized_matmul import MatMulInteger
 from perfc.ir.ops.resampling.resize import Resize, Upsample
 from perfc.ir.record import frozen
 from perfc.ir.symbolic.dim import Dim
@@ -140,6 +144,8 @@ class Walk:
         self.stored: set[Value] = set()
         self.roles: dict[Value, Role] = {}
         self.elements: dict[Value, Dim] = {}
+        self.scaled: set[Value] = set()
+        """Scales of a dynamic quantization, and the products of integers that they scale."""
 
     def graph(self, graph: Graph) -> None:
         """Record for each value of one graph the stored tensors it comes from."""
@@ -168,6 +174,7 @@ class Walk:
         is_stored = op.kind not in NEVER_FOLDED - {Kind.QUANTIZE} and all(
             v in self.stored or (v.known is not None and v.known.is_complete) for v in present
         )
+        is_scaling = self.scales(node)
         handed: dict[Value, None] = {}
         packed = op.logical_elements(node.inputs)
         for i, v in enumerate(node.inputs):
@@ -175,6 +182,8 @@ class Walk:
             if v is None or not sources:
                 continue
             role = role_of(op, operand_name(op, i), v)
+            if role is Role.PARAMETER and is_scaling and v not in self.scaled:
+                role = Role.QUANTIZATION
             if i in packed:
                 self.unpack(sources, v, packed[i])
             if role is Role.PARAMETER and (is_stored or (op.kind in MOVES and not v.is_real)):
@@ -185,6 +194,22 @@ class Walk:
             self.sources[v] = tuple(handed)
             if is_stored:
                 self.stored.add(v)
+
+    def scales(self, node: Node) -> bool:
+        """Return True for a product with a scale, of integers or of another scale."""
+        match node.op:
+            case DynamicQuantizeLinear():
+                self.scaled.update(node.results[1:2])
+            case MatMulInteger() | ConvInteger():
+                self.scaled.update(node.results)
+            case Cast() | Mul() if not self.scaled.isdisjoint(node.inputs):
+                # what is scaled is a real number; the product of two scales is a scale
+                is_scale = isinstance(node.op, Cast) or numel(node.results[0]) == 1
+                self.scaled.update(node.results if is_scale else ())
+                return isinstance(node.op, Mul)
+            case _:
+                pass
+        return False
 
     def use(self, role: Role, values: Collection[Value]) -> None:
         """Record that an operator computes with the stored tensors behind ``values``."""
@@ -210,13 +235,15 @@ def role_of(op: Op, name: str, v: Value) -> Role | None:
     """
     if name in SETTINGS or op.kind is Kind.SHAPE:
         return None
-    is_quantised = any(map(QUANTIZATION.search, op.operands)) and op.kind is not Kind.NORMALIZATION
+    # the scale of a normalization is learned
+    learned = "scale" if op.kind is Kind.NORMALIZATION else ""
+    is_quantised = any(o != learned and QUANTIZATION.search(o) for o in op.operands)
     match op:
         case BatchNormalization() if name in STATISTICS:
             return Role.STATISTIC
         case Resize() | Upsample() if name != "X":
             return None
-        case _ if is_quantised and QUANTIZATION.search(name):
+        case _ if is_quantised and name != learned and QUANTIZATION.search(name):
             return Role.QUANTIZATION
     dtype = v.type.dtype if isinstance(v.type, TensorType) else DType.UNKNOWN
     if not dtype.is_integer and dtype is not DType.BOOL:
@@ -230,6 +257,8 @@ def role_of(op: Op, name: str, v: Value) -> Role | None:
 
 def operand_name(op: Op, index: int) -> str:
     """Return the name of an operand; repeated operands have the name of the last one."""
+    if isinstance(op, QLinearConcat) and index > 1:
+        return ("X", "X_scale", "X_zero_point")[(index - 2) % 3]
     names = op.operands
     return names[min(index, len(names) - 1)] if names else ""
 

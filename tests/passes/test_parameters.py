@@ -290,3 +290,30 @@ def test_a_tensor_that_an_exporter_folded_twice_counts_once(suffix: str) -> None
     for i, result in enumerate(("a", "b"), 1):
         nodes.insert(0, node("Cast", f"val_{i}{suffix}", result, to=1))
     assert perfc.analyze(made(nodes, stored, marks=marks)).parameters.count(Role.PARAMETER) == 64
+
+
+def test_scales_of_a_dynamically_quantized_product_are_no_parameters() -> None:
+    nodes = [
+        helper.make_node("DynamicQuantizeLinear", ["x"], ["q", "qs", "qz"]),
+        node("MatMulInteger", "q w qz wz", "i"),
+        node("Cast", "i", "f", to=1),
+        node("Mul", "qs ws", "s"),
+        node("Mul", "f s", "scaled"),
+        node("Mul", "scaled gain", "y"),
+    ]
+    stored = [tensor("w", 8, 5, dtype="uint8"), tensor("gain", 5), tensor("ws", 5)]
+    model = made(nodes, [*stored, tensor("wz", 1, dtype="uint8")])
+    table = perfc.analyze(model).parameters
+    assert (table.count(Role.PARAMETER), table.count(Role.QUANTIZATION)) == (40 + 5, 5 + 1)
+
+
+def test_scales_of_each_part_of_a_quantized_concatenation_are_no_parameters() -> None:
+    nodes = [
+        node("QuantizeLinear", "x s z", "a"),
+        node("QLinearConcat", "s z a s2 z b s3 z", "c", axis=0, domain="com.microsoft"),
+        node("DequantizeLinear", "c s z", "y"),
+    ]
+    scales = [helper.make_tensor(n, TensorProto.FLOAT, (), [0.5]) for n in ("s", "s2", "s3")]
+    zero = helper.make_tensor("z", TensorProto.UINT8, (), [3])
+    table = perfc.analyze(made(nodes, [*scales, zero, tensor("b", 2, 8, dtype="uint8")])).parameters
+    assert (table.count(Role.PARAMETER), table.count(Role.QUANTIZATION)) == (16, 4)
