@@ -164,3 +164,9 @@ def goes_on(
     arguments = body_arguments(carried, Known.scalar(done + by))
     condition = inference.graph(body, env, arguments).outputs[0].known
     return None if condition is None else bool(condition.item)
+
+
+def has_fixed_types(body: Graph) -> bool:
+    """Return True if the states of a loop keep their types."""
+    pairs = zip(body.inputs[2:], body.outputs[1:], strict=False)
+    return all(before.type == after.type for before, after in pairs)

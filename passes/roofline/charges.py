@@ -206,7 +206,7 @@ class Charging:
         whole = [v for v, nbytes in parts.items() if nbytes == self.sizes[v.type]]
         if root in whole:
             return total
-        is_plain = len(parts) == 1 and not self.unions.is_repeated(*parts, root)
+        is_plain = len(parts) == 1 and not self.unions.is_repeated(next(iter(parts)), root)
         share = self.unions.share(root, whole) if whole and not is_plain else None
         least = [nbytes for v, nbytes in parts.items() if share is None or v not in whole]
         if share is not None:

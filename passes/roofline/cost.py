@@ -24,6 +24,7 @@ from perfc.ir.syntax.text import free_symbols
 from perfc.ir.tensors.types import SequenceType, TensorType
 
 from .. import Analysis
+from ..inference.counters import has_fixed_types
 
 if TYPE_CHECKING:
     from ..manager import Analyses
@@ -332,12 +333,6 @@ def _surely(regions: tuple[Graph, ...], count: Dim | None, least: int = 0) -> Re
     if isinstance(count, int) or (lo is not None and lo > 0) or hi is not None:
         return RegionRuns(regions, count)
     return RegionRuns(regions, max(lo or 0, least), is_certain=False)
-
-
-def has_fixed_types(body: Graph) -> bool:
-    """Return True if the states of a loop keep their types."""
-    pairs = zip(body.inputs[2:], body.outputs[1:], strict=False)
-    return all(before.type == after.type for before, after in pairs)
 
 
 def _starts(node: Node) -> int:

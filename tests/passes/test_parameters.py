@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -278,6 +279,34 @@ def test_a_tied_head_counts_once_and_lies_where_the_runtime_has_it(
     summary = perfc.analyze(model, runtime=runtime).to_dict()["summary"]
     assert summary["parameters"]["value"] == 72
     assert summary["weight_bytes"]["value"] == copies * 4 * 72
+
+
+@pytest.mark.parametrize("is_external", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize(
+    ("form", "counted"),
+    [("transposed", 1), ("same", 1), ("other", 2), ("nearly", 2), ("untrained", 2)],
+)
+def test_a_head_that_a_converter_copied_is_tied_by_its_contents(
+    tmp_path: Path, form: str, counted: int, dtype: str, is_external: bool
+) -> None:
+    table = np.random.default_rng(0).standard_normal((100, 32)).astype(dtype)
+    head = table if form == "same" else table.T.copy()
+    match form:
+        case "other":
+            head = head[:, ::-1].copy()
+        case "nearly":
+            head += 1
+        case "untrained":
+            table, head = np.zeros_like(table), np.zeros_like(head)
+    nodes = [node("Gather", "w x", "h"), node("Gemm", "h v", "y", transB=int(form == "same"))]
+    stored = [numpy_helper.from_array(table, "w"), numpy_helper.from_array(head, "v")]
+    model, path = made(nodes, stored, IDS), tmp_path / "m.onnx"
+    onnx.save(model, path, save_as_external_data=is_external, size_threshold=0)
+    for runtime, copies in (("eager", counted), ("ort", 2)):
+        report = perfc.analyze(path, runtime=runtime)
+        assert report.parameters.count(Role.PARAMETER) == 3200 * counted
+        assert report.weight_bytes == 3200 * copies * table.itemsize
 
 
 @pytest.mark.parametrize("suffix", ["", "_quantized"])

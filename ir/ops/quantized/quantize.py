@@ -188,9 +188,9 @@ def folded_as(
         if is_quantized:
             type_ = TensorType(DType.F32, v.type.shape)
             made = DequantizeLinear().fold(ins[at : at + 3], (type_,))
-            v = Value("", type_, *made) if made else None
+            v = Value("", type_, made[0]) if made else None
         operands.append(v)
     types = real.infer(tuple(operands))
     made = real.fold(tuple(operands), types) if None not in operands else ()
     scales = [ins[at] if at < len(ins) else None for at in result]
-    return QuantizeLinear().fold((Value("", types[0], *made), *scales), outs) if made else ()
+    return QuantizeLinear().fold((Value("", types[0], made[0]), *scales), outs) if made else ()

@@ -9,6 +9,7 @@ from itertools import chain
 from perfc.ir.record import record
 
 from ..reading import proto
+from .copies import copies
 
 KIND = "pkg.torch.export.graph_signature.InputSpec.kind"
 """Metadata of torch.onnx for each input of an exported program: PARAMETER, BUFFER, CONSTANT_TENSOR.
@@ -38,10 +39,15 @@ MOST_FOLDED = 64
 """Maximum depth of folding of folded tensors; no exporter writes more."""
 
 
-def unlearned(graph: proto.ProtoGraph) -> frozenset[str]:
-    """Return the names of the initializers of a graph that are not parameters.
+def unlearned(graph: proto.ProtoGraph, path: str = "") -> Mapping[str, str]:
+    """Return the initializers of a graph that are no parameters of their own, by name.
 
-    The exporter's metadata decides if there is any, else patterns of names.
+    The exporter's metadata decides if there is any, else patterns of names. A copy of the table of
+    an embedding has its name, others an empty one.
+
+    Args:
+        graph: the graph.
+        path: its file; empty for bytes.
     """
     marks = ExporterNotes(
         {
@@ -60,7 +66,7 @@ def unlearned(graph: proto.ProtoGraph) -> frozenset[str]:
         if source and (source in originals or extents in originals):
             names.add(tensor.name)
         originals.add(extents)
-    return frozenset(names)
+    return dict.fromkeys(names, "") | dict(copies(graph, path))
 
 
 @record

@@ -114,8 +114,8 @@ class Lowering:
         """One graph or subgraph; ``scope`` is its own, with the outer one behind it."""
         if scope.depth > MAX_DEPTH:
             raise ModelError(f"subgraphs or functions nested deeper than {MAX_DEPTH}")
-        constants = unlearned(source)
-        weights = [self.weight(t, scope, t.name not in constants) for t in source.initializer]
+        tied = unlearned(source, self.model.origin.path).get
+        weights = [self.weight(t, scope, tied(t.name)) for t in source.initializer]
         weights += [self.sparse_weight(s, scope) for s in source.sparse_initializer]
         inputs: list[Value] = []
         for info in source.input:
@@ -160,11 +160,11 @@ class Lowering:
             )
         return value
 
-    def weight(self, tensor: proto.ProtoTensor, scope: NameScope, is_parameter: bool) -> Value:
-        """Return a stored tensor as a value: only type and small content."""
+    def weight(self, tensor: proto.ProtoTensor, scope: NameScope, tied: str | None) -> Value:
+        """Return a stored tensor as a value; ``tied`` names what it copies, None a parameter."""
         stored = self.tensors.stored(tensor)
-        location = tensor.external.get("location", "") if tensor.external else ""
-        weight = Weight(tensor.nbytes, stored.digest, location, is_parameter)
+        location = (tensor.external or {}).get("location", "")
+        weight = Weight(tensor.nbytes, stored.digest, location, tied is None, shares=tied or "")
         value = Value(scope.full(tensor.name), stored.type, stored.known, weight)
         scope.values[tensor.name] = value
         return value

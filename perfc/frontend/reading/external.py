@@ -113,7 +113,7 @@ def contents_of(
         with opened(model_dir, location) as file:
             files += [] if file is None else [location]
             for _, offset, nbytes in some:
-                data = None if file is None else _read(file, offset, nbytes)
+                data = None if file is None else read_part(file, offset, nbytes)
                 contents.append(data)
                 if data is not None:
                     digest.update(f"{location}:{offset}:{nbytes}:".encode("utf-8", "replace"))
@@ -162,7 +162,7 @@ def opened(model_dir: str | os.PathLike[str], location: str) -> Iterator[BinaryI
         yield file if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else None
 
 
-def _read(file: BinaryIO, offset: int, nbytes: int) -> bytes | None:
+def read_part(file: BinaryIO, offset: int, nbytes: int) -> bytes | None:
     """So many bytes, None where the file ends before."""
     try:
         file.seek(offset)
