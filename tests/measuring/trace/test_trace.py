@@ -7,6 +7,7 @@ import json
 import random
 import sqlite3
 import time
+import tracemalloc
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -471,3 +472,27 @@ def test_the_progress_of_reading_is_that_of_the_file(
     assert seen == sorted(seen)
     assert {total for _, total in seen} == {size}
     assert seen[0][0] <= size == seen[-1][0]
+
+
+@pytest.mark.speed
+def test_a_gigabyte_takes_a_minute_and_600_megabytes(tmp_path: Path) -> None:
+    trace = samples.chrome(
+        *[
+            event
+            for at in range(20_000)
+            for event in (
+                samples.operator("aten::mm", 20 * at, 9, [4096, 4096], [4096, 4096], number=at),
+                samples.runtime("cudaLaunchKernel", 20 * at + 3, 2, at),
+                samples.kernel(samples.GEMM, 20 * at + 8, 9, at, at),
+            )
+        ]
+    )
+    path = Path(written(tmp_path, trace))
+    gigabytes = path.stat().st_size / 1e9
+    begin_s = time.process_time()
+    read_trace(path)
+    assert time.process_time() - begin_s < 60 * gigabytes
+    tracemalloc.start()
+    read_trace(path)
+    assert tracemalloc.get_traced_memory()[1] < 2 * events.CHUNK + 600e6 * gigabytes
+    tracemalloc.stop()
