@@ -17,6 +17,8 @@ from perfc.errors import ParseError
 from perfc.ir.record import mutable, record
 from perfc.view.report.units import Unit, plural, quantity
 
+from ..measure.runtimes.events import Event, number
+
 MOST_ROWS = 6_000_000
 FEWER = "record fewer steps"
 MOST_NAMES = 200_000
@@ -115,6 +117,8 @@ class EventColumns:
 
     def __init__(self, width: int) -> None:
         self.columns = [array("q") for _ in range(width)]
+        # looked up once: a trace of 1 GB has millions of rows
+        self._appends = [column.append for column in self.columns]
 
     def __len__(self) -> int:
         return len(self.columns[0])
@@ -130,8 +134,8 @@ class EventColumns:
         """
         if len(self) >= MOST_ROWS:
             raise ParseError(f"more than {MOST_ROWS:,} events in a trace", hint=FEWER)
-        for column, value in zip(self.columns, values, strict=True):
-            column.append(value)
+        for append, value in zip(self._appends, values, strict=True):
+            append(value)
 
     def row(self, at: int) -> tuple[int, ...]:
         """Return a row."""
@@ -337,13 +341,18 @@ def operator_name(text: str) -> str:
     return text if _OPERATOR.fullmatch(text) else ""
 
 
-def nanoseconds(microseconds: float | None) -> int | None:
-    """Return a time of a Chrome trace as whole nanoseconds; None if out of range."""
-    if microseconds is None or not abs(microseconds) < LARGEST_US:
+def nanoseconds(event: Event, key: str) -> int | None:
+    """Return a time in microseconds of a Chrome trace as whole nanoseconds; None without one."""
+    value = event.get(key)
+    if type(value) is not float and type(value) is not int:
+        value = number(event, key)
+        if value is None:
+            return None
+    if not -LARGEST_US < value < LARGEST_US:
         return None
-    whole = int(microseconds)
+    whole = int(value)
     # a product of the whole would lose the last digits
-    return whole * 1000 + round((microseconds - whole) * 1000)
+    return whole * 1000 + round((value - whole) * 1000)
 
 
 def sizes_of(extents: object) -> tuple[int, ...] | None:

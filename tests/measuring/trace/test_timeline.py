@@ -248,6 +248,22 @@ def test_old_and_bare_forms_are_read(tmp_path: Path) -> None:
     assert [*read(tmp_path, legacy).launches.duration_ns] == [90_000]
 
 
-def test_nanoseconds_of_an_epoch_are_whole() -> None:
-    assert nanoseconds(1661938466279503) == 1661938466279503000
-    assert nanoseconds(4952280098161.183) == 4952280098161183
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (1661938466279503, 1661938466279503000),
+        (4952280098161.183, 4952280098161183),
+        ("2.5", 2500),
+        (True, None),
+        (float("nan"), None),
+        (float("inf"), None),
+        (10**400, None),
+        ("x", None),
+        (None, None),
+        (-3, -3000),
+        (4.6e15, None),
+    ],
+)
+def test_times_are_whole_nanoseconds(given: object, expected: int | None) -> None:
+    assert nanoseconds({"ts": given}, "ts") == expected
+    assert nanoseconds({}, "ts") is None

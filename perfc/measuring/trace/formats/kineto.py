@@ -13,7 +13,7 @@ from typing import cast
 from perfc.errors import ParseError
 from perfc.ir.record import mutable
 
-from ...measure.runtimes.events import Event, arrays, inner, integer, number, text
+from ...measure.runtimes.events import Event, arrays, inner, integer, text
 from ..facts import (
     LARGEST_EXTENT,
     MOST_ARGUMENTS,
@@ -80,7 +80,7 @@ class KinetoEvents:
         if e.get("ph") != "X":
             return
         category = text(e, "cat").lower() or _LEGACY.get(text(e, "pid"), "")
-        start, length = nanoseconds(number(e, "ts")), nanoseconds(number(e, "dur"))
+        start, length = nanoseconds(e, "ts"), nanoseconds(e, "dur")
         args, name = inner(e, "args"), text(e, "name")
         if category in _DEVICE:
             place = integer(args, "device")

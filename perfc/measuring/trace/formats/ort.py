@@ -7,7 +7,7 @@ from typing import cast
 
 from perfc.errors import ParseError
 
-from ...measure.runtimes.events import Event, arrays, inner, number, text
+from ...measure.runtimes.events import Event, arrays, inner, text
 from ...measure.runtimes.ort_profile import SUFFIX
 from ..facts import (
     LONGEST_NAME,
@@ -45,7 +45,7 @@ def read(path: str) -> DeviceTrace:
     nodes: list[Executed] = []
     calls: dict[str, OperatorCall | None] = {}
     for _, e in arrays(path, EVENTS, trace.cut):
-        start, length = nanoseconds(number(e, "ts")), nanoseconds(number(e, "dur"))
+        start, length = nanoseconds(e, "ts"), nanoseconds(e, "dur")
         category, name, args = text(e, "cat"), text(e, "name")[:LONGEST_NAME], inner(e, "args")
         is_node = category == "Node" and name.endswith(SUFFIX)
         if start is None or length is None or length < 0:

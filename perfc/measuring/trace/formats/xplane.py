@@ -12,7 +12,7 @@ from dataclasses import field
 from perfc.errors import ParseError
 from perfc.ir.record import mutable
 
-from ...measure.runtimes.events import Event, arrays, head, inner, integer, number, text
+from ...measure.runtimes.events import Event, arrays, head, inner, integer, text
 from ..facts import (
     LONGEST_NAME,
     UNKNOWN_NS,
@@ -90,7 +90,7 @@ class XplaneEvents:
                 self.named(text(e, "name"), process, thread, text(args, "name"))
             return
         if e.get("ph") == "X":
-            start, length = nanoseconds(number(e, "ts")), nanoseconds(number(e, "dur"))
+            start, length = nanoseconds(e, "ts"), nanoseconds(e, "dur")
             self.executed(process, thread, text(e, "name"), start, length, args)
 
     def executed(
