@@ -147,7 +147,7 @@ def test_the_dict_is_the_json_document(resnet: perfc.Report, tmp_path: Path) -> 
     assert resnet.to_dict()["schema"] == "perfc-report/1"
 
 
-@pytest.mark.parametrize("suffix", [".txt", ".json", ".md", ".csv", ".html", ".HTML"])
+@pytest.mark.parametrize("suffix", [".txt", ".json", ".md", ".csv", ".html", ".JSON"])
 def test_a_saved_file_is_what_the_command_line_writes(
     suffix: str, resnet: perfc.Report, tmp_path: Path
 ) -> None:

@@ -350,11 +350,11 @@ def test_extents_that_matrix_instructions_do_not_divide_are_found() -> None:
 
 def test_rows_of_a_batch_that_meet_one_matrix_count_together() -> None:
     def batched(rank: int) -> object:
-        w = np.ones((64, 2048, 2048)[-rank:], np.float16)
+        w = np.ones((64, 512, 512)[-rank:], np.float16)
         return model(
             [node("MatMul", ["x", "w"], ["y"])],
-            {"x": [64, 50, 2048]},
-            {"y": [64, 50, 2048]},
+            {"x": [64, 50, 512]},
+            {"y": [64, 50, 512]},
             {"w": w},
             F16,
         )

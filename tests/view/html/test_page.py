@@ -18,6 +18,7 @@ from perfc.view.html import comparison_of, comparison_page, page
 from perfc.view.html.page import ECHARTS, asset
 from perfc.view.report import Format, collect, written
 from perfc.view.report.units import Unit, quantity
+from tests.commands.invocations import write_model
 
 from .conftest import HOSTILE, MODELS
 
@@ -250,11 +251,12 @@ def test_command_writes_the_page_whole(tmp_path: Path, capfd: pytest.CaptureFixt
 
 @pytest.mark.parametrize(
     ("name", "start"),
-    [("r.html", "<!DOCTYPE"), ("r.json", "{"), ("r.md", "# "), ("r.txt", "resnet50.onnx.gz on")],
+    [("r.html", "<!DOCTYPE"), ("r.json", "{"), ("r.md", "# "), ("r.txt", "model.onnx on")],
 )
 def test_name_of_the_file_says_the_format(tmp_path: Path, name: str, start: str) -> None:
     out = tmp_path / name
-    assert cli.run(["analyze", str(MODELS / "resnet50.onnx.gz"), "-o", str(out)]) == 0
+    write_model(tmp_path / "model.onnx")
+    assert cli.run(["analyze", str(tmp_path / "model.onnx"), "-o", str(out)]) == 0
     assert out.read_text(encoding="utf-8").startswith(start)
 
 
