@@ -66,13 +66,12 @@ def steps(page: str) -> list[tuple[str, list[str]]]:
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the product with the files of all pages in it."""
+    """A copy of the product, compiled as far as it was, with the files of all pages in it."""
     folder = tmp_path_factory.mktemp("tree")
-    ignored = shutil.ignore_patterns("__pycache__")
     for name in COPIED:
         source = ROOT / name
         if source.is_dir():
-            shutil.copytree(source, folder / name, symlinks=True, ignore=ignored)
+            shutil.copytree(source, folder / name, symlinks=True)
         else:
             shutil.copy(source, folder / name)
     for name in OF_TESTS:

@@ -11,7 +11,7 @@ TESTS = Path(__file__).resolve().parents[1]
 def edits_of_the_search_path(text: str) -> list[int]:
     """Lines on which ``sys.path`` is changed."""
     lines = []
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(ast.parse(text)) if "sys.path" in text else ():
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             if ast.unparse(node.func.value) == "sys.path":
                 lines.append(node.lineno)
