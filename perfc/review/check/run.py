@@ -86,11 +86,11 @@ def check(
     errors += strange
     notes += [*successions, *unchecked]
     if everything:
-        cases = {p.case for p in plan}
+        cases, replaced = {p.case for p in plan}, lineage.replaced
         gone = [
             c
             for c in against.entries
-            if c not in cases and c.model not in lineage.replaced and not c.model.startswith("../")
+            if c not in cases and c.model not in replaced and not c.model.startswith("../")
         ]
         results += [
             Result(

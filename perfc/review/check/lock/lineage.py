@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -57,6 +58,7 @@ class Lineage:
         revision: revision of git with the models of the baseline.
         measured: entry of each case.
         by_model: successions by new model.
+        names: models of the baseline.
     """
 
     config: Config
@@ -64,6 +66,7 @@ class Lineage:
     revision: str
     measured: Mapping[BaselineCase, CaseFigures]
     by_model: Mapping[str, Succession]
+    names: frozenset[str]
 
     @property
     def replaced(self) -> frozenset[str]:
@@ -78,7 +81,9 @@ class Lineage:
         if line is None and (old is not None or case.model not in self.names):
             return Compared(entry, old, case.model)
         line = line or Succession((case.model,), (case.model,))
-        name, accept = self.config.shown(case.model), "perfc baseline update"
+        name = self.config.shown(case.model)
+        names = " ".join(shlex.quote(self.config.shown(n)) for n in line.new)
+        step = f"perfc baseline update {names}"
         if case.model != line.new[0]:
             first = self.config.shown(line.new[0])
             return Compared(entry, None, "", f"{name}: checked together with {first}")
@@ -91,16 +96,13 @@ class Lineage:
         former = line.old[0] if len(line.new) == len(line.old) == 1 else ""
         if line.new == line.old:
             text = f"{name}: another setting than in the baseline, compared on the new one"
-            return Compared(new, before, former, f"{text} ({accept} {name})")
+            return Compared(new, before, former, f"{text} ({step})")
         ours, theirs = (
-            " and ".join(map(self.config.shown, names)) for names in (line.new, line.old)
+            " and ".join(map(self.config.shown, models)) for models in (line.new, line.old)
         )
-        return Compared(new, before, former, f"{ours}: in place of {theirs} ({accept} {ours})")
-
-    @property
-    def names(self) -> frozenset[str]:
-        """Models of the baseline."""
-        return frozenset(c.model for c in self.against.entries)
+        if not any(b.covers(case.model) for b in self.config.budgets):
+            step = f"no budget is about it: add it to {self.config.shown(self.config.path.name)}"
+        return Compared(new, before, former, f"{ours}: in place of {theirs} ({step})")
 
     def former(self, p: PlannedCheck, model: str) -> Entry | None:
         """Return the entry of an old model under the setting of a case; None if it has none.
@@ -133,7 +135,7 @@ def lineage_of(
     changed = {n: (e, before[n]) for n, e in entries.items()
                if n in before and not e.digest.startswith(before[n].digest)}  # fmt: skip
     if not before or not (new or changed):
-        return Lineage(config, against, revision, measured, {})
+        return Lineage(config, against, revision, measured, {}, frozenset(before))
     gone = {name: before[name] for name in missing(config, against)}
     first = next(iter(now.values()))
     for name, entry in gone.items():
@@ -145,7 +147,8 @@ def lineage_of(
     pairs = successions(covered, gone, changed, by_git)
     left = {n: e for n, e in gone.items() if not any(n in s.old for s in pairs)}
     pairs += successions({n: e for n, e in new.items() if n not in covered}, left, {}, by_git)
-    return Lineage(config, against, revision, measured, {n: s for s in pairs for n in s.new})
+    by_model = {n: s for s in pairs for n in s.new}
+    return Lineage(config, against, revision, measured, by_model, frozenset(before))
 
 
 def missing(config: Config, against: Baseline) -> Iterator[str]:
