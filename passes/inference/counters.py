@@ -1,4 +1,4 @@
-"""The last iteration of a loop that counts, found without following each iteration."""
+"""Last iteration of a loop that counts, by search instead of following each iteration."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from perfc.ir.graph import Graph, Value, captured
+from perfc.ir.graph import Graph, Node, Value, captured
+from perfc.ir.op import Kind
 from perfc.ir.ops.control.control import If
+from perfc.ir.ops.movement.gather import Gather
 from perfc.ir.tensors.known import Item, Known
 from perfc.ir.tensors.types import DType, TensorType, Type
 
@@ -19,30 +21,13 @@ MOST_ITERATIONS = 1 << 40
 """Maximum iterations."""
 FOLLOWED = (3, 8)
 """Iterations after which counters are looked for."""
-MONOTONE = frozenset(
-    {
-        "less",
-        "less_or_equal",
-        "greater",
-        "greater_or_equal",
-        "and",
-        "not",
-        "add",
-        "sub",
-        "neg",
-        "cast",
-        "squeeze",
-        "unsqueeze",
-        "reshape",
-        "identity",
-        "shape",
-        "gather",
-        "constant",
-    }
+COMPARISONS = frozenset({"less", "less_or_equal", "greater", "greater_or_equal"})
+MONOTONE = COMPARISONS | frozenset(
+    ["and", "add", "sub", "neg", "cast", "squeeze", "unsqueeze", "reshape", "identity"]
 )
 """Operators of which a condition on counters is false for good once it is false.
 
-Equality and alternatives may hold again later.
+Equality and alternatives may hold again later, and so may the opposite of a conjunction.
 """
 
 
@@ -84,12 +69,24 @@ def is_monotone(body: Graph) -> bool:
     producers, waiting, seen = body.producers, list(body.outputs[:1]), 0
     while waiting and seen < 100:
         node = producers.get(waiting.pop())
-        if node is not None:
-            if node.op.mnemonic not in MONOTONE:
-                return False
-            waiting += [v for v in node.inputs if v is not None]
-            seen += 1
+        if node is None or is_extent(node, producers):
+            continue
+        before = producers.get(node.inputs[0]) if node.inputs and node.inputs[0] else None
+        compared = before is not None and before.op.mnemonic in COMPARISONS
+        if node.op.mnemonic not in MONOTONE and not (node.op.mnemonic == "not" and compared):
+            return False
+        waiting += [v for v in node.inputs if v is not None]
+        seen += 1
     return not waiting
+
+
+def is_extent(node: Node, producers: Mapping[Value, Node]) -> bool:
+    """Return True for an extent of a state, which keeps its type, or a constant."""
+    data, index = (*node.inputs, None, None)[:2]
+    source = producers.get(data) if data is not None else None
+    if isinstance(node.op, Gather) and source is not None and index is not None:
+        return index.weight is not None and source.op.kind is Kind.SHAPE
+    return node.op.kind is Kind.SHAPE or not node.inputs
 
 
 def last_iteration(goes_on: Callable[[int], bool | None], most: int) -> int | None:

@@ -153,6 +153,33 @@ def test_a_condition_that_may_hold_again_is_followed() -> None:
     assert analyzed(model(nodes, {"i": (0, "int64")})).cost.work.mac == 11 * MACS
 
 
+def test_a_condition_that_is_false_between_two_limits_is_followed() -> None:
+    nodes = [
+        constant("step", 1),
+        constant("low", 57),
+        constant("high", 59),
+        node("Add", ["i", "step"], ["i_next"]),
+        node("Greater", ["i_next", "low"], ["above"]),
+        node("Less", ["i_next", "high"], ["below"]),
+        node("And", ["above", "below"], ["between"]),
+        node("Not", ["between"], ["going"]),
+    ]
+    assert analyzed(model(nodes, {"i": (0, "int64")})).cost.work.mac == 58 * MACS
+
+
+def test_a_limit_that_a_table_gives_by_the_counter_is_followed() -> None:
+    table = [9] * 20 + [0] + [99] * 40
+    nodes = [
+        constant("step", 1),
+        constant("table", table),
+        node("Add", ["i", "step"], ["i_next"]),
+        node("Gather", ["table", "i_next"], ["limit"]),
+        constant("five", 5),
+        node("Less", ["five", "limit"], ["going"]),
+    ]
+    assert analyzed(model(nodes, {"i": (0, "int64")})).cost.work.mac == 20 * MACS
+
+
 def test_a_loop_that_does_not_begin_has_no_work() -> None:
     nodes = counter(1, 5, "Less", "int64", True, False)
     cost = analyzed(model(nodes, {"i": (0, "int64")}, begins=False)).cost

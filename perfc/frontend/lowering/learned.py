@@ -40,7 +40,7 @@ MOST_FOLDED = 64
 
 
 def unlearned(graph: proto.ProtoGraph, path: str = "") -> Mapping[str, str]:
-    """Return the initializers of a graph that are no parameters of their own, by name.
+    """Return the initializers of a graph that are no parameters, or copies of one, by name.
 
     The exporter's metadata decides if there is any, else patterns of names. A copy of the table of
     an embedding has its name, others an empty one.
