@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 from perfc.common.choice import text_of
 from perfc.deployment import Deployment, DeploymentKeywords
-from perfc.deployment.extents import keyed
+from perfc.deployment.extents import keyed, require_ranges
 from perfc.deployment.reading import bound, located, lowered, read
 from perfc.frontend.collector import paused_collector
 from perfc.frontend.pytorch.torch_inputs import Inputs
@@ -173,6 +173,7 @@ class Report(StoredTensors, Presentation):
         if any(s.is_bound for s in self.source.symbols):
             return None
         with located(self.model):
+            require_ranges(self.source, given)
             am = replace(self.analyses, instruments=())
             sizes = settled(am.get(Formulas(), self.source), given)
         if sizes.numeric is not None and not holds(self.source, sizes.numeric, sizes.env):

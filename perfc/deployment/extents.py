@@ -206,8 +206,7 @@ def with_sizes(module: Module, given: Mapping[str, int]) -> Module:
     Raises:
         ParseError: a size that the model does not allow.
     """
-    for s in module.symbols:
-        require_range(s, given.get(s.name, s.lo))
+    require_ranges(module, given)
     if all(s.default == given.get(s.name, s.default) and not (s.tie and s.name in given)
            for s in module.symbols):  # fmt: skip
         return module
@@ -216,6 +215,16 @@ def with_sizes(module: Module, given: Mapping[str, int]) -> Module:
         for s in module.symbols
     )
     return replace(module, symbols=tuple(changed))
+
+
+def require_ranges(module: Module, given: Mapping[str, int]) -> None:
+    """Raise an error for a size by symbol key that the model does not allow.
+
+    Raises:
+        ParseError: there is one.
+    """
+    for s in module.symbols:
+        require_range(s, given.get(s.name, s.lo))
 
 
 def opened(module: Module, name: str, axis: NamedExtent, size: int) -> Module:

@@ -200,7 +200,7 @@ class ProjectedLSTM(LSTM):
     """
 
     mnemonic = "projected_lstm"
-    onnx = ("aten::lstm.projected",)
+    onnx = ("aten::LSTM",)
     operands = (*LSTM_OPERANDS, "projection")
     formulas: ClassVar[Mapping[str, str]] = {
         **Recurrent.formulas,

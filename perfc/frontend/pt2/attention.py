@@ -124,7 +124,7 @@ def one_layer(
     gates = c.scope.meta(cells[0][0]).sizes[0]
     if not isinstance(gates, int):
         raise ValueError("a symbolic hidden size")
-    operator = "RNN" if name.startswith("rnn") else "lstm.projected" if last else name.upper()
+    operator = "RNN" if name.startswith("rnn") else name.upper()
     return c.several(
         operator, (value, *parts, joined(biases) if biases else "", "", *initial, *last),
         3 if name == "lstm" else 2, "aten" if last else "", hidden_size=gates // GATES[name],

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from perfc.analyzers.estimate.interval import Interval
-from perfc.deployment.extents import keyed
+from perfc.deployment.extents import keyed, require_ranges
 from perfc.errors import ParseError
 from perfc.ir.record import frozen
 from perfc.passes.memory.storage import BufferRole, StorageTable
@@ -64,8 +64,18 @@ class Way:
         """Return the values of the symbols at a batch."""
         return {**self.report.env, **({} if batch is None else self._keys(batch))}
 
+    def allows(self, batch: int) -> bool:
+        """Return True if the model can be run at a batch."""
+        try:
+            require_ranges(self.report.source, self._keys(batch))
+        except ParseError:
+            return False
+        return True
+
     def holds(self, batch: int | None) -> bool:
         """Return True if a run of that batch fits."""
+        if batch is not None and not self.allows(batch):
+            return False
         return holds(self.report, self.env(batch), table=self.table, more_bytes=self.more_bytes)
 
     def footprint(self, batch: int | None) -> Footprint:
@@ -81,7 +91,7 @@ class Way:
         if self.batch is None:
             hint = "export it with a symbolic first dimension"
             raise ParseError("the batch of the model is fixed", where="--batch", hint=hint)
-        low, high = 0, 1
+        low, high = 0, 1 if self.allows(1) else self.batch
         while self.holds(high):
             low, high = high, self._further(high)
             if low >= MOST_BATCH:
@@ -93,6 +103,8 @@ class Way:
 
     def _further(self, batch: int) -> int:
         """Return the next batch to try, where linearly extrapolated live bytes fill the device."""
+        if not self.allows(2 * batch):
+            return 2 * batch
         capacity = self.report.deployment.capacity(self.report.machine)
         small, large = (self._live(b) for b in (batch, 2 * batch))
         slope = (large - small) / batch

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 
 from perfc.api import Report
-from perfc.deployment.extents import keyed
+from perfc.deployment.extents import keyed, require_ranges
 from perfc.deployment.reading import located
 from perfc.ir.symbolic.evaluate import evaluate
 from perfc.machine import Capacity as DeviceCapacity
@@ -80,9 +80,12 @@ class Evaluator:
 
         Raises:
             ShapeError: if the sizes contradict each other or the model.
+        ParseError: a size that the model does not allow.
         """
+        given = {**self.report.given, **self.sized(dims)}
         with located(self.report.model):
-            return settled(self.sizing, {**self.report.given, **self.sized(dims)}).env
+            require_ranges(self.report.source, given)
+            return settled(self.sizing, given).env
 
     def sized(self, dims: Mapping[str, int]) -> dict[str, int]:
         """Return sizes by symbol key; ``batch`` and ``seq`` may stand for several symbols."""

@@ -57,6 +57,15 @@ def test_steps_from_an_unread_constant_are_a_bound(elements: dict[str, bytes]) -
     assert (cost.work.mac, cost.is_bound) == (0, True)
 
 
+@pytest.mark.parametrize(("limit", "steps"), [(1, 0), (2, 1), (100, 7)])
+def test_a_loop_that_does_not_count_is_followed(limit: int, steps: int) -> None:
+    document = loop(limit)
+    body = document["graph_module"]["graph"]["nodes"][0]["inputs"][1]["arg"]["as_graph"]["graph"]
+    body["nodes"][0]["target"] = "torch.ops.aten.mul.Tensor"
+    cost = report_of(document, {"c_zero": (1).to_bytes(8, "little")}).cost
+    assert (cost.work.mac, cost.is_bound) == (steps * STEP, False)
+
+
 def test_a_loop_that_never_begins_does_nothing() -> None:
     assert report_of(loop(0), {"c_zero": bytes(8)}).cost.work.mac == 0
 

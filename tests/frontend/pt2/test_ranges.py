@@ -13,6 +13,9 @@ from perfc.frontend.formats import ReadOptions
 from perfc.frontend.lowering import lowered
 from perfc.frontend.pt2.program import translated
 from perfc.frontend.pytorch.torch_program import with_examples
+from perfc.study.fit.search import fitted
+from perfc.study.sweep.axes import Axis
+from perfc.study.sweep.run import sweep
 from tests.frontend.pt2.programs import F32, I64, graph, module_of, node, program
 
 
@@ -62,6 +65,20 @@ def test_a_size_outside_the_range_is_refused_in_a_line(size: int, is_allowed: bo
         with pytest.raises(PerfcError, match=rf"seq={size} is outside 8\.\.64") as caught:
             perfc.analyze(module, "a100", **given)  # type: ignore[arg-type]
         assert "\n" not in str(caught.value)
+
+
+def test_studies_keep_to_the_range() -> None:
+    made = document(limits=(4, 64))
+    made["range_constraints"]["s0"] = {"min_val": 4, "max_val": 50}
+    report = perfc.analyze(module_of(made), "a100")
+    assert report.env == {"batch": 4, "seq": 64}
+    assert fitted(report, is_auto=True, predict=False).batch == 50
+    for changed in ({"batch": 51}, {"batch": 3}, {"seq": 65}):
+        with pytest.raises(PerfcError, match="is outside"):
+            report.at(**changed)
+        axes = [Axis(name, (8, size)) for name, size in changed.items()]
+        with pytest.raises(PerfcError, match="is outside"):
+            sweep(report, axes, [report.machine], predict=False)
 
 
 def test_a_batch_of_one_is_allowed_where_pytorch_specializes_for_it() -> None:
