@@ -33,7 +33,7 @@ elu_backward softplus_backward mish_backward logit_backward log_sigmoid_backward
 native_dropout_backward _masked_scale : rr > 0 @2
 infinitely_differentiable_gelu_backward glu_backward : rr > 1 @2
 native_dropout : r > 0,0:b1 @2
-_fused_dropout dropout feature_dropout alpha_dropout bernoulli : r > 0 @1
+_fused_dropout dropout feature_dropout alpha_dropout : r > 0 @1
 normal_ uniform_ bernoulli_ random_ exponential_ log_normal_ cauchy_ geometric_ : w
 mse_loss l1_loss smooth_l1_loss huber_loss binary_cross_entropy : rr @2
 mse_loss_backward smooth_l1_loss_backward huber_loss_backward : rrr > 1 @2
@@ -45,7 +45,7 @@ sum mean amax amin prod logsumexp std var var_mean std_mean : rd > / @1
 norm linalg_vector_norm : r.d > / @1
 max min argmax argmin median all any : r @1
 _local_scalar_dense nonzero count_nonzero isin _unique2 bincount histc : r
-cumsum cumprod cummax cummin logcumsumexp : r > 0 @1
+cumsum cumprod cummax cummin : r > 0 @1
 sort msort argsort : r > 0,0:i64
 topk kthvalue mode bucketize : r
 searchsorted : .r
@@ -59,7 +59,12 @@ scatter scatter_add scatter_reduce : ..r
 index_add index_copy : ..rr
 index_put _index_put_impl : ..r
 masked_select masked_scatter : .r
-embedding_dense_backward embedding_backward : rr
+embedding_dense_backward embedding_backward _embedding_bag_dense_backward : rr
+_embedding_bag embedding_bag _embedding_bag_forward_only : .rr
+multinomial _fft_r2c _fft_c2r im2col linalg_inv_ex linalg_qr _linalg_svd linalg_lu_factor_ex : r
+_fft_c2c logcumsumexp lgamma digamma erfinv frac rad2deg deg2rad : r > 0
+_cdist_forward : rr
+linalg_cross hypot copysign nextafter : rr > ^ @1
 max_pool2d_with_indices_backward max_pool3d_with_indices_backward : r > 1
 avg_pool2d_backward avg_pool3d_backward _adaptive_avg_pool2d_backward : r > 1
 _adaptive_avg_pool3d_backward adaptive_max_pool2d_backward : r > 1
@@ -135,6 +140,8 @@ _C::gptq_marlin_gemm _C::marlin_gemm sgl_kernel::gptq_marlin_gemm : r.rrr ?
 _C::awq_gemm _C::gptq_gemm trtllm::fp4_gemm trtllm::nvfp4_gemm aiter::gemm_a4w4 : rrrr ?
 _C::cutlass_scaled_fp4_mm sgl_kernel::cutlass_scaled_fp4_mm : wrrrr ?
 _weight_int4pack_mm : rr.r ?
+bitsandbytes::gemv_4bit : rr.r ?
+bitsandbytes::dequantize_4bit : rr
 ::LigerRMSNormFunction ::LigerSiLUMulFunction ::LigerGELUMulFunction : rr > 0 @2
 ::LigerRMSNormFunctionBackward ::LigerSiLUMulFunctionBackward ::FlashAttnFuncBackward : r > 0 ?
 ::FusedLayerNormAffineFunction ::FusedRMSNormAffineFunction : rr > 0 @2
