@@ -131,6 +131,14 @@ def test_a_command_is_read_however_it_is_written(line: str) -> None:
     assert (read.options, read.parallel) == ({"max_num_seqs": 64}, {"tp": 2})
 
 
+def test_every_command_and_image_of_an_engine_calls_it() -> None:
+    for engine, table in flag_tables().items():
+        for call in (*table["commands"], *table.get("images", ())):
+            for line in (call, f"/opt/{call}", f"numactl -N 0 {call}"):
+                read = read_engine_args(f"{line} --model {LLAMA} --tensor-parallel-size 2")
+                assert (read.runtime, read.model, read.parallel) == (engine, LLAMA, {"tp": 2})
+
+
 @pytest.mark.parametrize("engine", ["vllm", "sglang", "trtllm"])
 def test_a_flag_is_modeled_without_effect_or_named(engine: str) -> None:
     table = flag_tables()[engine]
