@@ -218,3 +218,31 @@ def test_tensorrt_names_are_taken_apart() -> None:
     assert tensorrt.members_of("PWN(/a/Sigmoid, /a/Mul)") == ("/a/Sigmoid", "/a/Mul")
     assert tensorrt.members_of("{ForeignNode[/a...b/c]}") == ("/a...b/c",)
     assert tensorrt.members_of("Reformatting CopyNode for Output Tensor 0 to x") == ()
+
+
+def test_device_times_belong_to_the_operator_around_the_launch(tmp_path: Path) -> None:
+    """PyTorch 1.13 to 2.1 write the correlation number where others write the operator's."""
+
+    def event(category: str, name: str, ts: int, dur: int, **args: object) -> dict[str, object]:
+        return {
+            "ph": "X",
+            "cat": category,
+            "name": name,
+            "ts": ts,
+            "dur": dur,
+            "pid": 1,
+            "tid": 1,
+            "args": args,
+        }
+
+    trace = [
+        event("cpu_op", "aten::linear", 0, 50, **{"External id": 1}),
+        event("cpu_op", "aten::addmm", 5, 30, **{"External id": 2}),
+        event("cuda_runtime", "cudaLaunchKernel", 10, 5, correlation=3),
+        event("cpu_op", "aten::relu", 60, 20, **{"External id": 3}),
+        event("cuda_runtime", "cudaLaunchKernel", 65, 5, correlation=1),
+        event("kernel", "gemm", 100, 70, correlation=3, **{"External id": 3}),
+        event("kernel", "relu", 200, 4, correlation=1, **{"External id": 1}),
+    ]
+    kernels = profilers.read(write(tmp_path / "p.json", {"traceEvents": trace})).kernels
+    assert {k.name: pytest.approx(k.time_s) for k in kernels} == {"0:linear": 70e-6, "1:relu": 4e-6}

@@ -122,6 +122,17 @@ class KinetoEvents:
                 self.words[key] = call
         self.timeline.operator(thread_of(e), begin_ns, end_ns, call, identity_of(args))
 
+    def outermost(self) -> list[int]:
+        """Outermost execution of ATen around each one, or itself; -1 without one."""
+        calls, made = self.trace.calls, list[int]()
+        numbers, parents = self.timeline.operators.columns[3], self.timeline.parents
+        for at, around in enumerate(parents):
+            # an operator follows the one around it
+            outer = made[around] if around >= 0 else -1
+            is_aten = calls[numbers[at]].operator.startswith(ATEN)
+            made.append(at if outer < 0 and is_aten else outer)
+        return made
+
     def annotation(self, name: str, begin_ns: int, end_ns: int, is_device: int) -> None:
         """Take a range that the profiler or the program marked."""
         step = _STEP.fullmatch(name)
@@ -191,15 +202,10 @@ def from_host(trace: DeviceTrace, seen: KinetoEvents) -> None:
         hint = "record activities of the device too; ranges of counters have no kernels"
         raise ParseError("launches of kernels, but no kernel that ran", hint=hint)
     trace.is_host = True
-    timeline = seen.timeline
-    calls, parents = trace.calls, timeline.parents
-    is_inside: list[bool] = []
-    for at, (_, begin, end, call, _) in enumerate(timeline.operators):
-        is_aten, around = calls[call].operator.startswith(ATEN), parents[at]
-        # an operator follows the one around it
-        if is_aten and not (around >= 0 and is_inside[around]):
+    calls, outermost = trace.calls, seen.outermost()
+    for at, (_, begin, end, call, _) in enumerate(seen.timeline.operators):
+        if outermost[at] == at:
             trace.add(calls[call].operator, end - begin, "cpu", call=calls[call], execution=at)
-        is_inside.append(is_aten or (around >= 0 and is_inside[around]))
 
 
 def facts_of(e: Event) -> DeviceFacts:
