@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import field
 from functools import partial
 from typing import Any
 
@@ -53,6 +54,7 @@ class FlatReader:
     Args:
         file: its bytes.
         root: its outermost table.
+        read: tensors of graphs by their position.
     """
 
     file: FlatFile
@@ -61,6 +63,7 @@ class FlatReader:
     buffers: Sequence[FlatTable] = ()
     names: Sequence[tuple[str, str]] = ()
     nodes: int = 0
+    read: dict[int, list[FlatTensor]] = field(default_factory=dict[int, "list[FlatTensor]"])
 
     def model(self) -> ProtoModel:
         """Return the first graph of the model; others are those of its control flow."""
@@ -96,8 +99,10 @@ class FlatReader:
         return end.value(0, real=False)
 
     def tensors(self, graph: FlatTable) -> list[FlatTensor]:
-        """Return the tensors of a graph."""
-        return [self.tensor(table) for table in graph.tables(0)]
+        """Return the tensors of a graph, one object each, however often it is called."""
+        if graph.position not in self.read:
+            self.read[graph.position] = [self.tensor(table) for table in graph.tables(0)]
+        return self.read[graph.position]
 
     def tensor(self, table: FlatTable) -> FlatTensor:
         """Return a tensor, with its elements if they are few."""

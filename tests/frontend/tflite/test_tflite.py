@@ -86,6 +86,31 @@ def test_a_loop_runs_its_graphs() -> None:
     assert "exp" in [n.op.mnemonic for n in graph.nodes[-1].regions[0].nodes]
 
 
+@pytest.mark.parametrize(("step", "limit", "runs"), [(1, 6, 6), (2, 5, 3), (1, 40_000, 40_000)])
+def test_a_loop_runs_until_its_counter_meets_a_constant(step: int, limit: int, runs: int) -> None:
+    model, whole = flat.Model(), {"dtype": 2}
+    start = model.tensor("start", (), **whole, data=struct.pack("<i", 0))
+    x = model.tensor("x", (4,))
+    last, y = model.tensor("last", (), **whole), model.tensor("y", (4,))
+    model.operator("WHILE", (start, x), (last, y), cond=1, body=2)
+    model.ends((x,), (y,))
+    model.graph()
+    count, held = model.tensor("count", (), **whole), model.tensor("held", (4,))
+    most = model.tensor("most", (), **whole, data=struct.pack("<i", limit))
+    is_less = model.tensor("less", (), dtype=6)
+    model.operator("LESS", (count, most), (is_less,))
+    model.ends((count, held), (is_less,))
+    model.graph()
+    now, before = model.tensor("now", (), **whole), model.tensor("before", (4,))
+    one = model.tensor("one", (), **whole, data=struct.pack("<i", step))
+    after, exp = model.tensor("after", (), **whole), model.tensor("exp", (4,))
+    model.operator("ADD", (now, one), (after,))
+    model.operator("EXP", (before,), (exp,))
+    model.ends((now, before), (after, exp))
+    cost = perfc.analyze(model.file(), "a100").cost
+    assert (cost.work.sfu, cost.is_bound) == (runs * 4, False)
+
+
 def test_graphs_that_call_each_other_end_in_one_line() -> None:
     model = flat.Model()
     x, y = model.tensor("x", (4,)), model.tensor("y", (4,))
