@@ -193,7 +193,7 @@ def constants_of(archive: zipfile.ZipFile) -> dict[str, bytes]:
         LookupError, TypeError, AttributeError: it does not follow the schema.
     """
     entries = {info.filename: info for info in archive.infolist()}
-    table = next((found for name in entries if (found := CONSTANTS.fullmatch(name))), None)
+    table = next(filter(None, map(CONSTANTS.fullmatch, entries)), None)
     if table is None:
         return {}
     if entries[table[0]].file_size > MOST_BYTES:

@@ -81,15 +81,15 @@ def test_layers_do_what_their_cells_do_one_by_one(name: str, tmp_path: Path) -> 
     torch = pytest.importorskip("torch")
     nn, (kind, _, form) = torch.nn, name.partition(" ")
     for given in variants():
-        kept = {"projected": {"proj_size": 5}, "relu": {"nonlinearity": "relu"}}.get(form, {})
-        layer = getattr(nn, kind)(WIDTH, HIDDEN, **given, **kept)
+        extra = {"projected": {"proj_size": 5}, "relu": {"nonlinearity": "relu"}}.get(form, {})
+        layer = getattr(nn, kind)(WIDTH, HIDDEN, **given, **extra)
         first = given["batch_first"]
         x = torch.zeros(BATCH, STEPS, WIDTH) if first else torch.zeros(STEPS, BATCH, WIDTH)
         path = tmp_path / "net.pt2"
         torch.export.save(torch.export.export(layer.eval(), (x,)), path)
         report = perfc.analyze(path, "a100")
         gates = {"LSTM": 4, "GRU": 3}.get(kind, 1)
-        state = kept.get("proj_size", HIDDEN)
+        state = extra.get("proj_size", HIDDEN)
         sides = 2 if given["bidirectional"] else 1
         products = 0
         for at in range(given["num_layers"]):
