@@ -69,7 +69,7 @@ def with_repaired_byte_code() -> None:
                 return original(self, fullname)
             return self.source_to_code(self.get_data(source), source)
 
-    SourceFileLoader.get_code = get_code  # type: ignore[method-assign]
+    setattr(SourceFileLoader, "get_code", get_code)  # noqa: B010 - it is replaced
 
 
 if __name__ == "__main__":

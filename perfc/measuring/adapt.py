@@ -39,6 +39,8 @@ SOURCE = "adapt"
 ROOFLINE, FITTED = Predictor.ROOFLINE.value, Predictor.FITTED.value
 _SECTION = re.compile(r"\s*\[")
 _OWN = re.compile(r"\s*\[\s*(?:adaptation\b|source\.adapt\s*\])")
+LONGEST_S, LARGEST = 1e6, 1e18
+"""Longest time of a kernel, and largest parameter; products of larger ones overflow."""
 _FIXED = frozenset({"class", "dtype", "time_s", "protocol"})
 
 
@@ -139,11 +141,15 @@ def check(row: AdaptationSample) -> None:
         AdaptError: an impossible time or extent.
         ParseError: an unknown element type.
     """
-    if not (math.isfinite(row.time_s) and row.time_s > 0):
+    if not 0 < row.time_s <= LONGEST_S:
         raise AdaptError(f"a {row.class_name} that takes {row.time_s} s", hint="drop such rows")
     dtype_named(row.dtype)
     if any(row.parameters.get(name, 1.0) < 1 for name in EXTENTS):
         raise AdaptError(f"a {row.class_name} with an extent below 1", hint="drop such rows")
+    large = [name for name, value in row.parameters.items() if not abs(value) < LARGEST]
+    if large:
+        what = f"a {row.class_name} whose {large[0]} is {row.parameters[large[0]]:g}"
+        raise AdaptError(what, hint="drop such rows")
 
 
 def class_of(

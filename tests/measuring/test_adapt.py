@@ -226,6 +226,8 @@ def test_elementwise_rows_count_whole_operands_and_scalars() -> None:
             "class,dtype,time_s,m,n,k\nmatmul,bf16,-1,1,1,1\n",
             "rows.csv: a matmul that takes -1.0 s",
         ),
+        ("class,dtype,time_s,m,n,k\nmatmul,bf16,1e308,9,9,9\n", "a matmul that takes 1e+308 s"),
+        ("class,dtype,time_s,m,n,k\nmatmul,bf16,1e-3,1e308,9,9\n", "a matmul whose m is 1e+308"),
         ("class,dtype,time_s,m,n,k\n", "rows.csv: no rows"),
         ("class,dtype,time_s,m,n,k\nmatmul,zz,1e-3,64,64,64\n", "no element type 'zz'"),
         ("class,dtype,time_s,m,n,k\nmatmul,bf16,1e-3,0,64,64\n", "an extent below 1"),

@@ -110,11 +110,10 @@ def build(
         licenses(page.folder, sources)
         report("compiling")
         sources.compile(core)
-        report("packing")
-        page.add("code.bin", packed(sources.code))
-        page.add("stdlib.bin", packed(sources.stdlib))
-        if has_numpy:
-            page.add("numpy.bin", packed(sources.numpy))
+        for name, source in vars(sources).items():
+            if has_numpy or source != sources.numpy:
+                report(f"packing {name}")
+                page.add(f"{name}.bin", packed(source))
         page.add("pyodide.wasm.bin", zipped((core / "pyodide.asm.wasm").read_bytes()))
         page.add("pyodide.asm.bin", zipped((core / "pyodide.asm.js").read_bytes()))
         script, _, _ = (core / "pyodide.mjs").read_bytes().partition(b"\n//# sourceMapping")

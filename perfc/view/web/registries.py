@@ -17,6 +17,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from perfc.common.plain_text import say
 from perfc.errors import PerfcError
 
 LOCK = Path(__file__).parent / "lock.toml"
@@ -43,6 +44,7 @@ def ran(command: Sequence[str], folder: Path, what: str) -> str:
     program = shutil.which(command[0])
     if program is None:
         raise PerfcError(f"{what} needs {command[0]}", hint=f"install {command[0]}")
+    say(f"{command[0]}: {what}, {LONGEST_S // 60} min at most", is_error=True)
     try:
         done = subprocess.run(
             [program, *command[1:]], cwd=folder, capture_output=True, text=True,
@@ -65,7 +67,9 @@ def pyodide(folder: Path) -> Path:
     """
     pinned = lock()["pyodide"]
     name = f"pyodide@{pinned['version']}"
-    ran(["npm", "pack", name, "--silent"], folder, name)
+    # without a network npm would try for minutes, in silence
+    once = ("--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-timeout=60000")
+    ran(["npm", "pack", name, "--silent", *once], folder, name)
     path = next(iter(folder.glob("pyodide-*.tgz")))
     digest = base64.b64encode(hashlib.sha512(path.read_bytes()).digest()).decode()
     if f"sha512-{digest}" != pinned["integrity"]:
@@ -102,7 +106,7 @@ def downloaded(folder: Path, pins: Mapping[str, tuple[str, str]]) -> None:
     (folder / "pins.txt").write_text("".join(lines), encoding="utf-8")
     ran(
         [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary", ":all:",
-         *PLATFORM, "--require-hashes", "-r", "pins.txt", "-d", "."],
+         "--retries", "1", *PLATFORM, "--require-hashes", "-r", "pins.txt", "-d", "."],
         folder, ", ".join(pins),
     )  # fmt: skip
 

@@ -8,6 +8,7 @@ import ipaddress
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
 
 PAGE = Path(__file__).parent / "page"
 MOST_FILES = 64
-MOST_DISCARDED = 1 << 26
-"""Bytes of a refused request that are read."""
+MOST_DISCARDED, LONGEST_DISCARDING_S = 1 << 26, 2.0
+"""Bytes and seconds of a refused request that are read."""
 FIELDS = ("model", "answer", "form", "file")
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
@@ -69,7 +70,8 @@ class Guard:
         request = Request(scope)
         if refused := self.refusal(request):
             # else a client that is still sending sees a closed connection instead of the reason
-            await discarded(receive, MOST_DISCARDED)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(discarded(receive, MOST_DISCARDED), LONGEST_DISCARDING_S)
             await refused(scope, receive, send)
             return
         left = self.most_bytes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from perfc import cli
 from .conftest import Opener
 
 RESNET = str(Path(__file__).parents[3] / "examples/models/resnet50.onnx.gz")
+HTML = Path(cli.__file__).parent / "view" / "html"
 CALLS: dict[str, tuple[list[str], list[str]]] = {
     "compare": (["compare", RESNET, "-t", "a100,h100,t4", "--slo", "3ms"], ["times", "cost"]),
     "roofline": (["roofline", "a100", "--model", RESNET, "--batch", "8"], ["roofline"]),
@@ -108,3 +110,24 @@ def test_nothing_of_a_search_beats_its_front_as_simulated(written: Callable[[str
 def drawn(page: str) -> Any:
     """What the scripts of a page draw."""
     return json.loads(page.partition('id="data">')[2].partition("</script>")[0])
+
+
+FUNCTION = re.compile(r"^(?:async )?function (\w+)", re.MULTILINE)
+BOUND = re.compile(r"\b(?:const|let|function) (\w+)")
+PAGES = {
+    path.stem: re.findall(r'"(\w+)"', listed)
+    for path in (HTML / "pages").glob("*.py")
+    for listed in re.findall(r"^SCRIPTS = \(([^)]*)\)", path.read_text("utf-8"), re.MULTILINE)
+}
+
+
+@pytest.mark.parametrize("page", sorted(PAGES))
+def test_scripts_of_a_page_call_no_function_of_a_script_that_it_lacks(page: str) -> None:
+    scripts = {p.stem: p.read_text("utf-8") for p in (HTML / "scripts").glob("*.js")}
+    functions = {stem: {*FUNCTION.findall(text)} for stem, text in scripts.items()}
+    known = {name for stem in PAGES[page] for name in BOUND.findall(scripts[stem])}
+    # a chart draws itself, and a page without charts has none
+    missing = set[str]().union(*functions.values()) - known - {"draw"}
+    for stem in PAGES[page]:
+        code = re.sub(r"//.*", "", scripts[stem])
+        assert not missing & set(re.findall(r"(?<![.\w])(\w+)\(", code)), stem

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -16,6 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -179,6 +181,16 @@ def test_uploads_above_the_limit_are_refused_and_deleted(ui: str, folder: Path) 
     assert status == 413
     assert "limit" in reply["error"]
     assert left_over(folder) == []
+
+
+def test_a_body_above_the_limit_that_never_comes_is_refused_in_time(ui: str) -> None:
+    host, port = urlsplit(ui).hostname, urlsplit(ui).port
+    with socket.create_connection((host, port), timeout=10) as client:
+        client.sendall(
+            f"POST /api/analyze HTTP/1.1\r\nHost: {host}:{port}\r\n"
+            f"Content-Length: {1 << 40}\r\n\r\nstart".encode()
+        )
+        assert b" 413 " in client.recv(4096).split(b"\r\n")[0]
 
 
 def test_requests_of_other_sites_and_names_are_refused(ui: str) -> None:

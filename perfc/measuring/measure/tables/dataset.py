@@ -19,6 +19,7 @@ from .rows import SCHEMA, KernelRow, ModelRow
 
 R = TypeVar("R", KernelRow, ModelRow)
 LARGEST_ROWS = 20_000_000
+LARGEST = 1e30
 
 
 def models_file(path: Path) -> Path:
@@ -152,7 +153,7 @@ def _typed(value: object, type_: str) -> object:
     if type_ == "int":
         return int(float(str(value)))
     number = float(str(value))
-    if number != number or abs(number) == float("inf"):
+    if not abs(number) < LARGEST:
         raise ValueError(f"{value} is no measurement")
     return number
 

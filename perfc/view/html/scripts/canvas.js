@@ -1,7 +1,5 @@
 // Charts are drawn when they come into view, again when colours change, and all of them for paper.
 
-const charts = new Map();
-
 // `build(chart, palette)` sets the options; `wire(chart)` is called once for each new chart.
 function addChart(id, build, wire) {
   const holder = byId(id);
@@ -29,10 +27,6 @@ function draw(id) {
   }
   entry.build(entry.chart, colours());
   return entry.chart;
-}
-
-function redrawAll() {
-  for (const [id, entry] of charts) if (entry.chart) draw(id);
 }
 
 // Paper is light and narrow whatever the screen is, and charts that nobody has scrolled to, and

@@ -3,6 +3,8 @@
 const root = document.documentElement;
 const systemIsDark = matchMedia("(prefers-color-scheme: dark)");
 const THEMES = ["", "light", "dark"];
+// Pages of tables have no charts.
+const charts = new Map();
 let isPrinting = false;
 
 function colour(name) {
@@ -17,6 +19,10 @@ function colours() {
   palette.L2 = colour("level-2");
   palette.device = colour("level-3");
   return palette;
+}
+
+function redrawAll() {
+  for (const [id, entry] of charts) if (entry.chart) draw(id);
 }
 
 function setTheme(name) {
