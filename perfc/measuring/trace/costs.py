@@ -176,8 +176,6 @@ def window_of(o: Operands, *, is_pool: bool = False) -> SlidingWindow:
         span = gap * (taps - 1) + 1
         forward = (size + 2 * p - span) // step + 1
         made.append((size - 1) * step - 2 * p + span if is_transposed else forward)
-    if "g" in o.signature.roles:
-        made = list(o.one("g").sizes[2:])
     out_channels = channels if is_pool else filters[1] * groups if is_transposed else filters[0]
     form = (WindowOperation.POOL if is_pool else WindowOperation.TRANSPOSED if is_transposed
             else WindowOperation.CONVOLUTION)  # fmt: skip
@@ -205,7 +203,7 @@ def seen(image: Tensor, window: SlidingWindow) -> Tensor:
 
 
 def convolved(o: Operands) -> Work:
-    """Return the work of a convolution, or of the gradients that its mask names."""
+    """Return the work of a convolution."""
     from perfc.analyzers.features.lowering import convolution
 
     image, filters, window = o.one("i"), o.one("k"), window_of(o)
@@ -213,26 +211,45 @@ def convolved(o: Operands) -> Work:
     result = Tensor(image.dtype, numbers(extents))
     source = image if window.is_transposed else result
     mac = float(source.numel * math.prod(filters.sizes[1:]))
-    gain = window.winograd_gain
+    added = o.with_roles("r")
+    counts = counts_of(
+        [seen(image, window), filters, *added], [result], mac=mac,
+        floor_mac=mac / gain_of(o, window.winograd_gain), alu=float(result.numel * len(added)),
+    )  # fmt: skip
+    return Work(counts, image.dtype, "convolution", convolution(window, {}))
+
+
+def gradients(o: Operands) -> Work:
+    """Return the work of the gradients of a convolution that its mask names, else of the first.
+
+    Neither strides nor groups need be recorded: the filters meet each element of the result of a
+    convolution, or each of the image of a transposed one.
+    """
+    grad, image, filters = o.one("g"), o.one("i"), o.one("k")
+    mask, stride, taps = o.value("M"), o.value("S"), math.prod(filters.sizes[2:])
+    ends = ((grad, filters.sizes[0]), (image, filters.sizes[0]))
+    source = min((t.numel for t, channels in ends if t.sizes[1] == channels), default=0)
+    positions = grad.numel // grad.sizes[1]
+    part = Tensor(image.dtype, (min(image.numel, positions * taps * image.sizes[1]),))
+    is_sparse = isinstance(stride, tuple) and any(isinstance(e, int) and e > 1 for e in stride)
+    plain = 1.0 if taps == 1 or is_sparse else MOST_GAIN ** len(filters.sizes[2:])
+    wanted = mask if isinstance(mask, tuple) and len(mask) > 1 else (1, 0)
+    pairs = ((filters, image), (part, filters))
+    chosen = [pair for pair, flag in zip(pairs, wanted, strict=False) if flag]
+    mac = float(len(chosen) * source * math.prod(filters.sizes[1:]))
+    counts = counts_of(
+        [grad, *(p[0] for p in chosen)], [p[1] for p in chosen], mac=mac,
+        floor_mac=mac / gain_of(o, plain),
+    )  # fmt: skip
+    return Work(counts, image.dtype)
+
+
+def gain_of(o: Operands, gain: float) -> float:
+    """Return the factor by which a convolution's kernels can reduce its products."""
     names = " ".join(o.kernels)
-    if o.signature.is_backward:
-        gain = gain if gain == 1 else MOST_GAIN ** len(window.extents)
     if _FILTERED.search(names):
-        gain = math.inf if "fft" in names.lower() else gain
-    elif _DIRECT.search(names):
-        gain = 1.0
-    read, written, times = [seen(image, window), filters, *o.with_roles("r")], [result], 1
-    if o.signature.is_backward:
-        mask = o.value("M")
-        wanted = mask if isinstance(mask, tuple) and len(mask) > 1 else (1, 0)
-        pairs = ((filters, image), (image, filters))
-        chosen = [pair for pair, flag in zip(pairs, wanted, strict=False) if flag]
-        read, written = [result, *(p[0] for p in chosen)], [p[1] for p in chosen]
-        times = len(chosen)
-    alu = float(result.numel * len(o.with_roles("r")))
-    counts = counts_of(read, written, mac=times * mac, floor_mac=times * mac / gain, alu=alu)
-    row = None if o.signature.is_backward else convolution(window, {})
-    return Work(counts, image.dtype, "convolution", row)
+        return math.inf if "fft" in names.lower() else gain
+    return 1.0 if _DIRECT.search(names) else gain
 
 
 def pooled(o: Operands) -> Work:
@@ -344,8 +361,8 @@ def generated(o: Operands) -> Work:
 
 MODELS: Mapping[str, Callable[[Operands], Work]] = {
     "elementwise": streamed, "normalization": streamed, "softmax": streamed, "product": product,
-    "convolution": convolved, "pool": pooled, "attention": attended, "tokens": attended,
-    "rows": gathered, "elements": gathered, "rotary": rotated,
+    "convolution": convolved, "gradients": gradients, "pool": pooled, "attention": attended,
+    "tokens": attended, "rows": gathered, "elements": gathered, "rotary": rotated,
     "recurrent": recurred, "fused": generated,
 }  # fmt: skip
 """Cost models by the sections of the table of operators."""

@@ -223,8 +223,10 @@ miopen_convolution miopen_depthwise_convolution mkldnn_convolution : ikrPSLG
 cudnn_convolution_relu miopen_convolution_relu : ikrSPLG
 cudnn_convolution_add_relu miopen_convolution_add_relu : ikr.rSPLG
 _conv_depthwise2d conv_depthwise3d : ik.rSPL
-convolution_backward : gik.SPLT.GM
-convolution_backward_overrideable : gikSPLT.GM
+
+gradients
+convolution_backward : gik.S.....M
+convolution_backward_overrideable : gikS.....M
 
 pool
 max_pool2d_with_indices max_pool3d_with_indices : iKSPL > 0,0:i64
