@@ -84,9 +84,12 @@ def suggestion(name: str, names: Sequence[str]) -> str:
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="perfc %(version)s")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error; allowed anywhere.")
-@click.option("--no-code", is_flag=True,
-              help="Refuse models given by module, whose code would run; allowed anywhere, as "
-                   "PERFC_NO_CODE=1.")  # fmt: skip
+@click.option(
+    "--no-code",
+    is_flag=True,
+    help="Refuse models given by module, whose code would run; allowed anywhere, as "
+    "PERFC_NO_CODE=1.",
+)
 def cli(debug: bool, no_code: bool) -> None:
     """Performance compiler: what bounds a model on a machine, and why.
 

@@ -11,6 +11,8 @@ from perfc.errors import ModelError
 
 OF_HOOKS = ("GIT_INDEX_FILE", "GIT_PREFIX", "GIT_WORK_TREE")
 """Variables that git sets for hooks."""
+NO_PROGRAMS = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
+"""Settings without which a repository's own configuration names programs that git starts."""
 
 
 def root_of(folder: Path) -> Path | None:
@@ -62,7 +64,7 @@ def git(
     environment |= {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}
     try:
         return subprocess.run(
-            ["git", *arguments],
+            ["git", *NO_PROGRAMS, *arguments],
             cwd=folder,
             stdin=subprocess.DEVNULL,
             stdout=stdout,

@@ -38,12 +38,21 @@ def refused_in(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
 @pytest.mark.parametrize(
     ("head", "piece"),
     [
-        (b"", b" "), (b"[", b" "), (KINETO, b" "), (KINETO + b"[", b"\n"), (KINETO + b"[", b"{},"),
-        (KINETO + b"[", b"1,"), (KINETO + b'[{"a":', b" "), (KINETO + b'[{"a": "', b" "),
-        (KINETO + b"1", b' "traceEvents" '), (ORT, b","), (TENSORRT, b" "), (ROCPROF, b" "),
+        (b"", b" "),
+        (b"[", b" "),
+        (KINETO, b" "),
+        (KINETO + b"[", b"\n"),
+        (KINETO + b"[", b"{},"),
+        (KINETO + b"[", b"1,"),
+        (KINETO + b'[{"a":', b" "),
+        (KINETO + b'[{"a": "', b" "),
+        (KINETO + b"1", b' "traceEvents" '),
+        (ORT, b","),
+        (TENSORRT, b" "),
+        (ROCPROF, b" "),
         (ROCPROF + b"[", b"\t"),
     ],
-)  # fmt: skip
+)
 def test_packed_traces_of_blanks_are_refused(
     head: bytes, piece: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -91,9 +100,12 @@ READERS: dict[str, tuple[str, bytes]] = {
 @pytest.mark.parametrize("line", READERS)
 @pytest.mark.parametrize("piece", [b" ", b"\n"], ids=["blanks", "lines"])
 def test_text_of_blanks_is_refused(
-    line: str, piece: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    line: str,
+    piece: bytes,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+) -> None:
     monkeypatch.chdir(tmp_path)
     suffix, head = READERS[line]
     Path("FILE").mkdir()
@@ -108,11 +120,31 @@ def test_text_of_blanks_is_refused(
 
 @pytest.mark.parametrize("piece", [b" ", b"\n", b"[[a]]\n", b"#"])
 def test_locks_of_blanks_are_refused(
-    piece: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    piece: bytes,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+) -> None:
     monkeypatch.chdir(tmp_path)
     Path("perfc.toml").write_text('[[budget]]\nmodel = "*.onnx"\n')
     for size in (MIB, 9 * MIB):
         Path("perfc.lock").write_bytes(piece * (size // len(piece)))
         refused_in(["check"], capsys)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "trace FILE",
+        "llm llama-3.1-8b -t h100 --trace FILE",
+        "ncu FILE",
+        "analyze FILE",
+        "comment FILE",
+    ],
+)
+def test_devices_that_never_end_are_refused(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("FILE").symlink_to("/dev/zero")
+    refused_in(line.split(), capsys)

@@ -19,10 +19,27 @@ from .invocations import write_model
 
 ROOT = Path(__file__).parents[2]
 EVIL = (
-    "importlib", "json", "torch", "sitecustomize", "usercustomize", "multiprocessing", "signal",
-    "numpy", "onnx", "onnxruntime", "tempfile", "subprocess", "pickle", "timm", "jax", "openvino",
-    "tvm", "tensorflow", "typing", "re",
-)  # fmt: skip
+    "importlib",
+    "json",
+    "torch",
+    "sitecustomize",
+    "usercustomize",
+    "multiprocessing",
+    "signal",
+    "numpy",
+    "onnx",
+    "onnxruntime",
+    "tempfile",
+    "subprocess",
+    "pickle",
+    "timm",
+    "jax",
+    "openvino",
+    "tvm",
+    "tensorflow",
+    "typing",
+    "re",
+)
 """Modules that a repository may have in its folder."""
 WORKERS = sorted(
     ".".join(path.relative_to(ROOT).with_suffix("").parts)
@@ -94,10 +111,11 @@ def test_no_path_of_the_environment_is_the_current_folder(
 @pytest.mark.parametrize(
     "line",
     [
-        "analyze timm:resnet18", "fusion timm:resnet18 --oracle inductor",
+        "analyze timm:resnet18",
+        "fusion timm:resnet18 --oracle inductor",
         "bulk model.onnx -t a100 --no-predict --workers 1 -o zoo",
     ],
-)  # fmt: skip
+)
 def test_no_command_imports_from_the_current_folder(line: str, mark: Path) -> None:
     words = [sys.executable, "-c", ENTRY, *line.split()]
     done = subprocess.run(words, capture_output=True, check=False, timeout=120)
@@ -108,16 +126,28 @@ def test_no_command_imports_from_the_current_folder(line: str, mark: Path) -> No
 @pytest.mark.parametrize(
     "line",
     [
-        "check", "baseline write", "analyze evil:Net", "analyze evil.py:Net", "compare evil:Net",
-        "analyze evil:f --jax --input 1x4", "fusion evil:Net --oracle inductor", "search evil.py",
-        "diff evil:Net evil.py:Net", "lint evil:Net", "init evil:Net --force", "explain evil:Net x",
+        "check",
+        "baseline write",
+        "analyze evil:Net",
+        "analyze evil.py:Net",
+        "compare evil:Net",
+        "analyze evil:f --jax --input 1x4",
+        "fusion evil:Net --oracle inductor",
+        "search evil.py",
+        "diff evil:Net evil.py:Net",
+        "lint evil:Net",
+        "init evil:Net --force",
+        "explain evil:Net x",
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("is_option", [True, False])
 def test_no_code_refuses_every_module(
-    line: str, is_option: bool, mark: Path, monkeypatch: pytest.MonkeyPatch,
+    line: str,
+    is_option: bool,
+    mark: Path,
+    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+) -> None:
     monkeypatch.setenv(NO_CODE, "0" if is_option else "1")
     text = '# budgets\n\n[[models]]\nname = "small"\nsource = "evil:Net"\ninput = "1x4"\n'
     Path("perfc.toml").write_text(text)
@@ -138,11 +168,14 @@ def test_no_code_refuses_no_file(mark: Path) -> None:
 @pytest.mark.parametrize(
     ("where", "kwargs"),
     [
-        ("timm", {"checkpoint_path": "evil.pth"}), ("timm", {"pretrained": True}),
-        ("timm", {"pretrained_cfg": {"file": "evil.pth"}}), ("transformers", {"weights": "x"}),
-        ("torchvision", {"weights_backbone": "DEFAULT"}), ("timm", {"cache_dir": "x"}),
+        ("timm", {"checkpoint_path": "evil.pth"}),
+        ("timm", {"pretrained": True}),
+        ("timm", {"pretrained_cfg": {"file": "evil.pth"}}),
+        ("transformers", {"weights": "x"}),
+        ("torchvision", {"weights_backbone": "DEFAULT"}),
+        ("timm", {"cache_dir": "x"}),
     ],
-)  # fmt: skip
+)
 def test_catalogs_load_no_weights(where: str, kwargs: dict[str, object]) -> None:
     with pytest.raises(Exception, match=f"{next(iter(kwargs))} would load a file"):
         made(where, "resnet18", kwargs)

@@ -135,12 +135,18 @@ def test_byte_code(damaged: Callable[[Path], None], tmp_path: Path) -> None:
 
     def version(*more: str) -> str:
         environment = {
-            **os.environ, "PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1",
-        }  # fmt: skip
+            **os.environ,
+            "PYTHONPATH": str(tmp_path),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
         done = subprocess.run(
-            [sys.executable, "-m", "perfc", "--version", *more], env=environment, text=True,
-            capture_output=True, check=True, timeout=60,
-        )  # fmt: skip
+            [sys.executable, "-m", "perfc", "--version", *more],
+            env=environment,
+            text=True,
+            capture_output=True,
+            check=True,
+            timeout=60,
+        )
         return done.stderr
 
     version()

@@ -40,6 +40,8 @@ def lines_of(path: Path) -> Iterator[str]:
     Raises:
         ParseError: the file cannot be read, or has too many lines.
     """
+    if path.exists() and not path.is_file():  # a device would never end
+        raise ParseError("not a regular file", where=str(path))
     try:
         with path.open("rb") as file:
             count = blank = 0
