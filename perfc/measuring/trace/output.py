@@ -182,6 +182,7 @@ class TraceView:
         kernels: kernels by operator and shapes, the longest first.
         operators: operators by name with their rates, the longest first.
         products: matrix products by shape, the longest first.
+        withheld: operators whose lower bound is above their time.
         notes: sentences on what the trace lacks.
         steps: steps of the file.
         step: number of the step that this is; null for all launches.
@@ -199,6 +200,7 @@ class TraceView:
     kernels: tuple[TracedKernelView, ...]
     operators: tuple[OperatorView, ...] = ()
     products: tuple[ProductView, ...] = ()
+    withheld: int = 0
     notes: tuple[str, ...] = ()
     steps: tuple[StepView, ...] = ()
     step: int | None = None
@@ -224,6 +226,7 @@ class TraceView:
             tuple(TracedKernelView.of(k, total) for k in summary.kernels),
             operators_of(summary.kernels, total),
             products_of(summary.kernels, total),
+            len(summary.withheld),
             summary.trace.notes,
             tuple(StepView(s.number, s.launches, s.kernel_ns * 1e-9) for s in summary.trace.steps),
             summary.trace.step,

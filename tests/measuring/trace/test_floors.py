@@ -211,6 +211,11 @@ def test_a_bound_above_the_time_is_withheld_counted_and_printed(
     assert [k.kernel for k in made.bounded] == [samples.NORM]
     assert cli.run(["trace", str(path)]) == 0
     assert "1 operator without: its lower bound is above its time" in capsys.readouterr().out
+    assert cli.run(["trace", str(path), "--output-format", "json"]) == 0
+    made_json = json.loads(capsys.readouterr().out)
+    assert made_json["withheld"] == 1
+    limits = {k["kernel"]: (k["limit"], k["floor_s"]) for k in made_json["kernels"]}
+    assert limits[samples.GEMM] == ("withheld", None)
 
 
 def test_products_of_one_shape_are_one_row_in_every_form(
