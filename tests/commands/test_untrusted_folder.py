@@ -179,3 +179,19 @@ def test_no_code_refuses_no_file(mark: Path) -> None:
 def test_catalogs_load_no_weights(where: str, kwargs: dict[str, object]) -> None:
     with pytest.raises(Exception, match=f"{next(iter(kwargs))} would load a file"):
         made(where, "resnet18", kwargs)
+
+
+@pytest.mark.parametrize(
+    ("file", "owner"),
+    [
+        (".github/actions/check/action.yml", "head.repo.full_name != github.repository"),
+        ("examples/pytorch/.github/workflows/*.yml", "head.repo.full_name != github.repository"),
+        ("docs/check.md", '"$CI_MERGE_REQUEST_SOURCE_PROJECT_ID" = "$CI_PROJECT_ID"'),
+    ],
+)
+def test_forks_are_checked_without_code(file: str, owner: str) -> None:
+    (path,) = ROOT.glob(file)
+    lines = path.read_text("utf-8").splitlines()
+    setting = next(i for i, line in enumerate(lines) if NO_CODE in line and owner in line)
+    check = next(i for i, line in enumerate(lines) if "perfc check" in line and i > setting)
+    assert check - setting < 12
