@@ -134,9 +134,8 @@ class AttentionKernels:
     def takes(self, bits: int, keys: object) -> bool:
         """Return True if a kernel supports the element type and the number of keys, if known.
 
-        >>> fused = AttentionKernels(16, 384)
-        >>> fused.takes(16, 197), fused.takes(16, 577)
-        (True, False)
+        >>> [AttentionKernels(16, 384).takes(16, keys) for keys in (197, 577)]
+        [True, False]
         """
         is_long = self.most_keys is not None and isinstance(keys, int) and keys > self.most_keys
         return bits <= self.most_bits and not is_long

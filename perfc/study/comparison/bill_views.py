@@ -12,7 +12,7 @@ from perfc.view.report.units import DASH, INTERVAL, Unit
 
 from .amounts import figure, mass, span
 from .bills import Costs, Priced, item_of
-from .rows import Tokens
+from .rows import TokenKind
 from .views import way
 
 MOST_OFFERS = 6
@@ -71,7 +71,7 @@ def bills_table(billed: Costs) -> Table:
 
 def _has_kinds(billed: Costs) -> bool:
     """Return True if some rows are about input or output tokens."""
-    return any(r.row.tokens is not Tokens.ALL for r in billed.rows)
+    return any(r.row.tokens is not TokenKind.ALL for r in billed.rows)
 
 
 def _cells(one: Priced) -> tuple[Cell, ...]:
@@ -112,7 +112,7 @@ def offers_table(billed: Costs) -> Table:
         Column("date", "as of"),
     )
     rows: list[tuple[Cell, ...]] = []
-    seen: set[tuple[str, Tokens]] = set()
+    seen: set[tuple[str, TokenKind]] = set()
     for one in billed.rows:
         target = one.row.verdict.target
         of = (target, one.row.tokens)

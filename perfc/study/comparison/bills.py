@@ -12,7 +12,7 @@ from perfc.machine import Machine
 from perfc.study.expenses import HOST, Bill, Host, Offer, Prices, offers_of
 from perfc.view.report.formats.json_form import enveloped
 
-from .rows import MILLION, Comparison, Row, Tokens
+from .rows import MILLION, Comparison, Row, TokenKind
 
 SCHEMA = "perfc-cost/1"
 
@@ -96,7 +96,7 @@ def costs(
         bill = row.bill(amounts.of(row), host=host, pue=pue, power_limit_w=power_limit_w)
         every = offers_of(by_name[row.verdict.target], None, prices.cloud)
         rows.append(Priced(row, bill, tuple(replace(bill, offer=o) for o in _distinct(every))))
-    kinds = list(Tokens)
+    kinds = list(TokenKind)
     rows.sort(key=lambda r: (kinds.index(r.row.tokens),
                              math.inf if r.bill.price is None else r.bill.price.mid))  # fmt: skip
     return Costs(tuple(rows), amounts, host, comparison.is_predicted)

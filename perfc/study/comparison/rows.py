@@ -74,8 +74,8 @@ class ModelSetting:
         return analyze(self.model, deployment=how, values=self.values, predictor=self.predictor)
 
 
-class Tokens(Enum):
-    """Tokens that a row of a language model is about."""
+class TokenKind(Enum):
+    """TokenKind that a row of a language model is about."""
 
     ALL = ""
     INPUT = "input"
@@ -111,7 +111,7 @@ class Row:
     region: Region | None = None
     host_share: float = 1.0
     predictor: str = ""
-    tokens: Tokens = Tokens.ALL
+    tokens: TokenKind = TokenKind.ALL
     load: str = ""
 
     @classmethod

@@ -11,7 +11,7 @@ from perfc.errors import PerfcError
 from perfc.view.report.sections.verdict import Item, Throughput
 from perfc.view.report.units import plural
 
-from .rows import Comparison, ModelSetting, Row, Tokens
+from .rows import Comparison, ModelSetting, Row, TokenKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +48,7 @@ def by_tokens(
             continue
         report = _served(setting, machine, prices, osl) if comparison.is_predicted else None
         both = () if report is None else _rows(row, report)
-        rows += both or (replace(row, tokens=Tokens.INPUT),)
+        rows += both or (replace(row, tokens=TokenKind.INPUT),)
     return replace(comparison, rows=tuple(rows))
 
 
@@ -114,7 +114,7 @@ def _rows(row: Row, report: ServingReport) -> tuple[Row, ...]:
             energy=None if energy_j is None else time_s * (energy_j / time_s.mid),
         ))
         for tokens, time_s, energy_j in (
-            (Tokens.INPUT, input_s, input_j),
-            (Tokens.OUTPUT, output_s, spent.energy_j_per_token),
+            (TokenKind.INPUT, input_s, input_j),
+            (TokenKind.OUTPUT, output_s, spent.energy_j_per_token),
         )
     )  # fmt: skip

@@ -32,7 +32,7 @@ MOST_STRAYS = 100
 
 
 @record
-class Compared:
+class ComparedEntries:
     """Entries to compare of one case.
 
     Args:
@@ -73,36 +73,36 @@ class Lineage:
         """Models of the baseline whose place others take."""
         return frozenset(o for n, s in self.by_model.items() for o in s.old if o not in s.new)
 
-    def compared(self, p: PlannedCheck) -> Compared:
+    def compared(self, p: PlannedCheck) -> ComparedEntries:
         """Return the entries to compare of a case."""
         case, entry = p.case, self.measured[p.case].entry
         old = self.against.entries.get(case)
         line = self.by_model.get(case.model)
         if line is None and (old is not None or case.model not in self.names):
-            return Compared(entry, old, case.model)
+            return ComparedEntries(entry, old, case.model)
         line = line or Succession((case.model,), (case.model,))
         name = self.config.shown(case.model)
         names = " ".join(shlex.quote(self.config.shown(n)) for n in line.new)
         step = f"perfc baseline update {names}"
         if case.model != line.new[0]:
             first = self.config.shown(line.new[0])
-            return Compared(entry, None, "", f"{name}: checked together with {first}")
+            return ComparedEntries(entry, None, "", f"{name}: checked together with {first}")
         parts = [self.measured.get(replace(case, model=n)) for n in line.new]
         olds = [self.former(p, o) for o in line.old]
         if None in parts or None in olds:
-            return Compared(entry, None, "")
+            return ComparedEntries(entry, None, "")
         new = together([part.entry for part in parts if part is not None])
         before = together([o for o in olds if o is not None])
         former = line.old[0] if len(line.new) == len(line.old) == 1 else ""
         if line.new == line.old:
             text = f"{name}: another setting than in the baseline, compared on the new one"
-            return Compared(new, before, former, f"{text} ({step})")
+            return ComparedEntries(new, before, former, f"{text} ({step})")
         ours, theirs = (
             " and ".join(map(self.config.shown, models)) for models in (line.new, line.old)
         )
         if not any(b.covers(case.model) for b in self.config.budgets):
             step = f"no budget is about it: add it to {self.config.shown(self.config.path.name)}"
-        return Compared(new, before, former, f"{ours}: in place of {theirs} ({step})")
+        return ComparedEntries(new, before, former, f"{ours}: in place of {theirs} ({step})")
 
     def former(self, p: PlannedCheck, model: str) -> Entry | None:
         """Return the entry of an old model under the setting of a case; None if it has none.
