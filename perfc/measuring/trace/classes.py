@@ -35,7 +35,7 @@ _TABLE: Sequence[tuple[TracedClass, str, str]] = (
         TracedClass.COMMUNICATION,
         r"nccl|rccl|all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|_a2a|a2a_|nvshmem|cross_device"
         r"|sendrecv|push(send|recv)|deep_?ep|msccl|userbuffers|\bub_|pplx|(?<![a-z])mori|nixl|multimem"
-        r"|symm_mem|lamport|quick_?reduce|(one|two)_?shot|oneccl|\bhccl|\buc[cpt]_|moe_?comm"
+        r"|symm_mem|lamport|quick_?reduce|(one|two)_?shot|oneccl|\bhccl|hcom_|\buc[cpt]_|moe_?comm"
         r"|ep_?(dispatch|combine)",
         r"c10d|symm_mem|nccl|record_param_comms|all_?reduce|all_?gather|reduce_?scatter|all_?to_?all"
         r"|custom_ar\b|deep_?ep|pplx|mori\b|nvshmem|userbuffers",
@@ -94,14 +94,14 @@ _TABLE: Sequence[tuple[TracedClass, str, str]] = (
     ),
     (
         TracedClass.SORT,
-        r"sort|top_?k|(?<!up)(?<!grid_)sampl|multinomial|philox|distribution_|argmax|radix|onesweep",
+        r"sort|top_?k|(?<!up)(?<!grid_)sampl|multinomial|philox|distribution_|argmax|radix|onesweep|partition_kernel",
         r"sort|top_?k|argmax|argmin|\brand|random|normal_?\b|uniform_?\b|multinomial|bernoulli"
         r"|exponential_?\b|(top_p|min_p|_)sampl|sampling|sampler\b",
     ),
     (
         TracedClass.GATHER,
         r"gather|scatter|index|indices|embedding|_and_cache|kv_?cache|kv_buffer|masked_select|slice_"
-        r"|upsample|grid_sampl|lookup|permute_2D|unpermute",
+        r"|upsample|grid_sampl|lookup|permute_2D|unpermute|compute_grad_weight",
         r"index|gather|scatter|masked_select|nonzero|\btake|unique|upsample|grid_sampl|resize|roi_"
         r"|permute_(pooled|sparse)",
     ),
@@ -115,7 +115,7 @@ _TABLE: Sequence[tuple[TracedClass, str, str]] = (
     ),
     (
         TracedClass.REDUCTION,
-        r"reduce|triton_(red|per)_|\bscan|Scan(Init)?Kernel|cumsum|_sum_|mean|pool",
+        r"reduce|triton_(red|per)_|\bscan|lookback_scan|Scan(Init)?Kernel|cumsum|_sum_|mean|pool",
         r"\b(sum|mean|max|min|amax|amin|aminmax|norm|cumsum|cumprod|prod|var|std|var_mean|any|all|count"
         r"|logsumexp|linalg_vector_norm|linalg_norm|bincount|histc|equal)\b|reduce|loss|pool",
     ),
@@ -123,7 +123,7 @@ _TABLE: Sequence[tuple[TracedClass, str, str]] = (
         TracedClass.ELEMENTWISE,
         r"elementwise|triton_poi_|pointwise|_unary|_binary|act_and_mul|relu|gelu|silu|sigmoid|swiglu"
         r"|dropout|\badd_|\bmul_|masked_scale|loop_(add|mul|multiply|convert|select|fusion)"
-        r"|^(input_|loop_)?\w*fusion|gated_act|op_tensor|OpTensor|ActivationFwd|activ(ation)?_",
+        r"|^(input_|loop_)?\w*fusion|gated_act|transform_kernel|op_tensor|OpTensor|ActivationFwd|activ(ation)?_",
         r"\b(add|sub|rsub|mul|div|pow|neg|abs|sqrt|rsqrt|square|reciprocal|relu6?|gelu|silu|sigmoid"
         r"|tanh|exp2?|expm1|log1?p?|log2|where|cos|sin|erf|clamp(_min|_max)?|minimum|maximum|floor"
         r"|ceil|round|sign|eq|ne|lt|le|gt|ge|masked_fill|lerp|addcmul|addcdiv|hard\w+|leaky_relu|elu"

@@ -78,6 +78,7 @@ def test_marks_that_are_no_steps_choose_nothing(tmp_path: Path) -> None:
     for marks in (
         [mark("execute 1", 0, 400)],
         [mark("layer 1", 0, 400), mark("layer 2", 10, 100)],
+        [mark("layer 1", 0, 400), mark("layer 2", 140, 400)],
         [mark("forward 1", 40, 15), mark("forward 2", 140, 15)],
     ):
         made = selected(read_trace(written(tmp_path, *events, *marks)))
@@ -85,14 +86,15 @@ def test_marks_that_are_no_steps_choose_nothing(tmp_path: Path) -> None:
 
 
 def test_a_sequence_that_fills_the_trace_is_a_step(tmp_path: Path) -> None:
-    events, moment = list[dict[str, Any]](), 100.0
+    moment = 100.0
+    events = launched(900, 90, 1, "Memset (Device)")
     for at in range(3):
         for name in NAMES:
             moment += 10
             events += launched(len(events), moment, 3 + at, name)
         events += launched(len(events), moment + 6, 1, "Memcpy DtoH") if at == 1 else []
     made = selected(read_trace(written(tmp_path, *events)))
-    assert [s.launches for s in made.steps] == [9, 10, 9]
+    assert [s.launches for s in made.steps] == [10, 10, 9]
     assert (made.step, len(made.launches)) == (2, 10)
     last = launched(len(events), moment + 20, 3, "gemm")
     assert not selected(read_trace(written(tmp_path, *events, *last))).steps
@@ -112,13 +114,15 @@ def test_launches_from_before_the_trace_are_left_out_and_said(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     early = [kernel("gemm", 1000.0 + 100 * at, 90, 900 + at) for at in range(6)]
-    path = written(tmp_path, *early, *launched(1, 1600, 90, "gemm"), kernel("late", 1700, 10, 999))
+    named = operator("aten::mm", 900, 5, [8, 8], number=7), kernel("named", 1550, 0, 998, 7)
+    late = kernel("late", 1700, 10, 999)
+    path = written(tmp_path, *early, *named, *launched(1, 1600, 90, "gemm"), late)
     for options, kernel_s in (([], 100e-6), (["--all"], 640e-6)):
         assert cli.run(["trace", str(path), "--output-format", "json", *options]) == 0
         made = json.loads(capsys.readouterr().out)
         assert made["kernel_s"] == pytest.approx(kernel_s)
         assert (made["earlier_launches"], made["earlier_s"]) == (6, pytest.approx(540e-6))
-        assert "6 of 8 launches (540 µs of 640 µs) came before the trace began" in made["notes"][0]
+        assert "6 of 9 launches (540 µs of 640 µs) came before the trace began" in made["notes"][0]
         assert "100 µs without" in made["notes"][0]
     assert cli.run(["trace", str(path), "--step", "3"]) == 2
     assert "no steps in it" in capsys.readouterr().err

@@ -40,10 +40,12 @@ def test_a_number_equal_to_the_correlation_names_no_operator(tmp_path: Path) -> 
         operator("aten::mm", 130, 20, [1024, 1024], [1024, 1024], number=301),
         runtime(LAUNCH, 140, 3, 49),
         kernel("sgemm", 300, 170, 49, 49),
+        kernel("no launch", 500, 9, 300, 300),
     )
     assert operators(read(tmp_path, chrome(*events))) == {
         "clamp": "aten::relu 64×64",
         "sgemm": "aten::mm 1024×1024, 1024×1024",
+        "no launch": "",
     }
 
 
@@ -68,7 +70,7 @@ def test_the_operator_is_the_innermost_with_tensors(tmp_path: Path) -> None:
         operator("aten::addmm", 10, 80, [2, 4]),
         runtime(LAUNCH, 20, 5, 1),
         kernel("inner", 200, 1, 1),
-        operator("aten::empty", 30, 0),
+        operator("aten::empty", 30, 0, [3]),
         runtime(LAUNCH, 30, 1, 2),
         kernel("behind an operator of no time", 210, 1, 2),
         operator("aten::_no_tensors", 40, 10),
@@ -78,6 +80,10 @@ def test_the_operator_is_the_innermost_with_tensors(tmp_path: Path) -> None:
         operator("record_param_comms", 110, 20),
         runtime(LAUNCH, 115, 5, 4),
         kernel("nccl", 230, 1, 4),
+        operator("c10d::alltoall_", 151, 8, [6], [6]),
+        operator("record_param_comms", 152, 6, [6]),
+        runtime(LAUNCH, 153, 4, 6),
+        kernel("all to all", 235, 1, 6),
         operator(attention, 160, 40, [1, 2, 3, 4]),
         operator("aten::_flash_attention_forward", 165, 30, [1, 3, 2, 4]),
         runtime(LAUNCH, 170, 5, 5),
@@ -88,6 +94,7 @@ def test_the_operator_is_the_innermost_with_tensors(tmp_path: Path) -> None:
         "behind an operator of no time": "aten::addmm 2×4",
         "without shapes": "aten::addmm 2×4",
         "nccl": "record_param_comms",
+        "all to all": "record_param_comms 6",
         "flash": f"{attention} 1×2×3×4",
     }
 
@@ -143,8 +150,11 @@ def capture_events(
 def test_kernels_of_a_graph_have_the_operators_of_its_capture(
     tmp_path: Path, is_named: bool
 ) -> None:
+    # another stream may work during a capture
+    eager = runtime(LAUNCH, 18, 1, 99), kernel("eager", 30, 1, 99)
     captured = [
         *capture_events(100, 0, 8, "mm", "relu", is_named=is_named),
+        *eager,
         *capture_events(200, 100, 16, "bmm", is_named=is_named),
     ]
     (tmp_path / "capture.json").write_text(text_of(chrome(*captured)))
@@ -156,9 +166,9 @@ def test_kernels_of_a_graph_have_the_operators_of_its_capture(
             read(tmp_path, chrome(*captured, *replays), "both.json"),
         )
     ):
-        assert operators(trace) == expected, at
+        assert operators(trace) | expected == operators(trace), at
         assert (trace.replays, trace.joined, trace.notes) == (3, 3, ())
-        assert len(set(trace.launches.execution)) == 3
+        assert len({e for e in trace.launches.execution if e >= 0}) == 3
     alone = read(tmp_path, chrome(*replays))
     assert set(operators(alone).values()) == {""}
     assert "3 kernels of graphs without operators" in alone.notes[0]
