@@ -178,6 +178,9 @@ def test_tf32_is_known_by_the_kernel_or_by_its_speed() -> None:
     fast = floor_of(call, load_machine("a100"), ("gemm",), plain.floor_s * 0.9)
     assert fast is not None
     assert fast.tf32, "faster than f32 can be"
+    for name in ("sm80_xmma_gemm_f32f32_tf32f32_f32", "cutlass_80_tensorop_gemm", "a_s1688gemm",
+                 "Cijk_Ailk_Bljk_S_MX_B_HA", "a_xf32_gemm", "ampere_s16816gemm"):  # fmt: skip
+        assert bounded("aten::mm", a, b, target="a100", kernels=("memset", name)).tf32
     half = OperatorCall("aten::mm", (tensor(64, 64, dtype=HALF),) * 2)
     assert not bounded(half.operator, *half.arguments, kernels=(TF32_KERNEL,)).tf32
 
