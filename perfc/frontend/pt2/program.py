@@ -115,8 +115,9 @@ def ranges_of(builder: GraphBuilder, allowed: Mapping[str, Any]) -> dict[str, Sy
     """
     made: dict[str, SymbolRange] = {}
     for raw, limits in allowed.items():
-        least, most = limits["min_val"] or 0, limits["max_val"]
-        made[builder.symbols.get(raw, raw)] = SymbolRange(least if least > 2 else 0, most)
+        least, most = int(limits["min_val"] or 0), limits["max_val"]
+        allowed = SymbolRange(least if least > 2 else 0, None if most is None else int(most))
+        made[builder.symbols.get(raw, raw)] = allowed
     return made
 
 

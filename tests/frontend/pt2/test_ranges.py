@@ -81,6 +81,12 @@ def test_studies_keep_to_the_range() -> None:
             sweep(report, axes, [report.machine], predict=False)
 
 
+@pytest.mark.parametrize("limits", [("a", 3), (0, "x"), (10, 5)])
+def test_a_range_that_is_none_is_an_error(limits: tuple[Any, Any]) -> None:
+    with pytest.raises((ValueError, TypeError, PerfcError)):
+        perfc.analyze(module_of(document(limits=limits)), "a100")
+
+
 def test_a_batch_of_one_is_allowed_where_pytorch_specializes_for_it() -> None:
     assert perfc.analyze(module_of(document()), "a100", batch=1).env["batch"] == 1
 
