@@ -116,8 +116,8 @@ def ranges_of(builder: GraphBuilder, allowed: Mapping[str, Any]) -> dict[str, Sy
     made: dict[str, SymbolRange] = {}
     for raw, limits in allowed.items():
         least, most = int(limits["min_val"] or 0), limits["max_val"]
-        allowed = SymbolRange(least if least > 2 else 0, None if most is None else int(most))
-        made[builder.symbols.get(raw, raw)] = allowed
+        range_ = SymbolRange(least if least > 2 else 0, None if most is None else int(most))
+        made[builder.symbols.get(raw, raw)] = range_
     return made
 
 
