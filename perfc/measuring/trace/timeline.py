@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from enum import Enum, IntEnum, auto
+from operator import eq
 
 from perfc.ir.record import mutable, record
 
@@ -228,7 +229,8 @@ class HostTimeline:
         correlations, identities = self.kernels.columns[4:]
         by_identity: dict[int, int] = {}
         # profilers of PyTorch 1.13 to 2.1 write the correlation number in place of the operator's
-        if any(i not in (-1, c) for i, c in zip(identities, correlations, strict=True)):
+        equal = sum(map(eq, identities, correlations))
+        if 2 * equal < len(identities) - identities.count(-1):
             by_identity = {n: at for at, n in enumerate(self.operators.columns[4]) if n >= 0}
         for at, (kernel, device, start, length, correlation, identity) in enumerate(self.kernels):
             launch = launches.get(correlation, -1)
@@ -277,7 +279,7 @@ class HostTimeline:
         """Return operator and execution of the kernels of graphs, by row.
 
         A launch of a graph is identified by the names and the number of its kernels; where graphs
-        with other shapes have the same, by its place in the order of the captures.
+        with other shapes have the same, by its place if all graphs are launched in turn.
         """
         rows: dict[int, list[int]] = {}
         kinds, begins = self.calls.columns[4], self.calls.columns[2]
@@ -294,7 +296,9 @@ class HostTimeline:
             if kernels not in known:
                 few = graphs if len(graphs) * (len(known) + 1) <= MOST_FITTED else ()
                 known[kernels] = [g for each in few if (g := fitted(each, kernels)) is not None]
-            nodes = chosen(known[kernels], graphs, kernels, place)
+            nodes = chosen(known[kernels])
+            if nodes is None and known[kernels] and len(rows) % len(graphs) == 0:
+                nodes = fitted(graphs[place % len(graphs)], kernels)
             self.trace.replays += len(order)
             self.trace.joined += len(order) if nodes else 0
             executions = Numbering()
@@ -305,13 +309,9 @@ class HostTimeline:
         return made
 
 
-def chosen(
-    fitting: Sequence[Graph], graphs: Sequence[Graph], kernels: Sequence[int], place: int
-) -> Graph | None:
-    """Return the nodes of the graph that was launched, one for each kernel; None if unknown."""
-    if len({tuple(n.call for n in g) for g in fitting}) == 1:
-        return fitting[0]
-    return fitted(graphs[place % len(graphs)], kernels) if fitting else None
+def chosen(fitting: Sequence[Graph]) -> Graph | None:
+    """Return the one of several graphs if all have the same operators; None otherwise."""
+    return fitting[0] if len({tuple(n.call for n in g) for g in fitting}) == 1 else None
 
 
 def fitted(graph: Graph, kernels: Sequence[int]) -> Graph | None:
