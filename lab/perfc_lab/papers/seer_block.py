@@ -6,7 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from .networks.batches import Batch
-from .networks.message_passing import in_degree, incoming, perceptron, pooled, softmax_pooled
+from .networks.message_passing import in_degree, incoming, pooled, softmax_pooled
+from .networks.network_predictor import perceptron
 
 
 class SynMM(nn.Module):

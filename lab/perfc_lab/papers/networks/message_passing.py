@@ -5,14 +5,12 @@ Layers are those of PyTorch Geometric. Read-outs know that a node may stand for 
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import torch
 from torch import Tensor, nn
 from torch_geometric.nn.conv import GATConv, GCNConv, GINConv, SAGEConv
 
 __all__ = (
-    "GATConv", "GCNConv", "gin", "in_degree", "incoming", "perceptron", "pooled", "sage",
+    "GATConv", "GCNConv", "gin", "in_degree", "incoming", "pooled", "sage",
     "softmax_pooled",
 )  # fmt: skip
 
@@ -102,13 +100,3 @@ def softmax_pooled(
     weight = (x - highest.index_select(0, graph_of_node)).exp()
     each = membership(graph_of_node, graphs, x.dtype, count)
     return each @ (weight * x) / (each @ weight)
-
-
-def perceptron(widths: tuple[int, ...], dropout: float = 0.0) -> nn.Sequential:
-    """Linear layers with ReLU and dropout behind each."""
-    layers: list[nn.Module] = []
-    for width_in, width_out in pairwise(widths):
-        layers += [nn.Linear(width_in, width_out), nn.ReLU()]
-        if dropout:
-            layers.append(nn.Dropout(dropout))
-    return nn.Sequential(*layers)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import astuple, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
@@ -294,12 +295,20 @@ def plain_indicators(standard: Standard, schema: Schema) -> Standard:
     )
 
 
+def perceptron(widths: tuple[int, ...], dropout: float = 0.0) -> nn.Sequential:
+    """Linear layers with ReLU and dropout behind each."""
+    layers: list[nn.Module] = []
+    for width_in, width_out in pairwise(widths):
+        layers += [nn.Linear(width_in, width_out), nn.ReLU()]
+        if dropout:
+            layers.append(nn.Dropout(dropout))
+    return nn.Sequential(*layers)
+
+
 def head(
     width_in: int, width: int, dropout: float = 0.0, layers: int = 2, outputs: int = 1
 ) -> nn.Sequential:
     """Fully connected layers and a last one to a single number, or to several."""
-    from .message_passing import perceptron
-
     widths = (width_in, *[width] * layers)
     return Exact(*perceptron(widths, dropout), nn.Linear(width, outputs))
 
