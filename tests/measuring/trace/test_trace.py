@@ -203,6 +203,21 @@ def test_products_of_onnxruntime_with_packed_weights_have_their_work_or_none(
     assert nbytes is None or (kernel.floor is not None and kernel.floor.nbytes == nbytes)
 
 
+def test_kernels_of_onnxruntime_have_the_operator_of_their_node(tmp_path: Path) -> None:
+    kernel = {
+        "cat": "Kernel",
+        "ph": "X",
+        "name": "sgemm",
+        "ts": 25,
+        "dur": 30,
+        "pid": 1,
+        "args": {"stream": "1", "parent_name": f"conv {samples.SECRET}_kernel_time"},
+    }
+    trace = read_trace(written(tmp_path, [*samples.ort(), kernel]))
+    (row,) = summarized(trace, load_machine("a100")).kernels
+    assert (trace.source.value, row.kernel, row.operator) == ("onnxruntime", "sgemm", "Conv")
+
+
 def test_layers_of_tensorrt_have_operators_from_the_inspector(tmp_path: Path) -> None:
     layers = written(tmp_path, samples.layers(), "layers.json")
     path = written(tmp_path, samples.tensorrt())

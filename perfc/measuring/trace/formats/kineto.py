@@ -30,6 +30,7 @@ from ..facts import (
     sizes_of,
 )
 from ..timeline import Graph, HostTimeline
+from . import ort
 
 MOST_DEVICES = 1024
 MOST_WORDS = 100_000
@@ -46,15 +47,16 @@ _LEGACY = {"CUDA functions": "kernel", "CPU functions": "cpu_op"}
 """Categories of events without one, by process. Source: autograd profiler before Kineto."""
 _STEP = re.compile(r"ProfilerStep#(\d{1,9})")
 _WORDS = re.compile(
-    r'"(deviceProperties|schemaVersion|External id|CUDA functions)"'
-    r'|"cat": ?"(cpu_op|operator|kernel|gpu_\w+|(cuda|xpu)_\w+)"',
+    r'"(deviceProperties|schemaVersion|External id|CUDA functions)"|"cat"\s*:\s*"(cpu_op|operator'
+    r'|kernel|mem(cpy|set)|gpu_\w+|user_annotation|python_function|ac2g|\w+_(runtime|driver))"',
     re.IGNORECASE,
 )
 
 
 def reads(head: str) -> bool:
     """Return True for a Chrome trace of Kineto, an object or an array."""
-    return _WORDS.search(head) is not None
+    # profiles of onnxruntime have events of kernels too
+    return _WORDS.search(head) is not None and not ort.reads(head)
 
 
 @mutable
