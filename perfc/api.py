@@ -12,6 +12,7 @@ from perfc.common.choice import text_of
 from perfc.deployment import Deployment, DeploymentKeywords
 from perfc.deployment.extents import keyed, require_ranges
 from perfc.deployment.reading import bound, located, lowered, read
+from perfc.deployment.step import trained_in
 from perfc.frontend.collector import paused_collector
 from perfc.frontend.pytorch.torch_inputs import Inputs
 from perfc.frontend.pytorch.torch_module import check_example, graph_of
@@ -187,8 +188,10 @@ class Report(StoredTensors, Presentation):
         from perfc.analyzers.estimators import Execution
         from perfc.analyzers.steps.kernels import Autocasting
 
+        # steps of modules that were measured whole are not of trainers' kernels
+        module = None if self.kernels.runtime.is_trainer else self.module
         return Execution(
-            self.roofline, self.kernels, self.module, Autocasting.of(self.source, self.dtype),
+            self.roofline, self.kernels, module, Autocasting.of(self.source, self.dtype),
             host_launch_s=self.deployment.host_launch, framework=self.deployment.serving.value,
             analyses=replace(self.analyses, instruments=()),
         )  # fmt: skip
@@ -268,7 +271,10 @@ def analyze(
     how.require_device()
     given_model, model = model, graph_of(model, input, inputs, how.dims)
     with located(model):
-        read = lowered(model, how.dims, values, is_trained=how.is_step, code=how.module_code)
+        read = lowered(
+            model, how.dims, values, is_trained=how.is_step, code=how.module_code,
+            trained_in=trained_in(how),
+        )  # fmt: skip
     watched = tuple(instruments)
     am = Analyses(watched) if values else Analyses.sharing(read, watched)
     example = input if given_model is model else None

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
-from perfc.deployment.fields import STEP_LAW
+from perfc.deployment.fields import RUN_LAW, STEP_LAW
+from perfc.ir.graph import Phase
+from perfc.ir.symbolic.evaluate import evaluate
 
 from ..estimate.estimate import CandidateRun
+from ..estimate.interval import Interval
+from ..runs.run_law import F32_TYPES, Doing, RunLaw, framework_laws, law_on
 
 if TYPE_CHECKING:
     from perfc.deployment import Deployment
@@ -41,3 +46,51 @@ def by_published_steps(
     )
     outside = () if is_own else (f"no published training step on {execution.machine.name}",)
     return CandidateRun(execution.bounds.floor_s, time, STEP_LAW, words, is_own, outside)
+
+
+def by_published_runs(
+    table: PredictionTable, execution: Execution, deployment: Deployment
+) -> CandidateRun | None:
+    """Return the step with the overhead of published runs, as `perfc plan` has it on one device.
+
+    None unless trainers' kernels run.
+
+    Args:
+        table: kernels one by one.
+        execution: the kernels, on their machine.
+        deployment: how the model is run.
+    """
+    if not deployment.train or not execution.kernels.runtime.is_trainer:
+        return None
+    machine, dtype = execution.machine, deployment.dtype
+    usual = law_on(machine, dtype)
+    others = framework_laws(machine.arch, is_f32=dtype in F32_TYPES)
+    time_s = of_law(table, execution, usual)
+    each = [(time_s, usual), *((of_law(table, execution, law), law) for law in others.values())]
+    total = table.total
+    low, high = (end / total.time_s if total.time_s else 1.0 for end in (total.low_s, total.high_s))
+    time = Interval(
+        min([s * min(law.low, low) for s, law in each]), time_s,
+        max([s * max(law.high, high) for s, law in each]),
+    ).at_least(execution.bounds.floor_s)  # fmt: skip
+    words = f"the {RUN_LAW} predictor, fitted to {usual.rows} published steps of language models"
+    is_own = bool(others)
+    outside = () if is_own else (f"no published training run on {machine.arch or machine.name}",)
+    return CandidateRun(execution.bounds.floor_s, time, RUN_LAW, words, is_own, outside)
+
+
+def of_law(table: PredictionTable, execution: Execution, law: RunLaw) -> float:
+    """Return the time of a step's kernels with a run overhead, in seconds."""
+    level = execution.machine.level("device")
+    rate = (level.sustained or level.nominal).value if level is not None else math.inf
+    factors, env = law.factors, execution.bounds.env
+    time_s, layers = 0.0, 0
+    for bound, estimate in zip(execution.bounds.kernels, table.kernels, strict=True):
+        kernel = bound.kernel
+        phase, doing = kernel.anchor.loc.phase, Doing.of(kernel)
+        if phase is Phase.OPTIMIZER:
+            time_s += float(evaluate(kernel.traffic.nbytes, env)) / rate
+            continue
+        time_s += factors[doing] * estimate.time_s
+        layers += phase is Phase.FORWARD and doing is Doing.EXPERTS
+    return time_s + law.micro_s + law.routing_s * layers

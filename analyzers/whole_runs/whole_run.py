@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfc.deployment.fields import KERNELS, STEP_LAW
+from perfc.deployment.fields import KERNELS, RUN_LAW, STEP_LAW
 from perfc.errors import ModelError, PerfcError
 from perfc.passes.runtimes import Layout
 
@@ -27,7 +27,7 @@ from ..runs.prediction import PredictionTable, extrapolation
 from ..runs.recurrence import chained_s
 from ..runs.run_table import leading_extent, stored_element
 from ..steps.setting import PRECISIONS, Setting, is_measured_whole
-from .published_run import by_published_steps
+from .published_run import by_published_runs, by_published_steps
 from .summed_steps import widened
 
 if TYPE_CHECKING:
@@ -77,6 +77,9 @@ def with_whole(
         return widened(table) if deployment.train and table.kernels else table
     if predictor:
         return joined(table, [run_by(table, predictor, source, execution, deployment)])
+    trained = by_published_runs(table, execution, deployment)
+    if trained is not None:
+        return joined(table, [trained])
     heard = list[CandidateRun]()
     for candidate in (under_runtime, by_graph, by_published_steps):
         try:
@@ -246,8 +249,12 @@ def run_by(
                 hint=f"--predictor {KERNELS}",
             )
         return measured
-    if predictor == STEP_LAW:
-        step = by_published_steps(table, source, execution, deployment)
+    if predictor in (STEP_LAW, RUN_LAW):
+        step = (
+            by_published_steps(table, source, execution, deployment)
+            if predictor == STEP_LAW
+            else by_published_runs(table, execution, deployment)
+        )
         if step is None:
             hint = f"--predictor {KERNELS}"
             raise ModelError(f"{predictor}: no such training step was published", hint=hint)

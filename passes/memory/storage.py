@@ -19,6 +19,7 @@ from perfc.ir.op import Kind
 from perfc.ir.record import frozen, record
 from perfc.ir.symbolic.dim import Dim
 from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir.tensors.types import TensorType
 
 from .. import Analysis
 from ..fusion.fuse import Fuse
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from ..manager import Analyses
 
 FORWARD = (Phase.FORWARD, Phase.LOSS)
+LOSSES = frozenset({"log_softmax", "log_softmax_grad", "nll_loss", "nll_loss_grad"})
+"""Operators of a loss that is one kernel in each pass."""
 
 
 class BufferRole(Enum):
@@ -199,7 +202,9 @@ class _Walk:
             for v in node.inputs:
                 home = owner.get(v) if v is not None else None
                 if home is not None:
-                    dies[home] = max(dies.get(home, step), step)
+                    # fused losses write logarithms and gradients over logits
+                    last = step - (self.runtime.is_trainer and node.op.mnemonic in LOSSES)
+                    dies[home] = max(dies.get(home, last), last)
             for v in node.results:
                 home = owner.get(v)
                 if home is not None:
@@ -250,9 +255,15 @@ class _Walk:
                 continue
             end = dies[home]
             role = role_of(home, start, end, phases, updated)
-            if role is BufferRole.GRADIENT:
+            nbytes = storage(home.type)
+            if role is BufferRole.GRADIENT and self.runtime.is_trainer:
+                # sums of micro-batches in 32 bits, allocated once
+                start, end = -1, len(phases)
+                assert isinstance(home.type, TensorType)
+                nbytes = None if nbytes is None else nbytes * 32 // home.type.dtype.bits
+            elif role is BufferRole.GRADIENT:
                 end = len(phases) - 1  # until the next step sets it to nothing
-            yield Buffer(home, storage(home.type), start, end, role)
+            yield Buffer(home, nbytes, start, end, role)
 
 
 def role_of(

@@ -84,7 +84,6 @@ class Layout(Enum):
 
 
 DEFAULT = "ort"
-"""Default runtime."""
 SERVING_DEFAULT, LOCAL_DEFAULT = "vllm", "llamacpp"
 """Default runtimes of a language model: that is served, and that one user runs from a GGUF file."""
 MAX_STREAMS = 128
@@ -108,12 +107,12 @@ RANK: Mapping[Kind, int] = {
     Kind.VIEW: 0,
 }
 
+TRAINING_DEFAULT, TRAINER = "eager", "trainer"
+"""Default runtimes of a training step: of a graph PyTorch; of a configuration what trainers run."""
 STRIDED = frozenset({"transpose", "slice", "split", "expand", "identity"})
 """Movements that frameworks with strides express as a view of the operand."""
-TRAINING_DEFAULT = "eager"
-"""Default runtime of a training step: PyTorch, operator by operator."""
 CLUSTER_DEFAULT = "cudagraph"
-"""Runtime of training steps on many devices: PyTorch's kernels, launch overhead hidden."""
+"""Runtime of training steps of graphs on many devices: PyTorch's kernels, launches hidden."""
 ANY_DEVICE: Mapping[str, frozenset[str]] = {"cpu": frozenset(), "cuda": frozenset()}
 GPU, CPU = {"cuda": ANY_DEVICE["cuda"]}, {"cpu": ANY_DEVICE["cpu"]}
 NVIDIA_GPU = {"cuda": frozenset({"NVIDIA"})}
@@ -168,7 +167,7 @@ class Runtime:
         stands_for: kinds of devices, ``cpu`` or ``cuda``, on which a session of the framework is
             this one where nothing more is said.
         devices: kinds it runs on, each with the makers of those; any where none is named.
-        trains: whether it runs training steps; engines that only serve do not.
+        trains, is_trainer: whether it runs training steps; whether it fuses their loss and update.
         steps: the measured steps that launched its kernels; None where none did.
         before: version from which on another table holds: of the framework with these ``steps``, or
             of what serves with these kernels.
@@ -201,6 +200,7 @@ class Runtime:
     stands_for: frozenset[str] = frozenset()
     devices: Mapping[str, frozenset[str]] = field(default_factory=lambda: ANY_DEVICE)
     trains: bool = True
+    is_trainer: bool = False
     steps: Steps | None = None
     before: tuple[int, int] | None = None
     measured_as: str = ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
@@ -27,6 +27,7 @@ class ListKernel:
         function: what it does, as PyTorch calls it.
         reads: lists by letter, ``p`` parameters, ``g`` gradients, others states or temporaries.
         writes: lists that are written over, or a new letter.
+        unread: lists that are written over without being read.
         alu: operations an element on the vector unit.
         sfu: operations an element on the special-function unit.
     """
@@ -36,6 +37,11 @@ class ListKernel:
     writes: str
     alu: int = 1
     sfu: int = 0
+    unread: str = ""
+
+    def narrowing(self) -> ListKernel:
+        """Return the kernel that also writes the narrow copies ``w`` of parameters."""
+        return replace(self, reads=f"{self.reads}w", writes=f"{self.writes}w", unread="w")
 
 
 @frozen
@@ -82,6 +88,22 @@ class ListOptimizer:
         updated = [v for letter in ("p", *self.states) for v in lists[letter]]
         return updated, stored
 
+    def narrowed(
+        self, tape: Tape, masters: Sequence[Value], trained: Sequence[tuple[Value, Value]]
+    ) -> tuple[list[Value], list[Value]]:
+        """Write the fused update of master copies by narrow gradients, which writes parameters too.
+
+        Returns:
+            parameters, masters and states, and the states with the masters, which are stored.
+        """
+        assert self.fused is not None
+        lists = {"p": list(masters), "g": [g for _, g in trained], "w": [p for p, _ in trained]}
+        for letter, name in self.states.items():
+            lists[letter] = [state_like(tape, p, name) for p in masters]
+        stored = [*masters, *(v for letter in self.states for v in lists[letter])]
+        apply(tape, self.fused.narrowing(), lists)
+        return [v for letter in ("w", "p", *self.states) for v in lists[letter]], stored
+
 
 def apply(tape: Tape, step: ListKernel, lists: dict[str, list[Value]]) -> None:
     """Write one kernel; the lists that it writes stand for their new contents."""
@@ -90,7 +112,7 @@ def apply(tape: Tape, step: ListKernel, lists: dict[str, list[Value]]) -> None:
     new = [letter for letter in step.writes if letter not in step.reads]
     op = MultiTensor(
         step.function, len(step.reads), tuple(step.reads.index(x) for x in over), len(new),
-        step.alu, step.sfu,
+        step.alu, step.sfu, tuple(map(step.reads.index, step.unread)),
     )  # fmt: skip
     members = len(ins) // len(step.reads)
     names = [f"{v.name}.next" for x in over for v in lists[x]]

@@ -44,7 +44,7 @@ convolutions; parameters under such a name are matrices that it turned over."""
 SCALE = 65536.0
 """PyTorch, torch.amp.GradScaler: the scale that it starts with."""
 UNSCALE = ListKernel("_amp_foreach_non_finite_check_and_unscale_", "g", "g", alu=2)
-COPY = ListKernel("_foreach_copy_", "pw", "p", alu=0)
+COPY = ListKernel("_foreach_copy_", "pw", "p", alu=0, unread="p")
 
 
 @frozen
@@ -68,6 +68,7 @@ class Train(Transform):
         keep: share of the kept bytes that may stay, under ``optimal``.
         dropout: share of the elements that a transformer drops, where the model has lost its own.
         fuses_attention: whether the framework runs and differentiates attention as one operator.
+        is_trainer: whether it fuses every attention, and the update with its master weights.
     """
 
     optimizer: str = "adamw"
@@ -84,6 +85,7 @@ class Train(Transform):
     keep: float = 0.5
     dropout: float = 0.0
     fuses_attention: bool = True
+    is_trainer: bool = False
 
     def run(self, module: Module, am: Analyses) -> Module:
         """The step; needs inferred types, and parameters that are not folded.
@@ -103,7 +105,8 @@ class Train(Transform):
             graph.nodes, graph.outputs, trained, tape, fuses_attention=self.fuses_attention
         )
         tape.phase = Phase.FORWARD
-        nodes = unfused(nodes, tape, fuses_attention=self.fuses_attention)
+        if not self.is_trainer:
+            nodes = unfused(nodes, tape, fuses_attention=self.fuses_attention)
         tape.phase = Phase.LOSS
         if self.dropout:
             tape.phase = Phase.FORWARD
@@ -191,7 +194,7 @@ class Train(Transform):
         """New parameters and states, and the states; gradients where nothing updates."""
         if not self.optimizer:
             return [g for _, g in pairs], []
-        how = OptimizerLaunch(self.implementation)
+        how = OptimizerLaunch.FUSED if self.is_trainer else OptimizerLaunch(self.implementation)
         if self.loss_scaling:
             lists = {"p": [p for p, _ in pairs], "g": [g for _, g in pairs]}
             apply(tape, UNSCALE, lists)
@@ -200,10 +203,11 @@ class Train(Transform):
         if not self.master_weights or not narrow:
             return optimizer(self.optimizer).update(tape, pairs, how)
         masters = [state_like(tape, p, "master", DType.F32) for p, _ in pairs]
+        rule = optimizer(self.optimizer)
+        if self.is_trainer and rule.fused is not None:
+            return rule.narrowed(tape, masters, pairs)
         wide = [widened(tape, g) for _, g in pairs]
-        updated, stored = optimizer(self.optimizer).update(
-            tape, list(zip(masters, wide, strict=True)), how
-        )
+        updated, stored = rule.update(tape, list(zip(masters, wide, strict=True)), how)
         lists = {"p": [p for p, _ in pairs], "w": updated[: len(pairs)]}
         apply(tape, COPY, lists)
         return [*lists["p"], *updated], [*masters, *stored]

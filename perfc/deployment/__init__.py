@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from perfc.deployment import step as step_fields
+from perfc.deployment.device import usual_engine
 from perfc.deployment.fields import ANY_RUNTIME, READERS, VERSION, Mode
-from perfc.errors import ModelError, ParseError
+from perfc.errors import ParseError
 from perfc.frontend import is_configuration
 from perfc.ir.record import record
 from perfc.ir.tensors.types import DType
@@ -19,8 +19,6 @@ from perfc.machine.parallel import ALONE, Parallel
 from perfc.passes.precision.retype import dtype_of
 from perfc.passes.runtimes import (
     DEFAULT,
-    LOCAL_DEFAULT,
-    SERVING_DEFAULT,
     TRAINING_DEFAULT,
     Framework,
     Layout,
@@ -64,7 +62,8 @@ class Deployment:
         lora_rank: LoRA rank, which freezes all other parameters; 0 for none.
         lora: name patterns of the matrices to adapt (default: all).
         accumulate: micro-batches per optimizer update.
-        master_weights: True if the optimizer keeps float32 copies of narrower parameters.
+        master_weights: True if the optimizer keeps float32 copies of narrower parameters; None for
+            a configuration's default, which is to keep them, or a graph's, which is not to.
         checkpointing: activation checkpointing policy.
         keep: fraction of activation memory to retain if ``checkpointing`` is optimal.
         dropout: dropout probability of a transformer whose file omits dropout.
@@ -72,6 +71,8 @@ class Deployment:
             `perfc calibrate`, or else a typical one.
         reserve: device memory to reserve.
         parallel: degrees of parallelism.
+        usual: names of the fields with the defaults of a configuration's step, which depend on the
+            target.
         dims: values of symbolic dimensions by name. ``batch`` is the first dimension of the
             inputs and ``seq`` the second of token inputs, unless a symbol has that name.
     """
@@ -92,13 +93,14 @@ class Deployment:
     lora_rank: int = 0
     lora: tuple[str, ...] = ()
     accumulate: int = 1
-    master_weights: bool = False
+    master_weights: bool | None = None
     checkpointing: RecomputePolicy = RecomputePolicy.NONE
     keep: float = 0.5
     dropout: float = 0.0
     host_launch: float | None = None
     reserve: Reserve = NOTHING
     parallel: Parallel = ALONE
+    usual: frozenset[str] = frozenset()
     dims: Mapping[str, int] = field(default_factory=dict[str, int], hash=False)
 
     def for_model(self, model: object, predictor: str = "") -> Deployment:
@@ -108,6 +110,8 @@ class Deployment:
             model: the model; a graph unless it is the name of a configuration.
             predictor: predictor of the whole run; one that is read from a card implies PyTorch.
         """
+        if self.train and is_configuration(model) and predictor in ANY_RUNTIME:
+            return step_fields.of_configuration(self)
         if self.runtime:
             return self
         if predictor not in ANY_RUNTIME:
@@ -125,6 +129,8 @@ class Deployment:
         Such a model has its f32 parts by intention. An engine's GPU without bf16 runs f16: vLLM
         wants ``--dtype half`` there, SGLang takes it by itself, and TensorRT-LLM has no other.
         """
+        if self.usual and self.table.is_trainer:
+            return ""  # lowered in its types
         engine = self.table.engine
         narrow = {dtype_of(one) for one in module.graph.weight_types} & {DType.F16, DType.BF16}
         if {str(dtype) for dtype in narrow} == {self.dtype}:
@@ -140,7 +146,7 @@ class Deployment:
 
         None for serving engines, whose kernels are others.
         """
-        if self.table.framework is not Framework.TORCH:
+        if self.table.framework is not Framework.TORCH or self.table.is_trainer:
             return None
         from perfc.frontend.config import code_of
 
@@ -208,6 +214,8 @@ class Deployment:
         """Return the fields by name, for JSON."""
         left_out = [*(() if self.train else step_fields.READERS), "parallel", "reserve"]
         fields: dict[str, object] = {n: getattr(self, n) for n in READERS if n not in left_out}
+        if self.train:
+            fields["master_weights"] = bool(self.master_weights)
         if self.reserve != NOTHING:
             fields["reserve"] = str(self.reserve)
         if self.parallel != ALONE:
@@ -224,10 +232,11 @@ class Deployment:
 
         return Train(
             self.train, self.loss, self.update.value, self.freeze,
-            master_weights=self.master_weights, loss_scaling=self.dtype in step_fields.SCALED,
+            master_weights=bool(self.master_weights),
+            loss_scaling=self.dtype in step_fields.SCALED and not self.table.is_trainer,
             accumulate=self.accumulate, lora_rank=self.lora_rank, lora=self.lora,
             checkpointing=self.checkpointing.value, keep=self.keep, dropout=self.dropout,
-            fuses_attention=self.of_version.fuses_attention,
+            fuses_attention=self.of_version.fuses_attention, is_trainer=self.table.is_trainer,
         )  # fmt: skip
 
     def require_kernels(self, where: str = "mode") -> None:
@@ -293,7 +302,7 @@ class Deployment:
             fields["dims"] = {**self.dims, **fields["dims"]}
         if fields.get("train"):
             fields["mode"] = Mode.TRAINING
-        result = replace(self, **fields)
+        result = step_fields.changed(self, fields)
         result.check(where)
         return result
 
@@ -351,22 +360,6 @@ class DeploymentKeywords(TypedDict, total=False):
     dims: Mapping[str, int] | None
     batch: int | None
     seq: int | None
-
-
-def usual_engine(model: object) -> str:
-    """Return the usual runtime: llama.cpp of a GGUF file, PyTorch of what generates no tokens."""
-    from perfc.frontend.checkpoints.sources import is_gguf
-    from perfc.frontend.config import read_config
-
-    if not isinstance(model, str | os.PathLike):
-        return SERVING_DEFAULT
-    if is_gguf(path := os.fspath(model)):
-        return LOCAL_DEFAULT
-    try:
-        return SERVING_DEFAULT if read_config(path).decoder is not None else TRAINING_DEFAULT
-    except ModelError:
-        # the command that reads it next says what is wrong
-        return SERVING_DEFAULT
 
 
 AXES = ("batch", "seq")

@@ -1,10 +1,18 @@
-"""Check that a runtime runs on a machine."""
+"""Runtimes of machines and of models."""
 
 from __future__ import annotations
 
-from perfc.errors import ParseError
+import os
+
+from perfc.errors import ModelError, ParseError
 from perfc.machine import Machine
-from perfc.passes.runtimes import Runtime, tables
+from perfc.passes.runtimes import (
+    LOCAL_DEFAULT,
+    SERVING_DEFAULT,
+    TRAINING_DEFAULT,
+    Runtime,
+    tables,
+)
 
 
 def check_machine(table: Runtime, machine: Machine) -> Machine:
@@ -20,3 +28,19 @@ def check_machine(table: Runtime, machine: Machine) -> Machine:
     there = [t.name for t in like if t.runs_on(kind, machine.vendor)]
     message = f"{table.name.partition(':')[0]} does not run on {machine.name}"
     raise ParseError(message, where="--runtime", hint=f"{', '.join(there)} do")
+
+
+def usual_engine(model: object) -> str:
+    """Return the usual runtime: llama.cpp of a GGUF file, PyTorch of what generates no tokens."""
+    from perfc.frontend.checkpoints.sources import is_gguf
+    from perfc.frontend.config import read_config
+
+    if not isinstance(model, str | os.PathLike):
+        return SERVING_DEFAULT
+    if is_gguf(path := os.fspath(model)):
+        return LOCAL_DEFAULT
+    try:
+        return SERVING_DEFAULT if read_config(path).decoder is not None else TRAINING_DEFAULT
+    except ModelError:
+        # the command that reads it next says what is wrong
+        return SERVING_DEFAULT

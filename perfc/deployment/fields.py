@@ -21,9 +21,9 @@ from perfc.passes.runtimes import MAX_STREAMS, Layout, Serving, Tf32, canonical
 VERSION = re.compile(r"(\d{1,3})\.(\d{1,3})(\.\S*)?")
 
 
-KERNELS, RUNS, STEP_LAW = "kernels", "runs", "step-law"
+KERNELS, RUNS, STEP_LAW, RUN_LAW = "kernels", "runs", "step-law", "run-law"
 """Names of the predictors that need no card."""
-ANY_RUNTIME = ("", KERNELS, RUNS, STEP_LAW)
+ANY_RUNTIME = ("", KERNELS, RUNS, STEP_LAW, RUN_LAW)
 """Predictors of whole runs under any runtime; cards of others are fitted to runs of PyTorch."""
 
 

@@ -16,7 +16,7 @@ from perfc.ir.symbolic.sizes import sizes_of
 from .extents import sized
 
 if TYPE_CHECKING:
-    from perfc.frontend.config import ModuleCode
+    from perfc.frontend.config import ModuleCode, ServingPrecision
 
 
 def read(
@@ -44,8 +44,9 @@ def lowered(
     *,
     is_trained: bool = False,
     code: ModuleCode | None = None,
+    trained_in: ServingPrecision | None = None,
 ) -> Module:
-    """Read the module of a model; ``is_trained`` and ``code`` are passed to `load`.
+    """Read the module of a model; ``is_trained``, ``code`` and ``trained_in`` go to `load`.
 
     Raises:
         PerfcError: an unreadable model.
@@ -53,7 +54,8 @@ def lowered(
     sizes, known = sizes_of(dims or {}), known_contents(values)
     if isinstance(model, Module):
         return model
-    return load(serialized(model), sizes, known, is_trained=is_trained, code=code)
+    given = serialized(model)
+    return load(given, sizes, known, is_trained=is_trained, code=code, trained_in=trained_in)
 
 
 def bound(

@@ -1,16 +1,20 @@
-"""Parsers of the training fields of a deployment."""
+"""Training fields of a deployment: their parsers, and defaults of the step of a configuration."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from perfc.common.choice import member, text_of
 from perfc.errors import ParseError
+from perfc.machine import load_machine
+from perfc.passes.runtimes import TRAINER, runtime
 from perfc.passes.training.implementation import OptimizerLaunch, RecomputePolicy
 
 if TYPE_CHECKING:
     from perfc.deployment import Deployment
+    from perfc.frontend.config import ServingPrecision
 
 SCALED = ("f16", "amp-f16")
 """Precisions that require loss scaling."""
@@ -151,3 +155,49 @@ def check_together(how: Deployment, where: Callable[[str], str]) -> None:
     if how.keep != usual.keep and how.checkpointing is not RecomputePolicy.OPTIMAL:
         hint = f"--checkpointing {RecomputePolicy.OPTIMAL.value}"
         raise ParseError("only optimal checkpointing reads it", where=where("keep"), hint=hint)
+
+
+def of_configuration(how: Deployment) -> Deployment:
+    """Return the training step of a configuration, with the defaults that `perfc plan` has too.
+
+    On GPUs, trainers' kernels, products in the machine's 16 bits and f32 master weights; under
+    another runtime and in autocast what modules of PyTorch do.
+    """
+    from perfc.frontend.config.training_precision import FULL, usual_type
+
+    machine, table = load_machine(how.target), runtime(how.runtime or TRAINER)
+    is_trainer = table.is_trainer and table.runs_on(machine.kind, machine.vendor)
+    if not is_trainer or how.dtype.startswith("amp-"):
+        return replace(how, runtime=how.stated_runtime)
+    dtype = how.dtype or usual_type(machine.takes)
+    keeps = dtype not in FULL if how.master_weights is None else how.master_weights
+    step = replace(how, runtime=table.name, dtype=dtype, master_weights=keeps)
+    fields = ("runtime", "dtype", "master_weights")
+    chosen = [n for n in fields if getattr(how, n) != getattr(step, n)]
+    return replace(step, usual=how.usual.union(chosen))
+
+
+def changed(how: Deployment, fields: Mapping[str, Any]) -> Deployment:
+    """Return a deployment with other fields; on another target with the defaults of that one."""
+    usual = how.usual.difference(fields)
+    if not usual or "target" not in fields:
+        return replace(how, **fields, usual=usual)
+    plain = {name: getattr(type(how)(), name) for name in usual}
+    return of_configuration(replace(how, **plain, **fields, usual=frozenset()))
+
+
+def training_types(how: Deployment) -> str:
+    """Return the element types of the step of a configuration in words; "" for other runs."""
+    if not how.train or not how.usual:
+        return ""
+    masters = " with f32 master weights" if how.master_weights else ""
+    return f"{how.dtype} products{masters} (--dtype, --master-weights)"
+
+
+def trained_in(how: Deployment) -> ServingPrecision | None:
+    """Return the element types of a step that runs as trainers' kernels; None for other runs."""
+    if not how.train or not how.table.is_trainer:
+        return None
+    from perfc.frontend.config.training_precision import training_precision, type_named
+
+    return training_precision(type_named(how.dtype), load_machine(how.target).takes)

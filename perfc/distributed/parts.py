@@ -9,26 +9,28 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from enum import Enum
 
 from perfc.analyzers.estimators import Execution
 from perfc.analyzers.estimators.choice import estimates
 from perfc.analyzers.runs.prediction import in_run
+from perfc.analyzers.runs.run_law import Doing
 from perfc.ir.graph import Module, Value
 from perfc.ir.op import Kind
-from perfc.ir.problem import Collective, Exchange, Experts, forward_of
+from perfc.ir.problem import Collective, Exchange
 from perfc.ir.record import record
+from perfc.ir.symbolic.dim import Dim
 from perfc.ir.symbolic.evaluate import evaluate
 from perfc.ir.tensors.types import TensorType
-from perfc.machine import load_machine
+from perfc.machine import Machine, load_machine
 from perfc.passes.fusion.kernel import Kernel
 from perfc.passes.roofline.roofline import RooflineTable, bounds
 from perfc.passes.runtimes import Tf32
 
-from .costs.both_passes import BothPasses, Ran, Waiter, both_passes, saved_values
-from .costs.part_memory import CHEAP, PartMemory
+from .costs.both_passes import BothPasses, Ran, Waiter, both_passes
 
 Env = Mapping[str, int]
+CHEAP = frozenset({Kind.NORMALIZATION, Kind.ELEMENTWISE, Kind.SOFTMAX, Kind.MOVEMENT})
+"""Kinds whose results selective checkpointing recomputes: they read more than they compute."""
 
 
 @record
@@ -42,30 +44,6 @@ class Exchanged:
 
     count: int
     nbytes: float
-
-
-class Doing(Enum):
-    """Kinds of kernels that a fit of training runs distinguishes."""
-
-    PRODUCTS = "products"
-    ATTENTION = "attention"
-    EXPERTS = "experts"
-    POINTWISE = "pointwise"
-
-    __hash__ = object.__hash__
-
-    @classmethod
-    def of(cls, kernel: Kernel) -> Doing:
-        """Return the kind of a kernel."""
-        if isinstance(forward_of(kernel.problem), Experts):
-            return cls.EXPERTS
-        match kernel.kind:
-            case Kind.MATMUL | Kind.CONV:
-                return cls.PRODUCTS
-            case Kind.ATTENTION | Kind.RECURRENT:
-                return cls.ATTENTION
-            case _:
-                return cls.POINTWISE
 
 
 @record
@@ -100,7 +78,8 @@ class PartCost:
         cheap_s: forward time of kernels that selective checkpointing recomputes.
         low: lower end of the prediction interval of all times, as a factor.
         high: its upper end.
-        floor_s: lower bound of forward and backward.
+        floors: lower bounds of both passes.
+        again_floor_s: lower bound of the forward kernels that recomputing a whole part runs.
         mac: forward multiply-accumulates inside masks and windows.
         parameters: parameters that each copy has.
         expert_parameters: parameters that expert-parallel ranks divide.
@@ -110,6 +89,7 @@ class PartCost:
         tensor: tensor-parallel communication.
         replicated_bytes: saved activations that all tensor-parallel ranks hold.
         frozen_bytes: parameters that are not trained.
+        summed_bytes: gradients of a tied table that are added to others.
     """
 
     passes: tuple[PassSeconds, ...]
@@ -119,7 +99,8 @@ class PartCost:
     cheap_s: float
     low: float
     high: float
-    floor_s: float
+    floors: PassSeconds
+    again_floor_s: float
     mac: float
     parameters: float
     expert_parameters: float
@@ -129,6 +110,7 @@ class PartCost:
     tensor: Exchanged
     replicated_bytes: float = 0.0
     frozen_bytes: float = 0.0
+    summed_bytes: float = 0.0
 
     def freezing(self, nbytes: float, dequant_s: float) -> PartCost:
         """Return the cost with frozen parameters, which are dequantized in each pass.
@@ -150,19 +132,39 @@ class PartCost:
         """Return the cost of a part with frozen parameters of ``weight_bytes`` each."""
         held = self.parameters + self.expert_parameters
         each = tuple([replace(p, weight_s=0.0) for p in self.passes])
-        still = replace(self, passes=each, parameters=0.0, expert_parameters=0.0)
+        floors = replace(self.floors, weight_s=0.0)
+        still = replace(self, passes=each, floors=floors, parameters=0.0, expert_parameters=0.0)
         return replace(still, frozen_bytes=weight_bytes * held).timed()
+
+    def adding(self, count: float, item: float, machine: Machine) -> PartCost:
+        """Return the cost with the sum of two gradients of a tied table.
+
+        Args:
+            count: elements of the table.
+            item: bytes of an element of a gradient.
+            machine: whose memory the gradients pass.
+        """
+        moved, level = 3 * count * item, machine.level("device")
+        if not moved or level is None:
+            return self
+        sum_s = moved / (level.sustained or level.nominal).value
+        each = [
+            replace(p, weight_s=p.weight_s + sum_s) if d is Doing.POINTWISE else p
+            for d, p in zip(Doing, self.passes, strict=True)
+        ]
+        least_s = self.floors.weight_s + streamed_s(machine, moved)
+        floors = replace(self.floors, weight_s=least_s)
+        slower = replace(self, passes=tuple(each), floors=floors, summed_bytes=count * item)
+        return slower.timed()
 
     def timed(self) -> PartCost:
         """Return the cost with the sums of its kinds of kernels."""
         return self.scaled(dict.fromkeys(Doing, 1.0))
 
-    def keeping(self, memory: PartMemory) -> PartCost:
-        """Return the cost with the saved activations of the written-out part."""
-        return replace(
-            self, saved_bytes=memory.saved_bytes, products_bytes=memory.products_bytes,
-            replicated_bytes=memory.replicated_bytes,
-        )  # fmt: skip
+    @property
+    def floor_s(self) -> float:
+        """Lower bound of forward and backward, in seconds."""
+        return self.floors.forward_s + self.floors.input_s + self.floors.weight_s
 
     @property
     def backward_s(self) -> float:
@@ -179,6 +181,16 @@ class PartCost:
             weight_s=sum([f * p.weight_s for f, p in each]),
             cheap_s=factors[Doing.POINTWISE] * self.cheap_s,
         )
+
+
+def streamed_s(machine: Machine, nbytes: float) -> float:
+    """Return the lower bound of one kernel's pass over so many bytes, in seconds.
+
+    The last-level cache may hold what is read first and what is written last.
+    """
+    device, cache = machine.level("device"), machine.level("l2")
+    held = 0.0 if cache is None else 2 * cache.capacity_bytes
+    return max(nbytes - held, 0.0) / device.bandwidth.value if device is not None else 0.0
 
 
 def costs(
@@ -213,8 +225,8 @@ def costs(
 
 
 def part_of(
-    forward: Sequence[Kernel], rows: Sequence[Ran], env: Env, written: Iterable[Value],
-    inputs: Sequence[Value] = (), tensor: Exchanged = NO_EXCHANGE,
+    forward: Sequence[Kernel], rows: Sequence[Ran], env: Env, saved: Iterable[Value],
+    inputs: Sequence[Value] = (), tensor: Exchanged = NO_EXCHANGE, again: Sequence[int] = (),
 ) -> PartCost:  # fmt: skip
     """Return the cost of kernels that run one after another, with what the part saves.
 
@@ -222,9 +234,10 @@ def part_of(
         forward: all kernels of the part's forward pass, in order.
         rows: kernels of both passes with their times.
         env: values of the symbolic dimensions.
-        written: inputs and results of the forward pass.
+        saved: values that the backward pass reads of the forward pass.
         inputs: inputs from the part before.
         tensor: tensor-parallel communication.
+        again: number of each row's kernels that recomputing the part runs.
     """
     sums = {(work, role): 0.0 for work in Doing for role in Waiter}
     for r in rows:
@@ -233,7 +246,8 @@ def part_of(
     ahead = [r for r in rows if r.role is Waiter.FORWARD]
     whole_s = math.fsum([r.count * r.time.time_s for r in rows])
     dense, experts = parameters_of(forward)
-    saved, of_products = saved_bytes(forward, saved_values(rows, written), env)
+    hidden = width(inputs[0]) if inputs else None
+    kept, of_products, replicated = saved_bytes(forward, saved, env, hidden)
     return PartCost(
         passes,
         math.fsum([p.forward_s for p in passes]),
@@ -242,19 +256,23 @@ def part_of(
         math.fsum([r.count * r.time.time_s for r in ahead if r.bound.kernel.kind in CHEAP]),
         math.fsum([r.count * r.time.summed.low for r in rows]) / whole_s if whole_s else 1.0,
         math.fsum([r.count * r.time.summed.high for r in rows]) / whole_s if whole_s else 1.0,
-        math.fsum([r.count * r.time.floor_s for r in rows]),
+        PassSeconds(*[
+            math.fsum([r.count * r.time.floor_s for r in rows if r.role is role]) for role in Waiter
+        ]),
+        math.fsum([n * r.time.floor_s for n, r in zip(again, rows, strict=False)]),
         math.fsum([r.count * evaluate(r.bound.kernel.work.floor_mac, env) for r in ahead]),
-        dense, experts, saved, of_products,
+        dense, experts, kept, of_products,
         math.fsum([_nbytes(v, env) for v in inputs if _is_wide(v)]),
         tensor,
+        replicated,
     )  # fmt: skip
 
 
 def _part(program: BothPasses, rows: Sequence[Ran], env: Env) -> PartCost:
     """Return the cost of a part that is a module of its own."""
-    forward = program.forward
-    written = (*program.inputs, *(v for k in forward for v in k.writes))
-    return part_of(forward, rows, env, written, program.inputs, exchanged(forward, env))
+    exchange = exchanged(program.forward, env)
+    saved, inputs, again = program.saved, program.inputs, program.again
+    return part_of(program.forward, rows, env, saved, inputs, exchange, again)
 
 
 def exchanged(kernels: Iterable[Kernel], env: Env) -> Exchanged:
@@ -281,17 +299,18 @@ def parameters_of(kernels: Sequence[Kernel]) -> tuple[float, float]:
 
 
 def saved_bytes(
-    kernels: Sequence[Kernel], values: Iterable[Value], env: Env
-) -> tuple[float, float]:
-    """Return the bytes that the backward pass rereads, and the results of products among them.
+    kernels: Sequence[Kernel], values: Iterable[Value], env: Env, hidden: Dim | None
+) -> tuple[float, float, float]:
+    """Return the bytes that the backward pass rereads: all, results of products, replicated ones.
 
     Args:
         kernels: kernels of the forward pass.
         values: values that the backward pass reads of it.
         env: values of the symbolic dimensions.
+        hidden: width of the model, whose tensors all ranks of a tensor group have.
     """
     source = {v: k for k in kernels for v in k.writes}
-    whole = products = 0.0
+    whole = products = replicated = 0.0
     for v in values:
         if not _is_wide(v):
             continue
@@ -299,22 +318,15 @@ def saved_bytes(
         whole += nbytes
         if v not in source or source[v].kind not in CHEAP:
             products += nbytes
-    inner = [inner_bytes(k, env) for k in kernels]
-    return whole + sum(w for w, _ in inner), products + sum(p for _, p in inner)
+        if hidden is not None and width(v) == hidden:
+            replicated += nbytes
+    return whole, products, replicated
 
 
-def inner_bytes(kernel: Kernel, env: Env) -> tuple[float, float]:
-    """Return the same for values inside experts: sorted rows, and both inner layers."""
-    e = kernel.problem
-    if not isinstance(e, Experts) or not kernel.writes:
-        return 0.0, 0.0
-    rows = evaluate(e.tokens, env) * e.chosen / e.ranks
-    hidden, inner = evaluate(e.hidden, env), evaluate(e.inner, env)
-    type_ = kernel.writes[0].type
-    assert isinstance(type_, TensorType)
-    each = rows * type_.dtype.bits / 8
-    # a gate is another inner layer; activations are recomputed
-    return each * (hidden + e.matrices * inner), each * (hidden + (e.matrices - 1) * inner)
+def width(v: Value) -> Dim | None:
+    """Return the last extent of a tensor."""
+    assert isinstance(v.type, TensorType)
+    return v.type.shape[-1] if v.type.shape else None
 
 
 def _is_wide(v: Value) -> bool:

@@ -8,13 +8,13 @@ from dataclasses import replace
 from itertools import islice, product
 from typing import ClassVar
 
+from perfc.analyzers.runs.run_law import NO_LAWS, RunLaw
 from perfc.errors import ModelError, ParseError, PerfcError
 from perfc.ir.record import record
 from perfc.machine.parallel import ALONE, KEYS, Parallel
 from perfc.passes.training.implementation import RecomputePolicy
 
 from .costs.work import TrainingWork
-from .law import NO_LAWS, RunLaw
 from .schedules import schedule_named, schedules
 from .step import DividedStepCost, capacity_bytes, cluster_of, covering, step_cost
 from .training import CHECKPOINTINGS, Training

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 
+from perfc.frontend.config.training_precision import FULL, HALVES
 from perfc.ir.record import record
 from perfc.passes.training.optimizer import optimizer
-
-HALVES = ("bf16", "f16")
-"""Types of mixed precision, the usual one first."""
-FULL = ("f32", "tf32")
-"""Types whose weights are f32."""
 
 
 @record
@@ -23,7 +18,7 @@ class TrainingTypes:
         weight_bytes: bytes of each weight that both passes read.
         gradient_bytes: bytes of its gradient; sums over micro-batches are in 32 bits.
         master_bytes: bytes of its master copy; 0 if the weight itself is in f32.
-        sent_bytes: bytes of its gradient in communication.
+        sent_bytes: bytes of its gradient as the backward pass writes it and ranks exchange it.
     """
 
     dtype: str = HALVES[0]
@@ -43,13 +38,14 @@ class TrainingTypes:
     def traffic_bytes(self, name: str) -> float:
         """Return the bytes that the optimizer reads and writes per parameter and step.
 
-        It reads the gradient, reads and writes states and the master copy, and writes the weight.
+        It reads the gradient as the backward pass writes it, reads and writes states and the master
+        copy, and writes the weight.
 
         Raises:
             PassError: an unknown optimizer.
         """
         reads = 0.0 if self.master_bytes else self.weight_bytes
-        return self.gradient_bytes + 2 * self.state_bytes(name) + self.weight_bytes + reads
+        return self.sent_bytes + 2 * self.state_bytes(name) + self.weight_bytes + reads
 
 
 MIXED = TrainingTypes()
@@ -86,12 +82,3 @@ def autocast(dtype: str) -> str:
     ('amp-bf16', 'f32')
     """
     return f"amp-{dtype}" if dtype in HALVES else dtype
-
-
-def usual_type(takes: Callable[[str], bool]) -> str:
-    """Return the type that models are trained in on a machine: 16 bits if it multiplies them.
-
-    Args:
-        takes: whether the machine multiplies a type.
-    """
-    return next((name for name in HALVES if takes(name)), FULL[0])

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
+from perfc.analyzers.runs.run_law import NO_LAWS, RunLaw
 from perfc.errors import ParseError, PerfcError
 from perfc.ir.record import record
 from perfc.machine.parallel import Parallel
 
 from .costs.work import TrainingWork
-from .law import NO_LAWS, RunLaw
 from .step import DividedStepCost, capacity_bytes, cluster_of, covering, step_cost
 from .training import Training
 

@@ -7,32 +7,31 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from perfc.analyzers.runs.run_law import NO_LAWS, RunLaw, framework_laws, law_on
+from perfc.analyzers.runs.run_law import USUAL as USUAL_LAW
 from perfc.deployment import Deployment
 from perfc.errors import ParseError
 from perfc.frontend import is_configuration
-from perfc.frontend.config import (
-    ServingPrecision,
-    WeightFormat,
-    in_half,
-    precision_of,
-    read_config,
-    weight_format,
+from perfc.frontend.config import WeightFormat, read_config, weight_format
+from perfc.frontend.config.training_precision import (
+    FULL,
+    is_packed,
+    training_precision,
+    type_named,
+    usual_type,
 )
 from perfc.frontend.pytorch.torch_module import graph_of
 from perfc.ir.symbolic.evaluate import evaluate
-from perfc.ir.tensors.types import DType, dtype_named
 from perfc.machine import NOTHING, Machine, Reserve, load_machine
 from perfc.machine.parallel import ALONE, KEYS, Parallel
 from perfc.passes.precision.retype import precision_name
-from perfc.passes.runtimes import CLUSTER_DEFAULT, Tf32
+from perfc.passes.runtimes import TRAINER, Tf32
 from perfc.passes.training.implementation import RecomputePolicy
 
 from .costs.work import LanguageWork, TrainingWork
-from .law import F32_RUNS, NO_LAWS, RunLaw, framework_laws, law_of
-from .law import USUAL as USUAL_LAW
 from .plan import MICRO_BATCHES, PlanView
 from .plan import plan as planned
-from .recipe import FULL, MIXED, TrainingTypes, autocast, recipe_of, usual_type
+from .recipe import MIXED, TrainingTypes, autocast, recipe_of
 from .scale import ScaleView, largest_micro_batch, micro_batches_of
 from .scale import scale as scaled
 from .step import cluster_of
@@ -61,7 +60,7 @@ def work_of(
     path, usual = str(machine.path), usual_type(machine.takes)
     name = type_named(dtype)
     if isinstance(model, str | os.PathLike) and is_configuration(model):
-        return language_work(model, machine, name or usual, runtime or CLUSTER_DEFAULT, lora_rank)
+        return language_work(model, machine, name or usual, runtime or TRAINER, lora_rank)
     if lora_rank:
         hint = "perfc analyze --train adamw --lora-rank R on one device"
         raise ParseError("a graph is trained as a whole here", where="--lora-rank", hint=hint)
@@ -99,69 +98,15 @@ def language_work(
     is_frozen = lora_rank > 0 and dtype not in FULL and is_packed(dtype)
     usual = usual_type(machine.takes)
     name = usual if is_frozen else dtype
-    full = ServingPrecision(WeightFormat.HALF, DType.F32)
-    precision = full if name in FULL else trained_in(usual, name)
+    precision = training_precision(name, machine.takes)
     tf32 = {"tf32": Tf32.ALL, "f32": Tf32.NONE}.get(name)
     frozen = weight_format(dtype) if is_frozen else WeightFormat.HALF
     work = LanguageWork(
-        config, in_half(precision, machine.takes), runtime, str(machine.path), tf32=tf32,
+        config, precision, runtime, str(machine.path), tf32=tf32,
         lora_rank=lora_rank, frozen=frozen,
     )  # fmt: skip
     work.recipe = recipe_of(name)
     return work
-
-
-def type_named(text: str) -> str:
-    """Return the code of an element type, or a format of weights in lower case; "" for 16 bits.
-
-    >>> type_named("float32"), type_named("half"), type_named("F8-Block")
-    ('f32', '', 'f8-block')
-    """
-    name = text.strip().lower()
-    if name in ("", WeightFormat.HALF.value):
-        return ""
-    try:
-        return dtype_named(name).code
-    except ParseError:
-        return name
-
-
-def is_packed(dtype: str) -> bool:
-    """Return True for a format of few bits that is dequantized before each product.
-
-    Raises:
-        ParseError: an unknown format.
-    """
-    form = weight_format(dtype) if dtype else WeightFormat.HALF
-    return form is not WeightFormat.HALF and form.multiplied is None
-
-
-def trained_in(stored: str, dtype: str) -> ServingPrecision:
-    """Return the element types of a training step.
-
-    Args:
-        stored: 16-bit type of the weights.
-        dtype: format of matrix multiplications; "" for that type.
-
-    Raises:
-        ParseError: an unknown format, autocast, or one whose weights have no gradient.
-    """
-    if dtype.startswith("amp"):
-        hint = "--dtype bf16 has f32 master weights, as language models are trained"
-        raise ParseError("autocast is for graphs", where="--dtype", hint=hint)
-    precision = precision_of(stored, None, dtype)
-    for form in (precision.weights, precision.of_experts):
-        is_float = form.multiplied is not None and form.multiplied.is_float
-        if form is not WeightFormat.HALF and not is_float:
-            offer = ", ".join(
-                f.value for f in WeightFormat if f.multiplied and f.multiplied.is_float
-            )
-            raise ParseError(
-                f"weights in {form.value} cannot be trained",
-                where="--dtype",
-                hint=f"half, {offer}; --lora-rank R trains adapters of frozen ones",
-            )
-    return precision
 
 
 def plan(
@@ -207,7 +152,8 @@ def plan(
         samples = (1,)  # the number of micro-batches determines their size
     return planned(
         work, gpus, training, fixed=fixed, checkpointings=again, micro_batches=samples,
-        law=law_on(work, trained_by), others=single_framework_laws(work, trained_by),
+        law=law_on(cluster_of(work).machine, work.recipe.dtype, trained_by),
+        others=single_framework_laws(work, trained_by),
     )  # fmt: skip
 
 
@@ -271,21 +217,11 @@ def scale(
         copies = max(min(gpus, default=each) // each, 1)
         count = micro_batches_of(fixed)
         training = replace(training, batch=copies * training.micro_batch * count)
-    law = law_on(work, trained_by)
+    law = law_on(cluster_of(work).machine, work.recipe.dtype, trained_by)
     return scaled(
         work, fixed, training, gpus=gpus, is_weak=is_weak, is_largest=is_largest, law=law,
         others=single_framework_laws(work, trained_by),
     )  # fmt: skip
-
-
-def law_on(work: TrainingWork, framework: str) -> RunLaw:
-    """Return the run overhead of a framework on a model's machine.
-
-    Raises:
-        ParseError: there are no runs of the framework.
-    """
-    named = F32_RUNS if framework == USUAL_LAW and work.recipe.dtype in FULL else framework
-    return law_of(named, cluster_of(work).machine.arch)
 
 
 def single_framework_laws(work: TrainingWork, framework: str) -> Mapping[str, RunLaw]:

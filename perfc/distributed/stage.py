@@ -108,6 +108,16 @@ class StageWork:
         """Return the time of recomputing the forward pass."""
         return math.fsum([self._again_s(p) for _, p in self.layers])
 
+    @cached_property
+    def floor_s(self) -> float:
+        """Return the lower bound of both passes of one micro-batch, with recomputation."""
+        least_s = math.fsum([p.floor_s for p in self.every_part])
+        if self.training.is_frozen:
+            least_s -= math.fsum([p.floors.weight_s for p in self.every_part])
+        if self.training.checkpointing is RecomputePolicy.BLOCK:
+            least_s += math.fsum([p.again_floor_s for _, p in self.layers])
+        return least_s
+
     def backward_s(self, part: PartCost) -> float:
         """Return the backward time of a part, with its recomputation."""
         is_layer = part is not self.parts.first and part is not self.parts.last

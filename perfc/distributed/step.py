@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
+from perfc.analyzers.runs.run_law import RunLaw, law_of
 from perfc.errors import ModelError, ParseError
 from perfc.ir.record import record
 from perfc.machine import Cluster, Machine, capacity_of
@@ -15,8 +16,7 @@ from .costs.memory import MemoryParts, memory_of
 from .costs.work import RankParts, TrainingWork, device_bytes_per_s
 from .fabric import Fabric, fabric_of
 from .kinds import Loss, kinds
-from .law import RunLaw, law_of
-from .parts import PartCost
+from .parts import PartCost, streamed_s
 from .schedules import schedule_named
 from .stage import StageWork
 from .training import CHECKPOINTINGS, Training
@@ -160,21 +160,24 @@ def step_cost(
     slowest = max(each, key=lambda e: e.busy_s)
     # the bubble depends on the other stages: those in the middle
     middle = each[min(1, len(each) - 1)]
-    parts_s = _parts_s(slowest, middle, known, _update_s(slowest.work, machine))
+    updated_s = update_bytes(slowest.work) / device_bytes_per_s(machine)
+    parts_s = _parts_s(slowest, middle, known, updated_s)
     time_s = sum(parts_s.values())
     # the model's own products, however its ranks pad, repeat or approximate them
     whole = work.parts(ALONE, training.micro_batch, training.seq)
     flop = flop_per_mac(work) * sum([p.mac for p in (whole.first, *whole.layers, whole.last)])
     flop *= count * parallel.data
     # the busiest stage takes no less than the mean
-    mean_s = sum([p.floor_s for p in (parts.first, *parts.layers, parts.last)]) / parallel.pipeline
+    undivided = replace(parallel, pipeline=1, virtual_stages=1, schedule=ALONE.schedule)
+    mean_s = StageWork(work, parts, 0, undivided, training, links, count).floor_s
     memory = max([memory_of(s) for s in stages], key=lambda m: m.total)
     cluster, capacity = links.cluster, capacity_of(machine, work.reserve)
     low, high = _band(parts.layers[0].low, parts.layers[0].high, known)
     return DividedStepCost(
         parallel, training, parallel.devices, -(-parallel.devices // cluster.gpus_per_node), count,
         time_s, time_s * low, time_s * high,
-        count * max([mean_s, *(sum([p.floor_s for p in s.every_part]) for s in stages)]),
+        count * max([mean_s / parallel.pipeline, *(s.floor_s for s in stages)])
+        + min([streamed_s(machine, update_bytes(s)) for s in stages]),
         training.batch * training.seq / time_s, flop,
         flop / time_s / parallel.devices / peak_flop_per_s(machine),
         parts_s, slowest.exchanged_s, memory,
@@ -275,13 +278,17 @@ def _parts_s(slowest: _Stage, middle: _Stage, law: RunLaw, update_s: float) -> d
         RECOMPUTATION: count * again_s,
     }
     for name, loss in slowest.losses.items():
-        breakdown[name] = breakdown.get(name, 0.0) + count * law.waited_s(loss)
+        breakdown[name] = breakdown.get(name, 0.0) + count * law.waited_s(
+            loss.exposed_s, loss.exchanged_s
+        )
     for name, loss in slowest.once.items():
-        breakdown[name] = breakdown.get(name, 0.0) + law.waited_s(loss)
+        breakdown[name] = breakdown.get(name, 0.0) + law.waited_s(loss.exposed_s, loss.exchanged_s)
     if work.parallel.pipeline > 1:
         stage = middle.work.pipeline
         # exposed communication of a micro-batch delays every stage
-        waits_s = sum([law.waited_s(x) for x in middle.losses.values()]) / 3
+        waits_s = (
+            sum([law.waited_s(x.exposed_s, x.exchanged_s) for x in middle.losses.values()]) / 3
+        )
         slowed = replace(
             stage, forward_s=stage.forward_s + waits_s, input_s=stage.input_s + waits_s,
             weight_s=stage.weight_s + waits_s,
@@ -296,15 +303,14 @@ def _parts_s(slowest: _Stage, middle: _Stage, law: RunLaw, update_s: float) -> d
     return {name: s for name, s in breakdown.items() if s > 0}
 
 
-def _update_s(work: StageWork, machine: Machine) -> float:
-    """Return the time of the optimizer: traffic of its states over the memory rate, in seconds."""
+def update_bytes(work: StageWork) -> float:
+    """Return the bytes that the optimizer reads and writes on one rank."""
     zero = work.parallel.zero
     if work.training.is_frozen or not work.training.has_update:
         return 0.0
     held = work.parameters / (work.copies.size if zero else 1)
     held += work.expert_parameters / (work.expert_copies.size if zero else 1)
-    each_bytes = work.training.recipe.traffic_bytes(work.training.optimizer)
-    return held * each_bytes / device_bytes_per_s(machine)
+    return held * work.training.recipe.traffic_bytes(work.training.optimizer)
 
 
 def _band(low: float, high: float, law: RunLaw) -> tuple[float, float]:

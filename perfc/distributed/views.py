@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from perfc.passes.runtimes import TRAINER
 from perfc.view.report.formats.document import (
     Amount,
     Cell,
@@ -22,10 +23,10 @@ from .scale import MOST_SAMPLES, MOST_TOKENS, ScaleView
 from .step import DividedStepCost
 
 ONE_GPU = (
-    "as trainers ran it: `perfc analyze --train` is of PyTorch's own kernels and optimizer, "
-    "without a fused loss, gradient sums in f32, buffers of collectives and what published runs add"
+    "as trainers ran it: `perfc analyze --train` of a graph is of PyTorch's own kernels and "
+    "optimizer, without a fused loss, gradient sums in f32 and what published runs add"
 )
-"""Why this differs from `perfc analyze --train` on one GPU."""
+"""Why the step of a graph differs from `perfc analyze --train` on one GPU."""
 
 
 def items(seq: int) -> str:
@@ -70,7 +71,7 @@ def plan_document(view: PlanView) -> Document:
     if view.best is None:
         what = "no setting fits; this one needs the least memory"
         notes.append(Note(what, is_warning=True))
-    if view.gpus == 1:
+    if view.gpus == 1 and best.runtime != TRAINER:
         notes.append(Note(ONE_GPU))
     sections.append(Section("best", best.parallel.described(), (facts, *notes)))
     sections.append(Section("losses", "time of a step", (losses(best),)))
@@ -88,7 +89,11 @@ def step_facts(c: DividedStepCost, capacity: float) -> Iterator[Fact]:
     if c.frameworks:
         names = ", ".join(c.frameworks)
         yield Fact("trained by", None, f"interval covers runs of {names}: --trained-by NAME")
-    yield Fact("lower bound", Amount(c.floor_s, Unit.SECOND), "compute of one rank at the roofline")
+    yield Fact(
+        "lower bound",
+        Amount(c.floor_s, Unit.SECOND),
+        "compute and update of one rank at the roofline",
+    )
     words = f"{c.training.recipe.dtype} products (--dtype), kernels of {c.runtime} (--runtime)"
     yield Fact("computed in", None, words)
     each = f"{c.tokens_per_s / c.gpus:,.0f} per GPU"

@@ -11,7 +11,7 @@ from perfc.errors import ModelError
 if TYPE_CHECKING:
     from perfc.ir import Known, Module
 
-    from .config import ModuleCode
+    from .config import ModuleCode, ServingPrecision
 
 __all__ = ["is_configuration", "load", "serialized"]
 
@@ -23,6 +23,7 @@ def load(
     *,
     is_trained: bool = False,
     code: ModuleCode | None = None,
+    trained_in: ServingPrecision | None = None,
 ) -> Module:
     """Read a model without its weights and lower it; types of intermediate values stay open.
 
@@ -35,6 +36,7 @@ def load(
         is_trained: whether a training step is made of the model; a configuration then has the
             scores of every token.
         code: code of the modules that a configuration describes; None for kernels of engines.
+        trained_in: element types of a configuration's step that runs as trainers' kernels.
 
     Raises:
         ModelError: not a readable model.
@@ -43,7 +45,7 @@ def load(
     from .reading.module_name import NamedModule
 
     given: Any = model if isinstance(model, bytes | NamedModule) else os.fspath(model)
-    options = ReadOptions(dict(dims or {}), dict(contents or {}), is_trained, code)
+    options = ReadOptions(dict(dims or {}), dict(contents or {}), is_trained, code, trained_in)
     return format_of(given).lower(given, options)
 
 

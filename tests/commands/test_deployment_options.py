@@ -101,7 +101,7 @@ def test_every_field_is_an_option_and_the_other_way_round() -> None:
     fields = [name for name in KEYS if name != "parallel"]
     flags = {"--dim" if name == "dims" else f"--{name.replace('_', '-')}" for name in fields}
     assert flags | {"--value", "--config", "--isolated"} == OPTIONS
-    assert set(READERS) == set(Deployment.__dataclass_fields__)
+    assert {*READERS, "usual"} == set(Deployment.__dataclass_fields__)
 
 
 def said(capsys: pytest.CaptureFixture[str], *args: str) -> str:

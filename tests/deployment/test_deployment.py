@@ -181,15 +181,29 @@ def test_what_says_a_step_as_it_is_by_default_is_taken_without_one() -> None:
     assert Deployment().with_values(step).lora == ("a*",)
 
 
-def test_a_training_step_runs_under_pytorch_unless_another_is_named() -> None:
+def test_a_training_step_runs_under_pytorch_and_a_configuration_as_trainers_run_it() -> None:
     step = Deployment().with_values({"train": "adamw", "streams": 2})
     assert (step.table_name, step.as_json()["runtime"]) == ("eager:2", "eager")
-    for model in ("llama-3.1-8b", "resnet50.onnx"):
-        assert step.for_model(model).runtime == TRAINING_DEFAULT == "eager"
+    assert step.for_model("resnet50.onnx").runtime == TRAINING_DEFAULT == "eager"
+    assert step.for_model("llama-3.1-8b").runtime == "trainer"
+    assert step.with_values({"target": "epyc-7742"}).for_model("llama-3.1-8b").runtime == "eager"
     assert Deployment(mode=Mode.TRAINING).table_name == "eager"
     assert step.with_values({"runtime": "ort"}).for_model("resnet50.onnx").table_name == "ort:2"
     step = Deployment().with_values({"train": "sgd", "layout": "channels-last"})
     assert step.table.name == "eager"
+
+
+def test_types_of_the_step_of_a_configuration_are_those_of_the_machine_unless_given() -> None:
+    step = Deployment().with_values({"train": "adamw"}).for_model("gpt2")
+    assert (step.dtype, step.master_weights) == ("bf16", True)
+    there = step.with_values({"target": "v100"})
+    assert (there.dtype, there.master_weights) == ("f16", True)
+    assert there.with_values({"target": "epyc-7742"}).table_name == "eager"
+    given = Deployment().with_values({"train": "adamw", "dtype": "f32"}).for_model("gpt2")
+    assert (given.dtype, given.master_weights) == ("f32", False)
+    assert given.with_values({"target": "v100"}).dtype == "f32"
+    cast = Deployment().with_values({"train": "adamw", "dtype": "amp-bf16"}).for_model("gpt2")
+    assert (cast.table_name, bool(cast.master_weights)) == ("eager", False)
 
 
 def test_extents_are_added_and_said_once() -> None:

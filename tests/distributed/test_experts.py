@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perfc.distributed.law import RunLaw
+from perfc.analyzers.runs.run_law import RunLaw
 from perfc.distributed.service import work_of
 from perfc.distributed.step import peak_flop_per_s, step_cost
 from perfc.distributed.training import Training

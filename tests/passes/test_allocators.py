@@ -13,7 +13,8 @@ from perfc.passes.memory.allocators.bfc import BfcArena
 from perfc.passes.memory.allocators.by_framework import allocator_of
 from perfc.passes.memory.allocators.cuda_caching import CudaCaching, rounded, segment_bytes
 from perfc.passes.memory.allocators.planned import Planned
-from perfc.passes.runtimes import Framework
+from perfc.passes.memory.allocators.trainers import Expandable
+from perfc.passes.runtimes import runtime
 
 MIB = 1 << 20
 SIZES = st.one_of(
@@ -182,7 +183,6 @@ def test_the_second_run_finds_what_the_first_left() -> None:
 
 
 def test_frameworks_have_their_allocators() -> None:
-    assert allocator_of(Framework.TORCH) is CudaCaching
-    assert allocator_of(Framework.ORT) is BfcArena
-    assert allocator_of(Framework.OTHER) is Planned
+    names = ("eager", "ort", "tensorrt", "trainer")
+    assert [allocator_of(runtime(n)) for n in names] == [CudaCaching, BfcArena, Planned, Expandable]
     assert len({a.title for a in (CudaCaching, BfcArena, Planned)}) == 3

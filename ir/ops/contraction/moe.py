@@ -18,6 +18,8 @@ from .epilogue import activation_cost
 
 NARROW = "wfp4afp8"
 """Quantization type with 4-bit float weights and 8-bit activations."""
+FUSED_ROWS = 2
+"""Value of ``keeps_rows`` of trainers. Source: Megatron-LM, experts.py, `TEGroupedMLP`."""
 ROUTING_ALU = 4
 """Operations of routing: comparison, and maximum, subtraction and sum of the softmax over
 experts."""
@@ -37,7 +39,7 @@ class MoE(Op):
              MACs are in the type of fc1 where that is narrower, as tokens are then quantized too.
              ``skew`` is that of `perfc.ir.problem.Experts` and changes no count. ``keeps_rows``
              gives a second result for the backward pass, without traffic: what experts that are
-             run operator by operator keep inside.
+             run operator by operator keep inside, or those of trainers (`FUSED_ROWS`).
     Traffic: activations once; of each expert tensor k experts of e, what one token touches: the
              compulsory floor, since all tokens may prefer the same experts. With independent,
              uniform choices n tokens touch e*(1 - (1 - k/e)**n) of them, never more than
@@ -84,9 +86,11 @@ class MoE(Op):
         sizes = self.extents(ins, ()) if self.keeps_rows else {}
         if not sizes:
             return (tensor(ins, 0),)
-        # rows by expert and their results, both inner layers, activated and gated values
+        # rows by expert and their results, both inner layers, activated and gated values; trainers
+        # weigh rows before the last product, whose results nothing reads again
         n, k, i, f, m = (sizes[letter] for letter in "nkifm")
-        width = 2 * i + f + (2 if same(f, m) is False else 1) * m
+        copies = 1 if self.keeps_rows == FUSED_ROWS or same(f, m) is not False else 2
+        width = (1 if self.keeps_rows == FUSED_ROWS else 2) * i + f + copies * m
         return tensor(ins, 0), TensorType(tensor(ins, 0).dtype, (n * k // self.ranks, width))
 
     def widths(self, ins: Inputs) -> tuple[Dim, Dim, Dim] | None:

@@ -21,7 +21,8 @@ class MultiTensor(Op):
     Shapes:  ``lists`` lists of equally many tensors, one after the other -> a list for each of
              ``written``, which overwrites that list, and ``fresh`` new lists like the first one.
     Work:    {alu}, {sfu} over the e elements of the first list.
-    Traffic: each operand once, each result once.
+    Traffic: each operand once, but for lists that are ``unread`` before they are overwritten; each
+             result once.
     Source:  PyTorch, torch._foreach_* and fused optimizers (multi_tensor_apply).
     """
 
@@ -35,6 +36,7 @@ class MultiTensor(Op):
     fresh: Natural = 0
     alu: Natural = 1
     sfu: Natural = 0
+    unread: tuple[int, ...] = ()
 
     def members(self, ins: Inputs) -> int:
         """Return the number of tensors per list."""
@@ -56,4 +58,13 @@ class MultiTensor(Op):
         return {"e": e, "a": self.alu, "s": self.sfu}
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
-        return moved((stored(v.type) for v in ins if v is not None), map(stored, outs))
+        n = self.members(ins)
+        read = [v for i, v in enumerate(ins) if v is not None and i // n not in self.unread]
+        return moved((stored(v.type) for v in read), map(stored, outs))
+
+    def read_parts(self, ins: Inputs) -> Mapping[int, Dim]:
+        if not self.unread:
+            return {}
+        n = self.members(ins)
+        sizes = ((i, stored(v.type) or 0) for i, v in enumerate(ins) if v is not None)
+        return {i: 0 if i // n in self.unread else nbytes for i, nbytes in sizes}

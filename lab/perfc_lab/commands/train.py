@@ -100,9 +100,9 @@ def serving(data: Path, output: Path | None) -> None:
 )
 def training(data: Path, output: Path | None) -> None:
     """Fit the overhead of training runs beyond kernels and links to published runs."""
+    from perfc.analyzers.runs.run_law import COMMENT, FILE
     from perfc.common.fitted import as_toml
     from perfc.common.whole_file import write_output
-    from perfc.distributed.law import COMMENT, FILE
     from perfc_lab.distributed.scores import gathered
 
     evidence = gathered(data, lambda line: say(line, is_error=True))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from perfc.distributed.law import LEARNED, RunLaw
+from perfc.analyzers.runs.run_law import LEARNED, RunLaw
 from perfc.errors import PerfcError
 from perfc.ir.record import record
 from perfc.machine import load_machine

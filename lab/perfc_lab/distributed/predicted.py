@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from functools import cache
 
+from perfc.analyzers.runs.run_law import RunLaw
 from perfc.distributed.costs.work import LanguageWork
-from perfc.distributed.law import RunLaw
 from perfc.distributed.step import DividedStepCost, step_cost
 from perfc.frontend.config import ServingPrecision, WeightFormat, precision_of
 from perfc.frontend.config.reader import described
 from perfc.ir.tensors.types import DType
 from perfc.machine import load_machine
-from perfc.passes.runtimes import CLUSTER_DEFAULT, Steps, Tf32, of_steps
+from perfc.passes.runtimes import TRAINER, Steps, Tf32, of_steps
 
 from . import RunRow
 from .models import model_of
@@ -37,6 +37,6 @@ def work_of(
 
 def cost_of(row: RunRow, law: RunLaw = PHYSICS) -> DividedStepCost:
     """A step of a run."""
-    runtime = of_steps(Steps.COMPILED).name if row.compiled else CLUSTER_DEFAULT
+    runtime = of_steps(Steps.COMPILED).name if row.compiled else TRAINER
     work = work_of(row.model, row.training.seq, row.weights, row.cluster, runtime, row.config)
     return step_cost(work, row.parallel, row.training, law=law)

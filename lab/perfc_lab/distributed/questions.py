@@ -12,8 +12,8 @@ from typing import Any
 from unittest.mock import patch
 
 import perfc
-from perfc.distributed import law as laws
-from perfc.distributed.law import RunLaw
+from perfc.analyzers.runs import run_law as laws
+from perfc.analyzers.runs.run_law import RunLaw
 from perfc.machine.parallel import ALONE
 
 from ..command_line import command_line

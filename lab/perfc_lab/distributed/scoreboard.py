@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from perfc.distributed.law import LEARNED
+from perfc.analyzers.runs.run_law import LEARNED
 
 from ..board import Board, BoardTable, columns
 from .links import link_scores

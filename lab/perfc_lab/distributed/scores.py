@@ -9,7 +9,7 @@ from statistics import mean
 
 import numpy as np
 
-from perfc.distributed.law import RunLaw
+from perfc.analyzers.runs.run_law import RunLaw
 from perfc.ir.record import record
 
 from ..board import Score, score

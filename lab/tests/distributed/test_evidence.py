@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from perfc.analyzers.features import networks
+from perfc.analyzers.runs.run_law import COMMENT, LEARNED, RunLaw, frameworks, law_of, laws
 from perfc.common.fitted import as_toml
-from perfc.distributed.law import COMMENT, LEARNED, RunLaw, frameworks, law_of, laws
 from perfc.distributed.recipe import recipe_of
 from perfc.distributed.training import Training
 from perfc.errors import ModelError, ParseError

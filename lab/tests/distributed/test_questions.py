@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import perfc
+from perfc.analyzers.runs.run_law import RunLaw, law_of
 from perfc.cli import run
-from perfc.distributed.law import RunLaw, law_of
 from perfc.distributed.training import Training
 from perfc.machine.parallel import Parallel
 from perfc_lab.distributed import RunRow

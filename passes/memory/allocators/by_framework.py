@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from ...runtimes import Framework
+from ...runtimes import Framework, Runtime
 from . import Allocator
 from .bfc import BfcArena
 from .cuda_caching import CudaCaching
 from .planned import Planned
+from .trainers import Expandable
 
 
-def allocator_of(framework: Framework) -> type[Allocator]:
-    """The allocator of a framework; a plan where it is not known."""
-    match framework:
+def allocator_of(table: Runtime) -> type[Allocator]:
+    """The allocator of a runtime's framework; a plan where it is not known."""
+    match table.framework:
+        case Framework.TORCH if table.is_trainer:
+            return Expandable
         case Framework.TORCH:
             return CudaCaching
         case Framework.ORT:

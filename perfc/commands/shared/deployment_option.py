@@ -100,12 +100,13 @@ def reads(
 def default_of(field: str) -> str:
     """Return the default of a field as text."""
     from perfc.deployment import Deployment
-    from perfc.passes.runtimes import DEFAULT, SERVING_DEFAULT, TRAINING_DEFAULT
+    from perfc.passes.runtimes import DEFAULT, SERVING_DEFAULT, TRAINER, TRAINING_DEFAULT
 
     open_one = "the model's own"
     if field == "runtime":
         open_one = (
-            f"{DEFAULT}; training steps: {TRAINING_DEFAULT}; configurations: {SERVING_DEFAULT}"
+            f"{DEFAULT}; training steps: {TRAINING_DEFAULT}; configurations: {SERVING_DEFAULT}, "
+            f"trained: {TRAINER}"
         )
     value = getattr(Deployment(), field)
     return f"default: {getattr(value, 'value', value) or open_one}"

@@ -9,7 +9,7 @@ import click
 
 from perfc.errors import ParseError
 from perfc.ir.record import record
-from perfc.passes.runtimes import CLUSTER_DEFAULT
+from perfc.passes.runtimes import CLUSTER_DEFAULT, TRAINER
 
 from .deployment import DeploymentOptions, model_options
 from .deployment_option import by_default, reads
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 TARGET, TRAIN = "dgx-h100", "adamw"
 """Defaults."""
 USUAL = {
-    "target": TARGET, "runtime": f"{CLUSTER_DEFAULT}; transformers as graphs: inductor-cudagraph",
+    "target": TARGET,
+    "runtime": f"{TRAINER} for configurations, inductor-cudagraph for graphs of transformers, else "
+    f"{CLUSTER_DEFAULT}",
     "dtype": "bf16 with f32 master weights, amp-bf16 for images; f16 on machines without bf16",
 }  # fmt: skip
 """Defaults in the help."""

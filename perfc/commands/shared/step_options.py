@@ -38,7 +38,8 @@ STEP: Mapping[str, tuple[tuple[str, ...], dict[str, Any]]] = {
                                  "({default}).",
     }),
     "master_weights": (("--master-weights/--no-master-weights",), {
-        "words": "Keep float32 master copies of half-precision parameters (default: no).",
+        "words": "Keep float32 master copies of half-precision parameters (default: configurations "
+                 "yes, graphs no).",
     }),
     "checkpointing": (("--checkpointing",), {
         "type": Names(_names.checkpointing), "metavar": "NAME",

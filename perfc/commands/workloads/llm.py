@@ -212,7 +212,7 @@ def serve(
     **load: Any,
 ) -> int:
     """Predict latency and throughput of serving CONFIG under a load."""
-    from perfc.deployment import usual_engine
+    from perfc.deployment.device import usual_engine
     from perfc.serving import llm
     from perfc.serving.output.views import document
     from perfc.study.expenses import region_named

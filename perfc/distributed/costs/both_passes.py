@@ -98,6 +98,26 @@ class BothPasses:
         """Return the kernels of the forward pass, collectives included."""
         return tuple([k for k in self.whole if k.anchor.loc.phase is Phase.FORWARD])
 
+    @cached_property
+    def saved(self) -> tuple[Value, ...]:
+        """Return the values that the backward pass reads of the forward pass and its inputs."""
+        written = (*self.inputs, *(v for k in self.forward for v in k.writes))
+        return saved_values(self.whole[len(self.forward) :], written)
+
+    @cached_property
+    def again(self) -> tuple[int, ...]:
+        """Return how many kernels of each row make what the backward pass reads, from the inputs.
+
+        Checkpointing runs these again.
+        """
+        needed, count = set(self.saved), Counter[int]()
+        for kernel in reversed(self.forward):
+            if not needed.isdisjoint(kernel.writes):
+                needed.update(kernel.reads)
+                count[kernel.identity] += 1
+        rows = zip(self.table.kernels, self.roles, strict=True)
+        return tuple([count[k.identity] if role is Waiter.FORWARD else 0 for k, role in rows])
+
 
 @lru_cache(maxsize=512)
 def both_passes(module: Module, runtime: str) -> BothPasses:
@@ -117,13 +137,12 @@ def role_of(kernel: Kernel, before: AbstractSet[Node]) -> Waiter:
     return Waiter.WEIGHT if before.isdisjoint(kernel.nodes) else Waiter.INPUT
 
 
-def saved_values(rows: Iterable[Ran], written: Iterable[Value]) -> tuple[Value, ...]:
+def saved_values(backward: Iterable[Kernel], written: Iterable[Value]) -> tuple[Value, ...]:
     """Return the values of the forward pass that kernels of the backward pass read, each once.
 
     Args:
-        rows: kernels.
+        backward: kernels of the backward pass.
         written: inputs and results of the forward pass.
     """
     known = set(written)
-    read = [v for r in rows if r.role is not Waiter.FORWARD for v in r.bound.kernel.reads]
-    return tuple(dict.fromkeys(v for v in read if v in known))
+    return tuple(dict.fromkeys(v for k in backward for v in k.reads if v in known))

@@ -26,15 +26,18 @@ from perfc.passes.roofline.roofline import KernelBound
 from perfc.passes.runtimes import CLUSTER_DEFAULT, Steps, of_steps, recorded
 
 from ..parts import PartCost, parameters_of, part_of
-from .both_passes import Ran, Waiter
+from .both_passes import Ran, Waiter, saved_values
 from .work import RankParts, TrainingWork
 
 if TYPE_CHECKING:
+    from perfc.analyzers.runs.run_law import RunLaw
     from perfc.api import Report
     from perfc.deployment import Deployment
 
-    from ..law import RunLaw
-
+LOG_BYTES = 4.0
+"""Bytes of a log probability, which PyTorch's own loss saves. Trainers' fused losses save logits in
+the type of products and write gradients over them (flash-attn, CrossEntropyLoss with
+inplace_backward, as llm-foundry has it; Megatron's cross_entropy_loss_fusion)."""
 PARTS = 16
 """Number of parts of a graph, and of the steps in which its gradients are reduced."""
 ANY_OPTIMIZER = "sgd"
@@ -130,9 +133,12 @@ class GraphWork(TrainingWork):
         made = []
         for first, last in pairwise([*[before[i] for i in cuts[:-1]], loss, len(rows)]):
             forward = [r.bound.kernel for r in rows[first:last] if r.role is Waiter.FORWARD]
-            made.append(part_of(forward, rows[first:last], env, written))
+            behind = [r.bound.kernel for r in rows[first:last] if r.role is not Waiter.FORWARD]
+            made.append(part_of(forward, rows[first:last], env, saved_values(behind, written)))
         once = sum(parameters_of([rows[i].bound.kernel for i in ahead]))
         tied = sum([p.parameters + p.expert_parameters for p in made]) - once
+        logits = made[-1].saved_bytes * self.recipe.weight_bytes / LOG_BYTES
+        made[-1] = replace(made[-1], saved_bytes=logits)
         return RankParts(nothing(env), tuple(made[:-1]), made[-1], tied)
 
     def _report(self, samples: int, runtime: str) -> Report:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from perfc.common.fitted import constants_next_to
 from perfc.ir.record import record
+from perfc.machine.capacity import CONTEXT_BYTES
+from perfc.passes.memory.allocators.trainers import FRAGMENTS
 from perfc.passes.training.implementation import RecomputePolicy
 
 from ..stage import StageWork
 
-OVERHEAD_BYTES = 1.5 * (1 << 30)
-"""Context, libraries and buffers of collectives, the same as `perfc llm` assumes."""
-FRAGMENTS = constants_next_to(__file__)["fragments"].number
-"""Reserved over allocated by a caching allocator."""
-LOG_BYTES = 4.0
-"""Bytes of a log probability, which PyTorch's own loss saves. Trainers' fused losses save logits in
-the type of products and write gradients over them (flash-attn, CrossEntropyLoss with
-inplace_backward, as llm-foundry has it; Megatron's cross_entropy_loss_fusion)."""
+COLLECTIVE_BYTES = 0.9 * (1 << 30)
+"""Buffers of collectives; with the context of a process 1.5 GiB, the same as `perfc llm` assumes.
+"""
 
 
 @record
@@ -65,11 +61,10 @@ def memory_of(work: StageWork) -> MemoryParts:
     if work.stage == 0:
         saved += work.parts.first.saved_bytes
     if work.stage == work.parallel.pipeline - 1:
-        last = work.parts.last
-        # it saves rows as wide as the model, and the logits
-        logits = last.saved_bytes - last.replicated_bytes
-        saved += last.replicated_bytes + logits * recipe.weight_bytes / LOG_BYTES
-    working = _working(work)
+        saved += work.parts.last.saved_bytes
+    summed = work.parts.last.summed_bytes
+    # a tied table's two gradients: the head's while activations are held, both at the end
+    working = max(_working(work), summed, 2 * summed - saved)
     gradients = 0.0 if is_frozen else share(2, recipe.gradient_bytes)
     states = 0.0 if is_frozen else share(1, recipe.state_bytes(work.training.optimizer))
     frozen = work.frozen_bytes / (dense[1] if zero >= 3 else 1)
@@ -78,7 +73,7 @@ def memory_of(work: StageWork) -> MemoryParts:
     held = weights + gradients + states + saved + working
     return MemoryParts(
         weights, gradients, states, saved, working,
-        OVERHEAD_BYTES + (FRAGMENTS - 1) * held,
+        CONTEXT_BYTES + COLLECTIVE_BYTES * (work.parallel.devices > 1) + (FRAGMENTS - 1) * held,
     )  # fmt: skip
 
 

@@ -23,10 +23,9 @@ from perfc.passes.runtimes import Tf32
 
 from ..parts import PartCost, costs
 from ..recipe import MIXED, TrainingTypes
-from .part_memory import memories
 
 if TYPE_CHECKING:
-    from ..law import RunLaw
+    from perfc.analyzers.runs.run_law import RunLaw
 
 USUAL_SAMPLES = (1, 2, 4, 8)
 """Sizes of micro-batches that are estimated together, as a search needs all of them."""
@@ -211,30 +210,23 @@ def parts_of(
     """
     envs = [{"batch": n, "seq": seq, "past": past} for n in samples]
     model, precision, plain = work.model, work.precision, Parallel(share[0])
-    in_halves = ServingPrecision(half=precision.half)
 
-    def cost(module: Module) -> Sequence[PartCost]:
+    def cost(module: Module) -> list[PartCost]:
         return costs(module, work.runtime, work.target, envs, work.framework, tf32=work.tf32)
-
-    def both(lowered: Callable[..., Module], *what: object) -> list[PartCost]:
-        """Return the cost of a part, with saved activations of its operator-by-operator form."""
-        each = cost(lowered(model, *what, precision, plain))
-        module = lowered(model, *what, in_halves, plain, writes_out=True)
-        memory_by_size = memories(module, envs, work.stack.hidden)
-        return [part.keeping(memory) for part, memory in zip(each, memory_by_size, strict=True)]
 
     kinds: dict[Layer, list[PartCost]] = {}
     for layer in dict.fromkeys(work.stack.layers):
         lowered = partial(layer_part, expert_groups=groups_of(layer, share, model.name))
-        each_size = both(partial(lowered, lora_rank=work.lora_rank), layer)
+        each_size = cost(lowered(model, layer, precision, plain, lora_rank=work.lora_rank))
         if work.lora_rank:
             each_size = frozen_layer(work, partial(lowered, model, layer), plain, each_size)
         kinds[layer] = each_size
-    first, last = both(embedding_part), both(head_part)
+    first, last = (cost(part(model, precision, plain)) for part in (embedding_part, head_part))
     tied, each = tied_elements(work.stack, share[0]), work.recipe.weight_bytes
     if work.lora_rank:
         first, last = ([p.frozen(each) for p in ends] for ends in (first, last))
     tied, tied_bytes = (0.0, each * tied) if work.lora_rank else (tied, 0.0)
+    last = [part.adding(tied, work.recipe.sent_bytes, load_machine(work.target)) for part in last]
     layers = [tuple([kinds[layer][i] for layer in work.stack.layers]) for i in range(len(samples))]
     parts = zip(first, layers, last, strict=True)
     return tuple([RankParts(*ends, tied, tied_bytes) for ends in parts])

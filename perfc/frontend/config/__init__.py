@@ -37,7 +37,7 @@ from .reader import read_config as read_config
 
 def load_config(
     source: str, dims: Mapping[str, int], *, is_trained: bool = False,
-    code: ModuleCode | None = None,
+    code: ModuleCode | None = None, trained_in: ServingPrecision | None = None,
 ) -> Module:  # fmt: skip
     """The first pass over prompts, or over inputs, of the model that a configuration describes.
 
@@ -46,6 +46,7 @@ def load_config(
         dims: values for the symbols; they become their defaults.
         is_trained: whether a training step is made of it: the scores of every token, no caches.
         code: code of the modules of transformers that run; None for kernels of serving engines.
+        trained_in: element types of a step that runs as trainers' kernels; None for other steps.
 
     Raises:
         ModelError: as `read_config` and `lower`.
@@ -55,7 +56,9 @@ def load_config(
     step = ForwardStep.TRAINING if is_trained else ForwardStep.PREFILL
     given = read_source(source)
     model = model_of(given)
-    module = lower(model, step, code=None if is_trained else code)
+    module = lower(
+        model, step, trained_in, code=None if is_trained else code, writes_out=trained_in is None
+    )
     module = replace(module, origin=ModelOrigin(source, given.digest, assumed=model.assumption))
     declared = {s.name for s in module.symbols}
     return with_defaults(module, {n: v for n, v in dims.items() if n in declared})

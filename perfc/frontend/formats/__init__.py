@@ -19,7 +19,7 @@ from ..reading.magic import HEAD_BYTES
 if TYPE_CHECKING:
     from perfc.ir import Known, Module
 
-    from ..config import ModuleCode
+    from ..config import ModuleCode, ServingPrecision
 
 
 @record
@@ -31,6 +31,7 @@ class ReadOptions:
         contents: what is known of inputs that drive shapes.
         is_trained: whether a training step is made of the model.
         code: code of the modules that a configuration describes; None for kernels of engines.
+        trained_in: element types of a configuration's step that runs as trainers' kernels.
         root: folder that source files are named from; "" for the current one.
     """
 
@@ -38,6 +39,7 @@ class ReadOptions:
     contents: Mapping[str, Known] = field(default_factory=dict[str, "Known"])
     is_trained: bool = False
     code: ModuleCode | None = None
+    trained_in: ServingPrecision | None = None
     root: str = ""
 
 

@@ -88,7 +88,7 @@ graph @main(%x: f32[4, 64], %w: f32[64, 64]) {
   return %f0, %f1, %f2, %f3, %z4, %z5, %z6, %b7, %b8, %e9, %b10, %b11, %b12
 }
 # ---- expect
-## cudagraph, eager, eager-unfused, transformers
+## cudagraph, eager, eager-unfused, trainer, transformers
 kernel 0: matmul (matmul)
   nodes %x0
   16384 mac; f32

@@ -40,7 +40,7 @@ graph @main(%x: f32[n, 8, 16], %y: f32[n, 4, 16], %z: f32[3, 16], %t: f32[8, 16]
   return %f3, %w
 }
 # ---- expect
-## cudagraph, eager, eager-literal, eager-unfused, transformers
+## cudagraph, eager, eager-literal, eager-unfused, trainer, transformers
 kernel 0: ScatterND (gather, slice_update)
   nodes %f1
   no operations; f32

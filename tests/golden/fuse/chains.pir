@@ -72,7 +72,7 @@ graph @main(%q: f16[2, 8, 64, 32], %k: f16[2, 8, 32, 64], %v: f16[2, 8, 64, 32],
   return %o0, %o1, %o2, %o3, %o4, %o5, %o6, %om, %h0, %h1, %h2, %h3
 }
 # ---- expect
-## cudagraph, eager, eager-unfused, transformers
+## cudagraph, eager, eager-unfused, trainer, transformers
 kernel 0: matmul (matmul)
   nodes %p0
   2097152 mac; f16

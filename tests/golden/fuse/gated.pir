@@ -38,7 +38,7 @@ graph @main(%x: f32[1, t, 256]) {
   return %y
 }
 # ---- expect
-## cudagraph, eager, eager-unfused, transformers
+## cudagraph, eager, eager-unfused, trainer, transformers
 kernel 0: Pow + ReduceMean + … 3 more + Mul (reduction, rms_norm)
   nodes %sq %ms %me %rt %rr %xn %nrm
   769*t alu, 259*t sfu; f32

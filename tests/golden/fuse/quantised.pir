@@ -22,7 +22,7 @@ graph @main(%x: f32[n, 32, 28, 28]) {
   return %y
 }
 # ---- expect
-## cudagraph, eager, eager-literal, eager-unfused, llamacpp, sglang, torchscript, transformers
+## cudagraph, eager, eager-literal, eager-unfused, llamacpp, sglang, torchscript, trainer, transformers
 kernel 0: QuantizeLinear (quantize)
   nodes %xq
   100352*n alu; f32

@@ -33,7 +33,7 @@ graph @main(%x: f32[n, 32, 56, 56]) {
   return %y
 }
 # ---- expect
-## cudagraph, eager, eager-unfused, transformers
+## cudagraph, eager, eager-unfused, trainer, transformers
 kernel 0: Conv (conv)
   nodes %c1
   28901376*n mac; f32

@@ -62,7 +62,7 @@ graph @main(%x: f32[n, 128, 256], %mask: f32[n, 1, 1, 128]) {
   return %y
 }
 # ---- expect
-## cudagraph, eager, eager-unfused, transformers
+## cudagraph, eager, eager-unfused, trainer, transformers
 kernel 0: MatMul + Add + Transpose (matmul, linear)
   nodes %q0 %q1 %q2 %q
   8388608*n mac, 32768*n alu; f32

@@ -8,6 +8,7 @@ from dataclasses import replace
 from perfc.ir.graph import Module, SymbolDecl, Value
 from perfc.ir.ops.collective import SendReceive
 from perfc.ir.ops.contraction.matmul import Gemm
+from perfc.ir.ops.contraction.moe import FUSED_ROWS
 from perfc.ir.ops.elementwise.elementwise import Mul
 from perfc.ir.ops.normalization.normalization import LpNormalization
 from perfc.ir.ops.normalization.softmax import LogSoftmax
@@ -21,7 +22,7 @@ from .builder import GATHER, Builder
 from .module_code import ModuleCode
 from .modules import widened
 from .sampling import sampled
-from .stack import embedded, head, layers, padded, running, tokens_of
+from .stack import embedded, head, layers, of_first_tokens, padded, running, tokens_of
 from .step import (
     BATCH,
     CONTEXT,
@@ -55,6 +56,7 @@ def lower(
     new_tokens: int = 0,
     stage: int = 0,
     code: ModuleCode | None = None,
+    writes_out: bool = True,
 ) -> Module:
     """One pass of a model as the share of one machine, in the symbols of the step.
 
@@ -68,6 +70,7 @@ def lower(
         stage: which stage of the pipeline, from 0.
         code: code of the modules of transformers whose operators run; None for the kernels of
             serving engines.
+        writes_out: whether a training step runs the operators of modules, not fused kernels.
 
     Raises:
         ModelError: the model has no such step, or does not divide so.
@@ -77,8 +80,11 @@ def lower(
         precision = published(model)
         if step is ForwardStep.TRAINING:
             precision = trained(model, precision)
-    family = model.family if step is ForwardStep.TRAINING or code is not None else ""
+    is_written = code is not None or (step is ForwardStep.TRAINING and writes_out)
+    family = model.family if is_written else ""
     b = Builder(model.name, precision, parallel.checked(), family, code)
+    if step is ForwardStep.TRAINING and not is_written:
+        b.keeps_rows = FUSED_ROWS
     if model.decoder is None or len(model.stacks) > 1:
         if parallel.pipeline > 1:
             b.refuse("only a decoder alone is divided into stages")
@@ -141,6 +147,9 @@ def _decoder(
     if stage < stages - 1:
         return b.module([x], _declared(model, names, most))
     outputs = _heads(b, x, stack, run, table)
+    if step is ForwardStep.TRAINING and not b.writes_out:
+        # trainers' losses take logits as they are
+        outputs = _logarithms(b, outputs, stack)
     b.rest()
     if model.sampling is not None and len(stack.heads) == 1:
         rows = tokens.prompts + tokens.decodes * tokens.new_tokens
@@ -162,10 +171,7 @@ def _heads(b: Builder, x: Value, stack: Stack, run: Running, table: Value | None
         x = b.node(GATHER, (x, at), f"{stack.name}.last")
     outputs: list[Value] = []
     for i, h in enumerate(stack.heads):
-        rows_of = x
-        if h.is_first_token:
-            at = b.input(f"{stack.name}.first_tokens", DType.I64, (tokens.prompts,))
-            rows_of = b.node(GATHER, (x, at), f"{stack.name}.first")
+        rows_of = of_first_tokens(b, x, h, stack, run)
         name = f"{stack.name}.head" if len(stack.heads) == 1 else f"{stack.name}.head.{i}"
         outputs.append(widened(b, head(b, rows_of, h, stack, table, name), name))
     return outputs

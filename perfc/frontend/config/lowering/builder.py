@@ -73,6 +73,7 @@ class Builder:
         self.expert_skew: float | None = None
         self.taken: set[str] = set()
         self.lora_rank, self.expert_groups = 0, 1
+        self.keeps_rows = int(self.writes_out)
         # llama.cpp computes angles as it rotates, and stores only the tensors of the file
         self.table = BUFFER if precision.stored is None else COMPUTED
 

@@ -155,7 +155,7 @@ def fused_experts(
     else:
         op = MoE(
             activation_type=activation, k=k, ranks=ranks, swiglu_fusion=int(e.is_gated),
-            scale_block=form.block, skew=b.expert_skew, keeps_rows=int(b.writes_out),
+            scale_block=form.block, skew=b.expert_skew, keeps_rows=b.keeps_rows,
         )  # fmt: skip
         operands = (x, routed, first[0], biases[0], second[0], biases[1])
     return b.node(op, trimmed(*operands), f"{name}.experts")

@@ -1,7 +1,6 @@
 """Parts of a model that is trained: each layer, what is before the first and behind the last.
 
-A step repeats them, so each is lowered once, as the share of one rank: as the kernels of a step for
-its time, written out (`written_out.py`) for its memory. Tokens are those of one
+A step repeats them, so each is lowered once, as the share of one rank. Tokens are those of one
 micro-batch; ``past`` are tokens of the same sequences that other ranks hold and that attention
 sees, with context parallelism.
 """
@@ -9,25 +8,24 @@ sees, with context parallelism.
 from __future__ import annotations
 
 from perfc.ir.graph import Module
-from perfc.ir.ops.elementwise.cast import Cast
-from perfc.ir.ops.normalization.softmax import LogSoftmax
+from perfc.ir.ops.contraction.moe import FUSED_ROWS
+from perfc.ir.ops.normalization.softmax import LogSoftmax, NegativeLogLikelihoodLoss
 from perfc.ir.tensors.types import DType
 from perfc.machine.parallel import ALONE, Parallel
 
 from ..model import LanguageModel, Layer, Stack
 from ..precision import ServingPrecision
 from .builder import Builder
-from .stack import embedded, head, layers, running
+from .stack import embedded, head, layers, of_first_tokens, running
 from .step import BATCH, DECLARED, PAST, SEQ, Running, Tokens, extent
 from .streams import gathered
 
-WIDE = Cast(to=DType.F32)
 SYMBOLS = (BATCH, SEQ, PAST)
 
 
 def layer_part(
     model: LanguageModel, layer: Layer, precision: ServingPrecision, parallel: Parallel = ALONE, *,
-    writes_out: bool = False, lora_rank: int = 0, expert_groups: int = 1,
+    lora_rank: int = 0, expert_groups: int = 1,
 ) -> Module:  # fmt: skip
     """One layer of the decoder, or of an encoder alone; with adapters if only these are trained.
 
@@ -36,7 +34,7 @@ def layer_part(
     Raises:
         ModelError: it does not divide so.
     """
-    b, stack, run = _started(model, precision, parallel, writes_out=writes_out)
+    b, stack, run = _started(model, precision, parallel)
     b.lora_rank, b.expert_groups = lora_rank, expert_groups
     x = b.input("hidden", b.half, (run.tokens.rows, stack.width))
     x = layers(b, x, stack, run, ((0, layer),))
@@ -44,45 +42,48 @@ def layer_part(
 
 
 def embedding_part(
-    model: LanguageModel, precision: ServingPrecision, parallel: Parallel = ALONE, *,
-    writes_out: bool = False,
-) -> Module:  # fmt: skip
-    """Return the module of the embedding, whose result is the input of the first layer.
+    model: LanguageModel, precision: ServingPrecision, parallel: Parallel = ALONE
+) -> Module:
+    """Return the module of the embedding, whose results are the inputs of layers.
 
     Raises:
         ModelError: the model cannot be divided by these degrees.
     """
-    b, stack, run = _started(model, precision, parallel, writes_out=writes_out)
+    b, stack, run = _started(model, precision, parallel)
     x, _ = embedded(b, stack, run)
-    return b.module([x], [DECLARED[name] for name in SYMBOLS])
+    return b.module([x, *run.rows], [DECLARED[name] for name in SYMBOLS])
 
 
 def head_part(
-    model: LanguageModel, precision: ServingPrecision, parallel: Parallel = ALONE, *,
-    writes_out: bool = False,
-) -> Module:  # fmt: skip
-    """The last normalisation, the scores of every token and the logarithms that a loss reads.
+    model: LanguageModel, precision: ServingPrecision, parallel: Parallel = ALONE
+) -> Module:
+    """The last normalisation, the scores of every token and their cross-entropy.
 
     Raises:
         ModelError: it does not divide so.
     """
-    b, stack, run = _started(model, precision, parallel, writes_out=writes_out)
+    b, stack, run = _started(model, precision, parallel)
     x = gathered(b, b.input("hidden", b.half, (run.tokens.rows, stack.width)), stack)
     x = b.norm(x, stack.norm, f"{stack.name}.norm")
     outputs = []
     for i, h in enumerate(stack.heads):
+        rows = of_first_tokens(b, x, h, stack, run)
         # a tied table is the embedding's, with one copy of its gradient
-        scores = head(b, x, h, stack, None, f"{stack.name}.head.{i}")
-        if writes_out and stack.is_decoder:
-            scores = b.node(WIDE, (scores,), f"{stack.name}.scores.{i}")
-        outputs.append(b.node(LogSoftmax(), (scores,), f"{stack.name}.loss.{i}"))
+        scores = head(b, rows, h, stack, None, f"{stack.name}.head.{i}")
+        logs = b.node(LogSoftmax(), (scores,), f"{stack.name}.log.{i}")
+        count = run.tokens.prompts if h.is_first_token else run.tokens.rows
+        labels = b.input(f"{stack.name}.labels.{i}", DType.I64, (count,))
+        outputs.append(
+            b.node(NegativeLogLikelihoodLoss(), (logs, labels), f"{stack.name}.loss.{i}")
+        )
     return b.module(outputs or [x], [DECLARED[name] for name in SYMBOLS])
 
 
 def _started(
-    model: LanguageModel, precision: ServingPrecision, parallel: Parallel, *, writes_out: bool
+    model: LanguageModel, precision: ServingPrecision, parallel: Parallel
 ) -> tuple[Builder, Stack, Running]:
-    b = Builder(model.name, precision, parallel, model.family if writes_out else "")
+    b = Builder(model.name, precision, parallel)
+    b.keeps_rows = FUSED_ROWS
     if len(model.stacks) > 1:
         b.refuse("models of one stack are trained so far")
     stack = model.stacks[0]

@@ -251,6 +251,14 @@ def mixer(b: Builder, x: Value, m: Mixer, run: Running, name: str, hidden: int) 
             return per_layer_input(b, x, m, run, f"{name}.input", hidden)
 
 
+def of_first_tokens(b: Builder, x: Value, h: OutputHead, stack: Stack, run: Running) -> Value:
+    """Return the rows of ``x`` that a head reads: those of first tokens, or all."""
+    if not h.is_first_token:
+        return x
+    at = b.input(f"{stack.name}.first_tokens", DType.I64, (run.tokens.prompts,))
+    return b.node(GATHER, (x, at), f"{stack.name}.first")
+
+
 def head(
     b: Builder, x: Value, h: OutputHead, stack: Stack, table: Value | None, name: str
 ) -> Value:

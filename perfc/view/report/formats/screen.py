@@ -125,10 +125,11 @@ def running(views: Views) -> list[str]:
     a, v = views.assumptions, views.verdict
     sizes = [f"{s.label} {s.value}" for s in a.symbols if s.origin != "data"]
     shown = [*sizes[:3], f"{len(sizes) - 3} more sizes"] if len(sizes) > 4 else sizes
-    types = {k.dtype for k in views.kernels if (k.mac.value or 0) > 0}
-    stored = ", ".join(sorted(types)) or "stored types"
+    computed = {k.dtype for k in views.kernels if (k.mac.value or 0) > 0}
+    stored = ", ".join(sorted(computed)) or "stored types"
     narrow = "TF32" if a.tf32 is True else f"TF32 {a.tf32}"
-    precision = a.dtype or (f"{stored} ({narrow})" if a.tf32 and uses_tf32(views) else stored)
+    types = f"{stored} ({narrow})" if a.tf32 and uses_tf32(views) else stored
+    precision = a.dtype or a.trained_in.partition(" (")[0] or types
     return [v.model, v.machine, *shown, v.runtime, precision]
 
 

@@ -113,7 +113,7 @@ def footprint(
     workspace = workspace_bytes(report, framework) + more_bytes
     if workspace:
         parts[BufferRole.WORKSPACE] = parts.get(BufferRole.WORKSPACE, 0) + workspace
-    make = allocator_of(framework)
+    make = allocator_of(report.kernels.runtime)
     unlimited = partial(_replayed, table, env, make(None), workspace)
     if shared:
         key = "unlimited memory", report.deployment.table_name, make, workspace, *env.items()
@@ -162,7 +162,7 @@ def holds(
         return True
     framework = report.kernels.runtime.framework
     workspace = workspace_bytes(report, framework) + more_bytes
-    allocator = allocator_of(framework)(capacity.tensor_bytes)
+    allocator = allocator_of(report.kernels.runtime)(capacity.tensor_bytes)
     try:
         _replayed(table or table_of(report), env, allocator, workspace)
     except OutOfMemoryError:

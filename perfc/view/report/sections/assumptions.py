@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from perfc.deployment.step import training_types
 from perfc.ir.graph import Basis
 from perfc.ir.record import record
 from perfc.ir.tensors.types import DType
@@ -110,6 +111,7 @@ class Assumptions:
         launch_s: time between the starts of two empty kernels.
         launch_origin: origin of the launch overhead.
         dtype: what-if precision; empty for the model's own.
+        trained_in: element types of the step of a configuration; empty for other runs.
         tf32: True if f32 products may use TF32, or the kind of products that may.
         rates: rates used, arithmetic first.
         uncertain_rates: rates that bind kernels and were not reproducible when measured.
@@ -133,6 +135,7 @@ class Assumptions:
     launch_s: float
     launch_origin: str
     dtype: str
+    trained_in: str
     tf32: bool | str
     rates: tuple[RateUsed, ...]
     uncertain_rates: tuple[UncertainRate, ...]
@@ -185,6 +188,7 @@ def collect(report: Report, unset: Mapping[str, int]) -> Assumptions:
         overhead.value * gap if overhead else 0.0,
         str(overhead.origin) if overhead else "",
         report.dtype,
+        training_types(report.deployment),
         report.tf32.value,
         rates,
         uncertainty.collect(report),
@@ -272,7 +276,7 @@ def which_products(tf32: object) -> str:
 def section(view: Assumptions, work: str) -> Section:
     """Return the section of assumptions: facts and a table of rates."""
     opsets = ", ".join(f"{d or 'opset'} {v}" for d, v in view.opsets.items())
-    precision = f"what-if {view.dtype}" if view.dtype else "as in the model"
+    precision = f"what-if {view.dtype}" if view.dtype else view.trained_in or "as in the model"
     if view.tf32:
         precision += f"; f32 {which_products(view.tf32)} may use TF32 (--no-tf32)"
     launch = f"{view.launch}, {quantity(view.launch_s, Unit.SECOND)} each ({view.launch_origin})"

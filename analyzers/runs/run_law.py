@@ -10,19 +10,48 @@ Every doubling of the nodes adds a share, because steps wait for the slowest ran
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import Enum
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from perfc.common.fitted import read_records
 from perfc.errors import ParseError
+from perfc.ir.op import Kind
+from perfc.ir.problem import Experts, forward_of
 from perfc.ir.record import record
 
-from .kinds import Loss
-from .parts import Doing
+if TYPE_CHECKING:
+    from perfc.machine import Machine
+    from perfc.passes.fusion.kernel import Kernel
 
 FILE = Path(__file__).with_suffix(".toml")
 COMMENT = "What training runs take beside kernels and links; `perfc train training` wrote it."
 """First line of the file."""
+
+
+class Doing(Enum):
+    """Kinds of kernels that a fit of training runs distinguishes."""
+
+    PRODUCTS = "products"
+    ATTENTION = "attention"
+    EXPERTS = "experts"
+    POINTWISE = "pointwise"
+
+    __hash__ = object.__hash__
+
+    @classmethod
+    def of(cls, kernel: Kernel) -> Doing:
+        """Return the kind of a kernel."""
+        if isinstance(forward_of(kernel.problem), Experts):
+            return cls.EXPERTS
+        match kernel.kind:
+            case Kind.MATMUL | Kind.CONV:
+                return cls.PRODUCTS
+            case Kind.ATTENTION | Kind.RECURRENT:
+                return cls.ATTENTION
+            case _:
+                return cls.POINTWISE
 
 
 @record
@@ -66,10 +95,10 @@ class RunLaw:
         """Return the factor on the time of each kind of kernel."""
         return {work: getattr(self, work.value) for work in Doing}
 
-    def waited_s(self, loss: Loss) -> float:
+    def waited_s(self, exposed_s: float, exchanged_s: float) -> float:
         """Return the seconds that communication adds to a step: exposed time and contention."""
-        hidden_s = max(loss.exchanged_s - loss.exposed_s, 0.0)
-        return self.exchanges * loss.exposed_s + self.contention * hidden_s
+        hidden_s = max(exchanged_s - exposed_s, 0.0)
+        return self.exchanges * exposed_s + self.contention * hidden_s
 
 
 LEARNED = (
@@ -82,6 +111,7 @@ USUAL = "any"
 """Name of the fit over all frameworks."""
 F32_RUNS = "torch-f32"
 """Name of the fit over runs in f32."""
+F32_TYPES = ("f32", "tf32")
 
 
 @cache
@@ -109,6 +139,16 @@ def law_of(framework: str = USUAL, arch: str = "") -> RunLaw:
         raise ParseError(f"no runs of {framework[:32]!r}", where="--trained-by", hint=hint)
     names = (f"{framework} {arch}", f"{USUAL} {arch}", framework, USUAL)
     return next((known[name] for name in names if name in known), RunLaw())
+
+
+def law_on(machine: Machine, dtype: str, framework: str = USUAL) -> RunLaw:
+    """Return the fit of a framework to steps with products in a type, on a machine's generation.
+
+    Raises:
+        ParseError: there are no runs of the framework.
+    """
+    is_f32 = framework == USUAL and dtype in F32_TYPES
+    return law_of(F32_RUNS if is_f32 else framework, machine.arch)
 
 
 def framework_laws(arch: str, *, is_f32: bool = False) -> Mapping[str, RunLaw]:

@@ -1,0 +1,34 @@
+"""Allocator of trainers: PyTorch's with segments that grow, which leave little unused.
+
+Source: PyTorch, ``PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True``.
+"""
+
+from __future__ import annotations
+
+from perfc.common.fitted import constants_next_to
+
+from .planned import Planned
+
+FRAGMENTS = constants_next_to(__file__)["fragments"].number
+"""Reserved over allocated bytes."""
+
+
+class Expandable(Planned):
+    """Memory of a run in segments that grow.
+
+    Args:
+        capacity_bytes: capacity in bytes of the device; None without an end.
+    """
+
+    title = "PyTorch's caching allocator with expandable segments"
+
+    def __init__(self, capacity_bytes: int | None = None) -> None:
+        super().__init__(None if capacity_bytes is None else int(capacity_bytes / FRAGMENTS))
+        self.planned_bytes = 0
+
+    def allocate(self, key: int, nbytes: int) -> None:
+        """Give out a buffer."""
+        self.reserved_bytes = self.planned_bytes
+        super().allocate(key, nbytes)
+        self.planned_bytes = self.reserved_bytes
+        self.reserved_bytes = int(self.planned_bytes * FRAGMENTS)
