@@ -131,7 +131,14 @@ def repeated(trace: DeviceTrace, rows: Sequence[int]) -> dict[int, list[int]]:
     length = period([str(kernel) for kernel in sequence])
     if length < LEAST_LAUNCHES or len(set(sequence)) < LEAST_KERNELS or length == len(sequence):
         return {}
-    starts = counted[::length]
+    # a copy or fill before a kernel is of the next step if one operator launched both
+    executions = [launches.execution[row] for row in order]
+    starts: list[int] = []
+    for at in counted[::length]:
+        begin = at
+        while begin and executions[begin - 1] == executions[at] >= 0:
+            begin -= 1
+        starts.append(begin)
     starts[0] = 0
     ends = [*starts[1:], len(order)]
     return {n: order[b:e] for n, (b, e) in enumerate(zip(starts, ends, strict=True), 1)}

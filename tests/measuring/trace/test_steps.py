@@ -11,10 +11,14 @@ import pytest
 
 from perfc import cli
 from perfc.errors import ParseError
+from perfc.measuring.trace.classes import TracedClass, class_of
 from perfc.measuring.trace.formats import read_trace
 from perfc.measuring.trace.steps import selected
 from tests.measuring.trace.samples import SECRET, chrome, kernel, operator, runtime, text_of
 
+ROOT = Path(__file__).parents[3]
+TRACES = ROOT / "datasets" / "h200" / "traces"
+REAL = ROOT.parent / "shared" / "formats" / "traces"
 NAMES = ("embed", "norm", "gemm", "rope", "flash", "gemm", "norm", "gate", "gemm")
 
 
@@ -141,3 +145,40 @@ def test_two_traces_with_steps_are_compared_by_one_step_each(
     alone.write_text(text_of(chrome(*launched(1, 100))))
     assert cli.run(["diff", str(alone), str(new), "--output-format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["new_s"] == pytest.approx(41.5e-6)
+
+
+@pytest.mark.parametrize("path", sorted(TRACES.glob("*.json.gz")), ids=lambda path: path.name)
+def test_three_runs_of_a_model_are_three_steps_with_operators_and_classes(path: Path) -> None:
+    whole = read_trace(path)
+    step = selected(whole)
+    assert [s.number for s in step.steps] == [1, 2, 3]
+    assert len({s.launches for s in step.steps}) == 1
+    assert sum(s.kernel_ns for s in step.steps) == sum(whole.launches.duration_ns)
+    calls, names = step.calls, step.kernels
+    assert all(call >= 0 for call in step.launches.call)
+    for name, call in zip(step.launches.kernel, step.launches.call, strict=True):
+        which = class_of(names[name], calls[call].operator)
+        assert which is not TracedClass.OTHER
+        assert (which is TracedClass.CONV) == ("conv" in calls[call].operator)
+
+
+@pytest.mark.skipif(not REAL.is_dir(), reason="the traces are not part of the repository")
+@pytest.mark.parametrize(
+    ("name", "earlier", "kernel_s"),
+    [
+        ("h100_Qwen_Qwen1.5-0.5B-Chat__1016005", 509, 31.905e-3),
+        ("mi300_Qwen_Qwen1.5-0.5B-Chat__1016005", 463, 29.744e-3),
+    ],
+)
+def test_one_forward_of_a_real_trace(name: str, earlier: int, kernel_s: float) -> None:
+    made = selected(read_trace(REAL / f"{name}.json.gz"))
+    assert (made.step, made.earlier[0]) == (6, earlier)
+    assert sum(made.launches.duration_ns) * 1e-9 == pytest.approx(kernel_s, rel=1e-4)
+
+
+@pytest.mark.skipif(not REAL.is_dir(), reason="the traces are not part of the repository")
+def test_the_graphs_of_a_real_trace_are_joined_with_their_capture() -> None:
+    capture = str(REAL / "vllm_piecewise_capture.json.gz")
+    made = read_trace(REAL / "vllm_piecewise.json.gz", capture=capture)
+    assert (made.replays, made.joined) == (361, 361)
+    assert -1 not in made.launches.call
