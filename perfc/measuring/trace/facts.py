@@ -11,13 +11,16 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from enum import Enum
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from perfc.errors import ParseError
 from perfc.ir.record import mutable, record
 from perfc.view.report.units import Unit, plural, quantity
 
 from ..measure.runtimes.events import Event, number
+
+if TYPE_CHECKING:
+    from .timeline import HostTimeline
 
 MOST_ROWS = 6_000_000
 FEWER = "record fewer steps"
@@ -153,10 +156,12 @@ class LaunchColumns(EventColumns):
         start_ns: begin on the device; `UNKNOWN_NS` without a time line.
         duration_ns: time on the device.
         host_ns: begin of the launch on the host; `UNKNOWN_NS` if not recorded.
+        stream: the tool's number of the stream; -1 if not recorded.
+        launch: row of the launch in the calls of the host; -1 if not recorded.
     """
 
     def __init__(self) -> None:
-        super().__init__(7)
+        super().__init__(9)
         (
             self.kernel,
             self.call,
@@ -165,6 +170,8 @@ class LaunchColumns(EventColumns):
             self.start_ns,
             self.duration_ns,
             self.host_ns,
+            self.stream,
+            self.launch,
         ) = self.columns
 
 
@@ -215,6 +222,7 @@ class DeviceTrace:
         joined: those of them with the operator of their capture.
         recorded: launches and their time in the file, of which this trace may be a part.
         earlier: those launched before the trace began.
+        host: events of the host; None if not recorded.
         steps: steps of the file.
         step: number of the step that this trace is; None for the whole.
     """
@@ -234,6 +242,7 @@ class DeviceTrace:
     joined: int = 0
     recorded: tuple[int, int] = (0, 0)
     earlier: tuple[int, int] = (0, 0)
+    host: HostTimeline | None = field(default=None, repr=False, compare=False)
     steps: tuple[StepTime, ...] = ()
     step: int | None = None
 
@@ -258,7 +267,7 @@ class DeviceTrace:
             return
         operator = -1 if call is None else self.operator_calls.number(call)
         name, place = self.kernel_names.number(kernel[:LONGEST_NAME]), self.devices.number(device)
-        self.launches.add(name, operator, execution, place, start_ns, duration_ns, host_ns)
+        self.launches.add(name, operator, execution, place, start_ns, duration_ns, host_ns, -1, -1)
 
     def cut(self) -> None:
         """Record that the file ends in the middle."""

@@ -25,9 +25,7 @@ from perfc.view.report.formats.document import (
 from perfc.view.report.formats.json_form import enveloped, strict
 from perfc.view.report.units import LOWER_BOUND, Unit, plural, quantity, share
 
-from .classes import TracedClass
-from .facts import TraceSource
-from .rates import (
+from .analyses.rates import (
     OperatorView,
     ProductShape,
     ProductView,
@@ -35,6 +33,8 @@ from .rates import (
     products_of,
     rate_sections,
 )
+from .classes import TracedClass
+from .facts import TraceSource
 from .summary import DeviceTime, KernelTime, TraceSummary
 
 SCHEMA = "perfc-trace/1"

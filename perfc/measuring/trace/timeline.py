@@ -93,7 +93,7 @@ class HostTimeline:
         threads: threads of the host.
         operators: thread, begin, end, operator and external number of each execution.
         calls: correlation number, thread, begin, end, kind and kernel of each call of a runtime.
-        kernels: name, device, begin, duration, correlation number and external number.
+        kernels: name, device, begin, duration, correlation number, external number and stream.
         parents: execution around each execution, in the order of `nest`; -1 without one.
         roles: role of each operator of the trace.
         bounds: first execution of each thread, in the order of `nest`.
@@ -103,7 +103,7 @@ class HostTimeline:
     threads: Numbering = field(default_factory=Numbering)
     operators: EventColumns = field(default_factory=lambda: EventColumns(5))
     calls: EventColumns = field(default_factory=lambda: EventColumns(6))
-    kernels: EventColumns = field(default_factory=lambda: EventColumns(6))
+    kernels: EventColumns = field(default_factory=lambda: EventColumns(7))
     parents: list[int] = field(default_factory=list[int])
     roles: list[OperatorRole] = field(default_factory=list["OperatorRole"])
     bounds: list[int] = field(default_factory=list[int])
@@ -143,12 +143,13 @@ class HostTimeline:
         duration_ns: int | None,
         correlation: int | None,
         identity: int | None = None,
+        stream: int | None = None,
     ) -> None:
         """Take an execution of a kernel or copy."""
         if start_ns is None or duration_ns is None or duration_ns < 0:
             self.trace.unusable += 1
             return
-        numbers = (-1 if n is None else n for n in (correlation, identity))
+        numbers = (-1 if n is None else n for n in (correlation, identity, stream))
         kernel, device = (
             self.trace.kernel_names.number(name[:LONGEST_NAME]),
             self.trace.devices.number(device),
@@ -226,13 +227,15 @@ class HostTimeline:
         self.nest()
         launches = {correlation: at for at, correlation in enumerate(self.calls.columns[0])}
         nodes = self.replayed(launches, self.captured() or captured)
-        correlations, identities = self.kernels.columns[4:]
+        correlations, identities, _ = self.kernels.columns[4:]
         by_identity: dict[int, int] = {}
         # profilers of PyTorch 1.13 to 2.1 write the correlation number in place of the operator's
         equal = sum(map(eq, identities, correlations))
         if 2 * equal < len(identities) - identities.count(-1):
             by_identity = {n: at for at, n in enumerate(self.operators.columns[4]) if n >= 0}
-        for at, (kernel, device, start, length, correlation, identity) in enumerate(self.kernels):
+        for at, (kernel, device, start, length, correlation, identity, stream) in enumerate(
+            self.kernels
+        ):
             launch = launches.get(correlation, -1)
             host, call, is_graph = UNKNOWN_NS, -1, False
             execution = named = by_identity.get(identity, -1)
@@ -247,7 +250,10 @@ class HostTimeline:
             elif execution >= 0:
                 execution = execution if is_graph else self.charged(execution)
                 call = self.operators.columns[3][execution]
-            self.trace.launches.add(kernel, call, execution, device, start, length, host)
+            self.trace.launches.add(
+                kernel, call, execution, device, start, length, host, stream, launch
+            )
+        self.trace.host = self
 
     def captured(self) -> list[Graph]:
         """Return the graphs that were captured, in order of their begin."""

@@ -93,6 +93,7 @@ class KinetoEvents:
                 length,
                 integer(args, "correlation"),
                 identity_of(args),
+                integer(args, "stream"),
             )
         elif start is None or length is None or length < 0:
             return

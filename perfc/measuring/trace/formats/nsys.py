@@ -117,7 +117,7 @@ def export(base: sqlite3.Connection, tables: dict[str, frozenset[str]], trace: D
         if isinstance(start, int) and isinstance(end, int) and start <= end:
             text = label if isinstance(label, str) else names.text(number)
             marked(timeline, groups, text, thread, start, end)
-    common = ("start", "end", "deviceId", "correlationId", "globalPid")
+    common = ("start", "end", "deviceId", "correlationId", "globalPid", "streamId")
     name = "demangledName" if "demangledName" in tables.get(f"{PREFIX}KERNEL", ()) else "shortName"
     for *launch, number in rows(base, tables, f"{PREFIX}KERNEL", *common, name):
         executed(timeline, launch, names.text(number) or f"kernel {number}")
@@ -148,11 +148,12 @@ def identity(correlation: int, process: object) -> int:
 
 def executed(timeline: HostTimeline, launch: Sequence[object], name: str) -> None:
     """Take a kernel, copy or graph."""
-    start, end, device, correlation, process = launch
+    start, end, device, correlation, process, stream = launch
     is_timed = isinstance(start, int) and isinstance(end, int) and start >= 0
     key = identity(correlation, process) if isinstance(correlation, int) else None
     length = cast("int", end) - cast("int", start) if is_timed else None
-    timeline.kernel(name, device, cast("int", start) if is_timed else None, length, key)
+    begin, queue = (cast("int", start) if is_timed else None), whole(stream) or -1
+    timeline.kernel(name, device, begin, length, key, stream=queue)
 
 
 def marked(

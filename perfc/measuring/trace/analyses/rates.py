@@ -8,8 +8,8 @@ from perfc.ir.record import record
 from perfc.view.report.formats.document import Column, Section, Table
 from perfc.view.report.units import Unit
 
-from .floors import OperatorFloor
-from .summary import KernelTime
+from ..floors import OperatorFloor
+from ..summary import KernelTime
 
 TF32 = "tf32"
 
