@@ -22,6 +22,7 @@ from perfc.view.report.formats.json_form import enveloped, strict
 from perfc.view.report.units import Unit, plural, share
 
 from .difference import Match, TraceDifference
+from .notes import notes_of
 from .output import HEAD, kernel_name, noted
 
 SCHEMA = "perfc-trace-diff/1"
@@ -121,7 +122,7 @@ class TraceDiffView:
             for k in difference.kernels
         )  # fmt: skip
         sides = zip(paths, (difference.old, difference.new), strict=True)
-        notes = (f"{path}: {note}" for path, side in sides for note in side.trace.notes)
+        notes = (f"{path}: {note}" for path, side in sides for note in notes_of(side.trace))
         return cls(
             *paths,
             old_ns * 1e-9,

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, cast
 
 from perfc.errors import ParseError
 from perfc.ir.record import mutable, record
-from perfc.view.report.units import Unit, plural, quantity
 
 from ..measure.runtimes.events import Event, number
 
@@ -273,36 +272,6 @@ class DeviceTrace:
         """Record that the file ends in the middle."""
         self.is_cut = True
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Sentences on what the trace lacks."""
-        made: list[str] = []
-        if self.is_cut:
-            made.append("the file ends in the middle: what follows is missing")
-        if self.unusable:
-            what = plural(self.unusable, "launch", "launches")
-            made.append(f"{what} without a duration, or with a negative one, left out")
-        if self.is_host:
-            made.append("no kernel of a device in it: times of operators on the host")
-        if self.replays > self.joined:
-            what = plural(self.replays - self.joined, "kernel")
-            made.append(f"{what} of graphs without operators and shapes: --capture adds them")
-        if self.earlier[0]:
-            (before, before_ns), (count, all_ns) = self.earlier, self.recorded
-            text = f"{before:,} of {plural(count, 'launch', 'launches')} ({time(before_ns)} of "
-            text += (
-                f"{time(all_ns)}) came before the trace began: {time(all_ns - before_ns)} without"
-            )
-            made.append(text if len(self.launches) == count else f"{text}, as here")
-        if self.step is not None:
-            by_number = {s.number: s.kernel_ns for s in self.steps}
-            text = f"step {self.step}: {time(by_number[self.step])} of kernels"
-            times = sorted(by_number.values())
-            low, middle, high = map(time, (times[0], times[(len(times) - 1) // 2], times[-1]))
-            several = f"{len(times)} steps of {low} to {high}, median {middle}"
-            made.append(f"{text}; {several if len(times) > 1 else 'the only step'}")
-        return tuple(made)
-
     def with_rows(self, rows: Iterable[int]) -> DeviceTrace:
         """Return the trace with some of its launches."""
         launches = LaunchColumns()
@@ -338,11 +307,6 @@ class DeviceTrace:
             lists[device].append(row)
         for listed in lists:
             yield sorted(listed, key=rows.start_ns.__getitem__)
-
-
-def time(time_ns: int) -> str:
-    """Return a time as text."""
-    return quantity(time_ns * 1e-9, Unit.SECOND)
 
 
 def operator_name(text: str) -> str:

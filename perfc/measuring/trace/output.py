@@ -35,6 +35,7 @@ from .analyses.rates import (
 )
 from .classes import TracedClass
 from .facts import TraceSource
+from .notes import notes_of
 from .summary import DeviceTime, KernelTime, TraceSummary
 
 SCHEMA = "perfc-trace/1"
@@ -227,7 +228,7 @@ class TraceView:
             operators_of(summary.kernels, total),
             products_of(summary.kernels, total),
             len(summary.withheld),
-            summary.trace.notes,
+            notes_of(summary.trace),
             tuple(StepView(s.number, s.launches, s.kernel_ns * 1e-9) for s in summary.trace.steps),
             summary.trace.step,
             summary.trace.earlier[0],

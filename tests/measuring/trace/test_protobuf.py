@@ -10,6 +10,7 @@ import pytest
 from perfc.errors import ParseError
 from perfc.measuring.trace.facts import DeviceTrace
 from perfc.measuring.trace.formats import read_trace
+from perfc.measuring.trace.notes import notes_of
 from perfc.measuring.trace.steps import selected
 from tests.measuring.trace.samples import SECRET, text_of, xplane
 
@@ -144,7 +145,7 @@ def test_slices_of_perfetto_are_kernels_with_their_launch(tmp_path: Path) -> Non
         ("Memcpy HtoD", "", 300, 40, -1),
     ]
     assert [*trace.devices.numbers] == [3, 0]
-    assert not trace.notes
+    assert not notes_of(trace)
 
 
 @pytest.mark.parametrize("content", [xspace(), pftrace()])

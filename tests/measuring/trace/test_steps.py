@@ -13,6 +13,7 @@ from perfc import cli
 from perfc.errors import ParseError
 from perfc.measuring.trace.classes import TracedClass, class_of
 from perfc.measuring.trace.formats import read_trace
+from perfc.measuring.trace.notes import notes_of
 from perfc.measuring.trace.steps import selected
 from tests.measuring.trace.samples import SECRET, chrome, kernel, operator, runtime, text_of
 
@@ -70,7 +71,8 @@ def test_marked_steps_are_separate_and_the_median_is_taken(
     assert (made.step, [*made.launches.duration_ns]) == (numbers[2], [6000, 6000])
     assert [*selected(trace, numbers[1]).launches.duration_ns] == [9000, 9000]
     assert len(selected(trace, is_all=True).launches) == len(trace.launches) == 9
-    assert "3 steps of 10.0 µs to 18.0 µs, median 12.0 µs" in made.notes[-1]
+    text = "3 steps of 10.0 µs to 18.0 µs, median 12.0 µs; 3 launches (1.50 µs) outside of steps"
+    assert text in notes_of(made)[-1]
     with pytest.raises(ParseError, match=f"no step 70: they are {numbers[0]}, "):
         selected(trace, 70)
     assert SECRET not in repr(trace)

@@ -11,6 +11,7 @@ import pytest
 from perfc.errors import ParseError
 from perfc.measuring.trace.facts import DeviceTrace, OperatorCall, nanoseconds
 from perfc.measuring.trace.formats import read_trace
+from perfc.measuring.trace.notes import notes_of
 from tests.measuring.trace.samples import chrome, kernel, operator, runtime, text_of
 
 LAUNCH = "cudaLaunchKernel"
@@ -167,11 +168,11 @@ def test_kernels_of_a_graph_have_the_operators_of_its_capture(
         )
     ):
         assert operators(trace) | expected == operators(trace), at
-        assert (trace.replays, trace.joined, trace.notes) == (3, 3, ())
+        assert (trace.replays, trace.joined, notes_of(trace)) == (3, 3, ())
         assert len({e for e in trace.launches.execution if e >= 0}) == 3
     alone = read(tmp_path, chrome(*replays))
     assert set(operators(alone).values()) == {""}
-    assert "3 kernels of graphs without operators" in alone.notes[0]
+    assert "3 kernels of graphs without operators" in notes_of(alone)[0]
 
 
 def test_graphs_are_identified_by_their_kernels_or_by_their_order(tmp_path: Path) -> None:

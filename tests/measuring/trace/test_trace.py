@@ -22,6 +22,7 @@ from perfc.measuring.measure.runtimes import events
 from perfc.measuring.trace.classes import TracedClass
 from perfc.measuring.trace.difference import Match, difference
 from perfc.measuring.trace.formats import read_trace
+from perfc.measuring.trace.notes import notes_of
 from perfc.measuring.trace.output import TraceView
 from perfc.measuring.trace.steps import selected
 from perfc.measuring.trace.summary import TraceSummary, summarized
@@ -391,7 +392,7 @@ def test_a_cut_trace_without_kernels_or_a_launch_without_them_is_refused(tmp_pat
         read_trace(path)
     with pytest.raises(ParseError, match="launches of kernels, but no kernel"):
         read_trace(written(tmp_path, samples.chrome(*host)))
-    (note,) = read_trace(written(tmp_path, samples.chrome(host[0]))).notes
+    (note,) = notes_of(read_trace(written(tmp_path, samples.chrome(host[0]))))
     assert "times of operators on the host" in note
 
 
@@ -418,7 +419,7 @@ def test_negative_durations_are_counted_in_every_format(tmp_path: Path) -> None:
     layers, times = samples.tensorrt(), samples.times()
     layers[1]["averageMs"], times[0]["endComputeMs"] = -0.1, -1.0
     for trace in (rocprof, ort, xplane, layers, times):
-        assert read_trace(written(tmp_path, trace)).notes == (
+        assert notes_of(read_trace(written(tmp_path, trace))) == (
             "1 launch without a duration, or with a negative one, left out",
         )
     path = files(tmp_path)["nsys"]

@@ -13,6 +13,7 @@ from perfc.errors import ParseError
 
 from ...measure.runtimes.events import head
 from ..facts import DeviceTrace
+from ..notes import notes_of
 
 READ = "PyTorch, JAX, rocprofv3, Nsight Systems, onnxruntime and TensorRT profiles are read"
 
@@ -79,5 +80,5 @@ def read_trace(path: str | os.PathLike[str], layers: str = "", capture: str = ""
         raise ParseError("a number of more than 64 bits in a trace", where=where) from None
     if not any(trace.launches.duration_ns):
         what = "a trace in which no kernel ran"
-        raise ParseError(", ".join((what, *trace.notes)), where=where)
+        raise ParseError(", ".join((what, *notes_of(trace))), where=where)
     return trace
