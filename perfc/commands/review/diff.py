@@ -21,16 +21,20 @@ from ..shared.progress import reading
 from ..shared.report import color_option, parse_top
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from perfc.measuring.trace.facts import DeviceTrace
     from perfc.review.code.model import CodeModel
     from perfc.review.diff import SideSetting
 
 FINDINGS = 1
 INCOMPLETE = 3
+MOST_TRACES = 26
+"""Traces that letters number."""
 TRACE_SUFFIXES = (".json", ".sqlite", ".pb", ".pftrace")
 DOCUMENT = ("diff", "perfc.review.diff.views:DiffViews")
 """JSON document of the command, and the type that defines its schema."""
-DOCUMENTS = (("trace-diff", "perfc.measuring.trace.difference_output:TraceDiffView"),)
+DOCUMENTS = (("trace-diff", "perfc.measuring.trace.difference:TraceDifference"),)
 
 
 @grouped_command(
@@ -39,11 +43,13 @@ DOCUMENTS = (("trace-diff", "perfc.measuring.trace.difference_output:TraceDiffVi
 )
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="[NEW]", required=False)
+@click.argument("more", metavar="[TRACE]...", nargs=-1)
 @model_options
 @to_options
 @format_options("text", "json", "csv", "markdown", "html")
 @color_option
 @click.option("--top", default="20", show_default=True, help="Maximum rows per table, or 'all'.")
+@click.option("--step", type=int, multiple=True, help="Step of all traces, or of each in turn.")
 @click.option("--exit-code", is_flag=True, help="Exit with 1 if anything differs.")
 @click.option("--strict", is_flag=True, help="Exit with 3 if any total is only a lower bound.")
 def command(
@@ -51,6 +57,8 @@ def command(
     /,
     old: str,
     new: str | None,
+    more: tuple[str, ...],
+    step: tuple[int, ...],
     form: str,
     output: Path | None,
     top: str,
@@ -59,10 +67,10 @@ def command(
     to_dims: tuple[str, ...],
     **to: str | bool | None,
 ) -> int:
-    """Compare two models by structure, or two traces; OLD and NEW are files.
+    """Compare two models by structure, or several traces; OLD and NEW are files.
 
     A model may also be git's REVISION:FILE. Kernels of traces of `perfc trace` are matched by
-    operator, shapes and name, and their measured times compared.
+    operator, shapes and name, and their measured times compared with those of the first.
 
     Without NEW, OLD is compared with itself under the --to options, or else as it is in HEAD with
     as it is now: `perfc diff model.onnx`, `perfc diff HEAD~1:model.onnx model.onnx`,
@@ -71,11 +79,14 @@ def command(
     """
     from perfc.review.diff import SideSetting, both, compare, document, to_csv, to_json, views_of
 
-    old, new = resolved(options, old, new)
     limit = parse_top(top)
-    if new is not None and (traces := traces_of(old, new)) is not None:
-        is_empty = show_traces(traces, (old, new), form, output, limit)
+    paths = (old, *([] if new is None else [new]), *more)
+    if new is not None and (traces := traces_of(paths)) is not None:
+        is_empty = show_traces(traces, paths, step, form, output, limit)
         return FINDINGS if exit_code and not is_empty else 0
+    if more or step:
+        raise click.UsageError(f"{'--step is' if step else 'more than two are'} for traces")
+    old, new = resolved(options, old, new)
     how = options.deployment()
     first = SideSetting(model_of(options, old), how, options.contents)
     changed = {k.removeprefix("to_"): v for k, v in to.items() if v is not None}
@@ -128,55 +139,62 @@ def current(side: SideSetting) -> SideSetting:
     return replace(side, model=CodeModel(side.model.module))
 
 
-def traces_of(old: str, new: str) -> tuple[DeviceTrace, DeviceTrace] | None:
-    """Return two traces; None if neither file is one.
+def traces_of(paths: Sequence[str]) -> list[DeviceTrace] | None:
+    """Return traces; None if no file is one.
 
     Raises:
-        ParseError: one file is a trace and the other is not, or a trace cannot be read.
+        ParseError: some files are traces and others are not, or a trace cannot be read.
     """
-    names = (old, new)
-    if not all(n.removesuffix(".gz").endswith(TRACE_SUFFIXES) and Path(n).is_file() for n in names):
+    if not all(n.removesuffix(".gz").endswith(TRACE_SUFFIXES) and Path(n).is_file() for n in paths):
         return None
     from perfc.measuring.trace.formats import format_of, read_trace
 
-    if all(format_of(n) is None for n in names):
+    if all(format_of(n) is None for n in paths):
         return None
-    with reading(old):
-        before = read_trace(old)
-    with reading(new):
-        return before, read_trace(new)
+    made: list[DeviceTrace] = []
+    for path in paths:
+        with reading(path):
+            made.append(read_trace(path))
+    return made
 
 
 def show_traces(
-    traces: tuple[DeviceTrace, DeviceTrace], paths: tuple[str, str], form: str, output: Path | None,
+    traces: Sequence[DeviceTrace],
+    paths: Sequence[str],
+    steps: Sequence[int],
+    form: str,
+    output: Path | None,
     limit: int | None,
-) -> bool:  # fmt: skip
-    """Write the difference of two traces; return True if there is none.
+) -> bool:
+    """Write the difference of traces; return True if there is none.
 
     Raises:
-        UsageError: a format that only models have.
+        UsageError: a format that only models have, or other numbers of steps than of traces.
     """
-    from perfc.measuring.trace.difference import difference
-    from perfc.measuring.trace.difference_output import TraceDiffView, document, to_csv, to_json
+    from perfc.measuring.trace.difference import difference, document, to_csv, to_json
     from perfc.measuring.trace.steps import selected
     from perfc.measuring.trace.summary import summarized
 
     if form == "html":
         raise click.UsageError("traces are compared as text, json, csv or markdown, not html")
-    sides = [selected(t) for t in traces]
+    if len(traces) > MOST_TRACES:
+        raise click.UsageError(f"{len(traces)} traces; {MOST_TRACES} at most")
+    if len(steps) not in (0, 1, len(traces)):
+        raise click.UsageError(f"--step: one, or one for each of {len(traces)} traces")
+    numbers = steps if len(steps) > 1 else [*steps, None][:1] * len(traces)
+    sides = [selected(t, n) for t, n in zip(traces, numbers, strict=True)]
     if not all(side.steps for side in sides):
         sides = [selected(t, has_steps=False) for t in traces]
-    change = difference(*(summarized(t, is_bounded=False) for t in sides))
-    view = TraceDiffView.of(paths, change)
+    made = difference(paths, [summarized(t, is_bounded=False) for t in sides])
     show_view(
         form,
         output,
-        lambda: to_json(view),
-        lambda: to_csv(view),
-        lambda: document(view, limit),
-        view.notes,
+        lambda: to_json(made),
+        lambda: to_csv(made),
+        lambda: document(made, limit),
+        made.notes,
     )
-    return change.is_empty
+    return made.is_empty
 
 
 def model_of(options: DeploymentOptions, name: str) -> str | CodeModel:

@@ -1,22 +1,41 @@
-"""Difference of two traces: kernels matched by operator, shapes and name; totals add up exactly.
+"""Difference of traces: kernels matched by operator, shapes and name; totals add up exactly.
 
-Times are whole nanoseconds, so that the sums of changes, new and gone kernels are the difference
-of the totals without rounding.
+Times are whole nanoseconds, so that in every grouping the sums are the totals without rounding.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
+from itertools import groupby
+from string import ascii_uppercase
 
-from perfc.ir.record import mutable, record
+from perfc.ir.record import record
+from perfc.view.report.formats import comma
+from perfc.view.report.formats.document import (
+    Amount,
+    Column,
+    Document,
+    Fact,
+    Facts,
+    Name,
+    Note,
+    Part,
+    Section,
+    Table,
+)
+from perfc.view.report.formats.json_form import enveloped, strict
+from perfc.view.report.units import Unit, plural, share
 
-from .classes import TracedClass
-from .summary import ClassTime, KernelTime, TraceSummary
+from .notes import notes_of
+from .output import HEAD, kernel_name, noted
+from .summary import KernelTime, TraceSummary
+
+SCHEMA = "perfc-trace-diff/1"
 
 
 class Match(Enum):
-    """Ways to identify a kernel of one trace in the other."""
+    """Ways to identify a kernel of one trace in another, the safest first."""
 
     EXACT = "operator, shapes, name"
     OPERATOR = "operator, shapes"
@@ -26,147 +45,292 @@ class Match(Enum):
 
 
 @record
-class KernelChange:
-    """A kernel in both traces, or in one of them.
+class GroupChange:
+    """Launches and times of the kernels of one name in every trace.
 
     Args:
-        kernel: name in the new trace; in the old one if gone.
+        name: name of the operator, class or module; empty for kernels without one.
+        launches: launches in each trace.
+        times_ns: time in each trace.
+    """
+
+    name: str
+    launches: tuple[int, ...]
+    times_ns: tuple[int, ...]
+
+
+@record
+class KernelChange:
+    """A kernel in every trace, or in some of them.
+
+    Args:
+        kernel: name in the last trace that has it.
         operator: operator; empty if not recorded.
         shapes: extents of its tensors; empty if not recorded.
         class_name: class.
-        match: how it was identified.
-        old_launches: launches in the old trace; 0 if new.
-        new_launches: launches in the new trace; 0 if gone.
-        old_ns: time in the old trace; 0 if new.
-        new_ns: time in the new trace; 0 if gone.
+        match: least safe way in which it was identified; ``new`` if the first trace does not have
+            it, ``gone`` if only the first has it.
+        launches: launches in each trace.
+        times_ns: time in each trace.
     """
 
     kernel: str
     operator: str
     shapes: str
-    class_name: TracedClass
+    class_name: str
     match: Match
-    old_launches: int
-    new_launches: int
-    old_ns: int
-    new_ns: int
-
-    @property
-    def change_ns(self) -> int:
-        """Time in the new trace minus that in the old one."""
-        return self.new_ns - self.old_ns
+    launches: tuple[int, ...]
+    times_ns: tuple[int, ...]
 
 
-@record
-class ClassChange:
-    """Times of one class in both traces."""
-
-    class_name: TracedClass
-    old_launches: int
-    new_launches: int
-    old_ns: int
-    new_ns: int
+Change = GroupChange | KernelChange
 
 
 @record
 class TraceDifference:
-    """Difference of two traces.
+    """Difference of traces, each against the first.
 
     Args:
-        old: summary of the old trace.
-        new: summary of the new trace.
-        kernels: changes, the largest first.
-        classes: changes by class, the largest first.
+        paths: paths of the traces.
+        times_ns: time of all kernels of each trace, which is the sum over every grouping.
+        changed_ns: change of kernels that are in the first trace and in this.
+        appeared_ns: time of kernels that the first trace does not have.
+        disappeared_ns: change by kernels that only the first trace has; not positive.
+        classes: by class, the largest change first.
+        operators: by operator, without shapes.
+        kernels: by kernel, operator and shapes.
+        notes: sentences on what the traces lack.
     """
 
-    old: TraceSummary
-    new: TraceSummary
+    paths: tuple[str, ...]
+    times_ns: tuple[int, ...]
+    changed_ns: tuple[int, ...]
+    appeared_ns: tuple[int, ...]
+    disappeared_ns: tuple[int, ...]
+    classes: tuple[GroupChange, ...]
+    operators: tuple[GroupChange, ...]
     kernels: tuple[KernelChange, ...]
-    classes: tuple[ClassChange, ...]
+    notes: tuple[str, ...]
 
     @property
     def is_empty(self) -> bool:
-        """True if every kernel is in both traces with the same launches and time."""
-        return all(k.change_ns == 0 and k.old_launches == k.new_launches for k in self.kernels)
+        """True if every kernel has the same launches and time in every trace."""
+        return all(len({*k.launches}) == len({*k.times_ns}) == 1 for k in self.kernels)
 
 
-@mutable
-class _Side:
-    first: KernelTime
-    launches: int = 0
-    time_ns: int = 0
+Key = tuple[str, ...]
+KEYS: Mapping[Match, Callable[[Key], Key]] = {
+    Match.EXACT: lambda key: key,
+    Match.OPERATOR: lambda key: key[:2] if key[0] else (),
+    Match.NAME: lambda key: key[2:],
+}
+"""Parts of operator, shapes and name that identify a kernel; each takes what the earlier left."""
 
 
-Key = tuple[str, ...] | None
+def difference(paths: Sequence[str], sides: Sequence[TraceSummary]) -> TraceDifference:
+    """Return the difference of traces, of which the first is compared with each other one."""
+    kernels = kernel_changes(sides)
+    notes = (
+        f"{path}: {n}" for path, s in zip(paths, sides, strict=True) for n in notes_of(s.trace)
+    )
 
+    def part(is_counted: Callable[[int, int], bool]) -> tuple[int, ...]:
+        return tuple(
+            sum(
+                k.times_ns[at] - k.times_ns[0]
+                for k in kernels
+                if is_counted(k.launches[0], k.launches[at])
+            )
+            for at in range(len(sides))
+        )
 
-def exact(k: KernelTime) -> Key:
-    """Return operator, shapes and name."""
-    return k.operator, k.shapes, k.kernel
-
-
-def operator(k: KernelTime) -> Key:
-    """Return operator and shapes; None if not recorded."""
-    return None if k.call is None else (k.operator, k.shapes)
-
-
-def name(k: KernelTime) -> Key:
-    """Return the name."""
-    return (k.kernel,)
-
-
-KEYS: tuple[tuple[Match, Callable[[KernelTime], Key]], ...] = (
-    (Match.EXACT, exact),
-    (Match.OPERATOR, operator),
-    (Match.NAME, name),
-)
-"""Ways to identify a kernel, the safest first; each takes what the earlier ones left."""
-
-
-def difference(old: TraceSummary, new: TraceSummary) -> TraceDifference:
-    """Return the difference of two traces."""
-    left, right = list(old.kernels), list(new.kernels)
-    changes: list[KernelChange] = []
-    for match, key in KEYS:
-        before, after = grouped(left, key), grouped(right, key)
-        shared = before.keys() & after.keys()
-        changes += [changed(match, before[k], after[k]) for k in after if k in shared]
-        left = [k for k in left if key(k) not in shared]
-        right = [k for k in right if key(k) not in shared]
-    changes += [changed(Match.GONE, s, _Side(s.first)) for s in grouped(left, exact).values()]
-    changes += [changed(Match.NEW, _Side(s.first), s) for s in grouped(right, exact).values()]
-    changes.sort(key=lambda c: (-abs(c.change_ns), -c.new_ns, c.kernel, c.shapes))
-    return TraceDifference(old, new, tuple(changes), class_changes(old, new))
+    return TraceDifference(
+        tuple(paths),
+        tuple(s.kernel_ns for s in sides),
+        part(lambda old, new: old > 0 and new > 0),
+        part(lambda old, _: old == 0),
+        part(lambda old, new: old > 0 and new == 0),
+        grouped(sides, lambda k: k.class_name.value),
+        grouped(sides, lambda k: k.operator),
+        kernels,
+        tuple(notes),
+    )
 
 
 def grouped(
-    kernels: Iterable[KernelTime], key: Callable[[KernelTime], Key]
-) -> Mapping[tuple[str, ...], _Side]:
-    """Return the sums of the kernels with the same key; kernels without one are left out."""
-    sides: dict[tuple[str, ...], _Side] = {}
-    for k in kernels:
-        of = key(k)
-        if of is not None:
-            side = sides.setdefault(of, _Side(k))
-            side.launches += k.launches
-            side.time_ns += k.time_ns
-    return sides
+    sides: Sequence[TraceSummary], name: Callable[[KernelTime], str]
+) -> tuple[GroupChange, ...]:
+    """Return the sums of the kernels of each name, those with the largest change first."""
+    rows = [(name(k), at, k.launches, k.time_ns) for at, s in enumerate(sides) for k in s.kernels]
+    rows.sort()
+    made = [
+        GroupChange(of, *summed(len(sides), (row[1:] for row in group)))
+        for of, group in groupby(rows, lambda row: row[0])
+    ]
+    return tuple(sorted(made, key=lambda g: (*rank(g), g.name)))
 
 
-def changed(match: Match, old: _Side, new: _Side) -> KernelChange:
-    """Return the change of a kernel between the traces."""
-    k = new.first
+def summed(
+    count: int, rows: Iterator[tuple[int, int, int]]
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return launches and times of each trace, of rows of trace, launches and time."""
+    launches, times_ns = [0] * count, [0] * count
+    for at, number, time_ns in rows:
+        launches[at] += number
+        times_ns[at] += time_ns
+    return tuple(launches), tuple(times_ns)
+
+
+def rank(change: Change) -> tuple[int, int]:
+    """Return an order by the largest change against the first trace, then by the last time."""
+    first, *others = change.times_ns
+    return -max(abs(ns - first) for ns in others), -change.times_ns[-1]
+
+
+def kernel_changes(sides: Sequence[TraceSummary]) -> tuple[KernelChange, ...]:
+    """Return the kernels of all traces, matched with those of the first."""
+    first, *others = ({key_of(k) for k in side.kernels} for side in sides)
+    rows = {key: key for keys in (first, *others) for key in keys}
+    ways: dict[Key, Match] = {}
+    for keys in others:
+        left, right = sorted(first - keys), sorted(keys - first)
+        for way, part in KEYS.items():
+            shared = ({*map(part, left)} & {*map(part, right)}) - {()}
+            known: dict[Key, Key] = {}
+            for key in (k for k in (*left, *right) if part(k) in shared):
+                rows[row_of(rows, key)] = row_of(rows, known.setdefault(part(key), key))
+                ways[key] = way
+            left, right = ([k for k in side if part(k) not in shared] for side in (left, right))
+    members: dict[Key, list[tuple[int, KernelTime]]] = {}
+    for at, side in enumerate(sides):
+        for k in side.kernels:
+            members.setdefault(row_of(rows, key_of(k)), []).append((at, k))
+    made = (changed(len(sides), group, ways) for group in members.values())
+    return tuple(sorted(made, key=lambda c: (*rank(c), c.kernel, c.shapes)))
+
+
+def key_of(k: KernelTime) -> Key:
+    """Return operator, shapes and name of a kernel."""
+    return k.operator, k.shapes, k.kernel
+
+
+def row_of(rows: Mapping[Key, Key], key: Key) -> Key:
+    """Return the key that represents the row of a kernel."""
+    while rows[key] != key:
+        key = rows[key]
+    return key
+
+
+def changed(
+    count: int, group: Sequence[tuple[int, KernelTime]], ways: Mapping[Key, Match]
+) -> KernelChange:
+    """Return the change of one kernel from its times in each trace."""
+    launches, times_ns = summed(count, ((at, k.launches, k.time_ns) for at, k in group))
+    if not launches[0]:
+        match = Match.NEW
+    elif not any(launches[1:]):
+        match = Match.GONE
+    else:
+        found = {ways.get(key_of(k), Match.EXACT) for _, k in group}
+        match = [m for m in Match if m in found][-1]
+    k = max(group, key=lambda member: member[0])[1]
     return KernelChange(
-        k.kernel, k.operator, k.shapes, k.class_name, match, old.launches, new.launches,
-        old.time_ns, new.time_ns,
+        k.kernel, k.operator, k.shapes, k.class_name.value, match, launches, times_ns
+    )
+
+
+def to_json(made: TraceDifference) -> str:
+    """Return the JSON document, schema ``perfc-trace-diff/1``."""
+    return strict(enveloped(SCHEMA, made), indent=2) + "\n"
+
+
+def to_csv(made: TraceDifference) -> str:
+    """Return one row per kernel, in base units."""
+    columns = times(made)
+    header = ("kernel", "operator", "shapes", "class", "match", *(c.name for c in columns))
+    rows = (
+        (k.kernel, k.operator, k.shapes, k.class_name, k.match.value, *cells(k))
+        for k in made.kernels
+    )
+    return comma.records(header, rows)
+
+
+def labels(made: TraceDifference) -> tuple[str, ...]:
+    """Return the titles of the traces: old and new of two, else letters."""
+    count = len(made.paths)
+    return ("old", "new") if count == 2 else tuple(ascii_uppercase[:count])
+
+
+def document(made: TraceDifference, top: int | None) -> Document:
+    """Return the sections: totals, classes, operators, kernels."""
+    names, whole = labels(made), made.times_ns
+    pairs = zip(names, whole, made.paths, strict=True)
+    facts = [Fact(name, Amount(ns * 1e-9, Unit.SECOND), path) for name, ns, path in pairs]
+    for at, name in enumerate(names[1:], 1):
+        which = "" if len(names) == 2 else f" {name}"
+        relative = share((whole[at] - whole[0]) / whole[0]) if whole[0] else "none"
+        rows = (
+            ("change", whole[at] - whole[0], f"{relative} of the {names[0]} kernel time"),
+            ("same kernels", made.changed_ns[at], "change of kernels in both"),
+            ("new kernels", made.appeared_ns[at], f"only in the {name} trace"),
+            ("gone kernels", made.disappeared_ns[at], f"only in the {names[0]} trace"),
+        )
+        facts += [Fact(t + which, Amount(ns * 1e-9, Unit.SECOND), words) for t, ns, words in rows]
+    sections = [
+        *noted(made.notes),
+        Section("summary", "Kernel time", (Facts(tuple(facts)),)),
+        Section("classes", "Kernels by class", (group_table(made, "class", made.classes),)),
+    ]
+    if any(g.name for g in made.operators):
+        table = group_table(made, "operator", made.operators[:top])
+        sections.append(Section("operators", "Kernels by operator", (table,)))
+    kernels = Section("kernels", "Kernels", tuple(kernel_parts(made, top)))
+    return Document("diff of traces", (*sections, kernels))
+
+
+def times(made: TraceDifference) -> tuple[Column, ...]:
+    """Return the columns of launches and times of each trace, and of changes."""
+    names = labels(made)
+    launches = (
+        Column(f"{name}_launches", f"{name} launches", Unit.COUNT, is_spare=True,
+               pair=f"{names[at - 1]}_launches" if at else "")
+        for at, name in enumerate(names)
     )  # fmt: skip
+    which = {name: f"change {name}" if len(names) > 2 else "change" for name in names[1:]}
+    changes = (Column(w.replace(" ", "_") + "_s", w, Unit.SECOND) for w in which.values())
+    return *launches, *(Column(f"{name}_s", name, Unit.SECOND) for name in names), *changes
 
 
-def class_changes(old: TraceSummary, new: TraceSummary) -> tuple[ClassChange, ...]:
-    """Return the change of each class, the largest first."""
-    before, after = ({c.name: c for c in s.classes} for s in (old, new))
-    made: list[ClassChange] = []
-    for which in {**before, **after}:
-        b, a = (side.get(which, ClassTime(which, 0, 0)) for side in (before, after))
-        made.append(ClassChange(which, b.launches, a.launches, b.time_ns, a.time_ns))
-    return tuple(sorted(made, key=lambda c: (-abs(c.new_ns - c.old_ns), c.class_name.value)))
+def cells(change: Change) -> Iterator[int | float]:
+    """Yield the cells of those columns."""
+    yield from change.launches
+    yield from (ns * 1e-9 for ns in change.times_ns)
+    yield from ((ns - change.times_ns[0]) * 1e-9 for ns in change.times_ns[1:])
+
+
+def group_table(made: TraceDifference, title: str, groups: Sequence[GroupChange]) -> Table:
+    """Return one row per class, operator or module."""
+    rows = ((g.name.removeprefix("aten::") or "not recorded", *cells(g)) for g in groups)
+    return Table((Column(title, title, is_name=True), *times(made)), tuple(rows))
+
+
+def kernel_parts(made: TraceDifference, top: int | None) -> Iterator[Part]:
+    """Yield the table of kernels that changed, and what it leaves out."""
+    columns = (
+        Column("kernel", "kernel", is_name=True),
+        Column("operator", "operator"),
+        Column("shapes", "shapes", is_spare=True),
+        *times(made),
+        Column("match", "matched by"),
+    )
+    rows = tuple(
+        (
+            kernel_name(k.kernel), k.operator.removeprefix("aten::") or None,
+            Name(k.shapes, k.shapes, HEAD) if k.shapes else None, *cells(k), k.match.value,
+        )
+        for k in made.kernels[:top]
+    )  # fmt: skip
+    yield Table(columns, rows)
+    hidden = len(made.kernels) - len(rows)
+    if hidden:
+        yield Note(f"and {plural(hidden, 'kernel')} with smaller changes; --top all")
