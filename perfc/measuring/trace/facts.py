@@ -157,10 +157,11 @@ class LaunchColumns(EventColumns):
         host_ns: begin of the launch on the host; `UNKNOWN_NS` if not recorded.
         stream: the tool's number of the stream; -1 if not recorded.
         launch: row of the launch in the calls of the host; -1 if not recorded.
+        message: row of the trace's messages; -1 if none is recorded.
     """
 
     def __init__(self) -> None:
-        super().__init__(9)
+        super().__init__(10)
         (
             self.kernel,
             self.call,
@@ -171,6 +172,7 @@ class LaunchColumns(EventColumns):
             self.host_ns,
             self.stream,
             self.launch,
+            self.message,
         ) = self.columns
 
 
@@ -214,6 +216,12 @@ class DeviceTrace:
         facts: facts by the tool's number of a device.
         annotations: group, number, begin and end of ranges that the program marked, and 1 for those
             of a device. Group 0 are the steps of the profiler; names are not stored.
+        collectives: different collectives with their messages, numbered.
+        messages: number of the collective, and its place in the sequence of its group; -1 if not
+            recorded.
+        rank: number of the process in its job; None if not recorded.
+        world_size: processes of the job; None if not recorded.
+        base_ns: time since 1970 from which the times count; None if not recorded.
         is_cut: the file ends in the middle.
         is_host: times are those of the host, because no device was traced.
         unusable: launches without a duration, or with a negative one, which are left out.
@@ -234,6 +242,11 @@ class DeviceTrace:
     devices: Numbering = field(default_factory=Numbering)
     facts: dict[object, DeviceFacts] = field(default_factory=dict[object, DeviceFacts])
     annotations: EventColumns = field(default_factory=lambda: EventColumns(5))
+    collectives: Numbering = field(default_factory=Numbering)
+    messages: EventColumns = field(default_factory=lambda: EventColumns(2))
+    rank: int | None = None
+    world_size: int | None = None
+    base_ns: int | None = None
     is_cut: bool = False
     is_host: bool = False
     unusable: int = 0
@@ -266,7 +279,10 @@ class DeviceTrace:
             return
         operator = -1 if call is None else self.operator_calls.number(call)
         name, place = self.kernel_names.number(kernel[:LONGEST_NAME]), self.devices.number(device)
-        self.launches.add(name, operator, execution, place, start_ns, duration_ns, host_ns, -1, -1)
+        unknown = -1, -1, -1
+        self.launches.add(
+            name, operator, execution, place, start_ns, duration_ns, host_ns, *unknown
+        )
 
     def cut(self) -> None:
         """Record that the file ends in the middle."""

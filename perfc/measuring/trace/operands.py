@@ -15,9 +15,10 @@ from .facts import Argument, OperatorCall, TensorArgument
 from .operators import Signature
 
 _WORDS = {
-    "unsigned char": "u8", "signed char": "i8", "char": "i8", "short": "i16", "short int": "i16",
-    "int": "i32", "long": "i64", "long int": "i64", "long long": "i64", "unsigned int": "u32",
-    "unsigned short int": "u16", "unsigned long int": "u64", "c10::complex<float>": "c64",
+    "unsigned char": "u8", "signed char": "i8", "byte": "u8", "char": "i8", "short": "i16",
+    "short int": "i16", "int": "i32", "long": "i64", "long int": "i64", "long long": "i64",
+    "unsigned int": "u32", "unsigned short int": "u16", "unsigned long int": "u64",
+    "c10::complex<float>": "c64",
     "c10::complex<double>": "c128", "c10::Float8_e8m0fnu": "f8e8m0", "__half": "f16",
     "__nv_bfloat16": "bf16", "__hip_bfloat16": "bf16", "c10::quint8": "u8", "c10::qint8": "i8",
     "c10::Float4_e2m1fn_x2": "f4e2m1",

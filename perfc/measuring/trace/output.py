@@ -25,6 +25,7 @@ from perfc.view.report.formats.document import (
 from perfc.view.report.formats.json_form import enveloped, strict
 from perfc.view.report.units import LOWER_BOUND, Unit, plural, quantity, share
 
+from .analyses.collectives import CollectiveTime, collective_sections, collectives_of
 from .analyses.rates import (
     OperatorView,
     ProductShape,
@@ -189,6 +190,7 @@ class TraceView:
         step: number of the step that this is; null for all launches.
         earlier_launches: launches from before the trace began, which are not in any step.
         earlier_s: their time.
+        collectives: by kind, message and group, the longest first.
     """
 
     path: str
@@ -207,6 +209,7 @@ class TraceView:
     step: int | None = None
     earlier_launches: int = 0
     earlier_s: float = 0.0
+    collectives: tuple[CollectiveTime, ...] = ()
 
     @classmethod
     def of(cls, path: str, summary: TraceSummary) -> TraceView:
@@ -233,6 +236,7 @@ class TraceView:
             summary.trace.step,
             summary.trace.earlier[0],
             summary.trace.earlier[1] * 1e-9,
+            collectives_of(summary.trace, summary.target),
         )
 
 
@@ -260,7 +264,8 @@ def document(view: TraceView, top: int | None) -> Document:
     devices = [Section(f"device-{d.device}", heading(d), (device_facts(d),)) for d in view.devices]
     classes = Section("classes", "Kernels by class", (class_table(view),))
     kernels = Section("kernels", "Kernels", tuple(kernel_parts(view, top)))
-    sections = [*noted(view.notes), *devices, classes, kernels]
+    sent = collective_sections(view.collectives, top)
+    sections = [*noted(view.notes), *devices, classes, kernels, *sent]
     return Document(title, (*sections, *rate_sections(view.operators[:top], view.products[:top])))
 
 
@@ -345,7 +350,7 @@ def kernel_parts(view: TraceView, top: int | None) -> Iterator[Part]:
             Column("limit", "limited by", is_spare=True),
         ]
     rows = (cells(k, has_operators, bool(bounded)) for k in view.kernels[:top])
-    yield Table(tuple(columns), tuple(map(tuple, rows)))
+    yield Table(tuple(columns), tuple(rows))
     hidden = len(view.kernels) - len(view.kernels[:top])
     if hidden:
         yield Note(f"and {plural(hidden, 'kernel')} with less time; --top all")
@@ -373,24 +378,16 @@ def kernel_parts(view: TraceView, top: int | None) -> Iterator[Part]:
         yield Note(f"the trace names no known target: --target gives a {LOWER_BOUND}")
 
 
-def cells(k: TracedKernelView, has_operators: bool, is_bounded: bool) -> Iterator[Cell]:
-    """Yield the cells of a kernel."""
-    yield kernel_name(k.kernel)
+def cells(k: TracedKernelView, has_operators: bool, is_bounded: bool) -> tuple[Cell, ...]:
+    """Return the cells of a kernel."""
+    operator, rates = tuple[Cell, ...](), tuple[Cell, ...]()
     if has_operators:
-        yield k.operator.removeprefix("aten::") or None
-        yield Name(k.shapes, k.shapes, HEAD) if k.shapes else None
-    yield k.class_name
-    yield k.launches
-    yield k.time_s
-    yield k.share
+        shapes = Name(k.shapes, k.shapes, HEAD) if k.shapes else None
+        operator = k.operator.removeprefix("aten::") or None, shapes
     if is_bounded:
-        yield k.flop
-        yield k.bytes
-        yield k.floor_s
-        yield k.floor_share
-        yield k.flop_per_s
-        yield k.bytes_per_s
-        yield k.limit or None
+        rates = k.flop, k.bytes, k.floor_s, k.floor_share, k.flop_per_s, k.bytes_per_s
+        rates = *rates, k.limit or None
+    return kernel_name(k.kernel), *operator, k.class_name, k.launches, k.time_s, k.share, *rates
 
 
 def kernel_name(kernel: str) -> Name:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import field
 
 from perfc.ir.record import mutable, record
 from perfc.machine import Machine
 
+from .analyses.collectives import Coverage, communicates
 from .classes import TracedClass, class_of
 from .facts import UNKNOWN_NS, DeviceFacts, DeviceTrace, OperatorCall
 from .floors import OperatorFloor, floor_of, is_with_host, target_of
@@ -198,9 +199,7 @@ def summarized(
     known = (targets[facts] for facts in trace.used_devices.values())
     machine = machine or next(filter(None, known), None)
     kernels = kernel_times(names, calls, totals, machine if is_bounded else None)
-    sent = {k.kernel for k in kernels if k.class_name is TracedClass.COMMUNICATION}
-    is_communication = [name in sent for name in names]
-    devices = device_times(trace, is_communication, targets)
+    devices = device_times(trace, communicates(trace), targets)
     return TraceSummary(trace, devices, class_times(kernels), kernels, machine)
 
 
@@ -251,7 +250,7 @@ def class_times(kernels: Sequence[KernelTime]) -> tuple[ClassTime, ...]:
 
 
 def device_times(
-    trace: DeviceTrace, is_communication: Sequence[bool],
+    trace: DeviceTrace, sent: Container[tuple[int, int]],
     targets: Mapping[DeviceFacts, Machine | None],
 ) -> tuple[DeviceTime, ...]:  # fmt: skip
     """Return the times of every device that executed something."""
@@ -269,15 +268,12 @@ def device_times(
         gaps = Gaps()
         for i in order:
             gaps.launch(rows.start_ns[i], rows.duration_ns[i], rows.host_ns[i])
-        computing = Gaps()
-        for i in order:
-            if not is_communication[rows.kernel[i]]:
-                computing.launch(rows.start_ns[i], rows.duration_ns[i], UNKNOWN_NS)
+        computing = [i for i in order if (rows.kernel[i], rows.call[i]) not in sent]
         made.append(
             DeviceTime(
                 str(key), facts, name, len(order), gaps.end_ns - rows.start_ns[order[0]],
                 gaps.busy_ns, kernel_ns, gaps.late_ns, gaps.pending_ns, gaps.unknown_ns,
-                gaps.busy_ns - computing.busy_ns,
+                gaps.busy_ns - Coverage.of(trace, computing).total,
             )
         )  # fmt: skip
     return tuple(made)

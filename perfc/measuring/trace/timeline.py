@@ -17,15 +17,7 @@ from operator import eq
 
 from perfc.ir.record import mutable, record
 
-from .facts import (
-    LONGEST_NAME,
-    UNKNOWN_NS,
-    DeviceTrace,
-    EventColumns,
-    Numbering,
-    OperatorCall,
-    operator_name,
-)
+from .facts import LONGEST_NAME, UNKNOWN_NS, DeviceTrace, EventColumns, Numbering, OperatorCall
 
 DEEPEST = 100
 """Operators around a launch that are looked through at most."""
@@ -37,25 +29,6 @@ ATTENTION = re.compile(r"aten::_scaled_dot_product_(?!attention_math)\w*")
 """Operators whose kernels are those of the operators inside them."""
 WRAPPER = re.compile(r"torch::|autograd::|[^:]*$")
 """Names around operators that are none: nodes of autograd, parts of programs."""
-
-
-class HostKind(Enum):
-    """Kinds of events of the host."""
-
-    RANGE = "range"
-    MODULE = "module"
-    PYTHON = "Python"
-    LIBRARY = "Python of a library"
-    OPERATOR = "operator"
-    CALL = "runtime call"
-
-
-@record
-class HostLabel:
-    """Kind and name of events of the host."""
-
-    kind: HostKind
-    name: str
 
 
 class HostCall(IntEnum):
@@ -119,13 +92,10 @@ class HostTimeline:
         trace: trace that receives the launches; numbers names, devices and operators.
         threads: threads of the host.
         operators: thread, begin, end, operator and external number of each execution.
-        calls: correlation number, thread, begin, end, kind, kernel and label of each call of a
-            runtime.
-        frames: thread, begin, end and label of ranges, modules and functions of Python; empty
-            unless they are read.
-        sequences: thread, begin, end and number of nodes of autograd, and 1 for their gradient.
-        labels: labels of calls and frames.
-        kernels: name, device, begin, duration, correlation number, external number and stream.
+        calls: correlation number, thread, begin, end, kind and kernel of each call of a runtime.
+        kernels: name, device, begin, duration, correlation number, external number, stream and
+            message.
+        sends: thread, begin, end and message of each collective on the host.
         parents: execution around each execution, in the order of `nest`; -1 without one.
         roles: role of each operator of the trace.
         bounds: first execution of each thread, in the order of `nest`.
@@ -134,11 +104,9 @@ class HostTimeline:
     trace: DeviceTrace
     threads: Numbering = field(default_factory=Numbering)
     operators: EventColumns = field(default_factory=lambda: EventColumns(5))
-    calls: EventColumns = field(default_factory=lambda: EventColumns(7))
-    frames: EventColumns = field(default_factory=lambda: EventColumns(4))
-    sequences: EventColumns = field(default_factory=lambda: EventColumns(5))
-    labels: Numbering = field(default_factory=Numbering)
-    kernels: EventColumns = field(default_factory=lambda: EventColumns(7))
+    calls: EventColumns = field(default_factory=lambda: EventColumns(6))
+    kernels: EventColumns = field(default_factory=lambda: EventColumns(8))
+    sends: list[tuple[int, ...]] = field(default_factory=list[tuple[int, ...]])
     parents: list[int] = field(default_factory=list[int])
     roles: list[OperatorRole] = field(default_factory=list["OperatorRole"])
     bounds: list[int] = field(default_factory=list[int])
@@ -168,13 +136,7 @@ class HostTimeline:
             else -1
         )
         thread = self.threads.number(thread)
-        label = self.labels.number(HostLabel(HostKind.CALL, operator_name(name)))
-        self.calls.add(correlation, thread, begin_ns, end_ns, kind, number, label)
-
-    def frame(self, thread: object, begin_ns: int, end_ns: int, label: HostLabel) -> None:
-        """Take a range, a module or a function of Python."""
-        number = self.labels.number(label)
-        self.frames.add(self.threads.number(thread), begin_ns, end_ns, number)
+        self.calls.add(correlation, thread, begin_ns, end_ns, kind, number)
 
     def kernel(
         self,
@@ -185,6 +147,7 @@ class HostTimeline:
         correlation: int | None,
         identity: int | None = None,
         stream: int | None = None,
+        message: int = -1,
     ) -> None:
         """Take an execution of a kernel or copy."""
         if start_ns is None or duration_ns is None or duration_ns < 0:
@@ -195,7 +158,7 @@ class HostTimeline:
             self.trace.kernel_names.number(name[:LONGEST_NAME]),
             self.trace.devices.number(device),
         )
-        self.kernels.add(kernel, device, start_ns, duration_ns, *numbers)
+        self.kernels.add(kernel, device, start_ns, duration_ns, *numbers, message)
 
     def nest(self) -> None:
         """Sort the executions of operators and connect each with the one around it."""
@@ -244,6 +207,15 @@ class HostTimeline:
         is_inside = begin <= begin_ns <= end and end_ns <= end + ROUNDING_NS
         return same == thread and is_inside and end_ns - begin_ns <= end - begin
 
+    def message_at(self, thread: int, begin_ns: int, end_ns: int) -> int:
+        """Return the message of the collective around a call; -1 without one.
+
+        Ranges of a program lie within the operator, which alone knows the group.
+        """
+        at = bisect_right(self.sends, (thread, begin_ns + 1))
+        around = (s for s in self.sends[max(at - 2, 0) : at] if s[0] == thread)
+        return next((s[3] for s in around if end_ns <= s[2] + ROUNDING_NS), -1)
+
     def charged(self, at: int) -> int:
         """Return the execution that a launch inside an execution counts for.
 
@@ -268,31 +240,33 @@ class HostTimeline:
         self.nest()
         launches = {correlation: at for at, correlation in enumerate(self.calls.columns[0])}
         nodes = self.replayed(launches, self.captured() or captured)
-        correlations, identities, _ = self.kernels.columns[4:]
+        correlations, identities = self.kernels.columns[4:6]
+        self.sends.sort()
         by_identity: dict[int, int] = {}
         # profilers of PyTorch 1.13 to 2.1 write the correlation number in place of the operator's
         equal = sum(map(eq, identities, correlations))
         if 2 * equal < len(identities) - identities.count(-1):
             by_identity = {n: at for at, n in enumerate(self.operators.columns[4]) if n >= 0}
-        for at, (kernel, device, start, length, correlation, identity, stream) in enumerate(
-            self.kernels
-        ):
+        for at, row in enumerate(self.kernels):
+            kernel, device, start, length, correlation, identity, stream, message = row
             launch = launches.get(correlation, -1)
             host, call, is_graph = UNKNOWN_NS, -1, False
             execution = named = by_identity.get(identity, -1)
             if launch >= 0:
-                _, thread, host, end, kind, *_ = self.calls.row(launch)
+                _, thread, host, end, kind, _ = self.calls.row(launch)
                 is_graph = kind == HostCall.GRAPH
                 if named < 0 or not self.is_around(named, thread, host, end):
                     execution = self.operator_at(thread, host, end)
                 execution = named if execution < 0 else execution
+                if message < 0 and not is_graph:
+                    message = self.message_at(thread, host, end)
             if at in nodes:
                 call, execution = nodes[at]
             elif execution >= 0:
                 execution = execution if is_graph else self.charged(execution)
                 call = self.operators.columns[3][execution]
             self.trace.launches.add(
-                kernel, call, execution, device, start, length, host, stream, launch
+                kernel, call, execution, device, start, length, host, stream, launch, message
             )
         self.trace.host = self
 
@@ -305,7 +279,7 @@ class HostTimeline:
         made: list[list[CapturedNode]] = []
         begins = self.calls.columns[2]
         for at in sorted(range(len(self.calls)), key=begins.__getitem__):
-            correlation, thread, begin, end, kind, kernel, _ = self.calls.row(at)
+            correlation, thread, begin, end, kind, kernel = self.calls.row(at)
             match kind:
                 case HostCall.BEGIN_CAPTURE:
                     made.append(open_graphs.setdefault(thread, []))

@@ -86,9 +86,10 @@ class Items:
         self.blanks = 0
         self.is_over = False
         self.rest = b""
-        self.decoder = json.JSONDecoder(strict=False)
+        self.decoder = json.JSONDecoder()
         self.closers: str | None = None
         self.is_cut = False
+        self.outside: list[str] = []
 
     def more(self) -> bool:
         """Read another piece; False at the end of the file."""
@@ -135,15 +136,24 @@ class Items:
             if match:
                 if self.closers is None:
                     self.closers = closing(self.buffer[: match.start()])
+                self.pass_over(match.start())
                 self.position = match.end()
                 return match[1]
-            self.position = max(len(self.buffer) - LONGEST_KEY, self.position)
+            self.pass_over(max(len(self.buffer) - LONGEST_KEY, self.position))
             if self.position and self.closers is None:
                 self.closers = ""  # the brackets before the first array are not all in the buffer
             if not self.more():
                 ending = "".join(self.buffer.split())
                 self.is_cut |= not ending.endswith(self.closers or ("}", "]"))
+                self.pass_over(len(self.buffer))
                 return ""
+
+    def pass_over(self, position: int) -> None:
+        """Go to a position, and store the text before it unless it is long."""
+        passed = self.buffer[self.position : position]
+        if len(passed) + sum(map(len, self.outside)) <= LARGEST_ITEM:
+            self.outside.append(passed)
+        self.position = position
 
     def __iter__(self) -> Iterator[Event]:
         count = others = 0
@@ -231,7 +241,10 @@ def closing(text: str) -> str:
 
 
 def arrays(
-    path: str | os.PathLike[str], keys: Sequence[str], on_cut: Callable[[], object] = bool
+    path: str | os.PathLike[str],
+    keys: Sequence[str],
+    on_cut: Callable[[], object] = bool,
+    on_rest: Callable[[str], object] = bool,
 ) -> Iterator[tuple[str, Event]]:
     """Objects of every array under one of the keys, in the order of the file.
 
@@ -241,6 +254,7 @@ def arrays(
         path: path of the file, gzipped or not.
         keys: keys of the arrays.
         on_cut: called if the file ends in the middle.
+        on_rest: called with the text outside of the arrays, of which the beginning is bounded.
 
     Raises:
         ParseError: no such array, or not JSON.
@@ -257,6 +271,7 @@ def arrays(
                 yield key, item
             key = "" if is_array else items.seek_any(keys)
             is_array = False
+    on_rest("".join(items.outside))
     if items.is_cut:
         on_cut()
 
