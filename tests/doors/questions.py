@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterator, Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -95,8 +95,12 @@ def drawn(count: int, seed: int) -> Iterator[Question]:
         yield q
 
 
+@lru_cache(maxsize=32)
 def answer(*words: str, codes: tuple[int, ...] = (0,), suffix: str = "json") -> Any:
-    """Run a command line in this process and return what it writes: JSON, a model or text."""
+    """Run a command line in this process and return what it writes: JSON, a model or text.
+
+    Several checks of one question read the same page of it, which is written once.
+    """
     with TemporaryDirectory() as folder:
         path, errors = Path(folder) / f"answer.{suffix}", StringIO()
         with redirect_stdout(StringIO()), redirect_stderr(errors):

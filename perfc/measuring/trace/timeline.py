@@ -17,7 +17,15 @@ from operator import eq
 
 from perfc.ir.record import mutable, record
 
-from .facts import LONGEST_NAME, UNKNOWN_NS, DeviceTrace, EventColumns, Numbering, OperatorCall
+from .facts import (
+    LONGEST_NAME,
+    UNKNOWN_NS,
+    DeviceTrace,
+    EventColumns,
+    Numbering,
+    OperatorCall,
+    operator_name,
+)
 
 DEEPEST = 100
 """Operators around a launch that are looked through at most."""
@@ -29,6 +37,25 @@ ATTENTION = re.compile(r"aten::_scaled_dot_product_(?!attention_math)\w*")
 """Operators whose kernels are those of the operators inside them."""
 WRAPPER = re.compile(r"torch::|autograd::|[^:]*$")
 """Names around operators that are none: nodes of autograd, parts of programs."""
+
+
+class HostKind(Enum):
+    """Kinds of events of the host."""
+
+    RANGE = "range"
+    MODULE = "module"
+    PYTHON = "Python"
+    LIBRARY = "Python of a library"
+    OPERATOR = "operator"
+    CALL = "runtime call"
+
+
+@record
+class HostLabel:
+    """Kind and name of events of the host."""
+
+    kind: HostKind
+    name: str
 
 
 class HostCall(IntEnum):
@@ -92,7 +119,12 @@ class HostTimeline:
         trace: trace that receives the launches; numbers names, devices and operators.
         threads: threads of the host.
         operators: thread, begin, end, operator and external number of each execution.
-        calls: correlation number, thread, begin, end, kind and kernel of each call of a runtime.
+        calls: correlation number, thread, begin, end, kind, kernel and label of each call of a
+            runtime.
+        frames: thread, begin, end and label of ranges, modules and functions of Python; empty
+            unless they are read.
+        sequences: thread, begin, end and number of nodes of autograd, and 1 for their gradient.
+        labels: labels of calls and frames.
         kernels: name, device, begin, duration, correlation number, external number, stream and
             message.
         sends: thread, begin, end and message of each collective on the host.
@@ -104,7 +136,10 @@ class HostTimeline:
     trace: DeviceTrace
     threads: Numbering = field(default_factory=Numbering)
     operators: EventColumns = field(default_factory=lambda: EventColumns(5))
-    calls: EventColumns = field(default_factory=lambda: EventColumns(6))
+    calls: EventColumns = field(default_factory=lambda: EventColumns(7))
+    frames: EventColumns = field(default_factory=lambda: EventColumns(4))
+    sequences: EventColumns = field(default_factory=lambda: EventColumns(5))
+    labels: Numbering = field(default_factory=Numbering)
     kernels: EventColumns = field(default_factory=lambda: EventColumns(8))
     sends: list[tuple[int, ...]] = field(default_factory=list[tuple[int, ...]])
     parents: list[int] = field(default_factory=list[int])
@@ -136,7 +171,13 @@ class HostTimeline:
             else -1
         )
         thread = self.threads.number(thread)
-        self.calls.add(correlation, thread, begin_ns, end_ns, kind, number)
+        label = self.labels.number(HostLabel(HostKind.CALL, operator_name(name)))
+        self.calls.add(correlation, thread, begin_ns, end_ns, kind, number, label)
+
+    def frame(self, thread: object, begin_ns: int, end_ns: int, label: HostLabel) -> None:
+        """Take a range, a module or a function of Python."""
+        number = self.labels.number(label)
+        self.frames.add(self.threads.number(thread), begin_ns, end_ns, number)
 
     def kernel(
         self,
@@ -253,7 +294,7 @@ class HostTimeline:
             host, call, is_graph = UNKNOWN_NS, -1, False
             execution = named = by_identity.get(identity, -1)
             if launch >= 0:
-                _, thread, host, end, kind, _ = self.calls.row(launch)
+                _, thread, host, end, kind, *_ = self.calls.row(launch)
                 is_graph = kind == HostCall.GRAPH
                 if named < 0 or not self.is_around(named, thread, host, end):
                     execution = self.operator_at(thread, host, end)
@@ -279,7 +320,7 @@ class HostTimeline:
         made: list[list[CapturedNode]] = []
         begins = self.calls.columns[2]
         for at in sorted(range(len(self.calls)), key=begins.__getitem__):
-            correlation, thread, begin, end, kind, kernel = self.calls.row(at)
+            correlation, thread, begin, end, kind, kernel, _ = self.calls.row(at)
             match kind:
                 case HostCall.BEGIN_CAPTURE:
                     made.append(open_graphs.setdefault(thread, []))

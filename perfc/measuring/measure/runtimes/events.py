@@ -86,7 +86,7 @@ class Items:
         self.blanks = 0
         self.is_over = False
         self.rest = b""
-        self.decoder = json.JSONDecoder()
+        self.decoder = json.JSONDecoder(strict=False)
         self.closers: str | None = None
         self.is_cut = False
         self.outside: list[str] = []

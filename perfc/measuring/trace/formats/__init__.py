@@ -47,13 +47,16 @@ def format_of(path: str) -> TraceFormat | None:
     return next((f for f in formats if f.reads(start)), None)
 
 
-def read_trace(path: str | os.PathLike[str], layers: str = "", capture: str = "") -> DeviceTrace:
+def read_trace(
+    path: str | os.PathLike[str], layers: str = "", capture: str = "", *, has_frames: bool = False
+) -> DeviceTrace:
     """Read a trace of any format.
 
     Args:
         path: path of the file, gzipped or not.
         layers: file of TensorRT's engine inspector in addition to its profile; empty without one.
         capture: trace of PyTorch with the capture of the graphs; empty without one.
+        has_frames: read functions of Python, modules and ranges of the host too.
 
     Raises:
         ParseError: no trace, damaged, too large, or one without kernels.
@@ -62,7 +65,7 @@ def read_trace(path: str | os.PathLike[str], layers: str = "", capture: str = ""
     detected = format_of(where)
     if detected is None:
         raise ParseError("not a trace of a known profiler", where=where, hint=READ)
-    from . import kineto, tensorrt
+    from . import kineto, nsys, tensorrt
 
     if layers and detected is not tensorrt:
         raise ParseError("not a profile of TensorRT, which has --layers", where=where)
@@ -71,8 +74,12 @@ def read_trace(path: str | os.PathLike[str], layers: str = "", capture: str = ""
     try:
         if layers:
             trace = tensorrt.read(where, layers)
+        elif detected is kineto:
+            trace = kineto.read(where, capture, has_frames=has_frames)
+        elif detected is nsys:
+            trace = nsys.read(where, has_frames=has_frames)
         else:
-            trace = kineto.read(where, capture) if capture else detected.read(where)
+            trace = detected.read(where)
     except ParseError as error:
         error.where = error.where or where
         raise

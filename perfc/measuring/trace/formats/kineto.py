@@ -32,7 +32,7 @@ from ..facts import (
     operator_name,
     sizes_of,
 )
-from ..timeline import Graph, HostTimeline
+from ..timeline import Graph, HostKind, HostLabel, HostTimeline
 from . import ort
 
 MOST_DEVICES = 1024
@@ -50,6 +50,12 @@ _ANNOTATIONS = {"user_annotation": 0, "gpu_user_annotation": 1}
 _LEGACY = {"CUDA functions": "kernel", "CPU functions": "cpu_op"}
 """Categories of events without one, by process. Source: autograd profiler before Kineto."""
 _STEP = re.compile(r"ProfilerStep#(\d{1,9})")
+_MODULE = "nn.Module: "
+_FRAME = re.compile(r"([^()=]{1,1000})\((\d{1,9})\): ([\w.<>]{1,200})")
+_BUILTIN = re.compile(r"<built-in (method|function) [\w.]{1,100}( of [\w.]{1,100})?")
+_HOME = re.compile(r"^(/home|/Users|[A-Za-z]:[/\\]Users)[/\\][^/\\]+[/\\]")
+_INSTALLED = re.compile(r"(site|dist)-packages[/\\]torch[/\\]")
+"""Names of functions; folders of users and of torch. Source: torch/csrc/profiler/collection.cpp."""
 _WORDS = re.compile(
     r'"(deviceProperties|schemaVersion|External id|CUDA functions)"|"cat"\s*:\s*"(cpu_op|operator'
     r'|kernel|mem(cpy|set)|gpu_\w+|user_annotation|python_function|ac2g|\w+_(runtime|driver))"',
@@ -73,6 +79,8 @@ class KinetoEvents:
         words: number of an operator by the text of its arguments.
         groups: annotations by name without numbers.
         has_launches: the host launched kernels.
+        has_frames: read functions of Python, modules and ranges.
+        frames: label by the text of a frame.
     """
 
     trace: DeviceTrace
@@ -80,6 +88,8 @@ class KinetoEvents:
     words: dict[object, int] = field(default_factory=dict[object, int])
     groups: Numbering = field(default_factory=Numbering)
     has_launches: bool = False
+    has_frames: bool = False
+    frames: dict[str, HostLabel | None] = field(default_factory=dict[str, "HostLabel | None"])
 
     def event(self, e: Event) -> None:
         """Take one event."""
@@ -104,7 +114,12 @@ class KinetoEvents:
             return
         elif category in _OPERATOR:
             self.operator(e, args, start, start + length)
+        elif category == "python_function":
+            if self.has_frames:
+                self.frame(e, name, start, start + length)
         elif category in _ANNOTATIONS:
+            if self.has_frames and category == "user_annotation":
+                self.frame(e, name, start, start + length, is_range=True)
             self.annotation(name, start, start + length, _ANNOTATIONS[category])
             if category == "user_annotation" and name.startswith(NCCL):
                 # the only sizes that PyTorch before 2.1 records
@@ -151,7 +166,28 @@ class KinetoEvents:
             call = self.trace.operator_calls.number(call_of(name, args))
             if len(self.words) < MOST_WORDS and sum(map(len, key)) < LONGEST_WORDS:
                 self.words[key] = call
-        self.timeline.operator(thread_of(e), begin_ns, end_ns, call, identity_of(args))
+        thread = thread_of(e)
+        self.timeline.operator(thread, begin_ns, end_ns, call, identity_of(args))
+        sequence = integer(args, "Sequence number") if self.has_frames else None
+        if sequence is not None and sequence >= 0:
+            is_gradient = (integer(args, "Fwd thread id") or 0) > 0
+            number = self.timeline.threads.number(thread)
+            self.timeline.sequences.add(number, begin_ns, end_ns, sequence, is_gradient)
+
+    def frame(
+        self, e: Event, name: str, begin_ns: int, end_ns: int, *, is_range: bool = False
+    ) -> None:
+        """Take a function of Python, a module or a range of the program."""
+        if name in self.frames:
+            label = self.frames[name]
+        else:
+            range_name = operator_name(name) if is_range else ""
+            label = HostLabel(HostKind.RANGE, range_name) if range_name else None
+            label = label if is_range else label_of(name)
+            if len(self.frames) < MOST_WORDS:
+                self.frames[name] = label
+        if label is not None:
+            self.timeline.frame(thread_of(e), begin_ns, end_ns, label)
 
     def outermost(self) -> list[int]:
         """Outermost execution of ATen around each one, or itself; -1 without one."""
@@ -183,13 +219,36 @@ def job(trace: DeviceTrace, rest: str) -> None:
         trace.rank, trace.world_size = integer(facts, "rank"), integer(facts, "world_size")
 
 
-def seen_in(path: str, trace: DeviceTrace) -> KinetoEvents:
+def label_of(frame: str) -> HostLabel | None:
+    """Return the label of a function of Python or a module; None for text that is neither.
+
+    Files are shortened to two components, without the folder of a user.
+
+    >>> label_of("/home/ann/project/nets/resnet.py(12): forward").name
+    'nets/resnet.py(12): forward'
+    """
+    frame = frame[:LONGEST_WORDS]
+    if frame.startswith(_MODULE):
+        name = operator_name(frame.removeprefix(_MODULE))
+        return HostLabel(HostKind.MODULE, name) if name else None
+    match = _FRAME.fullmatch(frame)
+    if match is None:
+        match = _BUILTIN.match(frame)
+        return HostLabel(HostKind.LIBRARY, match[0] + ">") if match else None
+    path, line, function = match.groups()
+    parts = re.split(r"[/\\]", _HOME.sub("", path))
+    is_torch = parts[0] == "torch" or _INSTALLED.search(path) or path.startswith("<")
+    kind = HostKind.LIBRARY if is_torch else HostKind.PYTHON
+    return HostLabel(kind, f"{'/'.join(parts[-2:])}({line}): {function}")
+
+
+def seen_in(path: str, trace: DeviceTrace, *, has_frames: bool = False) -> KinetoEvents:
     """Return the events of a file; devices are those of the trace.
 
     Raises:
         ParseError: not JSON, or too large.
     """
-    seen = KinetoEvents(trace, HostTimeline(trace))
+    seen = KinetoEvents(trace, HostTimeline(trace), has_frames=has_frames)
     for key, e in arrays(path, (EVENTS, DEVICES), trace.cut, partial(job, trace)):
         if key != DEVICES:
             seen.event(e)
@@ -198,18 +257,19 @@ def seen_in(path: str, trace: DeviceTrace) -> KinetoEvents:
     return seen
 
 
-def read(path: str, capture: str = "") -> DeviceTrace:
+def read(path: str, capture: str = "", *, has_frames: bool = False) -> DeviceTrace:
     """Read the kernels of a trace with their operators.
 
     Args:
         path: path of the trace.
         capture: trace of the capture of its graphs; empty without one.
+        has_frames: read functions of Python, modules and ranges of the host too.
 
     Raises:
         ParseError: not JSON, too large, or without the kernels that were launched.
     """
     trace = DeviceTrace(TraceSource.KINETO)
-    seen = seen_in(path, trace)
+    seen = seen_in(path, trace, has_frames=has_frames)
     seen.timeline.fill(captured(capture, trace) if capture else ())
     if not trace.launches.kernel:
         from_host(trace, seen)

@@ -26,7 +26,7 @@ from ..facts import (
     operator_name,
     sizes_of,
 )
-from ..timeline import HostTimeline
+from ..timeline import HostKind, HostLabel, HostTimeline
 
 PREFIX = "CUPTI_ACTIVITY_KIND_"
 COPIES = {1: "HtoD", 2: "DtoH", 8: "DtoD", 10: "PtoP"}
@@ -46,8 +46,8 @@ def reads(head: str) -> bool:
     return head.startswith("SQLite format 3")
 
 
-def read(path: str) -> DeviceTrace:
-    """Read kernels, copies and fills.
+def read(path: str, *, has_frames: bool = False) -> DeviceTrace:
+    """Read kernels, copies and fills; with ``has_frames`` the names of ranges too.
 
     Raises:
         ParseError: damaged, or no export of Nsight Systems.
@@ -61,7 +61,7 @@ def read(path: str) -> DeviceTrace:
             if not any(name.startswith(PREFIX) for name in tables):
                 hint = "nsys export --type sqlite REPORT.nsys-rep"
                 raise ParseError("no table of CUDA kernels in it", hint=hint)
-            export(base, tables, trace)
+            export(base, tables, HostTimeline(trace), has_frames=has_frames)
     except (sqlite3.Error, OverflowError, UnicodeError) as error:
         raise ParseError(f"cannot be read: {reason_of(error)}", where=path) from None
     return trace
@@ -103,9 +103,15 @@ def plain_columns(base: sqlite3.Connection, table: str) -> Iterator[str]:
     yield from (str(name) for (name,) in base.execute(query, (table,)).fetchmany(1000))
 
 
-def export(base: sqlite3.Connection, tables: dict[str, frozenset[str]], trace: DeviceTrace) -> None:
+def export(
+    base: sqlite3.Connection,
+    tables: dict[str, frozenset[str]],
+    timeline: HostTimeline,
+    *,
+    has_frames: bool,
+) -> None:
     """Take the launches, operators and devices of an export."""
-    timeline, names = HostTimeline(trace), StringTable(base, has_table="StringIds" in tables)
+    trace, names = timeline.trace, StringTable(base, has_table="StringIds" in tables)
     groups = Numbering()
     calls = ("start", "end", "correlationId", "globalTid", "nameId")
     for start, end, correlation, thread, label in rows(base, tables, f"{PREFIX}RUNTIME", *calls):
@@ -117,6 +123,8 @@ def export(base: sqlite3.Connection, tables: dict[str, frozenset[str]], trace: D
         if isinstance(start, int) and isinstance(end, int) and start <= end:
             text = label if isinstance(label, str) else names.text(number)
             marked(timeline, groups, text, thread, start, end)
+            if has_frames and (mark := operator_name(text)) and not _OPERATOR.match(text):
+                timeline.frame(thread, start, end, HostLabel(HostKind.RANGE, mark))
     common = ("start", "end", "deviceId", "correlationId", "globalPid", "streamId")
     name = "demangledName" if "demangledName" in tables.get(f"{PREFIX}KERNEL", ()) else "shortName"
     for *launch, number in rows(base, tables, f"{PREFIX}KERNEL", *common, name):
