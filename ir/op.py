@@ -187,6 +187,11 @@ class Op:
         """
         return {}
 
+    def operand_name(self, index: int) -> str:
+        """Return the name of an operand; repeated operands have the name of the last one."""
+        names = self.operands
+        return names[min(index, len(names) - 1)] if names else ""
+
     def logical_elements(self, ins: Inputs) -> Mapping[int, Dim]:
         """Return logical elements, by position, of operands that are stored packed or padded."""
         return {}

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from perfc.ir.graph import Graph, Node, Value, captured
 from perfc.ir.op import Kind
 from perfc.ir.ops.control.control import If
+from perfc.ir.ops.elementwise.cast import Cast
+from perfc.ir.ops.elementwise.elementwise import Add, Neg, Sub
+from perfc.ir.ops.elementwise.logic import And, Greater, GreaterOrEqual, Less, LessOrEqual, Not
 from perfc.ir.ops.movement.gather import Gather
+from perfc.ir.ops.movement.view import Identity, Reshape, Squeeze, Unsqueeze
 from perfc.ir.tensors.known import Item, Known
 from perfc.ir.tensors.types import DType, TensorType, Type
 
@@ -21,10 +26,8 @@ MOST_ITERATIONS = 1 << 40
 """Maximum iterations."""
 FOLLOWED = (3, 8)
 """Iterations after which counters are looked for."""
-COMPARISONS = frozenset({"less", "less_or_equal", "greater", "greater_or_equal"})
-MONOTONE = COMPARISONS | frozenset(
-    ["and", "add", "sub", "neg", "cast", "squeeze", "unsqueeze", "reshape", "identity"]
-)
+COMPARISONS = (Less, LessOrEqual, Greater, GreaterOrEqual)
+MONOTONE = (*COMPARISONS, And, Add, Sub, Neg, Cast, Squeeze, Unsqueeze, Reshape, Identity)
 """Operators of which a condition on counters is false for good once it is false.
 
 Equality and alternatives may hold again later, and so may the opposite of a conjunction.
@@ -72,8 +75,8 @@ def is_monotone(body: Graph) -> bool:
         if node is None or is_extent(node, producers):
             continue
         before = producers.get(node.inputs[0]) if node.inputs and node.inputs[0] else None
-        compared = before is not None and before.op.mnemonic in COMPARISONS
-        if node.op.mnemonic not in MONOTONE and not (node.op.mnemonic == "not" and compared):
+        compared = before is not None and isinstance(before.op, COMPARISONS)
+        if not isinstance(node.op, MONOTONE) and not (isinstance(node.op, Not) and compared):
             return False
         waiting += [v for v in node.inputs if v is not None]
         seen += 1
@@ -146,6 +149,32 @@ def body_arguments(carried: Sequence[Argument], iteration: Known | None) -> list
     return [(scalar, iteration), (condition, goes_on), *carried]
 
 
+def last_states(
+    inference: Inference,
+    body: Graph,
+    env: Mapping[Value, Value],
+    states: Sequence[list[Argument]],
+    done: int,
+    trip: object,
+) -> tuple[list[Argument], int]:
+    """Return states and number of iterations before the last one; those of now if unknown.
+
+    Args:
+        inference: infers the body.
+        body: a loop that counts.
+        env: values outside of it.
+        states: the last three, in order.
+        done: iterations so far.
+        trip: limit of the iterations, if known.
+    """
+    counter = partial(goes_on, inference, body, env, states, done)
+    end = trip - 1 - done if isinstance(trip, int) else MOST_ITERATIONS
+    more = last_iteration(counter, end) if end > 0 else None
+    return (
+        (states[-1], done) if more is None else (advanced(states, more) or states[-1], done + more)
+    )
+
+
 def goes_on(
     inference: Inference,
     body: Graph,
@@ -161,9 +190,3 @@ def goes_on(
     arguments = body_arguments(carried, Known.scalar(done + by))
     condition = inference.graph(body, env, arguments).outputs[0].known
     return None if condition is None else bool(condition.item)
-
-
-def has_fixed_types(body: Graph) -> bool:
-    """Return True if the states of a loop keep their types."""
-    pairs = zip(body.inputs[2:], body.outputs[1:], strict=False)
-    return all(before.type == after.type for before, after in pairs)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from perfc.errors import ShapeError
@@ -19,17 +18,14 @@ from perfc.ir.tensors.types import UNKNOWN, DType, SequenceType, TensorType, Typ
 
 from .counters import (
     FOLLOWED,
-    MOST_ITERATIONS,
     Argument,
-    advanced,
     body_arguments,
     changing,
     counts_iterations,
     decided,
     elements,
-    goes_on,
     is_monotone,
-    last_iteration,
+    last_states,
 )
 
 if TYPE_CHECKING:
@@ -228,8 +224,7 @@ def _unrolled(
 ) -> Result | None:
     """Unroll a loop with a known trip count."""
     body = node.regions[0]
-    size = max(len(body.nodes), 1)
-    limit = MAX_UNROLLED_NODES // size
+    limit = MAX_UNROLLED_NODES // max(len(body.nodes), 1)
     is_long = isinstance(trip, int) and trip > limit
     if (is_long and _always_true(body)) or isinstance(trip, Poly):
         return None
@@ -270,17 +265,11 @@ def _unrolled(
                 return None
             done = max(done, trip - 1)
         elif (
-            going
-            and not conditions
-            and done in FOLLOWED
-            and issued() == symbols
+            (going and not conditions and done in FOLLOWED)
+            and (issued() == symbols)
             and is_monotone(body)
         ):
-            counter = partial(goes_on, inference, body, env, states, done)
-            end = trip - 1 - done if isinstance(trip, int) else MOST_ITERATIONS
-            more = last_iteration(counter, end) if end > 0 else None
-            if more is not None:
-                carried, done = advanced(states, more) or carried, done + more
+            carried, done = last_states(inference, body, env, states, done, trip)
     if going is None and not (isinstance(trip, int) and done >= trip and done > 0):
         return None
     if region is None:
@@ -291,9 +280,15 @@ def _unrolled(
         inference.varying |= varying
         least = min(initial, before, key=elements)
         region = inference.graph(body, env, body_arguments(least, Known.scalar(done - 1)))
-    stacked = [_stacked(_joined(seen), done, 0) for seen in scans]
-    types: Types = (*(t for t, _ in carried), *stacked)
-    return types, tuple(k for _, k in carried), (region,)
+    return _results(carried, scans, done, region)
+
+
+def _results(
+    carried: Sequence[Argument], scans: Sequence[Sequence[Type]], count: int, region: Graph
+) -> Result:
+    """Return last states and stacked results of a loop, with its typed body."""
+    stacked = (_stacked(_joined(seen), count, 0) for seen in scans)
+    return (*(t for t, _ in carried), *stacked), tuple(k for _, k in carried), (region,)
 
 
 def _joined(types: Sequence[Type]) -> Type:

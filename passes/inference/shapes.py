@@ -19,7 +19,6 @@ from perfc.ir.tensors.known import Known
 from perfc.ir.tensors.types import UNKNOWN, DType, SequenceType, TensorType, Type, UnknownType
 
 from .. import Transform
-from .regions import infer_control
 
 if TYPE_CHECKING:
     from ..manager import Analyses
@@ -157,6 +156,9 @@ class Inference:
         numbers: tuple[int, ...] = ()
         try:
             if regions and node.op.kind is Kind.CONTROL:
+                # imported for models with control flow only
+                from .regions import infer_control
+
                 types, folded, regions = infer_control(self, node, ins, local)
             else:
                 types, folded, numbers, misfit = self.apply(node.op, ins)

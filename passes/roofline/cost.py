@@ -12,7 +12,7 @@ from perfc.ir.cost import NO_TRAFFIC, NO_WORK, Traffic, Work, dim_sum, total_tra
 from perfc.ir.graph import Graph, Module, Node, Value, Weight
 from perfc.ir.graphs.duplicates import DuplicateKeys
 from perfc.ir.op import ABSENT, Kind, Op, Types
-from perfc.ir.ops.control.control import If, Loop, Scan, SequenceMap
+from perfc.ir.ops.control.control import If, Loop, Scan, SequenceMap, keeps_types
 from perfc.ir.ops.movement.view import Identity
 from perfc.ir.ops.opaque import Opaque
 from perfc.ir.problem import Problem
@@ -24,7 +24,6 @@ from perfc.ir.syntax.text import free_symbols
 from perfc.ir.tensors.types import SequenceType, TensorType
 
 from .. import Analysis
-from ..inference.counters import has_fixed_types
 
 if TYPE_CHECKING:
     from ..manager import Analyses
@@ -317,7 +316,7 @@ def executions(node: Node) -> RegionRuns:
         case Loop():
             runs = _surely(node.regions, _trip_count(node), _starts(node))
             # iterations of other extents do other work
-            return runs if has_fixed_types(node.regions[0]) else replace(runs, is_certain=False)
+            return replace(runs, is_certain=runs.is_certain and keeps_types(node.regions[0]))
         case Scan() as scan:
             return _surely(node.regions, _scan_count(scan, node))
         case SequenceMap():

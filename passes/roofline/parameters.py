@@ -16,10 +16,7 @@ from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.ops.elementwise.elementwise import Mul
 from perfc.ir.ops.normalization.normalization import BatchNormalization
 from perfc.ir.ops.opaque import Opaque
-from perfc.ir.ops.quantized.qlinear import QLinearConcat
 from perfc.ir.ops.quantized.quantize import DequantizeLinear, DynamicQuantizeLinear
-from perfc.ir.ops.quantized.quantized_conv import ConvInteger
-from perfc.ir.ops.quantized.quantized_matmul import MatMulInteger
 from perfc.ir.ops.resampling.resize import Resize, Upsample
 from perfc.ir.record import frozen
 from perfc.ir.symbolic.dim import Dim
@@ -181,7 +178,7 @@ class Walk:
             sources = self.sources.get(v, ()) if v is not None else ()
             if v is None or not sources:
                 continue
-            role = role_of(op, operand_name(op, i), v)
+            role = role_of(op, op.operand_name(i), v)
             if role is Role.PARAMETER and is_scaling and v not in self.scaled:
                 role = Role.QUANTIZATION
             if i in packed:
@@ -200,7 +197,7 @@ class Walk:
         match node.op:
             case DynamicQuantizeLinear():
                 self.scaled.update(node.results[1:2])
-            case MatMulInteger() | ConvInteger():
+            case Op(kind=Kind.MATMUL | Kind.CONV) if has_integers(node.results[0]):
                 self.scaled.update(node.results)
             case Cast() | Mul() if not self.scaled.isdisjoint(node.inputs):
                 # what is scaled is a real number; the product of two scales is a scale
@@ -255,12 +252,9 @@ def role_of(op: Op, name: str, v: Value) -> Role | None:
     return Role.PARAMETER if dtype.is_integer and dtype.bits <= 8 and is_computed else None
 
 
-def operand_name(op: Op, index: int) -> str:
-    """Return the name of an operand; repeated operands have the name of the last one."""
-    if isinstance(op, QLinearConcat) and index > 1:
-        return ("X", "X_scale", "X_zero_point")[(index - 2) % 3]
-    names = op.operands
-    return names[min(index, len(names) - 1)] if names else ""
+def has_integers(v: Value) -> bool:
+    """Return True for a sum of products of integers, which a scale makes real numbers."""
+    return isinstance(v.type, TensorType) and v.type.dtype is DType.I32
 
 
 def numel(v: Value) -> Dim:

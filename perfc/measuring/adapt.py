@@ -146,10 +146,10 @@ def check(row: AdaptationSample) -> None:
     dtype_named(row.dtype)
     if any(row.parameters.get(name, 1.0) < 1 for name in EXTENTS):
         raise AdaptError(f"a {row.class_name} with an extent below 1", hint="drop such rows")
-    large = [name for name, value in row.parameters.items() if not abs(value) < LARGEST]
-    if large:
-        what = f"a {row.class_name} whose {large[0]} is {row.parameters[large[0]]:g}"
-        raise AdaptError(what, hint="drop such rows")
+    for name, value in row.parameters.items():
+        if not abs(value) < LARGEST:
+            what = f"a {row.class_name} whose {name} is {value:g}"
+            raise AdaptError(what, hint="drop such rows")
 
 
 def class_of(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...definition import Attributes, Positive
-from ...graph import Inputs
+from ...graph import Graph, Inputs
 from ...op import Kind, Op, Types
 from ...record import frozen
 
@@ -83,3 +83,9 @@ class SequenceMap(Control):
     least_regions = 1
     onnx = ("SequenceMap",)
     operands = ("input_sequence", "additional_inputs*")
+
+
+def keeps_types(body: Graph) -> bool:
+    """Return True if the states of a loop have the same types in each iteration."""
+    pairs = zip(body.inputs[2:], body.outputs[1:], strict=False)
+    return all(before.type == after.type for before, after in pairs)

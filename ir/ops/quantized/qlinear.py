@@ -222,6 +222,11 @@ class QLinearConcat(Op):
         shapes = [tensor(ins, i).shape for i in range(2, len(ins), 3)]
         return (TensorType(first_dtype(ins, 1, 2), joined(shapes, self.axis)),)
 
+    def operand_name(self, index: int) -> str:
+        if index < 2:
+            return self.operands[index]
+        return ("X", "X_scale", "X_zero_point")[(index - 2) % 3]
+
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         data = dict.fromkeys(range(2, len(ins), 3), True)
         return folded_as(Concat(axis=self.axis), ins, data, (0, 1), outs)
