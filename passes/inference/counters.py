@@ -161,12 +161,14 @@ def last_states(
 
     Args:
         inference: infers the body.
-        body: a loop that counts.
+        body: body of the loop.
         env: values outside of it.
         states: the last three, in order.
         done: iterations so far.
         trip: limit of the iterations, if known.
     """
+    if not is_monotone(body):
+        return states[-1], done
     counter = partial(goes_on, inference, body, env, states, done)
     end = trip - 1 - done if isinstance(trip, int) else MOST_ITERATIONS
     more = last_iteration(counter, end) if end > 0 else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -24,7 +25,6 @@ from .counters import (
     counts_iterations,
     decided,
     elements,
-    is_monotone,
     last_states,
 )
 
@@ -104,7 +104,8 @@ def _loop(inference: Inference, node: Node, ins: Inputs, env: Mapping[Value, Val
     limit, start = known(ins, 0), known(ins, 1)
     trip = limit.item if limit is not None else None
     has_condition = len(ins) > 1 and ins[1] is not None
-    unrolled = _unrolled(inference, node, env, carried, trip, start, has_condition)
+    going: object = start.item if start is not None else (None if has_condition else True)
+    unrolled = _unrolled(inference, node, env, carried, trip, going)
     if unrolled is not None:
         return unrolled
     region = _fixed_point(inference, body, env, carried)
@@ -219,24 +220,20 @@ def _unrolled(
     env: Mapping[Value, Value],
     carried: list[Argument],
     trip: object,
-    start: Known | None,
-    has_condition: bool,
+    going: object,
 ) -> Result | None:
-    """Unroll a loop with a known trip count."""
+    """Unroll a loop with a known trip count, or a known condition."""
     body = node.regions[0]
     limit = MAX_UNROLLED_NODES // max(len(body.nodes), 1)
-    is_long = isinstance(trip, int) and trip > limit
-    if (is_long and _always_true(body)) or isinstance(trip, Poly):
+    most = trip if isinstance(trip, int) else math.inf
+    if (limit < most < math.inf and _always_true(body)) or isinstance(trip, Poly):
         return None
-    going: object = start.item if start is not None else (None if has_condition else True)
     scans: list[list[Type]] = [[] for _ in body.outputs[1 + len(carried) :]]
     region: Graph | None = None
     states, initial, conditions = [carried], carried, decided(body)
     varying = set[Value]()
     done = followed = 0
-    while going is True or going == 1:
-        if isinstance(trip, int) and done >= trip:
-            break
+    while going in (True, 1) and done < most:
         followed += 1
         if followed > limit or inference.steps > 50 * MAX_UNROLLED_NODES:
             return None
@@ -245,10 +242,10 @@ def _unrolled(
         try:
             region = inference.graph(body, env, arguments)
         except ShapeError:
-            if isinstance(trip, int):
-                raise
-            # the loop may end earlier
-            return None
+            # without a limit the loop may end earlier
+            if most == math.inf:
+                return None
+            raise
         if not region.outputs:
             return None
         condition = region.outputs[0].known
@@ -264,13 +261,9 @@ def _unrolled(
             if not isinstance(trip, int):
                 return None
             done = max(done, trip - 1)
-        elif (
-            (going and not conditions and done in FOLLOWED)
-            and (issued() == symbols)
-            and is_monotone(body)
-        ):
+        elif going and not conditions and done in FOLLOWED and issued() == symbols:
             carried, done = last_states(inference, body, env, states, done, trip)
-    if going is None and not (isinstance(trip, int) and done >= trip and done > 0):
+    if going is None and not 0 < most <= done:
         return None
     if region is None:
         region = _fixed_point(inference, body, env, carried)

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from ..manager import Analyses
 
 FORWARD = (Phase.FORWARD, Phase.LOSS)
-LOSSES = frozenset({"log_softmax", "log_softmax_grad", "nll_loss", "nll_loss_grad"})
-"""Operators of a loss that is one kernel in each pass."""
 
 
 class BufferRole(Enum):
@@ -203,7 +201,7 @@ class _Walk:
                 home = owner.get(v) if v is not None else None
                 if home is not None:
                     # fused losses write logarithms and gradients over logits
-                    last = step - (self.runtime.is_trainer and node.op.mnemonic in LOSSES)
+                    last = step - (self.runtime.is_trainer and is_loss(node))
                     dies[home] = max(dies.get(home, last), last)
             for v in node.results:
                 home = owner.get(v)
@@ -278,3 +276,16 @@ def role_of(
     if made in FORWARD and read not in FORWARD:
         return BufferRole.SAVED
     return BufferRole.ACTIVATION
+
+
+def is_loss(node: Node) -> bool:
+    """Return True for an operator of a loss that is one kernel in each pass."""
+    from perfc.ir.ops.normalization import softmax, softmax_grad
+
+    return isinstance(
+        node.op,
+        softmax.LogSoftmax
+        | softmax.NegativeLogLikelihoodLoss
+        | softmax_grad.LogSoftmaxGrad
+        | softmax_grad.NegativeLogLikelihoodLossGrad,
+    )

@@ -163,10 +163,7 @@ def step_cost(
     updated_s = update_bytes(slowest.work) / device_bytes_per_s(machine)
     parts_s = _parts_s(slowest, middle, known, updated_s)
     time_s = sum(parts_s.values())
-    # the model's own products, however its ranks pad, repeat or approximate them
-    whole = work.parts(ALONE, training.micro_batch, training.seq)
-    flop = flop_per_mac(work) * sum([p.mac for p in (whole.first, *whole.layers, whole.last)])
-    flop *= count * parallel.data
+    flop = count * parallel.data * undivided_flop(work, training)
     # the busiest stage takes no less than the mean
     undivided = replace(parallel, pipeline=1, virtual_stages=1, schedule=ALONE.schedule)
     mean_s = StageWork(work, parts, 0, undivided, training, links, count).floor_s
@@ -184,6 +181,12 @@ def step_cost(
         capacity is not None and memory.total <= capacity.process_bytes, work.runtime,
         lora_rank=work.lora_rank,
     )  # fmt: skip
+
+
+def undivided_flop(work: TrainingWork, training: Training) -> float:
+    """Return the FLOPs of a micro-batch, however ranks pad, repeat or approximate its products."""
+    whole = work.parts(ALONE, training.micro_batch, training.seq)
+    return flop_per_mac(work) * sum([p.mac for p in (whole.first, *whole.layers, whole.last)])
 
 
 def flop_per_mac(work: TrainingWork) -> float:

@@ -34,8 +34,7 @@ COPIED_BYTES = 1 << 28
 MOST_ROWS = 1_000_000
 BELOW = 0.5
 """Fraction of the lower bound below which a measured time is rejected as implausible."""
-EXTENTS = ("m", "n", "k", "elements", "batch", "heads")
-SOURCE = "adapt"
+EXTENTS, SOURCE = ("m", "n", "k", "elements", "batch", "heads"), "adapt"
 ROOFLINE, FITTED = Predictor.ROOFLINE.value, Predictor.FITTED.value
 _SECTION = re.compile(r"\s*\[")
 _OWN = re.compile(r"\s*\[\s*(?:adaptation\b|source\.adapt\s*\])")
@@ -234,9 +233,8 @@ def probes(machine: Machine) -> Iterator[AdaptationSample]:
             "elements": nbytes / 4, "read_bytes": nbytes, "write_bytes": nbytes,
             "operands": 1.0, "tensor_operands": 1.0,
         }  # fmt: skip
-        yield AdaptationSample(
-            "elementwise", "f32", parameters, 2 * nbytes / device.sustained.value
-        )
+        time_s = 2 * nbytes / device.sustained.value
+        yield AdaptationSample("elementwise", "f32", parameters, time_s)
 
 
 def samples_of(path: Path, machine: Machine) -> list[AdaptationSample]:
@@ -314,7 +312,7 @@ def number(value: object, path: Path) -> float:
     Raises:
         AdaptError: not a number.
     """
-    if value is None or value == "":
+    if value in (None, ""):
         return math.nan
     try:
         return float(str(value))
