@@ -247,7 +247,7 @@ def part_of(
     whole_s = math.fsum([r.count * r.time.time_s for r in rows])
     dense, experts = parameters_of(forward)
     hidden = width(inputs[0]) if inputs else None
-    kept, of_products, replicated = saved_bytes(forward, saved, env, hidden)
+    all_saved, of_products, replicated = saved_bytes(forward, saved, env, hidden)
     return PartCost(
         passes,
         math.fsum([p.forward_s for p in passes]),
@@ -261,7 +261,7 @@ def part_of(
         ]),
         math.fsum([n * r.time.floor_s for n, r in zip(again, rows, strict=False)]),
         math.fsum([r.count * evaluate(r.bound.kernel.work.floor_mac, env) for r in ahead]),
-        dense, experts, kept, of_products,
+        dense, experts, all_saved, of_products,
         math.fsum([_nbytes(v, env) for v in inputs if _is_wide(v)]),
         tensor,
         replicated,

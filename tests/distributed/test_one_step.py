@@ -101,11 +101,11 @@ def test_every_command_has_the_same_step(name: str, dtype: str, tmp_path: Path) 
 
 def test_the_bound_of_a_published_step_is_below_it(tmp_path: Path) -> None:
     """MPT-350m by llm-foundry on A100, 32 samples of 2,048 tokens: 1,115 ms."""
-    stated = {
+    settings = {
         "model_type": "mpt", "d_model": 1024, "n_heads": 16, "n_layers": 24, "max_seq_len": 2048,
         "vocab_size": 50368, "attn_config": {"alibi": True},
     }  # fmt: skip
-    (tmp_path / "config.json").write_text(json.dumps(stated))
+    (tmp_path / "config.json").write_text(json.dumps(settings))
     report = perfc.analyze(str(tmp_path), TARGET, train="adamw", batch=32, seq=2048)
     assert report.roofline.floor_s < 1.115
     assert report.prediction.total.time_s == pytest.approx(1.115, rel=0.06)

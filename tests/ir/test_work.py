@@ -42,20 +42,20 @@ def test_work_of_all_is_that_of_its_parts(parts: list[Work]) -> None:
 
 @given(works, st.integers(0, 4))
 def test_repeated_work_is_the_sum_of_its_repetitions(work: Work, count: int) -> None:
-    found, total = work.times(count), total_work([work] * count)
+    merged, total = work.times(count), total_work([work] * count)
     for unit in ("mac", "alu", "sfu", "integer", "flop", "floor_mac"):
-        assert at(getattr(found, unit)) == at(getattr(total, unit)), unit
-    assert (found.dtype, found.is_bound) == (work.dtype, work.is_bound)
-    assert (found.effective_mac is None) == (work.effective_mac is None)
+        assert at(getattr(merged, unit)) == at(getattr(total, unit)), unit
+    assert (merged.dtype, merged.is_bound) == (work.dtype, work.is_bound)
+    assert (merged.effective_mac is None) == (work.effective_mac is None)
 
 
 @given(works)
 def test_work_at_sizes_is_that_of_its_formulas(work: Work) -> None:
-    found = work.at({**ENV})
+    merged = work.at({**ENV})
     for unit in ("mac", "alu", "sfu", "integer", "flop", "floor_mac"):
-        assert getattr(found, unit) == at(getattr(work, unit)), unit
-    assert (found.dtype, found.is_bound) == (work.dtype, work.is_bound)
-    assert (found.effective_mac is None) == (work.effective_mac is None)
+        assert getattr(merged, unit) == at(getattr(work, unit)), unit
+    assert (merged.dtype, merged.is_bound) == (work.dtype, work.is_bound)
+    assert (merged.effective_mac is None) == (work.effective_mac is None)
 
 
 @given(st.lists(traffics, max_size=4), st.integers(0, 4))

@@ -55,9 +55,9 @@ def begun() -> Builder:
 def test_a_chain_fills_kernels_up_to_the_most_nodes(most: int) -> None:
     for length in range(1, 12):
         b = begun()
-        found = sizes(replace(LOOSE, max_nodes=most), b, chained(b, b.values[0], length))
+        grouped = sizes(replace(LOOSE, max_nodes=most), b, chained(b, b.values[0], length))
         whole, rest = divmod(length, most)
-        assert found == [most] * whole + [rest] * (rest > 0)
+        assert grouped == [most] * whole + [rest] * (rest > 0)
 
 
 @pytest.mark.parametrize("most", range(1, 8))
@@ -65,19 +65,19 @@ def test_two_chains_are_one_kernel_where_they_fit_with_what_joins_them(most: int
     for left, right in product(range(1, 4), range(1, 4)):
         b = begun()
         ends = [chained(b, b.values[0], length) for length in (left, right)]
-        found = sizes(replace(LOOSE, max_nodes=most), b, b.add(op("add"), *ends))
-        assert sum(found) == left + right + 1
-        assert max(found) <= most
-        assert (len(found) == 1) == (left + right + 1 <= most)
+        grouped = sizes(replace(LOOSE, max_nodes=most), b, b.add(op("add"), *ends))
+        assert sum(grouped) == left + right + 1
+        assert max(grouped) <= most
+        assert (len(grouped) == 1) == (left + right + 1 <= most)
 
 
 @st.composite
 def intervals(draw: st.DrawFn) -> list[tuple[int, int]]:
     start = st.integers(0, ROWS - 1)
-    found = [
+    grouped = [
         (i, draw(st.integers(i + 1, ROWS))) for i in draw(st.lists(start, min_size=2, max_size=4))
     ]
-    return found
+    return grouped
 
 
 @pytest.mark.parametrize("views", [frozenset(), frozenset({"slice"})], ids=["copies", "views"])
@@ -102,8 +102,8 @@ def test_a_kernel_reads_no_row_twice(
     read = dict(zip(kernel.reads, kernel.read_parts, strict=True))
     union = ROWS if is_whole else len({i for part in parts for i in range(*part)})
     least = ROWS if is_whole else max(stop - start for start, stop in parts)
-    found = evaluate(read[x], {})
-    assert least * ROW_BYTES <= found <= union * ROW_BYTES
+    read_bytes = evaluate(read[x], {})
+    assert least * ROW_BYTES <= read_bytes <= union * ROW_BYTES
     assert evaluate(kernel.traffic.write_bytes, {}) == height * ROW_BYTES
 
 
@@ -138,9 +138,9 @@ def quantised(*types: DType | None) -> Builder:
 def test_a_product_of_integers_has_the_type_of_the_wider(left: DType) -> None:
     for right in INTEGERS:
         b = quantised(left, right)
-        found = kernels(runtime("ort"), b, b.values[-1], inputs=2)[-1]
-        assert found.work.dtype in (left, right)
-        assert found.work.dtype.bits == max(left.bits, right.bits)
+        grouped = kernels(runtime("ort"), b, b.values[-1], inputs=2)[-1]
+        assert grouped.work.dtype in (left, right)
+        assert grouped.work.dtype.bits == max(left.bits, right.bits)
         plain = kernels(replace(runtime("ort"), patterns=()), b, b.values[-1], inputs=2)
         (dense,) = (k for k in plain if k.work.mac)
         assert dense.work.dtype is None, "no runtime multiplies integers that does not say so"
@@ -149,8 +149,8 @@ def test_a_product_of_integers_has_the_type_of_the_wider(left: DType) -> None:
 @pytest.mark.parametrize("types", [(DType.I8, None), (None, DType.I8), (None, None)])
 def test_a_product_with_a_float_is_one_of_floats(types: tuple[DType | None, ...]) -> None:
     b = quantised(*types)
-    found = kernels(runtime("ort"), b, b.values[-1], inputs=2)
-    (dense,) = (k for k in found if k.anchor.op.kind is Kind.MATMUL)
+    grouped = kernels(runtime("ort"), b, b.values[-1], inputs=2)
+    (dense,) = (k for k in grouped if k.anchor.op.kind is Kind.MATMUL)
     assert dense.work.dtype is None
 
 
@@ -178,12 +178,12 @@ def test_a_dequantisation_is_copied_where_every_reader_multiplies_integers(
     if by_all:
         absorbed = {Kind.MATMUL: frozenset({Kind.QUANTIZE})}
         table = replace(table, epilogue={**table.epilogue, **absorbed})
-    found = kernels(table, b, *outputs)
-    own = [
-        k for k in found if k.anchor.op.mnemonic == "dequantize_linear" and x in k.anchor.results
+    grouped = kernels(table, b, *outputs)
+    unshared = [
+        k for k in grouped if k.anchor.op.mnemonic == "dequantize_linear" and x in k.anchor.results
     ]
-    assert bool(own) is not (is_shared or by_all)
-    reading = [k for k in found if b.values[0] in k.reads]
+    assert bool(unshared) is not (is_shared or by_all)
+    reading = [k for k in grouped if b.values[0] in k.reads]
     assert len(reading) == (len(readers) if is_shared or by_all else 1)
 
 
@@ -204,8 +204,8 @@ def test_a_dequantisation_that_no_product_reads_is_a_kernel(reader: str, by_all:
         half = b.add(op("mul"), x, b.add(op("add"), inner, b.weight(())))
         out = b.add(op("mul"), half, b.weight(()))
     absorbed = {Kind.MATMUL: frozenset({Kind.QUANTIZE})} if by_all else {}
-    found = kernels(replace(runtime("ort"), epilogue=absorbed), b, out if reader == "gelu" else x)
-    assert x in found[0].writes or (by_all and reader == "gelu")
+    grouped = kernels(replace(runtime("ort"), epilogue=absorbed), b, out if reader == "gelu" else x)
+    assert x in grouped[0].writes or (by_all and reader == "gelu")
 
 
 @pytest.mark.parametrize("keeps_shared", [False, True])
@@ -217,8 +217,8 @@ def test_a_value_that_others_read_ends_a_kernel_that_does_not_keep_it(
     ends = [chained(b, b.values[0], 1) for _ in range(joins)]
     last = b.add(op("add"), *ends) if joins == 2 else b.add(op("tanh"), *ends)
     other = b.add(op("softmax"), ends[-1])
-    found = kernels(replace(LOOSE, keeps_shared=keeps_shared), b, last, other)
-    names = sorted(tuple(n.op.mnemonic for n in k.nodes) for k in found)
+    grouped = kernels(replace(LOOSE, keeps_shared=keeps_shared), b, last, other)
+    names = sorted(tuple(n.op.mnemonic for n in k.nodes) for k in grouped)
     end = ("add" if joins == 2 else "tanh",)
     first = ("relu",) * (joins - 1)
     whole = [(*first, "relu", *end)] if keeps_shared else [("relu",), (*first, *end)]
@@ -229,8 +229,8 @@ def test_kernels_are_in_an_order_that_can_run() -> None:
     b = begun()
     ends = [chained(b, b.values[0], 2) for _ in range(3)]
     last = b.add(op("add"), b.add(op("add"), *ends[:2]), ends[2])
-    found = kernels(replace(LOOSE, max_nodes=2), b, last)
-    made = {v: i for i, k in enumerate(found) for n in k.nodes for v in n.results}
-    for i, k in enumerate(found):
+    grouped = kernels(replace(LOOSE, max_nodes=2), b, last)
+    made = {v: i for i, k in enumerate(grouped) for n in k.nodes for v in n.results}
+    for i, k in enumerate(grouped):
         assert all(made.get(v, -1) < i for v in k.reads)
-    assert all(a.nodes != c.nodes for a, c in pairwise(found))
+    assert all(a.nodes != c.nodes for a, c in pairwise(grouped))

@@ -422,12 +422,12 @@ def test_each_model_takes_one_place_whatever_the_order(
 ) -> None:
     ours = {f"n{i}": entry(f"n{i}", **c) for i, c in enumerate(new)}
     theirs = {f"o{i}": entry(f"o{i}", **c) for i, c in enumerate(gone)}
-    found = successions(ours, theirs, {}, {})
-    for names, of in ((ours, [s.new for s in found]), (theirs, [s.old for s in found])):
+    pairs = successions(ours, theirs, {}, {})
+    for names, of in ((ours, [s.new for s in pairs]), (theirs, [s.old for s in pairs])):
         used = [name for group in of for name in group]
         assert len(used) == len(set(used))
         assert set(used) <= set(names)
-    assert all(s.new and s.old for s in found)
+    assert all(s.new and s.old for s in pairs)
     # what is the same is paired
     same = successions(ours, dict(zip("pqrst", ours.values(), strict=False)), {}, {})
     assert len(same) == len(ours)
@@ -447,8 +447,8 @@ def test_contents_decide_then_git_then_structure_then_names() -> None:
         ({"p": like, "q": other}, {"n": "q"}, "q"),
         ({"p": like, "q": entry("x", matmul=1)}, {"n": "p"}, "q"),
     ):
-        (found,) = successions({"n": net}, gone, {}, renamed)
-        assert found.old == (old,)
+        (pairs,) = successions({"n": net}, gone, {}, renamed)
+        assert pairs.old == (old,)
     swapped = successions({}, {}, {"p": (other, like), "q": (like, other)}, {})
     assert {(s.new, s.old) for s in swapped} == {(("p",), ("q",)), (("q",), ("p",))}
     assert successions({}, {}, {"p": (other, like)}, {}) == []
@@ -458,8 +458,8 @@ def test_contents_decide_then_git_then_structure_then_names() -> None:
 def test_thousands_of_moved_models_are_paired_at_once() -> None:
     gone = {f"a/{i}.onnx": entry(f"{i:016}", conv3x3=9) for i in range(3000)}
     new = {f"b/{i}.onnx": entry(f"{i + 1500:016}", conv3x3=9) for i in range(3000)}
-    found = successions(new, gone, {}, {})
-    contents = [s for s in found if new[s.new[0]].digest == gone[s.old[0]].digest]
+    pairs = successions(new, gone, {}, {})
+    contents = [s for s in pairs if new[s.new[0]].digest == gone[s.old[0]].digest]
     assert len(contents) == 1500
 
 
