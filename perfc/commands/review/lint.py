@@ -103,10 +103,10 @@ def command(
     form: str,
     output: Path | None,
 ) -> int:
-    """Lint FILES (models or folders), each with the nearest perfc.toml upwards.
+    """Lint FILES (models, folders or traces), each with the nearest perfc.toml upwards.
 
-    Each finding says how much time its fix saves on the target. `perfc lint --explain PF101`
-    explains a rule.
+    Each finding says how much time its fix saves on the target, or at most of a trace.
+    `perfc lint --explain PF101` explains a rule.
     """
     from perfc.review.lint.engine import Linter, joined, selected
     from perfc.review.lint.formats.output import statistics as counted
@@ -131,6 +131,7 @@ def command(
             near.contents,
             (against or "HEAD") if only_new else "",
             near.named,
+            near.deployment().target if near.is_stated("target") else "",
         )
 
     models = models_in([slashed(file) for file in files])

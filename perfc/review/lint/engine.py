@@ -17,6 +17,7 @@ from .subject import Subject
 
 if TYPE_CHECKING:
     from perfc.api import Report
+    from perfc.measuring.trace.summary import TraceSummary
 
     from .rule import Rule
 
@@ -125,28 +126,49 @@ class Linter:
     def check(self, report: Report, path: str, *, has_values: bool = False) -> Linted:
         """Return all findings in an analyzed model."""
         subject = Subject(report, has_values)
-        findings = [f for rule in self.rules for f in rule.check(subject)]
+        findings = (f for rule in self.rules for f in rule.check(subject))
+        times = report.prediction.total.time_s, report.roofline.time_s
+        made = self._reported(findings, path, report.machine.name, times, report)
+        return replace(made, findings=tuple(with_sources(made.findings, report)))
+
+    def check_trace(self, summary: TraceSummary, path: str) -> Linted:
+        """Return all findings in a trace; gains relate to its time."""
+        from .traced import TracedSubject, TraceRule
+
+        subject = TracedSubject(summary)
+        rules = (rule for rule in self.rules if isinstance(rule, TraceRule))
+        findings = (f for rule in rules for f in rule.check_trace(subject))
+        target = summary.target.name if summary.target else ""
+        return self._reported(findings, path, target, (subject.time_s, subject.time_s))
+
+    def _reported(
+        self,
+        found: Iterable[Finding],
+        path: str,
+        target: str,
+        times_s: tuple[float, float],
+        report: Report | None = None,
+    ) -> Linted:
+        """Return the findings that are neither suppressed nor small, largest gain first."""
         # a rewrite that would cost time is none
-        findings = [f for f in findings if f.gain is None or f.gain.time_s >= 0]
+        findings = [f for f in found if f.gain is None or f.gain.time_s >= 0]
         reported, suppressed = self._unsuppressed(findings, Path(path))
-        shown = with_sources([f for f in reported if not self._is_small(f, report)], report)
-        total, sustained_s = report.prediction.total.time_s, report.roofline.time_s
+        shown = [f for f in reported if not self._is_small(f, report)]
         small = len(reported) - len(shown)
-        name, ordered = report.machine.name, tuple(sorted(shown, key=_order))
-        return Linted(path, name, total, sustained_s, ordered, small, suppressed)
+        return Linted(path, target, *times_s, tuple(sorted(shown, key=_order)), small, suppressed)
 
     @property
     def least_share(self) -> float:
         """Minimum gain as a fraction of the run or its memory."""
         return self.settings.min_gain if self.least is None else self.least
 
-    def _is_small(self, finding: Finding, report: Report) -> bool:
+    def _is_small(self, finding: Finding, report: Report | None) -> bool:
         """Return True if a gain is below the minimum, or unknown without a fix."""
         least = self.least_share
         match finding.saves:
             case Saves.TIME if finding.gain is not None:
                 return finding.gain.share < least
-            case Saves.MEMORY if finding.saved_bytes is not None:
+            case Saves.MEMORY if finding.saved_bytes is not None and report is not None:
                 return finding.saved_bytes < least * _memory_bytes(report)
             case Saves.CONFIGURATION:
                 return False

@@ -39,6 +39,7 @@ class GainBasis(Enum):
     BOUNDS = "difference of bounds"
     COUNTED = "counted: runtimes do it while loading"
     MEMORY = "counted: memory, no time"
+    MEASURED = "measured time less its lower bound: at most"
 
 
 @record

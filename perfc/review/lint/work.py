@@ -11,14 +11,17 @@ from typing import TYPE_CHECKING
 from perfc.deployment import Deployment
 from perfc.errors import ModelError, PerfcError
 from perfc.ir.record import record
+from perfc.machine import load_machine
 
 from .engine import Linted, Linter, LintOutcome
 
 if TYPE_CHECKING:
     from perfc.api import Model
+    from perfc.measuring.trace.summary import TraceSummary
 
 HEAD = "HEAD"
 SUFFIXES = (".onnx", ".onnx.gz")
+TRACE_SUFFIXES = (".json", ".sqlite", ".pb", ".pftrace")
 
 
 @record
@@ -31,6 +34,7 @@ class LintWork:
         values: contents of inputs.
         revision: git revision whose findings are not reported; "" reports everything.
         given: returns the model of a path or name, with the inputs of a PyTorch module.
+        target: target of lower bounds of traces; "" for the device that they name.
     """
 
     linter: Linter
@@ -38,21 +42,42 @@ class LintWork:
     values: Mapping[str, object]
     revision: str = ""
     given: Callable[[str], Model] = str
+    target: str = ""
 
     def lint(self, path: str, model: Model | None = None) -> Linted:
-        """Lint the model at ``path``, or ``model`` in its place.
+        """Lint the model or the step of a trace at ``path``, or ``model`` in its place.
 
         Raises:
             PerfcError: as ``perfc.analyze``.
         """
         from perfc.api import analyze
 
+        if model is None and (summary := self.traced(path)) is not None:
+            return self.linter.check_trace(summary, path)
         report = analyze(
             self.given(path) if model is None else model,
             deployment=self.deployment,
             values=self.values,
         )
         return self.linter.check(report, path, has_values=bool(self.values))
+
+    def traced(self, path: str) -> TraceSummary | None:
+        """Return the median step of the trace at ``path``; None for another file.
+
+        Raises:
+            ParseError: a trace that cannot be read.
+        """
+        is_named = path.removesuffix(".gz").endswith(TRACE_SUFFIXES)
+        if not is_named or not Path(path).is_file():
+            return None
+        from perfc.measuring.trace.formats import format_of, read_trace
+        from perfc.measuring.trace.steps import selected
+        from perfc.measuring.trace.summary import summarized
+
+        if format_of(path) is None:
+            return None
+        machine = load_machine(self.target) if self.target else None
+        return summarized(selected(read_trace(path)), machine)
 
     def lint_all(self, paths: Iterable[str]) -> LintOutcome:
         """Lint every file; files that cannot be analyzed become errors of the outcome."""

@@ -12,7 +12,7 @@ from perfc.view.report.annotation import Annotation, AnnotationLevel
 from perfc.view.report.units import Unit, plural, quantity, share
 
 from ..engine import Linted, LintOutcome, near
-from ..finding import Finding, Gain, Saves, Severity
+from ..finding import Finding, Gain, GainBasis, Saves, Severity
 
 
 @record
@@ -88,6 +88,8 @@ def gain_text(gain: Gain) -> str:
         return "gains no time here"
     floor = quantity(gain.floor_s, Unit.SECOND) if gain.floor_s else "0"
     saved = quantity(gain.time_s, Unit.SECOND)
+    if gain.basis is GainBasis.MEASURED:
+        return f"saves at most {saved} ({share(gain.share)} of the run)"
     return f"gains {saved} ({share(gain.share)} of the run), floor of the gain {floor}"
 
 

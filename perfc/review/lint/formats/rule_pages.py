@@ -16,6 +16,7 @@ FAMILIES = {
     "PF2": "what bounds kernels",
     "PF3": "memory",
     "PF4": "types and alignment",
+    "PF5": "measured traces",
     "PF9": "what is known",
 }
 INTRODUCTION = """\

@@ -1,0 +1,111 @@
+"""PF505: matrix products of a trace with extents or types that slow them down."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from perfc.ir.tensors.types import DType, dtype_named
+from perfc.machine import Unit
+from perfc.measuring.trace.analyses.rates import TF32, ProductShape
+from perfc.measuring.trace.summary import KernelTime
+from perfc.passes.roofline.floor import Floors
+from perfc.review.lint.finding import Finding
+from perfc.review.lint.traced import TracedSubject, TraceRule, amount, counted
+from perfc.view.report.units import share
+
+from .misaligned_extents import GRANULE_BYTES, GRANULE_ROWS, padding
+
+_F32 = re.compile(r"sgemm|simt|scudnn|ffma|f32f32_f32f32|gemmk1|gemv", re.I)
+"""Names of kernels that multiply f32 on the vector units."""
+
+
+class SlowProducts(TraceRule):
+    """Products of a trace with unaligned extents, or in f32 without TF32.
+
+    What it does:
+        Finds products on matrix units with n no multiple of 8 or k of 16 bytes, and
+        f32 products and convolutions by kernels of the vector units where the target has TF32. They
+        save at most their time less their lower bound, that in TF32 for the latter.
+
+    Why is this bad:
+        Rows that are not aligned to 16 bytes need narrower loads, and padding is multiplied too.
+        TF32 multiplies f32 about eight times as fast, with 10 bits of mantissa.
+
+    Example:
+        torch.nn.Linear(768, 50257)
+
+    Use instead:
+        torch.nn.Linear(768, 50304)
+        torch.set_float32_matmul_precision("high")         # TF32
+
+    Source:
+        NVIDIA, Matrix multiplication background user's guide, requirements to use tensor cores.
+    """
+
+    code = "PF505"
+
+    def check_trace(self, subject: TracedSubject) -> Iterator[Finding]:
+        """Yield unaligned products by extents, and products without TF32 by operator."""
+        odd: dict[ProductShape, list[KernelTime]] = {}
+        plain: dict[str, list[KernelTime]] = {}
+        for k in subject.summary.bounded:
+            shape = ProductShape.of(k.floor)
+            if in_tf32_s(subject, k) is not None:
+                plain.setdefault(k.operator.removeprefix("aten::"), []).append(k)
+            elif shape is not None and unaligned(shape):
+                odd.setdefault(shape, []).append(k)
+        for shape, kernels in odd.items():
+            off = ", ".join(f"{name} = {extent} (of {of})" for name, extent, of in unaligned(shape))
+            extents = {name: getattr(shape, name) for name in "mnk"}
+            part = share(padding(extents, granules(shape)))
+            floor_s = sum(k.floor.floor_s * k.executions for k in kernels if k.floor)
+            time_ns = sum(k.operator_ns for k in kernels)
+            yield self.at(
+                kernels[0].operator.removeprefix("aten::"),
+                f"{shape.dtype} products with {off}, {part} padding: {amount(rows(kernels))}",
+                "pad the extents to whole multiples once, in the weights",
+                subject.saves(time_ns, floor_s),
+            )
+        for name, kernels in plain.items():
+            floor_s = sum((in_tf32_s(subject, k) or 0.0) * k.executions for k in kernels)
+            yield self.at(
+                name,
+                f"f32 products without TF32: {amount(rows(kernels))}",
+                'torch.set_float32_matmul_precision("high"); check the model\'s quality',
+                subject.saves(sum(k.operator_ns for k in kernels), floor_s),
+            )
+
+
+def rows(kernels: list[KernelTime]) -> list[tuple[int, int, str]]:
+    """Return executions, time and extents of operators."""
+    return [(k.executions, k.operator_ns, k.shapes) for k in kernels]
+
+
+def granules(shape: ProductShape) -> dict[str, int]:
+    """Return the multiples that the extents of a product should be."""
+    dtype = DType.F32 if shape.dtype == TF32 else dtype_named(shape.dtype)
+    # m counts rows, whose number does not move their begin
+    return {"n": GRANULE_ROWS, "k": GRANULE_BYTES * 8 // dtype.bits}
+
+
+def unaligned(shape: ProductShape) -> list[tuple[str, int, int]]:
+    """Return name, extent and multiple of the unaligned extents of a product on matrix units."""
+    if shape.dtype in ("f32", "f64") or min(shape.m, shape.n, shape.k) == 1:
+        return []
+    wanted = granules(shape).items()
+    return [(n, e, of) for n, of in wanted if (e := int(getattr(shape, n))) % of]
+
+
+def in_tf32_s(subject: TracedSubject, k: KernelTime) -> float | None:
+    """Return the lower bound in TF32 of f32 products that do not use it; None for others."""
+    machine = subject.summary.target
+    if machine is None or k.call is None or k.floor is None or k.floor.tf32:
+        return None
+    if not _F32.search(k.kernel) or (Unit.MATRIX, TF32) not in machine.compute:
+        return None
+    work = counted(k.call, (k.kernel,))
+    if work is None or work.dtype is not DType.F32 or not work.counts.mac:
+        return None
+    times_s = Floors(machine, tf32=True).times_s(work.counts, work.dtype)
+    return float(max(times_s.values()))

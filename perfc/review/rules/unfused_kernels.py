@@ -1,0 +1,83 @@
+"""PF501: elementwise kernels of a trace that follow each other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import groupby
+
+from perfc.measuring.trace.classes import TracedClass
+from perfc.passes.roofline.ceilings import LaunchCounts
+from perfc.review.lint.finding import Finding
+from perfc.review.lint.traced import (
+    Execution,
+    LaunchedOperator,
+    TracedSubject,
+    TraceRule,
+    amount,
+    total_ns,
+)
+
+LONGEST = 6
+"""Operators of a chain that a message names."""
+
+
+class UnfusedKernels(TraceRule):
+    """Chains of elementwise kernels of a trace that one kernel could replace.
+
+    What it does:
+        Finds elementwise operators that follow each other on a stream over the same number of
+        elements. They save at most their time less the lower bound of one kernel that reads the
+        operands of the first and writes the result of the last.
+
+    Why is this bad:
+        Each kernel reads from memory what the one before it wrote, and is one more launch.
+
+    Example:
+        y = torch.relu(x * scale + shift)                  # three kernels
+
+    Use instead:
+        f = torch.compile(lambda x: torch.relu(x * scale + shift))
+
+    Source:
+        The lower bounds of `perfc trace`. A trace does not record which operator reads which
+        result: neighbours that do not depend on each other can be fused too.
+    """
+
+    code = "PF501"
+
+    def check_trace(self, subject: TracedSubject) -> Iterator[Finding]:
+        """Yield a finding for each sequence of operators."""
+        chains: dict[tuple[str, ...], list[list[Execution]]] = {}
+        for stream in subject.streams:
+            for elements, group in groupby(stream, lambda e: elements_of(e.what)):
+                chain = list(group)
+                if elements and len(chain) > 1:
+                    chains.setdefault(tuple(e.what.name for e in chain), []).append(chain)
+        for names, found in chains.items():
+            floor_s = math.fsum(fused_s(subject, chain) for chain in found)
+            rows = [(1, total_ns(chain), chain[0].what.shapes) for chain in found]
+            more = f" → … ({len(names)})" if len(names) > LONGEST else ""
+            gain = subject.saves(sum(ns for _, ns, _ in rows), floor_s)
+            yield self.at(
+                " → ".join(names[:LONGEST]) + more,
+                f"{len(names)} elementwise kernels in sequence: {amount(rows)}",
+                "fuse them (torch.compile, or a fused operator)",
+                gain,
+            )
+
+
+def elements_of(what: LaunchedOperator) -> int:
+    """Return the elements of the largest operand of an elementwise operator; 0 for others."""
+    if what.class_name is not TracedClass.ELEMENTWISE:
+        return 0
+    return max((math.prod(t.sizes) for t in what.tensors), default=0)
+
+
+def fused_s(subject: TracedSubject, chain: list[Execution]) -> float:
+    """Return the lower bound of one kernel in place of a chain; 0 if unknown."""
+    first, last = chain[0].what.work, chain[-1].what.work
+    if first is None or last is None:
+        return 0.0
+    nbytes = first.counts.read_bytes, last.counts.write_bytes
+    return subject.floor_s(LaunchCounts(0.0, 0.0, 0.0, 0.0, 0.0, *nbytes), last.dtype)
