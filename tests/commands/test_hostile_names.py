@@ -121,7 +121,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     "fusion": ("layered.onnx", "--oracle", "tensorrt", "--engine", "layers.json"),
     "lint": (MODEL, BAD, "--min-gain", "0"),
     "plan": (CONFIG, "--gpus", "2", "-t", "h100", "--seq", "64", "--global-batch", "8"),
-    "llm search": (CONFIG, "-t", "h100", "--isl", "64", "--osl", "8"),
+    "llm search": (CONFIG, "-t", "h100", "--dtype", "half", "--isl", "64", "--osl", "8"),
     "llm serve": (CONFIG, "-t", "h100", "--isl", "64", "--osl", "8"),
     "measure": ("plain.onnx", "--target", "a100", "--repeat", "1", "--min-time", "0"),
     "ncu": ("report.csv", "--target", "a100"),

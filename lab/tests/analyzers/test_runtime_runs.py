@@ -571,9 +571,7 @@ def test_an_upgrade_takes_no_longer_than_its_base() -> None:
 )
 def test_a_larger_batch_takes_no_less_time(runtime: str, target: str) -> None:
     run = perfc.analyze(Path("examples/models/resnet50.onnx.gz"), target, runtime=runtime)
-    times = [
-        run.with_(dims={"batch": n}, dtype="f16").prediction.total.time_s for n in (1, 2, 4, 8, 16)
-    ]
+    times = [run.with_(dims={"batch": n}, dtype="f16").prediction.total.time_s for n in (1, 4, 16)]
     assert times == sorted(times)
 
 
