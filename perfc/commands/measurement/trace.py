@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -41,6 +42,12 @@ DOCUMENT = ("trace", "perfc.measuring.trace.output:TraceView")
 )
 @click.option("--step", type=int, help="Number of the step (default: the median by kernel time).")
 @click.option("--all", "is_all", is_flag=True, help="All launches: every step, and from before.")
+@click.option(
+    "--by",
+    type=click.Choice(["module", "line", "call", "idle", "path"]),
+    help="Time by what the host did: modules, source lines, call tree, causes of idle time, "
+    "critical path.",
+)
 @format_options("text", "json", "csv", "markdown")
 @color_option
 @click.option("--top", default="20", show_default=True, help="Maximum kernels to print, or 'all'.")
@@ -51,6 +58,7 @@ def command(
     capture: str,
     step: int | None,
     is_all: bool,
+    by: str | None,
     form: str,
     output: Path | None,
     top: str,
@@ -62,6 +70,7 @@ def command(
     and device facts of the file are read; `perfc diff` compares two traces.
     """
     from perfc.machine import load_machine
+    from perfc.measuring.trace.analyses.breakdown import breakdown_of
     from perfc.measuring.trace.formats import read_trace
     from perfc.measuring.trace.output import TraceView, document, to_csv, to_json
     from perfc.measuring.trace.steps import selected
@@ -70,8 +79,11 @@ def command(
     limit = parse_top(top)
     machine = load_machine(target) if target else None
     with reading(trace):
-        whole = read_trace(trace, layers, capture)
-    view = TraceView.of(trace, summarized(selected(whole, step, is_all=is_all), machine))
+        whole = read_trace(trace, layers, capture, has_frames=by is not None)
+    summary = summarized(selected(whole, step, is_all=is_all), machine)
+    view = TraceView.of(trace, summary)
+    if by is not None:
+        view = replace(view, breakdown=breakdown_of(summary, by, trace))
     show_view(
         form,
         output,

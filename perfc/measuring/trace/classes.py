@@ -7,6 +7,14 @@ from collections.abc import Sequence
 from enum import Enum
 from functools import cache
 
+from perfc.view.report.formats.document import Name
+
+_DECORATION = re.compile(r"\((?!anonymous).*$|^void |\(anonymous namespace\)::|\b(\w+::)+")
+"""Parameters and namespaces of a kernel's name."""
+LONGEST = 56
+HEAD = 20
+"""Characters of a kernel's name in text, and those at its begin that remain in narrow text."""
+
 
 class TracedClass(Enum):
     """Classes of kernels by their work."""
@@ -168,3 +176,9 @@ def class_of(kernel: str, operator: str = "") -> TracedClass:
     by_operator = (which for which, _, pattern in _patterns() if pattern.search(name))
     by_kernel = (which for which, pattern, _ in _patterns() if pattern.search(kernel))
     return next(by_operator, next(by_kernel, TracedClass.OTHER))
+
+
+def kernel_name(kernel: str) -> Name:
+    """Return the name of a kernel, in text without its namespaces and parameters."""
+    short = _DECORATION.sub("", kernel) or kernel
+    return Name(kernel, short[:LONGEST], HEAD)

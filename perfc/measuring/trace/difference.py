@@ -27,8 +27,9 @@ from perfc.view.report.formats.document import (
 from perfc.view.report.formats.json_form import enveloped, strict
 from perfc.view.report.units import Unit, plural, share
 
+from .classes import HEAD, kernel_name
 from .notes import notes_of
-from .output import HEAD, kernel_name, noted
+from .output import noted
 from .summary import KernelTime, TraceSummary
 
 SCHEMA = "perfc-trace-diff/1"

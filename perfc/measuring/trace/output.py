@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from typing import Any
@@ -25,6 +24,7 @@ from perfc.view.report.formats.document import (
 from perfc.view.report.formats.json_form import enveloped, strict
 from perfc.view.report.units import LOWER_BOUND, Unit, plural, quantity, share
 
+from .analyses.breakdown import Breakdown, breakdown_csv, breakdown_sections
 from .analyses.collectives import CollectiveTime, collective_sections, collectives_of
 from .analyses.rates import (
     OperatorView,
@@ -34,20 +34,15 @@ from .analyses.rates import (
     products_of,
     rate_sections,
 )
-from .classes import TracedClass
+from .classes import HEAD, TracedClass, kernel_name
 from .facts import TraceSource
 from .notes import notes_of
 from .summary import DeviceTime, KernelTime, TraceSummary
 
 SCHEMA = "perfc-trace/1"
-_DECORATION = re.compile(r"\((?!anonymous).*$|^void |\(anonymous namespace\)::|\b(\w+::)+")
-"""Parameters and namespaces of a kernel's name."""
 PACKED = frozenset(c.value for c in (TracedClass.MATMUL, TracedClass.CONV, TracedClass.ATTENTION))
 """Classes of kernels whose weights a runtime may pack."""
 WITHHELD = "withheld"
-LONGEST = 56
-HEAD = 20
-"""Characters of a kernel's name in text, and those at its begin that remain in narrow text."""
 
 
 @record
@@ -191,6 +186,7 @@ class TraceView:
         earlier_launches: launches from before the trace began, which are not in any step.
         earlier_s: their time.
         collectives: by kind, message and group, the longest first.
+        breakdown: time by what the host did; null unless it is selected.
     """
 
     path: str
@@ -210,6 +206,7 @@ class TraceView:
     earlier_launches: int = 0
     earlier_s: float = 0.0
     collectives: tuple[CollectiveTime, ...] = ()
+    breakdown: Breakdown | None = None
 
     @classmethod
     def of(cls, path: str, summary: TraceSummary) -> TraceView:
@@ -247,6 +244,8 @@ def to_json(view: TraceView) -> str:
 
 def to_csv(view: TraceView) -> str:
     """Return one row per kernel, operator and shapes, in base units."""
+    if view.breakdown is not None:
+        return breakdown_csv(view.breakdown)
     *names, _ = (f.name for f in fields(TracedKernelView))
     names[names.index("class_name")] = "class"
     extents = [f.name for f in fields(ProductShape)]
@@ -262,6 +261,9 @@ def document(view: TraceView, top: int | None) -> Document:
     """Return the sections: devices, classes, kernels, operators, products by shape."""
     title = f"trace: {view.path}" + (f" against {view.target}" if view.target else "")
     devices = [Section(f"device-{d.device}", heading(d), (device_facts(d),)) for d in view.devices]
+    if view.breakdown is not None:
+        parts = breakdown_sections(view.breakdown, top)
+        return Document(title, (*noted(view.notes), *devices, *parts))
     classes = Section("classes", "Kernels by class", (class_table(view),))
     kernels = Section("kernels", "Kernels", tuple(kernel_parts(view, top)))
     sent = collective_sections(view.collectives, top)
@@ -282,11 +284,8 @@ def heading(d: DeviceView) -> str:
 
 def device_facts(d: DeviceView) -> Facts:
     """Return the times of one device."""
-    rows = [
-        Fact(
-            "kernel time", Amount(d.kernel_s, Unit.SECOND), plural(d.launches, "launch", "launches")
-        )
-    ]
+    count = plural(d.launches, "launch", "launches")
+    rows = [Fact("kernel time", Amount(d.kernel_s, Unit.SECOND), count)]
     if d.span_s is not None and d.busy_s is not None:
         idle_s = d.span_s - d.busy_s
         late_s, pending_s = d.late_s or 0.0, d.pending_s or 0.0
@@ -388,9 +387,3 @@ def cells(k: TracedKernelView, has_operators: bool, is_bounded: bool) -> tuple[C
         rates = k.flop, k.bytes, k.floor_s, k.floor_share, k.flop_per_s, k.bytes_per_s
         rates = *rates, k.limit or None
     return kernel_name(k.kernel), *operator, k.class_name, k.launches, k.time_s, k.share, *rates
-
-
-def kernel_name(kernel: str) -> Name:
-    """Return the name of a kernel, in text without its namespaces and parameters."""
-    short = _DECORATION.sub("", kernel) or kernel
-    return Name(kernel, short[:LONGEST], HEAD)

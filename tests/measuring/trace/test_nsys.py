@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from perfc.measuring.trace.analyses.stack import StackBy, stack_times
 from perfc.measuring.trace.facts import DeviceTrace, OperatorCall
 from perfc.measuring.trace.formats import read_trace
 from perfc.measuring.trace.steps import selected
@@ -28,7 +29,9 @@ SCHEMA = f"""
 PROCESSES = (5 << 24, 6 << 24)
 
 
-def read(tmp_path: Path, **tables: list[tuple[object, ...]]) -> DeviceTrace:
+def read(
+    tmp_path: Path, *, has_frames: bool = False, **tables: list[tuple[object, ...]]
+) -> DeviceTrace:
     path = tmp_path / "trace.sqlite"
     path.unlink(missing_ok=True)
     with closing(sqlite3.connect(path)) as base:
@@ -38,7 +41,7 @@ def read(tmp_path: Path, **tables: list[tuple[object, ...]]) -> DeviceTrace:
             table = name if name == "NVTX_EVENTS" else KIND + name
             base.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
         base.commit()
-    return read_trace(path)
+    return read_trace(path, has_frames=has_frames)
 
 
 def test_a_graph_that_was_traced_as_a_whole_is_busy_time(tmp_path: Path) -> None:
@@ -103,3 +106,17 @@ def test_marks_of_nvtx_are_steps(tmp_path: Path) -> None:
     made = selected(trace)
     assert [s.kernel_ns for s in made.steps] == [50, 51, 52]
     assert made.step == 2
+
+
+def test_ranges_of_nvtx_are_calls(tmp_path: Path) -> None:
+    trace = read(
+        tmp_path,
+        has_frames=True,
+        NVTX_EVENTS=[(0, 90, "layer 3", None, 1), (5, 60, "aten::mm, op_id = 1", None, 1),
+                     (0, 90, "other", None, 2), (0, 90, "KEY=secret", None, 1)],
+        RUNTIME=[(10, 20, 1, 1, 3), (70, 80, 2, 1, 3)],
+        KERNEL=[(100, 200, 0, 1, 0, 1), (300, 310, 0, 2, 0, 2)],
+    )  # fmt: skip
+    made = stack_times(summarized(trace), StackBy.CALL)
+    times = [(n.path, round(n.time_s * 1e9), round(n.self_s * 1e9)) for n in made]
+    assert times == [("layer 3", 110, 10), ("layer 3/aten::mm", 100, 100)]

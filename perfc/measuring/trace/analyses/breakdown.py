@@ -1,0 +1,172 @@
+"""Breakdown of a trace by the host: modules, lines, calls, causes of idle time, critical path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
+
+from perfc.errors import ParseError
+from perfc.ir.record import record
+from perfc.view.report.formats import comma
+from perfc.view.report.formats.document import (
+    Amount,
+    Cell,
+    Column,
+    Fact,
+    Facts,
+    Name,
+    Note,
+    Part,
+    Section,
+    Table,
+)
+from perfc.view.report.units import Unit, plural, share
+
+from ..classes import HEAD, LONGEST, kernel_name
+from ..facts import UNKNOWN_NS
+from ..summary import TraceSummary
+from .idle import KERNELS, CauseTime, QueueLength, idle_causes, queue_lengths
+from .path import critical_path
+from .stack import StackBy, StackTime, stack_times
+
+IDLE, PATH = "idle", "path"
+TITLES = {IDLE: "Idle time by cause", PATH: "Critical path", **{
+    StackBy.MODULE.value: "Modules", StackBy.LINE.value: "Source lines",
+    StackBy.CALL.value: "Call tree",
+}}  # fmt: skip
+OUTSIDE = "(outside)"
+
+
+@record
+class Breakdown:
+    """Time of a trace by what the host did.
+
+    Args:
+        by: ``module``, ``line``, ``call``, ``idle`` or ``path``.
+        nodes: kernels by modules, lines or calls.
+        causes: causes of the idle time, or what lies on the critical path, the longest first.
+        queues: lengths of the queues of streams; empty except for ``idle``.
+    """
+
+    by: str
+    nodes: tuple[StackTime, ...] = ()
+    causes: tuple[CauseTime, ...] = ()
+    queues: tuple[QueueLength, ...] = ()
+
+
+def breakdown_of(summary: TraceSummary, by: str, path: str) -> Breakdown:
+    """Return a breakdown of the trace in a file.
+
+    Raises:
+        ParseError: the trace lacks the time line or the events of the host that it needs.
+    """
+    if by not in (IDLE, PATH):
+        return Breakdown(by, stack_times(summary, StackBy(by), path))
+    if UNKNOWN_NS in summary.trace.launches.start_ns:
+        raise ParseError("no time line of a device in it", where=path)
+    if by == PATH:
+        return Breakdown(by, causes=critical_path(summary))
+    return Breakdown(by, causes=idle_causes(summary), queues=queue_lengths(summary.trace))
+
+
+def breakdown_csv(made: Breakdown) -> str:
+    """Return one row per node or cause, in base units."""
+    kind = CauseTime if made.by in (IDLE, PATH) else StackTime
+    names = [f.name for f in fields(kind)]
+    rows = ([getattr(row, name) for name in names] for row in made.nodes or made.causes)
+    return comma.records(names, rows)
+
+
+def breakdown_sections(made: Breakdown, top: int | None) -> Iterator[Section]:
+    """Yield the sections of a breakdown."""
+    if made.by in (IDLE, PATH):
+        parts = cause_parts(made, top)
+    else:
+        parts = node_parts(made.nodes, top, is_list=made.by == StackBy.LINE.value)
+    yield Section(made.by, TITLES[made.by], tuple(parts))
+    if made.queues:
+        columns = (
+            Column("stream", "stream", is_name=True),
+            Column("launches", "launches", Unit.COUNT),
+            Column("mean", "mean"),
+            Column("maximum", "maximum", Unit.COUNT),
+            Column("empty_share", "empty", Unit.SHARE, "time without any launch"),
+            Column("full_share", "full", Unit.SHARE, "time with 1,024, the limit of the driver"),
+        )
+        rows = tuple(
+            (f"device {q.device}" + (f", stream {q.stream}" if q.stream >= 0 else ""),
+             q.launches, f"{q.mean:.1f}", q.maximum, q.empty_share, q.full_share)
+            for q in made.queues
+        )  # fmt: skip
+        yield Section("queues", "Launches in the queues of streams", (Table(columns, rows),))
+
+
+def cause_parts(made: Breakdown, top: int | None) -> Iterator[Part]:
+    """Yield the sums by cause, then the longest causes by name."""
+    whole = "of the path" if made.by == PATH else "of the idle time"
+    sums: dict[str, float] = {}
+    for c in made.causes:
+        sums[c.cause] = sums.get(c.cause, 0.0) + c.time_s
+    total_s = sum(sums.values())
+    ordered = sorted(sums.items(), key=lambda x: -x[1])
+    facts = [Fact("sum", Amount(total_s, Unit.SECOND), "")]
+    for cause, time_s in ordered:
+        facts.append(Fact(cause, Amount(time_s, Unit.SECOND), f"{share(time_s / total_s)} {whole}"))
+    yield Facts(tuple(facts))
+    columns = (
+        Column("name", "name", is_name=True),
+        Column("cause", "cause", is_spare=True),
+        Column("count", "count", Unit.COUNT),
+        Column("time_s", "time", Unit.SECOND),
+        Column("share", whole, Unit.SHARE),
+    )
+    named = [c for c in made.causes if c.name]
+    rows = ((label_of(c), c.cause, c.count, c.time_s, c.share) for c in named[:top])
+    yield Table(columns, tuple(rows))
+    yield from hidden(len(named) - len(named[:top]), "name")
+
+
+def label_of(cause: CauseTime) -> Name:
+    """Return the name of a cause, in text without namespaces and parameters of kernels."""
+    if cause.cause in KERNELS:
+        return kernel_name(cause.name)
+    return Name(cause.name, cause.name[:LONGEST], HEAD)
+
+
+def node_parts(nodes: Sequence[StackTime], top: int | None, *, is_list: bool) -> Iterator[Part]:
+    """Yield the table of the first nodes of a list, or of those of a tree with the longest time."""
+    columns = [
+        Column("name", "name", is_name=True),
+        Column("launches", "launches", Unit.COUNT),
+        Column("time_s", "time", Unit.SECOND, "of all kernels launched in it"),
+        Column("share", "of time", Unit.SHARE),
+        Column("self_s", "self", Unit.SECOND, "of those that nothing inside launched"),
+    ]
+    has_backward = any(n.backward_s for n in nodes)
+    has_floor = any(n.floor_share is not None for n in nodes)
+    if has_backward:
+        text = "part that computes gradients, by the forward operator"
+        columns.append(Column("backward_s", "backward", Unit.SECOND, text, is_spare=True))
+    if has_floor:
+        columns.append(Column("floor_share", "floor %", Unit.SHARE, "lower bound over time"))
+
+    def cells(n: StackTime) -> Iterator[Cell]:
+        name = "  " * n.depth + (n.name or OUTSIDE)
+        yield Name(name, name[: LONGEST + 2 * n.depth], HEAD + 2 * n.depth)
+        yield from (n.launches, n.time_s, n.share, n.self_s)
+        if has_backward:
+            yield n.backward_s
+        if has_floor:
+            yield n.floor_share
+
+    # a node is never longer than those around it, so that none is without them
+    order = sorted(range(len(nodes)), key=lambda at: -nodes[at].time_s)[:top]
+    shown = nodes[:top] if is_list else [nodes[at] for at in sorted(order)]
+    yield Table(tuple(columns), tuple(tuple(cells(n)) for n in shown))
+    yield from hidden(len(nodes) - len(shown), "node")
+
+
+def hidden(count: int, word: str) -> Iterator[Part]:
+    """Yield a note on rows that are not printed, if there are any."""
+    if count:
+        yield Note(f"and {plural(count, word)} with less time; --top all")

@@ -1,0 +1,276 @@
+"""Time of kernels by module, source line and call stack of the host."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
+from enum import Enum
+
+from perfc.errors import ParseError
+from perfc.ir.record import mutable, record
+
+from ..facts import DeviceTrace
+from ..floors import is_with_host
+from ..summary import TraceSummary
+from ..timeline import HostKind, HostLabel, HostTimeline
+from .host import span_of, stacks
+
+NESTED = 16
+"""Nodes of autograd before a launch that are looked through for the one around it."""
+RECORD = "record with torch.profiler.profile(with_stack=True, with_modules=True)"
+
+
+class StackBy(Enum):
+    """Parts of the host's stack that kernels are summed by."""
+
+    MODULE = "module"
+    LINE = "line"
+    CALL = "call"
+
+    @property
+    def kinds(self) -> frozenset[HostKind]:
+        """Kinds of events that count."""
+        match self:
+            case StackBy.MODULE:
+                return frozenset({HostKind.MODULE})
+            case StackBy.LINE:
+                return frozenset({HostKind.PYTHON})
+            case StackBy.CALL:
+                return frozenset(HostKind) - {HostKind.LIBRARY, HostKind.CALL}
+
+
+@record
+class StackTime:
+    """Kernels launched in one module, function or path of calls.
+
+    Args:
+        path: names from the outermost on, with slashes between; empty for launches outside of all.
+        name: last of them, after a module that launches only through it.
+        depth: nodes around it.
+        launches: count.
+        self_s: time of kernels that nothing further inside launched.
+        time_s: time of all kernels.
+        share: of the time of all kernels of the trace.
+        backward_s: part of the time that computes gradients, by the forward operator.
+        bounded_s: time of operators with a lower bound.
+        floor_s: lower bound of these; null without one.
+        floor_share: lower bound over their time; null without one.
+    """
+
+    path: str
+    name: str
+    depth: int
+    launches: int
+    self_s: float
+    time_s: float
+    share: float
+    backward_s: float
+    bounded_s: float
+    floor_s: float | None
+    floor_share: float | None
+
+
+@mutable
+class _Sum:
+    launches: int = 0
+    time_ns: int = 0
+    backward_ns: int = 0
+    bounded_ns: int = 0
+    floor_s: float = 0.0
+    self_ns: int = 0
+
+    def add(self, other: _Sum) -> None:
+        """Add launches, and not as its own."""
+        self.launches += other.launches
+        self.time_ns += other.time_ns
+        self.backward_ns += other.backward_ns
+        self.bounded_ns += other.bounded_ns
+        self.floor_s += other.floor_s
+
+
+@mutable
+class Gradients:
+    """Nodes of autograd, to find the forward operator of a gradient.
+
+    Args:
+        backward: begin, end and number of gradients by thread, in order.
+        forward: begin and thread of forward operators by number, in order.
+    """
+
+    backward: dict[int, list[tuple[int, int, int]]] = field(
+        default_factory=dict[int, list[tuple[int, int, int]]]
+    )
+    forward: dict[int, list[tuple[int, int]]] = field(
+        default_factory=dict[int, list[tuple[int, int]]]
+    )
+
+    @classmethod
+    def of(cls, host: HostTimeline) -> Gradients:
+        """Build the table of a trace."""
+        made = cls()
+        for thread, begin, end, number, is_gradient in sorted(host.sequences):
+            if is_gradient:
+                made.backward.setdefault(thread, []).append((begin, end, number))
+            else:
+                made.forward.setdefault(number, []).append((begin, thread))
+        for listed in made.forward.values():
+            listed.sort()
+        return made
+
+    def origin(self, thread: int, time: int) -> tuple[int, tuple[int, int]] | None:
+        """Return the begin of the gradient around a time, with thread and begin of its forward.
+
+        Several operators may have the number of a node: the last of them made it.
+        """
+        listed = self.backward.get(thread, [])
+        at = bisect_right(listed, (time, 1 << 63, 0))
+        for begin, end, number in reversed(listed[max(at - NESTED, 0) : at]):
+            if time <= end:
+                forward = self.forward.get(number, [])
+                place = bisect_right(forward, (begin, -1)) - 1
+                return (begin, forward[place][::-1]) if place >= 0 else None
+        return None
+
+
+def stack_times(summary: TraceSummary, by: StackBy, path: str = "") -> tuple[StackTime, ...]:
+    """Return the time by module, line or call; modules and calls as a tree, depth first.
+
+    Calls that only make one further call are part of its path.
+
+    The times of kernels that are nobody else's add up to the time of all kernels.
+
+    Raises:
+        ParseError: the trace has no events of these kinds.
+    """
+    trace = summary.trace
+    kinds = (
+        {x.kind for x in trace.host.labels.numbers if isinstance(x, HostLabel)}
+        if trace.host
+        else set()
+    )
+    has_operators = by is StackBy.CALL and trace.host is not None and len(trace.host.operators) > 0
+    if not (by.kinds & kinds or has_operators):
+        raise ParseError(f"no {by.value}s of the host in it", where=path, hint=RECORD)
+    chains = summed(trace, summary, by)
+    sums: dict[tuple[HostLabel, ...], _Sum] = {}
+    for chain, total in chains.items():
+        if by is StackBy.LINE:
+            keys = [(label,) for label in dict.fromkeys(chain)] or [()]
+            own = chain[-1:]
+        else:
+            keys, own = [chain[:n] for n in range(1, len(chain) + 1)] or [()], chain
+        for key in keys:
+            sums.setdefault(key, _Sum()).add(total)
+        sums[own].self_ns += total.time_ns
+    made = [
+        timed(chain, name, depth, sums[chain], summary.kernel_ns)
+        for chain, name, depth in ordered(sums, is_short=by is StackBy.CALL)
+    ]
+    # a tree has an order; functions are those that launch the most themselves
+    return tuple(sorted(made, key=lambda n: (-n.self_s, -n.time_s)) if by is StackBy.LINE else made)
+
+
+def summed(
+    trace: DeviceTrace, summary: TraceSummary, by: StackBy
+) -> Mapping[tuple[HostLabel, ...], _Sum]:
+    """Return the launches by the events around them."""
+    floors, bounded = floors_of(summary)
+    rows, names = trace.launches, trace.kernels
+    made: dict[tuple[HostLabel, ...], _Sum] = {}
+    for row, (chain, is_gradient) in enumerate(chains_of(trace, by)):
+        time_ns, key = rows.duration_ns[row], (rows.kernel[row], rows.call[row])
+        total = made.setdefault(chain, _Sum())
+        total.launches += 1
+        total.time_ns += time_ns
+        total.backward_ns += time_ns * is_gradient
+        if (rows.call[row], is_with_host(names[rows.kernel[row]])) in bounded:
+            total.bounded_ns += time_ns
+            total.floor_s += floors.get(key, 0.0)
+    return made
+
+
+def chains_of(trace: DeviceTrace, by: StackBy) -> Sequence[tuple[tuple[HostLabel, ...], bool]]:
+    """Return the events around each launch, or around the forward operator of a gradient."""
+    made: list[tuple[tuple[HostLabel, ...], bool]] = [((), False)] * len(trace.launches)
+    if trace.host is None:
+        return made
+    spans = [(row, span_of(trace, row)) for row in range(len(trace.launches))]
+    moments = [(row, (span[0], span[1])) for row, span in spans if span is not None]
+    gradients = Gradients.of(trace.host)
+    moved: list[tuple[int, tuple[int, int]]] = []
+    times = [moment for _, moment in moments]
+    for place, chain, begin in stacks(trace.host, by.kinds, times):
+        row, moment = moments[place]
+        origin = gradients.origin(*moment)
+        made[row] = chain, origin is not None
+        if origin is not None and origin[0] >= begin and by is not StackBy.CALL:
+            moved.append((row, origin[1]))
+    for place, chain, _ in stacks(trace.host, by.kinds, [moment for _, moment in moved]):
+        made[moved[place][0]] = chain, True
+    return made
+
+
+def floors_of(
+    summary: TraceSummary,
+) -> tuple[Mapping[tuple[int, int], float], frozenset[tuple[int, bool]]]:
+    """Return the lower bound of a launch by kernel and call, and the calls that have one."""
+    trace = summary.trace
+    floors: dict[tuple[int, int], float] = {}
+    bounded: set[tuple[int, bool]] = set()
+    for k in summary.kernels:
+        if k.floor is not None:
+            call = trace.operator_calls.numbers[k.call]
+            kernel = trace.kernel_names.numbers[k.kernel]
+            floors[kernel, call] = k.floor.floor_s * k.executions / k.launches
+            bounded.add((call, is_with_host(k.kernel)))
+    return floors, frozenset(bounded)
+
+
+def ordered(
+    sums: Mapping[tuple[HostLabel, ...], _Sum], *, is_short: bool
+) -> Iterator[tuple[tuple[HostLabel, ...], str, int]]:
+    """Yield the nodes of a tree with name and depth, the longest branch first.
+
+    With ``is_short``, nodes that add nothing to the only one inside them are left out; the last
+    module of these is part of its name.
+    """
+    children: dict[tuple[HostLabel, ...], list[tuple[HostLabel, ...]]] = {}
+    for chain in sums:
+        if chain:
+            children.setdefault(chain[:-1], []).append(chain)
+    for listed in children.values():
+        listed.sort(key=lambda c: (sums[c].time_ns, c[-1].name))
+    waiting = [(chain, "", 0) for chain in children.get((), ())]
+    while waiting:
+        chain, module, depth = waiting.pop()
+        inner, label = children.get(chain, ()), chain[-1]
+        is_shown = not is_short or len(inner) != 1 or sums[chain].self_ns > 0
+        if is_shown:
+            yield chain, module + label.name, depth
+        if is_shown or label.kind in (HostKind.MODULE, HostKind.RANGE):
+            module = "" if is_shown else f"{label.name}/"
+        waiting += [(each, module, depth + is_shown) for each in inner]
+    if () in sums:
+        yield (), "", 0
+
+
+def timed(
+    chain: tuple[HostLabel, ...], name: str, depth: int, total: _Sum, all_ns: int
+) -> StackTime:
+    """Return the record of one node."""
+    floor_s = total.floor_s if total.bounded_ns else None
+    bounded_s = total.bounded_ns * 1e-9
+    return StackTime(
+        path="/".join(label.name for label in chain),
+        name=name,
+        depth=depth,
+        launches=total.launches,
+        self_s=total.self_ns * 1e-9,
+        time_s=total.time_ns * 1e-9,
+        share=total.time_ns / all_ns,
+        backward_s=total.backward_ns * 1e-9,
+        bounded_s=bounded_s,
+        floor_s=floor_s,
+        floor_share=None if floor_s is None else floor_s / bounded_s,
+    )
