@@ -67,7 +67,8 @@ def command(
 
     TRACE is a profile of PyTorch, JAX, rocprofv3, Nsight Systems, onnxruntime or TensorRT.
     Operators with shapes get their FLOPs, bytes and lower bound. Only kernels, operators, shapes
-    and device facts of the file are read; `perfc diff` compares two traces.
+    and device facts of the file are read, with --by also names of functions, modules and ranges;
+    `perfc diff` compares two traces.
     """
     from perfc.machine import load_machine
     from perfc.measuring.trace.analyses.breakdown import breakdown_of
