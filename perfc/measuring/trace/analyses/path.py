@@ -101,12 +101,12 @@ class PathWalk:
     def waited(self, begin: int, end: int) -> int:
         """Return the last kernel that ended during a call and was launched before; else -1."""
         hosts = self.trace.launches.host_ns
-        found = (-1, -1)
+        last = (-1, -1)
         for ended in self.ended:
             at = bisect_right(ended, (end, 1 << 62))
             earlier = reversed(ended[max(at - MOST_EARLIER, 0) : at])
-            found = max(found, next((x for x in earlier if hosts[x[1]] <= begin), found))
-        return found[1] if found[0] > begin else -1
+            last = max(last, next((x for x in earlier if hosts[x[1]] <= begin), last))
+        return last[1] if last[0] > begin else -1
 
     def walk(self) -> None:
         """Go from the end of the last kernel to the begin."""

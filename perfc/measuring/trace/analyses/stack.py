@@ -81,7 +81,7 @@ class _Sum:
     self_ns: int = 0
 
     def add(self, other: _Sum) -> None:
-        """Add launches, and not as its own."""
+        """Add launches inside."""
         self.launches += other.launches
         self.time_ns += other.time_ns
         self.backward_ns += other.backward_ns
@@ -155,14 +155,12 @@ def stack_times(summary: TraceSummary, by: StackBy, path: str = "") -> tuple[Sta
     chains = summed(trace, summary, by)
     sums: dict[tuple[HostLabel, ...], _Sum] = {}
     for chain, total in chains.items():
-        if by is StackBy.LINE:
-            keys = [(label,) for label in dict.fromkeys(chain)] or [()]
-            own = chain[-1:]
-        else:
-            keys, own = [chain[:n] for n in range(1, len(chain) + 1)] or [()], chain
+        is_list = by is StackBy.LINE
+        prefixes = (chain[:n] for n in range(1, len(chain) + 1))
+        keys = dict.fromkeys(p[-1:] if is_list else p for p in prefixes) or [()]
         for key in keys:
             sums.setdefault(key, _Sum()).add(total)
-        sums[own].self_ns += total.time_ns
+        sums[chain[-1:] if is_list else chain].self_ns += total.time_ns
     made = [
         timed(chain, name, depth, sums[chain], summary.kernel_ns)
         for chain, name, depth in ordered(sums, is_short=by is StackBy.CALL)
