@@ -169,6 +169,22 @@ def test_a_fault_is_killed_or_survives(
     assert (tree / PATH).read_text(encoding="utf-8") == CODE
 
 
+def test_a_test_that_fails_anyway_hides_no_other(tree: Path, tmp_path: Path) -> None:
+    name = "tests/passes/test_bound.py::test_nobody_mended_it"
+    (tree / "tests/passes/test_bound.py").write_text(
+        TEST.replace(
+            "import bound\n", "import bound\n\ndef test_nobody_mended_it():\n    assert 0\n"
+        )
+    )
+    clean = tmp_path / "clean"
+    copytree(tree, clean, ignore=ignore_patterns("clean"))
+    (mutant,) = (m for m in mutants(tree, PATH) if m.fault is Fault.EXTREMUM)
+    broken: set[str] = set()
+    fate, how = fate_of(mutant, tree, clean, 60, broken)
+    assert (fate, broken) == (Fate.KILLED, {name})
+    assert how.endswith("::test_large_values_are_bounded")
+
+
 def test_a_file_that_cannot_be_imported_kills(tree: Path, tmp_path: Path) -> None:
     coverage = pytest.importorskip("coverage")
     clean = tmp_path / "clean"
