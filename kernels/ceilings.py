@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.machine import Spread
 
 from .probe import PROBES, STREAMS, Case, ProbeQuantity, Scope

@@ -10,7 +10,7 @@ from dataclasses import replace
 from enum import Enum, IntEnum
 from typing import TYPE_CHECKING
 
-from perfc.ir.record import record
+from perfc.ir import record
 
 from . import reference
 

@@ -9,7 +9,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from perfc.ir.record import record
+from perfc.ir import record
 
 from .backends import host
 from .backends.backend import MeasurementError

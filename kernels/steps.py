@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
-from perfc.ir.record import record
+from perfc.ir import record
 
 MIN_POINTS = 3
 """Minimum sizes of a plateau; two may be the slope between two levels."""

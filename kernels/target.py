@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.machine import Spread
 
 _ORDER = ("device", "compute.matrix", "compute.vector", "compute.special", "memory", "link")

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from perfc.ir.record import record
+from perfc.ir import record
 
 from .backends.backend import MeasurementError
 

@@ -6,8 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, TypeAlias, TypeVar, runtime_checkable
 
-from perfc.ir import Module, Node
-from perfc.ir.record import frozen
+from perfc.ir import Module, Node, frozen
 
 if TYPE_CHECKING:
     from .manager import Analyses

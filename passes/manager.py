@@ -12,8 +12,7 @@ from typing import Any, Protocol, TextIO, TypeAlias, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 from perfc.errors import PassError, PerfcError
-from perfc.ir import Module
-from perfc.ir.record import mutable, record
+from perfc.ir import Module, mutable, record
 
 from . import Analysis, Facts, HasFacts, Pass, Transform, pass_name
 

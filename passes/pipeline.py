@@ -15,9 +15,8 @@ from math import inf, nan
 from pathlib import Path
 
 from perfc.errors import ParseError
-from perfc.ir import DType, Module, Poly
+from perfc.ir import DType, Module, Poly, record
 from perfc.ir.attributes import build
-from perfc.ir.record import record
 
 from . import Analysis, Facts, HasFacts, Pass, Transform, __path__, pass_name
 from .manager import Analyses

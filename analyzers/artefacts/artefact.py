@@ -15,7 +15,7 @@ import numpy as np
 
 from perfc.common.whole_file import write_whole
 from perfc.errors import PerfcError
-from perfc.ir.record import entity
+from perfc.ir import entity
 
 from ..features.table import class_of as kernel_class
 from .arrays import packed, unpacked

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
-from perfc.ir.record import record
+from perfc.ir import record
 
 from ..features.rows import Protocol
 from ..intervals.conformal import LEVELS, Band, Bands, Calibration, Unseen

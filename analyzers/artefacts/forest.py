@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfc.ir.record import entity
+from perfc.ir import entity
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfc.ir.record import entity, record
+from perfc.ir import entity, record
 
 from ..features.distance import distance
 from ..features.rows import Protocol, Rows

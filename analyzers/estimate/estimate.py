@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 from enum import Enum
 
-from perfc.ir.record import record
+from perfc.ir import record
 
 from .interval import Interval
 

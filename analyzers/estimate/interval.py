@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from perfc.ir.record import record
+from perfc.ir import record
 
 MIDDLE_SHARE = 0.41
 """Half-width of the central 50 % of a normal distribution over that of its central 90 %."""

@@ -9,14 +9,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from perfc.ir.record import frozen
+from perfc.ir import Module, frozen
 from perfc.passes.manager import Analyses
 
 from ..artefacts import artefact
 from ..estimate.estimate import Estimate, Predictor
 
 if TYPE_CHECKING:
-    from perfc.ir.graph import Module
     from perfc.machine import Machine
     from perfc.passes.fusion.fuse import KernelTable
     from perfc.passes.roofline.roofline import RooflineTable

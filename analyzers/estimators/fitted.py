@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from perfc.common.fitted import constants_next_to
-from perfc.ir.record import record
+from perfc.ir import record
 
 from ..estimate.estimate import Estimate, Predictor
 from ..estimate.interval import Interval

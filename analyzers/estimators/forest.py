@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfc.common.fitted import constants_next_to
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.passes.runtimes import LaunchMode
 
 from ..artefacts import artefact

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.machine import load_machine
 from perfc.passes.runtimes import LaunchMode
 

@@ -14,13 +14,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from perfc.common.fitted import constants_next_to
-from perfc.ir.graph import Node, Value
-from perfc.ir.op import Kind
+from perfc.ir import DType, Kind, Node, TensorType, Value, element_count, evaluate
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.ops.movement.movement import Contiguous
 from perfc.ir.ops.movement.slice import Concat
-from perfc.ir.symbolic.evaluate import evaluate
-from perfc.ir.tensors.types import DType, TensorType, element_count
 from perfc.passes.inference.placement import contiguous
 from perfc.passes.inference.strides import Strides
 from perfc.passes.runtimes import Framework

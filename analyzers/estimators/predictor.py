@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfc.ir.record import entity
-from perfc.ir.tensors.types import dtype_named
+from perfc.ir import dtype_named, entity
 
 from ..artefacts import artefact
 from ..artefacts.artefact import Artefact, WeightsError

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from perfc.ir.op import Kind
-from perfc.ir.record import record
+from perfc.ir import Kind, record
 
 from ..estimate.estimate import Estimate, Predictor
 from ..estimate.interval import Interval

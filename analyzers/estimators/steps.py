@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from perfc.ir.record import record
+from perfc.ir import record
 
 from ..estimate.estimate import Estimate, Predictor
 from ..steps.kernels import covered, kernel_times, launch_times, launches_of

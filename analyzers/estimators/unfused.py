@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from functools import reduce
 from operator import add
 
-from perfc.ir.tensors.types import bits_of
+from perfc.ir import bits_of
 
 from ..estimate.interval import Interval
 from ..features.lowering import Lowered

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from perfc.common.fitted import constants_next_to
-from perfc.ir.record import frozen
+from perfc.ir import frozen
 
 from .sheet import Sheet
 

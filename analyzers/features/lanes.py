@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfc.common.fitted import constants_next_to
-from perfc.ir.record import record
+from perfc.ir import record
 
 if TYPE_CHECKING:
     from .classes import Array

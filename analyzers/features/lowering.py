@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from perfc.ir.op import Kind
+from perfc.ir import Kind, Numbers, TensorType, Value, evaluate
 from perfc.ir.ops.attention.rotary import GemmaRotaryEmbedding, RotaryEmbedding
 from perfc.ir.problem import (
     Attention,
@@ -24,11 +24,8 @@ from perfc.ir.problem import (
     Span,
     forward_of,
 )
-from perfc.ir.symbolic.evaluate import Numbers, evaluate
-from perfc.ir.tensors.types import TensorType
 
 if TYPE_CHECKING:
-    from perfc.ir.graph import Value
     from perfc.passes.roofline.roofline import KernelBound
 
 TOLERANCE = 0.01

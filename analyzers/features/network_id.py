@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from hashlib import blake2b
-from typing import TYPE_CHECKING
 
-from perfc.ir.tensors.types import TensorType
-
-if TYPE_CHECKING:
-    from perfc.ir.graph import Module
+from perfc.ir import Module, TensorType
 
 
 def network_id(module: Module) -> int:

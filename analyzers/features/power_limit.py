@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfc.common.fitted import constants_next_to
-from perfc.ir.tensors.types import bits_of
+from perfc.ir import bits_of
 
 from . import physics
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfc.ir.record import entity, record
+from perfc.ir import entity, record
 
 from .distance import squares
 

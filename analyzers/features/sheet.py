@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cached_property
 
-from perfc.ir.record import frozen
+from perfc.ir import frozen
 from perfc.machine import Machine, MemoryLevel, Unit
 
 TWINNED = frozenset({"causal_convolution", "experts", "latent_attention", "linear_attention"})

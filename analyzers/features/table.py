@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfc.errors import PerfcError
-from perfc.ir.record import entity
+from perfc.ir import entity
 
 from .classes import KernelClass, classes, named
 from .rows import Protocol

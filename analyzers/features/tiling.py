@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfc.common.fitted import constants_next_to
-from perfc.ir.record import entity
+from perfc.ir import entity
 
 if TYPE_CHECKING:
     from .classes import Array

@@ -8,13 +8,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfc.errors import ModelError
-from perfc.ir.cost import dim_sum
-from perfc.ir.graph import Module, Node, Value, walk
-from perfc.ir.op import Kind
+from perfc.ir import (
+    Dim,
+    DType,
+    Kind,
+    Module,
+    Node,
+    Numbers,
+    Poly,
+    TensorType,
+    Type,
+    Value,
+    dim_sum,
+    walk,
+)
 from perfc.ir.problem import Problem, SlidingWindow
-from perfc.ir.symbolic.dim import Poly
-from perfc.ir.symbolic.evaluate import Numbers
-from perfc.ir.tensors.types import DType, TensorType, Type
 from perfc.passes.fusion.fuse import KernelTable
 from perfc.passes.memory.liveness import Liveness
 from perfc.passes.roofline.cost import Cost, CostTable
@@ -26,7 +34,6 @@ from ..steps.setting import Setting
 from .model_graph import BATCHES, RANK, KernelGraph, ModelGraph, OpGraph
 
 if TYPE_CHECKING:
-    from perfc.ir.symbolic.dim import Dim
     from perfc.passes.manager import Analyses
 
     from ..features.classes import Array

@@ -21,7 +21,7 @@ from .model_graph import ModelGraph
 from .rows import GraphRow
 
 if TYPE_CHECKING:
-    from perfc.ir.graph import Module
+    from perfc.ir import Module
 
 PATTERNS = ("*models.csv", "*models.csv.gz", "*models.parquet")
 NEEDED = ("model", "time_s")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfc.ir.record import cached_entity
+from perfc.ir import cached_entity
 
 from ..steps.columns import LinearColumns
 from .schema import Schema

@@ -20,7 +20,7 @@ from perfc.common import plugins
 from perfc.common.extras import install
 from perfc.common.plugins import LAB_HINT
 from perfc.errors import MissingExtraError, PerfcError
-from perfc.ir.record import cached_entity, record
+from perfc.ir import cached_entity, record
 
 from .rows import Measurements, Quantity
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfc.ir.record import cached_entity, record
+from perfc.ir import cached_entity, record
 
 from ..steps.setting import Setting
 from .model_graph import KernelGraph, ModelGraph

@@ -6,7 +6,7 @@ import hashlib
 import json
 from functools import cached_property
 
-from perfc.ir.record import frozen
+from perfc.ir import frozen
 
 
 @frozen

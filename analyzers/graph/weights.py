@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.machine import load_machine
 
 from ..artefacts.arrays import packed

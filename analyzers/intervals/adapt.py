@@ -19,7 +19,7 @@ import numpy as np
 
 from perfc.common.fitted import constants_next_to
 from perfc.errors import PerfcError
-from perfc.ir.record import entity, record
+from perfc.ir import entity, record
 
 from ..estimate.interval import Interval
 from .offsets import Offsets

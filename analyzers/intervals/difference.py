@@ -23,7 +23,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perfc.ir.record import record
+from perfc.ir import record
 
 from ..estimate.interval import Interval
 

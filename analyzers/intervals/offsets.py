@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from perfc.ir.record import entity
+from perfc.ir import entity
 
 from .conformal import LEAST_SPREAD
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from perfc.common.fitted import constants_next_to
-from perfc.ir.record import record
+from perfc.ir import record
 
 if TYPE_CHECKING:
     from ..estimate.estimate import Estimate

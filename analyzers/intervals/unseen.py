@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfc.ir.record import entity
+from perfc.ir import entity
 
 from .conformal import COVERAGE, Unseen, band, grown
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from perfc.common.fitted import constants_next_to
-from perfc.ir.record import record
+from perfc.ir import record
 
 from ..estimate.interval import Interval
 from ..features.sheet import Sheet

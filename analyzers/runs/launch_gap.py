@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from perfc.common.fitted import constants_next_to
-from perfc.ir.facts import Origin
+from perfc.ir import Origin
 from perfc.passes.roofline.roofline import GRAPH_GAP
 from perfc.passes.runtimes import LaunchMode
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from perfc.passes.roofline.streams import depends_on, timeline, use
 
 if TYPE_CHECKING:
-    from perfc.ir.graph import Module
+    from perfc.ir import Module
     from perfc.passes.fusion.fuse import KernelTable
     from perfc.passes.roofline.roofline import RooflineTable
 

@@ -14,7 +14,7 @@ from bisect import bisect_left
 from functools import cache
 from pathlib import Path
 
-from perfc.ir.record import record
+from perfc.ir import record
 
 FILE = Path(__file__).parent / "power_cap.toml"
 EDGES = (0.0, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0, 1.1, 1.2, 1.35,

@@ -9,7 +9,7 @@ from functools import cached_property, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perfc.ir.record import frozen
+from perfc.ir import Module, frozen
 
 from ..artefacts import artefact
 from ..estimate.estimate import CandidateRun, Estimate, Predictor, RunEstimate
@@ -26,7 +26,6 @@ from .launch_gap import launch_gap
 from .recurrence import chained
 
 if TYPE_CHECKING:
-    from perfc.ir.graph import Module
     from perfc.machine import Machine
     from perfc.passes.fusion.fuse import KernelTable
     from perfc.passes.roofline.roofline import RooflineTable

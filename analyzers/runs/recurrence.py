@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from perfc.common.fitted import constants_next_to
+from perfc.ir import evaluate
 from perfc.ir.problem import Recurrence
-from perfc.ir.symbolic.evaluate import evaluate
 
 from ..estimate.interval import Interval
 

@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING
 
 from perfc.common.fitted import read_records
 from perfc.errors import ParseError
-from perfc.ir.op import Kind
+from perfc.ir import Kind, record
 from perfc.ir.problem import Experts, forward_of
-from perfc.ir.record import record
 
 if TYPE_CHECKING:
     from perfc.machine import Machine

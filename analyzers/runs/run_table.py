@@ -14,10 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfc.ir.graph import walk
-from perfc.ir.record import cached_entity
-from perfc.ir.symbolic.evaluate import Numbers
-from perfc.ir.tensors.types import TensorType
+from perfc.ir import Module, Numbers, TensorType, cached_entity, walk
 from perfc.machine import Unit
 from perfc.passes.runtimes import Tf32
 
@@ -36,7 +33,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from perfc.deployment import Deployment
-    from perfc.ir.graph import Module
     from perfc.passes.roofline.roofline import RooflineTable
 
     from ..estimate.estimate import Estimate

@@ -21,7 +21,7 @@ import numpy as np
 
 from perfc.common.fitted import constants_next_to
 from perfc.deployment.fields import RUNS
-from perfc.ir.record import cached_entity
+from perfc.ir import cached_entity
 from perfc.passes.runtimes import LaunchMode
 from perfc.passes.runtimes import runtime as runtime_named
 

@@ -16,10 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfc.common.fitted import constants_next_to
-from perfc.ir.graph import Phase
-from perfc.ir.op import Kind
+from perfc.ir import Kind, Module, Phase, record
 from perfc.ir.problem.window import SlidingWindow
-from perfc.ir.record import record
 from perfc.passes.runtimes import Layout
 
 from ..estimate.estimate import Predictor
@@ -31,7 +29,6 @@ from .run_table import precision, stored_element
 
 if TYPE_CHECKING:
     from perfc.deployment import Deployment
-    from perfc.ir.graph import Module
     from perfc.machine import Machine
     from perfc.passes.fusion.kernel import Kernel
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfc.ir.record import entity
+from perfc.ir import entity
 
 from .launch_kind import LaunchKind
 from .launches import AMOUNTS, TRAITS, Launch

@@ -5,11 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from perfc.ir.graph import Value
-from perfc.ir.op import Kind
+from perfc.ir import Dim, Kind, TensorType, Value
 from perfc.ir.problem import Attention, Product, Rows, SlidingWindow, Span
-from perfc.ir.symbolic.dim import Dim
-from perfc.ir.tensors.types import TensorType
 
 from .launch_kind import LaunchKind
 

@@ -19,9 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfc.common.fitted import constants_next_to
-from perfc.ir.op import Kind
-from perfc.ir.record import entity, record
-from perfc.ir.tensors.types import TensorType
+from perfc.ir import Kind, Module, TensorType, entity, record
 from perfc.passes.fusion.fuse import Fuse
 from perfc.passes.inference.strides import Strides, strides_of
 from perfc.passes.manager import Analyses
@@ -53,7 +51,6 @@ from .setting import Precision, RunMode, Setting
 from .stored import Stored
 
 if TYPE_CHECKING:
-    from perfc.ir.graph import Module
     from perfc.passes.fusion.fuse import KernelTable
     from perfc.passes.fusion.kernel import Kernel
     from perfc.passes.roofline.roofline import RooflineTable
@@ -225,7 +222,7 @@ def listed(
     autocast: Autocasting | None,
 ) -> LaunchWalk:
     """Return the lister of a module's launches at the values of the roofline's symbols."""
-    from perfc.ir.symbolic.evaluate import Numbers
+    from perfc.ir import Numbers
 
     name, at = kernels.runtime.name, [Numbers(bounds.env)]
     if autocast is None:

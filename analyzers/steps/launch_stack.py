@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfc.ir.record import entity
+from perfc.ir import entity
 
 from .features import ROLE
 

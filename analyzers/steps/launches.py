@@ -5,14 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from perfc.ir.graph import Module, Value
+from perfc.ir import Dim, Kind, Module, Numbers, TensorType, Type, Value, record
 from perfc.ir.graphs.duplicates import DuplicateKeys
-from perfc.ir.op import Kind
 from perfc.ir.problem import Span
-from perfc.ir.record import record
-from perfc.ir.symbolic.dim import Dim
-from perfc.ir.symbolic.evaluate import Numbers
-from perfc.ir.tensors.types import TensorType, Type
 from perfc.passes.fusion.fuse import Fuse, KernelTable
 from perfc.passes.fusion.kernel import Kernel
 from perfc.passes.inference.strides import Strides, StrideTable

@@ -9,8 +9,7 @@ from perfc.common.choice import member
 from perfc.deployment import Deployment
 from perfc.deployment.fields import Mode as Run
 from perfc.errors import ModelError, ParseError
-from perfc.ir.record import record
-from perfc.ir.tensors.types import dtype_named
+from perfc.ir import dtype_named, record
 from perfc.passes.runtimes import LaunchMode, Layout, Runtime, Steps, Tf32, of_steps, tables
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfc.ir.record import entity
+from perfc.ir import entity
 
 from ..features.distance import squares
 

@@ -7,8 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from perfc.ir.symbolic.evaluate import Numbers
-from perfc.ir.tensors.types import TensorType
+from perfc.ir import Module, Numbers, TensorType, Value
 from perfc.passes.inference.strides import strides_of
 
 from .columns import Columns
@@ -16,7 +15,6 @@ from .columns import columns as columns_of
 from .launches import Launch, LaunchWalk
 
 if TYPE_CHECKING:
-    from perfc.ir.graph import Module, Value
     from perfc.passes.fusion.fuse import KernelTable
 
 

@@ -6,10 +6,9 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from perfc.ir.graph import Module, Phase, Value
+from perfc.ir import Module, Numbers, Phase, Value
 from perfc.ir.ops.convolution.conv_grad import ConvDataGrad, ConvFilterGrad
 from perfc.ir.ops.elementwise.cast import Cast
-from perfc.ir.symbolic.evaluate import Numbers
 from perfc.passes.fusion.fuse import Fuse, KernelTable
 from perfc.passes.fusion.kernel import Kernel
 from perfc.passes.inference.strides import Strides

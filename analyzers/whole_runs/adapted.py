@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfc.ir.record import entity
+from perfc.ir import entity
 
 from ..features.rows import DataError
 from ..graph.predictor import GraphPredictor

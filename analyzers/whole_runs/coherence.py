@@ -23,8 +23,7 @@ from weakref import WeakKeyDictionary
 from perfc.common.fitted import constants_next_to
 from perfc.deployment.fields import Mode
 from perfc.errors import PerfcError
-from perfc.ir.op import Kind
-from perfc.ir.record import frozen
+from perfc.ir import Graph, Kind, Module, frozen
 from perfc.machine import Machine, Unit, load_machine
 from perfc.machine.slices import container_of
 from perfc.passes.runtimes import LaunchMode, Layout, runtime, tables
@@ -43,7 +42,6 @@ from .whole_run import joined
 
 if TYPE_CHECKING:
     from perfc.deployment import Deployment, DeploymentKeywords
-    from perfc.ir.graph import Graph, Module
 
     from ..estimators import Execution
     from ..runs.prediction import PredictionTable

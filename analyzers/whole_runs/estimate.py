@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from perfc.common.fitted import constants_next_to
 from perfc.deployment.extents import described
 from perfc.errors import ModelError
-from perfc.ir.record import record
-from perfc.ir.tensors.types import TensorType
+from perfc.ir import Module, TensorType, record
 from perfc.machine import load_machine
 
 from ..artefacts.artefact import WeightsError
@@ -31,7 +30,6 @@ from .reach import Extent, reasons
 
 if TYPE_CHECKING:
     from perfc.deployment import Deployment
-    from perfc.ir.graph import Module
     from perfc.machine import Machine
 
     from ..graph.model_graph import ModelGraph

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from perfc.ir.record import entity
+from perfc.ir import entity
 
 from ..features.effective_bandwidth import EffectiveSheet
 from ..graph.dataset import sheet

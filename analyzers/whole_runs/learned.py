@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfc.ir.record import entity
+from perfc.ir import entity
 
 from ..artefacts.forest import Forest
 from ..steps.predict import walked

@@ -14,7 +14,7 @@ from .whole_run import by_default, by_graph, under_runtime
 
 if TYPE_CHECKING:
     from perfc.deployment import Deployment
-    from perfc.ir.graph import Module
+    from perfc.ir import Module
 
     from ..estimate.estimate import CandidateRun
     from ..estimators import Execution

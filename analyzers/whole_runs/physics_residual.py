@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from perfc.errors import PerfcError
-from perfc.ir.record import entity
+from perfc.ir import entity
 
 from ..artefacts.forest import ARRAYS, Forest
 from ..graph.predictor import GraphEstimates, GraphPredictor

@@ -6,8 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from perfc.deployment.fields import RUN_LAW, STEP_LAW
-from perfc.ir.graph import Phase
-from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir import Module, Phase, evaluate
 
 from ..estimate.estimate import CandidateRun
 from ..estimate.interval import Interval
@@ -15,7 +14,6 @@ from ..runs.run_law import F32_TYPES, Doing, RunLaw, framework_laws, law_on
 
 if TYPE_CHECKING:
     from perfc.deployment import Deployment
-    from perfc.ir.graph import Module
 
     from ..estimators import Execution
     from ..runs.prediction import PredictionTable

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from perfc.common.fitted import constants_next_to
-from perfc.ir.op import Kind
+from perfc.ir import Kind, record
 from perfc.ir.ops import mnemonics, operator
-from perfc.ir.record import record
 
 from ..graph.rows import GraphRow
 

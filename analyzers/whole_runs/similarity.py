@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfc.common.fitted import constants_next_to
-from perfc.ir.record import entity
+from perfc.ir import entity
 
 from ..graph.model_graph import OP_FIXED
 

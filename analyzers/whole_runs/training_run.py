@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfc.ir.record import frozen
+from perfc.ir import frozen
 
 HOUR_S = 3600.0
 

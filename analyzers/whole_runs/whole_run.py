@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from perfc.deployment import Deployment
-    from perfc.ir.graph import Module
+    from perfc.ir import Module
     from perfc.machine import Machine
 
     from ..estimators import Execution

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from perfc.errors import PassError
 
-from ..graph import Node, Value
-from ..op import Op
-from ..record import mutable
-from ..tensors.types import TensorType
+from .. import Node, Op, Shape, TensorType, Value, mutable
 from .tape import Tape, shape_of
-
-if TYPE_CHECKING:
-    from ..tensors.types import Shape
 
 Gradients: TypeAlias = "Mapping[int, Value | None]"
 """Gradients by position of the operand."""

@@ -12,9 +12,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
-from ..graph import Value
+from .. import DType, Value
 from ..ops import operator
-from ..tensors.types import DType
 from .tape import dtype_of
 
 if TYPE_CHECKING:

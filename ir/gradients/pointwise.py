@@ -10,7 +10,7 @@ from ..ops.elementwise.elementwise_grad import ElementwiseGrad
 from . import derivative
 
 if TYPE_CHECKING:
-    from ..graph import Value
+    from .. import Value
     from .adjoint import Adjoint, Gradients
 
 ORDER = ("x", "b", "c", "y")

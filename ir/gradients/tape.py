@@ -4,17 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from ..graph import NOWHERE, Inputs, Loc, Node, Phase, Value, Weight
-from ..op import REGISTRY, Op, Types
+from .. import (
+    NOWHERE,
+    Dim,
+    DType,
+    Inputs,
+    Item,
+    Known,
+    Loc,
+    Node,
+    Op,
+    Phase,
+    Shape,
+    TensorType,
+    Types,
+    Value,
+    Weight,
+)
+from ..op import REGISTRY
 from ..ops.elementwise.elementwise import Add, Div, Mul, Neg, Sub
 from ..ops.elementwise.logic import Where
 from ..ops.movement.movement import Expand, Transpose
 from ..ops.movement.slice import Concat, Slice
 from ..ops.movement.view import Reshape
 from ..ops.normalization.reduce import ReduceMean, ReduceSum
-from ..symbolic.dim import Dim
-from ..tensors.known import Item, Known
-from ..tensors.types import DType, Shape, TensorType
 
 
 def shape_of(v: Value) -> Shape:

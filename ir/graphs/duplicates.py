@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from ..graph import Inputs, Value
-from ..op import Op
-from ..tensors.known import Known
-from ..tensors.types import Type
+from .. import Inputs, Known, Op, Type, Value
 
 MISSING = -1
 """Number of an omitted operand."""

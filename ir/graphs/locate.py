@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from perfc.errors import PerfcError
 
-from ..graph import Graph, Node, walk
+from .. import Graph, Node, walk
 
 SHOWN = 5
 """Maximum number of candidates in a message."""

@@ -7,8 +7,7 @@ from dataclasses import replace
 
 from perfc.errors import ParseError
 
-from ..graph import Graph, Module, Node, SymbolDecl, Value
-from ..symbolic.dim import interval
+from .. import Graph, Module, Node, SymbolDecl, Value, interval
 from ..symbolic.sizes import sizes_of
 from ..syntax.names import symbol_name
 

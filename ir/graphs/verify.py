@@ -6,23 +6,30 @@ from collections.abc import Callable
 
 from perfc.errors import ShapeError, VerifyError
 
-from ..definition import arity_problem
-from ..graph import Graph, Module, Node, Value
-from ..op import ABSENT, Kind
-from ..symbolic.dim import Dim, Poly, interval, same
-from ..symbolic.fresh import numbering
-from ..syntax.text import free_symbols
-from ..tensors.known import Known
-from ..tensors.types import (
-    MAX_ITEMS,
+from .. import (
+    ABSENT,
+    Dim,
     DType,
+    Graph,
+    Kind,
+    Known,
     MapType,
+    Module,
+    Node,
     OptionalType,
+    Poly,
     SequenceType,
     TensorType,
     Type,
     UnknownType,
+    Value,
+    interval,
+    same,
 )
+from ..definition import arity_problem
+from ..symbolic.fresh import numbering
+from ..syntax.text import free_symbols
+from ..tensors.types import MAX_ITEMS
 
 MAX_DEPTH = 32
 """Maximum nesting of regions."""

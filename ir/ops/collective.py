@@ -5,13 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar
 
-from ..definition import Natural, Positive
-from ..graph import Inputs
-from ..op import Kind, Op, Types, tensor
+from .. import Dim, Inputs, Kind, Natural, Op, Positive, TensorType, Types, frozen, tensor
 from ..problem import Collective, Exchange
-from ..record import frozen
-from ..symbolic.dim import Dim
-from ..tensors.types import TensorType
 
 PARTS = 1000
 """Denominator of the exchanged share of a message, which is counted in integers."""

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from ..cost import Traffic
-from ..definition import Natural
-from ..graph import Inputs
-from ..op import Kind, Op, Types, each_once
-from ..record import frozen
-from ..tensors.types import UNKNOWN
+from .. import UNKNOWN, Inputs, Kind, Natural, Op, Traffic, Types, each_once, frozen
 
 
 @frozen

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable
 from functools import cached_property
 
-from ..graph import NOWHERE, Graph, ModelOrigin, Module, Node, Value, captured
+from .. import NOWHERE, Graph, ModelOrigin, Module, Node, Value, captured
 from .text import print_module
 
 

@@ -9,12 +9,24 @@ from functools import cached_property
 
 from perfc.errors import ModelError, ParseError
 
+from .. import (
+    NOWHERE,
+    Dim,
+    Graph,
+    Known,
+    Loc,
+    ModelOrigin,
+    Module,
+    Node,
+    Phase,
+    SymbolDecl,
+    Type,
+    Value,
+    Weight,
+    symbol,
+)
 from ..attributes import build
-from ..graph import NOWHERE, Graph, Loc, ModelOrigin, Module, Node, Phase, SymbolDecl, Value, Weight
 from ..ops import mnemonics, operator
-from ..symbolic.dim import Dim, symbol
-from ..tensors.known import Known
-from ..tensors.types import Type
 from .lexer import line_starts, parse_dim, position_in
 from .names import symbol_name
 from .terms import Terms

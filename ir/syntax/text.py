@@ -8,19 +8,30 @@ from dataclasses import fields
 from enum import Enum
 from typing import TypeAlias
 
-from ..graph import NOWHERE, Graph, Loc, ModelOrigin, Module, Node, Phase, Value, Weight
-from ..op import Op
-from ..symbolic.dim import Atom, AtomKind, Dim, Poly
-from ..tensors.known import Known, literal
-from ..tensors.types import (
+from .. import (
+    NOWHERE,
+    Dim,
     DType,
+    Graph,
+    Known,
+    Loc,
     MapType,
+    ModelOrigin,
+    Module,
+    Node,
+    Op,
     OptionalType,
+    Phase,
+    Poly,
     SequenceType,
     TensorType,
     Type,
     UnknownType,
+    Value,
+    Weight,
 )
+from ..symbolic.dim import Atom, AtomKind
+from ..tensors.known import literal
 from .names import value_key
 
 VERSION = 1

@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Protocol
 
 from perfc.errors import PerfcError
-from perfc.ir.record import record
+from perfc.ir import record
 
 if TYPE_CHECKING:
     from ..probe import Case, Probe

@@ -13,7 +13,7 @@ from ctypes import byref, c_int, c_int8, c_int64, c_size_t, c_uint64, c_void_p
 from importlib import import_module
 from pathlib import Path
 
-from perfc.ir.record import record
+from perfc.ir import record
 
 from .backend import MeasurementError
 

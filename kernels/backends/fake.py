@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from perfc.ir.record import record
+from perfc.ir import record
 
 from ..probe import PROBES, Case, ProbeQuantity, Scope
 from .backend import Device, PowerDraw

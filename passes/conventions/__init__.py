@@ -21,16 +21,12 @@ from functools import cache
 from pathlib import Path
 
 from perfc.errors import PassError
-from perfc.ir.cost import dim_sum, formula_value
-from perfc.ir.graph import Node, Value
-from perfc.ir.op import Kind, Op
+from perfc.ir import Dim, Kind, Node, Op, TensorType, Value, dim_sum, record
+from perfc.ir.cost import formula_value
 from perfc.ir.ops.elementwise.activation import Sigmoid
 from perfc.ir.ops.elementwise.elementwise import Add, Mul
 from perfc.ir.ops.normalization.reduce import ReduceMean
 from perfc.ir.ops.normalization.softmax import Softmax
-from perfc.ir.record import record
-from perfc.ir.symbolic.dim import Dim
-from perfc.ir.tensors.types import TensorType
 
 from ..roofline.cost import CostTable, NodeCost
 

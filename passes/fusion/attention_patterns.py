@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from perfc.ir.graph import Node, Value
-from perfc.ir.op import Kind
+from perfc.ir import Kind, Node, TensorType, Value
 from perfc.ir.ops.elementwise.logic import IsNaN, Where
 from perfc.ir.ops.movement.movement import Transpose
-from perfc.ir.tensors.types import TensorType
 
 from .neighbourhood import FACTORS, Neighbourhood, is_scalar
 

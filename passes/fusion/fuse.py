@@ -6,8 +6,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
-from perfc.ir.graph import Module, Node
-from perfc.ir.record import frozen
+from perfc.ir import Module, Node, frozen
 
 from .. import Analysis
 from ..roofline.cost import Cost

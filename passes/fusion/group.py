@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from perfc.ir.graph import Node
-from perfc.ir.op import Kind
+from perfc.ir import Kind, Node
 
 from .kernel import HOST
 

@@ -6,9 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from heapq import heapify, heappop, heappush
 
-from perfc.ir.graph import Graph, Node, Value, captured
-from perfc.ir.op import Kind
-from perfc.ir.record import entity, mutable
+from perfc.ir import Graph, Kind, Node, Value, captured, entity, mutable
 
 from ..roofline.charges import Charging
 from ..roofline.cost import CostTable, NodeCost

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from perfc.ir.cost import Traffic, Work
-from perfc.ir.graph import Node, Value
-from perfc.ir.op import Kind
+from perfc.ir import Dim, DType, Kind, Node, TensorType, Traffic, Value, Work, entity
 from perfc.ir.problem import Backward, Problem, SlidingWindow
 from perfc.ir.problem.window import MOST_GAIN
-from perfc.ir.record import entity
-from perfc.ir.symbolic.dim import Dim
-from perfc.ir.tensors.types import DType, TensorType
 
 from ..roofline.cost import Tier
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfc.ir.graph import Node
+from perfc.ir import Node
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.ops.elementwise.elementwise import Add, Mul
 from perfc.ir.ops.movement.gather import Gather

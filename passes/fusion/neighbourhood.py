@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import field
 
-from perfc.ir.graph import Graph, Node, Value
-from perfc.ir.op import Kind
+from perfc.ir import Graph, Kind, Node, TensorType, Value, mutable
 from perfc.ir.ops.elementwise.elementwise import Div, Mul
-from perfc.ir.record import mutable
-from perfc.ir.tensors.types import TensorType
 
 from ..runtimes import Runtime
 

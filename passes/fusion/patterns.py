@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 
-from perfc.ir.graph import Node
-from perfc.ir.op import Kind
-from perfc.ir.record import entity, record
+from perfc.ir import Kind, Node, entity, record
 
 from ..runtimes import Runtime
 from . import attention_patterns as attention

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import field
 
-from perfc.ir.graph import Node, Value
-from perfc.ir.op import Kind
+from perfc.ir import Kind, Node, TensorType, Value, mutable
 from perfc.ir.ops.elementwise.activation import Gelu
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.ops.elementwise.elementwise import (
@@ -22,8 +21,6 @@ from perfc.ir.ops.elementwise.elementwise import (
 )
 from perfc.ir.ops.normalization.normalization import LayerNormalization
 from perfc.ir.ops.normalization.reduce import ReduceMean
-from perfc.ir.record import mutable
-from perfc.ir.tensors.types import TensorType
 
 from .neighbourhood import FACTORS, Neighbourhood, is_channelwise, is_scalar, scalar_operand
 

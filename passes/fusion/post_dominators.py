@@ -11,16 +11,13 @@ from __future__ import annotations
 from dataclasses import field
 from enum import IntEnum
 
-from perfc.ir.graph import Node, Value
-from perfc.ir.op import Kind
+from perfc.ir import Kind, Node, TensorType, Value, mutable
 from perfc.ir.ops.elementwise.random import Dropout
 from perfc.ir.ops.movement.pad import Pad
 from perfc.ir.ops.movement.view import Identity, Squeeze, Unsqueeze
 from perfc.ir.ops.normalization.normalization import BatchNormalization
 from perfc.ir.ops.normalization.reduce import ReduceMean
 from perfc.ir.ops.resampling.resize import Resampling
-from perfc.ir.record import mutable
-from perfc.ir.tensors.types import TensorType
 
 from .kernel import HOST
 from .neighbourhood import Neighbourhood

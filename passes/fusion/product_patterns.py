@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from perfc.ir.graph import Node, Value
-from perfc.ir.op import Kind
+from perfc.ir import Kind, Node, TensorType, Value
 from perfc.ir.ops.contraction.matmul import Gemm
 from perfc.ir.ops.elementwise.activation import (
     Elu,
@@ -21,7 +20,6 @@ from perfc.ir.ops.movement.movement import Transpose
 from perfc.ir.ops.movement.pad import Pad
 from perfc.ir.ops.normalization.normalization import BatchNormalization
 from perfc.ir.ops.quantized.quantize import DequantizeLinear, QuantizeLinear
-from perfc.ir.tensors.types import TensorType
 
 from .neighbourhood import Neighbourhood, has_stored_contents, is_channelwise, is_scaled
 

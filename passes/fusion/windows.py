@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from perfc.ir.ops.movement.gather import Gather
 
 if TYPE_CHECKING:
-    from perfc.ir.graph import Node
+    from perfc.ir import Node
 
 WINDOWS = "windows"
 """Stands for such lookups among the mnemonics that a runtime takes for views."""

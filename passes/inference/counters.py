@@ -7,16 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
-from perfc.ir.graph import Graph, Node, Value, captured
-from perfc.ir.op import Kind
+from perfc.ir import DType, Graph, Item, Kind, Known, Node, TensorType, Type, Value, captured
 from perfc.ir.ops.control.control import If
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.ops.elementwise.elementwise import Add, Neg, Sub
 from perfc.ir.ops.elementwise.logic import And, Greater, GreaterOrEqual, Less, LessOrEqual, Not
 from perfc.ir.ops.movement.gather import Gather
 from perfc.ir.ops.movement.view import Identity, Reshape, Squeeze, Unsqueeze
-from perfc.ir.tensors.known import Item, Known
-from perfc.ir.tensors.types import DType, TensorType, Type
 
 if TYPE_CHECKING:
     from .shapes import Inference

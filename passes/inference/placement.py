@@ -7,14 +7,10 @@ from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 
-from perfc.ir.graph import Node, Value
-from perfc.ir.op import normal_axis
+from perfc.ir import Node, TensorType, Value, evaluate, normal_axis, record
 from perfc.ir.ops.movement.gather import Gather
 from perfc.ir.ops.movement.movement import Expand, Transpose
 from perfc.ir.ops.movement.slice import Slice, Split, positions
-from perfc.ir.record import record
-from perfc.ir.symbolic.evaluate import evaluate
-from perfc.ir.tensors.types import TensorType
 
 Extents = tuple[int, ...]
 Axes = tuple[Sequence[int], ...]

@@ -8,10 +8,21 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from perfc.errors import ShapeError
-from perfc.ir.graph import Basis, Module, Node, SymbolDecl, assumed
-from perfc.ir.record import record
-from perfc.ir.symbolic.dim import AtomKind, Dim, Poly, interval, symbols
-from perfc.ir.symbolic.evaluate import Numbers, evaluate
+from perfc.ir import (
+    Basis,
+    Dim,
+    Module,
+    Node,
+    Numbers,
+    Poly,
+    SymbolDecl,
+    evaluate,
+    interval,
+    record,
+    symbols,
+)
+from perfc.ir.graph import assumed
+from perfc.ir.symbolic.dim import AtomKind
 from perfc.ir.symbolic.sizes import MAX_EXTENT
 from perfc.ir.syntax.names import symbol_name
 

@@ -7,16 +7,34 @@ from dataclasses import field
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from perfc.errors import ShapeError
-from perfc.ir.graph import Graph, Inputs, Module, Node, Value
+from perfc.ir import (
+    UNKNOWN,
+    Dim,
+    DType,
+    Folded,
+    Graph,
+    Inputs,
+    Kind,
+    Known,
+    Module,
+    Node,
+    Op,
+    Poly,
+    SequenceType,
+    TensorType,
+    Type,
+    Types,
+    UnknownType,
+    Value,
+    frozen,
+    interval,
+    mutable,
+    symbols,
+)
 from perfc.ir.graphs.duplicates import DuplicateKeys
-from perfc.ir.op import Folded, Kind, Op, Types
 from perfc.ir.ops.opaque import Opaque
-from perfc.ir.record import frozen, mutable
-from perfc.ir.symbolic.dim import Dim, Poly, interval, symbols
 from perfc.ir.symbolic.fresh import issued, numbering
 from perfc.ir.symbolic.sizes import bound_type, misfit
-from perfc.ir.tensors.known import Known
-from perfc.ir.tensors.types import UNKNOWN, DType, SequenceType, TensorType, Type, UnknownType
 
 from .. import Transform
 

@@ -6,12 +6,21 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from perfc.ir.graph import Module, Value, walk
-from perfc.ir.record import frozen
-from perfc.ir.symbolic.dim import Dim, Poly
+from perfc.ir import (
+    Dim,
+    Known,
+    Module,
+    OptionalType,
+    Poly,
+    SequenceType,
+    TensorType,
+    Type,
+    UnknownType,
+    Value,
+    frozen,
+    walk,
+)
 from perfc.ir.symbolic.sizes import bound_type
-from perfc.ir.tensors.known import Known
-from perfc.ir.tensors.types import OptionalType, SequenceType, TensorType, Type, UnknownType
 
 from .. import Analysis, Transform
 from .shapes import Recording

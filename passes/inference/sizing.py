@@ -7,12 +7,24 @@ from functools import cached_property
 from typing import NamedTuple
 
 from perfc.errors import ShapeError
-from perfc.ir.graph import Graph, Module, Node, SymbolDecl, Value, walk
-from perfc.ir.symbolic.dim import Dim, Poly, symbols
-from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir import (
+    Dim,
+    Graph,
+    Module,
+    Node,
+    OptionalType,
+    Poly,
+    SequenceType,
+    SymbolDecl,
+    TensorType,
+    Type,
+    Value,
+    evaluate,
+    symbols,
+    walk,
+)
 from perfc.ir.symbolic.fresh import numbering
 from perfc.ir.symbolic.sizes import bound_known, bound_type, is_symbolic, misfit
-from perfc.ir.tensors.types import OptionalType, SequenceType, TensorType, Type
 
 from .shapes import UNFORESEEN, Application, Inference, applied, inferred
 

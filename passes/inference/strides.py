@@ -6,17 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, ClassVar
 
-from perfc.ir.graph import Module, Node, Value
-from perfc.ir.op import Kind
+from perfc.ir import Kind, Module, Node, TensorType, Value, entity, evaluate, frozen, record
 from perfc.ir.ops.attention.attention import Attention
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.ops.movement.gather import Gather
 from perfc.ir.ops.movement.movement import Expand, Transpose
 from perfc.ir.ops.movement.slice import Slice, Split
 from perfc.ir.ops.normalization.normalization import BatchNormalization
-from perfc.ir.record import entity, frozen, record
-from perfc.ir.symbolic.evaluate import evaluate
-from perfc.ir.tensors.types import TensorType
 
 from .. import Analysis
 from ..fusion.fuse import Fuse, KernelTable

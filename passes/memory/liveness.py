@@ -6,15 +6,26 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from perfc.ir.cost import dim_sum
-from perfc.ir.graph import Graph, Module, Node, Value, captured
-from perfc.ir.op import Kind
+from perfc.ir import (
+    Dim,
+    Graph,
+    Kind,
+    Module,
+    Node,
+    Poly,
+    TensorType,
+    Type,
+    Value,
+    captured,
+    dim_max,
+    dim_sum,
+    evaluate,
+    frozen,
+    mutable,
+)
 from perfc.ir.ops.control.control import Loop, Scan, SequenceMap
 from perfc.ir.ops.training.multi_tensor import MultiTensor
-from perfc.ir.record import frozen, mutable
-from perfc.ir.symbolic.dim import Dim, Monomial, Poly, dim_max
-from perfc.ir.symbolic.evaluate import evaluate
-from perfc.ir.tensors.types import TensorType, Type
+from perfc.ir.symbolic.dim import Monomial
 
 from .. import Analysis
 from ..runtimes import Framework, Runtime

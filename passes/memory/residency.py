@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from perfc.ir.graph import Value
+from perfc.ir import Value
 from perfc.machine import Machine
 
 from ..fusion.kernel import Kernel

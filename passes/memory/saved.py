@@ -6,15 +6,9 @@ from collections.abc import Mapping
 from math import prod
 from typing import TYPE_CHECKING, ClassVar
 
-from perfc.ir.cost import dim_sum
-from perfc.ir.graph import Module, Node, Phase, Value
-from perfc.ir.op import Kind
+from perfc.ir import Dim, Kind, Module, Node, Phase, TensorType, Value, dim_sum, evaluate, frozen
 from perfc.ir.ops.contraction.matmul import FusedMatMul
 from perfc.ir.ops.normalization.normalization_grad import GroupNormalizationGrad
-from perfc.ir.record import frozen
-from perfc.ir.symbolic.dim import Dim
-from perfc.ir.symbolic.evaluate import evaluate
-from perfc.ir.tensors.types import TensorType
 
 from .. import Analysis
 from ..inference.placement import viewed

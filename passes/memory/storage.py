@@ -14,12 +14,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, ClassVar
 
-from perfc.ir.graph import Module, Node, Phase, Value
-from perfc.ir.op import Kind
-from perfc.ir.record import frozen, record
-from perfc.ir.symbolic.dim import Dim
-from perfc.ir.symbolic.evaluate import evaluate
-from perfc.ir.tensors.types import TensorType
+from perfc.ir import Dim, Kind, Module, Node, Phase, TensorType, Value, evaluate, frozen, record
 
 from .. import Analysis
 from ..fusion.fuse import Fuse

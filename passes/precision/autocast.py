@@ -7,11 +7,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
-from perfc.ir.graph import Module, Node, Value
-from perfc.ir.op import Kind
-from perfc.ir.record import frozen, record
-from perfc.ir.symbolic.dim import Dim
-from perfc.ir.tensors.types import DType, TensorType
+from perfc.ir import Dim, DType, Kind, Module, Node, TensorType, Value, frozen, record
 
 from .. import Analysis
 from ..fusion.fuse import Fuse

@@ -6,14 +6,12 @@ from collections.abc import Mapping
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, ClassVar
 
+from perfc.ir import DType, Graph, Kind, Module, Node, Phase, TensorType, Value, entity, frozen
 from perfc.ir.gradients.tape import Tape, dtype_of
-from perfc.ir.graph import Graph, Module, Node, Phase, Value
-from perfc.ir.op import Kind
 from perfc.ir.ops.elementwise.cast import Cast
-from perfc.ir.record import entity, frozen
 from perfc.ir.symbolic.fresh import numbering
 from perfc.ir.syntax.text import all_values
-from perfc.ir.tensors.types import BY_CODE, DType, TensorType
+from perfc.ir.tensors.types import BY_CODE
 
 from .. import Transform
 from ..fusion.fuse import Fuse

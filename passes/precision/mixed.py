@@ -6,9 +6,8 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from perfc.errors import PassError
-from perfc.ir.graph import Graph, Inputs, Module, Node, Value
-from perfc.ir.record import entity, frozen
-from perfc.ir.tensors.types import BY_CODE, DType, TensorType
+from perfc.ir import DType, Graph, Inputs, Module, Node, TensorType, Value, entity, frozen
+from perfc.ir.tensors.types import BY_CODE
 
 from .. import Transform
 from .retype import (

@@ -7,20 +7,29 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from perfc.errors import ParseError, PassError
-from perfc.ir.cost import Work
-from perfc.ir.graph import Graph, Inputs, Module, Node, Value
-from perfc.ir.op import REGISTRY, Kind, Op, Types
-from perfc.ir.ops.elementwise.cast import Cast
-from perfc.ir.record import entity, frozen, record
-from perfc.ir.tensors.types import (
+from perfc.ir import (
     DType,
+    Graph,
+    Inputs,
+    Kind,
+    Module,
+    Node,
+    Op,
     OptionalType,
     SequenceType,
     TensorType,
     Type,
+    Types,
+    Value,
+    Work,
     dtype_named,
-    with_tensors,
+    entity,
+    frozen,
+    record,
 )
+from perfc.ir.op import REGISTRY
+from perfc.ir.ops.elementwise.cast import Cast
+from perfc.ir.tensors.types import with_tensors
 
 from .. import Transform
 

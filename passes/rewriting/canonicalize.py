@@ -6,14 +6,11 @@ from collections.abc import Iterator
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from perfc.ir.graph import Graph, Module, Node, Value, Weight, captured
-from perfc.ir.op import Kind
+from perfc.ir import Graph, Kind, Module, Node, TensorType, Value, Weight, captured, entity, frozen
 from perfc.ir.ops.control.control import If, Loop
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.ops.movement.movement import Transpose
 from perfc.ir.ops.movement.view import Identity, View
-from perfc.ir.record import entity, frozen
-from perfc.ir.tensors.types import TensorType
 
 from .. import Transform
 

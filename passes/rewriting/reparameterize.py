@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from perfc.ir.graph import Graph, Module, Node, Value, Weight
+from perfc.ir import Graph, Module, Node, TensorType, Value, Weight, frozen
 from perfc.ir.graphs.rewrite import Rewriter
 from perfc.ir.ops.convolution.conv import Conv
 from perfc.ir.ops.elementwise.elementwise import Add
 from perfc.ir.ops.normalization.normalization import BatchNormalization
-from perfc.ir.record import frozen
-from perfc.ir.tensors.types import TensorType
 
 from .. import Transform
 

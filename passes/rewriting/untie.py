@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from perfc.ir import Graph, Inputs, Module, Node, Value, frozen
 from perfc.ir.gradients.tape import Tape, shape_of
-from perfc.ir.graph import Graph, Inputs, Module, Node, Value
 from perfc.ir.ops.movement.gather import Gather
-from perfc.ir.record import frozen
 from perfc.ir.symbolic.fresh import numbering
 from perfc.ir.syntax.text import all_values
 

@@ -7,9 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
 
-from perfc.ir.graph import Phase
-from perfc.ir.record import record
-from perfc.ir.tensors.types import DType
+from perfc.ir import DType, Phase, record
 
 from ..fusion.kernel import Kernel
 

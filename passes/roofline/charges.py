@@ -6,14 +6,25 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from perfc.ir.cost import Traffic, Work, dim_sum, total_work
-from perfc.ir.graph import Node, Value
-from perfc.ir.op import Kind
+from perfc.ir import (
+    Dim,
+    DType,
+    Kind,
+    Node,
+    Poly,
+    TensorType,
+    Traffic,
+    Type,
+    Value,
+    Work,
+    dim_max,
+    dim_min,
+    dim_sum,
+    total_work,
+)
 from perfc.ir.ops.movement.gather import Gather
 from perfc.ir.ops.movement.slice import Slice
 from perfc.ir.problem import Attention, Problem, Product
-from perfc.ir.symbolic.dim import Dim, Poly, dim_max, dim_min
-from perfc.ir.tensors.types import DType, TensorType, Type
 
 from ..fusion.kernel import Kernel
 from ..fusion.patterns import JOINED

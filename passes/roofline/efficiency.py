@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from perfc.ir import Numbers
 from perfc.ir.problem import Product, SlidingWindow
 from perfc.ir.problem.window import WindowOperation
-from perfc.ir.symbolic.evaluate import Numbers
 from perfc.machine import Machine
 
 from ..fusion.kernel import Kernel

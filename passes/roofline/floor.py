@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from perfc.ir.tensors.types import DType
+from perfc.ir import DType
 from perfc.machine import Machine, Peak, Unit
 
 from ..memory.residency import capacity

@@ -8,9 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from perfc.ir.cost import dim_sum
-from perfc.ir.graph import Graph, Module, Node, Value
-from perfc.ir.op import Kind, Op
+from perfc.ir import Dim, DType, Graph, Kind, Module, Node, Op, TensorType, Value, dim_sum, frozen
 from perfc.ir.ops.control.control import If, Scan
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.ops.elementwise.elementwise import Mul
@@ -18,9 +16,6 @@ from perfc.ir.ops.normalization.normalization import BatchNormalization
 from perfc.ir.ops.opaque import Opaque
 from perfc.ir.ops.quantized.quantize import DequantizeLinear, DynamicQuantizeLinear
 from perfc.ir.ops.resampling.resize import Resize, Upsample
-from perfc.ir.record import frozen
-from perfc.ir.symbolic.dim import Dim
-from perfc.ir.tensors.types import DType, TensorType
 
 from .. import Analysis
 from ..memory.liveness import all_weights, in_memory

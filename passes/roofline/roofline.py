@@ -10,12 +10,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
 from perfc.common.fitted import constants_next_to
-from perfc.ir.graph import Module, Value
-from perfc.ir.op import Kind
+from perfc.ir import DType, Kind, Module, Numbers, Value, frozen
 from perfc.ir.problem import Experts, SlidingWindow
-from perfc.ir.record import frozen
-from perfc.ir.symbolic.evaluate import Numbers
-from perfc.ir.tensors.types import DType
 from perfc.machine import Machine, Unit, load_machine
 
 from .. import Analysis

@@ -7,10 +7,7 @@ from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, ClassVar
 
-from perfc.ir.graph import Graph, Module, Value
-from perfc.ir.op import Kind
-from perfc.ir.record import frozen, record
-from perfc.ir.tensors.types import TensorType
+from perfc.ir import Graph, Kind, Module, TensorType, Value, frozen, record
 
 from .. import Analysis
 from ..fusion.fuse import Fuse, KernelTable

@@ -10,9 +10,7 @@ from functools import cache
 from importlib import import_module
 
 from perfc.errors import PassError
-from perfc.ir.graph import Node
-from perfc.ir.op import Kind
-from perfc.ir.record import record
+from perfc.ir import Kind, Node, record
 
 from ..fusion.windows import WINDOWS, window_steps
 from ._engine_kind import Batching as Batching

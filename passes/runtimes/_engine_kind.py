@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import field, replace
 from enum import Enum
 
-from perfc.ir.record import record
+from perfc.ir import record
 
 
 class Batching(Enum):

@@ -3,7 +3,7 @@
 Its wrapper launches one after the other, unless graphs are recorded (`inductor_cudagraph`).
 """
 
-from perfc.ir.op import Kind
+from perfc.ir import Kind
 
 from ..fusion.windows import WINDOWS
 from . import STRIDED, Framework, LaunchMode, Layout, Runtime, Steps, Tf32

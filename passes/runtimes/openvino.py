@@ -1,6 +1,6 @@
 """OpenVINO on a CPU: convolutions and products with pointwise epilogues, as oneDNN has them."""
 
-from perfc.ir.op import Kind
+from perfc.ir import Kind
 
 from . import CPU, LaunchMode, Runtime
 

@@ -1,6 +1,6 @@
 """ONNX Runtime with all graph optimisations on its CUDA provider."""
 
-from perfc.ir.op import Kind
+from perfc.ir import Kind
 
 from . import Framework, LaunchMode, Runtime
 

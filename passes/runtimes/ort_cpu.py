@@ -1,6 +1,6 @@
 """ONNX Runtime with extended graph optimisations on its CPU provider."""
 
-from perfc.ir.op import Kind
+from perfc.ir import Kind
 
 from . import CPU, Framework, LaunchMode, Runtime
 from .ort import PATTERNS

@@ -1,6 +1,6 @@
 """Paddle Inference's own kernels: convolutions with their normalisation, products with biases."""
 
-from perfc.ir.op import Kind
+from perfc.ir import Kind
 
 from . import LaunchMode, Runtime
 

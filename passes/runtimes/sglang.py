@@ -3,7 +3,7 @@
 import math
 from dataclasses import replace
 
-from perfc.ir.op import Kind
+from perfc.ir import Kind
 
 from . import Batching, EngineKind, PoolOf, Serving, StaticShare
 from .vllm import FUSED_EXPERTS

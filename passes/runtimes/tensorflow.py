@@ -1,6 +1,6 @@
 """TensorFlow's graph executor without XLA: one kernel an operator, biases and activations fused."""
 
-from perfc.ir.op import Kind
+from perfc.ir import Kind
 
 from . import LaunchMode, Runtime
 

@@ -1,6 +1,6 @@
 """TensorRT: convolutions and products with epilogues, pointwise chains, fused attention."""
 
-from perfc.ir.op import Kind
+from perfc.ir import Kind
 
 from . import NVIDIA_GPU, STRIDED, Framework, LaunchMode, Runtime, Serving
 

@@ -1,6 +1,6 @@
 """TorchScript on a GPU: an eager framework's kernels, chains of pointwise operators as one."""
 
-from perfc.ir.op import Kind
+from perfc.ir import Kind
 
 from . import STRIDED, Framework, LaunchMode, Runtime, Tf32
 

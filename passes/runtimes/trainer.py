@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from perfc.ir.op import Kind
+from perfc.ir import Kind
 
 from .cudagraph import TABLE as CUDAGRAPH
 

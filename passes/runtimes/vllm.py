@@ -1,6 +1,6 @@
 """vLLM: kernels of its own between library products, recorded as CUDA graphs."""
 
-from perfc.ir.op import Kind
+from perfc.ir import Kind
 
 from . import STRIDED, Batching, EngineKind, Framework, LaunchMode, RecordedSteps, Runtime, Serving
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from perfc.ir import Loc, Node, Phase, Value, entity
 from perfc.ir.gradients.tape import Tape
-from perfc.ir.graph import Loc, Node, Phase, Value
-from perfc.ir.record import entity
 
 
 @entity

@@ -7,12 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from perfc.errors import PassError
+from perfc.ir import Graph, Module, Node, Phase, TensorType, Value, frozen, record
 from perfc.ir.gradients.tape import Tape
-from perfc.ir.graph import Graph, Module, Node, Phase, Value
-from perfc.ir.record import frozen, record
 from perfc.ir.symbolic.fresh import numbering
 from perfc.ir.syntax.text import all_values
-from perfc.ir.tensors.types import TensorType
 
 from .. import Transform
 from .differentiate import differentiate

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 
-from perfc.ir.graph import Node, Value
-from perfc.ir.record import entity
+from perfc.ir import Node, Value, entity
 
 NUMBERED = re.compile(r"(^|[._])\d+$")
 """The last part of a repeated module's name in a path: ``layer.3``, ``blocks.0``, ``layer1.2``."""

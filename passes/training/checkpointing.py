@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from perfc.ir import Kind, Node, Phase, TensorType, Value, entity, evaluate, record
 from perfc.ir.gradients.tape import Tape
-from perfc.ir.graph import Node, Phase, Value
-from perfc.ir.op import Kind
-from perfc.ir.record import entity, record
-from perfc.ir.symbolic.evaluate import evaluate
-from perfc.ir.tensors.types import TensorType
 
 from .blocks import Block, blocks_of, makers_of
 from .differentiate import active

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from perfc.errors import PassError
+from perfc.ir import DType, Inputs, Loc, Node, TensorType, Value, entity
 from perfc.ir.gradients.adjoint import Adjoint
 from perfc.ir.gradients.tape import Tape, dtype_of
-from perfc.ir.graph import Inputs, Loc, Node, Value
 from perfc.ir.ops.elementwise.cast import Cast
-from perfc.ir.record import entity
-from perfc.ir.tensors.types import DType, TensorType
 
 from ..precision.retype import is_wide_float
 

@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
 from perfc.errors import PassError
+from perfc.ir import Loc, Node, TensorType, Value, Weight, entity
 from perfc.ir.gradients.tape import Tape, dtype_of, shape_of
-from perfc.ir.graph import Loc, Node, Value, Weight
 from perfc.ir.ops.contraction.matmul import Gemm, MatMul
 from perfc.ir.ops.elementwise.elementwise import Add
 from perfc.ir.ops.movement.movement import Transpose
-from perfc.ir.record import entity
-from perfc.ir.tensors.types import TensorType
 
 ALPHA = 16.0
 """The factors' product is scaled by this over the rank; PEFT, LoraConfig.lora_alpha is 8 to 32."""

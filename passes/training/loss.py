@@ -8,9 +8,8 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from perfc.errors import PassError
+from perfc.ir import Node, Value, entity
 from perfc.ir.gradients.tape import Tape, shape_of
-from perfc.ir.graph import Node, Value
-from perfc.ir.record import entity
 
 from . import losses
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from perfc.ir import DType, Node
 from perfc.ir.gradients.tape import Tape
-from perfc.ir.graph import Node
 from perfc.ir.ops.elementwise.random import Dropout, NativeDropout
 from perfc.ir.ops.normalization.normalization import BatchNormalization
-from perfc.ir.tensors.types import DType
 
 
 def trained_form(nodes: Sequence[Node], tape: Tape) -> list[Node]:

@@ -9,11 +9,9 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from perfc.errors import PassError
+from perfc.ir import DType, Shape, TensorType, Value, Weight, frozen, record
 from perfc.ir.gradients.tape import Tape
-from perfc.ir.graph import Value, Weight
 from perfc.ir.ops.training.multi_tensor import MultiTensor
-from perfc.ir.record import frozen, record
-from perfc.ir.tensors.types import DType, Shape, TensorType
 
 from . import optimizers
 from .implementation import OptimizerLaunch

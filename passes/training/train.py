@@ -8,13 +8,11 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from perfc.errors import PassError
+from perfc.ir import DType, Graph, Loc, Module, Node, Phase, Value, frozen
 from perfc.ir.gradients.tape import Tape, dtype_of, shape_of
-from perfc.ir.graph import Graph, Loc, Module, Node, Phase, Value
 from perfc.ir.ops.elementwise.cast import Cast
-from perfc.ir.record import frozen
 from perfc.ir.symbolic.fresh import numbering
 from perfc.ir.syntax.text import all_values
-from perfc.ir.tensors.types import DType
 
 from .. import Transform
 from .accumulation import accumulated

@@ -12,8 +12,7 @@ from perfc.deployment.device import usual_engine
 from perfc.deployment.fields import ANY_RUNTIME, READERS, VERSION, Mode
 from perfc.errors import ParseError
 from perfc.frontend import is_configuration
-from perfc.ir.record import record
-from perfc.ir.tensors.types import DType
+from perfc.ir import DType, Module, record
 from perfc.machine import NOTHING, Capacity, Machine, Reserve, capacity_of, load_machine
 from perfc.machine.parallel import ALONE, Parallel
 from perfc.passes.precision.retype import dtype_of
@@ -34,7 +33,6 @@ from perfc.passes.training.implementation import OptimizerLaunch, RecomputePolic
 
 if TYPE_CHECKING:
     from perfc.frontend.config import ModuleCode
-    from perfc.ir.graph import Module
     from perfc.passes.training.train import Train
 
 

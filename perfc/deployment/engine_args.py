@@ -12,7 +12,7 @@ from typing import Any
 
 from perfc.common.toml_file import read_text
 from perfc.errors import ParseError
-from perfc.ir.record import frozen
+from perfc.ir import frozen
 
 from .engine_commands import (
     WHERE,

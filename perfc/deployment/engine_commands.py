@@ -13,7 +13,7 @@ from typing import Any
 
 from perfc.common.extras import install_package
 from perfc.errors import MissingExtraError, ParseError
-from perfc.ir.record import frozen
+from perfc.ir import frozen
 
 FLAGS = Path(__file__).with_name("engine_flags.toml")
 WHERE = "--engine-args"

@@ -11,14 +11,23 @@ from dataclasses import field, replace
 
 from perfc.errors import ParseError, ShapeError
 from perfc.frontend.lowering.roles import Roles, SymbolPlace
-from perfc.ir.graph import Basis, Module, SymbolDecl, Value, walk
+from perfc.ir import (
+    UNKNOWN,
+    Basis,
+    Dim,
+    Module,
+    SymbolDecl,
+    TensorType,
+    Value,
+    record,
+    symbol,
+    symbols,
+    walk,
+)
 from perfc.ir.graphs.rewrite import Rewriter, require_range, with_graph
-from perfc.ir.record import record
-from perfc.ir.symbolic.dim import Dim, symbol, symbols
 from perfc.ir.symbolic.evaluate import solved
 from perfc.ir.symbolic.sizes import bound_type, sizes_of
 from perfc.ir.syntax.names import symbol_name
-from perfc.ir.tensors.types import UNKNOWN, TensorType
 
 BATCH = "batch"
 SEQUENCE = "seq"

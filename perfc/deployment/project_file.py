@@ -8,7 +8,7 @@ from pathlib import Path
 
 from perfc.common.toml_file import line_of, parse, read_text
 from perfc.errors import ParseError
-from perfc.ir.record import record
+from perfc.ir import record
 
 NAME = "perfc.toml"
 PROJECT = "pyproject.toml"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from perfc.errors import ParseError, PerfcError
 from perfc.frontend import load, serialized
 from perfc.frontend.lowering.input_contents import known_contents
-from perfc.ir.graph import Module
+from perfc.ir import Module
 from perfc.ir.symbolic.sizes import sizes_of
 
 from .extents import sized

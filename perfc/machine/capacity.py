@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from perfc.errors import ParseError
-from perfc.ir.record import record
+from perfc.ir import record
 
 from .machine import Machine
 

@@ -5,7 +5,7 @@ A cluster's file is read as the machine of its GPUs, with the numbers of the nod
 
 from __future__ import annotations
 
-from perfc.ir.record import record
+from perfc.ir import record
 
 from .machine import Machine
 

@@ -15,8 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perfc.ir.facts import Origin
-from perfc.ir.record import frozen, record
+from perfc.ir import Origin, frozen, record
 
 from .stand_ins import MATRIX_CHAIN, SAME_MATRIX, VECTOR_CHAIN
 

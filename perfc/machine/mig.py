@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfc.ir.record import frozen
+from perfc.ir import frozen
 from perfc.machine import SliceProfile, load_machine, partition_of
 
 GB = 1e9

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from perfc.errors import ModelError, ParseError
-from perfc.ir.record import record
+from perfc.ir import record
 
 T = TypeVar("T")
 MOST_RANKS = 1 << 16

@@ -7,9 +7,7 @@ import sys
 from typing import Any
 
 from perfc.errors import TargetError
-from perfc.ir.facts import Origin
-from perfc.ir.record import frozen
-from perfc.ir.tensors.types import dtype_named
+from perfc.ir import Origin, dtype_named, frozen
 
 from .catalog import load_machine
 from .machine import Machine, Rate, Unit

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import cast
 
 from perfc.errors import reason_of
-from perfc.ir.facts import Origin
+from perfc.ir import Origin
 
 from .machine import Machine, MemoryLevel, Peak, Rate, Source, Spread, Unit
 from .magnitudes import implausible

@@ -16,8 +16,7 @@ from typing import cast
 
 from perfc.common.toml_file import parse, read_text
 from perfc.errors import ParseError, TargetError
-from perfc.ir.facts import Origin
-from perfc.ir.record import record
+from perfc.ir import Origin, record
 
 from .folders import SHIPPED, files_in, user_folder
 from .machine import Machine, MemoryLevel, Peak, Rate, Source

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from enum import Enum
 from itertools import pairwise
 
-from perfc.ir.record import record
+from perfc.ir import record
 
 from .subject import KernelSubject
 

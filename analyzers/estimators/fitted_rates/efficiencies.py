@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.machine import Machine
 
 from .classes import Class, Term, classify

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from perfc.ir.graph import Module, walk
+from perfc.ir import Module, walk
 
 if TYPE_CHECKING:
     from perfc.passes.fusion.fuse import KernelTable

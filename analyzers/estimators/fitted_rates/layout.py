@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from perfc.ir.graph import Value
+from perfc.ir import DType, TensorType, Value, evaluate
 from perfc.ir.ops.convolution.conv import Conv, DeformConv
 from perfc.ir.ops.convolution.global_pool import GlobalAveragePool, GlobalMaxPool
 from perfc.ir.ops.convolution.pool import AveragePool, MaxPool
@@ -20,8 +20,6 @@ from perfc.ir.ops.movement.slice import Concat
 from perfc.ir.ops.normalization.normalization import BatchNormalization
 from perfc.ir.ops.resampling.resize import Resize, Upsample
 from perfc.ir.problem import SlidingWindow
-from perfc.ir.symbolic.evaluate import evaluate
-from perfc.ir.tensors.types import DType, TensorType
 
 if TYPE_CHECKING:
     from perfc.passes.fusion.kernel import Kernel

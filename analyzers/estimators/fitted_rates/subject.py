@@ -11,13 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field, fields
 from typing import TYPE_CHECKING
 
-from perfc.ir.graph import Value
-from perfc.ir.op import Kind, Op
+from perfc.ir import Kind, Op, TensorType, Value, evaluate, record
 from perfc.ir.problem import SlidingWindow
 from perfc.ir.problem.window import WindowOperation
-from perfc.ir.record import record
-from perfc.ir.symbolic.evaluate import evaluate
-from perfc.ir.tensors.types import TensorType
 
 if TYPE_CHECKING:
     from perfc.passes.fusion.kernel import Kernel

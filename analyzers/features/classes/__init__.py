@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from perfc.common.declared import instances, instances_in
-from perfc.ir.record import record
+from perfc.ir import record
 
 from .. import physics, power_limit
 from ..distance import coordinates

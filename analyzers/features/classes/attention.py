@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import numpy as np
 
 from perfc.common.fitted import FILE_NAME, read_constants
-from perfc.ir.tensors.types import bits_of
+from perfc.ir import bits_of
 
 from .. import physics
 from . import KernelClass

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from perfc.ir.record import entity
-from perfc.ir.tensors.types import bits_of
+from perfc.ir import bits_of, entity
 
 from .. import physics
 from . import Amounts, KernelClass

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from perfc.ir.record import entity
+from perfc.ir import entity
 
 from .. import physics
 from . import Amounts

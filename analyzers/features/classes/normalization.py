@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from perfc.ir.tensors.types import bits_of
+from perfc.ir import bits_of
 
 from .. import reach
 from . import Amounts

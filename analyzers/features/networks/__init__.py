@@ -15,8 +15,8 @@ from pathlib import Path
 
 from perfc.common.declared import modules
 from perfc.common.fitted import FILE_NAME, read_constants
+from perfc.ir import record
 from perfc.ir.problem import Exchange
-from perfc.ir.record import record
 from perfc.machine import Cluster
 
 LOCAL_LATENCY_S = 1.5e-6

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...graph import Value
+from ... import Value
 from ...ops.contraction.einsum import ELLIPSIS, Einsum, parse
 from ..adjoint import Adjoint, Gradients
 from ..tape import shape_of

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from ...graph import Value
+from ... import Value, element_count
 from ...ops.contraction.matmul import FusedMatMul, Gemm, MatMul
-from ...tensors.types import element_count
 from ..adjoint import Adjoint, Gradients
 from ..tape import shape_of
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...graph import Value
+from ... import Value
 from ...ops.contraction.moe import MoE
 from ...ops.contraction.moe_grad import MoEInputGrad, MoEWeightGrad
 from ..adjoint import Adjoint, Gradients

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...graph import Value
+from ... import Value
 from ...ops.convolution.conv import Conv
 from ...ops.convolution.conv_grad import ConvFilterGrad
 from ...ops.convolution.conv_transpose import ConvTranspose

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ... import element_count
 from ...ops.convolution.global_pool import GlobalAveragePool, GlobalMaxPool
 from ...ops.elementwise.logic import Equal
-from ...tensors.types import element_count
 from ..adjoint import Adjoint, Gradients
 from ..tape import dtype_of
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...graph import Value
+from ... import Value
 from ...ops.elementwise.activation import BiasSplitGelu, Gelu, QuickGelu, Relu, Sigmoid, Swish, Tanh
 from ...ops.elementwise.elementwise_grad import ElementwiseGrad
 from ..adjoint import Adjoint, Gradients

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...op import known
+from ... import known
 from ...ops.elementwise.dropout_grad import DropoutGrad
 from ...ops.elementwise.random import Dropout
 from ..adjoint import Adjoint, Gradients

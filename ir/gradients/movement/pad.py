@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from ...graph import Value
+from ... import Dim, Value
 from ...ops.movement.gather_grad import GatherGrad
 from ...ops.movement.pad import Pad
-from ...symbolic.dim import Dim
 from ...tensors.contents import elements
 from ..adjoint import Adjoint, Gradients
 from ..tape import shape_of

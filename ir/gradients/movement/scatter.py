@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...graph import Value
+from ... import Value
 from ...ops.movement.gather import GatherElements, GatherND
 from ...ops.movement.scatter import ScatterElements, ScatterND
 from ..adjoint import Adjoint, Gradients

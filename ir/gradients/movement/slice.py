@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from ...graph import Value
-from ...op import normal_axis
+from ... import Dim, Value, normal_axis
 from ...ops.movement.pad import Pad
 from ...ops.movement.slice import Concat, Slice, Split
-from ...symbolic.dim import Dim
 from ..adjoint import Adjoint, Gradients
 from ..tape import dtype_of, shape_of
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ...graph import Value
-from ...op import Op
+from ... import Op, Value
 from ...ops.convolution.pool import AveragePool
 from ...ops.elementwise.elementwise import Pow
 from ...ops.normalization.normalization import (

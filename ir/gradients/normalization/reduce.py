@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from math import prod
 
-from ...graph import Value
+from ... import Dim, Value
 from ...ops.elementwise.elementwise import Sign
 from ...ops.elementwise.logic import Equal
 from ...ops.elementwise.rounding import Exp
 from ...ops.normalization.reduce import Reduce
-from ...symbolic.dim import Dim
 from ..adjoint import Adjoint, Gradients
 from ..tape import dtype_of
 

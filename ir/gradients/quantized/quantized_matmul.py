@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...graph import Value
+from ... import Value
 from ...ops.quantized.quantize import QuantizeLinear
 from ...ops.quantized.quantized_matmul import GemmFloat8
 from ...ops.quantized.quantized_matmul_grad import GemmFloat8Grad

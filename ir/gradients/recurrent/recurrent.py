@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...graph import Value
+from ... import Value
 from ...ops.recurrent.recurrent import GRU, LSTM, RNN, Recurrent
 from ...ops.recurrent.recurrent_grad import RecurrentGrad
 from ..adjoint import Adjoint, Gradients

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...op import known
+from ... import known
 from ...ops.resampling.resize import Resize, Upsample
 from ...ops.resampling.resize_grad import ResizeGrad
 from ..adjoint import Adjoint, Gradients

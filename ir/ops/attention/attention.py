@@ -8,15 +8,36 @@ from typing import ClassVar
 
 from perfc.errors import ShapeError
 
-from ...cost import Traffic, Work, dim_sum, work_of
-from ...definition import Positive
-from ...graph import Inputs
-from ...op import ABSENT, Kind, Op, Types, each_once, first_dtype, has, known, tensor
+from ... import (
+    ABSENT,
+    Dim,
+    DType,
+    Inputs,
+    Kind,
+    Op,
+    Positive,
+    Shape,
+    TensorType,
+    Traffic,
+    Types,
+    Work,
+    at_most,
+    dim_min,
+    dim_sum,
+    each_once,
+    element_count,
+    first_dtype,
+    frozen,
+    has,
+    known,
+    record,
+    same,
+    storage_bytes,
+    tensor,
+)
+from ...cost import work_of
 from ...problem import Attention as Problem
-from ...record import frozen, record
-from ...symbolic.dim import Dim, at_most, dim_min, same
 from ...symbolic.fresh import data_extent
-from ...tensors.types import DType, Shape, TensorType, element_count, storage_bytes
 from .score_pairs import unmasked_pairs
 
 SOFTMAX_ALU = 4

@@ -6,14 +6,25 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
-from ...cost import Traffic, Work
-from ...definition import Positive
-from ...graph import Inputs, Value
-from ...op import Kind, Op, Types, each_once, has, tensor
+from ... import (
+    DType,
+    Inputs,
+    Kind,
+    Op,
+    Positive,
+    Shape,
+    TensorType,
+    Traffic,
+    Types,
+    Value,
+    Work,
+    each_once,
+    frozen,
+    has,
+    tensor,
+)
 from ...problem import Attention as ForwardProblem
 from ...problem import Backward
-from ...record import frozen
-from ...tensors.types import DType, Shape, TensorType
 from ..contraction.matmul import FusedMatMul
 from ..normalization.softmax import Softmax
 from ..normalization.softmax_grad import SoftmaxGrad

@@ -7,14 +7,25 @@ from typing import ClassVar
 
 from perfc.errors import ShapeError
 
-from ...cost import Traffic
-from ...definition import Natural, Positive, Positives
-from ...graph import Inputs
-from ...op import Types, each_once, first_dtype, has, known, tensor
-from ...record import frozen, record
-from ...symbolic.dim import Dim
+from ... import (
+    Dim,
+    DType,
+    Inputs,
+    Natural,
+    Positive,
+    Positives,
+    TensorType,
+    Traffic,
+    Types,
+    each_once,
+    first_dtype,
+    frozen,
+    has,
+    known,
+    record,
+    tensor,
+)
 from ...symbolic.fresh import data_extent
-from ...tensors.types import DType, TensorType
 from .attention import (
     PROJECTED_SCORES,
     SOFTMAX_ALU,

@@ -4,14 +4,27 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ...cost import Traffic, dim_sum
-from ...definition import Natural, Positive
-from ...graph import Inputs
-from ...op import Types, each_once, first_dtype, has, tensor
-from ...record import frozen
-from ...symbolic.dim import Dim, dim_max, interval
+from ... import (
+    Dim,
+    DType,
+    Inputs,
+    Natural,
+    Positive,
+    Shape,
+    TensorType,
+    Traffic,
+    Types,
+    dim_max,
+    dim_sum,
+    each_once,
+    first_dtype,
+    frozen,
+    has,
+    interval,
+    storage_bytes,
+    tensor,
+)
 from ...symbolic.fresh import data_extent
-from ...tensors.types import DType, Shape, TensorType, storage_bytes
 from .attention import SOFTMAX_ALU, AttentionLike, Scores, axis, cached_traffic, either, ranked
 from .contrib_attention import known_extent
 from .score_pairs import unmasked_pairs

@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from ...definition import Positive, Positives
-from ...graph import Inputs
-from ...op import Types, first_dtype, has, tensor
-from ...record import frozen
-from ...symbolic.dim import Dim
-from ...tensors.types import DType, TensorType
+from ... import (
+    Dim,
+    DType,
+    Inputs,
+    Positive,
+    Positives,
+    TensorType,
+    Types,
+    first_dtype,
+    frozen,
+    has,
+    tensor,
+)
 from .attention import (
     PROJECTED_SCORES,
     SCORES,

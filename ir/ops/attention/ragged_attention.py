@@ -5,14 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from ...cost import Work, total_work
-from ...definition import Natural, Positive
-from ...graph import Inputs
-from ...op import Kind, Op, Types, first_dtype, has, tensor
+from ... import (
+    Dim,
+    DType,
+    Inputs,
+    Kind,
+    Natural,
+    Op,
+    Positive,
+    TensorType,
+    Types,
+    Work,
+    dim_max,
+    first_dtype,
+    frozen,
+    has,
+    record,
+    tensor,
+    total_work,
+)
 from ...problem import Attention, MixedAttention
-from ...record import frozen, record
-from ...symbolic.dim import Dim, dim_max
-from ...tensors.types import DType, TensorType
 from .attention import SCORES, SOFTMAX_ALU, Scores, axis, work_of_scores
 from .score_pairs import triangle, unmasked_pairs
 

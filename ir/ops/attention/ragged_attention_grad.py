@@ -6,17 +6,12 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, ClassVar
 
-from ...cost import Work
-from ...graph import Inputs, Value
-from ...op import ABSENT, Types, each_once, has, tensor
+from ... import ABSENT, Dim, Inputs, Traffic, Types, Value, Work, each_once, frozen, has, tensor
 from ...problem import Backward
-from ...record import frozen
-from ...symbolic.dim import Dim
 from .attention_grad import BACKWARD_SCORES, AttentionGrad, backward_of, backward_work
 from .ragged_attention import BIAS, KEY, PAST_KEY, QUERY, VALUE, RaggedAttention
 
 if TYPE_CHECKING:
-    from ...cost import Traffic
     from ...gradients.tape import Tape
 
 FORWARD = 2

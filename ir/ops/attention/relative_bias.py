@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...cost import Traffic, dim_sum
-from ...definition import Natural, Positive
-from ...graph import Inputs
-from ...op import Kind, Op, Types, first_dtype, has, tensor
-from ...record import frozen
-from ...symbolic.dim import Dim, dim_min
-from ...tensors.types import TensorType
+from ... import (
+    Dim,
+    Inputs,
+    Kind,
+    Natural,
+    Op,
+    Positive,
+    TensorType,
+    Traffic,
+    Types,
+    dim_min,
+    dim_sum,
+    first_dtype,
+    frozen,
+    has,
+    tensor,
+)
 from ..convolution.window import result_shape
 from .attention import axis, either, ranked
 from .contrib_attention import known_extent

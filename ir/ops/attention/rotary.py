@@ -5,13 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from ...cost import Traffic, dim_sum
-from ...definition import Natural, Naturals
-from ...graph import Inputs
-from ...op import Kind, Op, Types, count, each_once, has, tensor
-from ...record import frozen
-from ...symbolic.dim import Dim, dim_min
-from ...tensors.types import Shape, storage_bytes
+from ... import (
+    Dim,
+    Inputs,
+    Kind,
+    Natural,
+    Naturals,
+    Op,
+    Shape,
+    Traffic,
+    Types,
+    count,
+    dim_min,
+    dim_sum,
+    each_once,
+    frozen,
+    has,
+    storage_bytes,
+    tensor,
+)
 from ..convolution.window import product
 
 

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from ...graph import Inputs, Value
-from ...op import Types, has, tensor
-from ...record import frozen
-from ...symbolic.dim import Dim
-from ...tensors.types import Shape, TensorType
+from ... import Dim, Inputs, Shape, TensorType, Types, Value, frozen, has, tensor
 from ..movement.gather import Gather
 from .rotary import RotaryEmbedding
 

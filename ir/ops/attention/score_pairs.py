@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...symbolic.dim import Dim, dim_max, dim_min
+from ... import Dim, dim_max, dim_min
 
 
 def triangle(n: Dim) -> Dim:

@@ -5,15 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from ...cost import Traffic
-from ...definition import Attributes, Natural, Naturals, Positive
-from ...graph import Inputs
-from ...op import Kind, Op, Types, count, each_once, tensor
-from ...record import frozen
-from ...symbolic.dim import Dim
+from ... import (
+    Attributes,
+    Dim,
+    DType,
+    Inputs,
+    Kind,
+    Known,
+    MapType,
+    Natural,
+    Naturals,
+    Op,
+    Positive,
+    SequenceType,
+    Shape,
+    TensorType,
+    Traffic,
+    Types,
+    count,
+    each_once,
+    element_count,
+    frozen,
+    tensor,
+)
 from ...symbolic.fresh import data_extent
-from ...tensors.known import Known
-from ...tensors.types import DType, MapType, SequenceType, Shape, TensorType, element_count
 from ...traffic import moved, stored
 from ..elementwise.exact import checked
 

@@ -6,12 +6,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from ...definition import Attributes, Natural
-from ...graph import Inputs
-from ...op import Kind, Op, Types, tensor
-from ...record import frozen
-from ...symbolic.dim import Dim
-from ...tensors.types import DType, TensorType
+from ... import Attributes, Dim, DType, Inputs, Kind, Natural, Op, TensorType, Types, frozen, tensor
 from ..elementwise.exact import checked
 from .classical import in_rows, length, row_count
 

@@ -5,11 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from ...graph import Inputs
-from ...op import Kind, Op, Types, count, normal_axis, tensor
-from ...record import frozen
-from ...symbolic.dim import Dim
-from ...tensors.types import DType, TensorType, element_count
+from ... import (
+    Dim,
+    DType,
+    Inputs,
+    Kind,
+    Op,
+    TensorType,
+    Types,
+    count,
+    element_count,
+    frozen,
+    normal_axis,
+    tensor,
+)
 from ..movement.view import View
 from .signal import log2_floor
 

@@ -7,14 +7,28 @@ from typing import ClassVar
 
 from perfc.errors import ShapeError
 
-from ...cost import Traffic
-from ...definition import Attributes
-from ...graph import Inputs
-from ...op import Kind, Op, Types, count, each_once, has, known, known_ints, normal_axis, tensor
-from ...record import frozen
-from ...symbolic.dim import Dim, interval
+from ... import (
+    Attributes,
+    Dim,
+    DType,
+    Inputs,
+    Kind,
+    Op,
+    TensorType,
+    Traffic,
+    Types,
+    count,
+    each_once,
+    element_count,
+    frozen,
+    has,
+    interval,
+    known,
+    known_ints,
+    normal_axis,
+    tensor,
+)
 from ...symbolic.fresh import data_extent
-from ...tensors.types import DType, TensorType, element_count
 from ..elementwise.cast import dtype_of
 from ..elementwise.exact import checked
 

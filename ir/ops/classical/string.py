@@ -5,13 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import ClassVar
 
-from ...graph import Inputs
-from ...op import Kind, Op, Types, tensor
-from ...record import frozen
-from ...symbolic.dim import dim_max
+from ... import DType, Inputs, Item, Kind, Op, TensorType, Types, dim_max, frozen, tensor
 from ...symbolic.fresh import data_extent
-from ...tensors.known import Item
-from ...tensors.types import DType, TensorType
 from ..elementwise.elementwise import Elementwise
 from ..elementwise.exact import checked
 

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from perfc.errors import ShapeError
 
-from ...cost import Traffic
-from ...graph import Inputs
-from ...op import Kind, Op, Types, tensor
-from ...record import frozen
-from ...symbolic.dim import same
+from ... import Inputs, Kind, Op, TensorType, Traffic, Types, frozen, same, tensor
 from ...symbolic.fresh import data_extent
-from ...tensors.types import TensorType
 from ...traffic import moved, stored
 
 

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from itertools import combinations
 
-from ...cost import Work
-from ...symbolic.dim import Dim, dim_min
+from ... import Dim, Work, dim_min
 from ..convolution.window import product
 
 Letters = frozenset[str]

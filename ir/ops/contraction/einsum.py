@@ -7,13 +7,23 @@ from dataclasses import replace
 
 from perfc.errors import ShapeError
 
-from ...cost import NO_WORK, Work, total_work
-from ...graph import Inputs
-from ...op import Kind, Op, Types, first_dtype, tensor
-from ...record import frozen
-from ...symbolic.dim import Dim, dim_min
+from ... import (
+    NO_WORK,
+    Dim,
+    Inputs,
+    Kind,
+    Op,
+    Shape,
+    TensorType,
+    Types,
+    Work,
+    dim_min,
+    first_dtype,
+    frozen,
+    tensor,
+    total_work,
+)
 from ...tensors.broadcast import broadcast_extent
-from ...tensors.types import Shape, TensorType
 from ..convolution.window import product
 from .contraction import least_mac, left_to_right, pair
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ...graph import Inputs
-from ...op import Op, has
-from ...record import frozen
+from ... import Inputs, Op, frozen, has
 
 PerElement = tuple[int, int]
 """Operations per element on the vector unit and on the special-function unit."""

@@ -7,15 +7,25 @@ from typing import ClassVar
 
 from perfc.errors import ShapeError
 
-from ...cost import Traffic, dim_sum
-from ...definition import Positive
-from ...graph import Inputs
-from ...op import Kind, Op, Types, each_once, has, tensor
+from ... import (
+    Dim,
+    Inputs,
+    Kind,
+    Op,
+    Positive,
+    TensorType,
+    Traffic,
+    Types,
+    dim_min,
+    dim_sum,
+    each_once,
+    frozen,
+    has,
+    same,
+    tensor,
+)
 from ...problem import Product
-from ...record import frozen
-from ...symbolic.dim import Dim, dim_min, same
 from ...symbolic.fresh import data_extent
-from ...tensors.types import TensorType
 
 
 @frozen

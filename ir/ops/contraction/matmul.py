@@ -7,14 +7,10 @@ from typing import ClassVar
 
 from perfc.errors import ShapeError
 
-from ...graph import Inputs
-from ...op import Kind, Op, Types, has, tensor
+from ... import Dim, Inputs, Kind, Op, Shape, TensorType, Types, frozen, has, same, tensor
 from ...problem import Product
-from ...record import frozen
-from ...symbolic.dim import Dim, same
 from ...symbolic.fresh import data_extent
 from ...tensors.broadcast import broadcast
-from ...tensors.types import Shape, TensorType
 from ..convolution.window import product
 from .epilogue import Epilogue, activation_cost
 

@@ -5,14 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from ...cost import Traffic, dim_sum
-from ...definition import Natural, Positive
-from ...graph import Inputs
-from ...op import Kind, Op, Types, each_once, has, tensor
+from ... import (
+    Dim,
+    DType,
+    Inputs,
+    Kind,
+    Natural,
+    Op,
+    Positive,
+    TensorType,
+    Traffic,
+    Types,
+    dim_min,
+    dim_sum,
+    each_once,
+    frozen,
+    has,
+    same,
+    tensor,
+)
 from ...problem import Experts
-from ...record import frozen
-from ...symbolic.dim import Dim, dim_min, same
-from ...tensors.types import DType, TensorType
 from ..convolution.window import product
 from .epilogue import activation_cost
 

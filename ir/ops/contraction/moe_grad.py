@@ -6,13 +6,22 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, ClassVar
 
-from ...cost import Traffic
-from ...graph import Inputs, Value
-from ...op import ABSENT, Types, each_once, has, tensor
+from ... import (
+    ABSENT,
+    Dim,
+    DType,
+    Inputs,
+    TensorType,
+    Traffic,
+    Types,
+    Value,
+    each_once,
+    element_count,
+    frozen,
+    has,
+    tensor,
+)
 from ...problem import Backward
-from ...record import frozen
-from ...symbolic.dim import Dim
-from ...tensors.types import DType, TensorType, element_count
 from ..elementwise.logic import GreaterOrEqual
 from ..movement.select import TopK
 from ..normalization.softmax import Softmax

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...op import Kind
+from ... import Kind
 from .described import described
 
 DecoderAttention = described(

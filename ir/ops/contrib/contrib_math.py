@@ -6,15 +6,27 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar
 
-from ...cost import Work
-from ...definition import Natural, Positive
-from ...graph import Inputs
-from ...op import Kind, Op, Types, count, first_dtype, has, tensor
+from ... import (
+    Dim,
+    DType,
+    Inputs,
+    Kind,
+    Natural,
+    Op,
+    Positive,
+    Shape,
+    TensorType,
+    Types,
+    Work,
+    count,
+    element_count,
+    first_dtype,
+    frozen,
+    has,
+    tensor,
+)
 from ...problem import Product
-from ...record import frozen
-from ...symbolic.dim import Dim
 from ...tensors.broadcast import broadcast
-from ...tensors.types import DType, Shape, TensorType, element_count
 from ..classical.signal import log2_floor
 from ..elementwise.elementwise import Elementwise, pointwise
 from ..elementwise.exact import checked

@@ -7,13 +7,27 @@ import sys
 from collections.abc import Mapping
 from typing import ClassVar
 
-from ...cost import Traffic, dim_sum, formula_value
-from ...graph import Inputs
-from ...op import ABSENT, Kind, Op, Types, count, each_once, has, known, tensor
-from ...record import frozen
-from ...symbolic.dim import Dim
+from ... import (
+    ABSENT,
+    Dim,
+    DType,
+    Inputs,
+    Kind,
+    Op,
+    Shape,
+    TensorType,
+    Traffic,
+    Types,
+    count,
+    dim_sum,
+    each_once,
+    frozen,
+    has,
+    known,
+    tensor,
+)
+from ...cost import formula_value
 from ...symbolic.fresh import data_extent
-from ...tensors.types import DType, Shape, TensorType
 from ..convolution.window import product
 from ..elementwise.cast import dtype_of
 

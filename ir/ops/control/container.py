@@ -6,11 +6,27 @@ from collections.abc import Sequence
 
 from perfc.errors import ShapeError
 
-from ...cost import NO_TRAFFIC, Traffic
-from ...graph import Inputs
-from ...op import Folded, Kind, Op, Types, has, known
-from ...record import frozen
-from ...symbolic.dim import Dim, interval
+from ... import (
+    NO_TRAFFIC,
+    UNKNOWN,
+    Dim,
+    DType,
+    Folded,
+    Inputs,
+    Kind,
+    Known,
+    Op,
+    OptionalType,
+    SequenceType,
+    TensorType,
+    Traffic,
+    Type,
+    Types,
+    frozen,
+    has,
+    interval,
+    known,
+)
 from ...symbolic.fresh import data_extent
 from ...tensors.join import (
     element_type,
@@ -21,8 +37,8 @@ from ...tensors.join import (
     sequence_type,
     upper,
 )
-from ...tensors.known import MAX_ELEMENTS, Known
-from ...tensors.types import MAX_ITEMS, UNKNOWN, DType, OptionalType, SequenceType, TensorType, Type
+from ...tensors.known import MAX_ELEMENTS
+from ...tensors.types import MAX_ITEMS
 
 
 def type_of(ins: Inputs, index: int) -> Type:

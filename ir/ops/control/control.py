@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from ...definition import Attributes, Positive
-from ...graph import Graph, Inputs
-from ...op import Kind, Op, Types
-from ...record import frozen
+from ... import Attributes, Graph, Inputs, Kind, Op, Positive, Types, frozen
 
 
 class Control(Op):

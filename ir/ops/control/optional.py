@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from perfc.errors import ShapeError
 
-from ...graph import Inputs
-from ...op import Folded, Types, has, known
-from ...record import frozen
-from ...tensors.known import Known
-from ...tensors.types import UNKNOWN, DType, OptionalType, SequenceType, TensorType, Type
+from ... import (
+    UNKNOWN,
+    DType,
+    Folded,
+    Inputs,
+    Known,
+    OptionalType,
+    SequenceType,
+    TensorType,
+    Type,
+    Types,
+    frozen,
+    has,
+    known,
+)
 from .container import Container, type_of
 
 

@@ -6,16 +6,34 @@ from collections.abc import Sequence
 
 from perfc.errors import ShapeError
 
-from ...cost import Traffic, dim_sum
-from ...graph import Inputs, Value
-from ...op import Folded, Kind, Op, Types, has, known, normal_axis, tensor
-from ...record import frozen
-from ...symbolic.dim import Dim, ceil_div, dim_max, interval
+from ... import (
+    Dim,
+    DType,
+    Folded,
+    Inputs,
+    Kind,
+    Known,
+    Op,
+    SequenceType,
+    TensorType,
+    Traffic,
+    Type,
+    Types,
+    Value,
+    ceil_div,
+    dim_max,
+    dim_sum,
+    frozen,
+    has,
+    interval,
+    known,
+    normal_axis,
+    tensor,
+)
 from ...symbolic.fresh import data_extent
 from ...tensors.contents import agreed, elements, or_data, picked, small_shape
 from ...tensors.join import all_items, is_data_dependent, sequence_type, upper
-from ...tensors.known import Known
-from ...tensors.types import MAX_ITEMS, DType, SequenceType, TensorType, Type
+from ...tensors.types import MAX_ITEMS
 from ...traffic import moved, stored
 from ..movement.slice import Concat
 from .container import contents_of, sequence, sequence_contents

@@ -10,14 +10,23 @@ from typing import ClassVar
 
 from perfc.errors import ShapeError
 
-from ...cost import Traffic
-from ...definition import Positive, Positives
-from ...graph import Inputs
-from ...op import Kind, Op, Types, tensor
-from ...record import frozen
-from ...symbolic.dim import Dim, at_most, ceil_div, interval
+from ... import (
+    Dim,
+    Inputs,
+    Kind,
+    Op,
+    Positive,
+    Positives,
+    TensorType,
+    Traffic,
+    Types,
+    at_most,
+    ceil_div,
+    frozen,
+    interval,
+    tensor,
+)
 from ...symbolic.fresh import data_extent
-from ...tensors.types import TensorType
 from ...traffic import moved, stored, taken
 from ..resampling.resize import Resampling
 from .conv import FusedConv, channels_first, in_layout

@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from ...cost import Traffic
-from ...graph import Inputs, Value
-from ...op import Folded, Op, Types
-from ...symbolic.dim import Dim
-from ...tensors.types import TensorType, Type
+from ... import Dim, Folded, Inputs, Op, TensorType, Traffic, Type, Types, Value
 from ..movement.movement import DepthToSpace, SpaceToDepth
 from ..normalization.normalization import LRN, BatchNormalization, InstanceNormalization
 from ..resampling.sample import GridSample

@@ -7,15 +7,29 @@ from typing import ClassVar
 
 from perfc.errors import ShapeError
 
-from ...cost import Traffic, dim_sum
-from ...definition import Naturals, Positive, Positives
-from ...graph import Inputs
-from ...op import Kind, Op, Types, each_once, has, tensor
+from ... import (
+    Dim,
+    Inputs,
+    Kind,
+    Naturals,
+    Op,
+    Poly,
+    Positive,
+    Positives,
+    Shape,
+    TensorType,
+    Traffic,
+    Types,
+    dim_sum,
+    each_once,
+    frozen,
+    has,
+    same,
+    storage_bytes,
+    tensor,
+)
 from ...problem import SlidingWindow
-from ...record import frozen
-from ...symbolic.dim import Dim, Poly, same
 from ...symbolic.fresh import data_extent
-from ...tensors.types import Shape, TensorType, storage_bytes
 from ..contraction.epilogue import Epilogue, activation_cost
 from .window import (
     kernel_extents,

@@ -5,15 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
-from ...cost import Traffic
-from ...graph import Inputs, Value
-from ...op import Types, tensor
+from ... import Dim, Inputs, Shape, TensorType, Traffic, Types, Value, frozen, tensor
 from ...problem import SlidingWindow
 from ...problem.window import WindowOperation
-from ...record import frozen
-from ...symbolic.dim import Dim
 from ...tensors.contents import elements
-from ...tensors.types import Shape, TensorType
 from ...traffic import moved, stored
 from .conv import Conv, folded
 from .conv_transpose import ConvTranspose

@@ -7,15 +7,26 @@ from typing import ClassVar
 
 from perfc.errors import ShapeError
 
-from ...definition import Naturals, Positive, Positives
-from ...graph import Inputs
-from ...op import Kind, Types, has, known, tensor
+from ... import (
+    Dim,
+    Inputs,
+    Kind,
+    Naturals,
+    Positive,
+    Positives,
+    Shape,
+    TensorType,
+    Types,
+    dim_max,
+    frozen,
+    has,
+    known,
+    same,
+    tensor,
+)
 from ...problem import SlidingWindow
 from ...problem.window import WindowOperation
-from ...record import frozen
-from ...symbolic.dim import Dim, dim_max, same
 from ...symbolic.fresh import data_extent
-from ...tensors.types import Shape, TensorType
 from ..contraction.epilogue import Epilogue
 from .conv import InLayout, channels_first, folded, in_layout
 from .window import kernel_extents, pad_pairs, per_axis, result_shape, span_of, unknown_extents

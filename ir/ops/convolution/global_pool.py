@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from ...graph import Inputs
-from ...op import Kind, Types, tensor
-from ...record import frozen
-from ...symbolic.dim import Dim, dim_max
-from ...tensors.types import Shape, TensorType
+from ... import Dim, Inputs, Kind, Shape, TensorType, Types, dim_max, frozen, tensor
 from ..quantized.quantized_matmul import REQUANTIZE
 from .conv import InLayout, channels_first, in_layout
 from .window import product

@@ -7,16 +7,31 @@ from typing import ClassVar
 
 from perfc.errors import ShapeError
 
-from ...cost import Traffic, dim_sum
-from ...definition import Naturals, Positives
-from ...graph import Inputs
-from ...op import Kind, Op, Types, each_once, first_dtype, has, known, tensor
+from ... import (
+    Dim,
+    DType,
+    Inputs,
+    Kind,
+    Naturals,
+    Op,
+    Positives,
+    Shape,
+    TensorType,
+    Traffic,
+    Types,
+    ceil_div,
+    dim_sum,
+    each_once,
+    first_dtype,
+    frozen,
+    has,
+    known,
+    storage_bytes,
+    tensor,
+)
 from ...problem import SlidingWindow
 from ...problem.window import WindowOperation
-from ...record import frozen
-from ...symbolic.dim import Dim, ceil_div
 from ...symbolic.fresh import data_extent
-from ...tensors.types import DType, Shape, TensorType, storage_bytes
 from ..quantized.quantized_matmul import REQUANTIZE
 from .conv import InLayout, channels_first, in_layout
 from .window import (

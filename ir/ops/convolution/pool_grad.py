@@ -7,13 +7,22 @@ from itertools import product as combinations
 from math import prod
 from typing import TYPE_CHECKING, ClassVar
 
-from ...cost import Traffic
-from ...definition import Naturals, Positives
-from ...graph import Inputs, Value
-from ...op import Kind, Op, Types, count, tensor
-from ...record import frozen
-from ...symbolic.dim import Dim
-from ...tensors.types import TensorType, element_count
+from ... import (
+    Dim,
+    Inputs,
+    Kind,
+    Naturals,
+    Op,
+    Positives,
+    TensorType,
+    Traffic,
+    Types,
+    Value,
+    count,
+    element_count,
+    frozen,
+    tensor,
+)
 from ...traffic import moved, stored
 from ..movement.scatter import ScatterElements
 from .conv_grad import declared_shape, explicit_pads

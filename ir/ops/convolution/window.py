@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from perfc.errors import ShapeError
 
-from ...symbolic.dim import Dim, Poly, ceil_div, dim_max, dim_min
+from ... import Dim, Poly, Shape, TensorType, Type, ceil_div, dim_max, dim_min
 from ...symbolic.fresh import data_extent
-from ...tensors.types import Shape, TensorType, Type
 
 Spatial = tuple[Dim, ...]
 

@@ -5,13 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from ...graph import Inputs
-from ...op import Types, count, first_dtype, has, tensor
-from ...record import frozen
-from ...symbolic.dim import Dim
+from ... import Dim, Inputs, Item, TensorType, Types, count, first_dtype, frozen, has, tensor
 from ...tensors.broadcast import broadcast
-from ...tensors.known import Item
-from ...tensors.types import TensorType
 from . import exact
 from .elementwise import Elementwise, pointwise
 

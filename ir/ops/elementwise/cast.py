@@ -7,14 +7,27 @@ from typing import ClassVar
 
 from perfc.errors import ShapeError
 
-from ...cost import NO_WORK, Traffic, Work
-from ...definition import Attributes
-from ...graph import Inputs
-from ...op import Folded, Kind, Op, Types, count, known, tensor
-from ...record import frozen
-from ...symbolic.dim import Dim
-from ...tensors.known import Item, elementwise
-from ...tensors.types import BY_ONNX, DType, TensorType
+from ... import (
+    NO_WORK,
+    Attributes,
+    Dim,
+    DType,
+    Folded,
+    Inputs,
+    Item,
+    Kind,
+    Op,
+    TensorType,
+    Traffic,
+    Types,
+    Work,
+    count,
+    frozen,
+    known,
+    tensor,
+)
+from ...tensors.known import elementwise
+from ...tensors.types import BY_ONNX
 from . import exact
 from .elementwise import is_integral
 

@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
-from ...graph import Inputs, Value
-from ...op import Kind, Op, Types, count, known, tensor
-from ...record import frozen
-from ...symbolic.dim import Dim
-from ...tensors.types import TensorType
+from ... import Dim, Inputs, Kind, Op, TensorType, Types, Value, count, frozen, known, tensor
 from .cast import Cast
 
 if TYPE_CHECKING:

@@ -9,13 +9,25 @@ from collections.abc import Callable, Mapping
 from functools import partial, reduce
 from typing import ClassVar
 
-from ...graph import Inputs
-from ...op import UNRANKED, Folded, Op, Types, count, first_dtype, known, tensor
-from ...record import frozen
-from ...symbolic.dim import Dim
+from ... import (
+    Dim,
+    DType,
+    Folded,
+    Inputs,
+    Item,
+    Known,
+    Op,
+    TensorType,
+    Types,
+    count,
+    first_dtype,
+    frozen,
+    known,
+    tensor,
+)
+from ...op import UNRANKED
 from ...tensors.broadcast import broadcast
-from ...tensors.known import Item, Known, elementwise
-from ...tensors.types import DType, TensorType
+from ...tensors.known import elementwise
 from . import exact
 
 

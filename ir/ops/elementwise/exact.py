@@ -12,9 +12,8 @@ from typing import Final
 
 from perfc.errors import ShapeError
 
-from ...symbolic.dim import Dim, Poly, at_most, dim_max, dim_min, interval, same
-from ...tensors.known import Item, Known, Quotient
-from ...tensors.types import DType
+from ... import Dim, DType, Item, Known, Poly, at_most, dim_max, dim_min, interval, same
+from ...tensors.known import Quotient
 from .quotient import (
     fraction,
     is_dyadic,

@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from ...graph import Inputs
-from ...op import Op, Types, count, tensor
-from ...record import frozen
-from ...symbolic.dim import Dim
-from ...tensors.types import TensorType
+from ... import Dim, Inputs, Op, TensorType, Types, count, frozen, tensor
 from ..contraction.epilogue import activation_cost
 
 

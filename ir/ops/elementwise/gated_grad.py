@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
-from ...graph import Inputs, Value
-from ...op import Op, Types, count, tensor
-from ...record import frozen
-from ...symbolic.dim import Dim
-from ...tensors.types import Shape, TensorType
+from ... import Dim, Inputs, Op, Shape, TensorType, Types, Value, count, frozen, tensor
 from ..contraction.epilogue import activation_cost
 from ..normalization.normalization import rows_before
 from ..normalization.normalization_grad import NormalizationGrad, combined, inverse_root

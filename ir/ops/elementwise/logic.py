@@ -7,12 +7,21 @@ import operator
 from collections.abc import Callable
 from functools import partial
 
-from ...graph import Inputs
-from ...op import Folded, Types, first_dtype, known, tensor
-from ...record import frozen
+from ... import (
+    DType,
+    Folded,
+    Inputs,
+    Item,
+    Known,
+    TensorType,
+    Types,
+    first_dtype,
+    frozen,
+    known,
+    tensor,
+)
 from ...tensors.broadcast import broadcast
-from ...tensors.known import MAX_ELEMENTS, Item, Known, broadcast_to
-from ...tensors.types import DType, TensorType
+from ...tensors.known import MAX_ELEMENTS, broadcast_to
 from . import exact
 from .elementwise import Elementwise, pointwise
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import gcd
 from typing import Final
 
-from ...symbolic.dim import Dim, Poly, ceil_div, interval
-from ...tensors.known import MAX_TERMS, Item, Quotient
+from ... import Dim, Item, Poly, ceil_div, interval
+from ...tensors.known import MAX_TERMS, Quotient
 
 MAX_TERM: Final = 64
 """Maximum numerator and denominator of a float factor.

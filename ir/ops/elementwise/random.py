@@ -5,15 +5,33 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
-from ...cost import NO_TRAFFIC, Traffic
-from ...definition import Attributes, Naturals, Positive
-from ...graph import Inputs, Value
-from ...op import ABSENT, Folded, Kind, Op, Types, count, each_once, has, known, known_ints, tensor
-from ...record import frozen
-from ...symbolic.dim import Dim
+from ... import (
+    ABSENT,
+    NO_TRAFFIC,
+    Attributes,
+    Dim,
+    DType,
+    Folded,
+    Inputs,
+    Kind,
+    Known,
+    Naturals,
+    Op,
+    Positive,
+    TensorType,
+    Traffic,
+    Types,
+    Value,
+    count,
+    each_once,
+    frozen,
+    has,
+    known,
+    known_ints,
+    tensor,
+)
 from ...tensors.broadcast import broadcast
-from ...tensors.known import MAX_ELEMENTS, Known
-from ...tensors.types import DType, TensorType
+from ...tensors.known import MAX_ELEMENTS
 from .cast import dtype_of
 from .exact import checked
 

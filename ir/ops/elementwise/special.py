@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...tensors.types import DType
+from ... import DType
 from .elementwise import pointwise
 
 Copy = pointwise("copy", "aten::copy", "X", "Elements written to another place", alu=0)

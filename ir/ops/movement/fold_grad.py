@@ -5,11 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from ...definition import Naturals, Positives
-from ...graph import Inputs, Value
-from ...op import Types, tensor
-from ...record import frozen
-from ...tensors.types import TensorType
+from ... import Inputs, Naturals, Positives, TensorType, Types, Value, frozen, tensor
 from ..convolution.conv import Conv
 from ..convolution.conv_grad import declared_shape
 from .movement import Movement

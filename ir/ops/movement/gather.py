@@ -7,16 +7,28 @@ from typing import ClassVar
 
 from perfc.errors import ShapeError
 
-from ...cost import Traffic
-from ...definition import Natural
-from ...graph import Inputs
-from ...op import Folded, Kind, Op, Types, known, normal_axis, tensor
-from ...record import frozen
-from ...symbolic.dim import Dim, Poly
+from ... import (
+    Dim,
+    Folded,
+    Inputs,
+    Item,
+    Kind,
+    Known,
+    Natural,
+    Op,
+    Poly,
+    TensorType,
+    Traffic,
+    Types,
+    frozen,
+    indices,
+    known,
+    normal_axis,
+    strides_of,
+    tensor,
+)
 from ...symbolic.fresh import data_extent
 from ...tensors.contents import agreed, arranged, or_data
-from ...tensors.known import Item, Known, indices, strides_of
-from ...tensors.types import TensorType
 from ...traffic import moved, stored, taken
 
 

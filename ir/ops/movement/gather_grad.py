@@ -7,12 +7,22 @@ from typing import TYPE_CHECKING, ClassVar
 
 from perfc.errors import ShapeError
 
-from ...cost import Traffic
-from ...graph import Inputs, Value
-from ...op import Kind, Op, Types, count, normal_axis, tensor
-from ...record import frozen
-from ...symbolic.dim import Dim
-from ...tensors.types import DType, Shape, TensorType
+from ... import (
+    Dim,
+    DType,
+    Inputs,
+    Kind,
+    Op,
+    Shape,
+    TensorType,
+    Traffic,
+    Types,
+    Value,
+    count,
+    frozen,
+    normal_axis,
+    tensor,
+)
 from ...traffic import moved, stored
 from ..convolution.conv_grad import declared_shape
 from ..elementwise.cast import Cast

@@ -7,17 +7,34 @@ from typing import ClassVar
 
 from perfc.errors import ShapeError
 
-from ...cost import Traffic
-from ...definition import Naturals, Positive, Positives
-from ...graph import Inputs
-from ...op import Folded, Kind, Op, Types, count, has, known, normal_axis, tensor
-from ...record import frozen
-from ...symbolic.dim import Dim, Poly, interval
+from ... import (
+    Dim,
+    Folded,
+    Inputs,
+    Kind,
+    Known,
+    Naturals,
+    Op,
+    Poly,
+    Positive,
+    Positives,
+    Shape,
+    TensorType,
+    Traffic,
+    Types,
+    count,
+    element_count,
+    frozen,
+    has,
+    interval,
+    known,
+    normal_axis,
+    tensor,
+)
 from ...symbolic.fresh import data_extent
 from ...tensors.broadcast import broadcast_extent
 from ...tensors.contents import arranged, elements, or_data, small_shape
-from ...tensors.known import Known, broadcast_to
-from ...tensors.types import Shape, TensorType, element_count
+from ...tensors.known import broadcast_to
 from ...traffic import moved, stored
 
 

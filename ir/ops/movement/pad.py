@@ -7,14 +7,27 @@ from typing import ClassVar
 
 from perfc.errors import ShapeError
 
-from ...cost import Traffic
-from ...graph import Inputs
-from ...op import Folded, Kind, Op, Types, has, known, normal_axis, tensor
-from ...record import frozen
-from ...symbolic.dim import interval
+from ... import (
+    DType,
+    Folded,
+    Inputs,
+    Item,
+    Kind,
+    Known,
+    Op,
+    TensorType,
+    Traffic,
+    Types,
+    frozen,
+    has,
+    indices,
+    interval,
+    known,
+    normal_axis,
+    strides_of,
+    tensor,
+)
 from ...tensors.contents import elements, or_data, small_shape
-from ...tensors.known import Item, Known, indices, strides_of
-from ...tensors.types import DType, TensorType
 from ...traffic import moved, stored, taken
 from .movement import unknown_extents
 

@@ -7,14 +7,31 @@ from typing import ClassVar
 
 from perfc.errors import ShapeError
 
-from ...cost import NO_WORK, Traffic, Work
-from ...graph import Inputs
-from ...op import Folded, Kind, Op, Types, count, known, normal_axis, tensor
-from ...record import frozen
-from ...symbolic.dim import Dim, Poly
+from ... import (
+    NO_WORK,
+    Dim,
+    DType,
+    Folded,
+    Inputs,
+    Item,
+    Kind,
+    Known,
+    Op,
+    Poly,
+    TensorType,
+    Traffic,
+    Types,
+    Work,
+    count,
+    frozen,
+    indices,
+    known,
+    normal_axis,
+    strides_of,
+    tensor,
+)
 from ...tensors.contents import agreed
-from ...tensors.known import Item, Known, Quotient, indices, maximum, minimum, strides_of
-from ...tensors.types import DType, TensorType
+from ...tensors.known import Quotient, maximum, minimum
 from ...traffic import moved, stored
 from .gather import position
 

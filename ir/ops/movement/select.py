@@ -8,15 +8,33 @@ from typing import ClassVar
 
 from perfc.errors import ShapeError
 
-from ...cost import Traffic, Work
-from ...graph import Inputs
-from ...op import Folded, Kind, Op, Types, count, known, normal_axis, tensor
-from ...record import frozen
-from ...symbolic.dim import Dim, Poly, dim_min, interval, same
+from ... import (
+    Dim,
+    DType,
+    Folded,
+    Inputs,
+    Item,
+    Kind,
+    Known,
+    Op,
+    Poly,
+    TensorType,
+    Traffic,
+    Types,
+    Work,
+    count,
+    dim_min,
+    frozen,
+    indices,
+    interval,
+    known,
+    normal_axis,
+    same,
+    strides_of,
+    tensor,
+)
 from ...symbolic.fresh import data_extent
 from ...tensors.contents import or_data, picked, small_shape
-from ...tensors.known import Item, Known, indices, strides_of
-from ...tensors.types import DType, TensorType
 from ...traffic import lesser, moved, stored, taken
 
 I64 = DType.I64

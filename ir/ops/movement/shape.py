@@ -8,15 +8,32 @@ from typing import ClassVar
 
 from perfc.errors import ShapeError
 
-from ...cost import NO_TRAFFIC, Traffic, Work
-from ...graph import Inputs
-from ...op import Folded, Kind, Op, Types, count, known, tensor
-from ...record import frozen
-from ...symbolic.dim import Dim, Poly, ceil_div, dim_max, interval
+from ... import (
+    NO_TRAFFIC,
+    Dim,
+    DType,
+    Folded,
+    Inputs,
+    Item,
+    Kind,
+    Known,
+    Op,
+    Poly,
+    TensorType,
+    Traffic,
+    Types,
+    Work,
+    ceil_div,
+    count,
+    dim_max,
+    frozen,
+    interval,
+    known,
+    tensor,
+)
 from ...symbolic.fresh import data_extent
 from ...tensors.contents import elements, or_data, rounded, small_shape
-from ...tensors.known import MAX_ELEMENTS, Item, Known
-from ...tensors.types import DType, TensorType
+from ...tensors.known import MAX_ELEMENTS
 from ...traffic import moved, stored
 
 

@@ -6,16 +6,34 @@ from math import prod
 
 from perfc.errors import ShapeError
 
-from ...cost import Traffic
-from ...definition import Natural
-from ...graph import Inputs
-from ...op import Folded, Kind, Op, Types, has, known, normal_axis, tensor
-from ...record import frozen
-from ...symbolic.dim import Dim, Poly, at_most, ceil_div, dim_max, dim_min, interval, same
+from ... import (
+    Dim,
+    Folded,
+    Inputs,
+    Item,
+    Kind,
+    Known,
+    Natural,
+    Op,
+    Poly,
+    Shape,
+    TensorType,
+    Traffic,
+    Types,
+    at_most,
+    ceil_div,
+    dim_max,
+    dim_min,
+    frozen,
+    has,
+    interval,
+    known,
+    normal_axis,
+    same,
+    tensor,
+)
 from ...symbolic.fresh import data_extent
 from ...tensors.contents import agreed, content, elements, or_data, picked, small_shape
-from ...tensors.known import Item, Known
-from ...tensors.types import Shape, TensorType
 from ...traffic import moved, stored
 
 Bound = int | Poly | None

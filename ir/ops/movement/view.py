@@ -6,13 +6,29 @@ from collections.abc import Sequence
 
 from perfc.errors import ShapeError
 
-from ...graph import Inputs
-from ...op import UNRANKED, Folded, Kind, Op, Types, known, normal_axis, tensor
-from ...record import frozen
-from ...symbolic.dim import Dim, Poly, dim_max, interval, same
+from ... import (
+    Dim,
+    Folded,
+    Inputs,
+    Kind,
+    Op,
+    Poly,
+    Shape,
+    TensorType,
+    Type,
+    Types,
+    dim_max,
+    element_count,
+    frozen,
+    interval,
+    known,
+    normal_axis,
+    same,
+    tensor,
+)
+from ...op import UNRANKED
 from ...symbolic.fresh import data_extent
 from ...tensors.contents import elements, or_data, reshaped
-from ...tensors.types import Shape, TensorType, Type, element_count
 
 
 class View(Op):

@@ -5,12 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import ClassVar
 
-from ...graph import Inputs
-from ...op import Folded, Kind, Op, Types, count, known, tensor
-from ...record import frozen
-from ...symbolic.dim import Dim
-from ...tensors.known import Item, Known
-from ...tensors.types import DType, TensorType
+from ... import (
+    Dim,
+    DType,
+    Folded,
+    Inputs,
+    Item,
+    Kind,
+    Known,
+    Op,
+    TensorType,
+    Types,
+    count,
+    frozen,
+    known,
+    tensor,
+)
 from ..elementwise import exact
 from ..elementwise.elementwise import is_integral
 from .reduce import grouped, reduced_axes, reduced_shape

@@ -5,14 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from ...cost import Traffic, dim_sum
-from ...definition import Positive
-from ...graph import Inputs
-from ...op import Kind, Op, Types, count, has, tensor
+from ... import (
+    Dim,
+    DType,
+    Inputs,
+    Kind,
+    Op,
+    Positive,
+    Shape,
+    TensorType,
+    Traffic,
+    Types,
+    count,
+    dim_min,
+    dim_sum,
+    element_count,
+    frozen,
+    has,
+    storage_bytes,
+    tensor,
+)
 from ...problem.rows import Rows, Span
-from ...record import frozen
-from ...symbolic.dim import Dim, dim_min
-from ...tensors.types import DType, Shape, TensorType, element_count, storage_bytes
 from .normalization import STATISTICS_ALU, Normalization, rows_before
 
 RMS_ALU = 4

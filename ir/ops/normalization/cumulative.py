@@ -5,12 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import ClassVar
 
-from ...graph import Inputs
-from ...op import Folded, Kind, Op, Types, count, known, known_ints, normal_axis, tensor
-from ...record import frozen
-from ...symbolic.dim import Dim
-from ...tensors.known import Item, Known, indices, strides_of
-from ...tensors.types import DType, TensorType
+from ... import (
+    Dim,
+    DType,
+    Folded,
+    Inputs,
+    Item,
+    Kind,
+    Known,
+    Op,
+    TensorType,
+    Types,
+    count,
+    frozen,
+    indices,
+    known,
+    known_ints,
+    normal_axis,
+    strides_of,
+    tensor,
+)
 from ..elementwise import exact
 from ..elementwise.elementwise import is_integral
 

@@ -5,14 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from ...definition import Positive
-from ...graph import Inputs
-from ...op import Kind, Op, Types, count, first_dtype, has, normal_axis, tensor
+from ... import (
+    Dim,
+    Inputs,
+    Kind,
+    Op,
+    Positive,
+    Shape,
+    TensorType,
+    Types,
+    count,
+    element_count,
+    first_dtype,
+    frozen,
+    has,
+    normal_axis,
+    tensor,
+)
 from ...problem.rows import Rows, Span
-from ...record import frozen
-from ...symbolic.dim import Dim
 from ...symbolic.fresh import data_extent
-from ...tensors.types import Shape, TensorType, element_count
 from ..elementwise.cast import dtype_of
 
 STATISTICS_ALU = 4

@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from ...definition import Positive
-from ...graph import Inputs, Value
-from ...op import Types, count, normal_axis, tensor
+from ... import (
+    Dim,
+    DType,
+    Inputs,
+    Positive,
+    Shape,
+    TensorType,
+    Types,
+    Value,
+    count,
+    element_count,
+    frozen,
+    normal_axis,
+    tensor,
+)
 from ...problem.rows import Rows, Span
-from ...record import frozen
-from ...symbolic.dim import Dim
-from ...tensors.types import DType, Shape, TensorType, element_count
 from ..elementwise.cast import Cast
 from ..elementwise.elementwise import Reciprocal, Sqrt
 from .normalization import Normalization, rows_before

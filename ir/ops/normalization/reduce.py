@@ -6,13 +6,31 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
-from ...graph import Inputs
-from ...op import Folded, Kind, Op, Types, count, has, known, known_ints, normal_axis, tensor
-from ...record import frozen
-from ...symbolic.dim import Dim, dim_max, interval
+from ... import (
+    Dim,
+    DType,
+    Folded,
+    Inputs,
+    Item,
+    Kind,
+    Known,
+    Op,
+    Shape,
+    TensorType,
+    Types,
+    count,
+    dim_max,
+    frozen,
+    has,
+    indices,
+    interval,
+    known,
+    known_ints,
+    normal_axis,
+    strides_of,
+    tensor,
+)
 from ...symbolic.fresh import data_extent
-from ...tensors.known import Item, Known, indices, strides_of
-from ...tensors.types import DType, Shape, TensorType
 from ..elementwise import exact
 from ..elementwise.elementwise import is_integral
 

@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from ...definition import Attributes
-from ...graph import Inputs
-from ...op import Kind, Op, Types, count, has, normal_axis, tensor
+from ... import (
+    Attributes,
+    Dim,
+    Inputs,
+    Kind,
+    Op,
+    TensorType,
+    Types,
+    count,
+    element_count,
+    frozen,
+    has,
+    normal_axis,
+    tensor,
+)
 from ...problem import Rows
-from ...record import frozen
-from ...symbolic.dim import Dim
-from ...tensors.types import TensorType, element_count
 
 ADAPTED_FROM = 13
 """Opset version since which only the axis is normalized; before, all axes from it on."""

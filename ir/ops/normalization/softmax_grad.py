@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
-from ...graph import Inputs, Value
-from ...op import Types, count, normal_axis, tensor
+from ... import Dim, Inputs, TensorType, Types, Value, count, frozen, normal_axis, tensor
 from ...problem import Rows
-from ...record import frozen
-from ...symbolic.dim import Dim
-from ...tensors.types import TensorType
 from ..elementwise.rounding import Exp
 from ..movement.gather_grad import one_hot
 from .softmax import Softmax

@@ -7,14 +7,26 @@ from typing import ClassVar
 
 from perfc.errors import ShapeError
 
-from ...cost import dim_sum
-from ...graph import Inputs
-from ...op import Folded, Kind, Op, Types, count, first_dtype, normal_axis, tensor
+from ... import (
+    Dim,
+    Folded,
+    Inputs,
+    Kind,
+    Op,
+    Poly,
+    Shape,
+    TensorType,
+    Types,
+    count,
+    dim_sum,
+    element_count,
+    first_dtype,
+    frozen,
+    normal_axis,
+    tensor,
+)
 from ...problem import Rows
-from ...record import frozen
-from ...symbolic.dim import Dim, Poly
 from ...tensors.broadcast import broadcast
-from ...tensors.types import Shape, TensorType, element_count
 from ..elementwise.elementwise import Add, Mul
 from ..elementwise.logic import Where
 from ..movement.slice import Concat

@@ -5,13 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from ...definition import Attributes, Natural
-from ...graph import Inputs, Value
-from ...op import Folded, Kind, Op, Types, count, has, known, tensor
-from ...record import frozen
-from ...symbolic.dim import Dim
-from ...tensors.known import Item, Known, elementwise
-from ...tensors.types import DType, TensorType
+from ... import (
+    Attributes,
+    Dim,
+    DType,
+    Folded,
+    Inputs,
+    Item,
+    Kind,
+    Known,
+    Natural,
+    Op,
+    TensorType,
+    Types,
+    Value,
+    count,
+    frozen,
+    has,
+    known,
+    tensor,
+)
+from ...tensors.known import elementwise
 from ..elementwise import exact
 from ..elementwise.cast import dtype_of
 

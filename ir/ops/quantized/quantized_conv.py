@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ...record import frozen
-from ...tensors.types import DType
+from ... import DType, frozen
 from ..convolution.conv import Conv
 from ..convolution.conv_transpose import ConvTranspose
 from .quantized_matmul import REQUANTIZE

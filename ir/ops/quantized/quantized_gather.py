@@ -4,13 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...cost import Traffic, dim_sum
-from ...definition import Natural, Positive
-from ...graph import Inputs
-from ...op import Kind, Op, Types, count, each_once, has, normal_axis, tensor
-from ...record import frozen
-from ...symbolic.dim import Dim, dim_min
-from ...tensors.types import DType, TensorType, element_count, storage_bytes
+from ... import (
+    Dim,
+    DType,
+    Inputs,
+    Kind,
+    Natural,
+    Op,
+    Positive,
+    TensorType,
+    Traffic,
+    Types,
+    count,
+    dim_min,
+    dim_sum,
+    each_once,
+    element_count,
+    frozen,
+    has,
+    normal_axis,
+    storage_bytes,
+    tensor,
+)
 
 
 @frozen

@@ -6,11 +6,9 @@ from typing import ClassVar
 
 from perfc.errors import ShapeError
 
-from ...graph import Inputs
-from ...op import Types, first_dtype, has, tensor
+from ... import DType, Inputs, TensorType, Types, first_dtype, frozen, has, tensor
 from ...problem import Product
-from ...record import frozen
-from ...tensors.types import BY_ONNX, DType, TensorType
+from ...tensors.types import BY_ONNX
 from ..contraction.epilogue import activation_cost
 from ..contraction.matmul import Gemm, MatMul
 

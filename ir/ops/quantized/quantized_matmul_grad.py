@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ...definition import Natural
-from ...graph import Inputs
-from ...op import Types
+from ... import Inputs, Natural, Types, frozen
 from ...problem import Product
-from ...record import frozen
 from .quantized_matmul import GemmFloat8
 
 

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...definition import Positive
-from ...graph import Inputs
-from ...op import Kind, Op, Types, first_dtype, has, known, tensor
+from ... import (
+    Dim,
+    DType,
+    Inputs,
+    Kind,
+    Known,
+    Op,
+    Positive,
+    Shape,
+    TensorType,
+    Types,
+    first_dtype,
+    frozen,
+    has,
+    known,
+    tensor,
+)
 from ...problem import Product
-from ...record import frozen
-from ...symbolic.dim import Dim
-from ...tensors.known import Known
-from ...tensors.types import DType, Shape, TensorType
 from ..contraction.epilogue import activation_cost
 from ..contraction.matmul import contract
 from ..convolution.window import product

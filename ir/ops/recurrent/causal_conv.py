@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from ...definition import Natural, Positive
-from ...graph import Inputs
-from ...op import Kind, Op, Types, first_dtype, has, tensor
+from ... import (
+    Dim,
+    Inputs,
+    Kind,
+    Natural,
+    Op,
+    Positive,
+    Shape,
+    TensorType,
+    Types,
+    first_dtype,
+    frozen,
+    has,
+    tensor,
+)
 from ...problem import SlidingWindow
-from ...record import frozen
-from ...symbolic.dim import Dim
-from ...tensors.types import Shape, TensorType
 from ..attention.attention import axis, either
 from ..contraction.epilogue import activation_cost
 from ..convolution.conv import channels_first

@@ -5,13 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from ...definition import Natural, Positive
-from ...graph import Inputs
-from ...op import Kind, Op, Types, count, first_dtype, has, tensor
+from ... import (
+    Dim,
+    Inputs,
+    Kind,
+    Natural,
+    Op,
+    Positive,
+    TensorType,
+    Types,
+    count,
+    dim_max,
+    first_dtype,
+    frozen,
+    has,
+    tensor,
+)
 from ...problem import LinearAttention as Problem
-from ...record import frozen
-from ...symbolic.dim import Dim, dim_max
-from ...tensors.types import TensorType
 from ..attention.attention import axis, either, ranked
 
 FORMULAS = {

@@ -6,14 +6,26 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar
 
-from ...cost import Work, dim_sum, work_of
-from ...definition import Positive
-from ...graph import Inputs
-from ...op import Kind, Op, Types, first_dtype, has, known, tensor
+from ... import (
+    Dim,
+    DType,
+    Inputs,
+    Kind,
+    Op,
+    Positive,
+    Shape,
+    TensorType,
+    Types,
+    Work,
+    dim_sum,
+    first_dtype,
+    frozen,
+    has,
+    known,
+    tensor,
+)
+from ...cost import work_of
 from ...problem import Recurrence
-from ...record import frozen
-from ...symbolic.dim import Dim
-from ...tensors.types import DType, Shape, TensorType
 from ..attention.attention import axis, either, ranked
 from ..contraction.epilogue import activation_cost
 

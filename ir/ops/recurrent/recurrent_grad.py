@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from ...definition import Positive
-from ...graph import Inputs
-from ...op import ABSENT, Kind, Op, Types, has, tensor
+from ... import ABSENT, Dim, Inputs, Kind, Op, Positive, Types, frozen, has, tensor
 from ...problem.recurrence import Recurrence
-from ...record import frozen
-from ...symbolic.dim import Dim
 
 PARTS = ("X", "W", "R", "B", "sequence_lens", "initial_h", "initial_c", "P")
 """Operands of the forward pass, in order."""

@@ -6,11 +6,8 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import ClassVar, TypeVar
 
-from ...graph import Inputs
-from ...op import ABSENT, Op, Types, has, tensor
+from ... import ABSENT, Dim, Inputs, Op, Types, frozen, has, tensor
 from ...problem import Backward, LinearAttention
-from ...record import frozen
-from ...symbolic.dim import Dim
 from .causal_conv import VarlenCausalConvWithState
 from .linear_attention import GatedDeltaNet
 from .state_space import StateSpaceScan

@@ -5,13 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from ...definition import Positive
-from ...graph import Inputs
-from ...op import Kind, Op, Types, first_dtype, tensor
+from ... import Dim, Inputs, Kind, Op, Positive, TensorType, Types, first_dtype, frozen, tensor
 from ...problem import LinearAttention
-from ...record import frozen
-from ...symbolic.dim import Dim
-from ...tensors.types import TensorType
 from ..attention.attention import axis, either
 
 

@@ -8,16 +8,27 @@ from typing import ClassVar
 
 from perfc.errors import ShapeError
 
-from ...cost import Traffic
-from ...definition import Attributes
-from ...graph import Inputs
-from ...op import Kind, Op, Types, count, has, known, normal_axis, tensor
-from ...record import frozen
-from ...symbolic.dim import Dim, Poly
+from ... import (
+    Attributes,
+    Dim,
+    DType,
+    Inputs,
+    Item,
+    Kind,
+    Op,
+    Poly,
+    TensorType,
+    Traffic,
+    Types,
+    count,
+    frozen,
+    has,
+    known,
+    normal_axis,
+    tensor,
+)
 from ...symbolic.fresh import data_extent
 from ...tensors.contents import elements, or_data, rounded
-from ...tensors.known import Item
-from ...tensors.types import DType, TensorType
 from ...traffic import lesser, moved, packed, stored
 from ..movement.movement import unknown_extents
 

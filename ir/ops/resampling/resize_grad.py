@@ -6,12 +6,21 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ...cost import Traffic
-from ...graph import Inputs, Value
-from ...op import Kind, Op, Types, count, tensor
-from ...record import frozen
-from ...symbolic.dim import Dim
-from ...tensors.types import DType, Shape, TensorType
+from ... import (
+    Dim,
+    DType,
+    Inputs,
+    Kind,
+    Op,
+    Shape,
+    TensorType,
+    Traffic,
+    Types,
+    Value,
+    count,
+    frozen,
+    tensor,
+)
 from ...traffic import moved, stored
 from ..contraction.matmul import MatMul
 from ..convolution.conv_grad import declared_shape

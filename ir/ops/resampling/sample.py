@@ -7,15 +7,24 @@ from typing import ClassVar
 
 from perfc.errors import ShapeError
 
-from ...cost import Traffic
-from ...definition import Attributes, Natural, Positives
-from ...graph import Inputs
-from ...op import Kind, Op, Types, count, tensor
-from ...record import frozen
-from ...symbolic.dim import Dim
+from ... import (
+    Attributes,
+    Dim,
+    Inputs,
+    Kind,
+    Natural,
+    Op,
+    Positives,
+    Shape,
+    TensorType,
+    Traffic,
+    Types,
+    count,
+    frozen,
+    tensor,
+)
 from ...symbolic.fresh import data_extent
 from ...tensors.contents import agreed, elements, or_data
-from ...tensors.types import Shape, TensorType
 from ...traffic import lesser, moved, packed, stored
 from ..movement.movement import unknown_extents
 from .resize import TAPS

@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from ...cost import Traffic
-from ...graph import Inputs
-from ...op import Kind, Op, Types, count, tensor
-from ...record import frozen
-from ...symbolic.dim import Dim
+from ... import Dim, Inputs, Kind, Op, Traffic, Types, count, frozen, tensor
 from ...traffic import moved, stored
 from .resize import TAPS
 

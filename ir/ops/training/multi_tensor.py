@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from ...cost import Traffic, dim_sum
-from ...definition import Natural, Positive
-from ...graph import Inputs, Value
-from ...op import Kind, Op, Types, count, tensor
-from ...record import frozen
-from ...symbolic.dim import Dim
+from ... import (
+    Dim,
+    Inputs,
+    Kind,
+    Natural,
+    Op,
+    Positive,
+    Traffic,
+    Types,
+    Value,
+    count,
+    dim_sum,
+    frozen,
+    tensor,
+)
 from ...traffic import moved, stored
 
 

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import ClassVar
 
-from perfc.ir.record import record
+from perfc.ir import record
 
 
 class OutOfMemoryError(Exception):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 
-from perfc.ir.record import mutable
+from perfc.ir import mutable
 
 
 @mutable

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from perfc.errors import PassError
+from perfc.ir import DType, Node, Value
 from perfc.ir.gradients.tape import Tape, shape_of
-from perfc.ir.graph import Node, Value
 from perfc.ir.ops.contraction.matmul import Gemm, MatMul
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.ops.elementwise.elementwise import Add
@@ -17,7 +17,6 @@ from perfc.ir.ops.movement.movement import Transpose
 from perfc.ir.ops.movement.view import Reshape
 from perfc.ir.ops.normalization.normalization import LayerNormalization
 from perfc.ir.ops.normalization.softmax import Softmax
-from perfc.ir.tensors.types import DType
 
 from .written_out import Written
 

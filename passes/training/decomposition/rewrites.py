@@ -5,9 +5,22 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
+from perfc.ir import (
+    DType,
+    Inputs,
+    Item,
+    Kind,
+    Loc,
+    Node,
+    Op,
+    SequenceType,
+    Shape,
+    TensorType,
+    Value,
+    known,
+    normal_axis,
+)
 from perfc.ir.gradients.tape import Tape, shape_of
-from perfc.ir.graph import Inputs, Loc, Node, Value
-from perfc.ir.op import Kind, Op, known, normal_axis
 from perfc.ir.ops.contraction.einsum import Einsum, in_pairs
 from perfc.ir.ops.control.container import SequenceAt
 from perfc.ir.ops.control.sequence_parts import SplitToSequence
@@ -18,8 +31,6 @@ from perfc.ir.ops.movement.slice import Split
 from perfc.ir.ops.movement.view import Reshape
 from perfc.ir.ops.normalization.normalization import GroupNormalization, InstanceNormalization
 from perfc.ir.ops.normalization.softmax import Softmax
-from perfc.ir.tensors.known import Item
-from perfc.ir.tensors.types import DType, SequenceType, Shape, TensorType
 
 from ..differentiate import active
 from .written_out import Changes, Written, attention, gelu_by_erf, gelu_by_tanh

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from perfc.ir import Dim, DType, Inputs, Node, Value
 from perfc.ir.gradients.tape import Tape, dtype_of, shape_of
-from perfc.ir.graph import Inputs, Node, Value
 from perfc.ir.ops.attention.ragged_attention import (
     BIAS,
     DECODE_KEY,
@@ -30,8 +30,6 @@ from perfc.ir.ops.elementwise.activation import Tanh
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.ops.movement.gather import Gather
 from perfc.ir.ops.normalization.softmax import Softmax
-from perfc.ir.symbolic.dim import Dim
-from perfc.ir.tensors.types import DType
 
 CAP = 50.0
 """Soft cap of attention scores; its value does not change the cost."""

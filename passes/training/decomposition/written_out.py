@@ -6,9 +6,8 @@ import math
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
+from perfc.ir import Node, Op, TensorType, Value
 from perfc.ir.gradients.tape import Tape, dtype_of, shape_of
-from perfc.ir.graph import Node, Value
-from perfc.ir.op import Op
 from perfc.ir.ops.attention.attention import Attention
 from perfc.ir.ops.contraction.matmul import MatMul
 from perfc.ir.ops.elementwise.activation import Gelu
@@ -16,7 +15,6 @@ from perfc.ir.ops.elementwise.elementwise import Add, Div, Mul, Pow
 from perfc.ir.ops.elementwise.logic import IsNaN, Where
 from perfc.ir.ops.movement.movement import Transpose
 from perfc.ir.ops.normalization.softmax import Softmax
-from perfc.ir.tensors.types import TensorType
 
 from ...fusion.neighbourhood import is_scalar, number
 

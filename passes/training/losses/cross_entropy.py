@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from perfc.ir import DType, Node, TensorType, Value, element_count
 from perfc.ir.gradients.tape import Tape, dtype_of, shape_of
-from perfc.ir.graph import Node, Value
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.ops.normalization.softmax import LogSoftmax, NegativeLogLikelihoodLoss, Softmax
-from perfc.ir.tensors.types import DType, TensorType, element_count
 
 from ..loss import Head
 

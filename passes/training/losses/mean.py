@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from perfc.ir import Node, Value
 from perfc.ir.gradients.tape import Tape
-from perfc.ir.graph import Node, Value
 from perfc.ir.ops.normalization.reduce import ReduceMean
 
 from ..loss import Head

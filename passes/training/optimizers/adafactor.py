@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from perfc.ir import Value, frozen
 from perfc.ir.gradients.tape import Tape, shape_of
-from perfc.ir.graph import Value
-from perfc.ir.record import frozen
 
 from ..implementation import OptimizerLaunch
 from ..optimizer import ListKernel, ListOptimizer, apply, state_like

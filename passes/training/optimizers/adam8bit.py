@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from perfc.ir import DType, TensorType, Value, frozen
 from perfc.ir.gradients.tape import Tape
-from perfc.ir.graph import Value
 from perfc.ir.ops.training.multi_tensor import MultiTensor
-from perfc.ir.record import frozen
-from perfc.ir.tensors.types import DType, TensorType
 
 from ..implementation import OptimizerLaunch
 from ..optimizer import ListOptimizer, state_like

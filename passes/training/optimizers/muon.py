@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from perfc.ir import DType, Loc, Value, frozen
 from perfc.ir.gradients.tape import Tape, dtype_of, shape_of
-from perfc.ir.graph import Loc, Value
 from perfc.ir.ops.contraction.matmul import Gemm
 from perfc.ir.ops.elementwise.cast import Cast
-from perfc.ir.record import frozen
-from perfc.ir.tensors.types import DType
 
 from ..implementation import OptimizerLaunch
 from ..optimizer import ListKernel, ListOptimizer, apply, state_like

@@ -5,8 +5,7 @@ Source: llama.cpp, ggml/include/ggml.h ``ggml_type`` and ggml/src/ggml-common.h 
 
 from __future__ import annotations
 
-from perfc.ir.record import record
-from perfc.ir.tensors.types import DType
+from perfc.ir import DType, record
 
 
 @record

@@ -14,7 +14,7 @@ from math import prod
 from typing import Any
 
 from perfc.errors import ModelError
-from perfc.ir.record import record
+from perfc.ir import record
 
 from ..reading.magic import recognise
 from ..source import one_line, open_file, unreadable

@@ -12,7 +12,7 @@ from math import prod
 from typing import Any, TypeGuard
 
 from perfc.errors import ModelError
-from perfc.ir.record import record
+from perfc.ir import record
 
 from ..source import one_line, open_file, unreadable
 from .json_file import loaded, parsed

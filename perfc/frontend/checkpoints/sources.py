@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 from perfc.errors import ModelError
-from perfc.ir.record import record
+from perfc.ir import record
 
 from ..reading.magic import is_relax
 from ..source import one_line

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
-from perfc.ir.record import cached_entity, record
-from perfc.ir.tensors.types import DType
+from perfc.ir import DType, cached_entity, record
 
 from .ggml_types import GgmlType
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from perfc.ir.graph import ModelOrigin, Module
+from perfc.ir import ModelOrigin, Module
 from perfc.machine.parallel import Parallel as Parallel
 
 from ..checkpoints.sources import is_config as is_config

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from perfc.ir.record import record
+from perfc.ir import record
 
 from .mixers import Norm
 

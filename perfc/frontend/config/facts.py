@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from perfc.ir.graph import Module, walk
+from perfc.ir import Module, TensorType, record, walk
 from perfc.ir.ops.contraction.moe import MoE
-from perfc.ir.record import record
-from perfc.ir.tensors.types import TensorType
 from perfc.machine.parallel import ALONE, Parallel
 
 from .lowering import lower, lower_images

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TypeAlias
 
-from perfc.ir.record import record
+from perfc.ir import record
 
 from .embeddings import (
     Embedding,

@@ -8,8 +8,7 @@ from enum import Enum
 from functools import lru_cache
 
 from perfc.errors import ParseError
-from perfc.ir.record import record
-from perfc.ir.tensors.types import DType, dtype_named
+from perfc.ir import DType, dtype_named, record
 
 from ..checkpoints.ggml_types import BLOCKS, GgmlType
 from ..checkpoints.stored import WeightFile

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from perfc.ir.record import record
+from perfc.ir import record
 
 from ..checkpoints.stored import WeightFile
 from .keys import Keys

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from perfc.errors import ParseError
-from perfc.ir.tensors.types import DType, dtype_named
+from perfc.ir import DType, dtype_named
 
 from .precision import ServingPrecision, WeightFormat, in_half, precision_of, weight_format
 

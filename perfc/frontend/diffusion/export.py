@@ -28,7 +28,7 @@ from .denoisers import denoiser_of
 from .pipeline import Latent, PartRole, PipelinePart, Tensor
 
 if TYPE_CHECKING:
-    from perfc.ir.graph import Module
+    from perfc.ir import Module
 
 HERE = Path(__file__).parent / "graphs"
 ABSENT = "weights-are-absent.bin"

@@ -11,7 +11,7 @@ from enum import Enum
 from typing import Any
 
 from perfc.errors import ModelError, ParseError
-from perfc.ir.record import record
+from perfc.ir import record
 
 LARGEST_EDGE = 1 << 13
 """Maximum pixels along an edge of a picture."""

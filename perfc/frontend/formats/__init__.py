@@ -12,13 +12,11 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Protocol, cast
 
 from perfc.common.declared import modules
-from perfc.ir.record import record
+from perfc.ir import Known, Module, record
 
 from ..reading.magic import HEAD_BYTES
 
 if TYPE_CHECKING:
-    from perfc.ir import Known, Module
-
     from ..config import ModuleCode, ServingPrecision
 
 

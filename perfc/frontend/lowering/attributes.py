@@ -7,10 +7,9 @@ from dataclasses import field, fields
 from typing import Any, Final, NamedTuple, cast
 
 from perfc.errors import ModelError
-from perfc.ir.op import Op
-from perfc.ir.record import record
-from perfc.ir.tensors.known import MAX_ELEMENTS, Item, Known
-from perfc.ir.tensors.types import BY_ONNX, DType, TensorType
+from perfc.ir import DType, Item, Known, Op, TensorType, record
+from perfc.ir.tensors.known import MAX_ELEMENTS
+from perfc.ir.tensors.types import BY_ONNX
 
 from ..reading.proto import Attribute, AttributeType, ProtoTensor, SparseTensor
 from .elements import DataType

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
-from perfc.ir.record import mutable, record
+from perfc.ir import mutable, record
 
 from ..reading.proto import (
     SOURCE,

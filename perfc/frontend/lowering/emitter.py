@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from perfc.common.declared import modules
 from perfc.errors import ModelError
-from perfc.ir.record import mutable
+from perfc.ir import mutable
 
 from ..collector import paused_collector
 from .builder import GraphBuilder, Size

@@ -7,10 +7,7 @@ from dataclasses import field
 from typing import Any
 
 from perfc.errors import ModelError
-from perfc.ir.graph import Loc, Value
-from perfc.ir.record import entity
-from perfc.ir.symbolic.dim import Poly
-from perfc.ir.tensors.types import TensorType
+from perfc.ir import Loc, Poly, TensorType, Value, entity
 
 from ..reading import proto
 

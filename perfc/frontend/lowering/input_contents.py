@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from perfc.errors import ParseError
-from perfc.ir.tensors.known import Known
+from perfc.ir import Known
 
 
 def known_contents(values: Mapping[str, Any] | None) -> dict[str, Known]:

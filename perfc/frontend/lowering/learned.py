@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from itertools import chain
 
-from perfc.ir.record import record
+from perfc.ir import record
 
 from ..reading import proto
 from .copies import copies

@@ -6,12 +6,22 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
-from perfc.ir.graph import Basis, SymbolDecl
-from perfc.ir.record import frozen, record
-from perfc.ir.symbolic.dim import Atom, Dim, Poly, interval, symbol, symbols
-from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir import (
+    Basis,
+    Dim,
+    DType,
+    Poly,
+    Shape,
+    SymbolDecl,
+    evaluate,
+    frozen,
+    interval,
+    record,
+    symbol,
+    symbols,
+)
+from perfc.ir.symbolic.dim import Atom
 from perfc.ir.syntax.names import symbol_name
-from perfc.ir.tensors.types import DType, Shape
 
 TYPICAL: Mapping[Basis, int] = {
     Basis.BATCH: 1,

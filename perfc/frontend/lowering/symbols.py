@@ -8,21 +8,24 @@ from dataclasses import field
 from itertools import islice
 
 from perfc.errors import ParseError
-from perfc.ir.graph import SymbolDecl
-from perfc.ir.record import entity
-from perfc.ir.symbolic.dim import Atom, Dim, Poly, symbol
-from perfc.ir.syntax.names import symbol_key
-from perfc.ir.tensors.types import (
-    BY_ONNX,
+from perfc.ir import (
     UNKNOWN,
+    Dim,
     DType,
     MapType,
     OptionalType,
+    Poly,
     SequenceType,
     Shape,
+    SymbolDecl,
     TensorType,
     Type,
+    entity,
+    symbol,
 )
+from perfc.ir.symbolic.dim import Atom
+from perfc.ir.syntax.names import symbol_key
+from perfc.ir.tensors.types import BY_ONNX
 
 from ..reading.proto import SymbolRange, TypeKind, TypeProto
 from .roles import Assumption, Roles, SymbolPlace

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import field
 from typing import TypeAlias
 
-from perfc.ir.record import mutable
+from perfc.ir import mutable
 
 from ..lowering.builder import FLOATS, Meta, Size
 from ..lowering.elements import DataType

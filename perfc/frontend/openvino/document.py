@@ -9,7 +9,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from perfc.errors import ModelError, reason_of
-from perfc.ir.record import mutable, record
+from perfc.ir import mutable, record
 
 from ..lowering.builder import Meta, is_small
 from ..lowering.elements import DataType

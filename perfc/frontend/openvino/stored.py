@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from perfc.ir.record import record
+from perfc.ir import record
 
 from ..lowering.builder import FLOATS, Meta
 from ..lowering.elements import DataType, unpack_elements

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from perfc.errors import ModelError, reason_of
-from perfc.ir.record import record
+from perfc.ir import record
 
 from ..collector import paused_collector
 from ..reading.proto import FileOrigin

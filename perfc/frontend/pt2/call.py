@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any, TypeAlias
 
-from perfc.ir.record import mutable
+from perfc.ir import mutable
 
 from ..lowering.builder import UNKNOWN, Meta, Size
 from ..lowering.elements import DataType

@@ -16,7 +16,7 @@ from ..reading.module_name import NamedModule, is_named, require_code
 from ..reading.process import answer_of
 
 if TYPE_CHECKING:
-    from perfc.ir.graph import Module
+    from perfc.ir import Module
 
 LONGEST_S = 600
 """Maximum seconds of an export."""

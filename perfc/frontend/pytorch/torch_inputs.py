@@ -9,7 +9,7 @@ from itertools import islice, product
 from typing import Any, TypeAlias
 
 from perfc.errors import ModelError
-from perfc.ir.record import record
+from perfc.ir import record
 
 Inputs: TypeAlias = Any
 """A shape, tensor or scalar, or a tuple, list or dict of those."""

@@ -12,9 +12,8 @@ from functools import wraps
 from typing import Any
 
 from perfc.errors import MissingExtraError, ModelError
-from perfc.ir.graph import Module
+from perfc.ir import Module, TensorType
 from perfc.ir.symbolic.sizes import sizes_of
-from perfc.ir.tensors.types import TensorType
 
 from ..reading.module_name import NamedModule, is_named
 from .torch_inputs import Call, call_of, inferred, is_tensor, require_extents

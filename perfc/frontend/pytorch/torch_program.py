@@ -8,11 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from perfc.ir.graph import Module
+from perfc.ir import Module, TensorType, symbols
 from perfc.ir.graphs.rewrite import with_defaults
-from perfc.ir.symbolic.dim import symbols
 from perfc.ir.symbolic.evaluate import solved
-from perfc.ir.tensors.types import TensorType
 
 from ..formats import ReadOptions
 from ..lowering import lowered

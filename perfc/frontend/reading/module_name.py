@@ -9,7 +9,7 @@ from typing import Any
 
 from perfc.common.user_code import NO_CODE, may_run
 from perfc.errors import ModelError
-from perfc.ir.record import record
+from perfc.ir import record
 
 NAME = re.compile(r"(.+\.py|[A-Za-z_]\w*(\.\w+)*):([\w./-]+)")
 """Names of modules: a file or an importable module, and what is in it."""

@@ -13,7 +13,7 @@ from perfc.errors import ModelError
 if TYPE_CHECKING:
     import onnx
 
-    from perfc.ir.symbolic.dim import Poly
+    from perfc.ir import Poly
 
 LARGEST_BYTES = (1 << 31) - 1
 """Maximum size of a protobuf message; larger models have external weights."""
@@ -86,7 +86,7 @@ def write_model(model: onnx.ModelProto, path: Path) -> None:
 
 def dim_param(extent: Poly) -> str:
     """Return ``extent`` as an ONNX dimension name: a symbol's name or a printed expression."""
-    from perfc.ir.symbolic.dim import symbols
+    from perfc.ir import symbols
     from perfc.ir.syntax.names import symbol_name
 
     text = str(extent)

@@ -11,7 +11,7 @@ from dataclasses import field
 from enum import Enum, IntEnum
 from typing import TypeAlias
 
-from perfc.ir.record import mutable, record
+from perfc.ir import mutable, record
 
 from ..lowering.elements import Scalar, unpack_elements
 

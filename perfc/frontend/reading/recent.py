@@ -10,14 +10,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
+from perfc.ir import Module
 from perfc.ir.op import BY_ONNX
 
 from ..source import open_model
 from .external import Place, contents_of
 
 if TYPE_CHECKING:
-    from perfc.ir import Module
-
     from ..formats import ReadOptions
     from .proto import ProtoModel
 

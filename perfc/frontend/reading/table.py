@@ -6,7 +6,7 @@ from collections.abc import Callable
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
 
-from perfc.ir.record import entity, record
+from perfc.ir import entity, record
 
 if TYPE_CHECKING:
     from .wire import WireDecoder

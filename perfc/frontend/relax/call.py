@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import Any, TypeAlias
 
 from perfc.errors import ModelError
-from perfc.ir.record import mutable
+from perfc.ir import mutable
 
 from ..lowering.builder import UNKNOWN, Meta, Size
 from ..lowering.elements import DataType

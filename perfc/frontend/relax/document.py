@@ -11,7 +11,7 @@ from dataclasses import field
 from typing import Any
 
 from perfc.errors import ModelError
-from perfc.ir.record import mutable
+from perfc.ir import mutable
 
 from ..lowering.builder import UNKNOWN, Meta, Size, is_small
 from ..lowering.elements import DataType

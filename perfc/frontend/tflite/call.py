@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
 from typing import TypeAlias
 
-from perfc.ir.record import mutable, record
+from perfc.ir import mutable, record
 
 from ..lowering.builder import Meta
 from ..lowering.elements import DataType

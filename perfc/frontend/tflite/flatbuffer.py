@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from io import FileIO
 
 from perfc.errors import ModelError
-from perfc.ir.record import frozen
+from perfc.ir import frozen
 
 from ..source import open_file, unreadable
 

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from perfc.errors import ModelError
-from perfc.ir.record import mutable
+from perfc.ir import mutable
 
 from ..lowering.builder import GraphBuilder, Meta, is_small
 from ..lowering.elements import DataType

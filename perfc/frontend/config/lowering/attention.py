@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from perfc.ir.graph import Value
+from perfc.ir import Dim, DType, Value, dim_min
 from perfc.ir.ops.attention.ragged_attention import RaggedAttention
 from perfc.ir.ops.attention.rotary import RotaryEmbedding
 from perfc.ir.ops.elementwise.activation import Sigmoid
 from perfc.ir.ops.elementwise.elementwise import Mul
 from perfc.ir.ops.normalization.normalization import LayerNormalization
-from perfc.ir.symbolic.dim import Dim, dim_min
-from perfc.ir.tensors.types import DType
 
 from ..model import Attention, NormKind, QueryKeyNorm
 from ..precision import WeightFormat

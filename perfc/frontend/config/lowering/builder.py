@@ -6,8 +6,22 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from perfc.errors import ModelError
-from perfc.ir.graph import Graph, Inputs, Loc, Module, Node, SymbolDecl, Value, Weight
-from perfc.ir.op import Op
+from perfc.ir import (
+    UNKNOWN,
+    Dim,
+    DType,
+    Graph,
+    Inputs,
+    Known,
+    Loc,
+    Module,
+    Node,
+    Op,
+    SymbolDecl,
+    TensorType,
+    Value,
+    Weight,
+)
 from perfc.ir.ops.collective import AllReduce
 from perfc.ir.ops.contraction.matmul import Gemm
 from perfc.ir.ops.elementwise.elementwise import Add
@@ -15,9 +29,6 @@ from perfc.ir.ops.movement.gather import Gather
 from perfc.ir.ops.movement.slice import Concat, Split
 from perfc.ir.ops.movement.view import Reshape
 from perfc.ir.ops.normalization.normalization import LayerNormalization, RMSNormalization
-from perfc.ir.symbolic.dim import Dim
-from perfc.ir.tensors.known import Known
-from perfc.ir.tensors.types import UNKNOWN, DType, TensorType
 from perfc.machine.parallel import Parallel
 
 from ...checkpoints.stored import StoredWeight

@@ -6,14 +6,12 @@ best of them.
 
 from __future__ import annotations
 
-from perfc.ir.graph import Value
+from perfc.ir import Dim, DType, Value, dim_min
 from perfc.ir.ops.attention.ragged_attention import RaggedAttention
 from perfc.ir.ops.contraction.matmul import MatMul
 from perfc.ir.ops.elementwise.elementwise import Mul
 from perfc.ir.ops.movement.movement import Transpose
 from perfc.ir.ops.movement.slice import Split
-from perfc.ir.symbolic.dim import Dim, dim_min
-from perfc.ir.tensors.types import DType
 
 from ..model import Indexer, LatentAttention, Norm, NormKind
 from ..precision import WeightFormat

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from perfc.ir.graph import Value
-from perfc.ir.op import Op
+from perfc.ir import DType, Op, Value
 from perfc.ir.ops.collective import AllGather, ReduceScatter
 from perfc.ir.ops.contraction.moe import NARROW, MoE, QMoE
 from perfc.ir.ops.elementwise.activation import (
@@ -20,7 +19,6 @@ from perfc.ir.ops.elementwise.activation import (
 )
 from perfc.ir.ops.elementwise.elementwise import Add, Mul
 from perfc.ir.ops.elementwise.gated import GatedActivation
-from perfc.ir.tensors.types import DType
 
 from ...checkpoints.stored import StoredWeight
 from ..model import Activation, Experts, Mlp, Norm, NormKind

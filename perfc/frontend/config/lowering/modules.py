@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from perfc.ir.graph import Value
+from perfc.ir import DType, Value
 from perfc.ir.ops.attention.attention import Attention as FusedAttention
 from perfc.ir.ops.contraction.matmul import Gemm, MatMul
 from perfc.ir.ops.elementwise.cast import Cast
@@ -18,7 +18,6 @@ from perfc.ir.ops.movement.gather import Gather, GatherElements
 from perfc.ir.ops.movement.movement import Contiguous, Expand, Transpose
 from perfc.ir.ops.movement.slice import Concat
 from perfc.ir.ops.normalization.softmax import Softmax
-from perfc.ir.tensors.types import DType
 
 from ..model import Attention, Norm, NormKind
 from .step import Running

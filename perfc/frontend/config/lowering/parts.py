@@ -7,10 +7,9 @@ sees, with context parallelism.
 
 from __future__ import annotations
 
-from perfc.ir.graph import Module
+from perfc.ir import DType, Module
 from perfc.ir.ops.contraction.moe import FUSED_ROWS
 from perfc.ir.ops.normalization.softmax import LogSoftmax, NegativeLogLikelihoodLoss
-from perfc.ir.tensors.types import DType
 from perfc.machine.parallel import ALONE, Parallel
 
 from ..model import LanguageModel, Layer, Stack

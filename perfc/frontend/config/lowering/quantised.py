@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from perfc.ir.graph import Value
+from perfc.ir import DType, Value
 from perfc.ir.ops.contraction.grouped_matmul import GroupedGemm
 from perfc.ir.ops.contraction.matmul import Gemm
 from perfc.ir.ops.elementwise.elementwise import Add, Mul
@@ -16,7 +16,6 @@ from perfc.ir.ops.quantized.weight_only_matmul import (
     MatMulBnb4,
     MatMulNBits,
 )
-from perfc.ir.tensors.types import DType
 
 from ...checkpoints.stored import StoredWeight
 from ..precision import WeightFormat

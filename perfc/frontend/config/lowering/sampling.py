@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfc.ir.graph import Value
+from perfc.ir import Dim, DType, Value
 from perfc.ir.ops.collective import AllGather
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.ops.elementwise.elementwise import Div, Mul
@@ -13,8 +13,6 @@ from perfc.ir.ops.movement.select import TopK
 from perfc.ir.ops.normalization.arg_reduce import ArgMax
 from perfc.ir.ops.normalization.cumulative import CumSum
 from perfc.ir.ops.normalization.softmax import Softmax
-from perfc.ir.symbolic.dim import Dim
-from perfc.ir.tensors.types import DType
 
 from ..model import Sampling
 from .builder import Builder

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from perfc.ir.graph import Value
+from perfc.ir import Dim, DType, TensorType, Value
 from perfc.ir.ops.convolution.conv import Conv
 from perfc.ir.ops.elementwise.activation import Gelu
 from perfc.ir.ops.elementwise.elementwise import Mul
 from perfc.ir.ops.movement.movement import Expand, Transpose
 from perfc.ir.ops.movement.slice import Concat
 from perfc.ir.ops.quantized.quantized_gather import GatherBlockQuantized
-from perfc.ir.symbolic.dim import Dim
-from perfc.ir.tensors.types import DType, TensorType
 
 from ..model import (
     Attention,

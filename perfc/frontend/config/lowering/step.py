@@ -6,9 +6,7 @@ from dataclasses import field
 from enum import Enum
 from typing import TypeAlias
 
-from perfc.ir.graph import Basis, SymbolDecl, Value
-from perfc.ir.record import mutable, record
-from perfc.ir.symbolic.dim import Dim, symbol
+from perfc.ir import Basis, Dim, SymbolDecl, Value, mutable, record, symbol
 
 BATCH, SEQ, PAST = "batch", "seq", "past"
 DECODES, CONTEXT, SOURCE, TARGET = "decodes", "context", "source", "target"

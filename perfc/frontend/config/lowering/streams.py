@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from perfc.ir.graph import Value
+from perfc.ir import Value
 from perfc.ir.ops.contraction.matmul import MatMul
 from perfc.ir.ops.elementwise.activation import Tanh
 from perfc.ir.ops.elementwise.elementwise import Mul, Sub

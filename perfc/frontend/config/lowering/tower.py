@@ -6,11 +6,9 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
-from perfc.ir.graph import Module, Value
+from perfc.ir import Dim, DType, Module, Value
 from perfc.ir.ops.movement.movement import Transpose
 from perfc.ir.ops.normalization.reduce import ReduceMean
-from perfc.ir.symbolic.dim import Dim
-from perfc.ir.tensors.types import DType
 
 from ..model import Attention, LanguageModel, Layer, Projector, Tower
 from .builder import Builder
