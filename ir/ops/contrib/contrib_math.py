@@ -87,7 +87,7 @@ class CDist(Op):
 
     def infer(self, ins: Inputs) -> Types:
         a, b = tensor(ins, 0).shape, tensor(ins, 1).shape
-        if not a or not b:
+        if not (a and b and a[1:] and b[1:]):
             return (TensorType(first_dtype(ins, 0, 1), None),)
         lead = broadcast([a[:-2], b[:-2]]) or ()
         return (TensorType(first_dtype(ins, 0, 1), (*lead, a[-2], b[-2])),)
