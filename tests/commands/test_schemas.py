@@ -60,6 +60,7 @@ CASES = (
     ("roofline", "roofline a100 --model model.onnx"),
     ("roofline", "roofline t4"),
     ("measure", "measure model.onnx --repeat 1 --min-time 0.01"),
+    ("replay", "measure --replay trace.json#4 --repeat 1 --min-time 0"),
     ("measure", "measure model.onnx --repeat 1 --min-time 0.01 -t cpu"),
     ("target", "targets show a100"),
     ("target", "targets show cpu"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,19 +13,23 @@ from perfc.errors import ParseError, PerfcError
 from perfc.machine import HOST, load_machine
 
 from ..shared.deployment import DeploymentOptions, deployment_options
+from ..shared.document import show_view
 from ..shared.examples import examples
 from ..shared.help import grouped_command
 from ..shared.output import emit, format_options
+from ..shared.progress import reading
 from ..shared.report import PIPED_WIDTH, parse_top
 
 if TYPE_CHECKING:
     from perfc.deployment import Deployment
     from perfc.measuring.measure.fitting.compare import Measurement
+    from perfc.measuring.measure.process import MeasurementProtocol
     from perfc.passes.runtimes import Framework
 
 
 DOCUMENT = ("measure", "perfc.measuring.measure.json_form:MeasurementView")
 """JSON document of the command, and the type that defines its schema."""
+DOCUMENTS = (("replay", "perfc.measuring.trace.analyses.replay:Replay"),)
 
 
 @grouped_command(
@@ -34,7 +39,7 @@ DOCUMENT = ("measure", "perfc.measuring.measure.json_form:MeasurementView")
         "measure model.onnx -t a100 --device cuda:0 --append rows.parquet",
     ),
 )
-@click.argument("model", type=click.Path())
+@click.argument("model", type=click.Path(), required=False)
 @deployment_options
 @click.option("--device", default="cpu", show_default=True, metavar="cpu|cuda:N", help="Device.")
 @click.option("--threads", default="all", show_default=True, metavar="N|all", help="CPU threads.")
@@ -58,6 +63,11 @@ DOCUMENT = ("measure", "perfc.measuring.measure.json_form:MeasurementView")
     help="Read a profile instead of running the model; repeat for TensorRT's layer file.",
 )  # fmt: skip
 @click.option(
+    "--replay",
+    metavar="TRACE#ROW",
+    help="Execute the operator of a row of `perfc trace` through PyTorch instead of a model.",
+)
+@click.option(
     "--append", "dataset", type=click.Path(path_type=Path),
     help="Append one row per kernel to this .parquet, .csv or .csv.gz file, and one row for the "
          "run to the same name with -models.",
@@ -68,7 +78,7 @@ DOCUMENT = ("measure", "perfc.measuring.measure.json_form:MeasurementView")
 )
 def command(
     options: DeploymentOptions,
-    model: str,
+    model: str | None,
     device: str,
     threads: str,
     repeat: int,
@@ -76,6 +86,7 @@ def command(
     limit: float,
     seed: int,
     profiles: tuple[str, ...],
+    replay: str | None,
     dataset: Path | None,
     form: str,
     output: Path | None,
@@ -87,6 +98,8 @@ def command(
     For GPUs and for profiles from elsewhere only measurements are shown.
     Missing weights get random values. The runtime's fused kernels are traced back to the nodes of
     the model. Nothing is written before everything is measured.
+
+    `perfc measure --replay trace.json#17` measures one operator of a trace, with random operands.
     """
     from perfc.measuring.measure.process import MeasurementProtocol
     from perfc.measuring.measure.session import check_device, measure, threads_of
@@ -94,19 +107,25 @@ def command(
     from perfc.measuring.measure.views import NO_TARGET, render
 
     limit_rows = parse_top(top)
+    if (model is None) == (replay is None) or (replay and (profiles or dataset)):
+        raise click.UsageError("give MODEL, or --replay TRACE#ROW alone")
     how = as_stored(options)
-    target = how.target if options.is_stated("target") else usual_target(device, profiles)
+    check_device(device)
+    protocol = MeasurementProtocol(
+        device=device, threads=threads_of(threads), repeat=repeat, min_time_s=min_time,
+        max_time_s=max(20.0, 3 * min_time), limit_s=limit, seed=seed,
+    )  # fmt: skip
+    is_stated = options.is_stated("target")
+    if model is None:
+        show_replay(str(replay), how.target if is_stated else "", protocol, form, output)
+        return 0
+    target = how.target if is_stated else usual_target(device, profiles)
     if dataset is not None:
         files.check_writable(dataset)
     if profiles:
         measurement = from_profiles(model, profiles, target, dict(how.dims))
     else:
-        check_device(device)
-        protocol = MeasurementProtocol(
-            framework=executor(how, options.place("runtime")), device=device,
-            threads=threads_of(threads), repeat=repeat, min_time_s=min_time,
-            max_time_s=max(20.0, 3 * min_time), limit_s=limit, seed=seed,
-        )  # fmt: skip
+        protocol = replace(protocol, framework=executor(how, options.place("runtime")))
         measurement = measure(model, target, dims=dict(how.dims), protocol=protocol)
     text = render(measurement, form, limit_rows, width())
     if form == "csv" and not measurement.has_target:
@@ -115,6 +134,17 @@ def command(
         append(measurement, dataset)
     emit(text, output)
     return 0
+
+
+def show_replay(
+    place: str, target: str, protocol: MeasurementProtocol, form: str, output: Path | None
+) -> None:
+    """Measure one operator of a trace, and write the result."""
+    from perfc.measuring.trace.analyses.replay import document, replayed, to_csv, to_json
+
+    with reading(place.rpartition("#")[0]):
+        made = replayed(place, load_machine(target) if target else None, protocol)
+    show_view(form, output, lambda: to_json(made), lambda: to_csv(made), lambda: document(made))
 
 
 def usual_target(device: str, profiles: tuple[str, ...]) -> str:

@@ -161,9 +161,19 @@ def execute(
         "inputs": [(i.name, i.dtype.onnx, is_plain(i)) for i in cases[0]],
         "cases": requests,
     }
+    return requested(request, folder, protocol.limit_s)
+
+
+def requested(
+    request: Mapping[str, Any], folder: Path, limit_s: float, what: str = "the model"
+) -> WorkerResults:
+    """Run the worker on a request and return its results.
+
+    Raises:
+        PassError: nothing was measured.
+    """
     (folder / "request.json").write_text(json.dumps(request), encoding="utf-8")
-    why = spawn(folder, protocol.limit_s)
-    return collected(folder, why)
+    return collected(folder, spawn(folder, limit_s), what)
 
 
 def is_plain(i: Input) -> bool:
@@ -215,7 +225,7 @@ def last_line(path: Path) -> str:
     return text if len(text) <= 300 else f"{text[:60]} … {text[-230:]}"
 
 
-def collected(folder: Path, why: str) -> WorkerResults:
+def collected(folder: Path, why: str, what: str = "the model") -> WorkerResults:
     """Read the worker's results.
 
     Raises:
@@ -226,7 +236,7 @@ def collected(folder: Path, why: str) -> WorkerResults:
     except (OSError, ValueError):
         result = {}
     if not result.get("cases"):
-        raise PassError(f"the runtime cannot run the model: {why or 'no result'}", where="measure")
+        raise PassError(f"the runtime cannot run {what}: {why or 'no result'}", where="measure")
     cases = tuple(
         TimedBinding(tuple(c["times_s"]), int(c["peak_rss_bytes"]), bool(c["is_finite"]))
         for c in result["cases"]

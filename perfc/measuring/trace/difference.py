@@ -293,10 +293,15 @@ def times(made: TraceDifference) -> tuple[Column, ...]:
     """Return the columns of launches and times of each trace, and of changes."""
     names = labels(made)
     launches = (
-        Column(f"{name}_launches", f"{name} launches", Unit.COUNT, is_spare=True,
-               pair=f"{names[at - 1]}_launches" if at else "")
+        Column(
+            f"{name}_launches",
+            f"{name} launches",
+            Unit.COUNT,
+            is_spare=True,
+            pair=f"{names[at - 1]}_launches" if at else "",
+        )
         for at, name in enumerate(names)
-    )  # fmt: skip
+    )
     which = {name: f"change {name}" if len(names) > 2 else "change" for name in names[1:]}
     changes = (Column(w.replace(" ", "_") + "_s", w, Unit.SECOND) for w in which.values())
     return *launches, *(Column(f"{name}_s", name, Unit.SECOND) for name in names), *changes
@@ -326,11 +331,14 @@ def kernel_parts(made: TraceDifference, top: int | None) -> Iterator[Part]:
     )
     rows = tuple(
         (
-            kernel_name(k.kernel), k.operator.removeprefix("aten::") or None,
-            Name(k.shapes, k.shapes, HEAD) if k.shapes else None, *cells(k), k.match.value,
+            kernel_name(k.kernel),
+            k.operator.removeprefix("aten::") or None,
+            Name(k.shapes, k.shapes, HEAD) if k.shapes else None,
+            *cells(k),
+            k.match.value,
         )
         for k in made.kernels[:top]
-    )  # fmt: skip
+    )
     yield Table(columns, rows)
     hidden = len(made.kernels) - len(rows)
     if hidden:

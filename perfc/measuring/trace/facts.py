@@ -67,12 +67,14 @@ class DeviceFacts:
 class TensorArgument:
     """Element type and extents of a tensor; the type is a word of the tool.
 
-    ``held`` is the number of elements in memory if axes of an expanded tensor share them.
+    ``held`` is the number of elements in memory if axes of an expanded tensor share them. Calls of
+    other ``strides`` are equal.
     """
 
     dtype: str
     sizes: tuple[int, ...]
     held: int | None = None
+    strides: tuple[int, ...] | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
         return "×".join(map(str, self.sizes)) or "1"

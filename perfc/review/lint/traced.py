@@ -149,9 +149,16 @@ class TraceRule(Rule):
     def at(self, place: str, message: str, advice: str, gain: Gain) -> Finding:
         """Create a finding at an operator, or about the whole trace."""
         return Finding(
-            self.code, self.name(), self.saves, self.severity, message, advice,
-            (place,) if place else (), gain=gain, is_whole=not place,
-        )  # fmt: skip
+            self.code,
+            self.name(),
+            self.saves,
+            self.severity,
+            message,
+            advice,
+            (place,) if place else (),
+            gain=gain,
+            is_whole=not place,
+        )
 
 
 def amount(items: Iterable[tuple[int, int, str]]) -> str:

@@ -84,7 +84,10 @@ def fused_s(subject: TracedSubject, part: list[Execution]) -> float:
         return 0.0
     a, b = first.counts, last.counts
     counts = replace(
-        a, mac=a.mac + b.mac, floor_mac=a.floor_mac + b.floor_mac,
-        read_bytes=a.read_bytes, write_bytes=b.write_bytes,
-    )  # fmt: skip
+        a,
+        mac=a.mac + b.mac,
+        floor_mac=a.floor_mac + b.floor_mac,
+        read_bytes=a.read_bytes,
+        write_bytes=b.write_bytes,
+    )
     return subject.floor_s(counts, first.dtype)

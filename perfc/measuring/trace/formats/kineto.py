@@ -348,14 +348,17 @@ def argument_of(extents: object, kind: object, value: object, steps: object) -> 
     if dtype in ("TensorList", "GenericList"):
         inner_steps = listed(steps)[:MOST_ARGUMENTS]
         members = zip_longest(map(sizes_of, listed(extents)[:MOST_ARGUMENTS]), inner_steps)
-        return tuple(
-            TensorArgument("", sizes, held_of(sizes, sizes_of(of)))
-            for sizes, of in members
-            if sizes is not None
-        )
+        return tuple(tensor_of("", sizes, of) for sizes, of in members if sizes is not None)
     if dtype and dtype not in ("Scalar", "ScalarList") and sizes is not None:
-        return TensorArgument(dtype, sizes, held_of(sizes, sizes_of(steps)))
+        return tensor_of(dtype, sizes, steps)
     return literal_of(value)
+
+
+def tensor_of(dtype: str, sizes: tuple[int, ...], steps: object) -> TensorArgument:
+    """Return a tensor; strides of another rank are none."""
+    strides = sizes_of(steps)
+    strides = strides if strides is not None and len(strides) == len(sizes) else None
+    return TensorArgument(dtype, sizes, held_of(sizes, strides), strides)
 
 
 def held_of(sizes: tuple[int, ...], strides: tuple[int, ...] | None) -> int | None:
@@ -364,7 +367,7 @@ def held_of(sizes: tuple[int, ...], strides: tuple[int, ...] | None) -> int | No
     >>> held_of((8, 8, 128), (128, 0, 1))
     1024
     """
-    if strides is None or len(strides) != len(sizes) or 0 in sizes:
+    if strides is None or 0 in sizes:
         return None
     span = 1 + sum((size - 1) * abs(step) for size, step in zip(sizes, strides, strict=True))
     shared = (s for s, step in zip(sizes, strides, strict=True) if step or s == 1)

@@ -1,0 +1,224 @@
+"""One operator of a trace in the worker process, with random operands, through ``torch.ops.aten``.
+
+Only operators of ATen are looked up, and no text reaches them, so that none opens a file.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+ATEN = re.compile(r"aten::([A-Za-z_]\w{0,99})")
+TYPES: Mapping[str, str] = {
+    "f64": "float64",
+    "f32": "float32",
+    "f16": "float16",
+    "bf16": "bfloat16",
+    "i64": "int64",
+    "i32": "int32",
+    "i16": "int16",
+    "i8": "int8",
+    "u8": "uint8",
+    "b1": "bool",
+    "c64": "complex64",
+    "c128": "complex128",
+    "f8e4m3": "float8_e4m3fn",
+    "f8e5m2": "float8_e5m2",
+    "f8e4m3fnuz": "float8_e4m3fnuz",
+    "f8e5m2fnuz": "float8_e5m2fnuz",
+}
+"""Names of PyTorch by code."""
+LEAST_S = 1e-3
+MOST_REPEATS = 200
+"""Seconds of executions between two readings of the clock, and their maximum number."""
+LONGEST = 200
+"""Characters of a message."""
+ROOM = 3.0
+"""Memory of results and workspaces, over that of the operands."""
+Given = Mapping[str, Any] | None
+
+
+class ReplayRun:
+    """An operator with its operands on a device."""
+
+    def __init__(self, request: dict[str, Any]) -> None:
+        from importlib import import_module
+
+        self.request = request
+        self.torch: Any = import_module("torch")
+        self.version = f"torch {self.torch.__version__}"
+        self.device = str(request["device"])
+        if self.device != "cpu" and not self.torch.cuda.is_available():
+            raise RuntimeError("this torch sees no CUDA device")
+        self.torch.set_num_threads(int(request["threads"]))
+        self.torch.set_grad_enabled(False)
+        # operators in place approach zero, where processors are slow
+        self.torch.set_flush_denormal(True)
+        self.repeats = 1
+
+    def load(self, *, profile: bool) -> None:
+        """Find the overload, and make its operands."""
+        del profile
+        if self.device == "cpu":
+            bound_memory(int(self.request["room_bytes"]))
+        self.torch.manual_seed(int(self.request["seed"]))
+        match = ATEN.fullmatch(str(self.request["operator"]))
+        packet = getattr(self.torch.ops.aten, match[1], None) if match else None
+        if packet is None:
+            raise RuntimeError("this torch has no such operator")
+        given: list[Given] = self.request["arguments"]
+        overloads = [getattr(packet, name) for name in packet.overloads()]
+        # the trace has the arguments of the overload that ran, in order
+        overloads.sort(key=lambda o: abs(len(o._schema.arguments) - len(given)))
+        overload = next((o for o in overloads if not unfit(o._schema, given)), None)
+        if overload is None:
+            name = unfit(overloads[0]._schema, given)
+            raise RuntimeError(f"its {name} are not recorded, or not as this torch has them")
+        arguments = overload._schema.arguments[: len(given)]
+        self.given = {a.name: g for a, g in zip(arguments, given, strict=True)}
+        self.call, self.args, self.named = overload, [], {}
+        for argument in arguments:
+            made = self.operand(argument, self.given[argument.name])
+            if argument.kwarg_only:
+                self.named[argument.name] = made
+            else:
+                self.args.append(made)
+
+    def operand(self, argument: Any, given: Given) -> Any:
+        """Return an argument as the overload takes it."""
+        if given is None:
+            if argument.has_default_value():
+                return argument.default_value
+            return 1 if str(argument.type) == "number" else None
+        if "tensor" in given:
+            return self.tensor(argument.name, given["tensor"])
+        if "list" in given:
+            is_optional = "Optional[Tensor]" in str(argument.type)
+            return [
+                None if is_optional and not t["sizes"] else self.tensor(argument.name, t, at)
+                for at, t in enumerate(given["list"])
+            ]
+        value, kind = given["value"], str(argument.type)
+        if isinstance(value, list):
+            return list(map(bool, value)) if "bool" in kind else value
+        return float(value) if "float" in kind else value
+
+    def tensor(self, name: str, given: Mapping[str, Any], at: int = 0) -> Any:
+        """Return random numbers; of whole ones those that are a row of the first operand."""
+        torch, sizes = self.torch, given["sizes"]
+        dtype = getattr(torch, TYPES[given["dtype"]])
+        strides, count = given["strides"], given["elements"]
+        shape = [count] if strides else sizes
+        place = {"device": self.device}
+        if dtype.is_floating_point or dtype.is_complex:
+            drawn = dtype if dtype.itemsize > 1 else torch.float16
+            made = torch.randn(shape, dtype=drawn, **place).to(dtype)
+        else:
+            high = 2 if dtype is torch.bool else self.rows(name, at)
+            made = torch.randint(high, shape, dtype=dtype, **place)
+        return made.as_strided(sizes, strides) if strides else made
+
+    def rows(self, name: str, at: int) -> int:
+        """Return the numbers, from 0, that an operand of whole numbers may have."""
+        named = self.given
+        sizes = [g["tensor"]["sizes"] for g in named.values() if g and "tensor" in g]
+        first: list[int] = sizes[0] if sizes else []
+        dim = (named.get("dim") or {}).get("value")
+        if (number := (named.get("num_weights") or {}).get("value")) is not None:
+            rows = [number]
+        elif name == "indices" and "list" in (named[name] or {}):
+            rows = first[at : at + 1]
+        elif name == "indices" and "weight" in named:
+            rows = first[:1]
+        elif name == "index" and type(dim) is int and -len(first) <= dim < len(first):
+            rows = [first[dim]]
+        else:
+            rows = [127, *(extent for each in sizes for extent in each)]
+        return max(1, min(rows, default=1))
+
+    def feed(self, path: str) -> None:
+        """Execute twice, and choose how often between two readings of the clock.
+
+        Raises:
+            RuntimeError: PyTorch refuses it; in one line.
+        """
+        del path
+        try:
+            self.step()
+            time_s = self.step()
+        except NotImplementedError:
+            raise RuntimeError(f"PyTorch does not have it for {self.device}") from None
+        except (RuntimeError, IndexError, TypeError, ValueError) as error:
+            first, *_ = str(error).splitlines() or [type(error).__name__]
+            raise RuntimeError(first[:LONGEST]) from None
+        self.repeats = max(1, min(MOST_REPEATS, int(LEAST_S / max(time_s, 1e-7))))
+
+    def step(self) -> float:
+        """Return the seconds of one execution, several of which follow each other."""
+        if self.device == "cpu":
+            begin = time.perf_counter()
+            for _ in range(self.repeats):
+                self.call(*self.args, **self.named)
+            return (time.perf_counter() - begin) / self.repeats
+        begin, end = (self.torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        for _ in range(self.repeats):
+            self.call(*self.args, **self.named)
+        end.record()
+        end.synchronize()
+        return float(begin.elapsed_time(end)) * 1e-3 / self.repeats
+
+    def is_finite(self) -> bool:
+        """Return True; results do not count."""
+        return True
+
+    def close(self) -> str:
+        """Release the operands, and return no profile."""
+        self.args, self.named = [], {}
+        return ""
+
+
+def unfit(schema: Any, given: Sequence[Given]) -> str:
+    """Return the first argument of an overload that the recorded ones do not fit; "" if all do."""
+    arguments = schema.arguments
+    if len(given) > len(arguments):
+        return "arguments"
+    padded = [*given, *[None] * (len(arguments) - len(given))]
+    pairs = zip(arguments, padded, strict=True)
+    return next((f"values of {a.name!r}" for a, g in pairs if not fits(a, g)), "")
+
+
+def fits(argument: Any, given: Given) -> bool:
+    """Return True if an argument of an overload is of the kind of a recorded one."""
+    kind = str(argument.type)
+    if given is None:
+        # numbers seldom matter to the time
+        return argument.has_default_value() or kind.startswith("Optional") or kind == "number"
+    plain = kind.removeprefix("Optional[").removesuffix("]") if kind[:1] == "O" else kind
+    if "tensor" in given:
+        return plain == "Tensor"
+    if "list" in given:
+        return plain in ("List[Tensor]", "List[Optional[Tensor]]")
+    if isinstance(given["value"], list):
+        return plain in ("List[int]", "List[bool]", "List[float]")
+    kinds = (
+        ("number", "float")
+        if isinstance(given["value"], float)
+        else ("number", "int", "float", "bool")
+    )
+    return plain in kinds
+
+
+def bound_memory(room_bytes: int) -> None:
+    """Refuse more memory than now and some room, where the system can."""
+    try:
+        import resource
+        from pathlib import Path
+
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+        limit = pages * resource.getpagesize() + room_bytes
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    except (ImportError, OSError, ValueError):
+        return
