@@ -17,7 +17,7 @@ SUFFIXES: Mapping[str, tuple[str, ...]] = {
     "junit": (".xml",),
     "github": TEXT,
     "gitlab": (".json",),
-    "trace": (".json",),
+    "trace": (".json", ".perfetto.json"),
     "ir": (".pir", *TEXT),
     "graphml": (".graphml", ".xml"),
     "dot": (".dot", ".gv"),
@@ -30,10 +30,11 @@ NAMED = frozenset({"target"})
 
 
 def fitting(path: Path, forms: Sequence[str]) -> list[str]:
-    """Return the formats that the name of a file allows."""
-    name = path.name.lower()
-    bare = not path.suffix
-    return [f for f in forms if name.endswith(SUFFIXES[f]) or (bare and f not in NAMED)]
+    """Return the formats that the name of a file allows, those of the longest suffix first."""
+    name, bare = path.name.lower(), not path.suffix
+    fits = {f: max((len(s) for s in SUFFIXES[f] if name.endswith(s)), default=0) for f in forms}
+    possible = [f for f in forms if fits[f] or (bare and f not in NAMED)]
+    return sorted(possible, key=lambda f: -fits[f])
 
 
 def misnamed(path: Path, forms: Sequence[str], requested: str = "any format it writes") -> str:

@@ -11,7 +11,7 @@ from ..shared import names as _names
 from ..shared.document import show_view
 from ..shared.examples import examples
 from ..shared.names import Names
-from ..shared.output import format_options
+from ..shared.output import deliver, emit, format_options
 from ..shared.progress import reading
 from ..shared.report import color_option, parse_top
 
@@ -19,7 +19,7 @@ DOCUMENT = ("trace", "perfc.measuring.trace.output:TraceView")
 """JSON document of the command, and the type that defines its schema."""
 
 
-@click.command("trace", epilog=examples("trace trace.json", "trace trace.json -t h100"))
+@click.command("trace", epilog=examples("trace trace.json", "trace trace.json -o report.html"))
 @click.argument("trace", metavar="TRACE", type=click.Path())
 @click.option(
     "-t",
@@ -48,7 +48,7 @@ DOCUMENT = ("trace", "perfc.measuring.trace.output:TraceView")
     help="Time by what the host did: modules, source lines, call tree, causes of idle time, "
     "critical path.",
 )
-@format_options("text", "json", "csv", "markdown")
+@format_options("text", "json", "csv", "markdown", "html", "trace")
 @color_option
 @click.option("--top", default="20", show_default=True, help="Maximum kernels to print, or 'all'.")
 def command(
@@ -85,6 +85,16 @@ def command(
     view = TraceView.of(trace, summary)
     if by is not None:
         view = replace(view, breakdown=breakdown_of(summary, by, trace))
+    if form in ("html", "trace"):
+        from perfc.measuring.trace.analyses.lanes import lanes_of, to_perfetto
+        from perfc.view.html.pages.trace_page import trace_page
+
+        line = lanes_of(summary)
+        if form == "html":
+            deliver(trace_page(view, line), output)
+        else:
+            emit(to_perfetto(view, line), output)
+        return
     show_view(
         form,
         output,

@@ -1,7 +1,8 @@
 // The page can be used: charts in view are drawn, keys are heard.
 
 addEventListener("keydown", (e) => {
-  if (e.key === "t" && !e.ctrlKey && !e.metaKey && !e.altKey) nextTheme();
+  const isTyping = e.target instanceof Element && e.target.closest("input");
+  if (e.key === "t" && !isTyping && !e.ctrlKey && !e.metaKey && !e.altKey) nextTheme();
 });
 requestAnimationFrame(() => {
   // a page of tables alone has no charts

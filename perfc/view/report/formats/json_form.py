@@ -59,6 +59,8 @@ def key_of(name: str) -> str:
 def plain(value: object) -> object:
     """Convert a value of a view to JSON types; numbers that are not finite become null."""
     match value:
+        case str() | int() | None:
+            return value
         case Amount():
             return {
                 "value": plain(value.value),
@@ -68,8 +70,6 @@ def plain(value: object) -> object:
             }
         case float():
             return value if math.isfinite(value) else None
-        case str() | int() | None:
-            return value
         case Enum():
             return plain(value.value)
         case dict():

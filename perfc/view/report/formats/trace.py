@@ -6,7 +6,7 @@ Source: Google, "Trace Event Format"; times are in microseconds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from perfc.common.plain_text import printable
 from perfc.common.version import __version__
@@ -25,27 +25,38 @@ def render(views: Views) -> str:
     The run is longer or shorter than its kernels by its time outside them. Launches of one kernel
     in a loop are one slice; kernels do not overlap.
     """
-    tree = {
-        "displayTimeUnit": "ns",
-        "otherData": {"perfc": __version__, "title": printable(headline(views))},
-        "traceEvents": [*tracks(views), whole(views), *slices(views)],
-    }
-    return strict(tree) + "\n"
-
-
-def tracks(views: Views) -> Iterator[dict[str, object]]:
-    """Yield the names of the process and its tracks."""
     title = printable(headline(views))
-    yield {"ph": "M", "pid": PROCESS, "name": "process_name", "args": {"name": title}}
+    return written(title, [*tracks(views, title), whole(views), *slices(views)])
+
+
+def written(title: str, events: Sequence[dict[str, object]]) -> str:
+    """Return events as a document."""
+    about = {"perfc": __version__, "title": title}
+    return strict({"displayTimeUnit": "ns", "otherData": about, "traceEvents": events}) + "\n"
+
+
+def named(process: int, words: str, track: int | None = None) -> Iterator[dict[str, object]]:
+    """Yield the name of a process, or of one of its tracks, which has the place of its number."""
+    what = {"ph": "M", "pid": process} | ({} if track is None else {"tid": track})
+    yield {
+        **what,
+        "name": f"{'process' if track is None else 'thread'}_name",
+        "args": {"name": words},
+    }
+    if track is not None:
+        yield {**what, "name": "thread_sort_index", "args": {"sort_index": track}}
+
+
+def tracks(views: Views, title: str) -> Iterator[dict[str, object]]:
+    """Yield the names of the process and its tracks."""
+    yield from named(PROCESS, title)
     is_predicted = views.prediction is not None
     for track, words in (
         (RUN, "run, predicted" if is_predicted else "run at measured rates"),
         (DEVICE, "kernels, predicted" if is_predicted else "kernels at measured rates"),
         (FLOOR, "lower bounds"),
     ):
-        named = {"ph": "M", "pid": PROCESS, "tid": track, "name": "thread_name"}
-        yield {**named, "args": {"name": words}}
-        yield {**named, "name": "thread_sort_index", "args": {"sort_index": track}}
+        yield from named(PROCESS, words, track)
 
 
 def whole(views: Views) -> dict[str, object]:

@@ -1,0 +1,112 @@
+"""HTML page of a trace: facts of devices, time line, classes, and tables that sort."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from perfc.view.report.formats.document import Name, Note, Section, Table
+from perfc.view.report.units import Unit, quantity, share
+
+from ..blocks import section_block
+from ..page import PRINTED, filled
+from ..payload import Json, interned, table, text
+
+if TYPE_CHECKING:
+    from perfc.measuring.trace.analyses.lanes import Lane, TimeLanes
+    from perfc.measuring.trace.analyses.rates import ProductShape
+    from perfc.measuring.trace.output import TraceView
+
+SCRIPTS = ("format", "theme", "selection", "table", "sort", "timeline", "ready")
+GROUPS = ("operators", "products")
+"""Sections whose rows are kernels together."""
+
+
+def trace_page(view: TraceView, line: TimeLanes) -> str:
+    """Return a trace with its time line as a self-contained HTML document."""
+    from perfc.measuring.trace.output import document
+
+    whole = document(view, None).sections
+    by_name = {s.name: s for s in whole}
+    kernels = by_name["kernels"]
+    every = next(p for p in kernels.parts if isinstance(p, Table))
+    printed = Table(every.columns, every.rows[:PRINTED])
+    notes = (*kernels.parts[1:], *map(Note, line.notes))
+    above = [s for s in whole if s.name == "notes" or s.name.startswith("device-")]
+    below = [s for s in whole if s not in above and s.name not in ("classes", "kernels")]
+    title = Path(view.path).name + (f" against {view.target}" if view.target else "")
+    return filled(
+        "trace.html.j2",
+        f"trace: {title}",
+        payload(view, line, every),
+        SCRIPTS,
+        places=[*(s.name for s in above[:1]), "timeline", "kernels", *(s.name for s in below)],
+        above=[*map(section_block, above)],
+        kernels=section_block(Section("kernels", kernels.title, (printed, *notes))),
+        sections=[*map(section_block, below)],
+        spans=f"{sum(len(each.which) for each in line.lanes):,}",
+        classes=[
+            {
+                "name": c.class_name,
+                "launches": c.launches,
+                "percent": round(100 * c.share, 2),
+                "time": quantity(c.time_s, Unit.SECOND),
+                "share": share(c.share),
+            }
+            for c in view.classes
+        ],
+    )
+
+
+def payload(view: TraceView, line: TimeLanes, kernels: Table) -> Json:
+    """Return the rows of kernels, the spans, and the kernels of the rows of other tables."""
+    from perfc.measuring.trace.classes import TracedClass
+
+    by_call: dict[tuple[str, str], list[int]] = {}
+    by_operator: dict[str, list[int]] = {}
+    for at, k in enumerate(view.kernels):
+        by_call.setdefault((k.operator, k.shapes), []).append(at)
+        by_operator.setdefault(k.operator, []).append(at)
+    # the ends of long names differ, their begins do not
+    rows = (
+        tuple(c.short if isinstance(c, Name) and not i else c for i, c in enumerate(row))
+        for row in kernels.rows
+    )
+    short = Table(kernels.columns, tuple(rows))
+    by_shape: dict[ProductShape, list[int]] = {}
+    for k in view.kernels:
+        if k.product is not None:
+            by_shape.setdefault(k.product, []).extend(by_call[k.operator, k.shapes])
+    return {
+        # no graph to search in
+        "reports": [{"kernels": {"table": table(short)}, "graph": {"names": [], "value_of": []}}],
+        "classes": [c.value for c in TracedClass],
+        "names": interned(lambda i: text(view.kernels[i].kernel), len(view.kernels)),
+        "executions": [k.executions for k in view.kernels],
+        "groups": {
+            "operators": [by_operator[o.operator] for o in view.operators],
+            "products": [by_shape[p.shape] for p in view.products],
+        },
+        "timeline": {
+            "lanes": [*map(spans, line.lanes)],
+            "operators": [[text(name), text(of)] for name, of in line.operators],
+            "begin_ns": line.begin_ns,
+            "end_ns": line.end_ns,
+        },
+    }
+
+
+def spans(lane: Lane) -> Json:
+    """Return a lane with the time from each begin to the next, which is shorter than the begin."""
+    columns = {
+        "which": lane.which,
+        "start_ns": [b - a for a, b in pairwise((0, *lane.start_ns))],
+        "duration_ns": lane.duration_ns,
+        "wait_ns": lane.wait_ns,
+        "level": lane.level,
+    }
+    # one number for all is that number
+    few = {name: v[0] if min(v) == max(v) else [*v] for name, v in columns.items()}
+    title = text(f"{lane.group}: {lane.title}")
+    return {"kind": lane.kind.value, "title": title, "count": len(lane.which), **few}
