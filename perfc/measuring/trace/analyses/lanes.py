@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from perfc.view.report.units import plural
 
 from ..facts import UNKNOWN_NS, DeviceTrace
 from ..summary import TraceSummary
+from ..timeline import HostKind, HostLabel
 
 if TYPE_CHECKING:
     from ..output import TracedKernelView, TraceView
@@ -23,6 +24,7 @@ MOST_SPANS = 500_000
 MOST_LANES = 128
 MOST_LEVELS = 12
 """Lines of spans that overlap in a lane; deeper ones share the last."""
+FRAMES = frozenset({HostKind.RANGE, HostKind.MODULE, HostKind.PYTHON})
 Span = tuple[int, int, int, int]
 """Begin, duration, what it is, and the time since its launch, which is -1 if not recorded."""
 
@@ -67,7 +69,7 @@ class TimeLanes:
 
     Args:
         lanes: host above devices.
-        operators: operators of the host with their shapes, by number.
+        operators: operators of the host with their shapes, frames with their kind, by number.
         begin_ns: begin of the first launch, or of the first kernel.
         end_ns: end of the last kernel.
         notes: sentences on what is left out.
@@ -121,27 +123,30 @@ def marked(trace: DeviceTrace, begin_ns: int, end_ns: int) -> dict[LaneKey, list
 
 
 def called(
-    trace: DeviceTrace, begin_ns: int, end_ns: int, operators: dict[tuple[str, str], int]
+    trace: DeviceTrace, begin_ns: int, end_ns: int, names: dict[tuple[str, str], int]
 ) -> dict[LaneKey, list[Span]]:
-    """Return the operators of each thread of the host within a time, and number their names."""
-    if trace.host is None or not len(trace.host.operators):
-        return {}
+    """Return operators and frames of each thread of the host within a time; number their names."""
+    host, made = trace.host, dict[LaneKey, list[Span]]()
+    if host is None:
+        return made
     import numpy as np
 
-    columns = [np.array(c, dtype=np.int64) for c in trace.host.operators.columns[:4]]
-    _, begins, ends, _ = columns
-    (inside,) = np.nonzero((begins < end_ns) & (ends > begin_ns))
-    if len(inside) > MOST_SPANS:
-        longest = np.argsort(begins[inside] - ends[inside], kind="stable")
-        inside = np.sort(inside[longest[:MOST_SPANS]])
-    calls, numbers = trace.calls, dict[int, int]()
-    made: dict[LaneKey, list[Span]] = {}
-    for thread, begin, end, call in zip(*(c[inside].tolist() for c in columns), strict=True):
-        if call not in numbers:
-            name = calls[call].operator, calls[call].shapes
-            numbers[call] = operators.setdefault(name, len(operators))
-        key = LaneKind.HOST, "host", f"operators of thread {thread + 1}"
-        made.setdefault(key, []).append((begin, end - begin, numbers[call], -1))
+    labels = [x for x in host.labels.numbers if isinstance(x, HostLabel)]
+    frames = [(x.name, x.kind.value) if x.kind in FRAMES else None for x in labels]
+    operators = [(call.operator, call.shapes) for call in trace.calls]
+    for events, known, title in (
+        (host.frames, frames, "modules, ranges"), (host.operators, operators, "operators"),
+    ):  # fmt: skip
+        columns = [np.array(c, dtype=np.int64) for c in events.columns[:4]]
+        (inside,) = np.nonzero((columns[1] < end_ns) & (columns[2] > begin_ns))
+        if len(inside) > MOST_SPANS:
+            longest = np.argsort((columns[1] - columns[2])[inside], kind="stable")
+            inside = np.sort(inside[longest[:MOST_SPANS]])
+        for thread, begin, end, number in zip(*(c[inside].tolist() for c in columns), strict=True):
+            if (name := known[number]) is not None:
+                key = LaneKind.HOST, "host", f"{title} of thread {thread + 1}"
+                span = begin, end - begin, names.setdefault(name, len(names)), -1
+                made.setdefault(key, []).append(span)
     return made
 
 
@@ -204,40 +209,55 @@ def to_perfetto(view: TraceView, line: TimeLanes) -> str:
     return written(f"trace: {title}", [*tracks(line), *slices(view, line)])
 
 
-def numbered(line: TimeLanes) -> Iterator[tuple[int, int, Lane]]:
-    """Yield the lanes with the numbers of their process and first track.
-
-    A lane of kernels has a track for each level, because slices of one track must nest.
-    """
+def numbered(line: TimeLanes) -> Iterator[tuple[int, int, Lane, Sequence[int]]]:
+    """Yield the lanes with process and first track, and the place of each span in its tracks."""
     groups: dict[str, int] = {}
     for at, each in enumerate(line.lanes):
-        yield groups.setdefault(each.group, len(groups) + 1), 1 + at * MOST_LEVELS, each
+        places = nested(each) if each.kind is LaneKind.HOST else each.level
+        yield groups.setdefault(each.group, len(groups) + 1), 1 + at * MOST_LEVELS, each, places
+
+
+def nested(each: Lane) -> list[int]:
+    """Return the first track for each span in which it nests: others of one track overlap it."""
+    tracks: list[list[int]] = [[]]
+    places: list[int] = []
+    for begin, length in zip(each.start_ns, each.duration_ns, strict=True):
+        for ends in tracks:
+            while ends and ends[-1] <= begin:
+                ends.pop()
+        free = (at for at, ends in enumerate(tracks) if not ends or begin + length <= ends[-1])
+        place = next(free, min(len(tracks), MOST_LEVELS - 1))
+        if place == len(tracks):
+            tracks.append([])
+        tracks[place].append(begin + length)
+        places.append(place)
+    return places
 
 
 def tracks(line: TimeLanes) -> Iterator[dict[str, object]]:
     """Yield the names of processes and tracks."""
-    groups = {each.group: process for process, _, each in numbered(line)}
+    groups = {each.group: process for process, _, each, _ in numbered(line)}
     for group, process in groups.items():
         yield from named(process, group)
-    for process, track, each in numbered(line):
-        for level in range(1 if each.kind is LaneKind.HOST else 1 + max(each.level)):
-            words = f"{each.title} ({level + 1})" if level else each.title
-            yield from named(process, words, track + level)
+    for process, track, each, places in numbered(line):
+        for place in range(1 + max(places)):
+            words = f"{each.title} ({place + 1})" if place else each.title
+            yield from named(process, words, track + place)
 
 
 def slices(view: TraceView, line: TimeLanes) -> Iterator[dict[str, object]]:
     """Yield a slice per span, with what is known of its kernel or operator."""
     names: dict[LaneKind, list[tuple[str, str, dict[str, object]]]] = {
         LaneKind.HOST: [
-            (name, "operator", {"shapes": shapes} if shapes else {})
-            for name, shapes in line.operators
+            (name, "operator", {"detail": detail} if detail else {})
+            for name, detail in line.operators
         ],
         LaneKind.LAUNCHES: [(f"launch of {k.kernel}", "launch", {}) for k in view.kernels],
         LaneKind.DEVICE: [(k.kernel, k.class_name, facts(k)) for k in view.kernels],
     }
-    for process, track, each in numbered(line):
-        columns = each.which, each.start_ns, each.duration_ns, each.wait_ns, each.level
-        for which, start, length, wait, level in zip(*columns, strict=True):
+    for process, track, each, places in numbered(line):
+        columns = each.which, each.start_ns, each.duration_ns, each.wait_ns, places
+        for which, start, length, wait, place in zip(*columns, strict=True):
             name, category, args = (
                 (f"step {which}", "step", {})
                 if each.kind is LaneKind.STEPS
@@ -245,7 +265,7 @@ def slices(view: TraceView, line: TimeLanes) -> Iterator[dict[str, object]]:
             )
             yield {
                 "ph": "X", "pid": process, "name": printable(name), "cat": category,
-                "tid": track + (0 if each.kind is LaneKind.HOST else level),
+                "tid": track + place,
                 "ts": start / 1000, "dur": length / 1000,
                 "args": {**args, "since_launch_s": wait * 1e-9} if wait >= 0 else args,
             }  # fmt: skip

@@ -19,31 +19,33 @@ if TYPE_CHECKING:
     from perfc.measuring.trace.output import TraceView
 
 SCRIPTS = ("format", "theme", "selection", "table", "sort", "timeline", "ready")
-GROUPS = ("operators", "products")
-"""Sections whose rows are kernels together."""
 
 
 def trace_page(view: TraceView, line: TimeLanes) -> str:
     """Return a trace with its time line as a self-contained HTML document."""
-    from perfc.measuring.trace.output import document
+    from perfc.measuring.trace.output import document, kernel_parts
 
-    whole = document(view, None).sections
-    by_name = {s.name: s for s in whole}
-    kernels = by_name["kernels"]
-    every = next(p for p in kernels.parts if isinstance(p, Table))
-    printed = Table(every.columns, every.rows[:PRINTED])
-    notes = (*kernels.parts[1:], *map(Note, line.notes))
-    above = [s for s in whole if s.name == "notes" or s.name.startswith("device-")]
-    below = [s for s in whole if s not in above and s.name not in ("classes", "kernels")]
+    sections = document(view, None).sections
+    above = [s for s in sections if s.name == "notes" or s.name.startswith("device-")]
+    below = [s for s in sections if s not in above and s.name not in ("classes", "kernels")]
+    every, *notes = kernel_parts(view, None)
+    assert isinstance(every, Table)
+    # the ends of long names differ, their begins do not
+    rows = (
+        (c.short if isinstance(c, Name) and not i else c for i, c in enumerate(r))
+        for r in every.rows
+    )
+    kernels = Table(every.columns, tuple(map(tuple, rows)))
+    parts = Table(kernels.columns, kernels.rows[:PRINTED]), *notes, *map(Note, line.notes)
     title = Path(view.path).name + (f" against {view.target}" if view.target else "")
     return filled(
         "trace.html.j2",
         f"trace: {title}",
-        payload(view, line, every),
+        payload(view, line, kernels),
         SCRIPTS,
         places=[*(s.name for s in above[:1]), "timeline", "kernels", *(s.name for s in below)],
         above=[*map(section_block, above)],
-        kernels=section_block(Section("kernels", kernels.title, (printed, *notes))),
+        kernels=section_block(Section("kernels", "Kernels", parts)),
         sections=[*map(section_block, below)],
         spans=f"{sum(len(each.which) for each in line.lanes):,}",
         classes=[
@@ -68,19 +70,13 @@ def payload(view: TraceView, line: TimeLanes, kernels: Table) -> Json:
     for at, k in enumerate(view.kernels):
         by_call.setdefault((k.operator, k.shapes), []).append(at)
         by_operator.setdefault(k.operator, []).append(at)
-    # the ends of long names differ, their begins do not
-    rows = (
-        tuple(c.short if isinstance(c, Name) and not i else c for i, c in enumerate(row))
-        for row in kernels.rows
-    )
-    short = Table(kernels.columns, tuple(rows))
     by_shape: dict[ProductShape, list[int]] = {}
     for k in view.kernels:
         if k.product is not None:
             by_shape.setdefault(k.product, []).extend(by_call[k.operator, k.shapes])
     return {
         # no graph to search in
-        "reports": [{"kernels": {"table": table(short)}, "graph": {"names": [], "value_of": []}}],
+        "reports": [{"kernels": {"table": table(kernels)}, "graph": {"names": [], "value_of": []}}],
         "classes": [c.value for c in TracedClass],
         "names": interned(lambda i: text(view.kernels[i].kernel), len(view.kernels)),
         "executions": [k.executions for k in view.kernels],

@@ -57,6 +57,12 @@ function signed(value, unit) {
 
 const kernelName = (report, k) => at(report.kernels.label, k);
 
+// A value's name; a tab in front stands for the name of its node.
+function valueName(i) {
+  const name = at(shown.graph.values, i);
+  return name.startsWith("\t") ? shown.graph.names[shown.graph.value_of[i]] + name.slice(1) : name;
+}
+
 // A kernel's time with its interval, where there is one.
 function took(report, k) {
   const { time_s: time, low_s: low, high_s: high } = report.kernels;

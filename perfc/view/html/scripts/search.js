@@ -3,12 +3,6 @@
 const MOST_HITS = { kernel: 5, node: 6, value: 6 };
 const search = { box: byId("search"), list: byId("hits"), hits: [], at: -1 };
 
-// A value's name; a tab in front stands for the name of its node.
-function valueName(i) {
-  const name = at(shown.graph.values, i);
-  return name.startsWith("\t") ? shown.graph.names[shown.graph.value_of[i]] + name.slice(1) : name;
-}
-
 function kernelHits(query) {
   const exact = /^(?:kernel\s*)?#?(\d+)$/.exec(query);
   const number = exact ? Number(exact[1]) : -1;

@@ -124,10 +124,10 @@ function drawLevel(brush, lane, level, top, palette) {
   brush.globalAlpha = 1;
 }
 
-// Text of limited width; a measured character is enough, because names are long and many.
+// Text of limited width: cut by the usual width of a character, because names are long and many.
 function label(brush, text, x, y, room) {
   const most = Math.floor(room / 6.6);
-  if (most > 1) brush.fillText(text.length > most ? `${text.slice(0, most - 1)}…` : text, x, y);
+  if (most > 1) brush.fillText(text.length > most ? `${text.slice(0, most - 1)}…` : text, x, y, room);
 }
 
 function drawAxis(brush, palette) {
@@ -190,7 +190,6 @@ function draw() {
   }
   frame(brush, palette);
   drawAxis(brush, palette);
-  if (!lanes.length) byId("current").textContent = "No time line: the trace has no begins.";
   byId("range").textContent = lanes.length
     ? `${seconds(Math.min(view.to, extent.to) - Math.max(view.from, 0))} of ${seconds(extent.to)}` : "";
 }
@@ -200,6 +199,11 @@ function schedule() {
   if (isWaiting) return;
   isWaiting = true;
   requestAnimationFrame(() => { isWaiting = false; draw(); });
+}
+if (!lanes.length) {
+  byId("current").textContent = "The trace has no time line: it records durations alone.";
+  holder.hidden = true;
+  holder.previousElementSibling.hidden = true;
 }
 // Changes of the theme draw every chart of a page again.
 charts.set("lanes", { chart: true });
