@@ -143,6 +143,10 @@ def test_tables_sort_and_a_search_filters_the_kernels(page: str, opened: Opener)
     by_time = found.tab.evaluate(column)
     found.tab.click("#operators th:first-child button")
     assert found.tab.evaluate(column) == sorted(by_time) != by_time
+    found.tab.click("#operators th:first-child button")
+    assert found.tab.evaluate(column) == sorted(by_time, reverse=True)
+    found.tab.click("#operators th:first-child button")
+    assert found.tab.evaluate(column) == by_time
     found.tab.keyboard.press("/")
     found.tab.keyboard.type("native")
     assert found.tab.inner_text("#count") == "1 of 4"

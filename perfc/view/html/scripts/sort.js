@@ -1,4 +1,5 @@
-// Tables of the document: a click on a column's head sorts the rows, a second one turns the order.
+// Tables of the document: a click on a column's head sorts the rows, a second one turns the order,
+// a third one has the rows as they were.
 
 const rowsInOrder = (body) => [...body.rows].sort((a, b) => a.dataset.place - b.dataset.place);
 
@@ -15,13 +16,14 @@ function sortRows(shownTable, column) {
   const isNumeric = head.classList.contains("number");
   const usual = isNumeric ? "descending" : "ascending";
   const other = isNumeric ? "ascending" : "descending";
-  const order = head.getAttribute("aria-sort") === usual ? other : usual;
+  const order = { [usual]: other, [other]: null }[head.getAttribute("aria-sort")];
+  const isSorted = order !== null;
   for (const each of heads) each.removeAttribute("aria-sort");
-  head.setAttribute("aria-sort", order);
-  const sign = order === "descending" ? -1 : 1;
+  if (isSorted) head.setAttribute("aria-sort", order ?? usual);
+  const sign = (order ?? usual) === "descending" ? -1 : 1;
   const body = shownTable.tBodies[0];
   const keyed = rowsInOrder(body).map((row) => [sortKey(row, column, isNumeric), row]);
-  keyed.sort(([a], [b]) => sign * (isNumeric ? (a === b ? 0 : a - b) : a.localeCompare(b)));
+  if (isSorted) keyed.sort(([a], [b]) => sign * (isNumeric ? (a === b ? 0 : a - b) : a.localeCompare(b)));
   body.append(...keyed.map(([, row]) => row));
 }
 
