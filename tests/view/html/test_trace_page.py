@@ -52,8 +52,8 @@ def test_rows_and_spans_are_those_of_the_document(tmp_path: Path, page: str) -> 
     source.write_text(samples.text_of(samples.kineto(steps())), encoding="utf-8")
     assert cli.run(["trace", str(source), "--all", "-o", str(tmp_path / "out.json")]) == 0
     kernels = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))["kernels"]
-    found = drawn(page)
-    table = found["reports"][0]["kernels"]["table"]
+    data = drawn(page)
+    table = data["reports"][0]["kernels"]["table"]
     names = [c["name"] for c in table["columns"]]
     for n, (row, k) in enumerate(zip(table["rows"], kernels, strict=True)):
         cells = dict(zip(names, row, strict=True))
@@ -61,12 +61,12 @@ def test_rows_and_spans_are_those_of_the_document(tmp_path: Path, page: str) -> 
         assert cells["operator"] == k["operator"].removeprefix("aten::")
         for name in ("launches", "time_s", "share", "floor_s", "floor_share"):
             assert cells[name] == (k[name] and pytest.approx(k[name], rel=1e-5)), name
-        assert found["names"]["texts"][found["names"]["which"][n]] == k["kernel"]
-    (lane,) = (x for x in found["timeline"]["lanes"] if x["kind"] == "device")
+        assert data["names"]["texts"][data["names"]["which"][n]] == k["kernel"]
+    (lane,) = (x for x in data["timeline"]["lanes"] if x["kind"] == "device")
     assert lane["count"] == len(steps())
     assert sum(lane["start_ns"]) - lane["start_ns"][0] == round(1e3 * (steps()[-1][5] - 20.0))
     assert sum(lane["duration_ns"]) == round(1e3 * sum(s[6] for s in steps()))
-    assert found["groups"]["products"] == [[0]]
+    assert data["groups"]["products"] == [[0]]
 
 
 def test_classes_are_bars_and_tables_need_no_scripts(page: str) -> None:
@@ -86,21 +86,21 @@ def test_nothing_but_kernels_and_operators_of_a_trace_is_in_its_page(page: str) 
 
 
 def test_names_of_a_trace_stay_text(tmp_path: Path, opened: Opener) -> None:
-    found = opened(page_of(tmp_path, hostile()))
-    found.tab.focus("#lanes")
+    shown = opened(page_of(tmp_path, hostile()))
+    shown.tab.focus("#lanes")
     for key in ("ArrowRight", "ArrowRight", "ArrowUp", "ArrowUp", "Enter"):
-        found.tab.keyboard.press(key)
-    found.tab.locator("#table .body .row").first.click()
-    assert "owned" not in found.tab.title().split("</script>")[0]
-    assert found.tab.locator("img").count() == 0
-    assert found.tab.locator("script").count() == 3
-    assert found.errors == []
+        shown.tab.keyboard.press(key)
+    shown.tab.locator("#table .body .row").first.click()
+    assert "owned" not in shown.tab.title().split("</script>")[0]
+    assert shown.tab.locator("img").count() == 0
+    assert shown.tab.locator("script").count() == 3
+    assert shown.errors == []
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
 def test_lanes_zoom_step_and_highlight(width: int, scheme: str, page: str, opened: Opener) -> None:
-    found = opened(page, width=width, scheme=scheme)
-    tab, current = found.tab, found.tab.locator("#current")
+    shown = opened(page, width=width, scheme=scheme)
+    tab, current = shown.tab, shown.tab.locator("#current")
     lanes = tab.locator("#lanes")
     lanes.scroll_into_view_if_needed()
     whole = tab.inner_text("#range")
@@ -111,7 +111,7 @@ def test_lanes_zoom_step_and_highlight(width: int, scheme: str, page: str, opene
     tab.mouse.move(x, y)
     for _ in range(8):
         tab.mouse.wheel(0, -100)
-    found.wait_for_text("#range", "ms of 39")
+    shown.wait_for_text("#range", "ms of 39")
     assert tab.inner_text("#range") != whole
     lanes.focus()
     for key in ("ArrowRight", "ArrowRight"):
@@ -130,34 +130,34 @@ def test_lanes_zoom_step_and_highlight(width: int, scheme: str, page: str, opene
     assert tab.locator("[aria-pressed=true]").count() == 0
     lanes.focus()
     tab.keyboard.press("0")
-    found.wait_for_text("#range", whole.split(" of ")[1])
+    shown.wait_for_text("#range", whole.split(" of ")[1])
     assert tab.evaluate("document.documentElement.scrollWidth") <= width
-    assert found.errors == []
-    assert len(found.requests) == 1
+    assert shown.errors == []
+    assert len(shown.requests) == 1
 
 
 def test_tables_sort_and_a_search_filters_the_kernels(page: str, opened: Opener) -> None:
-    found = opened(page)
+    shown = opened(page)
     column = """() => [...document.querySelectorAll('#operators tbody td:first-child')]
       .map((c) => c.textContent)"""
-    by_time = found.tab.evaluate(column)
-    found.tab.click("#operators th:first-child button")
-    assert found.tab.evaluate(column) == sorted(by_time) != by_time
-    found.tab.click("#operators th:first-child button")
-    assert found.tab.evaluate(column) == sorted(by_time, reverse=True)
-    found.tab.click("#operators th:first-child button")
-    assert found.tab.evaluate(column) == by_time
-    found.tab.keyboard.press("/")
-    found.tab.keyboard.type("native")
-    assert found.tab.inner_text("#count") == "1 of 4"
-    assert found.tab.evaluate("document.documentElement.dataset.theme") is None, "t is typed"
-    assert found.errors == []
+    by_time = shown.tab.evaluate(column)
+    shown.tab.click("#operators th:first-child button")
+    assert shown.tab.evaluate(column) == sorted(by_time) != by_time
+    shown.tab.click("#operators th:first-child button")
+    assert shown.tab.evaluate(column) == sorted(by_time, reverse=True)
+    shown.tab.click("#operators th:first-child button")
+    assert shown.tab.evaluate(column) == by_time
+    shown.tab.keyboard.press("/")
+    shown.tab.keyboard.type("native")
+    assert shown.tab.inner_text("#count") == "1 of 4"
+    assert shown.tab.evaluate("document.documentElement.dataset.theme") is None, "t is typed"
+    assert shown.errors == []
 
 
 def test_a_trace_without_begins_has_a_page_without_a_time_line(
     tmp_path: Path, opened: Opener
 ) -> None:
-    found = opened(page_of(tmp_path, samples.tensorrt()))
-    assert not found.tab.locator("#lanes").is_visible()
-    assert "no time line" in found.tab.inner_text("#current")
-    assert found.errors == []
+    shown = opened(page_of(tmp_path, samples.tensorrt()))
+    assert not shown.tab.locator("#lanes").is_visible()
+    assert "no time line" in shown.tab.inner_text("#current")
+    assert shown.errors == []

@@ -96,15 +96,15 @@ def lanes_of(summary: TraceSummary) -> TimeLanes:
         **called(trace, begin, end, operators),
         **executed(summary, shown),
     }
-    kept = dict(sorted(spans.items(), key=lambda s: -len(s[1]))[:MOST_LANES])
-    first = min((s[0] for each in kept.values() for s in each), default=0)
-    last = max((s[0] + s[1] for each in kept.values() for s in each), default=0)
-    lanes = tuple(lane(key, each, first) for key, each in spans.items() if key in kept)
+    drawn = dict(sorted(spans.items(), key=lambda s: -len(s[1]))[:MOST_LANES])
+    first = min((s[0] for each in drawn.values() for s in each), default=0)
+    last = max((s[0] + s[1] for each in drawn.values() for s in each), default=0)
+    lanes = tuple(lane(key, each, first) for key, each in spans.items() if key in drawn)
     notes = [
         f"the time line has the first {len(shown):,} of {plural(len(timed), 'launch', 'launches')}"
     ] if len(shown) < len(timed) else []  # fmt: skip
-    if len(kept) < len(spans):
-        notes.append(f"the time line has {len(kept)} of {len(spans)} threads and streams")
+    if len(drawn) < len(spans):
+        notes.append(f"the time line has {len(drawn)} of {len(spans)} threads and streams")
     end = min(end, last)
     return TimeLanes(lanes, tuple(operators), max(begin - first, 0), end - first, tuple(notes))
 

@@ -145,7 +145,7 @@ function drawAxis(brush, palette) {
   }
 }
 
-// Ticks of one axis share a unit and have the digits that tell them apart.
+// Ticks of one axis share a unit and have the digits in which they differ.
 function axisText(time, step) {
   const size = Math.max(Math.abs(view.from), Math.abs(view.to));
   const [unit, factor] = [["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]].find(([, f]) => size >= f) || ["ns", 1];
