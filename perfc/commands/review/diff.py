@@ -23,6 +23,7 @@ from ..shared.report import color_option, parse_top
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from perfc.measuring.trace.difference import TraceDifference
     from perfc.measuring.trace.facts import DeviceTrace
     from perfc.review.code.model import CodeModel
     from perfc.review.diff import SideSetting
@@ -50,6 +51,11 @@ DOCUMENTS = (("trace-diff", "perfc.measuring.trace.difference:TraceDifference"),
 @color_option
 @click.option("--top", default="20", show_default=True, help="Maximum rows per table, or 'all'.")
 @click.option("--step", type=int, multiple=True, help="Step of all traces, or of each in turn.")
+@click.option(
+    "--by",
+    type=click.Choice(["module", "line", "call"]),
+    help="Times of traces also by module, source line or call tree of the host.",
+)
 @click.option("--exit-code", is_flag=True, help="Exit with 1 if anything differs.")
 @click.option("--strict", is_flag=True, help="Exit with 3 if any total is only a lower bound.")
 def command(
@@ -59,6 +65,7 @@ def command(
     new: str | None,
     more: tuple[str, ...],
     step: tuple[int, ...],
+    by: str | None,
     form: str,
     output: Path | None,
     top: str,
@@ -81,11 +88,13 @@ def command(
 
     limit = parse_top(top)
     paths = (old, *([] if new is None else [new]), *more)
-    if new is not None and (traces := traces_of(paths)) is not None:
-        is_empty = show_traces(traces, paths, step, form, output, limit)
+    if new is not None and (traces := traces_of(paths, has_frames=bool(by))) is not None:
+        made = compared(traces, paths, step, by)
+        is_empty = show_traces(made, form, output, limit)
         return FINDINGS if exit_code and not is_empty else 0
-    if more or step:
-        raise click.UsageError(f"{'--step is' if step else 'more than two are'} for traces")
+    if more or step or by:
+        which = "--step is" if step else "--by is" if by else "more than two are"
+        raise click.UsageError(f"{which} for traces")
     old, new = resolved(options, old, new)
     how = options.deployment()
     first = SideSetting(model_of(options, old), how, options.contents)
@@ -139,8 +148,8 @@ def current(side: SideSetting) -> SideSetting:
     return replace(side, model=CodeModel(side.model.module))
 
 
-def traces_of(paths: Sequence[str]) -> list[DeviceTrace] | None:
-    """Return traces; None if no file is one.
+def traces_of(paths: Sequence[str], *, has_frames: bool) -> list[DeviceTrace] | None:
+    """Return traces, also with the frames of the host; None if no file is one.
 
     Raises:
         ParseError: some files are traces and others are not, or a trace cannot be read.
@@ -154,29 +163,23 @@ def traces_of(paths: Sequence[str]) -> list[DeviceTrace] | None:
     made: list[DeviceTrace] = []
     for path in paths:
         with reading(path):
-            made.append(read_trace(path))
+            made.append(read_trace(path, has_frames=has_frames))
     return made
 
 
-def show_traces(
-    traces: Sequence[DeviceTrace],
-    paths: Sequence[str],
-    steps: Sequence[int],
-    form: str,
-    output: Path | None,
-    limit: int | None,
-) -> bool:
-    """Write the difference of traces; return True if there is none.
+def compared(
+    traces: Sequence[DeviceTrace], paths: Sequence[str], steps: Sequence[int], by: str | None
+) -> TraceDifference:
+    """Return the difference of traces.
 
     Raises:
-        UsageError: a format that only models have, or other numbers of steps than of traces.
+        UsageError: too many, or other numbers of steps than of traces.
     """
-    from perfc.measuring.trace.difference import difference, document, to_csv, to_json
+    from perfc.measuring.trace.analyses.stack import StackBy
+    from perfc.measuring.trace.difference import difference
     from perfc.measuring.trace.steps import selected
     from perfc.measuring.trace.summary import summarized
 
-    if form == "html":
-        raise click.UsageError("traces are compared as text, json, csv or markdown, not html")
     if len(traces) > MOST_TRACES:
         raise click.UsageError(f"{len(traces)} traces; {MOST_TRACES} at most")
     if len(steps) not in (0, 1, len(traces)):
@@ -185,7 +188,20 @@ def show_traces(
     sides = [selected(t, n) for t, n in zip(traces, numbers, strict=True)]
     if not all(side.steps for side in sides):
         sides = [selected(t, has_steps=False) for t in traces]
-    made = difference(paths, [summarized(t, is_bounded=False) for t in sides])
+    summaries = [summarized(t, is_bounded=False) for t in sides]
+    return difference(paths, summaries, StackBy(by) if by else None)
+
+
+def show_traces(made: TraceDifference, form: str, output: Path | None, limit: int | None) -> bool:
+    """Write the difference of traces; return True if there is none.
+
+    Raises:
+        UsageError: a format that only models have.
+    """
+    from perfc.measuring.trace.difference import document, to_csv, to_json
+
+    if form == "html":
+        raise click.UsageError("traces are compared as text, json, csv or markdown, not html")
     show_view(
         form,
         output,

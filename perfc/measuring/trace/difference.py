@@ -5,11 +5,11 @@ Times are whole nanoseconds, so that in every grouping the sums are the totals w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
-from itertools import groupby
 from string import ascii_uppercase
 
+from perfc.errors import ParseError
 from perfc.ir.record import record
 from perfc.view.report.formats import comma
 from perfc.view.report.formats.document import (
@@ -27,7 +27,9 @@ from perfc.view.report.formats.document import (
 from perfc.view.report.formats.json_form import enveloped, strict
 from perfc.view.report.units import Unit, plural, share
 
+from .analyses.stack import RECORD, StackBy, chains_of
 from .classes import HEAD, kernel_name
+from .facts import DeviceTrace
 from .notes import notes_of
 from .output import noted
 from .summary import KernelTime, TraceSummary
@@ -101,6 +103,8 @@ class TraceDifference:
         operators: by operator, without shapes.
         kernels: by kernel, operator and shapes.
         notes: sentences on what the traces lack.
+        by: events of the host that ``stacks`` are; empty without them.
+        stacks: by module, line or path of calls around the launches.
     """
 
     paths: tuple[str, ...]
@@ -112,6 +116,8 @@ class TraceDifference:
     operators: tuple[GroupChange, ...]
     kernels: tuple[KernelChange, ...]
     notes: tuple[str, ...]
+    by: str = ""
+    stacks: tuple[GroupChange, ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -128,8 +134,19 @@ KEYS: Mapping[Match, Callable[[Key], Key]] = {
 """Parts of operator, shapes and name that identify a kernel; each takes what the earlier left."""
 
 
-def difference(paths: Sequence[str], sides: Sequence[TraceSummary]) -> TraceDifference:
-    """Return the difference of traces, of which the first is compared with each other one."""
+def difference(
+    paths: Sequence[str], sides: Sequence[TraceSummary], by: StackBy | None = None
+) -> TraceDifference:
+    """Return the difference of traces, of which the first is compared with each other one.
+
+    Args:
+        paths: paths of the traces.
+        sides: the traces.
+        by: events of the host by which kernels are summed too; None for none.
+
+    Raises:
+        ParseError: no trace has such events.
+    """
     kernels = kernel_changes(sides)
     notes = (
         f"{path}: {n}" for path, s in zip(paths, sides, strict=True) for n in notes_of(s.trace)
@@ -145,29 +162,40 @@ def difference(paths: Sequence[str], sides: Sequence[TraceSummary]) -> TraceDiff
             for at in range(len(sides))
         )
 
+    stacks = () if by is None else grouped([launched_by(s.trace, by) for s in sides])
+    if by is not None and not any(g.name for g in stacks):
+        raise ParseError(f"no {by.value}s of the host in them", where=paths[0], hint=RECORD)
     return TraceDifference(
         tuple(paths),
         tuple(s.kernel_ns for s in sides),
         part(lambda old, new: old > 0 and new > 0),
         part(lambda old, _: old == 0),
         part(lambda old, new: old > 0 and new == 0),
-        grouped(sides, lambda k: k.class_name.value),
-        grouped(sides, lambda k: k.operator),
+        grouped([[(k.class_name.value, k.launches, k.time_ns) for k in s.kernels] for s in sides]),
+        grouped([[(k.operator, k.launches, k.time_ns) for k in s.kernels] for s in sides]),
         kernels,
         tuple(notes),
+        by.value if by else "",
+        stacks,
     )
 
 
-def grouped(
-    sides: Sequence[TraceSummary], name: Callable[[KernelTime], str]
-) -> tuple[GroupChange, ...]:
-    """Return the sums of the kernels of each name, those with the largest change first."""
-    rows = [(name(k), at, k.launches, k.time_ns) for at, s in enumerate(sides) for k in s.kernels]
-    rows.sort()
-    made = [
-        GroupChange(of, *summed(len(sides), (row[1:] for row in group)))
-        for of, group in groupby(rows, lambda row: row[0])
-    ]
+def launched_by(trace: DeviceTrace, by: StackBy) -> Iterator[tuple[str, int, int]]:
+    """Yield the events of the host around each launch, 1 and its time."""
+    for (chain, _), time_ns in zip(chains_of(trace, by), trace.launches.duration_ns, strict=True):
+        inner = chain[-1:] if by is StackBy.LINE else chain
+        yield "/".join(label.name for label in inner), 1, time_ns
+
+
+def grouped(sides: Sequence[Iterable[tuple[str, int, int]]]) -> tuple[GroupChange, ...]:
+    """Return the sums over rows of name, launches and time, the largest change first."""
+    sums: dict[str, tuple[list[int], list[int]]] = {}
+    for at, side in enumerate(sides):
+        for name, number, time_ns in side:
+            launches, times_ns = sums.setdefault(name, ([0] * len(sides), [0] * len(sides)))
+            launches[at] += number
+            times_ns[at] += time_ns
+    made = (GroupChange(name, *map(tuple, columns)) for name, columns in sums.items())
     return tuple(sorted(made, key=lambda g: (*rank(g), g.name)))
 
 
@@ -285,6 +313,9 @@ def document(made: TraceDifference, top: int | None) -> Document:
     if any(g.name for g in made.operators):
         table = group_table(made, "operator", made.operators[:top])
         sections.append(Section("operators", "Kernels by operator", (table,)))
+    if made.by:
+        table = group_table(made, made.by, made.stacks[:top])
+        sections.append(Section(f"{made.by}s", f"Kernels by {made.by}", (table,)))
     kernels = Section("kernels", "Kernels", tuple(kernel_parts(made, top)))
     return Document("diff of traces", (*sections, kernels))
 

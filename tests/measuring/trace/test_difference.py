@@ -114,3 +114,25 @@ def test_steps_of_one_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     model.write_text('{"model_type": "llama"}')
     assert cli.run(["diff", str(model), str(model), str(model)]) == 2
     assert "more than two are for traces" in capsys.readouterr().err
+
+
+def test_modules_add_up_to_the_totals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = [tmp_path / "a.json", tmp_path / "b.json"]
+    for path, times in zip(paths, ((10, 20, 30), (10, 25, 28)), strict=True):
+        events = []
+        for at, (time, ends) in enumerate(zip(times, (300, 150, 0), strict=True)):
+            module = samples.operator(f"nn.Module: Layer_{at}", at * 100, ends)
+            events += [{**module, "cat": "python_function"}] if ends else []
+            launch = samples.runtime("cudaLaunchKernel", at * 100 + 5, 2, at)
+            events += [launch, samples.kernel("gemm", at * 100 + 50, time, at)]
+        path.write_text(samples.text_of(samples.chrome(*events)), encoding="utf-8")
+    made = compared(capsys, *map(str, paths), "--by", "module")
+    rows = {g["name"]: g["times_ns"] for g in made["stacks"]}
+    assert rows == {"Layer_0": [10_000, 10_000], "Layer_0/Layer_1": [50_000, 53_000]}
+    assert made["times_ns"] == [60_000, 63_000]
+    assert cli.run(["diff", *map(str, paths), "--by", "line"]) == 2
+    assert "no lines of the host in them" in capsys.readouterr().err
+    model = tmp_path / "config.json"
+    model.write_text('{"model_type": "llama"}')
+    assert cli.run(["diff", str(model), str(model), "--by", "module"]) == 2
+    assert "--by is for traces" in capsys.readouterr().err
