@@ -57,6 +57,7 @@ CASES = (
     ("trace", "trace trace.json"),
     ("fusion", "fusion model.onnx --oracle tensorrt --engine layers.json"),
     ("trace-diff", "diff trace.json trace.json"),
+    ("trace-ranks", "trace trace.json trace.json"),
     ("roofline", "roofline a100 --model model.onnx"),
     ("roofline", "roofline t4"),
     ("measure", "measure model.onnx --repeat 1 --min-time 0.01"),

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+from perfc.errors import ParseError
 
 from ..shared import names as _names
 from ..shared.document import show_view
@@ -15,12 +18,25 @@ from ..shared.output import deliver, emit, format_options
 from ..shared.progress import reading
 from ..shared.report import color_option, parse_top
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from perfc.machine import Machine
+    from perfc.measuring.trace.facts import DeviceTrace
+    from perfc.measuring.trace.output import TraceView
+    from perfc.measuring.trace.summary import TraceSummary
+
+PAGES = ("html", "trace")
+"""Formats with a time line."""
 DOCUMENT = ("trace", "perfc.measuring.trace.output:TraceView")
 """JSON document of the command, and the type that defines its schema."""
+DOCUMENTS = (("trace-ranks", "perfc.measuring.trace.analyses.ranks:RanksView"),)
 
 
-@click.command("trace", epilog=examples("trace trace.json", "trace trace.json -o report.html"))
-@click.argument("trace", metavar="TRACE", type=click.Path())
+@click.command(
+    "trace", epilog=examples("trace trace.json", "trace trace.json -o report.html", "trace ranks/")
+)
+@click.argument("traces", metavar="TRACE...", type=click.Path(), nargs=-1, required=True)
 @click.option(
     "-t",
     "--target",
@@ -52,7 +68,7 @@ DOCUMENT = ("trace", "perfc.measuring.trace.output:TraceView")
 @color_option
 @click.option("--top", default="20", show_default=True, help="Maximum kernels to print, or 'all'.")
 def command(
-    trace: str,
+    traces: tuple[str, ...],
     target: str,
     layers: str,
     capture: str,
@@ -66,9 +82,10 @@ def command(
     """Print where the time of TRACE went, without its model.
 
     TRACE is a profile of PyTorch, JAX, rocprofv3, Nsight Systems, onnxruntime or TensorRT.
-    Operators with shapes get their FLOPs, bytes and lower bound. Only kernels, operators, shapes
-    and device facts of the file are read, with --by also names of functions, modules and ranges;
-    `perfc diff` compares two traces.
+    Operators with shapes get their FLOPs, bytes and lower bound. A folder, or several files, are
+    the ranks of one job: their collectives are matched, for waiting and stragglers. Only kernels,
+    operators, shapes and device facts are read, with --by also names of functions, modules and
+    ranges; `perfc diff` compares traces.
     """
     from perfc.machine import load_machine
     from perfc.measuring.trace.analyses.breakdown import breakdown_of
@@ -79,21 +96,27 @@ def command(
 
     limit = parse_top(top)
     machine = load_machine(target) if target else None
-    with reading(trace):
-        whole = read_trace(trace, layers, capture, has_frames=by is not None)
-    summary = summarized(selected(whole, step, is_all=is_all), machine)
+    trace, *others = traces
+    is_job = bool(others) or Path(trace).is_dir()
+    # the median step may be another one on each rank
+    is_whole = is_all or (is_job and step is None)
+
+    def read(path: str) -> DeviceTrace:
+        with reading(path):
+            whole = read_trace(path, layers, capture, has_frames=by is not None)
+        return selected(whole, step, is_all=is_whole)
+
+    if is_job:
+        if layers or capture or by or form in PAGES:
+            raise ParseError("--layers, --capture, --by and pages are of one trace, not of ranks")
+        show_ranks(traces, read, machine, form=form, output=output, top=limit)
+        return
+    summary = summarized(read(trace), machine)
     view = TraceView.of(trace, summary)
     if by is not None:
         view = replace(view, breakdown=breakdown_of(summary, by, trace))
-    if form in ("html", "trace"):
-        from perfc.measuring.trace.analyses.lanes import lanes_of, to_perfetto
-        from perfc.view.html.pages.trace_page import trace_page
-
-        line = lanes_of(summary)
-        if form == "html":
-            deliver(trace_page(view, line), output)
-        else:
-            emit(to_perfetto(view, line), output)
+    if form in PAGES:
+        show_line(view, summary, form, output)
         return
     show_view(
         form,
@@ -101,5 +124,41 @@ def command(
         lambda: to_json(view),
         lambda: to_csv(view),
         lambda: document(view, limit),
+        view.notes,
+    )
+
+
+def show_line(view: TraceView, summary: TraceSummary, form: str, output: Path | None) -> None:
+    """Write a trace with its time line, as a page or for Perfetto."""
+    from perfc.measuring.trace.analyses.lanes import lanes_of, to_perfetto
+    from perfc.view.html.pages.trace_page import trace_page
+
+    line = lanes_of(summary)
+    if form == "html":
+        deliver(trace_page(view, line), output)
+    else:
+        emit(to_perfetto(view, line), output)
+
+
+def show_ranks(
+    traces: tuple[str, ...],
+    read: Callable[[str], DeviceTrace],
+    machine: Machine | None,
+    *,
+    form: str,
+    output: Path | None,
+    top: int | None,
+) -> None:
+    """Write the times of the ranks of one job."""
+    from perfc.measuring.trace.analyses.ranks import ranks_of
+    from perfc.measuring.trace.analyses.ranks_output import document, to_csv, to_json
+
+    view = ranks_of(traces, read, machine)
+    show_view(
+        form,
+        output,
+        lambda: to_json(view),
+        lambda: to_csv(view),
+        lambda: document(view, top),
         view.notes,
     )

@@ -56,6 +56,34 @@ def kineto(steps: Sequence[Step] = STEPS) -> dict[str, Any]:
     }  # fmt: skip
 
 
+NCCL = "ncclDevKernel_Generic(ncclDevKernelArgsStorage<4096ul>)"
+Launch = tuple[str, float, float, Mapping[str, object]]
+"""Kernel, begin and duration in µs, arguments."""
+
+
+def message(name: str, sent: int, received: int, ranks: int, **more: object) -> dict[str, object]:
+    """Return the arguments of a collective in f32."""
+    return {
+        "Collective name": name, "In msg nelems": sent, "Out msg nelems": received,
+        "Group size": ranks, "dtype": "Float", "Process Group Name": "0",
+        "Process Group Ranks": str(list(range(ranks))), **more,
+    }  # fmt: skip
+
+
+def traced(launches: Sequence[Launch], **more: object) -> dict[str, Any]:
+    """Return a trace of PyTorch with kernels and their launches."""
+    made = kineto([])
+    for at, (kernel, start, length, args) in enumerate(launches, 1):
+        host = start - 5
+        made["traceEvents"] += [
+            {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "tid": 1, "ts": host,
+             "dur": 2.0, "args": {"correlation": at}},
+            {"ph": "X", "cat": "kernel", "name": kernel, "ts": start, "dur": length,
+             "args": {"device": 0, "stream": 7, "correlation": at, **args}},
+        ]  # fmt: skip
+    return {**made, **more}
+
+
 def faster() -> list[Step]:
     """Return the steps of another run: a faster product, another norm, no copy."""
     other = [list(s) for s in STEPS if not s[0].startswith("Mem")]

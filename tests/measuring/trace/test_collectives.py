@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,33 +17,6 @@ from perfc.measuring.trace.analyses.collectives import (
 from perfc.measuring.trace.formats import read_trace
 from perfc.measuring.trace.summary import summarized
 from tests.measuring.trace import samples
-
-NCCL = "ncclDevKernel_Generic(ncclDevKernelArgsStorage<4096ul>)"
-Launch = tuple[str, float, float, Mapping[str, object]]
-"""Kernel, begin and duration in µs, arguments."""
-
-
-def message(name: str, sent: int, received: int, ranks: int, **more: object) -> dict[str, object]:
-    """Return the arguments of a collective in f32."""
-    return {
-        "Collective name": name, "In msg nelems": sent, "Out msg nelems": received,
-        "Group size": ranks, "dtype": "Float", "Process Group Name": "0",
-        "Process Group Ranks": str(list(range(ranks))), **more,
-    }  # fmt: skip
-
-
-def traced(launches: Sequence[Launch], **more: object) -> dict[str, Any]:
-    """Return a trace of PyTorch with kernels and their launches."""
-    made = samples.kineto([])
-    for at, (kernel, start, length, args) in enumerate(launches, 1):
-        host = start - 5
-        made["traceEvents"] += [
-            {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "tid": 1, "ts": host,
-             "dur": 2.0, "args": {"correlation": at}},
-            {"ph": "X", "cat": "kernel", "name": kernel, "ts": start, "dur": length,
-             "args": {"device": 0, "stream": 7, "correlation": at, **args}},
-        ]  # fmt: skip
-    return {**made, **more}
 
 
 def times_of(folder: Path, trace: object, target: str = "") -> tuple[CollectiveTime, ...]:
@@ -79,8 +50,12 @@ def test_bandwidths_are_those_of_nccl_tests(
     nbytes: int | None,
     factor: float | None,
 ) -> None:
-    args = message(name, sent, received, 8)
-    (c,) = times_of(tmp_path, traced([(NCCL, 100, 20, args), (NCCL, 300, 80, args)]), "h100")
+    args = samples.message(name, sent, received, 8)
+    (c,) = times_of(
+        tmp_path,
+        samples.traced([(samples.NCCL, 100, 20, args), (samples.NCCL, 300, 80, args)]),
+        "h100",
+    )
     assert (c.kind.value, c.dtype, c.bytes, c.group_size, c.launches) == (kind, "f32", nbytes, 8, 2)
     assert c.time_s == pytest.approx(100e-6)
     if nbytes is None or factor is None:
@@ -93,16 +68,16 @@ def test_bandwidths_are_those_of_nccl_tests(
 
 
 def test_exposed_and_overlapped_time_add_up(tmp_path: Path) -> None:
-    args = message("allreduce", 1000, 1000, 2)
+    args = samples.message("allreduce", 1000, 1000, 2)
     launches = [
-        (NCCL, 100.0, 100.0, args),
+        (samples.NCCL, 100.0, 100.0, args),
         (samples.GEMM, 90.0, 30.0, {}),
         (samples.GEMM, 110.0, 20.25, {}),
         (samples.GEMM, 180.0, 5.0, {}),
         (samples.GEMM, 195.0, 50.0, {}),
-        (NCCL, 300.0, 10.0, args),
+        (samples.NCCL, 300.0, 10.0, args),
     ]
-    trace = traced(launches)
+    trace = samples.traced(launches)
     (c,) = times_of(tmp_path, trace)
     assert c.overlapped_s == pytest.approx(40.25e-6)
     assert c.exposed_s == pytest.approx((110 - 40.25) * 1e-6)
@@ -112,9 +87,11 @@ def test_exposed_and_overlapped_time_add_up(tmp_path: Path) -> None:
 
 def test_messages_of_the_host_count_where_kernels_have_none(tmp_path: Path) -> None:
     """RCCL's kernels have no arguments; PyTorch 1.13 has sizes on its own ranges only."""
-    trace = traced([(NCCL, 100, 20, {}), (NCCL, 300, 20, {}), ("copy_kernel", 500, 20, {})])
+    trace = samples.traced(
+        [(samples.NCCL, 100, 20, {}), (samples.NCCL, 300, 20, {}), ("copy_kernel", 500, 20, {})]
+    )
     old = {"Input Dims": [[2, 500]], "Input type": ["c10::BFloat16"]}
-    gather = message("_allgather_base", 500, 1000, 2)
+    gather = samples.message("_allgather_base", 500, 1000, 2)
     trace["traceEvents"] += [
         {"ph": "X", "cat": "user_annotation", "name": "nccl:all_reduce", "tid": 1, "ts": 90,
          "dur": 9, "args": old},
@@ -134,7 +111,7 @@ def test_messages_of_the_host_count_where_kernels_have_none(tmp_path: Path) -> N
 
 
 def test_a_group_in_a_job_of_two_has_both(tmp_path: Path) -> None:
-    trace = traced(
+    trace = samples.traced(
         [("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 100, 20, {})],
         distributedInfo={"backend": "nccl", "rank": 1, "world_size": 2},
     )
@@ -144,18 +121,20 @@ def test_a_group_in_a_job_of_two_has_both(tmp_path: Path) -> None:
 
 
 def test_links_of_groups_across_nodes_are_unknown(tmp_path: Path) -> None:
-    args = message("allreduce", 1000, 1000, 2) | {"Process Group Ranks": "[0, 8]"}
-    (c,) = times_of(tmp_path, traced([(NCCL, 100, 20, args)]), "h100")
+    args = samples.message("allreduce", 1000, 1000, 2) | {"Process Group Ranks": "[0, 8]"}
+    (c,) = times_of(tmp_path, samples.traced([(samples.NCCL, 100, 20, args)]), "h100")
     assert c.bus_bytes_per_s is not None
     assert c.link_share is None
 
 
 def test_hostile_arguments_are_unknown(tmp_path: Path) -> None:
-    bad = message("x" * 10_000, -5, 1 << 70, 0) | {
+    bad = samples.message("x" * 10_000, -5, 1 << 70, 0) | {
         "dtype": samples.SECRET, "Process Group Name": "$" + samples.SECRET,
         "Process Group Ranks": "9" * 10_000, "Seq": "x",
     }  # fmt: skip
-    trace = traced([(NCCL, 100, 20, bad)], distributedInfo={"rank": {}, "world_size": "many"})
+    trace = samples.traced(
+        [(samples.NCCL, 100, 20, bad)], distributedInfo={"rank": {}, "world_size": "many"}
+    )
     (c,) = times_of(tmp_path, trace)
     assert (c.kind, c.dtype, c.bytes, c.group, c.group_size) == (
         CollectiveKind.OTHER, "", None, "", None,
@@ -163,9 +142,11 @@ def test_hostile_arguments_are_unknown(tmp_path: Path) -> None:
 
 
 def test_documents_have_the_collectives(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    args = message("allreduce", 1 << 20, 1 << 20, 4)
+    args = samples.message("allreduce", 1 << 20, 1 << 20, 4)
     path = tmp_path / "trace.json"
-    path.write_text(samples.text_of(traced([(NCCL, 100, 20, args)])), encoding="utf-8")
+    path.write_text(
+        samples.text_of(samples.traced([(samples.NCCL, 100, 20, args)])), encoding="utf-8"
+    )
     assert cli.run(["trace", str(path), "--output-format", "json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)["collectives"]
     assert (row["kind"], row["bytes"], row["group"]) == ("all-reduce", 4 << 20, "0")

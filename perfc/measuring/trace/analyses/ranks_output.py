@@ -1,0 +1,93 @@
+"""Ranks of one job as a document, JSON and CSV."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+from perfc.view.report.formats import comma
+from perfc.view.report.formats.document import Amount, Column, Document, Fact, Facts, Note, Section
+from perfc.view.report.formats.json_form import enveloped, strict
+from perfc.view.report.units import Unit, plural, share
+
+from .collectives import tabulated
+from .ranks import SCHEMA, RanksView, RankTime
+
+RANKS = (
+    Column("rank", "rank", Unit.COUNT),
+    Column("path", "file", is_name=True, is_spare=True),
+    Column("span_s", "span", Unit.SECOND),
+    Column("busy_s", "busy", Unit.SECOND),
+    Column("compute_s", "compute", Unit.SECOND),
+    Column("exposed_s", "exposed", Unit.SECOND, "only communication ran"),
+    Column("overlapped_s", "overlapped", Unit.SECOND, "communication and computation ran"),
+    Column("idle_s", "idle", Unit.SECOND),
+    Column("transfer_s", "transfer", Unit.SECOND, "collectives on the rank that waits least"),
+    Column("waiting_s", "waiting", Unit.SECOND, "rest of their time"),
+    Column("last", "last", Unit.COUNT, "collectives at which it arrives last"),
+    Column("late_s", "late", Unit.SECOND, "after the rank before it, in all"),
+)
+COLLECTIVES = (
+    Column("kind", "collective", is_name=True),
+    Column("dtype", "dtype", is_spare=True),
+    Column("bytes", "bytes", Unit.BYTE, "whole message of one rank"),
+    Column("group", "group", is_spare=True),
+    Column("group_size", "ranks", Unit.COUNT),
+    Column("count", "count", Unit.COUNT),
+    Column("transfer_s", "transfer", Unit.SECOND, "on the rank that waits least"),
+    Column("waiting_s", "waiting", Unit.SECOND, "of all ranks"),
+    Column("skew_s", "skew", Unit.SECOND, "mean, from the first arrival to the last"),
+    Column("largest_skew_s", "largest skew", Unit.SECOND, is_spare=True),
+    Column("bus_bytes_per_s", "bus", Unit.BYTE_PER_S, "bandwidth of the transfer, as nccl-tests"),
+    Column("link_share", "of link", Unit.SHARE, "one direction of the links", is_spare=True),
+    Column("last_rank", "last rank", Unit.COUNT, "arrives last most often"),
+    Column("last_share", "of times", Unit.SHARE),
+)
+
+
+def to_json(view: RanksView) -> str:
+    """Return the JSON document, schema ``perfc-trace-ranks/1``."""
+    return strict(enveloped(SCHEMA, view), indent=2) + "\n"
+
+
+def to_csv(view: RanksView) -> str:
+    """Return one row per rank, in base units."""
+    names = [f.name for f in fields(RankTime)]
+    return comma.records(names, ([getattr(t, name) for name in names] for t in view.ranks))
+
+
+def document(view: RanksView, top: int | None) -> Document:
+    """Return the sections: summary, ranks, collectives."""
+    title = f"ranks: {view.path}" + (f" on {view.target}" if view.target else "")
+    count, ranks = len(view.ranks), view.ranks
+
+    def mean(name: str) -> Amount:
+        return Amount(sum(getattr(t, name) for t in ranks) / count, Unit.SECOND)
+
+    waiting = sum(t.waiting_s for t in ranks), sum(t.transfer_s + t.waiting_s for t in ranks)
+    rows = [
+        Fact("ranks", Amount(count, Unit.COUNT), f"of {view.world_size or 'an unknown number'}"),
+        Fact(
+            "compute", mean("compute_s"), f"mean; the longest is {share(view.imbalance)} above it"
+        ),
+        Fact("exposed communication", mean("exposed_s"), "mean; only communication ran"),
+        Fact("overlapped communication", mean("overlapped_s"), "mean; computation hides it"),
+        Fact("idle", mean("idle_s"), "mean"),
+    ]
+    if waiting[1]:
+        text = f"mean; {share(waiting[0] / waiting[1])} of the time of matched collectives"
+        rows.append(Fact("waiting for ranks", mean("waiting_s"), text))
+    late = next((t for t in ranks if t.rank == view.straggler and t.late_s), None)
+    if late is not None:
+        text = f"rank {late.rank} arrives last at {late.last} of "
+        text += f"{plural(late.matched, 'collective')}, by this in all"
+        rows.append(Fact("straggler", Amount(late.late_s, Unit.SECOND), text))
+    sections = [
+        Section("summary", "Job", (Facts(tuple(rows)),)),
+        Section("ranks", "Ranks", tuple(tabulated(RANKS, ranks, top))),
+    ]
+    if view.notes:
+        sections.insert(0, Section("notes", "Notes", tuple(map(Note, view.notes))))
+    if view.collectives:
+        parts = tuple(tabulated(COLLECTIVES, view.collectives, top))
+        sections.append(Section("collectives", "Collectives of several ranks", parts))
+    return Document(title, tuple(sections))
