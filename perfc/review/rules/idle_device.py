@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from itertools import pairwise
 
-from perfc.measuring.trace.facts import UNKNOWN_NS
+from perfc.measuring.trace.analyses.host import HostSegments, span_of
+from perfc.measuring.trace.analyses.idle import Cause, cause_of, gaps_of
 from perfc.review.lint.finding import Finding
 from perfc.review.lint.traced import TracedSubject, TraceRule, seconds
 from perfc.view.report.units import plural, share
 
+WAITED = Cause.SYNCHRONIZATION
+_TO_HOST = re.compile(r"DtoH|-> Host")
 SHORT_NS = 5_000
 """Time of a kernel that is shorter than its launch by an eager framework."""
 
 
 class IdleDevice(TraceRule):
-    """A device of a trace that waits for launches or for copies to the host.
+    """A device of a trace that waits for launches, or for a host that waited for it.
 
     What it does:
         Sums the idle time between kernels whose launch is recorded, which saves at most that time,
-        and the part that follows a copy to the host, after which the host launched the next kernel.
+        and the part that begins while the host synchronizes, by the operator that does.
 
     Why is this bad:
-        A launch takes microseconds of the host, however small the kernel. The host waits for copies
-        to it, so that no launches are queued when they end.
+        A launch takes microseconds of the host, however small the kernel. A host that waits for the
+        device has no launches queued when it goes on.
 
     Example:
         if loss.item() > limit: ...               # waits for all kernels, in every step
@@ -39,7 +42,7 @@ class IdleDevice(TraceRule):
     code = "PF504"
 
     def check_trace(self, subject: TracedSubject) -> Iterator[Finding]:
-        """Yield a finding about launches, and one for each operator that copies to the host."""
+        """Yield a finding about launches, and one for each operator that synchronizes."""
         idle_ns = max((d.late_ns + d.pending_ns for d in subject.summary.devices), default=0)
         rows = subject.summary.trace.launches
         short = sum(ns < SHORT_NS for ns in rows.duration_ns)
@@ -56,30 +59,40 @@ class IdleDevice(TraceRule):
             )
         for name, (count, waited_ns) in waits(subject).items():
             yield self.at(
-                name,
-                f"the host waits for copies to it: {plural(count, 'time')}, the device then for "
+                name.removeprefix("aten::"),
+                f"the host waits for the device: {plural(count, 'time')}, the device then for "
                 f"{seconds(waited_ns)}",
-                "leave results on the device (no item, cpu or nonzero in the step), or read them "
-                "later and non_blocking",
+                "leave results on the device (no item, cpu, nonzero or synchronize in the step), "
+                "or read them later and non_blocking",
                 subject.saves(waited_ns),
             )
 
 
 def waits(subject: TracedSubject) -> dict[str, tuple[int, int]]:
-    """Return number of copies to the host, and idle time after them, of each operator."""
+    """Return number and idle time of the gaps for which the host had waited for the device.
+
+    They follow a copy to the host, or the host synchronized in them. They are summed by the
+    operator that did, or by the call outside of operators.
+    """
     trace = subject.summary.trace
-    rows, names, calls = trace.launches, trace.kernels, trace.calls
+    if trace.host is None or not subject.streams:
+        return {}
+    segments, rows, names = HostSegments.of(trace), trace.launches, trace.kernels
     found: dict[str, tuple[int, int]] = {}
-    for order in trace.by_device():
-        for at, after in pairwise(order):
-            if "DtoH" not in names[rows.kernel[at]] and "-> Host" not in names[rows.kernel[at]]:
+    for before, begin, row in gaps_of(trace):
+        span = span_of(trace, row)
+        if span is None or rows.host_ns[row] < begin:
+            continue
+        tiles = segments.tile(span[0], begin, rows.host_ns[row])
+        ran = ((at, *cause_of(segments.labels[n])) for at, _, n in tiles if n >= 0)
+        waited = next(((at, call) for at, cause, call in ran if cause is WAITED), None)
+        call = rows.call[before]
+        if call < 0 or not _TO_HOST.search(names[rows.kernel[before]]):
+            if waited is None:
                 continue
-            end_ns = rows.start_ns[at] + rows.duration_ns[at]
-            host_ns = rows.host_ns[after]
-            if UNKNOWN_NS in (rows.start_ns[at], host_ns) or host_ns < end_ns:
-                continue
-            call = rows.call[at]
-            name = calls[call].operator.removeprefix("aten::") if call >= 0 else "copy"
-            count, waited_ns = found.get(name, (0, 0))
-            found[name] = count + 1, waited_ns + max(rows.start_ns[after] - end_ns, 0)
+            at = trace.host.operator_at(span[0], waited[0], waited[0])
+            call = trace.host.operators.columns[3][at] if at >= 0 else -1
+        name = trace.calls[call].operator if call >= 0 else waited[1] if waited else ""
+        count, waited_ns = found.get(name, (0, 0))
+        found[name] = count + 1, waited_ns + rows.start_ns[row] - begin
     return found

@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from perfc.ir.tensors.types import DType, dtype_named
 from perfc.machine import Unit
 from perfc.measuring.trace.analyses.rates import TF32, ProductShape
+from perfc.measuring.trace.facts import TensorArgument
 from perfc.measuring.trace.summary import KernelTime
 from perfc.passes.roofline.floor import Floors
 from perfc.review.lint.finding import Finding
 from perfc.review.lint.traced import TracedSubject, TraceRule, amount, counted
-from perfc.view.report.units import share
 
-from .misaligned_extents import GRANULE_BYTES, GRANULE_ROWS, padding
+from .avoidable_copies import name_of
+from .misaligned_extents import GRANULE_BYTES
 
 _F32 = re.compile(r"sgemm|simt|scudnn|ffma|f32f32_f32f32|gemmk1|gemv", re.I)
 """Names of kernels that multiply f32 on the vector units."""
@@ -24,12 +25,13 @@ class SlowProducts(TraceRule):
     """Products of a trace with unaligned extents, or in f32 without TF32.
 
     What it does:
-        Finds products on matrix units with n no multiple of 8 or k of 16 bytes, and
-        f32 products and convolutions by kernels of the vector units where the target has TF32. They
-        save at most their time less their lower bound, that in TF32 for the latter.
+        Finds products on matrix units with rows of operands or of the result that are no multiple
+        of 16 bytes, and f32 products and convolutions by kernels of the vector units where the
+        target has TF32. They save at most their time less their lower bound, that in TF32 for the
+        latter.
 
     Why is this bad:
-        Rows that are not aligned to 16 bytes need narrower loads, and padding is multiplied too.
+        Rows that are not aligned to 16 bytes need narrower loads.
         TF32 multiplies f32 about eight times as fast, with 10 bits of mantissa.
 
     Example:
@@ -46,26 +48,25 @@ class SlowProducts(TraceRule):
     code = "PF505"
 
     def check_trace(self, subject: TracedSubject) -> Iterator[Finding]:
-        """Yield unaligned products by extents, and products without TF32 by operator."""
-        odd: dict[ProductShape, list[KernelTime]] = {}
+        """Yield unaligned products, and products without TF32, by operator."""
+        odd: dict[tuple[str, str, str], list[KernelTime]] = {}
         plain: dict[str, list[KernelTime]] = {}
+        longest: dict[tuple[str, str], str] = {}
         for k in subject.summary.bounded:
             shape = ProductShape.of(k.floor)
             if in_tf32_s(subject, k) is not None:
-                plain.setdefault(k.operator.removeprefix("aten::"), []).append(k)
-            elif shape is not None and unaligned(shape):
-                odd.setdefault(shape, []).append(k)
-        for shape, kernels in odd.items():
-            off = ", ".join(f"{name} = {extent} (of {of})" for name, extent, of in unaligned(shape))
-            extents = {name: getattr(shape, name) for name in "mnk"}
-            part = share(padding(extents, granules(shape)))
+                plain.setdefault(name_of(k), []).append(k)
+            elif shape is not None and (off := unaligned(k, shape)):
+                words = ", ".join(f"{name} = {extent} (of {of})" for name, extent, of in off)
+                key = name_of(k), shape.dtype
+                odd.setdefault((*key, longest.setdefault(key, words)), []).append(k)
+        for (name, dtype, words), kernels in odd.items():
             floor_s = sum(k.floor.floor_s * k.executions for k in kernels if k.floor)
-            time_ns = sum(k.operator_ns for k in kernels)
             yield self.at(
-                kernels[0].operator.removeprefix("aten::"),
-                f"{shape.dtype} products with {off}, {part} padding: {amount(rows(kernels))}",
+                name,
+                f"{dtype} products with unaligned rows, as {words}: {amount(rows(kernels))}",
                 "pad the extents to whole multiples once, in the weights",
-                subject.saves(time_ns, floor_s),
+                subject.saves(sum(k.operator_ns for k in kernels), floor_s),
             )
         for name, kernels in plain.items():
             floor_s = sum((in_tf32_s(subject, k) or 0.0) * k.executions for k in kernels)
@@ -82,19 +83,26 @@ def rows(kernels: list[KernelTime]) -> list[tuple[int, int, str]]:
     return [(k.executions, k.operator_ns, k.shapes) for k in kernels]
 
 
-def granules(shape: ProductShape) -> dict[str, int]:
-    """Return the multiples that the extents of a product should be."""
-    dtype = DType.F32 if shape.dtype == TF32 else dtype_named(shape.dtype)
-    # m counts rows, whose number does not move their begin
-    return {"n": GRANULE_ROWS, "k": GRANULE_BYTES * 8 // dtype.bits}
+def unaligned(k: KernelTime, shape: ProductShape) -> tuple[tuple[str, int, int], ...]:
+    """Return name, extent and multiple of unaligned row lengths of a product on matrix units.
 
-
-def unaligned(shape: ProductShape) -> list[tuple[str, int, int]]:
-    """Return name, extent and multiple of the unaligned extents of a product on matrix units."""
+    Rows of the result have n elements; those of an operand lie along the axis with stride 1, which
+    without recorded strides is k of the first.
+    """
     if shape.dtype in ("f32", "f64") or min(shape.m, shape.n, shape.k) == 1:
-        return []
-    wanted = granules(shape).items()
-    return [(n, e, of) for n, of in wanted if (e := int(getattr(shape, n))) % of]
+        return ()
+    dtype = DType.F32 if shape.dtype == TF32 else dtype_named(shape.dtype)
+    of = GRANULE_BYTES * 8 // dtype.bits
+    given = k.call.arguments if k.call else ()
+    pairs = [
+        dict(zip(a.strides[-2:], a.sizes[-2:], strict=True))
+        for a in given
+        if isinstance(a, TensorArgument) and a.strides is not None and len(a.strides) > 1
+    ]
+    lengths = {shape.n, *(pair.get(1, shape.n) for pair in pairs)} if pairs else {shape.n, shape.k}
+    # of equal extents one is named
+    extents = {int(getattr(shape, name)): name for name in "mkn"}
+    return tuple((n, e, of) for e, n in extents.items() if e in lengths and e % of)
 
 
 def in_tf32_s(subject: TracedSubject, k: KernelTime) -> float | None:

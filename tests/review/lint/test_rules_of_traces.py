@@ -11,12 +11,17 @@ import pytest
 
 from perfc import cli
 from perfc.machine import load_machine
+from perfc.measuring.trace.analyses.rates import ProductShape
+from perfc.measuring.trace.classes import TracedClass
+from perfc.measuring.trace.facts import OperatorCall, TensorArgument
+from perfc.measuring.trace.summary import KernelTime
+from perfc.review.rules.slow_products import unaligned
 from tests.measuring.trace.samples import BF16, SECRET, Step, kineto, text_of
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "lint" / "traced.json"
 BIG = [4096, 4096]
 SCORES, QUERIES, KEYS = [32, 1024, 1024], [32, 1024, 64], [32, 64, 1024]
-PAUSE = "pause"
+PAUSE, WAIT = "pause", "wait"
 Short = tuple[str, str, list[Any], str, float]
 """Kernel, operator, extents, type and time in µs."""
 WORK: Sequence[Short] = (
@@ -36,8 +41,22 @@ WORK: Sequence[Short] = (
     ("ampere_sgemm_128x64_tn", "aten::mm", [[1024, 1024], [1024, 1024]], "float", 80.0),
     ("Memcpy DtoH (Device -> Pageable)", "aten::_local_scalar_dense", [[]], "float", 2.0),
     (PAUSE, "", [], "", 100.0),
+    ("Memset (Device)", "aten::fill_", [[4]], "float", 1.0),
+    (WAIT, "", [], "", 30.0),
     ("ncclDevKernel_AllReduce_Sum_bf16_RING_LL", "c10d::allreduce_", [[1024]], BF16, 90.0),
 )
+
+
+def traced(work: Sequence[Short] = WORK) -> dict[str, Any]:
+    """Return the trace, in which the host synchronizes where the device waits."""
+    made, at = kineto(steps(work)), 20.0
+    for kernel, *_, time in work:
+        if kernel == WAIT:
+            event = {"ph": "X", "cat": "cuda_runtime", "name": "cudaDeviceSynchronize", "tid": 1}
+            event |= {"ts": at - 0.5, "dur": 5, "args": {"correlation": 9999}}
+            made["traceEvents"].append(event)
+        at += time
+    return made
 
 
 def steps(work: Sequence[Short] = WORK) -> list[Step]:
@@ -47,7 +66,7 @@ def steps(work: Sequence[Short] = WORK) -> list[Step]:
     for kernel, operator, dims, types, time in work:
         words = types.split()
         given = [words[n % len(words)] for n in range(len(dims))] if words else []
-        if kernel != PAUSE:
+        if kernel not in (PAUSE, WAIT):
             made.append((kernel, operator, dims, given, [""] * len(dims), at, time))
         at += time
     return made
@@ -57,7 +76,7 @@ def found(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], *work: Short, options: str = ""
 ) -> list[Any]:
     path = tmp_path / "trace.json"
-    path.write_text(text_of(kineto(steps(work))), encoding="utf-8")
+    path.write_text(text_of(traced(work)), encoding="utf-8")
     words = f"--isolated --min-gain 0 --output-format json {options}".split()
     assert cli.run(["lint", str(path), *words, "--exit-zero"]) == 0
     text = capsys.readouterr().out
@@ -71,7 +90,7 @@ def codes(findings: list[Any]) -> list[tuple[str, str]]:
 
 
 def test_the_golden_trace_is_that_of_this_file() -> None:
-    assert GOLDEN.read_text(encoding="utf-8") == text_of(kineto(steps()))
+    assert GOLDEN.read_text(encoding="utf-8") == text_of(traced())
 
 
 def test_a_gain_is_the_measured_time_less_the_lower_bound(
@@ -95,6 +114,7 @@ def test_a_gain_is_the_measured_time_less_the_lower_bound(
     sent = [f for f in made if "small copies from the host" in f["message"]]
     assert [f["gain"]["time_s"] for f in sent] == pytest.approx([3e-6])
     assert gains["PF504", "_local_scalar_dense"] == pytest.approx(100e-6)
+    assert gains["PF504", "cudaDeviceSynchronize"] == pytest.approx(30e-6)
     assert gains["PF506", "c10d::allreduce_"] == pytest.approx(90e-6)
     products = [f for f in made if f["code"] == "PF505"]
     odd, plain = sorted(products, key=lambda f: -f["gain"]["time_s"])
@@ -123,6 +143,7 @@ def test_a_gain_is_the_measured_time_less_the_lower_bound(
         [("gemv", "aten::mm", [[1, 7], [7, 9]], BF16, 80.0)],
         # a long copy from the host, a copy to it before which the next kernel was launched
         [("Memcpy HtoD (Pageable -> Device)", "aten::copy_", [BIG, BIG], "float", 900.0)],
+        [("e", "aten::mm", [BIG, BIG], BF16, 20.0), (PAUSE, "", [], "", 20.0), WORK[12]],
         [("Memcpy DtoH (Device -> Pinned)", "aten::copy_", [[8], [8]], "float", 2.0), WORK[12]],
     ],
 )
@@ -142,3 +163,26 @@ def test_rules_are_selected_and_the_text_names_operator_count_and_shapes(
     assert {f["code"] for f in made} == {"PF502"}
     assert cli.run(["lint", str(tmp_path / "trace.json"), "--isolated", "--fix"]) == 2
     assert "trace.json" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("sizes", "strides", "names"),
+    [
+        (([512, 767], [767, 512]), ([767, 1], [512, 1]), "k"),
+        (([512, 767], [767, 512]), ([1, 512], [512, 1]), ""),
+        (([512, 767], [767, 512]), ([1, 512], [1, 767]), "k"),
+        (([511, 768], [768, 512]), ([1, 511], [512, 1]), "m"),
+        (([511, 768], [768, 509]), ([768, 1], [1, 768]), "n"),
+        (([511, 767], [767, 509]), (None, None), "kn"),
+        (([767, 767], [767, 767]), ([767, 1], [1, 767]), "n"),
+    ],
+)
+def test_rows_lie_along_the_axis_with_stride_one(sizes: Any, strides: Any, names: str) -> None:
+    tensors = [
+        TensorArgument(BF16, tuple(size), None, tuple(steps) if steps else None)
+        for size, steps in zip(sizes, strides, strict=True)
+    ]
+    call = OperatorCall("aten::mm", tuple(tensors))
+    k = KernelTime("gemm", TracedClass.MATMUL, call, 1, 1, 1, 1)
+    (m, inner), (_, n) = sizes
+    assert "".join(x for x, *_ in unaligned(k, ProductShape("bf16", 1, m, n, inner))) == names
