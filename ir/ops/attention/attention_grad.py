@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from ... import (
     DType,
@@ -80,7 +80,7 @@ class AttentionGrad(Op):
     mnemonic = "attention_grad"
     operands = ("dY", "Y", "Q", "K", "V", "attn_mask?")
     kind = Kind.ATTENTION
-    formulas: ClassVar[Mapping[str, str]] = BACKWARD_SCORES
+    formulas = BACKWARD_SCORES
     is_causal: int = 0
     kv_num_heads: Positive | None = None
     q_num_heads: Positive | None = None

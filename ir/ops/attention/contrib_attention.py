@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import ClassVar
 
 from perfc.errors import ShapeError
@@ -85,7 +84,7 @@ class ProjectedAttention(AttentionLike):
         *("input", "weights", "bias?", "mask_index?", "past?", "attention_bias?"),
         "past_sequence_length?",
     )
-    formulas: ClassVar[Mapping[str, str]] = PROJECTED_SCORES
+    formulas = PROJECTED_SCORES
     typed_by: ClassVar[tuple[int, ...]] = (0, 1)
     weights_at: ClassVar[tuple[int, ...]] = (1,)
     """Positions of the projection weights among the operands."""

@@ -251,8 +251,8 @@ class PagedAttention(AttentionLike):
     """
 
     mnemonic = "paged_attention"
-    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::PagedAttention",)
-    operands: ClassVar[tuple[str, ...]] = (
+    onnx = ("com.microsoft::PagedAttention",)
+    operands = (
         *("query", "key?", "value?", "key_cache", "value_cache?", "cumulative_sequence_length"),
         *("past_seqlens", "block_table", "cos_cache?", "sin_cache?", "slot_mapping?", "head_sink?"),
         *("q_norm_weight?", "k_norm_weight?", "k_scale?", "v_scale?", "attention_metadata?"),

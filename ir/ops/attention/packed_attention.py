@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import ClassVar
 
 from ... import (
@@ -49,12 +48,12 @@ class PackedMultiHeadAttention(AttentionLike):
     """
 
     mnemonic = "packed_multi_head_attention"
-    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::PackedMultiHeadAttention",)
-    operands: ClassVar[tuple[str, ...]] = (
+    onnx = ("com.microsoft::PackedMultiHeadAttention",)
+    operands = (
         *("query", "key?", "value?", "bias?", "token_offset", "cumulative_sequence_length"),
         "attention_bias?",
     )
-    formulas: ClassVar[Mapping[str, str]] = SCORES
+    formulas = SCORES
 
     num_heads: Positive = 1
     mask_filter_value: float = -10000.0
@@ -96,7 +95,7 @@ class PackedAttention(AttentionLike):
         *("input", "weights", "bias", "token_offset", "cumulative_sequence_length"),
         "attention_bias?",
     )
-    formulas: ClassVar[Mapping[str, str]] = PROJECTED_SCORES
+    formulas = PROJECTED_SCORES
 
     num_heads: Positive = 1
     qkv_hidden_sizes: Positives = ()
@@ -138,7 +137,7 @@ class LongformerAttention(AttentionLike):
     operands: ClassVar[tuple[str, ...]] = (
         *("input", "weight", "bias", "mask", "global_weight", "global_bias", "global"),
     )
-    formulas: ClassVar[Mapping[str, str]] = PROJECTED_SCORES
+    formulas = PROJECTED_SCORES
     weight_at: ClassVar[int] = 1
 
     num_heads: Positive = 1

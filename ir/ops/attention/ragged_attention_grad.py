@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from ... import ABSENT, Dim, Inputs, Traffic, Types, Value, Work, each_once, frozen, has, tensor
 from ...problem import Backward
@@ -34,11 +34,11 @@ class RaggedAttentionGrad(RaggedAttention):
     """
 
     mnemonic = "ragged_attention_grad"
-    operands: ClassVar[tuple[str, ...]] = (
+    operands = (
         *("dY", "Y", "query", "key?", "value?", "lengths?", "past_key?", "past_value?"),
         *("decode_key?", "decode_value?", "bias?"),
     )
-    formulas: ClassVar[Mapping[str, str]] = BACKWARD_SCORES
+    formulas = BACKWARD_SCORES
 
     @classmethod
     def of(cls, op: RaggedAttention) -> RaggedAttentionGrad:

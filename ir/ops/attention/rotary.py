@@ -41,7 +41,7 @@ class RotaryEmbedding(Op):
     mnemonic = "rotary_embedding"
     onnx: ClassVar[tuple[str, ...]] = ("RotaryEmbedding",)
     operands: ClassVar[tuple[str, ...]] = ("X", "cos_cache", "sin_cache", "position_ids?")
-    formulas: ClassVar[Mapping[str, str]] = {"alu": "3*(e*r//d)"}
+    formulas = {"alu": "3*(e*r//d)"}
     caches: ClassVar[tuple[int, int]] = (1, 2)
 
     interleaved: int = 0
@@ -103,8 +103,8 @@ class ContribRotaryEmbedding(RotaryEmbedding):
 
     mnemonic = "ms_rotary_embedding"
     onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::RotaryEmbedding",)
-    operands: ClassVar[tuple[str, ...]] = ("input", "position_ids", "cos_cache", "sin_cache")
-    caches: ClassVar[tuple[int, int]] = (2, 3)
+    operands = ("input", "position_ids", "cos_cache", "sin_cache")
+    caches = (2, 3)
 
     is_packed_batching: int = 0
     scale: float = 1.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from ... import Dim, Inputs, Shape, TensorType, Types, Value, frozen, has, tensor
 from ..movement.gather import Gather
@@ -24,8 +24,8 @@ class RotaryEmbeddingGrad(RotaryEmbedding):
     """
 
     mnemonic = "rotary_embedding_grad"
-    onnx: ClassVar[tuple[str, ...]] = ()
-    operands: ClassVar[tuple[str, ...]] = ("dY", "cos_cache", "sin_cache", "position_ids?")
+    onnx = ()
+    operands = ("dY", "cos_cache", "sin_cache", "position_ids?")
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...] | None:
         dy, shape = ins[0], tensor(ins, 0).shape

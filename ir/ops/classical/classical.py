@@ -56,8 +56,8 @@ class PerFeature(Op):
     """
 
     kind = Kind.CLASSICAL
-    operands: ClassVar[tuple[str, ...]] = ("X",)
-    formulas: ClassVar[Mapping[str, str]] = {"alu": "a*e"}
+    operands = ("X",)
+    formulas = {"alu": "a*e"}
     alu: ClassVar[int] = 1
 
     def infer(self, ins: Inputs) -> Types:
@@ -120,8 +120,8 @@ class Encoder(Op):
     """
 
     kind = Kind.CLASSICAL
-    operands: ClassVar[tuple[str, ...]] = ("X",)
-    formulas: ClassVar[Mapping[str, str]] = {"integer": "e"}
+    operands = ("X",)
+    formulas = {"integer": "e"}
 
     def infer(self, ins: Inputs) -> Types:
         other = {DType.STR: DType.I64, DType.I64: DType.STR}

@@ -30,7 +30,7 @@ class Model(Op):
     """
 
     kind = Kind.CLASSICAL
-    operands: ClassVar[tuple[str, ...]] = ("X",)
+    operands = ("X",)
     macs_in = DType.F32
 
     def rows(self, ins: Inputs) -> Dim:
@@ -168,7 +168,7 @@ class SVMClassifier(SVMRegressor):
     """
 
     mnemonic = "svm_classifier"
-    onnx: ClassVar[tuple[str, ...]] = ("ai.onnx.ml::SVMClassifier",)
+    onnx = ("ai.onnx.ml::SVMClassifier",)
     classes: Natural = 0
     label: DType = DType.I64
     has_probabilities: bool = False
@@ -269,7 +269,7 @@ class TreeEnsembleRegressor(TreeEnsemble):
     """Regression by trees, in 32-bit floats. Source: ai.onnx.ml TreeEnsembleRegressor-5."""
 
     mnemonic = "tree_ensemble_regressor"
-    onnx: ClassVar[tuple[str, ...]] = ("ai.onnx.ml::TreeEnsembleRegressor",)
+    onnx = ("ai.onnx.ml::TreeEnsembleRegressor",)
 
     @classmethod
     def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
@@ -291,7 +291,7 @@ class TreeEnsembleClassifier(TreeEnsemble):
     """
 
     mnemonic = "tree_ensemble_classifier"
-    onnx: ClassVar[tuple[str, ...]] = ("ai.onnx.ml::TreeEnsembleClassifier",)
+    onnx = ("ai.onnx.ml::TreeEnsembleClassifier",)
     classes: Natural = 0
     label: DType = DType.I64
 

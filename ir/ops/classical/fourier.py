@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
 
 from ... import (
     Dim,
@@ -69,7 +68,7 @@ class Fourier(Op):
     onnx = ("aten::fourier",)
     operands = ("X",)
     kind = Kind.SIGNAL
-    formulas: ClassVar[Mapping[str, str]] = {"alu": "5*e*l//d"}
+    formulas = {"alu": "5*e*l//d"}
     axes: tuple[int, ...] = ()
     sizes: tuple[int, ...] = ()
     inverse: int = 0

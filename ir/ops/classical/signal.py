@@ -214,7 +214,7 @@ class Window(Op):
 
     kind = Kind.SIGNAL
     operands = ("size",)
-    formulas: ClassVar[Mapping[str, str]] = {"alu": "a*n", "sfu": "c*n"}
+    formulas = {"alu": "a*n", "sfu": "c*n"}
     output_datatype: DType = DType.F32
     periodic: int = 1
     cosines: ClassVar[int] = 1

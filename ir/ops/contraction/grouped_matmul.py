@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
 
 from perfc.errors import ShapeError
 
@@ -41,7 +40,7 @@ class GroupedGemm(Op):
     """
 
     mnemonic = "grouped_gemm"
-    operands: ClassVar[tuple[str, ...]] = ("A", "B", "group", "C?")
+    operands = ("A", "B", "group", "C?")
     kind = Kind.MATMUL
     formulas = {"mac": "m*n*k", "alu": "m*n*x"}
 

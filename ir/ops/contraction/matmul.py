@@ -168,7 +168,7 @@ class GemmFastGelu(MatMul):
     mnemonic = "gemm_fast_gelu"
     onnx = ("com.microsoft::GemmFastGelu",)
     operands = ("X", "W", "bias?")
-    added_at: ClassVar[tuple[int, ...]] = (2,)
+    added_at = (2,)
 
     def epilogue(self, ins: Inputs) -> tuple[int, int]:
         alu, sfu = activation_cost("fastgelu")
@@ -193,7 +193,7 @@ class Gemm(Op):
     formulas = {"mac": "m*n*k", "alu": "m*n*x", "sfu": "m*n*y"}
     at: ClassVar[tuple[int, int]] = (0, 1)
     """Positions of A and B among the operands."""
-    typed_by: ClassVar[tuple[int, ...]] = (0, 1, 2)
+    typed_by = (0, 1, 2)
 
     alpha: float = 1.0
     beta: float = 1.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from ... import (
     ABSENT,
@@ -46,8 +46,8 @@ class MoEGrad(MoE):
     Traffic: gradients and activations once; of the experts as MoE.
     """
 
-    onnx: ClassVar[tuple[str, ...]] = ()
-    operands: ClassVar[tuple[str, ...]] = (
+    onnx = ()
+    operands = (
         *("dY", "input", "router_probs", "fc1_experts_weights", "fc1_experts_bias?"),
         *("fc2_experts_weights", "fc2_experts_bias?", "fc3_experts_weights?", "fc3_experts_bias?"),
         "kept?",

@@ -50,7 +50,7 @@ class Inverse(Op):
     onnx = ("com.microsoft::Inverse",)
     operands = ("X",)
     kind = Kind.OPAQUE
-    formulas: ClassVar[Mapping[str, str]] = {"alu": "2*b*m*m*m", "sfu": "b*m"}
+    formulas = {"alu": "2*b*m*m*m", "sfu": "b*m"}
 
     def infer(self, ins: Inputs) -> Types:
         return (TensorType(tensor(ins, 0).dtype, tensor(ins, 0).shape),)
@@ -123,8 +123,8 @@ class ComplexMul(Op):
 
     mnemonic = "complex_mul"
     onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::ComplexMul",)
-    operands: ClassVar[tuple[str, ...]] = ("A", "B")
-    formulas: ClassVar[Mapping[str, str]] = {"alu": "3*e"}
+    operands = ("A", "B")
+    formulas = {"alu": "3*e"}
 
     def infer(self, ins: Inputs) -> Types:
         shape = broadcast([tensor(ins, 0).shape, tensor(ins, 1).shape])
@@ -135,7 +135,7 @@ class ComplexMulConj(ComplexMul):
     """Products with the conjugate of B. Source: ONNX Runtime contrib ComplexMulConj-1."""
 
     mnemonic = "complex_mul_conj"
-    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::ComplexMulConj",)
+    onnx = ("com.microsoft::ComplexMulConj",)
 
 
 @frozen
@@ -151,9 +151,9 @@ class Rfft(Op):
 
     mnemonic = "rfft"
     onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::Rfft",)
-    operands: ClassVar[tuple[str, ...]] = ("X",)
+    operands = ("X",)
     kind = Kind.SIGNAL
-    formulas: ClassVar[Mapping[str, str]] = {"alu": "5*e*l//2"}
+    formulas = {"alu": "5*e*l//2"}
     signal_ndim: Positive = 1
     normalized: int = 0
     onesided: int = 1
@@ -185,7 +185,7 @@ class Irfft(Rfft):
     """
 
     mnemonic = "irfft"
-    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::Irfft",)
+    onnx = ("com.microsoft::Irfft",)
 
     def infer(self, ins: Inputs) -> Types:
         x = tensor(ins, 0)
@@ -241,7 +241,7 @@ class MulInteger(Op):
     mnemonic = "mul_integer"
     onnx = ("com.microsoft::MulInteger",)
     operands = ("A", "A_zero_point?", "B", "B_zero_point?")
-    formulas: ClassVar[Mapping[str, str]] = {"integer": "a*e"}
+    formulas = {"integer": "a*e"}
 
     def infer(self, ins: Inputs) -> Types:
         shape = broadcast([tensor(ins, 0).shape, tensor(ins, 2).shape])
@@ -323,7 +323,7 @@ class HyperConnectionPreMix(Op):
     mnemonic = "hyper_connection_pre_mix"
     onnx = ("com.microsoft::HyperConnectionPreMix",)
     operands = ("streams", "pre_mix")
-    formulas: ClassVar[Mapping[str, str]] = {"alu": "2*e"}
+    formulas = {"alu": "2*e"}
 
     num_branches: Natural = 0
     reduction_scale: float = 1.0

@@ -6,8 +6,6 @@ Convolutions and pools on it are those of ``conv``, ``pool`` and ``global_pool``
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from perfc.errors import ShapeError
 
 from ... import (
@@ -54,7 +52,7 @@ class ReorderInput(Op):
     """
 
     mnemonic = "reorder_input"
-    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft.nchwc::ReorderInput",)
+    onnx = ("com.microsoft.nchwc::ReorderInput",)
     operands = ("X",)
     kind = Kind.MOVEMENT
 

@@ -35,8 +35,8 @@ class ConvGrad(Conv):
     """
 
     operands: ClassVar[tuple[str, ...]] = ("dY", "other", "shape")
-    formulas: ClassVar[Mapping[str, str]] = {"mac": "n*k*p*q*(c//g)*r*s"}
-    added_at: ClassVar[tuple[int, ...]] = ()
+    formulas = {"mac": "n*k*p*q*(c//g)*r*s"}
+    added_at = ()
 
     def infer(self, ins: Inputs) -> Types:
         return (TensorType(self.result_dtype(ins), declared_shape(ins, 2)),)

@@ -23,7 +23,7 @@ class GlobalPool(InLayout):
 
     kind = Kind.POOL
     operands: ClassVar[tuple[str, ...]] = ("X",)
-    formulas: ClassVar[Mapping[str, str]] = {"alu": "n*c*(t*x + y)", "sfu": "n*c*(t*z + v)"}
+    formulas = {"alu": "n*c*(t*x + y)", "sfu": "n*c*(t*z + v)"}
 
     def per_channel(self) -> tuple[int, int, int, int]:
         """Return the variables x, y, z, v of the formulas."""

@@ -78,7 +78,7 @@ class Pool(InLayout):
 
     kind = Kind.POOL
     operands: ClassVar[tuple[str, ...]] = ("X",)
-    formulas: ClassVar[Mapping[str, str]] = {"alu": "e*(t*x + y)", "sfu": "e*(t*z + v)"}
+    formulas = {"alu": "e*(t*x + y)", "sfu": "e*(t*z + v)"}
 
     auto_pad: str = "NOTSET"
     ceil_mode: int = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import product as combinations
 from math import prod
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from ... import (
     Dim,
@@ -43,7 +43,7 @@ class PoolGrad(Op):
     """
 
     kind = Kind.POOL
-    formulas: ClassVar[Mapping[str, str]] = {"alu": "e*t"}
+    formulas = {"alu": "e*t"}
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         return {"e": count(tensor(ins, 0)), "t": 1}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from ... import Dim, Inputs, Kind, Op, TensorType, Types, Value, count, frozen, known, tensor
 from .cast import Cast
@@ -23,7 +23,7 @@ class DropoutGrad(Op):
     """
 
     mnemonic = "dropout_grad"
-    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::DropoutGrad",)
+    onnx = ("com.microsoft::DropoutGrad",)
     operands = ("dY", "mask", "ratio?", "training_mode?")
     kind = Kind.ELEMENTWISE
     formulas = {"alu": "2*e"}

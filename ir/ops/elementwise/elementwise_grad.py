@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from ... import Dim, Inputs, Kind, Op, TensorType, Types, Value, count, frozen, tensor
 
@@ -27,7 +27,7 @@ class ElementwiseGrad(Op):
     mnemonic = "elementwise_grad"
     operands = ("dY", "x?", "b?", "c?", "y?")
     kind = Kind.ELEMENTWISE
-    formulas: ClassVar[Mapping[str, str]] = {"alu": "e*a", "sfu": "e*s"}
+    formulas = {"alu": "e*a", "sfu": "e*s"}
     of: str = ""
     derivative: str = "1"
 

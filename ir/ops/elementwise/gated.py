@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
 
 from ... import Dim, Inputs, Op, TensorType, Types, count, frozen, tensor
 from ..contraction.epilogue import activation_cost
@@ -20,8 +19,8 @@ class GatedActivation(Op):
     """
 
     mnemonic = "gated_activation"
-    operands: ClassVar[tuple[str, ...]] = ("X",)
-    formulas: ClassVar[Mapping[str, str]] = {"alu": "e*(x + 1)", "sfu": "e*y"}
+    operands = ("X",)
+    formulas = {"alu": "e*(x + 1)", "sfu": "e*y"}
 
     activation: str = "silu"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from ... import Dim, Inputs, Op, Shape, TensorType, Types, Value, count, frozen, tensor
 from ..contraction.epilogue import activation_cost
@@ -26,8 +26,8 @@ class GatedActivationGrad(Op):
     """
 
     mnemonic = "gated_activation_grad"
-    operands: ClassVar[tuple[str, ...]] = ("dY", "X")
-    formulas: ClassVar[Mapping[str, str]] = {"alu": "e*(x + 3)", "sfu": "e*y"}
+    operands = ("dY", "X")
+    formulas = {"alu": "e*(x + 3)", "sfu": "e*y"}
 
     activation: str = "silu"
 
@@ -67,8 +67,8 @@ class GatedRMSNormGrad(NormalizationGrad):
     """
 
     mnemonic = "gated_rms_norm_grad"
-    operands: ClassVar[tuple[str, ...]] = ("dY", "X", "scale", "gate")
-    formulas: ClassVar[Mapping[str, str]] = {"alu": "a*e", "sfu": "r + 2*e"}
+    operands = ("dY", "X", "scale", "gate")
+    formulas = {"alu": "a*e", "sfu": "r + 2*e"}
     epsilon: float = 1e-5
     activation: str = "silu"
 

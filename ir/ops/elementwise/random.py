@@ -163,7 +163,7 @@ class Multinomial(Random):
     mnemonic = "multinomial"
     onnx = ("Multinomial",)
     operands = ("input",)
-    formulas: ClassVar[Mapping[str, str]] = {"integer": "e", "sfu": "x"}
+    formulas = {"integer": "e", "sfu": "x"}
     dtype: DType = DType.I32
     sample_size: Positive = 1
     default_dtype = DType.I32
@@ -238,7 +238,7 @@ class NativeDropout(Dropout):
     """
 
     mnemonic = "native_dropout"
-    onnx: ClassVar[tuple[str, ...]] = ()
+    onnx = ()
     kind = Kind.ELEMENTWISE
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...]:
@@ -280,7 +280,7 @@ class BitmaskDropout(Dropout):
     """
 
     mnemonic = "bitmask_dropout"
-    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::BitmaskDropout",)
+    onnx = ("com.microsoft::BitmaskDropout",)
 
     def infer(self, ins: Inputs) -> Types:
         x = tensor(ins, 0)

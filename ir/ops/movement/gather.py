@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
 
 from perfc.errors import ShapeError
 
@@ -50,7 +49,7 @@ class Taking(Op):
     """
 
     kind = Kind.GATHER
-    formulas: ClassVar[Mapping[str, str]] = {"read_bytes": "r + i", "write_bytes": "w"}
+    formulas = {"read_bytes": "r + i", "write_bytes": "w"}
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         indices_bytes = stored(tensor(ins, 1))

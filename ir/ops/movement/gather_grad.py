@@ -47,7 +47,7 @@ class GatherGrad(Op):
     onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::GatherGrad",)
     operands: ClassVar[tuple[str, ...]] = ("shape", "indices", "dY")
     kind = Kind.GATHER
-    formulas: ClassVar[Mapping[str, str]] = {"alu": "e"}
+    formulas = {"alu": "e"}
     axis: int = 0
 
     def infer(self, ins: Inputs) -> Types:
@@ -91,7 +91,7 @@ class GatherElementsGrad(GatherGrad):
     """
 
     mnemonic = "gather_elements_grad"
-    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::GatherElementsGrad",)
+    onnx = ("com.microsoft::GatherElementsGrad",)
     operands = ("shape", "indices", "dY", "X")
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...]:
@@ -112,7 +112,7 @@ class GatherNDGrad(GatherGrad):
     """
 
     mnemonic = "gather_nd_grad"
-    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::GatherNDGrad",)
+    onnx = ("com.microsoft::GatherNDGrad",)
     batch_dims: int = 0
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...]:

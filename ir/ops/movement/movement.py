@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
 from perfc.errors import ShapeError
@@ -328,7 +328,7 @@ class Col2Im(Movement):
     mnemonic = "col2im"
     onnx = ("Col2Im",)
     operands = ("input", "image_shape", "block_shape")
-    formulas: ClassVar[Mapping[str, str]] = {"alu": "e"}
+    formulas = {"alu": "e"}
     dilations: Positives | None = None
     pads: Naturals | None = None
     strides: Positives | None = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import ClassVar
 
 from perfc.errors import ShapeError
 
@@ -84,7 +83,7 @@ class Scattering(Op):
 
     operands = ("data", "indices", "updates")
     kind = Kind.GATHER
-    formulas: ClassVar[Mapping[str, str]] = {"read_bytes": "d + i + u", "write_bytes": "d"}
+    formulas = {"read_bytes": "d + i + u", "write_bytes": "d"}
     reduction: str = "none"
 
     def infer(self, ins: Inputs) -> Types:
@@ -193,7 +192,7 @@ class TensorScatter(Op):
     onnx = ("TensorScatter",)
     operands = ("past_cache", "update", "write_indices?")
     kind = Kind.GATHER
-    formulas: ClassVar[Mapping[str, str]] = {"read_bytes": "u + i", "write_bytes": "u"}
+    formulas = {"read_bytes": "u + i", "write_bytes": "u"}
     axis: int = -2
     mode: str = "linear"
 

@@ -133,7 +133,7 @@ class NonZero(Op):
     onnx = ("NonZero",)
     operands = ("X",)
     kind = Kind.SORT
-    formulas: ClassVar[Mapping[str, str]] = {"integer": "e"}
+    formulas = {"integer": "e"}
 
     def infer(self, ins: Inputs) -> Types:
         x = tensor(ins, 0)
@@ -370,7 +370,7 @@ class NonMaxSuppression(Op):
         "score_threshold?",
     )
     kind = Kind.SORT
-    formulas: ClassVar[Mapping[str, str]] = {"alu": "s"}
+    formulas = {"alu": "s"}
     center_point_box: int = 0
 
     def infer(self, ins: Inputs) -> Types:

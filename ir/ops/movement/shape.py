@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import ClassVar
 
 from perfc.errors import ShapeError
 
@@ -175,7 +174,7 @@ class ConstantOfShape(Op):
     onnx = ("ConstantOfShape",)
     operands = ("input",)
     kind = Kind.MOVEMENT
-    formulas: ClassVar[Mapping[str, str]] = {"write_bytes": "w"}
+    formulas = {"write_bytes": "w"}
     value: Known | None = None
     value_dtype: DType = DType.F32
 
@@ -221,7 +220,7 @@ class Range(Op):
     onnx = ("Range", "com.microsoft::Range")
     operands = ("start", "limit", "delta?")
     kind = Kind.MOVEMENT
-    formulas: ClassVar[Mapping[str, str]] = {"write_bytes": "w"}
+    formulas = {"write_bytes": "w"}
     stash_type: int = 1
 
     def infer(self, ins: Inputs) -> Types:

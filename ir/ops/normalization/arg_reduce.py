@@ -88,5 +88,5 @@ class ArgMin(ArgMax):
     """Index of the smallest element along ``axis``. Source: ONNX ArgMin-13."""
 
     mnemonic = "argmin"
-    onnx: ClassVar[tuple[str, ...]] = ("ArgMin",)
+    onnx = ("ArgMin",)
     better = exact.less

@@ -73,8 +73,8 @@ class SkipSimplifiedLayerNormalization(SkipLayerNormalization):
     """
 
     mnemonic = "skip_rms_norm"
-    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::SkipSimplifiedLayerNormalization",)
-    operands: ClassVar[tuple[str, ...]] = ("input", "skip", "gamma", "bias?")
+    onnx = ("com.microsoft::SkipSimplifiedLayerNormalization",)
+    operands = ("input", "skip", "gamma", "bias?")
 
     def alu(self, ins: Inputs) -> int:
         return 1 + RMS_ALU + has(ins, 3)
@@ -94,7 +94,7 @@ class GroupNorm(Normalization):
     onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::GroupNorm",)
     span = Span.GROUP
     operands: ClassVar[tuple[str, ...]] = ("X", "gamma", "beta")
-    formulas: ClassVar[Mapping[str, str]] = {"alu": "a*e", "sfu": "r + s*e"}
+    formulas = {"alu": "a*e", "sfu": "r + s*e"}
     activation: int = 0
     groups: Positive = 1
     channels_last: int = 1
@@ -121,8 +121,8 @@ class SkipGroupNorm(GroupNorm):
     """
 
     mnemonic = "skip_group_norm"
-    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::SkipGroupNorm",)
-    operands: ClassVar[tuple[str, ...]] = ("X", "gamma", "beta", "skip", "bias?")
+    onnx = ("com.microsoft::SkipGroupNorm",)
+    operands = ("X", "gamma", "beta", "skip", "bias?")
 
     def infer(self, ins: Inputs) -> Types:
         return super().infer(ins) * 2
@@ -220,7 +220,7 @@ class GatedRMSNorm(Normalization):
     mnemonic = "gated_rms_norm"
     onnx = ("com.microsoft::GatedRMSNorm",)
     operands = ("X", "scale", "gate")
-    formulas: ClassVar[Mapping[str, str]] = {"alu": "a*e", "sfu": "r + 2*e"}
+    formulas = {"alu": "a*e", "sfu": "r + 2*e"}
     epsilon: float = 1e-5
     activation: str = "silu"
 

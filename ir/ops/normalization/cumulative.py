@@ -89,6 +89,6 @@ class CumProd(CumSum):
     """Cumulative product along an axis. Source: ONNX CumProd-26."""
 
     mnemonic = "cumprod"
-    onnx: ClassVar[tuple[str, ...]] = ("CumProd",)
+    onnx = ("CumProd",)
     step = exact.multiply
     start = 1

@@ -133,12 +133,12 @@ class RMSNormalization(LayerNormalization):
     """
 
     mnemonic = "rms_norm"
-    onnx: ClassVar[tuple[str, ...]] = (
+    onnx = (
         "RMSNormalization",
         "SimplifiedLayerNormalization",
         "com.microsoft::SimplifiedLayerNormalization",
     )
-    operands: ClassVar[tuple[str, ...]] = ("X", "scale")
+    operands = ("X", "scale")
 
     def infer(self, ins: Inputs) -> Types:
         return super().infer(ins)[:2]

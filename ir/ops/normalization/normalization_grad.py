@@ -110,8 +110,8 @@ class SimplifiedLayerNormalizationGrad(LayerNormalizationGrad):
     """
 
     mnemonic = "rms_norm_grad"
-    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::SimplifiedLayerNormalizationGrad",)
-    operands: ClassVar[tuple[str, ...]] = ("dY", "X", "scale", "inv_std_var")
+    onnx = ("com.microsoft::SimplifiedLayerNormalizationGrad",)
+    operands = ("dY", "X", "scale", "inv_std_var")
     centered = False
 
     def alu(self, ins: Inputs) -> int:
@@ -132,8 +132,8 @@ class BatchNormalizationGrad(NormalizationGrad):
     """
 
     mnemonic = "batch_norm_grad"
-    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::BatchNormalizationGrad",)
-    operands: ClassVar[tuple[str, ...]] = ("dY", "X", "scale", "saved_mean", "saved_inv_std")
+    onnx = ("com.microsoft::BatchNormalizationGrad",)
+    operands = ("dY", "X", "scale", "saved_mean", "saved_inv_std")
     span = Span.CHANNEL
     epsilon: float = 1e-5
     is_fixed: bool = False
@@ -175,7 +175,7 @@ class GroupNormalizationGrad(NormalizationGrad):
     """
 
     mnemonic = "group_norm_grad"
-    operands: ClassVar[tuple[str, ...]] = ("dY", "X", "scale")
+    operands = ("dY", "X", "scale")
     span = Span.GROUP
     num_groups: Positive | None = None
     """Number of groups; None for one group per channel."""

@@ -77,7 +77,7 @@ class Reduce(Op):
     Source:  ONNX ReduceSum-13, Reduce*-18; accumulation counts one operation per element.
     """
 
-    operands: ClassVar[tuple[str, ...]] = ("data", "axes?")
+    operands = ("data", "axes?")
     kind = Kind.REDUCTION
     keepdims: int = 1
     noop_with_empty_axes: int = 0

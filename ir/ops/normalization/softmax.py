@@ -82,7 +82,7 @@ class LogSoftmax(Softmax):
     """
 
     mnemonic = "log_softmax"
-    onnx: ClassVar[tuple[str, ...]] = ("LogSoftmax",)
+    onnx = ("LogSoftmax",)
 
 
 class Hardmax(Softmax):
@@ -95,8 +95,8 @@ class Hardmax(Softmax):
     """
 
     mnemonic = "hardmax"
-    onnx: ClassVar[tuple[str, ...]] = ("Hardmax",)
-    formulas: ClassVar[Mapping[str, str]] = {"alu": "2*e"}
+    onnx = ("Hardmax",)
+    formulas = {"alu": "2*e"}
 
 
 @frozen
@@ -110,9 +110,9 @@ class BiasSoftmax(Softmax):
     """
 
     mnemonic = "bias_softmax"
-    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::BiasSoftmax",)
-    operands: ClassVar[tuple[str, ...]] = ("data", "bias")
-    formulas: ClassVar[Mapping[str, str]] = {"alu": "5*e", "sfu": "e + r"}
+    onnx = ("com.microsoft::BiasSoftmax",)
+    operands = ("data", "bias")
+    formulas = {"alu": "5*e", "sfu": "e + r"}
     axis: int = 1
     flatten: bool = True
     is_inner_broadcast: int = 0

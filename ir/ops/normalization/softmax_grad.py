@@ -27,7 +27,7 @@ class SoftmaxGrad(Softmax):
 
     mnemonic = "softmax_grad"
     onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::SoftmaxGrad_13",)
-    operands: ClassVar[tuple[str, ...]] = ("dY", "Y")
+    operands = ("dY", "Y")
     formulas: ClassVar[Mapping[str, str]] = {"alu": "4*e"}
 
     def axes(self, rank: int) -> tuple[int, ...]:
@@ -55,8 +55,8 @@ class LogSoftmaxGrad(SoftmaxGrad):
     """
 
     mnemonic = "log_softmax_grad"
-    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::LogSoftmaxGrad_13",)
-    formulas: ClassVar[Mapping[str, str]] = {"alu": "3*e", "sfu": "e"}
+    onnx = ("com.microsoft::LogSoftmaxGrad_13",)
+    formulas = {"alu": "3*e", "sfu": "e"}
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...]:
         dy, y = ins[0], ins[1]

@@ -48,7 +48,7 @@ class QLinearElementwise(Op):
     """
 
     kind = Kind.QUANTIZE
-    formulas: ClassVar[Mapping[str, str]] = {"alu": "a*e"}
+    formulas = {"alu": "a*e"}
     data: ClassVar[tuple[int, ...]] = (0, 3)
     """Operands that are broadcast."""
     quantized: ClassVar[tuple[int, ...]] = (7, 0, 3)
@@ -120,7 +120,7 @@ class QLinearLookup(Op):
     """
 
     kind = Kind.QUANTIZE
-    formulas: ClassVar[Mapping[str, str]] = {"integer": "e"}
+    formulas = {"integer": "e"}
     operands = ("X", "X_scale", "X_zero_point?", "Y_scale", "Y_zero_point?")
 
     def infer(self, ins: Inputs) -> Types:

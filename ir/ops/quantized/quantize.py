@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
 
 from ... import (
     Attributes,
@@ -164,7 +163,7 @@ class DynamicQuantizeLinear(Op):
     onnx = ("DynamicQuantizeLinear",)
     operands = ("x",)
     kind = Kind.QUANTIZE
-    formulas: ClassVar[Mapping[str, str]] = {"alu": f"{2 + QUANTIZE_ALU}*e"}
+    formulas = {"alu": f"{2 + QUANTIZE_ALU}*e"}
 
     def infer(self, ins: Inputs) -> Types:
         y = TensorType(DType.U8, tensor(ins, 0).shape)

@@ -170,7 +170,7 @@ class GemmFloat8(Gemm):
 
     mnemonic = "gemm_float8"
     onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::GemmFloat8",)
-    operands: ClassVar[tuple[str, ...]] = ("A", "B", "C?", "scaleA?", "scaleB?", "scaleY?")
+    operands = ("A", "B", "C?", "scaleA?", "scaleB?", "scaleY?")
 
     beta: float = 0.0
     dtype: int | DType = 1

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from ... import Inputs, Natural, Types, frozen
 from ...problem import Product
 from .quantized_matmul import GemmFloat8
@@ -20,7 +18,7 @@ class GemmFloat8Grad(GemmFloat8):
     """
 
     mnemonic = "gemm_float8_grad"
-    onnx: ClassVar[tuple[str, ...]] = ()
+    onnx = ()
 
     scale_block: Natural = 0
 

@@ -50,7 +50,7 @@ class LinearAttention(Op):
     onnx = ("LinearAttention", "com.microsoft::LinearAttention")
     operands = ("query", "key", "value", "past_state?", "decay?", "beta?")
     kind = Kind.ATTENTION
-    formulas: ClassVar[Mapping[str, str]] = FORMULAS
+    formulas = FORMULAS
 
     chunk_size: Positive = 64
     kv_num_heads: Positive = 1

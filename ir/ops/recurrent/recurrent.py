@@ -214,7 +214,7 @@ class ProjectedLSTM(LSTM):
     mnemonic = "projected_lstm"
     onnx = ("aten::LSTM",)
     operands = (*LSTM_OPERANDS, "projection")
-    formulas: ClassVar[Mapping[str, str]] = {
+    formulas = {
         **Recurrent.formulas,
         "mac": "t*b*r*(g*h*(i + p) + h*p)",
     }

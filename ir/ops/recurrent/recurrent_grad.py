@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
 
 from ... import ABSENT, Dim, Inputs, Kind, Op, Positive, Types, frozen, has, tensor
 from ...problem.recurrence import Recurrence
@@ -25,13 +24,13 @@ class RecurrentGrad(Op):
     """
 
     mnemonic = "recurrent_grad"
-    operands: ClassVar[tuple[str, ...]] = (
+    operands = (
         "dY?", "dY_h?", "dY_c?", "Y", "X", "W", "R", "B?", "sequence_lens?", "initial_h?",
         "initial_c?", "P?",
     )  # fmt: skip
     kind = Kind.RECURRENT
     least_results = 0
-    formulas: ClassVar[Mapping[str, str]] = {
+    formulas = {
         "mac": "2*t*b*r*g*h*(i + h)",
         "alu": "t*b*r*g*h*6",
     }

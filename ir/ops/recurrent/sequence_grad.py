@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import ClassVar, TypeVar
+from typing import TypeVar
 
 from ... import ABSENT, Dim, Inputs, Op, Types, frozen, has, tensor
 from ...problem import Backward, LinearAttention
@@ -45,10 +45,8 @@ class StateSpaceScanGrad(StateSpaceScan):
     """
 
     mnemonic = "state_space_scan_grad"
-    operands: ClassVar[tuple[str, ...]] = (
-        *("dY", "x", "dt", "B", "C", "lengths?", "state", "A", "D?", "dt_bias?"),
-    )
-    formulas: ClassVar[Mapping[str, str]] = {
+    operands = (*("dY", "x", "dt", "B", "C", "lengths?", "state", "A", "D?", "dt_bias?"),)
+    formulas = {
         "mac": "5*n*h*p*s*m",
         "alu": "n*h*p*(3*s + 4 + 10*s*(1 - m))",
         "sfu": "n*h*(3 + 2*e)",
@@ -77,12 +75,12 @@ class GatedDeltaNetGrad(GatedDeltaNet):
     """
 
     mnemonic = "gated_delta_net_grad"
-    onnx: ClassVar[tuple[str, ...]] = ()
-    operands: ClassVar[tuple[str, ...]] = (
+    onnx = ()
+    operands = (
         *("dY", "query", "key?", "value?", "cu_seqlens?", "decay?", "beta?", "initial_state?"),
         *("a_log?", "dt_bias?", "capture_count?", "state_update_active?"),
     )
-    formulas: ClassVar[Mapping[str, str]] = {
+    formulas = {
         "mac": "b*t*d*v*(3*g*r + 2*h)",
         "alu": "2*b*t*(g*(d*v*x + v*y) + h*v)",
         "sfu": "2*b*t*g*z",
@@ -118,12 +116,12 @@ class VarlenCausalConvWithStateGrad(VarlenCausalConvWithState):
     """
 
     mnemonic = "varlen_causal_conv_with_state_grad"
-    onnx: ClassVar[tuple[str, ...]] = ()
-    operands: ClassVar[tuple[str, ...]] = (
+    onnx = ()
+    operands = (
         *("dY", "input", "weight", "cumulative_sequence_length", "bias?", "initial_state"),
         "capture_count?",
     )
-    formulas: ClassVar[Mapping[str, str]] = {"mac": "3*e*k", "alu": "2*e*x", "sfu": "2*e*y"}
+    formulas = {"mac": "3*e*k", "alu": "2*e*x", "sfu": "2*e*y"}
 
     def infer(self, ins: Inputs) -> Types:
         return like_operands(ins)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
 
 from perfc.errors import ShapeError
 
@@ -75,7 +74,7 @@ class Resampling(Op):
     """
 
     kind = Kind.POOL
-    formulas: ClassVar[Mapping[str, str]] = {"alu": "e*o"}
+    formulas = {"alu": "e*o"}
     mode: str = "nearest"
 
     def _taps(self, ins: Inputs, outs: Types) -> int:

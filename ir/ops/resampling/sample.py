@@ -53,7 +53,7 @@ class GridSample(Op):
     onnx: ClassVar[tuple[str, ...]] = ("GridSample", "com.microsoft::GridSample")
     operands = ("X", "grid")
     kind = Kind.GATHER
-    formulas: ClassVar[Mapping[str, str]] = {"alu": "e*o"}
+    formulas = {"alu": "e*o"}
     align_corners: int = 0
     mode: str = "linear"
     padding_mode: str = "zeros"
@@ -101,7 +101,7 @@ class AffineGrid(Op):
     onnx = ("AffineGrid",)
     operands = ("theta", "size")
     kind = Kind.MATMUL
-    formulas: ClassVar[Mapping[str, str]] = {"mac": "v*(k + 1)"}
+    formulas = {"mac": "v*(k + 1)"}
     align_corners: int = 0
 
     def infer(self, ins: Inputs) -> Types:
@@ -136,7 +136,7 @@ class RegionPooling(Op):
     """
 
     kind = Kind.POOL
-    formulas: ClassVar[Mapping[str, str]] = {"alu": "e*o"}
+    formulas = {"alu": "e*o"}
 
     def _patch(self, ins: Inputs) -> Shape:
         return unknown_extents(2)

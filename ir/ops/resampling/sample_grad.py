@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
 
 from ... import Dim, Inputs, Kind, Op, Traffic, Types, count, frozen, tensor
 from ...traffic import moved, stored
@@ -25,7 +24,7 @@ class GridSampleGrad(Op):
     mnemonic = "grid_sample_grad"
     operands = ("dY", "X", "grid")
     kind = Kind.GATHER
-    formulas: ClassVar[Mapping[str, str]] = {"alu": "e*o"}
+    formulas = {"alu": "e*o"}
     align_corners: int = 0
     mode: str = "linear"
     padding_mode: str = "zeros"

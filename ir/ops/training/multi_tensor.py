@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
 
 from ... import (
     Dim,
@@ -36,9 +35,9 @@ class MultiTensor(Op):
     """
 
     mnemonic = "multi_tensor"
-    operands: ClassVar[tuple[str, ...]] = ("tensors+",)
+    operands = ("tensors+",)
     kind = Kind.OPTIMIZER
-    formulas: ClassVar[Mapping[str, str]] = {"alu": "e*a", "sfu": "e*s"}
+    formulas = {"alu": "e*a", "sfu": "e*s"}
     function: str = ""
     lists: Positive = 1
     written: tuple[int, ...] = (0,)

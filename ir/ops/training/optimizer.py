@@ -20,8 +20,8 @@ class Optimizer(Op):
     """
 
     kind = Kind.OPTIMIZER
-    operands: ClassVar[tuple[str, ...]] = ("R", "T", "inputs+")
-    formulas: ClassVar[Mapping[str, str]] = {"alu": "a*e", "sfu": "s*e"}
+    operands = ("R", "T", "inputs+")
+    formulas = {"alu": "a*e", "sfu": "s*e"}
     states: ClassVar[int] = 1
     alu: ClassVar[int] = 7
     sfu: ClassVar[int] = 2
