@@ -86,7 +86,7 @@ def test_exposed_and_overlapped_time_add_up(tmp_path: Path) -> None:
 
 
 def test_messages_of_the_host_count_where_kernels_have_none(tmp_path: Path) -> None:
-    """RCCL's kernels have no arguments; PyTorch 1.13 has sizes on its own ranges only."""
+    """RCCL's kernels have no arguments; PyTorch 1.13 has sizes on ranges only."""
     trace = samples.traced(
         [(samples.NCCL, 100, 20, {}), (samples.NCCL, 300, 20, {}), ("copy_kernel", 500, 20, {})]
     )

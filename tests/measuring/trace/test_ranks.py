@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from perfc import cli
 from perfc.errors import ParseError
-from perfc.measuring.trace.analyses import ranks as folder
+from perfc.measuring.trace.analyses import rank_files
 from perfc.measuring.trace.analyses.ranks import RanksView, ranks_of
 from perfc.measuring.trace.formats import read_trace
 from tests.measuring.trace import samples
@@ -173,7 +173,11 @@ def test_a_folder_with_other_files_is_read(tmp_path: Path) -> None:
     [
         (("a_rank2.json", "a_rank10.json"), [2, 10]),
         (("host.7-TP-0.json", "host.7-TP-1.json"), [0, 1]),
-        (("x2.json", "x10.json"), [0, 1]),
+        (("x2.json", "x10.json"), [2, 10]),
+        (("tp8_rank1.json", "tp8_rank2.json"), [1, 2]),
+        (("tp8_a5.json", "tp8_a6.json"), [5, 6]),
+        (("host_55321.json", "host_55322.json"), [0, 1]),
+        (("a.json", "b.json"), [0, 1]),
         (("rank=3.json", "RANK_4.json"), [3, 4]),
     ],
 )
@@ -187,6 +191,16 @@ def test_numbers_of_ranks_are_those_of_names(
     assert [t.path for t in view.ranks] == list(names)
 
 
+def test_each_rank_may_have_a_folder(tmp_path: Path) -> None:
+    for rank in (0, 10, 2):
+        (tmp_path / f"rank_{rank}").mkdir()
+        text = samples.text_of(samples.traced(launches(0.0)))
+        (tmp_path / f"rank_{rank}" / "pt.trace.json").write_text(text)
+    view = view_of(tmp_path)
+    assert [t.rank for t in view.ranks] == [0, 2, 10]
+    assert view.ranks[1].path == "rank_2/pt.trace.json"
+
+
 def test_folders_without_ranks_and_with_too_many_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -197,10 +211,10 @@ def test_folders_without_ranks_and_with_too_many_are_refused(
         view_of(tmp_path)
     assert "a.txt" in str(error.value.hint)
     root = job(tmp_path / "job")
-    monkeypatch.setattr(folder, "MOST_RANKS", 3)
+    monkeypatch.setattr(rank_files, "MOST_RANKS", 3)
     with pytest.raises(ParseError, match="more than 3 traces"):
         view_of(root)
-    monkeypatch.setattr(folder, "MOST_FILES", 3)
+    monkeypatch.setattr(rank_files, "MOST_FILES", 3)
     with pytest.raises(ParseError, match="more than 3 files"):
         view_of(root)
 

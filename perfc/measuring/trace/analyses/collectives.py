@@ -75,7 +75,7 @@ _WORDS = {
     CollectiveKind.SEND_RECEIVE: "send|recv",
     CollectiveKind.OTHER: "(?!)",
 }
-"""Patterns of names without punctuation, of kinds that their own name does not identify."""
+"""Patterns of names without punctuation, where they are not the value of the kind."""
 _EVEN = (CollectiveKind.ALL_REDUCE, CollectiveKind.ALL_GATHER, CollectiveKind.REDUCE_SCATTER,
          CollectiveKind.BROADCAST)  # fmt: skip
 """Kinds in which each rank has a message of the same size."""

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from statistics import median
 
 from perfc.common.plain_text import printable
@@ -17,20 +15,17 @@ from perfc.view.report.units import Unit, plural, quantity
 
 from ..facts import FEWER, UNKNOWN_NS, DeviceTrace
 from ..floors import target_of
-from ..formats import format_of
 from ..notes import notes_of
 from .arrivals import Arrival, Matching, Skew, Together, compared, matched
 from .collectives import Collective, CollectiveKind, Coverage, communicates, messages_of
+from .rank_files import files_of, numbered
 
 SCHEMA = "perfc-trace-ranks/1"
-MOST_RANKS = 1024
-MOST_FILES = 20_000
 MOST_ARRIVALS = 2_000_000
 MOST_NAMED = 5
-"""Traces, files, collectives, and names of files in a note, at most."""
+"""Collectives, and names of files in a note, at most."""
 EPOCH_NS = 10**18
 """Times from which on a clock counts from 1970: that of PyTorch before 2.3."""
-_RANK = re.compile(r"rank\D?(\d{1,9})|(?:tp|gpu|worker|device|proc)\D?(\d{1,9})", re.IGNORECASE)
 
 
 @record
@@ -39,7 +34,7 @@ class RankTime:
 
     Args:
         rank: number in the job.
-        path: name of the file.
+        path: path of the file in the folder.
         device: the tool's number of the device.
         launches: kernels and copies.
         span_s: from the first begin to the last end.
@@ -226,8 +221,8 @@ def ranks_of(
     """
     job = Job([], [], [], machine, True, {})
     seen: dict[int, str] = {}
-    files = files_of(paths, job)
-    for at, path in enumerate(files):
+    for path, number in numbered(files_of(paths, job.note)):
+        name = path.name if len(paths) > 1 else path.relative_to(paths[0]).as_posix()
         try:
             trace = read(str(path))
             if UNKNOWN_NS in trace.launches.start_ns[:1]:
@@ -235,70 +230,25 @@ def ranks_of(
         except ParseError as error:
             if len(paths) > 1:
                 raise
-            job.note(f"left out: {error.message}", path.name)
+            job.note(f"left out: {error.message}", name)
             continue
-        rank = rank_of(trace, path, at, job)
+        # one process is rank 0 of a job of its own
+        recorded = None if trace.world_size == 1 else trace.rank
+        if recorded is None:
+            job.note("rank not recorded: numbered by the names", name)
+        rank = number if recorded is None else recorded
         if rank in seen:
-            job.note(f"left out: rank {rank} as {seen[rank]}", path.name)
+            job.note(f"left out: rank {rank} as {seen[rank]}", name)
             continue
-        seen[rank] = path.name
-        job.add(rank, path.name, trace)
+        seen[rank] = name
+        job.add(rank, name, trace)
         for text in notes_of(trace):
-            job.note(text, path.name)
+            job.note(text, name)
     if not job.times:
         reasons = (f"{', '.join(names[:MOST_NAMED])}: {text}" for text, names in job.notes.items())
         hint = "; ".join(list(reasons)[:3])
         raise ParseError("no traces of ranks in it", where=paths[0], hint=hint)
     return viewed(" ".join(paths), job)
-
-
-def files_of(paths: Sequence[str], job: Job) -> list[Path]:
-    """Return the traces among the files of a folder, in the order of the numbers in their names.
-
-    Raises:
-        ParseError: too many files, or a folder that cannot be read.
-    """
-    if len(paths) > 1:
-        files = [Path(p) for p in paths]
-    else:
-        files = []
-        try:
-            for at, path in enumerate(Path(paths[0]).iterdir()):
-                if at >= MOST_FILES:
-                    raise ParseError(f"more than {MOST_FILES:,} files in it", where=paths[0])
-                files.append(path)
-        except OSError as error:
-            raise ParseError(error.strerror or "cannot be read", where=paths[0]) from None
-    files.sort(key=lambda p: [(x.isdigit(), int(x) if x.isdigit() else 0, x) for x in
-                              re.findall(r"\d{1,18}|\D+", p.name)])  # fmt: skip
-    traces = [p for p in files if len(paths) > 1 or is_trace(p, job)]
-    if len(traces) > MOST_RANKS:
-        raise ParseError(f"more than {MOST_RANKS:,} traces", where=paths[0])
-    return traces
-
-
-def is_trace(path: Path, job: Job) -> bool:
-    """Return True for a trace; other files get a note."""
-    if not path.is_file():
-        return False
-    try:
-        is_known = format_of(str(path)) is not None
-    except ParseError as error:
-        job.note(f"left out: {error.message}", path.name)
-        return False
-    if not is_known:
-        job.note("left out: not a trace", path.name)
-    return is_known
-
-
-def rank_of(trace: DeviceTrace, path: Path, at: int, job: Job) -> int:
-    """Return the number of a rank: as recorded, in the file's name, or its place."""
-    if trace.rank is not None and trace.rank >= 0 and trace.world_size != 1:
-        return trace.rank
-    if match := _RANK.search(path.name):
-        return int(match[1] or match[2])
-    job.note("rank not recorded: numbered by the order of the names", path.name)
-    return at
 
 
 def viewed(path: str, job: Job) -> RanksView:
@@ -373,16 +323,15 @@ def notes(job: Job, result: Matching) -> Iterator[str]:
         text = f"traces of jobs of {', '.join(map(str, sizes))} ranks: those of {job.world_size} "
         yield text + "are matched"
     elif sizes and len(ranks) < sizes[0]:
-        count = f"{len(ranks)} of {sizes[0]} ranks"
-        yield f"{count}: waiting for the others counts as transfer, and none of them as last"
+        yield f"{len(ranks)} of {sizes[0]} ranks: waiting for the others counts as transfer"
     if not result.collectives:
         yield "no collective that several ranks have"
     elif result.is_aligned:
         yield "clocks are not comparable: aligned by the ends of collectives, in the median"
     else:
         ends = [[a.end_ns for a in together] for together in result.collectives]
-        apart_s = median(max(e) - min(e) for e in ends) * 1e-9
-        text = f"collectives end within {quantity(apart_s, Unit.SECOND)} on their ranks, in the "
+        spread_s = median(max(e) - min(e) for e in ends) * 1e-9
+        text = f"collectives end within {quantity(spread_s, Unit.SECOND)} on their ranks, in the "
         yield text + "median: smaller skews may be those of the clocks"
     if any(not a.collective.group and a.place < 0 for t in result.collectives for a in t):
         yield "process groups are not recorded: collectives are matched by kind, size and time"

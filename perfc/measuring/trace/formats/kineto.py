@@ -209,11 +209,11 @@ class KinetoEvents:
 
 def job(trace: DeviceTrace, rest: str) -> None:
     """Record rank, size and clock of a process, from the text outside of the lists."""
-    if found := re.search(r'"baseTimeNanoseconds":\s*(\d{1,19})\b', rest):
-        trace.base_ns = int(found[1])
-    if found := re.search(r'"distributedInfo":\s*(?=\{)', rest):
+    if match := re.search(r'"baseTimeNanoseconds":\s*(\d{1,19})\b', rest):
+        trace.base_ns = int(match[1])
+    if match := re.search(r'"distributedInfo":\s*(?=\{)', rest):
         try:
-            facts, _ = json.JSONDecoder().raw_decode(rest, found.end())
+            facts, _ = json.JSONDecoder().raw_decode(rest, match.end())
         except (ValueError, RecursionError):
             return
         trace.rank, trace.world_size = integer(facts, "rank"), integer(facts, "world_size")
