@@ -33,10 +33,17 @@ def titles(line: TimeLanes) -> list[tuple[str, str, int]]:
 def streams() -> dict[str, Any]:
     """Return kernels of two streams that overlap, the second in two devices, within two steps."""
     events = [
-        {"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{n}", "ts": 1e6 + 100 * n,
-         "dur": 90, "pid": 1, "tid": 1}
+        {
+            "ph": "X",
+            "cat": "user_annotation",
+            "name": f"ProfilerStep#{n}",
+            "ts": 1e6 + 100 * n,
+            "dur": 90,
+            "pid": 1,
+            "tid": 1,
+        }
         for n in range(2)
-    ]  # fmt: skip
+    ]
     for n, (stream, device) in enumerate(((7, 0), (20, 0), (20, 1), (7, 0))):
         at = 1e6 + 50 * n
         events += [
@@ -52,9 +59,13 @@ def streams() -> dict[str, Any]:
 def test_lanes_are_steps_threads_launches_and_streams(tmp_path: Path) -> None:
     line = lanes_of(summary_of(tmp_path, streams()))
     assert titles(line) == [
-        ("host", "steps", 2), ("host", "operators of thread 1", 4), ("host", "launches", 4),
-        ("device 0", "stream 7", 2), ("device 0", "stream 20", 1), ("device 1", "stream 20", 1),
-    ]  # fmt: skip
+        ("host", "steps", 2),
+        ("host", "operators of thread 1", 4),
+        ("host", "launches", 4),
+        ("device 0", "stream 7", 2),
+        ("device 0", "stream 20", 1),
+        ("device 1", "stream 20", 1),
+    ]
     by_title = {(each.group, each.title): each for each in line.lanes}
     assert by_title["host", "steps"].which == (0, 1)
     stream = by_title["device 0", "stream 7"]
@@ -66,8 +77,15 @@ def test_lanes_are_steps_threads_launches_and_streams(tmp_path: Path) -> None:
 
 
 def test_modules_have_a_lane_where_they_are_read(tmp_path: Path) -> None:
-    frame = {"ph": "X", "cat": "python_function", "name": "nn.Module: Linear_0", "ts": 0, "dur": 99,
-             "pid": 1, "tid": 1}  # fmt: skip
+    frame = {
+        "ph": "X",
+        "cat": "python_function",
+        "name": "nn.Module: Linear_0",
+        "ts": 0,
+        "dur": 99,
+        "pid": 1,
+        "tid": 1,
+    }
     trace = samples.kineto()
     trace["traceEvents"].append(frame)
     assert not [t for _, t, _ in titles(lanes_of(summary_of(tmp_path, trace))) if "modules" in t]

@@ -24,7 +24,7 @@ MOST_SPANS = 500_000
 MOST_LANES = 128
 MOST_LEVELS = 12
 """Lines of spans that overlap in a lane; deeper ones share the last."""
-FRAMES = frozenset({HostKind.RANGE, HostKind.MODULE, HostKind.PYTHON})
+FRAMES = HostKind.RANGE, HostKind.MODULE
 Span = tuple[int, int, int, int]
 """Begin, duration, what it is, and the time since its launch, which is -1 if not recorded."""
 
@@ -100,9 +100,10 @@ def lanes_of(summary: TraceSummary) -> TimeLanes:
     first = min((s[0] for each in drawn.values() for s in each), default=0)
     last = max((s[0] + s[1] for each in drawn.values() for s in each), default=0)
     lanes = tuple(lane(key, each, first) for key, each in spans.items() if key in drawn)
-    notes = [
-        f"the time line has the first {len(shown):,} of {plural(len(timed), 'launch', 'launches')}"
-    ] if len(shown) < len(timed) else []  # fmt: skip
+    notes: list[str] = []
+    if len(shown) < len(timed):
+        every = plural(len(timed), "launch", "launches")
+        notes.append(f"the time line has the first {len(shown):,} of {every}")
     if len(drawn) < len(spans):
         notes.append(f"the time line has {len(drawn)} of {len(spans)} threads and streams")
     end = min(end, last)
@@ -126,17 +127,18 @@ def called(
     trace: DeviceTrace, begin_ns: int, end_ns: int, names: dict[tuple[str, str], int]
 ) -> dict[LaneKey, list[Span]]:
     """Return operators and frames of each thread of the host within a time; number their names."""
-    host, made = trace.host, dict[LaneKey, list[Span]]()
+    host, made = trace.host, dict[tuple[int, str], list[Span]]()
     if host is None:
-        return made
+        return {}
     import numpy as np
 
     labels = [x for x in host.labels.numbers if isinstance(x, HostLabel)]
     frames = [(x.name, x.kind.value) if x.kind in FRAMES else None for x in labels]
     operators = [(call.operator, call.shapes) for call in trace.calls]
     for events, known, title in (
-        (host.frames, frames, "modules, ranges"), (host.operators, operators, "operators"),
-    ):  # fmt: skip
+        (host.frames, frames, "modules, ranges"),
+        (host.operators, operators, "operators"),
+    ):
         columns = [np.array(c, dtype=np.int64) for c in events.columns[:4]]
         (inside,) = np.nonzero((columns[1] < end_ns) & (columns[2] > begin_ns))
         if len(inside) > MOST_SPANS:
@@ -144,10 +146,13 @@ def called(
             inside = np.sort(inside[longest[:MOST_SPANS]])
         for thread, begin, end, number in zip(*(c[inside].tolist() for c in columns), strict=True):
             if (name := known[number]) is not None:
-                key = LaneKind.HOST, "host", f"{title} of thread {thread + 1}"
                 span = begin, end - begin, names.setdefault(name, len(names)), -1
-                made.setdefault(key, []).append(span)
-    return made
+                made.setdefault((thread, title), []).append(span)
+    # modules stand above the operators of their thread
+    return {
+        (LaneKind.HOST, "host", f"{title} of thread {thread + 1}"): made[thread, title]
+        for thread, title in sorted(made)
+    }
 
 
 def executed(summary: TraceSummary, shown: Iterable[int]) -> dict[LaneKey, list[Span]]:
@@ -264,11 +269,15 @@ def slices(view: TraceView, line: TimeLanes) -> Iterator[dict[str, object]]:
                 else names[each.kind][which]
             )
             yield {
-                "ph": "X", "pid": process, "name": printable(name), "cat": category,
+                "ph": "X",
+                "pid": process,
+                "name": printable(name),
+                "cat": category,
                 "tid": track + place,
-                "ts": start / 1000, "dur": length / 1000,
+                "ts": start / 1000,
+                "dur": length / 1000,
                 "args": {**args, "since_launch_s": wait * 1e-9} if wait >= 0 else args,
-            }  # fmt: skip
+            }
 
 
 def facts(k: TracedKernelView) -> dict[str, object]:

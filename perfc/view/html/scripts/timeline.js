@@ -4,7 +4,8 @@
 const line = data.timeline;
 const CLASS_COLOURS = ["#4e79a7", "#17a2a2", "#e15759", "#b07aa1", "#59a14f", "#d37295", "#9c755f",
   "#e3b92f", "#6fa8a0", "#a3913a", "#8cc665", "#ff9d9a", "#98a2b3", "#f28e2b", "#79706e"];
-const HOST_COLOUR = CLASS_COLOURS.length;
+const HOST_COLOUR = data.classes.length;
+const classColour = (number) => CLASS_COLOURS[number % CLASS_COLOURS.length];
 const LANE = { axis: 20, title: 17, level: 16, gap: 5, most: 560 };
 const LEAST_VIEW_NS = 20;
 const NEAR = 4;
@@ -114,8 +115,7 @@ function drawLevel(brush, lane, level, top, palette) {
     brush.fillStyle = colourList[lane.colour(i)];
     brush.fillRect(x, top, Math.max(right - x - (width > 4 ? 0.5 : 0), 1), height);
     if (right - x > 28) {
-      const fill = lane.isKernel ? CLASS_COLOURS[lane.colour(i)] : palette.none;
-      brush.fillStyle = faded < 0.5 && !marked ? palette.ink : inkOn(fill);
+      brush.fillStyle = faded < 0.5 && !marked ? palette.ink : inkOn(colourList[lane.colour(i)]);
       brush.globalAlpha = marked || !chosen ? 1 : 0.5;
       label(brush, nameOf(lane, i), Math.max(x, 0) + 3, top + height / 2, right - Math.max(x, 0) - 6);
     }
@@ -138,8 +138,11 @@ function drawAxis(brush, palette) {
   brush.fillStyle = palette.card;
   brush.fillRect(0, 0, width, LANE.axis);
   brush.fillStyle = palette.faint;
-  for (let tick = Math.ceil(view.from / step) * step; tick <= view.to; tick += step) {
-    const x = (tick - view.from) * scaleOf();
+  // 0 is the first launch
+  const first = Math.ceil((view.from - line.begin_ns) / step);
+  for (let n = 0; n < width / 20; n++) {
+    const tick = (first + n) * step;
+    const x = (tick + line.begin_ns - view.from) * scaleOf();
     brush.fillRect(x, LANE.axis - 4, 1, 4);
     brush.fillText(axisText(tick, step), x + 3, LANE.axis / 2);
   }
@@ -147,10 +150,10 @@ function drawAxis(brush, palette) {
 
 // Ticks of one axis share a unit and have the digits in which they differ.
 function axisText(time, step) {
-  const size = Math.max(Math.abs(view.from), Math.abs(view.to));
+  const size = Math.max(Math.abs(view.from - line.begin_ns), Math.abs(view.to - line.begin_ns));
   const [unit, factor] = [["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]].find(([, f]) => size >= f) || ["ns", 1];
   const places = Math.min(Math.max(0, Math.ceil(-Math.log10(step / factor) - 1e-9)), 9);
-  return `${(time / factor).toFixed(places)} ${unit}`;
+  return `${time < 0 ? "−" : ""}${Math.abs(time / factor).toFixed(places)} ${unit}`;
 }
 
 function frame(brush, palette) {
@@ -166,7 +169,7 @@ function frame(brush, palette) {
 
 function draw() {
   const palette = colours();
-  colourList = [...CLASS_COLOURS, palette.none];
+  colourList = [...data.classes.map((_, i) => classColour(i)), palette.none];
   const [width, height] = [holder.clientWidth, Math.min(contentHeight, LANE.most)];
   const density = devicePixelRatio || 1;
   holder.style.height = `${height}px`;
@@ -209,7 +212,8 @@ if (!lanes.length) {
 charts.set("lanes", { chart: true });
 
 function look(from, to) {
-  const least = Math.max(to - from, LEAST_VIEW_NS);
+  // times of a double have 16 digits
+  const least = Math.max(to - from, LEAST_VIEW_NS, 1e-12 * extent.to);
   const room = Math.max(extent.to, view.to, line.end_ns) * 1.02;
   const span = Math.min(least, room * 1.04);
   const begin = Math.min(Math.max(from, -0.02 * room), room * 1.02 - span);
@@ -377,7 +381,7 @@ function toggle(button, isOn, kernels, words) {
 
 for (const button of document.querySelectorAll("[data-class]")) {
   const number = data.classes.indexOf(button.dataset.class);
-  button.querySelector("i").style.background = CLASS_COLOURS[number];
+  button.querySelector("i").style.background = classColour(number);
   button.addEventListener("click", () => toggle(button, button.getAttribute("aria-pressed") === "true",
     classOf.flatMap((c, i) => (c === number ? [i] : [])), button.dataset.class));
 }
