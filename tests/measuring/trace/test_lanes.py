@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perfc import cli
+from perfc.common.formats import fitting
 from perfc.measuring.trace.analyses import lanes
 from perfc.measuring.trace.analyses.lanes import LaneKind, TimeLanes, lanes_of
 from perfc.measuring.trace.formats import read_trace
@@ -153,3 +154,10 @@ def test_slices_of_kernels_have_class_and_lower_bound(tmp_path: Path) -> None:
     mean_us = (230.5 + 231.0) / 2
     assert first["args"]["floor_share"] == pytest.approx(first["args"]["floor_s"] * 1e6 / mean_us)
     assert (first["ts"], first["dur"]) == (15.0, 230.5)
+
+
+@pytest.mark.parametrize(
+    ("name", "form"), [("a.json", "json"), ("a.perfetto.json", "trace"), ("A.HTML", "html")]
+)
+def test_the_longest_suffix_selects_the_format(name: str, form: str) -> None:
+    assert fitting(Path(name), ("text", "json", "html", "trace"))[0] == form
