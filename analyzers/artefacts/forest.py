@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
@@ -52,24 +51,6 @@ class Forest:
         """The sum for every row of ``table[rows, features]``."""
         parts = [self._walk(table[i : i + ROWS]) for i in range(0, len(table), ROWS)]
         return np.concatenate(parts) if parts else np.zeros(0)
-
-    def midway(self, table: NDArray[np.float32]) -> Forest:
-        """The same with each cut midway between the values of ``table`` that it parts.
-
-        A trainer cuts at the upper one of the two. A machine whose number is just below that of a
-        known one would then stand with whatever machine is next below. Rows of ``table`` fall as
-        they did.
-        """
-        threshold = self.threshold.copy()
-        for index in range(len(self.names)):
-            nodes = np.flatnonzero(self.feature == index)
-            known = np.unique(table[:, index]) if len(nodes) else table[:0, index]
-            above = np.searchsorted(known, threshold[nodes])
-            inside = (above > 0) & (above < len(known))
-            low, high = known[above[inside] - 1], known[above[inside]]
-            middle = low + (high - low) / 2
-            threshold[nodes[inside]] = np.where(middle > low, middle, high)
-        return replace(self, threshold=threshold)
 
     def first(self, count: int) -> Forest:
         """The sum of its first trees alone."""
@@ -151,7 +132,7 @@ class Forest:
             "cut": number,
             "cuts": np.concatenate([np.zeros(0, np.float32), *thresholds]),
             "cut_counts": np.array([len(cuts) for cuts in thresholds], np.int32),
-            "leaf": _steps(self.threshold[~inner]),
+            "leaf": leaf_steps(self.threshold[~inner]),
             "sizes": (ends - self.roots).astype(np.int32),
         }
 
@@ -195,34 +176,6 @@ class Forest:
         if feature.dtype != np.int8:
             feature = feature.astype(np.int16)
         return cls(names, feature, threshold, left, roots, float(base))
-
-    @classmethod
-    def from_xgboost(cls, booster: Any) -> Forest:
-        """The trees of a trained ``xgboost.Booster`` with named features and no missing values.
-
-        Leaves are rounded here already, so that what is scored is what is written.
-        """
-        model = json.loads(bytes(booster.save_raw("json")))["learner"]
-        shape = model["learner_model_param"]
-        base = float(str(shape["base_score"]).strip("[]"))
-        feature: list[int] = []
-        threshold: list[float] = []
-        left: list[int] = []
-        roots: list[int] = []
-        for tree in model["gradient_booster"]["model"]["trees"]:
-            roots.append(len(feature))
-            _append(tree, feature, threshold, left)
-        rounded = np.array(threshold, np.float32)
-        is_leaf = np.array(feature) < 0
-        rounded[is_leaf] = _steps(rounded[is_leaf]) * LEAF_STEP
-        return cls(
-            tuple(booster.feature_names or ()),
-            np.array(feature, np.int16),
-            rounded,
-            np.array(left, np.int32),
-            np.array(roots, np.int32),
-            base,
-        )
 
 
 def _thresholds(
@@ -274,28 +227,9 @@ def _lefts(inner: NDArray[np.bool_], sizes: NDArray[Any]) -> NDArray[np.int32]:
     return left
 
 
-def _steps(leaf: NDArray[np.float32]) -> NDArray[np.signedinteger[Any]]:
+def leaf_steps(leaf: NDArray[np.float32]) -> NDArray[np.signedinteger[Any]]:
     """Leaves in steps, in the fewest bytes that hold all."""
     steps = np.rint(leaf.astype(np.float64) / LEAF_STEP)
     least = np.iinfo(np.int16)
     fits = len(steps) == 0 or bool(steps.min() >= least.min and steps.max() <= least.max)
     return steps.astype(np.int16 if fits else np.int32)
-
-
-def _append(
-    tree: Mapping[str, Any], feature: list[int], threshold: list[float], left: list[int]
-) -> None:
-    """One tree in breadth-first order, so that brothers are neighbours."""
-    lefts, rights = tree["left_children"], tree["right_children"]
-    split, condition = tree["split_indices"], tree["split_conditions"]
-    start = len(feature)
-    order = [0]
-    for node in order:
-        if lefts[node] < 0:
-            feature.append(-1)
-            left.append(0)
-        else:
-            feature.append(split[node])
-            left.append(start + len(order))
-            order += (lefts[node], rights[node])
-        threshold.append(condition[node])

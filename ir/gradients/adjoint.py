@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from perfc.errors import PassError
 
-from .. import Node, Op, Shape, TensorType, Value, mutable
+from .. import Node, Op, Shape, Value, mutable
 from .tape import Tape, shape_of
 
 Gradients: TypeAlias = "Mapping[int, Value | None]"
@@ -82,11 +82,6 @@ class Adjoint:
             result = outputs[index] = Value(name, type_)
             self.node = replace(self.node, outputs=tuple(outputs))
         return result
-
-    def same_shape(self, index: int) -> bool:
-        """Return True if operand ``index`` has the shape of the gradient."""
-        type_ = self.operand(index).type
-        return isinstance(type_, TensorType) and type_.shape == shape_of(self.dy)
 
     def in_one_kernel(self, made: Op) -> Gradients:
         """Return gradients of every operand that needs one, from one operator that reads all.

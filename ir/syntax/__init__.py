@@ -1,1 +1,1 @@
-"""The text form: printing, parsing, canonical names."""
+"""The text form: printing and parsing."""

@@ -11,10 +11,10 @@ from perfc.analyzers.steps.columns import Columns, columns
 from perfc.analyzers.steps.launches import Launch, launches
 from perfc.analyzers.steps.predict import StepEstimate, estimate, weights_name
 from perfc.analyzers.steps.setting import Setting
-from perfc.analyzers.steps.training_step import step_launches
 from perfc.ir.graph import Module
 from perfc.machine import Machine
 from perfc.passes.manager import Analyses
+from perfc_lab.tables.training_step import step_launches
 
 
 def predict_step(

@@ -14,9 +14,9 @@ from perfc.errors import ParseError
 from perfc.ir import DType, Graph, Known, Module, Node, Op, TensorType, Value, Weight, walk
 from perfc.ir.graphs.verify import verify
 from perfc.ir.ops import load_all, operator
-from perfc.ir.syntax.canonical import canonical, digest
 from perfc.ir.syntax.parse import parse, parse_module
 from perfc.ir.syntax.text import print_module
+from tests.canonical import canonical, digest
 from tests.strategies import N, fields_of, modules, shuffled
 
 SLOW = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))

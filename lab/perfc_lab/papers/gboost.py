@@ -18,6 +18,7 @@ from perfc.analyzers.graph.rows import Measurements, Quantity
 from perfc.analyzers.graph.schema import Schema
 from perfc.errors import PerfcError
 from perfc.ir.record import frozen
+from perfc_lab.training.xgboost_forest import forest_of
 
 from ..training.libraries import xgboost
 from .networks.row_features import ROW, row_features
@@ -106,7 +107,7 @@ class GBoost(GraphPredictor):
         parameters = dict(setting.parameters(budget.seed))
         parameters["eta"] *= setting.trees / trees
         matrix = library.DMatrix(features(train), target, feature_names=names)
-        return Forest.from_xgboost(library.train(parameters, matrix, trees))
+        return forest_of(library.train(parameters, matrix, trees))
 
     def predict(self, data: Measurements) -> Array:
         """What the trees say."""

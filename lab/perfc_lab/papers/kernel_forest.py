@@ -13,6 +13,7 @@ from perfc.analyzers.graph.predictor import GraphPredictor, Say, TrainingBudget
 from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
 from perfc.analyzers.graph.schema import Schema
 from perfc.errors import PerfcError
+from perfc_lab.training.xgboost_forest import forest_of
 
 from ..training.libraries import xgboost
 from ..whole_runs.roofline import roofline_s
@@ -178,7 +179,7 @@ def forest(features: NDArray[np.float32], target: Array, seed: int) -> Forest:
     library = xgboost()
     names = list(FEATURES.columns)
     matrix = library.DMatrix(features, target, feature_names=names)
-    return Forest.from_xgboost(library.train({**PARAMETERS, "seed": seed}, matrix, 1))
+    return forest_of(library.train({**PARAMETERS, "seed": seed}, matrix, 1))
 
 
 PREDICTOR = KernelForest

@@ -17,6 +17,7 @@ from perfc.analyzers.artefacts.forest import Forest
 from perfc.analyzers.graph.schema import Schema
 from perfc.errors import PerfcError
 from perfc.ir.record import record
+from perfc_lab.training.xgboost_forest import forest_of
 
 from ..training.libraries import xgboost
 
@@ -121,7 +122,7 @@ def forest(kernels: Sequence[MeasuredKernel], seed: int) -> Forest:
     library = xgboost()
     target = np.log([max(k.time_s, 1e-9) for k in kernels])
     matrix = library.DMatrix(features(kernels), target, feature_names=list(FEATURES.columns))
-    return Forest.from_xgboost(library.train({**PARAMETERS, "seed": seed}, matrix, 1))
+    return forest_of(library.train({**PARAMETERS, "seed": seed}, matrix, 1))
 
 
 def features(kernels: Iterable[MeasuredKernel]) -> Array:

@@ -11,12 +11,12 @@ from perfc.analyzers.graph.measured_runs import model_folder
 from perfc.analyzers.steps.columns import LinearColumns, linear
 from perfc.analyzers.steps.launches import launches
 from perfc.analyzers.steps.setting import Precision, Setting
-from perfc.analyzers.steps.training_step import step_launches
 from perfc.errors import PerfcError
 from perfc.ir.record import frozen
 
 from . import with_columns
 from .timm_variants import forms, parameters, read_trained, read_variants, require_parameters
+from .training_step import step_launches
 
 if TYPE_CHECKING:
     pass

@@ -16,6 +16,7 @@ from perfc.ir.record import frozen
 from perfc.machine import load_machine
 
 from .libraries import xgboost
+from .xgboost_forest import forest_of, midway
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -248,7 +249,7 @@ def boost(
     library = xgboost()
     matrix = library.QuantileDMatrix(values, target, weight=weight, feature_names=list(names))
     options = {"tree_method": "hist", "nthread": 1, "max_bin": 256, **settings}
-    return Forest.from_xgboost(library.train(options, matrix, num_boost_round=trees)).midway(values)
+    return midway(forest_of(library.train(options, matrix, num_boost_round=trees)), values)
 
 
 def protocols_of(blocks: Sequence[Rows]) -> tuple[Protocol, ...]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from perfc.analyzers.artefacts.forest import Forest
 from perfc.ir.record import frozen
 from perfc_lab.training.libraries import xgboost
+from perfc_lab.training.xgboost_forest import forest_of
 
 from .kept import NOTHING, NumberCache
 
@@ -76,7 +77,7 @@ class BoostedForest:
     @property
     def forest(self) -> Forest:
         """The same as arrays, which are written and read without xgboost."""
-        return Forest.from_xgboost(self.booster)
+        return forest_of(self.booster)
 
 
 def known(features: Array, columns: tuple[int, ...]) -> Array:

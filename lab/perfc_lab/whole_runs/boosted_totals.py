@@ -16,6 +16,7 @@ from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
 from perfc.analyzers.graph.schema import Schema
 from perfc.analyzers.steps.launch_kind import LaunchKind
 from perfc.errors import PerfcError
+from perfc_lab.training.xgboost_forest import forest_of
 
 from ..training.libraries import xgboost
 
@@ -82,7 +83,7 @@ class BoostedTotals(GraphPredictor):
             verbose_eval=False,
         )  # fmt: skip
         best = booster[: booster.best_iteration + 1]
-        self.forest = Forest.from_xgboost(best)
+        self.forest = forest_of(best)
         say(f"{self.name}: {booster.best_iteration + 1} trees")
 
     def predict(self, data: Measurements) -> Array:

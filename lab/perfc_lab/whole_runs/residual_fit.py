@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfc.analyzers.artefacts.forest import Forest
 from perfc.analyzers.graph.predictor import Say, TrainingBudget
 from perfc.analyzers.graph.rows import Measurements, Quantity
 from perfc.analyzers.steps.launch_stack import SumStack
@@ -27,6 +26,7 @@ from perfc.analyzers.whole_runs.learned import Learned, Trees
 from perfc.analyzers.whole_runs.memory import OffsetMemory
 from perfc.analyzers.whole_runs.pooled import pooled, pooled_schema
 from perfc.analyzers.whole_runs.similarity import OperatorSimilarity
+from perfc_lab.training.xgboost_forest import forest_of
 
 from ..splitting import fold_of
 from ..tables.architectures import family
@@ -70,7 +70,7 @@ class BoostedTrees(Trees):
     @classmethod
     def of(cls, booster: Any) -> BoostedTrees:
         """Return the forest of a trained booster."""
-        return cls(Forest.from_xgboost(booster), booster)
+        return cls(forest_of(booster), booster)
 
     def __call__(self, values: NDArray[np.float32]) -> Array:
         """Return the sum of the trees for every row, ``[rows]``."""

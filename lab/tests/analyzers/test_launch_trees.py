@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from perfc.analyzers.artefacts.forest import Forest
 from perfc.analyzers.features.rows import DataError
 from perfc.analyzers.graph.rows import Quantity
 from perfc.analyzers.steps.launch_stack import SumStack
@@ -19,6 +18,7 @@ from perfc.analyzers.whole_runs.kernel_sums import (
     tabulated_runs,
 )
 from perfc_lab.datasets import h200
+from perfc_lab.training.xgboost_forest import forest_of
 from perfc_lab.whole_runs.residual_fit import RECIPE, grown, learned_rates
 
 from .graph_rows import measurements
@@ -47,7 +47,7 @@ def pruned(factor: float, rest: float = 0.0) -> Pruned:
 @pytest.mark.parametrize("rest", [0.0, 5e-5])
 def test_trees_find_the_factor_that_runs_take_beside_the_rest(factor: float, rest: float) -> None:
     found = pruned(factor, rest)
-    trees = Forest.from_xgboost(grown(found, np.ones(30), QUICK))
+    trees = forest_of(grown(found, np.ones(30), QUICK))
     log_factor = trees(found.stack.values)
     assert np.exp(log_factor) == pytest.approx(np.full(120, factor), rel=0.03)
     total = found.rest.sum(axis=1) + found.stack.total(found.stack.scale_s * np.exp(log_factor))
@@ -60,7 +60,7 @@ def test_runs_that_weigh_nothing_teach_nothing() -> None:
     wrong = np.arange(30) >= 15
     time_s = np.where(wrong, found.stack.time_s / 4, found.stack.time_s)
     mixed = replace(found, stack=replace(found.stack, time_s=time_s))
-    trees = Forest.from_xgboost(grown(mixed, np.where(wrong, 1e-6, 1.0), QUICK))
+    trees = forest_of(grown(mixed, np.where(wrong, 1e-6, 1.0), QUICK))
     own = ~wrong[mixed.stack.row]
     assert np.exp(trees(mixed.stack.values[own])) == pytest.approx(np.full(60, 2.0), rel=0.05)
 

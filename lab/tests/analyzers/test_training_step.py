@@ -15,13 +15,13 @@ from perfc.analyzers.steps.features import ROLE, tabulate
 from perfc.analyzers.steps.launch_kind import LaunchKind, LaunchRole
 from perfc.analyzers.steps.launches import launches
 from perfc.analyzers.steps.setting import Precision, Setting
-from perfc.analyzers.steps.training_step import step_launches
 from perfc.api import typed
 from perfc.machine import load_machine
 from perfc.passes.manager import Analyses
 from perfc.passes.rewriting.canonicalize import Canonicalize
 from perfc_lab.tables.timm import TimmLine, lower_steps
 from perfc_lab.tables.timm_variants import read_trained, require_parameters
+from perfc_lab.tables.training_step import step_launches
 
 MODELS = Path(__file__).parents[3] / "examples" / "models"
 TRAINED = Setting(version=(1, 12), training=True)

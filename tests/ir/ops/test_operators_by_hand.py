@@ -11,10 +11,10 @@ from perfc.ir.op import Op
 from perfc.ir.ops import load_all
 from perfc.ir.ops.movement.gather import GatherND
 from perfc.ir.symbolic.dim import Dim, symbol
-from perfc.ir.syntax.canonical import digest
 from perfc.ir.syntax.parse import parse
 from perfc.ir.tensors.known import Known
 from perfc.ir.tensors.types import DType, SequenceType, Shape, TensorType, Type
+from tests.canonical import digest
 
 N = symbol("N")
 

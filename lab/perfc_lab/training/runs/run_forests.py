@@ -14,6 +14,7 @@ from perfc.ir.record import frozen
 
 from ..libraries import xgboost
 from ..process_fit import ProcessRecipe, fitted_process
+from ..xgboost_forest import forest_of
 from .run_stack import RunStack, sums_of
 from .sums import SumRecipe, boost
 
@@ -131,7 +132,7 @@ def grown(stack: RunStack, recipe: RuntimeRecipe) -> Forest:
     chosen = varying(launches.values)
     names = tuple(np.array(stack.names)[chosen].tolist())
     part = replace(launches, names=names, values=launches.values[:, chosen])
-    return of_all(Forest.from_xgboost(boost(part, part.scale_s, recipe.factors)), stack.names)
+    return of_all(forest_of(boost(part, part.scale_s, recipe.factors)), stack.names)
 
 
 def varying(values: NDArray[np.float32]) -> NDArray[np.bool_]:
@@ -173,4 +174,4 @@ def _trees(
     names = np.array(stack.names)[chosen].tolist()
     matrix = library.DMatrix(values[:, chosen], wanted, weight=weight, feature_names=names)
     every = {"tree_method": "hist", "nthread": 1, "max_bin": 64, "seed": seed, **options}
-    return of_all(Forest.from_xgboost(library.train(every, matrix, rounds)), stack.names)
+    return of_all(forest_of(library.train(every, matrix, rounds)), stack.names)

@@ -30,6 +30,7 @@ from ...splitting import fold_of
 from ...tables.architectures import family
 from ...tables.timm import StepRow
 from ..libraries import versions
+from ..xgboost_forest import forest_of
 from .sums import SumModel, SumRecipe, learn, spread_of, stacked
 
 if TYPE_CHECKING:
@@ -183,7 +184,7 @@ def _spread(
     stack: SumStack, share: Array, residual: Array, chosen: NDArray[np.bool_], recipe: SumRecipe
 ) -> Forest:
     part = stack.take(chosen)
-    return Forest.from_xgboost(spread_of(part, share[chosen[stack.row]], residual[chosen], recipe))
+    return forest_of(spread_of(part, share[chosen[stack.row]], residual[chosen], recipe))
 
 
 def _apart(rows: Sequence[StepRow], target: str) -> float:

@@ -28,6 +28,7 @@ from perfc.machine import load_machine
 
 from ...tables.timm import StepRow
 from ..libraries import xgboost
+from ..xgboost_forest import forest_of
 
 if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
@@ -134,7 +135,7 @@ class SumModel:
 
     def forest(self) -> Forest:
         """The forest for NumPy."""
-        return Forest.from_xgboost(self.booster)
+        return forest_of(self.booster)
 
 
 def learn(stack: SumStack, recipe: SumRecipe) -> SumModel:

@@ -6,8 +6,8 @@ import hashlib
 from collections.abc import Iterable
 from functools import cached_property
 
-from .. import NOWHERE, Graph, ModelOrigin, Module, Node, Value, captured
-from .text import print_module
+from perfc.ir import NOWHERE, Graph, ModelOrigin, Module, Node, Value, captured
+from perfc.ir.syntax.text import print_module
 
 
 def canonical(module: Module) -> Module:

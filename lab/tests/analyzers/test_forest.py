@@ -9,6 +9,7 @@ import pytest
 
 from perfc.analyzers.artefacts.arrays import packed, unpacked
 from perfc.analyzers.artefacts.forest import LEAF_STEP, Forest
+from perfc_lab.training.xgboost_forest import forest_of, midway
 
 xgboost = pytest.importorskip("xgboost")
 
@@ -21,7 +22,7 @@ def grown() -> tuple[Forest, np.ndarray, np.ndarray]:
     names = ["a", "b", "c", "d"]
     matrix = xgboost.QuantileDMatrix(table, target, feature_names=names)
     booster = xgboost.train({"max_depth": 6, "tree_method": "hist"}, matrix, num_boost_round=30)
-    return Forest.from_xgboost(booster), table, booster.inplace_predict(table)
+    return forest_of(booster), table, booster.inplace_predict(table)
 
 
 def test_sums_agree(grown: tuple[Forest, np.ndarray, np.ndarray]) -> None:
@@ -36,7 +37,7 @@ def test_trees_that_grew_leaf_by_leaf_agree(rows: int) -> None:
     matrix = xgboost.QuantileDMatrix(table, table[:, 0] / table.max(), feature_names=["size"])
     settings = {"grow_policy": "lossguide", "max_depth": 0, "max_leaves": 40, "tree_method": "hist"}
     booster = xgboost.train(settings, matrix, num_boost_round=10)
-    forest = Forest.from_xgboost(booster)
+    forest = forest_of(booster)
     expected = booster.inplace_predict(table)[:rows]
     assert np.allclose(forest(table[:rows]), expected, atol=len(forest.roots) * LEAF_STEP / 2)
     depths = np.zeros(len(forest.feature), int)
@@ -56,8 +57,8 @@ def test_cuts_lie_midway_between_the_values_that_they_part() -> None:
     values = np.repeat(np.array([1.0, 2.0, 8.0], np.float32), 50)[:, None]
     target = np.log(values[:, 0])
     matrix = xgboost.QuantileDMatrix(values, target, feature_names=["bandwidth"])
-    forest = Forest.from_xgboost(xgboost.train({"eta": 1.0}, matrix, num_boost_round=1))
-    moved = forest.midway(values)
+    forest = forest_of(xgboost.train({"eta": 1.0}, matrix, num_boost_round=1))
+    moved = midway(forest, values)
     assert np.array_equal(moved(values), forest(values))
     below, above = np.array([[1.4], [4.9]], np.float32), np.array([[1.6], [5.1]], np.float32)
     assert moved(below) == pytest.approx(forest(np.array([[1.0], [2.0]], np.float32)))
@@ -70,7 +71,7 @@ def test_no_row_of_the_table_falls_elsewhere_where_cuts_are_moved(
     grown: tuple[Forest, np.ndarray, np.ndarray],
 ) -> None:
     forest, table, _ = grown
-    moved = forest.midway(table)
+    moved = midway(forest, table)
     assert np.array_equal(moved(table), forest(table))
     inner = forest.feature >= 0
     assert (moved.threshold[inner] <= forest.threshold[inner]).all()
@@ -83,8 +84,8 @@ def test_values_that_nothing_lies_between_keep_their_cut() -> None:
     values = np.repeat(np.array([low, np.nextafter(low, np.float32(2))]), 50)[:, None]
     target = np.repeat([0.0, 1.0], 50)
     matrix = xgboost.QuantileDMatrix(values, target, feature_names=["a"])
-    forest = Forest.from_xgboost(xgboost.train({"eta": 1.0}, matrix, num_boost_round=1))
-    moved = forest.midway(values)
+    forest = forest_of(xgboost.train({"eta": 1.0}, matrix, num_boost_round=1))
+    moved = midway(forest, values)
     assert np.array_equal(moved(values), forest(values))
     assert len(np.unique(moved(values))) == 2
 

@@ -6,6 +6,9 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from perfc.analyzers.steps.launch_kind import LaunchKind, LaunchRole
+from perfc.analyzers.steps.launches import Launch
+from perfc.analyzers.steps.stored import Stored
 from perfc.ir import Module, Numbers, Phase, Value
 from perfc.ir.ops.convolution.conv_grad import ConvDataGrad, ConvFilterGrad
 from perfc.ir.ops.elementwise.cast import Cast
@@ -17,14 +20,9 @@ from perfc.passes.rewriting.untie import Untie
 from perfc.passes.runtimes import runtime
 from perfc.passes.training.train import Train
 
-from .launch_kind import LaunchKind, LaunchRole
-from .launches import Launch
-from .stored import Stored
-
 if TYPE_CHECKING:
+    from perfc.analyzers.steps.setting import Setting
     from perfc.passes.manager import Analyses
-
-    from .setting import Setting
 
 OPTIMIZER = "momentum"
 """Optimizer of the measured whole steps: SGD of timm's ``benchmark.py``."""

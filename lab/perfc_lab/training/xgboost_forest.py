@@ -1,0 +1,81 @@
+"""Forests of xgboost as arrays, which are scored and written without it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perfc.analyzers.artefacts.forest import LEAF_STEP, Forest, leaf_steps
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def forest_of(booster: Any) -> Forest:
+    """The trees of a trained ``xgboost.Booster`` with named features and no missing values.
+
+    Leaves are rounded here already, so that what is scored is what is written.
+    """
+    model = json.loads(bytes(booster.save_raw("json")))["learner"]
+    shape = model["learner_model_param"]
+    base = float(str(shape["base_score"]).strip("[]"))
+    feature: list[int] = []
+    threshold: list[float] = []
+    left: list[int] = []
+    roots: list[int] = []
+    for tree in model["gradient_booster"]["model"]["trees"]:
+        roots.append(len(feature))
+        _append(tree, feature, threshold, left)
+    rounded = np.array(threshold, np.float32)
+    is_leaf = np.array(feature) < 0
+    rounded[is_leaf] = leaf_steps(rounded[is_leaf]) * LEAF_STEP
+    return Forest(
+        tuple(booster.feature_names or ()),
+        np.array(feature, np.int16),
+        rounded,
+        np.array(left, np.int32),
+        np.array(roots, np.int32),
+        base,
+    )
+
+
+def _append(
+    tree: Mapping[str, Any], feature: list[int], threshold: list[float], left: list[int]
+) -> None:
+    """One tree in breadth-first order, so that brothers are neighbours."""
+    lefts, rights = tree["left_children"], tree["right_children"]
+    split, condition = tree["split_indices"], tree["split_conditions"]
+    start = len(feature)
+    order = [0]
+    for node in order:
+        if lefts[node] < 0:
+            feature.append(-1)
+            left.append(0)
+        else:
+            feature.append(split[node])
+            left.append(start + len(order))
+            order += (lefts[node], rights[node])
+        threshold.append(condition[node])
+
+
+def midway(forest: Forest, table: NDArray[np.float32]) -> Forest:
+    """A forest with each cut midway between the values of ``table`` that it parts.
+
+    A trainer cuts at the upper one of the two. A machine whose number is just below that of a
+    known one would then stand with whatever machine is next below. Rows of ``table`` fall as
+    they did.
+    """
+    threshold = forest.threshold.copy()
+    for index in range(len(forest.names)):
+        nodes = np.flatnonzero(forest.feature == index)
+        known = np.unique(table[:, index]) if len(nodes) else table[:0, index]
+        above = np.searchsorted(known, threshold[nodes])
+        inside = (above > 0) & (above < len(known))
+        low, high = known[above[inside] - 1], known[above[inside]]
+        middle = low + (high - low) / 2
+        threshold[nodes[inside]] = np.where(middle > low, middle, high)
+    return replace(forest, threshold=threshold)
