@@ -91,14 +91,13 @@ def test_what_a_reader_stumbles_over_is_seen(
     [
         ["ruff", "check", "."],
         ["ruff", "format", "--check", "."],
-        pytest.param(["mypy", "-p", "perfc"], marks=pytest.mark.long),
-        pytest.param(["mypy", "examples"], marks=pytest.mark.long),
+        ["mypy", "-p", "perfc"],
+        ["mypy", "examples"],
         ["importlinter.cli", "lint"],
     ],
     ids=["ruff", "format", "types", "types of examples", "layers"],
 )
 def test_linter_is_clean(command: list[str]) -> None:
-    """Types take most of a minute: `nox -s types`, pre-commit and ``-m long`` check them."""
     module, *arguments = command
     code = "from importlinter.cli import lint_imports_command as main; main()"
     run = ["-c", code] if module.startswith("importlinter") else ["-m", module, *arguments]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
+from perfc.common.plain_text import say
 
 from .output import emit
 from .report import PIPED_WIDTH, Colour, colour, is_colourful
@@ -57,6 +57,6 @@ def show_view(
         case "csv":
             emit(to_csv(), output)
             for note in notes:
-                click.echo(f"note: {note}", err=True)
+                say(f"note: {note}")
         case _:
             show_document(document(), form, output)
