@@ -7,6 +7,7 @@ aligned by the ends of collectives, which they leave nearly together.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from statistics import median
@@ -16,7 +17,10 @@ from perfc.ir.record import record
 from .collectives import Collective, CollectiveKind
 
 LEAST_GAIN = 1.5
-"""Collectives that aligned clocks match, over those by recorded ones, from which on they count."""
+"""Collectives of a rank by aligned clocks, over those by recorded ones, if these are wrong."""
+LEAST_SPREAD_NS, MOST_NARROWED = 20_000, 0.25
+"""Median from the first end of a collective to the last, beyond which a constant difference of
+clocks is looked for; and the part of it that remains with aligned clocks if that is the cause."""
 UNNUMBERED = -1
 
 
@@ -85,16 +89,27 @@ def matched(ranks: Sequence[Sequence[Arrival]], *, is_absolute: bool) -> Matchin
     recorded = tuple(instances(shared, same)) if is_absolute else ()
     offsets = aligned(shared, len(ranks))
     moved = tuple(instances(shared, offsets))
-    is_aligned = not is_absolute or overlapping(moved) > LEAST_GAIN * overlapping(recorded)
+    before, after = overlapping(recorded), overlapping(moved)
+    is_aligned = (
+        not is_absolute
+        or any(after[rank] > LEAST_GAIN * before[rank] for rank in after)
+        or max(LEAST_SPREAD_NS, spread_ns(moved) / MOST_NARROWED) < spread_ns(recorded)
+    )
     chosen = moved if is_aligned else recorded
     count = sum(map(len, ranks)) - sum(map(len, chosen))
     return Matching(chosen, offsets if is_aligned else same, is_aligned, count)
 
 
-def overlapping(collectives: Sequence[Together]) -> int:
-    """Return the number of arrivals at collectives that run on all their ranks at one time."""
+def spread_ns(collectives: Sequence[Together]) -> float:
+    """Return the median time from the first end of a collective to the last; 0 without any."""
+    ends = [[a.end_ns for a in c] for c in collectives]
+    return median(max(e) - min(e) for e in ends) if ends else 0.0
+
+
+def overlapping(collectives: Sequence[Together]) -> Counter[int]:
+    """Return the number of collectives of each rank that run on all their ranks at one time."""
     together = (c for c in collectives if max(a.begin_ns for a in c) < min(a.end_ns for a in c))
-    return sum(map(len, together))
+    return Counter(a.rank for c in together for a in c)
 
 
 def instances(groups: Sequence[Lists], offsets: Sequence[int]) -> Iterator[Together]:

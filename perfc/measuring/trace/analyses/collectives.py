@@ -22,6 +22,9 @@ from ..classes import TracedClass, class_of
 from ..facts import UNKNOWN_NS, DeviceTrace, OperatorCall, TensorArgument
 from ..operands import dtype_of
 
+LONGEST_GROUP = 1000
+"""Characters of the name of a group, and of its ranks; a prefix identifies it as well."""
+
 
 class CollectiveKind(Enum):
     """Kinds of collectives, in the terms of NCCL."""
@@ -156,7 +159,8 @@ class Collective:
 
 
 def _clean(name: str) -> str:
-    return name if re.fullmatch(r"[\w.:, \[\]-]{1,256}", name) else ""
+    name = name[:LONGEST_GROUP]
+    return name if re.fullmatch(r"[\w.:, \[\]-]+", name) else ""
 
 
 @mutable

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from statistics import median
 
 from perfc.common.plain_text import printable
 from perfc.errors import ParseError
@@ -16,7 +15,7 @@ from perfc.view.report.units import Unit, plural, quantity
 from ..facts import FEWER, UNKNOWN_NS, DeviceTrace
 from ..floors import target_of
 from ..notes import notes_of
-from .arrivals import Arrival, Matching, Skew, Together, compared, matched
+from .arrivals import Arrival, Matching, Skew, Together, compared, matched, spread_ns
 from .collectives import Collective, CollectiveKind, Coverage, communicates, messages_of
 from .rank_files import files_of, numbered
 
@@ -89,7 +88,7 @@ class RankedCollective:
         bus_bytes_per_s: bus bandwidth of the transfer; null if unknown.
         link_share: that over one direction of the links within a node; null if unknown.
         last_rank: rank that arrives last most often; null if all arrive together.
-        last_share: share of the collectives at which it does.
+        last_share: share of the collectives at which it does; null as the rank.
     """
 
     kind: CollectiveKind
@@ -107,7 +106,7 @@ class RankedCollective:
     bus_bytes_per_s: float | None
     link_share: float | None
     last_rank: int | None
-    last_share: float
+    last_share: float | None
 
 
 @record
@@ -304,14 +303,15 @@ def ranked(c: Collective, group: Sequence[tuple[Together, Skew]], job: Job) -> R
     known = c.nbytes is not None and factor is not None and transfer_s > 0
     bus = (c.nbytes or 0) * count * (factor or 0.0) / transfer_s if known else None
     late = Counter(skew.last for _, skew in group if skew.late_ns)
-    last, often = max(late.items(), key=lambda item: item[1], default=(None, 0))
+    last = max(late, key=late.__getitem__, default=None)
     return RankedCollective(
         c.kind, c.dtype, c.nbytes, c.label or c.group, c.group_size,
         max(len(together) for together, _ in group), count, time_s, transfer_s, waiting_s,
         sum(skew.skew_ns for _, skew in group) / count * 1e-9,
         max(skew.skew_ns for _, skew in group) * 1e-9,
         bus, None if bus is None or link is None else bus / link,
-        None if last is None else job.times[last].rank, often / count,
+        None if last is None else job.times[last].rank,
+        None if last is None else late[last] / count,
     )  # fmt: skip
 
 
@@ -329,9 +329,8 @@ def notes(job: Job, result: Matching) -> Iterator[str]:
     elif result.is_aligned:
         yield "clocks are not comparable: aligned by the ends of collectives, in the median"
     else:
-        ends = [[a.end_ns for a in together] for together in result.collectives]
-        spread_s = median(max(e) - min(e) for e in ends) * 1e-9
-        text = f"collectives end within {quantity(spread_s, Unit.SECOND)} on their ranks, in the "
+        spread = quantity(spread_ns(result.collectives) * 1e-9, Unit.SECOND)
+        text = f"collectives end within {spread} on their ranks, in the "
         yield text + "median: smaller skews may be those of the clocks"
     if any(not a.collective.group and a.place < 0 for t in result.collectives for a in t):
         yield "process groups are not recorded: collectives are matched by kind, size and time"
