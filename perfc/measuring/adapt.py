@@ -243,7 +243,7 @@ def samples_of(path: Path, machine: Machine) -> list[AdaptationSample]:
 
     if not is_trace(path):
         return read(path)
-    return [AdaptationSample(*k, time_s) for k, time_s in traced_kernels(path, machine, BELOW)]
+    return [AdaptationSample(*k, time_s) for k, time_s in traced_kernels(path, machine)]
 
 
 def read(path: Path) -> list[AdaptationSample]:

@@ -24,16 +24,15 @@ def is_trace(path: Path) -> bool:
         return False
 
 
-def traced_kernels(path: Path, machine: Machine, below: float) -> list[tuple[Lowered, float]]:
-    """Return the operators of a trace that ran as one kernel of a class, with times in s.
+def traced_kernels(path: Path, machine: Machine) -> list[tuple[Lowered, float]]:
+    """Return the operators of a trace that ran as one launch of a class, with times in s.
 
     The time of one is the mean of its executions. Operators whose kernels use TF32 are left out,
-    and those far below their lower bound, whose operands were in a cache.
+    and those of unknown types or faster than their lower bound, which have none.
 
     Args:
         path: the trace; its operators have shapes.
         machine: machine to adapt to.
-        below: ratio to the lower bound below which a time is left out.
 
     Raises:
         AdaptError: a trace of another machine, or without such operators.
@@ -46,11 +45,11 @@ def traced_kernels(path: Path, machine: Machine, below: float) -> list[tuple[Low
         raise AdaptError(f"a trace of {', '.join(known)}, not of {machine.name}", where=str(path))
     samples: list[tuple[Lowered, float]] = []
     for kernel in summarized(trace, machine).bounded:
-        floor, time_s = kernel.floor, kernel.operator_ns / kernel.executions * 1e-9
+        floor = kernel.floor
         if floor is None or floor.lowered is None or floor.tf32:
             continue
-        if kernel.operator_ns == kernel.time_ns and time_s >= below * floor.floor_s:
-            samples.append((floor.lowered, time_s))
+        if kernel.operator_ns == kernel.time_ns and kernel.launches == kernel.executions:
+            samples.append((floor.lowered, kernel.operator_ns / kernel.executions * 1e-9))
     if not samples:
         hint = "record shapes: profile(record_shapes=True)"
         raise AdaptError(

@@ -32,7 +32,8 @@ from perfc.measuring.adapt import (
 )
 from perfc.measuring.measure.tables.rows import subject_of
 from tests.measuring.measure.test_fit import kernel
-from tests.measuring.trace.samples import kineto, text_of
+from tests.measuring.trace.samples import chrome, kineto, operator, runtime, text_of
+from tests.measuring.trace.samples import kernel as kernel_event
 
 FILE = Path("rows.csv")
 
@@ -48,6 +49,21 @@ def test_a_trace_has_the_operators_that_ran_as_one_kernel(tmp_path: Path) -> Non
     assert {product.parameters[name] for name in "mnk"} == {4096}
     with pytest.raises(AdaptError, match="a trace of NVIDIA H100 80GB HBM3, not of a100-sxm4"):
         samples_of(path, load_machine("a100"))
+
+
+def test_rows_of_a_trace_that_do_not_hold_are_left_out(tmp_path: Path) -> None:
+    def product(at: int, extent: int, length: float) -> list[dict[str, Any]]:
+        shape = [extent, extent]
+        call = operator("aten::mm", 1000.0 * at, 20, shape, shape)
+        launch = runtime("cudaLaunchKernel", 1000.0 * at + 5, 2, at)
+        return [call, launch, kernel_event("gemm", 1000.0 * at + 50, length, at)]
+
+    whole, twice, fast = product(1, 4096, 240), product(2, 2048, 70), product(3, 8192, 1)
+    twice.append(kernel_event("gemm", 2200, 70, 2))
+    path = tmp_path / "trace.json"
+    path.write_text(text_of(chrome(*whole, *twice, *fast)))
+    (only,) = samples_of(path, load_machine("h100-sxm"))
+    assert only.parameters["m"] == 4096
 
 
 def test_a_trace_without_shapes_says_how_to_record_them(tmp_path: Path) -> None:

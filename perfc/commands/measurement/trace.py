@@ -11,8 +11,10 @@ import click
 from perfc.errors import ParseError
 
 from ..shared import names as _names
+from ..shared.deployment import DeploymentOptions, model_options
 from ..shared.document import show_view
 from ..shared.examples import examples
+from ..shared.help import grouped_command
 from ..shared.names import Names
 from ..shared.output import deliver, emit, format_options
 from ..shared.progress import reading
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from perfc.machine import Machine
+    from perfc.measuring.trace.analyses.prediction import PredictionGap
     from perfc.measuring.trace.facts import DeviceTrace
     from perfc.measuring.trace.output import TraceView
     from perfc.measuring.trace.summary import TraceSummary
@@ -33,16 +36,22 @@ DOCUMENT = ("trace", "perfc.measuring.trace.output:TraceView")
 DOCUMENTS = (("trace-ranks", "perfc.measuring.trace.analyses.ranks:RanksView"),)
 
 
-@click.command(
-    "trace", epilog=examples("trace trace.json", "trace trace.json -o report.html", "trace ranks/")
-)
+@grouped_command("trace", epilog=examples("trace trace.json", "trace trace.json -o report.html"))
 @click.argument("traces", metavar="TRACE...", type=click.Path(), nargs=-1, required=True)
+@model_options
 @click.option(
     "-t",
     "--target",
     type=Names(_names.targets),
     default="",
     help="Target of the lower bounds (default: the device that the trace names).",
+)
+@click.option(
+    "--model",
+    metavar="MODEL",
+    default="",
+    help="Compare with the prediction of this model, deployed as the options below say (default: "
+    "the runtime that wrote the trace).",
 )
 @click.option(
     "--layers",
@@ -68,8 +77,9 @@ DOCUMENTS = (("trace-ranks", "perfc.measuring.trace.analyses.ranks:RanksView"),)
 @color_option
 @click.option("--top", default="20", show_default=True, help="Maximum kernels to print, or 'all'.")
 def command(
+    options: DeploymentOptions,
     traces: tuple[str, ...],
-    target: str,
+    model: str,
     layers: str,
     capture: str,
     step: int | None,
@@ -79,22 +89,24 @@ def command(
     output: Path | None,
     top: str,
 ) -> None:
-    """Print where the time of TRACE went, without its model.
+    """Print where the time of TRACE went, without its model or against its prediction.
 
     TRACE is a profile of PyTorch, JAX, rocprofv3, Nsight Systems, onnxruntime or TensorRT.
     Operators with shapes get their FLOPs, bytes and lower bound. A folder, or several files, are
     the ranks of one job: their collectives are matched, for waiting and stragglers. Only kernels,
     operators, shapes and device facts are read, with --by also names of functions, modules and
-    ranges; `perfc diff` compares traces.
+    ranges; `perfc diff` compares traces. --model aligns the launches with the kernels of a model
+    and names the causes of the gap to its prediction.
     """
     from perfc.machine import load_machine
     from perfc.measuring.trace.analyses.breakdown import breakdown_of
     from perfc.measuring.trace.formats import read_trace
-    from perfc.measuring.trace.output import TraceView, document, to_csv, to_json
+    from perfc.measuring.trace.output import TraceView
     from perfc.measuring.trace.steps import selected
     from perfc.measuring.trace.summary import summarized
 
     limit = parse_top(top)
+    target = options.target or ""
     machine = load_machine(target) if target else None
     trace, *others = traces
     is_job = bool(others) or Path(trace).is_dir()
@@ -106,30 +118,40 @@ def command(
             whole = read_trace(path, layers, capture, has_frames=by is not None)
         return selected(whole, step, is_all=is_whole)
 
+    if not model and options.typed().keys() - {"target"}:
+        raise click.UsageError("options of a deployment need --model")
+    if model and (by or is_job or form in PAGES):
+        raise click.UsageError("--model is for one trace, without --by and pages")
     if is_job:
         if layers or capture or by or form in PAGES:
             raise ParseError("--layers, --capture, --by and pages are of one trace, not of ranks")
         show_ranks(traces, read, machine, form=form, output=output, top=limit)
         return
-    summary = summarized(read(trace), machine)
+    summary = summarized(read(trace), machine, is_bounded=not model)
     view = TraceView.of(trace, summary)
     if by is not None:
         view = replace(view, breakdown=breakdown_of(summary, by, trace))
-    if form in PAGES:
-        show_line(view, summary, form, output)
+    if model:
+        view = replace(view, prediction=gap_of(options, model, summary, trace))
+    show_trace(view, summary, form=form, output=output, top=limit)
+
+
+def show_trace(
+    view: TraceView, summary: TraceSummary, *, form: str, output: Path | None, top: int | None
+) -> None:
+    """Write a trace; pages and files for Perfetto have its time line."""
+    from perfc.measuring.trace.output import document, to_csv, to_json
+
+    if form not in PAGES:
+        show_view(
+            form,
+            output,
+            lambda: to_json(view),
+            lambda: to_csv(view),
+            lambda: document(view, top),
+            view.notes,
+        )
         return
-    show_view(
-        form,
-        output,
-        lambda: to_json(view),
-        lambda: to_csv(view),
-        lambda: document(view, limit),
-        view.notes,
-    )
-
-
-def show_line(view: TraceView, summary: TraceSummary, form: str, output: Path | None) -> None:
-    """Write a trace with its time line, as a page or for Perfetto."""
     from perfc.measuring.trace.analyses.lanes import lanes_of, to_perfetto
     from perfc.view.html.pages.trace_page import trace_page
 
@@ -162,3 +184,32 @@ def show_ranks(
         lambda: document(view, top),
         view.notes,
     )
+
+
+def gap_of(
+    options: DeploymentOptions, model: str, summary: TraceSummary, trace: str
+) -> PredictionGap:
+    """Return the gap to the prediction of a model on the device of a trace.
+
+    The model runs in the runtime that wrote the trace unless the options name another one.
+
+    Raises:
+        PerfcError: the model cannot be read, the device is not known, or a trace of another model.
+    """
+    from perfc.measuring.trace.analyses.prediction import prediction_gap
+    from perfc.measuring.trace.facts import TraceSource
+    from perfc.passes.runtimes import Framework, standing_for
+
+    if summary.target is None:
+        raise ParseError("the trace names no known target", where="--target")
+    also = {"target": str(summary.target.path)}
+    frameworks = {
+        TraceSource.KINETO: Framework.TORCH,
+        TraceSource.ORT: Framework.ORT,
+        TraceSource.TENSORRT: Framework.TENSORRT,
+    }
+    framework = frameworks.get(summary.trace.source)
+    if framework is not None and not options.is_stated("runtime"):
+        also["runtime"] = standing_for(framework, "cuda").name
+    report = options.report(model, options.deployment(also=also))
+    return prediction_gap(summary, report, trace)

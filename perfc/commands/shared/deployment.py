@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
@@ -112,9 +112,9 @@ def flag_of(field: str) -> str:
     return "--dim" if field == "dims" else f"--{field.replace('_', '-')}"
 
 
-def _field_options() -> list[Callable[[C], C]]:
+def _field_options(present: Collection[str | None]) -> list[Callable[[C], C]]:
     return [click.option(*flags, field, default=None, cls=DeploymentOption, field=field, **more)
-            for field, (flags, more) in _FIELDS.items()]  # fmt: skip
+            for field, (flags, more) in _FIELDS.items() if field not in present]  # fmt: skip
 
 
 def to_options(function: C) -> C:
@@ -378,17 +378,17 @@ class DeploymentOptions:
 def deployment_options(
     function: Callable[Concatenate[DeploymentOptions, P], R],
 ) -> Callable[P, R]:
-    """Add the options; ``function`` gets them as its first argument."""
+    """Add the options that ``function`` lacks; it gets them as its first argument."""
 
     @wraps(function)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
-        fields = DeploymentOptions.__dataclass_fields__
-        taken = {name: kwargs.pop(name) for name in fields if name in kwargs}
+        taken = {n: kwargs.pop(n) for n in DeploymentOptions.__dataclass_fields__ if n in kwargs}
         return function(DeploymentOptions(**taken), *args, **kwargs)  # type: ignore[arg-type]
 
     decorated: Callable[P, R] = wrapped
+    present = {param.name for param in getattr(function, "__click_params__", ())}
     rest = *_axis_options(), dim_option, _value_option, config_option, _isolated_option
-    for option in reversed((*_field_options(), *rest)):
+    for option in reversed((*_field_options(present), *rest)):
         decorated = option(decorated)
     return decorated
 

@@ -31,6 +31,7 @@ class RuntimeKernel:
         best_s: shortest of the runs.
         calls: executions in one run.
         members: names of the ONNX nodes it states to consist of.
+        counts: different numbers of elements of its operands, the largest first.
     """
 
     name: str
@@ -40,6 +41,7 @@ class RuntimeKernel:
     best_s: float = 0.0
     calls: float = 1.0
     members: tuple[str, ...] = ()
+    counts: tuple[int, ...] = ()
 
 
 @record

@@ -299,10 +299,10 @@ def read_profile(
     if profile.source is ProfilerKind.KINETO:
         from .fitting.align import aligned
 
-        profile, origins = aligned(profile, report, path)
+        origins = aligned(profile, report, path)
     else:
         origins = by_names(profile, report)
-        origins = neighbours(profile, origins)
+    origins = neighbours(profile, origins)
     attribution = attribute(profile, origins, report)
     if certain_share(profile, origins) < LEAST_SHARE:
         part = quantity(certain_share(profile, origins), Unit.SHARE)

@@ -6,6 +6,7 @@ these records hold, so that no report can print anything else.
 
 from __future__ import annotations
 
+import math
 import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
@@ -110,6 +111,13 @@ class OperatorCall:
                 case _:
                     pass
         return ", ".join(shown)
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """Different numbers of elements of its tensors above one, the largest first."""
+        lists = (a if isinstance(a, tuple) else (a,) for a in (*self.arguments, self.result))
+        tensors = (t for listed in lists for t in listed if isinstance(t, TensorArgument))
+        return tuple(sorted({math.prod(t.sizes) for t in tensors} - {0, 1}, reverse=True))
 
 
 class EventColumns:

@@ -26,6 +26,8 @@ from perfc.view.report.units import LOWER_BOUND, Unit, plural, quantity, share
 
 from .analyses.breakdown import Breakdown, breakdown_csv, breakdown_sections
 from .analyses.collectives import CollectiveTime, collective_sections, collectives_of
+from .analyses.prediction import PredictionGap
+from .analyses.prediction_output import gap_csv, gap_sections
 from .analyses.rates import (
     OperatorView,
     ProductShape,
@@ -187,6 +189,7 @@ class TraceView:
         earlier_s: their time.
         collectives: by kind, message and group, the longest first.
         breakdown: time by what the host did; null unless it is selected.
+        prediction: the trace against the prediction of a model; null without one.
     """
 
     path: str
@@ -207,6 +210,7 @@ class TraceView:
     earlier_s: float = 0.0
     collectives: tuple[CollectiveTime, ...] = ()
     breakdown: Breakdown | None = None
+    prediction: PredictionGap | None = None
 
     @classmethod
     def of(cls, path: str, summary: TraceSummary) -> TraceView:
@@ -243,9 +247,11 @@ def to_json(view: TraceView) -> str:
 
 
 def to_csv(view: TraceView) -> str:
-    """Return one row per kernel, operator and shapes, in base units."""
+    """Return one row per kernel, operator and shapes, in base units; or per kernel of a model."""
     if view.breakdown is not None:
         return breakdown_csv(view.breakdown)
+    if view.prediction is not None:
+        return gap_csv(view.prediction)
     *names, _ = (f.name for f in fields(TracedKernelView))
     names[names.index("class_name")] = "class"
     extents = [f.name for f in fields(ProductShape)]
@@ -258,17 +264,19 @@ def to_csv(view: TraceView) -> str:
 
 
 def document(view: TraceView, top: int | None) -> Document:
-    """Return the sections: devices, classes, kernels, operators, products by shape."""
+    """Return the sections: devices, then what was measured, or predicted and measured."""
     title = f"trace: {view.path}" + (f" against {view.target}" if view.target else "")
     devices = [Section(f"device-{d.device}", heading(d), (device_facts(d),)) for d in view.devices]
     if view.breakdown is not None:
         parts = breakdown_sections(view.breakdown, top)
         return Document(title, (*noted(view.notes), *devices, *parts))
+    if view.prediction is not None:
+        return Document(title, (*noted(view.notes), *devices, *gap_sections(view.prediction, top)))
     classes = Section("classes", "Kernels by class", (class_table(view),))
     kernels = Section("kernels", "Kernels", tuple(kernel_parts(view, top)))
     sent = collective_sections(view.collectives, top)
-    sections = [*noted(view.notes), *devices, classes, kernels, *sent]
-    return Document(title, (*sections, *rate_sections(view.operators[:top], view.products[:top])))
+    rates = rate_sections(view.operators[:top], view.products[:top])
+    return Document(title, (*noted(view.notes), *devices, classes, kernels, *sent, *rates))
 
 
 def noted(notes: Sequence[str]) -> Iterator[Section]:
@@ -296,13 +304,10 @@ def device_facts(d: DeviceView) -> Facts:
             *rows,
             Fact("idle", Amount(idle_s, Unit.SECOND), f"{share(idle_s / d.span_s)} of the span"),
         ]  # fmt: skip
-        if late_s or pending_s or not d.unknown_s:
-            rows += [
-                Fact("launch-bound", Amount(late_s, Unit.SECOND),
-                     f"{share(late_s / d.span_s)} of the span: idle until the host launched"),
-                Fact("launch latency", Amount(pending_s, Unit.SECOND),
-                     f"{share(pending_s / d.span_s)} of the span: idle after the host launched"),
-            ]  # fmt: skip
+        waits = (("launch-bound", late_s, "until"), ("launch latency", pending_s, "after"))
+        for name, time_s, when in waits if late_s or pending_s or not d.unknown_s else ():
+            text = f"{share(time_s / d.span_s)} of the span: idle {when} the host launched"
+            rows.append(Fact(name, Amount(time_s, Unit.SECOND), text))
         if d.unknown_s:
             text = "idle, and the trace does not have the launch"
             rows.append(Fact("launch not recorded", Amount(d.unknown_s, Unit.SECOND), text))
@@ -315,14 +320,12 @@ def device_facts(d: DeviceView) -> Facts:
 def class_table(view: TraceView) -> Table:
     """Return one row per class."""
     columns = (
-        Column("class", "class", is_name=True),
+        Column("class_name", "class", is_name=True),
         Column("launches", "launches", Unit.COUNT),
         Column("time_s", "time", Unit.SECOND),
         Column("share", "of time", Unit.SHARE),
     )
-    return Table(
-        columns, tuple((c.class_name, c.launches, c.time_s, c.share) for c in view.classes)
-    )
+    return Table(columns, tuple(tuple(getattr(c, n.name) for n in columns) for c in view.classes))
 
 
 def kernel_parts(view: TraceView, top: int | None) -> Iterator[Part]:

@@ -1,130 +1,293 @@
-"""Match operators of a trace without node names to analyzed kernels.
+"""Alignment of a model's kernels with the operators of a trace or profile.
 
-Both are sequences in execution order. Operators that cost much are matched first, as a longest
-common subsequence of their classes; what lies between goes with its neighbours.
+Both are sequences in execution order. Costly operators with the extents of a kernel are matched
+first, as a longest common subsequence; then the others between them, with less and less in common.
+What remains belongs to the nearest kernel with a tensor of its size.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby, pairwise
+from operator import eq
+from typing import TYPE_CHECKING, Any
 
 from perfc.errors import ParseError
-from perfc.ir.graph import Node, walk
+from perfc.ir.graph import walk
 from perfc.ir.op import Kind
+from perfc.ir.record import record
+from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir.tensors.types import TensorType
 
-from ..profile import Profile, RuntimeKernel
+from ...trace.classes import TracedClass, class_of
 from ..trace import How, SourceNodes
 
 if TYPE_CHECKING:
     from perfc.api import Report
 
+    from ..profile import Profile
+
 LEAST_MATCHED = 0.6
 """Minimum fraction of costly kernels that must match."""
 LONGEST = 6000
+OPERANDS = 2
+"""Largest tensors that identify an operator: those of a product or convolution."""
+_NAMES = {
+    "cat": "concat",
+    "silu": "swish",
+    "mean": "reduce_mean",
+    "sum": "reduce_sum",
+    "clamp_min": "relu",
+}
+"""Operators of the model by names of PyTorch that differ."""
+NEAREST = 32
+"""Launches by which an operator may come earlier or later than its kernel."""
+COSTLY = frozenset({TracedClass.MATMUL, TracedClass.CONV, TracedClass.ATTENTION})
+_CLASSES = {
+    Kind.MATMUL: TracedClass.MATMUL,
+    Kind.CONV: TracedClass.CONV,
+    Kind.ATTENTION: TracedClass.ATTENTION,
+    Kind.NORMALIZATION: TracedClass.NORMALIZATION,
+    Kind.SOFTMAX: TracedClass.SOFTMAX,
+    Kind.REDUCTION: TracedClass.REDUCTION,
+    Kind.POOL: TracedClass.REDUCTION,
+    Kind.ELEMENTWISE: TracedClass.ELEMENTWISE,
+    Kind.MOVEMENT: TracedClass.COPY,
+    Kind.VIEW: TracedClass.COPY,
+    Kind.SHAPE: TracedClass.COPY,
+    Kind.GATHER: TracedClass.GATHER,
+    Kind.QUANTIZE: TracedClass.QUANTIZE,
+    Kind.SORT: TracedClass.SORT,
+    Kind.RANDOM: TracedClass.SORT,
+    Kind.OPTIMIZER: TracedClass.OPTIMIZER,
+    Kind.COLLECTIVE: TracedClass.COMMUNICATION,
+}
 
-_TOKENS: dict[str, str] = {
-    **dict.fromkeys(
-        ("conv1d", "conv2d", "conv3d", "convolution", "_convolution", "conv_transpose2d",
-         "cudnn_convolution", "mkldnn_convolution", "miopen_convolution"), "conv"),
-    **dict.fromkeys(
-        ("linear", "matmul", "mm", "bmm", "addmm", "baddbmm", "einsum", "_scaled_mm"), "matmul"),
-    **dict.fromkeys(
-        ("scaled_dot_product_attention", "_flash_attention_forward",
-         "_native_multi_head_attention"), "attention"),
-    **dict.fromkeys(("lstm", "gru", "rnn_tanh", "rnn_relu"), "recurrent"),
-    **dict.fromkeys(
-        ("layer_norm", "native_layer_norm", "batch_norm", "group_norm", "instance_norm",
-         "rms_norm", "_batch_norm_impl_index"), "normalization"),
-    **dict.fromkeys(("softmax", "_softmax", "log_softmax"), "softmax"),
-    **dict.fromkeys(("embedding", "index_select", "gather"), "gather"),
-    **dict.fromkeys(
-        ("max_pool2d", "avg_pool2d", "adaptive_avg_pool2d", "max_pool2d_with_indices",
-         "adaptive_max_pool2d"), "pool"),
-}  # fmt: skip
-_ANCHORS = frozenset(
-    {"conv", "matmul", "attention", "recurrent", "normalization", "softmax", "gather", "pool"}
-)
+
+@record
+class ComparedStep:
+    """A kernel of the model or an operator that ran.
+
+    Args:
+        class_name: class of its work.
+        name: name of the operator, as ``add``.
+        counts: numbers of elements of its tensors; of an operator the largest first, without
+            those of a single element, and empty if its shapes were not recorded.
+    """
+
+    class_name: TracedClass
+    name: str
+    counts: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, operator: str, counts: tuple[int, ...], kernel: str = "") -> ComparedStep:
+        """Return an operator that ran, by its name and that of its kernel."""
+        name = operator.removeprefix("aten::").rstrip("_")
+        return cls(class_of(kernel, operator), _NAMES.get(name, name), counts)
 
 
-def token(kind: Kind) -> str:
+@record
+class AlignedPlace:
+    """Kernel that an operator belongs to, by its index; matched, or the nearest of its size."""
+
+    kernel: int
+    is_matched: bool
+
+
+def has_shape(ours: ComparedStep, theirs: ComparedStep) -> bool:
+    """Return True if the kernel has tensors of the extents of the operator's largest operands."""
+    return bool(theirs.counts) and set(theirs.counts[:OPERANDS]) <= set(ours.counts)
+
+
+def is_equal(ours: ComparedStep, theirs: ComparedStep) -> bool:
+    """Return True for equal classes and extents; unknown extents are equal to any."""
+    is_class = ours.class_name is theirs.class_name
+    return is_class and (not theirs.counts or has_shape(ours, theirs))
+
+
+def is_named(ours: ComparedStep, theirs: ComparedStep) -> bool:
+    """Return True for equal names and extents."""
+    return ours.name == theirs.name and has_shape(ours, theirs)
+
+
+def is_similar(ours: ComparedStep, theirs: ComparedStep) -> bool:
+    """Return True for equal classes with the extents of the largest operand."""
+    is_class = ours.class_name is theirs.class_name
+    return is_class and bool(theirs.counts) and theirs.counts[0] in ours.counts
+
+
+def class_of_kind(kind: Kind) -> TracedClass:
     """Return the class of an analyzed kernel."""
-    return kind.value
+    return _CLASSES.get(kind, TracedClass.OTHER)
 
 
-def aligned(
-    profile: Profile, report: Report, where: str | os.PathLike[str] = ""
-) -> tuple[Profile, dict[str, SourceNodes]]:
-    """Return the profile, and the nodes behind each of its operators.
+def steps_of(report: Report) -> list[tuple[int, ComparedStep]]:
+    """Return the launches of a model in order: index of the kernel, class and extents."""
+    env, known = report.env, dict[TensorType, int]()
+
+    def count(type_: object) -> int:
+        if not isinstance(type_, TensorType):
+            return 0
+        if type_ not in known:
+            size = type_.numel
+            known[type_] = 0 if size is None else int(evaluate(size, env))
+        return known[type_]
+
+    made: list[tuple[int, int, ComparedStep]] = []
+    for at, k in enumerate(report.kernels.kernels):
+        inner = (v for n in k.nodes for v in (*n.inputs, *n.results) if v is not None)
+        counts = {count(v.type) for v in (*k.reads, *k.writes, *inner)}
+        times = min(max(int(evaluate(k.repeat, env)), 1), LONGEST)
+        name = k.anchor.op.mnemonic
+        made.append((times, at, ComparedStep(class_of_kind(k.kind), name, tuple(counts))))
+    blocks = (
+        (times, [(at, s) for _, at, s in group])
+        for times, group in groupby(made, key=lambda m: m[0])
+    )
+    # the body of a loop runs as a whole, again and again
+    return [step for times, block in blocks for step in block * times]
+
+
+def placed(
+    ours: Sequence[tuple[int, ComparedStep]], theirs: Sequence[ComparedStep], where: str = ""
+) -> list[AlignedPlace | None]:
+    """Return the kernel that each operator belongs to; None without one.
+
+    Args:
+        ours: launches of the model, of `steps_of`.
+        theirs: operators in the order of their execution.
+        where: path of the trace, for messages.
 
     Raises:
         ParseError: the costly operators are not those of the model.
     """
-    ours = [(i, k) for i, k in enumerate(report.kernels.kernels) if token(k.kind) in _ANCHORS]
-    theirs = [(i, k) for i, k in enumerate(profile.kernels) if k.op in _TOKENS]
-    pairs = common([token(k.kind) for _, k in ours], [_TOKENS[k.op] for _, k in theirs])
-    largest = max(len(ours), len(theirs))
-    if not largest or len(pairs) < LEAST_MATCHED * largest:
-        raise ParseError(
-            f"a profile of another model: of {len(theirs)} costly operators {len(pairs)} are found "
-            f"in the model, which has {len(ours)}",
-            where=os.fspath(where),
-        )
+    steps = [step for _, step in ours]
+    pairs = anchors(steps, theirs, where)
+    for rule in (is_named, is_equal, has_shape):
+        ends = ((-1, -1), *pairs, (len(steps), len(theirs)))
+        for (a, b), (a_end, b_end) in pairwise(ends):
+            between = common(steps[a + 1 : a_end], theirs[b + 1 : b_end], rule)
+            pairs += [(a + 1 + i, b + 1 + j) for i, j in between]
+        pairs.sort()
+    sized: dict[int, list[int]] = {}
+    for i, step in enumerate(steps):
+        for size in step.counts:
+            sized.setdefault(size, []).append(i)
+    matched = reordered(steps, theirs, {j: i for i, j in pairs}, sized)
+    places: list[AlignedPlace | None] = []
+    last = 0
+    for j, step in enumerate(theirs):
+        last = matched.get(j, last)
+        near = sized.get(step.counts[0], ()) if step.counts else ()
+        right = bisect_left(near, last)
+        nearby = near[max(right - 1, 0) : right + 1]
+        nearest = min(nearby, key=lambda i, last=last: abs(i - last), default=None)
+        at = matched.get(j, nearest)
+        places.append(None if at is None else AlignedPlace(ours[at][0], is_matched=j in matched))
+    return places
+
+
+def reordered(
+    ours: Sequence[ComparedStep],
+    theirs: Sequence[ComparedStep],
+    matched: Mapping[int, int],
+    sized: Mapping[int, Sequence[int]],
+) -> dict[int, int]:
+    """Return the kernel of each operator with those that run in another order than the model's.
+
+    Args:
+        ours: launches of the model.
+        theirs: operators.
+        matched: kernel by operator, in the same order.
+        sized: launches of the model by the numbers of elements of their tensors.
+    """
+    made, used = dict(matched), set(matched.values())
+    for rule in (is_named, is_equal, is_similar):
+        last = 0
+        for j, step in enumerate(theirs):
+            last = matched.get(j, last)
+            if j in made or not step.counts:
+                continue
+            near = sized.get(step.counts[0], ())
+            low, high = bisect_left(near, last - NEAREST), bisect_left(near, last + NEAREST)
+            free = (i for i in near[low:high] if i not in used and rule(ours[i], step))
+            i = min(free, key=lambda i: abs(i - last), default=None)
+            if i is not None:
+                made[j] = i
+                used.add(i)
+    return made
+
+
+def anchors(
+    ours: Sequence[ComparedStep], theirs: Sequence[ComparedStep], where: str = ""
+) -> list[tuple[int, int]]:
+    """Return the positions of costly operators and the kernels equal to them.
+
+    Raises:
+        ParseError: too few are equal.
+    """
+    costly = COSTLY
+    if not any(s.class_name in costly for s in ours) or not {s.class_name for s in theirs} & costly:
+        costly = frozenset(TracedClass)
+    a, b = ([i for i, s in enumerate(steps) if s.class_name in costly] for steps in (ours, theirs))
+    some, others = [ours[i] for i in a], [theirs[j] for j in b]
+    pairs = common(some, others, is_equal)
+    largest = max(len(a), len(b))
+    if largest and len(pairs) >= LEAST_MATCHED * largest:
+        return [(a[i], b[j]) for i, j in pairs]
+    text = f"of {len(b)} costly operators {len(pairs)} are found in the model, which has {len(a)}"
+    same = common([s.class_name for s in some], [s.class_name for s in others])
+    is_sized = len(same) >= LEAST_MATCHED * max(largest, 1)
+    hint = "other extents? --batch, --seq, --dim give those of the trace" if is_sized else ""
+    raise ParseError(f"a trace of another model: {text}", where=where, hint=hint)
+
+
+def aligned(
+    profile: Profile, report: Report, where: str | os.PathLike[str] = ""
+) -> dict[str, SourceNodes]:
+    """Return the nodes behind the operators of a profile, those that belong to a kernel.
+
+    Raises:
+        ParseError: the costly operators are not those of the model.
+    """
     made = {v.name: n for n in walk(report.source.graph) for v in n.results}
+    theirs = [ComparedStep.of(f"aten::{k.op}", k.counts) for k in profile.kernels]
     origins: dict[str, SourceNodes] = {}
-    for a, b in pairs:
-        kernel = ours[a][1]
-        nodes = [made[v.name] for n in kernel.nodes for v in n.results if v.name in made]
-        origins[theirs[b][1].name] = SourceNodes(frozenset(nodes), How.NAMED)
-    anchors = [(ours[a][0], theirs[b][0]) for a, b in pairs]
-    fill(profile.kernels, anchors, report, made, origins)
-    return profile, origins
+    places = placed(steps_of(report), theirs, os.fspath(where))
+    for kernel, place in zip(profile.kernels, places, strict=True):
+        if place is not None:
+            nodes = report.kernels.kernels[place.kernel].nodes
+            named = (made[v.name] for n in nodes for v in n.results if v.name in made)
+            how = How.NAMED if place.is_matched else How.INSERTED
+            origins[kernel.name] = SourceNodes(frozenset(named), how)
+    return origins
 
 
-def fill(
-    kernels: Sequence[RuntimeKernel],
-    anchors: Sequence[tuple[int, int]],
-    report: Report,
-    made: dict[str, Node],
-    origins: dict[str, SourceNodes],
-) -> None:
-    """Assign operators between two matches to the analyzed kernels between them, in order."""
-    ends = [*anchors, (len(report.kernels.kernels), len(kernels))]
-    before = (-1, -1)
-    for ours_end, theirs_end in ends:
-        between = list(range(before[0] + 1, ours_end))
-        free = list(range(before[1] + 1, theirs_end))
-        for n, j in enumerate(free):
-            if between:
-                i = between[min(n * len(between) // len(free), len(between) - 1)]
-            else:
-                i = max(before[0], 0)
-            nodes = [
-                made[v.name]
-                for node in report.kernels.kernels[i].nodes
-                for v in node.results
-                if v.name in made
-            ]
-            origins[kernels[j].name] = SourceNodes(frozenset(nodes), How.INSERTED)
-        before = (ours_end, theirs_end)
-
-
-def common(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
+def common(
+    a: Sequence[object], b: Sequence[object], same: Callable[[Any, Any], bool] = eq
+) -> list[tuple[int, int]]:
     """Return positions of a longest common subsequence. Source: Wagner & Fischer 1974.
+
+    Args:
+        a: one sequence, of hashable items.
+        b: the other one.
+        same: True for an item of ``a`` and one of ``b`` that match.
 
     Raises:
         ParseError: too long to compare.
     """
     if max(len(a), len(b)) > LONGEST:
         raise ParseError(f"{max(len(a), len(b))} costly operators, at most {LONGEST} are compared")
+    kinds = {x: {y: same(x, y) for y in set(b)} for x in set(a)}
     rows = [bytearray(len(b) + 1) for _ in range(len(a) + 1)]
     last = [0] * (len(b) + 1)
     for i in range(len(a) - 1, -1, -1):
         new = [0] * (len(b) + 1)
-        step = rows[i]
+        step, equal = rows[i], kinds[a[i]]
         for j in range(len(b) - 1, -1, -1):
-            if a[i] == b[j]:
+            if equal[b[j]]:
                 new[j], step[j] = last[j + 1] + 1, 1
             elif last[j] >= new[j + 1]:
                 new[j], step[j] = last[j], 2

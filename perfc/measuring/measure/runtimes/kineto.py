@@ -52,9 +52,9 @@ def read(path: str | os.PathLike[str]) -> Profile:
     kernels: list[RuntimeKernel] = []
     for i in range(length):
         repeats = [times[r * length + i] * 1e-9 for r in counted]
-        kernels.append(
-            RuntimeKernel(f"{i}:{names[i]}", names[i], median(repeats), iqr(repeats), min(repeats))
-        )
+        counts = calls[rows.columns[3][ran[i]]].counts
+        times_s = median(repeats), iqr(repeats), min(repeats)
+        kernels.append(RuntimeKernel(f"{i}:{names[i]}", names[i], *times_s, counts=counts))
     whole = [(ends[(r + 1) * length - 1] - begins[r * length]) * 1e-9 for r in counted]
     run_s = None if on_device else median(whole)
     return Profile(

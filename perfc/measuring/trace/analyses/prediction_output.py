@@ -1,0 +1,106 @@
+"""The gap between a trace and a prediction as sections of a document, and as CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields
+
+from perfc.view.report.formats import comma
+from perfc.view.report.formats.document import (
+    Amount,
+    Column,
+    Fact,
+    Facts,
+    Name,
+    Note,
+    Part,
+    Section,
+    Table,
+)
+from perfc.view.report.units import Unit, plural, quantity, share
+
+from .prediction import KernelGap, PredictionGap
+
+HEAD = 24
+"""Characters of a name that remain in narrow text."""
+
+
+def gap_csv(gap: PredictionGap) -> str:
+    """Return one row per kernel, in base units."""
+    names = [f.name for f in fields(KernelGap)]
+    header = ["class" if n == "class_name" else n for n in names]
+    return comma.records(header, ([getattr(k, n) for n in names] for k in gap.kernels))
+
+
+NOT_PREDICTED = "launches without a predicted kernel less predicted kernels without a launch"
+NUMBERS = (
+    Column("kernels", "kernels", Unit.COUNT, "predicted launches"),
+    Column("launches", "launches", Unit.COUNT),
+    Column("predicted_s", "predicted", Unit.SECOND),
+    Column("measured_s", "measured", Unit.SECOND),
+    Column("launches_s", "not as predicted", Unit.SECOND, NOT_PREDICTED),
+    Column("speed_s", "slower", Unit.SECOND, "launches that were predicted"),
+)
+CLASS = Column("class_name", "class", is_name=True)
+NAMES = (
+    Column("kernel", "kernel", is_name=True),
+    Column("node", "node", is_spare=True),
+    Column("class_name", "class", is_spare=True),
+)
+
+
+def gap_sections(gap: PredictionGap, top: int | None) -> Iterator[Section]:
+    """Yield the causes of the gap, the classes and the kernels."""
+    parts: list[Part] = [Facts(tuple(causes(gap)))]
+    if gap.dtype and gap.traced_dtype and gap.dtype != gap.traced_dtype:
+        text = f"products are {gap.traced_dtype} in the trace and {gap.dtype} in the prediction"
+        parts.append(Note(f"{text}: --dtype"))
+    yield Section("gap", f"Prediction: {gap.model}", tuple(parts))
+    yield Section("predicted-classes", "Prediction by class", (table((CLASS,), gap.classes),))
+    parts = [table(NAMES, gap.kernels[:top])]
+    if hidden := len(gap.kernels[top:] if top is not None else ()):
+        parts.append(Note(f"and {plural(hidden, 'kernel')} with a smaller gap; --top all"))
+    yield Section("predicted-kernels", "Prediction by kernel", tuple(parts))
+
+
+def table(names: Sequence[Column], rows: Iterable[KernelGap]) -> Table:
+    """Return the columns of names and numbers."""
+    cells = (
+        (
+            *(Name(text, text, HEAD) if (text := getattr(k, n.name)) else None for n in names),
+            *(getattr(k, n.name) for n in NUMBERS),
+        )
+        for k in rows
+    )
+    return Table((*names, *NUMBERS), tuple(cells))
+
+
+def causes(gap: PredictionGap) -> Iterator[Fact]:
+    """Yield the totals, the three causes and what is aligned."""
+
+    def fact(name: str, time_s: float, text: str) -> Fact:
+        return Fact(name, Amount(time_s, Unit.SECOND), text)
+
+    def time(time_s: float) -> str:
+        return quantity(time_s, Unit.SECOND)
+
+    predicted, measured = f"kernels {time(gap.predicted_kernel_s)}", f"kernels {time(gap.kernel_s)}"
+    if gap.host_s is not None:
+        predicted += f", idle {time(gap.predicted_s - gap.predicted_kernel_s)}"
+        measured += f", idle {time(gap.measured_s - gap.kernel_s)}"
+    if gap.unattributed_s:
+        predicted += f" ({time(gap.unattributed_s)} of it unattributed)"
+    how = ", ".join(filter(None, (gap.target, gap.runtime, gap.dtype)))
+    yield fact("predicted", gap.predicted_s, f"{predicted}; {how}")
+    yield fact("measured", gap.measured_s, measured)
+    yield fact("gap", gap.gap_s, "the sum of the next")
+    text = f"{time(gap.extra_s)} of launches without a predicted kernel"
+    if gap.missing:
+        text += f", less {plural(gap.missing, 'kernel')} of {time(gap.missing_s)} without a launch"
+    yield fact("not as predicted", gap.launches_s, text)
+    yield fact("slower", gap.speed_s, "launches that were predicted")
+    if gap.host_s is not None:
+        yield fact("host", gap.host_s, "idle time of the device that was not predicted")
+    text = f"{gap.aligned:,} of {plural(gap.launches, 'launch', 'launches')}, "
+    text += f"{share(gap.aligned_s / gap.kernel_s)} of their time"
+    yield Fact("aligned", Amount(gap.aligned / gap.launches, Unit.SHARE), text)
