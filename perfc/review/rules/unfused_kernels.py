@@ -8,7 +8,8 @@ from itertools import groupby
 
 from perfc.measuring.trace.classes import TracedClass
 from perfc.passes.roofline.ceilings import LaunchCounts
-from perfc.review.lint.finding import Finding
+from perfc.review.lint.finding import Finding, Gain
+from perfc.review.lint.settings import LEAST_GAIN
 from perfc.review.lint.traced import (
     Execution,
     LaunchedOperator,
@@ -18,6 +19,7 @@ from perfc.review.lint.traced import (
     total_ns,
 )
 
+ADVICE = "fuse them (torch.compile, or a fused operator)"
 LONGEST = 6
 """Operators of a chain that a message names."""
 
@@ -54,17 +56,34 @@ class UnfusedKernels(TraceRule):
                 chain = list(group)
                 if elements and len(chain) > 1:
                     chains.setdefault(tuple(e.what.name for e in chain), []).append(chain)
+        short = [n for n, found in chains.items() if self.gain(subject, found).share < LEAST_GAIN]
+        if len(short) > 1:
+            rest = [chain for names in short for chain in chains.pop(names)]
+            yield self.at(
+                "",
+                f"{len(short)} other sequences of elementwise kernels: {amount(sizes_of(rest))}",
+                ADVICE,
+                self.gain(subject, rest),
+            )
         for names, found in chains.items():
-            floor_s = math.fsum(fused_s(subject, chain) for chain in found)
-            rows = [(1, total_ns(chain), chain[0].what.shapes) for chain in found]
             more = f" → … ({len(names)})" if len(names) > LONGEST else ""
-            gain = subject.saves(sum(ns for _, ns, _ in rows), floor_s)
             yield self.at(
                 " → ".join(names[:LONGEST]) + more,
-                f"{len(names)} elementwise kernels in sequence: {amount(rows)}",
-                "fuse them (torch.compile, or a fused operator)",
-                gain,
+                f"{len(names)} elementwise kernels in sequence: {amount(sizes_of(found))}",
+                ADVICE,
+                self.gain(subject, found),
             )
+
+    @staticmethod
+    def gain(subject: TracedSubject, chains: list[list[Execution]]) -> Gain:
+        """Return the most that fusing chains saves."""
+        floor_s = math.fsum(fused_s(subject, chain) for chain in chains)
+        return subject.saves(sum(map(total_ns, chains)), floor_s)
+
+
+def sizes_of(chains: list[list[Execution]]) -> list[tuple[int, int, str]]:
+    """Return 1, time and extents of the first operator of chains."""
+    return [(1, total_ns(chain), chain[0].what.shapes) for chain in chains]
 
 
 def elements_of(what: LaunchedOperator) -> int:

@@ -126,7 +126,9 @@ class ReplayRun:
         sizes = [g["tensor"]["sizes"] for g in named.values() if g and "tensor" in g]
         first: list[int] = sizes[0] if sizes else []
         dim = (named.get("dim") or {}).get("value")
-        if (number := (named.get("num_weights") or {}).get("value")) is not None:
+        if name == "offsets":
+            rows = [1]  # the first must be 0
+        elif (number := (named.get("num_weights") or {}).get("value")) is not None:
             rows = [number]
         elif name == "indices" and "list" in (named[name] or {}):
             rows = first[at : at + 1]
