@@ -260,8 +260,8 @@ def changed(
     elif not any(launches[1:]):
         match = Match.GONE
     else:
-        found = {ways.get(key_of(k), Match.EXACT) for _, k in group}
-        match = [m for m in Match if m in found][-1]
+        used = {ways.get(key_of(k), Match.EXACT) for _, k in group}
+        match = [m for m in Match if m in used][-1]
     k = max(group, key=lambda member: member[0])[1]
     return KernelChange(
         k.kernel, k.operator, k.shapes, k.class_name.value, match, launches, times_ns

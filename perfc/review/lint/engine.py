@@ -143,7 +143,7 @@ class Linter:
 
     def _reported(
         self,
-        found: Iterable[Finding],
+        made: Iterable[Finding],
         path: str,
         target: str,
         times_s: tuple[float, float],
@@ -151,7 +151,7 @@ class Linter:
     ) -> Linted:
         """Return the findings that are neither suppressed nor small, largest gain first."""
         # a rewrite that would cost time is none
-        findings = [f for f in found if f.gain is None or f.gain.time_s >= 0]
+        findings = [f for f in made if f.gain is None or f.gain.time_s >= 0]
         reported, suppressed = self._unsuppressed(findings, Path(path))
         shown = [f for f in reported if not self._is_small(f, report)]
         small = len(reported) - len(shown)

@@ -68,14 +68,14 @@ def counted(call: OperatorCall, kernels: tuple[str, ...]) -> Work | None:
 
 
 @record
-class Execution:
+class TracedExecution:
     """Execution of an operator on a stream; kernels of others do not lie between its own."""
 
     what: LaunchedOperator
     time_ns: int
 
 
-def streams_of(trace: DeviceTrace) -> Iterator[list[Execution]]:
+def streams_of(trace: DeviceTrace) -> Iterator[list[TracedExecution]]:
     """Yield the executions of each stream in order of their begin."""
     rows, names, calls = trace.launches, trace.kernels, trace.calls
     operators: dict[tuple[int, tuple[int, ...]], LaunchedOperator] = {}
@@ -83,7 +83,7 @@ def streams_of(trace: DeviceTrace) -> Iterator[list[Execution]]:
     for at in sorted(range(len(rows)), key=rows.start_ns.__getitem__):
         by_stream.setdefault((rows.device[at], rows.stream[at]), []).append(at)
     for order in by_stream.values():
-        made: list[Execution] = []
+        made: list[TracedExecution] = []
         for _, group in groupby(order, lambda at: (rows.execution[at], rows.call[at])):
             members = list(group)
             call = rows.call[members[0]]
@@ -96,7 +96,9 @@ def streams_of(trace: DeviceTrace) -> Iterator[list[Execution]]:
                     given = calls[call] if call >= 0 else None
                     which = class_of(kernels[0], given.operator if given else "")
                     operators[key] = LaunchedOperator(given, kernels, which)
-                made.append(Execution(operators[key], sum(rows.duration_ns[at] for at in part)))
+                made.append(
+                    TracedExecution(operators[key], sum(rows.duration_ns[at] for at in part))
+                )
         yield made
 
 
@@ -107,7 +109,7 @@ class TracedSubject:
     summary: TraceSummary
 
     @cached_property
-    def streams(self) -> tuple[list[Execution], ...]:
+    def streams(self) -> tuple[list[TracedExecution], ...]:
         """Executions of each stream in order; none without a time line."""
         has_line = any(d.span_ns for d in self.summary.devices)
         return tuple(streams_of(self.summary.trace)) if has_line else ()
@@ -175,7 +177,7 @@ def amount(items: Iterable[tuple[int, int, str]]) -> str:
     return f"{made} with {longest}" if longest else made
 
 
-def total_ns(items: Iterable[Execution]) -> int:
+def total_ns(items: Iterable[TracedExecution]) -> int:
     """Return the measured time of executions."""
     return sum(item.time_ns for item in items)
 

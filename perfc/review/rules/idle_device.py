@@ -78,7 +78,7 @@ def waits(subject: TracedSubject) -> dict[str, tuple[int, int]]:
     if trace.host is None or not subject.streams:
         return {}
     segments, rows, names = HostSegments.of(trace), trace.launches, trace.kernels
-    found: dict[str, tuple[int, int]] = {}
+    gaps: dict[str, tuple[int, int]] = {}
     for before, begin, row in gaps_of(trace):
         span = span_of(trace, row)
         if span is None or rows.host_ns[row] < begin:
@@ -93,6 +93,6 @@ def waits(subject: TracedSubject) -> dict[str, tuple[int, int]]:
             at = trace.host.operator_at(span[0], waited[0], waited[0])
             call = trace.host.operators.columns[3][at] if at >= 0 else -1
         name = trace.calls[call].operator if call >= 0 else waited[1] if waited else ""
-        count, waited_ns = found.get(name, (0, 0))
-        found[name] = count + 1, waited_ns + rows.start_ns[row] - begin
-    return found
+        count, waited_ns = gaps.get(name, (0, 0))
+        gaps[name] = count + 1, waited_ns + rows.start_ns[row] - begin
+    return gaps

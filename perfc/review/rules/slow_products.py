@@ -26,9 +26,8 @@ class SlowProducts(TraceRule):
 
     What it does:
         Finds products on matrix units with rows of operands or of the result that are no multiple
-        of 16 bytes, and f32 products and convolutions by kernels of the vector units where the
-        target has TF32. They save at most their time less their lower bound, that in TF32 for the
-        latter.
+        of 16 bytes. Finds f32 products and convolutions on vector units where the target has TF32.
+        They save at most their time less their lower bound, that in TF32 for the latter.
 
     Why is this bad:
         Rows that are not aligned to 16 bytes need narrower loads.

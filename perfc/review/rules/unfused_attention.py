@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from perfc.measuring.trace.classes import TracedClass
 from perfc.review.lint.finding import Finding
-from perfc.review.lint.traced import Execution, TracedSubject, TraceRule, amount, total_ns
+from perfc.review.lint.traced import TracedExecution, TracedSubject, TraceRule, amount, total_ns
 
 BETWEEN = 6
 """Operators between a product and the softmax, as scale, mask and conversion."""
@@ -41,7 +41,7 @@ class UnfusedAttention(TraceRule):
 
     def check_trace(self, subject: TracedSubject) -> Iterator[Finding]:
         """Yield a finding for each pair of products."""
-        found: dict[tuple[str, ...], list[list[Execution]]] = {}
+        places: dict[tuple[str, ...], list[list[TracedExecution]]] = {}
         for stream in subject.streams:
             softmaxes = (
                 at for at, e in enumerate(stream) if e.what.class_name is TracedClass.SOFTMAX
@@ -50,8 +50,8 @@ class UnfusedAttention(TraceRule):
                 first, last = product(stream, at, -1), product(stream, at, 1)
                 if first is not None and last is not None:
                     part = stream[first : last + 1]
-                    found.setdefault(tuple(e.what.name for e in part), []).append(part)
-        for names, parts in found.items():
+                    places.setdefault(tuple(e.what.name for e in part), []).append(part)
+        for names, parts in places.items():
             rows = [(1, total_ns(part), part[0].what.shapes) for part in parts]
             floor_s = math.fsum(fused_s(subject, part) for part in parts)
             yield self.at(
@@ -62,7 +62,7 @@ class UnfusedAttention(TraceRule):
             )
 
 
-def product(stream: list[Execution], at: int, way: int) -> int | None:
+def product(stream: list[TracedExecution], at: int, way: int) -> int | None:
     """Return the place of the batched product before or after a softmax; None without one."""
     for step in range(1, BETWEEN + 2):
         place = at + way * step
@@ -77,7 +77,7 @@ def product(stream: list[Execution], at: int, way: int) -> int | None:
     return None
 
 
-def fused_s(subject: TracedSubject, part: list[Execution]) -> float:
+def fused_s(subject: TracedSubject, part: list[TracedExecution]) -> float:
     """Return the lower bound of one kernel in place of attention; 0 if unknown."""
     first, last = part[0].what.work, part[-1].what.work
     if first is None or last is None:

@@ -11,8 +11,8 @@ from perfc.passes.roofline.ceilings import LaunchCounts
 from perfc.review.lint.finding import Finding, Gain
 from perfc.review.lint.settings import LEAST_GAIN
 from perfc.review.lint.traced import (
-    Execution,
     LaunchedOperator,
+    TracedExecution,
     TracedSubject,
     TraceRule,
     amount,
@@ -50,13 +50,13 @@ class UnfusedKernels(TraceRule):
 
     def check_trace(self, subject: TracedSubject) -> Iterator[Finding]:
         """Yield a finding for each sequence of operators."""
-        chains: dict[tuple[str, ...], list[list[Execution]]] = {}
+        chains: dict[tuple[str, ...], list[list[TracedExecution]]] = {}
         for stream in subject.streams:
             for elements, group in groupby(stream, lambda e: elements_of(e.what)):
                 chain = list(group)
                 if elements and len(chain) > 1:
                     chains.setdefault(tuple(e.what.name for e in chain), []).append(chain)
-        short = [n for n, found in chains.items() if self.gain(subject, found).share < LEAST_GAIN]
+        short = [n for n, same in chains.items() if self.gain(subject, same).share < LEAST_GAIN]
         if len(short) > 1:
             rest = [chain for names in short for chain in chains.pop(names)]
             yield self.at(
@@ -65,23 +65,23 @@ class UnfusedKernels(TraceRule):
                 ADVICE,
                 self.gain(subject, rest),
             )
-        for names, found in chains.items():
+        for names, same in chains.items():
             more = f" → … ({len(names)})" if len(names) > LONGEST else ""
             yield self.at(
                 " → ".join(names[:LONGEST]) + more,
-                f"{len(names)} elementwise kernels in sequence: {amount(sizes_of(found))}",
+                f"{len(names)} elementwise kernels in sequence: {amount(sizes_of(same))}",
                 ADVICE,
-                self.gain(subject, found),
+                self.gain(subject, same),
             )
 
     @staticmethod
-    def gain(subject: TracedSubject, chains: list[list[Execution]]) -> Gain:
+    def gain(subject: TracedSubject, chains: list[list[TracedExecution]]) -> Gain:
         """Return the most that fusing chains saves."""
         floor_s = math.fsum(fused_s(subject, chain) for chain in chains)
         return subject.saves(sum(map(total_ns, chains)), floor_s)
 
 
-def sizes_of(chains: list[list[Execution]]) -> list[tuple[int, int, str]]:
+def sizes_of(chains: list[list[TracedExecution]]) -> list[tuple[int, int, str]]:
     """Return 1, time and extents of the first operator of chains."""
     return [(1, total_ns(chain), chain[0].what.shapes) for chain in chains]
 
@@ -93,7 +93,7 @@ def elements_of(what: LaunchedOperator) -> int:
     return max((math.prod(t.sizes) for t in what.tensors), default=0)
 
 
-def fused_s(subject: TracedSubject, chain: list[Execution]) -> float:
+def fused_s(subject: TracedSubject, chain: list[TracedExecution]) -> float:
     """Return the lower bound of one kernel in place of a chain; 0 if unknown."""
     first, last = chain[0].what.work, chain[-1].what.work
     if first is None or last is None:

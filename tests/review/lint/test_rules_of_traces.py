@@ -72,7 +72,7 @@ def steps(work: Sequence[Short] = WORK) -> list[Step]:
     return made
 
 
-def found(
+def findings(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], *work: Short, options: str = ""
 ) -> list[Any]:
     path = tmp_path / "trace.json"
@@ -96,7 +96,7 @@ def test_the_golden_trace_is_that_of_this_file() -> None:
 def test_a_gain_is_the_measured_time_less_the_lower_bound(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    made = found(tmp_path, capsys, *WORK)
+    made = findings(tmp_path, capsys, *WORK)
     gains = {(f["code"], *f["nodes"]): f["gain"]["time_s"] for f in made}
     memory = load_machine("h100").level("device")
     assert memory is not None
@@ -149,7 +149,7 @@ def test_a_gain_is_the_measured_time_less_the_lower_bound(
 )
 def test_near_misses(work: list[Short], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     # the long product keeps other rules from the share of the run; it is not of the kinds
-    made = found(tmp_path, capsys, *work)
+    made = findings(tmp_path, capsys, *work)
     allowed = {("PF505", "mm")} if WORK[12] in work else set()
     assert {c for c in codes(made) if c[0] != "PF501" or len(work) > 3} <= allowed
 
@@ -157,7 +157,7 @@ def test_near_misses(work: list[Short], tmp_path: Path, capsys: pytest.CaptureFi
 def test_rules_are_selected_and_the_text_names_operator_count_and_shapes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    made = found(tmp_path, capsys, *WORK[9:12], WORK[10], options="--select PF502")
+    made = findings(tmp_path, capsys, *WORK[9:12], WORK[10], options="--select PF502")
     (copies,) = (f for f in made if f["nodes"] == ["clone"])
     assert copies["message"] == "copies on the device: 2 times, 90.0 µs with 4096×4096"
     assert {f["code"] for f in made} == {"PF502"}
