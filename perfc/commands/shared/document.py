@@ -57,6 +57,6 @@ def show_view(
         case "csv":
             emit(to_csv(), output)
             for note in notes:
-                say(f"note: {note}")
+                say(f"note: {note}", is_error=True)
         case _:
             show_document(document(), form, output)

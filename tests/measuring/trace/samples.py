@@ -64,10 +64,15 @@ Launch = tuple[str, float, float, Mapping[str, object]]
 def message(name: str, sent: int, received: int, ranks: int, **more: object) -> dict[str, object]:
     """Return the arguments of a collective in f32."""
     return {
-        "Collective name": name, "In msg nelems": sent, "Out msg nelems": received,
-        "Group size": ranks, "dtype": "Float", "Process Group Name": "0",
-        "Process Group Ranks": str(list(range(ranks))), **more,
-    }  # fmt: skip
+        "Collective name": name,
+        "In msg nelems": sent,
+        "Out msg nelems": received,
+        "Group size": ranks,
+        "dtype": "Float",
+        "Process Group Name": "0",
+        "Process Group Ranks": str(list(range(ranks))),
+        **more,
+    }
 
 
 def traced(launches: Sequence[Launch], **more: object) -> dict[str, Any]:
@@ -76,11 +81,24 @@ def traced(launches: Sequence[Launch], **more: object) -> dict[str, Any]:
     for at, (kernel, start, length, args) in enumerate(launches, 1):
         host = start - 5
         made["traceEvents"] += [
-            {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "tid": 1, "ts": host,
-             "dur": 2.0, "args": {"correlation": at}},
-            {"ph": "X", "cat": "kernel", "name": kernel, "ts": start, "dur": length,
-             "args": {"device": 0, "stream": 7, "correlation": at, **args}},
-        ]  # fmt: skip
+            {
+                "ph": "X",
+                "cat": "cuda_runtime",
+                "name": "cudaLaunchKernel",
+                "tid": 1,
+                "ts": host,
+                "dur": 2.0,
+                "args": {"correlation": at},
+            },
+            {
+                "ph": "X",
+                "cat": "kernel",
+                "name": kernel,
+                "ts": start,
+                "dur": length,
+                "args": {"device": 0, "stream": 7, "correlation": at, **args},
+            },
+        ]
     return {**made, **more}
 
 

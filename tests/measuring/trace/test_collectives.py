@@ -93,15 +93,43 @@ def test_messages_of_the_host_count_where_kernels_have_none(tmp_path: Path) -> N
     old = {"Input Dims": [[2, 500]], "Input type": ["c10::BFloat16"]}
     gather = samples.message("_allgather_base", 500, 1000, 2)
     trace["traceEvents"] += [
-        {"ph": "X", "cat": "user_annotation", "name": "nccl:all_reduce", "tid": 1, "ts": 90,
-         "dur": 9, "args": old},
-        {"ph": "X", "cat": "cpu_op", "name": "record_param_comms", "tid": 1, "ts": 290, "dur": 9,
-         "args": gather},
-        {"ph": "X", "cat": "user_annotation", "name": "nccl:_all_gather_base", "tid": 1,
-         "ts": 291, "dur": 7, "args": {}},
-        {"ph": "X", "cat": "user_annotation", "name": "nccl:all_reduce", "tid": 1, "ts": 490,
-         "dur": 9, "args": old},
-    ]  # fmt: skip
+        {
+            "ph": "X",
+            "cat": "user_annotation",
+            "name": "nccl:all_reduce",
+            "tid": 1,
+            "ts": 90,
+            "dur": 9,
+            "args": old,
+        },
+        {
+            "ph": "X",
+            "cat": "cpu_op",
+            "name": "record_param_comms",
+            "tid": 1,
+            "ts": 290,
+            "dur": 9,
+            "args": gather,
+        },
+        {
+            "ph": "X",
+            "cat": "user_annotation",
+            "name": "nccl:_all_gather_base",
+            "tid": 1,
+            "ts": 291,
+            "dur": 7,
+            "args": {},
+        },
+        {
+            "ph": "X",
+            "cat": "user_annotation",
+            "name": "nccl:all_reduce",
+            "tid": 1,
+            "ts": 490,
+            "dur": 9,
+            "args": old,
+        },
+    ]
     made = {c.kind: c for c in times_of(tmp_path, trace)}
     assert {k: (c.bytes, c.group_size, c.launches) for k, c in made.items()} == {
         CollectiveKind.ALL_REDUCE: (2000, None, 1),
@@ -129,16 +157,22 @@ def test_links_of_groups_across_nodes_are_unknown(tmp_path: Path) -> None:
 
 def test_hostile_arguments_are_unknown(tmp_path: Path) -> None:
     bad = samples.message("x" * 10_000, -5, 1 << 70, 0) | {
-        "dtype": samples.SECRET, "Process Group Name": "$" + samples.SECRET,
-        "Process Group Ranks": "9" * 10_000, "Seq": "x",
-    }  # fmt: skip
+        "dtype": samples.SECRET,
+        "Process Group Name": "$" + samples.SECRET,
+        "Process Group Ranks": "9" * 10_000,
+        "Seq": "x",
+    }
     trace = samples.traced(
         [(samples.NCCL, 100, 20, bad)], distributedInfo={"rank": {}, "world_size": "many"}
     )
     (c,) = times_of(tmp_path, trace)
     assert (c.kind, c.dtype, c.bytes, c.group, c.group_size) == (
-        CollectiveKind.OTHER, "", None, "", None,
-    )  # fmt: skip
+        CollectiveKind.OTHER,
+        "",
+        None,
+        "",
+        None,
+    )
 
 
 def test_documents_have_the_collectives(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -37,8 +37,11 @@ def launches(delay_us: float, first: int = 0) -> list[Launch]:
         arrives = begin + 200 + delay_us
         length = begin + 200 + max(DELAYS_US) + TRANSFER_US - arrives
         args = message("allreduce", MIB, MIB, 4)
-        made += [(GEMM, begin, 200 + delay_us, {}), (NCCL, arrives, length, args),
-                 (GEMM, arrives + 20, 10.0, {})]  # fmt: skip
+        made += [
+            (GEMM, begin, 200 + delay_us, {}),
+            (NCCL, arrives, length, args),
+            (GEMM, arrives + 20, 10.0, {}),
+        ]
     return made
 
 
@@ -253,8 +256,10 @@ def test_times_of_ranks_add_up(
     args = message("allreduce", MIB, MIB, len(ranks))
     sent_us = []
     for rank, rows in enumerate(ranks):
-        made = [(NCCL if is_sent else GEMM, 10.0 + b, float(n), args if is_sent else {})
-                for is_sent, b, n in rows]  # fmt: skip
+        made = [
+            (NCCL if is_sent else GEMM, 10.0 + b, float(n), args if is_sent else {})
+            for is_sent, b, n in rows
+        ]
         write(root / f"{rank}.json", made, rank, len(ranks), baseTimeNanoseconds=BASE_NS)
         sent_us.append(sum(n for is_sent, _, n in rows if is_sent))
     view = view_of(root)

@@ -117,12 +117,17 @@ def instances(groups: Sequence[Lists], offsets: Sequence[int]) -> Iterator[Toget
     for lists in groups:
         moved = {
             rank: [
-                Arrival(rank, a.begin_ns + offsets[rank], a.end_ns + offsets[rank], a.collective,
-                        a.place)
+                Arrival(
+                    rank,
+                    a.begin_ns + offsets[rank],
+                    a.end_ns + offsets[rank],
+                    a.collective,
+                    a.place,
+                )
                 for a in arrivals
             ]
             for rank, arrivals in lists.items()
-        }  # fmt: skip
+        }
         if next(iter(moved.values()))[0].place != UNNUMBERED:
             yield from zip(*moved.values(), strict=False)
             continue

@@ -79,8 +79,12 @@ _WORDS = {
     CollectiveKind.OTHER: "(?!)",
 }
 """Patterns of names without punctuation, where they are not the value of the kind."""
-_EVEN = (CollectiveKind.ALL_REDUCE, CollectiveKind.ALL_GATHER, CollectiveKind.REDUCE_SCATTER,
-         CollectiveKind.BROADCAST)  # fmt: skip
+_EVEN = (
+    CollectiveKind.ALL_REDUCE,
+    CollectiveKind.ALL_GATHER,
+    CollectiveKind.REDUCE_SCATTER,
+    CollectiveKind.BROADCAST,
+)
 """Kinds in which each rank has a message of the same size."""
 
 
@@ -323,9 +327,19 @@ def timed(
     exposed = ((time_ns - hidden_ns) * 1e-9, hidden_ns * 1e-9) if has_line else (None, None)
     share = None if best is None or link is None else best / link
     return CollectiveTime(
-        c.kind, c.dtype, c.nbytes, c.label or c.group, c.group_size, len(launches), time_ns * 1e-9,
-        rate, bus, best, share, *exposed,
-    )  # fmt: skip
+        c.kind,
+        c.dtype,
+        c.nbytes,
+        c.label or c.group,
+        c.group_size,
+        len(launches),
+        time_ns * 1e-9,
+        rate,
+        bus,
+        best,
+        share,
+        *exposed,
+    )
 
 
 COLUMNS = (

@@ -33,7 +33,7 @@ class RankTime:
 
     Args:
         rank: number in the job.
-        path: path of the file in the folder.
+        path: path of the file, in the folder if one is given.
         device: the tool's number of the device.
         launches: kernels and copies.
         span_s: from the first begin to the last end.
@@ -179,17 +179,14 @@ class Job:
         for (key, _), order in zip(trace.used_devices.items(), trace.by_device(), strict=True):
             if not order:
                 continue
-            pairs = [(rows.kernel[r], rows.call[r]) in sent for r in order]
-            parts = [
-                Coverage.of(
-                    trace, (r for r, s in zip(order, pairs, strict=True) if s in which)
-                ).total
-                for which in ((False, True), (False,), (True,))
-            ]
-            busy, compute, communication = (part * 1e-9 for part in parts)
+            is_sent = {r: (rows.kernel[r], rows.call[r]) in sent for r in order}
+            chosen = order, [r for r in order if not is_sent[r]], [r for r in order if is_sent[r]]
+            busy, compute, communication = (Coverage.of(trace, part).total for part in chosen)
             end = max(rows.start_ns[r] + rows.duration_ns[r] for r in order)
-            span, exposed = (end - rows.start_ns[order[0]]) * 1e-9, busy - compute
-            times = span, busy, compute, exposed, communication - exposed, span - busy
+            span, exposed = end - rows.start_ns[order[0]], busy - compute
+            parts = busy, compute, exposed, communication - exposed, span - busy
+            busy_s, compute_s, exposed_s, overlapped_s, idle_s = (part * 1e-9 for part in parts)
+            times = span * 1e-9, busy_s, compute_s, exposed_s, overlapped_s, idle_s
             place = len(self.times)
             self.times.append(RankTime(rank, name, str(key), len(order), *times))
             self.arrivals.append([])
@@ -221,7 +218,7 @@ def ranks_of(
     job = Job([], [], [], machine, True, {})
     seen: dict[int, str] = {}
     for path, number in numbered(files_of(paths, job.note)):
-        name = path.name if len(paths) > 1 else path.relative_to(paths[0]).as_posix()
+        name = str(path) if len(paths) > 1 else path.relative_to(paths[0]).as_posix()
         try:
             trace = read(str(path))
             if UNKNOWN_NS in trace.launches.start_ns[:1]:
@@ -269,13 +266,18 @@ def viewed(path: str, job: Job) -> RanksView:
             totals[a.rank] = [x + y for x, y in zip(totals[a.rank], each, strict=True)]
     times = [
         replace(
-            t, matched=count, transfer_s=transfer * 1e-9, waiting_s=waiting * 1e-9, last=last,
-            late_s=late * 1e-9, offset_s=offset * 1e-9,
+            t,
+            matched=count,
+            transfer_s=transfer * 1e-9,
+            waiting_s=waiting * 1e-9,
+            last=last,
+            late_s=late * 1e-9,
+            offset_s=offset * 1e-9,
         )
         for t, (count, transfer, waiting, last, late), offset in zip(
             job.times, totals, result.offsets_ns, strict=True
         )
-    ]  # fmt: skip
+    ]
     collectives = [ranked(c, group, job) for c, group in groups.items()]
     compute = [t.compute_s for t in times]
     latest = max(times, key=lambda t: t.late_s)
@@ -305,14 +307,23 @@ def ranked(c: Collective, group: Sequence[tuple[Together, Skew]], job: Job) -> R
     late = Counter(skew.last for _, skew in group if skew.late_ns)
     last = max(late, key=late.__getitem__, default=None)
     return RankedCollective(
-        c.kind, c.dtype, c.nbytes, c.label or c.group, c.group_size,
-        max(len(together) for together, _ in group), count, time_s, transfer_s, waiting_s,
+        c.kind,
+        c.dtype,
+        c.nbytes,
+        c.label or c.group,
+        c.group_size,
+        max(len(together) for together, _ in group),
+        count,
+        time_s,
+        transfer_s,
+        waiting_s,
         sum(skew.skew_ns for _, skew in group) / count * 1e-9,
         max(skew.skew_ns for _, skew in group) * 1e-9,
-        bus, None if bus is None or link is None else bus / link,
+        bus,
+        None if bus is None or link is None else bus / link,
         None if last is None else job.times[last].rank,
         None if last is None else late[last] / count,
-    )  # fmt: skip
+    )
 
 
 def notes(job: Job, result: Matching) -> Iterator[str]:
