@@ -210,6 +210,7 @@ def gap_of(
     }
     framework = frameworks.get(summary.trace.source)
     if framework is not None and not options.is_stated("runtime"):
-        also["runtime"] = standing_for(framework, "cuda").name
+        device = "cpu" if summary.target.kind == "cpu" else "cuda"
+        also["runtime"] = standing_for(framework, device).name
     report = options.report(model, options.deployment(also=also))
     return prediction_gap(summary, report, trace)

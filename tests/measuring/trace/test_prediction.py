@@ -191,6 +191,9 @@ def test_a_trace_of_another_model_is_one_line(tmp_path: Path, model: str, report
     with pytest.raises(ParseError) as raised:
         gap_of(written(tmp_path), report.at(batch=8))
     assert "--batch" in raised.value.hint
+    with pytest.raises(ParseError) as raised:
+        gap_of(written(tmp_path, STEPS * 3), report)
+    assert raised.value.hint.startswith("several runs?")
 
 
 def test_the_command_prints_every_form(

@@ -239,8 +239,11 @@ def anchors(
         return [(a[i], b[j]) for i, j in pairs]
     text = f"of {len(b)} costly operators {len(pairs)} are found in the model, which has {len(a)}"
     same = common([s.class_name for s in some], [s.class_name for s in others])
-    is_sized = len(same) >= LEAST_MATCHED * max(largest, 1)
-    hint = "other extents? --batch, --seq, --dim give those of the trace" if is_sized else ""
+    hint = ""
+    if len(b) >= 2 * len(a) and len(pairs) >= LEAST_MATCHED * max(len(a), 1):
+        hint = "several runs? record one, or select a step: --step"
+    elif len(same) >= LEAST_MATCHED * max(largest, 1):
+        hint = "other extents? --batch, --seq, --dim give those of the trace"
     raise ParseError(f"a trace of another model: {text}", where=where, hint=hint)
 
 
