@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 DOCUMENT = ("measure", "perfc.measuring.measure.json_form:MeasurementView")
 """JSON document of the command, and the type that defines its schema."""
-DOCUMENTS = (("replay", "perfc.measuring.trace.analyses.replay:Replay"),)
+DOCUMENTS = (("replay", "perfc.measuring.trace.analyses.replay:ReplayedOperator"),)
 
 
 @grouped_command(

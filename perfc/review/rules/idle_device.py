@@ -77,7 +77,8 @@ def waits(subject: TracedSubject) -> dict[str, tuple[int, int]]:
     trace = subject.summary.trace
     if trace.host is None or not subject.streams:
         return {}
-    segments, rows, names = HostSegments.of(trace), trace.launches, trace.kernels
+    segments, rows = HostSegments.of(trace), trace.launches
+    names, calls = trace.kernels, trace.calls
     gaps: dict[str, tuple[int, int]] = {}
     for before, begin, row in gaps_of(trace):
         span = span_of(trace, row)
@@ -86,13 +87,13 @@ def waits(subject: TracedSubject) -> dict[str, tuple[int, int]]:
         tiles = segments.tile(span[0], begin, rows.host_ns[row])
         ran = ((at, *cause_of(segments.labels[n])) for at, _, n in tiles if n >= 0)
         waited = next(((at, call) for at, cause, call in ran if cause is WAITED), None)
-        call = rows.call[before]
-        if call < 0 or not _TO_HOST.search(names[rows.kernel[before]]):
+        name, call = names[rows.kernel[before]], rows.call[before]
+        if not _TO_HOST.search(name):
             if waited is None:
                 continue
-            at = trace.host.operator_at(span[0], waited[0], waited[0])
+            at, name = trace.host.operator_at(span[0], waited[0], waited[0]), waited[1]
             call = trace.host.operators.columns[3][at] if at >= 0 else -1
-        name = trace.calls[call].operator if call >= 0 else waited[1] if waited else ""
+        name = calls[call].operator if call >= 0 else name
         count, waited_ns = gaps.get(name, (0, 0))
         gaps[name] = count + 1, waited_ns + rows.start_ns[row] - begin
     return gaps

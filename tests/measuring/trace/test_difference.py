@@ -64,6 +64,10 @@ def test_kernels_are_matched_with_those_of_the_first_trace() -> None:
         (30, 30, 0): (Match.EXACT, (1, 1, 0)),
         (0, 0, 5): (Match.NEW, (0, 0, 1)),
     }
+    shapes = difference(
+        ["", ""], [summary([("a", "aten::mm", 1, 10)]), summary([("d", "aten::mm", 2, 10)])]
+    )
+    assert {k.match for k in shapes.kernels} == {Match.NEW, Match.GONE}
     alone = difference(["", ""], [summary(first), summary(first[:1])])
     assert {k.match for k in alone.kernels} == {Match.EXACT, Match.GONE}
 

@@ -16,7 +16,16 @@ from perfc.measuring.trace.classes import TracedClass
 from perfc.measuring.trace.facts import OperatorCall, TensorArgument
 from perfc.measuring.trace.summary import KernelTime
 from perfc.review.rules.slow_products import unaligned
-from tests.measuring.trace.samples import BF16, SECRET, Step, kineto, text_of
+from tests.measuring.trace.samples import (
+    BF16,
+    SECRET,
+    Step,
+    chrome,
+    kernel,
+    kineto,
+    runtime,
+    text_of,
+)
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "lint" / "traced.json"
 BIG = [4096, 4096]
@@ -50,8 +59,8 @@ WORK: Sequence[Short] = (
 def traced(work: Sequence[Short] = WORK) -> dict[str, Any]:
     """Return the trace, in which the host synchronizes where the device waits."""
     made, at = kineto(steps(work)), 20.0
-    for kernel, *_, time in work:
-        if kernel == WAIT:
+    for name, *_, time in work:
+        if name == WAIT:
             event = {"ph": "X", "cat": "cuda_runtime", "name": "cudaDeviceSynchronize", "tid": 1}
             event |= {"ts": at - 0.5, "dur": 5, "args": {"correlation": 9999}}
             made["traceEvents"].append(event)
@@ -63,11 +72,11 @@ def steps(work: Sequence[Short] = WORK) -> list[Step]:
     """Return kernels one after the other."""
     made: list[Step] = []
     at = 20.0
-    for kernel, operator, dims, types, time in work:
+    for name, operator, dims, types, time in work:
         words = types.split()
         given = [words[n % len(words)] for n in range(len(dims))] if words else []
-        if kernel not in (PAUSE, WAIT):
-            made.append((kernel, operator, dims, given, [""] * len(dims), at, time))
+        if name not in (PAUSE, WAIT):
+            made.append((name, operator, dims, given, [""] * len(dims), at, time))
         at += time
     return made
 
@@ -186,3 +195,19 @@ def test_rows_lie_along_the_axis_with_stride_one(sizes: Any, strides: Any, names
     k = KernelTime("gemm", TracedClass.MATMUL, call, 1, 1, 1, 1)
     (m, inner), (_, n) = sizes
     assert "".join(x for x, *_ in unaligned(k, ProductShape("bf16", 1, m, n, inner))) == names
+
+
+@pytest.mark.parametrize(("launched", "count"), [(110.0, 1), (60.0, 0)])
+def test_a_kernel_that_was_queued_did_not_wait_for_the_host(
+    launched: float, count: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace = chrome(
+        runtime("cudaMemcpyAsync", 20, 2, 1),
+        kernel("Memcpy DtoH (Device -> Pinned)", 100, 2, 1),
+        runtime("cudaLaunchKernel", launched, 2, 2),
+        kernel("gemm", 150, 9, 2),
+    )
+    path = tmp_path / "trace.json"
+    path.write_text(text_of(trace), encoding="utf-8")
+    assert cli.run(["lint", str(path), "--isolated", "--min-gain", "0", "--exit-zero"]) == 0
+    assert capsys.readouterr().out.count("the host waits") == count

@@ -31,7 +31,7 @@ SCHEMA = "perfc-replay/1"
 
 
 @record
-class Replay:
+class ReplayedOperator:
     """One operator, measured here and in the trace.
 
     Args:
@@ -63,7 +63,9 @@ class Replay:
     target: str
 
 
-def replayed(place: str, machine: Machine | None, protocol: MeasurementProtocol) -> Replay:
+def replayed(
+    place: str, machine: Machine | None, protocol: MeasurementProtocol
+) -> ReplayedOperator:
     """Measure the operator of a row of a trace.
 
     Args:
@@ -106,7 +108,7 @@ def replayed(place: str, machine: Machine | None, protocol: MeasurementProtocol)
         outcome = requested(request, folder, protocol.limit_s, k.operator)
     (case,) = outcome.cases
     floor = next((r.floor for r in rows if r.call == k.call and r.floor is not None), None)
-    return Replay(
+    return ReplayedOperator(
         path,
         row,
         k.operator,
@@ -179,18 +181,18 @@ def nbytes_of(given: Mapping[str, Any] | None) -> int:
     return sum(max(BY_CODE[m["dtype"]].bits // 8, 2) * m["elements"] for m in members)
 
 
-def to_json(made: Replay) -> str:
+def to_json(made: ReplayedOperator) -> str:
     """Return the JSON document, schema ``perfc-replay/1``."""
     return strict(enveloped(SCHEMA, made), indent=2) + "\n"
 
 
-def to_csv(made: Replay) -> str:
+def to_csv(made: ReplayedOperator) -> str:
     """Return one row, in base units."""
     names = [f.name for f in fields(made)]
     return comma.records(names, [[getattr(made, name) for name in names]])
 
 
-def document(made: Replay) -> Document:
+def document(made: ReplayedOperator) -> Document:
     """Return the three times."""
     where = f"{made.device}, {made.version}, {plural(made.runs, 'reading')}"
     spread = f"{where}, quartiles {quantity(made.iqr_s, Unit.SECOND)} apart"
