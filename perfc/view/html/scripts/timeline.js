@@ -314,8 +314,10 @@ canvas.addEventListener("pointermove", (e) => {
     schedule();
     return;
   }
-  if (pointers.size > 1) pinch(e);
-  else {
+  if (pointers.size > 1) {
+    moved = Infinity;
+    pinch(e);
+  } else {
     const [dx, dy] = [e.clientX - was.x, e.clientY - was.y];
     moved += Math.abs(dx) + Math.abs(dy);
     if (moved > NEAR) {
@@ -328,12 +330,13 @@ canvas.addEventListener("pointermove", (e) => {
 canvas.addEventListener("pointerup", (e) => {
   if (moved <= NEAR && pointers.size === 1) {
     cursor = spanAt(...placeOf(e));
-    if (cursor) { showTip(cursor, e.clientX, e.clientY); choose(); } else select(null, "timeline");
+    if (cursor) { showTip(cursor, e.clientX, e.clientY); choose(); } else { hideTip(); select(null, "timeline"); }
   }
   pointers.delete(e.pointerId);
 });
 canvas.addEventListener("pointercancel", (e) => pointers.delete(e.pointerId));
-canvas.addEventListener("pointerleave", hideTip);
+// a finger leaves when it is lifted
+canvas.addEventListener("pointerleave", (e) => { if (e.pointerType === "mouse") hideTip(); });
 canvas.addEventListener("wheel", (e) => {
   const isSideways = e.shiftKey || Math.abs(e.deltaX) > Math.abs(e.deltaY);
   const isWhole = view.to - view.from >= extent.to;
