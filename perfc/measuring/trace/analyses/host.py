@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from itertools import chain
 
 from perfc.ir.record import mutable
 
@@ -13,13 +15,15 @@ from ..timeline import HostKind, HostLabel, HostTimeline
 
 MOST_THREADS = 8
 """Threads that are looked through for an event, those with the most launches first."""
+BLOCK = 1 << 16
+NOTHING = array("q")
 Span = tuple[int, int, int]
 """Thread, begin and end of an event of the host."""
 
 
 def labeled(
     host: HostTimeline, kinds: Collection[HostKind]
-) -> tuple[list[HostLabel], Iterator[tuple[int, ...]]]:
+) -> tuple[list[HostLabel], Iterator[list[int]]]:
     """Return the labels, and thread, begin, end and label of events, outer before inner."""
     import numpy as np
 
@@ -37,7 +41,9 @@ def labeled(
     merged = np.concatenate(parts, axis=1)
     # a stable order: of equal events, frames are around operators, and these around calls
     order = np.lexsort((-merged[2], merged[1], merged[0]))
-    rows = zip(*(column.tolist() for column in merged[:, order]), strict=True)
+    # few at a time: numbers of Python take five times the memory
+    blocks = (order[at : at + BLOCK] for at in range(0, len(order), BLOCK))
+    rows = chain.from_iterable(merged[:, block].T.tolist() for block in blocks)
     return [x for x in labels.numbers if isinstance(x, HostLabel)], rows
 
 
@@ -66,7 +72,7 @@ class HostSegments:
     """
 
     labels: Sequence[HostLabel]
-    threads: dict[int, tuple[list[int], list[int], list[int]]]
+    threads: dict[int, tuple[array[int], array[int], array[int]]]
     ranking: Sequence[int]
 
     @classmethod
@@ -83,7 +89,7 @@ class HostSegments:
             if thread != last:
                 made.pop(last, stack, cursor, None)
                 last, cursor = thread, begin
-                made.threads[thread] = [], [], []
+                made.threads[thread] = array("q"), array("q"), array("q")
             cursor = made.pop(thread, stack, cursor, begin)
             end = min(end, stack[-1][0]) if stack else end
             if end > begin:
@@ -108,7 +114,7 @@ class HostSegments:
 
     def tile(self, thread: int, begin: int, end: int) -> Iterator[tuple[int, int, int]]:
         """Yield begin, end and label of what fills a time on a thread; label -1 for nothing."""
-        begins, ends, labels = self.threads.get(thread, ((), (), ()))
+        begins, ends, labels = self.threads.get(thread, (NOTHING,) * 3)
         at = max(bisect_right(begins, begin) - 1, 0)
         while begin < end:
             while at < len(ends) and ends[at] <= begin:
@@ -156,7 +162,7 @@ def stacks(
     labels, events = labeled(host, kinds)
     stack: list[tuple[int, int, int, int]] = []
     event = next(events, None)
-    chain: tuple[HostLabel, ...] | None = ()
+    around: tuple[HostLabel, ...] | None = ()
     for place in sorted(range(len(moments)), key=moments.__getitem__):
         thread, time = moments[place]
         while event is not None and (event[0], event[1]) <= (thread, time):
@@ -164,10 +170,10 @@ def stacks(
             while stack and (stack[-1][0] != of or stack[-1][1] <= begin):
                 stack.pop()
             stack.append((of, min(end, stack[-1][1]) if stack else end, label, begin))
-            event, chain = next(events, None), None
+            event, around = next(events, None), None
         while stack and (stack[-1][0] != thread or stack[-1][1] < time):
             stack.pop()
-            chain = None
-        if chain is None:
-            chain = tuple(labels[label] for _, _, label, _ in stack)
-        yield place, chain, stack[-1][3] if stack else -1
+            around = None
+        if around is None:
+            around = tuple(labels[label] for _, _, label, _ in stack)
+        yield place, around, stack[-1][3] if stack else -1
