@@ -10,7 +10,7 @@ from enum import Enum
 from perfc.ir.record import mutable, record
 
 from ..classes import TracedClass
-from ..facts import UNKNOWN_NS, DeviceTrace
+from ..facts import UNKNOWN_NS, DeviceTrace, LaunchColumns
 from ..summary import TraceSummary
 from ..timeline import HostKind, HostLabel
 from .host import HostSegments, span_of
@@ -150,14 +150,12 @@ def classes_of(summary: TraceSummary) -> Sequence[TracedClass]:
 
 
 def waiting_cause(
-    trace: DeviceTrace, classes: Sequence[TracedClass], before: int, row: int
-) -> tuple[Cause, str]:
+    rows: LaunchColumns, classes: Sequence[TracedClass], before: int, row: int
+) -> Cause:
     """Return why a kernel that was launched in time began after another had ended."""
-    name = trace.kernels[trace.launches.kernel[before]]
-    if trace.launches.stream[before] == trace.launches.stream[row]:
-        return Cause.QUEUED, ""
-    is_sent = classes[before] is TracedClass.COMMUNICATION
-    return Cause.WAITING if is_sent else Cause.STREAM, name
+    if rows.stream[before] == rows.stream[row]:
+        return Cause.QUEUED
+    return Cause.WAITING if classes[before] is TracedClass.COMMUNICATION else Cause.STREAM
 
 
 def idle_causes(summary: TraceSummary) -> tuple[CauseTime, ...]:
@@ -167,7 +165,8 @@ def idle_causes(summary: TraceSummary) -> tuple[CauseTime, ...]:
     had begun before the gap waits for another kernel.
     """
     trace, rows = summary.trace, summary.trace.launches
-    classes, segments, made = classes_of(summary), HostSegments.of(trace), CauseSum()
+    names, classes, made = trace.kernels, classes_of(summary), CauseSum()
+    segments = HostSegments.of(trace)
     for before, begin, row in gaps_of(trace):
         start, host = rows.start_ns[row], rows.host_ns[row]
         begun = min(max(host, begin), start)
@@ -179,10 +178,10 @@ def idle_causes(summary: TraceSummary) -> tuple[CauseTime, ...]:
         else:
             made.host(segments, span[0], begin, begun)
         if host != UNKNOWN_NS:
-            is_late = host >= begin
+            waits = waiting_cause(rows, classes, before, row)
+            name = names[rows.kernel[before]] if waits.value in KERNELS else ""
             latency = latency_of(trace, segments, row)
-            cause = latency if is_late else waiting_cause(trace, classes, before, row)
-            made.add(*cause, start - begun)
+            made.add(*(latency if host >= begin else (waits, name)), start - begun)
     return made.causes
 
 

@@ -17,8 +17,18 @@ from perfc.ir.record import mutable
 from ..classes import TracedClass
 from ..facts import UNKNOWN_NS, DeviceTrace
 from ..summary import TraceSummary
+from ..timeline import ROUNDING_NS
 from .host import HostSegments, span_of
-from .idle import SYNCHRONIZATION, Cause, CauseSum, CauseTime, classes_of, latency_of, waiting_cause
+from .idle import (
+    KERNELS,
+    SYNCHRONIZATION,
+    Cause,
+    CauseSum,
+    CauseTime,
+    classes_of,
+    latency_of,
+    waiting_cause,
+)
 
 WAIT = re.compile(r"StreamWaitEvent")
 MOST_EARLIER = 64
@@ -32,6 +42,7 @@ class PathWalk:
 
     Args:
         trace: launches.
+        names: names of kernels by number.
         classes: class of each launch.
         segments: what the host did.
         first_ns: begin of the path.
@@ -44,6 +55,7 @@ class PathWalk:
     """
 
     trace: DeviceTrace
+    names: Sequence[str]
     classes: Sequence[TracedClass]
     segments: HostSegments
     first_ns: int = 0
@@ -59,17 +71,10 @@ class PathWalk:
     def prepare(self) -> None:
         """Connect kernels and calls with the kernels that they may have waited for."""
         rows = self.trace.launches
-        begun = [
-            min(h, s) if h != UNKNOWN_NS else s
-            for h, s in zip(rows.host_ns, rows.start_ns, strict=True)
-        ]
-        self.first_ns = min(begun)
-        late = (
-            s - b
-            for h, s, b in zip(rows.host_ns, rows.start_ns, begun, strict=True)
-            if h != UNKNOWN_NS
-        )
-        self.latency_ns = min(late, default=0)
+        times = zip(rows.host_ns, rows.start_ns, strict=True)
+        launched = [(host, start) for host, start in times if host != UNKNOWN_NS]
+        self.first_ns = min([*rows.start_ns, *(host for host, _ in launched)])
+        self.latency_ns = min((max(start - host, 0) for host, start in launched), default=0)
         for order in self.trace.by_device():
             last: dict[int, int] = {}
             for row in order:
@@ -85,7 +90,7 @@ class PathWalk:
                 row = copies.get(at, -1)
                 if SYNCHRONIZATION.search(name):
                     row = self.waited(begin, end)
-                if row >= 0 and begin < self.end(row) <= end:
+                if begin < end and row >= 0 and begin < self.end(row) <= end + ROUNDING_NS:
                     self.returns.append((end, thread, begin, name, row))
         self.waits.sort()
         self.returns.sort()
@@ -96,14 +101,14 @@ class PathWalk:
 
     def is_copy(self, row: int) -> bool:
         """Return True for a copy or fill."""
-        return self.trace.kernels[self.trace.launches.kernel[row]].startswith(COPIES)
+        return self.names[self.trace.launches.kernel[row]].startswith(COPIES)
 
     def waited(self, begin: int, end: int) -> int:
         """Return the last kernel that ended during a call and was launched before; else -1."""
         hosts = self.trace.launches.host_ns
         last = (-1, -1)
         for ended in self.ended:
-            at = bisect_right(ended, (end, 1 << 62))
+            at = bisect_right(ended, (end + ROUNDING_NS, 1 << 62))
             earlier = reversed(ended[max(at - MOST_EARLIER, 0) : at])
             last = max(last, next((x for x in earlier if hosts[x[1]] <= begin), last))
         return last[1] if last[0] > begin else -1
@@ -124,14 +129,16 @@ class PathWalk:
         cause = Cause.COPY if self.is_copy(row) else Cause.KERNEL
         is_sent = self.classes[row] is TracedClass.COMMUNICATION
         cause = Cause.COMMUNICATION if is_sent else cause
-        self.made.add(cause, self.trace.kernels[rows.kernel[row]], time - start)
+        self.made.add(cause, self.names[rows.kernel[row]], time - start)
         other = self.dependency(row)
         if host == UNKNOWN_NS or (other >= 0 and self.end(other) >= host + self.latency_ns):
             if other < 0:
                 return start, -1
             ended = min(self.end(other), start)
-            waits = waiting_cause(self.trace, self.classes, other, row)
-            self.made.add(*((Cause.UNKNOWN, "") if host == UNKNOWN_NS else waits), start - ended)
+            waits = waiting_cause(rows, self.classes, other, row)
+            waits = Cause.UNKNOWN if host == UNKNOWN_NS else waits
+            name = self.names[rows.kernel[other]] if waits.value in KERNELS else ""
+            self.made.add(waits, name, start - ended)
             return ended, other
         begun = min(host, start)
         self.made.add(*latency_of(self.trace, self.segments, row), start - begun)
@@ -169,7 +176,7 @@ class PathWalk:
                 break
             if of == thread or next(self.segments.tile(thread, begin, end))[2] < 0:
                 self.made.host(self.segments, thread, end, time)
-                ended = max(self.end(row), self.first_ns)
+                ended = max(min(self.end(row), end), self.first_ns)
                 self.made.add(Cause.SYNCHRONIZATION, name, end - ended)
                 return ended, row
         self.made.host(self.segments, thread, self.first_ns, time)
@@ -179,7 +186,7 @@ class PathWalk:
 def critical_path(summary: TraceSummary) -> tuple[CauseTime, ...]:
     """Return what lies on the critical path; the times add up to its span exactly."""
     trace = summary.trace
-    walk = PathWalk(trace, classes_of(summary), HostSegments.of(trace))
+    walk = PathWalk(trace, trace.kernels, classes_of(summary), HostSegments.of(trace))
     walk.prepare()
     walk.walk()
     return walk.made.causes
