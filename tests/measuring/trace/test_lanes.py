@@ -112,6 +112,7 @@ def test_what_is_left_out_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(lanes, "MOST_LANES", 2)
     line = lanes_of(summary_of(tmp_path, streams()))
     assert line.notes == (
+        "the time line has the 3 longest of 4 operators",
         "the time line has the first 3 of 4 launches",
         "the time line has 2 of 6 threads and streams",
     )

@@ -91,16 +91,16 @@ def lanes_of(summary: TraceSummary) -> TimeLanes:
     begin = min((*hosts, *(rows.start_ns[row] for row in shown[:1])), default=0)
     end = max((rows.start_ns[row] + rows.duration_ns[row] for row in shown), default=1 << 62)
     operators: dict[tuple[str, str], int] = {}
+    notes: list[str] = []
     spans = {
         **marked(trace, begin, end),
-        **called(trace, begin, end, operators),
+        **called(trace, begin, end, operators, notes),
         **executed(summary, shown),
     }
     drawn = dict(sorted(spans.items(), key=lambda s: -len(s[1]))[:MOST_LANES])
     first = min((s[0] for each in drawn.values() for s in each), default=0)
     last = max((s[0] + s[1] for each in drawn.values() for s in each), default=0)
     lanes = tuple(lane(key, each, first) for key, each in spans.items() if key in drawn)
-    notes: list[str] = []
     if len(shown) < len(timed):
         every = plural(len(timed), "launch", "launches")
         notes.append(f"the time line has the first {len(shown):,} of {every}")
@@ -124,9 +124,21 @@ def marked(trace: DeviceTrace, begin_ns: int, end_ns: int) -> dict[LaneKey, list
 
 
 def called(
-    trace: DeviceTrace, begin_ns: int, end_ns: int, names: dict[tuple[str, str], int]
+    trace: DeviceTrace,
+    begin_ns: int,
+    end_ns: int,
+    names: dict[tuple[str, str], int],
+    notes: list[str],
 ) -> dict[LaneKey, list[Span]]:
-    """Return operators and frames of each thread of the host within a time; number their names."""
+    """Return operators and frames of each thread of the host within a time.
+
+    Args:
+        trace: the trace.
+        begin_ns: begin of the time.
+        end_ns: its end.
+        names: receives the numbers of names with their shapes or kinds.
+        notes: receives sentences on what is left out.
+    """
     host, made = trace.host, dict[tuple[int, str], list[Span]]()
     if host is None:
         return {}
@@ -142,6 +154,7 @@ def called(
         columns = [np.array(c, dtype=np.int64) for c in events.columns[:4]]
         (inside,) = np.nonzero((columns[1] < end_ns) & (columns[2] > begin_ns))
         if len(inside) > MOST_SPANS:
+            notes.append(f"the time line has the {MOST_SPANS:,} longest of {len(inside):,} {title}")
             longest = np.argsort((columns[1] - columns[2])[inside], kind="stable")
             inside = np.sort(inside[longest[:MOST_SPANS]])
         for thread, begin, end, number in zip(*(c[inside].tolist() for c in columns), strict=True):
