@@ -282,7 +282,7 @@ def common(
         ParseError: too long to compare.
     """
     if max(len(a), len(b)) > LONGEST:
-        raise ParseError(f"{max(len(a), len(b))} costly operators, at most {LONGEST} are compared")
+        raise ParseError(f"{max(len(a), len(b)):,} operators to align, at most {LONGEST:,}")
     kinds = {x: {y: same(x, y) for y in set(b)} for x in set(a)}
     rows = [bytearray(len(b) + 1) for _ in range(len(a) + 1)]
     last = [0] * (len(b) + 1)

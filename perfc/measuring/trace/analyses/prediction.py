@@ -184,7 +184,7 @@ def prediction_gap(summary: TraceSummary, report: Report, where: str = "") -> Pr
         raise ParseError(text, where=where)
     groups = operators_of(trace)
     ours = steps_of(report)
-    steps = [step_of(trace, rows) for rows in groups]
+    steps = list(traced_steps(trace, groups))
     places = placed(ours, steps, where)
     times_ns = [round((k.time_s - k.wait_s) * 1e9) for k in prediction.kernels]
     rows = list(rows_of(trace, report, Counter(at for at, _ in ours), times_ns, groups, places))
@@ -246,10 +246,11 @@ def traced_dtypes(
     trace: DeviceTrace, groups: Iterable[Sequence[int]], steps: Iterable[ComparedStep]
 ) -> Iterator[str]:
     """Yield the element types of the products of a trace, as far as they are known."""
+    calls = trace.calls
     for rows, step in zip(groups, steps, strict=True):
         call = trace.launches.call[rows[0]]
         if step.class_name in COSTLY and call >= 0:
-            words = (a.dtype for a in trace.calls[call].arguments if isinstance(a, TensorArgument))
+            words = (a.dtype for a in calls[call].arguments if isinstance(a, TensorArgument))
             if dtype := dtype_of(next(words, "")):
                 yield dtype.code
 
@@ -265,13 +266,14 @@ def operators_of(trace: DeviceTrace) -> list[list[int]]:
     return list(groups.values())
 
 
-def step_of(trace: DeviceTrace, rows: Sequence[int]) -> ComparedStep:
-    """Return the operator of some launches as a step of the model."""
-    launches = trace.launches
-    longest = max(rows, key=launches.duration_ns.__getitem__)
-    call = trace.calls[launches.call[longest]] if launches.call[longest] >= 0 else None
-    name = trace.kernels[launches.kernel[longest]]
-    return ComparedStep.of(call.operator if call else "", call.counts if call else (), name)
+def traced_steps(trace: DeviceTrace, groups: Iterable[Sequence[int]]) -> Iterator[ComparedStep]:
+    """Yield the operators of groups of launches as steps of the model."""
+    launches, calls, names = trace.launches, trace.calls, trace.kernels
+    for rows in groups:
+        longest = max(rows, key=launches.duration_ns.__getitem__)
+        call = calls[launches.call[longest]] if launches.call[longest] >= 0 else None
+        operator, counts = (call.operator, call.counts) if call else ("", ())
+        yield ComparedStep.of(operator, counts, names[launches.kernel[longest]])
 
 
 def rows_of(
@@ -284,6 +286,7 @@ def rows_of(
 ) -> Iterator[_Row]:
     """Yield the rows of equal kernels, then those of launches without a kernel."""
     kernels, launches = report.kernels.kernels, trace.launches
+    calls, names = trace.calls, trace.kernels
     by_kernel: dict[int, _Row] = {}
     for at, k in enumerate(kernels):
         new = _Row(k.label, k.anchor.loc.name, class_of_kind(k.kind).value)
@@ -295,8 +298,8 @@ def rows_of(
     for group, place in zip(groups, places, strict=True):
         main = max(group, key=launches.duration_ns.__getitem__)
         if place is None:
-            call, name = launches.call[main], trace.kernels[launches.kernel[main]]
-            operator = trace.calls[call].operator if call >= 0 else ""
+            call, name = launches.call[main], names[launches.kernel[main]]
+            operator = calls[call].operator if call >= 0 else ""
             key = operator or name, class_of(name, operator).value
             row = others.setdefault(key, _Row(key[0], "", key[1]))
         else:
