@@ -6,7 +6,17 @@ them do as well.
 
 from __future__ import annotations
 
-from .cost import NO_TRAFFIC, NO_WORK, Traffic, Work, dim_sum, total_traffic, total_work
+from .cost import (
+    NO_TRAFFIC,
+    NO_WORK,
+    Extents,
+    Parts,
+    Traffic,
+    Work,
+    dim_sum,
+    total_traffic,
+    total_work,
+)
 from .definition import Attributes, Natural, Naturals, Positive, Positives
 from .facts import Origin, weakest
 from .graph import (
@@ -19,6 +29,7 @@ from .graph import (
     Module,
     Node,
     Phase,
+    Results,
     SymbolDecl,
     Value,
     Weight,
@@ -82,6 +93,7 @@ __all__ = [
     "Basis",
     "DType",
     "Dim",
+    "Extents",
     "Folded",
     "Graph",
     "Inputs",
@@ -99,10 +111,12 @@ __all__ = [
     "Op",
     "OptionalType",
     "Origin",
+    "Parts",
     "Phase",
     "Poly",
     "Positive",
     "Positives",
+    "Results",
     "SequenceType",
     "Shape",
     "SymbolDecl",

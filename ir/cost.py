@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import cache
 from types import CodeType
+from typing import TypeAlias
 
 from .record import record
 from .symbolic.dim import Dim, Monomial, Poly, substitute
 from .tensors.types import DType
+
+Extents: TypeAlias = "Mapping[str, Dim]"
+"""Values of the variables of formulas."""
+Parts: TypeAlias = "Mapping[int, Dim]"
+"""Bytes or elements of operands by position."""
 
 
 def dim_sum(parts: Iterable[Dim]) -> Dim:
@@ -99,7 +105,7 @@ def _compiled(formula: str) -> CodeType:
     return compile(formula, "<formula>", "eval")
 
 
-def formula_value(formula: str, letters: Mapping[str, Dim]) -> Dim:
+def formula_value(formula: str, letters: Extents) -> Dim:
     """Return the value of a formula. Formulas come from perfc's source only, never from a model.
 
     Args:
@@ -113,7 +119,7 @@ def formula_value(formula: str, letters: Mapping[str, Dim]) -> Dim:
     return value
 
 
-def work_of(formulas: Mapping[str, str], letters: Mapping[str, Dim], dtype: DType | None) -> Work:
+def work_of(formulas: Mapping[str, str], letters: Extents, dtype: DType | None) -> Work:
     """Return the work that ``formulas`` give for these values of their variables.
 
     Args:

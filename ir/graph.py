@@ -65,6 +65,7 @@ class Value:
 
 
 Inputs: TypeAlias = "tuple[Value | None, ...]"
+Results: TypeAlias = Inputs
 
 
 class Phase(Enum):
@@ -108,7 +109,7 @@ class Node:
 
     op: Op
     inputs: Inputs
-    outputs: tuple[Value | None, ...]
+    outputs: Results
     regions: tuple[Graph, ...] = ()
     loc: Loc = NOWHERE
     results: tuple[Value, ...] = field(init=False, repr=False)

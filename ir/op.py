@@ -8,9 +8,9 @@ from enum import Enum
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from ..errors import ShapeError
-from .cost import NO_TRAFFIC, NO_WORK, UNITS, Traffic, Work, dim_sum, work_of
+from .cost import NO_TRAFFIC, NO_WORK, UNITS, Extents, Parts, Traffic, Work, dim_sum, work_of
 from .definition import Operands, range_problem
-from .graph import Inputs
+from .graph import Inputs, Results
 from .record import frozen
 from .symbolic.dim import Dim
 from .tensors.known import Known
@@ -19,7 +19,6 @@ from .tensors.types import DType, SequenceType, TensorType, Type, element_count
 if TYPE_CHECKING:
     from .gradients.adjoint import Adjoint, Gradients
     from .gradients.tape import Tape
-    from .graph import Value
     from .problem import Problem
 
 Types: TypeAlias = "tuple[Type, ...]"
@@ -180,7 +179,7 @@ class Op:
             return NO_TRAFFIC
         return each_once(ins, outs)
 
-    def read_parts(self, ins: Inputs) -> Mapping[int, Dim]:
+    def read_parts(self, ins: Inputs) -> Parts:
         """Return bytes read of the operands that are read in part, by position.
 
         Empty if each is read completely, or if only the first one is read in part.
@@ -192,11 +191,11 @@ class Op:
         names = self.operands
         return names[min(index, len(names) - 1)] if names else ""
 
-    def logical_elements(self, ins: Inputs) -> Mapping[int, Dim]:
+    def logical_elements(self, ins: Inputs) -> Parts:
         """Return logical elements, by position, of operands that are stored packed or padded."""
         return {}
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         """Return values for the variables of ``formulas``; by default ``e``, the elements."""
         return {"e": count(outs[0])} if self.formulas else {}
 
@@ -215,7 +214,7 @@ class Op:
         rule = rule_of(type(self))
         return None if rule is None else rule(at)
 
-    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...] | None:
+    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results | None:
         """Return the results in standard operators if ONNX lacks this operator, else None."""
         return None
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from perfc.errors import PassError
 
-from .. import Node, Op, Shape, Value, mutable
+from .. import Node, Op, Results, Shape, Value, mutable
 from .tape import Tape, shape_of
 
 Gradients: TypeAlias = "Mapping[int, Value | None]"
@@ -27,7 +27,7 @@ class Adjoint:
     """
 
     node: Node
-    of_results: tuple[Value | None, ...]
+    of_results: Results
     wanted: tuple[bool, ...]
     tape: Tape
 

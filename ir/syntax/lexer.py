@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Mapping
 from typing import NoReturn
 
 from perfc.errors import ParseError
 
+from .. import Extents
 from ..symbolic.dim import Dim, Poly, dim_max, dim_min
 
 MAX_DEPTH = 100
@@ -36,7 +36,7 @@ class Lexer:
 
     __slots__ = ("_end", "depth", "kind", "path", "start", "symbols", "text", "token")
 
-    def __init__(self, text: str, path: str, symbols: Mapping[str, Dim]) -> None:
+    def __init__(self, text: str, path: str, symbols: Extents) -> None:
         self.text = text
         self.path = path
         self.symbols = symbols
@@ -211,7 +211,7 @@ def position_in(starts: list[int], offset: int) -> str:
     return f"{line}:{offset - starts[line - 1] + 1}"
 
 
-def parse_dim(text: str, symbols: Mapping[str, Dim], path: str = "extent") -> Dim:
+def parse_dim(text: str, symbols: Extents, path: str = "extent") -> Dim:
     """Return the extent written in ``text`` over ``symbols``, keyed by printed name.
 
     Raises:

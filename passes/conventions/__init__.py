@@ -21,7 +21,7 @@ from functools import cache
 from pathlib import Path
 
 from perfc.errors import PassError
-from perfc.ir import Dim, Kind, Node, Op, TensorType, Value, dim_sum, record
+from perfc.ir import Dim, Inputs, Kind, Node, Op, TensorType, Value, dim_sum, record
 from perfc.ir.cost import formula_value
 from perfc.ir.ops.elementwise.activation import Sigmoid
 from perfc.ir.ops.elementwise.elementwise import Add, Mul
@@ -192,7 +192,7 @@ def _names(node: Node) -> tuple[str, ...]:
     return node.op.onnx
 
 
-def _elements(values: tuple[Value | None, ...]) -> Dim:
+def _elements(values: Inputs) -> Dim:
     first = values[0] if values else None
     if first is None or not isinstance(first.type, TensorType):
         return 0

@@ -13,6 +13,7 @@ from perfc.ir import (
     Module,
     Node,
     Poly,
+    Results,
     TensorType,
     Type,
     Value,
@@ -233,7 +234,7 @@ class Intervals:
             self.live.append(now)
 
 
-def overwritten_by(node: Node) -> tuple[Value | None, ...]:
+def overwritten_by(node: Node) -> Results:
     """Return the operands that an optimizer kernel overwrites; none for other nodes."""
     return node.op.overwritten(node.inputs) if isinstance(node.op, MultiTensor) else ()
 

@@ -6,7 +6,19 @@ from collections.abc import Iterator
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from perfc.ir import Graph, Kind, Module, Node, TensorType, Value, Weight, captured, entity, frozen
+from perfc.ir import (
+    Graph,
+    Inputs,
+    Kind,
+    Module,
+    Node,
+    TensorType,
+    Value,
+    Weight,
+    captured,
+    entity,
+    frozen,
+)
 from perfc.ir.ops.control.control import If, Loop
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.ops.movement.movement import Transpose
@@ -104,7 +116,7 @@ class Folding:
         nodes.append(node)
 
     @staticmethod
-    def changes_nothing(node: Node, ins: tuple[Value | None, ...]) -> bool:
+    def changes_nothing(node: Node, ins: Inputs) -> bool:
         """Return True if the result is the operand: an identity, or a cast to its own type."""
         if not ins or ins[0] is None or not node.results:
             return False
@@ -117,7 +129,7 @@ class Folding:
             case _:
                 return False
 
-    def folds(self, node: Node, ins: tuple[Value | None, ...]) -> bool:
+    def folds(self, node: Node, ins: Inputs) -> bool:
         """Return True if the results are known before the model runs."""
         results = node.results
         if node.op.kind in NEVER_FOLDED or not results or self.follows_parameters(node, ins):
@@ -134,7 +146,7 @@ class Folding:
             and all(isinstance(v.type, TensorType) and v.type.is_static for v in results)
         )
 
-    def follows_parameters(self, node: Node, ins: tuple[Value | None, ...]) -> bool:
+    def follows_parameters(self, node: Node, ins: Inputs) -> bool:
         """Return True if the results depend on parameters that change from step to step."""
         if not self.keeps_parameters or not any(v and self.changes(v) for v in ins):
             return False
@@ -149,7 +161,7 @@ class Folding:
         return v.weight is not None and v.weight.is_parameter and v.is_real
 
     @staticmethod
-    def decided(node: Node, ins: tuple[Value | None, ...]) -> Graph | None:
+    def decided(node: Node, ins: Inputs) -> Graph | None:
         """Return the branch that an If with a known condition takes."""
         if not isinstance(node.op, If) or len(node.regions) != 2 or ins[0] is None:
             return None
@@ -165,7 +177,7 @@ def iterated(body: Graph) -> Iterator[Value]:
             yield before
 
 
-def shared(node: Node, ins: tuple[Value | None, ...]) -> str:
+def shared(node: Node, ins: Inputs) -> str:
     """Return the name of the stored tensor whose elements a result reorders; "" if computed."""
     base = ins[0] if ins and isinstance(node.op, View | Transpose) else None
     return "" if base is None or base.weight is None else base.weight.shares or base.name

@@ -12,6 +12,7 @@ from ... import (
     ABSENT,
     Dim,
     DType,
+    Extents,
     Inputs,
     Kind,
     Op,
@@ -124,7 +125,7 @@ class AttentionLike(Op):
             None if scores is None else work_of_scores(self.formulas, scores, self.mac_dtype(ins))
         )
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         scores = self.scores(ins)
         return {} if scores is None else scores.letters()
 

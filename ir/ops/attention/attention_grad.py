@@ -12,6 +12,7 @@ from ... import (
     Kind,
     Op,
     Positive,
+    Results,
     Shape,
     TensorType,
     Traffic,
@@ -114,7 +115,7 @@ class AttentionGrad(Op):
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         return each_once(ins, outs)
 
-    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...]:
+    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
         dy, _, q, k, v = ins[:5]
         assert dy is not None
         assert q is not None

@@ -8,6 +8,7 @@ from typing import ClassVar
 from ... import (
     Dim,
     DType,
+    Extents,
     Inputs,
     Kind,
     Natural,
@@ -151,7 +152,7 @@ class RaggedAttention(Op):
         last, c = group.past + group.queries, self.chunk
         return (last // c) * triangle(c) + triangle(last % c) - triangle(group.past)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         prompts, decodes = self.groups(ins)
         group = prompts or decodes
         return {} if group is None else self.scores(group, is_biased=has(ins, BIAS)).letters()

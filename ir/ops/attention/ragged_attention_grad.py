@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
-from ... import ABSENT, Dim, Inputs, Traffic, Types, Value, Work, each_once, frozen, has, tensor
+from ... import (
+    ABSENT,
+    Extents,
+    Inputs,
+    Results,
+    Traffic,
+    Types,
+    Value,
+    Work,
+    each_once,
+    frozen,
+    has,
+    tensor,
+)
 from ...problem import Backward
 from .attention_grad import BACKWARD_SCORES, AttentionGrad, backward_of, backward_work
 from .ragged_attention import BIAS, KEY, PAST_KEY, QUERY, VALUE, RaggedAttention
@@ -49,7 +61,7 @@ class RaggedAttentionGrad(RaggedAttention):
         at = [FORWARD + i for i in RESULTS]
         return tuple(tensor(ins, i) if has(ins, i) else ABSENT for i in at)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         return super().extents(ins[FORWARD:], outs)
 
     def work(self, ins: Inputs, outs: Types) -> Work | None:
@@ -68,7 +80,7 @@ class RaggedAttentionGrad(RaggedAttention):
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         return each_once(ins, outs)
 
-    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...] | None:
+    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results | None:
         """Return sequences as a batch, if nothing is cached and the only mask is causal."""
         prompts, decodes = self.groups(ins[FORWARD:])
         plain = not (self.window or self.chunk or self.softcap or has(ins, FORWARD + BIAS))

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from ... import (
-    Dim,
+    Extents,
     Inputs,
     Kind,
     Natural,
@@ -51,7 +49,7 @@ class RelativePositionBias(Op):
         s, t = either(known_extent(ins, 1)), either(known_extent(ins, 2))
         return (TensorType(tensor(ins, 0).dtype, (1, heads, s, t)),)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         shape = result_shape(outs)
         return {} if shape is None or len(shape) != 4 else {"s": shape[2], "t": shape[3]}
 
@@ -90,7 +88,7 @@ class GatedRelativePositionBias(Op):
         dtype = first_dtype(ins, 0, 2)
         return (TensorType(dtype, (b, self.num_heads, s, s)),)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         shape, w = result_shape(outs), ranked(ins, 3, 2)
         if shape is None or w is None or tensor(ins, 0).shape is None:
             return {}

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import ClassVar
 
 from ... import (
     Dim,
+    Extents,
     Inputs,
     Kind,
     Natural,
     Naturals,
     Op,
+    Parts,
     Shape,
     Traffic,
     Types,
@@ -57,7 +58,7 @@ class RotaryEmbedding(Op):
             return x[3]
         return x[-1] // self.num_heads if self.num_heads and x else None
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         x, cos = tensor(ins, 0).shape, tensor(ins, self.caches[0]).shape
         if x is None:
             return {}
@@ -72,7 +73,7 @@ class RotaryEmbedding(Op):
             return {"e": product(x), "r": 1, "d": 1}
         return {"e": product(x), "r": rotated, "d": d}
 
-    def read_parts(self, ins: Inputs) -> Mapping[int, Dim]:
+    def read_parts(self, ins: Inputs) -> Parts:
         x = tensor(ins, 0).shape
         if x is None or len(x) < 2:
             return {}
@@ -144,7 +145,7 @@ class GemmaRotaryEmbedding(Op):
     def infer(self, ins: Inputs) -> Types:
         return tensor(ins, 1), tensor(ins, 3)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         if not has(ins, 0) or any(tensor(ins, i).shape is None for i in (0, 1, 3)):
             return {}
         return {"e": count(outs[0]) + count(outs[1]), "a": count(tensor(ins, 0))}

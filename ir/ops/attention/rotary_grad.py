@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ... import Dim, Inputs, Shape, TensorType, Types, Value, frozen, has, tensor
+from ... import Dim, Inputs, Results, Shape, TensorType, Types, Value, frozen, has, tensor
 from ..movement.gather import Gather
 from .rotary import RotaryEmbedding
 
@@ -27,7 +27,7 @@ class RotaryEmbeddingGrad(RotaryEmbedding):
     onnx = ()
     operands = ("dY", "cos_cache", "sin_cache", "position_ids?")
 
-    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...] | None:
+    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results | None:
         dy, shape = ins[0], tensor(ins, 0).shape
         d = None if shape is None else self.head_size(shape)
         cos, sin = (self.at_positions(tape, ins, i) for i in (1, 2))

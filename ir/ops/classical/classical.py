@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import ClassVar
 
 from ... import (
     Attributes,
     Dim,
     DType,
+    Extents,
     Inputs,
     Kind,
     Known,
@@ -64,7 +64,7 @@ class PerFeature(Op):
         x = tensor(ins, 0)
         return (TensorType(self.result_dtype(ins), x.shape),)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"e": count(outs[0]), "a": self.alu}
 
 
@@ -283,7 +283,7 @@ class DictVectorizer(Op):
     def infer(self, ins: Inputs) -> Types:
         return (TensorType(map_value(ins), (1, checked(self.vocabulary, "vocabulary"))),)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"v": self.vocabulary}
 
 

@@ -6,7 +6,20 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from ... import Attributes, Dim, DType, Inputs, Kind, Natural, Op, TensorType, Types, frozen, tensor
+from ... import (
+    Attributes,
+    Dim,
+    DType,
+    Extents,
+    Inputs,
+    Kind,
+    Natural,
+    Op,
+    TensorType,
+    Types,
+    frozen,
+    tensor,
+)
 from ..elementwise.exact import checked
 from .classical import in_rows, length, row_count
 
@@ -73,7 +86,7 @@ class LinearRegressor(Model):
     def infer(self, ins: Inputs) -> Types:
         return (self.scored(ins, self.targets),)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"n": self.rows(ins), "w": self.coefficients}
 
 
@@ -108,7 +121,7 @@ class LinearClassifier(Model):
         scores = self.scored(ins, self.classes)
         return self.labelled(scores, self.label), scores
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"n": self.rows(ins), "w": self.coefficients}
 
 
@@ -147,7 +160,7 @@ class SVMRegressor(Model):
     def infer(self, ins: Inputs) -> Types:
         return (self.scored(ins, 1),)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {
             "n": self.rows(ins),
             "s": self.support_elements,
@@ -246,7 +259,7 @@ class TreeEnsemble(Model):
         dtype = tensor(ins, 0).dtype
         return (TensorType(dtype, self.scored(ins, self.n_targets).shape),)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"n": self.rows(ins), "c": self.comparisons}
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from ... import (
     Dim,
     DType,
+    Extents,
     Inputs,
     Kind,
     Op,
@@ -85,7 +86,7 @@ class Fourier(Op):
             shape[normal_axis(axis, len(shape))] = size
         return (TensorType(dtype, tuple(shape)),)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         signal = outs[0] if self.inverse else tensor(ins, 0)
         if not isinstance(signal, TensorType) or signal.shape is None:
             return {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import ClassVar
 
 from perfc.errors import ShapeError
@@ -11,6 +10,7 @@ from ... import (
     Attributes,
     Dim,
     DType,
+    Extents,
     Inputs,
     Kind,
     Op,
@@ -109,7 +109,7 @@ class DFT(Op):
         m = n // 2 + 1 if self.onesided and not self.inverse else n
         return (TensorType(x.dtype, (*x.shape[:at], m, *x.shape[at + 1 : -1], parts)),)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         shape = tensor(ins, 0).shape
         at = None if shape is None else self._axis(ins, len(shape))
         if shape is None or at is None:
@@ -166,7 +166,7 @@ class STFT(Op):
             bins = frame // 2 + 1 if self.onesided else frame
         return (TensorType(x.dtype, (batch, frames, bins, 2)),)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         out = outs[0]
         shape = out.shape if isinstance(out, TensorType) and out.shape else (0, 0)
         f = self._frame(ins) or 0
@@ -231,7 +231,7 @@ class Window(Op):
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         return each_once((), outs)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"n": count(outs[0]), "a": 3 * self.cosines, "c": self.cosines}
 
 

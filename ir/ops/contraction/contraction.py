@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from itertools import combinations
 
-from ... import Dim, Work, dim_min
+from ... import Dim, Extents, Work, dim_min
 from ..convolution.window import product
 
 Letters = frozenset[str]
@@ -20,7 +20,7 @@ def remaining(a: Letters, b: Letters, later: Letters) -> Letters:
     return (a | b) & later
 
 
-def pair(a: Letters, b: Letters, later: Letters, extents: Mapping[str, Dim]) -> Work:
+def pair(a: Letters, b: Letters, later: Letters, extents: Extents) -> Work:
     """Return the work of one product of two operands.
 
     A letter in only one operand that is not read later is summed before the product.
@@ -44,7 +44,7 @@ def left_to_right(operands: Sequence[Letters], result: Letters) -> list[tuple[Le
     return steps
 
 
-def least_mac(operands: Sequence[Letters], result: Letters, extents: Mapping[str, Dim]) -> Dim:
+def least_mac(operands: Sequence[Letters], result: Letters, extents: Extents) -> Dim:
     """Return the multiply-accumulates of the best order of pairwise products.
 
     For more than ``MOST`` operands it is a lower bound: one per element of the result.
@@ -76,5 +76,5 @@ def _union(parts: Iterable[Letters]) -> Letters:
     return reduce(frozenset.union, parts, NONE)
 
 
-def _size(letters: Letters, extents: Mapping[str, Dim]) -> Dim:
+def _size(letters: Letters, extents: Extents) -> Dim:
     return product(tuple(extents[x] for x in sorted(letters)))

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from perfc.errors import ShapeError
 
 from ... import (
     Dim,
+    Extents,
     Inputs,
     Kind,
     Op,
+    Parts,
     Positive,
     TensorType,
     Traffic,
@@ -57,7 +57,7 @@ class GroupedGemm(Op):
         rows = a.shape[0] if a.shape else data_extent()
         return (TensorType(a.dtype, (rows, b[1] if b else data_extent())),)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         a, b = tensor(ins, 0).shape, tensor(ins, 1).shape
         if not a or not b:
             return {}
@@ -69,7 +69,7 @@ class GroupedGemm(Op):
             return None
         return Product(dim_min(e["g"], e["m"]), e["m"], e["n"], e["k"], is_grouped=True)
 
-    def read_parts(self, ins: Inputs) -> Mapping[int, Dim]:
+    def read_parts(self, ins: Inputs) -> Parts:
         parts: dict[int, Dim] = {}
         for index, value in enumerate(ins):
             if value is None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import ClassVar
 
 from perfc.errors import ShapeError
 
-from ... import Dim, Inputs, Kind, Op, Shape, TensorType, Types, frozen, has, same, tensor
+from ... import Dim, Extents, Inputs, Kind, Op, Shape, TensorType, Types, frozen, has, same, tensor
 from ...problem import Product
 from ...symbolic.fresh import data_extent
 from ...tensors.broadcast import broadcast
@@ -83,7 +82,7 @@ class MatMul(Epilogue):
             return (TensorType(self.result_dtype(ins), None),)
         return (TensorType(self.result_dtype(ins), matmul_shape(a, b)[0]),)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         a, b = self.factors(ins)
         if a is None or b is None:
             return {}
@@ -225,7 +224,7 @@ class Gemm(Op):
         shape = (data_extent() if m is None else m, data_extent() if n is None else n)
         return (TensorType(self.result_dtype(ins), shape),)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         m, n, k = self.mnk(ins)
         if m is None or n is None or k is None:
             return {}

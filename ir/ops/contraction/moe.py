@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import ClassVar
 
 from ... import (
     Dim,
     DType,
+    Extents,
     Inputs,
     Kind,
     Natural,
     Op,
+    Parts,
     Positive,
     TensorType,
     Traffic,
@@ -113,7 +114,7 @@ class MoE(Op):
         inner = fc2[2] if fc2 is not None and len(fc2) == 3 else fc1[1]
         return fc1[0], fc1[1], inner
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         x, widths = tensor(ins, 0).shape, self.widths(ins)
         if not x or widths is None:
             return {}
@@ -146,7 +147,7 @@ class MoE(Op):
             bits, block, self.skew,
         )  # fmt: skip
 
-    def read_parts(self, ins: Inputs) -> Mapping[int, Dim]:
+    def read_parts(self, ins: Inputs) -> Parts:
         parts: dict[int, Dim] = {}
         for index in range(len(ins)):
             if ins[index] is None:
@@ -205,7 +206,7 @@ class QMoE(MoE):
     def packing(self) -> tuple[float, int]:
         return self.stored_bits or self.expert_weight_bits, self.block_size
 
-    def logical_elements(self, ins: Inputs) -> Mapping[int, Dim]:
+    def logical_elements(self, ins: Inputs) -> Parts:
         elements: dict[int, Dim] = {}
         for layer, i in enumerate(self.fc_at, 1):
             bits, stored = getattr(self, f"fc{layer}_expert_weight_bits"), tensor(ins, i)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,9 @@ from ... import (
     ABSENT,
     Dim,
     DType,
+    Extents,
     Inputs,
+    Parts,
     TensorType,
     Traffic,
     Types,
@@ -65,14 +66,14 @@ class MoEGrad(MoE):
     def mac_dtype(self, ins: Inputs) -> DType | None:
         return self.forward().mac_dtype(ins[FORWARD:])
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         return self.forward().extents(ins[FORWARD:], outs)
 
     def problem(self, ins: Inputs, outs: Types) -> Backward | None:  # type: ignore[override]
         forward = self.forward().problem(ins[FORWARD:], outs)
         return None if forward is None else Backward(forward, 1.0)
 
-    def read_parts(self, ins: Inputs) -> Mapping[int, Dim]:
+    def read_parts(self, ins: Inputs) -> Parts:
         parts = self.forward().read_parts(ins[FORWARD:])
         return {0: tensor(ins, 0).nbytes or 0} | {i + FORWARD: n for i, n in parts.items()}
 
@@ -128,7 +129,7 @@ class MoEWeightGrad(MoEGrad):
             TensorType(half, tensor(ins, i).shape) if has(ins, i) else ABSENT for i in range(3, 9)
         )
 
-    def read_parts(self, ins: Inputs) -> Mapping[int, Dim]:
+    def read_parts(self, ins: Inputs) -> Parts:
         # only the gradients of experts are read and written
         return {i: tensor(ins, i).nbytes or 0 if i < 3 else 0 for i in range(len(ins))}
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar
 
 from ... import (
-    Dim,
     DType,
+    Extents,
     Inputs,
     Kind,
     Natural,
@@ -55,7 +54,7 @@ class Inverse(Op):
     def infer(self, ins: Inputs) -> Types:
         return (TensorType(tensor(ins, 0).dtype, tensor(ins, 0).shape),)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         shape = tensor(ins, 0).shape
         if not shape:
             return {"b": 0, "m": 0}
@@ -92,7 +91,7 @@ class CDist(Op):
         lead = broadcast([a[:-2], b[:-2]]) or ()
         return (TensorType(first_dtype(ins, 0, 1), (*lead, a[-2], b[-2])),)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         shape, a = outs[0], tensor(ins, 0).shape
         if not a or not isinstance(shape, TensorType) or not shape.shape:
             return {"b": 0, "m": 0, "n": 0, "k": 0, "q": 0, "r": 0}
@@ -167,7 +166,7 @@ class Rfft(Op):
         """Return the shape of the real signal."""
         return tensor(ins, 0).shape
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         shape = self.signal(ins, outs)
         if not shape:
             return {"e": 0, "l": 0}
@@ -225,7 +224,7 @@ class ReduceSumInteger(Op):
         axes = reduced_axes(self.axes or range(len(data.shape)), len(data.shape))
         return (TensorType(wide, reduced_shape(data.shape, axes, self.keepdims)),)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"e": count(tensor(ins, 0))}
 
 
@@ -247,7 +246,7 @@ class MulInteger(Op):
         shape = broadcast([tensor(ins, 0).shape, tensor(ins, 2).shape])
         return (TensorType(DType.I32, shape),)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"e": count(outs[0]), "a": 1 + has(ins, 1) + has(ins, 3)}
 
 
@@ -306,7 +305,7 @@ class MurmurHash3(Op):
         done = super().work(ins, outs)
         return done and replace(done, is_bound=tensor(ins, 0).dtype.bits == 0)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"e": count(outs[0]), "w": tensor(ins, 0).dtype.bits // 32}
 
 
@@ -338,5 +337,5 @@ class HyperConnectionPreMix(Op):
             shape = (*x.shape[:-2], x.shape[-1])
         return (TensorType(x.dtype, shape),)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"e": count(tensor(ins, 0))} if tensor(ins, 0).shape is not None else {}

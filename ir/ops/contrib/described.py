@@ -11,9 +11,11 @@ from ... import (
     ABSENT,
     Dim,
     DType,
+    Extents,
     Inputs,
     Kind,
     Op,
+    Parts,
     Shape,
     TensorType,
     Traffic,
@@ -98,14 +100,14 @@ class Described(Op):
             for of, _, axes in self.made
         )
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         absent = [p for i, p in enumerate(self.patterns) if not has(ins, i)]
         without: dict[str, Dim] = dict.fromkeys(_letters(" ".join(absent)), 0)
         letters = {**without, **self.bound(ins)[0], "e": count(outs[0])}
         read = _letters(" ".join(self.formulas.values()))
         return {name: letters[name] for name in read} if read <= letters.keys() else {}
 
-    def read_parts(self, ins: Inputs) -> Mapping[int, Dim]:
+    def read_parts(self, ins: Inputs) -> Parts:
         letters, _ = self.bound(ins)
         sizes = {i: tensor(ins, i).nbytes or 0 for i, v in enumerate(ins) if v is not None}
         if not self.parts:
@@ -124,7 +126,7 @@ class Described(Op):
         is_bound = whole.is_bound or is_updated or not self.is_counted
         return Traffic(read, whole.write_bytes, is_bound)
 
-    def logical_elements(self, ins: Inputs) -> Mapping[int, Dim]:
+    def logical_elements(self, ins: Inputs) -> Parts:
         letters, _ = self.bound(ins)
         known_texts = {i: t for i, t in self.logical.items() if _letters(t) <= letters.keys()}
         return {i: _value(t, letters) for i, t in known_texts.items() if has(ins, i)}
@@ -134,20 +136,20 @@ def _letters(text: str) -> set[str]:
     return set(re.findall(r"[A-Za-z_]\w*", text))
 
 
-def _dtype(of: str, ins: Inputs, letters: Mapping[str, Dim]) -> DType:
+def _dtype(of: str, ins: Inputs, letters: Extents) -> DType:
     if of.isdigit():
         return tensor(ins, int(of)).dtype
     return DType[of] if of in DType.__members__ else dtype_of(_value(of, letters))
 
 
-def _value(text: str, letters: Mapping[str, Dim]) -> Dim:
+def _value(text: str, letters: Extents) -> Dim:
     try:
         return formula_value(text, letters)
     except (NameError, ZeroDivisionError):
         return 0 if "w" in letters else data_extent()
 
 
-def _shape(axes: str, letters: Mapping[str, Dim], leading: Shape | None) -> Shape | None:
+def _shape(axes: str, letters: Extents, leading: Shape | None) -> Shape | None:
     if axes == "*":
         return None
     names = [a for a in axes.split(",") if a]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import ClassVar
 
-from ... import Dim, Folded, Inputs, Op, TensorType, Traffic, Type, Types, Value
+from ... import Extents, Folded, Inputs, Op, TensorType, Traffic, Type, Types, Value
 from ..movement.movement import DepthToSpace, SpaceToDepth
 from ..normalization.normalization import LRN, BatchNormalization, InstanceNormalization
 from ..resampling.sample import GridSample
@@ -44,7 +43,7 @@ class ChannelsLast(Op):
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         return ()
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         return super().extents(self._operands(ins), (_reordered(outs[0]), *outs[1:]))
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:

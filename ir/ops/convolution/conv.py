@@ -9,6 +9,7 @@ from perfc.errors import ShapeError
 
 from ... import (
     Dim,
+    Extents,
     Inputs,
     Kind,
     Naturals,
@@ -172,7 +173,7 @@ class Conv(Epilogue, InLayout):
         laid = None if shape is None else in_layout(shape, self.layout())
         return (TensorType(self.result_dtype(ins), laid),)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         x, w, kernel = self.maps(ins), self.filters(ins), self.kernel(ins)
         y = channels_first(result_shape(outs), self.layout())
         if kernel is None or y is None or (x is None and w is None):
@@ -295,7 +296,7 @@ class DeformConv(Conv):
 
     offset_group: Positive = 1
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         letters = super().extents(ins, outs)
         if not letters:
             return {}

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
-from ... import Dim, Inputs, Shape, TensorType, Traffic, Types, Value, frozen, tensor
+from ... import (
+    Extents,
+    Inputs,
+    Results,
+    Shape,
+    TensorType,
+    Traffic,
+    Types,
+    frozen,
+    tensor,
+)
 from ...problem import SlidingWindow
 from ...problem.window import WindowOperation
 from ...tensors.contents import elements
@@ -45,7 +54,7 @@ class ConvGrad(Conv):
         """Return the shapes of the feature maps and of the filters."""
         raise NotImplementedError(f"{type(self).__name__}.sides")
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         x, w = self.sides(ins, outs)
         y = tensor(ins, 0).shape
         if x is None or w is None or y is None:
@@ -102,7 +111,7 @@ class ConvDataGrad(ConvGrad):
             form=WindowOperation.TRANSPOSED,
         )
 
-    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...]:
+    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
         window = self.window(ins, outs)
         assert window is not None
         rank = len(window.extents)
@@ -139,7 +148,7 @@ class ConvFilterGrad(ConvGrad):
         w = outs[0].shape if isinstance(outs[0], TensorType) else None
         return tensor(ins, 1).shape, w
 
-    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...]:
+    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
         window = self.window(ins, outs)
         dy, x = ins[0], ins[1]
         assert window is not None

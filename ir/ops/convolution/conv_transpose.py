@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import ClassVar
 
 from perfc.errors import ShapeError
 
 from ... import (
     Dim,
+    Extents,
     Inputs,
     Kind,
     Naturals,
@@ -126,7 +126,7 @@ class ConvTranspose(Epilogue, InLayout):
             shape = (x[0], k, *self._spatial(ins, x, kernel))
         return (TensorType(dtype, in_layout(shape, self.layout())),)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         x, _, kernel = self._operands(ins)
         y = channels_first(result_shape(outs), self.layout())
         if x is None or kernel is None or y is None:

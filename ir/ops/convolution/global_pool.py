@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import ClassVar
 
-from ... import Dim, Inputs, Kind, Shape, TensorType, Types, dim_max, frozen, tensor
+from ... import Extents, Inputs, Kind, Shape, TensorType, Types, dim_max, frozen, tensor
 from ..quantized.quantized_matmul import REQUANTIZE
 from .conv import InLayout, channels_first, in_layout
 from .window import product
@@ -38,7 +37,7 @@ class GlobalPool(InLayout):
         pooled: Shape = (n, c, *(1 for _ in rest))
         return (TensorType(x.dtype, in_layout(pooled, last)),)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         shape = channels_first(tensor(ins, 0).shape, self.layout())
         if shape is None:
             return {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import ClassVar
 
 from perfc.errors import ShapeError
@@ -10,6 +9,7 @@ from perfc.errors import ShapeError
 from ... import (
     Dim,
     DType,
+    Extents,
     Inputs,
     Kind,
     Naturals,
@@ -118,7 +118,7 @@ class Pool(InLayout):
         shape = self._result(channels_first(source, self.layout()))
         return (TensorType(self.result_dtype(ins), in_layout(shape, self.layout())),)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         shape = result_shape(outs)
         if shape is None:
             return {}
@@ -323,6 +323,6 @@ class MaxUnpool(Op):
         spatial = ((d - 1) * stride - sum(pad) + r for d, stride, pad, r in axes)
         return (TensorType(dtype, (*x[:2], *spatial)),)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         x = tensor(ins, 0).shape
         return {} if x is None else {"e": product(x)}

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import product as combinations
 from math import prod
 from typing import TYPE_CHECKING
 
 from ... import (
     Dim,
+    Extents,
     Inputs,
     Kind,
     Naturals,
     Op,
     Positives,
+    Results,
     TensorType,
     Traffic,
     Types,
@@ -45,7 +46,7 @@ class PoolGrad(Op):
     kind = Kind.POOL
     formulas = {"alu": "e*t"}
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"e": count(tensor(ins, 0)), "t": 1}
 
 
@@ -70,7 +71,7 @@ class MaxPoolGrad(PoolGrad):
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         return moved([stored(tensor(ins, 0)), stored(tensor(ins, 1))], [stored(outs[0])])
 
-    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...]:
+    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
         dy, indices = ins[0], ins[1]
         assert dy is not None
         assert indices is not None
@@ -107,7 +108,7 @@ class AveragePoolGrad(PoolGrad):
     def infer(self, ins: Inputs) -> Types:
         return (TensorType(tensor(ins, 0).dtype, declared_shape(ins, 1)),)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"e": count(tensor(ins, 0)), "t": prod(self.kernel_shape)}
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
@@ -121,7 +122,7 @@ class AveragePoolGrad(PoolGrad):
             count_include_pad=self.count_include_pad,
         )  # fmt: skip
 
-    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...]:
+    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
         dy, target = ins[0], outs[0]
         assert dy is not None
         assert isinstance(target, TensorType)

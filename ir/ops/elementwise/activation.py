@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import ClassVar
 
-from ... import Dim, Inputs, Item, TensorType, Types, count, first_dtype, frozen, has, tensor
+from ... import (
+    Extents,
+    Inputs,
+    Item,
+    TensorType,
+    Types,
+    count,
+    first_dtype,
+    frozen,
+    has,
+    tensor,
+)
 from ...tensors.broadcast import broadcast
 from . import exact
 from .elementwise import Elementwise, pointwise
@@ -257,7 +267,7 @@ class Gelu(Elementwise):
     def infer(self, ins: Inputs) -> Types:
         return (TensorType(first_dtype(ins, 0, 1), tensor(ins, 0).shape),)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         alu = GELU_TANH_ALU if self.approximate == "tanh" else GELU_ALU
         return {"f": count(outs[0]), "a": alu + has(ins, 1)}
 
@@ -302,5 +312,5 @@ class BiasSplitGelu(Gelu):
         half = (*shape[:-1], shape[-1] // 2) if shape else None
         return (TensorType(first_dtype(ins, 0, 1), half),)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"f": count(outs[0]), "a": GELU_ALU + 3}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import ClassVar
 
 from perfc.errors import ShapeError
@@ -10,8 +9,8 @@ from perfc.errors import ShapeError
 from ... import (
     NO_WORK,
     Attributes,
-    Dim,
     DType,
+    Extents,
     Folded,
     Inputs,
     Item,
@@ -78,7 +77,7 @@ class Cast(Op):
 
         return (elementwise(one, content),)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         e = count(outs[0])
         integral = is_integral(tensor(ins, 0).dtype) and is_integral(self._target(ins))
         return {"f": 0 if integral else e, "i": e if integral else 0}

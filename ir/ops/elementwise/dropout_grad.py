@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ... import Dim, Inputs, Kind, Op, TensorType, Types, Value, count, frozen, known, tensor
+from ... import (
+    Extents,
+    Inputs,
+    Kind,
+    Op,
+    Results,
+    TensorType,
+    Types,
+    count,
+    frozen,
+    known,
+    tensor,
+)
 from .cast import Cast
 
 if TYPE_CHECKING:
@@ -31,10 +42,10 @@ class DropoutGrad(Op):
     def infer(self, ins: Inputs) -> Types:
         return (TensorType(tensor(ins, 0).dtype, tensor(ins, 0).shape),)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"e": count(outs[0])}
 
-    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...]:
+    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
         content = known(ins, 2)
         ratio = content.item if content is not None else 0.5
         dy = ins[0]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial, reduce
 from typing import ClassVar
 
 from ... import (
     Dim,
     DType,
+    Extents,
     Folded,
     Inputs,
     Item,
@@ -104,7 +105,7 @@ class Elementwise(Op):
 
         return (elementwise(one, *contents),)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         e = count(outs[0])
         integral = is_integral(tensor(ins, 0).dtype)
         letters: dict[str, Dim] = {"f": 0 if integral else e, "i": e if integral else 0}
@@ -329,6 +330,6 @@ class Clip(Elementwise):
             content = Known(content.shape, result.items)
         return (content,)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         limits = sum(v is not None for v in ins[1:])
         return {**super().extents(ins, outs), "t": limits}

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ... import Dim, Inputs, Kind, Op, TensorType, Types, Value, count, frozen, tensor
+from ... import (
+    Extents,
+    Inputs,
+    Kind,
+    Op,
+    Results,
+    TensorType,
+    Types,
+    count,
+    frozen,
+    tensor,
+)
 
 if TYPE_CHECKING:
     from ...gradients.tape import Tape
@@ -41,13 +51,13 @@ class ElementwiseGrad(Op):
         dy = tensor(ins, 0)
         return (TensorType(dy.dtype, dy.shape),)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         from ...gradients.derivative import operations
 
         alu, sfu = operations(self.derivative)
         return {"e": count(outs[0]), "a": alu + 1, "s": sfu}
 
-    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...]:
+    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
         from ...gradients.derivative import written
 
         given = {n: v for n, v in zip(LETTERS, ins, strict=False) if v is not None}

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from ... import Dim, Inputs, Op, TensorType, Types, count, frozen, tensor
+from ... import Extents, Inputs, Op, TensorType, Types, count, frozen, tensor
 from ..contraction.epilogue import activation_cost
 
 
@@ -30,6 +28,6 @@ class GatedActivation(Op):
             return (TensorType(x.dtype, None),)
         return (TensorType(x.dtype, (*x.shape[:-1], x.shape[-1] // 2)),)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         alu, sfu = activation_cost(self.activation)
         return {"e": count(outs[0]), "x": alu, "y": sfu}

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ... import Dim, Inputs, Op, Shape, TensorType, Types, Value, count, frozen, tensor
+from ... import (
+    Dim,
+    Extents,
+    Inputs,
+    Op,
+    Results,
+    Shape,
+    TensorType,
+    Types,
+    count,
+    frozen,
+    tensor,
+)
 from ..contraction.epilogue import activation_cost
 from ..normalization.normalization import rows_before
 from ..normalization.normalization_grad import NormalizationGrad, combined, inverse_root
@@ -34,7 +45,7 @@ class GatedActivationGrad(Op):
     def infer(self, ins: Inputs) -> Types:
         return (TensorType(tensor(ins, 0).dtype, tensor(ins, 1).shape),)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         from ...gradients.derivative import operations
         from ...gradients.elementwise.activation import slope
 
@@ -42,7 +53,7 @@ class GatedActivationGrad(Op):
         more, special = operations(slope(self.activation))
         return {"e": count(tensor(ins, 0)), "x": alu + more, "y": sfu + special}
 
-    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...]:
+    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
         from ...gradients.derivative import written
         from ...gradients.elementwise.activation import activated, slope
 
@@ -82,7 +93,7 @@ class GatedRMSNormGrad(NormalizationGrad):
     def rows(self, shape: Shape | None) -> Dim:
         return rows_before(shape, -1)
 
-    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...]:
+    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
         from ...gradients.derivative import written
         from ...gradients.elementwise.activation import activated, slope
 

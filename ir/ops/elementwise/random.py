@@ -9,8 +9,8 @@ from ... import (
     ABSENT,
     NO_TRAFFIC,
     Attributes,
-    Dim,
     DType,
+    Extents,
     Folded,
     Inputs,
     Kind,
@@ -18,10 +18,10 @@ from ... import (
     Naturals,
     Op,
     Positive,
+    Results,
     TensorType,
     Traffic,
     Types,
-    Value,
     count,
     each_once,
     frozen,
@@ -176,7 +176,7 @@ class Multinomial(Random):
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         return each_once(ins, outs)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"e": count(outs[0]), "x": count(tensor(ins, 0))}
 
 
@@ -223,7 +223,7 @@ class Dropout(Op):
         mask = outs[1:2]
         return each_once((), mask) if mask and mask[0] is not ABSENT else NO_TRAFFIC
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"f": count(tensor(ins, 0)) if self._trains(ins) else 0}
 
 
@@ -241,7 +241,7 @@ class NativeDropout(Dropout):
     onnx = ()
     kind = Kind.ELEMENTWISE
 
-    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...]:
+    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
         return tape.several(Dropout(self.seed, self.mask_is_bool), ins, len(outs))
 
 
@@ -266,7 +266,7 @@ class BiasDropout(Op):
         shape = broadcast([x.shape, tensor(ins, 1).shape])
         return TensorType(x.dtype, shape), TensorType(DType.BOOL, shape)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"e": count(outs[0]), "a": 1 + has(ins, 2)}
 
 

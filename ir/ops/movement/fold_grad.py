@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from ... import Inputs, Naturals, Positives, TensorType, Types, Value, frozen, tensor
+from ... import Inputs, Naturals, Positives, Results, TensorType, Types, frozen, tensor
 from ..convolution.conv import Conv
 from ..convolution.conv_grad import declared_shape
 from .movement import Movement
@@ -34,7 +34,7 @@ class Col2ImGrad(Movement):
     def infer(self, ins: Inputs) -> Types:
         return (TensorType(tensor(ins, 0).dtype, declared_shape(ins, 1)),)
 
-    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...]:
+    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
         """Return a convolution with a filter per position of a patch, for each channel alone."""
         dy, (out, *_) = ins[0], outs
         assert dy is not None

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from perfc.errors import ShapeError
 
 from ... import (
     Dim,
+    Extents,
     Folded,
     Inputs,
     Item,
@@ -55,7 +54,7 @@ class Taking(Op):
         indices_bytes = stored(tensor(ins, 1))
         return moved([taken(tensor(ins, 0), outs[0]), indices_bytes], [stored(outs[0])])
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {
             "r": taken(tensor(ins, 0), outs[0]) or 0,
             "i": stored(tensor(ins, 1)) or 0,

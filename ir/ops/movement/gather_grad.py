@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 from perfc.errors import ShapeError
 
 from ... import (
-    Dim,
     DType,
+    Extents,
     Inputs,
     Kind,
     Op,
+    Results,
     Shape,
     TensorType,
     Traffic,
@@ -53,13 +53,13 @@ class GatherGrad(Op):
     def infer(self, ins: Inputs) -> Types:
         return (TensorType(tensor(ins, 2).dtype, declared_shape(ins, 0)),)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"e": count(tensor(ins, 2))}
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         return moved([stored(tensor(ins, 1)), stored(tensor(ins, 2))], [stored(outs[0])])
 
-    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...]:
+    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
         indices, dy = ins[1], ins[2]
         assert indices is not None
         assert dy is not None
@@ -94,7 +94,7 @@ class GatherElementsGrad(GatherGrad):
     onnx = ("com.microsoft::GatherElementsGrad",)
     operands = ("shape", "indices", "dY", "X")
 
-    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...]:
+    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
         assert isinstance(outs[0], TensorType)
         zeros = tape.zeros(outs[0].shape or (), outs[0].dtype)
         op = ScatterElements(axis=self.axis, reduction="add")
@@ -115,7 +115,7 @@ class GatherNDGrad(GatherGrad):
     onnx = ("com.microsoft::GatherNDGrad",)
     batch_dims: int = 0
 
-    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...]:
+    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
         assert isinstance(outs[0], TensorType)
         if self.batch_dims:
             raise ShapeError("no expansion where leading axes are apart")

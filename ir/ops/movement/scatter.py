@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from perfc.errors import ShapeError
 
@@ -10,6 +10,7 @@ from ... import (
     NO_WORK,
     Dim,
     DType,
+    Extents,
     Folded,
     Inputs,
     Item,
@@ -100,7 +101,7 @@ class Scattering(Op):
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         return moved([stored(tensor(ins, i)) for i in range(3)], [stored(outs[0])])
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         d, i, u = (stored(tensor(ins, k)) or 0 for k in range(3))
         return {"d": d, "i": i, "u": u}
 
@@ -219,6 +220,6 @@ class TensorScatter(Op):
         update, at = self._bytes(ins)
         return moved([update, at], [update])
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         update, at = self._bytes(ins)
         return {"u": update or 0, "i": at or 0}

@@ -11,6 +11,7 @@ from perfc.errors import ShapeError
 from ... import (
     Dim,
     DType,
+    Extents,
     Folded,
     Inputs,
     Item,
@@ -152,7 +153,7 @@ class NonZero(Op):
         items = [flat // stride % extent for stride, extent in axes for flat in at]
         return (Known.of((len(x.shape), len(at)), items),)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"e": count(tensor(ins, 0))}
 
 
@@ -389,5 +390,5 @@ class NonMaxSuppression(Op):
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         return moved([stored(tensor(ins, i)) for i in range(2)], [stored(outs[0])])
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"s": count(tensor(ins, 1))}

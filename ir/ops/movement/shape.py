@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 
 from perfc.errors import ShapeError
 
@@ -11,6 +10,7 @@ from ... import (
     NO_TRAFFIC,
     Dim,
     DType,
+    Extents,
     Folded,
     Inputs,
     Item,
@@ -196,7 +196,7 @@ class ConstantOfShape(Op):
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         return moved([], [stored(outs[0])])
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"w": stored(outs[0]) or 0}
 
 
@@ -283,5 +283,5 @@ class Range(Op):
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         return moved([], [stored(outs[0])])
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"e": count(outs[0]), "w": stored(outs[0]) or 0}

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import ClassVar
 
 from ... import (
     Dim,
     DType,
+    Extents,
     Inputs,
     Kind,
     Op,
+    Parts,
     Positive,
     Shape,
     TensorType,
@@ -106,7 +107,7 @@ class GroupNorm(Normalization):
     def rows(self, shape: Shape | None) -> Dim:
         return shape[0] * self.groups if shape else 0
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {**super().extents(ins, outs), "s": 2 if self.activation else 0}
 
 
@@ -167,7 +168,7 @@ class EmbedLayerNormalization(Op):
         y = TensorType(words.dtype, None if ids is None or hidden is None else (*ids, *hidden))
         return y, TensorType(DType.I32, None if ids is None else ids[:1]), y
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         a = LAYER_NORM_ALU + 2 + has(ins, 4)
         return {"e": count(outs[0]), "a": a, "r": count(tensor(ins, 0))}
 
@@ -175,7 +176,7 @@ class EmbedLayerNormalization(Op):
         e, _, r = self.extents(ins, outs).values()
         return Rows(r, e)
 
-    def read_parts(self, ins: Inputs) -> Mapping[int, Dim]:
+    def read_parts(self, ins: Inputs) -> Parts:
         rows = self._rows(ins)
         others = {i: tensor(ins, i).nbytes or 0 for i in range(len(ins)) if has(ins, i)}
         return {**others, **{i: part or 0 for i, part in rows.items()}} if rows else {}

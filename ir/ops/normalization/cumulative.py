@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import ClassVar
 
 from ... import (
-    Dim,
     DType,
+    Extents,
     Folded,
     Inputs,
     Item,
@@ -80,7 +80,7 @@ class CumSum(Op):
             out.append(before if self.exclusive else total)
         return out[::-1] if self.reverse else out
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         e, integral = count(tensor(ins, 0)), is_integral(tensor(ins, 0).dtype)
         return {"f": 0 if integral else e, "i": e if integral else 0}
 

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from ... import (
     Dim,
+    Extents,
     Inputs,
     Kind,
     Op,
@@ -68,7 +69,7 @@ class Normalization(Op):
     def infer(self, ins: Inputs) -> Types:
         return (TensorType(first_dtype(ins, 0), tensor(ins, 0).shape),)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         shape = tensor(ins, 0).shape
         return {"e": count(tensor(ins, 0)), "a": self.alu(ins), "r": self.rows(shape)}
 
@@ -329,6 +330,6 @@ class Det(Op):
         x = tensor(ins, 0)
         return (TensorType(x.dtype, None if x.shape is None else x.shape[:-2]),)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         shape = tensor(ins, 0).shape
         return {"b": count(outs[0]), "m": shape[-1] if shape else 0}

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, ClassVar
 from ... import (
     Dim,
     DType,
+    Extents,
     Inputs,
     Positive,
+    Results,
     Shape,
     TensorType,
     Types,
@@ -48,7 +50,7 @@ class NormalizationGrad(Normalization):
         x, scale = tensor(ins, 1), tensor(ins, 2)
         return (TensorType(tensor(ins, 0).dtype, x.shape), scale, scale)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {
             "e": count(tensor(ins, 1)),
             "a": self.alu(ins),
@@ -87,7 +89,7 @@ class LayerNormalizationGrad(NormalizationGrad):
     def rows(self, shape: Shape | None) -> Dim:
         return rows_before(shape, self.axis)
 
-    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...]:
+    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
         dy, x, scale, *statistics = (v for v in ins if v is not None)
         shape = tensor(ins, 1).shape or ()
         at = normal_axis(self.axis, len(shape))
@@ -147,7 +149,7 @@ class BatchNormalizationGrad(NormalizationGrad):
             return 0
         return shape[1] if len(shape) > 1 else 1
 
-    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...]:
+    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
         dy, x, scale, mean, spread = (v for v in ins if v is not None)
         shape = tensor(ins, 1).shape or ()
         column = (1, shape[1], *(1 for _ in shape[2:]))
@@ -193,7 +195,7 @@ class GroupNormalizationGrad(NormalizationGrad):
         e = self.extents(ins, outs)
         return Rows(e["r"], e["e"], self.span)
 
-    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...]:
+    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
         dy, x, scale = (v for v in ins if v is not None)
         shape = tensor(ins, 1).shape or ()
         groups = self.num_groups or shape[1]

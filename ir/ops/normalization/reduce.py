@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from ... import (
     Dim,
     DType,
+    Extents,
     Folded,
     Inputs,
     Item,
@@ -152,7 +153,7 @@ class Reduce(Op):
         """Return the reduction of the elements of one result; ValueError if it is undetermined."""
         raise ValueError("not folded")
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         e, r = count(tensor(ins, 0)), count(outs[0])
         if is_integral(tensor(ins, 0).dtype):
             return {"e": 0, "r": 0, "i": e, "j": r}

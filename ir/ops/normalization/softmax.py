@@ -8,6 +8,7 @@ from typing import ClassVar
 from ... import (
     Attributes,
     Dim,
+    Extents,
     Inputs,
     Kind,
     Op,
@@ -56,7 +57,7 @@ class Softmax(Op):
             normal_axis(self.axis, len(x.shape) + self.flatten)
         return (TensorType(x.dtype, x.shape),)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"e": count(outs[0]), "r": self.rows(outs)}
 
     def problem(self, ins: Inputs, outs: Types) -> Rows:
@@ -146,7 +147,7 @@ class NegativeLogLikelihoodLoss(Op):
         scores = tensor(ins, 0)
         return (TensorType(scores.dtype, loss_shape(ins, self.reduction)),)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"t": _labels(ins), "a": 1 + has(ins, 2) + (self.reduction != "none")}
 
 
@@ -192,7 +193,7 @@ class SoftmaxCrossEntropyLoss(Op):
         loss = TensorType(scores.dtype, loss_shape(ins, self.reduction))
         return loss, TensorType(scores.dtype, scores.shape)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         a = 1 + has(ins, 2) + (self.reduction != "none")
         return {"e": count(tensor(ins, 0)), "t": _labels(ins), "a": a}
 

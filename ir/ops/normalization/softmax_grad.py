@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
-from ... import Dim, Inputs, TensorType, Types, Value, count, frozen, normal_axis, tensor
+from ... import (
+    Extents,
+    Inputs,
+    Results,
+    TensorType,
+    Types,
+    count,
+    frozen,
+    normal_axis,
+    tensor,
+)
 from ...problem import Rows
 from ..elementwise.rounding import Exp
 from ..movement.gather_grad import one_hot
@@ -35,7 +45,7 @@ class SoftmaxGrad(Softmax):
         axis = normal_axis(self.axis, rank + self.flatten)
         return tuple(range(axis, rank)) if self.flatten else (axis,)
 
-    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...]:
+    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
         dy, y = ins[0], ins[1]
         assert dy is not None
         assert y is not None
@@ -58,7 +68,7 @@ class LogSoftmaxGrad(SoftmaxGrad):
     onnx = ("com.microsoft::LogSoftmaxGrad_13",)
     formulas = {"alu": "3*e", "sfu": "e"}
 
-    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...]:
+    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
         dy, y = ins[0], ins[1]
         assert dy is not None
         assert y is not None
@@ -88,13 +98,13 @@ class NegativeLogLikelihoodLossGrad(Softmax):
 
         return (TensorType(tensor(ins, 0).dtype, declared_shape(ins, 1)),)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"t": count(tensor(ins, 2))}
 
     def problem(self, ins: Inputs, outs: Types) -> Rows:
         return Rows(count(tensor(ins, 2)), count(outs[0]))
 
-    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...]:
+    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
         dy, target = ins[0], ins[2]
         assert dy is not None
         assert target is not None
@@ -133,10 +143,10 @@ class SoftmaxCrossEntropyLossGrad(NegativeLogLikelihoodLossGrad):
     def infer(self, ins: Inputs) -> Types:
         return (tensor(ins, 1),)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"e": count(tensor(ins, 1))}
 
-    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...]:
+    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
         log_prob = ins[1]
         assert log_prob is not None
         (of_log,) = super().expand(tape, ins, outs)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
 from perfc.errors import ShapeError
 
 from ... import (
-    Dim,
+    Extents,
     Folded,
     Inputs,
     Kind,
@@ -66,7 +66,7 @@ class QLinearElementwise(Op):
         shape = broadcast([tensor(ins, i).shape for i in self.data])
         return (TensorType(first_dtype(ins, *self.quantized), shape),)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         a = DEQUANTIZE_ALU * len(self.quantized[1:]) + self.alu + QUANTIZE_ALU
         return {"e": count(outs[0]), "a": a}
 
@@ -165,7 +165,7 @@ class QLinearSoftmax(Op):
     def infer(self, ins: Inputs) -> Types:
         return (TensorType(first_dtype(ins, 4, 0), tensor(ins, 0).shape),)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         shape = tensor(ins, 0).shape
         if not shape:
             return {"e": count(outs[0]), "r": 0 if shape is None else 1}
@@ -209,7 +209,7 @@ class QLinearReduceMean(Op):
             shape = ()
         return (TensorType(first_dtype(ins, 4, 0), shape),)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"e": count(tensor(ins, 0)), "r": count(outs[0])}
 
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from ... import (
     Attributes,
-    Dim,
     DType,
+    Extents,
     Folded,
     Inputs,
     Item,
@@ -146,7 +146,7 @@ class DequantizeLinear(Op):
 
         return (elementwise(one, *contents),)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"e": count(outs[0]), "a": 1 + has(ins, 2)}
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from ... import (
     Dim,
     DType,
+    Extents,
     Inputs,
     Kind,
     Natural,
     Op,
+    Parts,
     Positive,
     TensorType,
     Traffic,
@@ -66,16 +66,16 @@ class GatherBlockQuantized(Op):
         """Return the logical elements per stored element."""
         return 8 // self.bits if data.dtype is DType.U8 and 0 < self.bits < 8 else 1
 
-    def logical_elements(self, ins: Inputs) -> Mapping[int, Dim]:
+    def logical_elements(self, ins: Inputs) -> Parts:
         data = tensor(ins, 0)
         if self.columns and data.shape:
             return {0: element_count((*data.shape[:-1], self.columns))}
         return {} if data.numel is None else {0: data.numel * self._packed(data)}
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"e": count(outs[0]), "a": 1 + has(ins, 3)}
 
-    def read_parts(self, ins: Inputs) -> Mapping[int, Dim]:
+    def read_parts(self, ins: Inputs) -> Parts:
         tables = {i: self._rows(ins, i) or 0 for i in (0, 2, 3) if has(ins, i)}
         return {**tables, 1: tensor(ins, 1).nbytes or 0}
 

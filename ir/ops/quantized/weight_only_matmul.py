@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from ... import (
     Dim,
     DType,
+    Extents,
     Inputs,
     Kind,
     Known,
     Op,
+    Parts,
     Positive,
     Shape,
     TensorType,
@@ -60,7 +60,7 @@ class WeightOnly(Op):
         contract(a.shape[-1], weight[0])
         return (TensorType(a.dtype, (*a.shape[:-1], weight[1])),)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         a, weight = tensor(ins, 0).shape, self.weight(ins)
         if a is None or weight is None:
             return {}
@@ -68,7 +68,7 @@ class WeightOnly(Op):
         rows = product(a[:-1])
         return {"b": rows, "n": n, "k": k, "u": self.unpacking(ins), "x": self.bias(ins)}
 
-    def logical_elements(self, ins: Inputs) -> Mapping[int, Dim]:
+    def logical_elements(self, ins: Inputs) -> Parts:
         weight = self.weight(ins)
         return {} if weight is None else {1: weight[0] * weight[1]}
 
@@ -267,10 +267,10 @@ class MatMulNBitsMlp(Op):
         shape: Shape | None = None if a.shape is None else (*a.shape[:-1], self.N)
         return TensorType(a.dtype, shape), a
 
-    def logical_elements(self, ins: Inputs) -> Mapping[int, Dim]:
+    def logical_elements(self, ins: Inputs) -> Parts:
         return dict.fromkeys((3, 6), self.N * self.K)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         a = tensor(ins, 0).shape
         if a is None:
             return {}
@@ -314,10 +314,10 @@ class MatMulNBitsQkv(Op):
         widths = (self.Nq, self.Nkv, self.Nkv)
         return (*(TensorType(dtype, None if rows is None else (*rows, w)) for w in widths), a)
 
-    def logical_elements(self, ins: Inputs) -> Mapping[int, Dim]:
+    def logical_elements(self, ins: Inputs) -> Parts:
         return {3: self.Nq * self.K, 6: self.Nkv * self.K, 9: self.Nkv * self.K}
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         a = tensor(ins, 0).shape
         if a is None:
             return {}

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from ... import (
     Dim,
+    Extents,
     Inputs,
     Kind,
     Natural,
@@ -65,7 +66,7 @@ class CausalConvWithState(Op):
                 state = (self.state_window, *state)
         return TensorType(dtype, x), TensorType(first_dtype(ins, 3, 0, 1), state)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         y, w = result_shape(outs), tensor(ins, 1).shape
         if y is None or w is None:
             return {}

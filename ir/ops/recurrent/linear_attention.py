@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from ... import (
     Dim,
+    Extents,
     Inputs,
     Kind,
     Natural,
@@ -79,7 +80,7 @@ class LinearAttention(Op):
         heads = max(self.q_num_heads, self.kv_num_heads)
         return TensorType(dtype, (b, t, heads * width)), TensorType(state_dtype, state)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         q, v, k = (tensor(ins, i).shape for i in (0, 2, 1))
         if q is None or v is None or k is None:
             return {}
@@ -146,7 +147,7 @@ class GatedDeltaNet(Op):
             TensorType(state_dtype, update),
         )
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         q, v = tensor(ins, 0).shape, tensor(ins, 2).shape
         if q is None or v is None or len(q) < 3 or len(v) < 3:
             return {}
@@ -189,7 +190,7 @@ class LinearAttentionGate(Op):
         a = tensor(ins, 0)
         return a, TensorType(tensor(ins, 3).dtype if has(ins, 3) else a.dtype, a.shape)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         if tensor(ins, 0).shape is None:
             return {}
         return {"e": count(tensor(ins, 0)), "f": count(tensor(ins, 0)) if has(ins, 3) else 0}

@@ -9,6 +9,7 @@ from typing import ClassVar
 from ... import (
     Dim,
     DType,
+    Extents,
     Inputs,
     Kind,
     Op,
@@ -107,7 +108,7 @@ class Recurrent(Op):
             alu, sfu = alu + times * vector, sfu + times * special
         return alu, sfu
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         i = self.input_width(ins)
         if i is None or tensor(ins, 0).shape is None:
             return {}
@@ -232,7 +233,7 @@ class ProjectedLSTM(LSTM):
         dtype, p = first_dtype(ins, 0, 1, 2), self.width(ins)
         return *(TensorType(dtype, (*shape[:-1], p)) for shape in shapes), cell
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         letters = super().extents(ins, outs)
         return letters and {**letters, "p": self.width(ins)}
 

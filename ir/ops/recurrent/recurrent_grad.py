@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from ... import ABSENT, Dim, Inputs, Kind, Op, Positive, Types, frozen, has, tensor
+from ... import ABSENT, Extents, Inputs, Kind, Op, Positive, Types, frozen, has, tensor
 from ...problem.recurrence import Recurrence
 
 PARTS = ("X", "W", "R", "B", "sequence_lens", "initial_h", "initial_c", "P")
@@ -40,7 +38,7 @@ class RecurrentGrad(Op):
     def infer(self, ins: Inputs) -> Types:
         return tuple(tensor(ins, i) if has(ins, i) else ABSENT for i in range(4, 4 + len(PARTS)))
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         x, w = tensor(ins, 4).shape, tensor(ins, 5).shape
         if x is None or w is None:
             return {}

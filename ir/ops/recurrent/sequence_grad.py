@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import fields
 from typing import TypeVar
 
-from ... import ABSENT, Dim, Inputs, Op, Types, frozen, has, tensor
+from ... import ABSENT, Extents, Inputs, Op, Types, frozen, has, tensor
 from ...problem import Backward, LinearAttention
 from .causal_conv import VarlenCausalConvWithState
 from .linear_attention import GatedDeltaNet
@@ -55,7 +54,7 @@ class StateSpaceScanGrad(StateSpaceScan):
     def infer(self, ins: Inputs) -> Types:
         return like_operands(ins)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         return super().extents(ins[FORWARD:], outs)
 
     def problem(self, ins: Inputs, outs: Types) -> Backward | None:  # type: ignore[override]
@@ -89,7 +88,7 @@ class GatedDeltaNetGrad(GatedDeltaNet):
     def infer(self, ins: Inputs) -> Types:
         return like_operands(ins)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         return super().extents(ins[FORWARD:], outs)
 
     def problem(self, ins: Inputs, outs: Types) -> Backward | None:  # type: ignore[override]
@@ -126,7 +125,7 @@ class VarlenCausalConvWithStateGrad(VarlenCausalConvWithState):
     def infer(self, ins: Inputs) -> Types:
         return like_operands(ins)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         forward = as_gradient(VarlenCausalConvWithState, self)
         return forward.extents(ins[FORWARD:], (tensor(ins, 0),))
 

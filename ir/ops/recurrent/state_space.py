@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from ... import Dim, Inputs, Kind, Op, Positive, TensorType, Types, first_dtype, frozen, tensor
+from ... import (
+    Extents,
+    Inputs,
+    Kind,
+    Op,
+    Positive,
+    TensorType,
+    Types,
+    first_dtype,
+    frozen,
+    tensor,
+)
 from ...problem import LinearAttention
 from ..attention.attention import axis, either
 
@@ -48,7 +59,7 @@ class StateSpaceScan(Op):
     def infer(self, ins: Inputs) -> Types:
         return TensorType(first_dtype(ins, 0), tensor(ins, 0).shape), tensor(ins, 5)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         x, state, decay = (tensor(ins, i).shape for i in (0, 5, 6))
         if x is None or state is None or decay is None:
             return {}

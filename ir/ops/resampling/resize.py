@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from perfc.errors import ShapeError
 
@@ -11,6 +11,7 @@ from ... import (
     Attributes,
     Dim,
     DType,
+    Extents,
     Inputs,
     Item,
     Kind,
@@ -92,7 +93,7 @@ class Resampling(Op):
         read = packed(None if x.numel is None else lesser(x.numel, touched), x.dtype)
         return moved([read], [stored(y)])
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"e": count(outs[0]), "o": 2 * self._taps(ins, outs) - 2 + (self.mode != "nearest")}
 
 

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ... import (
-    Dim,
     DType,
+    Extents,
     Inputs,
     Kind,
     Op,
+    Results,
     Shape,
     TensorType,
     Traffic,
     Types,
-    Value,
     count,
     frozen,
     tensor,
@@ -55,7 +54,7 @@ class ResizeGrad(Op):
     def infer(self, ins: Inputs) -> Types:
         return (TensorType(tensor(ins, 0).dtype, declared_shape(ins, 1)),)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         x, y = declared_shape(ins, 1) or (), tensor(ins, 0).shape or ()
         resampled = sum(a != b for a, b in zip(x, y, strict=False))
         return {"e": count(tensor(ins, 0)), "t": int(TAPS.get(self.mode, 1) ** resampled)}
@@ -63,7 +62,7 @@ class ResizeGrad(Op):
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         return moved([stored(tensor(ins, 0))], [stored(outs[0])])
 
-    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...]:
+    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
         gradient, target = ins[0], outs[0]
         assert gradient is not None
         assert isinstance(target, TensorType)

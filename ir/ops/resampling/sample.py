@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import ClassVar
 
 from perfc.errors import ShapeError
@@ -10,6 +9,7 @@ from perfc.errors import ShapeError
 from ... import (
     Attributes,
     Dim,
+    Extents,
     Inputs,
     Kind,
     Natural,
@@ -83,7 +83,7 @@ class GridSample(Op):
         read = [_touched(ins, outs, self._taps(outs)), stored(tensor(ins, 1))]
         return moved(read, [stored(outs[0])])
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"e": count(outs[0]), "o": 2 * self._taps(outs) - 2 + (self.mode != "nearest")}
 
 
@@ -120,7 +120,7 @@ class AffineGrid(Op):
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         return moved([stored(tensor(ins, 0))], [stored(outs[0])])
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         grid = outs[0]
         axes = grid.shape[-1] if isinstance(grid, TensorType) and grid.shape else 0
         return {"v": count(grid), "k": axes}
@@ -163,7 +163,7 @@ class RegionPooling(Op):
         regions = [stored(v.type) for v in ins[1:3] if v is not None]
         return moved([_touched(ins, outs, self._samples()), *regions], [stored(outs[0])])
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"e": count(outs[0]), "o": self._operations()}
 
 

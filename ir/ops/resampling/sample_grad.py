@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from ... import Dim, Inputs, Kind, Op, Traffic, Types, count, frozen, tensor
+from ... import Extents, Inputs, Kind, Op, Traffic, Types, count, frozen, tensor
 from ...traffic import moved, stored
 from .resize import TAPS
 
@@ -41,7 +39,7 @@ class GridSampleGrad(Op):
         read = [stored(tensor(ins, i)) for i in (0, *range(first, 3))]
         return moved(read, [stored(t) for t in outs])
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         axes = (tensor(ins, 1).rank or 4) - 2
         operations = 1 if self._is_nearest else int(TAPS.get(self.mode, 1) ** axes) * (2 + 2 * axes)
         return {"e": count(tensor(ins, 0)), "o": operations}

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from ... import (
-    Dim,
+    Extents,
     Inputs,
     Kind,
     Natural,
     Op,
+    Parts,
     Positive,
+    Results,
     Traffic,
     Types,
-    Value,
     count,
     dim_sum,
     frozen,
@@ -50,7 +49,7 @@ class MultiTensor(Op):
         """Return the number of tensors per list."""
         return len(ins) // self.lists
 
-    def overwritten(self, ins: Inputs) -> tuple[Value | None, ...]:
+    def overwritten(self, ins: Inputs) -> Results:
         """Return the operand that each result overwrites, None for new tensors."""
         n = self.members(ins)
         over = [ins[at * n + i] for at in self.written for i in range(n)]
@@ -61,7 +60,7 @@ class MultiTensor(Op):
         sources = (*self.written, *((0,) * self.fresh))
         return tuple(tensor(ins, at * n + i) for at in sources for i in range(n))
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         e = dim_sum(count(tensor(ins, i)) for i in range(self.members(ins)))
         return {"e": e, "a": self.alu, "s": self.sfu}
 
@@ -70,7 +69,7 @@ class MultiTensor(Op):
         read = [v for i, v in enumerate(ins) if v is not None and i // n not in self.unread]
         return moved((stored(v.type) for v in read), map(stored, outs))
 
-    def read_parts(self, ins: Inputs) -> Mapping[int, Dim]:
+    def read_parts(self, ins: Inputs) -> Parts:
         if not self.unread:
             return {}
         n = self.members(ins)

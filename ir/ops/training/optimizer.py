@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import ClassVar
 
-from ... import Dim, Inputs, Kind, Op, Types, count, dim_sum, frozen, tensor
+from ... import Extents, Inputs, Kind, Op, Types, count, dim_sum, frozen, tensor
 
 
 @frozen
@@ -35,7 +34,7 @@ class Optimizer(Op):
         updated = [0, *range(2, 2 + self.states)]
         return tuple(tensor(ins, 2 + group * n + i) for group in updated for i in range(n))
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         sizes = [count(tensor(ins, 2 + i)) for i in range(self._group(ins))]
         return {"e": dim_sum(sizes), "a": self.alu, "s": self.sfu}
 

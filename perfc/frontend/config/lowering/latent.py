@@ -6,7 +6,7 @@ best of them.
 
 from __future__ import annotations
 
-from perfc.ir import Dim, DType, Value, dim_min
+from perfc.ir import Dim, DType, Inputs, Value, dim_min
 from perfc.ir.ops.attention.ragged_attention import RaggedAttention
 from perfc.ir.ops.contraction.matmul import MatMul
 from perfc.ir.ops.elementwise.elementwise import Mul
@@ -213,7 +213,7 @@ def sparse_scores(
 
 def _caches(
     b: Builder, run: Running, name: str, width: int, extents: tuple[Dim, Dim], dtype: DType
-) -> tuple[Value | None, ...]:
+) -> Inputs:
     """Return lengths and caches of prompts and of decoded sequences, in the order of operands."""
     tokens = run.tokens
     past = decode = None

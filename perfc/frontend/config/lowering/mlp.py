@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from perfc.ir import DType, Op, Value
+from perfc.ir import DType, Inputs, Op, Value
 from perfc.ir.ops.collective import AllGather, ReduceScatter
 from perfc.ir.ops.contraction.moe import NARROW, MoE, QMoE
 from perfc.ir.ops.elementwise.activation import (
@@ -140,7 +140,7 @@ def fused_experts(
             quant_type=NARROW if form is WeightFormat.MXFP4_F8 else "int", skew=b.expert_skew,
             stored_bits=bits_of(form, of_file),
         )  # fmt: skip
-        operands: tuple[Value | None, ...] = (
+        operands: Inputs = (
             x,
             routed,
             first[0],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from perfc.ir import DType, Value
+from perfc.ir import DType, Inputs, Value
 from perfc.ir.ops.contraction.grouped_matmul import GroupedGemm
 from perfc.ir.ops.contraction.matmul import Gemm
 from perfc.ir.ops.elementwise.elementwise import Add, Mul
@@ -131,7 +131,7 @@ def quantised(b: Builder, x: Value, form: WeightFormat) -> Value:
     return value
 
 
-def trimmed(*operands: Value | None) -> tuple[Value | None, ...]:
+def trimmed(*operands: Value | None) -> Inputs:
     """Operands without those left out at the end."""
     given = list(operands)
     while given and given[-1] is None:
