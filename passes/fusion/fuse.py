@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 from perfc.ir import Module, Node, frozen
 
 from .. import Analysis
+from ..manager import Analyses
 from ..roofline.cost import Cost
 from ..runtimes import DEFAULT, Runtime, runtime
 from .grouping import Grouping
 from .kernel import Alternative, Kernel
-
-if TYPE_CHECKING:
-    from ..manager import Analyses
-
 
 R = TypeVar("R")
 MOST_SIZES, MOST_KERNELS = 32, 20_000

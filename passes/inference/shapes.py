@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from perfc.errors import ShapeError
 from perfc.ir import (
@@ -37,9 +37,7 @@ from perfc.ir.symbolic.fresh import issued, numbering
 from perfc.ir.symbolic.sizes import bound_type, misfit
 
 from .. import Transform
-
-if TYPE_CHECKING:
-    from ..manager import Analyses
+from ..manager import Analyses
 
 Key = tuple[int, ...]
 

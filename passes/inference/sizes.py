@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from perfc.ir import (
     Dim,
@@ -23,11 +22,9 @@ from perfc.ir import (
 from perfc.ir.symbolic.sizes import bound_type
 
 from .. import Analysis, Transform
+from ..manager import Analyses
 from .shapes import Recording
 from .sizing import Refusal, Settled, Sizing
-
-if TYPE_CHECKING:
-    from ..manager import Analyses
 
 MOST_KEPT = 8
 """Symbols whose formulas are kept where they can be, once those of all do not hold."""

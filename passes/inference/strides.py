@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from perfc.ir import Kind, Module, Node, TensorType, Value, entity, evaluate, frozen, record
 from perfc.ir.ops.attention.attention import Attention
@@ -18,11 +18,9 @@ from .. import Analysis
 from ..fusion.fuse import Fuse, KernelTable
 from ..fusion.kernel import Kernel
 from ..fusion.windows import window_steps
+from ..manager import Analyses
 from ..runtimes import Runtime
 from .placement import Extents, contiguous, numel, viewed
-
-if TYPE_CHECKING:
-    from ..manager import Analyses
 
 PROBE = 32
 """Stands for every symbol; an extent of 1 would hide permutations."""

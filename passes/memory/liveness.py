@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from perfc.ir import (
     Dim,
@@ -29,10 +28,8 @@ from perfc.ir.ops.training.multi_tensor import MultiTensor
 from perfc.ir.symbolic.dim import Monomial
 
 from .. import Analysis
+from ..manager import Analyses
 from ..runtimes import Framework, Runtime
-
-if TYPE_CHECKING:
-    from ..manager import Analyses
 
 IN_PLACE = frozenset({Kind.ELEMENTWISE, Kind.NORMALIZATION, Kind.SOFTMAX})
 """Kinds whose result may overwrite an operand of the same size that is not read afterwards."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import prod
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from perfc.ir import Dim, Kind, Module, Node, Phase, TensorType, Value, dim_sum, evaluate, frozen
 from perfc.ir.ops.contraction.matmul import FusedMatMul
@@ -13,10 +13,8 @@ from perfc.ir.ops.normalization.normalization_grad import GroupNormalizationGrad
 from .. import Analysis
 from ..inference.placement import viewed
 from ..inference.strides import Strides, StrideTable
+from ..manager import Analyses
 from ..runtimes import DEFAULT, runtime
-
-if TYPE_CHECKING:
-    from ..manager import Analyses
 
 BEFORE = (Phase.FORWARD, Phase.LOSS)
 AFTER = (Phase.BACKWARD, Phase.RECOMPUTE)

@@ -12,7 +12,7 @@ from dataclasses import field
 from enum import Enum
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from perfc.ir import Dim, Kind, Module, Node, Phase, TensorType, Value, evaluate, frozen, record
 
@@ -20,11 +20,9 @@ from .. import Analysis
 from ..fusion.fuse import Fuse
 from ..fusion.kernel import Kernel
 from ..inference.strides import Strides
+from ..manager import Analyses
 from ..runtimes import DEFAULT, Framework, Runtime, runtime
 from .liveness import Liveness, all_weights, in_memory, last_uses, storage
-
-if TYPE_CHECKING:
-    from ..manager import Analyses
 
 FORWARD = (Phase.FORWARD, Phase.LOSS)
 

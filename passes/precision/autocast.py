@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import Enum
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from perfc.ir import Dim, DType, Kind, Module, Node, TensorType, Value, frozen, record
 
 from .. import Analysis
 from ..fusion.fuse import Fuse
 from ..fusion.kernel import Kernel
+from ..manager import Analyses
 from .retype import is_wide_float
-
-if TYPE_CHECKING:
-    from ..manager import Analyses
 
 
 class Policy(Enum):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from perfc.ir import DType, Graph, Kind, Module, Node, Phase, TensorType, Value, entity, frozen
 from perfc.ir.gradients.tape import Tape, dtype_of
@@ -16,12 +16,10 @@ from perfc.ir.tensors.types import BY_CODE
 from .. import Transform
 from ..fusion.fuse import Fuse
 from ..fusion.neighbourhood import is_scalar
+from ..manager import Analyses
 from .autocast import Autocast, Policy, StoredTypes, policy
 from .mixed import on_values, require_castable
 from .retype import is_wide_float
-
-if TYPE_CHECKING:
-    from ..manager import Analyses
 
 
 @frozen

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING
 
 from perfc.errors import PassError
 from perfc.ir import DType, Graph, Inputs, Module, Node, TensorType, Value, entity, frozen
 from perfc.ir.tensors.types import BY_CODE
 
 from .. import Transform
+from ..manager import Analyses
 from .retype import (
     converting,
     element_type,
     operand_positions,
     retyped,
 )
-
-if TYPE_CHECKING:
-    from ..manager import Analyses
 
 
 @frozen

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import field, fields, replace
 from functools import cache
-from typing import TYPE_CHECKING
 
 from perfc.errors import ParseError, PassError
 from perfc.ir import (
@@ -32,9 +31,7 @@ from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.tensors.types import with_tensors
 
 from .. import Transform
-
-if TYPE_CHECKING:
-    from ..manager import Analyses
+from ..manager import Analyses
 
 WIDE = ("f64", "f32", "tf32", "f16", "bf16")
 NARROW = ("i8", "f8e4m3", "f8e5m2", "i4", "f4e2m1")

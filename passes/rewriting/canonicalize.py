@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import field
-from typing import TYPE_CHECKING
 
 from perfc.ir import (
     Graph,
@@ -25,9 +24,7 @@ from perfc.ir.ops.movement.movement import Transpose
 from perfc.ir.ops.movement.view import Identity, View
 
 from .. import Transform
-
-if TYPE_CHECKING:
-    from ..manager import Analyses
+from ..manager import Analyses
 
 NEVER_FOLDED = frozenset({Kind.RANDOM, Kind.CONTROL, Kind.OPAQUE, Kind.OPTIMIZER, Kind.QUANTIZE})
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from perfc.ir import Graph, Module, Node, TensorType, Value, Weight, frozen
 from perfc.ir.graphs.rewrite import Rewriter
@@ -12,9 +12,7 @@ from perfc.ir.ops.elementwise.elementwise import Add
 from perfc.ir.ops.normalization.normalization import BatchNormalization
 
 from .. import Transform
-
-if TYPE_CHECKING:
-    from ..manager import Analyses
+from ..manager import Analyses
 
 MAX_BRANCHES = 64
 """Sums of more are left alone; keeps the search linear."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from perfc.ir import Graph, Inputs, Module, Node, Value, frozen
 from perfc.ir.gradients.tape import Tape, shape_of
@@ -13,9 +12,7 @@ from perfc.ir.symbolic.fresh import numbering
 from perfc.ir.syntax.text import all_values
 
 from .. import Transform
-
-if TYPE_CHECKING:
-    from ..manager import Analyses
+from ..manager import Analyses
 
 
 @frozen

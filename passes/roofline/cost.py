@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from perfc.ir.cost import NO_TRAFFIC, NO_WORK, Traffic, Work, dim_sum, total_traffic, total_work
 from perfc.ir.graph import Graph, Module, Node, Value, Weight
@@ -24,9 +23,7 @@ from perfc.ir.syntax.text import free_symbols
 from perfc.ir.tensors.types import SequenceType, TensorType
 
 from .. import Analysis
-
-if TYPE_CHECKING:
-    from ..manager import Analyses
+from ..manager import Analyses
 
 
 class Tier(Enum):

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from enum import Enum
-from typing import TYPE_CHECKING
 
 from perfc.ir import Dim, DType, Graph, Kind, Module, Node, Op, TensorType, Value, dim_sum, frozen
 from perfc.ir.ops.control.control import If, Scan
@@ -18,13 +17,11 @@ from perfc.ir.ops.quantized.quantize import DequantizeLinear, DynamicQuantizeLin
 from perfc.ir.ops.resampling.resize import Resize, Upsample
 
 from .. import Analysis
+from ..manager import Analyses
 from ..memory.liveness import all_weights, in_memory
 from ..rewriting.canonicalize import NEVER_FOLDED, live_nodes
 from ..runtimes import Runtime
 from .cost import executions
-
-if TYPE_CHECKING:
-    from ..manager import Analyses
 
 
 class Role(Enum):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from perfc.common.fitted import constants_next_to
 from perfc.ir import DType, Kind, Module, Numbers, Value, frozen
@@ -17,6 +17,7 @@ from perfc.machine import Machine, Unit, load_machine
 from .. import Analysis
 from ..fusion.fuse import Fuse, KernelTable
 from ..fusion.kernel import Kernel
+from ..manager import Analyses
 from ..memory.residency import capacity, missed
 from ..runtimes import DEFAULT, LaunchMode, Tf32
 from .ceilings import Ceiling as Ceiling
@@ -27,10 +28,6 @@ from .charges import ByteSizes
 from .efficiency import TILE as TILE
 from .efficiency import wave_efficiency
 from .floor import Floors
-
-if TYPE_CHECKING:
-    from ..manager import Analyses
-
 
 NOTHING: Mapping[str, int] = MappingProxyType({})
 

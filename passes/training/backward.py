@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from perfc.errors import PassError
 from perfc.ir import Graph, Module, Node, Phase, TensorType, Value, frozen, record
@@ -13,11 +12,9 @@ from perfc.ir.symbolic.fresh import numbering
 from perfc.ir.syntax.text import all_values
 
 from .. import Transform
+from ..manager import Analyses
 from .differentiate import differentiate
 from .train import alive, kept_weights
-
-if TYPE_CHECKING:
-    from ..manager import Analyses
 
 SEED = ".seed"
 """Suffix of the name of a result's incoming gradient."""

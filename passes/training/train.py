@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
 
 from perfc.errors import PassError
 from perfc.ir import DType, Graph, Loc, Module, Node, Phase, Value, frozen
@@ -15,6 +14,7 @@ from perfc.ir.symbolic.fresh import numbering
 from perfc.ir.syntax.text import all_values
 
 from .. import Transform
+from ..manager import Analyses
 from .accumulation import accumulated
 from .checkpointing import Checkpoints, recomputed
 from .decomposition.dropouts import dropped
@@ -26,9 +26,6 @@ from .lora import adapted
 from .loss import head
 from .modes import trained_form
 from .optimizer import ListKernel, apply, optimizer, state_like
-
-if TYPE_CHECKING:
-    from ..manager import Analyses
 
 BUFFERS = (
     "*running_mean", "*running_var", "*num_batches_tracked", "*attn_mask", "*attention_mask",

@@ -101,6 +101,16 @@ class LayerCall(Emitter):
         index, port = self.port(at)
         return next(o.meta for o in self.scope.network.layers[index].outputs if o.port == port)
 
+    @property
+    def x(self) -> str:
+        """Return the first operand."""
+        return self.value(0)
+
+    @property
+    def given(self) -> Meta:
+        """Return the type of the first operand."""
+        return self.meta(0)
+
     def result(self, at: int = 0) -> Meta:
         """Return the type of a result."""
         return self.layer.outputs[at].meta
@@ -130,7 +140,7 @@ class LayerCall(Emitter):
 
     def axes(self, at: int, rank: int | None = None) -> list[int]:
         """Return an operand of axes of the first one, counted from the first."""
-        rank = self.meta(0).rank if rank is None else rank
+        rank = self.given.rank if rank is None else rank
         return [a % (rank or 1) for a in self.integers(at)]
 
     def value(self, at: int) -> str:

@@ -65,7 +65,7 @@ def _branches(c: LayerCall, lower: Body) -> list[str]:
         graph = c.builder.leave(outer)
         graph.name = f"{c.name}.{branch}"
         branches[f"{branch}_branch"] = graph
-    return c.several("If", (c.value(0),), len(c.layer.outputs), "", **branches)
+    return c.several("If", (c.x,), len(c.layer.outputs), "", **branches)
 
 
 def _iterations(c: LayerCall, lower: Body) -> list[str]:

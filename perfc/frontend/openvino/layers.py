@@ -29,14 +29,14 @@ def _window(c: LayerCall) -> dict[str, Any]:
 @lowers("Convolution", "GroupConvolution", "BinaryConvolution")
 def _convolution(c: LayerCall) -> str:
     groups, weight = _groups(c, 1)
-    return c.emit("Conv", c.value(0), weight, group=groups, **_window(c))
+    return c.emit("Conv", c.x, weight, group=groups, **_window(c))
 
 
 @lowers("ConvolutionBackpropData", "GroupConvolutionBackpropData")
 def _deconvolution(c: LayerCall) -> str:
     groups, weight = _groups(c, 0)
     extra = c.listed("output_padding")
-    return c.emit("ConvTranspose", c.value(0), weight, group=groups,
+    return c.emit("ConvTranspose", c.x, weight, group=groups,
                   output_padding=extra if any(extra) else None, **_window(c))  # fmt: skip
 
 
@@ -82,22 +82,22 @@ def _pool(c: LayerCall) -> list[str]:
                           "ceil_mode": int(c.text("rounding_type").startswith("ceil"))}  # fmt: skip
     if c.layer.kind == "AvgPool":
         inside = 1 - c.flag("exclude-pad")
-        return [c.emit("AveragePool", c.value(0), count_include_pad=inside, **given)]
+        return [c.emit("AveragePool", c.x, count_include_pad=inside, **given)]
     results = c.scope.network.readers.get((c.layer.index, c.layer.outputs[-1].port), [])
     count = len(c.layer.outputs) if results else 1
-    made = c.several("MaxPool", (c.value(0),), count, **given)
+    made = c.several("MaxPool", (c.x,), count, **given)
     return made if count > 1 else made * len(c.layer.outputs)
 
 
 @lowers("AdaptiveAvgPool")
 def _adaptive_pool(c: LayerCall) -> str:
     windows: list[tuple[int, int]] = []
-    for before, after in zip(c.meta(0).sizes[2:], c.result().sizes[2:], strict=True):
+    for before, after in zip(c.given.sizes[2:], c.result().sizes[2:], strict=True):
         if not (isinstance(before, int) and isinstance(after, int)):
             raise ValueError("unknown extents")
         stride = max(before // max(after, 1), 1)
         windows.append((max(before - (after - 1) * stride, 1), stride))
-    return c.emit("AveragePool", c.value(0), kernel_shape=tuple(k for k, _ in windows),
+    return c.emit("AveragePool", c.x, kernel_shape=tuple(k for k, _ in windows),
                   strides=tuple(s for _, s in windows))  # fmt: skip
 
 
@@ -112,11 +112,11 @@ def _batch_norm(c: LayerCall) -> str:
 @lowers("MVN")
 def _mvn(c: LayerCall) -> str:
     """Return a normalization with the scale and bias that the next layers apply."""
-    meta, axes = c.meta(0), sorted(c.axes(1))
+    meta, axes = c.given, sorted(c.axes(1))
     epsilon = c.number("eps", 1e-5)
     is_trailing = axes == [*range(axes[0], meta.rank)]
     if not is_trailing or not c.flag("normalize_variance", default=True):
-        return c.emit("MeanVarianceNormalization", c.value(0), axes=tuple(axes))
+        return c.emit("MeanVarianceNormalization", c.x, axes=tuple(axes))
     # statistics of each channel over its image
     is_map = axes == [*range(2, meta.rank)] and meta.rank > 3
     sizes = meta.sizes[1:2] if is_map else meta.sizes[axes[0] :]
@@ -136,9 +136,9 @@ def _mvn(c: LayerCall) -> str:
         c.followers.append((follower.layer.index, port))
     if is_map:
         vectors[1] = vectors[1] or c.builder.filled(known, meta.dtype)
-        made = c.emit("InstanceNormalization", c.value(0), *vectors, epsilon=epsilon)
+        made = c.emit("InstanceNormalization", c.x, *vectors, epsilon=epsilon)
     else:
-        made = c.emit("LayerNormalization", c.value(0), *vectors, axis=axes[0] - meta.rank,
+        made = c.emit("LayerNormalization", c.x, *vectors, axis=axes[0] - meta.rank,
                       epsilon=epsilon)  # fmt: skip
     return made
 
@@ -155,7 +155,7 @@ def _follower(c: LayerCall, port: int, kind: str) -> LayerCall | None:
 
 @lowers("RMS")
 def _rms(c: LayerCall) -> str:
-    return c.emit("RMSNormalization", c.value(0), c.value(1), axis=-1,
+    return c.emit("RMSNormalization", c.x, c.value(1), axis=-1,
                   epsilon=c.number("epsilon", 1e-6))  # fmt: skip
 
 
@@ -169,15 +169,15 @@ def _group_norm(c: LayerCall) -> str:
 def _lrn(c: LayerCall) -> str:
     if c.layer.kind == "NormalizeL2":
         (axis,) = c.axes(1)
-        return c.emit("LpNormalization", c.value(0), axis=axis, p=2)
-    return c.emit("LRN", c.value(0), size=c.integer("size", 1), alpha=c.number("alpha", 1e-4),
+        return c.emit("LpNormalization", c.x, axis=axis, p=2)
+    return c.emit("LRN", c.x, size=c.integer("size", 1), alpha=c.number("alpha", 1e-4),
                   beta=c.number("beta", 0.75), bias=c.number("bias", 1.0))  # fmt: skip
 
 
 @lowers("SoftMax", "Softmax", "LogSoftmax")
 def _softmax(c: LayerCall) -> str:
     operator = "LogSoftmax" if c.layer.kind == "LogSoftmax" else "Softmax"
-    return c.emit(operator, c.value(0), axis=c.integer("axis", 1))
+    return c.emit(operator, c.x, axis=c.integer("axis", 1))
 
 
 @lowers("ScaledDotProductAttention")
@@ -198,8 +198,7 @@ def _sequence(c: LayerCall) -> list[str]:
     is_short = (
         lengths is not None
         and lengths.data is not None
-        and min(lengths.values(), default=0)
-        < (s if isinstance(s := c.meta(0).sizes[1], int) else 0)
+        and min(lengths.values(), default=0) < (s if isinstance(s := c.given.sizes[1], int) else 0)
     )
     made = _recurrent(
         c, _batch_second(c, 0),
@@ -257,9 +256,9 @@ def _fake_quantize(c: LayerCall) -> str:
     dtype = narrow if levels <= 16 else byte if levels <= 256 else DataType.INT16
     counts = [s for s in low.meta.sizes if isinstance(s, int) and s != 1]
     axis = None if not counts else 1
-    scale = c.builder.filled(counts[:1], c.meta(0).dtype)
+    scale = c.builder.filled(counts[:1], c.given.dtype)
     zero = c.builder.filled(counts[:1], dtype)
-    made = c.emit("QuantizeLinear", c.value(0), scale, zero, axis=axis)
+    made = c.emit("QuantizeLinear", c.x, scale, zero, axis=axis)
     return c.emit("DequantizeLinear", made, scale, zero, axis=axis)
 
 
@@ -267,24 +266,24 @@ def _fake_quantize(c: LayerCall) -> str:
 def _interpolate(c: LayerCall) -> str:
     kind = next((m for m in ("nearest", "cubic", "linear") if m in c.text("mode")), "linear")
     coordinates = c.text("coordinate_transformation_mode", "half_pixel")
-    pairs = zip(c.meta(0).sizes, c.result().sizes, strict=True)
+    pairs = zip(c.given.sizes, c.result().sizes, strict=True)
     changed = [(a, s) for a, (b, s) in enumerate(pairs) if b != s or s is None]
     sizes = [s for _, s in changed if isinstance(s, int)]
     if len(sizes) == len(changed):
         if not changed:
-            return c.value(0)
+            return c.x
         given, axes = ("", c.ints(*sizes)), tuple(a for a, _ in changed)
     elif c.text("shape_calculation_mode") == "scales":
         given, axes = (c.value(2 if c.has(2) else 1), ""), tuple(c.axes(3)) if c.has(3) else ()
     else:
         given, axes = ("", c.as_integers(1)), tuple(c.axes(3)) if c.has(3) else ()
-    return c.emit("Resize", c.value(0), "", *given, axes=axes or None, mode=kind,
+    return c.emit("Resize", c.x, "", *given, axes=axes or None, mode=kind,
                   coordinate_transformation_mode=coordinates)  # fmt: skip
 
 
 @lowers("GridSample")
 def _grid_sample(c: LayerCall) -> str:
     mode = {"bilinear": "linear", "bicubic": "cubic"}.get(c.text("mode"), "nearest")
-    return c.emit("GridSample", c.value(0), c.value(1), mode=mode,
+    return c.emit("GridSample", c.x, c.value(1), mode=mode,
                   padding_mode=c.text("padding_mode", "zeros"),
                   align_corners=c.flag("align_corners"))  # fmt: skip

@@ -10,21 +10,21 @@ from .call import LayerCall, lowers
 @lowers("Reshape")
 def _reshape(c: LayerCall) -> str:
     if all(isinstance(s, int) for s in c.result().sizes):
-        return c.emit("Reshape", c.value(0), c.shape(c.result().sizes))
+        return c.emit("Reshape", c.x, c.shape(c.result().sizes))
     zero = 1 - c.flag("special_zero")
-    return c.emit("Reshape", c.value(0), c.as_integers(1), allowzero=zero)
+    return c.emit("Reshape", c.x, c.as_integers(1), allowzero=zero)
 
 
 @lowers("Squeeze", "Unsqueeze")
 def _squeeze(c: LayerCall) -> str:
     axes = c.vector(1) if c.has(1) else ""
-    return c.emit(c.layer.kind, c.value(0), axes)
+    return c.emit(c.layer.kind, c.x, axes)
 
 
 @lowers("Transpose")
 def _transpose(c: LayerCall) -> str:
-    perm = c.integers(1) or [*reversed(range(c.meta(0).rank))]
-    return c.emit("Transpose", c.value(0), perm=tuple(perm))
+    perm = c.integers(1) or [*reversed(range(c.given.rank))]
+    return c.emit("Transpose", c.x, perm=tuple(perm))
 
 
 @lowers("Concat")
@@ -39,15 +39,15 @@ def _split(c: LayerCall) -> list[str]:
     sizes = [o.meta.sizes[axis] for o in c.layer.outputs]
     known = [s for s in sizes if isinstance(s, int)]
     parts = "" if is_even else c.ints(*known) if len(known) == count else c.as_integers(2)
-    return c.several("Split", (c.value(0), parts), count, axis=axis,
+    return c.several("Split", (c.x, parts), count, axis=axis,
                      num_outputs=count if is_even else None)  # fmt: skip
 
 
 @lowers("Slice")
 def _slice(c: LayerCall) -> str:
     starts, ends, steps = (c.vector(at) for at in (1, 2, 3))
-    axes = c.vector(4) if c.has(4) else c.ints(*range(c.meta(0).rank))
-    return c.emit("Slice", c.value(0), starts, ends, axes, steps)
+    axes = c.vector(4) if c.has(4) else c.ints(*range(c.given.rank))
+    return c.emit("Slice", c.x, starts, ends, axes, steps)
 
 
 @lowers("StridedSlice")
@@ -56,7 +56,7 @@ def _strided_slice(c: LayerCall) -> str:
     masks = {n: c.listed(n) for n in names}
     if any(masks["ellipsis_mask"]):
         raise ValueError("an ellipsis")
-    value, new = c.value(0), [i for i, m in enumerate(masks["new_axis_mask"]) if m]
+    value, new = c.x, [i for i, m in enumerate(masks["new_axis_mask"]) if m]
     if new:
         value = c.emit("Unsqueeze", value, c.ints(*new))
     shrunk = [i for i, m in enumerate(masks["shrink_axis_mask"]) if m]
@@ -101,19 +101,19 @@ def _bounds(
 def _gather(c: LayerCall) -> str:
     batch = c.integer("batch_dims")
     if c.layer.kind == "GatherND":
-        return c.emit("GatherND", c.value(0), c.as_integers(1), batch_dims=batch)
+        return c.emit("GatherND", c.x, c.as_integers(1), batch_dims=batch)
     if c.layer.kind == "GatherElements":
-        return c.emit("GatherElements", c.value(0), c.value(1), axis=c.integer("axis"))
+        return c.emit("GatherElements", c.x, c.value(1), axis=c.integer("axis"))
     if batch:
         raise ValueError("a gather of batches")
     (axis,) = c.axes(2)
-    return c.emit("Gather", c.value(0), c.as_integers(1), axis=axis)
+    return c.emit("Gather", c.x, c.as_integers(1), axis=axis)
 
 
 @lowers("ScatterNDUpdate", "ScatterElementsUpdate")
 def _scatter(c: LayerCall) -> str:
     if c.layer.kind == "ScatterNDUpdate":
-        return c.emit("ScatterND", c.value(0), c.as_integers(1), c.value(2))
+        return c.emit("ScatterND", c.x, c.as_integers(1), c.value(2))
     (axis,) = c.axes(3)
     return c.emit("ScatterElements", *(c.value(at) for at in range(3)), axis=axis)
 
@@ -122,18 +122,18 @@ def _scatter(c: LayerCall) -> str:
 def _pad(c: LayerCall) -> str:
     mode = {"edge": "edge", "reflect": "reflect"}.get(c.text("pad_mode"), "constant")
     pads = c.ints(*c.integers(1), *c.integers(2))
-    return c.emit("Pad", c.value(0), pads, c.value(3) if c.has(3) else "", mode=mode)
+    return c.emit("Pad", c.x, pads, c.value(3) if c.has(3) else "", mode=mode)
 
 
 @lowers("Tile", "Broadcast")
 def _expand(c: LayerCall) -> str:
     operator = "Tile" if c.layer.kind == "Tile" else "Expand"
-    return c.emit(operator, c.value(0), c.as_integers(1))
+    return c.emit(operator, c.x, c.as_integers(1))
 
 
 @lowers("ShapeOf")
 def _shape_of(c: LayerCall) -> str:
-    made, to = c.emit("Shape", c.value(0)), c.result().dtype
+    made, to = c.emit("Shape", c.x), c.result().dtype
     return made if to == DataType.INT64 else c.emit("Cast", made, to=to)
 
 
@@ -145,7 +145,7 @@ def _range(c: LayerCall) -> str:
 @lowers("TopK")
 def _topk(c: LayerCall) -> list[str]:
     values, indices = c.several(
-        "TopK", (c.value(0), c.vector(1)), 2, axis=c.integer("axis", -1),
+        "TopK", (c.x, c.vector(1)), 2, axis=c.integer("axis", -1),
         largest=int(c.text("mode") != "min"), sorted=int(c.text("sort") != "none"),
     )  # fmt: skip
     to = c.result(1).dtype if len(c.layer.outputs) > 1 else DataType.INT64
@@ -155,24 +155,24 @@ def _topk(c: LayerCall) -> list[str]:
 @lowers("OneHot")
 def _one_hot(c: LayerCall) -> str:
     ends = [c.emit("Unsqueeze", c.value(at), c.ints(0)) for at in (3, 2)]
-    return c.emit("OneHot", c.value(0), c.value(1), c.emit("Concat", *ends, axis=0),
+    return c.emit("OneHot", c.x, c.value(1), c.emit("Concat", *ends, axis=0),
                   axis=c.integer("axis", -1))  # fmt: skip
 
 
 @lowers("NonZero")
 def _non_zero(c: LayerCall) -> str:
-    return c.emit("NonZero", c.value(0))
+    return c.emit("NonZero", c.x)
 
 
 @lowers("DepthToSpace", "SpaceToDepth")
 def _blocks(c: LayerCall) -> str:
     mode = None if c.layer.kind == "SpaceToDepth" else \
         "CRD" if c.text("mode") == "depth_first" else "DCR"  # fmt: skip
-    return c.emit(c.layer.kind, c.value(0), blocksize=c.integer("block_size", 1), mode=mode)
+    return c.emit(c.layer.kind, c.x, blocksize=c.integer("block_size", 1), mode=mode)
 
 
 @lowers("ReverseSequence")
 def _reverse_sequence(c: LayerCall) -> str:
-    return c.emit("ReverseSequence", c.value(0), c.as_integers(1),
+    return c.emit("ReverseSequence", c.x, c.as_integers(1),
                   batch_axis=c.integer("batch_axis"),
                   time_axis=c.integer("seq_axis", 1))  # fmt: skip

@@ -40,14 +40,14 @@ LOWERINGS.update({k: partial(_elementwise, v) for k, v in OPERATORS.items()})
 
 @lowers("Clamp")
 def _clamp(c: LayerCall) -> str:
-    dtype = c.meta(0).dtype
+    dtype = c.given.dtype
     ends = [c.scalar(c.number(name), dtype) for name in ("min", "max")]
-    return c.emit("Clip", c.value(0), *ends)
+    return c.emit("Clip", c.x, *ends)
 
 
 @lowers("Gelu", "Swish", "HardSigmoid", "HSigmoid", "Selu")
 def _activation(c: LayerCall) -> str:
-    value = c.value(0)
+    value = c.x
     match c.layer.kind:
         case "Gelu":
             mode = "tanh" if c.text("approximation_mode").lower() == "tanh" else "none"
@@ -66,7 +66,7 @@ def _composite(c: LayerCall) -> str:
     if c.layer.kind == "NotEqual":
         return c.emit("Not", c.emit("Equal", *c.values()))
     if c.layer.kind == "ConvertLike":
-        return c.emit("Cast", c.value(0), to=c.result().dtype)
+        return c.emit("Cast", c.x, to=c.result().dtype)
     difference = c.emit("Sub", *c.values())
     return c.emit("Mul", difference, difference)
 
@@ -74,16 +74,16 @@ def _composite(c: LayerCall) -> str:
 @lowers("Convert")
 def _convert(c: LayerCall) -> str:
     to = c.result().dtype
-    return c.value(0) if to == c.meta(0).dtype else c.emit("Cast", c.value(0), to=to)
+    return c.x if to == c.given.dtype else c.emit("Cast", c.x, to=to)
 
 
 @lowers(*REDUCTIONS)
 def _reduce(c: LayerCall) -> str:
-    return c.reduced(REDUCTIONS[c.layer.kind], c.value(0), c.meta(0).dtype, c.axes(1),
+    return c.reduced(REDUCTIONS[c.layer.kind], c.x, c.given.dtype, c.axes(1),
                      keepdims=c.flag("keep_dims"))  # fmt: skip
 
 
 @lowers("CumSum")
 def _cumsum(c: LayerCall) -> str:
-    return c.emit("CumSum", c.value(0), c.as_integers(1), exclusive=c.flag("exclusive"),
+    return c.emit("CumSum", c.x, c.as_integers(1), exclusive=c.flag("exclusive"),
                   reverse=c.flag("reverse"))  # fmt: skip

@@ -246,6 +246,16 @@ class AtenCall(Emitter):
         return self.scope.meta(self.raw(name))
 
     @property
+    def x(self) -> str:
+        """Return ``self``."""
+        return self.tensor("self")
+
+    @property
+    def given(self) -> Meta:
+        """Return the type of ``self``."""
+        return self.meta("self")
+
+    @property
     def result(self) -> Meta:
         """Return the type of the first result."""
         return self.scope.meta(self.outputs[0])
@@ -258,11 +268,11 @@ class AtenCall(Emitter):
     def axis(self, name: str, default: int = 0, rank: int | None = None) -> int:
         """Return an axis of ``self``, or one of ``rank`` axes, counted from the first."""
         axis = self.integer(name, default)
-        return axis + (self.meta("self").rank if rank is None else rank) if axis < 0 else axis
+        return axis + (self.given.rank if rank is None else rank) if axis < 0 else axis
 
     def axes(self, name: str) -> list[int]:
         """Return an argument of axes, counted from the first; all of them if omitted."""
-        rank = self.meta("self").rank
+        rank = self.given.rank
         listed = self.integers(name, range(rank))
         return [a + rank if a < 0 else a for a in listed]
 

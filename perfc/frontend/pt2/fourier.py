@@ -13,11 +13,11 @@ FORMS = ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
 @lowers(*(f"fft_{form}{axes}" for form in FORMS for axes in ("", "2", "n")))
 def _fft(c: AtenCall) -> str:
     name = c.operator.removeprefix("fft_")
-    rank = c.meta("self").rank
+    rank = c.given.rank
     default = [-2, -1] if name.endswith("2") else range(rank) if name.endswith("n") else [-1]
     axes = [a % rank for a in c.integers("dim", default)]
     is_inverse, is_onesided = name.startswith("i"), name.lstrip("i").startswith(("r", "h"))
-    return transformed(c, c.tensor("self"), axes, inverse=is_inverse, onesided=is_onesided)
+    return transformed(c, c.x, axes, inverse=is_inverse, onesided=is_onesided)
 
 
 def transformed(
@@ -41,11 +41,11 @@ def transformed(
 @lowers("stft")
 def _stft(c: AtenCall) -> str:
     """Return transforms of frames, the frequencies before the frames."""
-    if not c.flag("return_complex") or c.meta("self").rank != 2:
+    if not c.flag("return_complex") or c.given.rank != 2:
         raise ValueError("pairs, or a single signal")
     length, window = c.integer("n_fft", 1), c.meta("window")
     operands = (
-        c.emit("Unsqueeze", c.tensor("self"), c.ints(2)),
+        c.emit("Unsqueeze", c.x, c.ints(2)),
         c.size(c.integer("hop_length", length // 4)),
         c.tensor("window"),
         c.size(length),

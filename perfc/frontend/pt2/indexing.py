@@ -13,7 +13,7 @@ from .movement import expanded
 
 @lowers("index_select")
 def _index_select(c: AtenCall) -> str:
-    return c.emit("Gather", c.tensor("self"), c.tensor("index"), axis=c.axis("dim"))
+    return c.emit("Gather", c.x, c.tensor("index"), axis=c.axis("dim"))
 
 
 @lowers("embedding")
@@ -24,12 +24,12 @@ def _embedding(c: AtenCall) -> str:
 @lowers("gather", "take_along_dim")
 def _gather(c: AtenCall) -> str:
     index = "indices" if "indices" in c.args else "index"
-    return c.emit("GatherElements", c.tensor("self"), c.tensor(index), axis=c.axis("dim"))
+    return c.emit("GatherElements", c.x, c.tensor(index), axis=c.axis("dim"))
 
 
 @lowers("take")
 def _take(c: AtenCall) -> str:
-    flat = c.emit("Reshape", c.tensor("self"), c.ints(-1))
+    flat = c.emit("Reshape", c.x, c.ints(-1))
     return c.emit("Gather", flat, c.tensor("index"), axis=0)
 
 
@@ -42,7 +42,7 @@ def _scatter(c: AtenCall) -> str:
     if not source:
         dtype = c.result.dtype
         source = expanded(c, c.operand("value", dtype), (), c.meta("index").sizes)
-    return c.emit("ScatterElements", c.tensor("self"), index, source, axis=c.axis("dim"),
+    return c.emit("ScatterElements", c.x, index, source, axis=c.axis("dim"),
                   reduction=reduction)  # fmt: skip
 
 
@@ -54,11 +54,11 @@ def _index(c: AtenCall) -> str:
         axis, raw = given[0]
         if c.scope.meta(raw).dtype == DataType.BOOL:
             return selected(c, axis, raw)
-        return c.emit("Gather", c.tensor("self"), c.scope.values[raw], axis=axis)
-    axes, rank = [axis for axis, _ in given], c.meta("self").rank
+        return c.emit("Gather", c.x, c.scope.values[raw], axis=axis)
+    axes, rank = [axis for axis, _ in given], c.given.rank
     # what axes that are no neighbors select comes first
     are_neighbors = axes == list(range(axes[0], axes[-1] + 1))
-    value = c.tensor("self")
+    value = c.x
     order = [*axes, *(a for a in range(rank) if a not in axes)]
     if order != sorted(order):
         value = c.emit("Transpose", value, perm=tuple(order))
@@ -75,8 +75,8 @@ def selected(c: AtenCall, axis: int, raw: str) -> str:
     """Return the elements where a mask is true."""
     mask = c.scope.meta(raw)
     if axis == 0 and mask.rank > 1:
-        return c.emit("GatherND", c.tensor("self"), places(c, raw))
-    return c.emit("Compress", c.tensor("self"), c.scope.values[raw], axis=axis)
+        return c.emit("GatherND", c.x, places(c, raw))
+    return c.emit("Compress", c.x, c.scope.values[raw], axis=axis)
 
 
 def places(c: AtenCall, raw: str) -> str:
@@ -107,12 +107,12 @@ def _index_put(c: AtenCall) -> str:
             mask = c.scope.values[raws[0]]
             for axis in range(c.scope.meta(raws[0]).rank, c.result.rank):
                 mask = c.emit("Unsqueeze", mask, c.ints(axis))
-            return c.emit("Where", mask, c.tensor("values"), c.tensor("self"))
+            return c.emit("Where", mask, c.tensor("values"), c.x)
         at = places(c, raws[0])
     else:
         at = index_tuples(c, raws)
     reduction = "add" if c.value("accumulate", False) else "none"
-    return c.emit("ScatterND", c.tensor("self"), at, c.tensor("values"), reduction=reduction)
+    return c.emit("ScatterND", c.x, at, c.tensor("values"), reduction=reduction)
 
 
 @lowers("masked_select")
@@ -125,14 +125,14 @@ def _masked_select(c: AtenCall) -> str:
 def _masked_scatter(c: AtenCall) -> str:
     at = places(c, c.raw("mask"))
     flat = c.emit("Reshape", c.tensor("source"), c.ints(-1))
-    return c.emit("ScatterND", c.tensor("self"), at, flat)
+    return c.emit("ScatterND", c.x, at, flat)
 
 
 @lowers("index_add", "index_copy", "index_reduce", "index_fill", "put")
 def _at_index(c: AtenCall) -> str:
     """Return a tensor with the elements at indices of an axis changed."""
     kind = c.value("reduce", c.operator)
-    value, index, metas = c.tensor("self"), c.tensor("index"), (c.meta("self"), c.meta("index"))
+    value, index, metas = c.x, c.tensor("index"), (c.given, c.meta("index"))
     axis = c.axis("dim") if c.operator != "put" else 0
     shape = list(metas[0].sizes)
     if c.operator == "put":

@@ -38,7 +38,7 @@ def _conv(c: AtenCall) -> str:
 @lowers("conv_tbc")
 def _conv_tbc(c: AtenCall) -> str:
     """Return a convolution of steps before examples before channels."""
-    value = c.emit("Transpose", c.tensor("self"), perm=(1, 2, 0))
+    value = c.emit("Transpose", c.x, perm=(1, 2, 0))
     weight = c.emit("Transpose", c.tensor("weight"), perm=(2, 1, 0))
     pads = (c.integer("pad", 0),) * 2
     made = c.emit("Conv", value, weight, c.tensor("bias"), pads=pads)
@@ -175,9 +175,9 @@ def _avg_pool(c: AtenCall) -> list[str]:
 def _adaptive_pool(c: AtenCall) -> list[str]:
     is_max = "max_pool" in c.operator
     rank = spatial(c)
-    before, after = (m.sizes[-rank:] for m in (c.meta("self"), c.result))
+    before, after = (m.sizes[-rank:] for m in (c.given, c.result))
     if tuple(before) == tuple(after):
-        return [c.tensor("self")] * len(c.outputs)
+        return [c.x] * len(c.outputs)
     value = batched(c, rank)
     if all(s == 1 for s in after) and len(c.outputs) == 1:
         # PyTorch runs its kernel of a mean here
@@ -199,24 +199,24 @@ def spatial(c: AtenCall) -> int:
 
 def batched(c: AtenCall, rank: int) -> str:
     """Return the operand of a pooling, with a batch."""
-    is_single = c.meta("self").rank == rank + 1
-    return c.emit("Unsqueeze", c.tensor("self"), c.ints(0)) if is_single else c.tensor("self")
+    is_single = c.given.rank == rank + 1
+    return c.emit("Unsqueeze", c.x, c.ints(0)) if is_single else c.x
 
 
 def unbatched(c: AtenCall, made: Sequence[str], rank: int) -> list[str]:
     """Return the results of a pooling, without a batch that the operand does not have."""
-    is_single = c.meta("self").rank == rank + 1
+    is_single = c.given.rank == rank + 1
     return [c.emit("Squeeze", value, c.ints(0)) if is_single else value for value in made]
 
 
 @lowers("max_unpool2d", "max_unpool3d")
 def _max_unpool(c: AtenCall) -> str:
     rank = spatial(c)
-    if c.meta("self").rank != rank + 2:
+    if c.given.rank != rank + 2:
         raise ValueError("a single feature map")
     return c.emit(
         "MaxUnpool",
-        c.tensor("self"),
+        c.x,
         c.tensor("indices"),
         c.extents(c.result.sizes),
         kernel_shape=(1,) * rank,
@@ -261,7 +261,7 @@ def _grid_sampler(c: AtenCall) -> str:
 def _col2im(c: AtenCall) -> str:
     sizes = [c.integers(n, (), 2) for n in ("output_size", "kernel_size")]
     return c.emit(
-        "Col2Im", c.tensor("self"), c.ints(*sizes[0]), c.ints(*sizes[1]),
+        "Col2Im", c.x, c.ints(*sizes[0]), c.ints(*sizes[1]),
         strides=tuple(c.integers("stride", [1], 2)),
         dilations=tuple(c.integers("dilation", [1], 2)),
         pads=tuple(c.integers("padding", [0], 2)) * 2,
@@ -272,8 +272,8 @@ def _col2im(c: AtenCall) -> str:
 def _im2col(c: AtenCall) -> str:
     kernel, strides = c.integers("kernel_size", (), 2), c.integers("stride", [1], 2)
     pads, dilations = c.integers("padding", [0], 2), c.integers("dilation", [1], 2)
-    batch, channels, *extents = c.meta("self").sizes
-    value = c.tensor("self")
+    batch, channels, *extents = c.given.sizes
+    value = c.x
     if any(pads):
         value = c.emit("Pad", value, c.ints(0, 0, *pads, 0, 0, *pads), mode="constant")
     counts: list[int] = []

@@ -21,21 +21,21 @@ PADDING_MODES = {"reflect": "reflect", "reflection": "reflect", "replicate": "ed
         "_reshape_alias", "ravel", "view_as", "reshape_as", "squeeze_copy", "unsqueeze_copy",
         "view_copy", "atleast_1d", "atleast_2d", "atleast_3d")  # fmt: skip
 def _view(c: AtenCall) -> str:
-    if c.result.dtype != c.meta("self").dtype:
-        return c.emit("BitCast", c.tensor("self"), to=c.result.dtype)
-    before, after = c.meta("self").sizes, c.result.sizes
+    if c.result.dtype != c.given.dtype:
+        return c.emit("BitCast", c.x, to=c.result.dtype)
+    before, after = c.given.sizes, c.result.sizes
     if c.operator.startswith("unsqueeze"):
-        return c.emit("Unsqueeze", c.tensor("self"), c.ints(c.axis("dim", rank=len(after))))
+        return c.emit("Unsqueeze", c.x, c.ints(c.axis("dim", rank=len(after))))
     if len(after) < len(before) and "shape" not in c.args and "size" not in c.args:
         axes = [c.value("dim")] if isinstance(c.value("dim"), int) else c.value("dim")
         axes = axes if axes is not None else [i for i, s in enumerate(before) if s == 1]
         if "start_dim" not in c.args and len(before) - len(after) == len(axes):
-            return c.emit("Squeeze", c.tensor("self"), c.ints(*(a % len(before) for a in axes)))
+            return c.emit("Squeeze", c.x, c.ints(*(a % len(before) for a in axes)))
     given = c.value("size", c.value("shape"))
     if isinstance(given, list) and len(given) == len(after):
         # what the call gives says which sizes fit
         after = tuple([a if s == -1 else s for s, a in zip(given, after, strict=True)])
-    return c.reshaped(c.tensor("self"), before, after)
+    return c.reshaped(c.x, before, after)
 
 
 @lowers("permute", "permute_copy")
@@ -47,21 +47,21 @@ def _permute(c: AtenCall) -> str:
 def _transpose(c: AtenCall) -> str:
     names = ("dim0", "dim1") if "dim0" in c.args else ("axis0", "axis1")
     one, other = (c.axis(name) for name in names)
-    order = list(range(c.meta("self").rank))
+    order = list(range(c.given.rank))
     order[one], order[other] = order[other], order[one]
     return transposed(c, order)
 
 
 @lowers("t", "numpy_T", "mT", "matrix_H", "adjoint")
 def _t(c: AtenCall) -> str:
-    rank = c.meta("self").rank
+    rank = c.given.rank
     order = [*range(rank - 2), rank - 1, rank - 2] if rank > 1 else [*range(rank)]
     return transposed(c, order)
 
 
 @lowers("movedim", "moveaxis")
 def _movedim(c: AtenCall) -> str:
-    rank = c.meta("self").rank
+    rank = c.given.rank
     source, goal = ([a % rank for a in c.integers(n, ())] for n in ("source", "destination"))
     order = [a for a in range(rank) if a not in source]
     for at, axis in sorted(zip(goal, source, strict=True)):
@@ -72,13 +72,13 @@ def _movedim(c: AtenCall) -> str:
 def transposed(c: AtenCall, order: Sequence[int]) -> str:
     """Return the first operand with its axes in another order."""
     if list(order) == sorted(order):
-        return c.tensor("self")
-    return c.emit("Transpose", c.tensor("self"), perm=tuple(order))
+        return c.x
+    return c.emit("Transpose", c.x, perm=tuple(order))
 
 
 @lowers("expand", "expand_as", "broadcast_to", "expand_copy")
 def _expand(c: AtenCall) -> str:
-    return expanded(c, c.tensor("self"), c.meta("self").sizes, c.result.sizes)
+    return expanded(c, c.x, c.given.sizes, c.result.sizes)
 
 
 def expanded(c: AtenCall, value: str, before: Sequence[Size], after: Sequence[Size]) -> str:
@@ -93,9 +93,9 @@ def expanded(c: AtenCall, value: str, before: Sequence[Size], after: Sequence[Si
 @lowers("repeat", "tile")
 def _repeat(c: AtenCall) -> str:
     repeats = c.value("repeats", c.value("dims"))
-    before = c.meta("self").sizes
+    before = c.given.sizes
     missing = len(c.result.sizes) - len(before)
-    value = c.tensor("self")
+    value = c.x
     if missing:
         value = c.emit("Unsqueeze", value, c.ints(*range(missing)))
     counts = [1] * (len(c.result.sizes) - len(repeats)) + list(repeats)
@@ -106,9 +106,9 @@ def _repeat(c: AtenCall) -> str:
 
 @lowers("repeat_interleave.self_int")
 def _repeat_interleave(c: AtenCall) -> str:
-    sizes, count = list(c.meta("self").sizes), c.value("repeats")
+    sizes, count = list(c.given.sizes), c.value("repeats")
     axis = c.axis("dim")
-    value = c.emit("Unsqueeze", c.tensor("self"), c.ints(axis + 1))
+    value = c.emit("Unsqueeze", c.x, c.ints(axis + 1))
     before = [*sizes[: axis + 1], 1, *sizes[axis + 1 :]]
     after = [*sizes[: axis + 1], count, *sizes[axis + 1 :]]
     return c.reshaped(expanded(c, value, before, after), after, c.result.sizes)
@@ -146,38 +146,38 @@ def _hstack(c: AtenCall) -> str:
 @lowers("split", "split_with_sizes", "chunk", "tensor_split", "unsafe_split", "unsafe_chunk",
         "split_copy", "split_with_sizes_copy", "hsplit", "vsplit", "dsplit")  # fmt: skip
 def _split(c: AtenCall) -> list[str]:
-    named = {"hsplit": min(1, c.meta("self").rank - 1), "vsplit": 0, "dsplit": 2}
+    named = {"hsplit": min(1, c.given.rank - 1), "vsplit": 0, "dsplit": 2}
     axis = named.get(c.operator, c.axis("dim"))
     sizes = [c.scope.meta(raw).sizes[axis] for raw in c.outputs]
     if len(sizes) == 1:
-        return [c.tensor("self")]
-    return c.several("Split", (c.tensor("self"), c.extents(sizes)), len(sizes), axis=axis)
+        return [c.x]
+    return c.several("Split", (c.x, c.extents(sizes)), len(sizes), axis=axis)
 
 
 @lowers("unbind", "unbind_copy")
 def _unbind(c: AtenCall) -> list[str]:
     axis, count = c.axis("dim"), len(c.outputs)
-    parts = [c.tensor("self")]
+    parts = [c.x]
     if count > 1:
-        parts = c.several("Split", (c.tensor("self"),), count, axis=axis, num_outputs=count)
+        parts = c.several("Split", (c.x,), count, axis=axis, num_outputs=count)
     return [c.emit("Squeeze", part, c.ints(axis)) for part in parts]
 
 
 @lowers("slice", "narrow", "slice_copy")
 def _slice(c: AtenCall) -> str:
     axis = c.axis("dim")
-    if c.meta("self").sizes == c.result.sizes:
-        return c.tensor("self")
+    if c.given.sizes == c.result.sizes:
+        return c.x
     start, end = c.value("start", 0), c.value("end", END)
     if "length" in c.args:
         end = c.result.sizes[axis] if start == 0 else ("+", start, c.value("length"))
-    return c.emit("Slice", c.tensor("self"), c.extents([start]), c.extents([end]),
+    return c.emit("Slice", c.x, c.extents([start]), c.extents([end]),
                   c.ints(axis), c.ints(c.integer("step", 1)))  # fmt: skip
 
 
 @lowers("select", "select_copy")
 def _select(c: AtenCall) -> str:
-    return c.emit("Gather", c.tensor("self"), c.size(c.value("index", 0)), axis=c.axis("dim"))
+    return c.emit("Gather", c.x, c.size(c.value("index", 0)), axis=c.axis("dim"))
 
 
 @lowers("copy", "fill.Tensor")
@@ -202,7 +202,7 @@ def _replaced(c: AtenCall) -> str:
     if start < 0 and isinstance(extent, int):
         start += extent
     parts = [
-        c.emit("Slice", c.tensor("self"), c.ints(first), c.ints(last), c.ints(axis))
+        c.emit("Slice", c.x, c.ints(first), c.ints(last), c.ints(axis))
         for first, last in ((0, start), (start + size, END))
         if first < last and first != extent
     ]
@@ -215,22 +215,22 @@ def _replaced(c: AtenCall) -> str:
         "replication_pad2d", "replication_pad3d", "reflection_pad3d", "_pad_enum")  # fmt: skip
 def _pad(c: AtenCall) -> str:
     given = c.integers("pad" if "pad" in c.args else "padding", ())
-    rank = c.meta("self").rank
+    rank = c.given.rank
     if not any(given):
-        return c.tensor("self")
+        return c.x
     before, after = [0] * rank, [0] * rank
     for at in range(len(given) // 2):
         before[rank - 1 - at], after[rank - 1 - at] = given[2 * at], given[2 * at + 1]
     given_mode = c.value("mode") or c.operator.partition("_pad")[0]
     mode = PADDING_MODES.get(given_mode, "constant")
     value = c.number("value", 0) if mode == "constant" else 0
-    return c.emit("Pad", c.tensor("self"), c.ints(*before, *after),
+    return c.emit("Pad", c.x, c.ints(*before, *after),
                   c.scalar(value, c.result.dtype) if value else "", mode=mode)  # fmt: skip
 
 
 @lowers("roll")
 def _roll(c: AtenCall) -> str:
-    value, shifts = c.tensor("self"), c.integers("shifts", ())
+    value, shifts = c.x, c.integers("shifts", ())
     for shift, axis in zip(shifts, c.axes("dims"), strict=True):
         if not shift:
             continue
@@ -250,7 +250,7 @@ def _diff(c: AtenCall) -> str:
     for _ in range(count):
         later, earlier = (c.emit("Slice", value, c.ints(a), c.ints(b), c.ints(axis))
                           for a, b in ((1, END), (0, -1)))  # fmt: skip
-        is_bool = c.meta("self").dtype == DataType.BOOL
+        is_bool = c.given.dtype == DataType.BOOL
         value = c.emit("Xor" if is_bool else "Sub", later, earlier)
     return value
 
@@ -258,7 +258,7 @@ def _diff(c: AtenCall) -> str:
 @lowers("flip", "fliplr", "flipud")
 def _flip(c: AtenCall) -> str:
     axes = [int("fliplr" in c.operator)] if "dims" not in c.args else c.axes("dims")
-    return reversed_along(c, c.tensor("self"), axes)
+    return reversed_along(c, c.x, axes)
 
 
 def reversed_along(c: AtenCall, value: str, axes: Sequence[int]) -> str:
@@ -269,8 +269,8 @@ def reversed_along(c: AtenCall, value: str, axes: Sequence[int]) -> str:
 
 @lowers("pixel_shuffle", "pixel_unshuffle")
 def _pixel_shuffle(c: AtenCall) -> str:
-    sizes, after = c.meta("self").sizes, c.result.sizes
-    value = c.reshaped(c.tensor("self"), sizes, (times(sizes[:-3]), *sizes[-3:]))
+    sizes, after = c.given.sizes, c.result.sizes
+    value = c.reshaped(c.x, sizes, (times(sizes[:-3]), *sizes[-3:]))
     if "unshuffle" in c.operator:
         made = c.emit("SpaceToDepth", value, blocksize=c.integer("downscale_factor", 1))
     else:
@@ -286,7 +286,7 @@ def _unfold(c: AtenCall) -> str:
     if not isinstance(count, int):
         raise ValueError("a symbolic number of windows")
     places = c.scope.builder.filled((count, size), DataType.INT64)
-    windows = c.emit("Gather", c.tensor("self"), places, axis=axis)
+    windows = c.emit("Gather", c.x, places, axis=axis)
     rank = c.result.rank
     order = [*range(axis + 1), *range(axis + 2, rank), axis + 1]
     return windows if order == sorted(order) else c.emit("Transpose", windows, perm=tuple(order))
@@ -295,17 +295,17 @@ def _unfold(c: AtenCall) -> str:
 @lowers("tril", "triu")
 def _tril(c: AtenCall) -> str:
     diagonal = c.integer("diagonal", 0)
-    return c.emit("Trilu", c.tensor("self"), c.scalar(diagonal, DataType.INT64) if diagonal else "",
+    return c.emit("Trilu", c.x, c.scalar(diagonal, DataType.INT64) if diagonal else "",
                   upper=int("triu" in c.operator))  # fmt: skip
 
 
 @lowers("diagonal", "trace", "diagonal_copy")
 def _diagonal(c: AtenCall) -> str:
     """Return a diagonal: every element after a row and one more, of the last two axes."""
-    rank = c.meta("self").rank
+    rank = c.given.rank
     axes = [c.integer(name, at) % rank for at, name in enumerate(("dim1", "dim2"))]
     order = [*(a for a in range(rank) if a not in axes), *axes]
-    sizes = [c.meta("self").sizes[a] for a in order]
+    sizes = [c.given.sizes[a] for a in order]
     rows, columns = sizes[-2:]
     offset = c.integer("offset", 0)
     if not (isinstance(rows, int) and isinstance(columns, int)):
@@ -325,16 +325,16 @@ def _diag_embed(c: AtenCall) -> str:
     if c.integer("offset", 0) or axes != [rank - 2, rank - 1] or rows != columns:
         raise ValueError("another diagonal than that of the last axes")
     eye = c.scope.builder.filled((int(str(rows)), int(str(columns))), c.result.dtype)
-    return c.emit("Mul", c.emit("Unsqueeze", c.tensor("self"), c.ints(rank - 2)), eye)
+    return c.emit("Mul", c.emit("Unsqueeze", c.x, c.ints(rank - 2)), eye)
 
 
 @lowers("rot90")
 def _rot90(c: AtenCall) -> str:
     axes, turns = c.integers("dims", [0, 1]), c.integer("k", 1) % 4
-    order = [*range(c.meta("self").rank)]
+    order = [*range(c.given.rank)]
     first, second = (a % len(order) for a in axes)
     flipped = {0: [], 1: [second], 2: [first, second], 3: [first]}[turns]
-    value = reversed_along(c, c.tensor("self"), flipped) if flipped else c.tensor("self")
+    value = reversed_along(c, c.x, flipped) if flipped else c.x
     order[first], order[second] = order[second], order[first]
     return c.emit("Transpose", value, perm=tuple(order)) if turns % 2 else value
 

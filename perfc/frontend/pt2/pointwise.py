@@ -45,8 +45,8 @@ def unary(operator: str) -> Lowering:
     """Return the lowering of an operator of one operand."""
 
     def lowered(c: AtenCall) -> str:
-        if operator == "Abs" and c.meta("self").dtype in (DataType.COMPLEX64, DataType.COMPLEX128):
-            pairs = c.emit("view_as_real", c.tensor("self"), domain="aten")
+        if operator == "Abs" and c.given.dtype in (DataType.COMPLEX64, DataType.COMPLEX128):
+            pairs = c.emit("view_as_real", c.x, domain="aten")
             return c.emit("ReduceL2", pairs, c.ints(-1), keepdims=0)
         return c.emit(operator, c.operand("self", computed(c)))
 
@@ -55,7 +55,7 @@ def unary(operator: str) -> Lowering:
 
 def computed(c: AtenCall) -> int:
     """Return the element type that an operator of one operand computes in."""
-    return c.result.dtype if c.result.is_float else c.meta("self").dtype
+    return c.result.dtype if c.result.is_float else c.given.dtype
 
 
 def wider(a: Meta, b: Meta) -> int:
@@ -72,9 +72,9 @@ def wider(a: Meta, b: Meta) -> int:
 def compared(c: AtenCall) -> int:
     """Return the element type of a comparison; a fraction makes it floating-point."""
     if not c.has("other"):
-        is_fraction = isinstance(c.value("other"), float) and not c.meta("self").is_float
-        return DataType.FLOAT if is_fraction else c.meta("self").dtype
-    return wider(c.meta("self"), c.meta("other"))
+        is_fraction = isinstance(c.value("other"), float) and not c.given.is_float
+        return DataType.FLOAT if is_fraction else c.given.dtype
+    return wider(c.given, c.meta("other"))
 
 
 def paired(c: AtenCall, operator: str, dtype: int, second: str = "other", **attributes: Any) -> str:
@@ -174,6 +174,26 @@ LOWERINGS.update({
 })  # fmt: skip
 
 
+LOWERINGS.update(
+    {
+        "atan2": lambda c: c.emit("Atan", c.emit("Div", c.x, c.tensor("other"))),
+        "rsqrt": lambda c: c.emit("Reciprocal", c.emit("Sqrt", c.x)),
+        "square": lambda c: c.emit("Mul", c.x, c.x),
+        "log1p": lambda c: c.emit("Log", c.emit("Add", c.x, c.scalar(1, c.result.dtype))),
+        "exp2": lambda c: c.emit("Pow", c.scalar(2, c.result.dtype), c.x),
+        "erfc": lambda c: c.emit("Sub", c.scalar(1, c.result.dtype), c.emit("Erf", c.x)),
+        "silu": lambda c: c.emit("Mul", c.x, c.emit("Sigmoid", c.x)),
+        "hardsigmoid": lambda c: c.emit("HardSigmoid", c.x, alpha=1 / 6, beta=0.5),
+    }
+)
+
+
+@lowers("expm1")
+def _expm1(c: AtenCall) -> str:
+    one = c.scalar(1, c.result.dtype)
+    return c.emit("Sub", c.emit("Exp", c.x), one)
+
+
 @lowers("ne", "not_equal")
 def _ne(c: AtenCall) -> str:
     return c.emit("Not", paired(c, "Equal", compared(c)))
@@ -197,67 +217,26 @@ def _shift(c: AtenCall) -> str:
     return paired(c, "BitShift", c.result.dtype, direction=direction)
 
 
-@lowers("atan2")
-def _atan2(c: AtenCall) -> str:
-    return c.emit("Atan", c.emit("Div", c.tensor("self"), c.tensor("other")))
-
-
-@lowers("rsqrt")
-def _rsqrt(c: AtenCall) -> str:
-    return c.emit("Reciprocal", c.emit("Sqrt", c.tensor("self")))
-
-
-@lowers("square")
-def _square(c: AtenCall) -> str:
-    return c.emit("Mul", c.tensor("self"), c.tensor("self"))
-
-
-@lowers("expm1")
-def _expm1(c: AtenCall) -> str:
-    one = c.scalar(1, c.result.dtype)
-    return c.emit("Sub", c.emit("Exp", c.tensor("self")), one)
-
-
-@lowers("log1p")
-def _log1p(c: AtenCall) -> str:
-    return c.emit("Log", c.emit("Add", c.tensor("self"), c.scalar(1, c.result.dtype)))
-
-
 @lowers("log2", "log10")
 def _log2(c: AtenCall) -> str:
     base = math.log(10 if "log10" in c.operator else 2)
-    return c.emit("Div", c.emit("Log", c.tensor("self")), c.scalar(base, c.result.dtype))
-
-
-@lowers("exp2")
-def _exp2(c: AtenCall) -> str:
-    return c.emit("Pow", c.scalar(2, c.result.dtype), c.tensor("self"))
-
-
-@lowers("erfc")
-def _erfc(c: AtenCall) -> str:
-    return c.emit("Sub", c.scalar(1, c.result.dtype), c.emit("Erf", c.tensor("self")))
+    return c.emit("Div", c.emit("Log", c.x), c.scalar(base, c.result.dtype))
 
 
 @lowers("trunc", "fix")
 def _trunc(c: AtenCall) -> str:
-    magnitude = c.emit("Floor", c.emit("Abs", c.tensor("self")))
-    return c.emit("Mul", c.emit("Sign", c.tensor("self")), magnitude)
-
-
-@lowers("silu")
-def _silu(c: AtenCall) -> str:
-    return c.emit("Mul", c.tensor("self"), c.emit("Sigmoid", c.tensor("self")))
+    magnitude = c.emit("Floor", c.emit("Abs", c.x))
+    return c.emit("Mul", c.emit("Sign", c.x), magnitude)
 
 
 @lowers("log_sigmoid", "log_sigmoid_forward")
 def _log_sigmoid(c: AtenCall) -> str:
-    return c.emit("Neg", c.emit("Softplus", c.emit("Neg", c.tensor("self"))))
+    return c.emit("Neg", c.emit("Softplus", c.emit("Neg", c.x)))
 
 
 @lowers("gelu")
 def _gelu(c: AtenCall) -> str:
-    x, dtype = c.tensor("self"), c.result.dtype
+    x, dtype = c.x, c.result.dtype
     if c.value("approximate", "none") != "none":
         return c.emit("Gelu", x, approximate="tanh")
     # in the operators of ONNX 18, which predictors of whole runs know
@@ -268,34 +247,29 @@ def _gelu(c: AtenCall) -> str:
 
 @lowers("leaky_relu", "rrelu")
 def _leaky_relu(c: AtenCall) -> str:
-    return c.emit("LeakyRelu", c.tensor("self"), alpha=float(c.number("negative_slope", 0.01)))
+    return c.emit("LeakyRelu", c.x, alpha=float(c.number("negative_slope", 0.01)))
 
 
 @lowers("elu", "celu")
 def _elu(c: AtenCall) -> str:
     operator = "Celu" if "celu" in c.operator else "Elu"
-    return c.emit(operator, c.tensor("self"), alpha=float(c.number("alpha", 1.0)))
+    return c.emit(operator, c.x, alpha=float(c.number("alpha", 1.0)))
 
 
 @lowers("prelu", "_prelu_kernel")
 def _prelu(c: AtenCall) -> str:
-    meta, slope = c.meta("self"), c.meta("weight")
+    meta, slope = c.given, c.meta("weight")
     weight = c.tensor("weight")
     if meta.rank > 2 and slope.rank == 1:
         shape = (slope.sizes[0], *[1] * (meta.rank - 2))
         weight = c.reshaped(weight, slope.sizes, shape)
-    return c.emit("PRelu", c.tensor("self"), weight)
-
-
-@lowers("hardsigmoid")
-def _hardsigmoid(c: AtenCall) -> str:
-    return c.emit("HardSigmoid", c.tensor("self"), alpha=1 / 6, beta=0.5)
+    return c.emit("PRelu", c.x, weight)
 
 
 @lowers("relu6")
 def _relu6(c: AtenCall) -> str:
     dtype = c.result.dtype
-    return c.emit("Clip", c.tensor("self"), c.scalar(0, dtype), c.scalar(6, dtype))
+    return c.emit("Clip", c.x, c.scalar(0, dtype), c.scalar(6, dtype))
 
 
 @lowers("clamp", "clip", "hardtanh", "clamp_min", "clamp_max")
@@ -316,14 +290,14 @@ def _clamp(c: AtenCall) -> str:
 @lowers("threshold")
 def _threshold(c: AtenCall) -> str:
     dtype = c.result.dtype
-    is_above = c.emit("Greater", c.tensor("self"), c.operand("threshold", dtype))
-    return c.emit("Where", is_above, c.tensor("self"), c.operand("value", dtype))
+    is_above = c.emit("Greater", c.x, c.operand("threshold", dtype))
+    return c.emit("Where", is_above, c.x, c.operand("value", dtype))
 
 
 @lowers("glu")
 def _glu(c: AtenCall) -> str:
     axis = c.axis("dim", -1)
-    one, gate = c.several("Split", (c.tensor("self"),), 2, axis=axis, num_outputs=2)
+    one, gate = c.several("Split", (c.x,), 2, axis=axis, num_outputs=2)
     return c.emit("Mul", one, c.emit("Sigmoid", gate))
 
 
@@ -337,14 +311,14 @@ def _where(c: AtenCall) -> str:
 @lowers("masked_fill")
 def _masked_fill(c: AtenCall) -> str:
     mask = c.operand("mask", DataType.BOOL)
-    return c.emit("Where", mask, c.operand("value", c.result.dtype), c.tensor("self"))
+    return c.emit("Where", mask, c.operand("value", c.result.dtype), c.x)
 
 
 @lowers("lerp")
 def _lerp(c: AtenCall) -> str:
     dtype = c.result.dtype
-    distance = c.emit("Sub", c.tensor("end"), c.tensor("self"))
-    return c.emit("Add", c.tensor("self"), c.emit("Mul", c.operand("weight", dtype), distance))
+    distance = c.emit("Sub", c.tensor("end"), c.x)
+    return c.emit("Add", c.x, c.emit("Mul", c.operand("weight", dtype), distance))
 
 
 @lowers("addcmul", "addcdiv")
@@ -353,24 +327,24 @@ def _addcmul(c: AtenCall) -> str:
     term = c.emit(operator, c.tensor("tensor1"), c.tensor("tensor2"))
     if c.value("value", 1) != 1:
         term = c.emit("Mul", term, c.operand("value", c.result.dtype))
-    return c.emit("Add", c.tensor("self"), term)
+    return c.emit("Add", c.x, term)
 
 
 @lowers("deg2rad", "rad2deg")
 def _angle_unit(c: AtenCall) -> str:
     factor = math.pi / 180 if c.operator == "deg2rad" else 180 / math.pi
-    return c.emit("Mul", c.tensor("self"), c.scalar(factor, c.result.dtype))
+    return c.emit("Mul", c.x, c.scalar(factor, c.result.dtype))
 
 
 @lowers("fft_fftshift", "fft_ifftshift")
 def _shifted(c: AtenCall) -> str:
-    return c.emit("copy", c.tensor("self"), domain="aten")
+    return c.emit("copy", c.x, domain="aten")
 
 
 @lowers("real", "imag", "angle")
 def _part(c: AtenCall) -> str:
     """Return the real or imaginary part of complex numbers, or their angle."""
-    pairs = c.emit("view_as_real", c.tensor("self"), domain="aten")
+    pairs = c.emit("view_as_real", c.x, domain="aten")
     one, other = (c.scalar(at, DataType.INT64) for at in (0, 1))
     if c.operator != "angle":
         return c.emit("Gather", pairs, one if c.operator == "real" else other, axis=-1)
@@ -380,17 +354,17 @@ def _part(c: AtenCall) -> str:
 
 @lowers("isfinite")
 def _isfinite(c: AtenCall) -> str:
-    x = c.tensor("self")
+    x = c.x
     return c.emit("Not", c.emit("Or", c.emit("IsInf", x), c.emit("IsNaN", x)))
 
 
 @lowers("nan_to_num")
 def _nan_to_num(c: AtenCall) -> str:
-    x, dtype = c.tensor("self"), c.result.dtype
+    x, dtype = c.x, c.result.dtype
     return c.emit("Where", c.emit("IsNaN", x), c.scalar(c.number("nan", 0.0), dtype), x)
 
 
 @lowers("bernoulli", "rand_like", "randn_like", "normal", "uniform")
 def _random(c: AtenCall) -> str:
     operator = "RandomUniformLike" if "rand_like" in c.operator else "RandomNormalLike"
-    return c.emit(operator, c.tensor("self"), dtype=c.result.dtype)
+    return c.emit(operator, c.x, dtype=c.result.dtype)

@@ -18,7 +18,7 @@ MOST_FACTORS = 32
 def _matmul(c: AtenCall) -> str:
     second = next(n for n in ("other", "mat2", "tensor", "vec") if n in c.args)
     operator = "MatMulInteger" if c.operator == "_int_mm" else "MatMul"
-    return c.emit(operator, c.tensor("self"), c.tensor(second))
+    return c.emit(operator, c.x, c.tensor(second))
 
 
 @lowers("tensordot", "inner")
@@ -35,7 +35,7 @@ def _tensordot(c: AtenCall) -> str:
         x for t, axes in zip(terms, pairs, strict=True) for a, x in enumerate(t) if a not in axes
     ]
     equation = f"{','.join(map(''.join, terms))}->{''.join(result)}"
-    return c.emit("Einsum", c.tensor("self"), c.tensor("other"), equation=equation)
+    return c.emit("Einsum", c.x, c.tensor("other"), equation=equation)
 
 
 @lowers("chain_matmul", "linalg_multi_dot")
@@ -75,7 +75,7 @@ def _power(c: AtenCall) -> str:
     exponent = c.integer("n", 1)
     if not 0 < exponent <= MOST_POWER:
         raise ValueError("an inverse, or a large power")
-    square, result = c.tensor("self"), ""
+    square, result = c.x, ""
     while exponent:
         if exponent % 2:
             result = c.emit("MatMul", result, square) if result else square
@@ -87,9 +87,9 @@ def _power(c: AtenCall) -> str:
 @lowers("addmm", "addmv")
 def _addmm(c: AtenCall) -> str:
     if "mat1" not in c.args:
-        return c.emit("Add", c.emit("MatMul", c.tensor("mat"), c.tensor("vec")), c.tensor("self"))
+        return c.emit("Add", c.emit("MatMul", c.tensor("mat"), c.tensor("vec")), c.x)
     alpha, beta = float(c.number("alpha", 1)), float(c.number("beta", 1))
-    return c.emit("Gemm", c.tensor("mat1"), c.tensor("mat2"), c.tensor("self"),
+    return c.emit("Gemm", c.tensor("mat1"), c.tensor("mat2"), c.x,
                   alpha=alpha, beta=beta)  # fmt: skip
 
 
@@ -103,7 +103,7 @@ def _baddbmm(c: AtenCall) -> str:
         product = c.emit("Mul", product, c.scalar(alpha, dtype))
     if (beta := c.number("beta", 1)) == 0:
         return product
-    added = c.tensor("self")
+    added = c.x
     if beta != 1:
         added = c.emit("Mul", added, c.scalar(beta, dtype))
     return c.emit("Add", product, added)
@@ -117,14 +117,14 @@ def _einsum(c: AtenCall) -> str:
 @lowers("outer", "ger")
 def _outer(c: AtenCall) -> str:
     second = "vec2" if "vec2" in c.args else "other"
-    return c.emit("Mul", c.emit("Unsqueeze", c.tensor("self"), c.ints(1)), c.tensor(second))
+    return c.emit("Mul", c.emit("Unsqueeze", c.x, c.ints(1)), c.tensor(second))
 
 
 @lowers("addr")
 def _addr(c: AtenCall) -> str:
     dtype = c.result.dtype
     product = c.emit("Mul", c.emit("Unsqueeze", c.tensor("vec1"), c.ints(1)), c.tensor("vec2"))
-    terms = [(product, c.number("alpha", 1)), (c.tensor("self"), c.number("beta", 1))]
+    terms = [(product, c.number("alpha", 1)), (c.x, c.number("beta", 1))]
     return c.emit("Add", *(v if n == 1 else c.emit("Mul", v, c.scalar(n, dtype)) for v, n in terms))
 
 

@@ -34,7 +34,7 @@ def reduction(operator: str) -> Lowering:
 
 def axes_of(c: AtenCall) -> list[int]:
     """Return the axes of a reduction; all of them if it names none."""
-    dim, rank = c.value("dim"), c.meta("self").rank
+    dim, rank = c.value("dim"), c.given.rank
     listed = [] if dim is None else [dim] if isinstance(dim, int) else dim
     return [a % rank for a in listed] if listed and rank else [*range(rank)]
 
@@ -53,17 +53,17 @@ def _any(c: AtenCall) -> str:
 def _max(c: AtenCall) -> list[str]:
     name = "Max" if "max" in c.operator else "Min"
     keep = c.flag("keepdim")
-    value = reduced(c, f"Reduce{name}", c.tensor("self"), axes_of(c), keep=keep)
+    value = reduced(c, f"Reduce{name}", c.x, axes_of(c), keep=keep)
     if len(c.outputs) == 1:
         return [value]
-    index = c.emit(f"Arg{name}", c.tensor("self"), axis=axes_of(c)[0], keepdims=keep)
+    index = c.emit(f"Arg{name}", c.x, axis=axes_of(c)[0], keepdims=keep)
     return [value, index]
 
 
 @lowers("argmax", "argmin")
 def _argmax(c: AtenCall) -> str:
     operator = "ArgMax" if "argmax" in c.operator else "ArgMin"
-    value = c.tensor("self")
+    value = c.x
     if c.value("dim") is None:
         return c.emit(operator, c.emit("Reshape", value, c.ints(-1)), axis=0, keepdims=0)
     return c.emit(operator, value, axis=c.axis("dim"), keepdims=c.flag("keepdim"))
@@ -73,14 +73,14 @@ def _argmax(c: AtenCall) -> str:
 def _var(c: AtenCall) -> list[str]:
     axes, dtype = axes_of(c), c.result.dtype
     keep = c.flag("keepdim")
-    mean = reduced(c, "ReduceMean", c.tensor("self"), axes, keep=1)
-    off = c.emit("Sub", c.tensor("self"), mean)
+    mean = reduced(c, "ReduceMean", c.x, axes, keep=1)
+    off = c.emit("Sub", c.x, mean)
     value = reduced(c, "ReduceMean", c.emit("Mul", off, off), axes, keep=keep)
     correction = c.value("correction", c.flag("unbiased", default=True))
     if correction:
         count = 1
         for axis in axes:
-            size = c.meta("self").sizes[axis]
+            size = c.given.sizes[axis]
             count *= size if isinstance(size, int) else 1
         value = c.emit("Mul", value, c.scalar(count / max(count - correction, 1), dtype))
     if "std" in c.operator:
@@ -93,7 +93,7 @@ def _var(c: AtenCall) -> list[str]:
 @lowers("norm", "linalg_vector_norm", "frobenius_norm", "linalg_norm", "linalg_matrix_norm.str_ord")
 def _norm(c: AtenCall) -> str:
     is_matrix = "matrix" in c.operator and "dim" not in c.args
-    rank, order = c.meta("self").rank, c.value("ord", c.value("p", "fro" if is_matrix else 2))
+    rank, order = c.given.rank, c.value("ord", c.value("p", "fro" if is_matrix else 2))
     value, keep = c.operand("self", c.result.dtype), c.flag("keepdim")
     axes = [rank - 2, rank - 1] if is_matrix else axes_of(c)
     operator = {None: "ReduceL2", "fro": "ReduceL2", 1: "ReduceL1", 2: "ReduceL2"}.get(order)
@@ -118,8 +118,8 @@ def _pairwise(c: AtenCall) -> str:
 @lowers("nansum", "nanmean", "count_nonzero")
 def _counted(c: AtenCall) -> str:
     """Return sums of some elements, or the number of those that are not 0."""
-    given = c.meta("self").dtype
-    value, zero = c.tensor("self"), c.scalar(0, given)
+    given = c.given.dtype
+    value, zero = c.x, c.scalar(0, given)
     axes, keep = axes_of(c), c.flag("keepdim")
     if c.operator.startswith("nan"):
         value = c.emit("Where", c.emit("IsNaN", value), zero, value)
@@ -138,19 +138,16 @@ def _vecdot(c: AtenCall) -> str:
 @lowers("aminmax")
 def _aminmax(c: AtenCall) -> list[str]:
     keep = c.flag("keepdim")
-    return [
-        reduced(c, f"Reduce{name}", c.tensor("self"), axes_of(c), keep=keep)
-        for name in ("Min", "Max")
-    ]
+    return [reduced(c, f"Reduce{name}", c.x, axes_of(c), keep=keep) for name in ("Min", "Max")]
 
 
 @lowers("kthvalue", "median.dim", "median")
 def _ranked(c: AtenCall) -> list[str]:
     """Return the element at a place of the order, from those before it."""
-    axis, value = c.axis("dim", -1), c.tensor("self")
+    axis, value = c.axis("dim", -1), c.x
     if is_whole := "dim" not in c.args and len(c.outputs) == 1:
         value, axis = c.emit("Reshape", value, c.ints(-1)), 0
-    sizes = c.meta("self").sizes
+    sizes = c.given.sizes
     count = math.prod(int(str(s)) for s in (sizes if is_whole else sizes[axis : axis + 1]))
     place = c.integer("k", (count + 1) // 2)
     made = c.several("TopK", (value, c.ints(place)), 2, axis=axis, largest=0)
@@ -177,9 +174,9 @@ def _cumsum(c: AtenCall) -> str:
 @lowers("topk", "sort", "argsort", "msort")
 def _topk(c: AtenCall) -> list[str]:
     axis = c.axis("dim", -1)
-    count = c.value("k", c.meta("self").sizes[axis])
+    count = c.value("k", c.given.sizes[axis])
     largest = c.flag("largest", default=True) if "k" in c.args else c.flag("descending")
-    values, places = c.several("TopK", (c.tensor("self"), c.extents([count])), 2, axis=axis,
+    values, places = c.several("TopK", (c.x, c.extents([count])), 2, axis=axis,
                                largest=largest)  # fmt: skip
     return [places] if "argsort" in c.operator else [values, places]
 
@@ -188,12 +185,12 @@ def _topk(c: AtenCall) -> list[str]:
 def _one_hot(c: AtenCall) -> str:
     depth = c.result.sizes[-1]
     ends = c.scope.builder.constant((0, 1), DataType.INT64)
-    return c.emit("OneHot", c.tensor("self"), c.extents([depth]), ends)
+    return c.emit("OneHot", c.x, c.extents([depth]), ends)
 
 
 @lowers("nonzero")
 def _nonzero(c: AtenCall) -> str:
-    return c.emit("Transpose", c.emit("NonZero", c.tensor("self")), perm=(1, 0))
+    return c.emit("Transpose", c.emit("NonZero", c.x), perm=(1, 0))
 
 
 FILLED = (
@@ -246,9 +243,9 @@ def _rand(c: AtenCall) -> str:
 
 @lowers("mse_loss", "l1_loss")
 def _mse_loss(c: AtenCall) -> str:
-    off = c.emit("Sub", c.tensor("self"), c.tensor("target"))
+    off = c.emit("Sub", c.x, c.tensor("target"))
     each = c.emit("Abs", off) if "l1" in c.operator else c.emit("Mul", off, off)
-    return over_batch(c, each, c.meta("self"))
+    return over_batch(c, each, c.given)
 
 
 def over_batch(c: AtenCall, each: str, meta: Meta) -> str:
@@ -271,13 +268,13 @@ def _elementwise_loss(c: AtenCall) -> str:
 @lowers("cross_entropy_loss", "nll_loss", "nll_loss_nd", "nll_loss_forward", "nll_loss2d")
 def _class_loss(c: AtenCall) -> str:
     if c.meta("target").is_float:
-        likelihood = c.emit("LogSoftmax", c.tensor("self"), axis=1)
+        likelihood = c.emit("LogSoftmax", c.x, axis=1)
         each = c.emit("Neg", c.emit("Mul", likelihood, c.tensor("target")))
         total = reduced(c, "ReduceSum", each, [1], keep=0)
-        return over_batch(c, total, Meta(0, c.meta("self").sizes[1:]))
+        return over_batch(c, total, Meta(0, c.given.sizes[1:]))
     is_softmax = "cross_entropy" in c.operator
     return c.emit("SoftmaxCrossEntropyLoss" if is_softmax else "NegativeLogLikelihoodLoss",
-                  c.tensor("self"), c.tensor("target"), c.tensor("weight"),
+                  c.x, c.tensor("target"), c.tensor("weight"),
                   reduction=("none", "mean", "sum")[c.integer("reduction", 1)],
                   ignore_index=c.integer("ignore_index", -100))  # fmt: skip
 
@@ -314,10 +311,10 @@ def _meshgrid(c: AtenCall) -> list[str]:
 
 @lowers("channel_shuffle")
 def _channel_shuffle(c: AtenCall) -> str:
-    sizes, groups = list(c.meta("self").sizes), c.integer("groups", 1)
+    sizes, groups = list(c.given.sizes), c.integer("groups", 1)
     split: list[Size] = [sizes[0], groups, -1, *sizes[2:]]
     if isinstance(sizes[1], int):
         split[2] = sizes[1] // groups
-    value = c.reshaped(c.tensor("self"), sizes, split)
+    value = c.reshaped(c.x, sizes, split)
     order = (0, 2, 1, *range(3, len(split)))
     return c.reshaped(c.emit("Transpose", value, perm=order), split, sizes)

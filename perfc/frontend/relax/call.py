@@ -99,7 +99,7 @@ class RelaxCall(Emitter):
 
     def axis(self, name: str = "axis", default: int = 0) -> int:
         """Return an attribute that is an axis of the first operand, counted from the first."""
-        return int(self.attribute(name, default)) % max(self.meta(0).rank, 1)
+        return int(self.attribute(name, default)) % max(self.given.rank, 1)
 
     def has(self, at: int) -> bool:
         """Return True if an operand is given."""
@@ -108,6 +108,16 @@ class RelaxCall(Emitter):
     def meta(self, at: int) -> Meta:
         """Return the type of an operand."""
         return self.scope.metas(self.args[at])[0]
+
+    @property
+    def x(self) -> str:
+        """Return the first operand."""
+        return self.value(0)
+
+    @property
+    def given(self) -> Meta:
+        """Return the type of the first operand."""
+        return self.meta(0)
 
     @property
     def result(self) -> Meta:
@@ -126,7 +136,7 @@ class RelaxCall(Emitter):
         """
         document, given = self.scope.document, self.args[at]
         if document.kind(given) in LITERALS:
-            return self.scalar(document.plain(given), dtype or self.meta(0).dtype)
+            return self.scalar(document.plain(given), dtype or self.given.dtype)
         if document.kind(given) == "Var" and given in document.symbols:
             made = self.emit("Squeeze", self.builder.extent(document.symbols[given]))
             return self.emit("Cast", made, to=dtype) if dtype else made

@@ -37,7 +37,7 @@ def _conv(c: RelaxCall) -> str:
     kernel = ("IO" if is_transposed else "OI") + space
     extra = _window(c, "output_padding", rank) if is_transposed else ()
     made = c.emit(
-        "ConvTranspose" if is_transposed else "Conv", c.reordered(c.value(0), given, wanted),
+        "ConvTranspose" if is_transposed else "Conv", c.reordered(c.x, given, wanted),
         c.reordered(c.value(1), str(c.attribute("kernel_layout") or kernel), kernel),
         strides=_window(c, "strides", rank), pads=_pads(c, rank),
         dilations=_window(c, "dilation", rank), group=int(c.attribute("groups", 1)),
@@ -48,12 +48,12 @@ def _conv(c: RelaxCall) -> str:
 
 @lowers("matmul")
 def _matmul(c: RelaxCall) -> str:
-    return c.emit("MatMul", c.value(0), c.value(1))
+    return c.emit("MatMul", c.x, c.value(1))
 
 
 @lowers("outer")
 def _outer(c: RelaxCall) -> str:
-    return c.emit("Mul", c.emit("Unsqueeze", c.value(0), c.ints(1)), c.value(1))
+    return c.emit("Mul", c.emit("Unsqueeze", c.x, c.ints(1)), c.value(1))
 
 
 @lowers("einsum")
@@ -69,7 +69,7 @@ def _pool(c: RelaxCall) -> str:
         {} if is_max else {"count_include_pad": c.flag("count_include_pad", default=True)}
     )
     made = c.emit(
-        "MaxPool" if is_max else "AveragePool", c.reordered(c.value(0), given, wanted),
+        "MaxPool" if is_max else "AveragePool", c.reordered(c.x, given, wanted),
         kernel_shape=_window(c, "pool_size", rank), strides=_window(c, "strides", rank),
         pads=_pads(c, rank), dilations=_window(c, "dilation", rank),
         ceil_mode=c.flag("ceil_mode"), **options,
@@ -81,9 +81,9 @@ def _pool(c: RelaxCall) -> str:
 def _adaptive_pool(c: RelaxCall) -> str:
     rank = int(c.operator[-2])
     given, made_as, wanted = _layouts(c, "layout", rank)
-    value = c.reordered(c.value(0), given, wanted)
+    value = c.reordered(c.x, given, wanted)
     space = wanted[2:]
-    before = [c.meta(0).sizes[given.index(a)] for a in space]
+    before = [c.given.sizes[given.index(a)] for a in space]
     after = [c.result.sizes[made_as.index(a)] for a in space]
     if all(s == 1 for s in after):
         made = c.emit("ReduceMean", value, c.ints(*range(2, 2 + rank)), keepdims=1)
@@ -105,7 +105,7 @@ def _batch_norm(c: RelaxCall) -> list[str]:
 
 @lowers("nn.layer_norm", "nn.rms_norm")
 def _layer_norm(c: RelaxCall) -> str:
-    rank = c.meta(0).rank
+    rank = c.given.rank
     axes = sorted(c.axes("axes", rank))
     if axes != [*range(axes[0], rank)]:
         raise ValueError("axes that are not the last ones")
@@ -116,7 +116,7 @@ def _layer_norm(c: RelaxCall) -> str:
 
 @lowers("nn.group_norm", "nn.instance_norm")
 def _group_norm(c: RelaxCall) -> str:
-    if int(c.attribute("channel_axis", 1)) % c.meta(0).rank != 1:
+    if int(c.attribute("channel_axis", 1)) % c.given.rank != 1:
         raise ValueError("channels that are not the second axis")
     operands = [c.value(at) for at in range(3)]
     epsilon = float(c.attribute("epsilon", 1e-5))
@@ -129,7 +129,7 @@ def _group_norm(c: RelaxCall) -> str:
 @lowers("nn.softmax", "nn.log_softmax")
 def _softmax(c: RelaxCall) -> str:
     operator = "LogSoftmax" if "log" in c.operator else "Softmax"
-    return c.emit(operator, c.value(0), axis=c.axis(default=-1))
+    return c.emit(operator, c.x, axis=c.axis(default=-1))
 
 
 @lowers("nn.attention", "nn.attention_bias")
@@ -152,7 +152,7 @@ def _resize(c: RelaxCall) -> str:
     method = str(c.attribute("method", "linear"))
     mode = "nearest" if "nearest" in method else method
     made = c.emit(
-        "Resize", c.reordered(c.value(0), given, wanted), "", "", c.extents(sizes), mode=mode,
+        "Resize", c.reordered(c.x, given, wanted), "", "", c.extents(sizes), mode=mode,
         coordinate_transformation_mode=str(
             c.attribute("coordinate_transformation_mode", "half_pixel")
         ),
@@ -163,7 +163,7 @@ def _resize(c: RelaxCall) -> str:
 
 @lowers("nn.pixel_shuffle")
 def _pixel_shuffle(c: RelaxCall) -> str:
-    return c.emit("DepthToSpace", c.value(0), blocksize=int(c.attribute("upscale_factor")),
+    return c.emit("DepthToSpace", c.x, blocksize=int(c.attribute("upscale_factor")),
                   mode="CRD")  # fmt: skip
 
 

@@ -42,7 +42,7 @@ LOWERINGS.update({k: partial(_elementwise, v) for k, v in ELEMENTWISE.items()})
 @lowers("rsqrt", "square", "nn.silu", "not_equal", "mod", "floor_divide", "trunc", "ewise_fma",
         "log_add_exp", "isfinite")  # fmt: skip
 def _composite(c: RelaxCall) -> str:
-    x = c.value(0)
+    x = c.x
     match c.operator:
         case "rsqrt":
             return c.emit("Reciprocal", c.emit("Sqrt", x))
@@ -53,10 +53,10 @@ def _composite(c: RelaxCall) -> str:
         case "not_equal":
             return c.emit("Not", c.emit("Equal", x, c.value(1)))
         case "mod":
-            return c.emit("Mod", x, c.value(1), fmod=1 if c.meta(0).is_float else None)
+            return c.emit("Mod", x, c.value(1), fmod=1 if c.given.is_float else None)
         case "floor_divide":
             made = c.emit("Div", x, c.value(1))
-            return c.emit("Floor", made) if c.meta(0).is_float else made
+            return c.emit("Floor", made) if c.given.is_float else made
         case "trunc":
             return c.emit("Mul", c.emit("Sign", x), c.emit("Floor", c.emit("Abs", x)))
         case "ewise_fma":
@@ -74,17 +74,17 @@ def _where(c: RelaxCall) -> str:
 
 @lowers("clip")
 def _clip(c: RelaxCall) -> str:
-    return c.emit("Clip", *(c.value(at, c.meta(0).dtype) for at in range(3)))
+    return c.emit("Clip", *(c.value(at, c.given.dtype) for at in range(3)))
 
 
 @lowers("astype")
 def _cast(c: RelaxCall) -> str:
-    return c.emit("Cast", c.value(0), to=c.result.dtype)
+    return c.emit("Cast", c.x, to=c.result.dtype)
 
 
 @lowers("nn.gelu", "nn.gelu_tanh")
 def _gelu(c: RelaxCall) -> str:
-    x, dtype = c.value(0), c.result.dtype
+    x, dtype = c.x, c.result.dtype
     if c.operator.endswith("tanh"):
         return c.emit("Gelu", x, approximate="tanh")
     inner = c.emit("Erf", c.emit("Div", x, c.scalar(math.sqrt(2), dtype)))
@@ -94,15 +94,15 @@ def _gelu(c: RelaxCall) -> str:
 
 @lowers("nn.leakyrelu")
 def _leaky(c: RelaxCall) -> str:
-    return c.emit("LeakyRelu", c.value(0), alpha=float(c.attribute("alpha", 0.01)))
+    return c.emit("LeakyRelu", c.x, alpha=float(c.attribute("alpha", 0.01)))
 
 
 @lowers("nn.dropout", "to_vdevice", "hint_on_device", "wrap_param", "grad.no_grad",
         "builtin.stop_lift_params", "memory.ensure_zero_offset", "nn.batch_flatten", "flatten",
         "memory.view", "reshape")  # fmt: skip
 def _reshape(c: RelaxCall) -> list[str]:
-    x = c.value(0)
-    if c.result.sizes == c.meta(0).sizes:
+    x = c.x
+    if c.result.sizes == c.given.sizes:
         return [x] * len(c.outputs)
     if c.operator == "reshape" and None in c.result.sizes:
         return [c.emit("Reshape", x, c.value(1))]
@@ -113,16 +113,16 @@ def _reshape(c: RelaxCall) -> list[str]:
 def _squeeze(c: RelaxCall) -> str:
     is_squeeze = c.operator == "squeeze"
     if is_squeeze and c.attribute("axis") is None:
-        return c.emit("Squeeze", c.value(0))
-    axes = c.axes("axis", (c.meta(0) if is_squeeze else c.result).rank)
-    return c.emit("Squeeze" if is_squeeze else "Unsqueeze", c.value(0), c.ints(*axes))
+        return c.emit("Squeeze", c.x)
+    axes = c.axes("axis", (c.given if is_squeeze else c.result).rank)
+    return c.emit("Squeeze" if is_squeeze else "Unsqueeze", c.x, c.ints(*axes))
 
 
 @lowers("permute_dims")
 def _transpose(c: RelaxCall) -> str:
-    rank = c.meta(0).rank
+    rank = c.given.rank
     axes = c.attribute("axes", [*range(rank)][::-1])
-    return c.emit("Transpose", c.value(0), perm=tuple(a % rank for a in axes))
+    return c.emit("Transpose", c.x, perm=tuple(a % rank for a in axes))
 
 
 @lowers("concat", "stack")
@@ -140,7 +140,7 @@ def _split(c: RelaxCall) -> list[str]:
     sizes = [m.sizes[axis] for m in c.outputs]
     known = [s for s in sizes if isinstance(s, int)]
     parts = c.ints(*known) if len(known) == count else ""
-    return c.several("Split", (c.value(0), parts), count, axis=axis,
+    return c.several("Split", (c.x, parts), count, axis=axis,
                      num_outputs=None if parts else count)  # fmt: skip
 
 
@@ -148,7 +148,7 @@ def _split(c: RelaxCall) -> list[str]:
 def _full(c: RelaxCall) -> str:
     dtype = c.result.dtype
     if c.operator == "broadcast_to":
-        return c.expanded(c.value(0))
+        return c.expanded(c.x)
     if c.operator.startswith("full"):
         return c.expanded(c.value(1, dtype))
     return c.expanded(c.scalar(int(c.operator.startswith("ones")), dtype))
@@ -157,12 +157,12 @@ def _full(c: RelaxCall) -> str:
 @lowers("tile", "repeat")
 def _tile(c: RelaxCall) -> str:
     if c.operator == "tile":
-        rank, given = c.meta(0).rank, [int(r) for r in c.attribute("repeats")]
+        rank, given = c.given.rank, [int(r) for r in c.attribute("repeats")]
         if len(given) > rank:
             raise ValueError("more repeats than axes")
-        return c.emit("Tile", c.value(0), c.ints(*[1] * (rank - len(given)), *given))
-    axis, sizes, count = c.axis(), list(c.meta(0).sizes), int(c.attribute("repeats", 1))
-    value = c.emit("Unsqueeze", c.value(0), c.ints(axis + 1))
+        return c.emit("Tile", c.x, c.ints(*[1] * (rank - len(given)), *given))
+    axis, sizes, count = c.axis(), list(c.given.sizes), int(c.attribute("repeats", 1))
+    value = c.emit("Unsqueeze", c.x, c.ints(axis + 1))
     counts = [count if a == axis + 1 else 1 for a in range(len(sizes) + 1)]
     return c.reshaped(c.emit("Tile", value, c.ints(*counts)), c.result.sizes)
 
@@ -170,15 +170,15 @@ def _tile(c: RelaxCall) -> str:
 @lowers("flip")
 def _flip(c: RelaxCall) -> str:
     ends = c.ints(-1), c.ints(-FARTHEST), c.ints(c.axis()), c.ints(-1)
-    return c.emit("Slice", c.value(0), *ends)
+    return c.emit("Slice", c.x, *ends)
 
 
 @lowers("strided_slice", "dynamic_strided_slice")
 def _slice(c: RelaxCall) -> str:
     if c.operator.startswith("dynamic"):
         bounds = [c.integers(at) for at in (1, 2, 3)]
-        axes = c.ints(*range(c.meta(0).rank))
-        return c.emit("Slice", c.value(0), bounds[0], bounds[1], axes, bounds[2])
+        axes = c.ints(*range(c.given.rank))
+        return c.emit("Slice", c.x, bounds[0], bounds[1], axes, bounds[2])
     columns = [c.sizes(at) if c.has(at) else [] for at in range(1, 5)]
     literal = [c.scope.document.plain(p) for at in (1, 2, 3, 4) if c.has(at)
                for p in _elements(c, at)]  # fmt: skip
@@ -190,7 +190,7 @@ def _slice(c: RelaxCall) -> str:
         values = [min(max(int(v), -FARTHEST), FARTHEST) for v in row] if is_known else []
         made.append(c.ints(*values) if is_known else c.extents(sizes))
     axes, starts, ends, *steps = made
-    return c.emit("Slice", c.value(0), starts, ends, axes, *steps)
+    return c.emit("Slice", c.x, starts, ends, axes, *steps)
 
 
 def _elements(c: RelaxCall, at: int) -> list[int]:
@@ -202,13 +202,13 @@ def _elements(c: RelaxCall, at: int) -> list[int]:
 @lowers("take")
 def _take(c: RelaxCall) -> str:
     if c.attribute("axis") is None:
-        return c.emit("Gather", c.reshaped(c.value(0), [-1]), c.value(1, DataType.INT64), axis=0)
-    return c.emit("Gather", c.value(0), c.value(1, DataType.INT64), axis=c.axis())
+        return c.emit("Gather", c.reshaped(c.x, [-1]), c.value(1, DataType.INT64), axis=0)
+    return c.emit("Gather", c.x, c.value(1, DataType.INT64), axis=c.axis())
 
 
 @lowers("gather_elements", "gather_nd", "scatter_elements", "scatter_nd")
 def _gather(c: RelaxCall) -> str:
-    x = c.value(0)
+    x = c.x
     reduction = {"add": "add", "mul": "mul", "min": "min", "max": "max"}.get(
         str(c.attribute("reduction", ""))
     )
@@ -228,7 +228,7 @@ def _gather(c: RelaxCall) -> str:
 def _one_hot(c: RelaxCall) -> str:
     ends = [c.emit("Unsqueeze", c.value(at, c.result.dtype), c.ints(0)) for at in (2, 1)]
     depth = c.ints(int(c.attribute("depth")))
-    return c.emit("OneHot", c.value(0), depth, c.emit("Concat", *ends, axis=0),
+    return c.emit("OneHot", c.x, depth, c.emit("Concat", *ends, axis=0),
                   axis=int(c.attribute("axis", -1)))  # fmt: skip
 
 
@@ -236,14 +236,14 @@ def _one_hot(c: RelaxCall) -> str:
 def _pad(c: RelaxCall) -> str:
     widths = [int(w) for w in c.attribute("pad_width")]
     mode = {"reflect": "reflect", "edge": "edge"}.get(str(c.attribute("pad_mode")), "constant")
-    value = c.scalar(float(c.attribute("pad_value", 0.0)), c.meta(0).dtype)
+    value = c.scalar(float(c.attribute("pad_value", 0.0)), c.given.dtype)
     pads = c.ints(*widths[::2], *widths[1::2])
-    return c.emit("Pad", c.value(0), pads, value if mode == "constant" else "", mode=mode)
+    return c.emit("Pad", c.x, pads, value if mode == "constant" else "", mode=mode)
 
 
 @lowers("shape_of", "shape_to_tensor", "tensor_to_shape")
 def _shape(c: RelaxCall) -> str:
-    return c.emit("Shape", c.value(0)) if c.operator == "shape_of" else c.integers(0)
+    return c.emit("Shape", c.x) if c.operator == "shape_of" else c.integers(0)
 
 
 @lowers("arange")
@@ -266,19 +266,19 @@ def _bound(c: RelaxCall, at: int) -> str:
 def _triangle(c: RelaxCall) -> str:
     at = c.value(1, DataType.INT64) if c.has(1) else \
         c.scalar(int(c.attribute("k", 0)), DataType.INT64)  # fmt: skip
-    return c.emit("Trilu", c.value(0), at, upper=int(c.operator == "triu"))
+    return c.emit("Trilu", c.x, at, upper=int(c.operator == "triu"))
 
 
 @lowers("cumsum", "cumprod")
 def _cumulative(c: RelaxCall) -> str:
     operator = "CumSum" if c.operator == "cumsum" else "CumProd"
-    return c.emit(operator, c.value(0), c.scalar(c.axis(), DataType.INT64))
+    return c.emit(operator, c.x, c.scalar(c.axis(), DataType.INT64))
 
 
 @lowers(*REDUCTIONS, "variance", "std")
 def _reduce(c: RelaxCall) -> str:
-    meta, keep = c.meta(0), c.flag("keepdims")
-    axes, value = c.axes("axis", meta.rank), c.value(0)
+    meta, keep = c.given, c.flag("keepdims")
+    axes, value = c.axes("axis", meta.rank), c.x
     if c.operator in REDUCTIONS:
         return c.reduced(REDUCTIONS[c.operator], value, meta.dtype, axes, keepdims=keep)
     off = c.emit("Sub", value, c.emit("ReduceMean", value, c.ints(*axes), keepdims=1))
@@ -290,16 +290,16 @@ def _reduce(c: RelaxCall) -> str:
 def _arg(c: RelaxCall) -> str:
     operator, keep = "ArgMax" if c.operator == "argmax" else "ArgMin", c.flag("keepdims")
     if c.attribute("axis") is None:
-        return c.emit(operator, c.reshaped(c.value(0), [-1]), axis=0, keepdims=keep)
-    return c.emit(operator, c.value(0), axis=c.axis(), keepdims=keep)
+        return c.emit(operator, c.reshaped(c.x, [-1]), axis=0, keepdims=keep)
+    return c.emit(operator, c.x, axis=c.axis(), keepdims=keep)
 
 
 @lowers("topk", "sort", "argsort")
 def _topk(c: RelaxCall) -> list[str]:
     axis = c.axis(default=-1)
-    count: Size = int(c.attribute("k", 1)) if c.operator == "topk" else c.meta(0).sizes[axis]
+    count: Size = int(c.attribute("k", 1)) if c.operator == "topk" else c.given.sizes[axis]
     largest = c.flag("largest", default=True) if c.operator == "topk" else c.flag("descending")
-    values, places = c.several("TopK", (c.value(0), c.extents([count])), 2, axis=axis,
+    values, places = c.several("TopK", (c.x, c.extents([count])), 2, axis=axis,
                                largest=largest)  # fmt: skip
     if c.operator == "argsort" or c.attribute("ret_type") == "indices":
         return [c.cast(places, DataType.INT64, c.result.dtype)]

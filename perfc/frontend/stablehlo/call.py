@@ -113,6 +113,16 @@ class HloCall(Emitter):
         return meta_of_type(self.op["out"][at][1])
 
     @property
+    def x(self) -> str:
+        """Return the first operand."""
+        return self.value(0)
+
+    @property
+    def given(self) -> Meta:
+        """Return the type of the first operand."""
+        return self.meta(0)
+
+    @property
     def is_first(self) -> bool:
         """Return True if an operand exists only channels-first."""
         return any(n in self.scope.first and n not in self.scope.plain for n in self.inputs)

@@ -81,7 +81,7 @@ def _case(lower: Lower, c: HloCall) -> None:
     (chooser,) = plain(c, c.inputs[:1])
     regions = c.op["regions"]
     if c.op["name"] == "stablehlo.case":
-        dtype = c.meta(0).dtype
+        dtype = c.given.dtype
         conditions = [c.emit("Equal", chooser, c.scalar(k, dtype)) for k in range(len(regions) - 1)]
     else:
         conditions = [chooser]

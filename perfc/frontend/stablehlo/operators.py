@@ -109,7 +109,7 @@ def _constant(c: HloCall) -> None:
 @lowers("broadcast_in_dim", "dynamic_broadcast_in_dim")
 def _broadcast(c: HloCall) -> None:
     number, sizes = c.inputs[0], c.result().sizes
-    value, given = c.scope.small.get(number) or (c.value(0), c.meta(0).sizes)
+    value, given = c.scope.small.get(number) or (c.x, c.given.sizes)
     dims = c.attribute("broadcast_dimensions", [])
     if not given:
         c.bind(value, small=())
@@ -131,12 +131,12 @@ def _reshape(c: HloCall) -> None:
         return
     is_known = sum(s is None for s in sizes) <= 1 or len(c.inputs) < 2
     shape = c.shape(sizes) if is_known else c.as_integers(1)
-    c.bind(c.emit("Reshape", c.value(0), shape))
+    c.bind(c.emit("Reshape", c.x, shape))
 
 
 @lowers("transpose")
 def _transpose(c: HloCall) -> None:
-    c.bind(c.emit("Transpose", c.value(0), perm=tuple(c.attribute("permutation"))))
+    c.bind(c.emit("Transpose", c.x, perm=tuple(c.attribute("permutation"))))
 
 
 @lowers("concatenate")
@@ -155,7 +155,7 @@ def _slice(c: HloCall) -> None:
     first = c.is_first and c.result().rank == 4
     order = FIRST if first else tuple(range(len(starts)))
     columns = [[column[a] for a in order] for column in (starts, ends, steps)]
-    value = c.map_value(0) if first else c.value(0)
+    value = c.map_value(0) if first else c.x
     axes = c.ints(*range(len(starts)))
     made = c.emit("Slice", value, c.ints(*columns[0]), c.ints(*columns[1]), axes,
                   c.ints(*columns[2]))  # fmt: skip
@@ -170,15 +170,15 @@ def _pad(c: HloCall) -> None:
     first = c.is_first and c.result().rank == 4
     order = FIRST if first else tuple(range(len(low)))
     pads = c.ints(*chain((low[a] for a in order), (high[a] for a in order)))
-    value = c.map_value(0) if first else c.value(0)
+    value = c.map_value(0) if first else c.x
     c.bind(c.emit("Pad", value, pads, c.value(1), mode="constant"), first=first)
 
 
 @lowers("get_dimension_size")
 def _dimension_size(c: HloCall) -> None:
     axis = c.attribute("dimension")
-    first = c.is_first and c.meta(0).rank == 4
-    value = c.map_value(0) if first else c.value(0)
+    first = c.is_first and c.given.rank == 4
+    value = c.map_value(0) if first else c.x
     at = c.scalar(FIRST.index(axis) if first else axis, DataType.INT64)
     made = c.emit("Gather", c.emit("Shape", value), at, axis=0)
     c.bind(c.emit("Cast", made, to=c.result().dtype))
@@ -199,12 +199,12 @@ def _iota(c: HloCall) -> None:
 def _reduce(c: HloCall) -> None:
     body, dims = c.op["regions"][0]["ops"], c.attribute("dimensions")
     count = len(c.inputs) // 2
-    first = c.is_first and c.meta(0).rank == 4 and {1, 2} <= set(dims)
+    first = c.is_first and c.given.rank == 4 and {1, 2} <= set(dims)
     axes = sorted(FIRST.index(a) for a in dims) if first else dims
-    value = c.map_value(0) if first else c.value(0)
+    value = c.map_value(0) if first else c.x
     if count == 1:
         operator = REDUCTIONS[body[0]["name"].partition(".")[2]]
-        c.bind(c.reduced(operator, value, c.meta(0).dtype, axes))
+        c.bind(c.reduced(operator, value, c.given.dtype, axes))
         return
     if count != 2 or len(axes) != 1:
         raise ValueError("a reduction of several tensors")
@@ -216,7 +216,7 @@ def _reduce(c: HloCall) -> None:
 
 @lowers("reduce_window")
 def _reduce_window(c: HloCall) -> None:
-    window, rank = c.attribute("window_dimensions"), c.meta(0).rank
+    window, rank = c.attribute("window_dimensions"), c.given.rank
     strides = c.attribute("window_strides", [1] * rank)
     padding = c.attribute("padding", [0] * 2 * rank)
     operation = c.op["regions"][0]["ops"][0]["name"].partition(".")[2]
@@ -225,7 +225,7 @@ def _reduce_window(c: HloCall) -> None:
     if not first and (rank < 3 or window[0] != 1 or window[1] != 1):
         raise ValueError("a window over batch or channels")
     axes = (1, 2) if first else range(2, rank)
-    value = c.map_value(0) if first else c.value(0)
+    value = c.map_value(0) if first else c.x
     made = c.emit(
         operator, value, kernel_shape=tuple(window[a] for a in axes),
         strides=tuple(strides[a] for a in axes),
@@ -242,7 +242,7 @@ def _convolution(c: HloCall) -> None:
     orders = [[layout.index(t) for t in (*names, *space)]
               for layout, names in zip(layouts, ("bf", "oi", "bf"), strict=True)]  # fmt: skip
     count, first = len(space), orders[0] == list(FIRST)
-    value = c.map_value(0) if first else c.emit("Transpose", c.value(0), perm=tuple(orders[0]))
+    value = c.map_value(0) if first else c.emit("Transpose", c.x, perm=tuple(orders[0]))
     weight = c.emit("Transpose", c.value(1), perm=tuple(orders[1]))
     padding = c.attribute("padding", [0] * 2 * count)
     given = {
@@ -271,7 +271,7 @@ def _numbers(text: str) -> dict[str, list[int]]:
 @lowers("dot_general", "dot")
 def _dot(c: HloCall) -> None:
     listed = _numbers(c.attribute("dot_dimension_numbers", ""))
-    ranks = c.meta(0).rank, c.meta(1).rank
+    ranks = c.given.rank, c.meta(1).rank
     batches = [listed.get(f"{s}_batching_dimensions", []) for s in ("lhs", "rhs")]
     sums = [listed.get(f"{s}_contracting_dimensions", d)
             for s, d in (("lhs", [ranks[0] - 1]), ("rhs", [0]))]  # fmt: skip
@@ -283,7 +283,7 @@ def _dot(c: HloCall) -> None:
             if sums[1][0] == count + 1:
                 order = (*range(count), count + 1, count)
                 right = c.emit("Transpose", right, perm=order)
-            c.bind(c.emit("MatMul", c.value(0), right))
+            c.bind(c.emit("MatMul", c.x, right))
             return
     letters = iter("abcdefghijklmnopqrstuvwxyz")
     sides: list[list[str]] = [[""] * ranks[0], [""] * ranks[1]]
@@ -297,13 +297,13 @@ def _dot(c: HloCall) -> None:
                 side[axis] = next(letters)
                 free.append(side[axis])
     equation = f"{''.join(sides[0])},{''.join(sides[1])}->{''.join(batch + free)}"
-    c.bind(c.emit("Einsum", c.value(0), c.value(1), equation=equation))
+    c.bind(c.emit("Einsum", c.x, c.value(1), equation=equation))
 
 
 @lowers("gather")
 def _gather(c: HloCall) -> None:
     """Return rows of a table by whole numbers; other gathers have no lowering."""
-    sizes, slices = c.meta(0).sizes, c.attribute("slice_sizes")
+    sizes, slices = c.given.sizes, c.attribute("slice_sizes")
     listed = _numbers(c.attribute("dimension_numbers"))
     (axis,) = listed["start_index_map"]
     is_rows = listed.get("collapsed_slice_dims") == [axis] and all(
@@ -315,14 +315,14 @@ def _gather(c: HloCall) -> None:
     at = c.value(1)
     if indices.sizes and indices.sizes[-1] == 1:
         at = c.emit("Squeeze", at, c.ints(indices.rank - 1))
-    c.bind(c.emit("Gather", c.value(0), at, axis=0))
+    c.bind(c.emit("Gather", c.x, at, axis=0))
 
 
 @lowers("dynamic_slice")
 def _dynamic_slice(c: HloCall) -> None:
     """Return a part that begins at computed positions."""
-    made, sizes = c.value(0), c.attribute("slice_sizes")
-    for axis, (size, whole) in enumerate(zip(sizes, c.meta(0).sizes, strict=True)):
+    made, sizes = c.x, c.attribute("slice_sizes")
+    for axis, (size, whole) in enumerate(zip(sizes, c.given.sizes, strict=True)):
         if size == whole:
             continue
         first = c.emit("Unsqueeze", c.as_integers(1 + axis), c.ints(0))
@@ -331,14 +331,14 @@ def _dynamic_slice(c: HloCall) -> None:
         else:
             end = c.emit("Add", first, c.ints(size))
             made = c.emit("Slice", made, first, end, c.ints(axis))
-    c.bind(made if made != c.value(0) else c.emit("Identity", made))
+    c.bind(made if made != c.x else c.emit("Identity", made))
 
 
 @lowers("dynamic_update_slice")
 def _dynamic_update_slice(c: HloCall) -> None:
     """Write rows at a computed position of the first axis; other updates have no lowering."""
-    sizes, rows = c.meta(0).sizes, c.meta(1).sizes
+    sizes, rows = c.given.sizes, c.meta(1).sizes
     if sizes[1:] != rows[1:] or rows[:1] != (1,):
         raise ValueError("no row")
     at = c.emit("Unsqueeze", c.as_integers(2), c.ints(0, 1))
-    c.bind(c.emit("ScatterND", c.value(0), at, c.value(1)))
+    c.bind(c.emit("ScatterND", c.x, at, c.value(1)))
