@@ -65,7 +65,7 @@ from .symbolic.dim import (
     symbol,
     symbols,
 )
-from .symbolic.evaluate import Numbers, evaluate
+from .symbolic.evaluate import Env, Numbers, evaluate
 from .tensors.known import Item, Known, indices, strides_of
 from .tensors.types import (
     UNKNOWN,
@@ -93,6 +93,7 @@ __all__ = [
     "Basis",
     "DType",
     "Dim",
+    "Env",
     "Extents",
     "Folded",
     "Graph",

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from perfc.ir import Kind, Numbers, TensorType, Value, evaluate
+from perfc.ir import Env, Kind, Numbers, TensorType, Value, evaluate
 from perfc.ir.ops.attention.rotary import GemmaRotaryEmbedding, RotaryEmbedding
 from perfc.ir.problem import (
     Attention,
@@ -68,7 +68,7 @@ class Lowered(NamedTuple):
     parameters: Mapping[str, float]
 
 
-def lower(bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
+def lower(bound: KernelBound, env: Env) -> Lowered | None:
     """The row of a kernel or of what it goes back through; None of no class or without a size."""
     if bound.counts.write_bytes <= 0:
         return None
@@ -100,7 +100,7 @@ def lower(bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
     return _streaming(bound, env) if kind in STREAMING else None
 
 
-def _product(problem: Product, bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
+def _product(problem: Product, bound: KernelBound, env: Env) -> Lowered | None:
     """Taken only where the extents give the products that the kernel does."""
     at = Numbers(env)
     batch, m, n, k = (
@@ -127,9 +127,7 @@ def _product(problem: Product, bound: KernelBound, env: Mapping[str, int]) -> Lo
     return Lowered("matmul", dtype, parameters)
 
 
-def _causal_convolution(
-    problem: SlidingWindow, bound: KernelBound, env: Mapping[str, int]
-) -> Lowered | None:
+def _causal_convolution(problem: SlidingWindow, bound: KernelBound, env: Env) -> Lowered | None:
     """Tokens of a sequence, on average, and channels; of types that were not measured any."""
     at = Numbers(env)
     sequences, channels = float(at(problem.carried)), float(at(problem.in_channels))
@@ -149,9 +147,7 @@ def _causal_convolution(
     return Lowered("causal_convolution", TWIN.get(dtype, dtype), parameters)
 
 
-def _linear_attention(
-    problem: LinearAttention, bound: KernelBound, env: Mapping[str, int]
-) -> Lowered | None:
+def _linear_attention(problem: LinearAttention, bound: KernelBound, env: Env) -> Lowered | None:
     """Return parameters of linear attention; None for unmeasured types and extents below 1."""
     at = Numbers(env)
     sequences, tokens = float(at(problem.sequences)), float(at(problem.tokens))
@@ -172,7 +168,7 @@ def _linear_attention(
     return Lowered("linear_attention", TWIN.get(dtype, dtype), parameters)
 
 
-def convolution(problem: SlidingWindow, env: Mapping[str, int]) -> dict[str, float] | None:
+def convolution(problem: SlidingWindow, env: Env) -> dict[str, float] | None:
     """Return extents in two directions, others folded into the first; None if one is 0."""
     at = Numbers(env)
     spatial = [int(at(d)) for d in problem.in_extents]
@@ -206,7 +202,7 @@ def convolution(problem: SlidingWindow, env: Mapping[str, int]) -> dict[str, flo
     return {name: float(value) for name, value in parameters.items()}
 
 
-def _attention(problem: Attention, bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
+def _attention(problem: Attention, bound: KernelBound, env: Env) -> Lowered | None:
     """Extents of the scores; one query is a decoding step."""
     at = Numbers(env)
     counted = {
@@ -244,9 +240,7 @@ def is_latent(parameters: Mapping[str, float]) -> bool:
     return extents == EXPANDED and shared == parameters["heads"] and bool(parameters["causal"])
 
 
-def _mixed_attention(
-    problem: MixedAttention, bound: KernelBound, env: Mapping[str, int]
-) -> Lowered | None:
+def _mixed_attention(problem: MixedAttention, bound: KernelBound, env: Env) -> Lowered | None:
     """Chunks of the first half, sequences of the second."""
     chunk = _attention(problem.prefill, bound, env)
     tokens = _attention(problem.decode, bound, env)
@@ -262,7 +256,7 @@ def _mixed_attention(
     return Lowered("mixed_attention", chunk.dtype, parameters)
 
 
-def _experts(problem: Experts, bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
+def _experts(problem: Experts, bound: KernelBound, env: Env) -> Lowered | None:
     """Extents of the routed products."""
     from .classes.experts import choice_of
 
@@ -281,14 +275,14 @@ def _experts(problem: Experts, bound: KernelBound, env: Mapping[str, int]) -> Lo
     return Lowered("experts", TWIN.get(bound.dtype.code, bound.dtype.code), parameters)
 
 
-def _collective(problem: Collective, bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
+def _collective(problem: Collective, bound: KernelBound, env: Env) -> Lowered | None:
     parameters = exchange(problem, env)
     if parameters is None:
         return None
     return Lowered("collective", stored_type(bound.kernel.writes[0]), parameters)
 
 
-def exchange(problem: Collective, env: Mapping[str, int]) -> dict[str, float] | None:
+def exchange(problem: Collective, env: Env) -> dict[str, float] | None:
     """The whole message of one rank, and how many take part; None where nothing is exchanged."""
     from .classes.collective import Operation
 
@@ -303,7 +297,7 @@ def exchange(problem: Collective, env: Mapping[str, int]) -> dict[str, float] | 
     }
 
 
-def _rowwise(problem: Rows, bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
+def _rowwise(problem: Rows, bound: KernelBound, env: Env) -> Lowered | None:
     """Rows and their length; of statistics that are given, rows of the last axis."""
     at, kernel = Numbers(env), bound.kernel
     rows, elements = float(at(problem.rows)), float(at(problem.elements))
@@ -317,7 +311,7 @@ def _rowwise(problem: Rows, bound: KernelBound, env: Mapping[str, int]) -> Lower
     return Lowered(ROWWISE[kernel.kind], dtype, row)
 
 
-def _mapping(bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
+def _mapping(bound: KernelBound, env: Env) -> Lowered | None:
     """Elements written, as rows of the last axis; tensors and bytes moved; operations."""
     kernel = bound.kernel
     extents = shape(kernel.writes[0] if kernel.writes else None, env)
@@ -358,7 +352,7 @@ def _tokens(bound: KernelBound, tokens: float) -> dict[str, float]:
     }
 
 
-def _streaming(bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
+def _streaming(bound: KernelBound, env: Env) -> Lowered | None:
     """Elements and bytes of the operand, which is larger than the result."""
     kernel = bound.kernel
     if not kernel.reads or not kernel.writes:
@@ -390,7 +384,7 @@ def stored_type(value: Value) -> str:
     return value.type.dtype.code if isinstance(value.type, TensorType) else "f32"
 
 
-def shape(value: Value | None, env: Mapping[str, int]) -> tuple[int, ...] | None:
+def shape(value: Value | None, env: Env) -> tuple[int, ...] | None:
     """The extents of a tensor as numbers, None where its rank is not known."""
     if value is None or not isinstance(value.type, TensorType) or value.type.shape is None:
         return None

@@ -11,6 +11,7 @@ from perfc.errors import ModelError
 from perfc.ir import (
     Dim,
     DType,
+    Env,
     Kind,
     Module,
     Node,
@@ -94,9 +95,7 @@ def encode_module(
         return encode(name, canonical, am, settings, fixed)
 
 
-def op_graph(
-    module: Module, am: Analyses, envs: Sequence[Mapping[str, int]] | None = None
-) -> OpGraph:
+def op_graph(module: Module, am: Analyses, envs: Sequence[Env] | None = None) -> OpGraph:
     """The operators of a module and the tensors between them, counted at two environments."""
     cost = am.get(Cost(), module)
     at = [Numbers(env) for env in envs or environments(module)]

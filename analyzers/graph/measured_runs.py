@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from perfc.common.choice import member
 from perfc.errors import PerfcError, TargetError
@@ -48,9 +48,9 @@ class MeasuredRuns(GraphDataset):
     name, ``bert@s70=128``. Memory is what the process grew by.
     """
 
-    name: ClassVar[str] = "mine"
-    title: ClassVar[str] = "runs that `perfc measure --append` wrote, beside their models/"
-    files: ClassVar[tuple[str, ...]] = PATTERNS
+    name = "mine"
+    title = "runs that `perfc measure --append` wrote, beside their models/"
+    files = PATTERNS
 
     def rows(self, folder: Path) -> list[GraphRow]:
         """Every run, of those with several numbers of threads the one with the most.

@@ -6,12 +6,11 @@ includes the wait of each step for the one before it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from perfc.common.fitted import constants_next_to
-from perfc.ir import evaluate
+from perfc.ir import Env, evaluate
 from perfc.ir.problem import Recurrence
 
 from ..estimate.interval import Interval
@@ -26,7 +25,7 @@ STEP_S = Interval(*constants_next_to(__file__)["recurrent_step_s"].numbers)
 """Time from one step to the next: a product that needs the state before it, and a barrier."""
 
 
-def chained_s(kernel: Kernel, env: Mapping[str, int]) -> Interval | None:
+def chained_s(kernel: Kernel, env: Env) -> Interval | None:
     """Return the latency of the steps of a recurrent kernel; None for other kernels.
 
     The two directions run concurrently. The computation of a step is left out; the roofline has it.
@@ -38,7 +37,7 @@ def chained_s(kernel: Kernel, env: Mapping[str, int]) -> Interval | None:
     return None
 
 
-def chained(estimate: Estimate, bound: KernelBound, env: Mapping[str, int]) -> Estimate:
+def chained(estimate: Estimate, bound: KernelBound, env: Env) -> Estimate:
     """Return a kernel's estimate with the latency of its recurrent steps, which is assumed."""
     steps = chained_s(bound.kernel, env)
     if steps is None:

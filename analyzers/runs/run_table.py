@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfc.ir import Module, Numbers, TensorType, cached_entity, walk
+from perfc.ir import Env, Module, Numbers, TensorType, cached_entity, walk
 from perfc.machine import Unit
 from perfc.passes.runtimes import Tf32
 
@@ -171,7 +171,7 @@ def is_whole(source: Module, dtype: str) -> bool:
     return len(tensors) == len(types) and floats == {dtype}
 
 
-def leading_extent(source: Module, env: Mapping[str, int]) -> int:
+def leading_extent(source: Module, env: Env) -> int:
     """Return the first extent of the first input, the batch of most models; 1 if unknown."""
     shapes = (v.type.shape for v in source.graph.inputs if isinstance(v.type, TensorType))
     first = next((s[0] for s in shapes if s), 1)

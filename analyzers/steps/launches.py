@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from perfc.ir import Dim, Kind, Module, Numbers, TensorType, Type, Value, record
+from perfc.ir import Dim, Env, Kind, Module, Numbers, TensorType, Type, Value, record
 from perfc.ir.graphs.duplicates import DuplicateKeys
 from perfc.ir.problem import Span
 from perfc.passes.fusion.fuse import Fuse, KernelTable
@@ -59,7 +59,7 @@ TRAITS = (
 
 
 def launches(
-    module: Module, am: Analyses, setting: Setting, envs: Sequence[Mapping[str, int]]
+    module: Module, am: Analyses, setting: Setting, envs: Sequence[Env]
 ) -> tuple[KernelTable, list[Launch]]:
     """The launches of one run of a typed, canonical f32 module, in order.
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from perfc.ir import Module, Numbers, TensorType, Value
+from perfc.ir import Env, Module, Numbers, TensorType, Value
 from perfc.passes.inference.strides import strides_of
 
 from .columns import Columns
@@ -26,9 +26,7 @@ class Stored(LaunchWalk):
         return v.type.dtype.bits if isinstance(v.type, TensorType) else 0
 
 
-def columns_at(
-    table: KernelTable, module: Module, env: Mapping[str, int], at: Sequence[int]
-) -> Columns:
+def columns_at(table: KernelTable, module: Module, env: Env, at: Sequence[int]) -> Columns:
     """Return extents and traits of some kernels' launches, whatever the machine.
 
     Args:

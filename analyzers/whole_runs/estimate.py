@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from perfc.common.fitted import constants_next_to
 from perfc.deployment.extents import described
 from perfc.errors import ModelError
-from perfc.ir import Module, TensorType, record
+from perfc.ir import Env, Module, TensorType, record
 from perfc.machine import load_machine
 
 from ..artefacts.artefact import WeightsError
@@ -83,7 +83,7 @@ def by_card(
     source: Module,
     machine: Machine,
     deployment: Deployment,
-    env: Mapping[str, int],
+    env: Env,
     quantity: Quantity = Quantity.TIME,
 ) -> WholeRunEstimate:
     """Return the estimate of a card file, or of the shipped weights with a name for a quantity.
@@ -102,7 +102,7 @@ def by_card(
 
 
 def run_of(
-    source: Module, card: Path, machine: Machine, setting: Setting, env: Mapping[str, int]
+    source: Module, card: Path, machine: Machine, setting: Setting, env: Env
 ) -> WholeRunEstimate:
     """Return the estimate at the values of the symbols; the input's leading one is the batch."""
     symbol = batch_symbol(source)

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -96,11 +96,11 @@ class PhysicsResidual(GraphPredictor):
     ``sum`` every residual of graphs, ``plain`` also the boosted trees of launches.
     """
 
-    name: ClassVar[str] = "physics-residual"
-    title: ClassVar[str] = "kernels' physics summed, and a residual of graphs"
-    reaches_machines: ClassVar[bool] = True
-    reads_launches: ClassVar[bool] = True
-    variants: ClassVar[tuple[str, ...]] = ("without-memory", "sum", "plain")
+    name = "physics-residual"
+    title = "kernels' physics summed, and a residual of graphs"
+    reaches_machines = True
+    reads_launches = True
+    variants = ("without-memory", "sum", "plain")
 
     def __init__(self, variant: str = "", quantity: Quantity = Quantity.TIME) -> None:
         super().__init__(variant, quantity)

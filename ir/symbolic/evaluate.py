@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from .dim import Atom, AtomKind, Dim, Poly
+
+Env: TypeAlias = "Mapping[str, int]"
+"""Values of symbols."""
 
 
 def solved(d: Dim, key: str, value: int) -> int | None:
@@ -74,7 +77,7 @@ class Numbers:
 
     __slots__ = ("env", "memo")
 
-    def __init__(self, env: Mapping[str, int]) -> None:
+    def __init__(self, env: Env) -> None:
         self.env = env
         self.memo: dict[Poly, float] = {}
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable
 from dataclasses import field
 from typing import Any, ClassVar, TypeVar, cast
 
-from perfc.ir import Module, Node, frozen
+from perfc.ir import Env, Module, Node, frozen
 
 from .. import Analysis
 from ..manager import Analyses
@@ -36,7 +36,7 @@ class KernelTable:
         default_factory=dict[tuple[Hashable, ...], Any], compare=False, repr=False
     )
 
-    def once(self, what: Hashable, env: Mapping[str, int], result: Callable[[], R]) -> R:
+    def once(self, what: Hashable, env: Env, result: Callable[[], R]) -> R:
         """Return a result of these kernels at sizes, whatever the machine; retained for others.
 
         Args:

@@ -11,6 +11,7 @@ from perfc.errors import ShapeError
 from perfc.ir import (
     Basis,
     Dim,
+    Env,
     Module,
     Node,
     Numbers,
@@ -79,7 +80,7 @@ class Remedies:
             return Settled(tuple(symbols_by_name.values()), env, outcome)
         return outcome
 
-    def filling(self, symbols_by_name: Mapping[str, SymbolDecl], env: Mapping[str, int]) -> Change:
+    def filling(self, symbols_by_name: Mapping[str, SymbolDecl], env: Env) -> Change:
         """The symbol to enlarge so that extents which are empty or negative are neither."""
         at = Numbers(env)
         self.sizing.steps += len(self.sizing.formulas)
@@ -100,9 +101,7 @@ class Remedies:
                         return (sized(s, size, Basis.LEAST),)
         return ()
 
-    def is_short(
-        self, p: Poly, symbols_by_name: Mapping[str, SymbolDecl], env: Mapping[str, int]
-    ) -> bool:
+    def is_short(self, p: Poly, symbols_by_name: Mapping[str, SymbolDecl], env: Env) -> bool:
         """Return True if an extent below 1 needs larger sizes.
 
         One that is limited to 0, as that of a slice behind the end, may be 0 where what the
@@ -172,7 +171,7 @@ def sized(s: SymbolDecl, size: int, basis: Basis) -> SymbolDecl:
     return replace(s, default=size, tie=None, basis=basis)
 
 
-def groups_of(free: Sequence[SymbolDecl], env: Mapping[str, int]) -> Iterator[Change]:
+def groups_of(free: Sequence[SymbolDecl], env: Env) -> Iterator[Change]:
     """Yield each symbol, then each group of symbols with the same meaning and value."""
     groups: dict[tuple[Basis, int], list[SymbolDecl]] = {}
     for s in free:
@@ -229,7 +228,7 @@ def dims_of(node: Node) -> list[Dim]:
 def equalities(
     free: Sequence[SymbolDecl],
     dims: Sequence[Dim],
-    env: Mapping[str, int],
+    env: Env,
     is_closed: Callable[[Dim], bool],
 ) -> Iterator[SymbolDecl]:
     """Symbols with the value that makes two of some extents equal."""
@@ -295,7 +294,7 @@ def involved(sizing: Sizing, dims: Sequence[Dim], refusal: Refusal) -> list[str]
     return [n for n in env if not names or n in names]
 
 
-def emptied(sizing: Sizing, node: Node, env: Mapping[str, int]) -> tuple[str, int] | None:
+def emptied(sizing: Sizing, node: Node, env: Env) -> tuple[str, int] | None:
     """The first result of a node that has an extent below 1, and that extent."""
     for v in node.results:
         for d in extents_of(v.type):
@@ -331,9 +330,7 @@ def shortened(
     return name, (given[name] if beyond is None else beyond) - 1
 
 
-def advice(
-    sizing: Sizing, names: Collection[str], env: Mapping[str, int], given: Mapping[str, int]
-) -> str:
+def advice(sizing: Sizing, names: Collection[str], env: Env, given: Mapping[str, int]) -> str:
     """Sizes that would do in the place of those that do not."""
     smaller = shortened(sizing, names, given)
     if smaller is not None:

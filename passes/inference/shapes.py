@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from perfc.errors import ShapeError
 from perfc.ir import (
@@ -90,7 +90,7 @@ class Recording(Shapes):
         applications: those that differ, filled by ``run``.
     """
 
-    is_retained: ClassVar[bool] = False
+    is_retained = False
     applications: list[Application] = field(default_factory=list[Application], compare=False)
 
     def run(self, module: Module, am: Analyses) -> Module:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from perfc.ir import (
     Dim,
+    Env,
     Known,
     Module,
     OptionalType,
@@ -126,7 +127,7 @@ def numbered(sizing: Sizing, at: Settled, formulas: Collection[str] = ()) -> Mod
     return replace(module, symbols=declared)
 
 
-def holds(typed: Module, numeric: Module, env: Mapping[str, int]) -> bool:
+def holds(typed: Module, numeric: Module, env: Env) -> bool:
     """Return True if formulas at ``env`` equal the result of inference with numbers.
 
     Control flow is compared by the contents that decide it, too. Operators on nothing are cases of

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
 from perfc.errors import ShapeError
 from perfc.ir import (
     Dim,
+    Env,
     Graph,
     Module,
     Node,
@@ -43,7 +44,7 @@ class Refusal(NamedTuple):
 
     position: int
     error: ShapeError
-    env: Mapping[str, int]
+    env: Env
 
 
 class Settled(NamedTuple):
@@ -56,7 +57,7 @@ class Settled(NamedTuple):
     """
 
     declared: tuple[SymbolDecl, ...]
-    env: Mapping[str, int]
+    env: Env
     numeric: Module | None
 
 
@@ -117,7 +118,7 @@ class Sizing:
         """Each node as read, and as typed."""
         return tuple(zip(walk(self.read.graph), walk(self.typed.graph), strict=False))
 
-    def is_filled(self, env: Mapping[str, int]) -> bool:
+    def is_filled(self, env: Env) -> bool:
         """Return True if no extent that follows from the symbols is empty or negative."""
         return all(evaluate(p, env) >= 1 for p in self.formulas)
 
@@ -134,7 +135,7 @@ class Sizing:
         """
         return not self.has_regions and not any(is_open_in(t, self.names) for t in self.types)
 
-    def holds_at(self, env: Mapping[str, int]) -> bool:
+    def holds_at(self, env: Env) -> bool:
         """Return True if formulas of all applications hold with numbers; False if unsure."""
         if 0 in env.values() or not self.is_local:
             return False
@@ -168,7 +169,7 @@ class Sizing:
                 return False
         return True
 
-    def attempt(self, env: Mapping[str, int]) -> Module | Refusal:
+    def attempt(self, env: Env) -> Module | Refusal:
         """The module typed with these numbers, or where that ended."""
         key = tuple(sorted(env.items()))
         if key in self.refusals:

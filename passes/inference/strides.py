@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import ClassVar
 
-from perfc.ir import Kind, Module, Node, TensorType, Value, entity, evaluate, frozen, record
+from perfc.ir import Env, Kind, Module, Node, TensorType, Value, entity, evaluate, frozen, record
 from perfc.ir.ops.attention.attention import Attention
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.ops.movement.gather import Gather
@@ -101,7 +101,7 @@ def strides_of(module: Module, kernels: KernelTable) -> StrideTable:
 class StrideWalk:
     """State of one walk over the nodes."""
 
-    env: Mapping[str, int]
+    env: Env
     table: Runtime
     shapes: dict[Value, Extents] = field(default_factory=dict[Value, Extents])
     strides: dict[Value, Extents] = field(default_factory=dict[Value, Extents])

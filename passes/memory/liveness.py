@@ -7,6 +7,7 @@ from functools import cached_property
 
 from perfc.ir import (
     Dim,
+    Env,
     Graph,
     Kind,
     Module,
@@ -59,7 +60,7 @@ class LivenessTable:
     weight_bytes: Dim
     is_bound: bool
 
-    def timeline(self, env: Mapping[str, int]) -> list[int]:
+    def timeline(self, env: Env) -> list[int]:
         """Return live activation bytes at every step."""
         memo: dict[Dim, int] = {}
         line: list[int] = []
@@ -70,7 +71,7 @@ class LivenessTable:
             line.append(nbytes)
         return line
 
-    def peak(self, env: Mapping[str, int]) -> tuple[int, Node | None]:
+    def peak(self, env: Env) -> tuple[int, Node | None]:
         """Return the largest live activation bytes, and the node that runs then."""
         line = self.timeline(env)
         if not line:

@@ -6,7 +6,19 @@ from collections.abc import Mapping
 from math import prod
 from typing import ClassVar
 
-from perfc.ir import Dim, Kind, Module, Node, Phase, TensorType, Value, dim_sum, evaluate, frozen
+from perfc.ir import (
+    Dim,
+    Env,
+    Kind,
+    Module,
+    Node,
+    Phase,
+    TensorType,
+    Value,
+    dim_sum,
+    evaluate,
+    frozen,
+)
 from perfc.ir.ops.contraction.matmul import FusedMatMul
 from perfc.ir.ops.normalization.normalization_grad import GroupNormalizationGrad
 
@@ -46,7 +58,7 @@ class SavedTable:
         """Bytes of all storages that are held."""
         return dim_sum(_bytes(v) or 0 for v in (*self.storages, *self.copied))
 
-    def bytes_at(self, env: Mapping[str, int]) -> int:
+    def bytes_at(self, env: Env) -> int:
         """The same with numbers for symbols."""
         return int(evaluate(self.nbytes, env))
 

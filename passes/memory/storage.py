@@ -14,7 +14,19 @@ from functools import cached_property
 from itertools import accumulate
 from typing import ClassVar
 
-from perfc.ir import Dim, Kind, Module, Node, Phase, TensorType, Value, evaluate, frozen, record
+from perfc.ir import (
+    Dim,
+    Env,
+    Kind,
+    Module,
+    Node,
+    Phase,
+    TensorType,
+    Value,
+    evaluate,
+    frozen,
+    record,
+)
 
 from .. import Analysis
 from ..fusion.fuse import Fuse
@@ -87,7 +99,7 @@ class StorageTable:
     is_bound: bool
     shards: Mapping[BufferRole, int] = field(default_factory=dict[BufferRole, int])
 
-    def sizes(self, env: Mapping[str, int]) -> list[int]:
+    def sizes(self, env: Env) -> list[int]:
         """Bytes of every buffer; 0 where nobody knows."""
         memo: dict[Dim, int] = {}
         result: list[int] = []
@@ -105,7 +117,7 @@ class StorageTable:
         """Phase of every kernel."""
         return tuple(n.loc.phase for n in self.steps)
 
-    def live_bytes(self, env: Mapping[str, int]) -> list[int]:
+    def live_bytes(self, env: Env) -> list[int]:
         """Return the bytes alive while each kernel runs."""
         count = len(self.steps)
         changes = [0] * (count + 1)
@@ -114,7 +126,7 @@ class StorageTable:
             changes[min(b.dies + 1, count)] -= nbytes
         return list(accumulate(changes[:count]))
 
-    def live_at(self, env: Mapping[str, int], step: int) -> dict[BufferRole, int]:
+    def live_at(self, env: Env, step: int) -> dict[BufferRole, int]:
         """Return the bytes alive while a kernel runs, by what they are for, in order of birth."""
         firsts: dict[BufferRole, int] = {}
         alive: dict[BufferRole, int] = {}
@@ -127,7 +139,7 @@ class StorageTable:
         return {role: alive[role] for role in sorted(firsts, key=firsts.__getitem__)
                 if alive.get(role)}  # fmt: skip
 
-    def events(self, env: Mapping[str, int]) -> Iterator[tuple[int, int, int]]:
+    def events(self, env: Env) -> Iterator[tuple[int, int, int]]:
         """Yield an allocator's requests in order: kernel, number of the buffer, bytes.
 
         Bytes are below zero where the buffer is given back. Stored tensors come first, of kernel

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 
-from perfc.ir import Numbers
+from perfc.ir import Env, Numbers
 from perfc.ir.problem import Product, SlidingWindow
 from perfc.ir.problem.window import WindowOperation
 from perfc.machine import Machine
@@ -16,7 +15,7 @@ TILE = 128
 """Rows and columns of the matrix tile of one SM; the common size in library kernels."""
 
 
-def wave_efficiency(kernel: Kernel, machine: Machine, env: Mapping[str, int]) -> float:
+def wave_efficiency(kernel: Kernel, machine: Machine, env: Env) -> float:
     """Return the filled share of all waves of output tiles, 1 if no tiles are counted.
 
     Tiles of ``TILE`` × ``TILE`` go to SMs in whole waves; no tile spans two products or two

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from perfc.common.fitted import constants_next_to
-from perfc.ir import DType, Kind, Module, Numbers, Value, frozen
+from perfc.ir import DType, Env, Kind, Module, Numbers, Value, frozen
 from perfc.ir.problem import Experts, SlidingWindow
 from perfc.machine import Machine, Unit, load_machine
 
@@ -51,7 +51,7 @@ class RooflineTable:
     machine: Machine
     kernels: tuple[KernelBound, ...]
     weight_floor_s: float
-    env: Mapping[str, int] = field(default_factory=dict[str, int])
+    env: Env = field(default_factory=dict[str, int])
     streams: int = 1
     envs: tuple[Mapping[str, int], ...] = ()
 
@@ -121,7 +121,7 @@ class Roofline(Analysis[RooflineTable]):
 
 
 def bounds(
-    table: KernelTable, machine: Machine, env: Mapping[str, int], *, tf32: Tf32 | None = None
+    table: KernelTable, machine: Machine, env: Env, *, tf32: Tf32 | None = None
 ) -> RooflineTable:
     """Bounds of every kernel with symbols at ``env``; TF32 where the runtime uses it by default."""
     tf32 = table.runtime.tf32_on(machine.vendor) if tf32 is None else tf32
@@ -149,7 +149,7 @@ def bounds(
 
 
 def evaluated(
-    table: KernelTable, env: Mapping[str, int]
+    table: KernelTable, env: Env
 ) -> tuple[Numbers, dict[Value, float], list[LaunchCounts]]:
     """Return values of formulas, bytes of values and the formulas of each kernel as numbers."""
     at, once = Numbers(env), dict[int, LaunchCounts]()
@@ -170,7 +170,7 @@ def value_bytes(table: KernelTable, at: Numbers) -> dict[Value, float]:
     return sizes
 
 
-def counted(kernel: Kernel, env: Mapping[str, int]) -> LaunchCounts:
+def counted(kernel: Kernel, env: Env) -> LaunchCounts:
     """The kernel's formulas at ``env``."""
     return counts_at(kernel, Numbers(env))
 
@@ -222,7 +222,7 @@ def weight_floor(
     table: KernelTable,
     sizes: Mapping[Value, float],
     machine: Machine,
-    env: Mapping[str, int] = NOTHING,
+    env: Env = NOTHING,
 ) -> float:
     """Seconds to stream, each run, the weights beyond what the last cache can keep."""
     device = machine.level("device")
@@ -232,9 +232,7 @@ def weight_floor(
     return max(streamed - capacity(machine, "l2"), 0.0) / device.bandwidth.value
 
 
-def streamed_weights(
-    table: KernelTable, sizes: Mapping[Value, float], env: Mapping[str, int]
-) -> float:
+def streamed_weights(table: KernelTable, sizes: Mapping[Value, float], env: Env) -> float:
     """Return the bytes of weights that every run reads."""
     at = Numbers(env)
     unsure = {i for a in table.alternatives for i in range(a.first, a.last)}
@@ -257,7 +255,7 @@ class Rates(Floors):
         launches: float,
         device_bytes: float,
         gap_s: float,
-        env: Mapping[str, int],
+        env: Env,
     ) -> KernelBound:
         """Floor and sustained times of a kernel, all launches together."""
         dtype = kernel.mac_dtype
@@ -279,7 +277,7 @@ class Rates(Floors):
         c: LaunchCounts,
         dtype: DType,
         device_bytes: float,
-        env: Mapping[str, int],
+        env: Env,
     ) -> dict[Ceiling, float]:
         """Seconds that each ceiling takes at measured rates, rated ones where there are none."""
         times_s: dict[Ceiling, float] = {}

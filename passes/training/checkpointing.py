@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from perfc.ir import Kind, Node, Phase, TensorType, Value, entity, evaluate, record
+from perfc.ir import Env, Kind, Node, Phase, TensorType, Value, entity, evaluate, record
 from perfc.ir.gradients.tape import Tape
 
 from .blocks import Block, blocks_of, makers_of
@@ -56,14 +56,14 @@ class Checkpoints:
     blocks: list[Block]
     read: set[Value]
     trained: set[Value]
-    env: Mapping[str, int]
+    env: Env
 
     @staticmethod
     def of(
         forward: Sequence[Node],
         backward: Sequence[Node],
         parameters: Sequence[Value],
-        env: Mapping[str, int],
+        env: Env,
     ) -> Checkpoints:
         """The blocks of a step that trains some parameters."""
         trained = active(forward, parameters)

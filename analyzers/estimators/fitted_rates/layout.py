@@ -7,10 +7,10 @@ Source: onnxruntime nchwc_transformer.cc.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from perfc.ir import DType, TensorType, Value, evaluate
+from perfc.ir import DType, Env, TensorType, Value, evaluate
 from perfc.ir.ops.convolution.conv import Conv, DeformConv
 from perfc.ir.ops.convolution.global_pool import GlobalAveragePool, GlobalMaxPool
 from perfc.ir.ops.convolution.pool import AveragePool, MaxPool
@@ -37,7 +37,7 @@ _UNITS = frozenset({"quick_gelu", "gelu", "fast_gelu"})
 _JOINING = (Add, Sum, Mul)
 
 
-def moved_bytes(kernels: Sequence[Kernel], runtime: Runtime, env: Mapping[str, int]) -> list[float]:
+def moved_bytes(kernels: Sequence[Kernel], runtime: Runtime, env: Env) -> list[float]:
     """For each kernel the bytes that are copied into or out of blocks beside it, read and written.
 
     A copy is charged to the kernel that made the tensor; of an input to its first reader. None
@@ -71,7 +71,7 @@ def moved_bytes(kernels: Sequence[Kernel], runtime: Runtime, env: Mapping[str, i
     return nbytes
 
 
-def size(v: Value, env: Mapping[str, int]) -> float:
+def size(v: Value, env: Env) -> float:
     """Bytes read and written by a copy."""
     nbytes = v.type.nbytes if isinstance(v.type, TensorType) else None
     return 2.0 * float(evaluate(nbytes or 0, env))

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field, fields
 from typing import TYPE_CHECKING
 
-from perfc.ir import Kind, Op, TensorType, Value, evaluate, record
+from perfc.ir import Env, Kind, Op, TensorType, Value, evaluate, record
 from perfc.ir.problem import SlidingWindow
 from perfc.ir.problem.window import WindowOperation
 
@@ -140,7 +140,7 @@ def parse_types(text: str) -> tuple[Operand | None, ...]:
     return tuple(result)
 
 
-def of_bound(bound: KernelBound, env: Mapping[str, int], moved_bytes: float = 0.0) -> KernelSubject:
+def of_bound(bound: KernelBound, env: Env, moved_bytes: float = 0.0) -> KernelSubject:
     """The kernel of an analysis."""
     kernel, n = bound.kernel, bound.counts
     attributes, words = attributes_of(kernel.anchor.op)
@@ -222,7 +222,7 @@ def operators(kernel: Kernel) -> tuple[str, ...]:
     return tuple([n.loc.op_type or n.op.mnemonic for n in real])
 
 
-def operands(values: Sequence[Value | None], env: Mapping[str, int]) -> tuple[Operand | None, ...]:
+def operands(values: Sequence[Value | None], env: Env) -> tuple[Operand | None, ...]:
     """The first tensors; None for what is missing."""
     result: list[Operand | None] = []
     for v in values[:MOST_OPERANDS]:

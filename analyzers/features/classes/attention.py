@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -52,7 +52,7 @@ class Balance(NamedTuple):
 class FusedAttention(KernelClass):
     """``softmax(q·kᵀ)·v`` in one kernel, over keys and values of which some may be cached."""
 
-    by_framework: ClassVar[tuple[str, ...]] = ("kernel",)
+    by_framework = ("kernel",)
 
     def balance(self, rows: Columns, dtype: str, sheet: Sheet) -> Balance:
         """Products and traffic at the rates of the data sheet."""

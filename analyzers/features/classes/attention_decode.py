@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -39,13 +38,13 @@ class AttentionDecode(FusedAttention):
     Leaves out: writing the new keys and values, and exponentials.
     """
 
-    name: ClassVar[str] = "attention_decode"
-    parameters: ClassVar[tuple[str, ...]] = ("batch", "cached_len", "heads", "kv_heads", "head_dim")
-    optional: ClassVar[Mapping[str, float]] = {
+    name = "attention_decode"
+    parameters = ("batch", "cached_len", "heads", "kv_heads", "head_dim")
+    optional = {
         "value_dim": 0, "window": 0, "cache_bits": 0, "kernel": 0,
     }  # fmt: skip
-    chosen_by: ClassVar[tuple[str, ...]] = ("head_dim",)
-    increasing: ClassVar[tuple[str, ...]] = ("log_device_s", "log_chain_s")
+    chosen_by = ("head_dim",)
+    increasing = ("log_device_s", "log_chain_s")
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
         """The visible cache is read once a KV head, however many queries share it."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -53,14 +52,14 @@ class AttentionPrefill(FusedAttention):
     which some kernels evaluate on the vector units.
     """
 
-    name: ClassVar[str] = "attention_prefill"
-    parameters: ClassVar[tuple[str, ...]] = (
+    name = "attention_prefill"
+    parameters = (
         "batch", "query_len", "kv_len", "heads", "kv_heads", "head_dim",
     )  # fmt: skip
-    optional: ClassVar[Mapping[str, float]] = {
+    optional = {
         "value_dim": 0, "window": 0, "causal": 1, "cache_bits": 0, "kernel": 0,
     }  # fmt: skip
-    chosen_by: ClassVar[tuple[str, ...]] = ("causal", "head_dim")
+    chosen_by = ("causal", "head_dim")
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
         """Return MACs of unmasked pairs, and bytes with every tensor read or written once.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,11 +29,11 @@ class BatchedMatmul(Matmul):
         DeepSeek-V2, arXiv:2405.04434, appendix C.
     """
 
-    name: ClassVar[str] = "batched_matmul"
-    by_framework: ClassVar[tuple[str, ...]] = ("input_bits", "scale_block", "weight_bits")
-    chosen_by: ClassVar[tuple[str, ...]] = ()
-    increasing: ClassVar[tuple[str, ...]] = ()
-    categories: ClassVar[tuple[str, ...]] = ("half", "eight bits")
+    name = "batched_matmul"
+    by_framework = ("input_bits", "scale_block", "weight_bits")
+    chosen_by = ()
+    increasing = ()
+    categories = ("half", "eight bits")
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
         """Those of any product, and that of whole weights over heads."""

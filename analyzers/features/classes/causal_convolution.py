@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -32,10 +31,10 @@ class CausalConvolution(KernelClass):
     Leaves out: what splits and normalises the result.
     """
 
-    name: ClassVar[str] = "causal_convolution"
-    parameters: ClassVar[tuple[str, ...]] = ("batch", "query_len", "channels")
-    optional: ClassVar[Mapping[str, float]] = {"taps": 4}
-    categories: ClassVar[tuple[str, ...]] = ("prompts", "single tokens")
+    name = "causal_convolution"
+    parameters = ("batch", "query_len", "channels")
+    optional = {"taps": 4}
+    categories = ("prompts", "single tokens")
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
         """Inputs and results once; of the kept inputs those that single tokens read."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from enum import IntEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -53,9 +53,9 @@ class Collective(KernelClass):
     switches and sockets behind PCIe, which no data sheet of a GPU states.
     """
 
-    name: ClassVar[str] = "collective"
-    parameters: ClassVar[tuple[str, ...]] = ("operation", "ranks", "nbytes")
-    optional: ClassVar[Mapping[str, float]] = {"joined": 0, "nodes": 1}
+    name = "collective"
+    parameters = ("operation", "ranks", "nbytes")
+    optional = {"joined": 0, "nodes": 1}
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
         """Own memory is read and written once; additions are not counted."""

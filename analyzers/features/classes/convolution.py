@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -32,18 +31,18 @@ class Convolution(Called):
     other extents. Of the input the positions count that some window reads, as in the IR.
     """
 
-    name: ClassVar[str] = "convolution"
-    eager_s: ClassVar[float] = reach.EAGER_CALL_S["convolution"]
-    parameters: ClassVar[tuple[str, ...]] = (
+    name = "convolution"
+    eager_s = reach.EAGER_CALL_S["convolution"]
+    parameters = (
         "batch", "in_channels", "out_channels", "in_h", "in_w", "out_h", "out_w",
         "kernel_h", "kernel_w",
     )  # fmt: skip
-    optional: ClassVar[Mapping[str, float]] = {
+    optional = {
         "stride_h": 1, "stride_w": 1, "groups": 1, "transposed": 0,
         "pad_h": 0, "pad_w": 0, "dilation_h": 1, "dilation_w": 1,
     }  # fmt: skip
-    derived: ClassVar[tuple[str, ...]] = ("in_h", "in_w", "pad_h", "pad_w")
-    categories: ClassVar[tuple[str, ...]] = ("eager", "back to back")
+    derived = ("in_h", "in_w", "pad_h", "pad_w")
+    categories = ("eager", "back to back")
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
         """Direct count; the least is that of minimal filtering."""

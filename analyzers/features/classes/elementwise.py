@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,14 +22,14 @@ class Elementwise(Called):
     and ``sfu`` are operations of the whole kernel.
     """
 
-    name: ClassVar[str] = "elementwise"
-    eager_s: ClassVar[float] = reach.EAGER_CALL_S["elementwise"]
-    parameters: ClassVar[tuple[str, ...]] = ("elements", "read_bytes", "write_bytes")
-    optional: ClassVar[Mapping[str, float]] = {
+    name = "elementwise"
+    eager_s = reach.EAGER_CALL_S["elementwise"]
+    parameters = ("elements", "read_bytes", "write_bytes")
+    optional = {
         "alu": 0, "sfu": 0, "operands": 1, "tensor_operands": 1,
     }  # fmt: skip
-    is_own: ClassVar[bool] = True
-    increasing: ClassVar[tuple[str, ...]] = ("special_share",)
+    is_own = True
+    increasing = ("special_share",)
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
         """Return the counts of the IR."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import IntEnum
 from statistics import NormalDist
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -70,16 +69,16 @@ class Experts(KernelClass):
     Leaves out: the router's product, experts that all tokens share, and exchange between ranks.
     """
 
-    name: ClassVar[str] = "experts"
-    parameters: ClassVar[tuple[str, ...]] = ("tokens", "hidden", "inner", "chosen", "experts")
-    optional: ClassVar[Mapping[str, float]] = {
+    name = "experts"
+    parameters = ("tokens", "hidden", "inner", "chosen", "experts")
+    optional = {
         "ranks": 1, "matrices": 3, "weight_bits": 0, "scale_block": 0, "skew": 0, "kernel": 0,
         "alone": 0,
     }  # fmt: skip
-    by_framework: ClassVar[tuple[str, ...]] = ("kernel",)
-    untuned: ClassVar[frozenset[tuple[float, ...]]] = frozenset({(ExpertsKernel.UNTUNED_CUTLASS,)})
-    chosen_by: ClassVar[tuple[str, ...]] = ("weight_bits", "scale_block", "matrices")
-    categories: ClassVar[tuple[str, ...]] = ("half", "eight bits", "four bits", "narrow weights")
+    by_framework = ("kernel",)
+    untuned = frozenset({(ExpertsKernel.UNTUNED_CUTLASS,)})
+    chosen_by = ("weight_bits", "scale_block", "matrices")
+    categories = ("half", "eight bits", "four bits", "narrow weights")
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
         """Mean share of a rank: as few experts as one token chooses, each operand once."""

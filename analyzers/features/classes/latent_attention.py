@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import IntEnum
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -66,14 +65,14 @@ class LatentAttention(KernelClass):
     Leaves out: projections before and after, and writing the new latents.
     """
 
-    name: ClassVar[str] = "latent_attention"
-    parameters: ClassVar[tuple[str, ...]] = (
+    name = "latent_attention"
+    parameters = (
         "batch", "query_len", "kv_len", "heads", "head_dim", "value_dim",
     )  # fmt: skip
-    optional: ClassVar[Mapping[str, float]] = {"cache_bits": 0, "kernel": 0}
-    by_framework: ClassVar[tuple[str, ...]] = ("kernel",)
-    chosen_by: ClassVar[tuple[str, ...]] = ("head_dim", "cache_bits")
-    categories: ClassVar[tuple[str, ...]] = ("prompts", "single tokens", "called")
+    optional = {"cache_bits": 0, "kernel": 0}
+    by_framework = ("kernel",)
+    chosen_by = ("head_dim", "cache_bits")
+    categories = ("prompts", "single tokens", "called")
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
         """Products of causal pairs; what is cached once, of expanded keys those of new tokens."""

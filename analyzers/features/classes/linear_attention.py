@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import IntEnum
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -57,14 +56,14 @@ class LinearAttention(KernelClass):
     Leaves out: projections, the convolution before, the normalisation behind.
     """
 
-    name: ClassVar[str] = "linear_attention"
-    parameters: ClassVar[tuple[str, ...]] = (
+    name = "linear_attention"
+    parameters = (
         "batch", "query_len", "heads", "key_heads", "key_dim", "value_dim",
     )  # fmt: skip
-    optional: ClassVar[Mapping[str, float]] = {"delta": 1, "kernel": 0}
-    by_framework: ClassVar[tuple[str, ...]] = ("kernel",)
-    chosen_by: ClassVar[tuple[str, ...]] = ("delta",)
-    categories: ClassVar[tuple[str, ...]] = ("prompts", "single tokens")
+    optional = {"delta": 1, "kernel": 0}
+    by_framework = ("kernel",)
+    chosen_by = ("delta",)
+    categories = ("prompts", "single tokens")
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
         """The recurrence token by token; operands, results and states once."""

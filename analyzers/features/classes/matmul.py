@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -33,8 +32,8 @@ class Matmul(KernelClass):
     """
 
     name: ClassVar[str] = "matmul"
-    parameters: ClassVar[tuple[str, ...]] = ("m", "n", "k")
-    optional: ClassVar[Mapping[str, float]] = {
+    parameters = ("m", "n", "k")
+    optional = {
         "batch": 1, "weight_bits": 0, "input_bits": 0, "output_bits": 0, "scale_block": 0,
     }  # fmt: skip
     by_framework: ClassVar[tuple[str, ...]] = ("input_bits", "scale_block")

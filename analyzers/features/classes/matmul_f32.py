@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -34,11 +33,11 @@ class MatmulF32(Called):
     ``transposed`` is 1 where ``w`` is stored as ``[n, k]``, as the weights of linear layers are.
     """
 
-    name: ClassVar[str] = "matmul_f32"
-    eager_s: ClassVar[float] = reach.EAGER_CALL_S["matmul_f32"]
-    parameters: ClassVar[tuple[str, ...]] = ("m", "n", "k")
-    optional: ClassVar[Mapping[str, float]] = {"batch": 1, "transposed": 0}
-    categories: ClassVar[tuple[str, ...]] = ("batched", "single", "back to back")
+    name = "matmul_f32"
+    eager_s = reach.EAGER_CALL_S["matmul_f32"]
+    parameters = ("m", "n", "k")
+    optional = {"batch": 1, "transposed": 0}
+    categories = ("batched", "single", "back to back")
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
         """Each operand once."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -44,14 +43,14 @@ class MixedAttention(FusedAttention):
     Leaves out: what the two halves leave out.
     """
 
-    name: ClassVar[str] = "mixed_attention"
-    parameters: ClassVar[tuple[str, ...]] = (
+    name = "mixed_attention"
+    parameters = (
         "query_len", "kv_len", "decodes", "cached_len", "heads", "kv_heads", "head_dim",
     )  # fmt: skip
-    optional: ClassVar[Mapping[str, float]] = {
+    optional = {
         "batch": 1, "value_dim": 0, "window": 0, "cache_bits": 0, "kernel": 0,
     }  # fmt: skip
-    chosen_by: ClassVar[tuple[str, ...]] = ("head_dim",)
+    chosen_by = ("head_dim",)
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
         """Return the sum of both halves."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,8 +26,8 @@ class Normalization(Rowwise):
     thrice in all. Source: PyTorch 2.1, ``layer_norm_kernel.cu``.
     """
 
-    name: ClassVar[str] = "normalization"
-    eager_s: ClassVar[float] = reach.EAGER_CALL_S["normalization"]
+    name = "normalization"
+    eager_s = reach.EAGER_CALL_S["normalization"]
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
         """Read and written once, a product and a sum an element.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -37,9 +37,9 @@ def pressure(rows: Columns, threads: Array, dtype: str, sheet: Sheet) -> Array:
 class Rowwise(Called):
     """``rows`` of ``cols`` elements, each row worked on by one block."""
 
-    parameters: ClassVar[tuple[str, ...]] = ("rows", "cols")
-    is_own: ClassVar[bool] = True
-    increasing: ClassVar[tuple[str, ...]] = ("log_flop",)
+    parameters = ("rows", "cols")
+    is_own = True
+    increasing = ("log_flop",)
 
     @abstractmethod
     def threads(self, rows: Columns) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,8 +29,8 @@ class Softmax(Rowwise):
     ``PersistentSoftmax.cuh``.
     """
 
-    name: ClassVar[str] = "softmax"
-    eager_s: ClassVar[float] = reach.EAGER_CALL_S["softmax"]
+    name = "softmax"
+    eager_s = reach.EAGER_CALL_S["softmax"]
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
         """Read and written once; an exponential and a share of a division an element."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import IntEnum
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -43,9 +42,9 @@ class Tokenwise(KernelClass):
     vLLM, one block a token.
     """
 
-    name: ClassVar[str] = "tokenwise"
-    parameters: ClassVar[tuple[str, ...]] = ("tokens", "read_bytes", "write_bytes")
-    optional: ClassVar[Mapping[str, float]] = {"operation": 0}
+    name = "tokenwise"
+    parameters = ("tokens", "read_bytes", "write_bytes")
+    optional = {"operation": 0}
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
         """Bytes alone."""
