@@ -161,14 +161,6 @@ def reshaped(old: Extents, axes: Axes, shape: Extents) -> Axes | None:
     return None if strides is None else laid(shape, strides, sum(a[0] for a in axes))
 
 
-def numel(shape: Sequence[int]) -> int:
-    """Number of elements."""
-    count = 1
-    for extent in shape:
-        count *= extent
-    return count
-
-
 def contiguous(shape: Sequence[int]) -> Extents:
     """Strides of a dense tensor in row-major order.
 
@@ -197,7 +189,7 @@ def viewed(shape: Extents, strides: Extents, new: Extents) -> Extents | None:
     >>> viewed((3, 2), (1, 3), (6,)) is None
     True
     """
-    if not shape or 0 in shape or numel(shape) != numel(new):
+    if not shape or 0 in shape or math.prod(shape) != math.prod(new):
         return contiguous(new)
     steps = [0] * len(new)
     at, step, block, covered = len(new) - 1, strides[-1], 1, 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import ClassVar
@@ -20,7 +21,7 @@ from ..fusion.kernel import Kernel
 from ..fusion.windows import window_steps
 from ..manager import Analyses
 from ..runtimes import Runtime
-from .placement import Extents, contiguous, numel, viewed
+from .placement import Extents, contiguous, viewed
 
 PROBE = 32
 """Stands for every symbol; an extent of 1 would hide permutations."""
@@ -57,7 +58,7 @@ class StrideTable:
                 if v is None or v.weight is not None or len(self.shapes.get(v, ())) < 2:
                     continue
                 shape, strides = self.shapes[v], self.of(v)
-                count = numel(shape)
+                count = math.prod(shape)
                 total += count
                 steps = [step for step, extent in zip(strides, shape, strict=True) if extent > 1]
                 if steps and steps[-1] != min(steps):

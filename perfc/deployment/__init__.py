@@ -295,7 +295,8 @@ class Deployment:
         fields: dict[str, Any] = {}
         for name, read in READERS.items():
             if name in values:
-                fields |= read(values[name], where(name))
+                parsed = read(values[name], where(name))
+                fields |= parsed if name == "runtime" else {name: parsed}
         if "dims" in fields:
             fields["dims"] = {**self.dims, **fields["dims"]}
         if fields.get("train"):

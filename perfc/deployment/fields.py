@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from enum import Enum
+from functools import partial
 from operator import index
 from typing import Any
 
-from perfc.common.choice import member, text_of
+from perfc.common.choice import text_of
 from perfc.common.durations import seconds_of
 from perfc.deployment import step as step_fields
+from perfc.deployment.step import one_of
 from perfc.errors import ParseError, PassError
 from perfc.ir.symbolic.sizes import sizes_of
 from perfc.machine import Reserve
@@ -36,11 +38,11 @@ class Mode(Enum):
     """Training step: forward, backward and optimizer."""
 
 
-def _target(value: object, where: str) -> dict[str, Any]:
+def _target(value: object, where: str) -> str:
     name = text_of(value, where).strip()
     if not name:
         raise ParseError("names no target", where=where, hint="`perfc targets` lists them")
-    return {"target": name}
+    return name
 
 
 def _runtime(value: object, where: str) -> dict[str, Any]:
@@ -50,96 +52,79 @@ def _runtime(value: object, where: str) -> dict[str, Any]:
         plain = canonical(base)
     except PassError as error:
         raise ParseError(error.message, where=where, hint=error.hint) from None
-    return {"runtime": plain, **(_streams(streams, where) if colon else {})}
+    return {"runtime": plain, **({"streams": _streams(streams, where)} if colon else {})}
 
 
-def _framework(value: object, where: str) -> dict[str, Any]:
-    known = value if isinstance(value, Serving) else member(Serving, text_of(value, where), where)
-    return {"framework": known}
-
-
-def _version(value: object, where: str) -> dict[str, Any]:
+def _version(value: object, where: str) -> str:
     text = text_of(value, where)
     if text and VERSION.fullmatch(text) is None:
         raise ParseError(f"{text[:32]!r} is no version", where=where, hint="as in 2.9")
-    return {"runtime_version": text}
+    return text
 
 
-def _dtype(value: object, where: str) -> dict[str, Any]:
+def _dtype(value: object, where: str) -> str:
     try:
-        return {"dtype": precision_name(text_of(value, where))}
+        return precision_name(text_of(value, where))
     except PassError as error:
         raise ParseError(error.message, where=where, hint=error.hint) from None
 
 
-def _tf32(value: object, where: str) -> dict[str, Any]:
+def _tf32(value: object, where: str) -> Tf32 | None:
     if value is None or isinstance(value, Tf32):
-        return {"tf32": value}
+        return value
     if isinstance(value, bool) or value == Tf32.CONVOLUTIONS.value:
-        return {"tf32": Tf32(value)}
+        return Tf32(value)
     hint = f'or "{Tf32.CONVOLUTIONS.value}" alone'
     raise ParseError(f"{value!r} is neither true nor false", where=where, hint=hint)
 
 
-def _layout(value: object, where: str) -> dict[str, Any]:
-    known = value if isinstance(value, Layout) else member(Layout, text_of(value, where), where)
-    return {"layout": known}
-
-
-def _streams(value: object, where: str) -> dict[str, Any]:
+def _streams(value: object, where: str) -> int:
     text = str(value)
     is_number = not isinstance(value, bool) and text.isascii() and text.isdigit()
     if not is_number or not 1 <= int(text[:4]) <= MAX_STREAMS:
         raise ParseError(
             f"no number of streams: {text[:32]!r}", where=where, hint=f"1 to {MAX_STREAMS}"
         )
-    return {"streams": int(text)}
+    return int(text)
 
 
-def _mode(value: object, where: str) -> dict[str, Any]:
-    known = value if isinstance(value, Mode) else member(Mode, text_of(value, where), where)
-    return {"mode": known}
-
-
-def _host_launch(value: object, where: str) -> dict[str, Any]:
-    return {"host_launch": None if value is None else seconds_of(value, where)}
-
-
-def _reserve(value: object, where: str) -> dict[str, Any]:
-    return {"reserve": Reserve.parse(value, where)}
-
-
-def _parallel(value: object, where: str) -> dict[str, Any]:
+def _parallel(value: object, where: str) -> Parallel:
     if isinstance(value, Parallel):
-        return {"parallel": value}
+        return value
     if not isinstance(value, Mapping):
         raise ParseError(f"{value!r} is not a table", where=where, hint="as in { tp = 8, dp = 4 }")
-    return {"parallel": ALONE.with_values(value, lambda key: f"{where}.{key}")}
+    return ALONE.with_values(value, lambda key: f"{where}.{key}")
 
 
-def _dims(value: object, where: str) -> dict[str, Any]:
+def _dims(value: object, where: str) -> dict[str, int]:
     if value is None:
         return {}
     if not isinstance(value, Mapping):
         raise ParseError(f"{value!r} is not a table", where=where, hint="as in { batch = 8 }")
     sizes_of(value, where)
-    return {"dims": {str(name): index(extent) for name, extent in value.items()}}
+    return {str(name): index(extent) for name, extent in value.items()}
 
 
-READERS: Mapping[str, Callable[[object, str], dict[str, Any]]] = {
+def _seconds(value: object, where: str) -> float | None:
+    return None if value is None else seconds_of(value, where)
+
+
+READERS: Mapping[str, Callable[[object, str], Any]] = {
     "target": _target,
     "runtime": _runtime,
-    "framework": _framework,
+    "framework": partial(one_of, Serving),
     "runtime_version": _version,
     "dtype": _dtype,
     "tf32": _tf32,
-    "layout": _layout,
+    "layout": partial(one_of, Layout),
     "streams": _streams,
-    "mode": _mode,
+    "mode": partial(one_of, Mode),
     **step_fields.READERS,
-    "host_launch": _host_launch,
-    "reserve": _reserve,
+    "host_launch": _seconds,
+    "reserve": Reserve.parse,
     "parallel": _parallel,
     "dims": _dims,
 }
-"""Parser of each field; streams come after the runtime, whose name may include them."""
+"""Parser of each field; that of the runtime returns fields, as its name may include streams, which
+come after it.
+"""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from perfc.common.choice import member, text_of
+from perfc.common.choice import E, member, text_of
 from perfc.errors import ParseError
 from perfc.machine import load_machine
 from perfc.passes.runtimes import TRAINER, runtime
@@ -25,71 +26,36 @@ MOST_DROPPED = 0.99
 """Maximum dropout probability."""
 
 
-def _train(value: object, where: str) -> dict[str, Any]:
+def one_of(kind: type[E], value: object, where: str) -> E:
+    """Return a member of an enumeration, given as itself or by its value."""
+    return value if isinstance(value, kind) else member(kind, text_of(value, where), where)
+
+
+def _train(value: object, where: str) -> str:
     from perfc.passes.training.optimizer import names
 
     return _named(value, where, "train", names())
 
 
-def _loss(value: object, where: str) -> dict[str, Any]:
+def _loss(value: object, where: str) -> str:
     from perfc.passes.training.loss import names
 
     return _named(value, where, "loss", names())
 
 
-def _named(value: object, where: str, field: str, names: Sequence[str]) -> dict[str, Any]:
+def _named(value: object, where: str, field: str, names: Sequence[str]) -> str:
     """Validate a name; "" means not given."""
     name = text_of(value, where).strip().lower()
-    if not name:
-        return {field: ""}
-    if name not in names:
+    if name and name not in names:
         hint = f"there are {', '.join(names)}"
         raise ParseError(f"no {field} {name[:32]!r}", where=where, hint=hint)
-    return {field: name}
+    return name
 
 
-def _update(value: object, where: str) -> dict[str, Any]:
-    is_known = isinstance(value, OptimizerLaunch)
-    return {"update": value if is_known else member(OptimizerLaunch, text_of(value, where), where)}
-
-
-def _freeze(value: object, where: str) -> dict[str, Any]:
-    return {"freeze": _patterns(value, where)}
-
-
-def _lora(value: object, where: str) -> dict[str, Any]:
-    return {"lora": _patterns(value, where)}
-
-
-def _lora_rank(value: object, where: str) -> dict[str, Any]:
-    return {"lora_rank": _number(value, where, 0, MOST_RANK)}
-
-
-def _accumulate(value: object, where: str) -> dict[str, Any]:
-    return {"accumulate": _number(value, where, 1, MOST_BATCHES)}
-
-
-def _master_weights(value: object, where: str) -> dict[str, Any]:
+def _flag(value: object, where: str) -> bool:
     if not isinstance(value, bool):
         raise ParseError(f"{value!r} is neither true nor false", where=where)
-    return {"master_weights": value}
-
-
-def _checkpointing(value: object, where: str) -> dict[str, Any]:
-    is_known = isinstance(value, RecomputePolicy)
-    return {
-        "checkpointing": value
-        if is_known
-        else member(RecomputePolicy, text_of(value, where), where)
-    }
-
-
-def _keep(value: object, where: str) -> dict[str, Any]:
-    return {"keep": _share(value, where)}
-
-
-def _dropout(value: object, where: str) -> dict[str, Any]:
-    return {"dropout": _share(value, where, most=MOST_DROPPED)}
+    return value
 
 
 def _share(value: object, where: str, most: float = 1.0) -> float:
@@ -119,18 +85,18 @@ def _patterns(value: object, where: str) -> tuple[str, ...]:
     return tuple(p for part in parts if (p := text_of(part, where).strip()))
 
 
-READERS: Mapping[str, Callable[[object, str], dict[str, Any]]] = {
+READERS: Mapping[str, Callable[[object, str], Any]] = {
     "train": _train,
     "loss": _loss,
-    "update": _update,
-    "freeze": _freeze,
-    "lora_rank": _lora_rank,
-    "lora": _lora,
-    "accumulate": _accumulate,
-    "master_weights": _master_weights,
-    "checkpointing": _checkpointing,
-    "keep": _keep,
-    "dropout": _dropout,
+    "update": partial(one_of, OptimizerLaunch),
+    "freeze": _patterns,
+    "lora_rank": partial(_number, least=0, most=MOST_RANK),
+    "lora": _patterns,
+    "accumulate": partial(_number, least=1, most=MOST_BATCHES),
+    "master_weights": _flag,
+    "checkpointing": partial(one_of, RecomputePolicy),
+    "keep": _share,
+    "dropout": partial(_share, most=MOST_DROPPED),
 }
 """Parser of each field."""
 

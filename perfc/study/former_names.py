@@ -79,7 +79,7 @@ def _precision(value: object, where: str) -> tuple[tuple[str, object], ...]:
 
 def _version(value: object, where: str) -> tuple[tuple[str, object], ...]:
     numbers = value if isinstance(value, str) else ".".join(map(str, value))  # type: ignore[call-overload]
-    return tuple(READERS["runtime_version"](numbers, where).items())
+    return (("runtime_version", READERS["runtime_version"](numbers, where)),)
 
 
 FORMER: Mapping[str, Callable[[Any, str], tuple[tuple[str, object], ...]]] = {

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from enum import Enum
+from functools import partial
 from itertools import pairwise
 
 from perfc.ir import record
@@ -241,18 +242,6 @@ def reduced(before: tuple[int, ...], after: tuple[int, ...]) -> str:
     return pattern or "k"
 
 
-def _softmax(s: KernelSubject) -> Class:
-    return _rows(s, "softmax")
-
-
-def _normalization(s: KernelSubject) -> Class:
-    return _rows(s, "normalization")
-
-
-def _reduction(s: KernelSubject) -> Class:
-    return _rows(s, "reduction")
-
-
 def _pool(s: KernelSubject) -> Class:
     x, y = s.operand(0), s.result
     window = math.prod(s.attributes.get("kernel_shape", (1,)))
@@ -342,9 +331,9 @@ _FAMILIES: dict[str, Callable[[KernelSubject], Class]] = {
     "matmul": _matmul,
     "elementwise": _elementwise,
     "quantize": _elementwise,
-    "softmax": _softmax,
-    "normalization": _normalization,
-    "reduction": _reduction,
+    "softmax": partial(_rows, name="softmax"),
+    "normalization": partial(_rows, name="normalization"),
+    "reduction": partial(_rows, name="reduction"),
     "pool": _pool,
     "movement": _movement,
 }

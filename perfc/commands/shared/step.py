@@ -117,7 +117,7 @@ def rank_of(options: DeploymentOptions) -> int:
     value = options.of_file.values.get("lora_rank") if given is None else given
     if value is None:
         return 0
-    return int(READERS["lora_rank"](value, options.place("lora_rank"))["lora_rank"])
+    return int(READERS["lora_rank"](value, options.place("lora_rank")))
 
 
 def show(schema: str, view: object, document: Document, form: str, output: Path | None) -> None:

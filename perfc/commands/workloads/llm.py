@@ -364,8 +364,7 @@ def rank_of(options: DeploymentOptions) -> int:
 
     if options.lora_rank is None:
         return 0
-    read = READERS["lora_rank"](options.lora_rank, flag_of("lora_rank"))
-    return int(read["lora_rank"])
+    return int(READERS["lora_rank"](options.lora_rank, flag_of("lora_rank")))
 
 
 def prices(options: DeploymentOptions) -> Prices:

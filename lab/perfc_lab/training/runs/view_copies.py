@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from perfc.analyzers.features.lowering import Lowered, shape
 from perfc.ir.op import Kind
-from perfc.passes.inference.placement import numel, viewed
+from perfc.passes.inference.placement import viewed
 
 if TYPE_CHECKING:
     from perfc.ir.graph import Value
@@ -42,7 +42,7 @@ def is_gathered(value: Value, strides: StrideTable) -> bool:
     shape = strides.shapes.get(value, ())
     if value.weight is not None or len(shape) < 4:
         return False
-    merged = (numel(shape[:-2]), *shape[-2:])
+    merged = (math.prod(shape[:-2]), *shape[-2:])
     return viewed(shape, strides.of(value), merged) is None
 
 
