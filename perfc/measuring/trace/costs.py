@@ -1,4 +1,4 @@
-"""Work of operators of a trace: operations and bytes, from the types and extents of arguments.
+"""CallWork of operators of a trace: operations and bytes, from the types and extents of arguments.
 
 However many kernels an operator ran as, it reads its operands at least once, writes its results
 once, and does the operations of its definition.
@@ -20,8 +20,8 @@ from perfc.ir.tensors.types import BY_CODE, DType
 from perfc.passes.roofline.ceilings import LaunchCounts
 
 from .facts import Argument, OperatorCall, TensorArgument
-from .operands import SCALAR_TYPES, Operands, Tensor, UnknownOperandError, promoted
-from .operators import Signature
+from .operands import SCALAR_TYPES, CallOperands, OperandTensor, UnknownOperandError, promoted
+from .operators import OperatorSignature
 
 _DIRECT = re.compile(
     r"implicit|fprop|dgrad|wgrad|igemm|xdl|im2col|scudnn_\d|conv2d_grouped|depthwise|naive_conv",
@@ -35,7 +35,7 @@ again. Source: Dao et al., FlashAttention (2022), Algorithm 4."""
 
 
 @record
-class Work:
+class CallWork:
     """Operations and bytes of one call, and its class and extents for predictors.
 
     ``is_chosen``: indices choose the rows; ``is_counted``: False if operations depend on data.
@@ -50,7 +50,7 @@ class Work:
 
 
 def counts_of(
-    read: Sequence[Tensor], written: Sequence[Tensor], *, mac: float = 0.0,
+    read: Sequence[OperandTensor], written: Sequence[OperandTensor], *, mac: float = 0.0,
     floor_mac: float | None = None, alu: float = 0.0, sfu: float = 0.0,
 ) -> LaunchCounts:  # fmt: skip
     """Return counts in which every tensor passes once."""
@@ -59,7 +59,7 @@ def counts_of(
     return LaunchCounts(mac, least, alu, sfu, 0.0, read_bytes, write_bytes)
 
 
-def streamed(o: Operands) -> Work:
+def streamed(o: CallOperands) -> CallWork:
     """Return the work of an operator that passes its operands once."""
     read, written = o.with_roles("rlx"), [*o.with_roles("wx"), *results_of(o)]
     if not read and not written:
@@ -79,10 +79,10 @@ def streamed(o: Operands) -> Work:
     }  # fmt: skip
     is_class = numel and counts.write_bytes and o.signature.is_counted
     dtype = first.dtype if first.dtype.is_float else DType.F32
-    return Work(counts, dtype, o.signature.model, extents if is_class else None)
+    return CallWork(counts, dtype, o.signature.model, extents if is_class else None)
 
 
-def results_of(o: Operands) -> Iterator[Tensor]:
+def results_of(o: CallOperands) -> Iterator[OperandTensor]:
     """Yield the results of an operator that passes its operands once."""
     read = o.with_roles("r")
     for text in o.signature.results:
@@ -94,19 +94,19 @@ def results_of(o: Operands) -> Iterator[Tensor]:
                 scalars = [a for a in o.call.arguments if isinstance(a, int | float)]
                 type_ = promoted(read, scalars, is_real=sign == "f")
                 sizes = broadcast([t.sizes for t in read])
-                made = [Tensor(DType.BOOL if sign == "b" else type_, sizes)]
+                made = [OperandTensor(DType.BOOL if sign == "b" else type_, sizes)]
             case "=":
                 if o.result is None:
                     raise UnknownOperandError("=")
                 made = [o.result]
             case "/":
-                made = [Tensor(read[0].dtype, reduced(read[0].sizes, o.value("d")))]
+                made = [OperandTensor(read[0].dtype, reduced(read[0].sizes, o.value("d")))]
             case "s":
                 source = o.tensors(0)[0]
                 ends = o.extents("s", len(source.sizes) - 2)
-                made = [Tensor(source.dtype, (*source.sizes[:2], *ends))]
+                made = [OperandTensor(source.dtype, (*source.sizes[:2], *ends))]
             case place:
-                made = [Tensor(t.dtype, t.sizes, t.packed) for t in o.tensors(int(place))]
+                made = [OperandTensor(t.dtype, t.sizes, t.packed) for t in o.tensors(int(place))]
         yield from (replace(t, dtype=BY_CODE[dtype]) if dtype else t for t in made)
 
 
@@ -124,7 +124,7 @@ def reduced(sizes: tuple[int, ...], axes: Argument) -> tuple[int, ...]:
     return tuple(s for at, s in enumerate(sizes) if gone and at not in gone)
 
 
-def product(o: Operands) -> Work:
+def product(o: CallOperands) -> CallWork:
     """Return the work of a matrix product; the depth follows from the result if it is recorded."""
     a, second, made = o.one("a"), o.with_roles("bt"), o.result
     if made is not None:
@@ -133,7 +133,7 @@ def product(o: Operands) -> Work:
         rows = math.prod(outer)
         # a stored factor that the runtime packed is not in its profile
         k = math.prod(second[0].sizes[-2:]) // n if second else a.numel // rows
-        b = second[0] if second else Tensor(a.dtype, (k, n))
+        b = second[0] if second else OperandTensor(a.dtype, (k, n))
     else:
         b = o.one("bt")
         k, n = (1, *b.sizes)[-2:] if len(b.sizes) > 1 else (*b.sizes, 1)
@@ -150,17 +150,17 @@ def product(o: Operands) -> Work:
         raise UnknownOperandError("packed integers")
     number = o.value("D")
     type_ = BY_CODE.get(SCALAR_TYPES[number]) if type(number) is int else None
-    result = (*o.with_roles("O"), Tensor(type_ or dtype, (rows, n)))[0]
+    result = (*o.with_roles("O"), OperandTensor(type_ or dtype, (rows, n)))[0]
     added = o.with_roles("c") if "B" not in o.signature.roles or o.value("B") else []
     counts = counts_of(
         [a, b, *added, *o.with_roles("r")], [result],
         mac=float(rows * n * k), alu=float(rows * n * len(added)),
     )  # fmt: skip
     extents = {"m": m, "n": n, "k": k, "batch": rows / max(m, 1)}
-    return Work(counts, dtype, "matmul", {name: float(e) for name, e in extents.items()})
+    return CallWork(counts, dtype, "matmul", {name: float(e) for name, e in extents.items()})
 
 
-def window_of(o: Operands, *, is_pool: bool = False) -> SlidingWindow:
+def window_of(o: CallOperands, *, is_pool: bool = False) -> SlidingWindow:
     """Return the window of a convolution or a pool."""
     image = o.one("i")
     batch, channels, *spatial = image.sizes
@@ -190,7 +190,7 @@ def numbers(extents: Iterable[Dim]) -> tuple[int, ...]:
     return tuple(e for e in extents if isinstance(e, int))
 
 
-def seen(image: Tensor, window: SlidingWindow) -> Tensor:
+def seen(image: OperandTensor, window: SlidingWindow) -> OperandTensor:
     """Return the positions of an image that some window reads."""
     axes = zip(
         window.in_extents, window.out_extents, window.extents, window.strides,
@@ -199,16 +199,16 @@ def seen(image: Tensor, window: SlidingWindow) -> Tensor:
     spatial = numbers(touched(*axis) for axis in axes)
     if window.is_transposed or image.held is not None:
         return image
-    return Tensor(image.dtype, (*image.sizes[:2], *spatial))
+    return OperandTensor(image.dtype, (*image.sizes[:2], *spatial))
 
 
-def convolved(o: Operands) -> Work:
+def convolved(o: CallOperands) -> CallWork:
     """Return the work of a convolution."""
     from perfc.analyzers.features.lowering import convolution
 
     image, filters, window = o.one("i"), o.one("k"), window_of(o)
     extents = (window.batch, window.out_channels, *window.out_extents)
-    result = Tensor(image.dtype, numbers(extents))
+    result = OperandTensor(image.dtype, numbers(extents))
     source = image if window.is_transposed else result
     mac = float(source.numel * math.prod(filters.sizes[1:]))
     added = o.with_roles("r")
@@ -216,10 +216,10 @@ def convolved(o: Operands) -> Work:
         [seen(image, window), filters, *added], [result], mac=mac,
         floor_mac=mac / gain_of(o, window.winograd_gain), alu=float(result.numel * len(added)),
     )  # fmt: skip
-    return Work(counts, image.dtype, "convolution", convolution(window, {}))
+    return CallWork(counts, image.dtype, "convolution", convolution(window, {}))
 
 
-def gradients(o: Operands) -> Work:
+def gradients(o: CallOperands) -> CallWork:
     """Return the work of the gradients of a convolution that its mask names, else of the first.
 
     Neither strides nor groups need be recorded: the filters meet each element of the result of a
@@ -230,7 +230,7 @@ def gradients(o: Operands) -> Work:
     ends = ((grad, filters.sizes[0]), (image, filters.sizes[0]))
     source = min((t.numel for t, channels in ends if t.sizes[1] == channels), default=0)
     positions = grad.numel // grad.sizes[1]
-    part = Tensor(image.dtype, (min(image.numel, positions * taps * image.sizes[1]),))
+    part = OperandTensor(image.dtype, (min(image.numel, positions * taps * image.sizes[1]),))
     is_sparse = isinstance(stride, tuple) and any(isinstance(e, int) and e > 1 for e in stride)
     plain = 1.0 if taps == 1 or is_sparse else MOST_GAIN ** len(filters.sizes[2:])
     wanted = mask if isinstance(mask, tuple) and len(mask) > 1 else (1, 0)
@@ -241,10 +241,10 @@ def gradients(o: Operands) -> Work:
         [grad, *(p[0] for p in chosen)], [p[1] for p in chosen], mac=mac,
         floor_mac=mac / gain_of(o, plain),
     )  # fmt: skip
-    return Work(counts, image.dtype)
+    return CallWork(counts, image.dtype)
 
 
-def gain_of(o: Operands, gain: float) -> float:
+def gain_of(o: CallOperands, gain: float) -> float:
     """Return the factor by which a convolution's kernels can reduce its products."""
     names = " ".join(o.kernels)
     if _FILTERED.search(names):
@@ -252,20 +252,20 @@ def gain_of(o: Operands, gain: float) -> float:
     return 1.0 if _DIRECT.search(names) else gain
 
 
-def pooled(o: Operands) -> Work:
+def pooled(o: CallOperands) -> CallWork:
     """Return the work of a pool."""
     image, window = o.one("i"), window_of(o, is_pool=True)
     sizes = (*image.sizes[:2], *numbers(window.out_extents))
     made = [
-        Tensor(BY_CODE[code] if code else image.dtype, sizes)
+        OperandTensor(BY_CODE[code] if code else image.dtype, sizes)
         for code in (text.partition(":")[2] for text in o.signature.results)
     ]
     numel = made[0].numel * math.prod(window.static_extents)
     counts = counts_of([seen(image, window)], made, alu=float(numel))
-    return Work(counts, image.dtype)
+    return CallWork(counts, image.dtype)
 
 
-def attended(o: Operands) -> Work:
+def attended(o: CallOperands) -> CallWork:
     """Return the work of attention; of unknown lengths and within windows its bytes alone."""
     query, key, value = (o.one(role) for role in "qkv")
     batch = math.prod(query.sizes[:-3])
@@ -282,15 +282,15 @@ def attended(o: Operands) -> Work:
     ends = window if isinstance(window, tuple) else (window,)
     is_partial = o.with_roles("N") or any(isinstance(e, int) and e >= 0 for e in ends)
     is_counted = not is_partial and causal is not None
-    result = Tensor(query.dtype, (*query.sizes[:-1], value.sizes[-1]))
+    result = OperandTensor(query.dtype, (*query.sizes[:-1], value.sizes[-1]))
     is_backward = o.signature.is_backward
     counts = counts_of(
         [query, key, value, *o.with_roles("r")],
-        [Tensor(t.dtype, t.sizes) for t in (query, key, value)] if is_backward else [result],
+        [OperandTensor(t.dtype, t.sizes) for t in (query, key, value)] if is_backward else [result],
         mac=0.0 if is_partial else mac * (GRADIENTS if is_backward else 1),
     )
     if is_backward or not is_counted:
-        return Work(counts, query.dtype, is_counted=is_counted)
+        return CallWork(counts, query.dtype, is_counted=is_counted)
     extents = {
         "batch": batch, "heads": heads, "kv_heads": kv_heads, "head_dim": depth,
         "value_dim": value.sizes[-1],
@@ -301,41 +301,41 @@ def attended(o: Operands) -> Work:
     else:
         name, extents["cached_len"] = "attention_decode", keys - 1
     row = {name: float(e) for name, e in extents.items()}
-    return Work(counts, query.dtype, name, row)
+    return CallWork(counts, query.dtype, name, row)
 
 
-def gathered(o: Operands) -> Work:
+def gathered(o: CallOperands) -> CallWork:
     """Return the work of rows, or of elements, that indices choose; all may be one."""
     table, indices = o.one("w"), o.one("j")
     if o.result is not None:
         counts = counts_of([indices, o.result], [o.result])
-        return Work(counts, table.dtype, is_chosen=True)
+        return CallWork(counts, table.dtype, is_chosen=True)
     axis = o.value("d") if "d" in o.signature.roles else 0
     if type(axis) is not int:
         raise UnknownOperandError("d")
     size = table.sizes[axis] if o.signature.model == "rows" else max(table.numel, 1)
-    made = Tensor(table.dtype, (indices.numel, table.numel // max(size, 1)))
-    return Work(counts_of([indices, made], [made]), table.dtype, is_chosen=True)
+    made = OperandTensor(table.dtype, (indices.numel, table.numel // max(size, 1)))
+    return CallWork(counts_of([indices, made], [made]), table.dtype, is_chosen=True)
 
 
-def rotated(o: Operands) -> Work:
+def rotated(o: CallOperands) -> CallWork:
     """Return the work of a rotation of queries and keys in place, as far as heads are rotated."""
     head, table = o.value("H"), o.one("t")
     if type(head) is not int:
         raise UnknownOperandError("H")
     share = min(table.sizes[-1] / head, 1.0)
     whole = o.with_roles("x")
-    part = [Tensor(t.dtype, (int(t.numel * share),)) for t in whole]
+    part = [OperandTensor(t.dtype, (int(t.numel * share),)) for t in whole]
     alu = 3.0 * sum(t.numel for t in part)
-    return Work(counts_of([*o.with_roles("r"), *part], part, alu=alu), part[0].dtype)
+    return CallWork(counts_of([*o.with_roles("r"), *part], part, alu=alu), part[0].dtype)
 
 
-def recurred(o: Operands) -> Work:
+def recurred(o: CallOperands) -> CallWork:
     """Return the work of recurrent layers: each matrix meets the input of every step once."""
     source, at = o.one("a"), o.signature.roles.index("W")
     given = o.call.arguments[at]
     matrices = [
-        Tensor(source.dtype, t.sizes)
+        OperandTensor(source.dtype, t.sizes)
         for t in (given if isinstance(given, tuple) else ())
         if isinstance(t, TensorArgument) and len(t.sizes) == 2
     ]
@@ -344,10 +344,10 @@ def recurred(o: Operands) -> Work:
     times = 2 if o.signature.is_backward else 1
     steps = math.prod(source.sizes[:-1])
     mac = float(times * steps * sum(m.numel for m in matrices))
-    return Work(counts_of([source, *matrices], [], mac=mac), source.dtype)
+    return CallWork(counts_of([source, *matrices], [], mac=mac), source.dtype)
 
 
-def generated(o: Operands) -> Work:
+def generated(o: CallOperands) -> CallWork:
     """Return the work of a generated kernel, which touches each pointer once for every element."""
     extents = [a for a in o.call.arguments if type(a) is int]
     axes = 1 if o.call.operator.startswith("triton_poi") else 2
@@ -355,11 +355,11 @@ def generated(o: Operands) -> Work:
     tensors = [t for at in range(len(o.call.arguments)) for t in o.tensors(at)]
     if not tensors or not extents:
         raise UnknownOperandError("*")
-    parts = [t if t.numel <= numel else Tensor(t.dtype, (numel,), t.packed) for t in tensors]
-    return Work(counts_of(parts, []), DType.F32, is_counted=False)
+    parts = [t if t.numel <= numel else OperandTensor(t.dtype, (numel,), t.packed) for t in tensors]
+    return CallWork(counts_of(parts, []), DType.F32, is_counted=False)
 
 
-MODELS: Mapping[str, Callable[[Operands], Work]] = {
+MODELS: Mapping[str, Callable[[CallOperands], CallWork]] = {
     "elementwise": streamed, "normalization": streamed, "softmax": streamed, "product": product,
     "convolution": convolved, "gradients": gradients, "pool": pooled, "attention": attended,
     "tokens": attended, "rows": gathered, "elements": gathered, "rotary": rotated,
@@ -368,7 +368,9 @@ MODELS: Mapping[str, Callable[[Operands], Work]] = {
 """Cost models by the sections of the table of operators."""
 
 
-def work_of(call: OperatorCall, signature: Signature, kernels: Sequence[str]) -> Work | None:
+def work_of(
+    call: OperatorCall, signature: OperatorSignature, kernels: Sequence[str]
+) -> CallWork | None:
     """Return the work of a call; None if the trace lacks an extent or a type that it needs.
 
     Args:
@@ -377,7 +379,7 @@ def work_of(call: OperatorCall, signature: Signature, kernels: Sequence[str]) ->
         kernels: names of its kernels.
     """
     try:
-        work = MODELS[signature.model](Operands(call, signature, kernels))
+        work = MODELS[signature.model](CallOperands(call, signature, kernels))
     except (LookupError, TypeError, ValueError, ArithmeticError):
         return None
     counts = work.counts

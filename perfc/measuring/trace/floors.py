@@ -14,7 +14,7 @@ from perfc.machine import Machine, load_machine
 from perfc.passes.roofline.ceilings import Ceiling
 from perfc.passes.roofline.floor import Floors
 
-from .costs import Work, work_of
+from .costs import CallWork, work_of
 from .facts import DeviceFacts, OperatorCall
 from .operators import signature_of
 
@@ -31,7 +31,7 @@ _MOVES = re.compile(r"\[?(CUDA )?mem(cpy|set)", re.IGNORECASE)
 
 @record
 class OperatorFloor:
-    """Work and lower bound of one call of an operator.
+    """CallWork and lower bound of one call of an operator.
 
     Args:
         flop: operations; None if they depend on data.
@@ -96,7 +96,7 @@ def is_with_host(kernel: str) -> bool:
     return any(way in kernel for way in ("HtoD", "DtoH", "Host -> ", "-> Host"))
 
 
-def host_copy(call: OperatorCall, work: Work, machine: Machine) -> OperatorFloor | None:
+def host_copy(call: OperatorCall, work: CallWork, machine: Machine) -> OperatorFloor | None:
     """Return the bound of a copy by the link to the host; None for other operators."""
     link = machine.link("host")
     nbytes = min(work.counts.read_bytes, work.counts.write_bytes)

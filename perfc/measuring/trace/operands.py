@@ -1,4 +1,4 @@
-"""Operands of operators of a trace: element types by the words of the tools, sizes, roles."""
+"""CallOperands of operators of a trace: element types by the words of the tools, sizes, roles."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from perfc.ir.record import record
 from perfc.ir.tensors.types import DType, dtype_named
 
 from .facts import Argument, OperatorCall, TensorArgument
-from .operators import Signature
+from .operators import OperatorSignature
 
 _WORDS = {
     "unsigned char": "u8", "signed char": "i8", "byte": "u8", "char": "i8", "short": "i16",
@@ -41,7 +41,7 @@ PACKED = 2
 
 
 @record
-class Tensor:
+class OperandTensor:
     """Operand or result with a known element type.
 
     Args:
@@ -95,7 +95,7 @@ def dtype_in(kernels: Iterable[str]) -> DType | None:
     return min(known, key=lambda d: d.bits, default=None)
 
 
-def tensor_of(given: TensorArgument, listed: DType | None) -> Tensor | None:
+def tensor_of(given: TensorArgument, listed: DType | None) -> OperandTensor | None:
     """Return an operand; None if its element type is unknown.
 
     Args:
@@ -106,10 +106,12 @@ def tensor_of(given: TensorArgument, listed: DType | None) -> Tensor | None:
     if dtype is None:
         return None
     packed = PACKED if given.dtype.endswith("x2") else 1
-    return Tensor(dtype, given.sizes, packed, given.held)
+    return OperandTensor(dtype, given.sizes, packed, given.held)
 
 
-def promoted(tensors: Iterable[Tensor], scalars: Iterable[object], *, is_real: bool) -> DType:
+def promoted(
+    tensors: Iterable[OperandTensor], scalars: Iterable[object], *, is_real: bool
+) -> DType:
     """Return the element type of a result by the rules of PyTorch.
 
     Tensors with axes decide before those without, and these before numbers, within a category:
@@ -149,26 +151,28 @@ class UnknownOperandError(ValueError):
     """An argument, or its element type, that a cost needs and the trace does not have."""
 
 
-class Operands:
+class CallOperands:
     """Arguments of a call by their roles.
 
     Raises:
         UnknownOperandError: a tensor with an unknown element type.
     """
 
-    def __init__(self, call: OperatorCall, signature: Signature, kernels: Sequence[str]) -> None:
+    def __init__(
+        self, call: OperatorCall, signature: OperatorSignature, kernels: Sequence[str]
+    ) -> None:
         self.call, self.signature, self.kernels = call, signature, kernels
         self.listed = dtype_in(kernels)
         self.result = None if call.result is None else self.tensor(call.result)
 
-    def tensor(self, given: TensorArgument) -> Tensor:
+    def tensor(self, given: TensorArgument) -> OperandTensor:
         """Return a tensor with its element type."""
         made = tensor_of(given, self.listed)
         if made is None or made.numel > MOST_ELEMENTS or min(made.sizes, default=1) < 0:
             raise UnknownOperandError(given.dtype)
         return made
 
-    def tensors(self, at: int) -> list[Tensor]:
+    def tensors(self, at: int) -> list[OperandTensor]:
         """Return the tensors of an argument, several for a list."""
         given = self.call.arguments[at] if at < len(self.call.arguments) else None
         if isinstance(given, TensorArgument) and self.signature.roles[at : at + 1] == "l":
@@ -178,12 +182,12 @@ class Operands:
         several = given if isinstance(given, tuple) else ()
         return [self.tensor(t) for t in several if isinstance(t, TensorArgument)]
 
-    def with_roles(self, roles: str) -> list[Tensor]:
+    def with_roles(self, roles: str) -> list[OperandTensor]:
         """Return the tensors of all arguments with one of some roles."""
         places = (at for at, role in enumerate(self.signature.roles) if role in roles)
         return [t for at in places for t in self.tensors(at)]
 
-    def one(self, role: str) -> Tensor:
+    def one(self, role: str) -> OperandTensor:
         """Return the tensor of a role.
 
         Raises:

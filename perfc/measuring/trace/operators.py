@@ -286,7 +286,7 @@ _PARTIAL = re.compile(r"cat|pad|gather|scatter|index|embedding|slice|select|mask
 
 
 @record
-class Signature:
+class OperatorSignature:
     """Roles of the arguments, results and operations of an operator.
 
     Args:
@@ -309,9 +309,9 @@ class Signature:
 
 
 @cache
-def signatures() -> Mapping[str, Signature]:
+def signatures() -> Mapping[str, OperatorSignature]:
     """Return the signatures by operator, without the underscore of its in-place form."""
-    made: dict[str, Signature] = {}
+    made: dict[str, OperatorSignature] = {}
     model = ""
     for line in filter(None, TABLE.split("\n")):
         names, _, rest = line.partition(" : ")
@@ -324,13 +324,13 @@ def signatures() -> Mapping[str, Signature]:
         results = others[others.index(">") + 1].split(",") if ">" in others else ()
         for name in names.split():
             space = "" if "::" in name else "aten::"
-            made[space + name.removeprefix("::").rstrip("_")] = Signature(
+            made[space + name.removeprefix("::").rstrip("_")] = OperatorSignature(
                 model, roles, tuple(results), alu, sfu, "?" not in others, "backward" in name
             )
     return made
 
 
-def signature_of(operator: str) -> Signature | None:
+def signature_of(operator: str) -> OperatorSignature | None:
     """Return the signature of an operator, in place or not; None if it has none.
 
     Kernels that Inductor generates are one operator for each kind.

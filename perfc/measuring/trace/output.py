@@ -158,7 +158,7 @@ class TracedKernelView:
 
 
 @record
-class StepView:
+class TracedStep:
     """Launches of one step, and the time of their kernels."""
 
     number: int
@@ -204,7 +204,7 @@ class TraceView:
     products: tuple[ProductView, ...] = ()
     withheld: int = 0
     notes: tuple[str, ...] = ()
-    steps: tuple[StepView, ...] = ()
+    steps: tuple[TracedStep, ...] = ()
     step: int | None = None
     earlier_launches: int = 0
     earlier_s: float = 0.0
@@ -233,7 +233,9 @@ class TraceView:
             products_of(summary.kernels, total),
             len(summary.withheld),
             notes_of(summary.trace),
-            tuple(StepView(s.number, s.launches, s.kernel_ns * 1e-9) for s in summary.trace.steps),
+            tuple(
+                TracedStep(s.number, s.launches, s.kernel_ns * 1e-9) for s in summary.trace.steps
+            ),
             summary.trace.step,
             summary.trace.earlier[0],
             summary.trace.earlier[1] * 1e-9,

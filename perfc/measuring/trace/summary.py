@@ -8,7 +8,7 @@ from dataclasses import field
 from perfc.ir.record import mutable, record
 from perfc.machine import Machine
 
-from .analyses.collectives import Coverage, communicates
+from .analyses.collectives import BusyTime, communicates
 from .classes import TracedClass, class_of
 from .facts import UNKNOWN_NS, DeviceFacts, DeviceTrace, OperatorCall
 from .floors import OperatorFloor, floor_of, is_with_host, target_of
@@ -273,7 +273,7 @@ def device_times(
             DeviceTime(
                 str(key), facts, name, len(order), gaps.end_ns - rows.start_ns[order[0]],
                 gaps.busy_ns, kernel_ns, gaps.late_ns, gaps.pending_ns, gaps.unknown_ns,
-                gaps.busy_ns - Coverage.of(trace, computing).total,
+                gaps.busy_ns - BusyTime.of(trace, computing).total,
             )
         )  # fmt: skip
     return tuple(made)

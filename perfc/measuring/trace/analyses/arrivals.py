@@ -57,7 +57,7 @@ Lists = Mapping[int, Sequence[Arrival]]
 
 
 @record
-class Matching:
+class RankMatching:
     """Matched collectives of several ranks.
 
     Args:
@@ -73,7 +73,7 @@ class Matching:
     unmatched: int
 
 
-def matched(ranks: Sequence[Sequence[Arrival]], *, is_absolute: bool) -> Matching:
+def matched(ranks: Sequence[Sequence[Arrival]], *, is_absolute: bool) -> RankMatching:
     """Return the collectives that several ranks have.
 
     Args:
@@ -97,7 +97,7 @@ def matched(ranks: Sequence[Sequence[Arrival]], *, is_absolute: bool) -> Matchin
     )
     chosen = moved if is_aligned else recorded
     count = sum(map(len, ranks)) - sum(map(len, chosen))
-    return Matching(chosen, offsets if is_aligned else same, is_aligned, count)
+    return RankMatching(chosen, offsets if is_aligned else same, is_aligned, count)
 
 
 def spread_ns(collectives: Sequence[Together]) -> float:

@@ -168,7 +168,7 @@ def _clean(name: str) -> str:
 
 
 @mutable
-class Coverage:
+class BusyTime:
     """Times in which at least one of several launches runs, in nanoseconds."""
 
     begins: list[int]
@@ -176,8 +176,8 @@ class Coverage:
     before: list[int]
 
     @classmethod
-    def of(cls, trace: DeviceTrace, order: Iterable[int]) -> Coverage:
-        """Build the coverage by launches in the order of their begin."""
+    def of(cls, trace: DeviceTrace, order: Iterable[int]) -> BusyTime:
+        """Build it from launches in the order of their begin."""
         made = cls([], [], [0])
         starts, durations = trace.launches.start_ns, trace.launches.duration_ns
         for row in order:
@@ -299,7 +299,7 @@ def collectives_of(
     groups: dict[Collective, list[tuple[int, int]]] = {}
     for order in trace.by_device():
         computing = (r for r in order if (rows.kernel[r], rows.call[r]) not in sent)
-        hidden = Coverage.of(trace, computing)
+        hidden = BusyTime.of(trace, computing)
         for row in order:
             if (collective := messages[row]) is None:
                 continue

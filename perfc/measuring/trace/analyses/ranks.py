@@ -15,8 +15,8 @@ from perfc.view.report.units import Unit, plural, quantity
 from ..facts import FEWER, UNKNOWN_NS, DeviceTrace
 from ..floors import target_of
 from ..notes import notes_of
-from .arrivals import Arrival, Matching, Skew, Together, compared, matched, spread_ns
-from .collectives import Collective, CollectiveKind, Coverage, communicates, messages_of
+from .arrivals import Arrival, RankMatching, Skew, Together, compared, matched, spread_ns
+from .collectives import BusyTime, Collective, CollectiveKind, communicates, messages_of
 from .rank_files import files_of, numbered
 
 SCHEMA = "perfc-trace-ranks/1"
@@ -139,7 +139,7 @@ class RanksView:
 
 
 @mutable
-class Job:
+class DistributedJob:
     """Traces of a job while they are read.
 
     Args:
@@ -181,7 +181,7 @@ class Job:
                 continue
             is_sent = {r: (rows.kernel[r], rows.call[r]) in sent for r in order}
             chosen = order, [r for r in order if not is_sent[r]], [r for r in order if is_sent[r]]
-            busy, compute, communication = (Coverage.of(trace, part).total for part in chosen)
+            busy, compute, communication = (BusyTime.of(trace, part).total for part in chosen)
             end = max(rows.start_ns[r] + rows.duration_ns[r] for r in order)
             span, exposed = end - rows.start_ns[order[0]], busy - compute
             parts = busy, compute, exposed, communication - exposed, span - busy
@@ -215,7 +215,7 @@ def ranks_of(
     Raises:
         ParseError: no trace in the folder, too many, or an unreadable one among the files.
     """
-    job = Job([], [], [], machine, True, {})
+    job = DistributedJob([], [], [], machine, True, {})
     seen: dict[int, str] = {}
     for path, number in numbered(files_of(paths, job.note)):
         name = str(path) if len(paths) > 1 else path.relative_to(paths[0]).as_posix()
@@ -247,7 +247,7 @@ def ranks_of(
     return viewed(" ".join(paths), job)
 
 
-def viewed(path: str, job: Job) -> RanksView:
+def viewed(path: str, job: DistributedJob) -> RanksView:
     """Return the view of the traces that were read."""
     world = job.world_size
     arrivals = [
@@ -295,7 +295,9 @@ def viewed(path: str, job: Job) -> RanksView:
     )
 
 
-def ranked(c: Collective, group: Sequence[tuple[Together, Skew]], job: Job) -> RankedCollective:
+def ranked(
+    c: Collective, group: Sequence[tuple[Together, Skew]], job: DistributedJob
+) -> RankedCollective:
     """Return the sums over the collectives with the same message."""
     count = len(group)
     transfer_s = sum(skew.transfer_ns for _, skew in group) * 1e-9
@@ -326,7 +328,7 @@ def ranked(c: Collective, group: Sequence[tuple[Together, Skew]], job: Job) -> R
     )
 
 
-def notes(job: Job, result: Matching) -> Iterator[str]:
+def notes(job: DistributedJob, result: RankMatching) -> Iterator[str]:
     """Yield sentences on what the traces lack, and on their clocks."""
     ranks = {t.rank for t in job.times}
     sizes = sorted({w for w in job.worlds if w is not None})

@@ -72,7 +72,7 @@ class StackTime:
 
 
 @mutable
-class _Sum:
+class _ChainTime:
     launches: int = 0
     time_ns: int = 0
     backward_ns: int = 0
@@ -80,7 +80,7 @@ class _Sum:
     floor_s: float = 0.0
     self_ns: int = 0
 
-    def add(self, other: _Sum) -> None:
+    def add(self, other: _ChainTime) -> None:
         """Add launches inside."""
         self.launches += other.launches
         self.time_ns += other.time_ns
@@ -153,13 +153,13 @@ def stack_times(summary: TraceSummary, by: StackBy, path: str = "") -> tuple[Sta
     if not (by.kinds & kinds or has_operators):
         raise ParseError(f"no {by.value}s of the host in it", where=path, hint=RECORD)
     chains = summed(trace, summary, by)
-    sums: dict[tuple[HostLabel, ...], _Sum] = {}
+    sums: dict[tuple[HostLabel, ...], _ChainTime] = {}
     for chain, total in chains.items():
         is_list = by is StackBy.LINE
         prefixes = (chain[:n] for n in range(1, len(chain) + 1))
         keys = dict.fromkeys(p[-1:] if is_list else p for p in prefixes) or [()]
         for key in keys:
-            sums.setdefault(key, _Sum()).add(total)
+            sums.setdefault(key, _ChainTime()).add(total)
         sums[chain[-1:] if is_list else chain].self_ns += total.time_ns
     made = [
         timed(chain, name, depth, sums[chain], summary.kernel_ns)
@@ -171,14 +171,14 @@ def stack_times(summary: TraceSummary, by: StackBy, path: str = "") -> tuple[Sta
 
 def summed(
     trace: DeviceTrace, summary: TraceSummary, by: StackBy
-) -> Mapping[tuple[HostLabel, ...], _Sum]:
+) -> Mapping[tuple[HostLabel, ...], _ChainTime]:
     """Return the launches by the events around them."""
     floors, bounded = floors_of(summary)
     rows, names = trace.launches, trace.kernels
-    made: dict[tuple[HostLabel, ...], _Sum] = {}
+    made: dict[tuple[HostLabel, ...], _ChainTime] = {}
     for row, (chain, is_gradient) in enumerate(chains_of(trace, by)):
         time_ns, key = rows.duration_ns[row], (rows.kernel[row], rows.call[row])
-        total = made.setdefault(chain, _Sum())
+        total = made.setdefault(chain, _ChainTime())
         total.launches += 1
         total.time_ns += time_ns
         total.backward_ns += time_ns * is_gradient
@@ -226,7 +226,7 @@ def floors_of(
 
 
 def ordered(
-    sums: Mapping[tuple[HostLabel, ...], _Sum], *, is_short: bool
+    sums: Mapping[tuple[HostLabel, ...], _ChainTime], *, is_short: bool
 ) -> Iterator[tuple[tuple[HostLabel, ...], str, int]]:
     """Yield the nodes of a tree with name and depth, the longest branch first.
 
@@ -254,7 +254,7 @@ def ordered(
 
 
 def timed(
-    chain: tuple[HostLabel, ...], name: str, depth: int, total: _Sum, all_ns: int
+    chain: tuple[HostLabel, ...], name: str, depth: int, total: _ChainTime, all_ns: int
 ) -> StackTime:
     """Return the record of one node."""
     floor_s = total.floor_s if total.bounded_ns else None
