@@ -201,7 +201,7 @@ def module_of(kind: str, extents: Mapping[str, int | None], function: str = "") 
     names: dict[str, SymbolDecl] = {}
     inputs: list[Value | None] = []
     shapes = kernel.shapes(e, named)
-    operands = operator_names(kernel.make(e, named), len(shapes))
+    operands = [name.rstrip("?*+") for name in kernel.make(e, named).operands[: len(shapes)]]
     for name, shape in zip(operands, shapes, strict=True):
         if shape is None:
             inputs.append(None)
@@ -217,11 +217,6 @@ def module_of(kind: str, extents: Mapping[str, int | None], function: str = "") 
     node = Node(op, tuple(inputs), (result,), loc=Loc(title, title))
     given = tuple(v for v in inputs if v is not None)
     return Module(Graph(title, given, (result,), (node,)), tuple(names.values()))
-
-
-def operator_names(op: Op, count: int) -> list[str]:
-    """Return the names of the first operands."""
-    return [name.rstrip("?*+") for name in op.operands[:count]]
 
 
 def checked(kind: str, kernel: KernelKind, extents: Mapping[str, int | None]) -> dict[str, int]:

@@ -164,7 +164,9 @@ class LanguageWork(TrainingWork):
 
     def routed(self, layer: int) -> int:
         """Experts that each token of a layer goes to, 0 where it has none."""
-        return routed_of(self.stack.layers[layer])
+        return next(
+            (m.chosen for m in mixers(self.stack.layers[layer]) if isinstance(m, Experts)), 0
+        )
 
     def kv_share(self, layer: int) -> float:
         """Bytes of keys and values of a token over those of the layer's input."""
@@ -295,8 +297,3 @@ def groups_of(layer: Layer, share: tuple[int, int], name: str) -> int:
         message = f"{experts.count} experts do not divide among {ranks} ranks"
         raise ModelError(message, where=name)
     return groups
-
-
-def routed_of(layer: Layer) -> int:
-    """Return the number of experts that each token is routed to; 0 for a layer without experts."""
-    return next((m.chosen for m in mixers(layer) if isinstance(m, Experts)), 0)

@@ -1,8 +1,7 @@
-"""ONNX data movement operators in PyTorch."""
+"""ONNX data movement operators in PyTorch that one call does not give."""
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from .torch_ops import Attributes, ints, operator, together
@@ -19,16 +18,6 @@ def _reshape(torch: Any, at: Attributes, x: Any, shape: Any) -> Any:
     if not at.get("allowzero"):
         sizes = [x.shape[i] if n == 0 else n for i, n in enumerate(sizes)]
     return x.reshape(sizes)
-
-
-@operator("Flatten")
-def _flatten(torch: Any, at: Attributes, x: Any) -> Any:
-    return x.reshape(math.prod(x.shape[: at.get("axis", 1)]), -1)
-
-
-@operator("Transpose")
-def _transpose(torch: Any, at: Attributes, x: Any) -> Any:
-    return x.permute(at.get("perm", list(reversed(range(x.dim())))))
 
 
 @operator("Unsqueeze")
@@ -95,16 +84,6 @@ def _where(torch: Any, _: Attributes, condition: Any, a: Any, b: Any) -> Any:
     a, b = together(a, b)
     condition, a = together(condition, a)
     return torch.where(condition, *together(a, b))
-
-
-@operator("Expand")
-def _expand(torch: Any, _: Attributes, x: Any, shape: Any) -> Any:
-    return x.broadcast_to(torch.broadcast_shapes(tuple(x.shape), tuple(ints(shape))))
-
-
-@operator("Tile")
-def _tile(torch: Any, _: Attributes, x: Any, repeats: Any) -> Any:
-    return x.tile(ints(repeats))
 
 
 @operator("Pad")

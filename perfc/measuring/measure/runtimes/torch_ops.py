@@ -7,12 +7,48 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
-OPERATORS: dict[str, Callable[..., Any]] = {}
 Attributes = dict[str, Any]
 _TYPES = {
     1: "float32", 2: "uint8", 3: "int8", 5: "int16", 6: "int32", 7: "int64", 9: "bool",
     10: "float16", 11: "float64", 16: "bfloat16",
 }  # fmt: skip
+OPERATORS: dict[str, Callable[..., Any]] = {
+    "BatchNormalization": lambda torch, at, x, s, b, m, v: torch.nn.functional.batch_norm(
+        x, m, v, s, b, False, 0.0, at.get("epsilon", 1e-5)
+    ),
+    "GroupNormalization": lambda torch, at, x, s, b: torch.nn.functional.group_norm(
+        x, at["num_groups"], s, b, at.get("epsilon", 1e-5)
+    ),
+    "Softmax": lambda torch, at, x: torch.softmax(x, at.get("axis", -1)),
+    "LogSoftmax": lambda torch, at, x: torch.log_softmax(x, at.get("axis", -1)),
+    "Gelu": lambda torch, at, x: torch.nn.functional.gelu(
+        x, approximate=str(at.get("approximate", "none"))
+    ),
+    "LeakyRelu": lambda torch, at, x: torch.nn.functional.leaky_relu(x, at.get("alpha", 0.01)),
+    "Elu": lambda torch, at, x: torch.nn.functional.elu(x, at.get("alpha", 1.0)),
+    "PRelu": lambda torch, _, x, s: torch.where(x >= 0, x, x * s),
+    "HardSigmoid": lambda torch, at, x: torch.clamp(
+        x * at.get("alpha", 0.2) + at.get("beta", 0.5), 0, 1
+    ),
+    "GlobalAveragePool": lambda torch, _, x: x.mean(dim=tuple(range(2, x.dim())), keepdim=True),
+    "GlobalMaxPool": lambda torch, _, x: x.amax(dim=tuple(range(2, x.dim())), keepdim=True),
+    "Cast": lambda torch, at, x: x.to(getattr(torch, _TYPES[at["to"]])),
+    "Shape": lambda torch, at, x: torch.tensor(list(x.shape)[at.get("start", 0) : at.get("end")]),
+    "Size": lambda torch, _, x: torch.tensor(x.numel()),
+    "Range": lambda torch, _, a, b, step: torch.arange(
+        a.item(), b.item(), step.item(), dtype=a.dtype, device=a.device
+    ),
+    "CumSum": lambda torch, _, x, axis: torch.cumsum(x, int(axis)),
+    "Dropout": lambda torch, _, x, *rest: x,
+    "Einsum": lambda torch, at, *inputs: torch.einsum(str(at["equation"]), *inputs),
+    "Flatten": lambda torch, at, x: x.reshape(math.prod(x.shape[: at.get("axis", 1)]), -1),
+    "Transpose": lambda torch, at, x: x.permute(at.get("perm", list(reversed(range(x.dim()))))),
+    "Expand": lambda torch, _, x, shape: x.broadcast_to(
+        torch.broadcast_shapes(tuple(x.shape), tuple(ints(shape)))
+    ),
+    "Tile": lambda torch, _, x, repeats: x.tile(ints(repeats)),
+}
+"""Function of PyTorch, attributes and operands for each operator."""
 
 
 def operator(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -130,11 +166,6 @@ def _gemm(torch: Any, at: Attributes, a: Any, b: Any, c: Any = None) -> Any:
     return torch.addmm(c, a, b, beta=beta, alpha=alpha)
 
 
-@operator("BatchNormalization")
-def _batch_norm(torch: Any, at: Attributes, x: Any, s: Any, b: Any, m: Any, v: Any) -> Any:
-    return torch.nn.functional.batch_norm(x, m, v, s, b, False, 0.0, at.get("epsilon", 1e-5))
-
-
 @operator("LayerNormalization")
 def _layer_norm(torch: Any, at: Attributes, x: Any, s: Any, b: Any = None) -> Any:
     axis = at.get("axis", -1) % x.dim()
@@ -145,46 +176,6 @@ def _layer_norm(torch: Any, at: Attributes, x: Any, s: Any, b: Any = None) -> An
 def _instance_norm(torch: Any, at: Attributes, x: Any, s: Any, b: Any) -> Any:
     f = torch.nn.functional
     return f.instance_norm(x, None, None, s, b, True, 0.0, at.get("epsilon", 1e-5))
-
-
-@operator("GroupNormalization")
-def _group_norm(torch: Any, at: Attributes, x: Any, s: Any, b: Any) -> Any:
-    return torch.nn.functional.group_norm(x, at["num_groups"], s, b, at.get("epsilon", 1e-5))
-
-
-@operator("Softmax")
-def _softmax(torch: Any, at: Attributes, x: Any) -> Any:
-    return torch.softmax(x, at.get("axis", -1))
-
-
-@operator("LogSoftmax")
-def _log_softmax(torch: Any, at: Attributes, x: Any) -> Any:
-    return torch.log_softmax(x, at.get("axis", -1))
-
-
-@operator("Gelu")
-def _gelu(torch: Any, at: Attributes, x: Any) -> Any:
-    return torch.nn.functional.gelu(x, approximate=str(at.get("approximate", "none")))
-
-
-@operator("LeakyRelu")
-def _leaky_relu(torch: Any, at: Attributes, x: Any) -> Any:
-    return torch.nn.functional.leaky_relu(x, at.get("alpha", 0.01))
-
-
-@operator("Elu")
-def _elu(torch: Any, at: Attributes, x: Any) -> Any:
-    return torch.nn.functional.elu(x, at.get("alpha", 1.0))
-
-
-@operator("PRelu")
-def _prelu(torch: Any, _: Attributes, x: Any, s: Any) -> Any:
-    return torch.where(x >= 0, x, x * s)
-
-
-@operator("HardSigmoid")
-def _hard_sigmoid(torch: Any, at: Attributes, x: Any) -> Any:
-    return torch.clamp(x * at.get("alpha", 0.2) + at.get("beta", 0.5), 0, 1)
 
 
 @operator("Clip")
@@ -218,16 +209,6 @@ def _pool(torch: Any, at: Attributes, x: Any) -> Any:
     return call(x, kernel, strides, half, is_ceil, bool(at.get("count_include_pad", 0)))
 
 
-@operator("GlobalAveragePool")
-def _global_average(torch: Any, _: Attributes, x: Any) -> Any:
-    return x.mean(dim=tuple(range(2, x.dim())), keepdim=True)
-
-
-@operator("GlobalMaxPool")
-def _global_max(torch: Any, _: Attributes, x: Any) -> Any:
-    return x.amax(dim=tuple(range(2, x.dim())), keepdim=True)
-
-
 @operator("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceL2", "ReduceProd")
 def _reduce(torch: Any, at: Attributes, x: Any, axes: Any = None) -> Any:
     given = at.get("axes") if axes is None else ints(axes)
@@ -250,21 +231,6 @@ def _reduce(torch: Any, at: Attributes, x: Any, axes: Any = None) -> Any:
             return x
 
 
-@operator("Cast")
-def _cast(torch: Any, at: Attributes, x: Any) -> Any:
-    return x.to(getattr(torch, _TYPES[at["to"]]))
-
-
-@operator("Shape")
-def _shape(torch: Any, at: Attributes, x: Any) -> Any:
-    return torch.tensor(list(x.shape)[at.get("start", 0) : at.get("end")])
-
-
-@operator("Size")
-def _size(torch: Any, _: Attributes, x: Any) -> Any:
-    return torch.tensor(x.numel())
-
-
 @operator("Constant")
 def _constant(torch: Any, at: Attributes) -> Any:
     if "value" in at:
@@ -283,30 +249,10 @@ def _constant_of_shape(torch: Any, at: Attributes, shape: Any) -> Any:
     return torch.full(ints(shape), value.item(), dtype=value.dtype, device=at["_device"])
 
 
-@operator("Range")
-def _range(torch: Any, _: Attributes, a: Any, b: Any, step: Any) -> Any:
-    return torch.arange(a.item(), b.item(), step.item(), dtype=a.dtype, device=a.device)
-
-
-@operator("CumSum")
-def _cum_sum(torch: Any, _: Attributes, x: Any, axis: Any) -> Any:
-    return torch.cumsum(x, int(axis))
-
-
 @operator("Trilu")
 def _trilu(torch: Any, at: Attributes, x: Any, k: Any = None) -> Any:
     shift = 0 if k is None else int(k)
     return torch.triu(x, shift) if at.get("upper", 1) else torch.tril(x, shift)
-
-
-@operator("Dropout")
-def _dropout(torch: Any, _: Attributes, x: Any, *rest: Any) -> Any:
-    return x
-
-
-@operator("Einsum")
-def _einsum(torch: Any, at: Attributes, *inputs: Any) -> Any:
-    return torch.einsum(str(at["equation"]), *inputs)
 
 
 @operator("ScatterND")

@@ -49,7 +49,7 @@ def answer(request: OracleRequest) -> OracleAnswer:
     module = Analyses().apply(Canonicalize(), typed(source))
     origin: dict[str, set[Node]] = {}
     for node in module.graph.nodes:
-        origin.setdefault(operator_of(node), set()).add(node)
+        origin.setdefault(node.name.rpartition("/")[2].partition(".")[0], set()).add(node)
     made = [
         OracleGroup(
             str(g["name"]), str(g["kind"]),
@@ -58,8 +58,3 @@ def answer(request: OracleRequest) -> OracleAnswer:
         for g in groups
     ]  # fmt: skip
     return OracleAnswer(module, tuple(made))
-
-
-def operator_of(node: Node) -> str:
-    """Return the operator of the exported program that a node was lowered from."""
-    return node.name.rpartition("/")[2].partition(".")[0]

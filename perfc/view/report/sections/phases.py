@@ -15,7 +15,6 @@ from .limits import HOST
 if TYPE_CHECKING:
     from perfc.analyzers.runs.prediction import PredictionTable
     from perfc.api import Report
-    from perfc.passes.fusion.kernel import Kernel
 
 
 @record
@@ -52,11 +51,6 @@ class Step:
     saved_bytes: int
 
 
-def phase_of(kernel: Kernel) -> Phase:
-    """Return the phase of a kernel: that of its anchor node."""
-    return kernel.anchor.loc.phase
-
-
 def step_of(report: Report, table: PredictionTable | None) -> Step | None:
     """Return the phases of a training step; None for a forward pass.
 
@@ -77,7 +71,7 @@ def step_of(report: Report, table: PredictionTable | None) -> Step | None:
     )
     for bound, (time_s, wait_s) in zip(roof.kernels, pairs, strict=True):
         row = (time_s, bound.floor_s, bound.busiest.value, wait_s)
-        times.setdefault(phase_of(bound.kernel), []).append(row)
+        times.setdefault(bound.kernel.anchor.loc.phase, []).append(row)
     whole_s = math.fsum(t for rows in times.values() for t, *_ in rows)
     saved = report.analyses.get(Saved(report.deployment.table_name), report.module)
     phases = tuple(_share(p, times[p], whole_s) for p in Phase if p in times)
