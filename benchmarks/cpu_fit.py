@@ -11,24 +11,21 @@ and the other models are analysed with it as a user would; without, predictions 
 from __future__ import annotations
 
 import argparse
+import math
 import random
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from perfc.analyzers.estimators.fitted_rates import of_machine
+from perfc.analyzers.estimators.fitted_rates.classes import classify
 from perfc.api import analyze
 from perfc.measuring.measure.fitting import fit_file
-from perfc.measuring.measure.fitting.evaluate import (
-    PredictedRun,
-    choose,
-    leave_one_out,
-    mean_error,
-    predict,
-)
-from perfc.measuring.measure.fitting.fit import fit, samples_of, total_s
-from perfc.measuring.measure.tables.dataset import read, write
-from perfc.measuring.measure.tables.rows import KernelRow, ModelRow
+from perfc.measuring.measure.fitting.evaluate import PredictedRun, leave_one_out, predict
+from perfc.measuring.measure.fitting.fit import LEAST_SAMPLES, fit, samples_of, total_s
+from perfc.measuring.measure.tables.dataset import models_file, read, write
+from perfc.measuring.measure.tables.rows import KernelRow, ModelRow, subject_of
 
 GOAL = 0.12
 LIMIT = 0.15
@@ -65,6 +62,46 @@ def analysed(
         return found
 
 
+def choose(kernels: Sequence[KernelRow], count: int) -> list[str]:
+    """Digests of the models to fit to, so that their kernels cover classes and sizes of all.
+
+    Greedy: next the model that adds most to the classes with too few kernels, weighted by the time
+    their kernels would take at measured rates. What was measured plays no part.
+    Source: Nemhauser, Wolsey & Fisher 1978, greedy maximisation of submodular functions.
+    """
+    have: dict[str, dict[str, int]] = {}
+    weight: dict[str, float] = {}
+    for r in kernels:
+        if r.kernel < 0:
+            continue
+        decade = math.floor(2 * math.log10(max(r.sustained_s, 1e-9)))
+        name = f"{classify(subject_of(r)).names[0]} {decade}"
+        counts = have.setdefault(r.digest, {})
+        counts[name] = counts.get(name, 0) + 1
+        weight[name] = weight.get(name, 0.0) + r.sustained_s**0.5
+    chosen: list[str] = []
+    covered: dict[str, int] = {}
+    enough = 4 * LEAST_SAMPLES
+
+    def gain(digest: str) -> float:
+        return sum(
+            weight[n] * (min(covered.get(n, 0) + c, enough) - min(covered.get(n, 0), enough))
+            for n, c in have[digest].items()
+        )
+
+    while len(chosen) < min(count, len(have)):
+        best = max((d for d in have if d not in chosen), key=gain)
+        chosen.append(best)
+        for n, c in have[best].items():
+            covered[n] = covered.get(n, 0) + c
+    return chosen
+
+
+def mean_error(outcomes: Sequence[PredictedRun]) -> float:
+    """Mean absolute relative error."""
+    return sum(abs(o.error) for o in outcomes) / max(len(outcomes), 1)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("rows", type=Path)
@@ -76,7 +113,7 @@ def main() -> int:
     parser.add_argument("--models", type=Path, help="folder of the models: analyse them")
     parser.add_argument("--both", action="store_true", help="predict batch 4 as well")
     options = parser.parse_args()
-    models = read(fit_file.models_beside(options.rows), ModelRow)
+    models = read(models_file(options.rows), ModelRow)
     threads = options.threads or fit_file.most_common(m.threads for m in models)
     models = [m for m in models if m.threads == threads]
     kernels = [k for k in read(options.rows, KernelRow) if k.threads == threads]

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import click
+from click.core import ParameterSource
 
 C = TypeVar("C", bound=Callable[..., Any])
+tables_option = click.option(
+    "--data",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    required=True,
+    help="Folder of measured tables, written by `perfc data fetch`.",
+)
+graphs_option = click.option(
+    "--graphs",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    required=True,
+    help="Folder of data sets, written by `perfc data build`.",
+)
 
 
 def board_options(folder: str, processes: int, content: str) -> Callable[[C], C]:
@@ -47,3 +60,41 @@ def board_options(folder: str, processes: int, content: str) -> Callable[[C], C]
         return function
 
     return add
+
+
+def written_by(ctx: click.Context) -> str:
+    """Return the sentence that says which command wrote a page, and when.
+
+    Local folders are printed as ``DIR``.
+    """
+    import shlex
+    from datetime import date
+
+    words = [ctx.command_path]
+    for parameter in ctx.command.params:
+        name = parameter.name or ""
+        if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            words += _spelled(parameter, ctx.params[name])
+    line = " ".join([words[0], *map(shlex.quote, words[1:])])
+    return f"`{line}` wrote this page on {date.today()}."
+
+
+def _spelled(parameter: click.Parameter, value: object) -> list[str]:
+    """Return the words of a parameter on the command line."""
+    many = parameter.multiple or parameter.nargs == -1
+    values = list(cast("Sequence[object]", value)) if many else [value]
+    is_folder = isinstance(parameter.type, click.Path) and not parameter.type.file_okay
+    shown = [_portable(v, is_folder=is_folder) if isinstance(v, Path) else str(v) for v in values]
+    if isinstance(parameter, click.Argument):
+        return shown
+    option = min(parameter.opts, key=len) if "-o" in parameter.opts else parameter.opts[0]
+    if isinstance(parameter, click.Option) and parameter.is_flag:
+        return [option]
+    return [word for v in shown for word in (option, v)]
+
+
+def _portable(path: Path, *, is_folder: bool) -> str:
+    """Return a path without folders outside of the working directory."""
+    if is_folder:
+        return "DIR"
+    return path.name if path.is_absolute() or ".." in path.parts else path.as_posix()

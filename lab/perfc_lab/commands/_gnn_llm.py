@@ -7,12 +7,10 @@ from pathlib import Path
 import click
 
 from perfc.commands.shared.examples import examples
-from perfc.commands.shared.options import graphs_option
-from perfc.commands.shared.output import written_by
 from perfc.common.plain_text import say
 from perfc.errors import ParseError
 
-from ._board_options import board_options
+from ._board_options import board_options, graphs_option, written_by
 
 LARGE = ("llama-3-8b", "mistral-7b-v0.1")
 LARGE_TARGETS = ("rtx4090", "a100-sxm4-40gb")

@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from perfc.common.choice import member
+
+if TYPE_CHECKING:
+    from perfc.analyzers.graph.rows import Measurements, Quantity
 
 
 def sources() -> Iterable[str]:
@@ -17,3 +23,22 @@ def data_sets() -> Iterable[str]:
     from ..datasets import datasets
 
     return datasets()
+
+
+def chosen_quantity(name: str) -> Quantity:
+    """Return the quantity with this name."""
+    from perfc.analyzers.graph.rows import Quantity
+
+    return member(Quantity, name, "--quantity")
+
+
+def of_mode(data: Measurements, name: str) -> Measurements:
+    """Select rows of one mode (default: all); ``inference`` is everything except training."""
+    from perfc.analyzers.steps.setting import RunMode
+
+    if not name:
+        return data
+    if name == "inference":
+        return data.where(lambda r: not r.setting.training)
+    mode = member(RunMode, name, "--mode")
+    return data.where(lambda r: r.setting.mode is mode)

@@ -8,11 +8,11 @@ from pathlib import Path
 import click
 
 from perfc.commands.shared.examples import examples
-from perfc.commands.shared.output import emit, written_by
+from perfc.commands.shared.output import emit
 from perfc.common.plain_text import say
 from perfc.errors import ParseError
 
-from ._board_options import board_options
+from ._board_options import board_options, written_by
 
 
 @click.command(

@@ -8,12 +8,12 @@ import click
 
 from perfc.commands.shared.examples import examples
 from perfc.commands.shared.names import Names
-from perfc.commands.shared.options import tables_option
 from perfc.commands.shared.output import emit
 from perfc.common.plain_text import say
 from perfc.errors import ParseError
 
 from . import _names
+from ._board_options import tables_option
 
 SHOWN = 20
 """Number of files without a network that are listed."""

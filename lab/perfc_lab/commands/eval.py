@@ -8,11 +8,11 @@ from typing import ClassVar
 import click
 
 from perfc.commands.shared.examples import examples
-from perfc.commands.shared.options import graphs_option, tables_option
-from perfc.commands.shared.output import OutputFile, emit, format_options, written_by
+from perfc.commands.shared.output import OutputFile, emit, format_options
 from perfc.common.plain_text import say
 from perfc.errors import PerfcError
 
+from ._board_options import graphs_option, tables_option, written_by
 from ._gnn_llm import eval_command
 from ._papers import papers_command
 
@@ -266,7 +266,6 @@ def graph(
     from perfc.analyzers.graph.dataset import load
     from perfc.analyzers.graph.predictor import TrainingBudget, usable
     from perfc.analyzers.whole_runs import shipped
-    from perfc.commands.shared.names import chosen_quantity, of_mode
     from perfc.view.vegalite import converter
     from perfc_lab.commands._protocols import chosen_protocols
     from perfc_lab.datasets.unlabelled import unlabelled_graphs
@@ -275,6 +274,7 @@ def graph(
     from perfc_lab.training.graphs.scoreboard import board, write_plots
     from perfc_lab.whole_runs.as_shipped import figures_as_shipped
 
+    from ._names import chosen_quantity, of_mode
     from ._training import telling
 
     if plot is not None:

@@ -7,10 +7,10 @@ from pathlib import Path
 import click
 
 from perfc.commands.shared.examples import examples
-from perfc.commands.shared.options import graphs_option, tables_option
 from perfc.common.plain_text import say
 from perfc.errors import ParseError
 
+from ._board_options import graphs_option, tables_option
 from ._checkpoint import command as checkpoint_command
 from ._gnn_llm import train_command
 
@@ -208,13 +208,13 @@ def graph(
     """
     from perfc.analyzers.graph.predictor import TrainingBudget
     from perfc.analyzers.graph.weights import card_of, save
-    from perfc.commands.shared.names import chosen_quantity, of_mode
     from perfc_lab.commands._protocols import chosen_protocols
     from perfc_lab.datasets.union import load_union
     from perfc_lab.datasets.unlabelled import unlabelled_graphs
     from perfc_lab.training.graphs.bench import adapted, learned, rounded, tested
     from perfc_lab.training.graphs.protocols import folds
 
+    from ._names import chosen_quantity, of_mode
     from ._training import telling
 
     wanted = chosen_quantity(quantity)

@@ -93,8 +93,9 @@ def command(
     The time is the one that `perfc analyze` reports for the same options. Memory, energy and power
     need --weights trained on them.
     """
+    from perfc.analyzers.graph.rows import Quantity
     from perfc.analyzers.whole_runs.shipped import known_name
-    from perfc.commands.shared.names import chosen_quantity
+    from perfc.common.choice import member
     from perfc.deployment.reading import located
     from perfc.study.former_names import Former
     from perfc.study.whole import SCHEMA, WholeRunView, predict_as
@@ -104,7 +105,7 @@ def command(
         raise click.UsageError("give --predictor or --weights, not both")
     if hourly_price is not None and steps is None:
         raise click.UsageError("a price is one of --steps")
-    wanted = chosen_quantity(quantity)
+    wanted = member(Quantity, quantity, "--quantity")
     before = Former.of({**options.typed(), **former}, former_flag)
     how = options.deployment(also=before.values, is_whole=True)
     if note := before.note(typed_as, former_flag):

@@ -7,12 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from perfc.common.choice import member
-
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
-
-    from perfc.analyzers.graph.rows import Measurements, Quantity
 
 
 class Names(click.ParamType[str]):
@@ -224,22 +220,3 @@ def checkpointing() -> Iterable[str]:
     from perfc.passes.training.implementation import RecomputePolicy
 
     return (policy.value for policy in RecomputePolicy)
-
-
-def chosen_quantity(name: str) -> Quantity:
-    """Return the quantity with this name."""
-    from perfc.analyzers.graph.rows import Quantity
-
-    return member(Quantity, name, "--quantity")
-
-
-def of_mode(data: Measurements, name: str) -> Measurements:
-    """Select rows of one mode (default: all); ``inference`` is everything except training."""
-    from perfc.analyzers.steps.setting import RunMode
-
-    if not name:
-        return data
-    if name == "inference":
-        return data.where(lambda r: not r.setting.training)
-    mode = member(RunMode, name, "--mode")
-    return data.where(lambda r: r.setting.mode is mode)

@@ -36,18 +36,6 @@ print_after_option = click.option(
     default="",
     help="Print the IR after these passes.",
 )
-tables_option = click.option(
-    "--data",
-    type=click.Path(path_type=Path, file_okay=False, exists=True),
-    required=True,
-    help="Folder of measured tables, written by `perfc data fetch`.",
-)
-graphs_option = click.option(
-    "--graphs",
-    type=click.Path(path_type=Path, file_okay=False, exists=True),
-    required=True,
-    help="Folder of data sets, written by `perfc data build`.",
-)
 facts_option = click.option(
     "--facts",
     default="",

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
 
 import click
-from click.core import ParameterSource
 
 from perfc.common.formats import fitting, misnamed
 from perfc.common.whole_file import write_output
@@ -118,44 +117,6 @@ def emit(text: str, output: Path | None, *, has_commands: bool = False) -> None:
     except BrokenPipeError:
         # the reader closed the pipe; the exit code still reports the findings
         discard_output()
-
-
-def written_by(ctx: click.Context) -> str:
-    """Return the sentence that says which command wrote a page, and when.
-
-    Local folders are printed as ``DIR``.
-    """
-    import shlex
-    from datetime import date
-
-    words = [ctx.command_path]
-    for parameter in ctx.command.params:
-        name = parameter.name or ""
-        if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            words += _spelled(parameter, ctx.params[name])
-    line = " ".join([words[0], *map(shlex.quote, words[1:])])
-    return f"`{line}` wrote this page on {date.today()}."
-
-
-def _spelled(parameter: click.Parameter, value: object) -> list[str]:
-    """Return the words of a parameter on the command line."""
-    many = parameter.multiple or parameter.nargs == -1
-    values = list(cast("Sequence[object]", value)) if many else [value]
-    is_folder = isinstance(parameter.type, click.Path) and not parameter.type.file_okay
-    shown = [_portable(v, is_folder=is_folder) if isinstance(v, Path) else str(v) for v in values]
-    if isinstance(parameter, click.Argument):
-        return shown
-    option = min(parameter.opts, key=len) if "-o" in parameter.opts else parameter.opts[0]
-    if isinstance(parameter, click.Option) and parameter.is_flag:
-        return [option]
-    return [word for v in shown for word in (option, v)]
-
-
-def _portable(path: Path, *, is_folder: bool) -> str:
-    """Return a path without folders outside of the working directory."""
-    if is_folder:
-        return "DIR"
-    return path.name if path.is_absolute() or ".." in path.parts else path.as_posix()
 
 
 def deliver(content: str, output: Path | None) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.cpu_fit import choose, mean_error
 from perfc.analyzers.estimators.fitted_rates import Efficiencies, of_machine
 from perfc.analyzers.estimators.fitted_rates.classes import (
     Term,
@@ -29,7 +30,7 @@ from perfc.api import analyze
 from perfc.errors import MissingExtraError, ParseError
 from perfc.machine import load_machine, validate
 from perfc.measuring.measure.fitting import fit_file
-from perfc.measuring.measure.fitting.evaluate import choose, leave_one_out, mean_error, predict
+from perfc.measuring.measure.fitting.evaluate import leave_one_out, predict
 from perfc.measuring.measure.fitting.fit import fit, samples_of, total_s
 from perfc.measuring.measure.fitting.nnls import bounded, nnls, robust
 from perfc.measuring.measure.tables import dataset

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from perfc.analyzers.estimators.fitted_rates import Efficiencies
-from perfc.analyzers.estimators.fitted_rates.classes import classify
 from perfc.ir.record import record
 
 from ..tables.rows import KernelRow, ModelRow, subject_of
-from .fit import LEAST_SAMPLES, FitSample, Key, fit, key_of, runtime_count
+from .fit import FitSample, Key, fit, key_of, runtime_count
 
 
 @record
@@ -56,11 +54,6 @@ def predict(
     ]
 
 
-def mean_error(outcomes: Sequence[PredictedRun]) -> float:
-    """Mean absolute relative error."""
-    return sum(abs(o.error) for o in outcomes) / max(len(outcomes), 1)
-
-
 def leave_one_out(
     kernels: Sequence[KernelRow],
     models: Sequence[ModelRow],
@@ -77,38 +70,3 @@ def leave_one_out(
         held_out = [m for m in models if m.digest == digest]
         outcomes += predict([k for k in kernels if k.digest == digest], held_out, efficiencies)
     return outcomes
-
-
-def choose(kernels: Sequence[KernelRow], count: int) -> list[str]:
-    """Digests of the models to fit to, so that their kernels cover classes and sizes of all.
-
-    Greedy: next the model that adds most to the classes with too few kernels, weighted by the time
-    their kernels would take at measured rates. What was measured plays no part.
-    Source: Nemhauser, Wolsey & Fisher 1978, greedy maximisation of submodular functions.
-    """
-    have: dict[str, dict[str, int]] = {}
-    weight: dict[str, float] = {}
-    for r in kernels:
-        if r.kernel < 0:
-            continue
-        decade = math.floor(2 * math.log10(max(r.sustained_s, 1e-9)))
-        name = f"{classify(subject_of(r)).names[0]} {decade}"
-        counts = have.setdefault(r.digest, {})
-        counts[name] = counts.get(name, 0) + 1
-        weight[name] = weight.get(name, 0.0) + r.sustained_s**0.5
-    chosen: list[str] = []
-    covered: dict[str, int] = {}
-    enough = 4 * LEAST_SAMPLES
-
-    def gain(digest: str) -> float:
-        return sum(
-            weight[n] * (min(covered.get(n, 0) + c, enough) - min(covered.get(n, 0), enough))
-            for n, c in have[digest].items()
-        )
-
-    while len(chosen) < min(count, len(have)):
-        best = max((d for d in have if d not in chosen), key=gain)
-        chosen.append(best)
-        for n, c in have[best].items():
-            covered[n] = covered.get(n, 0) + c
-    return chosen
