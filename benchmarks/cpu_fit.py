@@ -24,7 +24,7 @@ from perfc.api import analyze
 from perfc.measuring.measure.fitting import fit_file
 from perfc.measuring.measure.fitting.evaluate import PredictedRun, leave_one_out, predict
 from perfc.measuring.measure.fitting.fit import LEAST_SAMPLES, fit, samples_of, total_s
-from perfc.measuring.measure.tables.dataset import models_file, read, write
+from perfc.measuring.measure.tables.dataset import read, write
 from perfc.measuring.measure.tables.rows import KernelRow, ModelRow, subject_of
 
 GOAL = 0.12
@@ -113,7 +113,7 @@ def main() -> int:
     parser.add_argument("--models", type=Path, help="folder of the models: analyse them")
     parser.add_argument("--both", action="store_true", help="predict batch 4 as well")
     options = parser.parse_args()
-    models = read(models_file(options.rows), ModelRow)
+    models = read(fit_file.models_beside(options.rows), ModelRow)
     threads = options.threads or fit_file.most_common(m.threads for m in models)
     models = [m for m in models if m.threads == threads]
     kernels = [k for k in read(options.rows, KernelRow) if k.threads == threads]

@@ -89,11 +89,11 @@ def show(view: CollectiveView, form: str, output: Path | None) -> None:
 
     from perfc.study.collective import CollectiveRow
     from perfc.view.report.formats import comma
-    from perfc.view.report.formats.json_form import enveloped, strict
+    from perfc.view.report.formats.json_form import document_text
 
     match form:
         case "json":
-            emit(strict(enveloped(view.document, view), indent=2) + "\n", output)
+            emit(document_text(view.document, view), output)
         case "csv":
             names = [f.name for f in fields(CollectiveRow)]
             rows = ((getattr(row, name) for name in names) for row in view.rows)

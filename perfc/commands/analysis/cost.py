@@ -10,11 +10,11 @@ import click
 
 from ..shared import names as _names
 from ..shared.deployment import DeploymentOptions, model_options
-from ..shared.document import show_document
+from ..shared.document import show_result
 from ..shared.examples import examples
 from ..shared.help import grouped_command
 from ..shared.names import Names
-from ..shared.output import emit, format_options
+from ..shared.output import format_options
 from ..shared.report import color_option
 
 if TYPE_CHECKING:
@@ -81,21 +81,16 @@ def command(
     tokens of `perfc llm`, with --batch users and prompts of --seq tokens. Prices of perfc.toml
     ([prices]) override those of target files, which override the dated tables.
     """
+    from perfc.study.comparison.bill_views import document
+    from perfc.study.comparison.bills import SCHEMA, CostsView
+
     if steps is not None and items is not None:
         raise click.UsageError("--steps and --items say the same: give one of them")
     result = billed(
         options, models, steps, items, osl, region, terms, cloud, pue, host_power, power_limit,
         no_predict,
     )  # fmt: skip
-    if form == "json":
-        from perfc.study.comparison.bills import to_dict
-        from perfc.view.report.formats.json_form import strict
-
-        emit(strict(to_dict(result), indent=2) + "\n", output)
-    else:
-        from perfc.study.comparison.bill_views import document
-
-        show_document(document(result), form, output)
+    show_result(SCHEMA, CostsView.of(result), document(result), form, output)
     return 0
 
 

@@ -11,11 +11,11 @@ from perfc.common.plain_text import say
 from perfc.errors import ParseError
 
 from ..shared.deployment import DeploymentOptions, model_options
-from ..shared.document import show_document
+from ..shared.document import show_result
 from ..shared.examples import examples
 from ..shared.help import grouped_command
 from ..shared.options import AUTO
-from ..shared.output import deliver, emit, format_options
+from ..shared.output import format_options
 from ..shared.report import color_option
 
 FINDINGS = 1
@@ -52,7 +52,7 @@ def command(
     refers to the largest batch. The exit code is 1 if the run does not fit.
     """
     from perfc.study.fit import fitted
-    from perfc.study.fit.views import document, to_dict
+    from perfc.study.fit.views import SCHEMA, FitView, document
 
     requested = options.batch
     is_auto = requested in (None, AUTO) and not options.dims
@@ -65,14 +65,5 @@ def command(
             raise
         say(f"note: {error.message}; this is of the batch that it has", is_error=True)
         result = fitted(report, is_auto=False, gpus=gpus, predict=not no_predict)
-    if form == "json":
-        from perfc.view.report.formats.json_form import strict
-
-        emit(strict(to_dict(result), indent=2) + "\n", output)
-    elif form == "html":
-        from perfc.view.html.pages.document_page import document_page
-
-        deliver(document_page(document(result)), output)
-    else:
-        show_document(document(result), form, output)
+    show_result(SCHEMA, FitView.of(result), document(result), form, output)
     return 0 if result.fits else FINDINGS

@@ -46,8 +46,9 @@ def command(
     """
     from perfc.study.comparison import to_csv
     from perfc.study.comparison.slice_views import document
-    from perfc.study.comparison.slices import slicing, to_dict
+    from perfc.study.comparison.slices import SCHEMA, SlicingView, slicing
     from perfc.study.expenses import Prices
+    from perfc.view.report.formats.json_form import document_text
 
     from .compare import settings_of, time_of
 
@@ -62,9 +63,7 @@ def command(
     )  # fmt: skip
     match form:
         case "json":
-            from perfc.view.report.formats.json_form import strict
-
-            emit(strict(to_dict(result), indent=2) + "\n", output)
+            emit(document_text(SCHEMA, SlicingView.of(result)), output)
         case "csv":
             emit(to_csv(result.comparison), output)
         case "html":

@@ -142,12 +142,12 @@ def show(kernels: Kernels, comparison: Comparison, form: str, output: Path | Non
     """Write the kernel in the given format."""
     from perfc.study.comparison import to_csv
     from perfc.study.comparison.single import SCHEMA, KernelView
-    from perfc.view.report.formats.json_form import enveloped, strict
+    from perfc.view.report.formats.json_form import document_text
 
     match form:
         case "json":
             view = KernelView.with_work(comparison, kernels)
-            emit(strict(enveloped(SCHEMA, view), indent=2) + "\n", output)
+            emit(document_text(SCHEMA, view), output)
         case "csv":
             emit(to_csv(comparison), output)
         case _:

@@ -99,7 +99,7 @@ def command(
     from perfc.deployment.reading import located
     from perfc.study.former_names import Former
     from perfc.study.whole import SCHEMA, WholeRunView, predict_as
-    from perfc.view.report.formats.json_form import enveloped, strict
+    from perfc.view.report.formats.json_form import document_text
 
     if predictor and weights is not None:
         raise click.UsageError("give --predictor or --weights, not both")
@@ -123,7 +123,7 @@ def command(
     more = further(result, known_name(how.target), steps, hourly_price)
     if form == "json":
         view = WholeRunView.of(result, more)
-        emit(strict(enveloped(SCHEMA, view), indent=2) + "\n", output)
+        emit(document_text(SCHEMA, view), output)
     else:
         emit("\n".join([*lines(result), *map(said, more.items())]) + "\n", output)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from perfc.common.plain_text import say
 
-from .output import emit
+from .output import deliver, emit
 from .report import PIPED_WIDTH, Colour, colour, is_colourful
 
 if TYPE_CHECKING:
@@ -37,6 +37,23 @@ def show_document(
         terminal.write(document, sys.stdout, width, accents, is_forced=is_forced)
     else:
         emit(text.render(document, width if output is None else PIPED_WIDTH), output)
+
+
+def show_result(
+    schema: str, view: object, document: Document, form: str, output: Path | None
+) -> None:
+    """Write a view as ``json``, or its document as ``html``, ``text`` or ``markdown``."""
+    match form:
+        case "json":
+            from perfc.view.report.formats.json_form import document_text
+
+            emit(document_text(schema, view), output)
+        case "html":
+            from perfc.view.html.pages.document_page import document_page
+
+            deliver(document_page(document), output)
+        case _:
+            show_document(document, form, output)
 
 
 def show_view(

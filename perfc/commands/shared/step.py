@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,15 +12,13 @@ from perfc.passes.runtimes import CLUSTER_DEFAULT, TRAINER
 
 from .deployment import DeploymentOptions, model_options
 from .deployment_option import by_default, reads
-from .document import show_document
 from .options import names_in
-from .output import emit, format_options
+from .output import format_options
 from .parallel import degree_options
 from .report import color_option
 
 if TYPE_CHECKING:
     from perfc.machine import Reserve
-    from perfc.view.report.formats.document import Document
 
 TARGET, TRAIN = "dgx-h100", "adamw"
 """Defaults."""
@@ -118,18 +115,3 @@ def rank_of(options: DeploymentOptions) -> int:
     if value is None:
         return 0
     return int(READERS["lora_rank"](value, options.place("lora_rank")))
-
-
-def show(schema: str, view: object, document: Document, form: str, output: Path | None) -> None:
-    """Write a view in the given format."""
-    match form:
-        case "json":
-            from perfc.view.report.formats.json_form import enveloped, strict
-
-            emit(strict(enveloped(schema, view), indent=2) + "\n", output)
-        case "html":
-            from perfc.view.html.pages.document_page import document_page
-
-            emit(document_page(document), output)
-        case _:
-            show_document(document, form, output)

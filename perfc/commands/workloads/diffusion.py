@@ -8,9 +8,9 @@ import click
 
 from perfc.errors import ParseError
 
-from ..shared.document import show_document
+from ..shared.document import show_result
 from ..shared.examples import examples
-from ..shared.output import deliver, emit, format_options
+from ..shared.output import format_options
 from ..shared.report import color_option
 
 DOCUMENT = ("diffusion", "perfc.serving.generation.service:GenerationReport")
@@ -70,17 +70,7 @@ def command(
         model, target, batch=batch, steps=steps or 0, height=height, width=width,
         frames=frames or 0, is_guided=guided,
     )  # fmt: skip
-    match form:
-        case "json":
-            from perfc.view.report.formats.json_form import enveloped, strict
-
-            emit(strict(enveloped(report.document, report), indent=2) + "\n", output)
-        case "html":
-            from perfc.view.html.pages.document_page import document_page
-
-            deliver(document_page(document(report)), output)
-        case _:
-            show_document(document(report), form, output)
+    show_result(report.document, report, document(report), form, output)
     return 0 if report.fits else FINDINGS
 
 

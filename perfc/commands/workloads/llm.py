@@ -17,12 +17,12 @@ from perfc.passes.runtimes import SERVING_DEFAULT, Batching
 from ..shared import names as _names
 from ..shared.deployment import DeploymentOptions, deployment_options, flag_of
 from ..shared.deployment_option import by_default, reads
-from ..shared.document import show_document
+from ..shared.document import show_result
 from ..shared.examples import examples
 from ..shared.help import DefaultGroup
 from ..shared.names import Names
 from ..shared.options import names_in
-from ..shared.output import deliver, emit, format_options
+from ..shared.output import deliver, format_options
 from ..shared.parallel import parallel_options
 from ..shared.report import color_option
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from perfc.deployment.engine_args import EngineArgs
     from perfc.machine.parallel import Parallel
     from perfc.study.expenses import Prices
-    from perfc.view.report.formats.document import Document
 
 DOCUMENT = ("llm", "perfc.serving.service:ServingReport")
 """JSON document of the command, and the type that defines its schema."""
@@ -255,7 +254,7 @@ def serve(
 
         deliver(serving_page(report), output)
     else:
-        show(report.document, report, document(report), form, output)
+        show_result(report.document, report, document(report), form, output)
     return 0 if report.fits else FINDINGS
 
 
@@ -320,7 +319,7 @@ def search(
         deliver(search_page(result), output)
     else:
         page = search_document(result, has_chart=form == "text")
-        show(result.document, result, page, form, output)
+        show_result(result.document, result, page, form, output)
     return FINDINGS if result.cheapest is None else 0
 
 
@@ -372,13 +371,3 @@ def prices(options: DeploymentOptions) -> Prices:
     from perfc.study.expenses import Prices
 
     return Prices.read(options.file)
-
-
-def show(schema: str, report: object, document: Document, form: str, output: Path | None) -> None:
-    """Write a report in the given format."""
-    if form == "json":
-        from perfc.view.report.formats.json_form import enveloped, strict
-
-        emit(strict(enveloped(schema, report), indent=2) + "\n", output)
-    else:
-        show_document(document, form, output)

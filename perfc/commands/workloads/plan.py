@@ -10,8 +10,9 @@ import click
 from perfc.errors import ParseError
 
 from ..shared.deployment import DeploymentOptions
+from ..shared.document import show_result
 from ..shared.examples import examples
-from ..shared.step import show, step_of, step_options
+from ..shared.step import step_of, step_options
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -78,7 +79,7 @@ def command(
             given, how.target, gpus=numbers(gpus), batch=global_batch or 0, is_weak=not strong,
             checkpointing=how.checkpointing or "none", **common,
         )  # fmt: skip
-        show(curve.document, curve, scale_document(curve), form, output)
+        show_result(curve.document, curve, scale_document(curve), form, output)
         fits = any(p.cost is not None and p.cost.fits for p in curve.points)
     else:
         batch = GLOBAL_BATCH if global_batch is None else global_batch
@@ -86,7 +87,7 @@ def command(
             given, one_number(gpus, strong=strong), how.target, batch=batch,
             checkpointing=how.checkpointing, **common,
         )  # fmt: skip
-        show(best.document, best, plan_document(best), form, output)
+        show_result(best.document, best, plan_document(best), form, output)
         fits = best.best is not None
     if not fits:
         raise click.exceptions.Exit(FINDINGS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, fields
@@ -19,7 +18,7 @@ from perfc.view.report.formats.document import (
     Section,
     Table,
 )
-from perfc.view.report.formats.json_form import enveloped
+from perfc.view.report.formats.json_form import document_text
 from perfc.view.report.units import Unit, plural, quantity, share
 
 from .fitting.compare import FASTER, Compared, Measurement
@@ -216,8 +215,7 @@ def render(m: Measurement, form: str, top: int | None, width: int) -> str:
 def to_json(m: Measurement) -> str:
     """Format everything as JSON with all kernels; null without a target."""
     notes = (*m.notes, *(() if m.has_target else (NO_TARGET,)))
-    tree = enveloped(SCHEMA, MeasurementView.of(m, notes))
-    return json.dumps(tree, indent=2, allow_nan=False) + "\n"
+    return document_text(SCHEMA, MeasurementView.of(m, notes))
 
 
 def to_csv(rows: Sequence[KernelRow]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 
 from perfc.ir.record import record
@@ -19,7 +18,7 @@ from perfc.view.report.formats.document import (
     Section,
     Table,
 )
-from perfc.view.report.formats.json_form import enveloped
+from perfc.view.report.formats.json_form import document_text
 from perfc.view.report.units import Unit as Quantity
 from perfc.view.report.units import plural, quantity
 
@@ -167,7 +166,7 @@ def to_json(shown: Shown) -> str:
     """The JSON document, schema ``perfc-ncu/1``."""
     diagnostics = tuple(DiagnosticView(d.severity.value, d.text) for d in shown.diagnostics)
     view = NcuView.of(shown.report, shown.target, shown.standings, diagnostics)
-    return json.dumps(enveloped(SCHEMA, view), indent=2, allow_nan=False) + "\n"
+    return document_text(SCHEMA, view)
 
 
 def to_csv(shown: Shown) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
@@ -14,7 +13,7 @@ from perfc.ir.record import record
 from perfc.review.diff.figures import Metric, percent, signed
 from perfc.view.report.formats import comma
 from perfc.view.report.formats.document import Column, Document, Name, Note, Section, Table
-from perfc.view.report.formats.json_form import enveloped
+from perfc.view.report.formats.json_form import document_text
 from perfc.view.report.units import plural
 
 from .limits import written
@@ -203,7 +202,7 @@ def finding_row(f: LimitExceeded) -> FindingRow:
 
 def to_json(views: CheckViews) -> str:
     """Format everything as JSON with sorted keys."""
-    return json.dumps(enveloped(SCHEMA, views), indent=2, sort_keys=True, allow_nan=False) + "\n"
+    return document_text(SCHEMA, views, sort_keys=True)
 
 
 def to_csv(views: CheckViews) -> str:

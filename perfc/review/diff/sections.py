@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import fields
 
 from perfc.view.report.formats import comma
 from perfc.view.report.formats.document import Cell, Column, Document, Name, Note, Section, Table
-from perfc.view.report.formats.json_form import enveloped
+from perfc.view.report.formats.json_form import document_text
 from perfc.view.report.units import DASH, Unit, plural, quantity
 
 from .blame import EXPLAINED
@@ -31,7 +30,7 @@ def document(views: DiffViews, top: int | None = 20) -> Document:
 
 def to_json(views: DiffViews) -> str:
     """Return the diff as JSON with sorted keys."""
-    return json.dumps(enveloped(SCHEMA, views), indent=2, sort_keys=True, allow_nan=False) + "\n"
+    return document_text(SCHEMA, views, sort_keys=True)
 
 
 def to_csv(views: DiffViews) -> str:

@@ -10,7 +10,6 @@ from perfc.analyzers.estimate.interval import Interval
 from perfc.ir.record import record
 from perfc.machine import Machine
 from perfc.study.expenses import HOST, Bill, Host, Offer, Prices, offers_of
-from perfc.view.report.formats.json_form import enveloped
 
 from .rows import MILLION, Comparison, Row, TokenKind
 
@@ -251,8 +250,3 @@ class CostsView:
         """Create the view of costs."""
         rows = tuple(map(CostView.of, billed.rows))
         return cls(billed.host.power_w, billed.host.source, billed.is_predicted, rows)
-
-
-def to_dict(billed: Costs) -> dict[str, object]:
-    """Return the JSON document, schema ``perfc-cost/1``."""
-    return enveloped(SCHEMA, CostsView.of(billed))

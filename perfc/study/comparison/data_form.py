@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from perfc.ir.record import record
 from perfc.view.report.formats import comma
-from perfc.view.report.formats.json_form import enveloped, strict
+from perfc.view.report.formats.json_form import document_text
 
 if TYPE_CHECKING:
     from .rows import Comparison, Row
@@ -171,4 +171,4 @@ def to_csv(comparison: Comparison) -> str:
 
 def to_json(comparison: Comparison) -> str:
     """Return the comparison as JSON, including sizes of symbols."""
-    return strict(enveloped(SCHEMA, ComparisonView.of(comparison)), indent=2) + "\n"
+    return document_text(SCHEMA, ComparisonView.of(comparison))

@@ -12,7 +12,6 @@ from perfc.ir.record import record
 from perfc.machine import Machine, SliceProfile, load_machine, partition_of, partitions
 from perfc.machine.mig import mig_profile, profiles
 from perfc.study.expenses import Prices
-from perfc.view.report.formats.json_form import enveloped
 from perfc.view.report.memory_sections.footprint import holds
 from perfc.view.report.sections.limits import HOST
 
@@ -243,8 +242,3 @@ class SlicingView:
             None if smallest is None else smallest.profile.name, result.by_memory or None,
             result.by_use or None, result.used, result.need_bytes, result.source, views,
         )  # fmt: skip
-
-
-def to_dict(result: Slicing) -> dict[str, object]:
-    """Return the JSON document, schema ``perfc-mig/1``."""
-    return enveloped(SCHEMA, SlicingView.of(result))

@@ -17,7 +17,6 @@ from perfc.view.report.formats.document import (
     Section,
     Table,
 )
-from perfc.view.report.formats.json_form import enveloped
 from perfc.view.report.memory_sections.device_memory import DeviceMemory, parts_of
 from perfc.view.report.names import emulated, machine_title, runtime_title
 from perfc.view.report.units import DASH, Unit, quantity
@@ -104,11 +103,6 @@ class FitView:
             report.deployment.train, fit.batch, fit.is_auto, fit.fits, fit.is_predicted,
             tuple(map(ChoiceView.of, fit.choices)),
         )  # fmt: skip
-
-
-def to_dict(fit: Fit) -> dict[str, object]:
-    """Return the JSON document, schema ``perfc-fit/1``."""
-    return enveloped(SCHEMA, FitView.of(fit))
 
 
 def document(fit: Fit) -> Document:

@@ -17,7 +17,7 @@ from perfc.view.report.formats.document import (
     Section,
     Table,
 )
-from perfc.view.report.formats.json_form import enveloped, strict
+from perfc.view.report.formats.json_form import document_text
 from perfc.view.report.units import Unit, plural, share
 
 from . import FusionComparison, operators
@@ -104,7 +104,7 @@ class FusionView:
 
 def to_json(view: FusionView) -> str:
     """Return the JSON document, schema ``perfc-fusion/1``."""
-    return strict(enveloped(SCHEMA, view), indent=2) + "\n"
+    return document_text(SCHEMA, view)
 
 
 def to_csv(view: FusionView) -> str:

@@ -10,7 +10,7 @@ from perfc.common.plain_text import printable
 from perfc.ir.record import record
 from perfc.view.report.formats import comma
 from perfc.view.report.formats.document import Column, Document, Note, Part, Section, Table
-from perfc.view.report.formats.json_form import enveloped, strict
+from perfc.view.report.formats.json_form import document_text
 from perfc.view.report.units import INTERVAL, Unit, plural, quantity
 
 from .quantity import Objective
@@ -111,7 +111,7 @@ class SpaceSearchView:
 def render_json(search: SpaceSearch) -> str:
     """Return the search as a JSON document."""
     view = SpaceSearchView.of(search)
-    return strict(enveloped(SpaceSearchView.document, view), indent=2) + "\n"
+    return document_text(SpaceSearchView.document, view)
 
 
 def render_csv(search: SpaceSearch) -> str:

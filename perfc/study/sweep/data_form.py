@@ -7,7 +7,7 @@ from dataclasses import fields
 
 from perfc.ir.record import record
 from perfc.view.report.formats import comma
-from perfc.view.report.formats.json_form import enveloped, strict
+from perfc.view.report.formats.json_form import document_text
 
 from .results import Crossover, Point, SizeLimit, Sweep
 
@@ -106,4 +106,4 @@ def _number(value: comma.Field) -> comma.Field:
 
 def render_json(s: Sweep) -> str:
     """Return the sweep as JSON, including the spans of all regimes."""
-    return strict(enveloped(SCHEMA, SweepView.of(s)), indent=2) + "\n"
+    return document_text(SCHEMA, SweepView.of(s))

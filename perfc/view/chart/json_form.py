@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 
 from perfc.ir.record import record
 from perfc.machine import Rate
-from perfc.view.report.formats.json_form import enveloped
+from perfc.view.report.formats.json_form import document_text
 
 from .chart import Chart
 from .marks import Mark
@@ -177,5 +176,4 @@ class RooflineView:
 
 def render(chart: Chart) -> str:
     """Return the JSON document as text."""
-    tree = enveloped(SCHEMA, RooflineView.of(chart))
-    return json.dumps(tree, indent=2, allow_nan=False) + "\n"
+    return document_text(SCHEMA, RooflineView.of(chart))

@@ -230,18 +230,18 @@ class TargetListView:
 
 def show_json(machines: Sequence[Machine]) -> str:
     """Return targets as JSON; a list for several."""
-    from perfc.view.report.formats.json_form import enveloped, strict
+    from perfc.view.report.formats.json_form import document_text
 
     views = tuple(map(TargetView.of, machines))
     view = views[0] if len(views) == 1 else TargetsView(views)
-    return strict(enveloped(view.document, view), indent=2) + "\n"
+    return document_text(view.document, view)
 
 
 def list_json(listings: Sequence[Listing], clusters: Sequence[Listing] = ()) -> str:
     """Return the list of targets as JSON."""
-    from perfc.view.report.formats.json_form import enveloped, strict
+    from perfc.view.report.formats.json_form import document_text
 
     view = TargetListView(
         tuple(ListedView.of(Listed.of(t)) for t in listings), tuple(map(ClusterView.of, clusters))
     )
-    return strict(enveloped(view.document, view), indent=2) + "\n"
+    return document_text(view.document, view)

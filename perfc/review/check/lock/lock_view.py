@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 
 from perfc.ir.record import record
 from perfc.review.diff.figures import Metric
 from perfc.view.report.formats.document import Amount, Cell, Column, Document, Name, Section, Table
-from perfc.view.report.formats.json_form import enveloped
+from perfc.view.report.formats.json_form import document_text
 
 from .baseline import KEYS, Baseline, BaselineCase, Entry
 
@@ -98,5 +97,4 @@ def document(known: Baseline, name: str) -> Document:
 def to_json(known: Baseline) -> str:
     """Format every entry as JSON, sorted."""
     models = tuple(EntryView.of(case, entry) for case, entry in sorted(known.entries.items()))
-    tree = enveloped(SCHEMA, BaselineView(known.predictor, models))
-    return json.dumps(tree, indent=2, sort_keys=True, allow_nan=False) + "\n"
+    return document_text(SCHEMA, BaselineView(known.predictor, models), sort_keys=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from perfc.view.report import annotation
-from perfc.view.report.formats.json_form import enveloped, strict
+from perfc.view.report.formats.json_form import document_text, strict
 
 from ..engine import LintOutcome
 from .data_form import SCHEMA, LintView
@@ -34,7 +34,7 @@ def rendered(outcome: LintOutcome, form: LintFormat) -> str:
         case LintFormat.TEXT:
             return text(outcome)
         case LintFormat.JSON:
-            return strict(enveloped(SCHEMA, LintView.of(outcome)), indent=2) + "\n"
+            return document_text(SCHEMA, LintView.of(outcome))
         case LintFormat.CSV:
             return csv_form(outcome)
         case LintFormat.MARKDOWN:

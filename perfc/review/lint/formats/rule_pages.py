@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfc.ir.record import record
-from perfc.view.report.formats.json_form import enveloped, strict
+from perfc.view.report.formats.json_form import document_text
 
 from ..catalogue import RuleInfo, infos
 
@@ -113,4 +113,4 @@ class RulesView:
 def as_json(rules: Iterable[RuleInfo]) -> str:
     """Format rules as JSON."""
     rows = (RuleView(i.code, i.name, i.summary, i.saves, i.is_fixable, i.sections) for i in rules)
-    return strict(enveloped(SCHEMA, RulesView(tuple(rows))), indent=2) + "\n"
+    return document_text(SCHEMA, RulesView(tuple(rows)))

@@ -45,6 +45,12 @@ def enveloped(schema: str, views: object) -> dict[str, object]:
     return {"schema": schema, "perfc": __version__, **body}
 
 
+def document_text(schema: str, views: object, *, sort_keys: bool = False) -> str:
+    """Return views as the indented text of a document with its schema."""
+    tree = enveloped(schema, views)
+    return json.dumps(tree, indent=2, sort_keys=sort_keys, allow_nan=False) + "\n"
+
+
 def strict(tree: object, indent: int | None = None) -> str:
     """Serialize dicts, lists and views as strict JSON; numbers that are not finite become null."""
     separators = (",", ":") if indent is None else None
