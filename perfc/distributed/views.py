@@ -15,8 +15,10 @@ from perfc.view.report.formats.document import (
     Note,
     Section,
     Table,
+    in_bytes,
+    in_seconds,
 )
-from perfc.view.report.units import Unit, plural, quantity
+from perfc.view.report.units import Unit, plural, size_text, time_range
 
 from .plan import SHOWN, PlanView
 from .scale import MOST_SAMPLES, MOST_TOKENS, ScaleView
@@ -52,8 +54,8 @@ def row(c: DividedStepCost) -> tuple[Cell, ...]:
     """Return a setting as a table row."""
     return (
         c.parallel.described(), float(c.training.micro_batch), c.training.checkpointing.value,
-        Amount(c.time_s, Unit.SECOND), float(round(c.tokens_per_s / c.gpus)),
-        Amount(c.mfu, Unit.SHARE), Amount(c.memory.total, Unit.BYTE), c.bottleneck,
+        in_seconds(c.time_s), float(round(c.tokens_per_s / c.gpus)),
+        Amount(c.mfu, Unit.SHARE), in_bytes(c.memory.total), c.bottleneck,
     )  # fmt: skip
 
 
@@ -84,14 +86,14 @@ def plan_document(view: PlanView) -> Document:
 
 def step_facts(c: DividedStepCost, capacity: float) -> Iterator[Fact]:
     """Yield the facts of a step."""
-    ends = f"{quantity(c.low_s, Unit.SECOND)} to {quantity(c.high_s, Unit.SECOND)}"
-    yield Fact("step", Amount(c.time_s, Unit.SECOND), f"{ends} (90 % interval)")
+    ends = time_range(c.low_s, c.high_s)
+    yield Fact("step", in_seconds(c.time_s), f"{ends} (90 % interval)")
     if c.frameworks:
         names = ", ".join(c.frameworks)
         yield Fact("trained by", None, f"interval covers runs of {names}: --trained-by NAME")
     yield Fact(
         "lower bound",
-        Amount(c.floor_s, Unit.SECOND),
+        in_seconds(c.floor_s),
         "compute and update of one rank at the roofline",
     )
     words = f"{c.training.recipe.dtype} products (--dtype), kernels of {c.runtime} (--runtime)"
@@ -109,9 +111,9 @@ def step_facts(c: DividedStepCost, capacity: float) -> Iterator[Fact]:
         ("parameters", m.parameters), ("gradients", m.gradients), ("optimizer", m.optimizer),
         ("activations", m.activations), ("working", m.working), ("overhead", m.overhead),
     )  # fmt: skip
-    words = ", ".join(f"{name} {quantity(n, Unit.BYTE)}" for name, n in parts if n)
-    of = f"of {quantity(capacity, Unit.BYTE)}: " if capacity else ""
-    yield Fact("memory of a GPU", Amount(m.total, Unit.BYTE), f"{of}{words}")
+    words = ", ".join(f"{name} {size_text(n)}" for name, n in parts if n)
+    of = f"of {size_text(capacity)}: " if capacity else ""
+    yield Fact("memory of a GPU", in_bytes(m.total), f"{of}{words}")
     if c.lora_rank:
         yield Fact("trained", None, f"adapters of rank {c.lora_rank} alone, other weights frozen")
     name, recipe = c.training.optimizer, c.training.recipe
@@ -129,9 +131,9 @@ def losses(c: DividedStepCost) -> Table:
     names = dict.fromkeys((*c.parts_s, *c.exchanged_s))
     rows = tuple(
         (
-            name, Amount(c.parts_s.get(name, 0.0), Unit.SECOND),
+            name, in_seconds(c.parts_s.get(name, 0.0)),
             Amount(c.parts_s.get(name, 0.0) / c.time_s, Unit.SHARE),
-            Amount(c.exchanged_s[name], Unit.SECOND) if name in c.exchanged_s else None,
+            in_seconds(c.exchanged_s[name]) if name in c.exchanged_s else None,
         )
         for name in sorted(names, key=lambda n: -c.parts_s.get(n, 0.0))
     )  # fmt: skip
@@ -166,13 +168,13 @@ def scale_document(view: ScaleView) -> Document:
             continue
         if not c.fits:
             continue
-        ends = f"{quantity(c.low_s, Unit.SECOND)} to {quantity(c.high_s, Unit.SECOND)}"
+        ends = time_range(c.low_s, c.high_s)
         rows.append(
             (
                 float(p.gpus), c.parallel.described(), float(c.training.batch),
-                Amount(c.time_s, Unit.SECOND), ends, float(round(c.tokens_per_s)),
+                in_seconds(c.time_s), ends, float(round(c.tokens_per_s)),
                 Amount(p.efficiency, Unit.SHARE), Amount(c.mfu, Unit.SHARE),
-                Amount(c.memory.total, Unit.BYTE), c.bottleneck,
+                in_bytes(c.memory.total), c.bottleneck,
             )
         )  # fmt: skip
     if view.is_largest and rows:
@@ -191,8 +193,8 @@ def misfits(view: ScaleView) -> Iterator[Note]:
     if not full:
         return
     least = min(full, key=lambda c: c.memory.total)
-    need = quantity(least.memory.total, Unit.BYTE)
-    of = quantity(view.capacity_bytes, Unit.BYTE)
+    need = size_text(least.memory.total)
+    of = size_text(view.capacity_bytes)
     some = ", ".join(str(c.gpus) for c in full)
     yield Note(
         f"does not fit on {some} GPUs: needs at least {need} of {of}; `perfc plan` searches for "

@@ -246,12 +246,19 @@ class WholeRun:
 
     def _repr_html_(self) -> str:
         """Return the answer as HTML for a notebook."""
-        from perfc.view.report.formats.document import Amount, Document, Fact, Facts, Section
+        from perfc.view.report.formats.document import (
+            Amount,
+            Document,
+            Fact,
+            Facts,
+            Section,
+            in_seconds,
+        )
         from perfc.view.report.formats.notebook_document import render
 
         facts = [Fact("predicted", Amount(self.value, self.unit), self.interval)]
         if self.floor_s:
-            facts.append(Fact(LOWER_BOUND, Amount(self.floor_s, Unit.SECOND), ""))
+            facts.append(Fact(LOWER_BOUND, in_seconds(self.floor_s), ""))
         facts += [Fact("note", None, doubt) for doubt in self.doubts]
         facts.append(Fact("from", None, self.basis))
         section = Section("prediction", "prediction", (Facts(tuple(facts)),))

@@ -104,8 +104,23 @@ def show(view: CollectiveView, form: str, output: Path | None) -> None:
 
 def document(view: CollectiveView) -> Document:
     """Build the document: one row per machine."""
-    from perfc.view.report.formats.document import Amount, Column, Document, Note, Section, Table
-    from perfc.view.report.units import INTERVAL, LOWER_BOUND, Unit, plural, quantity
+    from perfc.view.report.formats.document import (
+        Amount,
+        Column,
+        Document,
+        Note,
+        Section,
+        Table,
+        in_seconds,
+    )
+    from perfc.view.report.units import (
+        INTERVAL,
+        LOWER_BOUND,
+        Unit,
+        plural,
+        size_text,
+        time_range,
+    )
 
     columns = (
         Column("target", "target"),
@@ -117,9 +132,9 @@ def document(view: CollectiveView) -> Document:
     rows = tuple(
         (
             r.target,
-            Amount(r.time_s, Unit.SECOND),
-            f"{quantity(r.low_s, Unit.SECOND)} to {quantity(r.high_s, Unit.SECOND)}",
-            Amount(r.floor_s, Unit.SECOND) if r.floor_s else None,
+            in_seconds(r.time_s),
+            time_range(r.low_s, r.high_s),
+            in_seconds(r.floor_s) if r.floor_s else None,
             Amount(r.bytes_per_s, Unit.BYTE_PER_S),
         )
         for r in view.rows
@@ -128,7 +143,7 @@ def document(view: CollectiveView) -> Document:
     notes = [Note(f"nothing like it was measured on {', '.join(strange)}")] if strange else []
     nodes = f" over {plural(view.nodes, 'node')}" if view.nodes > 1 else ""
     title = (
-        f"{view.operation} of {quantity(view.nbytes, Unit.BYTE)}, {view.dtype}, "
+        f"{view.operation} of {size_text(view.nbytes)}, {view.dtype}, "
         f"{plural(view.ranks, 'rank')}{nodes}"
     )
     return Document(title, (Section("collective", "machines", (Table(columns, rows), *notes)),))

@@ -157,15 +157,15 @@ def show(kernels: Kernels, comparison: Comparison, form: str, output: Path | Non
 def document(kernels: Kernels, comparison: Comparison) -> Document:
     """Build the document: the kernel's work and one row per target."""
     from perfc.study.comparison import document as side_by_side
-    from perfc.view.report.formats.document import Amount, Fact, Facts, Section
-    from perfc.view.report.units import Unit, plural, quantity
+    from perfc.view.report.formats.document import Amount, Fact, Facts, Section, in_bytes
+    from perfc.view.report.units import Unit, plural, quantity, size_text
 
-    reads, writes = (quantity(b, Unit.BYTE) for b in (kernels.read_bytes, kernels.write_bytes))
+    reads, writes = map(size_text, (kernels.read_bytes, kernels.write_bytes))
     mac = quantity(kernels.mac, Unit.MAC)
     several = f"; {plural(kernels.count, 'kernel')}" if kernels.count > 1 else ""
     facts = (
         Fact("work", Amount(kernels.flop, Unit.FLOP), f"{mac}, each counted as two flop{several}"),
-        Fact("traffic", Amount(kernels.bytes, Unit.BYTE), f"{reads} read, {writes} written"),
+        Fact("traffic", in_bytes(kernels.bytes), f"{reads} read, {writes} written"),
     )
     rows = side_by_side(comparison)
     section = rows.sections[0]

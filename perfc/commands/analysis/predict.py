@@ -130,10 +130,10 @@ def command(
 
 def lines(run: WholeRun) -> Sequence[str]:
     """Return a prediction as lines of text."""
-    from perfc.view.report.units import LOWER_BOUND, Unit, quantity
+    from perfc.view.report.units import LOWER_BOUND, Unit, time_text
 
     is_time = run.unit is Unit.SECOND
-    floor = [f"{LOWER_BOUND} {quantity(run.floor_s, Unit.SECOND)}"] if is_time else []
+    floor = [f"{LOWER_BOUND} {time_text(run.floor_s)}"] if is_time else []
     return run.answer, *run.further, *floor, *run.doubts, run.how, run.basis
 
 

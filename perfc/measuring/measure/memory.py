@@ -19,7 +19,7 @@ from perfc.ir.tensors.types import TensorType
 from perfc.kernels.backends import host
 from perfc.passes.manager import Analyses
 from perfc.passes.memory.liveness import Liveness
-from perfc.view.report.units import Unit, quantity
+from perfc.view.report.units import size_text
 
 USABLE = 0.5
 """Share of the free memory that a run may take: others want some, and an estimate is one."""
@@ -128,7 +128,7 @@ def _stored_bytes(values: Iterable[Value], env: Mapping[str, int]) -> int:
 
 
 def _size(nbytes: int) -> str:
-    return quantity(nbytes, Unit.BYTE)
+    return size_text(nbytes)
 
 
 def _number(d: Dim, env: Mapping[str, int]) -> int:

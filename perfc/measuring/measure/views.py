@@ -17,9 +17,11 @@ from perfc.view.report.formats.document import (
     Note,
     Section,
     Table,
+    in_bytes,
+    in_seconds,
 )
 from perfc.view.report.formats.json_form import document_text
-from perfc.view.report.units import Unit, plural, quantity, share
+from perfc.view.report.units import Unit, plural, share, size_text, time_text
 
 from .fitting.compare import FASTER, Compared, Measurement
 from .json_form import SCHEMA, MeasurementView
@@ -90,31 +92,27 @@ def document(m: Measurement, top: int | None) -> Document:
 
 def summary(m: Measurement) -> Section:
     """Return the totals: lower bound, prediction, measured time, memory, notes."""
-
-    def seconds(value: float) -> Amount:
-        return Amount(value, Unit.SECOND)
-
     what = f"median of {plural(m.runs, 'run')}" if m.is_whole else "sum of the profile's kernels"
-    spread = f", iqr {quantity(m.total_iqr_s, Unit.SECOND)}" if m.total_iqr_s else ""
+    spread = f", iqr {time_text(m.total_iqr_s)}" if m.total_iqr_s else ""
     off = f"{signed(m.prediction_s, m.total_s)} of measured"
     analysed = [
-        Fact("floor", seconds(m.floor_s), "no run can be faster"),
-        Fact("predicted", seconds(m.prediction_s), off),
+        Fact("floor", in_seconds(m.floor_s), "no run can be faster"),
+        Fact("predicted", in_seconds(m.prediction_s), off),
     ]
-    residual = Fact("residual", seconds(m.residual_s), "measured less predicted")
+    residual = Fact("residual", in_seconds(m.residual_s), "measured less predicted")
     facts = [
         *(analysed if m.has_target else ()),
-        Fact("measured", seconds(m.total_s), f"{what}{spread}"),
+        Fact("measured", in_seconds(m.total_s), f"{what}{spread}"),
         *((residual,) if m.has_target else ()),
-        Fact("in kernels", seconds(m.kernel_s), "with what profiling adds to each"),
+        Fact("in kernels", in_seconds(m.kernel_s), "with what profiling adds to each"),
         Fact("attributed", Amount(m.attribution.share, Unit.SHARE), "of it, to nodes of the model"),
     ]
     if m.peak_rss_bytes:
-        base = quantity(m.base_rss_bytes, Unit.BYTE)
+        base = size_text(m.base_rss_bytes)
         facts.append(
             Fact(
                 "peak memory",
-                Amount(m.peak_rss_bytes, Unit.BYTE),
+                in_bytes(m.peak_rss_bytes),
                 f"resident, {base} before loading",
             )
         )

@@ -10,7 +10,7 @@ from perfc.passes.memory.residency import capacity
 from perfc.review.lint.finding import Finding
 from perfc.review.lint.rule import Rule
 from perfc.review.lint.subject import Subject
-from perfc.view.report.units import Unit, quantity
+from perfc.view.report.units import size_text
 
 RATIO = 2.0
 """Minimum ratio of an intermediate to the bytes around it."""
@@ -60,7 +60,7 @@ class OversizedIntermediate(Rule):
                 gain = subject.fusing([chain], (self.code, subject.shape_key(nodes)))
                 ratio = f"{size / around:.0f}x" if around else "more than"
                 message = (
-                    f"{v.type} takes {quantity(size, Unit.BYTE)}, {ratio} what the "
+                    f"{v.type} takes {size_text(size)}, {ratio} what the "
                     f"{len(chain)} kernels around it read and write otherwise"
                 )
                 is_attention = any(n.op.kind is Kind.SOFTMAX for n in nodes)

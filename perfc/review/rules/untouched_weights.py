@@ -8,7 +8,7 @@ from perfc.ir.graph import Value
 from perfc.review.lint.finding import Finding, GainBasis, Saves, Severity
 from perfc.review.lint.rule import Rule
 from perfc.review.lint.subject import Subject
-from perfc.view.report.units import Unit, quantity, share
+from perfc.view.report.units import share, size_text
 
 LEAST_SHARE = 0.1
 """Minimum unread bytes of one tensor as a fraction of all weights."""
@@ -58,7 +58,7 @@ class UntouchedWeights(Rule):
             if size is None or size - touched < max(LEAST_SHARE * total, LEAST_BYTES):
                 continue
             anchor = subject.kernels[first[v]].kernel.anchor
-            read, whole = quantity(touched, Unit.BYTE), quantity(size, Unit.BYTE)
+            read, whole = size_text(touched), size_text(size)
             message = (
                 f"a run reads at most {read} of the {whole} of {v.type} "
                 f"({share((size - touched) / total)} of all weights unread)"

@@ -14,8 +14,19 @@ from perfc.view.report.formats.document import (
     Note,
     Section,
     Table,
+    in_bytes,
+    in_seconds,
 )
-from perfc.view.report.units import INTERVAL, LOWER_BOUND, Unit, plural, quantity
+from perfc.view.report.units import (
+    INTERVAL,
+    LOWER_BOUND,
+    Unit,
+    plural,
+    quantity,
+    size_text,
+    time_range,
+    time_text,
+)
 
 from .service import GenerationReport, PartView
 
@@ -43,19 +54,19 @@ def delivered(r: GenerationReport) -> Iterator[Fact]:
     """Yield the facts of a batch: time, rate, energy and memory."""
     noun = "image" if r.picture.frames == 1 else "video"
     one = "an image" if r.picture.frames == 1 else "a video"
-    each = quantity(r.time_s / r.batch, Unit.SECOND)
-    ends = f"{quantity(r.low_s, Unit.SECOND)} to {quantity(r.high_s, Unit.SECOND)}"
+    each = time_text(r.time_s / r.batch)
+    ends = time_range(r.low_s, r.high_s)
     time = f"{each} {one}, {INTERVAL} per batch {ends}"
-    yield Fact("predicted", Amount(r.time_s, Unit.SECOND), time)
+    yield Fact("predicted", in_seconds(r.time_s), time)
     yield Fact("rate", None, f"{60 * r.pictures_per_s:,.3g} {noun}s a minute")
     less = f"{r.time_s / r.floor_s:.1f} × below the predicted time"
-    yield Fact(LOWER_BOUND, Amount(r.floor_s, Unit.SECOND), less)
+    yield Fact(LOWER_BOUND, in_seconds(r.floor_s), less)
     if r.energy is not None:
         low, high = (quantity(end, Unit.JOULE) for end in (r.energy.low_j, r.energy.high_j))
         spent = f"{one}, board only, {INTERVAL} per batch {low} to {high}"
         yield Fact("energy", Amount(r.energy.energy_j, Unit.JOULE), spent)
-    of = f"of {quantity(r.capacity_bytes, Unit.BYTE)}: weights of all parts, largest activations"
-    yield Fact("memory", Amount(r.memory_bytes, Unit.BYTE), of)
+    of = f"of {size_text(r.capacity_bytes)}: weights of all parts, largest activations"
+    yield Fact("memory", in_bytes(r.memory_bytes), of)
 
 
 def parts(r: GenerationReport) -> Table:
@@ -77,7 +88,7 @@ def parts(r: GenerationReport) -> Table:
 def row(part: PartView, whole_s: float) -> tuple[Cell, ...]:
     """Return the row of a part, with its share of the batch's time."""
     return (
-        part.name, part.time_s / whole_s, part.calls, part.batch, Amount(part.call_s, Unit.SECOND),
-        Amount(part.floor_s / part.calls, Unit.SECOND), Amount(part.weight_bytes, Unit.BYTE),
-        Amount(part.activation_bytes, Unit.BYTE), part.class_name,
+        part.name, part.time_s / whole_s, part.calls, part.batch, in_seconds(part.call_s),
+        in_seconds(part.floor_s / part.calls), in_bytes(part.weight_bytes),
+        in_bytes(part.activation_bytes), part.class_name,
     )  # fmt: skip

@@ -8,7 +8,7 @@ from string import ascii_lowercase
 
 from perfc.ir.record import record
 from perfc.view.report.formats.document import Column, Note, Part, Table
-from perfc.view.report.units import Unit, plural, quantity
+from perfc.view.report.units import plural, time_text
 
 from ..search import GPU_TIME, SearchResult, cost_of
 
@@ -87,7 +87,7 @@ def front_chart(result: SearchResult) -> Iterator[Part]:
         letter = letters[dot.target]
         if dot.is_best or rows[y][x] == " ":
             rows[y][x] = letter.upper() if dot.is_best else letter
-    first, last = (quantity(v, Unit.SECOND) for v in (across.low, across.high))
+    first, last = map(time_text, (across.low, across.high))
     lines = tuple(
         (f"{up.at(1 - i / (HEIGHT - 1)):.3g}" if i in TICKS else "", "│" + "".join(row))
         for i, row in enumerate(rows)

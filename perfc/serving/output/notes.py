@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from perfc.frontend.config import OF_IMAGES, LanguageModel, Sampling, WeightFormat, precision_of
 from perfc.passes.runtimes import runtime
 from perfc.view.report.names import runs_elsewhere
-from perfc.view.report.units import Unit, plural, quantity
+from perfc.view.report.units import plural, time_text
 
 from ..cost.context import EMULATION_OPS
 from ..engine import Engine, lacks
@@ -129,7 +129,7 @@ def _standing(engine: Engine) -> tuple[str, ...]:
             f"{'' if is_measured_on(law, vendor) else f', none of them on {vendor}'}"
         )
     else:
-        launch = f"{quantity(law.launch_s, Unit.SECOND)} per launch"
+        launch = f"{time_text(law.launch_s)} per launch"
         waits = f"{launch} is assumed" if law.launch_s else "only kernels are counted"
         notes.append(f"host overhead of {engine.runtime} was not measured: {waits}")
     return tuple(notes)

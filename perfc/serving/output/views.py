@@ -15,8 +15,10 @@ from perfc.view.report.formats.document import (
     Note,
     Section,
     Table,
+    in_bytes,
+    in_seconds,
 )
-from perfc.view.report.units import Unit, plural, quantity, share
+from perfc.view.report.units import Unit, plural, share, size_text, time_range, time_text
 
 from ..search import SearchResult
 from ..served import SimulationView
@@ -108,9 +110,9 @@ def _latencies(r: ServingReport) -> Table:
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (
             name,
-            Amount(q.mean, Unit.SECOND),
+            in_seconds(q.mean),
             "" if band is None else _range(q.mean, band),
-            *(Amount(v, Unit.SECOND) for v in (q.p50, q.p90, q.p99)),
+            *map(in_seconds, (q.p50, q.p90, q.p99)),
         )
         for name, q, band in named
         if q is not None
@@ -119,8 +121,7 @@ def _latencies(r: ServingReport) -> Table:
 
 
 def _range(mean_s: float, band: IntervalFactors) -> str:
-    low, high = (quantity(mean_s * f, Unit.SECOND) for f in (band.low, band.high))
-    return f"{low} to {high}"
+    return time_range(mean_s * band.low, mean_s * band.high)
 
 
 def _delivered(r: ServingReport) -> Iterator[Fact]:
@@ -134,8 +135,8 @@ def _delivered(r: ServingReport) -> Iterator[Fact]:
         b = r.batch
         low, high = (rate.output_tokens_per_s * b.time_s / end for end in (b.high_s, b.low_s))
         words += f", {low:,.0f} to {high:,.0f}"
-        ends = " to ".join(quantity(end, Unit.SECOND) for end in (b.low_s, b.high_s))
-        yield Fact("batch", Amount(b.time_s, Unit.SECOND), f"{ends}; first step to last token")
+        ends = time_range(b.low_s, b.high_s)
+        yield Fact("batch", in_seconds(b.time_s), f"{ends}; first step to last token")
     yield Fact("output", None, f"{words}: {each}")
     if r.drafts is not None:
         d = r.drafts
@@ -152,15 +153,13 @@ def _delivered(r: ServingReport) -> Iterator[Fact]:
         a = r.adapters
         yield Fact("adapters", None, f"{a.count} of rank {a.rank}, used in rotation")
     for step in r.steps:
-        words = f"{step.what}; lower bound {quantity(step.floor_s, Unit.SECOND)}"
-        host = f", {quantity(step.host_s, Unit.SECOND)} host overhead" if step.host_s > 0 else ""
+        words = f"{step.what}; lower bound {time_text(step.floor_s)}"
+        host = f", {time_text(step.host_s)} host overhead" if step.host_s > 0 else ""
         goes = ", ".join(
             f"{PRINTED.get(p.what, p.what)} {p.time_s / step.time_s:.0%}"
             for p in step.parts if p.time_s >= LEAST_SHARE * step.time_s
         )  # fmt: skip
-        yield Fact(
-            "step", Amount(step.time_s, Unit.SECOND), f"{words}; {goes}" if goes else words + host
-        )
+        yield Fact("step", in_seconds(step.time_s), f"{words}; {goes}" if goes else words + host)
     if spent.energy_j_per_token is not None:
         grams = f"{spent.carbon_g_per_million:,.0f} g CO2 per million tokens"
         carbon = f"per token; {grams}, grid: {spent.grid}, {spent.grid_date}"
@@ -193,19 +192,19 @@ def _certainty(view: SimulationView, load: Load) -> str:
 
 def _memory(r: ServingReport) -> Iterator[Fact]:
     m = r.memory
-    whole = quantity(m.capacity_bytes, Unit.BYTE)
+    whole = size_text(m.capacity_bytes)
     counts = f"of {whole}; {r.parameters / 1e9:,.4g} billion parameters"
     if r.active_parameters != r.parameters:
         counts += f", {r.active_parameters / 1e9:,.4g} billion active per token"
-    yield Fact("weights", Amount(m.weight_bytes, Unit.BYTE), counts)
+    yield Fact("weights", in_bytes(m.weight_bytes), counts)
     rest = m.activation_bytes + m.overhead_bytes
-    yield Fact("activations", Amount(rest, Unit.BYTE), "plus contexts, libraries, recorded graphs")
+    yield Fact("activations", in_bytes(rest), "plus contexts, libraries, recorded graphs")
     users = plural(m.largest_concurrency, "user")
     if m.kv_bytes_per_token:
-        each = quantity(m.kv_bytes_per_token, Unit.BYTE)
+        each = size_text(m.kv_bytes_per_token)
         users = f"{m.kv_tokens:,} tokens of {each}, {users}"
     users += f"; longest context {m.largest_context:,}"
-    yield Fact(m.pool_name, Amount(max(m.pool_bytes, 0.0), Unit.BYTE), users)
+    yield Fact(m.pool_name, in_bytes(max(m.pool_bytes, 0.0)), users)
     if m.vllm_kv_tokens is not None:
         words = f"GPU KV cache size {m.vllm_kv_tokens:,} tokens, with layers in groups of one size"
         yield Fact("as vLLM prints", None, words)
@@ -235,8 +234,8 @@ def search_document(result: SearchResult, *, has_chart: bool = False) -> Documen
         (
             r.target, r.weights + _of_experts(r), float(r.gpus), float(r.parallel.expert),
             float(r.load.concurrency), float(r.token_budget),
-            Amount(r.latencies.ttft.mean, Unit.SECOND),
-            Amount(r.latencies.tpot.mean if r.latencies.tpot else None, Unit.SECOND),
+            in_seconds(r.latencies.ttft.mean),
+            in_seconds(r.latencies.tpot.mean if r.latencies.tpot else None),
             round(r.throughput.output_tokens_per_s_per_gpu),
             "" if r.expenses is None or r.expenses.price_per_million is None
             else f"{r.expenses.price_per_million:.3g} {r.expenses.currency}",

@@ -15,8 +15,19 @@ from perfc.view.report.formats.document import (
     Part,
     Section,
     Table,
+    in_bytes,
+    in_seconds,
 )
-from perfc.view.report.units import DASH, INTERVAL, LOWER_BOUND, Unit, plural, quantity
+from perfc.view.report.units import (
+    DASH,
+    INTERVAL,
+    LOWER_BOUND,
+    Unit,
+    plural,
+    quantity,
+    size_text,
+    time_text,
+)
 
 from .rows import Row
 from .slices import CardSlice, Slicing
@@ -36,7 +47,7 @@ def advice(slicing: Slicing) -> Facts:
     """Return the recommended slice and those of the published rules."""
     smallest, need = slicing.smallest, slicing.need_bytes
     rows = [Fact("take", None, _taken(smallest, slicing))]
-    words = f"{slicing.by_memory or 'none'}: the smallest larger than {quantity(need, Unit.BYTE)}"
+    words = f"{slicing.by_memory or 'none'}: the smallest larger than {size_text(need)}"
     rows.append(Fact("DIPPM", None, f"{words}, memory only (eq. 4.2)"))
     if slicing.by_use:
         share = f"the whole card is busy {100 * slicing.used:.0f} % of the time"
@@ -49,7 +60,7 @@ def _taken(smallest: CardSlice | None, slicing: Slicing) -> str:
         return "no slice is large and fast enough"
     verdict, profile = smallest.row.verdict, smallest.profile
     item = verdict.throughput.item.value
-    each = f"{quantity(smallest.row.time_s, Unit.SECOND)} predicted"
+    each = f"{time_text(smallest.row.time_s)} predicted"
     many = f"{profile.instances} fit, {quantity(smallest.card_per_s, Unit.COUNT)} {item}/s per card"
     whole = quantity(slicing.card.verdict.throughput.per_s, Unit.COUNT)
     return f"{profile.name}: {each}; {many}, the whole card has {whole}"
@@ -86,10 +97,10 @@ def _row(slicing: Slicing, row: Row, cut: CardSlice | None, *, has_price: bool) 
         "whole card" if cut is None else cut.profile.name,
         None if cut is None else float(cut.profile.sm_count),
         1.0 if cut is None else float(cut.profile.instances),
-        Amount(row.time_s, Unit.SECOND),
+        in_seconds(row.time_s),
         interval(row) if slicing.is_predicted else DASH,
-        Amount(verdict.floor_s, Unit.SECOND),
-        Amount(whole, Unit.BYTE),
+        in_seconds(verdict.floor_s),
+        in_bytes(whole),
         Amount(per_s, Unit.COUNT),
         Amount(row.energy_j, Unit.JOULE),
         *((price(row),) if has_price else ()),
@@ -100,14 +111,14 @@ def _row(slicing: Slicing, row: Row, cut: CardSlice | None, *, has_price: bool) 
 def notes(slicing: Slicing) -> Iterator[Note]:
     """Yield the notes below the table."""
     if slicing.slo_s is not None:
-        limit = quantity(slicing.slo_s, Unit.SECOND)
+        limit = time_text(slicing.slo_s)
         if slicing.smallest is None:
             yield Note(
                 f"no slice has enough memory and a predicted time of {limit} or less",
                 is_warning=True,
             )
         yield Note(f"yes: the {INTERVAL} is below {limit}; likely: the predicted time is")
-    need = quantity(slicing.need_bytes, Unit.BYTE)
+    need = size_text(slicing.need_bytes)
     whole = "with the runtime's allocator and the driver's context; `perfc fit` lists the parts"
     yield Note(f"memory: {need} on the whole card, {whole}")
     yield Note(

@@ -17,9 +17,18 @@ from perfc.view.report.formats.document import (
     Part,
     Section,
     Table,
+    in_seconds,
 )
 from perfc.view.report.names import emulated
-from perfc.view.report.units import INTERVAL, LOWER_BOUND, Unit, plural, quantity
+from perfc.view.report.units import (
+    INTERVAL,
+    LOWER_BOUND,
+    Unit,
+    plural,
+    quantity,
+    size_text,
+    time_text,
+)
 
 from .amounts import mass
 from .order import LimitStatus, Order
@@ -86,7 +95,7 @@ def recommendations(comparison: Comparison) -> Iterator[str]:
     if len(comparison.rows) < 3 or not rows or comparison.has_predictors:
         return
     fastest = min(rows, key=lambda r: r.time_s)
-    best = [f"fastest {_named(fastest, comparison)} ({quantity(fastest.time_s, Unit.SECOND)})"]
+    best = [f"fastest {_named(fastest, comparison)} ({time_text(fastest.time_s)})"]
     priced = [r for r in rows if r.price_per_million is not None]
     if priced:
         cheapest = min(priced, key=lambda r: r.price_per_million or math.inf)
@@ -142,14 +151,14 @@ def columns(
     if comparison.has_predictors:
         yield Column("predictor", "predictor"), lambda r: r.predictor or BEST
     time = "predicted" if comparison.is_predicted else "sustained"
-    yield Column("time_s", time), lambda r: Amount(r.time_s, Unit.SECOND)
+    yield Column("time_s", time), lambda r: in_seconds(r.time_s)
     if has_bars:
         yield Column("bar", ""), lambda r: bar(r.time_s, longest_s)
     if comparison.is_predicted:
         yield Column("interval", INTERVAL, is_spare=True), interval
     yield (
         Column("floor_s", LOWER_BOUND, is_spare=True),
-        lambda r: Amount(r.verdict.floor_s, Unit.SECOND),
+        lambda r: in_seconds(r.verdict.floor_s),
     )
     items = {r.verdict.throughput.item.value for r in rows}
     per_s = f"{items.pop()}/s" if len(items) == 1 else "items/s"
@@ -159,7 +168,7 @@ def columns(
     yield Column("memory_bytes", "memory", is_spare=True), memory
     if comparison.slo_s is not None:
         limit_s = comparison.slo_s
-        name = f"in {quantity(limit_s, Unit.SECOND)}"
+        name = f"in {time_text(limit_s)}"
         yield Column("in_time", name), lambda r: r.standing(limit_s).value
     if any(r.price is not None for r in rows) and not comparison.has_predictors:
         yield Column("price", f"{comparison.currency or 'price'}/million".strip()), price
@@ -177,7 +186,7 @@ def _differ(rows: Sequence[Row], of: Callable[[Row], object]) -> bool:
 def interval(row: Row) -> str:
     """Format the prediction interval."""
     time = row.verdict.expected
-    low, high = quantity(time.low, Unit.SECOND), quantity(time.high, Unit.SECOND)
+    low, high = time_text(time.low), time_text(time.high)
     number, _, unit = low.partition(" ")
     return f"{number}–{high}" if high.endswith(f" {unit}") else f"{low}–{high}"
 
@@ -185,7 +194,7 @@ def interval(row: Row) -> str:
 def memory(row: Row) -> str:
     """Format the memory of a run; runs that do not fit are marked."""
     need = row.verdict.memory
-    text = ("≥ " if need.is_bound else "") + quantity(need.total_bytes, Unit.BYTE)
+    text = ("≥ " if need.is_bound else "") + size_text(need.total_bytes)
     return text if row.fits else f"{text}, does not fit"
 
 
@@ -227,7 +236,7 @@ def notes(comparison: Comparison) -> Iterator[tuple[str, bool]]:
     emulations = (emulated(load_machine(target), [dtype]) for target, dtype in settings)
     yield from dict.fromkeys((words, True) for words in emulations if words)
     if comparison.slo_s is not None:
-        limit = quantity(comparison.slo_s, Unit.SECOND)
+        limit = time_text(comparison.slo_s)
         if not comparison.holds:
             yield f"no row has a predicted time of {limit} or less", True
         elif any(r.standing(comparison.slo_s) is LimitStatus.LIKELY for r in comparison.rows):

@@ -9,7 +9,7 @@ from perfc.analyzers.estimators.fitted import TermTime
 from perfc.analyzers.estimators.forest_reason import ForestReason
 from perfc.analyzers.estimators.roofline import SustainedShare
 from perfc.analyzers.estimators.steps import StepReason
-from perfc.view.report.units import INTERVAL, Unit, plural, quantity, share, span
+from perfc.view.report.units import INTERVAL, Unit, plural, quantity, share, span, time_text
 
 from .prediction import PredictionPart
 
@@ -26,13 +26,13 @@ SAYS = {
 def prediction_lines(part: PredictionPart) -> Iterator[str]:
     """Yield the prediction of a kernel, its interval and its explanation."""
     p = part.prediction
-    low, time, high = (quantity(t, Unit.SECOND) for t in (p.low_s, p.time_s, p.high_s))
+    low, time, high = map(time_text, (p.low_s, p.time_s, p.high_s))
     yield f"prediction: {time}, {INTERVAL} {low} to {high}"
     yield f"  {SAYS[p.predictor]} (predicted); class {p.class_name}"
     if p.is_extrapolating:
         yield "  extrapolating: measured kernels differ, the error may exceed a factor of two"
     if p.wait_s:
-        yield f"  {quantity(p.wait_s, Unit.SECOND)} of it waits for the launch"
+        yield f"  {time_text(p.wait_s)} of it waits for the launch"
     if part.energy is not None:
         e = part.energy
         ends = f"{quantity(e.low_j, Unit.JOULE)} to {quantity(e.high_j, Unit.JOULE)}"
@@ -43,7 +43,7 @@ def prediction_lines(part: PredictionPart) -> Iterator[str]:
             yield from step_lines(part.reason)
         case SustainedShare(sustained_s, ratio):
             yield (
-                f"  sustained {quantity(sustained_s, Unit.SECOND)} x {ratio.mid:g}"
+                f"  sustained {time_text(sustained_s)} x {ratio.mid:g}"
                 f" ({ratio.low:g} to {ratio.high:g}: measured over sustained time of such kernels)"
             )
         case tuple(terms):
@@ -68,7 +68,7 @@ def run_lines(part: PredictionPart) -> Iterator[str]:
         yield f"  sum of the kernels: {run.summed_s}"
     yield f"  this kernel takes {share(part.share)} of the sum of the kernels"
     for other in run.others:
-        says = f"{other.predictor} predicts {quantity(other.time_s, Unit.SECOND)} ({other.ends})"
+        says = f"{other.predictor} predicts {time_text(other.time_s)} ({other.ends})"
         yield f"  {says}, not used: {other.reason}"
         yield f"    {other.words}"
         yield from (f"    extrapolates: {reason}" for reason in other.outside)
@@ -77,7 +77,7 @@ def run_lines(part: PredictionPart) -> Iterator[str]:
 def term_line(term: TermTime) -> str:
     """Format a term of a fitted time."""
     rate = f" at {1 / term.second_per_unit:.4g}" if term.name.endswith("per_s") else ""
-    return f"  {quantity(term.time_s, Unit.SECOND):>10}  {term.amount:.6g}{rate} {term.name}"
+    return f"  {time_text(term.time_s):>10}  {term.amount:.6g}{rate} {term.name}"
 
 
 def step_lines(r: StepReason) -> Iterator[str]:
@@ -87,7 +87,7 @@ def step_lines(r: StepReason) -> Iterator[str]:
     yield f"  weights {r.weights}, from steps in {r.setting} on {machines}, {here}"
     for launch in r.launches:
         times = f", {launch.times:g} times" if launch.times != 1 else ""
-        time_s, scale_s = (quantity(t, Unit.SECOND) for t in (launch.time_s, launch.scale_s))
+        time_s, scale_s = map(time_text, (launch.time_s, launch.scale_s))
         estimate = f"physical estimate {scale_s} x learned factor {launch.factor:.3f}"
         yield f"  {time_s:>10}  {launch.kind}{times}: {estimate}"
     yield f"  90 % of steps of such launches are within a factor of {r.error:.2f}"
@@ -100,15 +100,15 @@ def reason_lines(r: ForestReason, here_s: float | None = None) -> Iterator[str]:
         for c in r.candidates:
             choices = extents(c.choices) if c.choices else ""
             who = f"{c.framework} {choices}".rstrip()
-            yield f"    {quantity(c.time_s, Unit.SECOND):>10}  {who}"
+            yield f"    {time_text(c.time_s):>10}  {who}"
         yield "  the implementation nearest to the median:"
     yield f"  {extents(r.parameters)} in {r.dtype}, weights {r.weights}"
-    yield f"  physical estimate {quantity(r.scale_s, Unit.SECOND)} x learned factor {r.factor:.3f}"
+    yield f"  physical estimate {time_text(r.scale_s)} x learned factor {r.factor:.3f}"
     if r.times != 1:
         yield f"  backward pass of such a kernel: x {r.times:.3g}"
     alone_s = r.scale_s * r.factor * r.times
     if here_s and abs(alone_s / here_s - 1) > NOTICEABLE:
-        alone, here = (quantity(t, Unit.SECOND) for t in (alone_s, here_s))
+        alone, here = map(time_text, (alone_s, here_s))
         yield f"    = {alone} for a call measured in isolation; {here} within this run"
     if r.machine_distance > 0:
         yield f"  nearest measured machine: its rates differ by {2**r.machine_distance:.2f}x"

@@ -9,7 +9,7 @@ from perfc.common.version import __version__
 from perfc.ir.record import record
 from perfc.view.pages.catalogue import SECTIONS
 from perfc.view.report.formats.json_form import strict
-from perfc.view.report.units import Unit, plural, quantity
+from perfc.view.report.units import Unit, plural, quantity, time_text
 
 from .ceilings import ExplainedCeiling, KernelPart, RateCite
 from .explanation import Count, Explanation, TensorOperand
@@ -139,7 +139,7 @@ def _kernel(k: KernelPart) -> Iterator[str | Hanging]:
             yield f"  {title}"
             for row in rows:
                 yield _ceiling(row, keys.index(_reference(row.rate)) + 1)
-    time, floor = quantity(k.time_s, Unit.SECOND), quantity(k.floor_s, Unit.SECOND)
+    time, floor = time_text(k.time_s), time_text(k.floor_s)
     share = quantity(k.share, Unit.SHARE)
     yield f"  time {time}, {share} of the run, limited by {k.binding} ({k.origin})"
     yield f"  lower bound {floor}"
@@ -155,11 +155,11 @@ def _reference(rate: RateCite) -> tuple[str, str, str]:
 
 def _ceiling(t: ExplainedCeiling, number: int) -> str:
     mark = "*" if t.binds else " "
-    time = quantity(t.time_s, Unit.SECOND)
+    time = time_text(t.time_s)
     if t.rate.unit == "s":
         amount, rate = (
             plural(round(t.amount), "launch", "launches"),
-            quantity(t.rate.value, Unit.SECOND),
+            time_text(t.rate.value),
         )
         how = f"{amount} of {rate}"
     else:

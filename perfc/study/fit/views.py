@@ -16,10 +16,12 @@ from perfc.view.report.formats.document import (
     Part,
     Section,
     Table,
+    in_bytes,
+    in_seconds,
 )
 from perfc.view.report.memory_sections.device_memory import DeviceMemory, parts_of
 from perfc.view.report.names import emulated, machine_title, runtime_title
-from perfc.view.report.units import DASH, Unit, quantity
+from perfc.view.report.units import DASH, Unit, size_text
 
 from .search import Fit, FitChoice
 
@@ -122,9 +124,9 @@ def facts(fit: Fit) -> Iterator[Fact]:
     """Yield batch, memory and whether the run fits."""
     first = fit.choices[0]
     whole = first.footprint.capacity_bytes
-    need = quantity(first.footprint.total_bytes, Unit.BYTE)
-    margin = quantity(first.footprint.margin_bytes, Unit.BYTE)
-    of = "" if whole is None else f" of {quantity(whole, Unit.BYTE)}, with a margin of {margin}"
+    need = size_text(first.footprint.total_bytes)
+    margin = size_text(first.footprint.margin_bytes)
+    of = "" if whole is None else f" of {size_text(whole)}, with a margin of {margin}"
     if fit.is_auto and first.fits:
         yield Fact("batch", None, f"{fit.batch} is the largest that fits")
     elif fit.batch is not None:
@@ -152,8 +154,8 @@ def table(fit: Fit) -> Table:
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (
             c.title, DASH if c.largest is None else f"{c.largest:,}",
-            Amount(c.footprint.total_bytes, Unit.BYTE), "yes" if c.fits else "no",
-            Amount(c.time_s.mid, Unit.SECOND),
+            in_bytes(c.footprint.total_bytes), "yes" if c.fits else "no",
+            in_seconds(c.time_s.mid),
             ""
             if c is first or not first.time_s.mid
             else f"{100 * (c.time_s.mid / first.time_s.mid - 1):+.0f} %",

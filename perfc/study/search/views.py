@@ -11,7 +11,7 @@ from perfc.ir.record import record
 from perfc.view.report.formats import comma
 from perfc.view.report.formats.document import Column, Document, Note, Part, Section, Table
 from perfc.view.report.formats.json_form import document_text
-from perfc.view.report.units import INTERVAL, Unit, plural, quantity
+from perfc.view.report.units import INTERVAL, plural, quantity, time_range
 
 from .quantity import Objective
 from .run import SpaceSearch, Trial
@@ -178,10 +178,7 @@ def value_of(trial: Trial, one: Objective) -> float | str:
 
 def interval(trial: Trial) -> str:
     """Return the prediction interval of a time as text."""
-    low, high = (
-        quantity(end, Unit.SECOND) for end in (trial.estimate.low_s, trial.estimate.high_s)
-    )
-    return f"{low} to {high}"
+    return time_range(trial.estimate.low_s, trial.estimate.high_s)
 
 
 def notes(search: SpaceSearch) -> Iterator[Note]:

@@ -7,7 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from perfc.view.report.formats.text import LEVELS
-from perfc.view.report.units import INTERVAL, LOWER_BOUND, Unit, plural, quantity
+from perfc.view.report.units import (
+    INTERVAL,
+    LOWER_BOUND,
+    plural,
+    size_text,
+    time_range,
+    time_text,
+)
 
 if TYPE_CHECKING:
     from .results import Crossover, Point, RegimeSpan, SizeLimit, Sweep
@@ -64,11 +71,11 @@ def _chart(s: Sweep, by_target: Mapping[str, Sequence[Point]]) -> Iterator[str]:
     yield ""
     first, last = next(iter(by_target.values()))[0], next(iter(by_target.values()))[-1]
     ends = f"{s.label(name)} {first.dims[name]} to {last.dims[name]}"
-    yield f"time, {ends}, from {quantity(math.exp(least), Unit.SECOND)} (log scale)"
+    yield f"time, {ends}, from {time_text(math.exp(least))} (log scale)"
     for target, points in by_target.items():
         drawn = points[:: max(1, -(-len(points) // CHART))]
         marks = "".join(_level(p.time_s, least, most) for p in drawn)
-        low, high = (quantity(points[i].time_s, Unit.SECOND) for i in (0, -1))
+        low, high = (time_text(points[i].time_s) for i in (0, -1))
         yield f"  {target:{width}}  {marks}  {low} to {high}"
 
 
@@ -113,12 +120,12 @@ def _table(s: Sweep, points: Sequence[Point]) -> Iterator[str]:
         [
             *(str(p.dims[n]) for n in names),
             *([p.target] if is_several else []),
-            quantity(p.time_s, Unit.SECOND),
+            time_text(p.time_s),
             _range(p),
-            quantity(p.floor_s, Unit.SECOND),
-            quantity(p.time_s / max(p.dims[names[0]], 1), Unit.SECOND),
-            quantity(p.device_bytes, Unit.BYTE),
-            quantity(p.memory_bytes, Unit.BYTE) + ("" if p.fits else " !"),
+            time_text(p.floor_s),
+            time_text(p.time_s / max(p.dims[names[0]], 1)),
+            size_text(p.device_bytes),
+            size_text(p.memory_bytes) + ("" if p.fits else " !"),
             p.regime.value,
         ]
         for p in points
@@ -132,8 +139,7 @@ def _range(point: Point) -> str:
     """Format the prediction interval of a point."""
     if point.predicted is None:
         return "—"
-    low, high = (quantity(t, Unit.SECOND) for t in (point.predicted.low_s, point.predicted.high_s))
-    return f"{low} to {high}"
+    return time_range(point.predicted.low_s, point.predicted.high_s)
 
 
 def _given(s: Sweep, fixed: Mapping[str, int]) -> str:
@@ -178,7 +184,7 @@ def in_words(spans: Sequence[RegimeSpan], symbol: str) -> str:
 
 def capacity_in_words(c: SizeLimit, label: str = "") -> str:
     """Describe a capacity: ``does not fit in 79.1 GiB from batch 3264``."""
-    size = quantity(c.capacity_bytes, Unit.BYTE)
+    size = size_text(c.capacity_bytes)
     if c.largest is None:
         return f"fits in {size} at every {label or c.symbol}"
     return f"does not fit in {size} from {label or c.symbol} {c.largest + 1}"

@@ -7,8 +7,16 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from perfc.common.plain_text import printable
-from perfc.view.report.formats.document import Amount, Column, Document, Note, Section, Table
-from perfc.view.report.units import LOWER_BOUND, Unit, plural, quantity
+from perfc.view.report.formats.document import (
+    Column,
+    Document,
+    Note,
+    Section,
+    Table,
+    in_bytes,
+    in_seconds,
+)
+from perfc.view.report.units import LOWER_BOUND, Unit, plural, time_text
 
 from .text import capacity_in_words, in_words
 
@@ -44,7 +52,7 @@ def summary_lines(sweep: Sweep) -> tuple[str, str, str]:
     first, last = (min(sweep.points, key=_time), max(sweep.points, key=_time))
     how = "at measured rates" if first.report is None else "predicted"
     ends = (first,) if first is last else (first, last)
-    times = " to ".join(f"{quantity(_time(p), Unit.SECOND)} ({place(sweep, p)})" for p in ends)
+    times = " to ".join(f"{time_text(_time(p))} ({place(sweep, p)})" for p in ends)
     beyond = [p for p in sweep.points if not p.fits]
     fits = "all points fit in memory"
     if beyond:
@@ -55,7 +63,7 @@ def summary_lines(sweep: Sweep) -> tuple[str, str, str]:
 def bounds_of(sweep: Sweep) -> str:
     """Return the range of lower bounds."""
     floors = [p.floor_s for p in sweep.points]
-    ends = dict.fromkeys(quantity(s, Unit.SECOND) for s in (min(floors), max(floors)))
+    ends = dict.fromkeys(map(time_text, (min(floors), max(floors))))
     return " to ".join(ends)
 
 
@@ -82,17 +90,14 @@ def table(sweep: Sweep) -> Table:
         Column("bound", "limited by"),
     )
 
-    def seconds(value: float | None) -> Amount:
-        return Amount(value, Unit.SECOND)
-
     rows = tuple(
         (
             p.target,
             *(p.dims[name] for name in names),
-            seconds(p.time_s),
-            *map(seconds, interval(p)),
-            seconds(p.floor_s),
-            Amount(p.memory_bytes, Unit.BYTE),
+            in_seconds(p.time_s),
+            *map(in_seconds, interval(p)),
+            in_seconds(p.floor_s),
+            in_bytes(p.memory_bytes),
             p.regime.value,
         )
         for p in sweep.points

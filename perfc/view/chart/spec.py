@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from perfc.common.plain_text import printable
 from perfc.ir.facts import Origin
-from perfc.view.report.units import DASH, Unit, quantity, share
+from perfc.view.report.units import DASH, Unit, quantity, share, size_text, time_text
 
 from .chart import Chart
 from .lines import LineSegment, lines_of
@@ -264,7 +264,7 @@ def _points(chart: Chart) -> Json:
 def row(p: MarkPoint, total_s: float) -> dict[str, Json]:
     """Return the tooltip data of one point."""
     m = p.mark
-    time = quantity(m.time_s, Unit.SECOND) + (f" × {m.count}" if m.count > 1 else "")
+    time = time_text(m.time_s) + (f" × {m.count}" if m.count > 1 else "")
     data: dict[str, Json] = {
         "x": p.intensity,
         "y": p.flop_per_s,
@@ -274,7 +274,7 @@ def row(p: MarkPoint, total_s: float) -> dict[str, Json]:
         "kernel": shortened(m.label),
         "nodes": shortened(", ".join(m.nodes)) or DASH,
         "phase": m.phase or DASH,
-        "bytes at": f"{p.level.title}, {quantity(m.nbytes[p.level], Unit.BYTE)}",
+        "bytes at": f"{p.level.title}, {size_text(m.nbytes[p.level])}",
         "intensity": quantity(p.intensity, Unit.FLOP_PER_BYTE),
         "rate": quantity(p.flop_per_s, Unit.FLOP_PER_S),
         "time": f"{time} {m.basis.value}",

@@ -8,7 +8,7 @@ from perfc.errors import TargetError
 from perfc.ir.record import record
 from perfc.machine import Cluster, Listing, Machine, Rate, load_machine
 from perfc.machine import Unit as Part
-from perfc.view.report.units import Unit, quantity
+from perfc.view.report.units import Unit, quantity, size_text
 
 
 @record
@@ -130,7 +130,7 @@ def _listed(t: Listed) -> tuple[str, ...]:
     origin = "" if t.listing.shipped else f"  [{t.listing.path}]"
     also = f"; also {', '.join(t.listing.aliases)}" if t.listing.aliases else ""
     rates = [quantity(rate, Unit.OP_PER_S) for rate in t.matrix_per_s] or [""] * len(LISTED)
-    memory = quantity(t.memory_bytes, Unit.BYTE) if t.memory_bytes else ""
+    memory = size_text(t.memory_bytes) if t.memory_bytes else ""
     bandwidth = quantity(t.bandwidth_bytes_per_s, Unit.BYTE_PER_S) if t.memory_bytes else ""
     about = f"cannot be read: {t.problem}" if t.problem else f"{t.listing.description}{also}"
     return t.listing.name, memory, bandwidth, *rates, f"{about}{origin}"
@@ -155,7 +155,7 @@ def _cells(r: RateRow, numbers: Mapping[str, int], *, spread: bool) -> tuple[str
     names = dict.fromkeys(n for rate in cited for n in rate.source.split("+"))
     measured = quantity(r.measured.value, r.unit) if r.measured else ""
     reached = quantity(r.reached, Unit.SHARE) if r.reached is not None else ""
-    capacity = quantity(r.capacity_bytes, Unit.BYTE) if r.capacity_bytes else ""
+    capacity = size_text(r.capacity_bytes) if r.capacity_bytes else ""
     sources = " ".join(f"[{numbers[n]}]" for n in names)
     best, nominal = quantity(r.best.value, r.unit), quantity(r.nominal.value, r.unit)
     rounds = _rounds(r.measured, lambda v: quantity(v, r.unit)) if spread else ()

@@ -133,6 +133,21 @@ def quantity(value: float | None, unit: Unit) -> str:
             return _prefixed_text(value, unit)
 
 
+def time_text(seconds: float | None) -> str:
+    """Format a time with its unit: ``1.31 ms``."""
+    return quantity(seconds, Unit.SECOND)
+
+
+def size_text(nbytes: float | None) -> str:
+    """Format a size in bytes with its unit: ``97.5 MiB``."""
+    return quantity(nbytes, Unit.BYTE)
+
+
+def time_range(low_s: float, high_s: float) -> str:
+    """Format both ends of a time: ``980 us to 1.31 ms``."""
+    return f"{time_text(low_s)} to {time_text(high_s)}"
+
+
 def span(low: float, high: float, unit: Unit) -> str:
     """Format an interval, with the unit once if it is the same: ``1.31 to 2.05 ms``."""
     first, last = quantity(low, unit), quantity(high, unit)

@@ -13,7 +13,7 @@ from perfc.common.plain_text import say
 from perfc.errors import PerfcError
 from perfc.frontend.reading.onnx_file import read_model, write_model
 from perfc.ir.record import record
-from perfc.view.report.units import Unit, plural, quantity, share
+from perfc.view.report.units import plural, share, time_text
 
 from ..engine import Linted, LintOutcome, fixable
 from ..formats.output import text
@@ -130,7 +130,7 @@ def summary(fixed: FixedModel, path: str, target: Path) -> str:
     codes = Counter(f.code for f in fixed.fixed)
     listed = ", ".join(f"{c} x{n}" if n > 1 else c for c, n in sorted(codes.items()))
     part = share(fixed.gain_s / fixed.before.time_s) if fixed.before.time_s else "0 %"
-    gain = f"{quantity(fixed.gain_s, Unit.SECOND)} ({part})" if fixed.gain_s > 0 else "no time"
+    gain = f"{time_text(fixed.gain_s)} ({part})" if fixed.gain_s > 0 else "no time"
     nodes = f"{plural(len(fixed.model.graph.node), 'node')} left"
     return (
         f"{path}: fixed {plural(len(fixed.fixed), 'finding')} ({listed}), gains {gain}, {nodes}, "

@@ -9,7 +9,7 @@ from pathlib import Path
 from perfc.ir.record import record
 from perfc.view.report import annotation
 from perfc.view.report.annotation import Annotation, AnnotationLevel
-from perfc.view.report.units import Unit, plural, quantity, share
+from perfc.view.report.units import plural, share, size_text, time_text
 
 from ..engine import Linted, LintOutcome, near
 from ..finding import Finding, Gain, GainBasis, Saves, Severity
@@ -70,7 +70,7 @@ def worth(finding: Finding) -> str:
     """Describe the benefit of a fix."""
     gain, parts = finding.gain, list[str]()
     if finding.saved_bytes is not None:
-        parts.append(f"saves {quantity(finding.saved_bytes, Unit.BYTE)} of memory")
+        parts.append(f"saves {size_text(finding.saved_bytes)} of memory")
     if finding.saves is Saves.LOADING:
         parts.append("saves loading time, nothing of a run")
     elif finding.saves is Saves.KNOWLEDGE:
@@ -86,8 +86,8 @@ def gain_text(gain: Gain) -> str:
     """Format a gain with its lower bound."""
     if not gain.time_s:
         return "gains no time here"
-    floor = quantity(gain.floor_s, Unit.SECOND) if gain.floor_s else "0"
-    saved = quantity(gain.time_s, Unit.SECOND)
+    floor = time_text(gain.floor_s) if gain.floor_s else "0"
+    saved = time_text(gain.time_s)
     if gain.basis is GainBasis.MEASURED:
         return f"saves at most {saved} ({share(gain.share)} of the run)"
     return f"gains {saved} ({share(gain.share)} of the run), floor of the gain {floor}"

@@ -36,6 +36,16 @@ class Amount:
         return f"≥ {text}" if self.is_bound and self.value is not None else text
 
 
+def in_seconds(value: float | None) -> Amount:
+    """Return a time as a cell or fact."""
+    return Amount(value, Unit.SECOND)
+
+
+def in_bytes(value: float | None) -> Amount:
+    """Return a size as a cell or fact."""
+    return Amount(value, Unit.BYTE)
+
+
 @record
 class Name:
     """A long name and its abbreviation for narrow output.

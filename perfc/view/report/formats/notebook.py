@@ -15,7 +15,7 @@ from ..sections.confidence import Grade
 from ..sections.kernels import KernelGroup, groups, title_of
 from ..sections.limits import LimitShare
 from ..sections.verdict import Verdict
-from ..units import Unit, bucketed, quantity, share
+from ..units import bucketed, share, time_text
 from ..views import Views
 from .screen import KINDS, facts_of, percents, running
 from .screen_tables import LIMITS, gain_title, place_of, remedy_cells, rest_lines, sum_of, useful
@@ -144,8 +144,8 @@ def kinds(shown: Sequence[KernelGroup], total_s: float) -> list[KernelKindRow]:
     for g in shown:
         each_s = ratio(g.predicted_share * total_s, len(g.rows))
         percent = share(g.predicted_share)
-        cells = (percent, str(len(g.rows)), quantity(each_s, Unit.SECOND),
-                 quantity(g.first.floor_s, Unit.SECOND))  # fmt: skip
+        cells = (percent, str(len(g.rows)), time_text(each_s),
+                 time_text(g.first.floor_s))  # fmt: skip
         bar = BarPart(
             percent, round(100 * ratio(g.predicted_share, most), 2), kind_of(g.first.held_by)
         )

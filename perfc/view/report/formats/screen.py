@@ -14,7 +14,7 @@ from ..sections.kernels import groups
 from ..sections.limits import LimitShare
 from ..sections.phases import Step
 from ..sections.verdict import Verdict
-from ..units import INTERVAL, LOWER_BOUND, Unit, quantity, span
+from ..units import INTERVAL, LOWER_BOUND, Unit, quantity, size_text, span, time_text
 from ..views import Views
 from .screen_tables import (
     LIMITED_BY,
@@ -90,9 +90,9 @@ def verdict_line(verdict: Verdict) -> str:
     if v.time_s > 0:
         parts.append(throughput_words(v))
     if memory.capacity_bytes is not None:
-        needed = quantity(memory.total_bytes, Unit.BYTE)
+        needed = size_text(memory.total_bytes)
         fits = "fits in" if memory.fits else "does not fit in"
-        parts.append(f"{needed} {fits} {quantity(memory.capacity_bytes, Unit.BYTE)}")
+        parts.append(f"{needed} {fits} {size_text(memory.capacity_bytes)}")
     if v.limits:
         parts.append(f"limited by {v.limits[0].title}")
     if v.confidence is not None:
@@ -113,7 +113,7 @@ def summary_lines(views: Views) -> tuple[str, str, str]:
     if v.confidence is not None:
         takes.append(f"confidence {v.confidence.grade.value}")
     needed, room, _ = memory_words(v)
-    could = [f"{LOWER_BOUND} {quantity(v.floor_s, Unit.SECOND)}"]
+    could = [f"{LOWER_BOUND} {time_text(v.floor_s)}"]
     could += [f"limited by {v.limits[0].title}"] if v.limits else []
     could.append(f"memory {needed} {room.partition(':')[0]}" if ":" in room else f"memory {needed}")
     title = " · ".join([f"{model} on {machine}", *parts])
@@ -155,7 +155,7 @@ def uses_tf32(views: Views) -> bool:
 
 def time_words(verdict: Verdict) -> str:
     """Return the time of a run as text."""
-    return ("≥ " if verdict.is_bound else "") + quantity(verdict.time_s, Unit.SECOND)
+    return ("≥ " if verdict.is_bound else "") + time_text(verdict.time_s)
 
 
 def interval_words(verdict: Verdict) -> str:
@@ -207,7 +207,7 @@ def facts_of(v: Verdict) -> Iterator[ScreenFigure]:
     times = ratio(v.time_s, v.floor_s)
     headline = "the predicted time" if v.is_predicted else "the time"
     words = f"{times:.1f} × below {headline}" if times >= 1.05 else f"as long as {headline}"
-    yield ScreenFigure(LOWER_BOUND, quantity(v.floor_s, Unit.SECOND), words, Style.NUMBER)
+    yield ScreenFigure(LOWER_BOUND, time_text(v.floor_s), words, Style.NUMBER)
     yield ScreenFigure("memory", *memory_words(v))
     if v.step is not None:
         yield ScreenFigure("phases", *step_words(v.step))
@@ -221,7 +221,7 @@ def step_words(step: Step) -> tuple[str, str, Style]:
     """Describe the phases of a training step, longest first, with their limits."""
     longest, *others = sorted(step.phases, key=lambda p: -p.time_s)
     parts = [f"{p.phase} {p.share:.0%}, {p.limited_by}" for p in others if p.share >= 0.005]
-    saved = quantity(step.saved_bytes, Unit.BYTE)
+    saved = size_text(step.saved_bytes)
     words = "; ".join([longest.limited_by, *parts, f"{saved} saved for backward"])
     return f"{longest.phase} {longest.share:.0%}", words, Style.NUMBER
 
@@ -246,17 +246,17 @@ def memory_words(v: Verdict) -> tuple[str, str, Style]:
     """Describe the memory of a run against the capacity of the machine."""
     m = v.memory
     more = "≥ " if m.is_bound else ""
-    needed = more + quantity(m.total_bytes, Unit.BYTE)
-    weights, live = quantity(m.weight_bytes, Unit.BYTE), quantity(m.activation_bytes, Unit.BYTE)
+    needed = more + size_text(m.total_bytes)
+    weights, live = size_text(m.weight_bytes), size_text(m.activation_bytes)
     parts = f"weights {weights}, activations {live}"
     if m.context_bytes:
-        parts = f"{parts}, context {quantity(m.context_bytes, Unit.BYTE)}"
+        parts = f"{parts}, context {size_text(m.context_bytes)}"
     if m.capacity_bytes is None:
         return needed, parts, Style.PLAIN
-    room = quantity(m.capacity_bytes, Unit.BYTE)
+    room = size_text(m.capacity_bytes)
     if m.fits:
         return needed, f"of {room}: {parts}", Style.PLAIN
-    reserved = quantity(m.held_bytes, Unit.BYTE)
+    reserved = size_text(m.held_bytes)
     return needed, f"does not fit in {room} with {reserved} reserved: {parts}", Style.POOR
 
 

@@ -13,7 +13,7 @@ from ..names import place
 from ..sections.kernels import KernelGroup, title_of
 from ..sections.limits import HOST, UNATTRIBUTED
 from ..sections.verdict import Verdict
-from ..units import LOWER_BOUND, Unit, plural, quantity, share
+from ..units import LOWER_BOUND, plural, share, time_text
 from ..views import Views
 from .text import GAP, INDENT, ROOM_FOR_NAMES, Style, StyledText, columns_of, elided, padded
 
@@ -64,8 +64,8 @@ def kind_lines(kinds: Sequence[KernelGroup], width: int) -> Iterator[Line]:
     columns = [
         ScreenColumn(("share", *(share(g.predicted_share) for g in kinds)), True),
         ScreenColumn(("n", *(str(len(g.rows)) for g in kinds)), True),
-        ScreenColumn(("each", *(quantity(t, Unit.SECOND) for t in each)), True),
-        ScreenColumn((LOWER_BOUND, *(quantity(g.first.floor_s, Unit.SECOND) for g in kinds)), True),
+        ScreenColumn(("each", *(time_text(t) for t in each)), True),
+        ScreenColumn((LOWER_BOUND, *(time_text(g.first.floor_s) for g in kinds)), True),
         ScreenColumn((LIMITED_BY, *limit), False, (Style.FAINT, *styles)),
     ]
     room = width - len(INDENT) - sum(c.width + len(GAP) for c in columns)
@@ -209,4 +209,4 @@ def fitting(remedy: Remedy, width: int) -> str:
 def remedy_cells(remedy: Remedy, verdict: Verdict) -> tuple[str, str]:
     """Return the time of the run with a change, and the saving per item."""
     saved = ratio(remedy.saving_s, verdict.time_s)
-    return quantity(remedy.time_s, Unit.SECOND), f"-{100 * saved:.0f} %"
+    return time_text(remedy.time_s), f"-{100 * saved:.0f} %"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from perfc.ir.record import record
 
-from ..formats.document import Amount, Bars, Cell, Column, Fact, Facts, Part, Table
-from ..units import Unit, plural, quantity
+from ..formats.document import Bars, Cell, Column, Fact, Facts, Part, Table, in_bytes
+from ..units import Unit, plural, size_text
 from .footprint import Footprint
 from .recompute import CurvePoint, curve_of, curve_parts
 
@@ -141,14 +141,14 @@ def parts_of(view: DeviceMemory) -> Iterator[Part]:
     """Yield the parts of the view in a document."""
     if not view.line_bytes:
         return
-    total = quantity(view.total_bytes, Unit.BYTE)
-    of = "" if view.capacity_bytes is None else f" of {quantity(view.capacity_bytes, Unit.BYTE)}"
+    total = size_text(view.total_bytes)
+    of = "" if view.capacity_bytes is None else f" of {size_text(view.capacity_bytes)}"
     bound = "at least " if view.is_bound else ""
-    reserved = f"{view.allocator} holds {quantity(view.reserved_bytes, Unit.BYTE)}"
+    reserved = f"{view.allocator} holds {size_text(view.reserved_bytes)}"
     too_much = ", does not fit" if view.fits is False else ""
     yield Facts((Fact("device", None, f"{bound}{total}{of}{too_much}; {reserved}"),))
     rows: tuple[tuple[Cell, ...], ...] = tuple(
-        (p.name, Amount(p.nbytes, Unit.BYTE), p.nbytes / max(view.total_bytes, 1), WORDS[p.name])
+        (p.name, in_bytes(p.nbytes), p.nbytes / max(view.total_bytes, 1), WORDS[p.name])
         for p in sorted(view.parts, key=lambda p: -p.nbytes)
     )
     yield Table(
@@ -157,10 +157,9 @@ def parts_of(view: DeviceMemory) -> Iterator[Part]:
         rows,
     )  # fmt: skip
     spans = ", ".join(
-        f"{p.phase} {quantity(p.peak_bytes, Unit.BYTE)} in {plural(p.kernels, 'kernel')}"
-        for p in view.phases
+        f"{p.phase} {size_text(p.peak_bytes)} in {plural(p.kernels, 'kernel')}" for p in view.phases
     )
-    peak = quantity(view.live_bytes, Unit.BYTE)
+    peak = size_text(view.live_bytes)
     caption = f"peak {peak} at {view.peak_node}, {view.peak_phase}; {spans}"
     yield Bars(tuple(map(float, view.line_bytes)), Unit.BYTE, caption)
     yield from curve_parts(view.checkpoints)

@@ -8,7 +8,7 @@ from perfc.ir.record import record
 from perfc.ir.tensors.types import TensorType
 
 from ..amounts import amount
-from ..formats.document import Amount, Bars, Column, Note, Section, Table
+from ..formats.document import Amount, Bars, Column, Note, Section, Table, in_bytes
 from ..units import Unit
 from .device_memory import DeviceMemory, parts_of
 
@@ -92,7 +92,7 @@ def alive(report: Report, step: int) -> tuple[LiveValue, ...]:
         start = born.get(owner, -1)
         if start <= step <= max(end, start) and isinstance(owner.type, TensorType):
             size = owner.type.nbytes
-            nbytes = Amount(None, Unit.BYTE) if size is None else amount(size, env, Unit.BYTE)
+            nbytes = in_bytes(None) if size is None else amount(size, env, Unit.BYTE)
             live.append(LiveValue(owner.name, str(owner.type), nbytes, len(values)))
     return tuple(sorted(live, key=lambda v: (-(v.nbytes.value or 0), v.name))[:MOST])
 

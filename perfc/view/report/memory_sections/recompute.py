@@ -9,8 +9,8 @@ from perfc.ir.graph import Phase
 from perfc.ir.record import record
 from perfc.passes.training.implementation import RecomputePolicy
 
-from ..formats.document import Amount, Bars, Column, Part, Table
-from ..units import Unit, quantity
+from ..formats.document import Bars, Column, Part, Table, in_bytes, in_seconds
+from ..units import Unit, size_text
 
 if TYPE_CHECKING:
     from perfc.api import Report
@@ -83,10 +83,10 @@ def curve_parts(curve: Sequence[CurvePoint]) -> Iterator[Part]:
         return
     first, last = curve[0], curve[-1]
     caption = (
-        f"recomputation time, from {quantity(first.kept_bytes, Unit.BYTE)} kept (left)"
-        f" to {quantity(last.kept_bytes, Unit.BYTE)} (right)"
+        f"recomputation time, from {size_text(first.kept_bytes)} kept (left)"
+        f" to {size_text(last.kept_bytes)} (right)"
     )
-    labels = tuple(f"{quantity(p.kept_bytes, Unit.BYTE)} kept" for p in curve)
+    labels = tuple(f"{size_text(p.kept_bytes)} kept" for p in curve)
     if all(p.again_s is not None for p in curve):
         yield Bars(tuple(p.again_s or 0.0 for p in curve), Unit.SECOND, caption, labels)
     else:
@@ -98,8 +98,8 @@ def curve_parts(curve: Sequence[CurvePoint]) -> Iterator[Part]:
     )
     rows = tuple(
         (
-            p.keep, Amount(p.kept_bytes, Unit.BYTE),
-            None if p.again_s is None else Amount(p.again_s, Unit.SECOND),
+            p.keep, in_bytes(p.kept_bytes),
+            None if p.again_s is None else in_seconds(p.again_s),
         )
         for p in curve
     )  # fmt: skip

@@ -12,7 +12,7 @@ from perfc.passes.roofline.roofline import GRAPH_GAP
 from perfc.passes.runtimes import Framework, LaunchMode, Steps, of_steps, recorded, runtime, tables
 
 from ..names import runtime_title
-from ..units import Unit, quantity
+from ..units import time_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,7 +74,7 @@ def collect(
     if may_record(report):
         time_s, overhead = recorded_s(), report.machine.launch_overhead_s
         gap_s = overhead.value * GRAPH_GAP if overhead is not None else 0.0
-        basis = f"assumed launch gaps of {quantity(gap_s, Unit.SECOND)}"
+        basis = f"assumed launch gaps of {time_text(gap_s)}"
         remedies.append(Remedy(RECORDED, "", time_s, 1, total_s - time_s, basis))
     useful = (r for r in remedies if r.saving_s > 0)
     return tuple(sorted(useful, key=lambda r: (-r.saving_s, r.name)))

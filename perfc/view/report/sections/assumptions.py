@@ -16,7 +16,7 @@ from perfc.passes.runtimes import LaunchMode
 
 from ..amounts import title
 from ..formats.document import Column, Fact, Facts, Section, Table
-from ..units import DASH, LOWER_BOUND, Unit, quantity
+from ..units import DASH, LOWER_BOUND, Unit, quantity, time_text
 from . import uncertainty
 from .uncertainty import UncertainRate
 
@@ -279,7 +279,7 @@ def section(view: Assumptions, work: str) -> Section:
     precision = f"what-if {view.dtype}" if view.dtype else view.trained_in or "as in the model"
     if view.tf32:
         precision += f"; f32 {which_products(view.tf32)} may use TF32 (--no-tf32)"
-    launch = f"{view.launch}, {quantity(view.launch_s, Unit.SECOND)} each ({view.launch_origin})"
+    launch = f"{view.launch}, {time_text(view.launch_s)} each ({view.launch_origin})"
     facts = (
         ("model", f"{view.graph}, {opsets}, {view.producer or 'unknown producer'}"),
         ("symbols", symbols_in_words(view.symbols)),

@@ -15,7 +15,7 @@ from ..formats.document import Cell, Column, Note, Section, Table
 from ..memory_sections import remedies
 from ..memory_sections.pressure import Repeated
 from ..memory_sections.remedies import Remedy
-from ..units import Unit, quantity, share
+from ..units import Unit, share, time_text
 from .limits import LimitShare
 
 if TYPE_CHECKING:
@@ -231,4 +231,4 @@ def words(remedy: Remedy, total_s: float) -> str:
     saved = f"-{share(ratio(remedy.saving_s, total_s))}"
     saved += "" if remedy.items == 1 else f" per item, {remedy.items} × the items"
     how = remedy.option or remedy.basis
-    return f"{remedy.name} ({how}): {quantity(remedy.time_s, Unit.SECOND)}, {saved}"
+    return f"{remedy.name} ({how}): {time_text(remedy.time_s)}, {saved}"

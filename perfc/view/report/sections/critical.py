@@ -8,7 +8,7 @@ from perfc.ir.record import record
 
 from ..amounts import title
 from ..formats.document import Column, Note, Section, Table
-from ..units import Unit, plural, quantity, share
+from ..units import Unit, plural, share, size_text, time_text
 from .kernels import KernelGroup, KernelRow, groups, title_of
 
 CARRIED = 0.6
@@ -80,8 +80,8 @@ def reason(row: KernelRow, launch_s: float) -> str:
             what = "the known part of the kernel" if row.is_bound else "the kernel"
             each = row.sustained_s / row.launches if row.launches else 0.0
             text = (
-                f"launch takes longer than {what}: {quantity(launch_s, Unit.SECOND)} "
-                f"for {quantity(each, Unit.SECOND)} of work"
+                f"launch takes longer than {what}: {time_text(launch_s)} "
+                f"for {time_text(each)} of work"
             )
         case "waves" if held and matrix:
             idle = 1 - matrix.sustained_s / held.sustained_s
@@ -89,17 +89,17 @@ def reason(row: KernelRow, launch_s: float) -> str:
         case "matrix":
             text = f"{row.mac} {row.dtype} on matrix units{above}"
         case "device":
-            text = f"{quantity(row.device_bytes, Unit.BYTE)} via device memory{above}"
+            text = f"{size_text(row.device_bytes)} via device memory{above}"
         case "l1" | "l2":
             nbytes = (row.read_bytes.value or 0) + (row.write_bytes.value or 0)
-            text = f"{quantity(nbytes, Unit.BYTE)} via {title(row.held_by)}{above}"
+            text = f"{size_text(nbytes)} via {title(row.held_by)}{above}"
         case "special":
             text = f"exp, log, sqrt or division{above}"
         case _:
             text = f"{row.flop} on {title(row.held_by)}{above}"
     waits_s = row.launch_gap_s if row.predicted is None else row.predicted.wait_s
     if row.held_by != "launch" and waits_s:
-        text += f"; its launch adds {quantity(waits_s, Unit.SECOND)}"
+        text += f"; its launch adds {time_text(waits_s)}"
     if row.is_bound and row.held_by != "launch":
         text += "; lower bound, part of its cost is unknown"
     return text

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from perfc.ir.record import record
 
 from ..amounts import key, ratio
-from ..formats.document import Amount, Column, Fact, Facts, Note, Section, Table
-from ..units import INTERVAL, LOWER_BOUND, Unit, quantity, share, span
+from ..formats.document import Amount, Column, Fact, Facts, Note, Section, Table, in_seconds
+from ..units import INTERVAL, LOWER_BOUND, Unit, share, span, time_text
 from .limits import UNATTRIBUTED, held_by
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class OtherRun:
     def ends(self) -> str:
         """Prediction interval as text."""
         if self.high_s is None:
-            return f"from {quantity(self.low_s, Unit.SECOND)}"
+            return f"from {time_text(self.low_s)}"
         return span(self.low_s, self.high_s, Unit.SECOND)
 
 
@@ -201,21 +201,18 @@ def collect(report: Report) -> Prediction:
     table = report.prediction
     total, energy = table.total, table.energy
 
-    def seconds(value: float) -> Amount:
-        return Amount(value, Unit.SECOND)
-
     return Prediction(
         Amount(total.floor_s, Unit.SECOND, None, True),
-        seconds(total.time_s),
+        in_seconds(total.time_s),
         total.predictor,
         table.whole,
-        seconds(table.kernels_s),
-        seconds(table.outside_kernels_s),
-        seconds(table.kernels_total.time_s),
-        seconds(total.low_s),
-        seconds(total.high_s),
-        seconds(total.wait_s),
-        seconds(total.host_s),
+        in_seconds(table.kernels_s),
+        in_seconds(table.outside_kernels_s),
+        in_seconds(table.kernels_total.time_s),
+        in_seconds(total.low_s),
+        in_seconds(total.high_s),
+        in_seconds(total.wait_s),
+        in_seconds(total.host_s),
         Amount(None if energy is None else energy.energy_j, Unit.JOULE),
         Amount(None if energy is None else energy.low_j, Unit.JOULE),
         Amount(None if energy is None else energy.high_j, Unit.JOULE),
@@ -259,7 +256,7 @@ COLUMNS = (
 
 def unattributed(view: Prediction) -> Amount:
     """Return the predicted time of the run minus the sum of its kernels, launches and host."""
-    return Amount((view.time_s.value or 0.0) - (view.summed_s.value or 0.0), Unit.SECOND)
+    return in_seconds((view.time_s.value or 0.0) - (view.summed_s.value or 0.0))
 
 
 def section(view: Prediction, confidence: Confidence | None) -> Section:
@@ -283,7 +280,7 @@ def section(view: Prediction, confidence: Confidence | None) -> Section:
         *(
             Fact(
                 other.predictor,
-                Amount(other.time_s, Unit.SECOND),
+                in_seconds(other.time_s),
                 f"{other.ends}; not used: {other.reason}",
             )
             for other in view.others

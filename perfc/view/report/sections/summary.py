@@ -11,8 +11,8 @@ from perfc.ir.symbolic.evaluate import evaluate
 from perfc.passes.roofline.parameters import Role
 
 from ..amounts import amount, ratio
-from ..formats.document import Amount, Fact, Facts, Note, Section
-from ..units import LOWER_BOUND, Unit, plural, quantity, share
+from ..formats.document import Amount, Fact, Facts, Note, Section, in_seconds
+from ..units import LOWER_BOUND, Unit, plural, share, size_text
 
 if TYPE_CHECKING:
     from perfc.api import Report
@@ -107,7 +107,7 @@ def collect(report: Report, memory: Memory) -> Summary:
     return Summary(
         Amount(roof.floor_s, Unit.SECOND, None, True),
         seconds(roof.sustained_s),
-        Amount(roof.launch_gap_s, Unit.SECOND),
+        in_seconds(roof.launch_gap_s),
         seconds(roof.time_s),
         sum(k.launches for k in roof.kernels),
         flop,
@@ -201,8 +201,8 @@ def fits(view: Summary) -> str:
     """Describe weights plus peak activations against the capacity of the device."""
     need = (view.weight_bytes.value or 0) + (view.peak_activation_bytes.value or 0)
     if not view.device_capacity_bytes:
-        return f"{quantity(need, Unit.BYTE)} with weights"
+        return f"{size_text(need)} with weights"
     used = need / view.device_capacity_bytes
-    room = quantity(view.device_capacity_bytes, Unit.BYTE)
+    room = size_text(view.device_capacity_bytes)
     verdict = f"{share(used)} of {room}" if used <= 1 else f"more than the {room} available"
-    return f"{quantity(need, Unit.BYTE)} with weights, {verdict}"
+    return f"{size_text(need)} with weights, {verdict}"
