@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from perfc.common.first_use import first_use
 from perfc.common.version import __version__
 
 if TYPE_CHECKING:
@@ -35,46 +36,18 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-def __getattr__(name: str) -> object:
-    """Import a public name on first use."""
-    if name in ("analyze", "infer_shapes", "Report"):
-        from perfc import api
-
-        return getattr(api, name)
-    if name == "compare":
-        from perfc.study.comparison import compare_models
-
-        return compare_models
-    if name == "diffusion":
-        from perfc.serving.generation import diffusion
-
-        return diffusion
-    if name == "llm":
-        from perfc.serving import llm
-
-        return llm
-    if name in ("mfu", "peak"):
-        from perfc.machine import peaks
-
-        return getattr(peaks, name)
-    if name in ("plan", "scale"):
-        from perfc.distributed import service
-
-        return getattr(service, name)
-    if name == "step_predictor":
-        from perfc.study.step_time import step_predictor
-
-        return step_predictor
-    if name == "op":
-        from perfc.study.single_kernel import op
-
-        return op
-    if name == "predict":
-        from perfc.study.whole import predict
-
-        return predict
-    if name == "PerfcError":
-        from perfc.errors import PerfcError
-
-        return PerfcError
-    raise AttributeError(f"module 'perfc' has no attribute {name!r}")
+__getattr__ = first_use(
+    __name__,
+    {
+        **dict.fromkeys(("analyze", "infer_shapes", "Report"), ".api"),
+        **dict.fromkeys(("plan", "scale"), ".distributed.service"),
+        **dict.fromkeys(("mfu", "peak"), ".machine.peaks"),
+        "compare": ".study.comparison:compare_models",
+        "diffusion": ".serving.generation",
+        "llm": ".serving",
+        "op": ".study.single_kernel",
+        "predict": ".study.whole",
+        "step_predictor": ".study.step_time",
+        "PerfcError": ".errors",
+    },
+)

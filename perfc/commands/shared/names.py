@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -60,25 +61,59 @@ def completed(known: Iterable[str], incomplete: str) -> list[CompletionItem]:
     return [CompletionItem(f"{before}{comma}{n}") for n in names if n.startswith(last)]
 
 
+def called(place: str) -> Callable[[], Iterable[str]]:
+    """Return a function that imports another, ``module:name``, and returns its names."""
+    return lambda: imported(place)()
+
+
+def values(place: str) -> Callable[[], Iterable[str]]:
+    """Return a function that imports an enum, ``module:name``, and returns its values."""
+    return lambda: filter(None, (member.value for member in imported(place)))
+
+
+def imported(place: str) -> Any:
+    """Return what has a name in a module."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)
+
+
+runtimes = called("perfc.passes.runtimes:runtimes")
+"""The runtimes with a fusion table."""
+conventions = called("perfc.passes.conventions:conventions")
+"""The conventions of other FLOP counters."""
+oracles = called("perfc.study.fusion_oracle.oracles:names")
+"""The compilers that answer what they fuse."""
+serving_predictors = called("perfc.serving.output.published:names")
+"""The installed published predictors of language models."""
+regions = called("perfc.study.expenses:regions")
+"""The regions with a known power grid."""
+optimizers = called("perfc.passes.training.optimizer:names")
+"""The optimizers."""
+losses = called("perfc.passes.training.loss:names")
+"""The loss functions."""
+weight_formats = values("perfc.frontend.config:WeightFormat")
+"""The weight formats of language models."""
+serving = values("perfc.passes.runtimes:Serving")
+"""The serving frameworks with measured kernels."""
+layouts = values("perfc.passes.runtimes:Layout")
+"""The layouts of feature maps."""
+orders = values("perfc.study.comparison:Order")
+"""The sort keys of a comparison."""
+modes = values("perfc.deployment.fields:Mode")
+"""The execution modes."""
+terms = values("perfc.study.expenses:RentalTerms")
+"""The rental terms."""
+updates = values("perfc.passes.training.implementation:OptimizerLaunch")
+"""The optimizer implementations."""
+checkpointing = values("perfc.passes.training.implementation:RecomputePolicy")
+"""The checkpointing policies."""
+
+
 def targets() -> Iterable[str]:
     """Return machines, then clusters."""
     from perfc.machine import HOST, list_clusters, list_machines
 
     return (HOST, *(listing.name for listing in (*list_machines(), *list_clusters())))
-
-
-def runtimes() -> Iterable[str]:
-    """Return the runtimes with a fusion table."""
-    from perfc.passes.runtimes import runtimes as known
-
-    return known()
-
-
-def conventions() -> Iterable[str]:
-    """Return the conventions of other FLOP counters."""
-    from perfc.passes.conventions import conventions as known
-
-    return known()
 
 
 def precisions() -> Iterable[str]:
@@ -93,27 +128,6 @@ def engines() -> Iterable[str]:
     from perfc.passes.runtimes import tables
 
     return (table.name for table in tables() if table.serves)
-
-
-def weight_formats() -> Iterable[str]:
-    """Return the weight formats of language models."""
-    from perfc.frontend.config import WeightFormat
-
-    return (one.value for one in WeightFormat)
-
-
-def serving() -> Iterable[str]:
-    """Return the serving frameworks with measured kernels."""
-    from perfc.passes.runtimes import Serving
-
-    return filter(None, (one.value for one in Serving))
-
-
-def layouts() -> Iterable[str]:
-    """Return the layouts of feature maps."""
-    from perfc.passes.runtimes import Layout
-
-    return (layout.value for layout in Layout)
 
 
 def views() -> Iterable[str]:
@@ -137,13 +151,6 @@ def passes() -> Iterable[str]:
     return (info.name for info in list_passes())
 
 
-def oracles() -> Iterable[str]:
-    """Return the compilers that answer what they fuse."""
-    from perfc.study.fusion_oracle.oracles import names
-
-    return names()
-
-
 def operators() -> Iterable[str]:
     """Return the ONNX names of the operators."""
     from perfc.view.pages.catalogue import operators as known
@@ -157,66 +164,3 @@ def predictors() -> Iterable[str]:
     from perfc.deployment.fields import ANY_RUNTIME
 
     return (*filter(None, ANY_RUNTIME), *names())
-
-
-def serving_predictors() -> Iterable[str]:
-    """Return the installed published predictors of language models."""
-    from perfc.serving.output.published import names
-
-    return names()
-
-
-def orders() -> Iterable[str]:
-    """Return the sort keys of a comparison."""
-    from perfc.study.comparison import Order
-
-    return (order.value for order in Order)
-
-
-def modes() -> Iterable[str]:
-    """Return the execution modes."""
-    from perfc.deployment.fields import Mode
-
-    return (mode.value for mode in Mode)
-
-
-def regions() -> Iterable[str]:
-    """Return the regions with a known power grid."""
-    from perfc.study.expenses import regions as known
-
-    return known()
-
-
-def terms() -> Iterable[str]:
-    """Return the rental terms."""
-    from perfc.study.expenses import RentalTerms
-
-    return (one.value for one in RentalTerms)
-
-
-def optimizers() -> Iterable[str]:
-    """Return the optimizers."""
-    from perfc.passes.training.optimizer import names
-
-    return names()
-
-
-def losses() -> Iterable[str]:
-    """Return the loss functions."""
-    from perfc.passes.training.loss import names
-
-    return names()
-
-
-def updates() -> Iterable[str]:
-    """Return the optimizer implementations."""
-    from perfc.passes.training.implementation import OptimizerLaunch
-
-    return (how.value for how in OptimizerLaunch)
-
-
-def checkpointing() -> Iterable[str]:
-    """Return the checkpointing policies."""
-    from perfc.passes.training.implementation import RecomputePolicy
-
-    return (policy.value for policy in RecomputePolicy)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from perfc.common.first_use import first_use
+
 __all__ = ["Measurement", "measure", "read_profile"]
 
 if TYPE_CHECKING:
@@ -11,12 +13,10 @@ if TYPE_CHECKING:
     from .session import measure, read_profile
 
 
-def __getattr__(name: str) -> object:
-    """Import a public name on first use."""
-    from importlib import import_module
-
-    if name == "Measurement":
-        return import_module(".fitting.compare", __name__).Measurement
-    if name in __all__:
-        return getattr(import_module(".session", __name__), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = first_use(
+    __name__,
+    {
+        "Measurement": ".fitting.compare",
+        **dict.fromkeys(("measure", "read_profile"), ".session"),
+    },
+)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from perfc.common.first_use import first_use
+
 if TYPE_CHECKING:
     from .rendering import Format, render, written
     from .sections.confidence import Confidence, Grade
@@ -16,20 +18,14 @@ __all__ = [
     "Throughput", "Verdict", "Views", "collect", "document", "render", "written",
 ]  # fmt: skip
 
-_MODULES = {
-    **dict.fromkeys(("Format", "render", "written"), "rendering"),
-    **dict.fromkeys(("Confidence", "Grade"), "sections.confidence"),
-    **dict.fromkeys(("Item", "MemoryNeed", "Throughput", "Verdict"), "sections.verdict"),
-    **dict.fromkeys(("DEFAULT", "NAMES", "TOP", "Views", "collect", "document"), "views"),
-    "LimitShare": "sections.limits",
-}
-"""Module of each public name."""
-
-
-def __getattr__(name: str) -> object:
-    """Import a public name on first use: its module imports much more than units and rows."""
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+# their modules import much more than units and rows
+__getattr__ = first_use(
+    __name__,
+    {
+        **dict.fromkeys(("Format", "render", "written"), ".rendering"),
+        **dict.fromkeys(("Confidence", "Grade"), ".sections.confidence"),
+        **dict.fromkeys(("Item", "MemoryNeed", "Throughput", "Verdict"), ".sections.verdict"),
+        **dict.fromkeys(("DEFAULT", "NAMES", "TOP", "Views", "collect", "document"), ".views"),
+        "LimitShare": ".sections.limits",
+    },
+)

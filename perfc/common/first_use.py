@@ -1,0 +1,24 @@
+"""Public names of packages that are imported on first use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+
+
+def first_use(package: str, places: Mapping[str, str]) -> Callable[[str], object]:
+    """Return the ``__getattr__`` of a package.
+
+    Args:
+        package: name of the package.
+        places: module of each public name, relative to the package, as ``.module``, or
+            ``.module:name`` if it has another name there.
+    """
+
+    def attribute(name: str) -> object:
+        if name not in places:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        module, _, own = places[name].partition(":")
+        return getattr(import_module(module, package), own or name)
+
+    return attribute
