@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from perfc.analyzers.estimators.fitted_rates.layout import moved_bytes
 from perfc.analyzers.estimators.fitted_rates.subject import (
@@ -192,52 +193,40 @@ def model_name(path: str) -> str:
     return name
 
 
-@record
-class RunColumns:
-    """The columns that all rows of a run share."""
-
-    digest: str
-    model: str
-    runtime: str
-    version: str
-    device: str
-    threads: int
-    dims: str
-    target: str
-
-    @staticmethod
-    def of(m: Measurement) -> RunColumns:
-        """Return the columns of a measurement."""
-        dims = " ".join(f"{k}={v}" for k, v in m.report.env.items())
-        digest, model = m.report.source.origin.digest[:16], model_name(m.report.path)
-        s = m.setting
-        target = m.report.machine.name
-        return RunColumns(digest, model, s.runtime, s.version, s.device, s.threads, dims, target)
+def shared_columns(m: Measurement) -> dict[str, Any]:
+    """Return the columns that all rows of a run share."""
+    return {
+        "schema": SCHEMA,
+        "digest": m.report.source.origin.digest[:16],
+        "model": model_name(m.report.path),
+        "dims": " ".join(f"{k}={v}" for k, v in m.report.env.items()),
+        "target": m.report.machine.name,
+        **asdict(m.setting),
+    }
 
 
 def kernel_rows(m: Measurement) -> list[KernelRow]:
     """Return a row for every analyzed kernel that the runtime timed."""
-    run = RunColumns.of(m)
+    run = shared_columns(m)
     rows: list[KernelRow] = []
     kernels = m.report.kernels
     moved = moved_bytes(kernels.kernels, kernels.runtime, m.report.env)
     for number, c in enumerate(m.rows):
         if not c.is_measured:
             continue
+        row = host_row(run, number, c)
         if not c.bounds:
-            rows.append(host_row(run, number, c))
+            rows.append(row)
             continue
         whole_s = sum(b.time_s for b in c.bounds)
         for index, b in zip(c.part.kernels, c.bounds, strict=True):
             share = b.time_s / whole_s if whole_s > 0 else 1 / len(c.bounds)
-            rows.append(timed_row(run, number, c, index, b, share, moved[index], m.report.env))
+            rows.append(timed_row(row, index, b, share, moved[index], m.report.env))
     return rows
 
 
 def timed_row(
-    run: RunColumns,
-    number: int,
-    c: Compared,
+    part: KernelRow,
     index: int,
     b: KernelBound,
     share: float,
@@ -246,28 +235,21 @@ def timed_row(
 ) -> KernelRow:
     """Return the row of one kernel with ``share`` of its part's time."""
     k, n = b.kernel, b.counts
-    return KernelRow(
-        schema=SCHEMA, digest=run.digest, model=run.model, runtime=run.runtime,
-        version=run.version, device=run.device, threads=run.threads, dims=run.dims,
-        kernel=index, part=number, part_s=c.time_s, time_s=c.time_s * share, iqr_s=c.part.iqr_s,
-        best_s=c.part.best_s, inserted_s=c.part.inserted_s, floor_s=b.floor_s,
-        sustained_s=b.time_s, target=run.target, label=k.label, kind=k.kind.value,
-        dtype=b.dtype.code, ops="+".join(operators(k)), views=views(k),
-        runtime_ops=runtime_operators(c), nodes=names(o.name for o in k.nodes),
-        launches=b.launches, mac=n.mac, alu=n.alu, sfu=n.sfu,
-        integer=n.integer, read_bytes=n.read_bytes, write_bytes=n.write_bytes,
-        moved_bytes=moved, op=str(k.anchor.op)[:LONGEST_OP],
+    return replace(
+        part, kernel=index, time_s=part.part_s * share, floor_s=b.floor_s, sustained_s=b.time_s,
+        label=k.label, kind=k.kind.value, dtype=b.dtype.code, ops="+".join(operators(k)),
+        views=views(k), nodes=names(o.name for o in k.nodes), launches=b.launches, mac=n.mac,
+        alu=n.alu, sfu=n.sfu, integer=n.integer, read_bytes=n.read_bytes,
+        write_bytes=n.write_bytes, moved_bytes=moved, op=str(k.anchor.op)[:LONGEST_OP],
         operands=types(operands(k.anchor.inputs, env)), results=types(operands(k.writes, env)),
     )  # fmt: skip
 
 
-def host_row(run: RunColumns, number: int, c: Compared) -> KernelRow:
-    """Return the row of nodes that launch no analyzed kernel."""
+def host_row(run: Mapping[str, Any], number: int, c: Compared) -> KernelRow:
+    """Return the row of a part as nodes that launch no analyzed kernel."""
     return KernelRow(
-        schema=SCHEMA, digest=run.digest, model=run.model, runtime=run.runtime,
-        version=run.version, device=run.device, threads=run.threads, dims=run.dims, kernel=-1,
-        part=number, part_s=c.time_s, time_s=c.time_s, iqr_s=c.part.iqr_s, best_s=c.part.best_s,
-        inserted_s=c.part.inserted_s, floor_s=0.0, sustained_s=0.0, target=run.target,
+        **run, kernel=-1, part=number, part_s=c.time_s, time_s=c.time_s, iqr_s=c.part.iqr_s,
+        best_s=c.part.best_s, inserted_s=c.part.inserted_s, floor_s=0.0, sustained_s=0.0,
         label=c.label, kind="host", dtype="", ops="", views=0, runtime_ops=runtime_operators(c),
         nodes=names(c.part.nodes), launches=1.0, mac=0.0, alu=0.0, sfu=0.0, integer=0.0,
         read_bytes=0.0, write_bytes=0.0, moved_bytes=0.0, op="", operands="", results="",
@@ -278,16 +260,14 @@ def model_row(m: Measurement, date: str) -> ModelRow:
     """Return the row of a whole run."""
     from perfc.ir.graph import walk
 
-    report, env, run = m.report, m.report.env, RunColumns.of(m)
+    report, env = m.report, m.report.env
     work = report.cost.work
     kernels = report.roofline.kernels
     return ModelRow(
-        schema=SCHEMA, digest=run.digest, model=run.model, runtime=run.runtime,
-        version=run.version, device=run.device, threads=run.threads, dims=run.dims,
-        time_s=m.total_s, iqr_s=m.total_iqr_s, best_s=m.best_s, runs=m.runs, kernel_s=m.kernel_s,
-        attributed=m.attribution.share, peak_rss_bytes=m.peak_rss_bytes,
+        **shared_columns(m), time_s=m.total_s, iqr_s=m.total_iqr_s, best_s=m.best_s, runs=m.runs,
+        kernel_s=m.kernel_s, attributed=m.attribution.share, peak_rss_bytes=m.peak_rss_bytes,
         base_rss_bytes=m.base_rss_bytes, floor_s=m.floor_s, sustained_s=report.roofline.time_s,
-        target=run.target, nodes=sum(1 for _ in walk(report.source.graph)), kernels=len(kernels),
+        nodes=sum(1 for _ in walk(report.source.graph)), kernels=len(kernels),
         runtime_kernels=sum(len(c.part.runtime) for c in m.rows),
         mac=evaluate(work.mac, env), flop=evaluate(work.flop, env),
         read_bytes=sum(b.launches * b.counts.read_bytes for b in kernels),
