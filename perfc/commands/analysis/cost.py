@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
+
+from perfc.common.choice import member
 
 from ..shared import names as _names
 from ..shared.deployment import DeploymentOptions, model_options
@@ -16,9 +18,6 @@ from ..shared.help import grouped_command
 from ..shared.names import Names
 from ..shared.output import format_options
 from ..shared.report import color_option
-
-if TYPE_CHECKING:
-    from perfc.study.comparison.bills import Costs
 
 DOCUMENT = ("cost", "perfc.study.comparison.bills:CostsView")
 """JSON document of the command, and the type that defines its schema."""
@@ -81,39 +80,16 @@ def command(
     tokens of `perfc llm`, with --batch users and prompts of --seq tokens. Prices of perfc.toml
     ([prices]) override those of target files, which override the dated tables.
     """
-    from perfc.study.comparison.bill_views import document
-    from perfc.study.comparison.bills import SCHEMA, CostsView
-
-    if steps is not None and items is not None:
-        raise click.UsageError("--steps and --items say the same: give one of them")
-    result = billed(
-        options, models, steps, items, osl, region, terms, cloud, pue, host_power, power_limit,
-        no_predict,
-    )  # fmt: skip
-    show_result(SCHEMA, CostsView.of(result), document(result), form, output)
-    return 0
-
-
-def billed(
-    options: DeploymentOptions, models: tuple[str, ...], steps: float | None, items: float | None,
-    osl: int | None, region: str, terms: str, cloud: str, pue: float | None,
-    host_power: float | None, power_limit: float | None, no_predict: bool,
-) -> Costs:  # fmt: skip
-    """Return the requested costs.
-
-    Raises:
-        PerfcError: an unreadable model, an invalid option or an unknown target.
-    """
-    from dataclasses import replace
-
-    from perfc.common.choice import member
     from perfc.study.comparison import Order, compare
-    from perfc.study.comparison.bills import BilledAmount, costs
+    from perfc.study.comparison.bill_views import document
+    from perfc.study.comparison.bills import SCHEMA, BilledAmount, CostsView, costs
     from perfc.study.comparison.tokens import by_tokens
     from perfc.study.expenses import HOST, Host, Prices, RentalTerms, region_named
 
     from .compare import machines_of, settings_of
 
+    if steps is not None and items is not None:
+        raise click.UsageError("--steps and --items say the same: give one of them")
     where = region_named(region)
     prices = replace(
         Prices.read(options.file), terms=member(RentalTerms, terms, "--terms"), cloud=cloud
@@ -124,12 +100,13 @@ def billed(
     settings = list(settings_of(options, [options.named(m) for m in models]))
     machines = machines_of(options, settings)
     comparison = compare(
-        settings, machines, order=Order.GIVEN, prices=prices, region=where,
-        predict=not no_predict,
-    )  # fmt: skip
+        settings, machines, order=Order.GIVEN, prices=prices, region=where, predict=not no_predict
+    )
     if steps is None:
         comparison = by_tokens(comparison, settings, machines, prices, osl)
-    return costs(
+    result = costs(
         comparison, machines, BilledAmount(steps, items), prices, host=host, pue=pue,
         power_limit_w=math.inf if power_limit is None else power_limit,
     )  # fmt: skip
+    show_result(SCHEMA, CostsView.of(result), document(result), form, output)
+    return 0

@@ -12,11 +12,11 @@ import click
 from perfc.study.single_kernel import KERNELS, KernelKind, module_of
 
 from ..shared.deployment import DeploymentOptions, deployment_options
-from ..shared.document import show_document
+from ..shared.document import show_view
 from ..shared.examples import examples
 from ..shared.help import grouped_command
 from ..shared.options import parse_dims
-from ..shared.output import emit, format_options
+from ..shared.output import format_options
 from ..shared.report import color_option
 from . import _collective
 
@@ -144,14 +144,10 @@ def show(kernels: Kernels, comparison: Comparison, form: str, output: Path | Non
     from perfc.study.comparison.single import SCHEMA, KernelView
     from perfc.view.report.formats.json_form import document_text
 
-    match form:
-        case "json":
-            view = KernelView.with_work(comparison, kernels)
-            emit(document_text(SCHEMA, view), output)
-        case "csv":
-            emit(to_csv(comparison), output)
-        case _:
-            show_document(document(kernels, comparison), form, output)
+    show_view(
+        form, output, lambda: document_text(SCHEMA, KernelView.with_work(comparison, kernels)),
+        lambda: to_csv(comparison), lambda: document(kernels, comparison),
+    )  # fmt: skip
 
 
 def document(kernels: Kernels, comparison: Comparison) -> Document:

@@ -77,14 +77,7 @@ def step_of(options: DeploymentOptions) -> StepSettings:
     Raises:
         ParseError: an invalid value.
     """
-
-    def text(field: str, default: str) -> str:
-        value = getattr(options, field)
-        if value is None:
-            value = options.of_file.values.get(field)
-        return value if isinstance(value, str) and value else default
-
-    target = text("target", TARGET)
+    target = option_value(options, "target", TARGET)
     if len(names_in(target)) != 1:
         raise ParseError("one target at a time", where=options.place("target"))
     seq = options.seq or ""
@@ -92,14 +85,22 @@ def step_of(options: DeploymentOptions) -> StepSettings:
         raise ParseError(f"{seq[:32]!r} is no number of tokens", where="--seq")
     return StepSettings(
         target,
-        text("runtime", ""),
-        text("dtype", ""),
-        text("train", TRAIN),
-        text("checkpointing", ""),
+        option_value(options, "runtime", ""),
+        option_value(options, "dtype", ""),
+        option_value(options, "train", TRAIN),
+        option_value(options, "checkpointing", ""),
         int(seq[:9] or 0),
         rank_of(options),
         options.held_back,
     )
+
+
+def option_value(options: DeploymentOptions, field: str, default: str) -> str:
+    """Return a field from the command line, the project file or ``default``."""
+    value = getattr(options, field)
+    if value is None:
+        value = options.of_file.values.get(field)
+    return value if isinstance(value, str) and value else default
 
 
 def rank_of(options: DeploymentOptions) -> int:

@@ -25,6 +25,7 @@ from ..shared.options import names_in
 from ..shared.output import deliver, format_options
 from ..shared.parallel import parallel_options
 from ..shared.report import color_option
+from ..shared.step import option_value
 
 if TYPE_CHECKING:
     from perfc.deployment.engine_args import EngineArgs
@@ -343,14 +344,6 @@ def is_default(name: str) -> bool:
     """Return True if the command line does not set an option."""
     source = click.get_current_context().get_parameter_source(name)
     return source in (None, ParameterSource.DEFAULT)
-
-
-def option_value(options: DeploymentOptions, field: str, default: str) -> str:
-    """Return a field from the command line, the project file or ``default``."""
-    value = getattr(options, field)
-    if value is None:
-        value = options.of_file.values.get(field)
-    return value if isinstance(value, str) and value else default
 
 
 def rank_of(options: DeploymentOptions) -> int:

@@ -96,18 +96,21 @@ def _axis(field: str, title: str, limits: tuple[float, float], format_: str) -> 
     }
 
 
-def _x(chart: Chart, field: str = "x") -> Json:
-    return _axis(field, "arithmetic intensity (flop/byte)", chart.window.x, "~g")
+def _axes(chart: Chart) -> dict[str, Json]:
+    return {
+        "x": _axis("x", "arithmetic intensity (flop/byte)", chart.window.x, "~g"),
+        "y": _axis("y", "performance (flop/s)", chart.window.y, "~s"),
+    }
 
 
-def _y(chart: Chart, field: str = "y") -> Json:
-    return _axis(field, "performance (flop/s)", chart.window.y, "~s")
+def _nominal(field: str, **more: Json) -> Json:
+    return {"field": field, "type": "nominal", **more}
 
 
-def _by_level(values: Mapping[RoofLevel, str]) -> dict[str, Json]:
+def _by_level(values: Mapping[RoofLevel, str]) -> Json:
     """Return an encoding by memory level; equal titles merge the legends of color and shape."""
     scale = {"domain": [x.title for x in RoofLevel], "range": [values[x] for x in RoofLevel]}
-    return {"field": "level", "type": "nominal", "title": "bytes at", "scale": scale}
+    return _nominal("level", title="bytes at", scale=scale)
 
 
 def _lines(chart: Chart, sustained: bool) -> Json:
@@ -125,15 +128,11 @@ def _lines(chart: Chart, sustained: bool) -> Json:
         "data": {"values": rows},
         "mark": mark,
         "encoding": {
-            "x": _x(chart),
-            "y": _y(chart),
-            "detail": {"field": "id", "type": "nominal"},
-            "description": {"field": "ceiling", "type": "nominal"},
-            "color": {"field": "colour", "type": "nominal", "scale": None, "legend": None},
-            "tooltip": [
-                {"field": "ceiling", "type": "nominal"},
-                {"field": "source", "type": "nominal"},
-            ],
+            **_axes(chart),
+            "detail": _nominal("id"),
+            "description": _nominal("ceiling"),
+            "color": _nominal("colour", scale=None, legend=None),
+            "tooltip": [_nominal("ceiling"), _nominal("source")],
         },
     }
 
@@ -218,13 +217,9 @@ def angle(chart: Chart) -> float:
 
 
 def _text(chart: Chart, rows: list[Json], mark: Mapping[str, Json]) -> Json:
-    encoding: dict[str, Json] = {
-        "x": _x(chart),
-        "y": _y(chart),
-        "text": {"field": "text", "type": "nominal"},
-    }
+    encoding = {**_axes(chart), "text": _nominal("text")}
     if "color" not in mark:
-        encoding["color"] = {"field": "colour", "type": "nominal", "scale": None, "legend": None}
+        encoding["color"] = _nominal("colour", scale=None, legend=None)
     return {"data": {"values": rows}, "mark": mark, "encoding": encoding}
 
 
@@ -238,8 +233,7 @@ def _points(chart: Chart) -> Json:
         "data": {"values": rows},
         "mark": {"type": "point", "strokeWidth": 1.5, "clip": True},
         "encoding": {
-            "x": _x(chart),
-            "y": _y(chart),
+            **_axes(chart),
             "stroke": _by_level(COLOURS),
             "fill": _by_level(COLOURS),
             "fillOpacity": {
@@ -254,8 +248,8 @@ def _points(chart: Chart) -> Json:
                 "scale": {"type": "sqrt", "domain": [0, 1], "range": [40, 900]},
                 "legend": {"format": ".0%", "values": [0.01, 0.1, 0.5]},
             },
-            "description": {"field": "description", "type": "nominal"},
-            "tooltip": [{"field": name, "type": "nominal"} for name in TIPS],
+            "description": _nominal("description"),
+            "tooltip": [_nominal(name) for name in TIPS],
         },
     }
     return layer

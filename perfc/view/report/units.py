@@ -143,7 +143,7 @@ def size_text(nbytes: float | None) -> str:
     return quantity(nbytes, Unit.BYTE)
 
 
-def time_range(low_s: float, high_s: float) -> str:
+def time_range(low_s: float | None, high_s: float | None) -> str:
     """Format both ends of a time: ``980 us to 1.31 ms``."""
     return f"{time_text(low_s)} to {time_text(high_s)}"
 

@@ -22,8 +22,6 @@ from perfc.ir.record import record
 from perfc.ir.symbolic.evaluate import evaluate
 
 if TYPE_CHECKING:
-    from perfc.passes.roofline.roofline import KernelBound
-
     from ..fitting.compare import Compared, Measurement
 
 SCHEMA = 1
@@ -206,11 +204,14 @@ def shared_columns(m: Measurement) -> dict[str, Any]:
 
 
 def kernel_rows(m: Measurement) -> list[KernelRow]:
-    """Return a row for every analyzed kernel that the runtime timed."""
-    run = shared_columns(m)
+    """Return a row for every analyzed kernel that the runtime timed.
+
+    Kernels of one part share its time by their sustained times.
+    """
+    run, env = shared_columns(m), m.report.env
     rows: list[KernelRow] = []
     kernels = m.report.kernels
-    moved = moved_bytes(kernels.kernels, kernels.runtime, m.report.env)
+    moved = moved_bytes(kernels.kernels, kernels.runtime, env)
     for number, c in enumerate(m.rows):
         if not c.is_measured:
             continue
@@ -221,28 +222,18 @@ def kernel_rows(m: Measurement) -> list[KernelRow]:
         whole_s = sum(b.time_s for b in c.bounds)
         for index, b in zip(c.part.kernels, c.bounds, strict=True):
             share = b.time_s / whole_s if whole_s > 0 else 1 / len(c.bounds)
-            rows.append(timed_row(row, index, b, share, moved[index], m.report.env))
+            k, n = b.kernel, b.counts
+            timed = replace(
+                row, kernel=index, time_s=row.part_s * share, floor_s=b.floor_s,
+                sustained_s=b.time_s, label=k.label, kind=k.kind.value, dtype=b.dtype.code,
+                ops="+".join(operators(k)), views=views(k), nodes=names(o.name for o in k.nodes),
+                launches=b.launches, mac=n.mac, alu=n.alu, sfu=n.sfu, integer=n.integer,
+                read_bytes=n.read_bytes, write_bytes=n.write_bytes, moved_bytes=moved[index],
+                op=str(k.anchor.op)[:LONGEST_OP], operands=types(operands(k.anchor.inputs, env)),
+                results=types(operands(k.writes, env)),
+            )  # fmt: skip
+            rows.append(timed)
     return rows
-
-
-def timed_row(
-    part: KernelRow,
-    index: int,
-    b: KernelBound,
-    share: float,
-    moved: float,
-    env: Mapping[str, int],
-) -> KernelRow:
-    """Return the row of one kernel with ``share`` of its part's time."""
-    k, n = b.kernel, b.counts
-    return replace(
-        part, kernel=index, time_s=part.part_s * share, floor_s=b.floor_s, sustained_s=b.time_s,
-        label=k.label, kind=k.kind.value, dtype=b.dtype.code, ops="+".join(operators(k)),
-        views=views(k), nodes=names(o.name for o in k.nodes), launches=b.launches, mac=n.mac,
-        alu=n.alu, sfu=n.sfu, integer=n.integer, read_bytes=n.read_bytes,
-        write_bytes=n.write_bytes, moved_bytes=moved, op=str(k.anchor.op)[:LONGEST_OP],
-        operands=types(operands(k.anchor.inputs, env)), results=types(operands(k.writes, env)),
-    )  # fmt: skip
 
 
 def host_row(run: Mapping[str, Any], number: int, c: Compared) -> KernelRow:
