@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from perfc.common.version import __version__
 from perfc.ir.record import record
 from perfc.view.report import NAMES, Views, document
-from perfc.view.report.formats.document import Section
+from perfc.view.report.formats.document import Document, Section
 from perfc.view.report.formats.json_form import strict
 from perfc.view.report.views import headline
 
@@ -154,9 +154,8 @@ class ChartBlock:
 
 
 def chart_page(
-    title: str,
+    shown: Document,
     charts: Sequence[ChartBlock],
-    sections: Sequence[SectionBlock],
     data: Json,
     scripts: Sequence[str],
     lead: Sequence[str] = (),
@@ -164,15 +163,15 @@ def chart_page(
     """Return a self-contained HTML document of charts with tables below.
 
     Args:
-        title: title of the page.
+        shown: title, tables and notes.
         charts: charts drawn by ``scripts``.
-        sections: tables and notes.
         data: data for the scripts.
         scripts: files of ``scripts/`` in the order in which they run.
         lead: summary lines above the charts.
     """
+    sections = [section_block(s) for s in shown.sections]
     more = {"charts": charts, "sections": sections, "lead": [*map(text, lead)]}
-    return filled("charts.html.j2", title, data, scripts, **more)
+    return filled("charts.html.j2", shown.title, data, scripts, **more)
 
 
 def filled(name: str, title: str, data: Json, scripts: Sequence[str], **more: object) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..blocks import section_block
 from ..page import ChartBlock, chart_page
 from ..payload import Json, number, text
 
@@ -35,9 +34,8 @@ def compare_page(comparison: Comparison, shown: Document | None = None) -> str:
     if axis := cost_axis(comparison):
         hint = "The line joins the Pareto front."
         charts.append(ChartBlock("cost", f"time and {axis}", hint, f"Time against {axis}"))
-    sections = [section_block(s) for s in shown.sections]
     lead = [*recommendations(comparison)]
-    return chart_page(shown.title, charts, sections, payload(comparison, axis), SCRIPTS, lead)
+    return chart_page(shown, charts, payload(comparison, axis), SCRIPTS, lead)
 
 
 def cost_axis(comparison: Comparison) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from perfc.view.report.formats.document import Document
 
-from ..blocks import section_block
 from ..page import chart_page
 
 SCRIPTS = ("format", "theme", "ready")
@@ -12,5 +11,4 @@ SCRIPTS = ("format", "theme", "ready")
 
 def document_page(document: Document) -> str:
     """Return the document as self-contained HTML."""
-    sections = [section_block(s) for s in document.sections]
-    return chart_page(document.title, [], sections, {"reports": []}, SCRIPTS)
+    return chart_page(document, [], {"reports": []}, SCRIPTS)

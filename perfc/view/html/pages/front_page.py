@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from perfc.study.search.views import document, words_of
 
-from ..blocks import section_block
 from ..page import ChartBlock, chart_page
 from ..payload import Json, number, text
 from .serving_page import SCRIPTS
@@ -28,8 +27,7 @@ def front_page(search: SpaceSearch) -> str:
     """Return a search as a self-contained HTML document; one objective has no chart."""
     shown = document(search)
     charts = [FRONT] if search.front and len(search.plan.objectives) > 1 else []
-    sections = [section_block(s) for s in shown.sections]
-    return chart_page(shown.title, charts, sections, payload(search) if charts else {}, SCRIPTS)
+    return chart_page(shown, charts, payload(search) if charts else {}, SCRIPTS)
 
 
 def payload(search: SpaceSearch) -> Json:

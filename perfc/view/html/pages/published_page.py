@@ -6,10 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from perfc.errors import PerfcError
-from perfc.view.report.formats.document import Note, Section
+from perfc.view.report.formats.document import Document, Note, Section
 from perfc.view.report.units import Unit, quantity
 
-from ..blocks import section_block
 from ..page import ChartBlock, chart_page
 from ..payload import Json
 from .sweep_page import SCRIPTS, ChartPoint, chart
@@ -50,7 +49,7 @@ def published_page(name: str, run: ModelRun, grid: Region) -> str:
     from_ = [Section(p.predictor, p.predictor, (Note(p.title), *view.notes(p))) for p in known]
     why = [Section("reason", "perfc", (Note(reason, is_warning=True),))] if reason else []
     return chart_page(
-        view.title(answer), charts_of(answer), [section_block(s) for s in (table, *from_, *why)],
+        Document(view.title(answer), (table, *from_, *why)), charts_of(answer),
         payload(run, lines), SCRIPTS, lead(known),
     )  # fmt: skip
 

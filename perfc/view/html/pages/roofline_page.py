@@ -12,7 +12,6 @@ from perfc.view.chart.table import columns, document
 from perfc.view.chart.table import row as cells
 from perfc.view.report.formats.document import Table
 
-from ..blocks import section_block
 from ..page import ChartBlock, chart_page
 from ..payload import Json, decades, interned, lines, number, points, table, text
 
@@ -37,8 +36,8 @@ def roofline_page(drawn: Chart) -> str:
         "reports": [report(drawn, marks) for marks in sides],
         "hollow": "Hollow: measured." if len(sides) > 1 else "",
     }
-    sections = [section_block(s) for s in document(drawn, None).sections]
-    return chart_page(f"roofline: {drawn.title}", [ROOFLINE], sections, data, SCRIPTS)
+    shown = replace(document(drawn, None), title=f"roofline: {drawn.title}")
+    return chart_page(shown, [ROOFLINE], data, SCRIPTS)
 
 
 def report(drawn: Chart, marks: Sequence[Mark]) -> Json:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from ..blocks import section_block
 from ..page import ChartBlock, chart_page
 from ..payload import Json, number, text
 
@@ -43,8 +42,7 @@ def serving_page(report: ServingReport) -> str:
 
     shown = document(report)
     charts = [MEMORY] if report.latencies is None else [STEPS, LATENCIES, MEMORY]
-    sections = [section_block(s) for s in shown.sections]
-    return chart_page(shown.title, charts, sections, payload(report), SCRIPTS)
+    return chart_page(shown, charts, payload(report), SCRIPTS)
 
 
 def search_page(search: SearchResult) -> str:
@@ -52,9 +50,8 @@ def search_page(search: SearchResult) -> str:
     from perfc.serving.output.views import search_document
 
     shown = search_document(search)
-    sections = [section_block(s) for s in shown.sections]
     charts = [FRONT] if search.pareto else []
-    return chart_page(shown.title, charts, sections, search_payload(search), SCRIPTS)
+    return chart_page(shown, charts, search_payload(search), SCRIPTS)
 
 
 def step(view: StepView) -> Json:

@@ -7,9 +7,8 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, TypeAlias
 
 from perfc.study.sweep.views import interval, notes, table
-from perfc.view.report.formats.document import Section
+from perfc.view.report.formats.document import Document, Section
 
-from ..blocks import section_block
 from ..page import ChartBlock, chart_page
 from ..payload import Json, number, text
 
@@ -34,12 +33,12 @@ def sweep_page(sweep: Sweep) -> str:
             "Time per run divided by the swept dimension",
         ),
     ]
-    sections = [
-        section_block(Section("points", "points", (table(sweep),))),
-        section_block(Section("regimes", "regimes and memory", tuple(notes(sweep)))),
-    ]
+    sections = (
+        Section("points", "points", (table(sweep),)),
+        Section("regimes", "regimes and memory", tuple(notes(sweep))),
+    )
     title = f"{text(PurePath(sweep.model).name or 'model')} along {text(sweep.label(along))}"
-    return chart_page(title, charts, sections, payload(sweep, along), SCRIPTS)
+    return chart_page(Document(title, sections), charts, payload(sweep, along), SCRIPTS)
 
 
 def payload(sweep: Sweep, along: str) -> Json:
