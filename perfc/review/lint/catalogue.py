@@ -7,11 +7,13 @@ import re
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from perfc.errors import ParseError
 from perfc.ir.record import record
 
-from .rule import Rule
+if TYPE_CHECKING:
+    from .rule import Rule
 
 FOLDER = Path(__file__).parent.parent / "rules"
 SECTIONS = ("What it does", "Why is this bad", "Example", "Use instead", "Source")
@@ -86,6 +88,8 @@ def _class_name(stem: str) -> str:
 
 def load(info: RuleInfo) -> Rule:
     """Instantiate a rule."""
+    from .rule import Rule
+
     stem = info.path.stem
     cls = getattr(import_module(f"perfc.review.rules.{stem}"), _class_name(stem))
     made = cls()

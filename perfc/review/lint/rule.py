@@ -1,4 +1,7 @@
-"""Base class of rules; each rule is the file of its name in ``perfc/review/rules``."""
+"""Base class of rules; each rule is the file of its name in ``perfc/review/rules``.
+
+What most rules need is imported from here.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from .finding import Finding, Gain, Saves, Severity
+from .finding import Finding, Gain, GainBasis, Saves, Severity
+from .subject import Subject
 
 if TYPE_CHECKING:
     from perfc.ir.graph import Node
 
     from .fixes.edit import Edit
-    from .subject import Subject
+
+__all__ = ["Finding", "Gain", "GainBasis", "Rule", "Saves", "Severity", "Subject"]
 
 
 class Rule(ABC):

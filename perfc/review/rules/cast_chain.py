@@ -7,10 +7,8 @@ from collections.abc import Iterator
 from perfc.ir.graph import Node, Value
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.tensors.types import DType, TensorType
-from perfc.review.lint.finding import Finding
 from perfc.review.lint.fixes.edit import Edit, ReadInstead, Rewire
-from perfc.review.lint.rule import Rule
-from perfc.review.lint.subject import Subject
+from perfc.review.lint.rule import Finding, Rule, Subject
 
 HOLDS: dict[DType, frozenset[DType]] = {
     DType.F16: frozenset({DType.F32, DType.F64}),

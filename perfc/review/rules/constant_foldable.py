@@ -9,10 +9,8 @@ from perfc.ir.op import Kind
 from perfc.ir.ops.movement.view import Identity
 from perfc.ir.tensors.types import TensorType
 from perfc.passes.rewriting.canonicalize import NEVER_FOLDED
-from perfc.review.lint.finding import Finding, Saves, Severity
 from perfc.review.lint.fixes.edit import ReadInstead, Store
-from perfc.review.lint.rule import Rule
-from perfc.review.lint.subject import Subject
+from perfc.review.lint.rule import Finding, Rule, Saves, Severity, Subject
 from perfc.view.report.units import plural
 
 MAX_BYTES = 1 << 16

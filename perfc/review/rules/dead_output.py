@@ -10,10 +10,8 @@ from perfc.ir.ops.convolution.pool import MaxPool
 from perfc.ir.ops.elementwise.random import Dropout
 from perfc.ir.ops.normalization.normalization import BatchNormalization, LayerNormalization
 from perfc.ir.ops.recurrent.recurrent import GRU, LSTM, RNN
-from perfc.review.lint.finding import Finding, Saves
 from perfc.review.lint.fixes.edit import Remove, Unname
-from perfc.review.lint.rule import Rule
-from perfc.review.lint.subject import Subject
+from perfc.review.lint.rule import Finding, Rule, Saves, Subject
 
 WITH_OPTIONAL = (MaxPool, Dropout, LayerNormalization, BatchNormalization, LSTM, GRU, RNN)
 """Operators with optional outputs."""

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from perfc.ir.graph import captured
-from perfc.review.lint.finding import Finding, Saves
 from perfc.review.lint.fixes.edit import Unstore
-from perfc.review.lint.rule import Rule
-from perfc.review.lint.subject import Subject
+from perfc.review.lint.rule import Finding, Rule, Saves, Subject
 
 
 class DeadWeights(Rule):

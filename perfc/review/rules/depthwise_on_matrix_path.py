@@ -6,9 +6,7 @@ from collections.abc import Iterator
 
 from perfc.ir.problem import SlidingWindow
 from perfc.passes.roofline.ceilings import Ceiling
-from perfc.review.lint.finding import Finding, Severity
-from perfc.review.lint.rule import Rule
-from perfc.review.lint.subject import Subject
+from perfc.review.lint.rule import Finding, Rule, Severity, Subject
 
 
 class DepthwiseOnMatrixPath(Rule):

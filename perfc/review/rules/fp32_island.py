@@ -11,10 +11,8 @@ from perfc.ir.ops.elementwise.elementwise import Pow, Reciprocal, Sqrt
 from perfc.ir.ops.elementwise.rounding import Erf, Exp, Log
 from perfc.ir.ops.normalization.cumulative import CumSum
 from perfc.ir.tensors.types import DType, TensorType
-from perfc.review.lint.finding import Finding
 from perfc.review.lint.fixes.edit import Edit, ReadInstead, Rewire
-from perfc.review.lint.rule import Rule
-from perfc.review.lint.subject import Subject
+from perfc.review.lint.rule import Finding, Rule, Subject
 
 from .cast_chain import dtype_of, operand
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from perfc.ir.tensors.types import DType
-from perfc.review.lint.finding import Finding
-from perfc.review.lint.rule import Rule
-from perfc.review.lint.subject import Subject
+from perfc.review.lint.rule import Finding, Rule, Subject
 
 from .cast_chain import dtype_of
 from .fp32_island import HALF, WIDE, described, islands, stored_as, without_casts

@@ -7,9 +7,7 @@ from collections.abc import Iterator
 
 from perfc.passes.roofline.roofline import GRAPH_GAP
 from perfc.passes.runtimes import LaunchMode, recorded
-from perfc.review.lint.finding import Finding, Gain, GainBasis
-from perfc.review.lint.rule import Rule
-from perfc.review.lint.subject import Subject
+from perfc.review.lint.rule import Finding, Gain, GainBasis, Rule, Subject
 from perfc.view.report.units import plural, share
 
 LEAST_SHARE = 0.1

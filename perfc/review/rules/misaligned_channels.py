@@ -6,9 +6,7 @@ import math
 from collections.abc import Iterator
 
 from perfc.ir.problem import SlidingWindow
-from perfc.review.lint.finding import Finding
-from perfc.review.lint.rule import Rule
-from perfc.review.lint.subject import Subject
+from perfc.review.lint.rule import Finding, Rule, Subject
 from perfc.view.report.units import share
 
 from .misaligned_extents import GRANULE_ROWS, padding, summed_granule, unpadded

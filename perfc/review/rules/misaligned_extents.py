@@ -8,9 +8,7 @@ from perfc.ir.problem import Product
 from perfc.ir.tensors.types import DType
 from perfc.machine import Machine, Unit
 from perfc.passes.roofline.ceilings import Ceiling, KernelBound
-from perfc.review.lint.finding import Finding
-from perfc.review.lint.rule import Rule
-from perfc.review.lint.subject import Subject
+from perfc.review.lint.rule import Finding, Rule, Subject
 from perfc.view.report.units import share
 
 GRANULE_BYTES = 16

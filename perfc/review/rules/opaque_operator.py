@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from perfc.passes.roofline.cost import Tier
-from perfc.review.lint.finding import Finding, Saves
-from perfc.review.lint.rule import Rule
-from perfc.review.lint.subject import Subject
+from perfc.review.lint.rule import Finding, Rule, Saves, Subject
 
 
 class OpaqueOperator(Rule):

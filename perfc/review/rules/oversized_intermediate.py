@@ -7,9 +7,7 @@ from collections.abc import Iterator
 from perfc.ir.graph import Value
 from perfc.ir.op import Kind
 from perfc.passes.memory.residency import capacity
-from perfc.review.lint.finding import Finding
-from perfc.review.lint.rule import Rule
-from perfc.review.lint.subject import Subject
+from perfc.review.lint.rule import Finding, Rule, Subject
 from perfc.view.report.units import size_text
 
 RATIO = 2.0

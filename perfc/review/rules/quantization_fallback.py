@@ -10,9 +10,7 @@ from perfc.ir.ops.quantized.quantize import DequantizeLinear, QuantizeLinear
 from perfc.ir.tensors.types import DType
 from perfc.machine import Unit
 from perfc.passes.roofline.ceilings import Ceiling, KernelBound
-from perfc.review.lint.finding import Finding
-from perfc.review.lint.rule import Rule
-from perfc.review.lint.subject import Subject
+from perfc.review.lint.rule import Finding, Rule, Subject
 
 
 class QuantizationFallback(Rule):

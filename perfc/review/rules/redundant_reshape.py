@@ -9,10 +9,8 @@ from perfc.ir.op import Kind
 from perfc.ir.ops.movement.view import Flatten, Reshape, Squeeze, Unsqueeze
 from perfc.ir.symbolic.dim import same
 from perfc.ir.tensors.types import Shape, TensorType
-from perfc.review.lint.finding import Finding
 from perfc.review.lint.fixes.edit import ReadInstead, Rewire
-from perfc.review.lint.rule import Rule
-from perfc.review.lint.subject import Subject
+from perfc.review.lint.rule import Finding, Rule, Subject
 
 VIEWS = (Reshape, Flatten, Squeeze, Unsqueeze)
 

@@ -7,10 +7,8 @@ from collections.abc import Iterator
 from perfc.ir.graph import Node
 from perfc.ir.ops.movement.movement import Transpose
 from perfc.ir.tensors.types import TensorType
-from perfc.review.lint.finding import Finding
 from perfc.review.lint.fixes.edit import Edit, ReadInstead, Rewire
-from perfc.review.lint.rule import Rule
-from perfc.review.lint.subject import Subject
+from perfc.review.lint.rule import Finding, Rule, Subject
 
 
 class RedundantTranspose(Rule):

@@ -8,9 +8,7 @@ from perfc.errors import PerfcError
 from perfc.ir.symbolic.dim import Poly
 from perfc.ir.syntax.names import symbol_key
 from perfc.ir.tensors.types import TensorType
-from perfc.review.lint.finding import Finding, Gain, GainBasis, Severity
-from perfc.review.lint.rule import Rule
-from perfc.review.lint.subject import Subject
+from perfc.review.lint.rule import Finding, Gain, GainBasis, Rule, Severity, Subject
 from perfc.view.report.units import share
 
 TIMES = 8

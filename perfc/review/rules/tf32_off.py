@@ -7,9 +7,7 @@ from collections.abc import Iterator
 from perfc.machine import Unit
 from perfc.passes.roofline.ceilings import KernelBound
 from perfc.passes.runtimes import Tf32
-from perfc.review.lint.finding import Finding
-from perfc.review.lint.rule import Rule
-from perfc.review.lint.subject import Subject
+from perfc.review.lint.rule import Finding, Rule, Subject
 
 from .wide_type import share_in
 

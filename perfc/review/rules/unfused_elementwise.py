@@ -9,9 +9,7 @@ from perfc.ir.op import Kind
 from perfc.ir.tensors.types import TensorType
 from perfc.passes.fusion.kernel import Kernel
 from perfc.passes.runtimes import Framework, LaunchMode, Steps, tables
-from perfc.review.lint.finding import Finding
-from perfc.review.lint.rule import Rule
-from perfc.review.lint.subject import Subject
+from perfc.review.lint.rule import Finding, Rule, Subject
 
 
 class UnfusedElementwise(Rule):

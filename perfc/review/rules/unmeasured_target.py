@@ -6,9 +6,7 @@ from collections.abc import Iterator
 
 from perfc.machine import Machine, MemoryLevel
 from perfc.passes.roofline.ceilings import KernelBound
-from perfc.review.lint.finding import Finding, Saves, Severity
-from perfc.review.lint.rule import Rule
-from perfc.review.lint.subject import Subject
+from perfc.review.lint.rule import Finding, Rule, Saves, Severity, Subject
 from perfc.view.report.sections.uncertainty import ENGINES, binding_entry
 from perfc.view.report.units import share
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from perfc.ir.graph import Value
-from perfc.review.lint.finding import Finding, GainBasis, Saves, Severity
-from perfc.review.lint.rule import Rule
-from perfc.review.lint.subject import Subject
+from perfc.review.lint.rule import Finding, GainBasis, Rule, Saves, Severity, Subject
 from perfc.view.report.units import share, size_text
 
 LEAST_SHARE = 0.1

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from perfc.review.lint.finding import Finding, Saves, Severity
-from perfc.review.lint.rule import Rule
-from perfc.review.lint.subject import Subject
+from perfc.review.lint.rule import Finding, Rule, Saves, Severity, Subject
 
 
 class UnusedSuppression(Rule):

@@ -6,9 +6,7 @@ from collections.abc import Callable, Iterator
 
 from perfc.ir.tensors.types import DType
 from perfc.passes.roofline.ceilings import KernelBound
-from perfc.review.lint.finding import Finding
-from perfc.review.lint.rule import Rule
-from perfc.review.lint.subject import Subject
+from perfc.review.lint.rule import Finding, Rule, Subject
 from perfc.view.report.units import share
 
 HALF = "f16"
