@@ -9,13 +9,17 @@ import click
 
 from perfc.errors import ParseError
 
-from ..shared.deployment import DeploymentOptions, deployment_options
-from ..shared.deployment_option import reads
-from ..shared.document import show_document
-from ..shared.examples import examples
-from ..shared.help import grouped_command
-from ..shared.output import emit, format_options
-from ..shared.report import color_option
+from ..shared import (
+    DeploymentOptions,
+    color_option,
+    deployment_options,
+    emit,
+    examples,
+    format_options,
+    grouped_command,
+    reads,
+    show_document,
+)
 
 if TYPE_CHECKING:
     from perfc.study.collective import CollectiveView

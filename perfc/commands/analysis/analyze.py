@@ -11,15 +11,25 @@ from perfc.common.plain_text import say
 from perfc.errors import ModelError, PassError, PerfcError, VerifyError
 from perfc.view.presentation import FORMATS
 
+from ..shared import (
+    UNSET,
+    DeploymentOptions,
+    Names,
+    color_option,
+    deliver,
+    emit,
+    examples,
+    format_options,
+    grouped_command,
+    model_options,
+    names_in,
+    parse_top,
+    parse_views,
+    print_after_option,
+    show,
+)
 from ..shared import names as _names
-from ..shared.deployment import DeploymentOptions, model_options
-from ..shared.examples import examples
-from ..shared.help import grouped_command
-from ..shared.names import Names
-from ..shared.options import names_in, print_after_option
-from ..shared.output import deliver, emit, format_options
 from ..shared.progress import ProgressBar
-from ..shared.report import UNSET, color_option, parse_top, parse_views, show
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

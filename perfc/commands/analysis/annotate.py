@@ -8,10 +8,14 @@ import click
 
 from perfc.common.whole_file import write_output
 
-from ..shared.deployment import DeploymentOptions, deployment_options
-from ..shared.examples import examples
-from ..shared.help import grouped_command
-from ..shared.output import OutputFile, output_option
+from ..shared import (
+    DeploymentOptions,
+    OutputFile,
+    deployment_options,
+    examples,
+    grouped_command,
+    output_option,
+)
 
 
 @grouped_command(

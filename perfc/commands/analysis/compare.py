@@ -12,15 +12,19 @@ import click
 
 from perfc.errors import ParseError
 
+from ..shared import (
+    DeploymentOptions,
+    Names,
+    color_option,
+    deliver,
+    examples,
+    format_options,
+    grouped_command,
+    model_options,
+    names_in,
+    show_view,
+)
 from ..shared import names as _names
-from ..shared.deployment import DeploymentOptions, model_options
-from ..shared.document import show_view
-from ..shared.examples import examples
-from ..shared.help import grouped_command
-from ..shared.names import Names
-from ..shared.options import names_in
-from ..shared.output import deliver, format_options
-from ..shared.report import color_option
 
 if TYPE_CHECKING:
     from perfc.frontend.reading.module_name import NamedModule

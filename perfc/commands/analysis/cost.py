@@ -10,14 +10,17 @@ import click
 
 from perfc.common.choice import member
 
+from ..shared import (
+    DeploymentOptions,
+    Names,
+    color_option,
+    examples,
+    format_options,
+    grouped_command,
+    model_options,
+    show_result,
+)
 from ..shared import names as _names
-from ..shared.deployment import DeploymentOptions, model_options
-from ..shared.document import show_result
-from ..shared.examples import examples
-from ..shared.help import grouped_command
-from ..shared.names import Names
-from ..shared.output import format_options
-from ..shared.report import color_option
 
 DOCUMENT = ("cost", "perfc.study.comparison.bills:CostsView")
 """JSON document of the command, and the type that defines its schema."""

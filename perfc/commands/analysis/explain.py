@@ -7,12 +7,16 @@ from pathlib import Path
 
 import click
 
-from ..shared.deployment import DeploymentOptions, model_options
-from ..shared.examples import examples
-from ..shared.help import grouped_command
-from ..shared.names import Nodes
-from ..shared.output import emit, format_options
-from ..shared.report import PIPED_WIDTH
+from ..shared import (
+    PIPED_WIDTH,
+    DeploymentOptions,
+    Nodes,
+    emit,
+    examples,
+    format_options,
+    grouped_command,
+    model_options,
+)
 
 DOCUMENT = ("explain", "perfc.study.explain.text:Explanation")
 """JSON document of the command, and the type that defines its schema."""

@@ -10,13 +10,16 @@ import click
 from perfc.common.plain_text import say
 from perfc.errors import ParseError
 
-from ..shared.deployment import DeploymentOptions, model_options
-from ..shared.document import show_result
-from ..shared.examples import examples
-from ..shared.help import grouped_command
-from ..shared.options import AUTO
-from ..shared.output import format_options
-from ..shared.report import color_option
+from ..shared import (
+    AUTO,
+    DeploymentOptions,
+    color_option,
+    examples,
+    format_options,
+    grouped_command,
+    model_options,
+    show_result,
+)
 
 FINDINGS = 1
 DOCUMENT = ("fit", "perfc.study.fit.views:FitView")

@@ -8,12 +8,17 @@ import click
 
 from perfc.errors import ParseError
 
-from ..shared.deployment import DeploymentOptions, model_options
-from ..shared.document import show_document
-from ..shared.examples import examples
-from ..shared.help import grouped_command
-from ..shared.output import deliver, emit, format_options
-from ..shared.report import color_option
+from ..shared import (
+    DeploymentOptions,
+    color_option,
+    deliver,
+    emit,
+    examples,
+    format_options,
+    grouped_command,
+    model_options,
+    show_document,
+)
 
 FINDINGS = 1
 DOCUMENT = ("mig", "perfc.study.comparison.slices:SlicingView")

@@ -11,13 +11,16 @@ import click
 
 from perfc.study.single_kernel import KERNELS, KernelKind, module_of
 
-from ..shared.deployment import DeploymentOptions, deployment_options
-from ..shared.document import show_view
-from ..shared.examples import examples
-from ..shared.help import grouped_command
-from ..shared.options import parse_dims
-from ..shared.output import format_options
-from ..shared.report import color_option
+from ..shared import (
+    DeploymentOptions,
+    color_option,
+    deployment_options,
+    examples,
+    format_options,
+    grouped_command,
+    parse_dims,
+    show_view,
+)
 from . import _collective
 
 if TYPE_CHECKING:

@@ -10,13 +10,18 @@ import click
 
 from perfc.common.plain_text import say
 
+from ..shared import (
+    DeploymentOptions,
+    Names,
+    emit,
+    examples,
+    flag_of,
+    format_options,
+    grouped_command,
+    model_options,
+    read_model,
+)
 from ..shared import names as _names
-from ..shared.deployment import DeploymentOptions, flag_of, model_options
-from ..shared.examples import examples
-from ..shared.help import grouped_command
-from ..shared.names import Names
-from ..shared.options import read_model
-from ..shared.output import emit, format_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,14 +13,22 @@ import click
 from perfc.common.plain_text import say
 from perfc.errors import MissingExtraError
 
+from ..shared import (
+    PIPED_WIDTH,
+    DeploymentOptions,
+    Names,
+    color_option,
+    deliver,
+    emit,
+    examples,
+    format_options,
+    grouped_command,
+    is_colourful,
+    model_options,
+    parse_top,
+    show_document,
+)
 from ..shared import names as _names
-from ..shared.deployment import DeploymentOptions, model_options
-from ..shared.document import show_document
-from ..shared.examples import examples
-from ..shared.help import grouped_command
-from ..shared.names import Names
-from ..shared.output import deliver, emit, format_options
-from ..shared.report import PIPED_WIDTH, color_option, is_colourful, parse_top
 
 if TYPE_CHECKING:
     from perfc.api import Report

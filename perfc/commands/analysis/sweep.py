@@ -7,10 +7,15 @@ from pathlib import Path
 
 import click
 
-from ..shared.deployment import DeploymentOptions, model_options
-from ..shared.examples import examples
-from ..shared.help import grouped_command
-from ..shared.output import deliver, emit, format_options
+from ..shared import (
+    DeploymentOptions,
+    deliver,
+    emit,
+    examples,
+    format_options,
+    grouped_command,
+    model_options,
+)
 
 DOCUMENT = ("sweep", "perfc.study.sweep.data_form:SweepView")
 """JSON document of the command, and the type that defines its schema."""

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import click
 
-from ..shared import names as _names
-from ..shared.examples import examples
-from ..shared.names import Names
-from ..shared.options import (
+from ..shared import (
+    Names,
     dim_option,
+    emit,
+    examples,
     facts_option,
+    format_options,
     jax_option,
     module_options,
     named_model,
@@ -19,7 +20,7 @@ from ..shared.options import (
     parse_dims,
     sized_model,
 )
-from ..shared.output import emit, format_options
+from ..shared import names as _names
 
 
 @click.command(

@@ -7,10 +7,8 @@ from pathlib import Path
 
 import click
 
+from ..shared import Names, emit, examples, format_options, output_format
 from ..shared import names as _names
-from ..shared.examples import examples
-from ..shared.names import Names
-from ..shared.output import emit, format_options, output_format
 
 FORMATS = ("text", "markdown")
 

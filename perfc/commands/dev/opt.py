@@ -9,21 +9,22 @@ import click
 
 from perfc.common.plain_text import say
 
-from ..shared import names as _names
-from ..shared.examples import examples
-from ..shared.names import Names
-from ..shared.options import (
+from ..shared import (
+    Names,
     dim_option,
+    emit,
+    examples,
     facts_option,
     jax_option,
     module_options,
     named_model,
     names_in,
+    output_option,
     parse_dims,
     print_after_option,
     sized_model,
 )
-from ..shared.output import emit, output_option
+from ..shared import names as _names
 
 if TYPE_CHECKING:
     from perfc.passes.manager import Instrument

@@ -8,11 +8,15 @@ import click
 
 from perfc.common.plain_text import say
 
-from ..shared.deployment import DeploymentOptions, deployment_options
-from ..shared.examples import examples
-from ..shared.help import grouped_command
-from ..shared.names import Nodes
-from ..shared.output import emit, output_option
+from ..shared import (
+    DeploymentOptions,
+    Nodes,
+    deployment_options,
+    emit,
+    examples,
+    grouped_command,
+    output_option,
+)
 
 
 @grouped_command(

@@ -9,10 +9,7 @@ import click
 
 from perfc.errors import ParseError
 
-from ..shared import listing
-from ..shared.examples import examples
-from ..shared.names import Names
-from ..shared.output import emit, output_option
+from ..shared import Names, emit, examples, listing, output_option
 
 
 def documents() -> dict[str, str]:

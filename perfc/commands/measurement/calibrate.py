@@ -12,10 +12,8 @@ import click
 
 from perfc.common.plain_text import say
 
+from ..shared import Names, examples, output_option
 from ..shared import names as _names
-from ..shared.examples import examples
-from ..shared.names import Names
-from ..shared.output import output_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,12 +11,17 @@ import click
 from perfc.common.plain_text import say
 from perfc.common.whole_file import write_output
 
-from ..shared.deployment import DeploymentOptions, config_option, model_options
-from ..shared.document import show_document
-from ..shared.examples import examples
-from ..shared.help import GroupedCommand
-from ..shared.output import emit, format_options
-from ..shared.report import color_option
+from ..shared import (
+    DeploymentOptions,
+    GroupedCommand,
+    color_option,
+    config_option,
+    emit,
+    examples,
+    format_options,
+    model_options,
+    show_document,
+)
 from ._budgets import budgets_of
 
 if TYPE_CHECKING:

@@ -9,12 +9,16 @@ import click
 
 from perfc.common.plain_text import say
 
-from ..shared.deployment import DeploymentOptions, model_options
-from ..shared.document import show_document
-from ..shared.examples import examples
-from ..shared.help import grouped_command
-from ..shared.output import emit, format_options
-from ..shared.report import color_option
+from ..shared import (
+    DeploymentOptions,
+    color_option,
+    emit,
+    examples,
+    format_options,
+    grouped_command,
+    model_options,
+    show_document,
+)
 from ._budgets import budgets_of, left_by
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from ..shared.examples import examples
-from ..shared.output import emit, output_option
+from ..shared import emit, examples, output_option
 
 
 @click.command(

@@ -11,14 +11,21 @@ import click
 from perfc.common.plain_text import say
 from perfc.errors import ParseError
 
-from ..shared.deployment import DeploymentOptions, flag_of, model_options, to_options
-from ..shared.document import show_view
-from ..shared.examples import examples
-from ..shared.help import grouped_command
-from ..shared.options import parse_dims
-from ..shared.output import deliver, format_options
+from ..shared import (
+    DeploymentOptions,
+    color_option,
+    deliver,
+    examples,
+    flag_of,
+    format_options,
+    grouped_command,
+    model_options,
+    parse_dims,
+    parse_top,
+    show_view,
+    to_options,
+)
 from ..shared.progress import reading
-from ..shared.report import color_option, parse_top
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,9 +11,7 @@ import click
 from perfc.common.plain_text import say
 from perfc.errors import ModelError, ParseError
 
-from ..shared.deployment import DeploymentOptions, model_options
-from ..shared.examples import examples
-from ..shared.help import grouped_command
+from ..shared import DeploymentOptions, examples, grouped_command, model_options
 
 if TYPE_CHECKING:
     from perfc.frontend.reading.module_name import NamedModule

@@ -9,13 +9,18 @@ import click
 
 from perfc.common.plain_text import say
 
+from ..shared import (
+    DeploymentOptions,
+    Names,
+    emit,
+    examples,
+    format_options,
+    grouped_command,
+    model_options,
+    names_in,
+    output_format,
+)
 from ..shared import names as _names
-from ..shared.deployment import DeploymentOptions, model_options
-from ..shared.examples import examples
-from ..shared.help import grouped_command
-from ..shared.names import Names
-from ..shared.options import names_in
-from ..shared.output import emit, format_options, output_format
 from ._budgets import by_project, slashed
 
 if TYPE_CHECKING:

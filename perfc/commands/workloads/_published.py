@@ -7,8 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..shared.document import show_document
-from ..shared.output import deliver, emit
+from ..shared import deliver, emit, show_document
 
 if TYPE_CHECKING:
     from perfc.machine.parallel import Parallel

@@ -10,13 +10,17 @@ import click
 
 from perfc.errors import ParseError
 
-from ..shared.deployment import DeploymentOptions, deployment_options
-from ..shared.document import show_document
-from ..shared.examples import examples
-from ..shared.help import DefaultGroup
-from ..shared.output import deliver, format_options
+from ..shared import (
+    DefaultGroup,
+    DeploymentOptions,
+    color_option,
+    deliver,
+    deployment_options,
+    examples,
+    format_options,
+    show_document,
+)
 from ..shared.progress import ProgressLine
-from ..shared.report import color_option
 
 if TYPE_CHECKING:
     from perfc.study.bulk.jobs import BulkSetting

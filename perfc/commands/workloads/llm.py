@@ -14,17 +14,23 @@ from perfc.errors import ParseError
 from perfc.machine.parallel import ALONE
 from perfc.passes.runtimes import SERVING_DEFAULT, Batching
 
+from ..shared import (
+    DefaultGroup,
+    DeploymentOptions,
+    Names,
+    by_default,
+    color_option,
+    deliver,
+    deployment_options,
+    examples,
+    flag_of,
+    format_options,
+    names_in,
+    reads,
+    show_result,
+)
 from ..shared import names as _names
-from ..shared.deployment import DeploymentOptions, deployment_options, flag_of
-from ..shared.deployment_option import by_default, reads
-from ..shared.document import show_result
-from ..shared.examples import examples
-from ..shared.help import DefaultGroup
-from ..shared.names import Names
-from ..shared.options import names_in
-from ..shared.output import deliver, format_options
 from ..shared.parallel import parallel_options
-from ..shared.report import color_option
 from ..shared.step import option_value
 
 if TYPE_CHECKING:

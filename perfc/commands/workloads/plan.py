@@ -9,9 +9,7 @@ import click
 
 from perfc.errors import ParseError
 
-from ..shared.deployment import DeploymentOptions
-from ..shared.document import show_result
-from ..shared.examples import examples
+from ..shared import DeploymentOptions, examples, show_result
 from ..shared.step import step_of, step_options
 
 if TYPE_CHECKING:

@@ -9,14 +9,18 @@ import click
 
 from perfc.errors import ParseError
 
-from ..shared.deployment import DeploymentOptions, deployment_options
-from ..shared.document import show_view
-from ..shared.examples import examples
-from ..shared.help import grouped_command
-from ..shared.options import names_in
-from ..shared.output import deliver, format_options
+from ..shared import (
+    DeploymentOptions,
+    color_option,
+    deliver,
+    deployment_options,
+    examples,
+    format_options,
+    grouped_command,
+    names_in,
+    show_view,
+)
 from ..shared.progress import ProgressLine
-from ..shared.report import color_option
 
 if TYPE_CHECKING:
     from perfc.study.search import Limits, Objective
