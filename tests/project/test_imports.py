@@ -30,7 +30,12 @@ def loaded(code: str) -> set[str]:
 
 
 def test_package_loads_nothing_but_itself() -> None:
-    assert loaded("import perfc") == {"perfc", "perfc.common", "perfc.common.version"}
+    assert loaded("import perfc") == {
+        "perfc",
+        "perfc.common",
+        "perfc.common.first_use",
+        "perfc.common.version",
+    }
 
 
 @pytest.mark.parametrize("args", [["--help"], ["--version"], ["completion", "zsh"]])
@@ -39,6 +44,7 @@ def test_help_loads_no_analysis(args: list[str]) -> None:
     allowed = {
         "perfc",
         "perfc.common",
+        "perfc.common.first_use",
         "perfc.common.version",
         "perfc.cli",
         "perfc.errors",

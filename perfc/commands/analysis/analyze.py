@@ -11,7 +11,8 @@ from perfc.common.plain_text import say
 from perfc.errors import ModelError, PassError, PerfcError, VerifyError
 from perfc.view.presentation import FORMATS
 
-from ..shared import (
+from ..shared import names as _names
+from ..shared.prelude import (
     UNSET,
     DeploymentOptions,
     Names,
@@ -28,7 +29,6 @@ from ..shared import (
     print_after_option,
     show,
 )
-from ..shared import names as _names
 from ..shared.progress import ProgressBar
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import click
 
 from perfc.common.whole_file import write_output
 
-from ..shared import (
+from ..shared.prelude import (
     DeploymentOptions,
     OutputFile,
     deployment_options,

@@ -12,7 +12,8 @@ import click
 
 from perfc.errors import ParseError
 
-from ..shared import (
+from ..shared import names as _names
+from ..shared.prelude import (
     DeploymentOptions,
     Names,
     color_option,
@@ -24,7 +25,6 @@ from ..shared import (
     names_in,
     show_view,
 )
-from ..shared import names as _names
 
 if TYPE_CHECKING:
     from perfc.frontend.reading.module_name import NamedModule

@@ -10,7 +10,8 @@ import click
 
 from perfc.common.choice import member
 
-from ..shared import (
+from ..shared import names as _names
+from ..shared.prelude import (
     DeploymentOptions,
     Names,
     color_option,
@@ -20,7 +21,6 @@ from ..shared import (
     model_options,
     show_result,
 )
-from ..shared import names as _names
 
 DOCUMENT = ("cost", "perfc.study.comparison.bills:CostsView")
 """JSON document of the command, and the type that defines its schema."""

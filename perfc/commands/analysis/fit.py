@@ -10,7 +10,7 @@ import click
 from perfc.common.plain_text import say
 from perfc.errors import ParseError
 
-from ..shared import (
+from ..shared.prelude import (
     AUTO,
     DeploymentOptions,
     color_option,

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from ..shared import (
+from ..shared import names as _names
+from ..shared.prelude import (
     Names,
     color_option,
     dim_option,
@@ -17,7 +18,6 @@ from ..shared import (
     parse_top,
     show_view,
 )
-from ..shared import names as _names
 
 DOCUMENT = ("fusion", "perfc.study.fusion_oracle.output:FusionView")
 """JSON document of the command, and the type that defines its schema."""

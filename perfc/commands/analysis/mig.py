@@ -8,7 +8,7 @@ import click
 
 from perfc.errors import ParseError
 
-from ..shared import (
+from ..shared.prelude import (
     DeploymentOptions,
     color_option,
     deliver,

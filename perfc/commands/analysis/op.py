@@ -11,7 +11,7 @@ import click
 
 from perfc.study.single_kernel import KERNELS, KernelKind, module_of
 
-from ..shared import (
+from ..shared.prelude import (
     DeploymentOptions,
     color_option,
     deployment_options,

@@ -10,7 +10,8 @@ import click
 
 from perfc.common.plain_text import say
 
-from ..shared import (
+from ..shared import names as _names
+from ..shared.prelude import (
     DeploymentOptions,
     Names,
     emit,
@@ -21,7 +22,6 @@ from ..shared import (
     model_options,
     read_model,
 )
-from ..shared import names as _names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,8 @@ import click
 from perfc.common.plain_text import say
 from perfc.errors import MissingExtraError
 
-from ..shared import (
+from ..shared import names as _names
+from ..shared.prelude import (
     PIPED_WIDTH,
     DeploymentOptions,
     Names,
@@ -28,7 +29,6 @@ from ..shared import (
     parse_top,
     show_document,
 )
-from ..shared import names as _names
 
 if TYPE_CHECKING:
     from perfc.api import Report

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ..shared import (
+from ..shared.prelude import (
     DeploymentOptions,
     deliver,
     emit,

@@ -8,8 +8,8 @@ import click
 
 from perfc.common.plain_text import say
 
-from ..shared import Names, emit, examples, format_options, names_in
 from ..shared import names as _names
+from ..shared.prelude import Names, emit, examples, format_options, names_in
 
 formats = format_options("text", "json", "markdown")
 DOCUMENTS = (

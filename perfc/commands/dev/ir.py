@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from ..shared import (
+from ..shared import names as _names
+from ..shared.prelude import (
     Names,
     dim_option,
     emit,
@@ -20,7 +21,6 @@ from ..shared import (
     parse_dims,
     sized_model,
 )
-from ..shared import names as _names
 
 
 @click.command(

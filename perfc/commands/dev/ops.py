@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from ..shared import Names, emit, examples, format_options, output_format
 from ..shared import names as _names
+from ..shared.prelude import Names, emit, examples, format_options, output_format
 
 FORMATS = ("text", "markdown")
 

@@ -9,7 +9,8 @@ import click
 
 from perfc.common.plain_text import say
 
-from ..shared import (
+from ..shared import names as _names
+from ..shared.prelude import (
     Names,
     dim_option,
     emit,
@@ -24,7 +25,6 @@ from ..shared import (
     print_after_option,
     sized_model,
 )
-from ..shared import names as _names
 
 if TYPE_CHECKING:
     from perfc.passes.manager import Instrument

@@ -8,7 +8,7 @@ import click
 
 from perfc.common.plain_text import say
 
-from ..shared import (
+from ..shared.prelude import (
     DeploymentOptions,
     Nodes,
     deployment_options,

@@ -9,7 +9,8 @@ import click
 
 from perfc.errors import ParseError
 
-from ..shared import Names, emit, examples, listing, output_option
+from ..shared import listing
+from ..shared.prelude import Names, emit, examples, output_option
 
 
 def documents() -> dict[str, str]:

@@ -8,8 +8,8 @@ import click
 
 from perfc.common.plain_text import say
 
-from ..shared import completed, examples
 from ..shared.former import words_of
+from ..shared.prelude import completed, examples
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

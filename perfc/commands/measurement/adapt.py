@@ -9,8 +9,8 @@ import click
 
 from perfc.common.plain_text import say
 
-from ..shared import Names, examples, output_format
 from ..shared import names as _names
+from ..shared.prelude import Names, examples, output_format
 
 if TYPE_CHECKING:
     from perfc.analyzers.graph.rows import Measurements

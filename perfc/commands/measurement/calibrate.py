@@ -12,8 +12,8 @@ import click
 
 from perfc.common.plain_text import say
 
-from ..shared import Names, examples, output_option
 from ..shared import names as _names
+from ..shared.prelude import Names, examples, output_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,7 +9,8 @@ import click
 
 from perfc.errors import ParseError
 
-from ..shared import (
+from ..shared import names as _names
+from ..shared.prelude import (
     Names,
     color_option,
     emit,
@@ -19,7 +20,6 @@ from ..shared import (
     parse_top,
     show_view,
 )
-from ..shared import names as _names
 
 FINDINGS = 1
 

@@ -11,7 +11,7 @@ import click
 from perfc.common.plain_text import say
 from perfc.common.whole_file import write_output
 
-from ..shared import (
+from ..shared.prelude import (
     DeploymentOptions,
     GroupedCommand,
     color_option,

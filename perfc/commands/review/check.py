@@ -9,7 +9,7 @@ import click
 
 from perfc.common.plain_text import say
 
-from ..shared import (
+from ..shared.prelude import (
     DeploymentOptions,
     color_option,
     emit,

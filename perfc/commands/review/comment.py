@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ..shared import emit, examples, output_option
+from ..shared.prelude import emit, examples, output_option
 
 
 @click.command(

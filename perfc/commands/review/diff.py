@@ -11,7 +11,7 @@ import click
 from perfc.common.plain_text import say
 from perfc.errors import ParseError
 
-from ..shared import (
+from ..shared.prelude import (
     DeploymentOptions,
     color_option,
     deliver,

@@ -11,7 +11,7 @@ import click
 from perfc.common.plain_text import say
 from perfc.errors import ModelError, ParseError
 
-from ..shared import DeploymentOptions, examples, grouped_command, model_options
+from ..shared.prelude import DeploymentOptions, examples, grouped_command, model_options
 
 if TYPE_CHECKING:
     from perfc.frontend.reading.module_name import NamedModule

@@ -9,7 +9,8 @@ import click
 
 from perfc.common.plain_text import say
 
-from ..shared import (
+from ..shared import names as _names
+from ..shared.prelude import (
     DeploymentOptions,
     Names,
     emit,
@@ -20,7 +21,6 @@ from ..shared import (
     names_in,
     output_format,
 )
-from ..shared import names as _names
 from ._budgets import by_project, slashed
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..shared import deliver, emit, show_document
+from ..shared.prelude import deliver, emit, show_document
 
 if TYPE_CHECKING:
     from perfc.machine.parallel import Parallel

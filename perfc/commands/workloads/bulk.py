@@ -10,7 +10,7 @@ import click
 
 from perfc.errors import ParseError
 
-from ..shared import (
+from ..shared.prelude import (
     DefaultGroup,
     DeploymentOptions,
     color_option,

@@ -8,7 +8,7 @@ import click
 
 from perfc.errors import ParseError
 
-from ..shared import color_option, examples, format_options, show_result
+from ..shared.prelude import color_option, examples, format_options, show_result
 
 DOCUMENT = ("diffusion", "perfc.serving.generation.service:GenerationReport")
 """JSON document of the command, and the type that defines its schema."""

@@ -14,7 +14,9 @@ from perfc.errors import ParseError
 from perfc.machine.parallel import ALONE
 from perfc.passes.runtimes import SERVING_DEFAULT, Batching
 
-from ..shared import (
+from ..shared import names as _names
+from ..shared.parallel import parallel_options
+from ..shared.prelude import (
     DefaultGroup,
     DeploymentOptions,
     Names,
@@ -29,8 +31,6 @@ from ..shared import (
     reads,
     show_result,
 )
-from ..shared import names as _names
-from ..shared.parallel import parallel_options
 from ..shared.step import option_value
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import click
 
 from perfc.errors import ParseError
 
-from ..shared import DeploymentOptions, examples, show_result
+from ..shared.prelude import DeploymentOptions, examples, show_result
 from ..shared.step import step_of, step_options
 
 if TYPE_CHECKING:

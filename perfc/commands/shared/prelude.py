@@ -1,0 +1,92 @@
+"""What most commands need of the shared modules."""
+
+from __future__ import annotations
+
+from .deployment import (
+    DeploymentOptions,
+    config_option,
+    deployment_options,
+    flag_of,
+    model_options,
+    to_options,
+)
+from .deployment_option import by_default, reads
+from .document import show_document, show_result, show_view
+from .examples import examples
+from .help import DefaultGroup, GroupedCommand, grouped_command
+from .names import Names, Nodes, completed
+from .options import (
+    AUTO,
+    dim_option,
+    facts_option,
+    jax_option,
+    module_options,
+    named_model,
+    names_in,
+    parse_dims,
+    print_after_option,
+    read_model,
+    sized_model,
+)
+from .output import (
+    OutputFile,
+    deliver,
+    emit,
+    format_options,
+    output_format,
+    output_option,
+)
+from .report import (
+    PIPED_WIDTH,
+    UNSET,
+    color_option,
+    is_colourful,
+    parse_top,
+    parse_views,
+    show,
+)
+
+__all__ = [
+    "AUTO",
+    "PIPED_WIDTH",
+    "UNSET",
+    "DefaultGroup",
+    "DeploymentOptions",
+    "GroupedCommand",
+    "Names",
+    "Nodes",
+    "OutputFile",
+    "by_default",
+    "color_option",
+    "completed",
+    "config_option",
+    "deliver",
+    "deployment_options",
+    "dim_option",
+    "emit",
+    "examples",
+    "facts_option",
+    "flag_of",
+    "format_options",
+    "grouped_command",
+    "is_colourful",
+    "jax_option",
+    "model_options",
+    "module_options",
+    "named_model",
+    "names_in",
+    "output_format",
+    "output_option",
+    "parse_dims",
+    "parse_top",
+    "parse_views",
+    "print_after_option",
+    "read_model",
+    "reads",
+    "show",
+    "show_document",
+    "show_result",
+    "show_view",
+    "sized_model",
+    "to_options",
+]
