@@ -12,13 +12,18 @@ from perfc.common.plain_text import say
 from perfc.errors import ParseError, PerfcError
 from perfc.machine import HOST, load_machine
 
-from ..shared.deployment import DeploymentOptions, deployment_options
-from ..shared.document import show_view
-from ..shared.examples import examples
-from ..shared.help import grouped_command
-from ..shared.output import emit, format_options
+from ..shared.prelude import (
+    PIPED_WIDTH,
+    DeploymentOptions,
+    deployment_options,
+    emit,
+    examples,
+    format_options,
+    grouped_command,
+    parse_top,
+    show_view,
+)
 from ..shared.progress import reading
-from ..shared.report import PIPED_WIDTH, parse_top
 
 if TYPE_CHECKING:
     from perfc.deployment import Deployment

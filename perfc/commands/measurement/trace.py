@@ -11,14 +11,20 @@ import click
 from perfc.errors import ParseError
 
 from ..shared import names as _names
-from ..shared.deployment import DeploymentOptions, model_options
-from ..shared.document import show_view
-from ..shared.examples import examples
-from ..shared.help import grouped_command
-from ..shared.names import Names
-from ..shared.output import deliver, emit, format_options
+from ..shared.prelude import (
+    DeploymentOptions,
+    Names,
+    color_option,
+    deliver,
+    emit,
+    examples,
+    format_options,
+    grouped_command,
+    model_options,
+    parse_top,
+    show_view,
+)
 from ..shared.progress import reading
-from ..shared.report import color_option, parse_top
 
 if TYPE_CHECKING:
     from collections.abc import Callable
