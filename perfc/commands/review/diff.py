@@ -28,7 +28,7 @@ from ..shared.prelude import (
 from ..shared.progress import reading
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from perfc.measuring.trace.difference import TraceDifference
     from perfc.measuring.trace.facts import DeviceTrace
@@ -91,7 +91,7 @@ def command(
     `perfc diff model.onnx --batch 1 --to-batch 8`. PyTorch modules are named package.module:Name,
     at a revision too; `perfc diff HEAD~1` is of the one in [[models]] of perfc.toml.
     """
-    from perfc.review.diff import SideSetting, both, compare, document, to_csv, to_json, views_of
+    from perfc.review.diff import both, compare, document, to_csv, to_json, views_of
 
     limit = parse_top(top)
     paths = (old, *([] if new is None else [new]), *more)
@@ -102,17 +102,8 @@ def command(
     if more or step or by:
         which = "--step is" if step else "--by is" if by else "more than two are"
         raise click.UsageError(f"{which} for traces")
-    old, new = resolved(options, old, new)
-    how = options.deployment()
-    first = SideSetting(model_of(options, old), how, options.contents)
     changed = {k.removeprefix("to_"): v for k, v in to.items() if v is not None}
-    there = how.with_values(
-        {**changed, "dims": parse_dims(to_dims)}, lambda f: f"--to-{flag_of(f)[2:]}"
-    )
-    there.require_kernels("--to-mode")
-    second = SideSetting(model_of(options, new or old), there, options.contents)
-    if new is None and first == second:
-        first, second = committed(first), current(second)
+    first, second = sides(options, old, new, {**changed, "dims": parse_dims(to_dims)})
     difference = compare(*both(first, second), (str(first.model), str(second.model)))
     views = views_of(difference)
     if form == "html":
@@ -128,6 +119,23 @@ def command(
         say("incomplete: totals are lower bounds", is_error=True)
         return INCOMPLETE
     return FINDINGS if exit_code and not difference.is_empty else 0
+
+
+def sides(
+    options: DeploymentOptions, old: str, new: str | None, changed: Mapping[str, object]
+) -> tuple[SideSetting, SideSetting]:
+    """Return both sides; ``changed`` has the options of the second."""
+    from perfc.review.diff import SideSetting
+
+    old, new = resolved(options, old, new)
+    how = options.deployment()
+    first = SideSetting(model_of(options, old), how, options.contents)
+    there = how.with_values(changed, lambda f: f"--to-{flag_of(f)[2:]}")
+    there.require_kernels("--to-mode")
+    second = SideSetting(model_of(options, new or old), there, options.contents)
+    if new is None and first == second:
+        return committed(first), current(second)
+    return first, second
 
 
 def committed(side: SideSetting) -> SideSetting:
