@@ -14,6 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perfc import cli
+from perfc.errors import ParseError
+from perfc.measuring.trace.analyses import host, stack
 from perfc.measuring.trace.analyses.breakdown import TITLES
 from perfc.measuring.trace.analyses.idle import (
     Cause,
@@ -301,9 +303,9 @@ def test_a_breakdown_has_four_forms_and_no_secret(
     rows = made["nodes"] or made["causes"]
     assert made["by"] == by
     assert len(list(csv.DictReader(io.StringIO(out["csv"])))) == len(rows) > 0
-    host = read_trace(path).host
-    assert host is not None
-    assert {getattr(x, "kind", None) for x in host.labels.numbers} == {HostKind.CALL}
+    plain = read_trace(path).host
+    assert plain is not None
+    assert {getattr(x, "kind", None) for x in plain.labels.numbers} == {HostKind.CALL}
 
 
 @pytest.mark.parametrize("by", [b.value for b in StackBy if b is not StackBy.CALL])
@@ -314,3 +316,24 @@ def test_a_trace_without_a_stack_says_how_to_record_it(
     assert cli.run(["trace", str(path), "--by", by]) == 2
     (line,) = capsys.readouterr().err.strip().splitlines()
     assert "with_stack=True, with_modules=True" in line
+
+
+def test_deep_stacks_are_cut_and_many_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deep = [frame(f"n.py({n}): f", n, 4000 - 2 * n) for n in range(1500)]
+    whole = summary(tmp_path, *deep, *launch(1, 1600, 1700, 5))
+    nodes = stack_times(whole, StackBy.LINE)
+    assert len(nodes) == 200
+    wide = [
+        e
+        for n in range(9)
+        for e in (frame(f"n.py({n}): f", 50 * n, 40), *launch(n, 50 * n + 5, 50 * n + 9, 5))
+    ]
+    monkeypatch.setattr(host, "MOST_STACKS", 8)
+    with pytest.raises(ParseError, match="more than 8 different call stacks"):
+        stack_times(summary(tmp_path, *wide), StackBy.LINE)
+    monkeypatch.undo()
+    monkeypatch.setattr(stack, "MOST_NODES", 8)
+    with pytest.raises(ParseError, match="more than 8 calls"):
+        stack_times(summary(tmp_path, *wide), StackBy.CALL)

@@ -8,13 +8,17 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from itertools import chain
 
+from perfc.errors import ParseError
 from perfc.ir.record import mutable
 
-from ..facts import DeviceTrace, Numbering
+from ..facts import FEWER, DeviceTrace, Numbering
 from ..timeline import HostKind, HostLabel, HostTimeline
 
 MOST_THREADS = 8
 """Threads that are looked through for an event, those with the most launches first."""
+DEEPEST = 200
+"""Events around a launch, those further inside are not looked at."""
+MOST_STACKS = 100_000
 BLOCK = 1 << 16
 NOTHING = array("q")
 Span = tuple[int, int, int]
@@ -158,22 +162,30 @@ def stacks(
         host: events.
         kinds: kinds of events that count.
         moments: thread and time of each.
+
+    Raises:
+        ParseError: too many different stacks.
     """
     labels, events = labeled(host, kinds)
     stack: list[tuple[int, int, int, int]] = []
     event = next(events, None)
     around: tuple[HostLabel, ...] | None = ()
+    known: dict[tuple[HostLabel, ...], tuple[HostLabel, ...]] = {}
     for place in sorted(range(len(moments)), key=moments.__getitem__):
         thread, time = moments[place]
         while event is not None and (event[0], event[1]) <= (thread, time):
             of, begin, end, label = event
             while stack and (stack[-1][0] != of or stack[-1][1] <= begin):
                 stack.pop()
-            stack.append((of, min(end, stack[-1][1]) if stack else end, label, begin))
+            if len(stack) < DEEPEST:
+                stack.append((of, min(end, stack[-1][1]) if stack else end, label, begin))
             event, around = next(events, None), None
         while stack and (stack[-1][0] != thread or stack[-1][1] < time):
             stack.pop()
             around = None
         if around is None:
-            around = tuple(labels[label] for _, _, label, _ in stack)
+            made = tuple(labels[label] for _, _, label, _ in stack)
+            around = known.setdefault(made, made)
+            if len(known) > MOST_STACKS:
+                raise ParseError(f"more than {MOST_STACKS:,} different call stacks", hint=FEWER)
         yield place, around, stack[-1][3] if stack else -1

@@ -116,9 +116,7 @@ class PathWalk:
     def walk(self) -> None:
         """Go from the end of the last kernel to the begin."""
         time, row = max(x[-1] for x in self.ended if x)
-        steps = len(self.trace.launches) + len(self.returns) + 1
-        while row >= 0 and time > self.first_ns and steps:
-            steps -= 1
+        while row >= 0 and time > self.first_ns:
             time, row = self.before_kernel(row, time)
         self.made.add(Cause.UNKNOWN, "", time - self.first_ns)
 
@@ -168,12 +166,14 @@ class PathWalk:
 
     def before_launch(self, thread: int, time: int) -> tuple[int, int]:
         """Add the host until a launch; return the time and kernel that it waited for."""
-        at = bisect_right(self.returns, (time, 1 << 62))
-        while at > 0:
-            at -= 1
-            end, of, begin, name, row = self.returns[at]
+        while self.returns:
+            end, of, begin, name, row = self.returns[-1]
             if end <= self.first_ns:
                 break
+            # each is on the path once at most
+            self.returns.pop()
+            if end > time:
+                continue
             if of == thread or next(self.segments.tile(thread, begin, end))[2] < 0:
                 self.made.host(self.segments, thread, end, time)
                 ended = max(min(self.end(row), end), self.first_ns)

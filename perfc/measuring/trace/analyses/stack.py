@@ -10,12 +10,13 @@ from enum import Enum
 from perfc.errors import ParseError
 from perfc.ir.record import mutable, record
 
-from ..facts import DeviceTrace
+from ..facts import FEWER, DeviceTrace
 from ..floors import is_with_host
 from ..summary import TraceSummary
 from ..timeline import HostKind, HostLabel, HostTimeline
 from .host import span_of, stacks
 
+MOST_NODES = 200_000
 NESTED = 16
 """Nodes of autograd before a launch that are looked through for the one around it."""
 RECORD = "record with torch.profiler.profile(with_stack=True, with_modules=True)"
@@ -136,9 +137,8 @@ class Gradients:
 def stack_times(summary: TraceSummary, by: StackBy, path: str = "") -> tuple[StackTime, ...]:
     """Return the time by module, line or call; modules and calls as a tree, depth first.
 
-    Calls that only make one further call are part of its path.
-
-    The times of kernels that are nobody else's add up to the time of all kernels.
+    Calls that only make one further call are part of its path. The times of kernels that nothing
+    further inside launched add up to the time of all kernels.
 
     Raises:
         ParseError: the trace has no events of these kinds.
@@ -160,6 +160,8 @@ def stack_times(summary: TraceSummary, by: StackBy, path: str = "") -> tuple[Sta
         keys = dict.fromkeys(p[-1:] if is_list else p for p in prefixes) or [()]
         for key in keys:
             sums.setdefault(key, _ChainTime()).add(total)
+        if len(sums) > MOST_NODES:
+            raise ParseError(f"more than {MOST_NODES:,} calls in a tree", where=path, hint=FEWER)
         sums[chain[-1:] if is_list else chain].self_ns += total.time_ns
     made = [
         timed(chain, name, depth, sums[chain], summary.kernel_ns)
