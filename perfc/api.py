@@ -16,9 +16,8 @@ from perfc.deployment.step import trained_in
 from perfc.frontend.collector import paused_collector
 from perfc.frontend.pytorch.torch_inputs import Inputs
 from perfc.frontend.pytorch.torch_module import check_example, graph_of
-from perfc.ir.graph import Module, Value
+from perfc.ir import Module, Type, Value
 from perfc.ir.symbolic.sizes import bound_type
-from perfc.ir.tensors.types import Type
 from perfc.machine import Machine, load_machine
 from perfc.passes.fusion.fuse import Fuse, KernelTable
 from perfc.passes.inference.shapes import Shapes

@@ -11,8 +11,8 @@ from perfc.analyzers.estimators import predictor
 from perfc.analyzers.features import networks
 from perfc.analyzers.features.classes.collective import EXCHANGES
 from perfc.analyzers.features.rows import Protocol
+from perfc.ir import entity, record
 from perfc.ir.problem import Exchange
-from perfc.ir.record import entity, record
 from perfc.machine import Cluster, load_machine
 from perfc.serving.cost.grid import Grid, octaves
 

@@ -14,13 +14,8 @@ from perfc.analyzers.estimators import Execution
 from perfc.analyzers.estimators.choice import estimates
 from perfc.analyzers.runs.prediction import in_run
 from perfc.analyzers.runs.run_law import Doing
-from perfc.ir.graph import Module, Value
-from perfc.ir.op import Kind
+from perfc.ir import Dim, Kind, Module, TensorType, Value, evaluate, record
 from perfc.ir.problem import Collective, Exchange
-from perfc.ir.record import record
-from perfc.ir.symbolic.dim import Dim
-from perfc.ir.symbolic.evaluate import evaluate
-from perfc.ir.tensors.types import TensorType
 from perfc.machine import Machine, load_machine
 from perfc.passes.fusion.kernel import Kernel
 from perfc.passes.roofline.roofline import RooflineTable, bounds

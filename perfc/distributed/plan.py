@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from perfc.analyzers.runs.run_law import NO_LAWS, RunLaw
 from perfc.errors import ModelError, ParseError, PerfcError
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.machine.parallel import ALONE, KEYS, Parallel
 from perfc.passes.training.implementation import RecomputePolicy
 

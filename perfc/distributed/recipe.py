@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from perfc.frontend.config.training_precision import FULL, HALVES
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.passes.training.optimizer import optimizer
 
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from perfc.analyzers.runs.run_law import NO_LAWS, RunLaw
 from perfc.errors import ParseError, PerfcError
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.machine.parallel import Parallel
 
 from .costs.work import TrainingWork

@@ -21,7 +21,7 @@ from perfc.frontend.config.training_precision import (
     usual_type,
 )
 from perfc.frontend.pytorch.torch_module import graph_of
-from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir import evaluate
 from perfc.machine import NOTHING, Machine, Reserve, load_machine
 from perfc.machine.parallel import ALONE, KEYS, Parallel
 from perfc.passes.precision.retype import precision_name

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from functools import cached_property
 
-from perfc.ir.record import frozen
+from perfc.ir import frozen
 from perfc.machine.parallel import Parallel
 from perfc.passes.training.implementation import RecomputePolicy
 

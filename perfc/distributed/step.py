@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from perfc.analyzers.runs.run_law import RunLaw, law_of
 from perfc.errors import ModelError, ParseError
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.machine import Cluster, Machine, capacity_of
 from perfc.machine.parallel import ALONE, Parallel
 

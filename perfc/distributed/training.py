@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from perfc.errors import ParseError
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.passes.training.implementation import RecomputePolicy
 
 from .recipe import MIXED, TrainingTypes

@@ -17,10 +17,7 @@ from perfc.common.choice import member
 from perfc.common.extras import require_pyarrow
 from perfc.common.whole_file import lines_of
 from perfc.errors import PerfcError
-from perfc.ir.facts import Origin
-from perfc.ir.op import Kind
-from perfc.ir.record import record
-from perfc.ir.tensors.types import dtype_named
+from perfc.ir import Kind, Origin, dtype_named, record
 from perfc.machine import Machine, Unit
 from perfc.machine.files import whole_card
 from perfc.measuring.measure.fitting.fit_file import replace_target

@@ -11,7 +11,7 @@ from perfc.analyzers.runs.launch_gap import launch_gap
 from perfc.deployment.device import check_machine
 from perfc.errors import ParseError
 from perfc.frontend.config import LanguageModel, Parallel, ServingPrecision, runnable, verifying
-from perfc.ir.record import frozen
+from perfc.ir import frozen
 from perfc.machine import CONTEXT_BYTES, NOTHING, Machine, Reserve, capacity_of
 from perfc.passes.runtimes import EngineKind, LaunchMode, tables
 from perfc.passes.runtimes import runtime as table_of

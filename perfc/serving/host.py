@@ -15,7 +15,7 @@ from pathlib import Path
 
 from perfc.common.fitted import read_records
 from perfc.errors import ParseError
-from perfc.ir.record import record
+from perfc.ir import record
 
 FILE = Path(__file__).with_suffix(".toml")
 COMMENT = "What hosts of serving engines take; `perfc train serving` wrote this file."

@@ -22,7 +22,7 @@ from perfc.analyzers.features.distance import SAME_CHIP, coordinates
 from perfc.analyzers.features.process import NOBODY, Near, Process, RowPositions, SimilarityAspects
 from perfc.analyzers.features.sheet import Sheet
 from perfc.frontend.config.model import Experts, LanguageModel
-from perfc.ir.record import record
+from perfc.ir import record
 
 from .engine import Engine
 from .host import (

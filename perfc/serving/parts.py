@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from enum import Enum
 
-from perfc.ir.op import Kind
-from perfc.ir.record import record
+from perfc.ir import Kind, record
 from perfc.passes.fusion.kernel import Kernel
 
 from .cost.conversions import between_s, multiplied

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from perfc.analyzers.runs.energy import idle_w, power_model
 from perfc.common.fitted import read_records
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.machine import Machine
 from perfc.study.expenses import HOUR_S, Offer, Prices, Region, region_named
 from perfc.study.expenses.regions import WORLD

@@ -11,7 +11,7 @@ from typing import ClassVar
 from perfc.common.durations import seconds_of
 from perfc.errors import ModelError, ParseError
 from perfc.frontend.config import LanguageModel, Parallel, WeightFormat, precision_of
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.machine import NOTHING, Machine, Reserve
 from perfc.passes.runtimes import SERVING_DEFAULT, Batching, EngineKind
 from perfc.study.expenses import Prices

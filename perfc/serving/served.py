@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.passes.runtimes import Batching
 
 from .engine import Engine

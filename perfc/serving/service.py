@@ -13,7 +13,7 @@ from perfc.common.fitted import constants_next_to
 from perfc.errors import ModelError, ParseError
 from perfc.frontend.config import Adapters, LanguageModel, precision_of, read_config
 from perfc.frontend.config.facts import parameters
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.machine import NOTHING, Reserve, load_machine
 from perfc.machine.parallel import ALONE, Parallel
 from perfc.passes.runtimes import Batching

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from perfc.errors import ParseError, TargetError
+from perfc.ir import record
 from perfc.ir.problem import Collective, Exchange
-from perfc.ir.record import record
 from perfc.machine import Machine, load_machine
 
 if TYPE_CHECKING:

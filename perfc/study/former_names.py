@@ -9,7 +9,7 @@ from typing import Any
 from perfc.analyzers.steps.setting import Precision, precision_of
 from perfc.deployment.fields import READERS, Mode
 from perfc.errors import ParseError
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.passes.runtimes import Layout, Steps, of_steps
 
 

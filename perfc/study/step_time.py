@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any, Unpack
 
 from perfc.frontend.config import LanguageModel
-from perfc.ir.record import frozen
+from perfc.ir import frozen
 from perfc.serving.cost.step import StepCost
 from perfc.serving.host import HostModel
 from perfc.serving.options import ServingOptions

@@ -6,10 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from perfc.common.plain_text import printable
-from perfc.ir.graph import Module, Node, Value, walk
-from perfc.ir.record import record
-from perfc.ir.symbolic.evaluate import evaluate
-from perfc.ir.tensors.types import TensorType
+from perfc.ir import Module, Node, TensorType, Value, evaluate, record, walk
 
 if TYPE_CHECKING:
     import networkx

@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
-from perfc.ir.cost import dim_sum
-from perfc.ir.symbolic.dim import Dim
+from perfc.ir import Dim, dim_sum
 from perfc.passes.memory.liveness import all_weights, in_memory, storage
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import click
 
 from perfc.errors import PerfcError
 from perfc.frontend.reading.module_name import is_named
-from perfc.ir.record import frozen
+from perfc.ir import frozen
 
 from ..shared import listing
 

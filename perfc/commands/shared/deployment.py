@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 import click
 
 from perfc.errors import ParseError
-from perfc.ir.record import frozen
+from perfc.ir import Module, frozen
 
 from . import names as _names
 from . import options as _options
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from perfc.deployment import Deployment
     from perfc.deployment.project_file import ProjectValues
     from perfc.frontend.reading.module_name import NamedModule
-    from perfc.ir.graph import Module
     from perfc.machine import Machine, Reserve
     from perfc.passes.manager import Instrument
     from perfc.review.check.config import Config

@@ -9,9 +9,7 @@ from enum import Enum
 from functools import cached_property, lru_cache
 
 from perfc.analyzers.estimate.estimate import Estimate
-from perfc.ir.graph import Module, Node, Phase, Value
-from perfc.ir.op import Kind
-from perfc.ir.record import frozen, record
+from perfc.ir import Kind, Module, Node, Phase, Value, frozen, record
 from perfc.passes.fusion.fuse import Fuse, KernelTable
 from perfc.passes.fusion.kernel import Kernel
 from perfc.passes.inference.sizes import Sizes

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from perfc.analyzers.estimate.estimate import Estimate
 from perfc.deployment.fields import Mode
 from perfc.errors import ModelError
-from perfc.ir.graph import Phase, Value
+from perfc.ir import Phase, Value
 from perfc.machine import load_machine
 from perfc.machine.parallel import Parallel
 from perfc.passes.roofline.roofline import KernelBound

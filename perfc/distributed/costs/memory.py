@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.machine.capacity import CONTEXT_BYTES
 from perfc.passes.memory.allocators.trainers import FRAGMENTS
 from perfc.passes.training.implementation import RecomputePolicy

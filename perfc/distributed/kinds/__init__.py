@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from perfc.common.declared import modules
-from perfc.ir.record import record
+from perfc.ir import record
 
 if TYPE_CHECKING:
     from ..stage import StageWork

@@ -7,7 +7,7 @@ from functools import cache
 
 from perfc.common.declared import modules
 from perfc.errors import ParseError
-from perfc.ir.record import record
+from perfc.ir import record
 
 
 @record

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.machine import Machine, Rate, Unit
 
 

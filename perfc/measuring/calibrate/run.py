@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfc.errors import TargetError
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.kernels import bounds
 from perfc.kernels.backends import host
 from perfc.kernels.backends.backend import MeasurementError

@@ -17,7 +17,7 @@ from typing import Any
 from perfc.common.extras import install
 from perfc.errors import MissingExtraError, PassError
 from perfc.frontend.reading.process import child_environment
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.passes.runtimes import Framework
 
 from .tables.feeds import Input, write

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from statistics import median
 
-from perfc.ir.record import record
+from perfc.ir import record
 
 from .process import iqr
 

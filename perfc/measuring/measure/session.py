@@ -14,7 +14,7 @@ from perfc.api import analyze
 from perfc.deployment.extents import AXES
 from perfc.errors import ParseError
 from perfc.frontend import load
-from perfc.ir.graph import walk
+from perfc.ir import walk
 from perfc.kernels.backends import host
 from perfc.passes.runtimes import Framework, standing_for
 from perfc.view.report.units import Unit, quantity

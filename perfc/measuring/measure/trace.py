@@ -11,8 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-from perfc.ir.graph import Graph, Node, walk
-from perfc.ir.record import record
+from perfc.ir import Graph, Node, record, walk
 
 
 class How(Enum):

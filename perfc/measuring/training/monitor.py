@@ -12,8 +12,7 @@ from perfc.api import analyze
 from perfc.deployment import DeploymentKeywords
 from perfc.errors import PerfcError
 from perfc.frontend.pytorch.torch_inputs import Inputs
-from perfc.ir.record import frozen
-from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir import evaluate, frozen
 from perfc.machine import load_machine
 from perfc.machine.peaks import current_machine, peak
 from perfc.passes.training.implementation import RecomputePolicy

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from perfc.common.cache_folder import cache_folder
 from perfc.common.whole_file import write_whole
-from perfc.ir.facts import Origin
+from perfc.ir import Origin
 from perfc.review.diff.figures import BY_KEY, Figure
 
 from .lock import digests

@@ -16,7 +16,7 @@ from perfc.common.toml_file import line_of, parse, read_text
 from perfc.deployment import KEYS, Deployment, project_file, with_axes
 from perfc.errors import ParseError
 from perfc.frontend.reading.module_name import NamedModule, is_named
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.ir.symbolic.sizes import sizes_of
 from perfc.review.diff.figures import BY_KEY, Metric
 

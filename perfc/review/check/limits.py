@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 
 from perfc.common.durations import SECONDS
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.view.report.units import Unit, quantity, share
 
 _NUMBER = re.compile(

@@ -8,8 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from perfc.errors import ModelError, PerfcError
-from perfc.ir.graph import Module
-from perfc.ir.record import record
+from perfc.ir import Module, record
 from perfc.review.diff.figures import Figure, Metric
 
 from ..code.imports import digest_of

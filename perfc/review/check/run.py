@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from perfc.frontend.reading.module_name import is_named
-from perfc.ir.record import record
+from perfc.ir import record
 
 from . import built_in, sizing
 from .config import Config

@@ -13,10 +13,8 @@ from typing import TYPE_CHECKING
 
 from perfc.deployment.extents import AXES, stood_for
 from perfc.errors import ModelError
-from perfc.ir.symbolic.dim import symbols
-from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir import Module, OptionalType, SequenceType, TensorType, Type, evaluate, symbols
 from perfc.ir.syntax.names import symbol_key
-from perfc.ir.tensors.types import OptionalType, SequenceType, TensorType, Type
 from perfc.view.report.units import plural
 
 from .config import Budget, Config
@@ -24,7 +22,6 @@ from .lock.baseline import BaselineCase, Entry
 
 if TYPE_CHECKING:
     from perfc.api import Report
-    from perfc.ir.graph import Module
 
 SHOWN = 3
 """Maximum models or inputs in a line."""

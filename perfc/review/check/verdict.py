@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 
 from perfc.frontend.reading.module_name import NamedModule
-from perfc.ir.facts import Origin
-from perfc.ir.record import record
+from perfc.ir import Origin, record
 from perfc.review.diff.figures import Figure, Metric
 
 from .config import Level, LimitRule

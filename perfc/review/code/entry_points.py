@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from perfc.frontend.reading.module_name import SOURCE_FOLDERS
-from perfc.ir.record import record
+from perfc.ir import record
 
 from .imports import MOST_FILES, content, parsed
 

@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from perfc.errors import ModelError
 from perfc.frontend.reading.module_name import NamedModule
-from perfc.ir.record import record
+from perfc.ir import Module, record
 
 from .imports import digest_of, folder_of, sources_of
 from .worktree import checked_out, commit_of
-
-if TYPE_CHECKING:
-    from perfc.ir.graph import Module
 
 HEAD = "HEAD"
 _EXPORTS: dict[tuple[object, ...], Module] = {}

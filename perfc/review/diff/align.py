@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from perfc.ir.graph import Graph, Node
+from perfc.ir import Graph, Node
 
 from .gaps import aligned, gaps, increasing
 from .labels import DiffSide, Labels

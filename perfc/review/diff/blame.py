@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from perfc.ir.graph import Node
+from perfc.ir import Node
 
 from .changes import MANY, Change, Edit, Status
 from .figures import Metric

@@ -7,11 +7,10 @@ from dataclasses import dataclass, fields
 from enum import Enum
 from itertools import zip_longest
 
-from perfc.ir.graph import Node, Value
-from perfc.ir.op import Kind, attribute_text
+from perfc.ir import Kind, Node, TensorType, Type, Value
+from perfc.ir.op import attribute_text
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.ops.quantized.quantize import DequantizeLinear, QuantizeLinear
-from perfc.ir.tensors.types import TensorType, Type
 
 from .align import Alignment
 from .labels import Labels

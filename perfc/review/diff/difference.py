@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from perfc.analyzers.intervals.difference import NINE_IN_TEN, ONE_SIDED
-from perfc.ir.graph import Module, Node, Value
-from perfc.ir.symbolic.evaluate import Numbers
+from perfc.ir import Module, Node, Numbers, Value
 
 from .align import Alignment, align
 from .blame import Blame, by_edit, by_kernel

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from perfc.ir.facts import Origin
-from perfc.ir.record import record
+from perfc.ir import Origin, record
 from perfc.view.report.units import DASH, LOWER_BOUND, Unit, quantity, share
 
 if TYPE_CHECKING:

@@ -15,9 +15,7 @@ from perfc.analyzers.intervals.difference import (
     coordinates,
     difference,
 )
-from perfc.ir.graph import Node
-from perfc.ir.record import record
-from perfc.ir.symbolic.evaluate import Numbers
+from perfc.ir import Node, Numbers, record
 from perfc.passes.roofline.roofline import KernelBound
 
 from .align import Alignment

@@ -6,11 +6,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, fields
 from typing import TypeAlias
 
-from perfc.ir.graph import Node, Value
-from perfc.ir.op import Op
-from perfc.ir.symbolic.dim import Poly
-from perfc.ir.symbolic.evaluate import Numbers
-from perfc.ir.tensors.types import TensorType, Type
+from perfc.ir import Node, Numbers, Op, Poly, TensorType, Type, Value
 from perfc.passes.roofline.cost import NodeCost
 
 Label: TypeAlias = "Callable[[Node], Hashable]"

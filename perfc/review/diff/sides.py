@@ -12,16 +12,14 @@ from perfc.deployment import Deployment
 from perfc.deployment.extents import stood_for
 from perfc.deployment.reading import read
 from perfc.errors import ParseError, PerfcError
-from perfc.ir.symbolic.dim import Poly
+from perfc.ir import Module, Poly, TensorType
 from perfc.ir.syntax.names import symbol_key, symbol_name
-from perfc.ir.tensors.types import TensorType
 
 from ..code.model import CodeModel
 from .revision import opened
 
 if TYPE_CHECKING:
     from perfc.api import Report
-    from perfc.ir.graph import Module
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from perfc.ir.graph import Graph, Node, captured
+from perfc.ir import Graph, Node, captured
 
 OUTSIDE = -1
 """Number for a graph input, a stored tensor, or a value of the enclosing graph."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perfc.ir.record import record
+from perfc.ir import record
 
 from . import catalogue
 from .finding import Finding, Saves, Severity
@@ -223,7 +223,7 @@ class Linter:
 
 def with_sources(findings: Iterable[Finding], report: Report) -> list[Finding]:
     """Return the findings with the line of code of their first node."""
-    from perfc.ir.graph import walk
+    from perfc.ir import walk
 
     lines = {n.name: n.loc.source for n in walk(report.source.graph) if n.loc.source}
     return [replace(f, source=lines.get(f.nodes[0] if f.nodes else "", "")) for f in findings]

@@ -6,7 +6,7 @@ import hashlib
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from perfc.ir.record import record
+from perfc.ir import record
 
 if TYPE_CHECKING:
     from .fixes.edit import Edit

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from perfc.errors import PerfcError, reason_of
-from perfc.ir.record import record
+from perfc.ir import record
 
 from .catalogue import infos
 

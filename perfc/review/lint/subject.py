@@ -8,11 +8,18 @@ from functools import cached_property
 
 from perfc.api import Report, analyze
 from perfc.errors import PerfcError
-from perfc.ir.cost import Traffic, dim_sum, total_work
-from perfc.ir.graph import Graph, Module, Node, Value
-from perfc.ir.symbolic.dim import Dim
-from perfc.ir.symbolic.evaluate import evaluate
-from perfc.ir.tensors.types import TensorType
+from perfc.ir import (
+    Dim,
+    Graph,
+    Module,
+    Node,
+    TensorType,
+    Traffic,
+    Value,
+    dim_sum,
+    evaluate,
+    total_work,
+)
 from perfc.passes.fusion.fuse import Fuse, KernelTable
 from perfc.passes.fusion.kernel import Kernel
 from perfc.passes.inference.shapes import Shapes

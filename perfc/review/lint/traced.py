@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import groupby
 
-from perfc.ir.record import record
-from perfc.ir.tensors.types import DType
+from perfc.ir import DType, record
 from perfc.measuring.trace.classes import TracedClass, class_of
 from perfc.measuring.trace.costs import Work, work_of
 from perfc.measuring.trace.facts import DeviceTrace, OperatorCall, TensorArgument

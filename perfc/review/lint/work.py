@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from perfc.deployment import Deployment
 from perfc.errors import ModelError, PerfcError
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.machine import load_machine
 
 from .engine import Linted, Linter, LintOutcome

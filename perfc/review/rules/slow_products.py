@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from perfc.ir.tensors.types import DType, dtype_named
+from perfc.ir import DType, dtype_named
 from perfc.machine import Unit
 from perfc.measuring.trace.analyses.rates import TF32, ProductShape
 from perfc.measuring.trace.facts import TensorArgument

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import astuple, replace
 
 from perfc.analyzers.features.sheet import Sheet
+from perfc.ir import DType, Numbers
 from perfc.ir.ops.attention.ragged_attention import RaggedAttention
-from perfc.ir.symbolic.evaluate import Numbers
-from perfc.ir.tensors.types import DType
 from perfc.machine import Machine
 
 from .conversions import longer

@@ -19,10 +19,8 @@ from dataclasses import replace
 from perfc.analyzers.features.effective_bandwidth import EffectiveSheet
 from perfc.analyzers.features.power_limit import matrix_flop_per_s
 from perfc.analyzers.features.sheet import Sheet
-from perfc.ir.graph import Value
+from perfc.ir import Numbers, TensorType, Value
 from perfc.ir.problem import Attention, Product
-from perfc.ir.symbolic.evaluate import Numbers
-from perfc.ir.tensors.types import TensorType
 from perfc.machine import Machine
 from perfc.passes.fusion.kernel import Kernel
 from perfc.passes.runtimes import EngineKind

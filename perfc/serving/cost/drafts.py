@@ -7,9 +7,7 @@ from dataclasses import replace
 
 from perfc.errors import ParseError
 from perfc.frontend.config import LanguageModel, token_predictor
-from perfc.ir.record import record
-from perfc.ir.symbolic.evaluate import evaluate
-from perfc.ir.tensors.types import TensorType
+from perfc.ir import TensorType, evaluate, record
 
 from ..simulation.scheduler import Chunk
 from .grid import Parts

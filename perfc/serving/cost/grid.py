@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import TypeAlias
 
-from perfc.ir.record import entity, record
+from perfc.ir import entity, record
 
 from .program import QUANTITIES, KernelCost
 

@@ -11,8 +11,8 @@ from perfc.common.fitted import constants_next_to
 from perfc.frontend.config import LanguageModel
 from perfc.frontend.config.mixers import Attention
 from perfc.frontend.config.model import mixers
+from perfc.ir import Numbers
 from perfc.ir.problem import Attention as AttentionProblem
-from perfc.ir.symbolic.evaluate import Numbers
 from perfc.machine import Machine
 from perfc.passes.runtimes import Serving
 from perfc.passes.runtimes import runtime as runtime_named

@@ -8,8 +8,7 @@ from functools import cached_property, lru_cache
 
 from perfc.errors import ParseError
 from perfc.frontend.config import LanguageModel, Parallel, ServingPrecision, lower_images
-from perfc.ir.record import record
-from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir import evaluate, record
 from perfc.machine import Machine, load_machine
 
 from ..simulation.scheduler import Chunk

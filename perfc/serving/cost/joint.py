@@ -10,8 +10,8 @@ from perfc.analyzers.estimators.predictor import known_classes, predict, select
 from perfc.analyzers.features.lowering import TWIN, is_latent, stored_type
 from perfc.analyzers.features.rows import Protocol
 from perfc.analyzers.features.sheet import Sheet
+from perfc.ir import record
 from perfc.ir.problem import Attention
-from perfc.ir.record import record
 
 from .grid import Grid, octaves, points
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from perfc.ir.op import Kind
-from perfc.ir.record import record
+from perfc.ir import Kind, record
 from perfc.passes.runtimes import EngineKind
 
 from .program import Passes, Program

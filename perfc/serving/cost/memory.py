@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from perfc.common.fitted import constants_next_to
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.machine import CONTEXT_BYTES
 from perfc.passes.runtimes import PoolOf
 

@@ -14,12 +14,8 @@ from perfc.analyzers.estimators.choice import estimates
 from perfc.analyzers.runs.energy import energy_of
 from perfc.analyzers.runs.prediction import in_run
 from perfc.frontend.config import ForwardStep, LanguageModel, Parallel, ServingPrecision, lower
-from perfc.ir.graph import Module
-from perfc.ir.op import Kind
+from perfc.ir import Kind, Module, Numbers, TensorType, evaluate, frozen, record
 from perfc.ir.problem import Experts
-from perfc.ir.record import frozen, record
-from perfc.ir.symbolic.evaluate import Numbers, evaluate
-from perfc.ir.tensors.types import TensorType
 from perfc.machine import Machine
 from perfc.passes.fusion.fuse import Fuse, KernelTable
 from perfc.passes.fusion.kernel import Kernel

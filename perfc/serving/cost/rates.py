@@ -12,8 +12,7 @@ from dataclasses import astuple
 
 from perfc.analyzers.features.sheet import Sheet
 from perfc.common.fitted import constants_next_to
-from perfc.ir.record import record
-from perfc.ir.symbolic.evaluate import Numbers
+from perfc.ir import Numbers, record
 from perfc.machine import Machine
 from perfc.passes.fusion.kernel import Kernel
 

@@ -11,8 +11,7 @@ from dataclasses import replace
 from functools import cached_property, lru_cache
 
 from perfc.frontend.config import LanguageModel, Parallel, ServingPrecision
-from perfc.ir.symbolic.evaluate import evaluate
-from perfc.ir.tensors.types import DType
+from perfc.ir import DType, evaluate
 from perfc.machine import Machine, load_machine
 from perfc.passes.runtimes import EngineKind
 from perfc.passes.runtimes import runtime as table_of

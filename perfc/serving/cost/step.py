@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import astuple
 
 from perfc.frontend.config import LanguageModel, Parallel, ServingPrecision
-from perfc.ir.tensors.types import bits_of
+from perfc.ir import bits_of
 from perfc.machine import Machine
 from perfc.passes.runtimes import of_serving
 

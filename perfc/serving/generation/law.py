@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.machine import Machine
 
 FILE = Path(__file__).with_suffix(".toml")

@@ -22,9 +22,7 @@ from perfc.frontend.diffusion import (
 from perfc.frontend.diffusion.decoders import latent_of
 from perfc.frontend.diffusion.denoisers import denoiser_of
 from perfc.frontend.diffusion.pipeline import MOST_STEPS, Latent
-from perfc.ir.graph import Module
-from perfc.ir.record import record
-from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir import Module, evaluate, record
 from perfc.machine import Machine, capacity_of, load_machine
 from perfc.passes.runtimes import TRAINING_DEFAULT
 

@@ -11,7 +11,7 @@ from typing import ClassVar, Protocol
 from perfc.common import plugins
 from perfc.errors import ParseError
 from perfc.frontend.config import LanguageModel
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.machine.parallel import Parallel
 
 GROUP = "perfc.serving_predictors"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.study.expenses import Region
 from perfc.view.report.formats.document import (
     Amount,

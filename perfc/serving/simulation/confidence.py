@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from perfc.ir.record import record
+from perfc.ir import record
 
 MSER_BATCH = 5
 """Batch size of MSER-5."""

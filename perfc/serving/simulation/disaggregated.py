@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from perfc.errors import ParseError
-from perfc.ir.record import record
+from perfc.ir import record
 
 from ..engine import Engine
 from .arrivals import Workload

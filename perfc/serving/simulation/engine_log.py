@@ -11,7 +11,7 @@ from itertools import pairwise
 from statistics import median_low
 
 from perfc.errors import ParseError
-from perfc.ir.record import mutable
+from perfc.ir import mutable
 
 from .arrivals import LONGEST, MOST_REQUESTS, Request
 

@@ -10,7 +10,7 @@ from dataclasses import field
 from itertools import pairwise
 
 from perfc.errors import ParseError
-from perfc.ir.record import mutable, record
+from perfc.ir import mutable, record
 
 from .arrivals import LONGEST
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from perfc.errors import ParseError
-from perfc.ir.record import record
+from perfc.ir import record
 
 from .arrivals import MOST_REQUESTS, Workload, closed_loop, poisson
 from .exposition import RequestLengths

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 
-from perfc.ir.record import record
+from perfc.ir import record
 
 from .simulate import Served, Stride
 from .steady_state import Share, Steady

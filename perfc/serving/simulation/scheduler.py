@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from heapq import heappop, heappush
 
-from perfc.ir.record import mutable, record
+from perfc.ir import mutable, record
 from perfc.passes.runtimes import Batching
 
 from .arrivals import Request

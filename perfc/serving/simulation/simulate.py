@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from perfc.errors import ParseError
-from perfc.ir.record import mutable, record
+from perfc.ir import mutable, record
 from perfc.passes.runtimes import Batching
 
 from .arrivals import MOST_REQUESTS, Request, Workload

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
-from perfc.ir.record import record
+from perfc.ir import record
 
 from .arrivals import Workload
 from .confidence import interval, warm_up

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from zlib import crc32
 
 from perfc.errors import ModelError, ParseError
-from perfc.ir.record import frozen
+from perfc.ir import frozen
 
 if TYPE_CHECKING:
     from perfc.deployment import Deployment

@@ -15,7 +15,7 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 
-from perfc.ir.record import frozen
+from perfc.ir import frozen
 
 from .answers import Answer, ModelAnswers, identity
 from .jobs import BulkSetting, ModelJob

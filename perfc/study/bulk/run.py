@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from perfc.ir.record import frozen
+from perfc.ir import frozen
 
 from .answers import Answer
 from .jobs import BulkSetting, ModelJob, Shard, jobs, model_paths

@@ -15,7 +15,7 @@ from perfc.deployment import Deployment, DeploymentKeywords
 from perfc.errors import ParseError, PerfcError
 from perfc.frontend.pytorch.torch_inputs import Inputs
 from perfc.frontend.pytorch.torch_module import graph_of
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.machine import load_machine
 from perfc.study.expenses import HOST, Bill, Host, Offer, Prices, Region, region_named
 from perfc.study.expenses.regions import WORLD

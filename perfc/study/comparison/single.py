@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from perfc.ir.record import record
+from perfc.ir import Dim, Module, record
 
 from .data_form import ComparisonView
 from .rows import Comparison
 
 if TYPE_CHECKING:
     from perfc.deployment import Deployment
-    from perfc.ir.graph import Module
-    from perfc.ir.symbolic.dim import Dim
     from perfc.passes.fusion.kernel import Kernel as FusedKernel
 
 SCHEMA = "perfc-op/1"
@@ -41,7 +39,7 @@ class Kernels:
     def of(cls, module: Module, how: Deployment) -> Kernels:
         """Count the work in the model of one node, independent of the target."""
         from perfc.api import analyze
-        from perfc.ir.symbolic.evaluate import evaluate
+        from perfc.ir import evaluate
 
         report = analyze(module, "a100", deployment=how)
         kernels, env = report.kernels.kernels, report.env

@@ -8,7 +8,7 @@ grows with their number.
 from __future__ import annotations
 
 from perfc.analyzers.estimate.interval import Interval
-from perfc.ir.record import record
+from perfc.ir import record
 
 from .offers import Offer
 from .regions import Region

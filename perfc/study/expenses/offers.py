@@ -11,7 +11,7 @@ from pathlib import Path
 
 from perfc.common.choice import member
 from perfc.errors import ParseError, TargetError
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.machine import Machine, split
 
 from .tables import amount_in, places, tables_in, text_in

@@ -11,7 +11,7 @@ from pathlib import Path
 from perfc.common.toml_file import line_of, parse, read_text
 from perfc.deployment.project_file import PRICES, PROJECT, check_top
 from perfc.errors import ParseError, TargetError
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.machine import Machine, load_machine
 
 from .offers import LARGEST, Offer, RentalTerms, offers_of

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from perfc.errors import ParseError
-from perfc.ir.record import record
+from perfc.ir import record
 
 from .tables import amount_in, places, tables_in, text_in
 

@@ -6,10 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from perfc.api import Report
-from perfc.ir.facts import Origin, weakest
-from perfc.ir.graph import Node
-from perfc.ir.record import record
-from perfc.ir.tensors.types import DType
+from perfc.ir import DType, Node, Origin, record, weakest
 from perfc.machine import Machine, Rate, Unit
 from perfc.passes.roofline.roofline import GRAPH_GAP, Ceiling, KernelBound
 from perfc.passes.runtimes import LaunchMode

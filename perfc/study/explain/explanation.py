@@ -7,15 +7,26 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 
 from perfc.api import Report
-from perfc.ir.facts import Origin
-from perfc.ir.graph import Graph, Inputs, Node, Value, walk
+from perfc.ir import (
+    ABSENT,
+    Dim,
+    Graph,
+    Inputs,
+    Kind,
+    Node,
+    Origin,
+    Poly,
+    TensorType,
+    Types,
+    Value,
+    evaluate,
+    record,
+    symbols,
+    walk,
+)
 from perfc.ir.graphs.locate import NodeError, find_node
-from perfc.ir.op import ABSENT, Kind, Types, attribute_text
-from perfc.ir.record import record
-from perfc.ir.symbolic.dim import Dim, Poly, symbols
-from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir.op import attribute_text
 from perfc.ir.syntax.names import symbol_name
-from perfc.ir.tensors.types import TensorType
 from perfc.passes.fusion.kernel import HOST
 from perfc.passes.roofline.cost import NodeCost, Tier
 from perfc.view.pages.catalogue import OpDoc, documentation, module_file

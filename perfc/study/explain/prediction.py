@@ -5,7 +5,7 @@ from __future__ import annotations
 from perfc.analyzers.estimate.estimate import Estimate
 from perfc.analyzers.runs.energy import Energy
 from perfc.api import Report
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.view.report.amounts import ratio
 from perfc.view.report.sections.prediction import Prediction, collect
 

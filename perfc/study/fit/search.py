@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from perfc.deployment.extents import axis_of
 from perfc.errors import ParseError, PerfcError
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.view.report.memory_sections.footprint import Footprint
 from perfc.view.report.sections.verdict import throughput
 

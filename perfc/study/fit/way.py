@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from perfc.analyzers.estimate.interval import Interval
 from perfc.deployment.extents import keyed, require_ranges
 from perfc.errors import ParseError
-from perfc.ir.record import frozen
+from perfc.ir import frozen
 from perfc.passes.memory.storage import BufferRole, StorageTable
 from perfc.view.report import Verdict
 from perfc.view.report.memory_sections.footprint import Footprint, footprint, holds, table_of

@@ -7,9 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field
 from enum import Enum
 
-from perfc.ir.graph import Module, Node
-from perfc.ir.op import Kind
-from perfc.ir.record import record
+from perfc.ir import Kind, Module, Node, record
 from perfc.passes.fusion.fuse import Fuse
 from perfc.passes.manager import Analyses
 from perfc.passes.runtimes import Runtime

@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from perfc.errors import ModelError
 from perfc.frontend.reading.onnx_file import dim_param
-from perfc.ir.graph import Graph, Node, Value, walk
-from perfc.ir.symbolic.dim import Dim
-from perfc.ir.tensors.known import Known
-from perfc.ir.tensors.types import DType, SequenceType, Shape, TensorType
+from perfc.ir import Dim, DType, Graph, Known, Node, SequenceType, Shape, TensorType, Value, walk
 
 if TYPE_CHECKING:
     import onnx

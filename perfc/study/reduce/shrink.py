@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from perfc.api import analyze, typed
 from perfc.errors import ModelError, PerfcError
+from perfc.ir import record
 from perfc.ir.graphs.locate import find_node
-from perfc.ir.record import record
 
 from .cut import Cutter, values_by_name
 

@@ -11,8 +11,7 @@ from typing import Any
 from perfc.api import analyze
 from perfc.deployment import Deployment
 from perfc.frontend import serialized
-from perfc.ir.graph import Module
-from perfc.ir.record import mutable
+from perfc.ir import Module, mutable
 
 from .quantity import Objective, Quantities
 from .space import BuiltModel

@@ -7,8 +7,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from perfc.errors import ParseError
-from perfc.ir.record import record
-from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir import evaluate, record
 from perfc.view.report.sections.verdict import memory_need
 from perfc.view.report.units import SYMBOLS, Unit
 

@@ -11,7 +11,7 @@ from typing import Any
 from perfc.common.extras import install
 from perfc.deployment import Deployment
 from perfc.errors import MissingExtraError, ModelError, PerfcError
-from perfc.ir.record import record
+from perfc.ir import record
 
 from .evaluate import ModelEvaluator
 from .quantity import Objective, Quantities

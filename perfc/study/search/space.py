@@ -12,7 +12,7 @@ from typing import Any
 
 from perfc.errors import ModelError, PerfcError, reason_of
 from perfc.frontend.reading.module_name import NamedModule, require_code
-from perfc.ir.record import record
+from perfc.ir import record
 
 FUNCTION = "build"
 """Name of the function without ``:NAME``."""

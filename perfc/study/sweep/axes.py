@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator
 
 from perfc.errors import ParseError
-from perfc.ir.record import record
+from perfc.ir import record
 
 MAX_POINTS = 4096
 

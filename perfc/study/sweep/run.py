@@ -10,7 +10,7 @@ from itertools import product
 from perfc.api import Report
 from perfc.deployment.extents import keyed, require_ranges
 from perfc.deployment.reading import located
-from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir import evaluate
 from perfc.machine import Capacity as DeviceCapacity
 from perfc.machine import Machine
 from perfc.passes.fusion.fuse import KernelTable

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 
 from perfc.api import Report
 from perfc.frontend.reading.onnx_file import dim_param
-from perfc.ir.graph import Graph, Node, walk
-from perfc.ir.symbolic.evaluate import evaluate
-from perfc.ir.tensors.types import TensorType
+from perfc.ir import Graph, Node, TensorType, evaluate, walk
 from perfc.passes.roofline.cost import NodeCost, Tier
 from perfc.passes.roofline.roofline import KernelBound
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.machine import Unit
 
 from .marks import Mark, MarkPoint, TimeBasis, points_of

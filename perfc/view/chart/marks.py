@@ -8,7 +8,7 @@ from dataclasses import field, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.machine import Unit
 
 from .roofs import Roof, RoofLevel, Roofs, listed

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from perfc.common.whole_file import lines_of
 from perfc.errors import ParseError
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.machine import Machine, Unit
 from perfc.view.report.units import plural
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from enum import Enum
 
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.machine import Machine, MemoryLevel, Peak, Rate, Unit
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, TypeAlias
 
 from perfc.common.plain_text import printable
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.view.report.formats.document import Bars, Facts, Note, Part, Section, Table
 from perfc.view.report.formats.text import cell_text, is_numeric, scales_of, titled
 from perfc.view.report.units import bucketed, quantity

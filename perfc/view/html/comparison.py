@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.view.report import Views
 from perfc.view.report.formats.document import Cell, Column, Document, Name, Table
 from perfc.view.report.names import gathered

@@ -11,7 +11,7 @@ import heapq
 import math
 from collections.abc import Sequence
 
-from perfc.ir.record import record
+from perfc.ir import record
 
 STEP_X, STEP_Y = 150, 64
 """Distance of neighbors in a rank, and of ranks."""

@@ -6,8 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from perfc.ir.graph import Node, Value
-from perfc.ir.tensors.types import TensorType
+from perfc.ir import Node, TensorType, Value
 
 Path = tuple[str, ...]
 MOST_PARTS = 12

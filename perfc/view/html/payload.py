@@ -23,7 +23,7 @@ from .wiring import Wiring, wiring
 
 if TYPE_CHECKING:
     from perfc.api import Report
-    from perfc.ir.graph import Value
+    from perfc.ir import Value
 
 LONGEST = 300
 """Maximum number of characters of a name from an untrusted file."""

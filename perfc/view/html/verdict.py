@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from perfc.common.plain_text import printable
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.review.diff.figures import BY_KEY, Metric, percent, signed
 from perfc.review.diff.views import TotalRow, collect, in_words
 from perfc.view.report import Views

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from perfc.ir.graph import Node, Value, walk
-from perfc.ir.record import record
+from perfc.ir import Node, Value, record, walk
 
 from .layers import Edge
 

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from functools import cache
 
-from perfc.ir.op import Op
-from perfc.ir.record import record
+from perfc.ir import Op, record
 
 SECTIONS = ("Shapes", "Work", "Traffic", "Source")
 _COUNT = re.compile(r"``(\w+_per_\w+)``")

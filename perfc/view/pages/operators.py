@@ -6,13 +6,9 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 
-from perfc.ir.graph import Value
-from perfc.ir.op import ABSENT, Op, Types
+from perfc.ir import ABSENT, Dim, DType, Op, TensorType, Types, Value, record, symbol, symbols
 from perfc.ir.ops.elementwise.elementwise import Elementwise
-from perfc.ir.record import record
-from perfc.ir.symbolic.dim import Dim, symbol, symbols
 from perfc.ir.symbolic.fresh import numbering
-from perfc.ir.tensors.types import DType, TensorType
 
 from .catalogue import documentation, find_operator, module_file, operators
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from perfc.ir.symbolic.dim import Dim, Poly, symbols
-from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir import Dim, Poly, evaluate, symbols
 from perfc.passes.roofline.roofline import Ceiling
 
 from .formats.document import Amount

@@ -17,7 +17,7 @@ from pathlib import Path
 from perfc.common.plain_text import printable
 from perfc.common.repository import from_base
 from perfc.frontend.reading.module_name import SOURCE_FOLDERS, is_named
-from perfc.ir.record import record
+from perfc.ir import record
 
 
 class AnnotationLevel(Enum):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from perfc.frontend import is_configuration, load
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.passes.inference.sizes import Sizes
 from perfc.passes.manager import Analyses
 from perfc.passes.roofline.cost import Cost, CostTable

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
-from perfc.ir.record import frozen
+from perfc.ir import frozen
 
 from . import counts
 from .amounts import open_symbols

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from perfc.common.user_code import NO_CODE
 from perfc.frontend.reading.process import child_environment
-from perfc.ir.record import frozen
+from perfc.ir import frozen
 
 from .operations import Reply, failed
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from enum import StrEnum
 
 from perfc.errors import ParseError
-from perfc.ir.record import frozen
+from perfc.ir import frozen
 
 SUFFIXES = (".onnx", ".onnx.gz", ".pt2", ".gguf", ".safetensors", ".json", ".tflite")
 """Suffixes of model files; other files, Python sources among them, are not opened."""

@@ -15,11 +15,7 @@ from operator import eq
 from typing import TYPE_CHECKING, Any
 
 from perfc.errors import ParseError
-from perfc.ir.graph import walk
-from perfc.ir.op import Kind
-from perfc.ir.record import record
-from perfc.ir.symbolic.evaluate import evaluate
-from perfc.ir.tensors.types import TensorType
+from perfc.ir import Kind, TensorType, evaluate, record, walk
 
 from ...trace.classes import TracedClass, class_of
 from ..trace import How, SourceNodes

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from perfc.ir.graph import Node, walk
-from perfc.ir.record import record
+from perfc.ir import Node, record, walk
 
 from ..profile import Profile, RuntimeKernel
 from ..runtimes.tensorrt import RANGE

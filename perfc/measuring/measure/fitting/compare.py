@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from perfc.analyzers.estimators.fitted_rates import of_machine
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.passes.roofline.roofline import KernelBound
 
 from .attribute import Attribution, MatchedKernels

@@ -16,7 +16,7 @@ from perfc.analyzers.estimators.fitted_rates.classes import Term, classify
 from perfc.analyzers.estimators.fitted_rates.efficiencies import HOST, MOVES, Efficiencies
 from perfc.analyzers.estimators.fitted_rates.subject import KernelSubject
 from perfc.errors import ParseError
-from perfc.ir.record import record
+from perfc.ir import record
 
 from ..tables.rows import KernelRow, ModelRow, subject_of
 

@@ -11,7 +11,7 @@ from perfc.analyzers.estimators.fitted_rates import Efficiencies
 from perfc.analyzers.estimators.fitted_rates.efficiencies import HIGH, LOW, WHOLE, source_of
 from perfc.common.whole_file import replacing
 from perfc.errors import ParseError, TargetError
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.machine import Machine, load_machine, validate
 from perfc.machine.files import whole_card
 from perfc.passes.runtimes import Framework, standing_for

@@ -7,14 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfc.errors import ModelError
-from perfc.ir.graph import Graph, Module, Value
+from perfc.ir import DType, Graph, Module, TensorType, Value, evaluate, record
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.ops.movement.gather import Gather
 from perfc.ir.ops.movement.movement import Expand, Transpose
 from perfc.ir.ops.movement.view import Flatten, Identity, Reshape, Squeeze, Unsqueeze
-from perfc.ir.record import record
-from perfc.ir.symbolic.evaluate import evaluate
-from perfc.ir.tensors.types import DType, TensorType
 
 if TYPE_CHECKING:
     import numpy as np

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from perfc.errors import ModelError
-from perfc.ir.record import record
+from perfc.ir import record
 
 if TYPE_CHECKING:
     import numpy as np
@@ -182,7 +182,8 @@ def _stored_at(tensor: onnx.TensorProto, folder: Path) -> bool:
 
 
 def _nbytes(tensor: onnx.TensorProto) -> int:
-    from perfc.ir.tensors.types import BY_ONNX, DType
+    from perfc.ir import DType
+    from perfc.ir.tensors.types import BY_ONNX
 
     bits = BY_ONNX.get(tensor.data_type, DType.F32).bits
     count: int = math.prod(int(d) for d in tensor.dims)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from perfc.deployment import Deployment
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.ir.syntax.names import symbol_key
 from perfc.passes.runtimes import DEFAULT
 from perfc.review.diff.figures import Figure, Metric

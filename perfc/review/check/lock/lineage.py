@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from perfc.errors import PerfcError
 from perfc.frontend.reading.module_name import NamedModule, is_named
-from perfc.ir.record import record
+from perfc.ir import record
 
 from .. import built_in, planning
 from ..config import Config

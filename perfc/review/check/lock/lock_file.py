@@ -11,8 +11,7 @@ from perfc.common.toml_file import LARGEST_INTEGER, line_of, parse, read_text, t
 from perfc.common.version import __version__
 from perfc.errors import ModelError, ParseError
 from perfc.frontend.reading.module_name import is_named
-from perfc.ir.facts import Origin
-from perfc.ir.record import record
+from perfc.ir import Origin, record
 from perfc.review.diff.figures import Figure, Metric
 from perfc.view.report.units import Unit
 

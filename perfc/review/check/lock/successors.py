@@ -9,14 +9,13 @@ from itertools import product
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from perfc.ir.record import record
+from perfc.ir import Node, record
 from perfc.review.diff.figures import Figure, Metric
 
 from .baseline import DIGEST_CHARACTERS, Entry
 
 if TYPE_CHECKING:
     from perfc.api import Report
-    from perfc.ir.graph import Node
 
 SIMILAR = 0.85
 """Lowest cosine of the counts of products of two models of one architecture; ResNet-50 and
@@ -57,8 +56,7 @@ def products_of(report: Report) -> tuple[tuple[str, int], ...]:
 
 def class_of(node: Node) -> str:
     """Return the class of a node with the window of its filters: ``conv3x3``, in groups ``g``."""
-    from perfc.ir.op import Kind
-    from perfc.ir.tensors.types import TensorType
+    from perfc.ir import Kind, TensorType
 
     window = ""
     if node.op.kind is Kind.CONV and len(node.inputs) > 1 and node.inputs[1] is not None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from perfc.ir.graph import Value
-from perfc.ir.tensors.types import DType, TensorType
+from perfc.ir import DType, TensorType, Value
 
 if TYPE_CHECKING:
     import onnx

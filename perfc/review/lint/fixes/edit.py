@@ -11,9 +11,8 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from perfc.errors import PerfcError
-from perfc.ir.graph import Module, Node, Value
+from perfc.ir import Module, Node, Value, record
 from perfc.ir.graphs.rewrite import Rewriter, with_graph
-from perfc.ir.record import record
 
 NO_ATTRIBUTES: Mapping[str, tuple[int, ...]] = MappingProxyType({})
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from perfc.ir.graph import Node, Value
+from perfc.ir import Node, Value
 
 from .edit import Edit, FixError, ReadInstead, Remove, Rewire, Store, Unname, Unstore, touched
 

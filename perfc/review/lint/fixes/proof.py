@@ -15,7 +15,7 @@ from perfc.measuring.measure.tables.feeds import contents, inputs_of
 from .edit import FixError
 
 if TYPE_CHECKING:
-    from perfc.ir.graph import Module
+    from perfc.ir import Module
     from perfc.measuring.measure.tables.feeds import Input
 
 RUNS = 5

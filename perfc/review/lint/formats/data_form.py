@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfc.ir.record import record
+from perfc.ir import record
 
 from ..engine import Linted, LintOutcome
 from ..finding import Finding, Gain

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from perfc.api import typed
 from perfc.errors import ParseError
-from perfc.ir.graph import Node
+from perfc.ir import Node
 from perfc.measuring.measure.runtimes.events import whole
 from perfc.measuring.measure.runtimes.tensorrt import RANGE, is_layers, members_by_layer
 from perfc.passes.manager import Analyses

@@ -9,9 +9,8 @@ from pathlib import Path
 from perfc.api import typed
 from perfc.errors import MissingExtraError, ModelError
 from perfc.frontend.reading.process import answer_of
-from perfc.ir.graph import Module
+from perfc.ir import Module, TensorType
 from perfc.ir.symbolic.sizes import bound_type
-from perfc.ir.tensors.types import TensorType
 from perfc.measuring.measure.tables.weights import runnable
 from perfc.passes.manager import Analyses
 from perfc.passes.rewriting.canonicalize import Canonicalize

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from xml.etree import ElementTree as Xml
 
 from perfc.common.plain_text import printable
-from perfc.ir.record import record
+from perfc.ir import record
 
 
 @record

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from enum import Enum
 
 from perfc.common.plain_text import printable
-from perfc.ir.record import record
+from perfc.ir import record
 
 from ..units import DASH, Scale, Unit, bucketed, scale_of
 from .document import (

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from perfc.ir.graph import Phase
-from perfc.ir.record import record
+from perfc.ir import Phase, record
 from perfc.passes.memory.allocators import Allocator, OutOfMemoryError, Replay, replay
 from perfc.passes.memory.allocators.by_framework import allocator_of
 from perfc.passes.memory.storage import BufferRole, Storages, StorageTable

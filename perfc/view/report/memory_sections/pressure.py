@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.passes.roofline.roofline import Ceiling, KernelBound
 
 from ..amounts import key, ratio, title

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from perfc.analyzers.estimate.estimate import Estimate, Predictor
 from perfc.analyzers.estimate.interval import HIGH_ERROR, MEDIUM_ERROR
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.passes.roofline.cost import Tier
 
 from ..amounts import ratio

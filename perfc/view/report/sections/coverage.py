@@ -6,9 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from perfc.ir.cost import dim_sum
-from perfc.ir.graph import Node, walk
-from perfc.ir.record import record
+from perfc.ir import Node, dim_sum, record, walk
 from perfc.passes.roofline.cost import NodeCost, Tier
 
 from ..amounts import amount, ratio

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.passes.roofline.roofline import Ceiling, KernelBound
 
 from .. import names

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.passes.roofline.ceilings import Ceiling
 
 from ..amounts import key, ratio

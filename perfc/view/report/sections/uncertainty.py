@@ -8,8 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from perfc.analyzers.estimate.estimate import Predictor
-from perfc.ir.facts import Origin
-from perfc.ir.record import record
+from perfc.ir import Origin, record
 from perfc.machine import Machine, MemoryLevel, Peak, Rate
 from perfc.machine import Unit as Engine
 from perfc.passes.roofline.ceilings import Ceiling, KernelBound

@@ -10,10 +10,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from perfc.analyzers.estimate.interval import Interval
-from perfc.ir.record import record
-from perfc.ir.symbolic.dim import Dim
-from perfc.ir.symbolic.evaluate import evaluate
-from perfc.ir.tensors.types import DType, TensorType
+from perfc.ir import Dim, DType, TensorType, Value, evaluate, record
 from perfc.passes.memory.storage import BufferRole
 from perfc.passes.roofline.cost import Tier
 
@@ -25,7 +22,6 @@ from .phases import Step, step_of
 
 if TYPE_CHECKING:
     from perfc.api import Report
-    from perfc.ir.graph import Value
 
 COLOUR_CHANNELS = (1, 3, 4)
 """Channels of image inputs: gray, RGB, RGBA."""
