@@ -122,7 +122,8 @@ def cause_parts(made: Breakdown, top: int | None) -> Iterator[Part]:
     )
     named = [c for c in made.causes if c.name]
     rows = ((label_of(c), c.cause, c.count, c.time_s, c.share) for c in named[:top])
-    yield Table(columns, tuple(rows))
+    if named:
+        yield Table(columns, tuple(rows))
     yield from hidden(len(named) - len(named[:top]), "name")
 
 
