@@ -10,7 +10,7 @@ from itertools import groupby
 
 from perfc.ir import DType, record
 from perfc.measuring.trace.classes import TracedClass, class_of
-from perfc.measuring.trace.costs import Work, work_of
+from perfc.measuring.trace.costs import CallWork, work_of
 from perfc.measuring.trace.facts import DeviceTrace, OperatorCall, TensorArgument
 from perfc.measuring.trace.operators import signature_of
 from perfc.measuring.trace.summary import KernelTime, TraceSummary
@@ -54,13 +54,13 @@ class LaunchedOperator:
         return tuple(a for a in given if isinstance(a, TensorArgument))
 
     @property
-    def work(self) -> Work | None:
+    def work(self) -> CallWork | None:
         """Operations and bytes; None for an operator without a formula."""
         return None if self.call is None else counted(self.call, self.kernels)
 
 
 @cache
-def counted(call: OperatorCall, kernels: tuple[str, ...]) -> Work | None:
+def counted(call: OperatorCall, kernels: tuple[str, ...]) -> CallWork | None:
     """Return the work of an operator; None for one without a formula."""
     signature = signature_of(call.operator)
     return None if signature is None else work_of(call, signature, kernels)
