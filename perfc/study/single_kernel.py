@@ -8,12 +8,21 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from perfc.deployment import Deployment, DeploymentKeywords
 from perfc.errors import ParseError
-from perfc.ir.graph import Graph, Loc, Module, Node, SymbolDecl, Value
-from perfc.ir.op import Op
+from perfc.ir import (
+    UNKNOWN,
+    DType,
+    Graph,
+    Loc,
+    Module,
+    Node,
+    Op,
+    SymbolDecl,
+    TensorType,
+    Value,
+    record,
+    symbol,
+)
 from perfc.ir.ops import operator
-from perfc.ir.record import record
-from perfc.ir.symbolic.dim import symbol
-from perfc.ir.tensors.types import UNKNOWN, DType, TensorType
 
 if TYPE_CHECKING:
     from perfc.api import Report

@@ -19,7 +19,7 @@ from perfc.api import Report, analyze
 from perfc.common.choice import member
 from perfc.deployment import Deployment, DeploymentKeywords
 from perfc.frontend.pytorch.torch_inputs import Inputs
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.ir.syntax.names import symbol_name
 from perfc.passes.runtimes import Layout, Tf32
 from perfc.study.former_names import Former

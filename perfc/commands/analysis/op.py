@@ -25,7 +25,7 @@ from . import _collective
 
 if TYPE_CHECKING:
     from perfc.deployment import Deployment
-    from perfc.ir.graph import Module
+    from perfc.ir import Module
     from perfc.study.comparison import Comparison, Row
     from perfc.study.comparison.single import Kernels
     from perfc.view.report.formats.document import Document, Note

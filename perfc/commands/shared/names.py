@@ -41,7 +41,7 @@ class Nodes(click.ParamType[str]):
         """Return node names with this prefix, or none if the model cannot be read."""
         from perfc.errors import PerfcError
         from perfc.frontend import load
-        from perfc.ir.graph import walk
+        from perfc.ir import walk
 
         # click leaves arguments behind where the option that is completed comes last
         model = ctx.params.get("model") or next(iter(ctx.args), None)

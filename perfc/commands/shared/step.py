@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from perfc.errors import ParseError
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.passes.runtimes import CLUSTER_DEFAULT, TRAINER
 
 from .deployment import DeploymentOptions, model_options

@@ -13,10 +13,7 @@ from perfc.errors import ModelError
 from perfc.frontend.config import LanguageModel, ServingPrecision, WeightFormat, usual_sequence
 from perfc.frontend.config.lowering.parts import embedding_part, head_part, layer_part
 from perfc.frontend.config.model import Experts, Layer, Stack, TokenEmbedding, mixers
-from perfc.ir.graph import Module
-from perfc.ir.record import record
-from perfc.ir.symbolic.evaluate import evaluate
-from perfc.ir.tensors.types import TensorType
+from perfc.ir import Module, TensorType, evaluate, record
 from perfc.machine import NOTHING, Machine, Reserve, load_machine
 from perfc.machine.parallel import Parallel
 from perfc.passes.runtimes import Tf32

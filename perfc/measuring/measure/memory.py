@@ -11,11 +11,7 @@ from enum import Enum
 
 from perfc.common.plain_text import printable
 from perfc.errors import ModelError
-from perfc.ir.graph import Module, Value
-from perfc.ir.record import record
-from perfc.ir.symbolic.dim import Dim, symbols
-from perfc.ir.symbolic.evaluate import evaluate
-from perfc.ir.tensors.types import TensorType
+from perfc.ir import Dim, Module, TensorType, Value, evaluate, record, symbols
 from perfc.kernels.backends import host
 from perfc.passes.manager import Analyses
 from perfc.passes.memory.liveness import Liveness

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.machine import Unit
 from perfc.view.chart.roofs import RoofLevel
 

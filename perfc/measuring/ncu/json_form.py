@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from perfc.ir.record import record
+from perfc.ir import record
 
 from .report import KernelCounters, NcuReport
 from .standing import KernelStanding

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from perfc.ir.record import record
+from perfc.ir import record
 
 CYCLES = ("sm__cycles_elapsed.avg", "smsp__cycles_elapsed.avg", "Elapsed Cycles")
 CYCLES_PER_S = (

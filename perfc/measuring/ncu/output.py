@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.machine import Machine, Unit
 from perfc.view.chart.roofs import RoofLevel
 from perfc.view.report.formats import comma

@@ -10,7 +10,7 @@ from enum import Enum
 from pathlib import Path
 
 from perfc.errors import ParseError
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.machine import Unit
 from perfc.view.chart.marks import Mark, TimeBasis
 from perfc.view.chart.roofs import RoofLevel

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import field
 
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.machine import Machine
 from perfc.view.chart.marks import TOLERANCE
 from perfc.view.chart.roofs import RoofLevel, listed

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from perfc.common.repository import from_here
 from perfc.frontend.reading.module_name import is_named
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.review.diff.figures import Metric, percent, signed
 from perfc.view.report.formats import comma
 from perfc.view.report.formats.document import Column, Document, Name, Note, Section, Table

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfc.errors import ParseError
-from perfc.ir.record import record
+from perfc.ir import record
 
 if TYPE_CHECKING:
     from .rule import Rule

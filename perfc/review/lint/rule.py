@@ -13,7 +13,7 @@ from .finding import Finding, Gain, GainBasis, Saves, Severity
 from .subject import Subject
 
 if TYPE_CHECKING:
-    from perfc.ir.graph import Node
+    from perfc.ir import Node
 
     from .fixes.edit import Edit
 

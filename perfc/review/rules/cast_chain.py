@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from perfc.ir.graph import Node, Value
+from perfc.ir import DType, Node, TensorType, Value
 from perfc.ir.ops.elementwise.cast import Cast
-from perfc.ir.tensors.types import DType, TensorType
 from perfc.review.lint.fixes.edit import Edit, ReadInstead, Rewire
 from perfc.review.lint.rule import Finding, Rule, Subject
 

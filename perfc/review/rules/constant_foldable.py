@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from perfc.ir.graph import Node, Value
-from perfc.ir.op import Kind
+from perfc.ir import Kind, Node, TensorType, Value
 from perfc.ir.ops.movement.view import Identity
-from perfc.ir.tensors.types import TensorType
 from perfc.passes.rewriting.canonicalize import NEVER_FOLDED
 from perfc.review.lint.fixes.edit import ReadInstead, Store
 from perfc.review.lint.rule import Finding, Rule, Saves, Severity, Subject

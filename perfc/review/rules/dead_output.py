@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from perfc.ir.graph import Node, captured
-from perfc.ir.op import Kind
+from perfc.ir import Kind, Node, captured
 from perfc.ir.ops.convolution.pool import MaxPool
 from perfc.ir.ops.elementwise.random import Dropout
 from perfc.ir.ops.normalization.normalization import BatchNormalization, LayerNormalization

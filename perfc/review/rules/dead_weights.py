@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from perfc.ir.graph import captured
+from perfc.ir import captured
 from perfc.review.lint.fixes.edit import Unstore
 from perfc.review.lint.rule import Finding, Rule, Saves, Subject
 

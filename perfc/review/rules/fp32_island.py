@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from perfc.ir.graph import Node, Value, Weight
-from perfc.ir.op import Kind
+from perfc.ir import DType, Kind, Node, TensorType, Value, Weight
 from perfc.ir.ops.elementwise.activation import Softplus
 from perfc.ir.ops.elementwise.elementwise import Pow, Reciprocal, Sqrt
 from perfc.ir.ops.elementwise.rounding import Erf, Exp, Log
 from perfc.ir.ops.normalization.cumulative import CumSum
-from perfc.ir.tensors.types import DType, TensorType
 from perfc.review.lint.fixes.edit import Edit, ReadInstead, Rewire
 from perfc.review.lint.rule import Finding, Rule, Subject
 

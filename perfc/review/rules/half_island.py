@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from perfc.ir.tensors.types import DType
+from perfc.ir import DType
 from perfc.review.lint.rule import Finding, Rule, Subject
 
 from .cast_chain import dtype_of

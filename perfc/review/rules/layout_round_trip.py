@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from perfc.ir.graph import Node, Value
-from perfc.ir.op import Kind
-from perfc.ir.tensors.types import TensorType
+from perfc.ir import Kind, Node, TensorType, Value
 from perfc.review.lint.fixes.edit import Edit, ReadInstead, Rewire
 from perfc.review.lint.rule import Finding, Rule, Subject
 

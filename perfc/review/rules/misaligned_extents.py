@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from perfc.ir import DType
 from perfc.ir.problem import Product
-from perfc.ir.tensors.types import DType
 from perfc.machine import Machine, Unit
 from perfc.passes.roofline.ceilings import Ceiling, KernelBound
 from perfc.review.lint.rule import Finding, Rule, Subject

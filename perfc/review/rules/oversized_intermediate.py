@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from perfc.ir.graph import Value
-from perfc.ir.op import Kind
+from perfc.ir import Kind, Value
 from perfc.passes.memory.residency import capacity
 from perfc.review.lint.rule import Finding, Rule, Subject
 from perfc.view.report.units import size_text

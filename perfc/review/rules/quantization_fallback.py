@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from perfc.ir.graph import Node
-from perfc.ir.op import Kind
+from perfc.ir import DType, Kind, Node
 from perfc.ir.ops.quantized.quantize import DequantizeLinear, QuantizeLinear
-from perfc.ir.tensors.types import DType
 from perfc.machine import Unit
 from perfc.passes.roofline.ceilings import Ceiling, KernelBound
 from perfc.review.lint.rule import Finding, Rule, Subject

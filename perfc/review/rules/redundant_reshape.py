@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from perfc.ir.graph import Node, Value
-from perfc.ir.op import Kind
+from perfc.ir import Kind, Node, Shape, TensorType, Value, same
 from perfc.ir.ops.movement.view import Flatten, Reshape, Squeeze, Unsqueeze
-from perfc.ir.symbolic.dim import same
-from perfc.ir.tensors.types import Shape, TensorType
 from perfc.review.lint.fixes.edit import ReadInstead, Rewire
 from perfc.review.lint.rule import Finding, Rule, Subject
 

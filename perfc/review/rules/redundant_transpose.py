@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from perfc.ir.graph import Node
+from perfc.ir import Node, TensorType
 from perfc.ir.ops.movement.movement import Transpose
-from perfc.ir.tensors.types import TensorType
 from perfc.review.lint.fixes.edit import Edit, ReadInstead, Rewire
 from perfc.review.lint.rule import Finding, Rule, Subject
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from perfc.errors import PerfcError
-from perfc.ir.symbolic.dim import Poly
+from perfc.ir import Poly, TensorType
 from perfc.ir.syntax.names import symbol_key
-from perfc.ir.tensors.types import TensorType
 from perfc.review.lint.rule import Finding, Gain, GainBasis, Rule, Severity, Subject
 from perfc.view.report.units import share
 

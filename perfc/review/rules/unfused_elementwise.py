@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from perfc.ir.graph import Value
-from perfc.ir.op import Kind
-from perfc.ir.tensors.types import TensorType
+from perfc.ir import Kind, TensorType, Value
 from perfc.passes.fusion.kernel import Kernel
 from perfc.passes.runtimes import Framework, LaunchMode, Steps, tables
 from perfc.review.lint.rule import Finding, Rule, Subject

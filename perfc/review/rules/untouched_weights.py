@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from perfc.ir.graph import Value
+from perfc.ir import Value
 from perfc.review.lint.rule import Finding, GainBasis, Rule, Saves, Severity, Subject
 from perfc.view.report.units import share, size_text
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from perfc.ir.tensors.types import DType
+from perfc.ir import DType
 from perfc.passes.roofline.ceilings import KernelBound
 from perfc.review.lint.rule import Finding, Rule, Subject
 from perfc.view.report.units import share

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from string import ascii_lowercase
 
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.view.report.formats.document import Column, Note, Part, Table
 from perfc.view.report.units import plural, time_text
 

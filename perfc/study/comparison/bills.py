@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from perfc.analyzers.estimate.interval import Interval
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.machine import Machine
 from perfc.study.expenses import HOST, Bill, Host, Offer, Prices, offers_of
 

@@ -8,7 +8,7 @@ from enum import Enum
 
 from perfc.api import analyze
 from perfc.errors import TargetError
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.machine import Machine, SliceProfile, load_machine, partition_of, partitions
 from perfc.machine.mig import mig_profile, profiles
 from perfc.study.expenses import Prices

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Iterator
 
 from perfc.common.version import __version__
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.view.pages.catalogue import SECTIONS
 from perfc.view.report.formats.json_form import strict
 from perfc.view.report.units import Unit, plural, quantity, time_text

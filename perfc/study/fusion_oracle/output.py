@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.view.report.formats import comma
 from perfc.view.report.formats.document import (
     Amount,

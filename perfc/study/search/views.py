@@ -7,7 +7,7 @@ from pathlib import PurePath
 from typing import ClassVar
 
 from perfc.common.plain_text import printable
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.view.report.formats import comma
 from perfc.view.report.formats.document import Column, Document, Note, Part, Section, Table
 from perfc.view.report.formats.json_form import document_text

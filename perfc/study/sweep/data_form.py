@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields
 
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.view.report.formats import comma
 from perfc.view.report.formats.json_form import document_text
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.machine import Rate
 from perfc.view.report.formats.json_form import document_text
 

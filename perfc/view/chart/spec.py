@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from perfc.common.plain_text import printable
-from perfc.ir.facts import Origin
+from perfc.ir import Origin
 from perfc.view.report.units import DASH, Unit, quantity, share, size_text, time_text
 
 from .chart import Chart

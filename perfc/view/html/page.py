@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from perfc.common.version import __version__
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.view.report import NAMES, Views, document
 from perfc.view.report.formats.document import Document, Section
 from perfc.view.report.formats.json_form import strict

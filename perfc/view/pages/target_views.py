@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from perfc.errors import TargetError
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.machine import Cluster, Listing, Machine, Rate, load_machine
 
 from .targets import LISTED, Listed, rows

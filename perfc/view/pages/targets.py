@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from perfc.errors import TargetError
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.machine import Cluster, Listing, Machine, Rate, load_machine
 from perfc.machine import Unit as Part
 from perfc.view.report.units import Unit, quantity, size_text

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from enum import Enum
 from itertools import pairwise
 
-from perfc.ir.record import record
+from perfc.ir import record
 
 
 class Unit(Enum):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from perfc.analyzers.estimators.fitted_rates import Efficiencies
-from perfc.ir.record import record
+from perfc.ir import record
 
 from ..tables.rows import KernelRow, ModelRow, subject_of
 from .fit import FitSample, Key, fit, key_of, runtime_count

@@ -18,8 +18,7 @@ from perfc.analyzers.estimators.fitted_rates.subject import (
     types,
     views,
 )
-from perfc.ir.record import record
-from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir import evaluate, record
 
 if TYPE_CHECKING:
     from ..fitting.compare import Compared, Measurement
@@ -249,7 +248,7 @@ def host_row(run: Mapping[str, Any], number: int, c: Compared) -> KernelRow:
 
 def model_row(m: Measurement, date: str) -> ModelRow:
     """Return the row of a whole run."""
-    from perfc.ir.graph import walk
+    from perfc.ir import walk
 
     report, env = m.report, m.report.env
     work = report.cost.work

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.review.diff.figures import Metric
 from perfc.view.report.formats.document import Amount, Cell, Column, Document, Name, Section, Table
 from perfc.view.report.formats.json_form import document_text

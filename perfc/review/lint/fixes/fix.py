@@ -12,7 +12,7 @@ import click
 from perfc.common.plain_text import say
 from perfc.errors import PerfcError
 from perfc.frontend.reading.onnx_file import read_model, write_model
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.view.report.units import plural, share, time_text
 
 from ..engine import Linted, LintOutcome, fixable

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.view.report import annotation
 from perfc.view.report.annotation import Annotation, AnnotationLevel
 from perfc.view.report.units import plural, share, size_text, time_text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.view.report.formats.json_form import document_text
 
 from ..catalogue import RuleInfo, infos

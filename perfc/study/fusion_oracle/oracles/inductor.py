@@ -12,7 +12,7 @@ from perfc.frontend.pytorch.named import HINT, arguments_of, checked
 from perfc.frontend.pytorch.torch_program import module_of
 from perfc.frontend.reading.module_name import NamedModule, is_named, require_code
 from perfc.frontend.reading.process import answer_of
-from perfc.ir.graph import Node
+from perfc.ir import Node
 from perfc.passes.manager import Analyses
 from perfc.passes.rewriting.canonicalize import Canonicalize
 from perfc.passes.runtimes.inductor import TABLE as TABLE

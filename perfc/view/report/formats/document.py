@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from perfc.ir.record import record
-from perfc.ir.symbolic.dim import Dim, Poly
+from perfc.ir import Dim, Poly, record
 
 from ..units import Unit, quantity
 

@@ -8,7 +8,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from perfc.common.plain_text import printable
-from perfc.ir.record import record
+from perfc.ir import record
 
 from ..amounts import ratio, title
 from ..sections.confidence import Grade

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from perfc.common.plain_text import printable
-from perfc.ir.record import record
+from perfc.ir import record
 
 from ..amounts import ratio
 from ..sections.confidence import Grade

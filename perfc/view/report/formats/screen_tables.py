@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from perfc.common.plain_text import printable
-from perfc.ir.record import record
+from perfc.ir import record
 
 from ..amounts import ratio, title
 from ..memory_sections.remedies import Remedy

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from perfc.ir.record import record
+from perfc.ir import record
 
 from ..formats.document import Bars, Cell, Column, Fact, Facts, Part, Table, in_bytes
 from ..units import Unit, plural, size_text

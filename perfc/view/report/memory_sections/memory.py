@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from perfc.ir.record import record
-from perfc.ir.tensors.types import TensorType
+from perfc.ir import TensorType, record
 
 from ..amounts import amount
 from ..formats.document import Amount, Bars, Column, Note, Section, Table, in_bytes

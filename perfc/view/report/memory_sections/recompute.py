@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from perfc.ir.graph import Phase
-from perfc.ir.record import record
+from perfc.ir import Phase, record
 from perfc.passes.training.implementation import RecomputePolicy
 
 from ..formats.document import Bars, Column, Part, Table, in_bytes, in_seconds
@@ -14,7 +13,7 @@ from ..units import Unit, size_text
 
 if TYPE_CHECKING:
     from perfc.api import Report
-    from perfc.ir.graph import Node, Value
+    from perfc.ir import Node, Value
     from perfc.passes.training.checkpointing import CurvePosition
 
 SHOWN = 12

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from perfc.errors import PerfcError
-from perfc.ir.record import record
-from perfc.ir.tensors.types import DType, TensorType
+from perfc.ir import DType, TensorType, record
 from perfc.passes.roofline.roofline import GRAPH_GAP
 from perfc.passes.runtimes import Framework, LaunchMode, Steps, of_steps, recorded, runtime, tables
 

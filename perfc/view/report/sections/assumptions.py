@@ -6,9 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from perfc.deployment.step import training_types
-from perfc.ir.graph import Basis
-from perfc.ir.record import record
-from perfc.ir.tensors.types import DType
+from perfc.ir import Basis, DType, record
 from perfc.machine import Rate
 from perfc.machine import Unit as Engine
 from perfc.passes.roofline.roofline import GRAPH_GAP, TILE

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.passes.roofline.roofline import GRAPH_GAP, Ceiling, KernelBound
 from perfc.passes.runtimes import LaunchMode
 

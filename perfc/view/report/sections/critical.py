@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from perfc.ir.record import record
+from perfc.ir import record
 
 from ..amounts import title
 from ..formats.document import Column, Note, Section, Table

@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from perfc.ir.graph import Phase
-from perfc.ir.record import record
-from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir import Phase, evaluate, record
 
 from ..amounts import ratio
 from .limits import HOST

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from perfc.ir.record import record
+from perfc.ir import record
 
 from ..amounts import key, ratio
 from ..formats.document import Amount, Column, Fact, Facts, Note, Section, Table, in_seconds

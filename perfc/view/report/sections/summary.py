@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from perfc.ir.cost import dim_sum
-from perfc.ir.record import record
-from perfc.ir.symbolic.dim import Dim
-from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir import Dim, dim_sum, evaluate, record
 from perfc.passes.roofline.parameters import Role
 
 from ..amounts import amount, ratio
