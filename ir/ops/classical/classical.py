@@ -154,7 +154,7 @@ class LabelEncoder(Encoder):
     values_tensor_dtype: DType = DType.UNKNOWN
 
     @classmethod
-    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
+    def adapt(cls, attrs: Attributes, version: int) -> Attributes:
         """Store only the type of the tables' values."""
         given = [dtype for name, dtype in VALUES.items() if attrs.get(name)]
         return {**attrs, "values": given[0]} if given else attrs
@@ -185,7 +185,7 @@ class OneHotEncoder(Op):
     zeros: Natural = 1
 
     @classmethod
-    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
+    def adapt(cls, attrs: Attributes, version: int) -> Attributes:
         """Store only the number of categories."""
         given = attrs.get("cats_int64s") or attrs.get("cats_strings") or ()
         return {**attrs, "categories": length(given)}
@@ -275,7 +275,7 @@ class DictVectorizer(Op):
     vocabulary: Natural = 0
 
     @classmethod
-    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
+    def adapt(cls, attrs: Attributes, version: int) -> Attributes:
         """Store only the size of the vocabulary."""
         given = attrs.get("string_vocabulary") or attrs.get("int64_vocabulary") or ()
         return {**attrs, "vocabulary": length(given)}
@@ -339,7 +339,7 @@ class ZipMap(Op):
     key: DType = DType.I64
 
     @classmethod
-    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
+    def adapt(cls, attrs: Attributes, version: int) -> Attributes:
         """Store only the type of the labels."""
         return {**attrs, "key": DType.STR if attrs.get("classlabels_strings") else DType.I64}
 

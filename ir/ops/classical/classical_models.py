@@ -79,7 +79,7 @@ class LinearRegressor(Model):
     post_transform: str = "NONE"
 
     @classmethod
-    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
+    def adapt(cls, attrs: Attributes, version: int) -> Attributes:
         """Store only the number of coefficients."""
         return {**attrs, "coefficients": length(attrs.get("coefficients"))}
 
@@ -110,7 +110,7 @@ class LinearClassifier(Model):
     post_transform: str = "NONE"
 
     @classmethod
-    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
+    def adapt(cls, attrs: Attributes, version: int) -> Attributes:
         """Store only the type of labels and the numbers of labels and coefficients."""
         labels = _labels(attrs)
         if not labels["classes"]:
@@ -146,7 +146,7 @@ class SVMRegressor(Model):
     post_transform: str = "NONE"
 
     @classmethod
-    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
+    def adapt(cls, attrs: Attributes, version: int) -> Attributes:
         """Store only the number of support vectors."""
         per_class = attrs.get("vectors_per_class")
         vectors = sum(per_class) if isinstance(per_class, tuple) else attrs.get("n_supports", 0)
@@ -187,9 +187,9 @@ class SVMClassifier(SVMRegressor):
     has_probabilities: bool = False
 
     @classmethod
-    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
+    def adapt(cls, attrs: Attributes, version: int) -> Attributes:
         """Store only the type of labels and the numbers of labels and support vectors."""
-        attributes = super().adapt(attrs, version, n_inputs, n_outputs)
+        attributes = super().adapt(attrs, version)
         return {**attributes, **_labels(attrs), "has_probabilities": bool(attrs.get("prob_a"))}
 
     def infer(self, ins: Inputs) -> Types:
@@ -250,7 +250,7 @@ class TreeEnsemble(Model):
     comparisons: Natural = 0
 
     @classmethod
-    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
+    def adapt(cls, attrs: Attributes, version: int) -> Attributes:
         """Store only the minimum number of comparisons."""
         roots = len(set(_ints(attrs, "tree_roots")))
         return {**attrs, "comparisons": roots}
@@ -285,7 +285,7 @@ class TreeEnsembleRegressor(TreeEnsemble):
     onnx = ("ai.onnx.ml::TreeEnsembleRegressor",)
 
     @classmethod
-    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
+    def adapt(cls, attrs: Attributes, version: int) -> Attributes:
         """Store only the minimum number of comparisons."""
         return {**attrs, "comparisons": _least(attrs)}
 
@@ -309,7 +309,7 @@ class TreeEnsembleClassifier(TreeEnsemble):
     label: DType = DType.I64
 
     @classmethod
-    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
+    def adapt(cls, attrs: Attributes, version: int) -> Attributes:
         """Store only the type and number of labels and the minimum number of comparisons."""
         return {**attrs, **_labels(attrs), "comparisons": _least(attrs)}
 

@@ -76,7 +76,7 @@ class DFT(Op):
     onesided: int = 0
 
     @classmethod
-    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
+    def adapt(cls, attrs: Attributes, version: int) -> Attributes:
         """Set the axis: before version 20 it is an attribute, 1 by default."""
         return attrs if version >= AXIS_IS_INPUT_FROM else {"axis": 1, **attrs}
 
@@ -191,7 +191,7 @@ class MelWeightMatrix(Op):
     output_datatype: DType = DType.F32
 
     @classmethod
-    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
+    def adapt(cls, attrs: Attributes, version: int) -> Attributes:
         """Convert the number of the result's type to the type."""
         return {**attrs, "output_datatype": dtype_of(attrs.get("output_datatype", 1))}
 
@@ -220,7 +220,7 @@ class Window(Op):
     cosines: ClassVar[int] = 1
 
     @classmethod
-    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
+    def adapt(cls, attrs: Attributes, version: int) -> Attributes:
         """Convert the number of the result's type to the type."""
         return {**attrs, "output_datatype": dtype_of(attrs.get("output_datatype", 1))}
 

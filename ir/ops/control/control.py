@@ -65,7 +65,7 @@ class Scan(Control):
     has_batch: bool = False
 
     @classmethod
-    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
+    def adapt(cls, attrs: Attributes, version: int) -> Attributes:
         """Mark the batched form of opset 8."""
         return {**attrs, "has_batch": True} if version < 9 else attrs
 

@@ -57,7 +57,7 @@ class Cast(Op):
     round_mode: str = "up"
 
     @classmethod
-    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
+    def adapt(cls, attrs: Attributes, version: int) -> Attributes:
         """Convert the number of the target type to the type."""
         return {**attrs, "to": dtype_of(attrs.get("to"))}
 
@@ -121,7 +121,7 @@ class BitCast(Op):
     to: DType = DType.UNKNOWN
 
     @classmethod
-    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
+    def adapt(cls, attrs: Attributes, version: int) -> Attributes:
         """Convert the number of the target type to the type."""
         return {**attrs, "to": dtype_of(attrs.get("to"))}
 

@@ -64,7 +64,7 @@ class Random(Op):
     """Element type if the attribute is not given; UNKNOWN uses that of the input."""
 
     @classmethod
-    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
+    def adapt(cls, attrs: Attributes, version: int) -> Attributes:
         """Convert the number of the result's type to the type."""
         return _typed(attrs, cls.default_dtype)
 
@@ -199,7 +199,7 @@ class Dropout(Op):
     mask_is_bool: bool = True
 
     @classmethod
-    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
+    def adapt(cls, attrs: Attributes, version: int) -> Attributes:
         """Set the mask's type: before version 10 it is that of the data."""
         return attrs if version >= MASK_IS_BOOL_FROM else {**attrs, "mask_is_bool": False}
 
@@ -322,7 +322,7 @@ class EyeLike(Op):
     k: int = 0
 
     @classmethod
-    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
+    def adapt(cls, attrs: Attributes, version: int) -> Attributes:
         """Convert the number of the result's type to the type."""
         return _typed(attrs, DType.UNKNOWN)
 

@@ -47,7 +47,7 @@ class Softmax(Op):
     flatten: bool = False
 
     @classmethod
-    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
+    def adapt(cls, attrs: Attributes, version: int) -> Attributes:
         """Set the axis: before version 13 it is 1, and all axes from it on are normalized."""
         return {"axis": 1, **attrs, "flatten": True} if version < ADAPTED_FROM else attrs
 
@@ -119,7 +119,7 @@ class BiasSoftmax(Softmax):
     is_inner_broadcast: int = 0
 
     @classmethod
-    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
+    def adapt(cls, attrs: Attributes, version: int) -> Attributes:
         """Return the attributes unchanged: versions do not differ."""
         return attrs
 

@@ -78,7 +78,7 @@ class QuantizeLinear(Op):
     precision: int = 0
 
     @classmethod
-    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
+    def adapt(cls, attrs: Attributes, version: int) -> Attributes:
         """Convert the number of the result's type to the type; 0 means not given."""
         return {**attrs, "output_dtype": dtype_of(attrs.get("output_dtype", 0))}
 
@@ -125,7 +125,7 @@ class DequantizeLinear(Op):
     output_dtype: DType = DType.UNKNOWN
 
     @classmethod
-    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
+    def adapt(cls, attrs: Attributes, version: int) -> Attributes:
         """Convert the number of the result's type to the type; 0 means not given."""
         return {**attrs, "output_dtype": dtype_of(attrs.get("output_dtype", 0))}
 

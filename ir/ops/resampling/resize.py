@@ -122,7 +122,7 @@ class Resize(Resampling):
     """10 for the first form, whose second operand is the scales."""
 
     @classmethod
-    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
+    def adapt(cls, attrs: Attributes, version: int) -> Attributes:
         """Mark the first form."""
         return {**attrs, "version": 10} if version < 11 else attrs
 

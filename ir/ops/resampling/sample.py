@@ -188,7 +188,7 @@ class RoiAlign(RegionPooling):
     spatial_scale: float = 1.0
 
     @classmethod
-    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
+    def adapt(cls, attrs: Attributes, version: int) -> Attributes:
         """Set the shift by half a pixel, which did not exist before opset 16."""
         before = {"coordinate_transformation_mode": "output_half_pixel"}
         return {**before, **attrs} if version < 16 else attrs

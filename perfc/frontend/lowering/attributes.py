@@ -190,7 +190,7 @@ class Built:
     extra_inputs: tuple[tuple[int, Content], ...] = ()
 
 
-def _as_content(value: object, dtype: DType | None) -> Content | None:
+def _as_content(value: object) -> Content | None:
     """An attribute of an older opset as the constant input that replaced it."""
     match value:
         case Content():
@@ -198,9 +198,9 @@ def _as_content(value: object, dtype: DType | None) -> Content | None:
         case bool():
             return None
         case int():
-            return _constant(dtype or DType.I64, (), (value,))
+            return _constant(DType.I64, (), (value,))
         case float():
-            return _constant(dtype or DType.F32, (), (value,))
+            return _constant(DType.F32, (), (value,))
         case tuple() if value and all(isinstance(v, float) for v in value):
             return _constant(DType.F32, (len(value),), value)
         case tuple() if all(isinstance(v, int) for v in value):
@@ -213,9 +213,7 @@ def _constant(dtype: DType, shape: tuple[int, ...], items: tuple[Any, ...]) -> C
     return Content(TensorType(dtype, shape), Known.of(shape, items), ProtoTensor(dims=shape))
 
 
-def build(
-    cls: type[Op], raw: Mapping[str, object], version: int, n_inputs: int, n_outputs: int
-) -> Built:
+def build(cls: type[Op], raw: Mapping[str, object], version: int, n_outputs: int) -> Built:
     """Make the operator from a node's attributes.
 
     Attributes named like an operand become that input where the node does not give it; attributes
@@ -227,7 +225,7 @@ def build(
     sig = signature(cls)
     attrs: dict[str, object] = {sig.renamed.get(k, k): v for k, v in raw.items()}
     if sig.adapt is not None:
-        attrs = sig.adapt(attrs, version, n_inputs, n_outputs)
+        attrs = sig.adapt(attrs, version)
     if sig.counts_outputs and "num_outputs" not in attrs:
         attrs["num_outputs"] = n_outputs
     extra: list[tuple[int, Content]] = []
@@ -244,7 +242,7 @@ def build(
         elif name in sig.names:
             fields_given[name] = value
         elif name in sig.operands:
-            content = _as_content(value, None)
+            content = _as_content(value)
             if content is not None:
                 extra.append((sig.operands.index(name), content))
     return Built(cls(**fields_given), tuple(extra))
@@ -261,5 +259,5 @@ def constant_content(value: object) -> Content:
                 TensorType(DType.STR, shape), Known.of(shape, value), ProtoTensor(dims=shape)
             )
         case _:
-            content = _as_content(value, None)
+            content = _as_content(value)
             return content or Content(TensorType(DType.UNKNOWN, None), None, ProtoTensor())

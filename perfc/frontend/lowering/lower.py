@@ -240,17 +240,17 @@ class Lowering:
         self, cls: type[Op], key: str, version: int, source: proto.ProtoNode, scope: NameScope
     ) -> Built:
         """The operator instance, made once for equal attributes."""
-        n_inputs, n_outputs = len(source.input), len(source.output)
+        n_outputs = len(source.output)
         # the reader shares equal attributes; in a function they may stand for its caller's
-        as_read = (cls, key, version, n_inputs, n_outputs, *map(id, source.attribute))
+        as_read = (cls, key, version, n_outputs, *map(id, source.attribute))
         if scope.arguments is None and (made := self.read.get(as_read)) is not None:
             return made
         attributes = {"name": key} if cls is Opaque else self.attributes(source, scope)
-        identity = (cls, key, version, n_inputs, n_outputs, *attributes.items())
+        identity = (cls, key, version, n_outputs, *attributes.items())
         built = self.cache.get(identity)
         if built is None:
             try:
-                built = build(cls, attributes, version, n_inputs, n_outputs)
+                built = build(cls, attributes, version, n_outputs)
             except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
                 raise ModelError(
                     f"attributes of {source.op_type} do not fit it: {error}",

@@ -34,7 +34,7 @@ def of(dtype: DType, *shape: Dim) -> Value:
 def make(name: str, **attrs: Any) -> Op:
     cls = operator_for("ai.onnx.ml", name)
     assert cls is not None
-    return build(cls, attrs, 3, 1, 1).op
+    return build(cls, attrs, 3, 1).op
 
 
 def test_a_linear_classifier_scores_every_class() -> None:

@@ -20,7 +20,7 @@ N = symbol("N")
 def make(name: str, **attrs: Any) -> Op:
     cls = operator_for("ai.onnx.ml", name)
     assert cls is not None
-    return build(cls, attrs, 4, 1, 1).op
+    return build(cls, attrs, 4, 1).op
 
 
 def of(dtype: DType, *shape: Dim) -> Value:

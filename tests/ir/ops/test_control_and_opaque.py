@@ -14,8 +14,8 @@ def test_control_operators_are_marked_as_such() -> None:
 
 
 def test_only_the_first_scan_has_a_batch() -> None:
-    assert Scan.adapt({}, 8, 1, 1) == {"has_batch": True}
-    assert Scan.adapt({}, 9, 1, 1) == {}
+    assert Scan.adapt({}, 8) == {"has_batch": True}
+    assert Scan.adapt({}, 9) == {}
 
 
 def test_an_unknown_operator_is_never_free() -> None:

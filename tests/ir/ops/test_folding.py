@@ -37,7 +37,7 @@ def folded(op_type: str, arrays: list[np.ndarray], attrs: dict[str, Any]) -> Kno
     cls = operator_for("", op_type)
     assert cls is not None
     raw = {k: tuple(v) if isinstance(v, list) else v for k, v in attrs.items()}
-    op = build(cls, raw, OPSET, len(arrays), 1).op
+    op = build(cls, raw, OPSET, 1).op
     ins = tuple(value(a) for a in arrays)
     found = op.fold(ins, op.infer(ins))
     return found[0] if found else None
@@ -195,7 +195,7 @@ def symbolic(dtype: DType, *items: Any) -> Value:
 def fold_of(op_type: str, *ins: Value, **attrs: Any) -> tuple[Any, ...] | None:
     cls = operator_for("", op_type)
     assert cls is not None
-    op = build(cls, attrs, OPSET, len(ins), 1).op
+    op = build(cls, attrs, OPSET, 1).op
     found = op.fold(ins, op.infer(ins))
     return found[0].items if found and found[0] is not None else None
 

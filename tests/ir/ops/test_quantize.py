@@ -36,7 +36,7 @@ def scalar(item: Item, dtype: DType = DType.I64) -> Value:
 def make(name: str, version: int, **attrs: Any) -> Op:
     cls = operator_for("", name)
     assert cls is not None
-    return build(cls, attrs, version, 1, 1).op
+    return build(cls, attrs, version, 1).op
 
 
 def test_quantisation_takes_its_type_from_zero_point_or_attribute() -> None:
@@ -129,7 +129,7 @@ def test_fourier_transforms_know_their_bins() -> None:
     assert DFT(onesided=1, inverse=1).infer((half,))[0] == TensorType(DType.F32, (N, 160, 1))
     with pytest.raises(ShapeError):
         DFT().infer((x, None, scalar(-1)))
-    old = build(DFT, {}, 17, 1, 1)
+    old = build(DFT, {}, 17, 1)
     assert [c.known for _, c in old.extra_inputs] == [Known.scalar(1)]
 
 

@@ -47,7 +47,7 @@ def axes(*items: int) -> Value:
 def make(name: str, version: int, **attrs: Any) -> Op:
     cls = operator_for("", name)
     assert cls is not None
-    return build(cls, attrs, version, 1, 1).op
+    return build(cls, attrs, version, 1).op
 
 
 def test_reduction_keeps_or_drops_its_axes() -> None:

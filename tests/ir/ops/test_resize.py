@@ -83,7 +83,7 @@ def test_aspect_ratio_policies_are_onnxruntimes(
 
 
 def test_the_first_form_of_resize_has_scales_second() -> None:
-    op = Resize(**Resize.adapt({"mode": "linear"}, 10, 2, 1))  # type: ignore[arg-type]
+    op = Resize(**Resize.adapt({"mode": "linear"}, 10))  # type: ignore[arg-type]
     out = op.infer((f32(1, 3), vector(DType.F32, 1.0, 2.0)))[0]
     assert shape_of(out) == (1, 6)
 
