@@ -268,7 +268,7 @@ def contradiction(sizing: Sizing, refusal: Refusal, given: Mapping[str, int]) ->
     """The error of sizes that do not go together: which, where, and what would do."""
     error, env = refusal.error, refusal.env
     node = sizing.nodes[refusal.position][1] if refusal.position >= 0 else None
-    short = None if node is None else emptied(sizing, node, env)
+    short = None if node is None else emptied(node, env)
     names = involved(sizing, [] if node is None else dims_of(node), refusal)
     shown = ", ".join(
         f"{symbol_name(n)} = {env[n]}{'' if n in given else ' (assumed)'}"
@@ -294,7 +294,7 @@ def involved(sizing: Sizing, dims: Sequence[Dim], refusal: Refusal) -> list[str]
     return [n for n in env if not names or n in names]
 
 
-def emptied(sizing: Sizing, node: Node, env: Env) -> tuple[str, int] | None:
+def emptied(node: Node, env: Env) -> tuple[str, int] | None:
     """The first result of a node that has an extent below 1, and that extent."""
     for v in node.results:
         for d in extents_of(v.type):

@@ -87,7 +87,7 @@ class Pool(InLayout):
     pads: Naturals = ()
     strides: Positives = ()
 
-    def per_window(self, ins: Inputs) -> tuple[int, int, int, int]:
+    def per_window(self) -> tuple[int, int, int, int]:
         """Return the variables x, y, z, v of the formulas."""
         raise NotImplementedError(f"{type(self).__name__}.per_window")
 
@@ -122,7 +122,7 @@ class Pool(InLayout):
         shape = result_shape(outs)
         if shape is None:
             return {}
-        x, y, z, v = self.per_window(ins)
+        x, y, z, v = self.per_window()
         taps = product(self.kernel_shape)
         return {"e": product(shape), "t": taps, "x": x, "y": y, "z": z, "v": v}
 
@@ -173,7 +173,7 @@ class MaxPool(Pool):
 
     storage_order: int = 0
 
-    def per_window(self, ins: Inputs) -> tuple[int, int, int, int]:
+    def per_window(self) -> tuple[int, int, int, int]:
         return 1, -1, 0, 0
 
     def infer(self, ins: Inputs) -> Types:
@@ -206,7 +206,7 @@ class MaxpoolWithMask(MaxPool):
     onnx = ("com.microsoft::MaxpoolWithMask",)
     operands = ("X", "M")
 
-    def per_window(self, ins: Inputs) -> tuple[int, int, int, int]:
+    def per_window(self) -> tuple[int, int, int, int]:
         return 2, -1, 0, 0
 
 
@@ -225,7 +225,7 @@ class AveragePool(Pool):
 
     count_include_pad: int = 0
 
-    def per_window(self, ins: Inputs) -> tuple[int, int, int, int]:
+    def per_window(self) -> tuple[int, int, int, int]:
         return 1, 0, 0, 0
 
 
@@ -259,7 +259,7 @@ class QLinearAveragePool(AveragePool):
     def layout(self) -> int:
         return self.channels_last
 
-    def per_window(self, ins: Inputs) -> tuple[int, int, int, int]:
+    def per_window(self) -> tuple[int, int, int, int]:
         return 1, REQUANTIZE, 0, 0
 
 
@@ -280,7 +280,7 @@ class LpPool(Pool):
 
     p: float = 2
 
-    def per_window(self, ins: Inputs) -> tuple[int, int, int, int]:
+    def per_window(self) -> tuple[int, int, int, int]:
         return 2, 0, int(self.p > 2), int(self.p != 1)
 
 

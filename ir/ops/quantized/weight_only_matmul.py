@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from ... import (
     Dim,
     DType,
@@ -40,14 +42,12 @@ class WeightOnly(Op):
 
     kind = Kind.MATMUL
     formulas = {"mac": "b*n*k", "alu": "n*k*u + b*n*x"}
+    unpacking: ClassVar[int] = 2
+    """Operations that dequantize one stored weight."""
 
     def weight(self, ins: Inputs) -> tuple[Dim, Dim] | None:
         """Return the contracted extent and the columns of the weight, None if unknown."""
         raise NotImplementedError(f"{type(self).__name__}.weight")
-
-    def unpacking(self, ins: Inputs) -> int:
-        """Return the operations that dequantize one stored weight."""
-        return 2
 
     def bias(self, ins: Inputs) -> int:
         """Return the operations per element of the product."""
@@ -66,7 +66,7 @@ class WeightOnly(Op):
             return {}
         k, n = weight
         rows = product(a[:-1])
-        return {"b": rows, "n": n, "k": k, "u": self.unpacking(ins), "x": self.bias(ins)}
+        return {"b": rows, "n": n, "k": k, "u": self.unpacking, "x": self.bias(ins)}
 
     def logical_elements(self, ins: Inputs) -> Parts:
         weight = self.weight(ins)
@@ -132,6 +132,7 @@ class MatMulBnb4(WeightOnly):
     mnemonic = "matmul_bnb4"
     onnx = ("com.microsoft::MatMulBnb4",)
     operands = ("A", "B", "absmax")
+    unpacking = 1
 
     K: Positive = 0
     N: Positive = 0
@@ -145,9 +146,6 @@ class MatMulBnb4(WeightOnly):
 
     def packing(self) -> tuple[int, int]:
         return 4, self.block_size
-
-    def unpacking(self, ins: Inputs) -> int:
-        return 1
 
 
 @frozen
@@ -187,6 +185,7 @@ class MatMulBlockQuantizedFp8Weight(WeightOnly):
     mnemonic = "matmul_block_fp8_weight"
     onnx = ("com.microsoft::MatMulBlockQuantizedFp8Weight",)
     operands = ("A", "B", "b_scale", "a_scale?", "bias?")
+    unpacking = 1
 
     block_size: Positive = 128
 
@@ -196,9 +195,6 @@ class MatMulBlockQuantizedFp8Weight(WeightOnly):
 
     def packing(self) -> tuple[int, int]:
         return 8, self.block_size
-
-    def unpacking(self, ins: Inputs) -> int:
-        return 1
 
     def bias(self, ins: Inputs) -> int:
         return int(has(ins, 4))

@@ -28,19 +28,19 @@ def _window(c: LayerCall) -> dict[str, Any]:
 
 @lowers("Convolution", "GroupConvolution", "BinaryConvolution")
 def _convolution(c: LayerCall) -> str:
-    groups, weight = _groups(c, 1)
+    groups, weight = _groups(c)
     return c.emit("Conv", c.x, weight, group=groups, **_window(c))
 
 
 @lowers("ConvolutionBackpropData", "GroupConvolutionBackpropData")
 def _deconvolution(c: LayerCall) -> str:
-    groups, weight = _groups(c, 0)
+    groups, weight = _groups(c)
     extra = c.listed("output_padding")
     return c.emit("ConvTranspose", c.x, weight, group=groups,
                   output_padding=extra if any(extra) else None, **_window(c))  # fmt: skip
 
 
-def _groups(c: LayerCall, skipped: int) -> tuple[int, str]:
+def _groups(c: LayerCall) -> tuple[int, str]:
     """Return the number of groups and the filters without the axis of groups."""
     sizes = c.meta(1).sizes
     if not c.layer.kind.startswith("Group"):

@@ -220,7 +220,7 @@ class FlatCall(Emitter):
                 here[index] = self.emit("Transpose", other[index], perm=perm)
         return here[index]
 
-    def stored(self, at: int, perm: Sequence[int], *, real: bool = True, stem: str = "") -> str:
+    def stored(self, at: int, perm: Sequence[int], *, real: bool = True) -> str:
         """Return a stored operand with its axes in another order, -1 for new ones of extent 1."""
         tensor, builder = self.tensor(at), self.builder
         if not tensor.is_stored:

@@ -37,7 +37,7 @@ def mamba(b: Builder, x: Value, m: Mamba, run: Running, name: str, hidden: int) 
             for v, width, what in zip((time, before, after), parts, ("dt", "b", "c"), strict=True)
         )
     time = b.product(time, (m.rank, inner), f"{name}.time", is_biased=True)
-    state = _state(b, f"{name}.state", (run.tokens.sequences, inner, 1, m.state), run)
+    state = _state(b, f"{name}.state", (run.tokens.sequences, inner, 1, m.state))
     decay = b.weight(f"{name}.A", (inner, m.state), DType.F32)
     skip = b.weight(f"{name}.D", (inner,), DType.F32)
     op = StateSpaceScan(heads=inner)
@@ -57,7 +57,7 @@ def mamba2(b: Builder, x: Value, m: Mamba2, run: Running, name: str, hidden: int
     gate, channels, time = b.cut(projected, parts, f"{name}.parts")
     channels = _convolved(b, channels, (parts[1], m.taps), run, name, is_biased=m.is_conv_biased)
     values, before, after = b.cut(channels, (inner, both_states, both_states), f"{name}.bc")
-    state = _state(b, f"{name}.state", (run.tokens.sequences, heads, m.head_dim, m.state), run)
+    state = _state(b, f"{name}.state", (run.tokens.sequences, heads, m.head_dim, m.state))
     scalars = [b.weight(f"{name}.{what}", (heads,), DType.F32) for what in ("A", "D", "dt_bias")]
     op = StateSpaceScan(heads=heads)
     operands = (values, time, before, after, run.ends, state, *scalars)
@@ -95,7 +95,7 @@ def delta_net(b: Builder, x: Value, d: DeltaNet, run: Running, name: str, hidden
         for v, shape, what in zip(cut, shapes, ("query", "key", "value"), strict=True)
     )
     shape = (run.tokens.sequences, heads, d.value_dim, d.key_dim)
-    state = _state(b, f"{name}.state", shape, run)
+    state = _state(b, f"{name}.state", shape)
     a_log = b.weight(f"{name}.A", (heads,), DType.F32)
     bias = b.weight(f"{name}.dt_bias", (keys if d.gate_rank else heads,), DType.F32)
     op = GatedDeltaNet(qk_l2_norm=1)
@@ -142,6 +142,6 @@ def _convolved(
     return b.several(op, operands, f"{name}.conv", ("result", "state"))[0]
 
 
-def _state(b: Builder, name: str, shape: tuple[Dim, ...], run: Running) -> Value:
+def _state(b: Builder, name: str, shape: tuple[Dim, ...]) -> Value:
     """The state of every sequence, an input of the module."""
     return b.input(name, b.precision.state, shape)
