@@ -14,7 +14,7 @@ import click
 
 from perfc.commands.shared import listing
 from perfc.common import plugins
-from perfc.common.user_code import NO_CODE
+from perfc.common.plugins import NO_CODE
 from perfc.common.version import __version__
 from perfc.errors import PerfcError
 

@@ -1,4 +1,4 @@
-"""Plug-ins that other distributions register by entry points, perfc-lab among them."""
+"""Code from outside: plug-ins of other distributions, and modules that users name."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ PREDICTORS = "perfc.predictors"
 """Group of packages whose modules declare predictors of whole runs."""
 LAB_COMMANDS = ("data", "eval", "train")
 """Commands of perfc-lab, which say what to install where it is missing."""
+NO_CODE = "PERFC_NO_CODE"
+"""Environment variable that forbids it, as ``--no-code`` does."""
 LAB_HINT = "install perfc-lab: pip install ./lab in a checkout of perfc"
 
 
@@ -69,3 +71,8 @@ def file_of(module: str) -> Path:
     if spec is None or spec.origin is None:
         raise ImportError(f"no file of {module}")
     return Path(spec.origin)
+
+
+def may_run() -> bool:
+    """Return True unless ``--no-code`` or the variable is given."""
+    return os.environ.get(NO_CODE, "") in ("", "0")

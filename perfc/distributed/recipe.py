@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from perfc.frontend.config.training_precision import FULL, HALVES
+from perfc.frontend.config.precision import MIXED_TYPES, SINGLE_TYPES
 from perfc.ir import record
 from perfc.passes.training.optimizer import optimizer
 
@@ -21,7 +21,7 @@ class TrainingTypes:
         sent_bytes: bytes of its gradient as the backward pass writes it and ranks exchange it.
     """
 
-    dtype: str = HALVES[0]
+    dtype: str = MIXED_TYPES[0]
     weight_bytes: float = 2.0
     gradient_bytes: float = 4.0
     master_bytes: float = 4.0
@@ -70,7 +70,7 @@ def recipe_of(dtype: str) -> TrainingTypes:
     >>> recipe_of("tf32").state_bytes("adamw"), recipe_of("f16").state_bytes("adamw")
     (8.0, 12.0)
     """
-    if dtype in FULL or dtype.startswith("amp-"):
+    if dtype in SINGLE_TYPES or dtype.startswith("amp-"):
         return TrainingTypes(dtype, 4.0, 4.0, 0.0, 4.0)
     return TrainingTypes(dtype)
 
@@ -81,4 +81,4 @@ def autocast(dtype: str) -> str:
     >>> autocast("bf16"), autocast("f32")
     ('amp-bf16', 'f32')
     """
-    return f"amp-{dtype}" if dtype in HALVES else dtype
+    return f"amp-{dtype}" if dtype in MIXED_TYPES else dtype

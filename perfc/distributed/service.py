@@ -13,8 +13,8 @@ from perfc.deployment import Deployment
 from perfc.errors import ParseError
 from perfc.frontend import is_configuration
 from perfc.frontend.config import WeightFormat, read_config, weight_format
-from perfc.frontend.config.training_precision import (
-    FULL,
+from perfc.frontend.config.precision import (
+    SINGLE_TYPES,
     is_packed,
     training_precision,
     type_named,
@@ -95,7 +95,7 @@ def language_work(
         PerfcError: the model cannot be read, or is not trained in such a type.
     """
     config = read_config(model)
-    is_frozen = lora_rank > 0 and dtype not in FULL and is_packed(dtype)
+    is_frozen = lora_rank > 0 and dtype not in SINGLE_TYPES and is_packed(dtype)
     usual = usual_type(machine.takes)
     name = usual if is_frozen else dtype
     precision = training_precision(name, machine.takes)
@@ -229,7 +229,7 @@ def single_framework_laws(work: TrainingWork, framework: str) -> Mapping[str, Ru
     if framework != USUAL_LAW:
         return NO_LAWS
     arch = cluster_of(work).machine.arch
-    return framework_laws(arch, is_f32=work.recipe.dtype in FULL)
+    return framework_laws(arch, is_f32=work.recipe.dtype in SINGLE_TYPES)
 
 
 def sizes(

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from perfc import cli
-from perfc.common.user_code import NO_CODE
+from perfc.common.plugins import NO_CODE
 from perfc.frontend.pytorch.worker import made
 from perfc.frontend.reading.process import child_environment
 

@@ -18,7 +18,7 @@ from perfc.distributed.training import Training
 from perfc.frontend.config import lower, read_config, shipped
 from perfc.frontend.config.lowering.step import ForwardStep
 from perfc.frontend.config.model import LanguageModel, TokenEmbedding
-from perfc.frontend.config.training_precision import training_precision
+from perfc.frontend.config.precision import training_precision
 from perfc.machine import load_machine
 from perfc.machine.parallel import ALONE
 from perfc.view.report.memory_sections.footprint import footprint

@@ -11,7 +11,7 @@ from perfc.distributed.service import plan
 from perfc.distributed.step import DividedStepCost
 from perfc.distributed.views import plan_document
 from perfc.errors import ParseError
-from perfc.frontend.config.training_precision import usual_type
+from perfc.frontend.config.precision import usual_type
 from perfc.machine import load_machine
 from perfc.view.report.formats.text import render
 

@@ -13,7 +13,7 @@ import pytest
 from benchmarks.constants_page import FILE, page
 from perfc.common.fitted import every_constant
 from perfc_lab.training.experiments import experiments
-from perfc_lab.training.fitted_rows import sentence
+from perfc_lab.training.scoreboard import sentence
 
 ROOT = Path(__file__).resolve().parents[2]
 ACCURACY = ROOT / "lab" / "docs" / "accuracy"

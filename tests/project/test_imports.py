@@ -49,7 +49,6 @@ def test_help_loads_no_analysis(args: list[str]) -> None:
         "perfc.cli",
         "perfc.errors",
         "perfc.common.plugins",
-        "perfc.common.user_code",
         "perfc.commands",
         "perfc.commands.shared",
         "perfc.commands.shared.examples",

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from ..board import Board, BoardTable, Score, columns, score
-from ..training.fitted_rows import sentence
+from ..training.scoreboard import sentence
 from .batch_laws import law_name, left_out, ratios_of, sampled
 from .batches import TABLE, BatchAnswer, fixed_batches
 

@@ -10,7 +10,7 @@ from statistics import mean, median
 from perfc.view.report.units import plural
 
 from ..board import Board, BoardTable, columns
-from ..training.fitted_rows import sentence
+from ..training.scoreboard import sentence
 from .checks import RunCheck, llama_cpp, replays
 from .scores import Answered, biases, scored
 

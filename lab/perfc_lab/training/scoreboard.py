@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from perfc.analyzers.artefacts.artefact import SHIPPED, record
+from perfc.common.fitted import every_constant
 from perfc.common.whole_file import write_whole
 from perfc.view.vegalite import svg
 
 from ..board import RIGHT, Board, BoardTable, Score, columns
 from ..charts import axis, chart, labels, names
 from .experiments import Experiment
-from .fitted_rows import sentence
 
 Scores = Mapping[Experiment, Sequence[Score]]
 LEGEND = (
@@ -98,3 +98,14 @@ def errors_chart(scores: Scores) -> Mapping[str, object]:
         {"mark": {"type": "tick", "color": "black", "thickness": 2}, "encoding": goal},
     ]
     return chart("", values, width=460, layer=layer, config={"axisY": {"labelLimit": 480}})
+
+
+def sentence(page: str) -> str:
+    """Return the constants that the tested rows of a page determined; empty without any."""
+    by_lines: dict[str, list[str]] = {}
+    for _, name, constant in every_constant():
+        if constant.held_out and page in constant.pages:
+            by_lines.setdefault(constant.pages[page], []).append(name)
+    names = {k: ", ".join(f"`{n}`" for n in v) for k, v in by_lines.items()}
+    parts = [f"Fitted on tested rows{k and f' ({k})'}: {v}" for k, v in names.items()]
+    return ". ".join(parts) + " ([constants](../constants.md))." if parts else ""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 
 from ..board import DASH, RIGHT, Board, BoardColumn, BoardTable, Score, columns
-from ..training.fitted_rows import sentence
+from ..training.scoreboard import sentence
 from . import thesis
 from .experiment import GNN, PLAIN, Speed, TreeComparison
 from .folds import HeldOutKind

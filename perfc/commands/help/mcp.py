@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from perfc.common.extras import install
-from perfc.common.user_code import NO_CODE
+from perfc.common.plugins import NO_CODE
 from perfc.common.version import __version__
 from perfc.errors import MissingExtraError, PerfcError
 from perfc.frontend.reading.process import child_environment

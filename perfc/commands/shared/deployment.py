@@ -16,8 +16,7 @@ from . import names as _names
 from . import options as _options
 from .deployment_option import DeploymentOption
 from .names import Names
-from .options import axis_text, dim_option, joined, names_in, names_of, parse_dims
-from .step_options import STEP
+from .options import STEP, axis_text, dim_option, joined, names_in, names_of, parse_dims
 
 if TYPE_CHECKING:
     from perfc.api import Model, Report

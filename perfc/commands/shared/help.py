@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from .deployment_option import SIZES, DeploymentOption
-from .step_options import STEP
+from .options import STEP
 
 _SHOWN = "perfc.help_all"
 """Context key that is set when every option is shown."""

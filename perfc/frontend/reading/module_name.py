@@ -7,7 +7,7 @@ import re
 from dataclasses import field
 from typing import Any
 
-from perfc.common.user_code import NO_CODE, may_run
+from perfc.common.plugins import NO_CODE, may_run
 from perfc.errors import ModelError
 from perfc.ir import record
 

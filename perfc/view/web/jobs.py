@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from perfc.common.user_code import NO_CODE
+from perfc.common.plugins import NO_CODE
 from perfc.frontend.reading.process import child_environment
 from perfc.ir import frozen
 

@@ -10,7 +10,7 @@ from perfc.view.vegalite import svg
 
 from ...board import Board, BoardTable, Score, columns
 from ...charts import axis, chart, colored, labels, names
-from ..fitted_rows import sentence
+from ..scoreboard import sentence
 
 COLUMNS = columns(
     ("predictor", lambda f: f.predictor if f.share >= 1 else f"{f.predictor} @ {f.share:.0%}"),
