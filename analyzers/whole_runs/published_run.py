@@ -10,13 +10,13 @@ from perfc.ir import Module, Phase, evaluate
 
 from ..estimate.estimate import CandidateRun
 from ..estimate.interval import Interval
-from ..runs.run_law import F32_TYPES, Doing, RunLaw, framework_laws, law_on
 
 if TYPE_CHECKING:
     from perfc.deployment import Deployment
 
     from ..estimators import Execution
     from ..runs.prediction import PredictionTable
+    from ..runs.run_law import RunLaw
 
 
 def by_published_steps(
@@ -60,6 +60,8 @@ def by_published_runs(
     """
     if not deployment.train or not execution.kernels.runtime.is_trainer:
         return None
+    from ..runs.run_law import F32_TYPES, framework_laws, law_on
+
     machine, dtype = execution.machine, deployment.dtype
     usual = law_on(machine, dtype)
     others = framework_laws(machine.arch, is_f32=dtype in F32_TYPES)
@@ -79,6 +81,8 @@ def by_published_runs(
 
 def of_law(table: PredictionTable, execution: Execution, law: RunLaw) -> float:
     """Return the time of a step's kernels with a run overhead, in seconds."""
+    from ..runs.run_law import Doing
+
     level = execution.machine.level("device")
     rate = (level.sustained or level.nominal).value if level is not None else math.inf
     factors, env = law.factors, execution.bounds.env

@@ -90,7 +90,7 @@ FOLDERS = {
     *(f"perfc.view.report{one}" for one in ("", ".formats", ".memory_sections", ".sections")),
 }  # fmt: skip
 """Packages that an analysis of a convolutional network with predictions loads."""
-MOST_LINES = 51_350
+MOST_LINES = 51_900
 """Lines of the modules that it loads."""
 
 

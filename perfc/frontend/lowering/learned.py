@@ -9,7 +9,6 @@ from itertools import chain
 from perfc.ir import record
 
 from ..reading import proto
-from .copies import copies
 
 KIND = "pkg.torch.export.graph_signature.InputSpec.kind"
 """Metadata of torch.onnx for each input of an exported program: PARAMETER, BUFFER, CONSTANT_TENSOR.
@@ -66,7 +65,13 @@ def unlearned(graph: proto.ProtoGraph, path: str = "") -> Mapping[str, str]:
         if source and (source in originals or extents in originals):
             names.add(tensor.name)
         originals.add(extents)
-    return dict.fromkeys(names, "") | dict(copies(graph, path))
+    tied: dict[str, str] = {}
+    if any(node.op_type == "Gather" for node in graph.node):
+        # imported for models that may have an embedding
+        from .copies import copies
+
+        tied = dict(copies(graph, path))
+    return dict.fromkeys(names, "") | tied
 
 
 @record
