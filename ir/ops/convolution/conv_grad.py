@@ -4,17 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from ... import (
-    Extents,
-    Inputs,
-    Results,
-    Shape,
-    TensorType,
-    Traffic,
-    Types,
-    frozen,
-    tensor,
-)
+from ... import Extents, Inputs, Results, Shape, TensorType, Traffic, Types, frozen, tensor
 from ...problem import SlidingWindow
 from ...problem.window import WindowOperation
 from ...tensors.contents import elements

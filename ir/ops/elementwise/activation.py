@@ -4,18 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ... import (
-    Extents,
-    Inputs,
-    Item,
-    TensorType,
-    Types,
-    count,
-    first_dtype,
-    frozen,
-    has,
-    tensor,
-)
+from ... import Extents, Inputs, Item, TensorType, Types, count, first_dtype, frozen, has, tensor
 from ...tensors.broadcast import broadcast
 from . import exact
 from .elementwise import Elementwise, pointwise

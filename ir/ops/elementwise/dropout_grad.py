@@ -4,19 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ... import (
-    Extents,
-    Inputs,
-    Kind,
-    Op,
-    Results,
-    TensorType,
-    Types,
-    count,
-    frozen,
-    known,
-    tensor,
-)
+from ... import Extents, Inputs, Kind, Op, Results, TensorType, Types, count, frozen, known, tensor
 from .cast import Cast
 
 if TYPE_CHECKING:

@@ -4,18 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ... import (
-    Extents,
-    Inputs,
-    Kind,
-    Op,
-    Results,
-    TensorType,
-    Types,
-    count,
-    frozen,
-    tensor,
-)
+from ... import Extents, Inputs, Kind, Op, Results, TensorType, Types, count, frozen, tensor
 
 if TYPE_CHECKING:
     from ...gradients.tape import Tape

@@ -4,19 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ... import (
-    Dim,
-    Extents,
-    Inputs,
-    Op,
-    Results,
-    Shape,
-    TensorType,
-    Types,
-    count,
-    frozen,
-    tensor,
-)
+from ... import Dim, Extents, Inputs, Op, Results, Shape, TensorType, Types, count, frozen, tensor
 from ..contraction.epilogue import activation_cost
 from ..normalization.normalization import rows_before
 from ..normalization.normalization_grad import NormalizationGrad, combined, inverse_root

@@ -5,17 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
-from ... import (
-    Extents,
-    Inputs,
-    Results,
-    TensorType,
-    Types,
-    count,
-    frozen,
-    normal_axis,
-    tensor,
-)
+from ... import Extents, Inputs, Results, TensorType, Types, count, frozen, normal_axis, tensor
 from ...problem import Rows
 from ..elementwise.rounding import Exp
 from ..movement.gather_grad import one_hot

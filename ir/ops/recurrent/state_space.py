@@ -5,18 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from ... import (
-    Extents,
-    Inputs,
-    Kind,
-    Op,
-    Positive,
-    TensorType,
-    Types,
-    first_dtype,
-    frozen,
-    tensor,
-)
+from ... import Extents, Inputs, Kind, Op, Positive, TensorType, Types, first_dtype, frozen, tensor
 from ...problem import LinearAttention
 from ..attention.attention import axis, either
 

@@ -11,12 +11,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from perfc.ir import Dim, DType, record
 from perfc.ir.ops.convolution.window import touched
 from perfc.ir.problem import SlidingWindow
 from perfc.ir.problem.window import MOST_GAIN, WindowOperation
-from perfc.ir.record import record
-from perfc.ir.symbolic.dim import Dim
-from perfc.ir.tensors.types import BY_CODE, DType
+from perfc.ir.tensors.types import BY_CODE
 from perfc.passes.roofline.ceilings import LaunchCounts
 
 from .facts import Argument, OperatorCall, TensorArgument

@@ -10,7 +10,7 @@ from enum import Enum
 from string import ascii_uppercase
 
 from perfc.errors import ParseError
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.view.report.formats import comma
 from perfc.view.report.formats.document import (
     Amount,

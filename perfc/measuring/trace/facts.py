@@ -15,7 +15,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, cast
 
 from perfc.errors import ParseError
-from perfc.ir.record import mutable, record
+from perfc.ir import mutable, record
 
 from ..measure.runtimes.events import Event, number
 

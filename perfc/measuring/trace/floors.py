@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from perfc.errors import PerfcError
-from perfc.ir.record import record
-from perfc.ir.tensors.types import DType
+from perfc.ir import DType, record
 from perfc.machine import Machine, load_machine
 from perfc.passes.roofline.ceilings import Ceiling
 from perfc.passes.roofline.floor import Floors

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 
 from perfc.errors import ParseError
-from perfc.ir.record import record
-from perfc.ir.tensors.types import DType, dtype_named
+from perfc.ir import DType, dtype_named, record
 
 from .facts import Argument, OperatorCall, TensorArgument
 from .operators import OperatorSignature

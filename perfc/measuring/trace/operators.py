@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 
-from perfc.ir.record import record
+from perfc.ir import record
 
 TABLE = """
 elementwise

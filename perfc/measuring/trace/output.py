@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from typing import Any
 
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.view.report.formats import comma
 from perfc.view.report.formats.document import (
     Amount,

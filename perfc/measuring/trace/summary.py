@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import field
 
-from perfc.ir.record import mutable, record
+from perfc.ir import mutable, record
 from perfc.machine import Machine
 
 from .analyses.collectives import BusyTime, communicates

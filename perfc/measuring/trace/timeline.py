@@ -15,7 +15,7 @@ from dataclasses import field
 from enum import Enum, IntEnum, auto
 from operator import eq
 
-from perfc.ir.record import mutable, record
+from perfc.ir import mutable, record
 
 from .facts import (
     LONGEST_NAME,

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from statistics import median
 
-from perfc.ir.record import record
+from perfc.ir import record
 
 from .collectives import Collective, CollectiveKind
 

@@ -10,8 +10,7 @@ from dataclasses import replace
 from enum import Enum
 from functools import cache
 
-from perfc.ir.record import mutable, record
-from perfc.ir.tensors.types import bits_of
+from perfc.ir import bits_of, mutable, record
 from perfc.machine import Machine
 from perfc.machine.cluster import Cluster
 from perfc.view.report.formats.document import Column, Note, Part, Section, Table

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import chain
 
 from perfc.errors import ParseError
-from perfc.ir.record import mutable
+from perfc.ir import mutable
 
 from ..facts import FEWER, DeviceTrace, Numbering
 from ..timeline import HostKind, HostLabel, HostTimeline

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from enum import Enum
 
-from perfc.ir.record import mutable, record
+from perfc.ir import mutable, record
 
 from ..classes import TracedClass
 from ..facts import UNKNOWN_NS, DeviceTrace, LaunchColumns

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfc.common.plain_text import printable
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.view.report.formats.trace import named, written
 from perfc.view.report.units import plural
 

@@ -12,7 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import field
 
-from perfc.ir.record import mutable
+from perfc.ir import mutable
 
 from ..classes import TracedClass
 from ..facts import UNKNOWN_NS, DeviceTrace

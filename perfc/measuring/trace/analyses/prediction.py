@@ -12,7 +12,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from perfc.errors import ParseError
-from perfc.ir.record import mutable, record
+from perfc.ir import mutable, record
 
 from ...measure.fitting.align import (
     COSTLY,

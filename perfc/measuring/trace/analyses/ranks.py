@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from perfc.common.plain_text import printable
 from perfc.errors import ParseError
-from perfc.ir.record import mutable, record
+from perfc.ir import mutable, record
 from perfc.machine import Machine
 from perfc.view.report.units import Unit, plural, quantity
 

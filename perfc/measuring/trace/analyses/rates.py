@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.view.report.formats.document import Column, Section, Table
 from perfc.view.report.units import Unit
 

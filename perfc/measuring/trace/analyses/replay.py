@@ -8,7 +8,7 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from perfc.errors import ParseError
-from perfc.ir.record import record
+from perfc.ir import record
 from perfc.ir.tensors.types import BY_CODE
 from perfc.kernels.backends import host
 from perfc.machine import Machine

@@ -8,7 +8,7 @@ from dataclasses import field
 from enum import Enum
 
 from perfc.errors import ParseError
-from perfc.ir.record import mutable, record
+from perfc.ir import mutable, record
 
 from ..facts import FEWER, DeviceTrace
 from ..floors import is_with_host

@@ -13,7 +13,7 @@ from itertools import zip_longest
 from typing import cast
 
 from perfc.errors import ParseError
-from perfc.ir.record import mutable
+from perfc.ir import mutable
 
 from ...measure.runtimes.events import Event, arrays, inner, integer, text
 from ..analyses.collectives import Collective

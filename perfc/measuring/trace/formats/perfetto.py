@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 
-from perfc.ir.record import mutable
+from perfc.ir import mutable
 
 from ...measure.runtimes.events import integer
 from ..facts import DeviceTrace, TraceSource

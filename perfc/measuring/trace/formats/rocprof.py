@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from dataclasses import field
 
-from perfc.ir.record import mutable
+from perfc.ir import mutable
 
 from ...measure.runtimes.events import Event, arrays, inner, integer, text
 from ..facts import LONGEST_NAME, DeviceFacts, DeviceTrace, TraceSource

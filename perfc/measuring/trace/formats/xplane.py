@@ -10,7 +10,7 @@ import re
 from dataclasses import field
 
 from perfc.errors import ParseError
-from perfc.ir.record import mutable
+from perfc.ir import mutable
 
 from ...measure.runtimes.events import Event, arrays, head, inner, integer, text
 from ..facts import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from perfc.ir import Phase, record
+from perfc.ir import Node, Phase, Value, record
 from perfc.passes.training.implementation import RecomputePolicy
 
 from ..formats.document import Bars, Column, Part, Table, in_bytes, in_seconds
@@ -13,7 +13,6 @@ from ..units import Unit, size_text
 
 if TYPE_CHECKING:
     from perfc.api import Report
-    from perfc.ir import Node, Value
     from perfc.passes.training.checkpointing import CurvePosition
 
 SHOWN = 12
