@@ -116,8 +116,8 @@ def _build(compiler: str, flags: tuple[str, ...], texts: dict[str, str], name: s
     place = cache_folder("kernels")
     place.mkdir(parents=True, exist_ok=True, mode=0o700)
     with tempfile.TemporaryDirectory(dir=place, prefix=".build-") as folder:
-        for name, text in texts.items():
-            (Path(folder) / name).write_text(text, encoding="utf-8")
+        for unit, text in texts.items():
+            (Path(folder) / unit).write_text(text, encoding="utf-8")
         units = [n for n in texts if n.endswith(".c")]
         command = [compiler, *flags, "-o", "kernels.so", *units, "-lm"]
         try:

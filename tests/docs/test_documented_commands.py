@@ -54,6 +54,7 @@ ONLY_PARSED: Mapping[str, str] = {
     r"ui": "serves until it is interrupted",
     r"eval": "needs tables that are not shipped",
     r"predict .*--weights (weights|stages)/": "needs weights that perfc train wrote",
+    r"trace .*--model": "needs the trace of that model",
     r"roofline .*--measured measured\.json": "needs what perfc measure wrote",
 }
 """Beginnings of the lines that do not run, behind ``perfc``, with the reason."""

@@ -68,7 +68,7 @@ def test_contents_of_qlinear_operators_are_those_executed(name: str, data: st.Da
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.lists(st.floats(-300, 300, width=32), min_size=1, max_size=5))
+@given(st.lists(st.floats(-300, 300, width=32, allow_subnormal=False), min_size=1, max_size=5))
 def test_contents_of_dynamic_quantization_are_those_executed(items: list[float]) -> None:
     made = model([node("DynamicQuantizeLinear", ["x"], ["y", "s", "z"])], x=np.float32(items))
     outputs = typed(made.SerializeToString()).graph.outputs

@@ -27,6 +27,7 @@ NOT_OF_RUNTIMES = {
     "perfc/deployment/engine_commands.py": "programs that start engines",
     "perfc/review/lint/fixes/proof.py": "an extra of the package",
     "perfc/frontend/pytorch/named.py": "an extra of the package",
+    "perfc/frontend/reading/module_name.py": "a library of models",
     "perfc/frontend/pytorch/worker.py": "libraries of models",
     "perfc/study/fusion_oracle/oracles/tvm.py": "an extra of the package",
     "perfc/frontend/reading/convertible.py": "extras of the package",

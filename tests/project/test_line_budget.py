@@ -9,7 +9,7 @@ import pytest
 from .sources import LABORATORY, PRODUCT, ROOT, sources, text_of
 
 BUDGETS = {
-    PRODUCT: 1_000_000,
+    PRODUCT: 1_025_000,
     LABORATORY: 232_289,
     ("benchmarks",): 79_043,
 }

@@ -1,4 +1,4 @@
-"""What most commands need of the shared modules."""
+"""Options, output and help that most commands share."""
 
 from __future__ import annotations
 
