@@ -184,8 +184,9 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / name).write_bytes(model)
     shutil.copy(ROOT / "examples/models/resnet50.onnx.gz", folder)
     shutil.copy(ROOT / "tests/fixtures/ncu/sections-2025.csv", folder / "report.csv")
-    for name in ("trace.json", "old.json", "new.json"):
-        source = "old.json" if name == "trace.json" else name
+    (folder / "ranks").mkdir(exist_ok=True)
+    for name in ("trace.json", "old.json", "new.json", "ranks/rank0.json", "ranks/rank1.json"):
+        source = "new.json" if name == "new.json" else "old.json"
         shutil.copy(ROOT / "tests/golden/trace" / source, folder / name)
     for name in ("train.py", "rows.csv.gz", "rows.parquet"):
         (folder / name).touch()

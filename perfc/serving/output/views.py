@@ -167,7 +167,7 @@ def _delivered(r: ServingReport) -> Iterator[Fact]:
     if spent.price_per_million is not None:
         price = f"{spent.price_per_million:.3g} {spent.currency} per million output tokens"
         if r.input_price_per_million is not None:
-            price += f", {r.input_price_per_million:.3g} of prompts alone"
+            price += f", {r.input_price_per_million:.3g} of prompts"
         yield Fact("price", None, f"{price}; rented, {spent.price_date}")
     if r.simulated is not None and r.simulated.half_width is not None:
         yield Fact("simulated", None, _certainty(r.simulated, r.load))
