@@ -70,9 +70,10 @@ def by_published_runs(
     total = table.total
     low, high = (end / total.time_s if total.time_s else 1.0 for end in (total.low_s, total.high_s))
     time = Interval(
-        min([s * min(law.low, low) for s, law in each]), time_s,
+        min([s * min(law.low, low) for s, law in each]),
+        time_s,
         max([s * max(law.high, high) for s, law in each]),
-    ).at_least(execution.bounds.floor_s)  # fmt: skip
+    ).at_least(execution.bounds.floor_s)
     words = f"the {RUN_LAW} predictor, fitted to {usual.rows} published steps of language models"
     is_own = bool(others)
     outside = () if is_own else (f"no published training run on {machine.arch or machine.name}",)

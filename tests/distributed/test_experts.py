@@ -33,8 +33,9 @@ DIVIDED = (
 
 
 def experts_of(model: LanguageModel) -> list[Experts]:
-    return [m for s in model.stacks for x in set(s.layers) for m in mixers(x)
-            if isinstance(m, Experts)]  # fmt: skip
+    return [
+        m for s in model.stacks for x in set(s.layers) for m in mixers(x) if isinstance(m, Experts)
+    ]
 
 
 def families() -> list[str]:

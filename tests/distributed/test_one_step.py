@@ -53,9 +53,15 @@ def test_the_graph_of_a_family_and_its_parts_are_one_step(name: str) -> None:
     precision, model = training_precision("bf16", machine.takes), cut(read_config(name))
     module = lower(model, ForwardStep.TRAINING, precision, writes_out=False)
     report = perfc.analyze(
-        module, TARGET, train="adamw", runtime="trainer", dtype="bf16", master_weights=True,
-        batch=SAMPLES, seq=SEQ,
-    )  # fmt: skip
+        module,
+        TARGET,
+        train="adamw",
+        runtime="trainer",
+        dtype="bf16",
+        master_weights=True,
+        batch=SAMPLES,
+        seq=SEQ,
+    )
     work = LanguageWork(model, precision, "trainer", str(machine.path))
     training = Training(seq=SEQ, batch=SAMPLES, micro_batch=SAMPLES)
     cost = step_cost(work, ALONE, training, law=law_on(machine, "bf16"))
@@ -87,9 +93,13 @@ def test_every_command_has_the_same_step(name: str, dtype: str, tmp_path: Path) 
     planned = answered(tmp_path, "plan", name, "--checkpointing", "none", *many)["best"]
     curve = answered(tmp_path, "plan", name, "--curve", *many)["points"][0]["cost"]
     times_s = [
-        analyzed["verdict"]["expected"]["mid"], fitted["time_s"], compared["time_s"],
-        cost["time_s"]["mid"], planned["time_s"], curve["time_s"],
-    ]  # fmt: skip
+        analyzed["verdict"]["expected"]["mid"],
+        fitted["time_s"],
+        compared["time_s"],
+        cost["time_s"]["mid"],
+        planned["time_s"],
+        curve["time_s"],
+    ]
     assert times_s == pytest.approx([times_s[0]] * len(times_s), rel=0.01)
     floors_s = [s["floor_s"] for s in (analyzed["verdict"], compared, planned, curve)]
     assert floors_s == pytest.approx([floors_s[0]] * len(floors_s), rel=0.01)
@@ -102,9 +112,14 @@ def test_every_command_has_the_same_step(name: str, dtype: str, tmp_path: Path) 
 def test_the_bound_of_a_published_step_is_below_it(tmp_path: Path) -> None:
     """MPT-350m by llm-foundry on A100, 32 samples of 2,048 tokens: 1,115 ms."""
     settings = {
-        "model_type": "mpt", "d_model": 1024, "n_heads": 16, "n_layers": 24, "max_seq_len": 2048,
-        "vocab_size": 50368, "attn_config": {"alibi": True},
-    }  # fmt: skip
+        "model_type": "mpt",
+        "d_model": 1024,
+        "n_heads": 16,
+        "n_layers": 24,
+        "max_seq_len": 2048,
+        "vocab_size": 50368,
+        "attn_config": {"alibi": True},
+    }
     (tmp_path / "config.json").write_text(json.dumps(settings))
     report = perfc.analyze(str(tmp_path), TARGET, train="adamw", batch=32, seq=2048)
     assert report.roofline.floor_s < 1.115

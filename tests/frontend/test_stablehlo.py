@@ -236,8 +236,13 @@ def counted(start: int, limit: int) -> dict[str, Any]:
     )
     body = region(
         dict(zip(range(30, 35), states, strict=True)),
-        op("stablehlo.dynamic_slice", (30, 32, 5, 5), 35, "tensor<1x4x16xf32>",
-           slice_sizes=[1, 4, 16]),
+        op(
+            "stablehlo.dynamic_slice",
+            (30, 32, 5, 5),
+            35,
+            "tensor<1x4x16xf32>",
+            slice_sizes=[1, 4, 16],
+        ),
         op("stablehlo.reshape", (35,), 36, X),
         op("stablehlo.add", (33, 36), 37, X),
         op("stablehlo.dot_general", (37, 31), 38, X, dot_dimension_numbers=DOT),
@@ -245,19 +250,21 @@ def counted(start: int, limit: int) -> dict[str, Any]:
         op("stablehlo.dynamic_update_slice", (34, 39, 32, 5, 5), 40, made),
         op("stablehlo.add", (32, 4), 41, INT),
         end(30, 31, 41, 38, 40),
-    )  # fmt: skip
+    )
     results = dict(zip(range(10, 15), states, strict=True))
-    return {"main": block(
-        [rows, weight, X],
-        op("stablehlo.constant", (), 3, INT, value=[limit]),
-        op("stablehlo.constant", (), 4, INT, value=[1]),
-        op("stablehlo.constant", (), 5, INT, value=[0]),
-        op("stablehlo.constant", (), 6, INT, value=[start]),
-        op("stablehlo.constant", (), 7, "tensor<f32>", value=[0.0]),
-        op("stablehlo.broadcast_in_dim", (7,), 8, made, broadcast_dimensions=[]),
-        several("stablehlo.while", (0, 1, 6, 2, 8), results, condition, body),
-        end(13, 14),
-    )}  # fmt: skip
+    return {
+        "main": block(
+            [rows, weight, X],
+            op("stablehlo.constant", (), 3, INT, value=[limit]),
+            op("stablehlo.constant", (), 4, INT, value=[1]),
+            op("stablehlo.constant", (), 5, INT, value=[0]),
+            op("stablehlo.constant", (), 6, INT, value=[start]),
+            op("stablehlo.constant", (), 7, "tensor<f32>", value=[0.0]),
+            op("stablehlo.broadcast_in_dim", (7,), 8, made, broadcast_dimensions=[]),
+            several("stablehlo.while", (0, 1, 6, 2, 8), results, condition, body),
+            end(13, 14),
+        )
+    }
 
 
 def test_a_loop_of_jax_runs_as_often_as_its_counter() -> None:

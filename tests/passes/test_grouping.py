@@ -23,9 +23,12 @@ from tests.passes.random_graphs import Builder, op
 
 LOOPS = frozenset({Kind.ELEMENTWISE, Kind.MOVEMENT})
 LOOSE = Runtime(
-    "loose", "fuses loops", LaunchMode.EAGER, epilogue=dict.fromkeys(LOOPS, LOOPS),
+    "loose",
+    "fuses loops",
+    LaunchMode.EAGER,
+    epilogue=dict.fromkeys(LOOPS, LOOPS),
     keeps_shared=True,
-)  # fmt: skip
+)
 ROWS, ROW_BYTES = 8, 4 * 4 * 4
 
 

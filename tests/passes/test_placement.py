@@ -108,21 +108,29 @@ FORMS = {
     "overlapping slices": (FIRST + "%b = slice(%x, %32, %96, %1) : ?", 96),
     "the same slice twice": (FIRST + "%b = slice(%x, %0, %64, %1) : ?", 64),
     "even and odd columns": (
-        "%a = slice(%x, %0, %128, %1, %2) : ?\n%b = slice(%x, %1, %128, %1, %2) : ?", 128),
+        "%a = slice(%x, %0, %128, %1, %2) : ?\n%b = slice(%x, %1, %128, %1, %2) : ?",
+        128,
+    ),
     "a slice and every second": (FIRST + "%b = slice(%x, %0, %128, %1, %2) : ?", 96),
     "parts of a reshape": (
         "%r = reshape(%x, %halves) {allowzero=0} : ?\n%a, %b = split(%r) {axis=1, num_outputs=2}"
-        " : ?, ?", 128),
+        " : ?, ?",
+        128,
+    ),
     "a part and its transpose": (
         "%t = transpose(%x) {perm=[1, 0]} : ?\n%c = slice(%t, %0, %64, %0) : ?\n"
-        "%a = transpose(%c) {perm=[1, 0]} : ?\n" + FIRST.replace("%a", "%b"), 64),
+        "%a = transpose(%c) {perm=[1, 0]} : ?\n" + FIRST.replace("%a", "%b"),
+        64,
+    ),
     "a repeated part": (FIRST + "%b = expand(%a, %wide) : ?", 64),
-    "a repeated column": (
-        "%a = slice(%x, %0, %1, %1) : ?\n%b = slice(%x, %64, %128, %1) : ?", 65),
-    "the whole and a part": ("%p, %q = split(%x) {axis=1, num_outputs=2} : ?, ?\n"
-                             "%a = add(%p, %q) : ?\n%f = reshape(%x, %flat) : ?\n"
-                             "%b = slice(%f, %0, %1, %0) : ?", 128),
-}  # fmt: skip
+    "a repeated column": ("%a = slice(%x, %0, %1, %1) : ?\n%b = slice(%x, %64, %128, %1) : ?", 65),
+    "the whole and a part": (
+        "%p, %q = split(%x) {axis=1, num_outputs=2} : ?, ?\n"
+        "%a = add(%p, %q) : ?\n%f = reshape(%x, %flat) : ?\n"
+        "%b = slice(%f, %0, %1, %0) : ?",
+        128,
+    ),
+}
 
 
 @pytest.mark.parametrize("runtime", ["tensorrt", "inductor"])

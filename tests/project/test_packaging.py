@@ -80,11 +80,14 @@ def bare_imports(path: Path) -> set[str]:
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("import os, ir.graph", {"ir"}), ("if x:\n    from passes.fusion import fuse", {"passes"}),
-        ("from perfc.ir import graph", set()), ("from . import kernels", set()),
-        ("import kernelspy", set()), ("import perfc.kernels as kernels", set()),
+        ("import os, ir.graph", {"ir"}),
+        ("if x:\n    from passes.fusion import fuse", {"passes"}),
+        ("from perfc.ir import graph", set()),
+        ("from . import kernels", set()),
+        ("import kernelspy", set()),
+        ("import perfc.kernels as kernels", set()),
     ],
-)  # fmt: skip
+)
 def test_a_bare_name_is_seen(text: str, found: set[str], tmp_path: Path) -> None:
     path = tmp_path / "a.py"
     path.write_text(text)

@@ -39,9 +39,12 @@ DOCUMENT = ("cost", "perfc.study.comparison.bills:CostsView")
               help="Number of runs or training steps.")  # fmt: skip
 @click.option("--items", type=click.FloatRange(0, min_open=True), metavar="N",
               help="Number of images, tokens or runs (default: 1,000,000).")  # fmt: skip
-@click.option("--osl", type=click.IntRange(1), metavar="N",
-              help="Output tokens of a request to a language model (default: as for perfc llm)."
-              )  # fmt: skip
+@click.option(
+    "--osl",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Output tokens of a request to a language model (default: as for perfc llm).",
+)
 @click.option("--region", type=Names(_names.regions), default="world", show_default=True,
               metavar="NAME", help="Power grid: a region from the tables, or grams of CO2 per "
                                    "kWh.")  # fmt: skip

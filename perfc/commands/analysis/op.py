@@ -148,9 +148,12 @@ def show(kernels: Kernels, comparison: Comparison, form: str, output: Path | Non
     from perfc.view.report.formats.json_form import document_text
 
     show_view(
-        form, output, lambda: document_text(SCHEMA, KernelView.with_work(comparison, kernels)),
-        lambda: to_csv(comparison), lambda: document(kernels, comparison),
-    )  # fmt: skip
+        form,
+        output,
+        lambda: document_text(SCHEMA, KernelView.with_work(comparison, kernels)),
+        lambda: to_csv(comparison),
+        lambda: document(kernels, comparison),
+    )
 
 
 def document(kernels: Kernels, comparison: Comparison) -> Document:

@@ -232,9 +232,11 @@ def parts_of(
 
 
 def frozen_layer(
-    work: LanguageWork, lowered: Callable[..., Module], parallel: Parallel,
+    work: LanguageWork,
+    lowered: Callable[..., Module],
+    parallel: Parallel,
     parts: Sequence[PartCost],
-) -> list[PartCost]:  # fmt: skip
+) -> list[PartCost]:
     """Return the costs of a layer with frozen weights in their stored format.
 
     Weights of few bits are dequantized before each product of both passes, as bitsandbytes does

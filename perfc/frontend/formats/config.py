@@ -33,6 +33,9 @@ def lower(model: str | bytes, options: ReadOptions) -> Module:
     if isinstance(model, bytes):
         raise ModelError("a configuration or a GGUF file has to be given by its path")
     return load_config(
-        model, options.dims, is_trained=options.is_trained, code=options.code,
+        model,
+        options.dims,
+        is_trained=options.is_trained,
+        code=options.code,
         trained_in=options.trained_in,
-    )  # fmt: skip
+    )

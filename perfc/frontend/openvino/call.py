@@ -182,9 +182,13 @@ class LayerCall(Emitter):
         return self.emit("Unsqueeze", self.value(at), self.ints(0))
 
     def weight(
-        self, stored: StoredTensor, perm: Sequence[int], sizes: Sequence[Size] = (),
-        *, is_state: bool = False,
-    ) -> str:  # fmt: skip
+        self,
+        stored: StoredTensor,
+        perm: Sequence[int],
+        sizes: Sequence[Size] = (),
+        *,
+        is_state: bool = False,
+    ) -> str:
         """Return a stored tensor with its axes in another order; a state is no parameter."""
         builder, given = self.builder, tuple(sizes or stored.meta.sizes)
         shape = tuple(given[a] for a in perm)
@@ -194,8 +198,12 @@ class LayerCall(Emitter):
             name = builder.constants[key] = builder.reserved(stored.name)
             is_one = all(s == 1 for s in shape)
             is_weight = stored.meta.dtype in FLOATS or bool(stored.real) or stored.data is None
-            builder.stored(name, Meta(stored.meta.dtype, shape), payload=stored.data,
-                           is_parameter=is_weight and not (is_one or is_state))  # fmt: skip
+            builder.stored(
+                name,
+                Meta(stored.meta.dtype, shape),
+                payload=stored.data,
+                is_parameter=is_weight and not (is_one or is_state),
+            )
         if not stored.real:
             return name
         if stored.scale is None:

@@ -213,8 +213,11 @@ def _sequence(c: LayerCall) -> list[str]:
 def _batch_second(c: LayerCall, at: int) -> str:
     """Return a sequence or a state with the batch as its second axis."""
     stored = c.stored(at)
-    return c.emit("Transpose", c.value(at), perm=(1, 0, 2)) if stored is None else \
-        c.weight(stored, (1, 0, 2), is_state=True)  # fmt: skip
+    return (
+        c.emit("Transpose", c.value(at), perm=(1, 0, 2))
+        if stored is None
+        else c.weight(stored, (1, 0, 2), is_state=True)
+    )
 
 
 @lowers("LSTMCell", "GRUCell", "RNNCell")
@@ -228,20 +231,28 @@ def _cell(c: LayerCall) -> list[str]:
 
 
 def _recurrent(
-    c: LayerCall, x: str, weights: Sequence[str], lengths: str, states: Sequence[str],
+    c: LayerCall,
+    x: str,
+    weights: Sequence[str],
+    lengths: str,
+    states: Sequence[str],
     direction: str,
-) -> list[str]:  # fmt: skip
+) -> list[str]:
     """Return all states, and the last ones; both biases of a gate are one in OpenVINO."""
     operator = c.layer.kind.removesuffix("Sequence").removesuffix("Cell")
     count = 2 if direction == "bidirectional" else 1
     given = [f for f in c.text("activations").split(",") if f.strip()]
     functions = tuple(_ACTIVATIONS[f.strip().lower()] for f in given) * count
     return c.several(
-        operator, (x, *weights, lengths, *states), 1 + len(states),
-        hidden_size=c.integer("hidden_size", 1), direction=direction,
-        activations=functions or None, clip=c.number("clip") or None,
+        operator,
+        (x, *weights, lengths, *states),
+        1 + len(states),
+        hidden_size=c.integer("hidden_size", 1),
+        direction=direction,
+        activations=functions or None,
+        clip=c.number("clip") or None,
         linear_before_reset=c.flag("linear_before_reset") if operator == "GRU" else None,
-    )  # fmt: skip
+    )
 
 
 @lowers("FakeQuantize")

@@ -35,15 +35,20 @@ def _take(c: AtenCall) -> str:
 
 @lowers("scatter", "scatter_add", "scatter_reduce")
 def _scatter(c: AtenCall) -> str:
-    mode = {"sum": "add", "amax": "max", "amin": "min", "prod": "mul", "add": "add",
-            "multiply": "mul"}  # fmt: skip
+    mode = {
+        "sum": "add",
+        "amax": "max",
+        "amin": "min",
+        "prod": "mul",
+        "add": "add",
+        "multiply": "mul",
+    }
     reduction = "add" if "scatter_add" in c.operator else mode.get(c.value("reduce", ""), "none")
     index, source = c.tensor("index"), c.tensor("src")
     if not source:
         dtype = c.result.dtype
         source = expanded(c, c.operand("value", dtype), (), c.meta("index").sizes)
-    return c.emit("ScatterElements", c.x, index, source, axis=c.axis("dim"),
-                  reduction=reduction)  # fmt: skip
+    return c.emit("ScatterElements", c.x, index, source, axis=c.axis("dim"), reduction=reduction)
 
 
 @lowers("index", "_unsafe_index")
@@ -93,8 +98,9 @@ def index_tuples(c: AtenCall, raws: Sequence[str]) -> str:
     for at in range(rank):
         extents = [m.sizes[at - rank + m.rank] for m in metas if at - rank + m.rank >= 0]
         sizes.append(next((s for s in extents if s != 1), 1))
-    parts = [expanded(c, c.scope.values[raw], m.sizes, sizes)
-             for raw, m in zip(raws, metas, strict=True)]  # fmt: skip
+    parts = [
+        expanded(c, c.scope.values[raw], m.sizes, sizes) for raw, m in zip(raws, metas, strict=True)
+    ]
     columns = [c.emit("Unsqueeze", part, c.ints(rank)) for part in parts]
     return c.emit("Concat", *columns, axis=rank)
 

@@ -17,9 +17,25 @@ PADDING_MODES = {"reflect": "reflect", "reflection": "reflect", "replicate": "ed
 """Modes of padding of ONNX by those of PyTorch and by the names of its operators."""
 
 
-@lowers("view", "reshape", "_unsafe_view", "flatten", "unflatten", "squeeze", "unsqueeze",
-        "_reshape_alias", "ravel", "view_as", "reshape_as", "squeeze_copy", "unsqueeze_copy",
-        "view_copy", "atleast_1d", "atleast_2d", "atleast_3d")  # fmt: skip
+@lowers(
+    "view",
+    "reshape",
+    "_unsafe_view",
+    "flatten",
+    "unflatten",
+    "squeeze",
+    "unsqueeze",
+    "_reshape_alias",
+    "ravel",
+    "view_as",
+    "reshape_as",
+    "squeeze_copy",
+    "unsqueeze_copy",
+    "view_copy",
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+)
 def _view(c: AtenCall) -> str:
     if c.result.dtype != c.given.dtype:
         return c.emit("BitCast", c.x, to=c.result.dtype)
@@ -143,8 +159,19 @@ def _hstack(c: AtenCall) -> str:
     return c.emit("Concat", *parts, axis=axis)
 
 
-@lowers("split", "split_with_sizes", "chunk", "tensor_split", "unsafe_split", "unsafe_chunk",
-        "split_copy", "split_with_sizes_copy", "hsplit", "vsplit", "dsplit")  # fmt: skip
+@lowers(
+    "split",
+    "split_with_sizes",
+    "chunk",
+    "tensor_split",
+    "unsafe_split",
+    "unsafe_chunk",
+    "split_copy",
+    "split_with_sizes_copy",
+    "hsplit",
+    "vsplit",
+    "dsplit",
+)
 def _split(c: AtenCall) -> list[str]:
     named = {"hsplit": min(1, c.given.rank - 1), "vsplit": 0, "dsplit": 2}
     axis = named.get(c.operator, c.axis("dim"))

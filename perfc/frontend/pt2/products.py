@@ -89,8 +89,7 @@ def _addmm(c: AtenCall) -> str:
     if "mat1" not in c.args:
         return c.emit("Add", c.emit("MatMul", c.tensor("mat"), c.tensor("vec")), c.x)
     alpha, beta = float(c.number("alpha", 1)), float(c.number("beta", 1))
-    return c.emit("Gemm", c.tensor("mat1"), c.tensor("mat2"), c.x,
-                  alpha=alpha, beta=beta)  # fmt: skip
+    return c.emit("Gemm", c.tensor("mat1"), c.tensor("mat2"), c.x, alpha=alpha, beta=beta)
 
 
 @lowers("baddbmm", "addbmm")
@@ -130,8 +129,13 @@ def _addr(c: AtenCall) -> str:
 
 @lowers("bilinear")
 def _bilinear(c: AtenCall) -> str:
-    made = c.emit("Einsum", c.tensor("input1"), c.tensor("weight"), c.tensor("input2"),
-                  equation="...i,kij,...j->...k")  # fmt: skip
+    made = c.emit(
+        "Einsum",
+        c.tensor("input1"),
+        c.tensor("weight"),
+        c.tensor("input2"),
+        equation="...i,kij,...j->...k",
+    )
     return c.emit("Add", made, c.tensor("bias")) if c.has("bias") else made
 
 

@@ -255,8 +255,15 @@ def over_batch(c: AtenCall, each: str, meta: Meta) -> str:
     return reduced(c, operator, each, [*range(meta.rank)], keep=0) if reduction else each
 
 
-@lowers("smooth_l1_loss", "huber_loss", "binary_cross_entropy", "kl_div",
-        "binary_cross_entropy_with_logits", "soft_margin_loss", "poisson_nll_loss")  # fmt: skip
+@lowers(
+    "smooth_l1_loss",
+    "huber_loss",
+    "binary_cross_entropy",
+    "kl_div",
+    "binary_cross_entropy_with_logits",
+    "soft_margin_loss",
+    "poisson_nll_loss",
+)
 def _elementwise_loss(c: AtenCall) -> str:
     name = "self" if "self" in c.args else "input"
     each = c.emit(c.operator, c.tensor(name), c.tensor("target"), domain="aten")

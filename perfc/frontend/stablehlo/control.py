@@ -67,8 +67,9 @@ def _while(lower: Lower, c: HloCall) -> None:
         results = lower(body)
         bound(scope, condition, results)
         returned(c, graph, [*lower(condition), *(results[at] for at in moving)])
-    made = dict(zip(moving, c.several("Loop", ("", begins, *initial), len(moving), body=graph),
-                    strict=True))  # fmt: skip
+    made = dict(
+        zip(moving, c.several("Loop", ("", begins, *initial), len(moving), body=graph), strict=True)
+    )
     for at, (number, text) in enumerate(c.op["out"]):
         if at in made:
             c.bind(made[at], at)

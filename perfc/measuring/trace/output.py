@@ -148,9 +148,15 @@ class TracedKernelView:
             floor_s, each_s = floor.floor_s * k.executions, time_s / k.executions
             rate = None if floor.flop is None else floor.flop / each_s
             bound = (
-                floor.flop, floor.nbytes, floor_s, floor.limit, floor_s / time_s, rate,
-                floor.nbytes / each_s, ProductShape.of(floor),
-            )  # fmt: skip
+                floor.flop,
+                floor.nbytes,
+                floor_s,
+                floor.limit,
+                floor_s / time_s,
+                rate,
+                floor.nbytes / each_s,
+                ProductShape.of(floor),
+            )
         return cls(
             k.kernel, k.class_name.value, k.operator, k.shapes, k.launches, k.time_ns * 1e-9,
             k.time_ns / total_ns, time_s, k.executions, *bound,

@@ -40,8 +40,9 @@ def models_of(config: Config, files: Sequence[str]) -> list[str]:
     """Return the models of files: relative paths, modules, and those that include a source."""
     modules = config.modules
     sources = [f for f in files if f.endswith(SOURCE) and Path(f).is_file()]
-    models = [m for f in files if f not in sources
-              for m in config.modules_of(f) or [relative(config, f)]]  # fmt: skip
+    models = [
+        m for f in files if f not in sources for m in config.modules_of(f) or [relative(config, f)]
+    ]
     return models + including(modules, map(Path, sources))
 
 

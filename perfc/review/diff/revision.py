@@ -80,8 +80,17 @@ def renamed(folder: Path, revision: str) -> dict[str, str]:
     """
     if revision.startswith("-"):
         return {}
-    arguments = ["diff", "--cached", "--name-status", "--find-renames", "--diff-filter=R",
-                 "--relative", "-z", revision, "--"]  # fmt: skip
+    arguments = [
+        "diff",
+        "--cached",
+        "--name-status",
+        "--find-renames",
+        "--diff-filter=R",
+        "--relative",
+        "-z",
+        revision,
+        "--",
+    ]
     try:
         done = git(arguments, folder=str(folder))
     except ModelError:

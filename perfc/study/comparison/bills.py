@@ -96,8 +96,12 @@ def costs(
         every = offers_of(by_name[row.verdict.target], None, prices.cloud)
         rows.append(Priced(row, bill, tuple(replace(bill, offer=o) for o in _distinct(every))))
     kinds = list(TokenKind)
-    rows.sort(key=lambda r: (kinds.index(r.row.tokens),
-                             math.inf if r.bill.price is None else r.bill.price.mid))  # fmt: skip
+    rows.sort(
+        key=lambda r: (
+            kinds.index(r.row.tokens),
+            math.inf if r.bill.price is None else r.bill.price.mid,
+        )
+    )
     return Costs(tuple(rows), amounts, host, comparison.is_predicted)
 
 

@@ -99,9 +99,10 @@ def _rows(row: Row, report: ServingReport) -> tuple[Row, ...]:
         return ()
     gpu_s = prompt.time_s * report.gpus / report.engines / prompt.tokens
     input_s = Interval(
-        gpu_s * min(prompt.low_s / prompt.time_s, 1), gpu_s,
+        gpu_s * min(prompt.low_s / prompt.time_s, 1),
+        gpu_s,
         gpu_s * max(prompt.high_s / prompt.time_s, 1),
-    )  # fmt: skip
+    )
     gpu_s = 1 / rate.output_tokens_per_s_per_gpu
     output_s = Interval(gpu_s * band.low, gpu_s, gpu_s * band.high)
     input_j = None if prompt.energy_j is None else prompt.energy_j / prompt.tokens
@@ -109,12 +110,19 @@ def _rows(row: Row, report: ServingReport) -> tuple[Row, ...]:
     users = plural(load.concurrency, "user")
     words = f"{load.isl:,} tokens in, {load.osl:,} out, {users}"
     return tuple(
-        replace(row, tokens=tokens, load=words, verdict=replace(
-            row.verdict, expected=time_s, throughput=Throughput(Item.TOKEN, 1, 1 / time_s.mid),
-            energy=None if energy_j is None else time_s * (energy_j / time_s.mid),
-        ))
+        replace(
+            row,
+            tokens=tokens,
+            load=words,
+            verdict=replace(
+                row.verdict,
+                expected=time_s,
+                throughput=Throughput(Item.TOKEN, 1, 1 / time_s.mid),
+                energy=None if energy_j is None else time_s * (energy_j / time_s.mid),
+            ),
+        )
         for tokens, time_s, energy_j in (
             (TokenKind.INPUT, input_s, input_j),
             (TokenKind.OUTPUT, output_s, spent.energy_j_per_token),
         )
-    )  # fmt: skip
+    )

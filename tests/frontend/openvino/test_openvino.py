@@ -229,25 +229,38 @@ def test_sequences_of_two_layers_have_their_macs_and_stored_biases(
     if bias_rows and kind != "GRU":
         pytest.skip("only units that reset after the product have two biases of a gate")
     rows = bias_rows or gates
-    data = {"hidden_size": h, "direction": "bidirectional" if directions > 1 else "REVERSE",
-            "linear_before_reset": str(bool(bias_rows)), "activations": "tanh"}  # fmt: skip
+    data = {
+        "hidden_size": h,
+        "direction": "bidirectional" if directions > 1 else "REVERSE",
+        "linear_before_reset": str(bool(bias_rows)),
+        "activations": "tanh",
+    }
     if kind != "RNN":
         del data["activations"]
     source, width, total = d.parameter("FP32", (3, 7, 10)), 10, 0
     for _ in range(2):
         initial = [d.const("FP32", (3, directions, h)) for _ in range(states)]
-        weights = [d.const("FP32", (directions, n, *rest)) for n, rest in
-                   ((gates * h, (width,)), (gates * h, (h,)), (rows * h, ()))]  # fmt: skip
+        weights = [
+            d.const("FP32", (directions, n, *rest))
+            for n, rest in ((gates * h, (width,)), (gates * h, (h,)), (rows * h, ()))
+        ]
         lengths = d.const("I32", (3,))
         state = ("FP32", (3, directions, h))
-        made = d.layer(f"{kind}Sequence", (source, *initial, lengths, *weights),
-                       ("FP32", (3, directions, 7, h)), *[state] * states, **data)  # fmt: skip
+        made = d.layer(
+            f"{kind}Sequence",
+            (source, *initial, lengths, *weights),
+            ("FP32", (3, directions, 7, h)),
+            *[state] * states,
+            **data,
+        )
         total += directions * h * (gates * (width + h) + rows)
         width = directions * h
-        order = d.layer("Transpose", (made, d.const("I64", (4,), (0, 2, 1, 3))),
-                        ("FP32", (3, 7, directions, h)))  # fmt: skip
-        source = d.layer("Reshape", (order, d.const("I64", (3,), (3, 7, width))),
-                         ("FP32", (3, 7, width)))  # fmt: skip
+        order = d.layer(
+            "Transpose", (made, d.const("I64", (4,), (0, 2, 1, 3))), ("FP32", (3, 7, directions, h))
+        )
+        source = d.layer(
+            "Reshape", (order, d.const("I64", (3,), (3, 7, width))), ("FP32", (3, 7, width))
+        )
     d.layer("Result", (source,))
     report = perfc.analyze(d.save(tmp_path), "a100")
     mac = sum(3 * 7 * directions * gates * h * (i + h) for i in (10, directions * h))

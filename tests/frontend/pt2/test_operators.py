@@ -217,16 +217,22 @@ def functions(torch: Any) -> list[tuple[Callable[..., Any], tuple[tuple[int, ...
         (torch.inner, ((2, 3, 5), (4, 5))),
         (lambda a, b, c: linalg.multi_dot([a, b, c]), ((3, 40), (40, 5), (5, 60))),
         (lambda a: linalg.matrix_power(a, 6), ((2, 4, 4),)),
-        (lambda a: f.conv_transpose2d(a, torch.ones(3, 6, 3, 3), stride=2, output_padding=1),
-         ((2, 3, 8, 8),)),
-        (lambda a: f.conv1d(a, torch.ones(8, 2, 3), padding="same", dilation=2, groups=2),
-         ((2, 4, 9),)),
+        (
+            lambda a: f.conv_transpose2d(a, torch.ones(3, 6, 3, 3), stride=2, output_padding=1),
+            ((2, 3, 8, 8),),
+        ),
+        (
+            lambda a: f.conv1d(a, torch.ones(8, 2, 3), padding="same", dilation=2, groups=2),
+            ((2, 4, 9),),
+        ),
         (lambda a: f.conv2d(a, torch.ones(8, 4, 3, 3)), ((4, 9, 9),)),
         (lambda a, b: f.grid_sample(a, b, align_corners=False), ((2, 3, 8, 8), (2, 5, 6, 2))),
         (lambda a: f.fold(f.unfold(a, 3, padding=1), (8, 8), 3, padding=1), ((2, 3, 8, 8),)),
         (lambda a: torch.fft.irfft2(torch.fft.rfft2(a) * 2), ((3, 16, 16),)),
-        (lambda a: torch.view_as_real(torch.view_as_complex(a) * torch.view_as_complex(a)),
-         ((3, 4, 2),)),
+        (
+            lambda a: torch.view_as_real(torch.view_as_complex(a) * torch.view_as_complex(a)),
+            ((3, 4, 2),),
+        ),
         (lambda a: torch.fft.fft(a).abs(), ((3, 16),)),
         (lambda a, b: torch.cross(a, b, dim=-1), ((7, 3), (7, 3))),
         (lambda a: torch.rot90(a, 1, [0, 1]), ((4, 5),)),
@@ -257,7 +263,7 @@ def functions(torch: Any) -> list[tuple[Callable[..., Any], tuple[tuple[int, ...
         (lambda a: f.cross_entropy(a, a.softmax(1)), ((4, 5),)),
         (lambda a: torch.fft.fftshift(torch.fft.fft2(a)).real, ((4, 4),)),
         (lambda a: torch.nansum(a) + torch.count_nonzero(a), ((4, 5),)),
-    ]  # fmt: skip
+    ]
 
 
 def test_operators_are_those_of_pytorch() -> None:

@@ -50,8 +50,16 @@ def summary(folder: Path, *events: Event) -> TraceSummary:
 
 
 def frame(name: str, ts: float, dur: float, tid: int = 1) -> Event:
-    return {"ph": "X", "cat": "python_function", "name": name, "pid": 1, "tid": tid, "ts": ts,
-            "dur": dur, "args": {"Python id": 1}}  # fmt: skip
+    return {
+        "ph": "X",
+        "cat": "python_function",
+        "name": name,
+        "pid": 1,
+        "tid": tid,
+        "ts": ts,
+        "dur": dur,
+        "args": {"Python id": 1},
+    }
 
 
 def launch(
@@ -68,10 +76,12 @@ def microseconds(causes: Sequence[CauseTime]) -> dict[tuple[str, str], float]:
 
 
 SYNCHRONIZED = [
-    operator("aten::mm", 0, 10), *launch(1, 2, 6, 24, "first"),
+    operator("aten::mm", 0, 10),
+    *launch(1, 2, 6, 24, "first"),
     runtime("cudaDeviceSynchronize", 12, 20, 2),
-    operator("aten::add", 34, 10), *launch(3, 40, 45, 5, "second"),
-]  # fmt: skip
+    operator("aten::add", 34, 10),
+    *launch(3, 40, 45, 5, "second"),
+]
 
 
 def test_idle_time_goes_to_what_the_host_did_before_the_launch(tmp_path: Path) -> None:
@@ -104,9 +114,10 @@ def test_kernels_wait_for_another_stream(
     tmp_path: Path, name: str, ran: Cause, waited: Cause
 ) -> None:
     events = [
-        *launch(1, 0, 10, 40, name), runtime("cudaStreamWaitEvent", 5, 1, 2),
+        *launch(1, 0, 10, 40, name),
+        runtime("cudaStreamWaitEvent", 5, 1, 2),
         *launch(3, 8, 52, 8, "b", stream=8),
-    ]  # fmt: skip
+    ]
     whole = summary(tmp_path, *events)
     assert microseconds(idle_causes(whole)) == {(waited.value, name): 2}
     assert microseconds(critical_path(whole)) == {
@@ -200,15 +211,22 @@ def test_a_launch_of_a_graph_is_one_and_begins_with_its_kernel(tmp_path: Path) -
 
 
 TRAINED = [
-    frame("nn.Module: Net_0", 0, 100), frame("/home/ann/project/nets/net.py(7): forward", 1, 98),
-    frame("nn.Module: Linear_0", 10, 20), frame("torch/nn/modules/linear.py(9): forward", 11, 18),
-    operator("aten::mm", 12, 8, [64, 64], [64, 64]), *launch(1, 14, 20, 30, "forward_gemm"),
-    operator("aten::relu", 39, 9), *launch(2, 40, 60, 5), *launch(3, 140, 150, 2),
+    frame("nn.Module: Net_0", 0, 100),
+    frame("/home/ann/project/nets/net.py(7): forward", 1, 98),
+    frame("nn.Module: Linear_0", 10, 20),
+    frame("torch/nn/modules/linear.py(9): forward", 11, 18),
+    operator("aten::mm", 12, 8, [64, 64], [64, 64]),
+    *launch(1, 14, 20, 30, "forward_gemm"),
+    operator("aten::relu", 39, 9),
+    *launch(2, 40, 60, 5),
+    *launch(3, 140, 150, 2),
     operator("autograd::engine::evaluate_function: MmBackward0", 200, 30) | {"tid": 2},
-    runtime("cudaLaunchKernel", 210, 2, 4) | {"tid": 2}, kernel("gemm", 220, 60, 4),
-    frame(f"{SECRET}={SECRET}.py(1): f", 0, 400), frame(f"a(b): {SECRET} c", 0, 400),
+    runtime("cudaLaunchKernel", 210, 2, 4) | {"tid": 2},
+    kernel("gemm", 220, 60, 4),
+    frame(f"{SECRET}={SECRET}.py(1): f", 0, 400),
+    frame(f"a(b): {SECRET} c", 0, 400),
     frame("range", 350, 10) | {"cat": "user_annotation"},
-]  # fmt: skip
+]
 TRAINED[4]["args"]["Sequence number"] = 5
 TRAINED[12]["args"] |= {"Sequence number": 5, "Fwd thread id": 1}
 
@@ -276,11 +294,14 @@ def test_a_recursive_function_counts_once(tmp_path: Path) -> None:
         ("torch/_ops.py(7): __call__", "torch/_ops.py(7): __call__", HostKind.LIBRARY),
         ("/opt/site-packages/torch/nn/f.py(7): f", "nn/f.py(7): f", HostKind.LIBRARY),
         ("/data/torch/train.py(7): f", "torch/train.py(7): f", HostKind.PYTHON),
-        ("<built-in method copy_ of Tensor object at 0x7f>", "<built-in method copy_ of Tensor>",
-         HostKind.LIBRARY),
+        (
+            "<built-in method copy_ of Tensor object at 0x7f>",
+            "<built-in method copy_ of Tensor>",
+            HostKind.LIBRARY,
+        ),
         ("nn.Module: Bottleneck_3", "Bottleneck_3", HostKind.MODULE),
     ],
-)  # fmt: skip
+)
 def test_frames_have_two_components_of_their_file(text: str, name: str, kind: HostKind) -> None:
     label = label_of(text)
     assert label is not None

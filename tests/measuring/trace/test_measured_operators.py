@@ -20,11 +20,23 @@ WORDS = {"fp32": "float", "tf32": "float", "fp16": "c10::Half", "bf16": "c10::BF
 Params = Mapping[str, Any]
 Made = Callable[..., TensorArgument]
 UNARY = {
-    "clamp": "clamp", "leaky": "leaky_relu", "erf": "erf", "hardsigmoid": "hardsigmoid",
-    "abs": "abs", "exp": "exp", "sqrt": "sqrt", "copy": "clone", "relu6": "hardtanh",
-    "tanh": "tanh", "gelu_tanh": "gelu", "silu": "silu", "gelu": "gelu", "elu": "elu",
-    "mul_scalar": "mul", "neg": "neg",
-}  # fmt: skip
+    "clamp": "clamp",
+    "leaky": "leaky_relu",
+    "erf": "erf",
+    "hardsigmoid": "hardsigmoid",
+    "abs": "abs",
+    "exp": "exp",
+    "sqrt": "sqrt",
+    "copy": "clone",
+    "relu6": "hardtanh",
+    "tanh": "tanh",
+    "gelu_tanh": "gelu",
+    "silu": "silu",
+    "gelu": "gelu",
+    "elu": "elu",
+    "mul_scalar": "mul",
+    "neg": "neg",
+}
 BINARY = {"sub": "sub", "mul": "mul", "div": "div", "max": "maximum", "pow": "pow"}
 REDUCED = {"mean": "mean", "sum": "sum", "var": "var", "amax": "amax"}
 
@@ -105,9 +117,10 @@ def test_no_floor_is_above_the_time_of_a_measured_operator() -> None:
         total += 1
         word = WORDS[row["dtype"]]
         made = called(
-            row["family"], json.loads(row["params"]),
+            row["family"],
+            json.loads(row["params"]),
             lambda *sizes, word=word: TensorArgument(word, tuple(sizes)),
-        )  # fmt: skip
+        )
         times = [float(row[name]) * 1e-6 for name in ("hot_us", "cold_us") if row[name]]
         if made is None or not times:
             continue

@@ -112,11 +112,15 @@ def test_ranges_of_nvtx_are_calls(tmp_path: Path) -> None:
     trace = read(
         tmp_path,
         has_frames=True,
-        NVTX_EVENTS=[(0, 90, "layer 3", None, 1), (5, 60, "aten::mm, op_id = 1", None, 1),
-                     (0, 90, "other", None, 2), (0, 90, "KEY=secret", None, 1)],
+        NVTX_EVENTS=[
+            (0, 90, "layer 3", None, 1),
+            (5, 60, "aten::mm, op_id = 1", None, 1),
+            (0, 90, "other", None, 2),
+            (0, 90, "KEY=secret", None, 1),
+        ],
         RUNTIME=[(10, 20, 1, 1, 3), (70, 80, 2, 1, 3)],
         KERNEL=[(100, 200, 0, 1, 0, 1), (300, 310, 0, 2, 0, 2)],
-    )  # fmt: skip
+    )
     made = stack_times(summarized(trace), StackBy.CALL)
     times = [(n.path, round(n.time_s * 1e9), round(n.self_s * 1e9)) for n in made]
     assert times == [("layer 3", 110, 10), ("layer 3/aten::mm", 100, 100)]

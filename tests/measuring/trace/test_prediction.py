@@ -48,8 +48,11 @@ MAP = [4, 32, 32, 32]
 Launch = tuple[str, float]
 STEPS: tuple[tuple[str, list[list[int]], tuple[Launch, ...]], ...] = (
     # layouts are changed before and after the longest kernel
-    ("aten::cudnn_convolution", [[4, 16, 32, 32], [32, 16, 3, 3]],
-     (("nchwToNhwcKernel", 3.0), ("sm90_xmma_fprop", 20.25), ("nhwcToNchwKernel", 4.0))),
+    (
+        "aten::cudnn_convolution",
+        [[4, 16, 32, 32], [32, 16, 3, 3]],
+        (("nchwToNhwcKernel", 3.0), ("sm90_xmma_fprop", 20.25), ("nhwcToNchwKernel", 4.0)),
+    ),
     ("aten::clamp_min_", [MAP], (("vectorized", 5.0),)),
     # in the other order than that of the model, with a cast that it lacks
     ("aten::mul", [MAP, MAP], (("elementwise_mul", 6.0),)),
@@ -58,7 +61,7 @@ STEPS: tuple[tuple[str, list[list[int]], tuple[Launch, ...]], ...] = (
     ("aten::cudnn_convolution", [MAP, [32, 32, 1, 1]], (("sm90_xmma_fprop", 9.0),)),
     ("aten::arange", [[7]], (("range", 1.5),)),
     ("aten::add_", [MAP, MAP], (("elementwise_add", 8.0),)),
-)  # fmt: skip
+)
 PREDICTED, OTHERS = 20.25 + 5 + 6 + 7 + 9 + 8, 3.0 + 4.0 + 2.5 + 1.5
 GAP = 2.0
 """Microseconds for which the device is idle after each operator."""

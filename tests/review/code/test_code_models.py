@@ -251,9 +251,13 @@ def test_a_diff_has_the_module_of_a_revision(
 @pytest.mark.parametrize("old", ['"mypkg.model:Net"', '"mypkg.model:Net"\nname = "small"'])
 @pytest.mark.parametrize(
     "new",
-    ['"mypkg.model:Wide"', '"mypkg.other:Net"', '"mypkg/other.py:Net"',
-     '"mypkg.model:Net"\nname = "large"'],
-)  # fmt: skip
+    [
+        '"mypkg.model:Wide"',
+        '"mypkg.other:Net"',
+        '"mypkg/other.py:Net"',
+        '"mypkg.model:Net"\nname = "large"',
+    ],
+)
 def test_a_module_of_another_name_keeps_its_budgets(
     project: Path, capsys: pytest.CaptureFixture[str], old: str, new: str
 ) -> None:

@@ -223,14 +223,29 @@ def kernel_rows(m: Measurement) -> list[KernelRow]:
             share = b.time_s / whole_s if whole_s > 0 else 1 / len(c.bounds)
             k, n = b.kernel, b.counts
             timed = replace(
-                row, kernel=index, time_s=row.part_s * share, floor_s=b.floor_s,
-                sustained_s=b.time_s, label=k.label, kind=k.kind.value, dtype=b.dtype.code,
-                ops="+".join(operators(k)), views=views(k), nodes=names(o.name for o in k.nodes),
-                launches=b.launches, mac=n.mac, alu=n.alu, sfu=n.sfu, integer=n.integer,
-                read_bytes=n.read_bytes, write_bytes=n.write_bytes, moved_bytes=moved[index],
-                op=str(k.anchor.op)[:LONGEST_OP], operands=types(operands(k.anchor.inputs, env)),
+                row,
+                kernel=index,
+                time_s=row.part_s * share,
+                floor_s=b.floor_s,
+                sustained_s=b.time_s,
+                label=k.label,
+                kind=k.kind.value,
+                dtype=b.dtype.code,
+                ops="+".join(operators(k)),
+                views=views(k),
+                nodes=names(o.name for o in k.nodes),
+                launches=b.launches,
+                mac=n.mac,
+                alu=n.alu,
+                sfu=n.sfu,
+                integer=n.integer,
+                read_bytes=n.read_bytes,
+                write_bytes=n.write_bytes,
+                moved_bytes=moved[index],
+                op=str(k.anchor.op)[:LONGEST_OP],
+                operands=types(operands(k.anchor.inputs, env)),
                 results=types(operands(k.writes, env)),
-            )  # fmt: skip
+            )
             rows.append(timed)
     return rows
 

@@ -30,10 +30,15 @@ from .path import critical_path
 from .stack import StackBy, StackTime, stack_times
 
 IDLE, PATH = "idle", "path"
-TITLES = {IDLE: "Idle time by cause", PATH: "Critical path", **{
-    StackBy.MODULE.value: "Modules", StackBy.LINE.value: "Source lines",
-    StackBy.CALL.value: "Call tree",
-}}  # fmt: skip
+TITLES = {
+    IDLE: "Idle time by cause",
+    PATH: "Critical path",
+    **{
+        StackBy.MODULE.value: "Modules",
+        StackBy.LINE.value: "Source lines",
+        StackBy.CALL.value: "Call tree",
+    },
+}
 OUTSIDE = "(outside)"
 
 
@@ -94,10 +99,16 @@ def breakdown_sections(made: Breakdown, top: int | None) -> Iterator[Section]:
             Column("full_share", "full", Unit.SHARE, "time with 1,024, the limit of the driver"),
         )
         rows = tuple(
-            (f"device {q.device}" + (f", stream {q.stream}" if q.stream >= 0 else ""),
-             q.launches, f"{q.mean:.1f}", q.maximum, q.empty_share, q.full_share)
+            (
+                f"device {q.device}" + (f", stream {q.stream}" if q.stream >= 0 else ""),
+                q.launches,
+                f"{q.mean:.1f}",
+                q.maximum,
+                q.empty_share,
+                q.full_share,
+            )
             for q in made.queues
-        )  # fmt: skip
+        )
         yield Section("queues", "Launches in the queues of streams", (Table(columns, rows),))
 
 

@@ -142,19 +142,36 @@ def rate_sections(
         bandwidth = Column("bytes_per_s", "bandwidth", Unit.BYTE_PER_S, is_spare=True)
         columns = Column("operator", "operator", is_name=True), count, *time, bandwidth, *rates
         by_name = tuple(
-            (o.operator.removeprefix("aten::"), o.executions, o.time_s, o.share, o.bytes_per_s,
-             o.flop_per_s, o.floor_share)
+            (
+                o.operator.removeprefix("aten::"),
+                o.executions,
+                o.time_s,
+                o.share,
+                o.bytes_per_s,
+                o.flop_per_s,
+                o.floor_share,
+            )
             for o in operators
-        )  # fmt: skip
+        )
         yield Section("operators", "Operators", (Table(columns, by_name),))
     if products:
         extents = (Column(n, n, Unit.COUNT) for n in ("batch", "m", "n", "k", "count"))
         shape = Column("dtype", "dtype", is_name=True), *extents
         by_shape = tuple(
-            (p.shape.dtype, p.shape.batch, p.shape.m, p.shape.n, p.shape.k, p.count, p.time_s,
-             p.share, p.flop_per_s, p.floor_share)
+            (
+                p.shape.dtype,
+                p.shape.batch,
+                p.shape.m,
+                p.shape.n,
+                p.shape.k,
+                p.count,
+                p.time_s,
+                p.share,
+                p.flop_per_s,
+                p.floor_share,
+            )
             for p in products
-        )  # fmt: skip
+        )
         yield Section(
             "products", "Matrix products by shape", (Table((*shape, *time, *rates), by_shape),)
         )

@@ -132,8 +132,11 @@ def lineage_of(
             now.setdefault(p.case.model, p)
     entries = {name: measured[p.case].entry for name, p in now.items()}
     new = {name: entry for name, entry in entries.items() if name not in before}
-    changed = {n: (e, before[n]) for n, e in entries.items()
-               if n in before and not e.digest.startswith(before[n].digest)}  # fmt: skip
+    changed = {
+        n: (e, before[n])
+        for n, e in entries.items()
+        if n in before and not e.digest.startswith(before[n].digest)
+    }
     if not before or not (new or changed):
         return Lineage(config, against, revision, measured, {}, frozenset(before))
     gone = {name: before[name] for name in missing(config, against)}

@@ -241,8 +241,10 @@ def together(entries: Sequence[Entry]) -> Entry:
         known = [f for f in parts if f is not None]
         if len(known) == len(entries):
             add = max if metric in LARGEST else sum
-            ends = [[end for f in known if (end := getattr(f, side)) is not None]
-                    for side in ("low", "high")]  # fmt: skip
+            ends = [
+                [end for f in known if (end := getattr(f, side)) is not None]
+                for side in ("low", "high")
+            ]
             low, high = (add(e) if len(e) == len(known) else None for e in ends)
             figures[metric] = Figure(
                 add(f.value for f in known),

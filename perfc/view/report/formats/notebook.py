@@ -144,8 +144,7 @@ def kinds(shown: Sequence[KernelGroup], total_s: float) -> list[KernelKindRow]:
     for g in shown:
         each_s = ratio(g.predicted_share * total_s, len(g.rows))
         percent = share(g.predicted_share)
-        cells = (percent, str(len(g.rows)), time_text(each_s),
-                 time_text(g.first.floor_s))  # fmt: skip
+        cells = (percent, str(len(g.rows)), time_text(each_s), time_text(g.first.floor_s))
         bar = BarPart(
             percent, round(100 * ratio(g.predicted_share, most), 2), kind_of(g.first.held_by)
         )
