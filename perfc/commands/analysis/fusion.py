@@ -7,17 +7,12 @@ from pathlib import Path
 import click
 
 from ..shared import names as _names
-from ..shared.prelude import (
-    Names,
-    color_option,
-    dim_option,
-    examples,
-    format_options,
-    module_options,
-    parse_dims,
-    parse_top,
-    show_view,
-)
+from ..shared.document import show_view
+from ..shared.examples import examples
+from ..shared.names import Names
+from ..shared.options import dim_option, module_options, parse_dims
+from ..shared.output import format_options
+from ..shared.report import color_option, parse_top
 
 DOCUMENT = ("fusion", "perfc.study.fusion_oracle.output:FusionView")
 """JSON document of the command, and the type that defines its schema."""

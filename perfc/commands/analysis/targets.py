@@ -9,7 +9,10 @@ import click
 from perfc.common.plain_text import say
 
 from ..shared import names as _names
-from ..shared.prelude import Names, emit, examples, format_options, names_in
+from ..shared.examples import examples
+from ..shared.names import Names
+from ..shared.options import names_in
+from ..shared.output import emit, format_options
 
 formats = format_options("text", "json", "markdown")
 DOCUMENTS = (

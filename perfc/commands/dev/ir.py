@@ -7,13 +7,11 @@ from pathlib import Path
 import click
 
 from ..shared import names as _names
-from ..shared.prelude import (
-    Names,
+from ..shared.examples import examples
+from ..shared.names import Names
+from ..shared.options import (
     dim_option,
-    emit,
-    examples,
     facts_option,
-    format_options,
     jax_option,
     module_options,
     named_model,
@@ -21,6 +19,7 @@ from ..shared.prelude import (
     parse_dims,
     sized_model,
 )
+from ..shared.output import emit, format_options
 
 
 @click.command(

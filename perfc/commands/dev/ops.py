@@ -8,7 +8,9 @@ from pathlib import Path
 import click
 
 from ..shared import names as _names
-from ..shared.prelude import Names, emit, examples, format_options, output_format
+from ..shared.examples import examples
+from ..shared.names import Names
+from ..shared.output import emit, format_options, output_format
 
 FORMATS = ("text", "markdown")
 

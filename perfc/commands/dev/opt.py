@@ -10,21 +10,20 @@ import click
 from perfc.common.plain_text import say
 
 from ..shared import names as _names
-from ..shared.prelude import (
-    Names,
+from ..shared.examples import examples
+from ..shared.names import Names
+from ..shared.options import (
     dim_option,
-    emit,
-    examples,
     facts_option,
     jax_option,
     module_options,
     named_model,
     names_in,
-    output_option,
     parse_dims,
     print_after_option,
     sized_model,
 )
+from ..shared.output import emit, output_option
 
 if TYPE_CHECKING:
     from perfc.passes.manager import Instrument

@@ -10,7 +10,9 @@ import click
 from perfc.errors import ParseError
 
 from ..shared import listing
-from ..shared.prelude import Names, emit, examples, output_option
+from ..shared.examples import examples
+from ..shared.names import Names
+from ..shared.output import emit, output_option
 
 
 def documents() -> dict[str, str]:

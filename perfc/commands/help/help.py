@@ -8,8 +8,9 @@ import click
 
 from perfc.common.plain_text import say
 
+from ..shared.examples import examples
 from ..shared.former import words_of
-from ..shared.prelude import completed, examples
+from ..shared.names import completed
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

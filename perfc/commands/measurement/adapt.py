@@ -10,7 +10,9 @@ import click
 from perfc.common.plain_text import say
 
 from ..shared import names as _names
-from ..shared.prelude import Names, examples, output_format
+from ..shared.examples import examples
+from ..shared.names import Names
+from ..shared.output import output_format
 
 if TYPE_CHECKING:
     from perfc.analyzers.graph.rows import Measurements

@@ -13,7 +13,9 @@ import click
 from perfc.common.plain_text import say
 
 from ..shared import names as _names
-from ..shared.prelude import Names, examples, output_option
+from ..shared.examples import examples
+from ..shared.names import Names
+from ..shared.output import output_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,16 +10,11 @@ import click
 from perfc.errors import ParseError
 
 from ..shared import names as _names
-from ..shared.prelude import (
-    Names,
-    color_option,
-    emit,
-    examples,
-    format_options,
-    output_format,
-    parse_top,
-    show_view,
-)
+from ..shared.document import show_view
+from ..shared.examples import examples
+from ..shared.names import Names
+from ..shared.output import emit, format_options, output_format
+from ..shared.report import color_option, parse_top
 
 FINDINGS = 1
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from ..shared.prelude import emit, examples, output_option
+from ..shared.examples import examples
+from ..shared.output import emit, output_option
 
 
 @click.command(

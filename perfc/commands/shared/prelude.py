@@ -1,4 +1,4 @@
-"""Options, output and help that most commands share."""
+"""Options, output and help of commands that analyze a model; others import what they need."""
 
 from __future__ import annotations
 
@@ -14,19 +14,13 @@ from .deployment_option import by_default, reads
 from .document import show_document, show_result, show_view
 from .examples import examples
 from .help import DefaultGroup, GroupedCommand, grouped_command
-from .names import Names, Nodes, completed
+from .names import Names, Nodes
 from .options import (
     AUTO,
-    dim_option,
-    facts_option,
-    jax_option,
-    module_options,
-    named_model,
     names_in,
     parse_dims,
     print_after_option,
     read_model,
-    sized_model,
 )
 from .output import (
     OutputFile,
@@ -58,22 +52,16 @@ __all__ = [
     "OutputFile",
     "by_default",
     "color_option",
-    "completed",
     "config_option",
     "deliver",
     "deployment_options",
-    "dim_option",
     "emit",
     "examples",
-    "facts_option",
     "flag_of",
     "format_options",
     "grouped_command",
     "is_colourful",
-    "jax_option",
     "model_options",
-    "module_options",
-    "named_model",
     "names_in",
     "output_format",
     "output_option",
@@ -87,6 +75,5 @@ __all__ = [
     "show_document",
     "show_result",
     "show_view",
-    "sized_model",
     "to_options",
 ]

@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..shared.prelude import deliver, emit, show_document
+from ..shared.document import show_document
+from ..shared.output import deliver, emit
 
 if TYPE_CHECKING:
     from perfc.machine.parallel import Parallel

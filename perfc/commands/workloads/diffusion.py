@@ -8,7 +8,10 @@ import click
 
 from perfc.errors import ParseError
 
-from ..shared.prelude import color_option, examples, format_options, show_result
+from ..shared.document import show_result
+from ..shared.examples import examples
+from ..shared.output import format_options
+from ..shared.report import color_option
 
 DOCUMENT = ("diffusion", "perfc.serving.generation.service:GenerationReport")
 """JSON document of the command, and the type that defines its schema."""
