@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 from perfc.common.choice import text_of
@@ -271,16 +271,16 @@ def analyze(
     given_model, model = model, graph_of(model, input, inputs, how.dims)
     with located(model):
         read = lowered(
-            model, how.dims, values, is_trained=how.is_step, code=how.module_code,
+            model,
+            how.dims,
+            values,
+            is_trained=how.is_step,
+            code=how.module_code,
             trained_in=trained_in(how),
-        )  # fmt: skip
-    watched = tuple(instruments)
-    am = Analyses(watched) if values else Analyses.sharing(read, watched)
+        )
+    am = Analyses(tuple(instruments)) if values else Analyses.sharing(read, tuple(instruments))
     example = input if given_model is model else None
-
-    def report() -> Report:
-        return analyzed(read, how, am, (predictor, model, dict(values or {})), example)
-
+    report = partial(analyzed, read, how, am, (predictor, model, dict(values or {})), example)
     is_repeatable = isinstance(model, str | os.PathLike | bytes | Module)
     if predictor or example is not None or not is_repeatable:
         return report()

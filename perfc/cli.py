@@ -141,7 +141,7 @@ def run(args: list[str]) -> int:
     end = args.index("--") if "--" in args else len(args)
     debug, no_code = (option in args[:end] for option in ANYWHERE)
     args = [a for i, a in enumerate(args) if a not in ANYWHERE or i > end]
-    before = os.environ.get(NO_CODE, "")
+    before = os.environ.get(NO_CODE)
     try:
         if no_code:
             os.environ[NO_CODE] = "1"
@@ -168,7 +168,10 @@ def run(args: list[str]) -> int:
         say(f"error: {describe(error, args)}")
         return 2
     finally:
-        os.environ[NO_CODE] = before
+        if before is None:
+            os.environ.pop(NO_CODE, None)
+        else:
+            os.environ[NO_CODE] = before
 
 
 def invoke(args: list[str]) -> int:

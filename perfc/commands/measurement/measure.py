@@ -106,8 +106,7 @@ def command(
 
     `perfc measure --replay trace.json#17` measures one operator of a trace, with random operands.
     """
-    from perfc.measuring.measure.process import MeasurementProtocol
-    from perfc.measuring.measure.session import check_device, measure, threads_of
+    from perfc.measuring.measure.session import measure
     from perfc.measuring.measure.tables import dataset as files
     from perfc.measuring.measure.views import NO_TARGET, render
 
@@ -115,11 +114,7 @@ def command(
     if (model is None) == (replay is None) or (replay and (profiles or dataset)):
         raise click.UsageError("give MODEL, or --replay TRACE#ROW alone")
     how = as_stored(options)
-    check_device(device)
-    protocol = MeasurementProtocol(
-        device=device, threads=threads_of(threads), repeat=repeat, min_time_s=min_time,
-        max_time_s=max(20.0, 3 * min_time), limit_s=limit, seed=seed,
-    )  # fmt: skip
+    protocol = protocol_of(device, threads, repeat, min_time, limit, seed)
     is_stated = options.is_stated("target")
     if model is None:
         show_replay(str(replay), how.target if is_stated else "", protocol, form, output)
@@ -139,6 +134,29 @@ def command(
         append(measurement, dataset)
     emit(text, output)
     return 0
+
+
+def protocol_of(
+    device: str, threads: str, repeat: int, min_time_s: float, limit_s: float, seed: int
+) -> MeasurementProtocol:
+    """Return the settings of a measurement, whose framework depends on the model.
+
+    Raises:
+        ParseError: an invalid device or number of threads.
+    """
+    from perfc.measuring.measure.process import MeasurementProtocol
+    from perfc.measuring.measure.session import check_device, threads_of
+
+    check_device(device)
+    return MeasurementProtocol(
+        device=device,
+        threads=threads_of(threads),
+        repeat=repeat,
+        min_time_s=min_time_s,
+        max_time_s=max(20.0, 3 * min_time_s),
+        limit_s=limit_s,
+        seed=seed,
+    )
 
 
 def show_replay(

@@ -111,8 +111,11 @@ def flag_of(field: str) -> str:
 
 
 def _field_options(present: Collection[str | None]) -> list[Callable[[C], C]]:
-    return [click.option(*flags, field, default=None, cls=DeploymentOption, field=field, **more)
-            for field, (flags, more) in _FIELDS.items() if field not in present]  # fmt: skip
+    return [
+        click.option(*flags, field, default=None, cls=DeploymentOption, field=field, **more)
+        for field, (flags, more) in _FIELDS.items()
+        if field not in present
+    ]
 
 
 def to_options(function: C) -> C:
