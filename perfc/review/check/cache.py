@@ -23,6 +23,7 @@ FORMAT = 3
 """Format version of the entries; 2 lacked the products."""
 LARGEST_BYTES = 1 << 22
 SECRET_LENGTH = 32
+"""Hexadecimal digits, of 128 bits."""
 SETTLED_S = 2.0
 """Age below which a file may change again without a new time stamp."""
 
@@ -33,8 +34,7 @@ class FigureCache:
     def __init__(self, root: Path, *, is_used: bool = True) -> None:
         self.folder = root / FOLDER
         # a link in a checkout may lead anywhere
-        self.is_used = is_used and not self.folder.is_symlink()
-        self._secret = secret() if self.is_used else ""
+        self._secret = secret() if is_used and not self.folder.is_symlink() else ""
         self.is_used = bool(self._secret)
         self._files = self._load(self._named("files")) if self.is_used else {}
         self._seen: dict[str, object] = {}

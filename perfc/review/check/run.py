@@ -74,8 +74,9 @@ def check(
     nowhere = [r for r in results if not (config.root / r.case.model).exists()]
     results = [r for r in results if r not in nowhere]
     errors += [f"{config.shown(r.case.model)}: no such file (check the path)" for r in nowhere]
+    skipped = None if everything else results
     plan, lineage = with_strays(
-        config, plan, measured, against, revision, None if everything else results
+        config, plan, measured, against, revision, skipped, is_cached=is_cached
     )
     results = [r for r in results if r.case.model not in lineage.by_model]
     baseline = config.named(against.path) if against.path else ""
@@ -119,6 +120,8 @@ def with_strays(
     against: Baseline,
     revision: str,
     skipped: Sequence[Result] | None,
+    *,
+    is_cached: bool,
 ) -> tuple[list[PlannedCheck], Lineage]:
     """Find what models of the baseline are now, of those without a budget too.
 
@@ -126,7 +129,7 @@ def with_strays(
     ``skipped`` is as for `lineage.strays`.
     """
     extra = lineages.strays(config, against, revision, skipped)
-    figures = measured | measure(config, extra)[0]
+    figures = measured | measure(config, extra, is_cached=is_cached)[0]
     result = lineages.lineage_of(config, [*plan, *extra], figures, against, revision)
     extra = [p for p in extra if p.case.model in result.by_model]
     measured |= {p.case: figures[p.case] for p in extra if p.case in figures}

@@ -132,6 +132,17 @@ def test_budgets_hold_for_a_model_in_another_place(
     assert "FAIL" in out
 
 
+def test_no_cache_is_none_for_models_out_of_the_budgets_too(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    git(project, "rm", "-q", "models/a.onnx")
+    put(project, "other/a.onnx", network(48, seed=1))
+    git(project, "add", "-A")
+    cached = sorted((project / ".perfc_cache").iterdir())
+    assert said(capsys, "check", "--no-cache")[0] == 1
+    assert sorted((project / ".perfc_cache").iterdir()) == cached
+
+
 @pytest.mark.parametrize("is_hook", [False, True], ids=["all", "hook"])
 def test_a_model_that_moves_to_another_project_keeps_its_budget(
     project: Path, capsys: pytest.CaptureFixture[str], is_hook: bool
