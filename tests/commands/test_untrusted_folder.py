@@ -161,8 +161,10 @@ def test_no_code_refuses_every_module(
     assert os.environ[NO_CODE] == ("0" if is_option else "1")
 
 
-def test_no_code_refuses_no_file(mark: Path) -> None:
+def test_no_code_refuses_no_file(mark: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(NO_CODE, raising=False)
     assert cli.run(["check", "--no-code"]) == 0
+    assert NO_CODE not in os.environ
 
 
 @pytest.mark.parametrize(
