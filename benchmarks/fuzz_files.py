@@ -51,7 +51,7 @@ def text_seeds() -> tuple[str, ...]:
 
 
 HOSTILE_SHARE = 0.30
-"""Of the files that are no single node."""
+"""Share of hostile files among those that are not a single node."""
 
 
 def make(number: int, seed: int = 0) -> tuple[bytes, str, str]:

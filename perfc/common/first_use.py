@@ -18,7 +18,7 @@ def first_use(package: str, places: Mapping[str, str]) -> Callable[[str], object
     def attribute(name: str) -> object:
         if name not in places:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        module, _, own = places[name].partition(":")
-        return getattr(import_module(module, package), own or name)
+        module, _, original = places[name].partition(":")
+        return getattr(import_module(module, package), original or name)
 
     return attribute

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from perfc.analyzers.graph.measured_runs import model_folder
 from perfc.analyzers.steps.columns import LinearColumns, linear
@@ -17,9 +16,6 @@ from perfc.ir.record import frozen
 from . import with_columns
 from .timm_variants import forms, parameters, read_trained, read_variants, require_parameters
 from .training_step import step_launches
-
-if TYPE_CHECKING:
-    pass
 
 TABLE = "timm_benchmark.parquet"
 TARGETS: Mapping[str, str] = {

@@ -260,16 +260,16 @@ def test_what_does_not_fit_says_so_and_is_a_finding(capsys: pytest.CaptureFixtur
 def test_a_search_is_drawn_and_its_json_keeps_its_schema(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    asked = ["llm", "search", "llama-3.2-1b", "-t", "h100,l4", "--isl", "64", "--osl", "8"]
-    asked += ["--dtype", "half"]
-    assert perfc([*asked, "--isolated"]) == 0
+    words = ["llm", "search", "llama-3.2-1b", "-t", "h100,l4", "--isl", "64", "--osl", "8"]
+    words += ["--dtype", "half"]
+    assert perfc([*words, "--isolated"]) == 0
     lines = capsys.readouterr().out.splitlines()
     drawn = [line.partition("│")[2] for line in lines if "│" in line]
     assert len(drawn) == HEIGHT
     assert set("".join(drawn)) >= {" ", "a", "A"}
     assert any(c.isupper() for c in "".join(drawn))
     assert max(map(len, lines)) <= 120
-    assert perfc([*asked, "--isolated", "--output-format", "json"]) == 0
+    assert perfc([*words, "--isolated", "--output-format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
     jsonschema.validate(found, schema_named("llm-search"))
     assert {s["target"] for s in found["others"]} == {"h100-sxm5-80gb", "l4"}
