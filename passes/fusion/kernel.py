@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from enum import Enum
+
 from perfc.ir import Dim, DType, Kind, Node, TensorType, Traffic, Value, Work, entity
 from perfc.ir.problem import Backward, Problem, SlidingWindow
 from perfc.ir.problem.window import MOST_GAIN
@@ -12,6 +14,41 @@ HOST = frozenset({Kind.SHAPE, Kind.CONTAINER})
 """Kinds that launch nothing on the device."""
 MOST_AXES = 3
 """Axes of an unknown window over a result of unknown rank."""
+
+
+class Helper(Enum):
+    """Purpose of a launch that a runtime inserts around the operators of a model."""
+
+    LAYOUT = "layout"
+    """A feature map in another order of axes."""
+    WEIGHT_LAYOUT = "weight layout"
+    """Filters in another order of axes, on every call."""
+    CAST = "cast"
+    BIAS = "bias"
+    """A convolution's bias, added after it."""
+    STATISTICS = "statistics"
+    """Casts and 1/sqrt(variance) before a batch normalization."""
+    FILL = "fill"
+    """Zeros before a kernel that accumulates, or around a padded tensor."""
+    COPY = "copy"
+    """A view that strides cannot express."""
+
+    __hash__ = object.__hash__
+
+
+class Algorithm(Enum):
+    """How the kernel of a convolution was chosen."""
+
+    TUNED = "tuned"
+    """The fastest of several that were timed."""
+    HEURISTIC = "heuristic"
+    """The first that the library's heuristic proposes."""
+    DIRECT = "direct"
+    """A loop over outputs without matrix units, as for groups of few channels."""
+    PRODUCT = "product"
+    """One matrix product of the feature map as it lies."""
+
+    __hash__ = object.__hash__
 
 
 @entity
@@ -31,6 +68,8 @@ class Kernel:
         pattern: name of the pattern that matched, such as ``attention``; "" if none.
         read_parts: bytes of each of ``reads`` that are read.
         problem: named extents of the computation; None if unknown.
+        helper: why a runtime inserted it; None for operators of the model.
+        algorithm: how a convolution's kernel was chosen; None for others, or if unknown.
     """
 
     nodes: tuple[Node, ...]
@@ -46,6 +85,8 @@ class Kernel:
     pattern: str = ""
     read_parts: tuple[Dim, ...] = ()
     problem: Problem | None = None
+    helper: Helper | None = None
+    algorithm: Algorithm | None = None
 
     @property
     def kind(self) -> Kind:
