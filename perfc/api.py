@@ -19,7 +19,7 @@ from perfc.frontend.pytorch.torch_module import check_example, graph_of
 from perfc.ir import Module, Type, Value
 from perfc.ir.symbolic.sizes import bound_type
 from perfc.machine import Machine, load_machine
-from perfc.passes.fusion.fuse import Fuse, KernelTable
+from perfc.passes.fusion.fuse import KernelTable
 from perfc.passes.inference.shapes import Shapes
 from perfc.passes.inference.sizes import Formulas, Sizes, holds, settled, with_numbers
 from perfc.passes.manager import Analyses, Instrument
@@ -27,7 +27,7 @@ from perfc.passes.memory.liveness import Liveness, LivenessTable
 from perfc.passes.precision.retype import Retype
 from perfc.passes.rewriting.canonicalize import Canonicalize
 from perfc.passes.roofline.cost import Cost, CostTable
-from perfc.passes.roofline.roofline import Roofline, RooflineTable, bounds
+from perfc.passes.roofline.roofline import RooflineTable, bounds
 from perfc.passes.runtimes import Tf32
 from perfc.view.presentation import Presentation
 from perfc.view.stored import StoredTensors
@@ -160,7 +160,7 @@ class Report(StoredTensors, Presentation):
             from perfc.passes.precision.what_if import what_if
 
             module = am.apply(what_if(dtype), module)
-        kernels = am.get(Fuse(how.table_name), module)
+        kernels = how.launched(module, machine, base.env, am)
         roofline = bounds(kernels, machine, base.env, tf32=how.rounded_on(machine))
         return replace(base, module=module, machine=machine, cost=am.get(Cost(), module),
                        kernels=kernels, roofline=roofline, deployment=how)  # fmt: skip
@@ -320,10 +320,11 @@ def analyzed(
         check_example(source, example)
     module = prepared(source, how, am)
     am.get(Liveness(), module)
-    roofline = am.get(Roofline(how.target, how.table_name, how.rounded), module)
+    machine, env = load_machine(how.target), source.defaults()
+    kernels = how.launched(module, machine, env, am)
+    roofline = bounds(kernels, machine, env, tf32=how.rounded)
     return Report(
-        source.origin.path, source, module, sizes, source.defaults(), roofline.machine,
-        am.get(Cost(), module), am.get(Fuse(how.table_name), module),
+        source.origin.path, source, module, sizes, env, machine, am.get(Cost(), module), kernels,
         roofline, how, predictor, model, values, am,
     )  # fmt: skip
 

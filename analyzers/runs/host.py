@@ -123,7 +123,11 @@ def launches_of(execution: Execution) -> float:
     each = launched_by(runtime) or {}
 
     def counted() -> float:
-        return math.fsum(b.launches * each.get(b.kernel.anchor.op.mnemonic, 1) for b in bounds)
+        return math.fsum(
+            b.launches * each.get(b.kernel.anchor.op.mnemonic, 1)
+            for b in bounds
+            if b.kernel.helper is None or b.kernel.helper.is_dispatched
+        )
 
     launches = execution.kernels.once(("run", len(bounds)), execution.bounds.env, counted)
     if execution.autocast is None or execution.module is None or not runtime.is_dispatched:
@@ -131,6 +135,8 @@ def launches_of(execution: Execution) -> float:
     listing = listed(
         execution.bounds, execution.kernels, execution.module, False, execution.autocast
     )
+    if listing is None:
+        return launches
     casts = sum(1 for kernel in listing.table.kernels for _ in listing.casts(kernel))
     return launches + casts + listing.weights
 

@@ -170,7 +170,8 @@ def covered(
     for i in wanted:
         kernel = bounds.kernels[i].kernel
         dtype = autocast.dtype if autocast else element_type(kernel)
-        if dtype in artefact.card.dtypes and kernel.kind not in NEVER_RUN:
+        is_fitted = kernel.helper is None and kernel.kind not in NEVER_RUN
+        if dtype in artefact.card.dtypes and is_fitted:
             groups.setdefault(dtype, []).append(i)
     listing: LaunchWalk | None = None
     parts: list[CoveredKernels] = []
@@ -182,8 +183,7 @@ def covered(
         if setting is None:
             continue
         listing = listing or listed(bounds, kernels, module, setting.compiled, autocast)
-        if len(listing.table.kernels) != len(bounds.kernels):
-            # fused differently in f32: launches cannot be assigned to kernels
+        if listing is None:
             return []
         parts.append(CoveredKernels(artefact, setting, listing, indices))
     return parts
@@ -220,16 +220,24 @@ def listed(
     module: Module,
     compiled: bool,
     autocast: Autocasting | None,
-) -> LaunchWalk:
-    """Return the lister of a module's launches at the values of the roofline's symbols."""
+) -> LaunchWalk | None:
+    """Return the lister of a module's launches at the values of the roofline's symbols.
+
+    None if a model under autocast is fused differently in f32.
+    """
     from perfc.ir import Numbers
 
     name, at = kernels.runtime.name, [Numbers(bounds.env)]
     if autocast is None:
         return Stored(kernels, None, strides_of(module, kernels), compiled, at)
     am, wide = autocast.am, autocast.module
-    stored = am.get(Autocast(autocast.dtype), wide)
-    return LaunchWalk(am.get(Fuse(name), wide), stored, am.get(Strides(name), wide), compiled, at)
+    stored, table = am.get(Autocast(autocast.dtype), wide), am.get(Fuse(name), wide)
+    if len(table.kernels) != sum(k.helper is None for k in kernels.kernels):
+        return None
+    own = iter(table.kernels)
+    each = [next(own) if k.helper is None else k for k in kernels.kernels]
+    table = replace(table, kernels=tuple(each), memo={})
+    return LaunchWalk(table, stored, am.get(Strides(name), wide), compiled, at)
 
 
 @record
@@ -367,7 +375,10 @@ def launches_of(
     weight_bytes: dict[int, float] = {}
     for i in indices:
         kernel, before = listing.table.kernels[i], listing.weight_bytes
-        moved = (*listing.casts(kernel), *listing.copied(kernel))
+        moved = [*listing.casts(kernel)]
+        if not listing.table.runtime.launches:
+            # else copies of views are kernels
+            moved += listing.copied(kernel)
         of_kernel = [] if copies_alone else [listing.launch(i, kernel)]
         of_kernel += [replace(launch, times=bounds.kernels[i].launches) for launch in moved]
         launches += of_kernel

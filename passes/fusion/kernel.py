@@ -33,6 +33,11 @@ class Helper(Enum):
     COPY = "copy"
     """A view that strides cannot express."""
 
+    @property
+    def is_dispatched(self) -> bool:
+        """Return True if a framework dispatches it like an operator, not a library inside one."""
+        return self in {Helper.CAST, Helper.BIAS, Helper.COPY}
+
     __hash__ = object.__hash__
 
 

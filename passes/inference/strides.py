@@ -12,8 +12,10 @@ from perfc.ir.ops.attention.attention import Attention
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.ops.movement.gather import Gather
 from perfc.ir.ops.movement.movement import Expand, Transpose
+from perfc.ir.ops.movement.pad import Pad
 from perfc.ir.ops.movement.slice import Slice, Split
 from perfc.ir.ops.normalization.normalization import BatchNormalization
+from perfc.ir.ops.resampling.resize import Resize
 
 from .. import Analysis
 from ..fusion.fuse import Fuse, KernelTable
@@ -23,6 +25,8 @@ from ..manager import Analyses
 from ..runtimes import Runtime
 from .placement import Extents, contiguous, viewed
 
+FEATURE_MAP = 4
+"""Rank of feature maps of images, which frameworks may store with channels last."""
 PROBE = 32
 """Stands for every symbol; an extent of 1 would hide permutations."""
 
@@ -89,13 +93,47 @@ class Strides(Analysis[StrideTable]):
         return strides_of(module, am.get(Fuse(self.runtime), module))
 
 
-def strides_of(module: Module, kernels: KernelTable) -> StrideTable:
-    """Strides of the values of the main graph, whose kernels are known."""
+def strides_of(module: Module, kernels: KernelTable, *, last: bool = False) -> StrideTable:
+    """Strides of the values of the main graph, whose kernels are known.
+
+    Args:
+        module: module of the kernels.
+        kernels: its kernels.
+        last: feature maps among its inputs have their channels last.
+    """
     walk = StrideWalk({s.name: PROBE for s in module.symbols}, kernels.runtime)
     fused = {n for k in kernels.kernels if k.kind is Kind.ATTENTION for n in k.nodes}
+    dense = {
+        n
+        for k in kernels.kernels
+        if k.pattern.endswith("_norm")
+        for n in k.nodes
+        if not kernels.runtime.is_view(n)
+    }
+    for v in module.graph.inputs if last else ():
+        shape = walk.shape(v)
+        if shape is not None and len(shape) == FEATURE_MAP:
+            walk.strides[v] = channels_last(shape)
     for node in module.graph.nodes:
-        walk.visit(node, node in fused)
+        if node not in dense:
+            walk.visit(node, node in fused)
     return StrideTable(walk.shapes, walk.strides, walk.copies)
+
+
+def channels_last(shape: Extents) -> Extents:
+    """Strides of a dense feature map whose channels are the densest axis.
+
+    >>> channels_last((2, 3, 4, 5))
+    (60, 1, 15, 3)
+    """
+    batch, *pixels, channels = contiguous((shape[0], *shape[2:], shape[1]))
+    return batch, channels, *pixels
+
+
+def is_channels_last(table: StrideTable, v: Value) -> bool:
+    """Return True for a dense feature map whose channels are the densest axis."""
+    strides, shape = table.strides.get(v), table.shapes.get(v, ())
+    return strides is not None and len(shape) >= FEATURE_MAP and strides == channels_last(shape)
 
 
 @entity
@@ -135,6 +173,18 @@ class StrideWalk:
             node.op, BatchNormalization | Cast
         ):
             self.keeps_order(node)
+        elif node.op.kind in (Kind.CONV, Kind.POOL) or isinstance(node.op, Resize | Pad):
+            self.keeps_layout(node)
+
+    def keeps_layout(self, node: Node) -> None:
+        """Results have their channels last where the first operand has."""
+        v, result = node.inputs[0], node.results[0]
+        shape, strides = self.shapes.get(v) if v else None, self.strides.get(v) if v else None
+        new = self.shapes.get(result, ())
+        if shape is None or strides is None or len(shape) != len(new) or len(new) < FEATURE_MAP:
+            return
+        if strides == channels_last(shape):
+            self.strides[result] = channels_last(new)
 
     def view(self, node: Node, source: Value) -> None:
         """A view's strides, or a copy."""

@@ -107,11 +107,14 @@ def depends_on(table: KernelTable, graph: Graph) -> list[set[int]]:
                 sources = frozenset({kernel})
         comes_from.update(dict.fromkeys(node.results, sources))
     last: int | None = None
+    writers: dict[Value, int] = {}
     for i, k in enumerate(table.kernels):
         producers[i] = {j for j in producers[i] if j < i}
+        producers[i] |= {writers[v] for v in k.reads if v in writers}
+        writers.update(dict.fromkeys(k.writes, i))
         if last is not None:
             producers[i].add(last)
-        if not outer.issuperset(k.nodes):
+        if k.helper is None and not outer.issuperset(k.nodes):
             producers[i].update(range((last or 0), i))
             last = i
     return producers

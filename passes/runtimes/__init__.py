@@ -18,6 +18,10 @@ from ._engine_kind import EngineKind as EngineKind
 from ._engine_kind import PoolOf as PoolOf
 from ._engine_kind import RecordedSteps as RecordedSteps
 from ._engine_kind import StaticShare as StaticShare
+from ._launch_rules import Arithmetic as Arithmetic
+from ._launch_rules import KernelTraits as KernelTraits
+from ._launch_rules import LaunchRule as LaunchRule
+from ._launch_rules import Operation as Operation
 
 
 class LaunchMode(Enum):
@@ -175,6 +179,7 @@ class Runtime:
         is_versioned: whether whole runs under several of its versions were measured.
         layouts: layouts of feature maps, that it offers; the default first.
         blocks_channels: whether channels lie in blocks around convolutions.
+        launches: helper launches around its kernels on GPUs; the first rule that matches holds.
         aliases: other names that ``--runtime`` takes for it.
         source: where the table was read or measured.
     """
@@ -206,6 +211,7 @@ class Runtime:
     is_versioned: bool = False
     layouts: tuple[Layout, ...] = (Layout.CHANNELS_FIRST,)
     blocks_channels: bool = False
+    launches: tuple[LaunchRule, ...] = ()
     aliases: tuple[str, ...] = ()
     source: str = ""
 
@@ -243,6 +249,11 @@ class Runtime:
     def fuses_attention(self) -> bool:
         """Return True if attention that an exporter split runs as one kernel."""
         return not {"attention", "sdpa"}.isdisjoint(self.patterns)
+
+    @property
+    def is_strided(self) -> bool:
+        """Return True if views have strides, so that some operators need a copy."""
+        return self.views >= STRIDED
 
     @property
     def is_recorded(self) -> bool:

@@ -2,6 +2,7 @@
 
 from ..fusion.windows import WINDOWS
 from . import STRIDED, Framework, LaunchMode, Layout, Runtime, Steps, Tf32
+from ._eager_launches import LAUNCHES
 
 TABLE = Runtime(
     name="eager",
@@ -26,6 +27,7 @@ TABLE = Runtime(
     merged_by=("ort", "torchscript"),
     layouts=(Layout.CHANNELS_FIRST, Layout.CHANNELS_LAST),
     aliases=("torch", "pytorch"),
+    launches=LAUNCHES,
     source="PyTorch eager: one kernel an aten operator; exporters split GELU, SiLU, LayerNorm, "
     "RMSNorm, GroupNorm, Linear and scaled_dot_product_attention, which it runs as one each",
 )

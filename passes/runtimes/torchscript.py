@@ -3,6 +3,7 @@
 from perfc.ir import Kind
 
 from . import STRIDED, Framework, LaunchMode, Runtime, Tf32
+from ._eager_launches import LAUNCHES
 
 TABLE = Runtime(
     name="torchscript",
@@ -15,6 +16,7 @@ TABLE = Runtime(
     tf32=Tf32.CONVOLUTIONS,
     merged_by=("tensorrt",),
     aliases=("torch-jit", "libtorch"),
+    launches=LAUNCHES,
     source="torch/csrc/jit: TensorExpr and NVFuser make one kernel of a chain of pointwise "
     "operators; products, convolutions and normalisations stay library calls",
 )

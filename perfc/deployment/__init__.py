@@ -12,7 +12,7 @@ from perfc.deployment.device import usual_engine
 from perfc.deployment.fields import ANY_RUNTIME, READERS, VERSION, Mode
 from perfc.errors import ParseError
 from perfc.frontend import is_configuration
-from perfc.ir import DType, Module, record
+from perfc.ir import DType, Env, Module, record
 from perfc.machine import NOTHING, Capacity, Machine, Reserve, capacity_of, load_machine
 from perfc.machine.parallel import ALONE, Parallel
 from perfc.passes.precision.retype import dtype_of
@@ -33,6 +33,8 @@ from perfc.passes.training.implementation import OptimizerLaunch, RecomputePolic
 
 if TYPE_CHECKING:
     from perfc.frontend.config import ModuleCode
+    from perfc.passes.fusion.fuse import KernelTable
+    from perfc.passes.manager import Analyses
     from perfc.passes.training.train import Train
 
 
@@ -189,6 +191,14 @@ class Deployment:
         # gradients are derived from the forward pass in f32
         given = Tf32.ALL if self.dtype == "tf32" else self.tf32
         return self.table.tf32_on(machine.vendor) if given is None else given
+
+    def launched(self, module: Module, machine: Machine, env: Env, am: Analyses) -> KernelTable:
+        """Return what a machine launches for a module in execution form, in order."""
+        from perfc.passes.fusion.fuse import Fuse
+        from perfc.passes.layout.launches import launched
+
+        table, tf32 = am.get(Fuse(self.table_name), module), self.rounded_on(machine)
+        return launched(table, machine, env, module, layout=self.layout, tf32=tf32)
 
     @property
     def trained_by(self) -> str:

@@ -20,12 +20,12 @@ from perfc.ir import (
     evaluate,
     total_work,
 )
-from perfc.passes.fusion.fuse import Fuse, KernelTable
+from perfc.passes.fusion.fuse import KernelTable
 from perfc.passes.fusion.kernel import Kernel
 from perfc.passes.inference.shapes import Shapes
 from perfc.passes.manager import Analyses
 from perfc.passes.rewriting.canonicalize import Canonicalize
-from perfc.passes.roofline.roofline import KernelBound, Roofline, RooflineTable, bounds
+from perfc.passes.roofline.roofline import KernelBound, RooflineTable, bounds
 
 from .finding import Gain, GainBasis
 from .fixes.edit import Edit, rewritten
@@ -145,11 +145,12 @@ class Subject:
         try:
             module = rewritten(report.module, edits, stored)
             module = am.apply(Canonicalize(), am.apply(Shapes(), module))
-            name, runtime = str(report.machine.path), report.kernels.runtime.name
-            roof = am.get(Roofline(name, runtime, report.tf32), module)
+            env = module.defaults()
+            kernels = report.deployment.launched(module, report.machine, env, am)
+            roof = bounds(kernels, report.machine, env, tf32=report.tf32)
         except PerfcError:
             return None  # types that no longer go together: the rewrite is not one
-        return self.gain_of(roof, am.get(Fuse(runtime), module), module, GainBasis.REANALYSIS)
+        return self.gain_of(roof, kernels, module, GainBasis.REANALYSIS)
 
     def deployed(self, **changes: object) -> Gain | None:
         """Return the gain of another deployment by analyzing it.

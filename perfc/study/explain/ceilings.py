@@ -79,13 +79,16 @@ class KernelPart:
     origin: Origin
 
 
-def kernel_part(report: Report, node: Node) -> KernelPart | None:
-    """Return the kernel that executes ``node``; None if it launches none."""
+def kernel_of(report: Report, node: Node) -> int | None:
+    """Return the number of the kernel that executes ``node``; None if it launches none."""
+    kernels = enumerate(report.roofline.kernels)
+    return next((i for i, b in kernels if node in b.kernel.nodes), None)
+
+
+def kernel_part(report: Report, index: int) -> KernelPart:
+    """Return a kernel by its number."""
     table = report.roofline
-    kernels = ((i, b) for i, b in enumerate(table.kernels) if node in b.kernel.nodes)
-    index, bound = next(kernels, (-1, None))
-    if bound is None:
-        return None
+    bound = table.kernels[index]
     ceilings = tuple(_ceilings(report, bound))
     c = bound.counts
     total = table.time_s

@@ -31,7 +31,7 @@ from perfc.passes.fusion.kernel import HOST
 from perfc.passes.roofline.cost import NodeCost, Tier
 from perfc.view.pages.catalogue import OpDoc, documentation, module_file
 
-from .ceilings import KernelPart, kernel_part
+from .ceilings import KernelPart, kernel_of, kernel_part
 from .prediction import PredictionPart, prediction_part
 
 _LETTER = re.compile(r"[A-Za-z_]\w*")
@@ -137,7 +137,8 @@ def explain(report: Report, wanted: str) -> Explanation:
     outs: Types = tuple(ABSENT if v is None else v.type for v in shown.outputs)
     extents = _extents(shown, outs, report.env)
     cls = type(shown.op)
-    kernel = kernel_part(report, node) if node is not None else None
+    at = kernel_of(report, node) if number is None and node is not None else number
+    kernel = kernel_part(report, at) if at is not None else None
     return Explanation(
         model=report.path,
         target=report.machine.name,
@@ -193,7 +194,14 @@ def largest_node(report: Report, graph: Graph, number: int) -> tuple[int, Node]:
         moved = cost.traffic.read_bytes + cost.traffic.write_bytes
         return float(evaluate(cost.work.mac, report.env)), float(evaluate(moved, report.env))
 
-    largest = max(kernels[number].kernel.nodes, key=size)
+    kernel = kernels[number].kernel
+    if kernel.helper is not None:
+        # it serves a node of the model, which has its name
+        name = kernel.anchor.name
+        kernel = next(
+            k.kernel for k in kernels if k.kernel.helper is None and k.kernel.anchor.name == name
+        )
+    largest = max(kernel.nodes, key=size)
     names = {v.name for v in largest.results}
     positions = list(enumerate(walk(graph)))
     same = ((i, n) for i, n in positions if n is largest)

@@ -50,14 +50,11 @@ class Evaluator:
     swept: frozenset[str]
     predicts: bool = True
 
-    @property
-    def table(self) -> KernelTable:
-        """Kernel table of the report."""
-        return self.report.kernels
-
-    def bounds(self, env: Mapping[str, int]) -> RooflineTable:
-        """Return the bounds of every kernel, as an analysis at these sizes does."""
-        return bounds(self.table, self.machine, env, tf32=self.report.tf32)
+    def launched(self, env: Mapping[str, int]) -> tuple[KernelTable, RooflineTable]:
+        """Return the kernels and the bounds of each, as an analysis at these sizes does."""
+        report = self.report
+        kernels = report.deployment.launched(report.module, self.machine, env, report.analyses)
+        return kernels, bounds(kernels, self.machine, env, tf32=report.tf32)
 
     @property
     def is_fixed(self) -> bool:
@@ -111,9 +108,9 @@ class Evaluator:
             ShapeError: if the sizes contradict each other or the model.
         """
         env = self.checked(dims) if self.swept else self.report.env
-        roofline = self.bounds(env)
+        table, roofline = self.launched(env)
         kernels = roofline.kernels
-        report = replace(self.at_sizes(dims, env), roofline=roofline)
+        report = replace(self.at_sizes(dims, env), kernels=table, roofline=roofline)
         memory = memory_need(report)
         launch_s = math.fsum(b.launch_gap_s for b in kernels)
         point = Point(
@@ -141,6 +138,11 @@ def regime_of(bounds: Iterable[KernelBound]) -> Regime:
             longest = max(b.sustained, key=b.sustained.__getitem__)
             spent[Regime.MEMORY if longest in _MEMORY else Regime.COMPUTE] += b.sustained_s
     return max(spent, key=spent.__getitem__)
+
+
+def operators(kernels: Sequence[KernelBound]) -> Sequence[KernelBound]:
+    """Return the kernels of a model's operators, which every size has."""
+    return [b for b in kernels if b.kernel.helper is None]
 
 
 def sweep(
@@ -202,9 +204,10 @@ class SymbolLine:
     def __post_init__(self) -> None:
         for value in self.along.values:
             dims = self.dims(value)
-            point, self.last = self.evaluator.at(dims).point(dims)
+            point, kernels = self.evaluator.at(dims).point(dims)
             self.points.append(point)
-            self.regimes[value] = self.regimes_of(self.last)
+            self.regimes[value] = self.regimes_of(kernels)
+            self.last = operators(kernels)
 
     def dims(self, value: int) -> dict[str, int]:
         """Return the values of all swept symbols."""
@@ -212,9 +215,10 @@ class SymbolLine:
 
     @staticmethod
     def regimes_of(kernels: Sequence[KernelBound]) -> tuple[Regime, ...]:
-        """Return the regime of the model, then of every kernel."""
-        keys = [(b.kernel.identity, b.device_bytes) for b in kernels]
-        known = {key: regime_of((b,)) for key, b in dict(zip(keys, kernels, strict=True)).items()}
+        """Return the regime of the model, then of every kernel of its operators."""
+        own = operators(kernels)
+        keys = [(b.kernel.identity, b.device_bytes) for b in own]
+        known = {key: regime_of((b,)) for key, b in dict(zip(keys, own, strict=True)).items()}
         return (regime_of(kernels), *(known[key] for key in keys))
 
     def crossovers(self, top: int) -> Iterator[Crossover]:
@@ -225,7 +229,7 @@ class SymbolLine:
         order = sorted(range(len(self.last)), key=lambda i: -self.last[i].time_s)
         first = {self.last[i].kernel.identity: i for i in reversed(order)}
         for i in sorted(first.values(), key=order.index)[:top]:
-            kernel = self.evaluator.table.kernels[i]
+            kernel = self.last[i].kernel
             yield self.crossover(i + 1, kernel.label, kernel.nodes[0].name)
 
     def crossover(self, column: int, what: str, node: str) -> Crossover:
@@ -237,7 +241,7 @@ class SymbolLine:
                 return self.regimes[max(v for v in self.along.values if v < value)][column]
             if value not in self.regimes:
                 env = self.evaluator.env(self.dims(value))
-                self.regimes[value] = self.regimes_of(self.evaluator.bounds(env).kernels)
+                self.regimes[value] = self.regimes_of(self.evaluator.launched(env)[1].kernels)
             return self.regimes[value][column]
 
         spans = merged_spans(self.along.values, at)

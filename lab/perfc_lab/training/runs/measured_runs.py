@@ -25,6 +25,7 @@ from perfc.frontend.collector import paused_collector
 from perfc.machine import load_machine
 from perfc.passes.fusion.fuse import Fuse
 from perfc.passes.inference.sizes import Sizes
+from perfc.passes.layout.launches import launched
 from perfc.passes.manager import Analyses
 from perfc.passes.precision.what_if import what_if
 from perfc.passes.rewriting.canonicalize import Canonicalize
@@ -133,7 +134,9 @@ def lowered(source: Module, row: WholeModel, am: Analyses) -> tuple[str, RunTabl
     kernels = replace(
         am.get(Fuse(merged_then(how.table, row.framework).name), module), runtime=how.table
     )
-    bound = bounds(kernels, machine, source.defaults(), tf32=how.rounded)
+    env = source.defaults()
+    kernels = launched(kernels, machine, env, module, layout=how.layout, tf32=how.rounded)
+    bound = bounds(kernels, machine, env, tf32=how.rounded)
     autocast = Autocasting.of(source, how.dtype)
     execution = Execution(
         bound, kernels, module, autocast,

@@ -1,0 +1,232 @@
+"""Kernels of helper launches: a synthetic node with the cost that its operator declares."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import field, replace
+
+from perfc.ir import DType, Known, Node, Op, Shape, TensorType, Type, Value, mutable
+from perfc.ir.ops.elementwise.cast import Cast
+from perfc.ir.ops.elementwise.elementwise import Add
+from perfc.ir.ops.movement.movement import Contiguous
+from perfc.ir.ops.movement.shape import ConstantOfShape
+
+from ..fusion.kernel import Helper, Kernel
+from ..roofline.cost import Counting
+from ..runtimes import LaunchRule
+
+AXES = {3: ("ncw", "nwc"), 4: ("nchw", "nhwc"), 5: ("ncdhw", "ndhwc")}
+"""Orders of the axes of feature maps by rank: channels first, channels last."""
+ONE = TensorType(DType.I32, (1,))
+"""A counter, the least that a kernel's workspace is."""
+
+
+@mutable
+class Helpers:
+    """Makes helper launches; equal ones share their costs and identity.
+
+    Args:
+        first: number of the first class of kernels that is not the table's own.
+    """
+
+    first: int
+    counting: Counting = field(default_factory=lambda: Counting({}))
+    classes: dict[object, int] = field(default_factory=dict[object, int])
+    made: dict[object, tuple[Kernel, ...]] = field(
+        default_factory=dict[object, "tuple[Kernel, ...]"]
+    )
+
+    def number(self, key: object) -> int:
+        """Return the number of a class of kernels."""
+        return self.first + self.classes.setdefault(key, len(self.classes))
+
+    def around(
+        self, kernel: Kernel, copied: Sequence[Value], rule: LaunchRule | None
+    ) -> tuple[Kernel, ...]:
+        """Return a kernel and the launches around it, in order.
+
+        Args:
+            kernel: the kernel.
+            copied: operands that are copied first.
+            rule: its rule; None without one.
+        """
+        key = kernel, tuple(copied), rule
+        if key not in self.made:
+            around = Around(self, kernel)
+            self.made[key] = around.launches(copied, rule)
+        return self.made[key]
+
+    def copied(self, kernel: Kernel, view: Value, root: Value) -> tuple[Kernel, ...]:
+        """Return the copy of a view of a kernel's result."""
+        key = kernel, view
+        if key not in self.made:
+            copy = Around(self, kernel).launch(Helper.COPY, Contiguous(), (view,), view, (root,))
+            self.made[key] = (copy,)
+        return self.made[key]
+
+
+@mutable
+class Around:
+    """The launches around one kernel.
+
+    Args:
+        helpers: numbers and counts them.
+        kernel: the kernel.
+        reads: tensors that replace operands.
+    """
+
+    helpers: Helpers
+    kernel: Kernel
+    reads: dict[Value, Value] = field(default_factory=dict[Value, Value])
+
+    def launches(self, copied: Sequence[Value], rule: LaunchRule | None) -> tuple[Kernel, ...]:
+        """Return the launches in order, each of which reads what an earlier one writes."""
+        kernel = self.kernel
+        out = kernel.writes[0] if kernel.writes else kernel.anchor.results[0]
+        before = [self.copy(v) for v in copied]
+        after: list[Kernel] = []
+        now = out
+        if rule is not None:
+            made = [self.before(h, rule.before[:i].count(h)) for i, h in enumerate(rule.before)]
+            before += [launch for launch in made if launch is not None]
+            helpers = [h for h in rule.after if h is not Helper.BIAS or self.bias is not None]
+            if helpers:
+                now = replace(out)
+            for i, helper in enumerate(helpers):
+                source = now if not after else after[-1].writes[0]
+                target = out if i == len(helpers) - 1 else replace(out)
+                after.append(self.after(helper, source, target))
+        algorithm = None if rule is None else rule.algorithm
+        if not before and not after and algorithm is None:
+            return (kernel,)
+        reads = tuple([self.reads.get(v, v) for v in kernel.reads])
+        key = kernel.identity, algorithm, *[v.weight is None for v in reads]
+        own = replace(
+            kernel,
+            reads=reads,
+            writes=(now, *kernel.writes[1:]) if kernel.writes else (),
+            algorithm=algorithm,
+            identity=self.helpers.number(key),
+        )
+        return (*before, own, *after)
+
+    @property
+    def bias(self) -> Value | None:
+        """The bias of a convolution."""
+        ins = self.kernel.anchor.inputs
+        return ins[2] if len(ins) > 2 else None
+
+    def operand(self, v: Value) -> Value:
+        """Return what the kernel reads for an operand of its anchor."""
+        reads = self.kernel.reads
+        root = v if v in reads or not reads else reads[0]
+        return self.reads.get(root, root)
+
+    def copy(self, v: Value) -> Kernel:
+        """Return the copy of an operand that is a view."""
+        root = self.operand(v)
+        made = self.launch(Helper.COPY, Contiguous(), (v,), v, (root,))
+        self.reads[root] = made.writes[0]
+        return made
+
+    def before(self, helper: Helper, nth: int) -> Kernel | None:
+        """Return the ``nth`` launch of a purpose before the kernel; None without its tensor."""
+        ins = self.kernel.anchor.inputs
+        operand = {Helper.WEIGHT_LAYOUT: 1, Helper.STATISTICS: 4 if nth else 1}
+        at = operand.get(helper, 0)
+        v = ins[at] if at < len(ins) else None
+        match helper:
+            case Helper.LAYOUT | Helper.WEIGHT_LAYOUT if v is not None:
+                root = v if at else self.operand(v)
+                title = order_title(helper, v, last=True)
+                made = self.launch(helper, Contiguous(), (v,), v, (root,), title)
+                self.reads[v if at else self.root] = made.writes[0]
+                return made
+            case Helper.STATISTICS if v is not None:
+                shape = v.type.shape if isinstance(v.type, TensorType) else None
+                result = Value(v.name, TensorType(DType.F32, shape))
+                return self.launch(helper, Cast(to=DType.F32), (v,), result, (v,))
+            case Helper.FILL:
+                is_pad = self.kernel.anchor.op.mnemonic == "pad"
+                return self.filled(self.kernel.anchor.results[0].type if is_pad else ONE)
+            case _:
+                return None
+
+    @property
+    def root(self) -> Value:
+        """The feature map, or the left operand, that the kernel reads."""
+        kernel, v = self.kernel, self.kernel.anchor.inputs[0]
+        return v if v is not None and (v in kernel.reads or not kernel.reads) else kernel.reads[0]
+
+    def after(self, helper: Helper, source: Value, target: Value) -> Kernel:
+        """Return a launch after the kernel, from one tensor to another of its type."""
+        if helper is Helper.BIAS and (v := self.bias) is not None:
+            rank = len(_shape(source))
+            shape = (*_shape(v), *(1,) * (rank - 2))
+            bias = Value(v.name, TensorType(_dtype(v), shape), weight=v.weight)
+            return self.launch(helper, Add(), (source, bias), target, (source, v))
+        title = order_title(helper, source, last=False)
+        return self.launch(helper, Contiguous(), (source,), target, (source,), title)
+
+    def filled(self, type_: Type) -> Kernel:
+        """Return the launch that writes zeros of a type."""
+        shape = type_.shape if isinstance(type_, TensorType) else None
+        known = Known.vector(shape) if shape is not None else None
+        size = Value("", TensorType(DType.I64, (len(shape or ()),)), known)
+        return self.launch(Helper.FILL, ConstantOfShape(), (size,), Value("", type_), ())
+
+    def launch(
+        self,
+        helper: Helper,
+        op: Op,
+        inputs: tuple[Value, ...],
+        result: Value,
+        reads: tuple[Value, ...],
+        title: str = "",
+    ) -> Kernel:
+        """Return a launch of one operator, as often as the kernel runs.
+
+        Args:
+            helper: its purpose.
+            op: the operator.
+            inputs: its operands.
+            result: what it writes; if that is an operand, a copy of the operand.
+            reads: tensors that hold the operands.
+            title: what it does; by default the purpose.
+        """
+        anchor = self.kernel.anchor
+        place = replace(anchor.loc, name=anchor.name, op_type=title or helper.value)
+        if result in inputs:
+            result = Value(f"{result.name}.{helper.name.lower()}", result.type)
+        node = Node(op, inputs, (result,), loc=place)
+        cost = self.helpers.counting.node(node, self.kernel.repeat)
+        sizes = [v.type.nbytes or 0 if isinstance(v.type, TensorType) else 0 for v in inputs]
+        key = id(cost), place.op_type, *[v.weight is None for v in reads]
+        return Kernel(
+            (node,),
+            node,
+            cost.work,
+            cost.traffic,
+            reads,
+            node.results,
+            self.kernel.repeat,
+            cost.tier,
+            self.helpers.number(key),
+            read_parts=tuple(sizes[: len(reads)]),
+            problem=cost.problem,
+            helper=helper,
+        )
+
+
+def order_title(helper: Helper, v: Value, *, last: bool) -> str:
+    """Return the name of a change of layout, ``layout nchw→nhwc``."""
+    first, then = AXES.get(len(_shape(v)), ("channels first", "channels last"))
+    return f"{helper.value} {first}→{then}" if last else f"{helper.value} {then}→{first}"
+
+
+def _shape(v: Value) -> Shape:
+    return (v.type.shape or ()) if isinstance(v.type, TensorType) else ()
+
+
+def _dtype(v: Value) -> DType:
+    return v.type.dtype if isinstance(v.type, TensorType) else DType.UNKNOWN

@@ -1,0 +1,250 @@
+"""Kernels of a runtime as a device executes them, with the launches that libraries insert."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import field, replace
+
+from perfc.ir import DType, Env, Kind, Module, Numbers, TensorType, Value, entity
+from perfc.ir.problem import Product, Rows, SlidingWindow, Span
+from perfc.machine import Machine, Unit
+
+from ..fusion.fuse import KernelTable
+from ..fusion.kernel import Alternative, Kernel
+from ..inference.strides import StrideTable, is_channels_last, strides_of
+from ..runtimes import Arithmetic, KernelTraits, LaunchRule, Layout, Operation, Tf32
+from .helpers import Helpers
+
+HALVES = frozenset({DType.F16, DType.BF16})
+TILE = 128 * 256
+"""Elements of the result that one block of a large product computes."""
+NEEDS_ORDER = frozenset({Kind.NORMALIZATION, Kind.SOFTMAX})
+"""Kinds of kernels that read row by row in the order of the axes."""
+NEEDS_DENSE = frozenset({Kind.CONV, Kind.POOL})
+"""Kinds that read dense feature maps in either order."""
+
+
+def launched(
+    table: KernelTable,
+    machine: Machine,
+    env: Env,
+    module: Module | None = None,
+    *,
+    layout: Layout = Layout.CHANNELS_FIRST,
+    tf32: Tf32 | None = None,
+) -> KernelTable:
+    """Return what a machine executes for the kernels of a runtime, in order.
+
+    Args:
+        table: kernels of the runtime.
+        machine: whose libraries run them.
+        env: values of the symbols: rules depend on sizes.
+        module: module of the kernels, for views that are copied; None leaves copies out.
+        layout: order of feature maps that the model is run with.
+        tf32: which f32 products may use TF32; None for the runtime's default.
+    """
+    if machine.kind == "cpu" or not table.runtime.launches:
+        return table
+    tf32 = table.runtime.tf32_on(machine.vendor) if tf32 is None else tf32
+    units = frozenset(name for unit, name in machine.compute if unit is Unit.MATRIX)
+    key = machine.vendor, machine.arch, machine.sm_count, units, layout, tf32, module is not None
+
+    def made() -> KernelTable:
+        helpers = table.once("helpers", {}, lambda: Helpers(1 + most(table)))
+        strides: StrideTable | None = None
+        if module is not None and table.runtime.is_strided:
+            last = layout is Layout.CHANNELS_LAST
+            strides = table.once(
+                ("strides", last), {}, lambda: strides_of(module, table, last=last)
+            )
+        launching = Launching(table, machine, units, tf32, Numbers(env), helpers, strides, layout)
+        return launching.table_of(table)
+
+    return table.once(("launched", *key), env, made)
+
+
+def most(table: KernelTable) -> int:
+    """Return the greatest number of a class of kernels."""
+    inner = (
+        most(replace(table, kernels=a.kernels, alternatives=a.alternatives, memo={}))
+        for a in table.alternatives
+    )
+    return max((*(k.identity for k in table.kernels), *inner), default=-1)
+
+
+@entity
+class Launching:
+    """Inserts the helper launches of one table.
+
+    Args:
+        table: the kernels.
+        machine: the machine.
+        units: element types of its matrix units.
+        tf32: which f32 products may use TF32.
+        at: evaluates extents.
+        helpers: makes the launches.
+        strides: how values lie; None without views.
+        layout: order of feature maps that the model is run with.
+    """
+
+    table: KernelTable
+    machine: Machine
+    units: frozenset[str]
+    tf32: Tf32
+    at: Numbers
+    helpers: Helpers
+    strides: StrideTable | None
+    layout: Layout
+    rules: dict[tuple[int, KernelTraits], LaunchRule | None] = field(
+        default_factory=dict[tuple[int, KernelTraits], "LaunchRule | None"]
+    )
+
+    def table_of(self, table: KernelTable) -> KernelTable:
+        """Return the table with the launches around its kernels."""
+        kernels: list[Kernel] = []
+        begins: list[int] = []
+        for kernel in table.kernels:
+            begins.append(len(kernels))
+            kernels += self.around(kernel)
+        begins.append(len(kernels))
+        others = tuple(
+            [
+                Alternative(begins[a.first], begins[a.last], *self.inside(a))
+                for a in table.alternatives
+            ]
+        )
+        return replace(table, kernels=tuple(kernels), alternatives=others, memo={})
+
+    def inside(self, other: Alternative) -> tuple[tuple[Kernel, ...], tuple[Alternative, ...]]:
+        """Return the launches of the other side of a branch."""
+        inner = replace(self.table, kernels=other.kernels, alternatives=other.alternatives, memo={})
+        made = self.table_of(inner)
+        return made.kernels, made.alternatives
+
+    def around(self, kernel: Kernel) -> Iterator[Kernel]:
+        """Yield a kernel and the launches around it, in order."""
+        yield from self.helpers.around(kernel, self.unordered(kernel), self.rule(kernel))
+        if self.strides is None or not self.strides.copies:
+            return
+        for node in kernel.nodes:
+            v = self.strides.copies.get(node)
+            if v is not None and node.inputs[0] is not None:
+                yield from self.helpers.copied(kernel, v, node.inputs[0])
+
+    def unordered(self, kernel: Kernel) -> tuple[Value, ...]:
+        """Return the operands that the kernel cannot read as they lie."""
+        kind = kernel.kind
+        if self.strides is None or (kind not in NEEDS_ORDER and kind not in NEEDS_DENSE):
+            return ()
+        first = next((n for n in kernel.nodes if n.op.kind is not Kind.VIEW), kernel.anchor)
+        v = first.inputs[0] if first.inputs else None
+        if v is None or v not in self.strides.strides:
+            return ()
+        either = kind in NEEDS_DENSE or operation_of(kernel) is Operation.BATCH_NORM
+        return () if self.lies_dense(v, either=either) else (v,)
+
+    def lies_dense(self, v: Value, *, either: bool) -> bool:
+        """Return True if a value is dense in the order of its axes, or ``either`` channels last."""
+        assert self.strides is not None
+        if either and is_channels_last(self.strides, v):
+            return True
+        step = 1
+        shape, strides = self.strides.shapes[v], self.strides.of(v)
+        for axis in reversed(range(len(shape))):
+            extent = v.type.shape[axis] if isinstance(v.type, TensorType) and v.type.shape else 1
+            if self.at(extent) == 1:
+                continue
+            if strides[axis] != step:
+                return False
+            step *= shape[axis]
+        return True
+
+    def rule(self, kernel: Kernel) -> LaunchRule | None:
+        """Return the first rule of the runtime that matches a kernel."""
+        operation = operation_of(kernel)
+        if operation is None:
+            return None
+        traits = self.traits(kernel, operation)
+        key = kernel.identity, traits
+        if key not in self.rules:
+            arithmetic, vendor = self.arithmetic(kernel), self.machine.vendor
+            self.rules[key] = next(
+                (
+                    r
+                    for r in self.table.runtime.launches
+                    if r.matches(operation, arithmetic, traits, vendor)
+                ),
+                None,
+            )
+        return self.rules[key]
+
+    def arithmetic(self, kernel: Kernel) -> Arithmetic:
+        """Return the type in which a machine multiplies for a kernel."""
+        dtype = kernel.mac_dtype
+        if kernel.kind is Kind.NORMALIZATION:
+            # the type of the parameters decides on the library
+            types = [v.type for v in kernel.anchor.inputs[1:2] if v is not None]
+            is_half = any(isinstance(t, TensorType) and t.dtype in HALVES for t in types)
+            return Arithmetic.HALF if is_half else Arithmetic.F32
+        if dtype in HALVES:
+            return Arithmetic.HALF if dtype.code in self.units else Arithmetic.F32
+        if dtype is not DType.F32:
+            return Arithmetic.OTHER
+        rounded = self.tf32.of(kernel.kind) and "tf32" in self.units
+        return Arithmetic.TF32 if rounded else Arithmetic.F32
+
+    def traits(self, kernel: Kernel, operation: Operation) -> KernelTraits:
+        """Return the numbers of a kernel that rules compare."""
+        at, problem = self.at, kernel.problem
+        arch = self.machine.arch.removeprefix("sm_")
+        capability = float(arch) if arch.isdigit() else 0.0
+        match problem:
+            case SlidingWindow() as w:
+                return self.of_window(kernel, w, capability)
+            case Product() as p:
+                elements = at(p.products) * at(p.rows) * at(p.n)
+                tiles = elements / TILE / self.machine.sm_count
+                return KernelTraits(elements=elements, tiles=tiles, capability=capability)
+            case _:
+                return KernelTraits(capability=capability)
+
+    def of_window(self, kernel: Kernel, w: SlidingWindow, capability: float) -> KernelTraits:
+        """Return the numbers of a convolution."""
+        at = self.at
+        pixels = math.prod(at(d) for d in w.out_extents)
+        v = kernel.anchor.inputs[0]
+        last = v is not None and self.strides is not None and is_channels_last(self.strides, v)
+        first = self.layout is Layout.CHANNELS_FIRST
+        return KernelTraits(
+            window=max((at(d) for d in w.extents), default=1),
+            stride=w.stride,
+            depth=at(w.depth),
+            channels=min(at(w.in_channels), at(w.out_channels)),
+            alignment=math.gcd(int(pixels), 8),
+            pixels=pixels,
+            batch=at(w.batch),
+            elements=at(w.batch) * at(w.out_channels) * pixels,
+            capability=capability,
+            channels_last=last,
+            copied_weights=last and first,
+        )
+
+
+def operation_of(kernel: Kernel) -> Operation | None:
+    """Return the class of a kernel that rules distinguish; None for the others."""
+    match kernel.problem:
+        case SlidingWindow() as w if kernel.kind is Kind.CONV:
+            if w.is_depthwise:
+                return Operation.DEPTHWISE
+            return Operation.GROUPED if w.groups > 1 else Operation.CONVOLUTION
+        case Rows(span=Span.CHANNEL):
+            return Operation.BATCH_NORM
+        case Product() if kernel.kind is Kind.MATMUL:
+            return Operation.PRODUCT
+        case _ if kernel.kind is Kind.ATTENTION:
+            return Operation.ATTENTION
+        case _ if kernel.anchor.op.mnemonic == "pad":
+            return Operation.PAD
+        case _:
+            return None

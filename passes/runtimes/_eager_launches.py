@@ -1,0 +1,75 @@
+"""What eager PyTorch launches around convolutions, normalizations and products on GPUs.
+
+Source: PyTorch 2.11, cuDNN 9.19 on an H200: kernels of traces and nodes of CUDA graphs in
+``datasets/h200``; pytorch aten/src/ATen/native/ConvUtils.h, cudnn/ConvShared.cpp. ``HEURISTIC``:
+``cudnn.benchmark`` is off by default.
+"""
+
+from __future__ import annotations
+
+from math import inf
+
+from ..fusion.kernel import Algorithm, Helper
+from ._launch_rules import F32, HALF, TF32, LaunchRule, Operation
+
+CONV, GROUPED, DEPTHWISE = Operation.CONVOLUTION, Operation.GROUPED, Operation.DEPTHWISE
+IN = OUT = Helper.LAYOUT
+W, M, BIAS = Helper.WEIGHT_LAYOUT, Helper.FILL, Helper.BIAS
+PRODUCT, HEURISTIC, DIRECT = Algorithm.PRODUCT, Algorithm.HEURISTIC, Algorithm.DIRECT
+
+FIRST, LAST = ("channels_last", (0, 0)), ("channels_last", (1, 1))
+IMAGE, LARGE = ("depth", (1, 4)), ("elements", (4.3e6, inf))
+POINT, WIDE, WIDEST = ("window", (1, 1)), ("window", (2, inf)), ("window", (6, inf))
+STRIDED, ODD = ("stride", (2, inf)), ("alignment", (1, 1))
+
+CONVOLUTIONS = (
+    LaunchRule(CONV, HALF, (LAST, POINT), (), (BIAS,), PRODUCT),
+    LaunchRule(CONV, TF32, (LAST, POINT, LARGE), (M,), (BIAS,), PRODUCT),
+    LaunchRule(CONV, TF32, (LAST, POINT), (), (BIAS,), PRODUCT),
+    LaunchRule(CONV, HALF | TF32, (LAST, ("copied_weights", (1, 1))), (W,), (BIAS,), HEURISTIC),
+    LaunchRule(CONV, HALF | TF32, (LAST,), (), (BIAS,), HEURISTIC),
+    LaunchRule(CONV, HALF, (IMAGE, WIDEST), (M, IN, M, W), (OUT, BIAS), HEURISTIC),
+    LaunchRule(CONV, TF32, (IMAGE, WIDEST), (IN, W), (BIAS,), HEURISTIC),
+    LaunchRule(CONV, HALF | TF32, (IMAGE,), (), (BIAS,), HEURISTIC),
+    LaunchRule(CONV, HALF, (WIDE, LARGE), (IN, W, M), (OUT, BIAS), HEURISTIC),
+    LaunchRule(CONV, HALF, (WIDE,), (IN, W), (OUT, BIAS), HEURISTIC),
+    LaunchRule(CONV, TF32, (WIDE, LARGE), (IN, W, M), (OUT, BIAS), HEURISTIC),
+    LaunchRule(CONV, TF32, (WIDE, ("elements", (0.5e6, inf))), (IN, W), (OUT, BIAS), HEURISTIC),
+    LaunchRule(CONV, TF32, (WIDE,), (IN, W), (BIAS,), HEURISTIC),
+    LaunchRule(CONV, HALF, (STRIDED, LARGE), (IN, M), (OUT, BIAS), PRODUCT),
+    LaunchRule(CONV, HALF | TF32, (STRIDED,), (IN,), (OUT, BIAS), PRODUCT),
+    LaunchRule(CONV, HALF, (("pixels", (1, 1)), ("batch", (16, inf))), (M,), (BIAS,), PRODUCT),
+    LaunchRule(
+        CONV, HALF, (ODD, ("depth", (512, inf)), ("batch", (16, inf))), (IN,), (OUT, BIAS), PRODUCT
+    ),
+    LaunchRule(
+        CONV, TF32, (ODD, ("pixels", (2, inf)), ("depth", (512, inf))), (IN,), (OUT, BIAS), PRODUCT
+    ),
+    LaunchRule(CONV, HALF | TF32, (), (), (BIAS,), PRODUCT),
+    LaunchRule(CONV, F32, (), (), (BIAS,), HEURISTIC),
+    LaunchRule(DEPTHWISE, HALF, (), (), (BIAS,), DIRECT),
+    LaunchRule(DEPTHWISE, TF32 | F32, (), (), (), DIRECT),
+    LaunchRule(GROUPED, HALF, (), (IN, W, M), (OUT, BIAS), DIRECT),
+    LaunchRule(GROUPED, TF32, (("batch", (1, 15)),), (IN, W, M), (OUT, BIAS), DIRECT),
+    LaunchRule(GROUPED, TF32, (), (M, IN, M, W, M, M), (OUT, BIAS), DIRECT),
+    LaunchRule(GROUPED, F32, (), (), (BIAS,), DIRECT),
+)
+AMD = (
+    LaunchRule(CONV, HALF, (LAST,), (), (BIAS,), HEURISTIC, "AMD"),
+    LaunchRule(CONV, HALF, (WIDE,), (IN, W), (OUT, BIAS), HEURISTIC, "AMD"),
+    LaunchRule(CONV, HALF, (STRIDED,), (IN,), (OUT, BIAS), PRODUCT, "AMD"),
+    LaunchRule(CONV, HALF, (), (), (BIAS,), PRODUCT, "AMD"),
+    LaunchRule(CONV, frozenset(), (), (), (BIAS,), HEURISTIC, "AMD"),
+    LaunchRule(DEPTHWISE, frozenset(), (), (), (BIAS,), DIRECT, "AMD"),
+    LaunchRule(GROUPED, frozenset(), (), (), (BIAS,), DIRECT, "AMD"),
+)
+OTHERS = (
+    LaunchRule(Operation.BATCH_NORM, HALF, (), (Helper.STATISTICS, Helper.STATISTICS)),
+    LaunchRule(Operation.PAD, before=(M,)),
+    LaunchRule(Operation.PAD, before=(M,), maker="AMD"),
+    # counters of products whose work is divided: cuBLAS and cuDNN on Hopper
+    LaunchRule(Operation.PRODUCT, HALF, (("tiles", (2, inf)), ("capability", (90, 90))), (M,)),
+    LaunchRule(Operation.PRODUCT, TF32, (LARGE, ("capability", (90, 90))), (M,)),
+    LaunchRule(Operation.ATTENTION, HALF, (("capability", (90, 90)),), (M,)),
+)
+LAUNCHES = (*CONVOLUTIONS, *AMD, *OTHERS)

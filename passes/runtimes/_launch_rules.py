@@ -1,0 +1,111 @@
+"""Rules for what a runtime launches besides the operators of a model."""
+
+from __future__ import annotations
+
+from enum import Enum
+from math import inf
+from typing import NamedTuple
+
+from perfc.ir import record
+
+from ..fusion.kernel import Algorithm, Helper
+
+Range = tuple[float, float]
+ANY: Range = (-inf, inf)
+
+
+class Operation(Enum):
+    """Classes of kernels that rules distinguish."""
+
+    CONVOLUTION = "convolution"
+    """Of one group of channels."""
+    GROUPED = "grouped convolution"
+    DEPTHWISE = "depthwise convolution"
+    PRODUCT = "product"
+    ATTENTION = "attention"
+    BATCH_NORM = "batch normalization"
+    PAD = "pad"
+
+    __hash__ = object.__hash__
+
+
+class Arithmetic(Enum):
+    """Types of multiply-accumulates that rules distinguish."""
+
+    HALF = "16 bits"
+    TF32 = "TF32"
+    F32 = "f32"
+    OTHER = "other"
+
+    __hash__ = object.__hash__
+
+
+HALF = frozenset({Arithmetic.HALF})
+TF32 = frozenset({Arithmetic.TF32})
+F32 = frozenset({Arithmetic.F32})
+
+
+class KernelTraits(NamedTuple):
+    """Numbers of a kernel that rules compare.
+
+    Args:
+        window: longest extent of the filter.
+        stride: product of the strides.
+        depth: input channels of a group.
+        channels: the smaller of input and output channels.
+        alignment: greatest common divisor of 8 and the pixels of the result.
+        pixels: positions of a feature map of the result.
+        batch: feature maps.
+        elements: of the result.
+        tiles: tiles of 128 x 256 of a product's result over the machine's multiprocessors.
+        capability: compute capability, 90 for ``sm_90``; 0 for other makers.
+        channels_last: 1 for a feature map whose channels are the densest axis.
+        copied_weights: 1 if the filters lie in another order than the feature map.
+    """
+
+    window: float = 1
+    stride: float = 1
+    depth: float = 0
+    channels: float = 0
+    alignment: float = 8
+    pixels: float = 0
+    batch: float = 0
+    elements: float = 0
+    tiles: float = 0
+    capability: float = 0
+    channels_last: float = 0
+    copied_weights: float = 0
+
+
+@record
+class LaunchRule:
+    """Helper launches around a class of kernels.
+
+    Args:
+        operation: class of kernels.
+        types: arithmetic of the kernels; any if empty.
+        where: ranges of traits, ends included, all of which must hold.
+        before: launches before the kernel, in order.
+        after: launches after it.
+        algorithm: how the kernel is chosen.
+        maker: maker of the GPU.
+    """
+
+    operation: Operation
+    types: frozenset[Arithmetic] = frozenset()
+    where: tuple[tuple[str, Range], ...] = ()
+    before: tuple[Helper, ...] = ()
+    after: tuple[Helper, ...] = ()
+    algorithm: Algorithm | None = None
+    maker: str = "NVIDIA"
+
+    def matches(
+        self, operation: Operation, arithmetic: Arithmetic, traits: KernelTraits, maker: str
+    ) -> bool:
+        """Return True if the rule applies to a kernel."""
+        return (
+            operation is self.operation
+            and maker == self.maker
+            and (not self.types or arithmetic in self.types)
+            and all(low <= getattr(traits, name) <= high for name, (low, high) in self.where)
+        )

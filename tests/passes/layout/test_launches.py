@@ -1,0 +1,118 @@
+"""Helper launches around small models."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+import perfc
+from perfc.passes.fusion.kernel import Algorithm, Helper
+
+
+def convolution(
+    channels: int = 64,
+    size: int = 16,
+    window: int = 3,
+    stride: int = 1,
+    groups: int = 1,
+    bias: bool = False,
+    batch: int = 4,
+    filters: int | None = None,
+) -> onnx.ModelProto:
+    """One convolution between two activations."""
+    filters = channels if filters is None else filters
+    pad = window // 2
+    out = (size + 2 * pad - window) // stride + 1
+    shapes: dict[str, tuple[int, ...]] = {"w": (filters, channels // groups, window, window)}
+    if bias:
+        shapes["b"] = (filters,)
+    weights = [
+        helper.make_tensor(name, TensorProto.FLOAT, shape, bytes(4 * _count(shape)), raw=True)
+        for name, shape in shapes.items()
+    ]
+    nodes = [
+        helper.make_node("Relu", ["x"], ["a"], "before"),
+        helper.make_node(
+            "Conv",
+            ["a", *shapes],
+            ["c"],
+            "conv",
+            strides=[stride] * 2,
+            pads=[pad] * 4,
+            group=groups,
+        ),
+        helper.make_node("Relu", ["c"], ["y"], "after"),
+    ]
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, (batch, channels, size, size))
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, (batch, filters, out, out))
+    return helper.make_model(helper.make_graph(nodes, "net", [x], [y], weights))
+
+
+def _count(shape: tuple[int, ...]) -> int:
+    total = 1
+    for extent in shape:
+        total *= extent
+    return total
+
+
+def labels(model: onnx.ModelProto, dtype: str, **how: str) -> list[str]:
+    report = perfc.analyze(model, how.pop("target", "h100"), runtime="eager", dtype=dtype, **how)
+    names = [k.label for k in report.kernels.kernels]
+    return names[names.index("Relu") + 1 : len(names) - names[::-1].index("Relu") - 1]
+
+
+def test_convolutions_in_16_bits_change_layout_around_them() -> None:
+    assert labels(convolution(), "f16") == [
+        "layout nchw→nhwc",
+        "weight layout nchw→nhwc",
+        "Conv",
+        "layout nhwc→nchw",
+    ]
+    assert labels(convolution(bias=True), "f16")[-1] == "bias"
+    assert labels(convolution(window=1), "f16") == ["Conv"]
+    assert labels(convolution(window=1, stride=2), "f16") == [
+        "layout nchw→nhwc",
+        "Conv",
+        "layout nhwc→nchw",
+    ]
+    assert labels(convolution(), "f16", layout="channels-last") == ["Conv"]
+    assert labels(convolution(channels=64, groups=64), "f16") == ["Conv"]
+
+
+def test_tf32_writes_small_results_in_place() -> None:
+    few = ["layout nchw→nhwc", "weight layout nchw→nhwc", "Conv"]
+    assert labels(convolution(batch=1), "") == few
+    assert labels(convolution(batch=64, size=32), "") == [*few, "layout nhwc→nchw"]
+
+
+@pytest.mark.parametrize("target", ["gtx1080ti", "generic-x86-64"])
+def test_machines_without_matrix_units_convert_nothing(target: str) -> None:
+    assert labels(convolution(), "f16", target=target) == ["Conv"]
+
+
+def test_a_helper_launch_is_a_kernel_with_bytes_and_a_bound() -> None:
+    report = perfc.analyze(convolution(bias=True), "h100", runtime="eager", dtype="f16")
+    each = {b.kernel.label: b for b in report.roofline.kernels}
+    turned = each["layout nchw→nhwc"]
+    assert turned.kernel.helper is Helper.LAYOUT
+    assert turned.kernel.anchor.name == "conv"
+    assert turned.counts.read_bytes == turned.counts.write_bytes == 2 * 4 * 64 * 16 * 16
+    assert 0 < turned.floor_s <= turned.sustained_s
+    assert each["Conv"].kernel.algorithm is Algorithm.HEURISTIC
+    writers = {v for k in report.kernels.kernels for v in k.writes}
+    made = [v for k in report.kernels.kernels for v in k.reads if v in writers]
+    assert len(made) == 6, "a chain: activation, layouts, convolution, bias, activation"
+
+
+def test_equal_sizes_share_a_table() -> None:
+    report = perfc.analyze("examples/models/resnet50.onnx.gz", "h100", runtime="eager", dtype="f16")
+    how = report.deployment
+    again = how.launched(report.module, report.machine, report.env, report.analyses)
+    assert again is report.kernels
+    count = Counter(k.helper for k in report.kernels.kernels)
+    assert count[Helper.STATISTICS] == 2 * 53
+    assert count[Helper.LAYOUT] == 2 * (1 + 16 + 3)
+    assert count[Helper.WEIGHT_LAYOUT] == 17
