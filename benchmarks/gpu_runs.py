@@ -1,6 +1,6 @@
 """Scores `perfc.analyze` on the runs measured on a GPU.
 
-    python -m benchmarks.gpu_runs MODELS [--rows datasets/h200/vision.csv.gz] [--odd]
+    python -m benchmarks.gpu_runs MODELS [--rows FILE] [--odd] [--predictor kernels]
 
 Rows whose model has a graph of the measured size are predicted by the public call: eager runs,
 replayed CUDA graphs and training steps. With ``--odd``, only half of the graphs, by their digest:
@@ -44,14 +44,15 @@ def is_odd(graph: str) -> bool:
     return hashlib.sha256(graph.encode()).digest()[0] % 2 == 1
 
 
-def scored(row: dict[str, str], path: Path) -> Iterator[tuple[str, Score]]:
+def scored(row: dict[str, str], path: Path, predictor: str) -> Iterator[tuple[str, Score]]:
     """Yield the scores of a row by the kind of run."""
     is_step = row["mode"] == "train"
     for runtime, column in RUNTIMES.items():
         if not row[column]:
             continue
         given = {**SETTINGS[row["prec"]], **({"train": "adamw"} if is_step else {})}
-        report = perfc.analyze(path, TARGET, runtime=runtime, batch=int(row["batch"]), **given)
+        given |= {"runtime": runtime, "batch": int(row["batch"]), "predictor": predictor}
+        report = perfc.analyze(path, TARGET, **given)
         time, measured_s = report.prediction.total, float(row[column]) / 1e3
         score = Score(
             time.time_s / measured_s,
@@ -68,6 +69,7 @@ def main() -> None:
     parser.add_argument("models", type=Path)
     parser.add_argument("--rows", type=Path, default=Path("datasets/h200/vision.csv.gz"))
     parser.add_argument("--odd", action="store_true")
+    parser.add_argument("--predictor", default="", help="kernels: without measured runs")
     given = parser.parse_args()
     scores: dict[str, list[Score]] = defaultdict(list)
     with gzip.open(given.rows, "rt", encoding="utf-8") as file:
@@ -75,7 +77,7 @@ def main() -> None:
     for row in rows:
         path = given.models / f"{row['name'].replace(':', '__')}__{row['size']}.onnx.gz"
         if path.is_file() and (is_odd(path.name) or not given.odd):
-            for kind, score in scored(row, path):
+            for kind, score in scored(row, path, given.predictor):
                 scores[kind].append(score)
     for kind, found in sorted(scores.items()):
         errors = [abs(s.ratio - 1) for s in found]
