@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from heapq import heapify, heappop, heappush
 
-from perfc.ir import Graph, Kind, Node, Value, captured, entity, mutable
+from perfc.ir import DType, Graph, Kind, Node, TensorType, Value, captured, entity, mutable
 
 from ..roofline.charges import Charging
 from ..roofline.cost import CostTable, NodeCost
@@ -14,7 +14,7 @@ from ..runtimes import RANK, Runtime
 from .group import Group
 from .kernel import HOST, Alternative, Kernel
 from .neighbourhood import Neighbourhood
-from .patterns import SLICE_UPDATE, FusionUnit, find_patterns
+from .patterns import ADD_RELU, SLICE_UPDATE, FusionUnit, find_patterns
 from .product_patterns import is_dequantize
 
 
@@ -276,11 +276,13 @@ class Grouping:
             if (
                 not g.is_host
                 and len(g.nodes) + len(members) <= self.table.max_nodes
-                and self.table.absorbs(g.kind, kind, tag)
+                and self.table.absorbs(g.kind, kind, tag, _dtype(g.anchor))
                 and (self.table.keeps_shared or self.is_consumed(node, g, members, segment))
                 and is_safe(g, operands)
             ):
                 return g
+        if unit is not None and tag == ADD_RELU:
+            self.split(unit, segment)
         return None
 
     def merged(
@@ -299,8 +301,8 @@ class Grouping:
                 and not (g.is_read or group.is_read or g.is_host)
                 and max(RANK.get(g.kind, 9), RANK.get(group.kind, 9)) < RANK[Kind.MATMUL]
                 and len(g.nodes) + len(group.nodes) < self.table.max_nodes
-                and self.table.absorbs(g.kind, kind, tag)
-                and self.table.absorbs(group.kind, kind, tag)
+                and self.table.absorbs(g.kind, kind, tag, _dtype(g.anchor))
+                and self.table.absorbs(group.kind, kind, tag, _dtype(group.anchor))
                 and (self.table.keeps_shared or self.is_consumed(node, g, (node,), segment))
             ):
                 segment.merge(group, g)
@@ -349,6 +351,11 @@ class Grouping:
             else:
                 group.nodes.append(node)
                 segment.home[node] = group
+
+
+def _dtype(node: Node) -> DType | None:
+    type_ = node.results[0].type if node.results else None
+    return type_.dtype if isinstance(type_, TensorType) else None
 
 
 def is_safe(group: Group, operands: Iterable[Group]) -> bool:

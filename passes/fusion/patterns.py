@@ -63,6 +63,8 @@ def _pattern(
 
 
 SLICE_UPDATE = "slice_update"
+ADD_RELU = "add_relu"
+"""One kernel only with the convolution before it."""
 JOINED = "joined_products"
 GELU = ("erf",)
 OTHER = ("tanh", "sigmoid", "hard_sigmoid", "clip", "softplus")
@@ -97,7 +99,7 @@ PATTERNS: Mapping[str, Pattern] = {
     "scaled_product": _pattern(["matmul"], product.scaled, "matmul", Kind.MATMUL),
     "conv_affine": _pattern([Kind.CONV], product.conv_affine, "conv", Kind.CONV, folds=True),
     "padded_conv": _pattern([Kind.CONV], product.padded_conv, "conv", Kind.CONV),
-    "add_relu": _pattern(["relu"], product.add_relu, "add_relu", Kind.ELEMENTWISE),
+    ADD_RELU: _pattern(["relu"], product.add_relu, ADD_RELU, Kind.ELEMENTWISE),
     "slice_update": _pattern(["scatter_nd"], movement.slice_update, SLICE_UPDATE, Kind.MOVEMENT),
     "post_dominators": _pattern(Kind, post_dominators.fused_with, "", Kind.OPAQUE),
     "quantized": _pattern(

@@ -10,7 +10,7 @@ from functools import cache
 from importlib import import_module
 
 from perfc.errors import PassError
-from perfc.ir import Kind, Node, record
+from perfc.ir import DType, Kind, Node, record
 
 from ..fusion.windows import WINDOWS, window_steps
 from ._engine_kind import Batching as Batching
@@ -153,6 +153,7 @@ class Runtime:
         epilogue: kind of a kernel to the kinds of what it absorbs after it.
         epilogue_tags: kind of a kernel to the only mnemonics or pattern tags absorbed, where not
             all of a kind are.
+        epilogue_types: element types of the kernels that absorb; any where none is named.
         patterns: multi-operator patterns (``passes/fusion/patterns.py``) it knows as one kernel,
             those that are preferred first.
         attention: which of the attention that ``patterns`` know it has kernels for.
@@ -171,8 +172,8 @@ class Runtime:
         devices: kinds it runs on, each with the makers of those; any where none is named.
         trains, is_trainer: whether it runs training steps; whether it fuses their loss and update.
         steps: the measured steps that launched its kernels; None where none did.
-        before: version from which on another table holds: of the framework with these ``steps``, or
-            of what serves with these kernels.
+        newest: name of the table of the newest version, where this is one of older ones.
+        before: version from which on another table holds.
         measured_as: name of the runtime whose measured whole runs stand for its (default: its own).
         merged_by: names of runtimes that run kernels of the same libraries and merge more, so that
             this one is not expected to be the faster.
@@ -189,6 +190,7 @@ class Runtime:
     launch: LaunchMode
     epilogue: Mapping[Kind, frozenset[Kind]] = field(default_factory=dict)
     epilogue_tags: Mapping[Kind, frozenset[str]] = field(default_factory=dict)
+    epilogue_types: frozenset[DType] = frozenset()
     patterns: tuple[str, ...] = ()
     attention: AttentionKernels = AttentionKernels()
     stores_integers: bool = False
@@ -205,6 +207,7 @@ class Runtime:
     trains: bool = True
     is_trainer: bool = False
     steps: Steps | None = None
+    newest: str = ""
     before: tuple[int, int] | None = None
     measured_as: str = ""
     merged_by: tuple[str, ...] = ()
@@ -238,7 +241,8 @@ class Runtime:
     @property
     def tells_versions(self) -> bool:
         """Return True if predictions depend on the version."""
-        return self.is_versioned or self.is_library or self.known_steps is not None
+        is_known = self.is_versioned or self.is_library or self.known_steps is not None
+        return is_known or any(self.name in (t.newest, t.newest and t.name) for t in tables())
 
     @property
     def is_library(self) -> bool:
@@ -294,9 +298,11 @@ class Runtime:
             return True
         return WINDOWS in self.views and window_steps(node) is not None
 
-    def absorbs(self, kernel: Kind, kind: Kind, tag: str) -> bool:
-        """Return True if kernels of this kind absorb the operators after them."""
-        if kind not in self.epilogue.get(kernel, ()):
+    def absorbs(self, kernel: Kind, kind: Kind, tag: str, dtype: DType | None = None) -> bool:
+        """Return True if kernels of this kind and element type absorb the operators after them."""
+        if kind not in self.epilogue.get(kernel, ()) or dtype not in (
+            self.epilogue_types or (dtype,)
+        ):
             return False
         return tag in self.epilogue_tags.get(kernel, (tag,))
 
@@ -376,6 +382,17 @@ def standing_for(framework: Framework, device: str) -> Runtime:
     raise PassError(f"no runtime stands for {framework.value or 'others'} on {device}")
 
 
+def of_version(table: Runtime, version: tuple[int, ...] | None) -> Runtime:
+    """The table of a version of what ``table`` stands for; the newest where none is given.
+
+    >>> of_version(runtime("trtllm"), (0, 10)).name, of_version(runtime("ort"), (1, 20)).name
+    ('trtllm-compiled', 'ort')
+    """
+    older = [t for t in tables() if t.newest == table.name and t.before is not None]
+    held = (t for t in older if version and t.before is not None and version < t.before)
+    return min(held, key=lambda t: t.before or (), default=table)
+
+
 @cache
 def of_steps(steps: Steps, version: tuple[int, int] | None = None) -> Runtime:
     """The table of measured steps under a version of PyTorch, the newest by default.
@@ -383,25 +400,10 @@ def of_steps(steps: Steps, version: tuple[int, int] | None = None) -> Runtime:
     Raises:
         PassError: there is none.
     """
-    like = [t for t in tables() if t.steps is steps and not t.is_recorded]
-    old = [t for t in like if t.before is not None and version is not None and version < t.before]
-    for table in (*old, *(t for t in like if t.before is None)):
-        return table
-    raise PassError(f"no runtime has the kernels of {steps.value} steps")
-
-
-def of_serving(name: str, version: tuple[int, ...] = ()) -> Runtime:
-    """The table of what serves under a version of it, the newest by default.
-
-    >>> of_serving("trtllm", (0, 10)).name, of_serving("trtllm", (1, 0)).name
-    ('trtllm-compiled', 'trtllm')
-    """
-    newest = runtime(name)
     for table in tables():
-        is_like = table.serving is newest.serving and newest.serving is not Serving.ANY
-        if is_like and version and table.before is not None and version < table.before:
-            return table
-    return newest
+        if table.steps is steps and not table.is_recorded and not table.newest:
+            return of_version(table, version)
+    raise PassError(f"no runtime has the kernels of {steps.value} steps")
 
 
 def recorded(table: Runtime) -> Runtime | None:

@@ -11,6 +11,7 @@ TABLE = replace(
     patterns=tuple(p for p in eager.TABLE.patterns if p != "sdpa"),
     aliases=(),
     stands_for=frozenset(),
+    newest=eager.TABLE.name,
     before=(2, 0),
     source="PyTorch before 2.0, and models that keep attention apart: as eager, but without "
     "scaled_dot_product_attention",

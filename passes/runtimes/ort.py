@@ -1,7 +1,5 @@
 """ONNX Runtime with all graph optimisations on its CUDA provider."""
 
-from perfc.ir import Kind
-
 from . import Framework, LaunchMode, Runtime
 
 PATTERNS = (
@@ -25,14 +23,12 @@ TABLE = Runtime(
     name="ort",
     title="ONNX Runtime, all graph optimisations, CUDA",
     launch=LaunchMode.EAGER,
-    epilogue={Kind.CONV: frozenset({Kind.ELEMENTWISE})},
-    epilogue_tags={Kind.CONV: frozenset({"relu", "add_relu"})},
-    patterns=("add_relu", *PATTERNS),
+    patterns=PATTERNS,
     max_nodes=12,
     framework=Framework.ORT,
     stands_for=frozenset({"cuda"}),
     merged_by=("tensorrt",),
     aliases=("onnxruntime",),
-    source="onnxruntime graph_transformer_utils.cc, levels 1 and 2, CUDA provider; checked by "
-    "benchmarks/fusion_check.py",
+    source="onnxruntime graph_transformer_utils.cc, levels 1 and 2, CUDA provider: "
+    "conv_activation_fusion.cc rejects convolutions on it since pull request 19470",
 )

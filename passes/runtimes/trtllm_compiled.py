@@ -16,6 +16,7 @@ TABLE = replace(
     epilogue={**trtllm.TABLE.epilogue, Kind.COLLECTIVE: frozenset()},
     engine=replace(ENGINE, is_compiled=True),
     aliases=(),
+    newest=trtllm.TABLE.name,
     before=(0, 12),
     source="TensorRT-LLM, docs/source/performance/perf-best-practices.md: residual sums and norms "
     "join the sum over ranks by the experimental --reduce_fusion alone, which perf-overview.md of "

@@ -26,6 +26,7 @@ from perfc.passes.runtimes import (
     Steps,
     Tf32,
     of_steps,
+    of_version,
     runtime,
     tables,
 )
@@ -165,8 +166,10 @@ class Deployment:
     @property
     def table_name(self) -> str:
         """Fusion table with its streams, as passes accept it: ``ort:3``."""
-        streams = "" if self.streams == 1 else f":{self.streams}"
-        return self.stated_runtime + streams
+        table = runtime(self.stated_runtime)
+        # weights of measured steps, which have versions of their own, know the newest table
+        name = table.name if table.steps else of_version(table, self.version).name
+        return name if self.streams == 1 else f"{name}:{self.streams}"
 
     @property
     def table(self) -> Runtime:
@@ -176,10 +179,7 @@ class Deployment:
     @property
     def of_version(self) -> Runtime:
         """Fusion table of the framework's version."""
-        now = self.table
-        if now.steps is None or now.is_recorded or self.version is None:
-            return now
-        return of_steps(now.steps, self.version) if now.before is None else now
+        return of_version(self.table, self.version)
 
     @property
     def rounded(self) -> Tf32:
@@ -332,7 +332,7 @@ class Deployment:
             offer = ", ".join(t.name for t in tables() if self.layout in t.layouts)
             message = f"{table.name} does not run {self.layout.value}"
             raise ParseError(message, where=where("layout"), hint=f"{offer} do")
-        if self.runtime_version and not table.tells_versions:
+        if self.runtime_version and not runtime(self.stated_runtime).tells_versions:
             offer = ", ".join(t.name for t in tables() if t.tells_versions)
             message, hint = (
                 f"versions of {table.name} were not measured separately",

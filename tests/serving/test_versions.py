@@ -10,7 +10,7 @@ from perfc.errors import ParseError
 from perfc.frontend.config import Parallel, precision_of, read_config
 from perfc.ir.op import Kind
 from perfc.machine import load_machine
-from perfc.passes.runtimes import of_serving
+from perfc.passes.runtimes import of_version, runtime
 from perfc.serving import llm
 from perfc.serving.engine import Engine, kind_of
 from perfc.serving.host import HostModel, host_model_of, host_models
@@ -47,7 +47,7 @@ def sums(version: str) -> set[tuple[str, ...]]:
     ],
 )  # fmt: skip
 def test_the_table_of_a_version(name: str, version: tuple[int, ...], table: str) -> None:
-    assert of_serving(name, version).name == table
+    assert of_version(runtime(name), version).name == table
 
 
 def test_compiled_engines_sum_over_ranks_apart_from_norms() -> None:

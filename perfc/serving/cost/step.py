@@ -9,7 +9,8 @@ from dataclasses import astuple
 from perfc.frontend.config import LanguageModel, Parallel, ServingPrecision
 from perfc.ir import bits_of
 from perfc.machine import Machine
-from perfc.passes.runtimes import of_serving
+from perfc.passes.runtimes import of_version
+from perfc.passes.runtimes import runtime as table_of
 
 from ..host import HostModel, numbers_of
 from ..simulation.scheduler import Chunk
@@ -63,7 +64,7 @@ class StepCost:
         # the stages between the first and the last are the same, and differ from these by one layer
         middle, last = {1: depth - 2} if depth > 2 else {}, {depth - 1: 1} if depth > 1 else {}
         chosen = {0: 1, **middle, **last}
-        table, path = of_serving(runtime, numbers_of(version)).name, str(machine.path)
+        table, path = of_version(table_of(runtime), numbers_of(version)).name, str(machine.path)
         how = model, precision, parallel, table
         rates = rates_of(runtime, version, machine, model.max_positions)
         self.stages = tuple([

@@ -1,0 +1,23 @@
+"""ONNX Runtime before 1.20 on its CUDA provider: f32 convolutions take their activation along."""
+
+from dataclasses import replace
+
+from perfc.ir import DType, Kind
+
+from . import ort
+
+TABLE = replace(
+    ort.TABLE,
+    name="ort-fused",
+    title="ONNX Runtime before 1.20, all graph optimisations, CUDA",
+    epilogue={Kind.CONV: frozenset({Kind.ELEMENTWISE})},
+    epilogue_tags={Kind.CONV: frozenset({"relu", "add_relu"})},
+    epilogue_types=frozenset({DType.F32}),
+    patterns=("add_relu", *ort.PATTERNS),
+    stands_for=frozenset(),
+    aliases=(),
+    newest=ort.TABLE.name,
+    before=(1, 20),
+    measured_as=ort.TABLE.name,
+    source="onnxruntime contrib_ops/cuda/fused_conv.cc, whose FusedConv has f32 alone",
+)
