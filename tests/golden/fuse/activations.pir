@@ -1023,7 +1023,7 @@ kernel 22: mul + sub (elementwise)
   reads %x12 %one: 1028 bytes
   writes %b12: 1024 bytes
 
-## ort, ort-cpu, ort-cpu-blocked
+## ort, ort-cpu, ort-cpu-blocked, ort-fused
 kernel 0: matmul (matmul)
   nodes %x0
   16384 mac; f32

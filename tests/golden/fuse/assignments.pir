@@ -181,7 +181,7 @@ kernel 5: ScatterND (gather)
   reads %v %index2 %y: 832*n bytes
   writes %w: 512*n bytes
 
-## openvino, ort, ort-cpu, ort-cpu-blocked, paddle, tensorflow, tvm
+## openvino, ort, ort-cpu, ort-cpu-blocked, ort-fused, paddle, tensorflow, tvm
 kernel 0: ScatterND (gather)
   nodes %f1
   no operations; f32

@@ -24,7 +24,7 @@ graph @main(%x: f32[n, 64]) {
   return %y
 }
 # ---- expect
-## cudagraph, eager, eager-literal, eager-unfused, fastertransformer, llamacpp, openvino, ort, ort-cpu, ort-cpu-blocked, paddle, sglang, tensorflow, torchscript, trainer, transformers, trtllm, trtllm-compiled, tvm, vllm
+## cudagraph, eager, eager-literal, eager-unfused, fastertransformer, llamacpp, openvino, ort, ort-cpu, ort-cpu-blocked, ort-fused, paddle, sglang, tensorflow, torchscript, trainer, transformers, trtllm, trtllm-compiled, tvm, vllm
 kernel 0: ReduceMax (reduction)
   nodes %mx
   64*n alu; f32

@@ -1097,7 +1097,339 @@ kernel 35: conv + relu + add (conv)
   reads %x %w: 17536 bytes
   writes %h3: 16384 bytes
 
-## ort, ort-cpu
+## ort, ort-fused
+kernel 0: matmul (matmul)
+  nodes %p0
+  2097152 mac; f16
+  reads %q %k: 131072 bytes
+  writes %p0: 131072 bytes
+kernel 1: softmax (softmax)
+  nodes %s0
+  262144 alu, 66560 sfu; f16
+  reads %p0: 131072 bytes
+  writes %s0: 131072 bytes
+kernel 2: matmul (matmul)
+  nodes %o0
+  2097152 mac; f16
+  reads %s0 %v: 196608 bytes
+  writes %o0: 65536 bytes
+kernel 3: matmul (matmul)
+  nodes %p1
+  2097152 mac; f16
+  reads %q %k: 131072 bytes
+  writes %p1: 131072 bytes
+kernel 4: relu (elementwise)
+  nodes %b1_0
+  65536 alu; f16
+  reads %p1: 131072 bytes
+  writes %b1_0: 131072 bytes
+kernel 5: relu (elementwise)
+  nodes %b1_1
+  65536 alu; f16
+  reads %b1_0: 131072 bytes
+  writes %b1_1: 131072 bytes
+kernel 6: relu (elementwise)
+  nodes %b1_2
+  65536 alu; f16
+  reads %b1_1: 131072 bytes
+  writes %b1_2: 131072 bytes
+kernel 7: relu (elementwise)
+  nodes %b1_3
+  65536 alu; f16
+  reads %b1_2: 131072 bytes
+  writes %b1_3: 131072 bytes
+kernel 8: softmax (softmax)
+  nodes %s1
+  262144 alu, 66560 sfu; f16
+  reads %b1_3: 131072 bytes
+  writes %s1: 131072 bytes
+kernel 9: matmul (matmul)
+  nodes %o1
+  2097152 mac; f16
+  reads %s1 %v: 196608 bytes
+  writes %o1: 65536 bytes
+kernel 10: matmul (matmul)
+  nodes %p2
+  2097152 mac; f16
+  reads %q %k: 131072 bytes
+  writes %p2: 131072 bytes
+kernel 11: relu (elementwise)
+  nodes %b2_0
+  65536 alu; f16
+  reads %p2: 131072 bytes
+  writes %b2_0: 131072 bytes
+kernel 12: relu (elementwise)
+  nodes %b2_1
+  65536 alu; f16
+  reads %b2_0: 131072 bytes
+  writes %b2_1: 131072 bytes
+kernel 13: relu (elementwise)
+  nodes %b2_2
+  65536 alu; f16
+  reads %b2_1: 131072 bytes
+  writes %b2_2: 131072 bytes
+kernel 14: relu (elementwise)
+  nodes %b2_3
+  65536 alu; f16
+  reads %b2_2: 131072 bytes
+  writes %b2_3: 131072 bytes
+kernel 15: relu (elementwise)
+  nodes %b2_4
+  65536 alu; f16
+  reads %b2_3: 131072 bytes
+  writes %b2_4: 131072 bytes
+kernel 16: softmax (softmax)
+  nodes %s2
+  262144 alu, 66560 sfu; f16
+  reads %b2_4: 131072 bytes
+  writes %s2: 131072 bytes
+kernel 17: matmul (matmul)
+  nodes %o2
+  2097152 mac; f16
+  reads %s2 %v: 196608 bytes
+  writes %o2: 65536 bytes
+kernel 18: matmul (matmul)
+  nodes %p3
+  2097152 mac; f16
+  reads %q %k: 131072 bytes
+  writes %p3: 131072 bytes
+kernel 19: relu (elementwise)
+  nodes %b3_0
+  65536 alu; f16
+  reads %p3: 131072 bytes
+  writes %b3_0: 131072 bytes
+kernel 20: relu (elementwise)
+  nodes %b3_1
+  65536 alu; f16
+  reads %b3_0: 131072 bytes
+  writes %b3_1: 131072 bytes
+kernel 21: relu (elementwise)
+  nodes %b3_2
+  65536 alu; f16
+  reads %b3_1: 131072 bytes
+  writes %b3_2: 131072 bytes
+kernel 22: relu (elementwise)
+  nodes %b3_3
+  65536 alu; f16
+  reads %b3_2: 131072 bytes
+  writes %b3_3: 131072 bytes
+kernel 23: relu (elementwise)
+  nodes %b3_4
+  65536 alu; f16
+  reads %b3_3: 131072 bytes
+  writes %b3_4: 131072 bytes
+kernel 24: relu (elementwise)
+  nodes %b3_5
+  65536 alu; f16
+  reads %b3_4: 131072 bytes
+  writes %b3_5: 131072 bytes
+kernel 25: softmax (softmax)
+  nodes %s3
+  262144 alu, 66560 sfu; f16
+  reads %b3_5: 131072 bytes
+  writes %s3: 131072 bytes
+kernel 26: matmul (matmul)
+  nodes %o3
+  2097152 mac; f16
+  reads %s3 %v: 196608 bytes
+  writes %o3: 65536 bytes
+kernel 27: matmul (matmul)
+  nodes %p4
+  2097152 mac; f16
+  reads %q %k: 131072 bytes
+  writes %p4: 131072 bytes
+kernel 28: softmax (softmax)
+  nodes %s4
+  262144 alu, 66560 sfu; f16
+  reads %p4: 131072 bytes
+  writes %s4: 131072 bytes
+kernel 29: relu (elementwise)
+  nodes %a4_0
+  65536 alu; f16
+  reads %s4: 131072 bytes
+  writes %a4_0: 131072 bytes
+kernel 30: relu (elementwise)
+  nodes %a4_1
+  65536 alu; f16
+  reads %a4_0: 131072 bytes
+  writes %a4_1: 131072 bytes
+kernel 31: matmul (matmul)
+  nodes %o4
+  2097152 mac; f16
+  reads %a4_1 %v: 196608 bytes
+  writes %o4: 65536 bytes
+kernel 32: matmul (matmul)
+  nodes %p5
+  2097152 mac; f16
+  reads %q %k: 131072 bytes
+  writes %p5: 131072 bytes
+kernel 33: softmax (softmax)
+  nodes %s5
+  262144 alu, 66560 sfu; f16
+  reads %p5: 131072 bytes
+  writes %s5: 131072 bytes
+kernel 34: relu (elementwise)
+  nodes %a5_0
+  65536 alu; f16
+  reads %s5: 131072 bytes
+  writes %a5_0: 131072 bytes
+kernel 35: relu (elementwise)
+  nodes %a5_1
+  65536 alu; f16
+  reads %a5_0: 131072 bytes
+  writes %a5_1: 131072 bytes
+kernel 36: relu (elementwise)
+  nodes %a5_2
+  65536 alu; f16
+  reads %a5_1: 131072 bytes
+  writes %a5_2: 131072 bytes
+kernel 37: matmul (matmul)
+  nodes %o5
+  2097152 mac; f16
+  reads %a5_2 %v: 196608 bytes
+  writes %o5: 65536 bytes
+kernel 38: matmul (matmul)
+  nodes %p6
+  2097152 mac; f16
+  reads %q %k: 131072 bytes
+  writes %p6: 131072 bytes
+kernel 39: softmax (softmax)
+  nodes %s6
+  262144 alu, 66560 sfu; f16
+  reads %p6: 131072 bytes
+  writes %s6: 131072 bytes
+kernel 40: relu (elementwise)
+  nodes %a6_0
+  65536 alu; f16
+  reads %s6: 131072 bytes
+  writes %a6_0: 131072 bytes
+kernel 41: relu (elementwise)
+  nodes %a6_1
+  65536 alu; f16
+  reads %a6_0: 131072 bytes
+  writes %a6_1: 131072 bytes
+kernel 42: relu (elementwise)
+  nodes %a6_2
+  65536 alu; f16
+  reads %a6_1: 131072 bytes
+  writes %a6_2: 131072 bytes
+kernel 43: relu (elementwise)
+  nodes %a6_3
+  65536 alu; f16
+  reads %a6_2: 131072 bytes
+  writes %a6_3: 131072 bytes
+kernel 44: matmul (matmul)
+  nodes %o6
+  2097152 mac; f16
+  reads %a6_3 %v: 196608 bytes
+  writes %o6: 65536 bytes
+kernel 45: matmul (matmul)
+  nodes %pm
+  2097152 mac; f16
+  reads %q %k: 131072 bytes
+  writes %pm: 131072 bytes
+kernel 46: where (elementwise)
+  nodes %wm
+  65536 integer; b1
+  reads %m %pm %z: 139266 bytes
+  writes %wm: 131072 bytes
+kernel 47: softmax (softmax)
+  nodes %sm
+  262144 alu, 66560 sfu; f16
+  reads %wm: 131072 bytes
+  writes %sm: 131072 bytes
+kernel 48: is_nan (elementwise)
+  nodes %nm
+  65536 alu; f16
+  reads %sm: 131072 bytes
+  writes %nm: 65536 bytes
+kernel 49: where (elementwise)
+  nodes %cm
+  65536 integer; b1
+  reads %nm %z %sm: 196610 bytes
+  writes %cm: 131072 bytes
+kernel 50: matmul (matmul)
+  nodes %om
+  2097152 mac; f16
+  reads %cm %v: 196608 bytes
+  writes %om: 65536 bytes
+kernel 51: conv (conv)
+  nodes %c0
+  589824 mac; f16
+  reads %x %w: 17536 bytes
+  writes %c0: 16384 bytes
+kernel 52: sigmoid + mul (elementwise, quick_gelu)
+  nodes %g0 %h0
+  24576 alu, 16384 sfu; f16
+  reads %c0: 16384 bytes
+  writes %h0: 16384 bytes
+kernel 53: conv (conv)
+  nodes %c1
+  589824 mac; f16
+  reads %x %w: 17536 bytes
+  writes %c1: 16384 bytes
+kernel 54: softplus (elementwise)
+  nodes %e1
+  8192 alu, 16384 sfu; f16
+  reads %c1: 16384 bytes
+  writes %e1: 16384 bytes
+kernel 55: tanh (elementwise)
+  nodes %g1
+  8192 sfu; f16
+  reads %e1: 16384 bytes
+  writes %g1: 16384 bytes
+kernel 56: mul (elementwise)
+  nodes %h1
+  8192 alu; f16
+  reads %c1 %g1: 32768 bytes
+  writes %h1: 16384 bytes
+kernel 57: conv (conv)
+  nodes %c2
+  589824 mac; f16
+  reads %x %w: 17536 bytes
+  writes %c2: 16384 bytes
+kernel 58: erf (elementwise)
+  nodes %d2
+  8192 sfu; f16
+  reads %c2: 16384 bytes
+  writes %d2: 16384 bytes
+kernel 59: neg (elementwise)
+  nodes %e2
+  8192 alu; f16
+  reads %d2: 16384 bytes
+  writes %e2: 16384 bytes
+kernel 60: mul (elementwise)
+  nodes %f2
+  8192 alu; f16
+  reads %c2 %e2: 32768 bytes
+  writes %f2: 16384 bytes
+kernel 61: relu (elementwise)
+  nodes %g2
+  8192 alu; f16
+  reads %f2: 16384 bytes
+  writes %g2: 16384 bytes
+kernel 62: add (elementwise)
+  nodes %h2
+  8192 alu; f16
+  reads %f2 %g2: 32768 bytes
+  writes %h2: 16384 bytes
+kernel 63: conv (conv)
+  nodes %c3
+  589824 mac; f16
+  reads %x %w: 17536 bytes
+  writes %c3: 16384 bytes
+kernel 64: relu (elementwise)
+  nodes %g3
+  8192 alu; f16
+  reads %c3: 16384 bytes
+  writes %g3: 16384 bytes
+kernel 65: add (elementwise)
+  nodes %h3
+  8192 alu; f16
+  reads %g3 %x: 32768 bytes
+  writes %h3: 16384 bytes
+
+## ort-cpu
 kernel 0: matmul (matmul)
   nodes %p0
   2097152 mac; f16

@@ -308,7 +308,7 @@ kernel 11: Mul (elementwise)
   reads %rot %sin: 1024*t + 1024 bytes
   writes %y: 1024*t bytes
 
-## ort, ort-cpu, ort-cpu-blocked
+## ort, ort-cpu, ort-cpu-blocked, ort-fused
 kernel 0: Pow + ReduceMean + … 3 more + Mul (reduction, rms_norm)
   nodes %sq %ms %me %rt %rr %xn %nrm
   769*t alu, 259*t sfu; f32

@@ -25,7 +25,7 @@ graph @main(%q: f32[2, 8, s, 64], %k: f32[2, 8, 64, s], %v: f32[2, 8, s, 64], %q
   return %o, %cast, %o2, %o3
 }
 # ---- expect
-## cudagraph, eager, eager-literal, eager-unfused, llamacpp, ort, ort-cpu, ort-cpu-blocked, paddle, sglang, tensorflow, trainer, transformers, trtllm, trtllm-compiled, vllm
+## cudagraph, eager, eager-literal, eager-unfused, llamacpp, ort, ort-cpu, ort-cpu-blocked, ort-fused, paddle, sglang, tensorflow, trainer, transformers, trtllm, trtllm-compiled, vllm
 kernel 0: MatMul (matmul)
   nodes %a
   1024*s*s mac; f32

@@ -539,7 +539,7 @@ kernel 13: MatMul (matmul)
   reads %ge %wd: 524288*n + 1048576 bytes
   writes %y: 131072*n bytes
 
-## ort, ort-cpu, ort-cpu-blocked
+## ort, ort-cpu, ort-cpu-blocked, ort-fused
 kernel 0: MatMul (matmul)
   nodes %q0
   8388608*n mac; f32

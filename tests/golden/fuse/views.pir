@@ -76,7 +76,7 @@ kernel 4: exp (elementwise)
   reads %x: 96 bytes
   writes %e: 96 bytes
 
-## openvino, ort, ort-cpu, ort-cpu-blocked, paddle, tensorflow
+## openvino, ort, ort-cpu, ort-cpu-blocked, ort-fused, paddle, tensorflow
 kernel 0: relu (elementwise)
   nodes %a
   24 alu; f32
