@@ -23,7 +23,7 @@ from ...traffic import moved, stored
 
 @frozen
 class MultiTensor(Op):
-    """A function of corresponding elements of several lists of tensors, in one launch.
+    """A function of corresponding elements of several lists of tensors.
 
     Shapes:  ``lists`` lists of equally many tensors, one after the other -> a list for each of
              ``written``, which overwrites that list, and ``fresh`` new lists like the first one.
@@ -44,6 +44,11 @@ class MultiTensor(Op):
     alu: Natural = 1
     sfu: Natural = 0
     unread: tuple[int, ...] = ()
+
+    @property
+    def is_list(self) -> bool:
+        """Return True if one launch takes several tensors, as PyTorch's list functions do."""
+        return self.function.startswith("_")
 
     def members(self, ins: Inputs) -> int:
         """Return the number of tensors per list."""
@@ -66,7 +71,7 @@ class MultiTensor(Op):
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         n = self.members(ins)
-        read = [v for i, v in enumerate(ins) if v is not None and i // n not in self.unread]
+        read = {v: None for i, v in enumerate(ins) if v is not None and i // n not in self.unread}
         return moved((stored(v.type) for v in read), map(stored, outs))
 
     def read_parts(self, ins: Inputs) -> Parts:

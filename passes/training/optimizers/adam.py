@@ -8,7 +8,7 @@ STATES = {"m": "exp_avg", "v": "exp_avg_sq"}
 MOMENTS = (
     ListKernel("_foreach_lerp_", "mg", "m", alu=3),
     ListKernel("_foreach_mul_", "v", "v"),
-    ListKernel("_foreach_addcmul_", "vg", "v", alu=3),
+    ListKernel("_foreach_addcmul_", "vgg", "v", alu=3),
     ListKernel("_foreach_sqrt", "v", "t", alu=0, sfu=1),
     ListKernel("_foreach_div_", "t", "t", alu=0, sfu=1),
     ListKernel("_foreach_add_", "t", "t"),

@@ -17,10 +17,10 @@ ITERATIONS = 5
 COEFFICIENTS = (3.4445, -4.775, 2.0315)
 """Coefficients of the Newton-Schulz iteration, which runs in bf16."""
 MOMENTUM = (
-    ListKernel("_foreach_lerp_", "mg", "m", alu=3),
-    ListKernel("_foreach_lerp_", "gm", "g", alu=3),
+    ListKernel("lerp_", "mg", "m", alu=3),
+    ListKernel("lerp", "gm", "g", alu=3),
 )
-STEP = (ListKernel("_foreach_mul_", "p", "p"), ListKernel("_foreach_add_", "pu", "p", alu=2))
+STEP = (ListKernel("mul_", "p", "p"), ListKernel("add_", "pu", "p", alu=2))
 
 
 @frozen

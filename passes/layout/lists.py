@@ -1,0 +1,79 @@
+"""Launches of kernels over lists of tensors: as many as arguments and grids require."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from perfc.ir import Numbers, TensorType, Value
+from perfc.ir.ops.training.multi_tensor import MultiTensor
+
+from ..fusion.kernel import Kernel
+from ..runtimes import CHUNK, ListLimit
+
+
+def launch_count(sizes: Iterable[float], most_tensors: int, most_chunks: float) -> int:
+    """Return the launches of one operation over tensors of so many elements.
+
+    As PyTorch's ``multi_tensor_apply``, a launch ends with a full tensor list or a full grid, in
+    which case the next one begins with the rest of the tensor.
+
+    >>> launch_count([64, 200_000, 10], 2, 320), launch_count([5 * CHUNK], 2, 4)
+    (2, 2)
+    """
+    launches, tensors, chunks = 0, 0, 0.0
+    for size in sizes:
+        left = -(-size // CHUNK)
+        tensors += left > 0
+        while left:
+            taken = min(left, most_chunks - chunks)
+            left, chunks = left - taken, chunks + taken
+            if chunks == most_chunks or (tensors == most_tensors and not left):
+                launches, tensors, chunks = launches + 1, int(left > 0), 0.0
+    return launches + (chunks > 0)
+
+
+def with_launches(kernel: Kernel, limit: ListLimit, at: Numbers) -> Kernel:
+    """Return a kernel over lists of tensors as the average of the launches that it takes.
+
+    Lists are grouped by the types of their tensors. Functions without a kernel over lists are
+    launched tensor by tensor.
+
+    Args:
+        kernel: the kernel; any other is returned as it is.
+        limit: most tensors and chunks of a launch.
+        at: evaluates extents.
+    """
+    op, ins = kernel.anchor.op, kernel.anchor.inputs
+    if not isinstance(op, MultiTensor):
+        return kernel
+    members = op.members(ins)
+    groups: dict[object, list[float]] = {}
+    for i in range(members):
+        tensors = ins[i::members]
+        types = tuple([v and isinstance(v.type, TensorType) and v.type.dtype for v in tensors])
+        groups.setdefault(types, []).append(_elements(tensors[0], at))
+    depth = min(op.lists + op.fresh, len(limit.tensors))
+    count = sum(
+        launch_count(sizes, limit.tensors[depth - 1], limit.chunks) if op.is_list else len(sizes)
+        for sizes in groups.values()
+    )
+    if count <= 1:
+        return kernel
+    work, traffic = kernel.work, kernel.traffic
+    return replace(
+        kernel,
+        work=replace(work, alu=work.alu // count, sfu=work.sfu // count),
+        traffic=replace(
+            traffic,
+            read_bytes=traffic.read_bytes // count,
+            write_bytes=traffic.write_bytes // count,
+        ),
+        repeat=kernel.repeat * count,
+        read_parts=tuple([nbytes // count for nbytes in kernel.read_parts]),
+    )
+
+
+def _elements(v: Value | None, at: Numbers) -> float:
+    size = v.type.numel if v is not None and isinstance(v.type, TensorType) else None
+    return 0 if size is None else at(size)
