@@ -92,8 +92,7 @@ class Sheet:
     @cached_property
     def generation(self) -> float:
         """Compute capability as a number, ``sm_89`` is 8.9; 0 for what is not CUDA."""
-        digits = self.machine.arch.removeprefix("sm_").rstrip("af")
-        return float(digits) / 10 if digits.isdigit() else 0.0
+        return self.machine.capability / 10
 
     def matrix_flop_per_s(self, dtype: str, *, tf32: bool = True) -> float:
         """Dense rate of the fastest way to multiply that type, as the sheet states it."""

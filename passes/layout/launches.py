@@ -15,6 +15,7 @@ from ..fusion.kernel import Alternative, Kernel
 from ..inference.strides import StrideTable, is_channels_last, strides_of
 from ..runtimes import Arithmetic, KernelTraits, LaunchRule, Layout, Operation, Tf32
 from .helpers import Helpers
+from .lists import over_lists
 
 HALVES = frozenset({DType.F16, DType.BF16})
 TILE = 128 * 256
@@ -44,13 +45,17 @@ def launched(
         layout: order of feature maps that the model is run with.
         tf32: which f32 products may use TF32; None for the runtime's default.
     """
-    if machine.kind == "cpu" or not table.runtime.launches:
+    has_rules = machine.kind != "cpu" and bool(table.runtime.launches)
+    if not has_rules and not table.runtime.lists:
         return table
     tf32 = table.runtime.tf32_on(machine.vendor) if tf32 is None else tf32
     units = frozenset(name for unit, name in machine.compute if unit is Unit.MATRIX)
     key = machine.vendor, machine.arch, machine.sm_count, units, layout, tf32, module is not None
 
     def made() -> KernelTable:
+        of_lists = over_lists(table, machine, Numbers(env))
+        if not has_rules:
+            return of_lists
         helpers = table.once("helpers", {}, lambda: Helpers(1 + most(table)))
         strides: StrideTable | None = None
         if module is not None and table.runtime.is_strided:
@@ -59,7 +64,7 @@ def launched(
                 ("strides", last), {}, lambda: strides_of(module, table, last=last)
             )
         launching = Launching(table, machine, units, tf32, Numbers(env), helpers, strides, layout)
-        return launching.table_of(table)
+        return launching.table_of(of_lists)
 
     return table.once(("launched", *key), env, made)
 
@@ -197,8 +202,7 @@ class Launching:
     def traits(self, kernel: Kernel, operation: Operation) -> KernelTraits:
         """Return the numbers of a kernel that rules compare."""
         at, problem = self.at, kernel.problem
-        arch = self.machine.arch.removeprefix("sm_")
-        capability = float(arch) if arch.isdigit() else 0.0
+        capability = self.machine.capability
         match problem:
             case SlidingWindow() as w:
                 return self.of_window(kernel, w, capability)

@@ -5,11 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from perfc.ir import Numbers, TensorType, Value
+from perfc.ir import Kind, Numbers, TensorType, Value
 from perfc.ir.ops.training.multi_tensor import MultiTensor
+from perfc.machine import Machine
 
+from ..fusion.fuse import KernelTable
 from ..fusion.kernel import Kernel
 from ..runtimes import CHUNK, ListLimit
+
+
+def over_lists(table: KernelTable, machine: Machine, at: Numbers) -> KernelTable:
+    """Return the table with the launches that its kernels over lists of tensors take."""
+    kind, maker, capability = machine.kind, machine.vendor, machine.capability
+    limits = (x for x in table.runtime.lists if x.holds(kind, maker, capability))
+    limit = next(limits, None)
+    if limit is None or not any(k.kind is Kind.OPTIMIZER for k in table.kernels):
+        return table
+    each = tuple([with_launches(kernel, limit, at) for kernel in table.kernels])
+    return replace(table, kernels=each, memo={})
 
 
 def launch_count(sizes: Iterable[float], most_tensors: int, most_chunks: float) -> int:

@@ -22,6 +22,8 @@ from ._launch_rules import Arithmetic as Arithmetic
 from ._launch_rules import KernelTraits as KernelTraits
 from ._launch_rules import LaunchRule as LaunchRule
 from ._launch_rules import Operation as Operation
+from ._list_limits import CHUNK as CHUNK
+from ._list_limits import ListLimit as ListLimit
 
 
 class LaunchMode(Enum):
@@ -181,6 +183,8 @@ class Runtime:
         layouts: layouts of feature maps, that it offers; the default first.
         blocks_channels: whether channels lie in blocks around convolutions.
         launches: helper launches around its kernels on GPUs; the first rule that matches holds.
+        lists: most that one launch over lists of tensors takes; the first limit that holds on a
+            device counts, and without one a launch takes all.
         aliases: other names that ``--runtime`` takes for it.
         source: where the table was read or measured.
     """
@@ -215,6 +219,7 @@ class Runtime:
     layouts: tuple[Layout, ...] = (Layout.CHANNELS_FIRST,)
     blocks_channels: bool = False
     launches: tuple[LaunchRule, ...] = ()
+    lists: tuple[ListLimit, ...] = ()
     aliases: tuple[str, ...] = ()
     source: str = ""
 

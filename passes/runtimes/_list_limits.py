@@ -1,7 +1,7 @@
-"""How much of its lists of tensors a framework passes to one launch.
+"""Most that one launch over lists of tensors takes.
 
-Source: PyTorch, aten/src/ATen/native/cuda/MultiTensorApply.cuh; launches of ResNet-50's update in
-a trace of an A100 have exactly these blocks.
+Source: PyTorch, aten/src/ATen/native/cuda/MultiTensorApply.cuh; a trace of ResNet-50's update on an
+A100 has exactly these launches and blocks.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ CHUNK = 65536
 
 @record
 class ListLimit:
-    """Most tensors and chunks of one launch over lists.
+    """Most tensors and chunks of one launch over lists, and devices on which it holds.
 
     Args:
         tensors: most tensors by the number of lists; the last one holds for more lists.
@@ -26,25 +26,23 @@ class ListLimit:
         least_capability: least compute capability, 75 for ``sm_75``.
     """
 
-    tensors: tuple[int, ...] = (1,)
-    chunks: float = inf
+    tensors: tuple[int, ...]
+    chunks: float
     kind: str = ""
     maker: str = ""
     least_capability: int = 0
 
     def holds(self, kind: str, maker: str, capability: int) -> bool:
         """Return True if it holds on a device."""
-        known = self.kind in ("", kind) and self.maker in ("", maker)
-        return known and capability >= self.least_capability
+        is_like = self.kind in ("", kind) and self.maker in ("", maker)
+        return is_like and capability >= self.least_capability
 
 
-ONE_BY_ONE = ListLimit()
-"""Each tensor alone."""
-ARGUMENTS_4K = ListLimit((110, 64, 48, 36, 30), 320)
-"""Lists that fit into the 4 KB that arguments of a kernel could have before CUDA 13."""
-PYTORCH = (
-    ListLimit(kind="cpu"),
-    # CUDA 13 requires Turing; wheels of PyTorch 2.11 are the first built for it
-    ListLimit((770, 448, 336, 252, 210), 2240, maker="NVIDIA", least_capability=75),
-    ARGUMENTS_4K,
+BEFORE_CUDA_13 = (
+    # operator by operator: lists have no kernels on processors
+    ListLimit((1,), inf, kind="cpu"),
+    # what fits into 4 KB of arguments
+    ListLimit((110, 64, 48, 36, 30), 320),
 )
+# CUDA 13 has 32 KB and requires Turing; PyTorch 2.11 is the first that is built for it by default
+PYTORCH = (ListLimit((770, 448, 336, 252, 210), 2240, "cuda", "NVIDIA", 75), *BEFORE_CUDA_13)

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from . import eager
+from ._list_limits import BEFORE_CUDA_13
 
 TABLE = replace(
     eager.TABLE,
@@ -13,6 +14,7 @@ TABLE = replace(
     stands_for=frozenset(),
     newest=eager.TABLE.name,
     before=(2, 0),
+    lists=BEFORE_CUDA_13,
     source="PyTorch before 2.0, and models that keep attention apart: as eager, but without "
     "scaled_dot_product_attention",
 )

@@ -7,6 +7,7 @@ from perfc.ir import Kind
 
 from ..fusion.windows import WINDOWS
 from . import STRIDED, Framework, LaunchMode, Layout, Runtime, Steps, Tf32
+from ._list_limits import PYTORCH
 
 _POINTWISE = frozenset({Kind.ELEMENTWISE, Kind.QUANTIZE, Kind.MOVEMENT, Kind.RANDOM})
 _LOOPS = _POINTWISE | {Kind.NORMALIZATION, Kind.REDUCTION, Kind.SOFTMAX}
@@ -32,6 +33,7 @@ TABLE = Runtime(
     tf32=Tf32.CONVOLUTIONS,
     steps=Steps.COMPILED,
     layouts=(Layout.CHANNELS_FIRST, Layout.CHANNELS_LAST),
+    lists=PYTORCH,
     source="torch._inductor scheduler: pointwise and reduction loops over the same range fuse, "
     "values that others read are written on the way; fuse_attention passes; matrix products "
     "and convolutions stay library calls, batch normalisation is a pointwise loop unless frozen",

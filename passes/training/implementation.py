@@ -9,9 +9,9 @@ class OptimizerLaunch(Enum):
     """Launch implementation of an optimizer."""
 
     FOREACH = "foreach"
-    """One kernel per operation, over all tensors; PyTorch's default."""
+    """One kernel per operation over lists of tensors; PyTorch's default."""
     FUSED = "fused"
-    """One kernel for the whole update."""
+    """One kernel over lists of tensors for the whole update."""
 
     __hash__ = object.__hash__
 

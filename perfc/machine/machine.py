@@ -181,6 +181,12 @@ class Machine:
         return self.path if self.slice is None else self.path.parent
 
     @property
+    def capability(self) -> int:
+        """Return the compute capability, 90 for ``sm_90`` and its variants; 0 for other makers."""
+        digits = self.arch.removeprefix("sm_").rstrip("af")
+        return int(digits) if digits.isdecimal() else 0
+
+    @property
     def sm_count(self) -> int:
         """Return the number of streaming multiprocessors, or of cores of a processor."""
         return int(self.facts["device.sm_count"].value)

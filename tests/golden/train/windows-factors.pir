@@ -124,8 +124,8 @@ graph @main(%image: f32[batch, 3, 64, 64], %labels: i64[batch]) {
   %head.lora.grad.2 = fused_matmul(%head.lora, %head.lora.grad) {transA=1} : f32[2, 10] loc("head.lora.grad", "FusedMatMul", backward)
   %head.lora.grad.3 = fused_matmul(%t2, %head.lora.grad.1) {transA=1} : f32[128, 2] loc("head.lora.grad", "FusedMatMul", backward)
   %head.lora.grad.3.next, %head.lora.grad.2.next = multi_tensor(%head.lora.grad.3, %head.lora.grad.2) {function="_amp_foreach_non_finite_check_and_unscale_", alu=2} : f32[128, 2], f32[2, 10] loc("_amp_foreach_non_finite_check_and_unscale_", "_amp_foreach_non_finite_check_and_unscale_", optimizer)
-  %head_w.lora_A.momentum_buffer.next, %head_w.lora_B.momentum_buffer.next = multi_tensor(%head_w.lora_A.momentum_buffer, %head_w.lora_B.momentum_buffer, %head.lora.grad.3.next, %head.lora.grad.2.next) {function="_foreach_lerp_", lists=2, alu=3} : f32[128, 2], f32[2, 10] loc("_foreach_lerp_", "_foreach_lerp_", optimizer)
-  %head.lora.grad.3.next.next, %head.lora.grad.2.next.next = multi_tensor(%head.lora.grad.3.next, %head.lora.grad.2.next, %head_w.lora_A.momentum_buffer.next, %head_w.lora_B.momentum_buffer.next) {function="_foreach_lerp_", lists=2, alu=3} : f32[128, 2], f32[2, 10] loc("_foreach_lerp_.1", "_foreach_lerp_", optimizer)
+  %head_w.lora_A.momentum_buffer.next, %head_w.lora_B.momentum_buffer.next = multi_tensor(%head_w.lora_A.momentum_buffer, %head_w.lora_B.momentum_buffer, %head.lora.grad.3.next, %head.lora.grad.2.next) {function="lerp_", lists=2, alu=3} : f32[128, 2], f32[2, 10] loc("lerp_", "lerp_", optimizer)
+  %head.lora.grad.3.next.next, %head.lora.grad.2.next.next = multi_tensor(%head.lora.grad.3.next, %head.lora.grad.2.next, %head_w.lora_A.momentum_buffer.next, %head_w.lora_B.momentum_buffer.next) {function="lerp", lists=2, alu=3} : f32[128, 2], f32[2, 10] loc("lerp", "lerp", optimizer)
   %head_w.lora_A.muon = cast(%head.lora.grad.3.next.next) {to="bf16"} : bf16[128, 2] loc("head_w.lora_A.muon", "Cast", optimizer)
   %head_w.lora_A.muon.1 = gemm(%head_w.lora_A.muon, %head_w.lora_A.muon) {transA=1} : bf16[2, 2] loc("head_w.lora_A.muon", "Gemm", optimizer)
   %head_w.lora_A.muon.2 = gemm(%head_w.lora_A.muon.1, %head_w.lora_A.muon.1, %head_w.lora_A.muon.1) {alpha=2.0315, beta=-4.775} : bf16[2, 2] loc("head_w.lora_A.muon", "Gemm", optimizer)
@@ -160,7 +160,7 @@ graph @main(%image: f32[batch, 3, 64, 64], %labels: i64[batch]) {
   %head_w.lora_B.muon.14 = gemm(%head_w.lora_B.muon.13, %head_w.lora_B.muon.13, %head_w.lora_B.muon.13) {alpha=2.0315, beta=-4.775} : bf16[2, 2] loc("head_w.lora_B.muon", "Gemm", optimizer)
   %head_w.lora_B.muon.15 = gemm(%head_w.lora_B.muon.14, %head_w.lora_B.muon.12, %head_w.lora_B.muon.12) {beta=3.4445} : bf16[2, 10] loc("head_w.lora_B.muon", "Gemm", optimizer)
   %head_w.lora_B.muon.16 = cast(%head_w.lora_B.muon.15) {to="f32"} : f32[2, 10] loc("head_w.lora_B.muon", "Cast", optimizer)
-  %head_w.lora_A.next, %head_w.lora_B.next = multi_tensor(%head_w.lora_A, %head_w.lora_B) {function="_foreach_mul_"} : f32[128, 2], f32[2, 10] loc("_foreach_mul_", "_foreach_mul_", optimizer)
-  %head_w.lora_A.next.next, %head_w.lora_B.next.next = multi_tensor(%head_w.lora_A.next, %head_w.lora_B.next, %head_w.lora_A.muon.16, %head_w.lora_B.muon.16) {function="_foreach_add_", lists=2, alu=2} : f32[128, 2], f32[2, 10] loc("_foreach_add_", "_foreach_add_", optimizer)
+  %head_w.lora_A.next, %head_w.lora_B.next = multi_tensor(%head_w.lora_A, %head_w.lora_B) {function="mul_"} : f32[128, 2], f32[2, 10] loc("mul_", "mul_", optimizer)
+  %head_w.lora_A.next.next, %head_w.lora_B.next.next = multi_tensor(%head_w.lora_A.next, %head_w.lora_B.next, %head_w.lora_A.muon.16, %head_w.lora_B.muon.16) {function="add_", lists=2, alu=2} : f32[128, 2], f32[2, 10] loc("add_", "add_", optimizer)
   return %loss.2, %head_w.lora_A.next.next, %head_w.lora_B.next.next, %head_w.lora_A.momentum_buffer.next, %head_w.lora_B.momentum_buffer.next
 }

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perfc.ir import Numbers
+from perfc.ir import Kind
 from perfc.ir.syntax.parse import parse_module
 from perfc.machine import load_machine
-from perfc.passes.fusion.fuse import Fuse
-from perfc.passes.layout.lists import launch_count, with_launches
+from perfc.passes.fusion.fuse import Fuse, KernelTable
+from perfc.passes.layout.launches import launched
+from perfc.passes.layout.lists import launch_count
 from perfc.passes.manager import Analyses
-from perfc.passes.runtimes import ListLimit, runtime
-from perfc.passes.runtimes._list_limits import ARGUMENTS_4K, CHUNK
+from perfc.passes.runtimes import CHUNK, runtime
 from perfc.passes.training.train import Train
 
 
@@ -51,7 +51,7 @@ def resnet50() -> list[int]:
 @pytest.mark.parametrize(("lists", "blocks"), [(1, [180, 320, 8]), (2, [71, 155, 282])])
 def test_blocks_of_a_trace(lists: int, blocks: list[int]) -> None:
     # a step of ResNet-50 with SGD on an A100, PyTorch 2 with CUDA 12
-    limit = ARGUMENTS_4K
+    limit = runtime("eager-unfused").lists[-1]
     most = limit.tensors[lists - 1]
     assert grids(resnet50(), most, limit.chunks) == blocks
     assert launch_count(resnet50(), most, limit.chunks) == len(blocks)
@@ -66,8 +66,8 @@ def test_as_many_as_pytorch_launches(sizes: list[int], tensors: int, chunks: int
     assert launch_count(sizes, tensors, chunks) == len(grids(sizes, tensors, chunks))
 
 
-def step(optimizer: str, tensors: int, elements: int, implementation: str = "foreach"):
-    """Kernels of the update of equal vectors."""
+def step(optimizer: str, implementation: str, tensors: int, elements: int) -> KernelTable:
+    """Kernels of a step that updates equal vectors."""
     lines = ["perfir 1", "module @m", f"graph @main(%x: f32[{elements}]) {{"]
     lines += [f"  %w{i} = weight : f32[{elements}]" for i in range(tensors)]
     value = "x"
@@ -77,7 +77,7 @@ def step(optimizer: str, tensors: int, elements: int, implementation: str = "for
     lines += [f"  return %{value}", "}", ""]
     am = Analyses()
     how = Train(optimizer=optimizer, implementation=implementation, loss="mse")
-    return am.get(Fuse("eager"), am.apply(how, parse_module("\n".join(lines)))).kernels
+    return am.get(Fuse("eager"), am.apply(how, parse_module("\n".join(lines))))
 
 
 @pytest.mark.parametrize(
@@ -96,15 +96,14 @@ def step(optimizer: str, tensors: int, elements: int, implementation: str = "for
 def test_launches_by_machine(
     target: str, optimizer: str, implementation: str, launches: list[int]
 ) -> None:
-    machine, at = load_machine(target), Numbers({})
-    capability = int(machine.arch.removeprefix("sm_")) if machine.arch.startswith("sm_") else 0
-    limit = ListLimit.of(runtime("eager").lists, machine.kind, machine.vendor, capability)
-    assert limit is not None
-    found = []
-    for kernel in step(optimizer, 130, 64, implementation):
-        if kernel.anchor.op.mnemonic == "multi_tensor":
-            made = with_launches(kernel, limit, at)
-            found.append(made.repeat)
-            assert kernel.traffic.nbytes - made.repeat <= made.traffic.nbytes * made.repeat
-            assert made.traffic.nbytes * made.repeat <= kernel.traffic.nbytes
-    assert found == launches
+    table = step(optimizer, implementation, 130, 64)
+    made = launched(table, load_machine(target), {}).kernels
+    updates = [(a, b) for a, b in zip(table.kernels, made, strict=True) if a.kind is Kind.OPTIMIZER]
+    assert [b.repeat for _, b in updates] == launches
+    for a, b in updates:
+        for whole, each in (
+            (a.traffic.nbytes, b.traffic.nbytes),
+            (a.work.alu, b.work.alu),
+            (a.work.sfu, b.work.sfu),
+        ):
+            assert whole - 2 * b.repeat < each * b.repeat <= whole
