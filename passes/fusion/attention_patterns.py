@@ -8,6 +8,8 @@ from perfc.ir.ops.movement.movement import Transpose
 
 from .neighbourhood import FACTORS, Neighbourhood, is_scalar
 
+FUSED_RANK = 4
+"""Rank of the tensors that fused attention takes at most."""
 MAX_STEPS = 6
 """Maximum number of operators between a product and the softmax."""
 
@@ -33,12 +35,16 @@ def scaled_attention(node: Node, near: Neighbourhood) -> Nodes | None:
     framework runs one kernel here; attention written by hand stays several.
 
     Source: torch.onnx, symbolic_opset14.scaled_dot_product_attention and its torch.export
-    successor: ``q * sqrt(scale)``, ``k * sqrt(scale)``.
+    successor: ``q * sqrt(scale)``, ``k * sqrt(scale)``. PyTorch, sdp_utils.cpp: fused kernels
+    take tensors of rank 4 only.
     """
     matched = _attention(node, near)
     if matched is None:
         return None
     members, scores = matched
+    type_ = scores.results[0].type
+    if isinstance(type_, TensorType) and type_.shape is not None and len(type_.shape) > FUSED_RANK:
+        return None
     makers = [near.maker(v) for v in near.computed(scores)]
     is_split = all(m is not None and m in members and _scales(m) for m in makers)
     return members if is_split else None

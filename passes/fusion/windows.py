@@ -38,3 +38,12 @@ def window_steps(node: Node) -> tuple[int, int] | None:
     outer = numbers[width] - first if rows > 1 else width * inner
     lattice = [first + i * outer + j * inner for i in range(rows) for j in range(width)]
     return (outer, inner) if numbers == lattice else None
+
+
+def is_selection(node: Node) -> bool:
+    """Return True for a lookup of one position along an axis of a computed tensor: ``x[:, 0]``."""
+    if not isinstance(node.op, Gather) or len(node.inputs) != 2:
+        return False
+    data, index = node.inputs
+    is_computed = data is not None and data.weight is None
+    return is_computed and index is not None and index.known is not None and not index.known.shape

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field
 from typing import ClassVar
 
@@ -20,7 +20,7 @@ from perfc.ir.ops.resampling.resize import Resize
 from .. import Analysis
 from ..fusion.fuse import Fuse, KernelTable
 from ..fusion.kernel import Kernel
-from ..fusion.windows import window_steps
+from ..fusion.windows import is_selection, window_steps
 from ..manager import Analyses
 from ..runtimes import Runtime
 from .placement import Extents, contiguous, viewed
@@ -117,7 +117,21 @@ def strides_of(module: Module, kernels: KernelTable, *, last: bool = False) -> S
     for node in module.graph.nodes:
         if node not in dense:
             walk.visit(node, node in fused)
-    return StrideTable(walk.shapes, walk.strides, walk.copies)
+    users = module.graph.users
+    # exporters spell out views inside of fused attention
+    copies = {n: v for n, v in walk.copies.items() if not is_read_in(fused, v, users, walk.table)}
+    return StrideTable(walk.shapes, walk.strides, copies)
+
+
+def is_read_in(
+    nodes: Collection[Node], v: Value, users: Mapping[Value, Sequence[Node]], table: Runtime
+) -> bool:
+    """Return True if all readers of a value, views looked through, are among ``nodes``."""
+    readers = users.get(v, ())
+    return bool(readers) and all(
+        n in nodes or (table.is_view(n) and is_read_in(nodes, n.results[0], users, table))
+        for n in readers
+    )
 
 
 def channels_last(shape: Extents) -> Extents:
@@ -204,6 +218,9 @@ class StrideWalk:
                 lead = len(new) - len(old)
                 axes = zip(old, new[lead:], strides, strict=True)
                 self.strides[result] = (0,) * lead + tuple(s if a == b else 0 for a, b, s in axes)
+            case Gather(axis=axis) if is_selection(node):
+                axis %= len(old)
+                self.strides[result] = (*strides[:axis], *strides[axis + 1 :])
             case Gather(axis=axis):
                 self.strides[result] = windowed(strides, axis, window_steps(node) or (1, 1))
             case _:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import field, replace
 
-from perfc.ir import DType, Known, Node, Op, Shape, TensorType, Type, Value, mutable
+from perfc.ir import DType, Kind, Known, Node, Op, Shape, TensorType, Type, Value, mutable
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.ops.elementwise.elementwise import Add
 from perfc.ir.ops.movement.movement import Contiguous
@@ -112,9 +112,17 @@ class Around:
 
     @property
     def bias(self) -> Value | None:
-        """The bias of a convolution."""
-        ins = self.kernel.anchor.inputs
-        return ins[2] if len(ins) > 2 else None
+        """The bias of a convolution or product; None without one.
+
+        A constant that is no parameter stands for none: exporters write zeros.
+        """
+        anchor = self.kernel.anchor
+        if self.kernel.pattern == "linear":
+            adds = [n for n in self.kernel.nodes if isinstance(n.op, Add)]
+            rows = [v for n in adds for v in n.inputs if v is not None and v.weight is not None]
+            return rows[0] if rows else None
+        v = anchor.inputs[2] if len(anchor.inputs) > 2 else None
+        return None if v is None or (v.weight and not v.weight.is_parameter) else v
 
     def operand(self, v: Value) -> Value:
         """Return what the kernel reads for an operand of its anchor."""
@@ -161,8 +169,8 @@ class Around:
     def after(self, helper: Helper, source: Value, target: Value) -> Kernel:
         """Return a launch after the kernel, from one tensor to another of its type."""
         if helper is Helper.BIAS and (v := self.bias) is not None:
-            rank = len(_shape(source))
-            shape = (*_shape(v), *(1,) * (rank - 2))
+            is_conv = self.kernel.kind is Kind.CONV
+            shape = (*_shape(v), *(1,) * (len(_shape(source)) - 2)) if is_conv else _shape(v)
             bias = Value(v.name, TensorType(_dtype(v), shape), weight=v.weight)
             return self.launch(helper, Add(), (source, bias), target, (source, v))
         title = order_title(helper, source, last=False)

@@ -6,12 +6,13 @@ import math
 from collections.abc import Iterator
 from dataclasses import field, replace
 
-from perfc.ir import DType, Env, Kind, Module, Numbers, TensorType, Value, entity
+from perfc.ir import DType, Env, Kind, Module, Numbers, Shape, TensorType, Value, entity
 from perfc.ir.problem import Product, Rows, SlidingWindow, Span
 from perfc.machine import Machine, Unit
 
 from ..fusion.fuse import KernelTable
 from ..fusion.kernel import Alternative, Kernel
+from ..inference.placement import viewed
 from ..inference.strides import StrideTable, is_channels_last, strides_of
 from ..runtimes import Arithmetic, KernelTraits, LaunchRule, Layout, Operation, Tf32
 from .helpers import Helpers
@@ -140,14 +141,39 @@ class Launching:
     def unordered(self, kernel: Kernel) -> tuple[Value, ...]:
         """Return the operands that the kernel cannot read as they lie."""
         kind = kernel.kind
-        if self.strides is None or (kind not in NEEDS_ORDER and kind not in NEEDS_DENSE):
+        if self.strides is None:
             return ()
-        first = next((n for n in kernel.nodes if n.op.kind is not Kind.VIEW), kernel.anchor)
+        if isinstance(kernel.problem, Product) and kind is Kind.MATMUL:
+            operands = kernel.anchor.inputs[:2]
+            return tuple([v for v in operands if v is not None and not self.folds(v)])
+        if kind not in NEEDS_ORDER and kind not in NEEDS_DENSE:
+            return ()
+        is_view = self.table.runtime.is_view
+        first = next((n for n in kernel.nodes if not is_view(n)), kernel.anchor)
         v = first.inputs[0] if first.inputs else None
         if v is None or v not in self.strides.strides:
             return ()
         either = kind in NEEDS_DENSE or operation_of(kernel) is Operation.BATCH_NORM
         return () if self.lies_dense(v, either=either) else (v,)
+
+    def folds(self, v: Value) -> bool:
+        """Return True if a view shows the leading axes of a product's operand as one."""
+        assert self.strides is not None
+        strides, extents = self.strides.strides.get(v), _extents(v)
+        if strides is None or len(extents) < 3:
+            return True
+        axes = [axis for axis in range(len(extents)) if self.at(extents[axis]) != 1]
+        lead = [axis for axis in axes if axis < len(extents) - 2]
+        shape = self.strides.shapes[v]
+        old, steps = (tuple([of[axis] for axis in lead]) for of in (shape, strides))
+        return not lead or viewed(old, steps, (math.prod(old),)) is not None
+
+    def is_strided(self, kernel: Kernel) -> bool:
+        """Return True if the left operand of a product is no dense tensor of rank 3 or more."""
+        v = kernel.anchor.inputs[0]
+        if self.strides is None or v is None or v not in self.strides.strides:
+            return False
+        return len(_extents(v)) > 2 and not self.lies_dense(v, either=False)
 
     def lies_dense(self, v: Value, *, either: bool) -> bool:
         """Return True if a value is dense in the order of its axes, or ``either`` channels last."""
@@ -155,10 +181,9 @@ class Launching:
         if either and is_channels_last(self.strides, v):
             return True
         step = 1
-        shape, strides = self.strides.shapes[v], self.strides.of(v)
+        shape, strides, extents = self.strides.shapes[v], self.strides.of(v), _extents(v)
         for axis in reversed(range(len(shape))):
-            extent = v.type.shape[axis] if isinstance(v.type, TensorType) and v.type.shape else 1
-            if self.at(extent) == 1:
+            if self.at(extents[axis]) == 1:
                 continue
             if strides[axis] != step:
                 return False
@@ -209,7 +234,12 @@ class Launching:
             case Product() as p:
                 elements = at(p.products) * at(p.rows) * at(p.n)
                 tiles = elements / TILE / self.machine.sm_count
-                return KernelTraits(elements=elements, tiles=tiles, capability=capability)
+                return KernelTraits(
+                    elements=elements,
+                    tiles=tiles,
+                    capability=capability,
+                    strided=self.is_strided(kernel),
+                )
             case _:
                 return KernelTraits(capability=capability)
 
@@ -233,6 +263,10 @@ class Launching:
             channels_last=last,
             copied_weights=last and first,
         )
+
+
+def _extents(v: Value) -> Shape:
+    return (v.type.shape or ()) if isinstance(v.type, TensorType) else ()
 
 
 def operation_of(kernel: Kernel) -> Operation | None:

@@ -12,7 +12,7 @@ from importlib import import_module
 from perfc.errors import PassError
 from perfc.ir import DType, Kind, Node, record
 
-from ..fusion.windows import WINDOWS, window_steps
+from ..fusion.windows import WINDOWS, is_selection, window_steps
 from ._engine_kind import Batching as Batching
 from ._engine_kind import EngineKind as EngineKind
 from ._engine_kind import PoolOf as PoolOf
@@ -301,7 +301,7 @@ class Runtime:
         op = node.op
         if op.kind is Kind.VIEW or op.mnemonic in self.views:
             return True
-        return WINDOWS in self.views and window_steps(node) is not None
+        return WINDOWS in self.views and (is_selection(node) or window_steps(node) is not None)
 
     def absorbs(self, kernel: Kind, kind: Kind, tag: str, dtype: DType | None = None) -> bool:
         """Return True if kernels of this kind and element type absorb the operators after them."""

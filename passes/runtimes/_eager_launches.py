@@ -18,8 +18,10 @@ W, M, BIAS = Helper.WEIGHT_LAYOUT, Helper.FILL, Helper.BIAS
 PRODUCT, HEURISTIC, DIRECT = Algorithm.PRODUCT, Algorithm.HEURISTIC, Algorithm.DIRECT
 
 FIRST, LAST = ("channels_last", (0, 0)), ("channels_last", (1, 1))
-IMAGE, LARGE = ("depth", (1, 4)), ("elements", (4.3e6, inf))
+IMAGE, BROAD = ("depth", (1, 4)), ("channels", (64, inf))
+MEDIUM, LARGE = ("elements", (0.5e6, inf)), ("elements", (4.3e6, inf))
 POINT, WIDE, WIDEST = ("window", (1, 1)), ("window", (2, inf)), ("window", (6, inf))
+PATCH = ("window", (14, inf))
 STRIDED, ODD = ("stride", (2, inf)), ("alignment", (1, 1))
 
 CONVOLUTIONS = (
@@ -29,12 +31,21 @@ CONVOLUTIONS = (
     LaunchRule(CONV, HALF | TF32, (LAST, ("copied_weights", (1, 1))), (W,), (BIAS,), HEURISTIC),
     LaunchRule(CONV, HALF | TF32, (LAST,), (), (BIAS,), HEURISTIC),
     LaunchRule(CONV, HALF, (IMAGE, WIDEST), (M, IN, M, W), (OUT, BIAS), HEURISTIC),
+    LaunchRule(CONV, TF32, (PATCH, LARGE), (IN, W, M), (OUT, BIAS), HEURISTIC),
+    LaunchRule(CONV, TF32, (PATCH,), (), (BIAS,), HEURISTIC),
     LaunchRule(CONV, TF32, (IMAGE, WIDEST), (IN, W), (BIAS,), HEURISTIC),
     LaunchRule(CONV, HALF | TF32, (IMAGE,), (), (BIAS,), HEURISTIC),
     LaunchRule(CONV, HALF, (WIDE, LARGE), (IN, W, M), (OUT, BIAS), HEURISTIC),
     LaunchRule(CONV, HALF, (WIDE,), (IN, W), (OUT, BIAS), HEURISTIC),
     LaunchRule(CONV, TF32, (WIDE, LARGE), (IN, W, M), (OUT, BIAS), HEURISTIC),
-    LaunchRule(CONV, TF32, (WIDE, ("elements", (0.5e6, inf))), (IN, W), (OUT, BIAS), HEURISTIC),
+    LaunchRule(
+        CONV,
+        TF32,
+        (WIDE, ("elements", (0.5e6, inf)), ("channels", (64, inf))),
+        (IN, W),
+        (OUT, BIAS),
+        HEURISTIC,
+    ),
     LaunchRule(CONV, TF32, (WIDE,), (IN, W), (BIAS,), HEURISTIC),
     LaunchRule(CONV, HALF, (STRIDED, LARGE), (IN, M), (OUT, BIAS), PRODUCT),
     LaunchRule(CONV, HALF | TF32, (STRIDED,), (IN,), (OUT, BIAS), PRODUCT),
@@ -45,7 +56,16 @@ CONVOLUTIONS = (
     LaunchRule(
         CONV, TF32, (ODD, ("pixels", (2, inf)), ("depth", (512, inf))), (IN,), (OUT, BIAS), PRODUCT
     ),
+    LaunchRule(
+        CONV,
+        HALF | TF32,
+        (("alignment", (4, 4)), ("batch", (64, inf)), ("channels", (256, inf))),
+        (IN,),
+        (OUT, BIAS),
+        PRODUCT,
+    ),
     LaunchRule(CONV, HALF | TF32, (), (), (BIAS,), PRODUCT),
+    LaunchRule(CONV, F32, (WIDE, ("batch", (8, inf)), BROAD), (W,), (BIAS,), HEURISTIC),
     LaunchRule(CONV, F32, (), (), (BIAS,), HEURISTIC),
     LaunchRule(DEPTHWISE, HALF, (), (), (BIAS,), DIRECT),
     LaunchRule(DEPTHWISE, TF32 | F32, (), (), (), DIRECT),
@@ -67,6 +87,8 @@ OTHERS = (
     LaunchRule(Operation.BATCH_NORM, HALF, (), (Helper.STATISTICS, Helper.STATISTICS)),
     LaunchRule(Operation.PAD, before=(M,)),
     LaunchRule(Operation.PAD, before=(M,), maker="AMD"),
+    # at::linear adds the bias inside of the product of dense operands only
+    LaunchRule(Operation.PRODUCT, where=(("strided", (1, 1)),), after=(BIAS,)),
     # counters of products whose work is divided: cuBLAS and cuDNN on Hopper
     LaunchRule(Operation.PRODUCT, HALF, (("tiles", (2, inf)), ("capability", (90, 90))), (M,)),
     LaunchRule(Operation.PRODUCT, TF32, (LARGE, ("capability", (90, 90))), (M,)),

@@ -60,6 +60,7 @@ class KernelTraits(NamedTuple):
         tiles: tiles of 128 x 256 of a product's result over the machine's multiprocessors.
         capability: compute capability, 90 for ``sm_90``; 0 for other makers.
         channels_last: 1 for a feature map whose channels are the densest axis.
+        strided: 1 if a product's left operand is no dense tensor.
         copied_weights: 1 if the filters lie in another order than the feature map.
     """
 
@@ -74,6 +75,7 @@ class KernelTraits(NamedTuple):
     tiles: float = 0
     capability: float = 0
     channels_last: float = 0
+    strided: float = 0
     copied_weights: float = 0
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import onnx
+import onnx.parser
 import pytest
 from onnx import TensorProto, helper
 
@@ -91,6 +92,45 @@ def test_tf32_writes_small_results_in_place() -> None:
 @pytest.mark.parametrize("target", ["gtx1080ti", "generic-x86-64"])
 def test_machines_without_matrix_units_convert_nothing(target: str) -> None:
     assert labels(convolution(), "f16", target=target) == ["Conv"]
+
+
+def names(text: str) -> list[str]:
+    """Operators of the kernels of a model in text form."""
+    report = perfc.analyze(onnx.parser.parse_model(HEAD + text), "h100", runtime="eager")
+    return [k.anchor.loc.op_type for k in report.kernels.kernels]
+
+
+HEAD = '<ir_version: 8, opset_import: ["" : 18]> '
+
+
+def test_products_of_views_that_cannot_be_merged_copy_them() -> None:
+    """at::matmul reshapes batched operands, and at::linear adds the bias apart from such ones."""
+    turned = "t = Transpose<perm=[0, 2, 1, 3]>(x) u = Transpose<perm=[0, 2, 3, 1]>(x)"
+    text = f"net (float[4, 16, 8, 32] x) => (float[4, 8, 16, 16] y) {{ {turned} y = MatMul(t, u) }}"
+    assert names(text) == ["copy", "copy", "MatMul"]
+    assert names(text.replace("[4, 16, 8, 32]", "[1, 16, 8, 32]").replace("[4, 8", "[1, 8")) == [
+        "MatMul"
+    ]
+
+
+def test_a_selected_position_is_a_view() -> None:
+    text = (
+        "net (float[4, 16, 32] x) => (float[4, 32] y) "
+        "{ i = Constant<value_int = 0>() g = Gather<axis = 1>(x, i) y = Relu(g) }"
+    )
+    assert names(text) == ["Relu"]
+
+
+def test_a_normalization_of_a_permuted_map_copies_it_once() -> None:
+    """ConvNeXt: layers between permutations leave channels last for what follows."""
+    norm = "LayerNormalization<axis = -1>"
+    text = (
+        "net (float[4, 8, 6, 6] x, float[8] s, float[8, 1, 3, 3] w) => (float[4, 6, 6, 8] y) {"
+        f"a = Transpose<perm=[0, 2, 3, 1]>(x) b = {norm}(a, s) c = Transpose<perm=[0, 3, 1, 2]>(b) "
+        "d = Conv<group = 8, pads = [1, 1, 1, 1]>(c, w) e = Transpose<perm=[0, 2, 3, 1]>(d) "
+        f"y = {norm}(e, s) }}"
+    )
+    assert names(text) == ["copy", "LayerNormalization", "Conv", "LayerNormalization"]
 
 
 def test_a_helper_launch_is_a_kernel_with_bytes_and_a_bound() -> None:

@@ -1,0 +1,88 @@
+"""Compares the launches of captured CUDA graphs with those that perfc expects.
+
+    python benchmarks/launch_counts.py MODELS [--rows] [--match TEXT]
+
+Rows are the inference runs of ``datasets/h200/vision.csv.gz`` whose nodes were counted; MODELS is
+the folder of their exported graphs. A memset and a kernel are a node each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from statistics import median
+
+import perfc
+from perfc.errors import PerfcError
+from perfc.ir import Numbers
+from perfc.passes.runtimes import Tf32
+
+ROWS = Path(__file__).parents[1] / "datasets/h200/vision.csv.gz"
+SOURCES = {"timm": "timm__{}__{}", "rnd": "rnd__{}", "mtd": "mtd__{}"}
+PRECISIONS = {"fp16": ("f16", Tf32.ALL), "tf32": ("", Tf32.ALL), "fp32": ("", Tf32.NONE)}
+
+
+def measured() -> Iterator[Mapping[str, str]]:
+    """Yield the inference rows with a number of nodes."""
+    with gzip.open(ROWS, "rt", encoding="utf-8") as file:
+        for row in csv.DictReader(line for line in file if not line.startswith("#")):
+            if row["graph_nodes"] and row["mode"] == "infer":
+                yield row
+
+
+def expected(row: Mapping[str, str], models: Path) -> Counter[str] | None:
+    """Return the number of launches by purpose; None without a graph or for one that fails."""
+    source, _, name = row["name"].partition(":")
+    path = models / f"{SOURCES[source].format(name, row['size'])}.onnx.gz"
+    if not path.is_file():
+        return None
+    dtype, tf32 = PRECISIONS[row["prec"]]
+    try:
+        report = perfc.analyze(
+            path, "h200", batch=int(row["batch"]), runtime="cudagraph", dtype=dtype, tf32=tf32
+        )
+    except PerfcError as error:
+        print(f"left out: {row['key']}: {error}")
+        return None
+    at, counts = Numbers(report.env), Counter[str]()
+    for kernel in report.kernels.kernels:
+        word = kernel.kind.value if kernel.helper is None else kernel.helper.value
+        counts[word] += round(at(kernel.repeat))
+    return counts
+
+
+def main() -> None:
+    """Print the errors by precision, and each row if asked."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("models", type=Path)
+    parser.add_argument("--rows", action="store_true", help="print every row")
+    parser.add_argument("--match", default="", help="only rows whose key contains this")
+    args = parser.parse_args()
+    ratios: dict[str, list[float]] = defaultdict(list)
+    for row in measured():
+        counts = expected(row, args.models) if args.match in row["key"] else None
+        if counts is None:
+            continue
+        nodes = int(row["graph_nodes"])
+        ratio = counts.total() / nodes
+        ratios[row["prec"]].append(ratio)
+        if args.rows:
+            parts = " ".join(f"{word} {n}" for word, n in counts.most_common())
+            print(f"{ratio:.3f} {counts.total():5} {nodes:5} {row['key']}: {parts}")
+    for precision, found in ratios.items():
+        errors = [abs(r - 1) for r in found]
+        within = [sum(e <= limit for e in errors) for limit in (0.05, 0.1)]
+        spread = math.exp(median(math.log(r) for r in found))
+        print(
+            f"{precision}: {len(found)} rows, median error {100 * median(errors):.1f} %, median "
+            f"ratio {spread:.2f}, within 5 %: {within[0]}, within 10 %: {within[1]}"
+        )
+
+
+if __name__ == "__main__":
+    main()
