@@ -120,7 +120,10 @@ def class_of_kind(kind: Kind) -> TracedClass:
 
 
 def steps_of(report: Report) -> list[tuple[int, ComparedStep]]:
-    """Return the launches of a model in order: index of the kernel, class and extents."""
+    """Return the launches of a model in order: index of the kernel, class and extents.
+
+    Those that a library inserts inside of an operator belong to it and are left out.
+    """
     env, known = report.env, dict[TensorType, int]()
 
     def count(type_: object) -> int:
@@ -133,6 +136,8 @@ def steps_of(report: Report) -> list[tuple[int, ComparedStep]]:
 
     made: list[tuple[int, int, ComparedStep]] = []
     for at, k in enumerate(report.kernels.kernels):
+        if k.helper is not None and not k.helper.is_dispatched:
+            continue
         inner = (v for n in k.nodes for v in (*n.inputs, *n.results) if v is not None)
         counts = {count(v.type) for v in (*k.reads, *k.writes, *inner)}
         times = min(max(int(evaluate(k.repeat, env)), 1), LONGEST)

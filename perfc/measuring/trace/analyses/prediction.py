@@ -29,6 +29,7 @@ from ..summary import TraceSummary
 
 if TYPE_CHECKING:
     from perfc.api import Report
+    from perfc.passes.fusion.kernel import Kernel
 
 
 @record
@@ -276,6 +277,30 @@ def traced_steps(trace: DeviceTrace, groups: Iterable[Sequence[int]]) -> Iterato
         yield ComparedStep.of(operator, counts, names[launches.kernel[longest]])
 
 
+def helpers_of(kernels: Sequence[Kernel]) -> dict[int, list[int]]:
+    """Return the launches that libraries insert inside of the operator of each kernel."""
+    owners = {k.anchor.name: at for at, k in enumerate(kernels) if k.helper is None}
+    inside: dict[int, list[int]] = {}
+    for at, k in enumerate(kernels):
+        if k.helper is not None and not k.helper.is_dispatched and k.anchor.name in owners:
+            inside.setdefault(owners[k.anchor.name], []).append(at)
+    return inside
+
+
+def main_of(trace: DeviceTrace, group: Sequence[int], is_after: Sequence[bool]) -> int:
+    """Return the launch of an operator that its kernel is.
+
+    Args:
+        trace: the launches.
+        group: launches of the operator.
+        is_after: of each launch that a library is expected to add, whether it follows the kernel.
+    """
+    launches = trace.launches
+    if len(group) == len(is_after) + 1:
+        return sorted(group, key=launches.start_ns.__getitem__)[is_after.count(False)]
+    return max(group, key=launches.duration_ns.__getitem__)
+
+
 def rows_of(
     trace: DeviceTrace,
     report: Report,
@@ -286,17 +311,22 @@ def rows_of(
 ) -> Iterator[_Row]:
     """Yield the rows of equal kernels, then those of launches without a kernel."""
     kernels, launches = report.kernels.kernels, trace.launches
+    bounds = report.roofline.kernels
     calls, names = trace.calls, trace.kernels
     by_kernel: dict[int, _Row] = {}
+    counts = {at: counts.get(at, 0) or round(b.launches) for at, b in enumerate(bounds)}
     for at, k in enumerate(kernels):
-        new = _Row(k.label, k.anchor.loc.name, class_of_kind(k.kind).value)
+        name = class_of_kind(k.kind).value if k.helper is None else k.helper.value
+        new = _Row(k.label, k.anchor.loc.name, name)
         by_kernel.setdefault(k.identity, new).add(
             _Row("", "", "", counts[at], predicted_ns=times_ns[at])
         )
+    inside = helpers_of(kernels)
     others: dict[tuple[str, str], _Row] = {}
     used = Counter[int]()
     for group, place in zip(groups, places, strict=True):
-        main = max(group, key=launches.duration_ns.__getitem__)
+        helpers = inside.get(place.kernel, []) if place is not None else []
+        main = main_of(trace, group, [at > place.kernel for at in helpers] if place else [])
         if place is None:
             call, name = launches.call[main], names[launches.kernel[main]]
             operator = calls[call].operator if call >= 0 else ""
@@ -304,16 +334,28 @@ def rows_of(
             row = others.setdefault(key, _Row(key[0], "", key[1]))
         else:
             row = by_kernel[kernels[place.kernel].identity]
-        all_ns, main_ns = sum(launches.duration_ns[at] for at in group), 0
+        own = set(group)
+        if place is not None:
+            rest = sorted(
+                own - {main} if place.is_matched else own, key=launches.start_ns.__getitem__
+            )
+            free = [at for at in helpers if used[at] < counts[at]]
+            for at, helper in zip(rest, free, strict=False):
+                own.remove(at)
+                used[helper] += 1
+                by_kernel[kernels[helper].identity].add(
+                    _Row("", "", "", 0, 1, 1, main_ns=launches.duration_ns[at])
+                )
+        all_ns, main_ns = sum(launches.duration_ns[at] for at in own), 0
         if place is not None and place.is_matched:
             used[place.kernel] += 1
             row.matched += 1
             main_ns = launches.duration_ns[main]
-        row.launches += len(group)
+        row.launches += len(own)
         row.main_ns += main_ns
         row.extra_ns += all_ns - main_ns
     for at, k in enumerate(kernels):
-        missing = counts[at] - used[at]
+        missing = max(counts[at] - used[at], 0)
         by_kernel[k.identity].missing_ns += times_ns[at] * missing // counts[at]
     yield from by_kernel.values()
     yield from others.values()
