@@ -32,6 +32,8 @@ class Helper(Enum):
     """Zeros before a kernel that accumulates, or around a padded tensor."""
     COPY = "copy"
     """A view that strides cannot express."""
+    SUMS = "partial sums"
+    """The results of divided work, added."""
 
     @property
     def is_dispatched(self) -> bool:

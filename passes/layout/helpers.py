@@ -140,7 +140,7 @@ class Around:
     def before(self, helper: Helper, nth: int) -> Kernel | None:
         """Return the ``nth`` launch of a purpose before the kernel; None without its tensor."""
         ins = self.kernel.anchor.inputs
-        operand = {Helper.WEIGHT_LAYOUT: 1, Helper.STATISTICS: 4 if nth else 1}
+        operand = {Helper.LAYOUT: nth, Helper.WEIGHT_LAYOUT: 1, Helper.STATISTICS: 4 if nth else 1}
         at = operand.get(helper, 0)
         v = ins[at] if at < len(ins) else None
         match helper:
@@ -173,7 +173,8 @@ class Around:
             shape = (*_shape(v), *(1,) * (len(_shape(source)) - 2)) if is_conv else _shape(v)
             bias = Value(v.name, TensorType(_dtype(v), shape), weight=v.weight)
             return self.launch(helper, Add(), (source, bias), target, (source, v))
-        title = order_title(helper, source, last=False)
+        is_order = helper in {Helper.LAYOUT, Helper.WEIGHT_LAYOUT}
+        title = order_title(helper, source, last=False) if is_order else ""
         return self.launch(helper, Contiguous(), (source,), target, (source,), title)
 
     def filled(self, type_: Type) -> Kernel:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 
-from perfc.ir import DType, Env, Kind, Module, Numbers, Shape, TensorType, Value, entity
+from perfc.ir import DType, Env, Kind, Module, Numbers, Op, Shape, TensorType, Value, entity
+from perfc.ir.ops.convolution.conv_grad import ConvDataGrad, ConvFilterGrad, ConvGrad
 from perfc.ir.problem import Product, Rows, SlidingWindow, Span
 from perfc.machine import Machine, Unit
 
@@ -21,6 +22,12 @@ from .lists import over_lists
 HALVES = frozenset({DType.F16, DType.BF16})
 TILE = 128 * 256
 """Elements of the result that one block of a large product computes."""
+GRADIENTS: Mapping[type[Op], Operation] = {
+    ConvDataGrad: Operation.DATA_GRADIENT,
+    ConvFilterGrad: Operation.FILTER_GRADIENT,
+}
+FEATURE_MAPS: Mapping[type[Op], int] = {ConvDataGrad: 3, ConvFilterGrad: 1}
+"""Operands of gradients that are the feature map of the forward pass; the first of others."""
 NEEDS_ORDER = frozenset({Kind.NORMALIZATION, Kind.SOFTMAX})
 """Kinds of kernels that read row by row in the order of the axes."""
 NEEDS_DENSE = frozenset({Kind.CONV, Kind.POOL})
@@ -247,7 +254,8 @@ class Launching:
         """Return the numbers of a convolution."""
         at = self.at
         pixels = math.prod(at(d) for d in w.out_extents)
-        v = kernel.anchor.inputs[0]
+        # cuDNN brings the gradient of the result into the order of the feature map
+        v = kernel.anchor.inputs[FEATURE_MAPS.get(type(kernel.anchor.op), 0)]
         last = v is not None and self.strides is not None and is_channels_last(self.strides, v)
         first = self.layout is Layout.CHANNELS_FIRST
         return KernelTraits(
@@ -272,6 +280,8 @@ def _extents(v: Value) -> Shape:
 def operation_of(kernel: Kernel) -> Operation | None:
     """Return the class of a kernel that rules distinguish; None for the others."""
     match kernel.problem:
+        case SlidingWindow() as w if isinstance(kernel.anchor.op, ConvGrad):
+            return GRADIENTS.get(type(kernel.anchor.op)) if w.groups == 1 else None
         case SlidingWindow() as w if kernel.kind is Kind.CONV:
             if w.is_depthwise:
                 return Operation.DEPTHWISE

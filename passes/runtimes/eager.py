@@ -3,6 +3,7 @@
 from ..fusion.windows import WINDOWS
 from . import STRIDED, Framework, LaunchMode, Layout, Runtime, Steps, Tf32
 from ._eager_launches import LAUNCHES
+from ._gradient_launches import GRADIENTS
 from ._list_limits import PYTORCH
 
 TABLE = Runtime(
@@ -28,7 +29,7 @@ TABLE = Runtime(
     merged_by=("torchscript",),
     layouts=(Layout.CHANNELS_FIRST, Layout.CHANNELS_LAST),
     aliases=("torch", "pytorch"),
-    launches=LAUNCHES,
+    launches=(*LAUNCHES, *GRADIENTS),
     lists=PYTORCH,
     source="PyTorch eager: one kernel an aten operator; exporters split GELU, SiLU, LayerNorm, "
     "RMSNorm, GroupNorm, Linear and scaled_dot_product_attention, which it runs as one each",

@@ -10,7 +10,10 @@ import pytest
 from onnx import TensorProto, helper
 
 import perfc
+from perfc.ir import Phase
 from perfc.passes.fusion.kernel import Algorithm, Helper
+
+RESNET = "examples/models/resnet50.onnx.gz"
 
 
 def convolution(
@@ -148,7 +151,7 @@ def test_a_helper_launch_is_a_kernel_with_bytes_and_a_bound() -> None:
 
 
 def test_equal_sizes_share_a_table() -> None:
-    report = perfc.analyze("examples/models/resnet50.onnx.gz", "h100", runtime="eager", dtype="f16")
+    report = perfc.analyze(RESNET, "h100", runtime="eager", dtype="f16")
     how = report.deployment
     again = how.launched(report.module, report.machine, report.env, report.analyses)
     assert again is report.kernels
@@ -156,3 +159,40 @@ def test_equal_sizes_share_a_table() -> None:
     assert count[Helper.STATISTICS] == 2 * 53
     assert count[Helper.LAYOUT] == 2 * (1 + 16 + 3)
     assert count[Helper.WEIGHT_LAYOUT] == 17
+
+
+def test_gradients_of_convolutions_change_layout() -> None:
+    # a 3x3 convolution of ResNet-50's third stage in a trace of an A100
+    report = perfc.analyze(RESNET, "a100", runtime="eager", train="sgd", batch=32)
+    names = [
+        k.label
+        for k in report.kernels.kernels
+        if k.anchor.loc.phase is Phase.BACKWARD
+        and k.anchor.name.startswith("/layer3/layer3.1/conv2/")
+    ]
+    assert names == [
+        "weight layout nchw→nhwc",
+        "layout nchw→nhwc",
+        "Conv",
+        "layout nhwc→nchw",
+        "layout nchw→nhwc",
+        "layout nchw→nhwc",
+        "fill",
+        "Conv",
+        "partial sums",
+        "weight layout nhwc→nchw",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("layout", "few", "most"), [("channels-first", 151, 151), ("channels-last", 0, 2)]
+)
+def test_layouts_of_a_backward_pass(layout: str, few: int, most: int) -> None:
+    # 151 in the same trace
+    report = perfc.analyze(
+        RESNET, "a100", runtime="eager", train="sgd", batch=32,
+        layout=layout,
+    )  # fmt: skip
+    changes = {Helper.LAYOUT, Helper.WEIGHT_LAYOUT}
+    backward = [k for k in report.kernels.kernels if k.anchor.loc.phase is Phase.BACKWARD]
+    assert few <= sum(k.helper in changes for k in backward) <= most
