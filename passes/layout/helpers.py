@@ -112,7 +112,7 @@ class Around:
 
     @property
     def bias(self) -> Value | None:
-        """The bias of a convolution or product; None without one.
+        """The bias of a product, or of a convolution and what is merged into it; None without one.
 
         A constant that is no parameter stands for none: exporters write zeros.
         """
@@ -121,6 +121,11 @@ class Around:
             adds = [n for n in self.kernel.nodes if isinstance(n.op, Add)]
             rows = [v for n in adds for v in n.inputs if v is not None and v.weight is not None]
             return rows[0] if rows else None
+        for node in reversed(self.kernel.folded):
+            if isinstance(node.op, Add):
+                return next((v for v in node.inputs if v is not None and v.weight), None)
+            if len(node.inputs) > 2:
+                return node.inputs[2]
         v = anchor.inputs[2] if len(anchor.inputs) > 2 else None
         return None if v is None or (v.weight and not v.weight.is_parameter) else v
 
@@ -169,8 +174,10 @@ class Around:
     def after(self, helper: Helper, source: Value, target: Value) -> Kernel:
         """Return a launch after the kernel, from one tensor to another of its type."""
         if helper is Helper.BIAS and (v := self.bias) is not None:
-            is_conv = self.kernel.kind is Kind.CONV
-            shape = (*_shape(v), *(1,) * (len(_shape(source)) - 2)) if is_conv else _shape(v)
+            shape = _shape(v)
+            if self.kernel.kind is Kind.CONV:
+                channels, *extents = _shape(source)[1:] or shape
+                shape = (channels, *(1,) * len(extents))
             bias = Value(v.name, TensorType(_dtype(v), shape), weight=v.weight)
             return self.launch(helper, Add(), (source, bias), target, (source, v))
         is_order = helper in {Helper.LAYOUT, Helper.WEIGHT_LAYOUT}

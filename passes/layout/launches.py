@@ -270,6 +270,7 @@ class Launching:
             capability=capability,
             channels_last=last,
             copied_weights=last and first,
+            merged=len(kernel.nodes) > 1 + len(kernel.folded),
         )
 
 

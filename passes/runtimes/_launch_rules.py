@@ -65,6 +65,7 @@ class KernelTraits(NamedTuple):
         channels_last: 1 for a feature map whose channels are the densest axis.
         strided: 1 if a product's left operand is no dense tensor.
         copied_weights: 1 if the filters lie in another order than the feature map.
+        merged: 1 for a kernel that also runs the operators after it.
     """
 
     window: float = 1
@@ -80,6 +81,7 @@ class KernelTraits(NamedTuple):
     channels_last: float = 0
     strided: float = 0
     copied_weights: float = 0
+    merged: float = 0
 
 
 @record

@@ -1,6 +1,7 @@
 """ONNX Runtime with all graph optimisations on its CUDA provider."""
 
 from . import Framework, LaunchMode, Runtime
+from ._ort_launches import LAUNCHES
 
 PATTERNS = (
     "quantized",
@@ -27,6 +28,7 @@ TABLE = Runtime(
     max_nodes=12,
     framework=Framework.ORT,
     stands_for=frozenset({"cuda"}),
+    launches=LAUNCHES,
     merged_by=("tensorrt",),
     aliases=("onnxruntime",),
     source="onnxruntime graph_transformer_utils.cc, levels 1 and 2, CUDA provider: "
