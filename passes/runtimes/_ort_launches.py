@@ -16,9 +16,7 @@ from ._launch_rules import LaunchRule
 _PLAIN = tuple(
     [replace(r, after=tuple(h for h in r.after if h is not Helper.BIAS)) for r in CONVOLUTIONS]
 )
-LAUNCHES: tuple[LaunchRule, ...] = tuple(
-    [
-        *(replace(r, where=(*r.where, ("merged", (1, 1)))) for r in _PLAIN),
-        *(replace(r, after=(*r.after, Helper.BIAS)) for r in _PLAIN),
-    ]
+LAUNCHES: tuple[LaunchRule, ...] = (
+    *(replace(r, where=(*r.where, ("merged", (1, 1)))) for r in _PLAIN),
+    *(replace(r, after=(*r.after, Helper.BIAS)) for r in _PLAIN),
 )
