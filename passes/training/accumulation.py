@@ -31,17 +31,24 @@ def accumulated(
     count: int,
     tape: Tape,
 ) -> Accumulated:
-    """``nodes`` for ``count`` batches, each with inputs of its own; gradients are added."""
+    """``nodes`` for ``count`` batches with inputs of their own; gradients are added when made.
+
+    Source: PyTorch, torch/csrc/autograd/functions/accumulate_grad.h: one addition per parameter.
+    """
     result, sums = list(nodes), list(gradients)
+    places: dict[Value, list[int]] = {}
+    for i, g in enumerate(gradients):
+        places.setdefault(g, []).append(i)
     more: list[Value] = []
     for batch in range(2, count + 1):
         renamed: dict[Value, Value] = {v: another(v, batch, tape) for v in inputs}
         more += renamed.values()
-        result += [repeated(node, renamed, batch, tape) for node in nodes]
-        tape.phase, tape.nodes = Phase.BACKWARD, []
+        tape.phase, tape.nodes = Phase.BACKWARD, result
         tape.place, tape.suffix = Loc(f"accumulate.{batch}"), ""
-        sums = [tape.add(s, renamed.get(g, g)) for s, g in zip(sums, gradients, strict=True)]
-        result += tape.nodes
+        for node in nodes:
+            result.append(repeated(node, renamed, batch, tape))
+            for i in [i for v in node.results for i in places.get(v, ())]:
+                sums[i] = tape.add(sums[i], renamed[gradients[i]])
     return Accumulated(result, tuple(more), sums)
 
 

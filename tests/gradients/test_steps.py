@@ -93,6 +93,14 @@ def test_shares_of_the_optimal_policy_trade_bytes_for_work() -> None:
         assert nodes_more >= nodes_less
 
 
+def test_gradients_of_a_later_batch_are_added_when_made() -> None:
+    nodes = trained(replace(PLAIN, accumulate=2)).graph.nodes
+    added = [i for i, n in enumerate(nodes) if n.name.startswith("accumulate.2")]
+    assert len(added) == 2 * LAYERS + 1
+    for i in added:
+        assert nodes[i].inputs[1] in nodes[i - 1].results
+
+
 def test_two_halves_accumulate_to_the_whole_batch() -> None:
     whole = results(trained(PLAIN), FEEDS)
     halves = trained(replace(PLAIN, accumulate=2), model(2))
