@@ -27,9 +27,11 @@ class Helpers:
 
     Args:
         first: number of the first class of kernels that is not the table's own.
+        is_exported: the runtime runs the module that a file was exported from, not the file.
     """
 
     first: int
+    is_exported: bool
     counting: Counting = field(default_factory=lambda: Counting({}))
     classes: dict[object, int] = field(default_factory=dict[object, int])
     made: dict[object, tuple[Kernel, ...]] = field(
@@ -114,20 +116,21 @@ class Around:
     def bias(self) -> Value | None:
         """The bias of a product, or of a convolution and what is merged into it; None without one.
 
-        A constant that is no parameter stands for none: exporters write zeros.
+        Exporters write zeros, a constant that is no parameter, where a module has none.
         """
-        anchor = self.kernel.anchor
-        if self.kernel.pattern == "linear":
-            adds = [n for n in self.kernel.nodes if isinstance(n.op, Add)]
+        kernel, anchor = self.kernel, self.kernel.anchor
+        if kernel.pattern == "linear":
+            adds = [n for n in kernel.nodes if isinstance(n.op, Add)]
             rows = [v for n in adds for v in n.inputs if v is not None and v.weight is not None]
             return rows[0] if rows else None
-        for node in reversed(self.kernel.folded):
+        for node in reversed(kernel.folded):
             if isinstance(node.op, Add):
                 return next((v for v in node.inputs if v is not None and v.weight), None)
             if len(node.inputs) > 2:
                 return node.inputs[2]
         v = anchor.inputs[2] if len(anchor.inputs) > 2 else None
-        return None if v is None or (v.weight and not v.weight.is_parameter) else v
+        is_none = v is not None and v.weight is not None and not v.weight.is_parameter
+        return None if is_none and self.helpers.is_exported else v
 
     def operand(self, v: Value) -> Value:
         """Return what the kernel reads for an operand of its anchor."""

@@ -15,7 +15,7 @@ from ..fusion.fuse import KernelTable
 from ..fusion.kernel import Alternative, Kernel
 from ..inference.placement import viewed
 from ..inference.strides import StrideTable, is_channels_last, strides_of
-from ..runtimes import Arithmetic, KernelTraits, LaunchRule, Layout, Operation, Tf32
+from ..runtimes import Arithmetic, Framework, KernelTraits, LaunchRule, Layout, Operation, Tf32
 from .helpers import Helpers
 from .lists import over_lists
 
@@ -60,11 +60,13 @@ def launched(
     units = frozenset(name for unit, name in machine.compute if unit is Unit.MATRIX)
     key = machine.vendor, machine.arch, machine.sm_count, units, layout, tf32, module is not None
 
+    is_exported = table.runtime.framework is Framework.TORCH
+
     def made() -> KernelTable:
         of_lists = over_lists(table, machine, Numbers(env))
         if not has_rules:
             return of_lists
-        helpers = table.once("helpers", {}, lambda: Helpers(1 + most(table)))
+        helpers = table.once("helpers", {}, lambda: Helpers(1 + most(table), is_exported))
         strides: StrideTable | None = None
         if module is not None and table.runtime.is_strided:
             last = layout is Layout.CHANNELS_LAST

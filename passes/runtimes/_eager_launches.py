@@ -23,6 +23,7 @@ MEDIUM, LARGE = ("elements", (0.5e6, inf)), ("elements", (4.3e6, inf))
 POINT, WIDE, WIDEST = ("window", (1, 1)), ("window", (2, inf)), ("window", (6, inf))
 PATCH = ("window", (14, inf))
 STRIDED, ODD = ("stride", (2, inf)), ("alignment", (1, 1))
+FOURTH, MANY, BROADEST = ("alignment", (4, 4)), ("batch", (64, inf)), ("channels", (256, inf))
 
 CONVOLUTIONS = (
     LaunchRule(CONV, HALF, (LAST, POINT), (), (BIAS,), PRODUCT),
@@ -38,14 +39,7 @@ CONVOLUTIONS = (
     LaunchRule(CONV, HALF, (WIDE, LARGE), (IN, W, M), (OUT, BIAS), HEURISTIC),
     LaunchRule(CONV, HALF, (WIDE,), (IN, W), (OUT, BIAS), HEURISTIC),
     LaunchRule(CONV, TF32, (WIDE, LARGE), (IN, W, M), (OUT, BIAS), HEURISTIC),
-    LaunchRule(
-        CONV,
-        TF32,
-        (WIDE, ("elements", (0.5e6, inf)), ("channels", (64, inf))),
-        (IN, W),
-        (OUT, BIAS),
-        HEURISTIC,
-    ),
+    LaunchRule(CONV, TF32, (WIDE, MEDIUM, BROAD), (IN, W), (OUT, BIAS), HEURISTIC),
     LaunchRule(CONV, TF32, (WIDE,), (IN, W), (BIAS,), HEURISTIC),
     LaunchRule(CONV, HALF, (STRIDED, LARGE), (IN, M), (OUT, BIAS), PRODUCT),
     LaunchRule(CONV, HALF | TF32, (STRIDED,), (IN,), (OUT, BIAS), PRODUCT),
@@ -56,14 +50,7 @@ CONVOLUTIONS = (
     LaunchRule(
         CONV, TF32, (ODD, ("pixels", (2, inf)), ("depth", (512, inf))), (IN,), (OUT, BIAS), PRODUCT
     ),
-    LaunchRule(
-        CONV,
-        HALF | TF32,
-        (("alignment", (4, 4)), ("batch", (64, inf)), ("channels", (256, inf))),
-        (IN,),
-        (OUT, BIAS),
-        PRODUCT,
-    ),
+    LaunchRule(CONV, HALF | TF32, (FOURTH, MANY, BROADEST), (IN,), (OUT, BIAS), PRODUCT),
     LaunchRule(CONV, HALF | TF32, (), (), (BIAS,), PRODUCT),
     LaunchRule(CONV, F32, (WIDE, ("batch", (8, inf)), BROAD), (W,), (BIAS,), HEURISTIC),
     LaunchRule(CONV, F32, (), (), (BIAS,), HEURISTIC),
@@ -83,15 +70,17 @@ AMD = (
     LaunchRule(DEPTHWISE, frozenset(), (), (), (BIAS,), DIRECT, "AMD"),
     LaunchRule(GROUPED, frozenset(), (), (), (BIAS,), DIRECT, "AMD"),
 )
+PRODUCTS = (
+    # counters of products whose work is divided: cuBLAS and cuDNN on Hopper
+    LaunchRule(Operation.PRODUCT, HALF, (("tiles", (2, inf)), ("capability", (90, 90))), (M,)),
+    LaunchRule(Operation.PRODUCT, TF32, (LARGE, ("capability", (90, 90))), (M,)),
+    LaunchRule(Operation.ATTENTION, HALF, (("capability", (90, 90)),), (M,)),
+)
 OTHERS = (
     LaunchRule(Operation.BATCH_NORM, HALF, (), (Helper.STATISTICS, Helper.STATISTICS)),
     LaunchRule(Operation.PAD, before=(M,)),
     LaunchRule(Operation.PAD, before=(M,), maker="AMD"),
     # at::linear adds the bias inside of the product of dense operands only
     LaunchRule(Operation.PRODUCT, where=(("strided", (1, 1)),), after=(BIAS,)),
-    # counters of products whose work is divided: cuBLAS and cuDNN on Hopper
-    LaunchRule(Operation.PRODUCT, HALF, (("tiles", (2, inf)), ("capability", (90, 90))), (M,)),
-    LaunchRule(Operation.PRODUCT, TF32, (LARGE, ("capability", (90, 90))), (M,)),
-    LaunchRule(Operation.ATTENTION, HALF, (("capability", (90, 90)),), (M,)),
 )
-LAUNCHES = (*CONVOLUTIONS, *AMD, *OTHERS)
+LAUNCHES = (*CONVOLUTIONS, *AMD, *OTHERS, *PRODUCTS)

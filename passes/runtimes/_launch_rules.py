@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import Enum
 from math import inf
 from typing import NamedTuple
@@ -105,6 +106,10 @@ class LaunchRule:
     after: tuple[Helper, ...] = ()
     algorithm: Algorithm | None = None
     maker: str = "NVIDIA"
+
+    def without(self, helper: Helper) -> LaunchRule:
+        """Return the rule without a helper after the kernel."""
+        return replace(self, after=tuple([h for h in self.after if h is not helper]))
 
     def matches(
         self, operation: Operation, arithmetic: Arithmetic, traits: KernelTraits, maker: str

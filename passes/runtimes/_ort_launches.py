@@ -1,7 +1,8 @@
 """What cuDNN launches around the convolutions of ONNX Runtime on CUDA, whose features lie NCHW.
 
 Source: onnxruntime core/providers/cuda/nn/conv.cc: the bias is an addition of its own by default
-(``fuse_conv_bias=0``), after depthwise convolutions too; cuDNN converts as for PyTorch.
+(``fuse_conv_bias=0``), after depthwise convolutions too; cuDNN converts as for PyTorch. cuDNN 9 is
+asked for its heuristic's choice; before, ``cudnn_conv_algo_search=EXHAUSTIVE`` timed all.
 contrib_ops/cuda/fused_conv.cc: with an activation, one call adds the bias as well.
 """
 
@@ -9,14 +10,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..fusion.kernel import Helper
-from ._eager_launches import CONVOLUTIONS
+from ..fusion.kernel import Algorithm, Helper
+from ._eager_launches import CONVOLUTIONS, PRODUCTS
 from ._launch_rules import LaunchRule
 
-_PLAIN = tuple(
-    [replace(r, after=tuple(h for h in r.after if h is not Helper.BIAS)) for r in CONVOLUTIONS]
-)
+_PLAIN = tuple([r.without(Helper.BIAS) for r in CONVOLUTIONS])
 LAUNCHES: tuple[LaunchRule, ...] = (
     *(replace(r, where=(*r.where, ("merged", (1, 1)))) for r in _PLAIN),
     *(replace(r, after=(*r.after, Helper.BIAS)) for r in _PLAIN),
+    *PRODUCTS,
 )
+TIMED = tuple(
+    [
+        replace(r, algorithm=Algorithm.TUNED) if r.algorithm is Algorithm.HEURISTIC else r
+        for r in LAUNCHES
+    ]
+)
+"""Launches with algorithms that were timed."""

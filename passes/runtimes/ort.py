@@ -28,9 +28,9 @@ TABLE = Runtime(
     max_nodes=12,
     framework=Framework.ORT,
     stands_for=frozenset({"cuda"}),
-    launches=LAUNCHES,
     merged_by=("tensorrt",),
     aliases=("onnxruntime",),
+    launches=LAUNCHES,
     source="onnxruntime graph_transformer_utils.cc, levels 1 and 2, CUDA provider: "
     "conv_activation_fusion.cc rejects convolutions on it since pull request 19470",
 )

@@ -5,6 +5,7 @@ from dataclasses import replace
 from perfc.ir import DType, Kind
 
 from . import ort
+from ._ort_launches import TIMED
 
 TABLE = replace(
     ort.TABLE,
@@ -19,5 +20,6 @@ TABLE = replace(
     newest=ort.TABLE.name,
     before=(1, 20),
     measured_as=ort.TABLE.name,
+    launches=TIMED,
     source="onnxruntime contrib_ops/cuda/fused_conv.cc, whose FusedConv has f32 alone",
 )

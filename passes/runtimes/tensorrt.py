@@ -2,7 +2,8 @@
 
 from perfc.ir import Kind
 
-from . import NVIDIA_GPU, STRIDED, Framework, LaunchMode, Runtime, Serving
+from ..fusion.kernel import Algorithm
+from . import NVIDIA_GPU, STRIDED, Framework, LaunchMode, LaunchRule, Operation, Runtime, Serving
 
 _POINTWISE = frozenset({Kind.ELEMENTWISE, Kind.QUANTIZE})
 
@@ -40,6 +41,12 @@ TABLE = Runtime(
     is_versioned=True,
     aliases=("trt",),
     trains=False,
+    # formats are chosen by layer, with algorithms that were timed
+    launches=(
+        LaunchRule(Operation.CONVOLUTION, algorithm=Algorithm.TUNED),
+        LaunchRule(Operation.GROUPED, algorithm=Algorithm.TUNED),
+        LaunchRule(Operation.DEPTHWISE, algorithm=Algorithm.DIRECT),
+    ),
     source="TensorRT developer guide, 'Layer fusion' and 'Q/DQ fusion': convolution and scale, "
     "pointwise, reduce and normalisation fusions; transpositions and slices join their readers",
 )
