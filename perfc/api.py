@@ -160,7 +160,7 @@ class Report(StoredTensors, Presentation):
             from perfc.passes.precision.what_if import what_if
 
             module = am.apply(what_if(dtype), module)
-        kernels = how.launched(module, machine, base.env, am)
+        kernels = how.launched(module, machine, base.env, am, self.source)
         roofline = bounds(kernels, machine, base.env, tf32=how.rounded_on(machine))
         return replace(base, module=module, machine=machine, cost=am.get(Cost(), module),
                        kernels=kernels, roofline=roofline, deployment=how)  # fmt: skip
@@ -321,7 +321,7 @@ def analyzed(
     module = prepared(source, how, am)
     am.get(Liveness(), module)
     machine, env = load_machine(how.target), source.defaults()
-    kernels = how.launched(module, machine, env, am)
+    kernels = how.launched(module, machine, env, am, source)
     roofline = bounds(kernels, machine, env, tf32=how.rounded)
     return Report(
         source.origin.path, source, module, sizes, env, machine, am.get(Cost(), module), kernels,

@@ -19,7 +19,6 @@ from perfc.passes.runtimes import LaunchMode, Steps, recorded
 
 from ..estimate.interval import Interval
 from ..features.sheet import Sheet
-from ..steps.kernels import listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -118,7 +117,7 @@ def host_sides(execution: Execution, device_s: float) -> Interval:
 
 
 def launches_of(execution: Execution) -> float:
-    """Return the number of launches of a run: kernels, and casts under autocast."""
+    """Return the number of launches of a run that a framework dispatches."""
     runtime, bounds = execution.kernels.runtime, execution.bounds.kernels
     each = launched_by(runtime) or {}
 
@@ -129,16 +128,7 @@ def launches_of(execution: Execution) -> float:
             if b.kernel.helper is None or b.kernel.helper.is_dispatched
         )
 
-    launches = execution.kernels.once(("run", len(bounds)), execution.bounds.env, counted)
-    if execution.autocast is None or execution.module is None or not runtime.is_dispatched:
-        return launches
-    listing = listed(
-        execution.bounds, execution.kernels, execution.module, False, execution.autocast
-    )
-    if listing is None:
-        return launches
-    casts = sum(1 for kernel in listing.table.kernels for _ in listing.casts(kernel))
-    return launches + casts + listing.weights
+    return execution.kernels.once(("run", len(bounds)), execution.bounds.env, counted)
 
 
 def kept_waiting(device: RunEstimate, launches: float, host: Interval | None) -> RunEstimate:

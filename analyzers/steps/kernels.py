@@ -375,10 +375,10 @@ def launches_of(
     weight_bytes: dict[int, float] = {}
     for i in indices:
         kernel, before = listing.table.kernels[i], listing.weight_bytes
-        moved = [*listing.casts(kernel)]
+        moved = list[Launch]()
         if not listing.table.runtime.launches:
-            # else copies of views are kernels
-            moved += listing.copied(kernel)
+            # else casts and copies of views are kernels
+            moved += [*listing.casts(kernel), *listing.copied(kernel)]
         of_kernel = [] if copies_alone else [listing.launch(i, kernel)]
         of_kernel += [replace(launch, times=bounds.kernels[i].launches) for launch in moved]
         launches += of_kernel

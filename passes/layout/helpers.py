@@ -14,6 +14,7 @@ from perfc.ir.ops.movement.shape import ConstantOfShape
 from ..fusion.kernel import Helper, Kernel
 from ..roofline.cost import Counting
 from ..runtimes import LaunchRule
+from .casts import OperandCast
 
 AXES = {3: ("ncw", "nwc"), 4: ("nchw", "nhwc"), 5: ("ncdhw", "ndhwc")}
 """Orders of the axes of feature maps by rank: channels first, channels last."""
@@ -43,7 +44,11 @@ class Helpers:
         return self.first + self.classes.setdefault(key, len(self.classes))
 
     def around(
-        self, kernel: Kernel, copied: Sequence[Value], rule: LaunchRule | None
+        self,
+        kernel: Kernel,
+        copied: Sequence[Value],
+        rule: LaunchRule | None,
+        casts: tuple[OperandCast, ...] = (),
     ) -> tuple[Kernel, ...]:
         """Return a kernel and the launches around it, in order.
 
@@ -51,11 +56,12 @@ class Helpers:
             kernel: the kernel.
             copied: operands that are copied first.
             rule: its rule; None without one.
+            casts: of its operands.
         """
-        key = kernel, tuple(copied), rule
+        key = kernel, tuple(copied), rule, casts
         if key not in self.made:
             around = Around(self, kernel)
-            self.made[key] = around.launches(copied, rule)
+            self.made[key] = around.launches(copied, rule, casts)
         return self.made[key]
 
     def copied(self, kernel: Kernel, view: Value, root: Value) -> tuple[Kernel, ...]:
@@ -81,11 +87,13 @@ class Around:
     kernel: Kernel
     reads: dict[Value, Value] = field(default_factory=dict[Value, Value])
 
-    def launches(self, copied: Sequence[Value], rule: LaunchRule | None) -> tuple[Kernel, ...]:
+    def launches(
+        self, copied: Sequence[Value], rule: LaunchRule | None, casts: Sequence[OperandCast]
+    ) -> tuple[Kernel, ...]:
         """Return the launches in order, each of which reads what an earlier one writes."""
         kernel = self.kernel
         out = kernel.writes[0] if kernel.writes else kernel.anchor.results[0]
-        before = [self.copy(v) for v in copied]
+        before = [*map(self.cast, casts), *map(self.copy, copied)]
         after: list[Kernel] = []
         now = out
         if rule is not None:
@@ -145,6 +153,17 @@ class Around:
         self.reads[root] = made.writes[0]
         return made
 
+    def cast(self, cast: OperandCast) -> Kernel:
+        """Return the cast of an operand."""
+        v = self.kernel.reads[cast.position]
+        shape = v.type.shape if isinstance(v.type, TensorType) else None
+        wide = Value(v.name, TensorType(cast.stored, shape), weight=v.weight)
+        result = Value(f"{v.name}.cast", TensorType(cast.read, shape))
+        title = f"cast {cast.stored.code}→{cast.read.code}"
+        made = self.launch(Helper.CAST, Cast(to=cast.read), (wide,), result, (v,), title)
+        self.reads[v] = result
+        return made
+
     def before(self, helper: Helper, nth: int) -> Kernel | None:
         """Return the ``nth`` launch of a purpose before the kernel; None without its tensor."""
         ins = self.kernel.anchor.inputs
@@ -153,7 +172,7 @@ class Around:
         v = ins[at] if at < len(ins) else None
         match helper:
             case Helper.LAYOUT | Helper.WEIGHT_LAYOUT if v is not None:
-                root = v if at else self.operand(v)
+                root = self.reads.get(v, v) if at else self.operand(v)
                 title = order_title(helper, v, last=True)
                 made = self.launch(helper, Contiguous(), (v,), v, (root,), title)
                 self.reads[v if at else self.root] = made.writes[0]

@@ -16,6 +16,7 @@ from ..fusion.kernel import Alternative, Kernel
 from ..inference.placement import viewed
 from ..inference.strides import StrideTable, is_channels_last, strides_of
 from ..runtimes import Arithmetic, Framework, KernelTraits, LaunchRule, Layout, Operation, Tf32
+from .casts import Casts, OperandCast
 from .helpers import Helpers
 from .lists import over_lists
 
@@ -42,6 +43,7 @@ def launched(
     *,
     layout: Layout = Layout.CHANNELS_FIRST,
     tf32: Tf32 | None = None,
+    casts: Casts = (),
 ) -> KernelTable:
     """Return what a machine executes for the kernels of a runtime, in order.
 
@@ -52,14 +54,15 @@ def launched(
         module: module of the kernels, for views that are copied; None leaves copies out.
         layout: order of feature maps that the model is run with.
         tf32: which f32 products may use TF32; None for the runtime's default.
+        casts: of operands before each kernel, under autocast.
     """
     has_rules = machine.kind != "cpu" and bool(table.runtime.launches)
     if not has_rules and not table.runtime.lists:
         return table
     tf32 = table.runtime.tf32_on(machine.vendor) if tf32 is None else tf32
     units = frozenset(name for unit, name in machine.compute if unit is Unit.MATRIX)
-    key = machine.vendor, machine.arch, machine.sm_count, units, layout, tf32, module is not None
-
+    given = layout, tf32, module is not None, bool(casts)
+    key = machine.vendor, machine.arch, machine.sm_count, units, *given
     is_exported = table.runtime.framework is Framework.TORCH
 
     def made() -> KernelTable:
@@ -73,7 +76,11 @@ def launched(
             strides = table.once(
                 ("strides", last), {}, lambda: strides_of(module, table, last=last)
             )
-        launching = Launching(table, machine, units, tf32, Numbers(env), helpers, strides, layout)
+        is_like = len(casts) == len(table.kernels)
+        of_kernel = dict(zip(table.kernels, casts, strict=True)) if is_like else {}
+        launching = Launching(
+            table, machine, units, tf32, Numbers(env), helpers, strides, layout, of_kernel
+        )
         return launching.table_of(of_lists)
 
     return table.once(("launched", *key), env, made)
@@ -101,6 +108,7 @@ class Launching:
         helpers: makes the launches.
         strides: how values lie; None without views.
         layout: order of feature maps that the model is run with.
+        casts: of operands, by kernel.
     """
 
     table: KernelTable
@@ -111,6 +119,7 @@ class Launching:
     helpers: Helpers
     strides: StrideTable | None
     layout: Layout
+    casts: Mapping[Kernel, tuple[OperandCast, ...]]
     rules: dict[tuple[int, KernelTraits], LaunchRule | None] = field(
         default_factory=dict[tuple[int, KernelTraits], "LaunchRule | None"]
     )
@@ -139,7 +148,8 @@ class Launching:
 
     def around(self, kernel: Kernel) -> Iterator[Kernel]:
         """Yield a kernel and the launches around it, in order."""
-        yield from self.helpers.around(kernel, self.unordered(kernel), self.rule(kernel))
+        casts = self.casts.get(kernel, ())
+        yield from self.helpers.around(kernel, self.unordered(kernel), self.rule(kernel), casts)
         if self.strides is None or not self.strides.copies:
             return
         for node in kernel.nodes:

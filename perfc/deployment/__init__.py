@@ -15,7 +15,7 @@ from perfc.frontend import is_configuration
 from perfc.ir import DType, Env, Module, record
 from perfc.machine import NOTHING, Capacity, Machine, Reserve, capacity_of, load_machine
 from perfc.machine.parallel import ALONE, Parallel
-from perfc.passes.precision.retype import dtype_of
+from perfc.passes.precision.retype import AUTOCAST, dtype_of
 from perfc.passes.runtimes import (
     DEFAULT,
     TRAINING_DEFAULT,
@@ -192,13 +192,31 @@ class Deployment:
         given = Tf32.ALL if self.dtype == "tf32" else self.tf32
         return self.table.tf32_on(machine.vendor) if given is None else given
 
-    def launched(self, module: Module, machine: Machine, env: Env, am: Analyses) -> KernelTable:
-        """Return what a machine launches for a module in execution form, in order."""
+    def launched(
+        self, module: Module, machine: Machine, env: Env, am: Analyses, source: Module | None = None
+    ) -> KernelTable:
+        """Return what a machine launches for a module in execution form, in order.
+
+        Args:
+            module: the module.
+            machine: the machine.
+            env: values of the symbols.
+            am: gives kernels and stored types.
+            source: the module as read, for casts under autocast; None leaves them out.
+        """
         from perfc.passes.fusion.fuse import Fuse
+        from perfc.passes.layout.casts import Casts, casts_of
         from perfc.passes.layout.launches import launched
+        from perfc.passes.rewriting.canonicalize import Canonicalize
 
         table, tf32 = am.get(Fuse(self.table_name), module), self.rounded_on(machine)
-        return launched(table, machine, env, module, layout=self.layout, tf32=tf32)
+        casts: Casts = ()
+        narrow = AUTOCAST.get(self.dtype)
+        # the step of a training has its casts as nodes
+        is_cast = narrow and not self.train and table.runtime.framework is Framework.TORCH
+        if source is not None and narrow is not None and is_cast:
+            casts = casts_of(am.apply(Canonicalize(), source), am, narrow, self.table_name)
+        return launched(table, machine, env, module, layout=self.layout, tf32=tf32, casts=casts)
 
     @property
     def trained_by(self) -> str:

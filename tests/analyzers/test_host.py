@@ -121,8 +121,7 @@ def test_casts_under_autocast_are_launches_too() -> None:
     assert launches_of(mixed.execution) == launches_of(wide.execution) + 53 + 2 + 1
     assert mixed.prediction.total.time_s > wide.prediction.total.time_s
     recorded = perfc.analyze(RESNET, "t4", runtime="cudagraph", dtype="amp-f16")
-    operators = [k for k in recorded.kernels.kernels if k.helper is None]
-    assert launches_of(recorded.execution) == len(operators)
+    assert launches_of(recorded.execution) == launches_of(mixed.execution)
 
 
 def test_published_latencies_at_batch_one_lie_in_the_range() -> None:

@@ -14,7 +14,6 @@ from perfc.api import Report, analyze
 from perfc.commands.analysis.sweep import command
 from perfc.errors import ParseError
 from perfc.machine import load_machine
-from perfc.passes.roofline.roofline import bounds
 from perfc.study.sweep import Regime, RegimeSpan, SizeLimit, largest, merged_spans, sweep
 from perfc.study.sweep.axes import Axis, parse_axes
 from perfc.study.sweep.data_form import render_csv, render_json
@@ -78,8 +77,7 @@ def test_every_point_is_what_the_pass_says(runtime: str, target: str) -> None:
     report = analyze(MODELS / "swin-t.onnx.gz", target, runtime=runtime)
     result = sweep(report, (Axis("batch", (1, 7, 64)),), [report.machine])
     for p in result.points:
-        env = {**report.env, **p.dims}
-        table = bounds(report.kernels, report.machine, env, tf32=report.tf32)
+        table = report.at(p.dims).roofline
         assert p.sustained_s == pytest.approx(table.time_s, rel=1e-12)
         assert p.floor_s == pytest.approx(table.floor_s, rel=1e-12)
         assert p.launch_s == pytest.approx(table.launch_gap_s, rel=1e-12)

@@ -53,7 +53,9 @@ class Evaluator:
     def launched(self, env: Mapping[str, int]) -> tuple[KernelTable, RooflineTable]:
         """Return the kernels and the bounds of each, as an analysis at these sizes does."""
         report = self.report
-        kernels = report.deployment.launched(report.module, self.machine, env, report.analyses)
+        kernels = report.deployment.launched(
+            report.module, self.machine, env, report.analyses, report.source
+        )
         return kernels, bounds(kernels, self.machine, env, tf32=report.tf32)
 
     @property

@@ -196,3 +196,8 @@ def test_layouts_of_a_backward_pass(layout: str, few: int, most: int) -> None:
     changes = {Helper.LAYOUT, Helper.WEIGHT_LAYOUT}
     backward = [k for k in report.kernels.kernels if k.anchor.loc.phase is Phase.BACKWARD]
     assert few <= sum(k.helper in changes for k in backward) <= most
+
+
+def test_autocast_casts_operands_by_launches() -> None:
+    model = convolution(window=1)
+    assert labels(model, "amp-f16") == ["cast f32→f16", "cast f32→f16", "Conv"]
