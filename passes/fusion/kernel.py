@@ -44,7 +44,7 @@ class Helper(Enum):
 
 
 class Algorithm(Enum):
-    """How the kernel of a convolution was chosen."""
+    """Choice of the kernel of a convolution."""
 
     TUNED = "tuned"
     """The fastest of several that were timed."""

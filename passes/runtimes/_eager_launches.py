@@ -1,4 +1,4 @@
-"""What eager PyTorch launches around convolutions, normalizations and products on GPUs.
+"""Launches of eager PyTorch around convolutions, normalizations and products on GPUs.
 
 Source: PyTorch 2.11, cuDNN 9.19 on an H200: kernels of traces and nodes of CUDA graphs in
 ``datasets/h200``; pytorch aten/src/ATen/native/ConvUtils.h, cudnn/ConvShared.cpp. ``HEURISTIC``:

@@ -1,4 +1,4 @@
-"""What eager PyTorch launches around the gradients of convolutions on GPUs.
+"""Launches of eager PyTorch around the gradients of convolutions on GPUs.
 
 Source: a step of ResNet-50 in TF32 on an A100 in a published trace, PyTorch 2 with cuDNN 8; its
 backward pass has 151 changes of layout. 16-bit types and AMD by their forward passes.

@@ -1,4 +1,4 @@
-"""What torch.compile launches around library kernels of its GPU code.
+"""Launches of torch.compile around library kernels of its GPU code.
 
 Source: torch/_inductor/graph.py ``decide_layout_opt``: feature maps have their channels last on
 NVIDIA GPUs; kernel/conv.py: filters are copied to that order on every call unless they are frozen,

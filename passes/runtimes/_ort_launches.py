@@ -1,4 +1,4 @@
-"""What cuDNN launches around the convolutions of ONNX Runtime on CUDA, whose features lie NCHW.
+"""Launches of cuDNN around the convolutions of ONNX Runtime on CUDA, whose features lie NCHW.
 
 Source: onnxruntime core/providers/cuda/nn/conv.cc: the bias is an addition of its own by default
 (``fuse_conv_bias=0``), after depthwise convolutions too; cuDNN converts as for PyTorch. cuDNN 9 is

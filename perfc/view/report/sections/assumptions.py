@@ -152,7 +152,7 @@ MEMORY_MODEL = (
         f"matrix units process tiles of {TILE} x {TILE}, one per multiprocessor in a wave; "
         "a kernel shorter than its launch waits for it",
     ),
-    ("left out", "workspace, layout changes, bank conflicts, clocks below boost, host work"),
+    ("left out", "workspace, bank conflicts, clocks below boost, host work"),
 )
 MEMORY_TITLES = {"floor": LOWER_BOUND, "left out": "not modeled"}
 """Printed labels of memory model entries that have other names in JSON."""
