@@ -66,7 +66,8 @@ def launched(
     is_exported = table.runtime.framework is Framework.TORCH
 
     def made() -> KernelTable:
-        of_lists = over_lists(table, machine, Numbers(env))
+        at = Numbers(env)
+        of_lists = over_lists(table, machine, at)
         if not has_rules:
             return of_lists
         helpers = table.once("helpers", {}, lambda: Helpers(1 + most(table), is_exported))
@@ -76,10 +77,15 @@ def launched(
             strides = table.once(
                 ("strides", last), {}, lambda: strides_of(module, table, last=last)
             )
+        puts_last = table.runtime.puts_last
+        is_last = puts_last is not None and (
+            layout is Layout.CHANNELS_LAST
+            or (machine.vendor != "AMD" and puts_last(table.kernels, at))
+        )
         is_like = len(casts) == len(table.kernels)
         of_kernel = dict(zip(table.kernels, casts, strict=True)) if is_like else {}
         launching = Launching(
-            table, machine, units, tf32, Numbers(env), helpers, strides, layout, of_kernel
+            table, machine, units, tf32, at, helpers, strides, layout, is_last, of_kernel
         )
         return launching.table_of(of_lists)
 
@@ -108,6 +114,7 @@ class Launching:
         helpers: makes the launches.
         strides: how values lie; None without views.
         layout: order of feature maps that the model is run with.
+        is_last: the runtime itself puts channels last.
         casts: of operands, by kernel.
     """
 
@@ -119,6 +126,7 @@ class Launching:
     helpers: Helpers
     strides: StrideTable | None
     layout: Layout
+    is_last: bool
     casts: Mapping[Kernel, tuple[OperandCast, ...]]
     rules: dict[tuple[int, KernelTraits], LaunchRule | None] = field(
         default_factory=dict[tuple[int, KernelTraits], "LaunchRule | None"]
@@ -268,7 +276,9 @@ class Launching:
         pixels = math.prod(at(d) for d in w.out_extents)
         # cuDNN brings the gradient of the result into the order of the feature map
         v = kernel.anchor.inputs[FEATURE_MAPS.get(type(kernel.anchor.op), 0)]
-        last = v is not None and self.strides is not None and is_channels_last(self.strides, v)
+        last = self.is_last or (
+            v is not None and self.strides is not None and is_channels_last(self.strides, v)
+        )
         first = self.layout is Layout.CHANNELS_FIRST
         return KernelTraits(
             window=max((at(d) for d in w.extents), default=1),

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from enum import Enum
 from functools import cache
 from importlib import import_module
 
 from perfc.errors import PassError
-from perfc.ir import DType, Kind, Node, record
+from perfc.ir import DType, Kind, Node, Numbers, record
 
+from ..fusion.kernel import Kernel
 from ..fusion.windows import WINDOWS, is_selection, window_steps
 from ._engine_kind import Batching as Batching
 from ._engine_kind import EngineKind as EngineKind
@@ -183,6 +184,8 @@ class Runtime:
         layouts: layouts of feature maps, that it offers; the default first.
         blocks_channels: whether channels lie in blocks around convolutions.
         launches: helper launches around its kernels on GPUs; the first rule that matches holds.
+        puts_last: whether it runs the convolutions of kernels with channels last of its own accord;
+            None where the order of the model holds.
         lists: most that one launch over lists of tensors takes; the first limit that holds on a
             device counts, and without one a launch takes all.
         aliases: other names that ``--runtime`` takes for it.
@@ -219,6 +222,7 @@ class Runtime:
     layouts: tuple[Layout, ...] = (Layout.CHANNELS_FIRST,)
     blocks_channels: bool = False
     launches: tuple[LaunchRule, ...] = ()
+    puts_last: Callable[[Sequence[Kernel], Numbers], bool] | None = None
     lists: tuple[ListLimit, ...] = ()
     aliases: tuple[str, ...] = ()
     source: str = ""
@@ -261,8 +265,12 @@ class Runtime:
 
     @property
     def is_strided(self) -> bool:
-        """Return True if views have strides, so that some operators need a copy."""
-        return self.views >= STRIDED
+        """Return True if views have strides, so that some operators need a copy.
+
+        Compiled loops and engines write a tensor in the order in which it is read.
+        """
+        is_compiled = self.steps is Steps.COMPILED
+        return self.framework is Framework.TORCH and not is_compiled and self.views >= STRIDED
 
     @property
     def is_recorded(self) -> bool:

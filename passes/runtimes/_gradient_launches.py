@@ -16,12 +16,15 @@ SUMS = Helper.SUMS
 AREA, DEEP = ("pixels", (2, inf)), ("depth", (512, inf))
 DATA, FILTERS = Operation.DATA_GRADIENT, Operation.FILTER_GRADIENT
 UNALIGNED = ("alignment", (1, 4)), DEEP
+COPIED = ("copied_weights", (1, 1))
 GRADIENTS = (
+    LaunchRule(DATA, HALF | TF32, (LAST, WIDE, COPIED), (W,), (), HEURISTIC),
     LaunchRule(DATA, HALF | TF32, (LAST,), (), (), HEURISTIC),
     LaunchRule(DATA, HALF | TF32, (WIDE,), (W, IN), (OUT,), HEURISTIC),
     LaunchRule(DATA, HALF | TF32, (STRIDED,), (W, IN), (OUT,), HEURISTIC),
     LaunchRule(DATA, HALF | TF32, (ODD, AREA, DEEP), (W, IN), (OUT,), HEURISTIC),
     LaunchRule(DATA, HALF | TF32, (), (), (), PRODUCT),
+    LaunchRule(FILTERS, HALF | TF32, (LAST, WIDE, COPIED), (M,), (SUMS, W), HEURISTIC),
     LaunchRule(FILTERS, HALF | TF32, (LAST,), (M,), (SUMS,), HEURISTIC),
     LaunchRule(FILTERS, HALF | TF32, (WIDE,), (IN, IN, M), (SUMS, W), HEURISTIC),
     LaunchRule(FILTERS, HALF | TF32, (STRIDED,), (IN, IN, M), (SUMS,), HEURISTIC),

@@ -3,8 +3,20 @@
 from perfc.ir import Kind
 
 from ..fusion.kernel import Algorithm
-from . import NVIDIA_GPU, STRIDED, Framework, LaunchMode, LaunchRule, Operation, Runtime, Serving
+from . import (
+    NVIDIA_GPU,
+    STRIDED,
+    Arithmetic,
+    Framework,
+    LaunchMode,
+    LaunchRule,
+    Operation,
+    Runtime,
+    Serving,
+)
+from ._eager_launches import IMAGE, IN
 
+VECTORS = frozenset({Arithmetic.HALF, Arithmetic.OTHER})
 _POINTWISE = frozenset({Kind.ELEMENTWISE, Kind.QUANTIZE})
 
 TABLE = Runtime(
@@ -43,6 +55,8 @@ TABLE = Runtime(
     trains=False,
     # formats are chosen by layer, with algorithms that were timed
     launches=(
+        # images come as planes, and 16-bit types and bytes lie in vectors of channels inside
+        LaunchRule(Operation.CONVOLUTION, VECTORS, (IMAGE,), (IN,), (), Algorithm.TUNED),
         LaunchRule(Operation.CONVOLUTION, algorithm=Algorithm.TUNED),
         LaunchRule(Operation.GROUPED, algorithm=Algorithm.TUNED),
         LaunchRule(Operation.DEPTHWISE, algorithm=Algorithm.DIRECT),

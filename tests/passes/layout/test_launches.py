@@ -63,7 +63,8 @@ def _count(shape: tuple[int, ...]) -> int:
 
 
 def labels(model: onnx.ModelProto, dtype: str, **how: str) -> list[str]:
-    report = perfc.analyze(model, how.pop("target", "h100"), runtime="eager", dtype=dtype, **how)
+    how.setdefault("runtime", "eager")
+    report = perfc.analyze(model, how.pop("target", "h100"), dtype=dtype, **how)
     names = [k.label for k in report.kernels.kernels]
     return names[names.index("Relu") + 1 : len(names) - names[::-1].index("Relu") - 1]
 
@@ -201,3 +202,28 @@ def test_layouts_of_a_backward_pass(layout: str, few: int, most: int) -> None:
 def test_autocast_casts_operands_by_launches() -> None:
     model = convolution(window=1)
     assert labels(model, "amp-f16") == ["cast f32→f16", "cast f32→f16", "Conv"]
+
+
+def test_inductor_puts_channels_last_where_pytorch_decides_so() -> None:
+    # as decide_layout_opt of PyTorch 2.13 does for these convolutions alone
+    compiled = {"runtime": "inductor"}
+    assert labels(convolution(), "f16", **compiled) == ["weight layout nchw→nhwc", "Conv"]
+    assert labels(convolution(window=1), "f16", **compiled) == ["Conv"]
+    assert labels(convolution(), "f16", layout="channels-last", **compiled) == ["Conv"]
+    first = ["layout nchw→nhwc", "weight layout nchw→nhwc", "fill", "Conv", "layout nhwc→nchw"]
+    assert labels(convolution(groups=4), "f16", **compiled) == first
+    step = perfc.analyze(convolution(), "h100", train="sgd", loss="mse", **compiled)
+    assert [k.label for k in step.kernels.kernels][1:4] == [*first[:2], "Conv"], "all are small"
+    assert labels(convolution(), "f16", target="mi300x", **compiled)[0] == first[0]
+
+
+def test_engines_and_compiled_loops_copy_no_views() -> None:
+    for runtime in ("inductor", "tensorrt"):
+        report = perfc.analyze("examples/models/bert-base.onnx.gz", "a100", runtime=runtime)
+        assert not [k for k in report.kernels.kernels if k.helper is Helper.COPY]
+
+
+def test_engines_take_images_as_planes() -> None:
+    for dtype, count in (("f16", 1), ("", 0)):
+        report = perfc.analyze(RESNET, "a100", runtime="tensorrt", dtype=dtype)
+        assert sum(k.helper is Helper.LAYOUT for k in report.kernels.kernels) == count
