@@ -36,11 +36,13 @@ from perfc.ir.graph import Module
 from perfc.ir.symbolic.evaluate import evaluate
 from perfc.machine import Machine, load_machine
 from perfc.passes.fusion.fuse import Fuse
+from perfc.passes.layout.launches import launched
 from perfc.passes.manager import Analyses
 from perfc.passes.precision.what_if import what_if
 from perfc.passes.rewriting.canonicalize import Canonicalize
 from perfc.passes.roofline.cost import Cost
 from perfc.passes.roofline.roofline import RooflineTable, bounds
+from perfc.passes.runtimes import Layout
 from perfc_lab.datasets import dataset
 from perfc_lab.datasets.spaces.help_nas import SearchSpace, architectures
 from perfc_lab.tables.timm_variants import variants
@@ -187,7 +189,10 @@ class Model:
         values = (run.batch, run.length) if run.length else (run.batch,)
         names = [s.name for s in module.symbols]
         env = {**module.defaults(), **dict(zip(names, values, strict=False))}
-        return bounds(self.am.get(Fuse(run.table), module), machine, env)
+        table = self.am.get(Fuse(run.table), module)
+        # the order of feature maps that a table does not say: the one with the lower floor
+        made = [launched(table, machine, env, module, layout=layout) for layout in Layout]
+        return min((bounds(one, machine, env) for one in made), key=lambda b: b.floor_s)
 
     def bounded(self, run: Run, machine: Machine) -> Bounded:
         """The lowest floor of the model's forms."""

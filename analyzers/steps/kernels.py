@@ -234,8 +234,8 @@ def listed(
     stored, table = am.get(Autocast(autocast.dtype), wide), am.get(Fuse(name), wide)
     if len(table.kernels) != sum(k.helper is None for k in kernels.kernels):
         return None
-    own = iter(table.kernels)
-    each = [next(own) if k.helper is None else k for k in kernels.kernels]
+    operators = iter(table.kernels)
+    each = [next(operators) if k.helper is None else k for k in kernels.kernels]
     table = replace(table, kernels=tuple(each), memo={})
     return LaunchWalk(table, stored, am.get(Strides(name), wide), compiled, at)
 

@@ -111,14 +111,14 @@ class Around:
             return (kernel,)
         reads = tuple([self.reads.get(v, v) for v in kernel.reads])
         key = kernel.identity, algorithm, *[v.weight is None for v in reads]
-        own = replace(
+        main = replace(
             kernel,
             reads=reads,
             writes=(now, *kernel.writes[1:]) if kernel.writes else (),
             algorithm=algorithm,
             identity=self.helpers.number(key),
         )
-        return (*before, own, *after)
+        return (*before, main, *after)
 
     @property
     def bias(self) -> Value | None:

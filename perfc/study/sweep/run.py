@@ -218,9 +218,9 @@ class SymbolLine:
     @staticmethod
     def regimes_of(kernels: Sequence[KernelBound]) -> tuple[Regime, ...]:
         """Return the regime of the model, then of every kernel of its operators."""
-        own = operators(kernels)
-        keys = [(b.kernel.identity, b.device_bytes) for b in own]
-        known = {key: regime_of((b,)) for key, b in dict(zip(keys, own, strict=True)).items()}
+        each = operators(kernels)
+        keys = [(b.kernel.identity, b.device_bytes) for b in each]
+        known = {key: regime_of((b,)) for key, b in dict(zip(keys, each, strict=True)).items()}
         return (regime_of(kernels), *(known[key] for key in keys))
 
     def crossovers(self, top: int) -> Iterator[Crossover]:

@@ -334,24 +334,24 @@ def rows_of(
             row = others.setdefault(key, _Row(key[0], "", key[1]))
         else:
             row = by_kernel[kernels[place.kernel].identity]
-        own = set(group)
+        left = set(group)
         if place is not None:
             rest = sorted(
-                own - {main} if place.is_matched else own, key=launches.start_ns.__getitem__
+                left - {main} if place.is_matched else left, key=launches.start_ns.__getitem__
             )
             free = [at for at in helpers if used[at] < counts[at]]
             for at, helper in zip(rest, free, strict=False):
-                own.remove(at)
+                left.remove(at)
                 used[helper] += 1
                 by_kernel[kernels[helper].identity].add(
                     _Row("", "", "", 0, 1, 1, main_ns=launches.duration_ns[at])
                 )
-        all_ns, main_ns = sum(launches.duration_ns[at] for at in own), 0
+        all_ns, main_ns = sum(launches.duration_ns[at] for at in left), 0
         if place is not None and place.is_matched:
             used[place.kernel] += 1
             row.matched += 1
             main_ns = launches.duration_ns[main]
-        row.launches += len(own)
+        row.launches += len(left)
         row.main_ns += main_ns
         row.extra_ns += all_ns - main_ns
     for at, k in enumerate(kernels):
