@@ -171,8 +171,10 @@ class Launching:
         if self.strides is None:
             return ()
         if isinstance(kernel.problem, Product) and kind is Kind.MATMUL:
-            operands = kernel.anchor.inputs[:2]
-            return tuple([v for v in operands if v is not None and not self.folds(v)])
+            operands = [v for v in kernel.anchor.inputs[:2] if v is not None]
+            # a matrix that all products share makes them one with more rows
+            inner = 1 if any(len(_extents(v)) == 2 for v in operands) else 2
+            return tuple([v for v in operands if not self.folds(v, inner)])
         if kind not in NEEDS_ORDER and kind not in NEEDS_DENSE:
             return ()
         is_view = self.table.runtime.is_view
@@ -183,14 +185,14 @@ class Launching:
         either = kind in NEEDS_DENSE or operation_of(kernel) is Operation.BATCH_NORM
         return () if self.lies_dense(v, either=either) else (v,)
 
-    def folds(self, v: Value) -> bool:
-        """Return True if a view shows the leading axes of a product's operand as one."""
+    def folds(self, v: Value, inner: int) -> bool:
+        """Return True if a view shows the axes of an operand as one, but for the ``inner`` last."""
         assert self.strides is not None
         strides, extents = self.strides.strides.get(v), _extents(v)
         if strides is None or len(extents) < 3:
             return True
         axes = [axis for axis in range(len(extents)) if self.at(extents[axis]) != 1]
-        lead = [axis for axis in axes if axis < len(extents) - 2]
+        lead = [axis for axis in axes if axis < len(extents) - inner]
         shape = self.strides.shapes[v]
         old, steps = (tuple([of[axis] for axis in lead]) for of in (shape, strides))
         return not lead or viewed(old, steps, (math.prod(old),)) is not None

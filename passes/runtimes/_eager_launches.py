@@ -23,7 +23,7 @@ MEDIUM, LARGE = ("elements", (0.5e6, inf)), ("elements", (4.3e6, inf))
 POINT, WIDE, WIDEST = ("window", (1, 1)), ("window", (2, inf)), ("window", (6, inf))
 PATCH = ("window", (14, inf))
 STRIDED, ODD = ("stride", (2, inf)), ("alignment", (1, 1))
-FOURTH, MANY, BROADEST = ("alignment", (4, 4)), ("batch", (64, inf)), ("channels", (256, inf))
+FOURTH, MANY, NARROW = ("alignment", (4, 4)), ("batch", (64, inf)), ("channels", (256, 320))
 
 CONVOLUTIONS = (
     LaunchRule(CONV, HALF, (LAST, POINT), (), (BIAS,), PRODUCT),
@@ -50,7 +50,7 @@ CONVOLUTIONS = (
     LaunchRule(
         CONV, TF32, (ODD, ("pixels", (2, inf)), ("depth", (512, inf))), (IN,), (OUT, BIAS), PRODUCT
     ),
-    LaunchRule(CONV, HALF | TF32, (FOURTH, MANY, BROADEST), (IN,), (OUT, BIAS), PRODUCT),
+    LaunchRule(CONV, HALF | TF32, (FOURTH, MANY, NARROW), (IN,), (OUT, BIAS), PRODUCT),
     LaunchRule(CONV, HALF | TF32, (), (), (BIAS,), PRODUCT),
     LaunchRule(CONV, F32, (WIDE, ("batch", (8, inf)), BROAD), (W,), (BIAS,), HEURISTIC),
     LaunchRule(CONV, F32, (), (), (BIAS,), HEURISTIC),
@@ -72,7 +72,7 @@ AMD = (
 )
 PRODUCTS = (
     # counters of products whose work is divided: cuBLAS and cuDNN on Hopper
-    LaunchRule(Operation.PRODUCT, HALF, (("tiles", (2, inf)), ("capability", (90, 90))), (M,)),
+    LaunchRule(Operation.PRODUCT, HALF, (("tiles", (3, inf)), ("capability", (90, 90))), (M,)),
     LaunchRule(Operation.PRODUCT, TF32, (LARGE, ("capability", (90, 90))), (M,)),
     LaunchRule(Operation.ATTENTION, HALF, (("capability", (90, 90)),), (M,)),
 )
