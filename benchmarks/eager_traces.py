@@ -82,8 +82,8 @@ def predicted(config: Path, target: str) -> ClassTimes:
     for kernel, estimate in zip(report.kernels.kernels, report.prediction.kernels, strict=True):
         kind = class_of(kernel.anchor)
         total.counts[kind] += 1
-        total.times_s[kind] += estimate.time_s - estimate.wait_s
-        total.low_s[kind] += min(estimate.low_s, estimate.time_s - estimate.wait_s)
+        total.times_s[kind] += estimate.device_s
+        total.low_s[kind] += min(estimate.low_s, estimate.device_s)
         total.high_s[kind] += estimate.high_s
     return total
 

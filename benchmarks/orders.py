@@ -20,9 +20,8 @@ from functools import partial
 from typing import NamedTuple
 
 import perfc
-from perfc.analyzers.whole_runs.coherence import dominates
 from perfc.errors import PerfcError
-from perfc.machine import load_machine
+from perfc.machine import Machine, load_machine
 
 TARGETS = (
     "t4", "a10", "a30", "a100-sxm4-80gb", "l4", "l40", "l40s", "rtx3090", "rtx4090",
@@ -52,6 +51,22 @@ class Answer(NamedTuple):
     time_s: float
     is_measured: bool
     predictor: str
+
+
+def dominates(better: Machine, other: Machine) -> bool:
+    """Return True if a machine is no worse in any rate or capacity of another of its vendor."""
+    if (better.kind, better.vendor) != (other.kind, other.vendor) or better.name == other.name:
+        return False
+    levels = {level.name: level for level in better.memory}
+    return all(
+        key in better.compute and better.compute[key].nominal.value >= peak.nominal.value
+        for key, peak in other.compute.items()
+    ) and all(
+        level.name in levels
+        and levels[level.name].bandwidth.value >= level.bandwidth.value
+        and levels[level.name].capacity_bytes >= level.capacity_bytes
+        for level in other.memory
+    )
 
 
 def answers(model: str, targets: tuple[str, ...]) -> dict[Cell, Answer]:

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import perfc
-from perfc.analyzers.whole_runs.coherence import dominates
+from benchmarks.orders import dominates
 from perfc.errors import PerfcError
 from perfc.machine import load_machine
 

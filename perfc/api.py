@@ -201,8 +201,8 @@ class Report(StoredTensors, Presentation):
         return prepared(self.source, replace(self.deployment, checkpointing=none), self.analyses)
 
     @cached_property
-    def unordered(self) -> PredictionTable:
-        """`prediction` before the comparison with related deployments; computed on first use."""
+    def prediction(self) -> PredictionTable:
+        """Predicted times of every kernel and of the run; computed on first use."""
         from perfc.analyzers.runs.prediction import predicted
         from perfc.analyzers.whole_runs.whole_run import with_whole
 
@@ -210,18 +210,11 @@ class Report(StoredTensors, Presentation):
         return with_whole(table, self.source, run, self.deployment, predictor=self.predictor)
 
     @cached_property
-    def prediction(self) -> PredictionTable:
-        """Predicted times of every kernel and of the run; computed on first use."""
-        from perfc.analyzers.whole_runs.coherence import in_order
+    def other_runs(self) -> tuple[CandidateRun, ...]:
+        """Predictions of whole-run predictors that were not used; computed on first use."""
+        from perfc.analyzers.whole_runs.whole_run import other_runs
 
-        return self.unordered if self.predictor else in_order(self)
-
-    @cached_property
-    def unheard_runs(self) -> tuple[CandidateRun, ...]:
-        """Predictions of further whole-run predictors; computed on first use."""
-        from perfc.analyzers.whole_runs.other_runs import unheard_runs
-
-        return unheard_runs(self.prediction, self.source, self.execution, self.deployment)
+        return other_runs(self.prediction, self.source, self.execution, self.deployment)
 
 
 @paused_collector()

@@ -154,7 +154,7 @@ def model(
             assert isinstance(terms, tuple)
             for term in terms:
                 yield f"    {term.name}: {text(term.amount)} take {text(term.time_s)} s"
-    yield f"kernels: {timed(table.kernels_total)}, {text(table.kernels_total.wait_s)} s waiting"
+    yield f"kernels: {timed(table.timeline)}, {text(table.wait_s + table.gap_s)} s waiting"
     yield f"run: {timed(table.total)}{spent(table.energy)}"
     yield from (f"note: {note}" for note in table.notes)
 
@@ -169,8 +169,8 @@ def estimated(result: Estimate) -> str:
     in_run, waiting = "", ""
     if result.in_run is not None:
         in_run = f", in a run {text(result.in_run.low)} s to {text(result.in_run.high)} s"
-    if result.wait_s:
-        waiting = f", {text(result.wait_s)} s waiting"
+    if result.idle_s:
+        waiting = f", {text(result.idle_s)} s waiting"
     return f"{timed(result)}{in_run}{waiting}; {' '.join(said)}"
 
 

@@ -59,7 +59,8 @@ class Estimate(Timed):
     Args:
         predictor: who says so.
         class_name: class of kernels whose measurements it rests on.
-        wait_s: part of the time that only waits for the launch.
+        wait_s: part of the time in which the device waits for its host.
+        gap_s: part of the time between launches, in which the device is idle as well.
         is_extrapolating: whether the kernel, or the machine, is so unlike what was measured that
             it is expected to be far off.
         is_measured: whether kernels of the class were measured on this machine, or a near one.
@@ -72,6 +73,7 @@ class Estimate(Timed):
     predictor: Predictor
     class_name: str
     wait_s: float = 0.0
+    gap_s: float = 0.0
     is_extrapolating: bool = False
     is_measured: bool = True
     is_own: bool = False
@@ -83,9 +85,25 @@ class Estimate(Timed):
         """Return the interval that counts in that of the run."""
         return self.time if self.in_run is None else self.in_run
 
+    @property
+    def idle_s(self) -> float:
+        """Return the part of the time in which the device is idle."""
+        return self.wait_s + self.gap_s
+
+    @property
+    def device_s(self) -> float:
+        """Return the part of the time in which the device is busy."""
+        return self.time_s - self.idle_s
+
     def scaled(self, factor: float) -> Estimate:
-        """Return the estimate with its time scaled."""
-        return replace(self, time=self.time * factor, in_run=self.in_run and self.in_run * factor)
+        """Return the estimate with every part of its time scaled."""
+        return replace(
+            self,
+            time=self.time * factor,
+            wait_s=self.wait_s * factor,
+            gap_s=self.gap_s * factor,
+            in_run=self.in_run and self.in_run * factor,
+        )
 
     def plus(self, other: Estimate) -> Estimate:
         """Return the sum with further launches of the kernel, by the same predictor."""
@@ -106,11 +124,16 @@ class Estimate(Timed):
         ends = Interval(self.low_s, self.time_s, self.high_s) + in_run
         return replace(self, time=self.time + other, in_run=ends)
 
-    def waiting(self, launch: Interval) -> Estimate:
-        """Return the maximum of the kernel and its launch, end by end."""
-        time = self.time.slower_of(launch)
-        in_run = self.in_run and self.in_run.slower_of(launch)
-        return replace(self, time=time, in_run=in_run, wait_s=time.mid - self.time.mid)
+    def launched(self, gap: Interval) -> Estimate:
+        """Return the maximum of the kernel and the gap between its launches, end by end."""
+        time = self.time.slower_of(gap)
+        in_run = self.in_run and self.in_run.slower_of(gap)
+        return replace(self, time=time, in_run=in_run, gap_s=time.mid - self.time.mid)
+
+    def waiting(self, host: Interval) -> Estimate:
+        """Return the kernel after a wait for its host."""
+        in_run = self.in_run and self.in_run + host
+        return replace(self, time=self.time + host, in_run=in_run, wait_s=host.mid)
 
 
 @record
@@ -148,15 +171,12 @@ class CandidateRun(Timed):
 
 @record
 class RunEstimate(Timed):
-    """Predicted time of a run: kernels, launches and nodes that run on the host.
+    """Predicted time of a run: its kernels and a fixed time.
 
     Args:
-        wait_s: part of the time that waits for launches.
-        host_s: part of the time that the host's own nodes take.
-        predictor: of whole runs, who says so; "" for the sum of the kernels. Then ``wait_s`` and
-            ``host_s`` are the kernels' still.
+        fixed_s: part of the time of no kernel: start, end, and nodes that run on the host.
+        predictor: of whole runs; "" for the timeline of the kernels.
     """
 
-    wait_s: float
-    host_s: float
+    fixed_s: float = 0.0
     predictor: str = ""

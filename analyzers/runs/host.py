@@ -1,7 +1,6 @@
 """Launch overhead of the host: a device that is faster waits for it.
 
-Kernels are queued, so that launches of short kernels hide behind long ones. The time of a run is
-the maximum of device time and host time.
+Kernels are queued, so that launches of short kernels hide behind long ones (`timeline`).
 
 The time per launch depends on the host, so no data sheet of a GPU has it. It is the value of the
 deployment, else the value that `perfc calibrate` measured for the target, else that of hosts of
@@ -11,7 +10,6 @@ such boards in measured whole models.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from perfc.common.fitted import constants_next_to
@@ -19,14 +17,15 @@ from perfc.passes.runtimes import LaunchMode, Steps, recorded
 
 from ..estimate.interval import Interval
 from ..features.sheet import Sheet
+from .timeline import Host
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from perfc.machine import Machine
+    from perfc.passes.roofline.ceilings import KernelBound
     from perfc.passes.runtimes import Runtime
 
-    from ..estimate.estimate import RunEstimate
     from ..estimators import Execution
     from ..steps.setting import Setting
 
@@ -109,47 +108,47 @@ def host_sides(execution: Execution, device_s: float) -> Interval:
         execution: execution of the run.
         device_s: time of the run without waiting for its host.
     """
-    host = launch_cost(execution.machine, execution.kernels.runtime, execution.host_launch_s)
+    host = host_of(execution)
     if host is None:
         return Interval.exactly(1.0)
-    time = Interval.exactly(device_s).slower_of(host * launches_of(execution))
+    time = Interval.exactly(device_s).slower_of(host.time)
     return time * (1 / time.mid) if time.mid > 0 else Interval.exactly(1.0)
+
+
+def launch_counts(execution: Execution) -> tuple[float, ...]:
+    """Return the host's launches for each kernel."""
+    runtime, bounds = execution.kernels.runtime, execution.bounds.kernels
+    each = launched_by(runtime) or {}
+
+    def count(bound: KernelBound) -> float:
+        kernel = bound.kernel
+        if kernel.helper is not None and not kernel.helper.is_dispatched:
+            return 0.0
+        return float(bound.launches * each.get(kernel.anchor.op.mnemonic, 1))
+
+    return execution.kernels.once(
+        ("run", len(bounds)), execution.bounds.env, lambda: tuple(map(count, bounds))
+    )
 
 
 def launches_of(execution: Execution) -> float:
     """Return the number of launches of a run that a framework dispatches."""
-    runtime, bounds = execution.kernels.runtime, execution.bounds.kernels
-    each = launched_by(runtime) or {}
-
-    def counted() -> float:
-        return math.fsum(
-            b.launches * each.get(b.kernel.anchor.op.mnemonic, 1)
-            for b in bounds
-            if b.kernel.helper is None or b.kernel.helper.is_dispatched
-        )
-
-    return execution.kernels.once(("run", len(bounds)), execution.bounds.env, counted)
+    return math.fsum(launch_counts(execution))
 
 
-def kept_waiting(device: RunEstimate, launches: float, host: Interval | None) -> RunEstimate:
-    """Return a run whose host may be slower than the device.
-
-    Args:
-        device: the run of a device that never waits for its host.
-        launches: number of launches of the run.
-        host: time per launch; None if the device never waits for the host.
-    """
-    if host is None:
-        return device
-    time = device.time.slower_of(host * launches)
-    return replace(device, time=time, wait_s=device.wait_s + time.mid - device.time_s)
+def host_of(execution: Execution) -> Host | None:
+    """Return the host of a run; None if the device never waits for it."""
+    runtime = execution.kernels.runtime
+    launch = launch_cost(execution.machine, runtime, execution.host_launch_s)
+    return None if launch is None else Host(launch, launch_counts(execution))
 
 
-def host_note(launches: float, runtime: Runtime, host: Interval, *, is_stated: bool = False) -> str:
+def host_note(host: Host, runtime: Runtime, *, is_given: bool = False) -> str:
     """Return the note that a run takes longer than its kernels because of its host."""
-    better = "" if is_stated else "; --host-launch says better"
-    ends = f"{1e6 * host.low:.0f} to {1e6 * host.high:.0f}"
-    each = f"{1e6 * host.mid:.0f} µs each ({ends}{better})"
+    better = "" if is_given else "; --host-launch says better"
+    ends = f"{1e6 * host.launch.low:.0f} to {1e6 * host.launch.high:.0f}"
+    each = f"{1e6 * host.launch.mid:.0f} µs each ({ends}{better})"
     graph = recorded(runtime)
     instead = f"; --runtime {graph.name} records them" if graph is not None else ""
+    launches = math.fsum(host.launches)
     return f"the device waits for its host: {launches:.0f} launches, {each}{instead}"

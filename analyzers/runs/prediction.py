@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
-from functools import cached_property, reduce
+from dataclasses import field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,21 +21,22 @@ from ..estimators.steps import StepFactors
 from ..intervals import adapt
 from ..intervals.summing import half_width, sides_of
 from .energy import Energy, energy_of, idling, summed
-from .host import host_note, kept_waiting, launch_cost, launches_of
+from .host import host_note, host_of
 from .launch_gap import launch_gap
+from .overlap import overlap
 from .recurrence import chained
+from .timeline import Host, changed_ratio, spread, timeline
 
 if TYPE_CHECKING:
     from perfc.machine import Machine
     from perfc.passes.fusion.fuse import KernelTable
     from perfc.passes.roofline.roofline import RooflineTable
-    from perfc.passes.runtimes import Runtime
 
     from ..steps.kernels import Autocasting
 
 
-HOST_BOUND_S = 1e-9
-"""A run that waits longer than this behind its kernels' own launches waits for its host."""
+HOST_BOUND = 0.05
+"""Share of a run in waits for the host from which it is host-bound; short kernels always wait."""
 
 
 def extrapolation(predictor: str) -> str:
@@ -47,14 +48,17 @@ def extrapolation(predictor: str) -> str:
 class PredictionTable:
     """Predictions of all kernels in the order of the roofline's, and of the run.
 
+    The kernels and the fixed time of the run sum up to its time.
+
     Args:
-        kernels: one for each kernel of the roofline.
+        kernels: one for each kernel of the roofline, as they are in the run.
         total: total of the run.
         notes: limitations that a reader must know.
-        powered: roofline of the kernels and the run as their sum, for energies; None without them.
-        ratios: ratios of the times of whole runs to that of the sum, one after another.
-        summed: the sum of the kernels, if a predictor of whole runs gives ``total``.
-        whole: that predictor and its training runs, as text.
+        bounds: roofline of the kernels, for energies; None without them.
+        launched: the kernels on a device that never waits for its host.
+        host: launches of the run by its host; None if the device never waits for it.
+        alone: the run by its timeline, before measured runs are spread over it; None for ``total``.
+        whole: the predictor of whole runs and its training runs, as text; "" without one.
         others: the same run by further predictors of whole runs.
         is_own: whether the whole-run predictor was fitted to such runs of this machine.
         publications: titles of publications with measured runs of the network in this deployment.
@@ -64,11 +68,10 @@ class PredictionTable:
     kernels: tuple[Estimate, ...]
     total: RunEstimate
     notes: tuple[str, ...] = ()
-    powered: tuple[RooflineTable, RunEstimate] | None = field(
-        default=None, compare=False, repr=False
-    )
-    ratios: tuple[float, ...] = ()
-    summed: RunEstimate | None = None
+    bounds: RooflineTable | None = field(default=None, compare=False, repr=False)
+    launched: tuple[Estimate, ...] = field(default=(), repr=False)
+    host: Host | None = None
+    alone: RunEstimate | None = None
     whole: str = ""
     others: tuple[CandidateRun, ...] = ()
     is_own: bool = False
@@ -78,26 +81,25 @@ class PredictionTable:
     @cached_property
     def energies(self) -> tuple[Energy | None, ...]:
         """Return the energies of the kernels; None for machines without a power model."""
-        if self.powered is None:
+        if self.bounds is None:
             return ()
-        bounds = self.powered[0]
-        at = [(b.kernel.identity, id(k)) for b, k in zip(bounds.kernels, self.kernels, strict=True)]
-        each = dict(zip(at, zip(bounds.kernels, self.kernels, strict=True), strict=True))
-        energy = {
-            key: energy_of(b, k.time, k.wait_s, bounds.machine) for key, (b, k) in each.items()
-        }
+        machine = self.bounds.machine
+        at = [
+            (b.kernel.identity, id(k))
+            for b, k in zip(self.bounds.kernels, self.kernels, strict=True)
+        ]
+        each = dict(zip(at, zip(self.bounds.kernels, self.kernels, strict=True), strict=True))
+        energy = {key: energy_of(b, k.time, k.idle_s, machine) for key, (b, k) in each.items()}
         return tuple([energy[key] for key in at])
 
     @cached_property
     def energy(self) -> Energy | None:
-        """Return the energy of the run; the board is idle while it waits for the host."""
-        if self.powered is None:
+        """Return the energy of the run; the board is idle outside of kernels."""
+        if self.bounds is None:
             return None
-        bounds, run = self.powered
-        behind_s = run.wait_s - self.wait_s
-        idle = [idling(behind_s, bounds.machine)] if behind_s > HOST_BOUND_S else []
-        energy = summed((*self.energies, *idle), run.time)
-        return None if energy is None else reduce(Energy.scaled, self.ratios, energy)
+        fixed_s = self.total.fixed_s
+        idle = [idling(fixed_s, self.bounds.machine)] if fixed_s > 0 else []
+        return summed((*self.energies, *idle), self.total.time)
 
     @property
     def outside(self) -> tuple[str, ...]:
@@ -112,92 +114,69 @@ class PredictionTable:
         return tuple(n for n in self.notes if not n.startswith(start))
 
     @property
-    def kernels_total(self) -> RunEstimate:
-        """The run as the sum of its kernels, with launches, host and overlap."""
-        return self.summed or self.total
+    def timeline(self) -> RunEstimate:
+        """The run by its kernels, host and fixed time, without regard to measured runs."""
+        return self.alone or self.total
 
     @property
-    def unattributed_s(self) -> float:
-        """Return the predicted time of the run minus the sum of its kernels, launches and host.
+    def run_factor(self) -> float:
+        """Return the time of the run over that of its timeline, which measured runs give."""
+        return self.total.time_s / self.timeline.time_s if self.timeline.time_s else 1.0
 
-        Zero where the kernels are summed. Negative where measured runs are faster than the sum.
-        """
-        return self.total.time_s - self.kernels_total.time_s
+    def at_factor_of(self, other: PredictionTable) -> tuple[Estimate, ...]:
+        """Return the kernels as the run factor of another run of the same kind has them."""
+        return tuple(
+            k.scaled(other.scale / own).above(k.floor_s) if (own := _ratio(k, alone)) else k
+            for k, alone in zip(self.kernels, self.launched, strict=True)
+        )
+
+    @cached_property
+    def scale(self) -> float:
+        """Return the factor of all kernels that are above their lower bounds."""
+        ratios = map(_ratio, self.kernels, self.launched)
+        return min((ratio for ratio in ratios if ratio), default=1.0)
 
     @cached_property
     def kernels_s(self) -> float:
-        """Return the time of all kernels one after another, in seconds."""
+        """Return the time of all kernels in the run, in seconds."""
         return math.fsum([k.time_s for k in self.kernels])
-
-    @property
-    def outside_kernels_s(self) -> float:
-        """Return the predicted time of the run minus the sum of its kernels, in seconds.
-
-        Time of the host and unattributed time are in it. Negative where streams overlap, or where
-        measured runs are faster than the sum.
-        """
-        return self.total.time_s - self.kernels_s
 
     @cached_property
     def wait_s(self) -> float:
-        """Return the part of `kernels_s` in which kernels wait for their launches."""
+        """Return the part of `kernels_s` in which the device waits for its host."""
         return math.fsum([k.wait_s for k in self.kernels])
 
-    @property
-    def behind_s(self) -> float:
-        """Return the time that the device waits for a slow host, in seconds.
-
-        Waits of single kernels for their launches are not in it.
-        """
-        behind_s = self.kernels_total.wait_s - self.wait_s
-        return behind_s if behind_s > HOST_BOUND_S else 0.0
+    @cached_property
+    def gap_s(self) -> float:
+        """Return the part of `kernels_s` between launches."""
+        return math.fsum([k.gap_s for k in self.kernels])
 
     @property
-    def host_s(self) -> float:
-        """Return the host time added to the kernels: its nodes, and the wait for its launches."""
-        return self.kernels_total.host_s + self.behind_s
+    def is_host_bound(self) -> bool:
+        """Return True if the device waits for its host for much of the run."""
+        return self.wait_s > HOST_BOUND * self.total.time_s
 
-    def total_with(self, times_s: Mapping[int, float]) -> float:
+    def total_with(self, times_s: Mapping[int, float], launch_factor: float = 1.0) -> float:
         """Return the time of the run if some kernels took other times, in seconds.
 
-        Overlap of streams changes in proportion; unattributed time stays. A host that keeps
-        the device waiting does so still.
+        The timeline is computed again, and measured runs are over it by the same factor.
 
         Args:
-            times_s: by the kernels' indices.
-        """
-        saved_s = math.fsum(self.kernels[i].time_s - t for i, t in times_s.items())
-        return self.total_of(self.kernels_s - saved_s)
-
-    def total_of(self, kernels_s: float, launch_factor: float = 1.0) -> float:
-        """Return the time of the run if all kernels together took ``kernels_s``.
-
-        Args:
-            kernels_s: launches included, in seconds.
+            times_s: of `launched` kernels, by index.
             launch_factor: host time per launch, over the present one.
         """
-        now = self.kernels_total
-        alone_s = self.kernels_s + now.host_s
-        behind_s = self.behind_s
-        device_s = now.time_s - behind_s
-        then_s = device_s * ((kernels_s + now.host_s) / alone_s) if alone_s else 0.0
-        return self.run_time_s(max(then_s, now.time_s * launch_factor if behind_s else 0.0))
-
-    def run_time_s(self, kernels_s: float) -> float:
-        """Return the time of the run if its kernels summed up to ``kernels_s``, in seconds.
-
-        Unattributed time is added; if it is negative, its ratio to the run stays instead.
-        """
-        now_s = self.kernels_total.time_s
-        if self.unattributed_s >= 0 or not now_s:
-            return kernels_s + self.unattributed_s
-        return kernels_s * (self.total.time_s / now_s)
+        now_s, fixed_s = [k.time_s for k in self.launched], self.timeline.fixed_s
+        return self.total.time_s * changed_ratio(now_s, times_s, fixed_s, self.host, launch_factor)
 
     def share(self, predictor: Predictor) -> float:
         """Return the share of the kernel time that one predictor gives."""
         whole = math.fsum(k.time_s for k in self.kernels)
         selected = math.fsum(k.time_s for k in self.kernels if k.predictor is predictor)
         return selected / whole if whole else 0.0
+
+
+def _ratio(kernel: Estimate, alone: Estimate) -> float:
+    return (kernel.time_s - kernel.wait_s) / alone.time_s if alone.time_s else 0.0
 
 
 def predict(
@@ -230,23 +209,30 @@ def predicted(execution: Execution, source: Module | None = None) -> PredictionT
         source: the module as read, for the nodes that only a host runs; they are left out else.
     """
     bounds, kernels, module = execution.bounds, execution.kernels, execution.module
-    machine, runtime = bounds.machine, kernels.runtime.name
-    complete = in_run(execution, estimates(execution))
-    efficiencies = of_machine(machine, runtime)
-    host_s = on_host(source, kernels, efficiencies)
-    whole = total(complete, bounds.floor_s, host_s, efficiencies)
-    if kernels.runtime.streams > 1 and module is not None:
-        from .overlap import overlapped
-
-        launch_s = launch_gap(machine, kernels.runtime.launch).mid
-        whole = overlapped(whole, complete, bounds, kernels, module, launch_s)
-    stated_s = execution.host_launch_s
-    host = launch_cost(machine, kernels.runtime, stated_s)
-    launches = launches_of(execution) if host is not None else 0.0
-    whole = kept_waiting(whole, launches, host)
-    is_stated = stated_s is not None
-    note = "" if host is None else host_note(launches, kernels.runtime, host, is_stated=is_stated)
-    return table_of(complete, whole, bounds, kernels.runtime, note)
+    machine, runtime = bounds.machine, kernels.runtime
+    launched = in_run(execution, estimates(execution))
+    efficiencies = of_machine(machine, runtime.name)
+    fixed_s = on_host(source, kernels, efficiencies)
+    device = total(launched, bounds.floor_s, fixed_s, efficiencies)
+    left = overlap(launched, bounds, kernels, module) if runtime.streams > 1 and module else 1.0
+    host = host_of(execution)
+    waiting = timeline(launched, host)
+    sum_s = math.fsum([*(k.time_s for k in waiting), fixed_s])
+    time = device.time if host is None else device.time.slower_of(host.time)
+    time = time * (left * sum_s / time.mid) if time.mid else time
+    in_time, run = spread(waiting, replace(device, time=time.at_least(bounds.floor_s)))
+    table = PredictionTable(
+        tuple(in_time),
+        run,
+        (*notes(launched, machine, runtime.name),),
+        bounds,
+        tuple(launched),
+        host,
+    )
+    if host is None or not table.is_host_bound:
+        return table
+    is_given = execution.host_launch_s is not None
+    return replace(table, notes=(*table.notes, host_note(host, runtime, is_given=is_given)))
 
 
 def in_run(execution: Execution, alone: Sequence[Estimate]) -> list[Estimate]:
@@ -272,33 +258,11 @@ def in_run(execution: Execution, alone: Sequence[Estimate]) -> list[Estimate]:
             if i in copies and estimate.predictor is Predictor.LEARNED:
                 here = here.followed_by(copies[i].time, copies[i].summed)
             here = here if machine.kind == "cpu" else chained(here, bound, bounds.env_of(i))
-            here = here.waiting(launch * bound.launches)
+            here = here.launched(launch * bound.launches)
         if i not in copies:
             firsts[same] = here
         result.append(here)
     return result
-
-
-def table_of(
-    complete: Sequence[Estimate],
-    whole: RunEstimate,
-    bounds: RooflineTable,
-    runtime: Runtime,
-    waiting: str = "",
-) -> PredictionTable:
-    """Return kernels and run with what their energies are computed from.
-
-    Args:
-        complete: the kernels.
-        whole: the run.
-        bounds: the roofline of the kernels.
-        runtime: runtime of the kernels.
-        waiting: the note of a run that waits for its host.
-    """
-    behind_s = whole.wait_s - math.fsum([k.wait_s for k in complete])
-    late = [waiting] if waiting and behind_s > HOST_BOUND_S else []
-    limits = (*notes(complete, bounds.machine, runtime.name), *late)
-    return PredictionTable(tuple(complete), whole, limits, (bounds, whole))
 
 
 def on_host(
@@ -313,7 +277,7 @@ def on_host(
 def total(
     kernels: Sequence[Estimate],
     floor_s: float,
-    host_s: float,
+    fixed_s: float,
     efficiencies: Efficiencies | None,
 ) -> RunEstimate:
     """Return the run as the sum of its kernels, with an interval.
@@ -321,9 +285,8 @@ def total(
     If fitted rates give nearly all of it, the interval is that of whole runs that the fit held out.
     Else it is the interval of the sum (`summing`).
     """
-    time_s = max(math.fsum(k.time_s for k in kernels) + host_s, floor_s)
-    wait_s = math.fsum(k.wait_s for k in kernels)
-    fitted_s = host_s + math.fsum(k.time_s for k in kernels if k.predictor is Predictor.FITTED)
+    time_s = max(math.fsum(k.time_s for k in kernels) + fixed_s, floor_s)
+    fitted_s = fixed_s + math.fsum(k.time_s for k in kernels if k.predictor is Predictor.FITTED)
     whole = efficiencies.ratios.get(WHOLE) if efficiencies is not None else None
     if whole is not None and fitted_s > 0.95 * time_s:
         low_s, high_s = time_s * whole.low, time_s * whole.high
@@ -331,7 +294,7 @@ def total(
         below, above = sides_of(kernels)
         low_s, high_s = time_s - half_width(below), time_s + half_width(above)
     time = Interval(max(low_s, floor_s), time_s, max(high_s, time_s))
-    return RunEstimate(floor_s, time, wait_s, host_s)
+    return RunEstimate(floor_s, time, fixed_s)
 
 
 def notes(kernels: Sequence[Estimate], machine: Machine, runtime: str) -> Iterable[str]:

@@ -8,6 +8,7 @@ rates of the data sheet: the first knows the kernel, the second other machines.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -206,7 +207,7 @@ def tabulated(
     rows = {name: np.append(values, 0.0) for name, values in columns.items()}
     rows["kind"][-1] = RUN
     beside_s = HOST_S + EACH_S * float(parts.launches.sum())
-    total = table.kernels_total
+    total = table.timeline
     assert execution.module is not None
     return RunTable(
         rows,
@@ -214,7 +215,7 @@ def tabulated(
         {**shared, **parts.of_run(columns, total.floor_s, total.time_s)},
         execution.bounds.floor_s,
         total.time_s,
-        host_sides(execution, total.time_s - table.behind_s),
+        host_sides(execution, math.fsum([*(k.time_s for k in table.launched), total.fixed_s])),
         network_id(execution.module),
     )
 
@@ -246,7 +247,7 @@ class RunKernels:
         assert module is not None
         bounds, sheet = execution.bounds, Sheet(execution.machine)
         groups: dict[tuple[int, int], list[int]] = {}
-        for i, (bound, kernel) in enumerate(zip(bounds.kernels, table.kernels, strict=True)):
+        for i, (bound, kernel) in enumerate(zip(bounds.kernels, table.launched, strict=True)):
             groups.setdefault((bound.kernel.identity, id(kernel)), []).append(i)
         at = [places[0] for places in groups.values()]
         columns = kernels.once(
@@ -255,7 +256,7 @@ class RunKernels:
         return cls(
             columns,
             tabulate(columns, setting, sheet),
-            [table.kernels[i] for i in at],
+            [table.launched[i] for i in at],
             np.array([len(places) for places in groups.values()], np.float64),
             # trips of loops may be more than 64 bits hold
             np.maximum(np.array([bounds.kernels[i].launches for i in at], np.float64), 1.0),

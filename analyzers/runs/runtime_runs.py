@@ -180,19 +180,6 @@ def measured_configurations(
     return configurations_at(_load(path), coordinates(Sheet(machine), SPREAD_OF))
 
 
-def measured_machines(runtime: str, stored: str, folder: Path) -> tuple[str, ...]:
-    """Return the machines on whose chips runs of a runtime were measured in a precision.
-
-    Raises:
-        WeightsError: weights that are damaged or of another schema.
-    """
-    if not (path := folder / f"{NAME}.json").is_file():
-        return ()
-    weights, wanted = _load(path), {(stored, run_key(runtime, one)) for one in Network}
-    places = zip(weights.card.targets, weights.card.places[SPREAD_OF], strict=True)
-    return tuple(name for name, place in places if wanted & configurations_at(weights, place))
-
-
 @lru_cache(maxsize=1024)
 def configurations_at(weights: Artefact, here: tuple[float, ...]) -> frozenset[tuple[str, str]]:
     """Return precision and `run_key` of the runs that were measured on chips at coordinates."""

@@ -157,7 +157,7 @@ def sums_s(
 ) -> dict[tuple[KernelTrait, ...], float]:
     """Return the sum of the kernels' estimates by their traits, in seconds."""
     sums: dict[tuple[KernelTrait, ...], float] = {}
-    for bound, estimate in zip(execution.bounds.kernels, table.kernels, strict=True):
+    for bound, estimate in zip(execution.bounds.kernels, table.launched, strict=True):
         parts = parts_of(bound.kernel, stored, layout)
         sums[parts] = sums.get(parts, 0.0) + estimate.time_s
     return sums
@@ -172,7 +172,7 @@ def is_convolutional(sums: Mapping[tuple[KernelTrait, ...], float]) -> bool:
 
 def is_measured_here(table: PredictionTable) -> bool:
     """Return True if estimates use kernels measured on this machine, unlike those of the fit."""
-    return any(k.predictor is Predictor.FITTED or k.correction != 1.0 for k in table.kernels)
+    return any(k.predictor is Predictor.FITTED or k.correction != 1.0 for k in table.launched)
 
 
 def factors(
@@ -220,8 +220,8 @@ def step_time(
     known = law()
     stored = precision(deployment, stored_element(source), execution.bounds)
     band = known.band if known.knows(execution.machine, stored) else UNMEASURED
-    kernels = zip(table.kernels, each, strict=True)
-    time_s = table.total_of(math.fsum(factor * kernel.time_s for kernel, factor in kernels))
+    kernels = enumerate(zip(table.launched, each, strict=True))
+    time_s = table.total_with({i: factor * kernel.time_s for i, (kernel, factor) in kernels})
     ends = (time_s * math.exp(end) for end in (band.low, 0.0, band.high))
     time = Interval(*ends).at_least(execution.bounds.floor_s)
     return time, band is known.band

@@ -31,6 +31,7 @@ from perfc.passes.runtimes import Steps
 from ..artefacts import artefact
 from ..artefacts.artefact import Artefact, WeightsError
 from ..estimate.estimate import Estimate, Predictor
+from ..estimate.floors import above_floors
 from ..estimate.interval import Interval
 from ..features.sheet import Sheet
 from ..intervals.conformal import EXTRAPOLATED, LONGEST
@@ -130,7 +131,15 @@ def kernel_times(
             times |= owned.shared(estimated(part.weights, owned, bounds, part.setting))
     if copies_alone:
         return times
-    return {i: t.above(bounds.kernels[i].floor_s) for i, t in above_floors(times, bounds).items()}
+    floors_s = [bounds.kernels[i].floor_s for i in times]
+    before_s = [t.time_s for t in times.values()]
+    # the sum stays because the weights were fitted to sums
+    ends_s = above_floors(np.array(before_s), np.array(floors_s), math.fsum(before_s)).tolist()
+    scaled = (
+        t.scaled(s / t.time_s if t.time_s else 1.0)
+        for t, s in zip(times.values(), ends_s, strict=True)
+    )
+    return {i: t.above(floor_s) for i, t, floor_s in zip(times, scaled, floors_s, strict=True)}
 
 
 @entity
@@ -265,25 +274,6 @@ class Owned:
             part = casts.scaled(nbytes / whole)
             shares[i] = shares[i].plus(part) if i in shares else part
         return shares
-
-
-def above_floors(times: Mapping[int, Estimate], bounds: RooflineTable) -> dict[int, Estimate]:
-    """Return times with every kernel at or above its floor, and with the same sum.
-
-    The sum stays because the weights were fitted to sums. Kernels above their floors shrink by a
-    common factor, but not below their floors.
-    """
-    floors = {i: bounds.kernels[i].floor_s for i in times}
-    whole = math.fsum(t.time_s for t in times.values())
-    factor, low = 1.0, set[int]()
-    # the set of kernels at their floors only grows, so rounding cannot cause an endless loop
-    while below := {i for i, t in times.items() if i not in low and factor * t.time_s < floors[i]}:
-        low |= below
-        left = whole - math.fsum(floors[i] for i in low)
-        free = math.fsum(t.time_s for i, t in times.items() if i not in low)
-        factor = max(left / free, 0.0) if free else 0.0
-    ends = {i: floors[i] if i in low else factor * t.time_s for i, t in times.items()}
-    return {i: t.scaled(ends[i] / t.time_s) if t.time_s else t for i, t in times.items()}
 
 
 @entity

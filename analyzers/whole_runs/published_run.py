@@ -67,7 +67,7 @@ def by_published_runs(
     others = framework_laws(machine.arch, is_f32=dtype in F32_TYPES)
     time_s = of_law(table, execution, usual)
     each = [(time_s, usual), *((of_law(table, execution, law), law) for law in others.values())]
-    total = table.total
+    total = table.timeline
     low, high = (end / total.time_s if total.time_s else 1.0 for end in (total.low_s, total.high_s))
     time = Interval(
         min([s * min(law.low, low) for s, law in each]),
@@ -88,7 +88,7 @@ def of_law(table: PredictionTable, execution: Execution, law: RunLaw) -> float:
     rate = (level.sustained or level.nominal).value if level is not None else math.inf
     factors, env = law.factors, execution.bounds.env
     time_s, layers = 0.0, 0
-    for bound, estimate in zip(execution.bounds.kernels, table.kernels, strict=True):
+    for bound, estimate in zip(execution.bounds.kernels, table.launched, strict=True):
         kernel = bound.kernel
         phase, doing = kernel.anchor.loc.phase, Doing.of(kernel)
         if phase is Phase.OPTIMIZER:

@@ -1,8 +1,8 @@
-"""Prediction of the run as a whole, by the predictor whose measured runs fit it best.
+"""Time of the run by the predictor whose measured whole runs fit it best.
 
-A sum of separately predicted kernels leaves out tensors that stay in cache between kernels, and the
-host. A predictor that is fitted to whole runs includes both. It gives the total of the run; kernels
-retain their times.
+Predictions of single kernels leave out what only whole runs show, such as tensors that stay in
+cache. A predictor that is fitted to whole runs includes it. It gives the time of the run, which
+`timeline.spread` spreads over the kernels.
 """
 
 from __future__ import annotations
@@ -12,20 +12,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from perfc.deployment.fields import KERNELS, RUN_LAW, STEP_LAW
 from perfc.errors import ModelError, PerfcError
 from perfc.passes.runtimes import Layout
 
 from ..artefacts.artefact import WeightsError
-from ..estimate.estimate import CandidateRun, RunEstimate
+from ..estimate.estimate import CandidateRun
 from ..estimate.interval import Interval
 from ..runs import runtime_runs
 from ..runs.host import stated_host
 from ..runs.prediction import PredictionTable, extrapolation
 from ..runs.recurrence import chained_s
 from ..runs.run_table import leading_extent, stored_element
+from ..runs.timeline import spread
 from ..steps.setting import PRECISIONS, Setting, is_measured_whole
 from .published_run import by_published_runs, by_published_steps
 from .summed_steps import widened
@@ -40,11 +39,10 @@ if TYPE_CHECKING:
     from ..estimators import Execution
     from .estimate import WholeRunEstimate
 
-WITH_KERNELS = (runtime_runs.NAME, STEP_LAW)
-"""Predictors that multiply the sum of the kernels by a factor."""
 RECURRENT = "no measured run with recurrent layers"
 OWN_HOST = "the launch overhead of the host is given; measured runs had other hosts"
 WIDER, ELSEWHERE = "its interval is wider", "no measured run of this kind on this machine"
+ANOTHER = "another predictor is requested"
 """Reasons why a predictor that covers a run is not used."""
 
 
@@ -56,13 +54,13 @@ def with_whole(
     *,
     predictor: str = "",
 ) -> PredictionTable:
-    """Return the table with the total of a predictor of whole runs.
+    """Return the table with the time of a predictor of whole runs.
 
     Predictors with such runs of this machine come first, then the one with the narrowest interval.
     Intervals are calibrated on held-out rows of the same kind, so it has the least expected error.
 
     Args:
-        table: kernels one by one.
+        table: the timeline.
         source: the module as read, typed.
         execution: the kernels, on their machine.
         deployment: how the model is run.
@@ -73,53 +71,64 @@ def with_whole(
         PerfcError: the named predictor is missing or cannot read the model.
     """
     table = replace(table, notes=(*table.notes, *limitations(deployment)))
-    if predictor == KERNELS or not table.kernels:
-        return widened(table) if deployment.train and table.kernels else table
-    if predictor:
-        return joined(table, [run_by(table, predictor, source, execution, deployment)])
+    if predictor and predictor != KERNELS and table.kernels:
+        return with_runs(table, [run_by(table, predictor, source, execution, deployment)])
+    if not predictor and table.kernels:
+        runs, notes = candidates(table, source, execution, deployment)
+        table = replace(table, notes=(*table.notes, *notes), others=tuple(runs))
+        table = with_runs(table, runs) if runs and not runs[0].withheld else table
+    is_summed = not table.total.predictor and table.kernels
+    return widened(table) if deployment.train and is_summed else table
+
+
+def candidates(
+    table: PredictionTable, source: Module, execution: Execution, deployment: Deployment
+) -> tuple[list[CandidateRun], list[str]]:
+    """Return the run by every predictor that covers it, the most trusted first, and notes.
+
+    Args:
+        table: the timeline.
+        source: the module as read, typed.
+        execution: the kernels, on their machine.
+        deployment: how the model is run.
+    """
     trained = by_published_runs(table, execution, deployment)
     if trained is not None:
-        return joined(table, [trained])
-    heard = list[CandidateRun]()
+        return [trained], []
+    runs, notes = list[CandidateRun](), list[str]()
     for candidate in (under_runtime, by_graph, by_published_steps):
         try:
             run = candidate(table, source, execution, deployment)
-            heard += [run] if run is not None else []
+            runs += [run] if run is not None else []
         except WeightsError:
             raise
         except PerfcError as error:
             note = f"the graph predictor cannot read this model ({error})"
-            is_answered = any(not run.withheld for run in heard)
+            is_answered = any(not run.withheld for run in runs)
             left_out = "it is left out" if is_answered else "kernels are summed instead"
-            table = replace(table, notes=(*table.notes, f"{note}: {left_out}"))
-    heard.sort(key=lambda run: (bool(run.withheld), run.doubt))
-    if not heard or heard[0].withheld:
-        table = replace(table, others=tuple(heard))
-        return widened(table) if deployment.train else table
-    return joined(table, [pooled(heard, table), *heard[1:]])
+            notes.append(f"{note}: {left_out}")
+    return sorted(runs, key=lambda run: (bool(run.withheld), run.doubt)), notes
 
 
-def pooled(runs: Sequence[CandidateRun], table: PredictionTable) -> CandidateRun:
-    """Return the first of some runs, with the weighted mean time of all with equal evidence.
-
-    Means are of logarithms and weighted by the inverse squares of the intervals' widths, so that a
-    total passes from one predictor to another without a step. The sum of the kernels is one of
-    them, unless a predictor includes it already.
+def other_runs(
+    table: PredictionTable, source: Module, execution: Execution, deployment: Deployment
+) -> tuple[CandidateRun, ...]:
+    """Return the predictions of whole-run predictors that were not used, each with the reason.
 
     Args:
-        runs: in order of doubt, the first not withheld.
-        table: kernels one by one.
+        table: the prediction of the run.
+        source: the module as read, typed.
+        execution: the kernels, on their machine.
+        deployment: how the model is run.
     """
-    peers = [one for one in runs if one.is_own == runs[0].is_own and not one.withheld]
-    if not runs[0].is_own and all(one.predictor not in WITH_KERNELS for one in peers):
-        peers.append(CandidateRun(table.total.floor_s, table.total.time, KERNELS, "the kernels"))
-    if len(peers) == 1 or not all(0 < one.time.low < one.time.high < math.inf for one in peers):
-        return runs[0]
-    weights = np.array([math.log(one.width) ** -2 for one in peers])
-    ends = np.log([(one.time.low, one.time.mid, one.time.high) for one in peers])
-    time = Interval(*np.exp(weights / weights.sum() @ ends).tolist())
-    words = " and ".join(one.words for one in peers)
-    return replace(runs[0], time=time, words=words)
+    if table.others or not table.kernels:
+        return table.others
+    runs, _ = candidates(table, source, execution, deployment)
+    return tuple(
+        replace(run, withheld=run.withheld or ANOTHER)
+        for run in runs
+        if run.predictor != table.total.predictor
+    )
 
 
 def under_runtime(
@@ -272,41 +281,40 @@ def run_by(
     return whole_run(run)
 
 
-def joined(table: PredictionTable, runs: Sequence[CandidateRun]) -> PredictionTable:
-    """Return the table with the total of the first of some whole runs, and the kernels' floor.
+def with_runs(table: PredictionTable, runs: Sequence[CandidateRun]) -> PredictionTable:
+    """Return the table with the time of the first of some whole runs spread over its kernels.
 
     Args:
-        table: kernels one by one.
-        runs: at least one; the others become `PredictionTable.others`.
+        table: the timeline.
+        runs: at least one, the most trusted first; the others become `PredictionTable.others`.
     """
-    summed, run = table.total, runs[0]
-    floor_s = max(summed.floor_s, run.floor_s)
+    alone, run = table.total, runs[0]
+    floor_s = max(alone.floor_s, run.floor_s)
     time_s = max(run.time.mid, floor_s)
     low_s = min(max(run.time.low, floor_s), time_s)
     # a prediction below the lower bound keeps its relative error above it
     high_s = max(run.time.high, time_s * (run.time.high / run.time.mid if run.time.mid else 1.0))
     if math.isinf(high_s):
-        high_s = max(summed.high_s, time_s)
+        high_s = max(alone.high_s, time_s)
     time = Interval(low_s, time_s, high_s)
-    total = RunEstimate(summed.floor_s, time, summed.wait_s, summed.host_s, run.predictor)
-    notes = [extrapolation(run.predictor) + reason for reason in run.outside]
+    kernels, total = spread(table.kernels, replace(alone, time=time, predictor=run.predictor))
     return replace(
         table,
+        kernels=tuple(kernels),
         total=total,
-        summed=summed,
+        alone=alone,
         whole=run.words,
         is_own=run.is_own,
         publications=run.publications,
         other_quantities=run.other_quantities,
         others=tuple(
             replace(
-                other, floor_s=summed.floor_s, time=other.time.at_least(summed.floor_s),
+                other, floor_s=alone.floor_s, time=other.time.at_least(alone.floor_s),
                 withheld=other.withheld or (WIDER if other.is_own == run.is_own else ELSEWHERE),
             )
             for other in runs[1:]
         ),
-        notes=(*table.notes, *notes),
-        ratios=(*table.ratios, time_s / summed.time_s if summed.time_s else 1.0),
+        notes=(*table.notes, *(extrapolation(run.predictor) + reason for reason in run.outside)),
     )  # fmt: skip
 
 

@@ -20,7 +20,7 @@ EAGER: PredictKeywords = {"runtime": "eager", "dtype": "amp-f16"}
 
 def test_one_image_is_launched_as_slowly_as_eight() -> None:
     one, eight = (perfc.predict(RESNET, "rtx4090", batch=n, **EAGER) for n in (1, 8))
-    assert one.value == eight.value
+    assert one.value == pytest.approx(eight.value)
     assert 150 * NEWER_HOST.mid < one.value < 500 * NEWER_HOST.mid
     assert any("host" in reason for reason in one.outside)
     assert one.floor_s < one.low < one.value < one.high < 20 * one.low
@@ -40,7 +40,7 @@ def test_recorded_graphs_and_other_runtimes_do_not_wait(target: str) -> None:
     )
     host = OTHER_HOST if target == "mi300x" else NEWER_HOST
     report = perfc.analyze(RESNET, target, runtime="eager")
-    assert eager.total.time_s == pytest.approx(launches_of(report.execution) * host.mid)
+    assert eager.total.time_s == pytest.approx(launches_of(report.execution) * host.mid, rel=0.01)
     assert recorded.total.time_s < eager.total.time_s
     assert ort.total.time_s < eager.total.time_s
     assert eager.energy is None or eager.energy.power_w > 0
@@ -54,13 +54,14 @@ def test_the_cost_of_a_launch_is_part_of_a_deployment() -> None:
     """174 launches: 30 µs each are 5.2 ms, a fifth less to a quarter more."""
     found = perfc.analyze(RESNET, "t4", runtime="eager", host_launch="30us").prediction
     launches = len(found.kernels)
-    assert found.total.time_s == pytest.approx(launches * 30e-6)
-    assert found.total.low_s == pytest.approx(launches * 24e-6)
+    # some kernels take longer than their launch
+    assert launches * 30e-6 <= found.total.time_s < launches * 32e-6
+    assert launches * 24e-6 <= found.total.low_s < launches * 26e-6
     assert launches * 37.5e-6 <= found.total.high_s < launches * 76e-6
     assert any("30 µs each (24 to 38);" in note for note in found.notes)
     # whole runs that were measured had other hosts
     report = perfc.analyze(RESNET, "t4", runtime="eager", host_launch="30us")
-    assert [(run.predictor, run.withheld) for run in report.unheard_runs] == [(RUNS, OWN_HOST)]
+    assert [(run.predictor, run.withheld) for run in report.other_runs] == [(RUNS, OWN_HOST)]
     told = perfc.analyze(RESNET, "t4", runtime="eager", host_launch=30e-6).prediction
     assert told.total == found.total
     one, other = (
@@ -91,11 +92,12 @@ def test_compiled_code_waits_for_its_host_unless_it_is_recorded() -> None:
     )  # fmt: skip
     kernels = perfc.analyze(RESNET, "rtx4090", dtype="f16", runtime="inductor").kernels.kernels
     launches = sum(k.helper is None for k in kernels)
-    assert launched[0].total.time == COMPILED_HOST * launches
+    assert launched[0].total.time_s == pytest.approx(COMPILED_HOST.mid * launches)
+    assert launched[0].total.high_s == pytest.approx(COMPILED_HOST.high * launches)
     assert recorded[0].total.time_s < launched[0].total.time_s / 2
     assert recorded[1].total.time == launched[1].total.time
     stated = perfc.analyze(RESNET, "rtx4090", runtime="inductor", batch=1, host_launch="40us")
-    assert stated.prediction.total.time_s == pytest.approx(launches * 40e-6)
+    assert stated.prediction.total.time_s == pytest.approx(launches * 40e-6, rel=0.01)
 
 
 @pytest.mark.parametrize(

@@ -75,11 +75,12 @@ def test_what_is_launched_beside_a_kernel_errs_apart_from_it_in_a_run() -> None:
 
 
 def test_a_kernel_waits_for_its_launch_where_that_takes_longer() -> None:
-    found = of(1, 2, 4, in_run=Interval(1.5, 2, 2.5)).waiting(Interval(1.2, 3, 3.5))
+    found = of(1, 2, 4, in_run=Interval(1.5, 2, 2.5)).launched(Interval(1.2, 3, 3.5))
     assert ends(found.time) == (1.2, 3, 4)
     assert ends(found.summed) == (1.5, 3, 3.5)
-    assert found.wait_s == 1
-    assert of(1, 2, 4).waiting(Interval(0.1, 0.2, 0.3)) == of(1, 2, 4)
+    assert found.gap_s == 1
+    late = of(1, 2, 4).waiting(Interval(0.5, 1, 2))
+    assert (ends(late.time), late.wait_s, late.device_s) == ((1.5, 3, 6), 1, 2)
 
 
 # Conformal bands

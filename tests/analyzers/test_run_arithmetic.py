@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import perfc
 from perfc.analyzers.estimate.estimate import Estimate, Predictor, RunEstimate
@@ -16,14 +20,14 @@ from perfc.analyzers.runs.host import (
     OTHER_HOST,
     host_gap,
     host_note,
-    kept_waiting,
     launch_cost,
     launches_of,
 )
 from perfc.analyzers.runs.launch_gap import launch_gap
-from perfc.analyzers.runs.overlap import overlapped
+from perfc.analyzers.runs.overlap import overlap
 from perfc.analyzers.runs.prediction import PredictionTable, notes, total
 from perfc.analyzers.runs.recurrence import chained, chained_s
+from perfc.analyzers.runs.timeline import Host, spread, timeline
 from perfc.analyzers.steps.setting import Precision, Setting
 from perfc.machine import load_machine
 from perfc.passes.roofline.ceilings import KernelBound
@@ -93,8 +97,8 @@ def test_a_machine_that_states_no_launch_is_launched_in_no_time(
 # The host
 
 
-def run_of(low: float, mid: float, high: float, wait: float = 0.0) -> RunEstimate:
-    return RunEstimate(1 * US, Interval(low * US, mid * US, high * US), wait * US, 0.0)
+def run_of(low: float, mid: float, high: float, fixed: float = 0.0) -> RunEstimate:
+    return RunEstimate(1 * US, Interval(low * US, mid * US, high * US), fixed * US)
 
 
 def test_a_host_takes_a_launch_of_a_framework_for_each_kernel(tmp_path: Path) -> None:
@@ -158,15 +162,60 @@ def test_what_is_said_of_a_host_wins_over_what_was_measured_and_that_over_all_ho
     assert ends(launch_cost(measured, runtime_named("ort"), 7e-6)) == us(5.6, 7, 8.75)
 
 
-def test_the_run_is_the_longer_of_device_and_host_end_by_end() -> None:
-    """Five launches take 40, 100 and 200 µs."""
-    host = Interval(8 * US, 20 * US, 40 * US)
-    found = kept_waiting(run_of(50, 60, 70, wait=5), 5, host)
-    assert ends(found.time) == us(50, 100, 200)
-    assert found.wait_s == pytest.approx((5 + 40) * US)
-    busy = kept_waiting(run_of(300, 400, 500, wait=5), 5, host)
-    assert busy.time == run_of(300, 400, 500).time
-    assert busy.wait_s == pytest.approx(5 * US)
+def test_a_device_faster_than_its_host_waits_for_each_launch() -> None:
+    """Launches of 20 µs: kernels start at 0, 20, 40 and 60 µs, the one of 60 µs hides the next."""
+    kernels = [kernel_of(time_us) for time_us in (4, 5, 6, 60, 7)]
+    host = Host(Interval(8 * US, 20 * US, 40 * US), (1.0,) * 5)
+    found = timeline(kernels, host)
+    assert [k.wait_s / US for k in found] == pytest.approx([0, 16, 15, 14, 0])
+    assert [k.device_s / US for k in found] == pytest.approx([4, 5, 6, 60, 7])
+    assert ends(found[1].time) == pytest.approx(us(2.5 + 6.4, 5 + 16, 10 + 32))
+    assert sum(k.time_s for k in timeline(kernels, Host(host.launch, (1, 1, 2, 1, 1)))) == (
+        pytest.approx((20 + 20 + 20 + 20 + 60 + 7) * US)
+    ), "the last launch of a kernel does half of it"
+    assert timeline(kernels, None) == kernels
+    assert timeline(kernels, Host(Interval.exactly(0.0), (1.0,) * 5)) == kernels
+
+
+def test_equal_kernels_wait_equally_long() -> None:
+    """The first of three never waits, the others 15 µs each."""
+    kernels = [kernel_of(5)] * 3
+    found = timeline(kernels, Host(Interval.exactly(20 * US), (1.0,) * 3))
+    assert {id(k) for k in found} == {id(found[0])}
+    assert found[0].wait_s == pytest.approx(10 * US)
+
+
+@given(
+    st.lists(st.tuples(st.floats(0.1, 1e3), st.floats(0, 1), st.floats(0, 50)), min_size=1),
+    st.floats(1.0, 5.0),
+    st.floats(0.0, 100.0),
+)
+def test_parts_of_kernels_and_the_fixed_time_sum_up_to_the_run(
+    drawn: list[tuple[float, float, float]], factor: float, fixed_us: float
+) -> None:
+    """Scaling keeps proportions above the lower bounds."""
+    kernels = [
+        Estimate(
+            t * low * US, Interval.exactly((t + gap) * US), Predictor.STEPS, "x", gap_s=gap * US
+        )
+        for t, low, gap in drawn
+    ]
+    late = timeline(kernels, Host(Interval.exactly(20 * US), (1.0,) * len(kernels)))
+    before_s = math.fsum([*(k.time_s for k in late), fixed_us * US])
+    floor_s = math.fsum(k.floor_s for k in kernels)
+    for ratio in (factor, 1.0, 1 / factor):
+        total_s = max(ratio * before_s, floor_s)
+        found, run = spread(late, RunEstimate(floor_s, Interval.exactly(total_s), fixed_us * US))
+        assert run.time_s == math.fsum([*(k.time_s for k in found), run.fixed_s])
+        assert run.time_s == pytest.approx(total_s)
+        for before, after in zip(late, found, strict=True):
+            assert after.time_s >= after.floor_s * (1 - 1e-9)
+            assert after.device_s + after.gap_s + after.wait_s == pytest.approx(after.time_s)
+            assert after.wait_s * before.time_s == pytest.approx(before.wait_s * after.time_s)
+    assert (
+        spread(late, replace(run, time=Interval.exactly(before_s), fixed_s=fixed_us * US))[0]
+        == late
+    )
 
 
 def test_no_host_keeps_recorded_graphs_or_processors_waiting(tmp_path: Path) -> None:
@@ -177,19 +226,17 @@ def test_no_host_keeps_recorded_graphs_or_processors_waiting(tmp_path: Path) -> 
         assert launch_cost(stated, runtime_named(runtime), 30e-6) is None
     processor = toy(tmp_path, "launch_overhead_s 10e-6 sheet", kind="cpu")
     assert launch_cost(processor, runtime_named("eager"), 30e-6) is None
-    device = run_of(50, 60, 70)
-    assert kept_waiting(device, 5, None) is device
     silent = toy(tmp_path)
     assert launch_cost(silent, runtime_named("eager")) == OTHER_HOST
 
 
 def test_the_note_of_a_host_says_how_long_a_launch_takes() -> None:
     eager = runtime_named("eager")
-    assert host_note(12.0, eager, Interval(20e-6, 30e-6, 48e-6)) == (
+    assert host_note(Host(Interval(20e-6, 30e-6, 48e-6), (12.0,)), eager) == (
         "the device waits for its host: 12 launches, 30 µs each (20 to 48; --host-launch says "
         "better); --runtime cudagraph records them"
     )
-    assert host_note(12.0, eager, Interval(20e-6, 25e-6, 31e-6), is_stated=True) == (
+    assert host_note(Host(Interval(20e-6, 25e-6, 31e-6), (12.0,)), eager, is_given=True) == (
         "the device waits for its host: 12 launches, 25 µs each (20 to 31); --runtime cudagraph "
         "records them"
     )
@@ -203,41 +250,33 @@ g (float16[1000] x, float16[1000] y) => (float16[1000] a, float16[1000] b)
 
 
 def side_by_side(
-    folder: Path, streams: int, time_us: float, wait_us: float, launch_us: float
-) -> RunEstimate:
+    folder: Path, streams: int, time_us: float, gap_us: float, launch_us: float
+) -> float:
     """Two kernels that need nothing of one another and leave the machine idle."""
-    report = perfc.analyze(TWO, str(toy(folder).path), runtime=f"cudagraph:{streams}")
+    machine = toy(folder, f"launch_graph_s {launch_us * US} lab") if launch_us else toy(folder)
+    report = perfc.analyze(TWO, str(machine.path), runtime=f"cudagraph:{streams}")
     time = Interval(0.5, 1.0, 2.0) * (time_us * US)
-    kernels = [Estimate(1e-9, time, Predictor.LEARNED, "elementwise", wait_s=wait_us * US)] * 2
-    whole = RunEstimate(2e-9, time * 2, 2 * wait_us * US, 0.0)
-    return overlapped(
-        whole, kernels, report.roofline, report.kernels, report.module, launch_us * US
-    )
+    kernels = [Estimate(1e-9, time, Predictor.LEARNED, "elementwise", gap_s=gap_us * US)] * 2
+    return overlap(kernels, report.roofline, report.kernels, report.module)
 
 
 def test_two_kernels_on_two_streams_take_half_the_time_of_one_stream(tmp_path: Path) -> None:
-    found = side_by_side(tmp_path, 2, 10, 0, 0)
-    assert ends(found.time) == us(5, 10, 20)
-    alone = side_by_side(tmp_path, 1, 10, 0, 0)
-    assert ends(alone.time) == us(10, 20, 40)
+    assert side_by_side(tmp_path, 2, 10, 0, 0) == pytest.approx(0.5)
+    assert side_by_side(tmp_path, 1, 10, 0, 0) == 1.0
+    assert side_by_side(tmp_path, 2, 0, 0, 0) == 1.0
 
 
 def test_launches_one_after_another_keep_streams_apart(tmp_path: Path) -> None:
-    """Work of 8 µs launched every 2 µs: 16 µs on one stream, 2 + 8 on two; waits shrink alike."""
-    found = side_by_side(tmp_path, 2, 10, 2, 2)
-    assert ends(found.time) == us(10 * 10 / 16, 20 * 10 / 16, 40 * 10 / 16)
-    assert found.wait_s == pytest.approx(4 * US * 10 / 16)
+    """Work of 8 µs launched every 2 µs: 16 µs on one stream, 2 + 8 on two."""
+    assert side_by_side(tmp_path, 2, 10, 2, 2) == pytest.approx(10 / 16)
 
 
-def test_overlap_ends_at_the_floor_and_nothing_is_nothing(tmp_path: Path) -> None:
-    report = perfc.analyze(TWO, str(toy(tmp_path).path), runtime="cudagraph:2")
-    kernel = Estimate(9 * US, Interval.exactly(10 * US), Predictor.LEARNED, "elementwise")
-    whole = RunEstimate(18 * US, Interval.exactly(20 * US), 0.0, 0.0)
-    rest = report.roofline, report.kernels, report.module, 0.0
-    assert ends(overlapped(whole, [kernel] * 2, *rest).time) == us(18, 18, 18)
-    nothing = Estimate(0.0, Interval.exactly(0.0), Predictor.LEARNED, "elementwise")
-    empty = RunEstimate(0.0, Interval.exactly(3 * US), 0.0, 0.0)
-    assert overlapped(empty, [nothing] * 2, *rest).time == empty.time
+def test_kernels_of_two_streams_sum_up_to_the_run(tmp_path: Path) -> None:
+    one, two = (
+        perfc.analyze(TWO, str(toy(tmp_path).path), runtime=f"cudagraph:{n}").prediction
+        for n in (1, 2)
+    )
+    assert two.total.time_s == math.fsum(k.time_s for k in two.kernels) <= one.total.time_s
 
 
 # Steps of recurrent layers
@@ -287,7 +326,7 @@ def test_a_total_sums_kernels_and_host_and_ends_at_its_floor() -> None:
     assert found.time.mid == pytest.approx(37 * US)
     assert found.time.low == pytest.approx((37 - 15) * US)
     assert found.time.high == pytest.approx((37 + 30) * US)
-    assert (found.floor_s, found.host_s, found.wait_s) == (5 * US, 7 * US, 0)
+    assert (found.floor_s, found.fixed_s) == (5 * US, 7 * US)
     apart = total([kernel_of(3), kernel_of(4, name="softmax")], 0.0, 0.0, None)
     assert apart.time.high == pytest.approx((7 + 5) * US)
     assert apart.time.low == pytest.approx((7 - 2.5) * US)
@@ -305,29 +344,25 @@ def test_shares_of_predictors_are_of_the_kernels_time() -> None:
     assert PredictionTable((), run_of(0, 0, 0)).share(Predictor.LEARNED) == 0.0
 
 
-def test_a_faster_kernel_shortens_the_run_in_proportion_but_not_below_the_hosts_pace() -> None:
-    """Kernels of 10 and 30 µs with 4 µs of the host; 22 µs of kernels make 26 of 44."""
+def test_a_faster_kernel_shortens_the_run_but_not_below_the_hosts_pace() -> None:
+    """Kernels of 10 and 30 µs and 4 µs of no kernel; 22 µs of kernels make 26 of 44."""
     kernels = kernel_of(10), kernel_of(30)
-    plain = PredictionTable(kernels, RunEstimate(0.0, Interval.exactly(44 * US), 0.0, 4 * US))
+    plain = PredictionTable(kernels, run_of(44, 44, 44, fixed=4), launched=kernels)
     assert plain.total_with({}) == pytest.approx(44 * US)
     assert plain.total_with({1: 12 * US}) == pytest.approx(26 * US)
-    overlap = PredictionTable(kernels, RunEstimate(0.0, Interval.exactly(22 * US), 0.0, 4 * US))
-    assert overlap.total_with({1: 12 * US}) == pytest.approx(13 * US)
-    # 44 µs of the device and 56 µs behind them for the host
-    bound_by_host = PredictionTable(
-        kernels, RunEstimate(0.0, Interval.exactly(100 * US), 56 * US, 4 * US)
-    )
-    assert bound_by_host.total_with({1: 12 * US}) == pytest.approx(100 * US)
-    assert bound_by_host.total_of(200 * US) == pytest.approx(204 * US)
-    assert bound_by_host.total_of(0.0, launch_factor=0.5) == pytest.approx(50 * US)
-    whole = PredictionTable(
-        kernels, RunEstimate(0.0, Interval.exactly(88 * US), 0.0, 4 * US), summed=plain.total
-    )
-    assert whole.total_with({1: 12 * US}) == pytest.approx((44 + 26) * US), "44 µs are unattributed"
-    faster = PredictionTable(
-        kernels, RunEstimate(0.0, Interval.exactly(22 * US), 0.0, 4 * US), summed=plain.total
-    )
-    assert faster.total_with({1: 12 * US}) == pytest.approx(13 * US)
+    # 50 µs after the first launch comes the last one
+    host = Host(Interval.exactly(50 * US), (1.0, 1.0))
+    late = timeline(kernels, host)
+    found, run = spread(late, run_of(84, 84, 84, fixed=4))
+    waiting = PredictionTable(tuple(found), run, launched=kernels, host=host)
+    assert waiting.total_with({0: 20 * US}) == pytest.approx(84 * US)
+    assert waiting.total_with({1: 12 * US}) == pytest.approx(66 * US)
+    assert waiting.total_with({}, launch_factor=0.5) == pytest.approx(59 * US)
+    # measured runs take twice that
+    doubled, run = spread(found, replace(run, time=Interval.exactly(168 * US)))
+    whole = PredictionTable(tuple(doubled), run, launched=kernels, host=host, alone=waiting.total)
+    assert whole.run_factor == pytest.approx(2)
+    assert whole.total_with({1: 12 * US}) == pytest.approx(2 * 66 * US)
 
 
 def test_notes_begin_where_more_than_a_tenth_is_unknown(tmp_path: Path) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
-from typing import cast
 
 import numpy as np
 import pytest
@@ -16,7 +14,7 @@ from perfc.analyzers.artefacts.artefact import FORMAT, Artefact, WeightsError, s
 from perfc.analyzers.artefacts.card import Card
 from perfc.analyzers.artefacts.forest import Forest
 from perfc.analyzers.estimate.estimate import Estimate, Predictor
-from perfc.analyzers.estimate.interval import Interval
+from perfc.analyzers.estimate.floors import above_floors
 from perfc.analyzers.features.distance import coordinates
 from perfc.analyzers.features.rows import Protocol
 from perfc.analyzers.features.sheet import Sheet
@@ -28,7 +26,6 @@ from perfc.analyzers.steps.kernels import (
     KERNEL_ERROR,
     MODES,
     NINE_IN_TEN,
-    above_floors,
     setting_of,
 )
 from perfc.analyzers.steps.launch_kind import LaunchKind
@@ -36,7 +33,6 @@ from perfc.analyzers.steps.predict import CLASS, weights_name
 from perfc.analyzers.steps.setting import Precision, RunMode, Setting
 from perfc.ir.op import Kind
 from perfc.machine import load_machine
-from perfc.passes.roofline.roofline import RooflineTable
 
 from . import flat_weights
 
@@ -217,23 +213,16 @@ def test_the_newest_version_of_the_machine_is_taken(weights: Path) -> None:
     assert setting_of(card, "bf16", compiled=False, target="h100") is None
 
 
-@given(st.lists(st.tuples(st.floats(1e-7, 1.0), st.floats(0.0, 1.0)), min_size=1, max_size=12))
-def test_floors_move_time_between_kernels_and_add_none(pairs: list[tuple[float, float]]) -> None:
-    times = {
-        i: Estimate(
-            0.0,
-            Interval(t / 2, t, t * 2),
-            Predictor.STEPS,
-            CLASS,
-            in_run=Interval(t / 1.5, t, t * 1.5),
-        )
-        for i, (t, _) in enumerate(pairs)
-    }
-    kernels = [SimpleNamespace(floor_s=floor) for _, floor in pairs]
-    found = above_floors(times, cast(RooflineTable, SimpleNamespace(kernels=kernels)))
-    whole, least = (sum(column) for column in zip(*pairs, strict=True))
-    assert sum(t.time_s for t in found.values()) == pytest.approx(max(whole, least), rel=1e-6)
-    for i, (time_s, floor_s) in enumerate(pairs):
-        assert found[i].time_s >= floor_s * (1 - 1e-9)
-        assert found[i].time_s <= max(time_s, floor_s) * (1 + 1e-9), "others only shrink"
-        assert found[i].high_s == pytest.approx(2 * found[i].time_s)
+@given(
+    st.lists(st.tuples(st.floats(1e-7, 1.0), st.floats(0.0, 1.0)), min_size=1, max_size=12),
+    st.floats(0.5, 2.0),
+)
+def test_floors_move_time_between_kernels_and_add_none(
+    pairs: list[tuple[float, float]], ratio: float
+) -> None:
+    times_s, floors_s = np.array(pairs).T
+    sum_s = ratio * float(times_s.sum())
+    found = above_floors(times_s, floors_s, sum_s)
+    assert found.sum() == pytest.approx(max(sum_s, float(floors_s.sum())), rel=1e-6)
+    assert (found >= floors_s * (1 - 1e-9)).all()
+    assert (found <= np.maximum(times_s * ratio, floors_s) * (1 + 1e-9)).all(), "others shrink"

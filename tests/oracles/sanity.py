@@ -146,7 +146,7 @@ def of_energy(run: Run, table: PredictionTable, found: Tallies) -> None:
     energy = table.energy
     if energy is None:
         return
-    power_w = energy.energy_j / table.kernels_total.time_s
+    power_w = energy.energy_j / table.total.time_s
     least, most = idle_w(run.machine, power_model()), Sheet(run.machine).power_w
     holds = least * 0.999 <= power_w <= most * 1.001 and energy.low_j <= energy.energy_j
     found["power between idle and limit"].look(holds, power_w / most, f"{power_w:.0f} W, {run}")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from perfc.analyzers.whole_runs.other_runs import ANOTHER
+from perfc.analyzers.whole_runs.whole_run import ANOTHER
 from perfc.api import Report, analyze
 from perfc.commands.analysis.explain import command
 from perfc.ir.facts import Origin
@@ -194,12 +194,12 @@ def test_the_command_prints_text_and_json() -> None:
 
 def test_a_predictor_that_was_not_asked_for_says_so(resnet: Report) -> None:
     summed = analyze(RESNET, "a100", dims={"batch": 8}, predictor="kernels")
-    assert [(r.predictor, r.withheld) for r in summed.unheard_runs] == [("runs", ANOTHER)]
-    assert summed.unheard_runs[0].time_s == resnet.prediction.total.time_s
-    assert resnet.unheard_runs == ()
+    assert [(r.predictor, r.withheld) for r in summed.other_runs] == [("runs", ANOTHER)]
+    assert summed.other_runs[0].time_s == pytest.approx(resnet.prediction.total.time_s)
+    assert resnet.other_runs == ()
     text = render_text(explain(resnet, "/conv1/Conv"))
     assert "by the runs predictor, trained on" in text
-    assert "sum of the kernels:" in text
+    assert "measured runs of such networks over their kernels alone" in text
 
 
 def test_nodes_of_a_backward_pass_are_explained_too() -> None:

@@ -66,13 +66,11 @@ def test_a_run_like_those_measured_is_predicted_as_a_whole() -> None:
     total = table.total
     assert total.predictor == OURS
     assert total.floor_s <= total.low_s <= total.time_s <= total.high_s
-    assert table.summed is not None
-    assert total.time_s == pytest.approx(table.summed.time_s, rel=0.7)
+    assert 0.3 < table.run_factor < 1.7
     # timm: 1,024 images in 238 ms on this GPU, eager, PyTorch 2.9
     assert total.time_s == pytest.approx(0.238 * 256 / 1024, rel=0.1)
     text = " ".join(render(result).split())
     assert "physics-residual predictor, trained on" in text
-    assert "sum of the kernels" in text
     views = json.loads(render(result, Format.JSON))
     assert views["prediction"]["predictor"] == OURS
     shares = [k["predicted"]["share"] for k in views["kernels"]]
@@ -90,8 +88,7 @@ def test_a_run_like_those_measured_is_predicted_as_a_whole() -> None:
 def test_other_runs_are_the_sum_of_their_kernels(target: str, more: dict[str, str]) -> None:
     table = whole(target, **more).prediction
     assert table.total.predictor == ""
-    assert table.summed is None
-    assert table.kernels_total is table.total
+    assert (table.run_factor, table.timeline) == (1.0, table.total)
 
 
 def test_runs_on_a_machine_that_nobody_measured_are_told_by_others() -> None:

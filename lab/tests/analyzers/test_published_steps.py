@@ -160,11 +160,13 @@ def test_the_total_is_the_law_of_the_kernels() -> None:
     table, known = report.prediction, law()
     assert table.total.predictor == "step-law"
     sums = step_law.sums_s(report.execution, table, "tf32", Layout.CHANNELS_FIRST)
-    assert math.fsum(sums.values()) == pytest.approx(table.kernels_s)
-    kernels_s = math.fsum(known.factor(parts) * t for parts, t in sums.items())
-    assert table.total.time_s == pytest.approx(table.total_of(kernels_s) * (
-        table.kernels_total.time_s / table.total.time_s
-    ), rel=1e-6)  # fmt: skip
+    assert math.fsum(sums.values()) == pytest.approx(math.fsum(k.time_s for k in table.launched))
+    each = step_law.factors(report.execution, table, report.deployment, report.source)
+    assert each is not None
+    assert {*each} == {known.factor(parts) for parts in sums}
+    kernels = zip(each, table.launched, strict=True)
+    alone_s = table.total_with({i: f * k.time_s for i, (f, k) in enumerate(kernels)})
+    assert table.total.time_s == pytest.approx(alone_s / table.run_factor, rel=1e-6)
     assert table.total.time_s >= table.total.floor_s
     assert table.total.low_s < table.total.time_s < table.total.high_s
     assert {
@@ -218,8 +220,6 @@ def test_other_cards_have_the_law_with_a_wider_range(
 def test_kernels_measured_on_the_machine_itself_are_not_corrected() -> None:
     table = step(train="sgd", predictor="kernels").prediction
     assert not step_law.is_measured_here(table)
-    first = table.kernels[0]
-    fitted = replace(
-        table, kernels=(replace(first, predictor=Predictor.FITTED), *table.kernels[1:])
-    )
+    first, *others = table.launched
+    fitted = replace(table, launched=(replace(first, predictor=Predictor.FITTED), *others))
     assert step_law.is_measured_here(fitted)

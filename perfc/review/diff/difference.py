@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -88,7 +89,7 @@ def compare(old: Report, new: Report, labels: tuple[str, str] = ("", "")) -> Dif
     changed = changes(alignment, ours, theirs)
     order = execution_order(old.module, new.module, alignment)
     groups = edits(changed, alignment, order)
-    pairs = kernel_pairs(old, new, alignment)
+    pairs = kernel_pairs(old, new, alignment, is_comparable=is_comparable(old, new))
     is_edited = any(not c.is_carried for c in changed)
     blame = by_edit(groups, pairs, parameters(old, new), order) if is_edited else by_kernel(pairs)
     products = sum(ours.mac(a) > 0 and theirs.mac(b) > 0 for a, b in alignment.pairs)
@@ -97,7 +98,7 @@ def compare(old: Report, new: Report, labels: tuple[str, str] = ("", "")) -> Dif
         for side, report in ((ours, old), (theirs, new))
     )
     before, after = figures(old), figures(new)
-    moved = kernel_changes(old, new, before, after)
+    moved = kernel_changes(old, new, pairs, before, after)
     reports = (old, new)
     return Difference(
         old,
@@ -126,23 +127,34 @@ def compare(old: Report, new: Report, labels: tuple[str, str] = ("", "")) -> Dif
     )
 
 
-def kernel_changes(
-    old: Report, new: Report, before: Mapping[Metric, Figure], after: Mapping[Metric, Figure]
-) -> dict[Metric, float]:
-    """Return differences of estimates due to changed kernels.
+def is_comparable(old: Report, new: Report) -> bool:
+    """Return True if only the model differs, and one predictor gives the time of both runs.
 
-    The error of a whole-run predictor on two nearly equal runs may exceed an edit. If only the
-    model differs, the new run is therefore assumed to have the unattributed time of the old one;
-    otherwise these are the differences of the totals.
+    The error of a whole-run predictor on two nearly equal runs may exceed an edit. Kernels of both
+    sides then have the run factor of the old one.
     """
-    ours, theirs = old.prediction, new.prediction
-    predictor = ours.total.predictor
-    ratio = 1.0
-    if predictor and predictor == theirs.total.predictor and not settings(old, new):
-        ratio = ours.run_time_s(theirs.kernels_total.time_s) / theirs.total.time_s
-    return {
-        m: after[m].value * ratio - before[m].value for m in ESTIMATES if m in before and m in after
-    }
+    ours, theirs = old.prediction.total.predictor, new.prediction.total.predictor
+    return bool(ours) and ours == theirs and not settings(old, new)
+
+
+def kernel_changes(
+    old: Report,
+    new: Report,
+    pairs: Sequence[KernelPair],
+    before: Mapping[Metric, Figure],
+    after: Mapping[Metric, Figure],
+) -> dict[Metric, float]:
+    """Return differences of estimates due to changed kernels; those of the totals else."""
+    if not is_comparable(old, new):
+        return {
+            m: after[m].value - before[m].value for m in ESTIMATES if m in before and m in after
+        }
+    deltas = [pair.delta for pair in pairs]
+    fixed_s = new.prediction.total.fixed_s - old.prediction.total.fixed_s
+    result = {Metric.TIME: math.fsum([*(delta.time_s for delta in deltas), fixed_s])}
+    if Metric.ENERGY in before and Metric.ENERGY in after:
+        result[Metric.ENERGY] = math.fsum([delta.energy_j or 0.0 for delta in deltas])
+    return result
 
 
 def intervals(

@@ -157,6 +157,8 @@ def kernel_pairs(
     old: Report,
     new: Report,
     alignment: Alignment,
+    *,
+    is_comparable: bool = False,
 ) -> tuple[KernelPair, ...]:
     """Match the kernels of both analyses, in the new order; removed ones last.
 
@@ -164,8 +166,9 @@ def kernel_pairs(
         old: old analysis.
         new: new analysis.
         alignment: alignment of their nodes.
+        is_comparable: whether the run factor of the old run holds for the new one.
     """
-    left, right = timed(old), timed(new)
+    left, right = timed(old), timed(new, old if is_comparable else new)
     parent = list(range(len(left) + len(right)))
 
     def root(k: int) -> int:
@@ -192,10 +195,13 @@ def kernel_pairs(
     )
 
 
-def timed(report: Report) -> list[TimedKernel]:
-    """Return the kernels of an analysis with their predictions."""
-    kernels = report.prediction.kernels
-    energies = report.prediction.energies or (None,) * len(kernels)
+def timed(report: Report, base: Report | None = None) -> list[TimedKernel]:
+    """Return the kernels of an analysis with their predictions, at the run factor of a base."""
+    table = report.prediction
+    if base is not None and base is not report:
+        table = replace(table, kernels=table.at_factor_of(base.prediction))
+    kernels = table.kernels
+    energies = table.energies or (None,) * len(kernels)
     columns = zip(report.roofline.kernels, kernels, energies, strict=True)
     return [TimedKernel(*of_one) for of_one in columns]
 

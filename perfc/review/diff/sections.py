@@ -120,9 +120,12 @@ def blame(views: DiffViews, top: int | None) -> Section:
         if r.time_s or r.flop or r.traffic_bytes or r.parameters
     )
     notes = [Note(line)]
-    outside_s = views.outside_kernels_s_new - views.outside_kernels_s_old
-    if abs(outside_s) > ROUNDING * abs(views.outside_kernels_s_new):
-        notes.append(Note(f"outside kernels: {signed(outside_s, Unit.SECOND)}"))
+    fixed_s = views.fixed_s_new - views.fixed_s_old
+    if abs(fixed_s) > ROUNDING * abs(views.fixed_s_new):
+        notes.append(Note(f"fixed time: {signed(fixed_s, Unit.SECOND)}"))
+    if abs(views.factor_s) > ROUNDING * sum(k.time_s_new for k in views.kernels):
+        words = "measured runs over their kernels differ"
+        notes.append(Note(f"run factor: {signed(views.factor_s, Unit.SECOND)}, {words}"))
     return Section("blame", "blame", (*notes, nonempty(columns, rows)))
 
 

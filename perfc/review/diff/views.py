@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from perfc.ir import record
@@ -154,8 +155,10 @@ class DiffViews:
         aligned_products: number of matched nodes with multiply-accumulates.
         products: nodes with multiply-accumulates on the side with more.
         is_complete: True if no total is a lower bound.
-        outside_kernels_s_old: predicted time of the old run minus the sum of its kernels.
-        outside_kernels_s_new: the same of the new run.
+        fixed_s_old: predicted time of the old run that is of no kernel.
+        fixed_s_new: the same of the new run.
+        factor_s: what the run factor of the new run adds to its kernels, which have that of the old
+            one if only the model differs.
     """
 
     old: str
@@ -171,8 +174,9 @@ class DiffViews:
     aligned_products: int
     products: int
     is_complete: bool
-    outside_kernels_s_old: float
-    outside_kernels_s_new: float
+    fixed_s_old: float
+    fixed_s_new: float
+    factor_s: float
 
 
 def collect(d: Difference) -> DiffViews:
@@ -204,8 +208,9 @@ def collect(d: Difference) -> DiffViews:
         d.aligned_products[0],
         d.aligned_products[1],
         d.is_complete,
-        d.old.prediction.outside_kernels_s,
-        d.new.prediction.outside_kernels_s,
+        d.old.prediction.total.fixed_s,
+        d.new.prediction.total.fixed_s,
+        d.new.prediction.kernels_s - math.fsum(k.after.time_s for k in d.kernels),
     )
 
 

@@ -241,7 +241,7 @@ class Subject:
         """
         kernel, table = self.kernels[index], self.report.prediction
         factor = time_s / kernel.time_s if kernel.time_s else 1.0
-        then_s = table.total_with({index: table.kernels[index].time_s * factor})
+        then_s = table.total_with({index: table.launched[index].time_s * factor})
         lower = 0.0 if floor_s is None else kernel.floor_s - floor_s
         return Gain.of(self.now, (then_s, self.now[1] - lower), GainBasis.BOUNDS)
 
@@ -254,7 +254,7 @@ class Subject:
         then = predicted(
             replace(self.report.execution, bounds=roof, kernels=kernels, module=module)
         )
-        then_s = self.report.prediction.run_time_s(then.total.time_s)
+        then_s = self.report.prediction.run_factor * then.total.time_s
         return Gain.of(self.now, (then_s, roof.floor_s), basis)
 
     def _fused(self, kernels: Sequence[Kernel]) -> Gain:

@@ -43,8 +43,9 @@ class LaunchBound(Rule):
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yield a finding if the run is launch-bound."""
         report = subject.report
-        runtime, total = report.kernels.runtime, report.prediction.kernels_total
-        waiting = total.wait_s / total.time_s if total.time_s else 0.0
+        runtime, table = report.kernels.runtime, report.prediction
+        total_s = table.total.time_s
+        waiting = (table.wait_s + table.gap_s) / total_s if total_s else 0.0
         if (
             report.machine.kind == "cpu"
             or runtime.launch is LaunchMode.GRAPH
@@ -68,9 +69,9 @@ def replayed(subject: Subject) -> Gain:
     """Return the gain with the launch gaps of a recorded graph."""
     table, overhead = subject.report.prediction, subject.report.machine.launch_overhead_s
     gap_s = overhead.value * GRAPH_GAP if overhead is not None else 0.0
-    kernels_s = math.fsum(
-        max(k.time_s - k.wait_s, min(k.time_s, b.launches * gap_s))
-        for k, b in zip(table.kernels, subject.kernels, strict=True)
-    )
-    then_s = table.total_of(kernels_s, GRAPH_GAP)
+    times_s = {
+        i: max(k.device_s, min(k.time_s, b.launches * gap_s))
+        for i, (k, b) in enumerate(zip(table.launched, subject.kernels, strict=True))
+    }
+    then_s = table.total_with(times_s, GRAPH_GAP)
     return Gain.of(subject.now, (then_s, subject.now[1]), GainBasis.BOUNDS)

@@ -43,7 +43,7 @@ class UnmeasuredTarget(Rule):
         """Yield a finding for the unmeasured ceilings of this run."""
         report = subject.report
         table = report.prediction
-        total = table.kernels_total.time_s
+        total = table.total.time_s
         time_s: dict[str, float] = {}
         for bound, estimate in zip(subject.kernels, table.kernels, strict=True):
             name = unmeasured(bound, report.machine)

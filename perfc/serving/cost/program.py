@@ -219,7 +219,7 @@ def _summed(
     """Return the sum of kernels that run one after another, with fully correlated errors."""
     sums = [0.0] * 5
     for b, e, n in zip(bound, each, counts, strict=True):
-        energy = energy_of(b, e.time, e.wait_s, machine)
+        energy = energy_of(b, e.time, e.idle_s, machine)
         energy_j = energy.energy_j if energy is not None else math.nan
         values = (e.time_s, e.summed.low, e.summed.high, e.floor_s, energy_j)
         sums = [s + n * v for s, v in zip(sums, values, strict=True)]

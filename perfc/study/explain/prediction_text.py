@@ -31,8 +31,9 @@ def prediction_lines(part: PredictionPart) -> Iterator[str]:
     yield f"  {SAYS[p.predictor]} (predicted); class {p.class_name}"
     if p.is_extrapolating:
         yield "  extrapolating: measured kernels differ, the error may exceed a factor of two"
-    if p.wait_s:
-        yield f"  {time_text(p.wait_s)} of it waits for the launch"
+    for part_s, words in ((p.gap_s, "between launches"), (p.wait_s, "waiting for the host")):
+        if part_s:
+            yield f"  {time_text(part_s)} of it {words}"
     if part.energy is not None:
         e = part.energy
         ends = f"{quantity(e.low_j, Unit.JOULE)} to {quantity(e.high_j, Unit.JOULE)}"
@@ -51,7 +52,7 @@ def prediction_lines(part: PredictionPart) -> Iterator[str]:
     if p.correction != 1:
         yield f"  x {p.correction:.3g}: correction measured on this machine (perfc adapt)"
     if isinstance(part.reason, ForestReason):
-        yield from reason_lines(part.reason, p.time_s - p.wait_s)
+        yield from reason_lines(part.reason, p.device_s)
     for note in part.notes:
         yield f"  ! {note}"
     yield ""
@@ -65,7 +66,7 @@ def run_lines(part: PredictionPart) -> Iterator[str]:
     yield f"run: {run.time_s}, {INTERVAL} {ends}"
     yield f"  by {run.whole or 'the sum of its kernels'} (predicted)"
     if run.whole:
-        yield f"  sum of the kernels: {run.summed_s}"
+        yield f"  x {run.run_factor:.3g}: measured runs of such networks over their kernels alone"
     yield f"  this kernel takes {share(part.share)} of the sum of the kernels"
     for other in run.others:
         says = f"{other.predictor} predicts {time_text(other.time_s)} ({other.ends})"

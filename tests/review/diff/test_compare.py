@@ -107,8 +107,9 @@ def test_deltas_of_kernels_add_up_to_the_total() -> None:
     assert moved == pytest.approx(new.value - old.value)
     old, new = found.totals[Metric.TIME]
     moved = sum(k.delta.time_s for k in found.kernels)
-    outside = [r.prediction.outside_kernels_s for r in (found.new, found.old)]
-    assert moved + outside[0] - outside[1] == pytest.approx(new.value - old.value)
+    fixed = [r.prediction.total.fixed_s for r in (found.new, found.old)]
+    factor_s = views_of(found).factor_s
+    assert moved + fixed[0] - fixed[1] + factor_s == pytest.approx(new.value - old.value)
 
 
 def test_the_interval_of_the_difference_holds_the_difference() -> None:
@@ -208,10 +209,10 @@ def test_every_format_says_the_same() -> None:
     assert len(rows) == len(tree["kernels"]) == len(found.kernels)
     for row, kernel in zip(rows, tree["kernels"], strict=True):
         assert {k: str(v) for k, v in kernel.items()} == row
-    outside_s = tree["outside_kernels_s_new"] - tree["outside_kernels_s_old"]
+    fixed_s = tree["fixed_s_new"] - tree["fixed_s_old"]
     (time,) = (t for t in tree["totals"] if t["metric"] == "time")
     moved = sum(float(r["time_s_new"]) - float(r["time_s_old"]) for r in rows)
-    assert moved + outside_s == pytest.approx(time["delta"])
+    assert moved + fixed_s + tree["factor_s"] == pytest.approx(time["delta"])
     for metric in ("time", "energy"):
         (total,) = (t for t in tree["totals"] if t["metric"] == metric)
         assert total["delta_low"] <= total["delta"] <= total["delta_high"]

@@ -159,8 +159,8 @@ def test_rules_that_compare_runs_speak_only_of_a_gain(
 def launched(*kernels: tuple[float, float, float]) -> Any:
     """Kernels with their time, what of it waits, and launches."""
     table = SimpleNamespace(
-        kernels=[SimpleNamespace(time_s=t, wait_s=w) for t, w, _ in kernels],
-        total_of=lambda kernels_s, factor: kernels_s + factor,
+        launched=[SimpleNamespace(device_s=t - w, time_s=t) for t, w, _ in kernels],
+        total_with=lambda times_s, factor: sum(times_s.values()) + factor,
     )
     overhead = SimpleNamespace(value=4.0)
     machine = SimpleNamespace(launch_overhead_s=overhead)
@@ -190,7 +190,8 @@ def waiting_for(
 ) -> Any:
     """A run of which so much waits for launches."""
     made = launched((10.0, 6.0, launches))
-    made.report.prediction.kernels_total = SimpleNamespace(wait_s=waiting, time_s=1.0)
+    made.report.prediction.total = SimpleNamespace(time_s=1.0)
+    made.report.prediction.wait_s, made.report.prediction.gap_s = 0.25 * waiting, 0.75 * waiting
     made.report.machine.kind = kind
     runtime = SimpleNamespace(name="x", launch=launch, is_dispatched=False)
     made.report.kernels = SimpleNamespace(runtime=runtime)

@@ -11,6 +11,9 @@ from typing import Any, cast
 import pytest
 
 import perfc
+from perfc.analyzers.estimate.estimate import Estimate, Predictor, RunEstimate
+from perfc.analyzers.estimate.interval import Interval
+from perfc.analyzers.runs.prediction import PredictionTable
 from perfc.ir.symbolic.dim import Dim
 from perfc.ir.tensors.types import DType
 from perfc.passes.roofline.ceilings import Ceiling, KernelBound
@@ -22,7 +25,7 @@ from perfc.view.report.sections.bottlenecks import ChangedRun, scaled, words
 from perfc.view.report.sections.confidence import NOUNS, of_kernel
 from perfc.view.report.sections.critical import CARRIED, MOST, Critical, collect, reason, section
 from perfc.view.report.sections.kernels import CeilingTime, KernelRow, groups, runner_up, title_of
-from perfc.view.report.sections.limits import HOST, held_by, limits
+from perfc.view.report.sections.limits import FIXED, HOST, held_by, limits
 from perfc.view.report.units import Unit
 
 A100 = "NVIDIA A100 SXM4 80 GB"
@@ -210,13 +213,14 @@ def test_a_kernel_is_held_by_its_launch_where_that_is_more_than_half() -> None:
 def test_limits_add_up_to_the_whole_run() -> None:
     busy = [bound(device=3.0), bound(device=1.0), bound(matrix=2.0), bound()]
     table = SimpleNamespace(
-        kernels=[SimpleNamespace(time_s=t, wait_s=w) for t, w in ((4, 1), (2, 1), (2, 0), (1, 1))],
-        host_s=1.0,
-        unattributed_s=0.0,
+        kernels=[SimpleNamespace(device_s=t, gap_s=w) for t, w in ((3, 1), (1, 1), (2, 0), (0, 1))],
+        wait_s=0.75,
+        total=SimpleNamespace(fixed_s=0.25),
     )
     found = limits(cast(Any, SimpleNamespace(kernels=busy)), cast(Any, table))
     assert [(x.key, x.share) for x in found] == [
-        ("device", 0.4), ("launch", pytest.approx(0.3)), ("matrix", 0.2), (HOST, 0.1),
+        ("device", 0.4), ("launch", pytest.approx(0.3)), ("matrix", 0.2), (HOST, 0.075),
+        (FIXED, 0.025),
     ]  # fmt: skip
     assert found[0].title == title("device")
     assert math.isclose(sum(x.share for x in found), 1.0)
@@ -231,7 +235,9 @@ def test_nothing_of_nothing_is_nothing() -> None:
 
 def repeated(count: int, launches: float = 1.0, **sustained_s: float) -> Any:
     kernel = bound(launches=launches, **sustained_s)
-    return SimpleNamespace(count=count, kernel=kernel, predicted=None, time_s=7.0)
+    return SimpleNamespace(
+        indices=range(count), count=count, kernel=kernel, predicted=None, time_s=7.0
+    )
 
 
 def test_a_run_with_a_ceiling_lifted_takes_what_is_left_of_each_kernel() -> None:
@@ -246,18 +252,19 @@ def test_a_run_with_a_ceiling_lifted_takes_what_is_left_of_each_kernel() -> None
     assert run.retimed(scaled(Ceiling.DEVICE, 0.0)) == 2 * 5.0 + 2.0
 
 
-def test_a_predicted_kernel_keeps_its_wait_and_never_waits_twice() -> None:
-    one = repeated(1, device=4.0)
-    one.predicted = SimpleNamespace(time_s=10.0, wait_s=2.0)
-    run = ChangedRun([one], 3.0, None, 10.0)
+def test_a_predicted_kernel_keeps_its_gap_and_never_waits_twice() -> None:
+    def run_of(time_s: float, gap_s: float, **sustained_s: float) -> ChangedRun:
+        time = Interval.exactly(time_s)
+        kernels = (Estimate(0.0, time, Predictor.LEARNED, "x", gap_s=gap_s),)
+        table = PredictionTable(kernels, RunEstimate(0.0, time), launched=kernels)
+        return ChangedRun([repeated(1, **sustained_s)], 3.0, table, 10.0)
+
+    run = run_of(10.0, 2.0, device=4.0)
     assert run.retimed(scaled(Ceiling.L1, 0.0)) == 8.0
     assert run.retimed(scaled(Ceiling.DEVICE, 0.5)) == 4.0
     assert run.retimed(scaled(Ceiling.DEVICE, 0.0)) == 3.0
-    one.predicted = SimpleNamespace(time_s=1.0, wait_s=0.5)
-    assert run.retimed(scaled(Ceiling.DEVICE, 0.0)) == 1.0
-    nothing = repeated(1)
-    nothing.predicted = SimpleNamespace(time_s=10.0, wait_s=2.0)
-    assert ChangedRun([nothing], 3.0, None, 10.0).retimed(scaled(Ceiling.L1, 0.0)) == 8.0
+    assert run_of(1.0, 0.5, device=4.0).retimed(scaled(Ceiling.DEVICE, 0.0)) == 1.0
+    assert run_of(10.0, 2.0).retimed(scaled(Ceiling.L1, 0.0)) == 8.0
 
 
 def test_a_change_is_said_with_what_it_saves() -> None:

@@ -49,10 +49,9 @@ def test_changes_are_evaluated_only_where_they_are_shown(
     assert bool(runs) == is_shown
 
 
-def test_a_run_is_predicted_once_and_once_for_each_that_may_bound_it(
+def test_a_run_is_predicted_once(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """No convolution was measured under ORT in f16 on the board: that bounds nothing."""
     runs, predict = [], prediction.predicted
 
     def counted(execution: Execution, source: Module | None = None) -> PredictionTable:
@@ -63,8 +62,7 @@ def test_a_run_is_predicted_once_and_once_for_each_that_may_bound_it(
     with pytest.raises(SystemExit, match="0"):
         cli.main(["analyze", MODEL, "-t", "a100", "-q"])
     assert capsys.readouterr().out
-    machine = "a100-sxm4-80gb"
-    assert runs == [(machine, "ort"), (machine, "tensorrt"), (machine, "eager")]
+    assert runs == [("a100-sxm4-80gb", "ort")]
 
 
 def test_no_run_is_predicted_twice_for_changes_that_would_help(
@@ -82,5 +80,5 @@ def test_no_run_is_predicted_twice_for_changes_that_would_help(
     with pytest.raises(SystemExit, match="0"):
         cli.main(["analyze", MODEL, "-t", "a100"])
     assert capsys.readouterr().out
-    assert len(runs) > 3
+    assert len(runs) > 2
     assert len(runs) == len({*runs})

@@ -268,7 +268,7 @@ def test_a_ceiling_is_busy_for_its_share_of_the_time() -> None:
         ceilings={"l2": CeilingTime(1.0, 2.0), "l1": CeilingTime(1.0, 0.0)},
     )  # fmt: skip
     assert [busy(row, n) for n in ("launch", "l2", "l1", "matrix")] == [0.25, 0.5, None, None]
-    row.predicted = SimpleNamespace(time_s=8.0, wait_s=0.0)
+    row.predicted = SimpleNamespace(time_s=8.0, gap_s=0.0)
     assert [busy(row, n) for n in ("launch", "l2")] == [None, 0.25]
 
 

@@ -46,7 +46,7 @@ def main(data: str, *targets: str) -> None:
         rows = [row for row in mine if (graphs / row.graph).is_file()]
         for row in rows[:: -(-len(rows) // ROWS) or 1]:
             report = perfc.analyze(graphs / row.graph, deployment=row.deployment)
-            v, kernels_s = Verdict.of(report), report.prediction.kernels_total.time_s
+            v, kernels_s = Verdict.of(report), report.prediction.timeline.time_s
             time, grade = v.expected, v.confidence.grade.value if v.confidence else ""
             numbers = row.time_s, time.low, time.mid, time.high, kernels_s, v.floor_s
             print(json.dumps((*numbers, grade)), flush=True)

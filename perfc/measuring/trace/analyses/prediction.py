@@ -45,7 +45,7 @@ class KernelGap:
         kernels: predicted launches; 0 without a kernel of the model.
         matched: launches of those that the trace has.
         launches: launches of the trace that belong to it.
-        predicted_s: predicted time, without the wait for the launch.
+        predicted_s: predicted time on the device.
         measured_s: time of the launches.
         launches_s: time of launches that were not predicted, less that of kernels not launched.
         speed_s: measured less predicted time of the launches that were predicted.
@@ -89,7 +89,6 @@ class PredictionGap:
         missing_s: their predicted time.
         kernel_s: time of all launches.
         predicted_kernel_s: predicted time of all kernels.
-        unattributed_s: predicted time of the run that is of no kernel and not of the host.
         classes: sums by class, the largest gap first.
         kernels: by kernel, the largest gap first.
     """
@@ -113,7 +112,6 @@ class PredictionGap:
     missing_s: float
     kernel_s: float
     predicted_kernel_s: float
-    unattributed_s: float
     classes: tuple[KernelGap, ...]
     kernels: tuple[KernelGap, ...]
 
@@ -187,7 +185,7 @@ def prediction_gap(summary: TraceSummary, report: Report, where: str = "") -> Pr
     ours = steps_of(report)
     steps = list(traced_steps(trace, groups))
     places = placed(ours, steps, where)
-    times_ns = [round((k.time_s - k.wait_s) * 1e9) for k in prediction.kernels]
+    times_ns = [round(k.device_s * 1e9) for k in prediction.kernels]
     rows = list(rows_of(trace, report, Counter(at for at, _ in ours), times_ns, groups, places))
     names = dict.fromkeys(r.class_name for r in rows)
     classes = (sum_of((r for r in rows if r.class_name == n), n) for n in names)
@@ -218,7 +216,6 @@ def prediction_gap(summary: TraceSummary, report: Report, where: str = "") -> Pr
         missing_s=seconds(total.missing_ns),
         kernel_s=seconds(total.measured_ns),
         predicted_kernel_s=seconds(total.predicted_ns),
-        unattributed_s=prediction.unattributed_s if span_ns else 0.0,
         classes=largest(classes),
         kernels=largest(rows),
     )

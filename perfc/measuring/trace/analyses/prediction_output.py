@@ -88,8 +88,6 @@ def causes(gap: PredictionGap) -> Iterator[Fact]:
     if gap.host_s is not None:
         predicted += f", idle {time(gap.predicted_s - gap.predicted_kernel_s)}"
         measured += f", idle {time(gap.measured_s - gap.kernel_s)}"
-    if gap.unattributed_s:
-        predicted += f" ({time(gap.unattributed_s)} of it unattributed)"
     how = ", ".join(filter(None, (gap.target, gap.runtime, gap.dtype)))
     yield fact("predicted", gap.predicted_s, f"{predicted}; {how}")
     yield fact("measured", gap.measured_s, measured)

@@ -18,7 +18,7 @@ from ..sections.verdict import Verdict
 from ..units import bucketed, share, time_text
 from ..views import Views
 from .screen import KINDS, facts_of, percents, running
-from .screen_tables import LIMITS, gain_title, place_of, remedy_cells, rest_lines, sum_of, useful
+from .screen_tables import LIMITS, gain_title, place_of, remedy_cells, rest_lines, useful
 from .text import Style
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def render(views: Views) -> str:
     v = views.verdict
     model, machine, *how = (clipped(part) for part in running(views))
     ordered = groups(views.kernels)
-    lines = rest_lines(ordered[KINDS:], v, sum_of(ordered), NO_LIMIT)
+    lines = rest_lines(ordered[KINDS:], v, NO_LIMIT)
     rest = "".join(s.text for line in lines for s in line)
     return template(TEMPLATE).render(
         model=model,

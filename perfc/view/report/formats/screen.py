@@ -23,7 +23,6 @@ from .screen_tables import (
     help_lines,
     kind_lines,
     rest_lines,
-    sum_of,
     useful,
 )
 from .text import GAP, HARD_SPACE, INDENT, Style, StyledText, columns_of, elided, padded, wrapped
@@ -38,6 +37,8 @@ MARGINS = 5
 """Lines of gaps, table heads and the closing line."""
 WIDEST = 110
 """Maximum width of the screen."""
+NARROW = 72
+"""Columns of a page below which the confidence has its reason alone."""
 FULL = "\N{FULL BLOCK}"
 UNIT = re.compile(r"(\d) (\S{1,3}\b)")
 """Number and unit, which stay on one line."""
@@ -54,7 +55,7 @@ def lines(views: Views, width: int, top: int | None = KINDS) -> Iterator[Line]:
         top: kinds of kernels shown, longest first; None for all.
     """
     room = max(min(width, WIDEST), 40)
-    first = [*titles(views, room), (), *aligned([*facts_of(views.verdict)], room)]
+    first = [*titles(views, room), (), *aligned([*facts_of(views.verdict, room)], room)]
     first += limit_lines(views.verdict.limits, room)
     kinds = groups(views.kernels)
     left = MOST_LINES - len(first) - MARGINS
@@ -65,7 +66,7 @@ def lines(views: Views, width: int, top: int | None = KINDS) -> Iterator[Line]:
     if shown:
         yield ()
         yield from kind_lines(shown, room)
-        yield from rest_lines(kinds[len(shown) :], views.verdict, sum_of(kinds), room)
+        yield from rest_lines(kinds[len(shown) :], views.verdict, room)
     yield ()
     yield from help_lines(helping, views.verdict, room)
     yield from next_lines(views, room)
@@ -193,8 +194,13 @@ class ScreenFigure:
     style: Style
 
 
-def facts_of(v: Verdict) -> Iterator[ScreenFigure]:
-    """Yield predicted time, confidence, lower bound, memory, phases and energy."""
+def facts_of(v: Verdict, width: int = WIDEST) -> Iterator[ScreenFigure]:
+    """Yield predicted time, confidence, lower bound, memory, phases and energy.
+
+    Args:
+        v: headline of the report.
+        width: columns of the page; narrow ones have the reason of the confidence alone.
+    """
     if v.is_predicted:
         words = f"{throughput_words(v)}, {interval_words(v)}"
         yield ScreenFigure("predicted", time_words(v), words, Style.NUMBER)
@@ -203,7 +209,8 @@ def facts_of(v: Verdict) -> Iterator[ScreenFigure]:
         yield ScreenFigure("time", time_words(v), words, Style.NUMBER)
     if v.confidence is not None:
         grade = v.confidence.grade
-        yield ScreenFigure("confidence", grade.value, v.confidence.reason, GRADES[grade])
+        words = v.confidence.words if width >= NARROW else v.confidence.reason
+        yield ScreenFigure("confidence", grade.value, words, GRADES[grade])
     times = ratio(v.time_s, v.floor_s)
     headline = "the predicted time" if v.is_predicted else "the time"
     words = f"{times:.1f} × below {headline}" if times >= 1.05 else f"as long as {headline}"

@@ -11,7 +11,7 @@ from ..amounts import ratio, title
 from ..memory_sections.remedies import Remedy
 from ..names import place
 from ..sections.kernels import KernelGroup, title_of
-from ..sections.limits import HOST, UNATTRIBUTED
+from ..sections.limits import FIXED
 from ..sections.verdict import Verdict
 from ..units import LOWER_BOUND, plural, share, time_text
 from ..views import Views
@@ -129,27 +129,18 @@ def operator(group: KernelGroup) -> str:
     return next((w for w in group.first.title.split() if f"/{w}" in group.first.anchor), "")
 
 
-def rest_lines(
-    rest: Sequence[KernelGroup], verdict: Verdict, every_share: float, width: int
-) -> Iterator[Line]:
-    """Yield the line of omitted kinds, of the host and of unattributed time with their shares.
+def rest_lines(rest: Sequence[KernelGroup], verdict: Verdict, width: int) -> Iterator[Line]:
+    """Yield the line of omitted kinds and of the fixed time with their shares.
 
     Args:
         rest: omitted kinds of kernels.
         verdict: headline of the report.
-        every_share: sum of all kernels over the predicted time of the run.
         width: columns of the page; parts that do not fit are left out.
     """
     parts: list[str] = []
     if rest:
         parts.append(f"{share(sum_of(rest))} in {plural(len(rest), 'more kind')} (--top all)")
-    parts += [
-        f"{share(one.share)} {one.title}"
-        for one in verdict.limits
-        if one.key in (HOST, UNATTRIBUTED)
-    ]
-    if verdict.is_predicted and every_share > 1 + LEAST_SAVING:
-        parts.append(f"{share(every_share - 1)} less in the run than alone")
+    parts += [f"{share(one.share)} {one.title}" for one in verdict.limits if one.key == FIXED]
     line = f"{INDENT}… {', '.join(parts)}"
     while len(parts) > 1 and columns_of(line) > width:
         parts.pop()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -53,31 +52,38 @@ class Repeated:
 
     Args:
         kernel: one of the kernels.
-        count: number of kernels.
+        indices: places of the kernels in the run.
         binding: limiting ceiling of each.
         time_s: sustained time of each, including its launch.
         predicted: prediction of each; None without predictions.
     """
 
     kernel: KernelBound
-    count: int
+    indices: Sequence[int]
     binding: Ceiling
     time_s: float
     predicted: Forecast | None = None
 
+    @property
+    def count(self) -> int:
+        """Return the number of kernels."""
+        return len(self.indices)
+
 
 def repeated(report: Report, rows: Sequence[KernelRow]) -> list[Repeated]:
     """Return the distinct kernels of ``report``, so that sums skip the duplicates."""
-    kernels = report.roofline.kernels
+    kernels, places = report.roofline.kernels, dict[int, list[int]]()
+    for row in rows:
+        places.setdefault(row.alike, []).append(row.index)
     return [
         Repeated(
             kernels[first],
-            count,
+            indices,
             Ceiling[rows[first].held_by.upper()],
             kernels[first].time_s,
             rows[first].predicted,
         )
-        for first, count in Counter(r.alike for r in rows).items()
+        for first, indices in places.items()
     ]
 
 
@@ -142,8 +148,8 @@ def ceilings(rows: Sequence[KernelRow], used: Sequence[Pressure], top: int | Non
 def busy(row: KernelRow, ceiling: str) -> float | None:
     """Return the share of a kernel's time for which a ceiling is busy; None if unused."""
     p = row.predicted
-    time_s, wait_s = (row.roofline_time_s, row.launch_gap_s) if p is None else (p.time_s, p.wait_s)
+    time_s, gap_s = (row.roofline_time_s, row.launch_gap_s) if p is None else (p.time_s, p.gap_s)
     if ceiling == key(Ceiling.LAUNCH):
-        return ratio(wait_s, time_s) if wait_s else None
+        return ratio(gap_s, time_s) if gap_s else None
     used = row.ceilings.get(ceiling)
     return ratio(used.sustained_s, time_s) if used and used.sustained_s else None

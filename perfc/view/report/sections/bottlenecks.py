@@ -178,23 +178,25 @@ class ChangedRun:
 
     def retimed(self, factor: Factor) -> float:
         """Return the time of the run with the ceilings of every kernel scaled."""
-        kernels_s = math.fsum(k.count * self.retimed_kernel(k, factor) for k in self.kernels)
+        times_s = [self.retimed_kernel(k, factor) for k in self.kernels]
         if self.table is None:
-            return kernels_s
+            return math.fsum(k.count * t for k, t in zip(self.kernels, times_s, strict=True))
         launches = (factor(k.kernel, Ceiling.LAUNCH) for k in self.kernels)
-        return self.table.total_of(kernels_s, max(launches, default=1.0))
+        changed = {i: t for k, t in zip(self.kernels, times_s, strict=True) for i in k.indices}
+        return self.table.total_with(changed, max(launches, default=1.0))
 
     def retimed_kernel(self, repeated: Repeated, factor: Factor) -> float:
         """Return the time of one kernel with its ceilings scaled, at least its launch time."""
-        kernel, predicted = repeated.kernel, repeated.predicted
+        kernel = repeated.kernel
         now_s = max(kernel.sustained.values(), default=0.0)
         busy_s = max((t * factor(kernel, c) for c, t in kernel.sustained.items()), default=0.0)
         waits_s = kernel.launches * self.launch_s * factor(kernel, Ceiling.LAUNCH)
-        if predicted is None:
+        if self.table is None:
             return max(busy_s, waits_s)
-        busy_s = (predicted.time_s - predicted.wait_s) * (busy_s / now_s if now_s else 1.0)
+        launched = self.table.launched[repeated.indices[0]]
+        busy_s = launched.device_s * (busy_s / now_s if now_s else 1.0)
         # a prediction whose launch is in its rates already does not wait for it once more
-        return max(busy_s, min(waits_s, predicted.time_s))
+        return max(busy_s, min(waits_s, launched.time_s))
 
 
 def section(view: Bottlenecks, total_s: float) -> Section:

@@ -13,7 +13,7 @@ from perfc.passes.roofline.cost import Tier
 
 from ..amounts import ratio
 from ..names import emulated, machine_title, runs_elsewhere, runtime_title
-from ..units import share
+from ..units import share, time_text
 from .coverage import listed
 from .uncertainty import in_doubt
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 LEAST_MEASURED = 0.5
 """Minimum share of the time in kernel kinds measured on the machine to name it as the reason."""
+LEAST_RESIDUAL = 0.05
+"""Relative difference of measured runs and their kernels from which it is said."""
 
 NOUNS = {
     "attention": "attention kernel",
@@ -62,10 +64,17 @@ class Confidence:
     Args:
         grade: high, medium or low.
         reason: main reason, in words that do not begin a sentence.
+        residual: what measured runs take beyond the kernels, as text; "" if about nothing.
     """
 
     grade: Grade
     reason: str
+    residual: str = ""
+
+    @property
+    def words(self) -> str:
+        """Reason and residual as text."""
+        return "; ".join(filter(None, (self.reason, self.residual)))
 
 
 def confidence(report: Report, table: PredictionTable) -> Confidence:
@@ -91,9 +100,18 @@ def confidence(report: Report, table: PredictionTable) -> Confidence:
     error = table.total.time.middle_error
     doubt = "" if table.total.predictor else in_doubt(report, table)
     if error <= HIGH_ERROR and not doubt:
-        return Confidence(Grade.HIGH, known(report, table))
+        return Confidence(Grade.HIGH, known(report, table), residual(table))
     grade = Grade.MEDIUM if error <= MEDIUM_ERROR else Grade.LOW
-    return Confidence(grade, doubt if doubt and not table.behind_s else unknown(report, table))
+    reason = doubt if doubt and not table.is_host_bound else unknown(report, table)
+    return Confidence(grade, reason, residual(table))
+
+
+def residual(table: PredictionTable) -> str:
+    """Return the factor by which measured runs exceed their kernels; "" if that is about 1."""
+    if abs(table.run_factor - 1) < LEAST_RESIDUAL:
+        return ""
+    alone, factor = time_text(table.timeline.time_s), f"{table.run_factor:.2g} times that"
+    return f"kernels alone {alone}; measured runs of such networks took {factor}"
 
 
 def uncounted(report: Report) -> str:
@@ -126,12 +144,12 @@ def known(report: Report, table: PredictionTable) -> str:
 def unknown(report: Report, table: PredictionTable) -> str:
     """Return what widens the interval most: the host, a whole-run predictor or a kernel class."""
     if table.total.predictor:
-        how = "on other hosts (--host-launch)" if table.behind_s > 0 else "with as wide a spread"
+        how = "on other hosts (--host-launch)" if table.is_host_bound else "with as wide a spread"
         of_network = "this network was" if table.publications else "similar whole runs were"
         return next(iter(table.outside), f"{of_network} measured, {how}")
-    if table.behind_s > 0 and report.deployment.host_launch is not None:
+    if table.is_host_bound and report.deployment.host_launch is not None:
         return "host-bound, and launch times on a host vary"
-    if table.behind_s > 0:
+    if table.is_host_bound:
         return "host-bound, and the launch overhead of the host is assumed, not measured"
     by_basis: dict[tuple[object, ...], list[int]] = {}
     for i, k in enumerate(table.kernels):

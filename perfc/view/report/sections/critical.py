@@ -97,7 +97,7 @@ def reason(row: KernelRow, launch_s: float) -> str:
             text = f"exp, log, sqrt or division{above}"
         case _:
             text = f"{row.flop} on {title(row.held_by)}{above}"
-    waits_s = row.launch_gap_s if row.predicted is None else row.predicted.wait_s
+    waits_s = row.launch_gap_s if row.predicted is None else row.predicted.gap_s
     if row.held_by != "launch" and waits_s:
         text += f"; its launch adds {time_text(waits_s)}"
     if row.is_bound and row.held_by != "launch":

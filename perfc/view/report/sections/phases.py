@@ -65,7 +65,7 @@ def step_of(report: Report, table: PredictionTable | None) -> Step | None:
     pairs = (
         [(k.time_s, k.launch_gap_s) for k in roof.kernels]
         if table is None
-        else [(k.time_s, k.wait_s) for k in table.kernels]
+        else [(k.time_s, k.idle_s) for k in table.kernels]
     )
     for bound, (time_s, wait_s) in zip(roof.kernels, pairs, strict=True):
         row = (time_s, bound.floor_s, bound.busiest.value, wait_s)

@@ -12,7 +12,7 @@ from perfc.ir import record
 from ..amounts import key, ratio
 from ..formats.document import Amount, Column, Fact, Facts, Note, Section, Table, in_seconds
 from ..units import INTERVAL, LOWER_BOUND, Unit, share, span, time_text
-from .limits import UNATTRIBUTED, held_by
+from .limits import held_by
 
 if TYPE_CHECKING:
     from perfc.analyzers.estimate.estimate import CandidateRun, Estimate
@@ -39,10 +39,11 @@ class Forecast:
 
     Args:
         share: share of the predicted time of the run.
-        time_s: predicted time including the wait for its launch; at least the lower bound.
+        time_s: predicted time in the run; at least the lower bound.
         low_s: lower end of the 90 % prediction interval.
         high_s: upper end of the interval.
-        wait_s: part of the time that only waits for the launch.
+        wait_s: part of the time that waits for the host.
+        gap_s: part of the time between launches.
         bound: limiting ceiling, or launch.
         predictor: fitted to this machine and runtime, learned on several machines, fitted to whole
             steps, or the roofline.
@@ -60,6 +61,7 @@ class Forecast:
     low_s: float
     high_s: float
     wait_s: float
+    gap_s: float
     bound: str
     predictor: str
     class_name: str
@@ -132,17 +134,17 @@ class Prediction:
 
     Args:
         floor_s: lower bound of the run.
-        time_s: predicted time: kernels, waits for launches, and nodes on the host.
+        time_s: predicted time: ``kernels_s`` and ``fixed_s``.
         predictor: whole-run predictor; empty if the kernels are summed.
         whole: description of that predictor and its training runs.
         kernels_s: sum of ``predicted.time_s`` of all kernels.
-        outside_kernels_s: ``time_s`` minus ``kernels_s``; negative where kernels overlap, or where
-            measured runs are faster than the sum.
-        summed_s: time of the run as the sum of its kernels, including ``wait_s`` and ``host_s``.
+        fixed_s: part of the time of no kernel: start, end, and nodes that run on the host.
+        run_factor: time of measured runs of such networks over that of the timeline of the kernels,
+            by which all times are scaled; 1 without a whole-run predictor.
         low_s: lower end of the 90 % prediction interval.
         high_s: upper end of the interval.
-        wait_s: part of the time that waits for launches.
-        host_s: part of the time in nodes that run on the host.
+        wait_s: part of the time in which the device waits for the host.
+        gap_s: part of the time between launches.
         energy_j: energy of the board in one run; unknown without a fitted power model.
         energy_low_j: lower end of the energy's interval.
         energy_high_j: upper end of the energy's interval.
@@ -158,12 +160,12 @@ class Prediction:
     predictor: str
     whole: str
     kernels_s: Amount
-    outside_kernels_s: Amount
-    summed_s: Amount
+    fixed_s: Amount
+    run_factor: float
     low_s: Amount
     high_s: Amount
     wait_s: Amount
-    host_s: Amount
+    gap_s: Amount
     energy_j: Amount
     energy_low_j: Amount
     energy_high_j: Amount
@@ -184,7 +186,8 @@ def forecast(
         estimate.low_s,
         estimate.high_s,
         estimate.wait_s,
-        key(held_by(bound, estimate.time_s, estimate.wait_s)),
+        estimate.gap_s,
+        key(held_by(bound, estimate.time_s, estimate.idle_s)),
         estimate.predictor.value,
         estimate.class_name,
         estimate.is_extrapolating,
@@ -207,19 +210,19 @@ def collect(report: Report) -> Prediction:
         total.predictor,
         table.whole,
         in_seconds(table.kernels_s),
-        in_seconds(table.outside_kernels_s),
-        in_seconds(table.kernels_total.time_s),
+        in_seconds(total.fixed_s),
+        table.run_factor,
         in_seconds(total.low_s),
         in_seconds(total.high_s),
-        in_seconds(total.wait_s),
-        in_seconds(total.host_s),
+        in_seconds(table.wait_s),
+        in_seconds(table.gap_s),
         Amount(None if energy is None else energy.energy_j, Unit.JOULE),
         Amount(None if energy is None else energy.low_j, Unit.JOULE),
         Amount(None if energy is None else energy.high_j, Unit.JOULE),
         Amount(None if energy is None else energy.power_w, Unit.WATT),
         shares(table),
         table.notes,
-        tuple(map(OtherRun.of, report.unheard_runs)),
+        tuple(map(OtherRun.of, report.other_runs)),
         dict(table.other_quantities),
     )
 
@@ -254,29 +257,20 @@ COLUMNS = (
 )
 
 
-def unattributed(view: Prediction) -> Amount:
-    """Return the predicted time of the run minus the sum of its kernels, launches and host."""
-    return in_seconds((view.time_s.value or 0.0) - (view.summed_s.value or 0.0))
-
-
 def section(view: Prediction, confidence: Confidence | None) -> Section:
     """Return the section of the prediction: time, interval, confidence and predictors."""
     ends = span(view.low_s.value or 0.0, view.high_s.value or 0.0, Unit.SECOND)
     tight = share(ratio(view.floor_s.value or 0, view.time_s.value or 0))
-    parts = ["sum of the kernels"] if view.whole else []
-    if view.wait_s.value:
-        parts.append(f"{view.wait_s} of it waiting for launches")
-    if view.host_s.value:
-        parts.append(f"{view.host_s} on the host")
-    summed = "; ".join(parts) or "kernels and their launches"
+    parts = [
+        f"{part} {words}"
+        for part, words in ((view.gap_s, "between launches"), (view.wait_s, "waiting for the host"))
+        if part.value
+    ]
+    fixed = [Fact("fixed", view.fixed_s, "of no kernel")] if view.fixed_s.value else []
     rows = [
-        Fact("predicted", view.time_s, view.whole or summed),
-        *([Fact("kernels", view.summed_s, summed)] if view.whole else []),
-        *(
-            [Fact(UNATTRIBUTED, unattributed(view), "neither kernels nor host")]
-            if view.whole
-            else []
-        ),
+        Fact("predicted", view.time_s, view.whole or "kernels and their launches"),
+        Fact("kernels", view.kernels_s, "; ".join(parts) or "their sum"),
+        *fixed,
         *(
             Fact(
                 other.predictor,
@@ -289,7 +283,7 @@ def section(view: Prediction, confidence: Confidence | None) -> Section:
         Fact(LOWER_BOUND, view.floor_s, f"{tight} of the predicted time"),
     ]
     if confidence is not None:
-        words = f"{confidence.grade.value}: {confidence.reason}"
+        words = f"{confidence.grade.value}: {confidence.words}"
         rows.insert(-1, Fact("confidence", None, words))
     if view.energy_j.value is not None:
         ends = span(view.energy_low_j.value or 0.0, view.energy_high_j.value or 0.0, Unit.JOULE)

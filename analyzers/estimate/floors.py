@@ -1,0 +1,38 @@
+"""Times scaled to a given sum, none below its lower bound."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+
+def above_floors(times_s: Array, floors_s: Array, sum_s: float) -> Array:
+    """Return times in proportion to the given ones that sum up to ``sum_s``.
+
+    Times at their lower bounds stay there and the others share the rest. If the bounds exceed the
+    sum, all times are at their bounds.
+
+    Args:
+        times_s: in seconds, ``[kernels]``.
+        floors_s: lower bounds, ``[kernels]``.
+        sum_s: sum of the result.
+
+    >>> above_floors(np.array([1.0, 3.0, 4.0]), np.array([0.9, 0.0, 0.0]), 4.0)
+    array([0.9       , 1.32857143, 1.77142857])
+    """
+    is_low, result = np.zeros(len(times_s), bool), floors_s
+    while True:
+        free_s = float(times_s[~is_low].sum())
+        left_s = max(sum_s - float(floors_s[is_low].sum()), 0.0)
+        result = np.where(is_low, floors_s, times_s * (left_s / free_s if free_s else 0.0))
+        below = ~is_low & (result < floors_s)
+        if not below.any():
+            return result
+        # the set only grows, so rounding cannot cause an endless loop
+        is_low |= below

@@ -1,0 +1,136 @@
+"""Timeline of a run: its host and its device as two queues.
+
+``host += host_time(launch); start = max(host, device + gap); device = start + time(launch)``: a
+device that is faster than its host waits. Every kernel has three parts, its time on the device, the
+gap between launches and the wait for the host, which with the fixed time of the run sum up to the
+time of the run. What measured runs take beyond that is spread over all parts in proportion.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from perfc.ir import frozen
+
+from ..estimate.estimate import RunEstimate
+from ..estimate.floors import above_floors
+from ..estimate.interval import Interval
+
+if TYPE_CHECKING:
+    from ..estimate.estimate import Estimate
+
+LEAST_S = 1e-15
+"""Sum of lower bounds of a run that does nothing."""
+
+
+@frozen
+class Host:
+    """Host of a run.
+
+    Args:
+        launch: time per launch.
+        launches: its launches for each kernel.
+    """
+
+    launch: Interval
+    launches: tuple[float, ...]
+
+    @property
+    def time(self) -> Interval:
+        """Return the time of all launches."""
+        return self.launch * math.fsum(self.launches)
+
+    def waits_s(self, device_s: Sequence[float], factor: float = 1.0) -> Iterator[float]:
+        """Yield the time that the device waits for the host before each kernel.
+
+        The run begins with the first launch, as hosts of repeated runs are ahead by it.
+
+        Args:
+            device_s: time of each kernel on the device, gaps between launches included.
+            factor: multiplier of the time per launch.
+        """
+        launch_s = self.launch.mid * factor
+        host_s, end_s = -launch_s, 0.0
+        for time_s, count in zip(device_s, self.launches, strict=True):
+            host_s += launch_s * count
+            # the last launch of the kernel, after which only its part of the kernel runs
+            wait_s = max(host_s + time_s / max(count, 1.0) - (end_s + time_s), 0.0)
+            end_s += time_s + wait_s
+            yield wait_s
+
+
+def timeline(kernels: Sequence[Estimate], host: Host | None) -> list[Estimate]:
+    """Return the kernels with their waits for the host; equal kernels wait equally long.
+
+    Args:
+        kernels: on a device that never waits for its host.
+        host: the host; None if it is never late.
+    """
+    if host is None:
+        return [*kernels]
+    equal: dict[float, list[float]] = {}
+    for kernel, wait_s in zip(kernels, host.waits_s([k.time_s for k in kernels]), strict=True):
+        equal.setdefault(kernel.time_s, []).append(wait_s)
+    waits = {time_s: math.fsum(waits_s) / len(waits_s) for time_s, waits_s in equal.items()}
+    relative = host.launch * (1 / host.launch.mid) if host.launch.mid else Interval.exactly(1.0)
+    each = {id(k): k.waiting(relative * waits[k.time_s]) for k in kernels if waits[k.time_s]}
+    return [each.get(id(kernel), kernel) for kernel in kernels]
+
+
+def spread(kernels: Sequence[Estimate], run: RunEstimate) -> tuple[list[Estimate], RunEstimate]:
+    """Return kernels and run whose times sum up to the time of the run, to the last digit.
+
+    All parts are scaled in proportion, but no kernel to less than its lower bound.
+
+    Args:
+        kernels: with gaps and waits.
+        run: the run, with the fixed time before the scaling.
+    """
+    sum_s = math.fsum([*(k.time_s for k in kernels), run.fixed_s])
+    fixed_s, scaled = run.fixed_s, [*kernels]
+    if run.time_s != sum_s > 0:
+        times_s = np.array([*(k.time_s for k in kernels), fixed_s])
+        floors_s = np.array([*(k.floor_s for k in kernels), 0.0])
+        # kernels of several streams overlap
+        floors_s *= min(run.time_s / max(float(floors_s.sum()), LEAST_S), 1.0)
+        *ends_s, fixed_s = above_floors(times_s, floors_s, run.time_s).tolist()
+        equal: dict[tuple[int, float], Estimate] = {}
+        for i, (kernel, end_s) in enumerate(zip(kernels, ends_s, strict=True)):
+            key = id(kernel), end_s
+            if key not in equal:
+                equal[key] = kernel.scaled(end_s / kernel.time_s) if kernel.time_s else kernel
+            scaled[i] = equal[key]
+        sum_s = math.fsum([*(k.time_s for k in scaled), fixed_s])
+    time = Interval(min(run.low_s, sum_s), sum_s, max(run.high_s, sum_s))
+    return scaled, replace(run, time=time, fixed_s=fixed_s)
+
+
+def changed_ratio(
+    times_s: Sequence[float],
+    changed_s: Mapping[int, float],
+    fixed_s: float,
+    host: Host | None,
+    launch_factor: float = 1.0,
+) -> float:
+    """Return the time of the timeline with changed kernels over the present one.
+
+    Args:
+        times_s: of the kernels on a device that never waits for its host.
+        changed_s: the changed ones, by index.
+        fixed_s: time of the run outside of kernels.
+        host: the host; None if it is never late.
+        launch_factor: multiplier of the host's time per launch.
+    """
+
+    def total_s(each_s: Sequence[float], factor: float) -> float:
+        waits_s = () if host is None else host.waits_s(each_s, factor)
+        return math.fsum([*each_s, *waits_s, fixed_s])
+
+    before_s = total_s(times_s, 1.0)
+    then_s = [changed_s.get(i, time_s) for i, time_s in enumerate(times_s)]
+    return total_s(then_s, launch_factor) / before_s if before_s else 1.0
