@@ -11,6 +11,7 @@ from importlib import import_module
 
 from perfc.errors import PassError
 from perfc.ir import DType, Kind, Node, Numbers, record
+from perfc.machine import Machine
 
 from ..fusion.kernel import Kernel
 from ..fusion.windows import WINDOWS, is_selection, window_steps
@@ -184,6 +185,7 @@ class Runtime:
         layouts: layouts of feature maps, that it offers; the default first.
         blocks_channels: whether channels lie in blocks around convolutions.
         launches: helper launches around its kernels on GPUs; the first rule that matches holds.
+        narrows: type in which it runs f32 models on processors with units for it, by maker.
         puts_last: whether it runs the convolutions of kernels with channels last of its own accord;
             None where the order of the model holds.
         lists: most that one launch over lists of tensors takes; the first limit that holds on a
@@ -222,6 +224,7 @@ class Runtime:
     layouts: tuple[Layout, ...] = (Layout.CHANNELS_FIRST,)
     blocks_channels: bool = False
     launches: tuple[LaunchRule, ...] = ()
+    narrows: Mapping[str, str] = field(default_factory=dict[str, str])
     puts_last: Callable[[Sequence[Kernel], Numbers], bool] | None = None
     lists: tuple[ListLimit, ...] = ()
     aliases: tuple[str, ...] = ()
@@ -289,6 +292,12 @@ class Runtime:
         Context::allowTF32CuBLAS, HIPBLASLT_ALLOW_TF32; pull request 162943.
         """
         return Tf32.NONE if maker == "AMD" else self.tf32
+
+    def narrowed_on(self, machine: Machine) -> str:
+        """Return the type in which it runs f32 models on a processor; "" for their own."""
+        dtype = self.narrows.get(machine.vendor, "")
+        has_unit = any(name == dtype for _, name in machine.compute)
+        return dtype if machine.kind == "cpu" and has_unit else ""
 
     def runs_on(self, kind: str, maker: str) -> bool:
         """Return True if it runs on a kind of device, ``cpu`` or ``cuda``, of a vendor."""

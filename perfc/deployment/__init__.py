@@ -137,7 +137,9 @@ class Deployment:
         if {str(dtype) for dtype in narrow} == {self.dtype}:
             return ""
         if self.dtype or engine is None or engine.recording is None:
-            return self.dtype
+            return self.dtype or (
+                "" if narrow else self.table.narrowed_on(load_machine(self.target))
+            )
         is_lacking = DType.BF16 in narrow and not load_machine(self.target).takes("bf16")
         return "f16" if is_lacking else ""
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import perfc
 from perfc.deployment import KEYS, Deployment, with_axes
 from perfc.deployment import step as step_fields
 from perfc.deployment.fields import VERSION, Mode
@@ -284,3 +285,32 @@ def test_libraries_of_amd_round_where_they_are_told_alone(name: str) -> None:
     there = Deployment("mi300x", name)
     assert there.rounded is Tf32.NONE
     assert there.with_values({"tf32": True}).rounded is Tf32.ALL
+
+
+RESNET = "examples/models/resnet50.onnx.gz"
+
+
+@pytest.mark.parametrize(
+    ("target", "dtype", "executed"),
+    [
+        ("xeon-platinum-8480plus", "", "bf16"),
+        ("epyc-9654", "", "bf16"),
+        ("epyc-9654", "f32", "f32"),
+        ("xeon-gold-6148", "", ""),
+        # arm has another default
+        ("graviton3", "", ""),
+    ],
+)
+def test_openvino_runs_f32_in_bf16_where_processors_have_it(
+    target: str, dtype: str, executed: str
+) -> None:
+    report = perfc.analyze(
+        "examples/models/resnet50.onnx.gz", target, runtime="openvino", dtype=dtype
+    )
+    assert report.dtype == executed
+    assert (
+        perfc.analyze(
+            "examples/models/resnet50.onnx.gz", target, runtime="ort-cpu", dtype=dtype
+        ).dtype
+        == dtype
+    )
