@@ -143,6 +143,7 @@ class Report(StoredTensors, Presentation):
         Raises:
             PerfcError: as ``analyze``.
         """
+        how = how.for_model(self.model, self.predictor)
         if self.predictor:
             return self._deployed(how)
         return self.analyses.once(self.source, how, lambda: self._deployed(how), is_current)

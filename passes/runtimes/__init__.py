@@ -190,6 +190,8 @@ class Runtime:
             None where the order of the model holds.
         lists: most that one launch over lists of tensors takes; the first limit that holds on a
             device counts, and without one a launch takes all.
+        formats: formats of models, by module of ``perfc/frontend/formats``, converter or exporter,
+            that it runs where no runtime is given.
         aliases: other names that ``--runtime`` takes for it.
         source: where the table was read or measured.
     """
@@ -227,6 +229,7 @@ class Runtime:
     narrows: Mapping[str, str] = field(default_factory=dict[str, str])
     puts_last: Callable[[Sequence[Kernel], Numbers], bool] | None = None
     lists: tuple[ListLimit, ...] = ()
+    formats: frozenset[str] = frozenset()
     aliases: tuple[str, ...] = ()
     source: str = ""
 
@@ -413,6 +416,16 @@ def of_version(table: Runtime, version: tuple[int, ...] | None) -> Runtime:
     older = [t for t in tables() if t.newest == table.name and t.before is not None]
     held = (t for t in older if version and t.before is not None and version < t.before)
     return min(held, key=lambda t: t.before or (), default=table)
+
+
+def on_device(table: Runtime, kind: str) -> Runtime:
+    """The table of the same framework on a kind of device; ``table`` itself where none is."""
+    device = kind if kind in ANY_DEVICE else "cuda"
+    if not table.stands_for or device in table.stands_for:
+        return table
+    return next(
+        (t for t in tables() if t.framework is table.framework and device in t.stands_for), table
+    )
 
 
 @cache

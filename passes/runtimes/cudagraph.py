@@ -15,5 +15,6 @@ TABLE = replace(
     merged_by=(),
     aliases=(),
     stands_for=frozenset(),
+    formats=frozenset(),
     source=f"{EAGER.source}; torch.cuda.graph records the same kernels",
 )

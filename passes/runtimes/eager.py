@@ -28,6 +28,7 @@ TABLE = Runtime(
     measured_as="eager",
     merged_by=("torchscript",),
     layouts=(Layout.CHANNELS_FIRST, Layout.CHANNELS_LAST),
+    formats=frozenset({"python", "pt2", "torch.export"}),
     aliases=("torch", "pytorch"),
     launches=(*LAUNCHES, *GRADIENTS),
     lists=PYTORCH,

@@ -12,6 +12,7 @@ TABLE = replace(
     patterns=("slice_update", "linear_bias", "layer_norm"),
     aliases=(),
     stands_for=frozenset(),
+    formats=frozenset(),
     # attention and activations of the steps that were measured are fused
     steps=None,
     source="PyTorch modules that compute attention and activations from single operators, as "

@@ -12,6 +12,7 @@ TABLE = replace(
     patterns=tuple(p for p in eager.TABLE.patterns if p != "sdpa"),
     aliases=(),
     stands_for=frozenset(),
+    formats=frozenset(),
     newest=eager.TABLE.name,
     before=(2, 0),
     lists=BEFORE_CUDA_13,

@@ -15,6 +15,7 @@ TABLE = Runtime(
     },
     patterns=("quantized", "conv_affine", "padded_conv", "gemm", "gelu", "layer_norm"),
     devices={**CPU, "cuda": frozenset({"Intel"})},
+    formats=frozenset({"openvino"}),
     trains=False,
     narrows={"Intel": "bf16", "AMD": "bf16"},
     source="OpenVINO's CPU plugin, graph_optimizer.cpp: simple operations join convolutions, "

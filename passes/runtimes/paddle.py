@@ -11,5 +11,6 @@ TABLE = Runtime(
     epilogue={Kind.CONV: frozenset({Kind.ELEMENTWISE})},
     epilogue_tags={Kind.CONV: frozenset({"relu", "add_relu"})},
     patterns=("add_relu", "conv_affine", "gemm", "gelu", "layer_norm"),
+    formats=frozenset({"paddle"}),
     source="Paddle's IR passes for GPUs: conv_bn_fuse, conv_elementwise_add_act_fuse, fc_fuse",
 )

@@ -13,6 +13,7 @@ TABLE = Runtime(
     epilogue={Kind.CONV: frozenset({Kind.ELEMENTWISE})},
     epilogue_tags={Kind.CONV: _ACTIVATIONS},
     patterns=("conv_affine", "gemm", "gelu", "layer_norm"),
+    formats=frozenset({"tensorflow"}),
     aliases=("tf", "tf1", "tf2"),
     source="TensorFlow's remapper: _FusedConv2D, _FusedMatMul and _FusedBatchNormEx; XLA off",
 )

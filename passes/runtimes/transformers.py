@@ -10,6 +10,7 @@ TABLE = replace(
     name="transformers",
     title="transformers, operator by operator",
     stands_for=frozenset(),
+    formats=frozenset(),
     steps=None,
     measured_as="",
     aliases=("hf",),

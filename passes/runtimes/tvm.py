@@ -8,6 +8,7 @@ TABLE = Runtime(
     launch=LaunchMode.EAGER,
     patterns=("post_dominators",),
     max_nodes=256,
+    formats=frozenset({"relax", "tvm"}),
     trains=False,
     aliases=("relax",),
     source="tvm.relax.backend, legalize_passes: FuseOps by post-dominators; compared with the "

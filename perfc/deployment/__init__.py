@@ -8,7 +8,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from perfc.deployment import step as step_fields
-from perfc.deployment.device import usual_engine
+from perfc.deployment.device import usual_engine, usual_runtime
 from perfc.deployment.fields import ANY_RUNTIME, READERS, VERSION, Mode
 from perfc.errors import ParseError
 from perfc.frontend import is_configuration
@@ -27,6 +27,7 @@ from perfc.passes.runtimes import (
     Tf32,
     of_steps,
     of_version,
+    on_device,
     runtime,
     tables,
 )
@@ -105,7 +106,7 @@ class Deployment:
     dims: Mapping[str, int] = field(default_factory=dict[str, int], hash=False)
 
     def for_model(self, model: object, predictor: str = "") -> Deployment:
-        """Return the deployment with its runtime set: a serving engine for a language model.
+        """Return the deployment with its runtime set: the usual one of such models on the target.
 
         Args:
             model: the model; a graph unless it is the name of a configuration.
@@ -114,11 +115,17 @@ class Deployment:
         if self.train and is_configuration(model) and predictor in ANY_RUNTIME:
             return step_fields.of_configuration(self)
         if self.runtime:
-            return self
-        if predictor not in ANY_RUNTIME:
+            there = on_device(runtime(self.runtime), load_machine(self.target).kind).name
+            is_there = there == self.runtime
+            return (
+                self if is_there else replace(self, runtime=there, usual=self.usual | {"runtime"})
+            )
+        if predictor not in ANY_RUNTIME or self.is_step:
             return replace(self, runtime=TRAINING_DEFAULT)
-        is_served = is_configuration(model) and self.stated_runtime == DEFAULT
-        return replace(self, runtime=usual_engine(model) if is_served else self.stated_runtime)
+        if is_configuration(model):
+            return replace(self, runtime=usual_engine(model))
+        name = usual_runtime(model, load_machine(self.target)).name
+        return replace(self, runtime=name, usual=self.usual | {"runtime"})
 
     def widens(self, model: object) -> bool:
         """Return True if autocast widens the parameters of a configuration to f32."""

@@ -7,10 +7,13 @@ import os
 from perfc.errors import ModelError, ParseError
 from perfc.machine import Machine
 from perfc.passes.runtimes import (
+    DEFAULT,
     LOCAL_DEFAULT,
     SERVING_DEFAULT,
     TRAINING_DEFAULT,
     Runtime,
+    on_device,
+    runtime,
     tables,
 )
 
@@ -28,6 +31,21 @@ def check_machine(table: Runtime, machine: Machine) -> Machine:
     there = [t.name for t in like if t.runs_on(kind, machine.vendor)]
     message = f"{table.name.partition(':')[0]} does not run on {machine.name}"
     raise ParseError(message, where="--runtime", hint=f"{', '.join(there)} do")
+
+
+def usual_runtime(model: object, machine: Machine) -> Runtime:
+    """Return the runtime of a model's format on a machine, else that of ONNX models there."""
+    kind = "cpu" if machine.kind == "cpu" else "cuda"
+    own = (t for t in own_runtimes(model) if t.runs_on(kind, machine.vendor))
+    return next(own, on_device(runtime(DEFAULT), kind))
+
+
+def own_runtimes(model: object) -> tuple[Runtime, ...]:
+    """Return the runtimes that a model's format is made for; none for ONNX."""
+    from perfc.frontend import format_name
+
+    name = format_name(model)
+    return tuple([t for t in tables() if name in t.formats])
 
 
 def usual_engine(model: object) -> str:

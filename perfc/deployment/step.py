@@ -144,17 +144,21 @@ def of_configuration(how: Deployment) -> Deployment:
 
 
 def changed(how: Deployment, fields: Mapping[str, Any]) -> Deployment:
-    """Return a deployment with other fields; on another target with the defaults of that one."""
+    """Return a deployment with other fields; on another target with the defaults of that one.
+
+    The runtime stays open then: it depends on the model.
+    """
     usual = how.usual.difference(fields)
     if not usual or "target" not in fields:
         return replace(how, **fields, usual=usual)
     plain = {name: getattr(type(how)(), name) for name in usual}
-    return of_configuration(replace(how, **plain, **fields, usual=frozenset()))
+    other = replace(how, **plain, **fields, usual=frozenset())
+    return of_configuration(other) if other.train else other
 
 
 def training_types(how: Deployment) -> str:
     """Return the element types of the step of a configuration in words; "" for other runs."""
-    if not how.train or not how.usual:
+    if not how.train or not how.table.is_trainer or not how.usual:
         return ""
     masters = " with f32 master weights" if how.master_weights else ""
     return f"{how.dtype} products{masters} (--dtype, --master-weights)"

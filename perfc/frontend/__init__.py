@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from .config import ModuleCode, ServingPrecision
 
-__all__ = ["is_configuration", "load", "serialized"]
+__all__ = ["format_name", "is_configuration", "load", "serialized"]
 
 
 def load(
@@ -57,6 +57,28 @@ def is_configuration(model: object) -> bool:
 
     head = head_of(path := os.fspath(model))
     return any(form.reads(path, head) for form in (config, gguf, safetensors))
+
+
+def format_name(model: object) -> str:
+    """Return the format of a model: a module of ``formats``, a converter, or a graph's exporter."""
+    from perfc.ir import Module
+
+    from .formats import conversion, format_of, head_of
+    from .reading.convertible import source_of
+    from .reading.module_name import NamedModule
+
+    if isinstance(model, NamedModule):
+        return "stablehlo" if model.is_jax else "python"
+    if isinstance(model, Module):
+        return model.origin.producer.partition(" ")[0].lower()
+    if not isinstance(model, str | bytes | os.PathLike):
+        return "" if hasattr(model, "SerializeToString") else "python"
+    given = model if isinstance(model, bytes) else os.fspath(model)
+    form = format_of(given)
+    if form is conversion and isinstance(given, str):
+        source = source_of(given, head_of(given))
+        return "" if source is None else source.extra
+    return form.__name__.rpartition(".")[2]  # type: ignore[attr-defined]
 
 
 def serialized(model: Any) -> str | os.PathLike[str] | bytes:

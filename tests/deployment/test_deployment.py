@@ -113,8 +113,8 @@ def test_a_version_is_its_major_and_minor_number(
 
 
 def test_fields_that_do_not_go_together_are_refused() -> None:
-    with pytest.raises(ParseError, match="versions of ort were not measured separately"):
-        Deployment().with_values({"runtime": "ort", "runtime_version": "1.2"})
+    with pytest.raises(ParseError, match="versions of paddle were not measured separately"):
+        Deployment().with_values({"runtime": "paddle", "runtime_version": "1.2"})
     with pytest.raises(ParseError, match="tensorrt does not run channels-last"):
         Deployment().with_values({"runtime": "tensorrt", "layout": "channels-last"})
     eager = Deployment().with_values({"runtime": "eager", "layout": "channels-last"})

@@ -101,7 +101,7 @@ def translated(
     lower_nodes(scope, graph["nodes"], 0)
     for spec in module["signature"]["output_specs"]:
         declare_output(scope, spec)
-    made = builder.model("pytorch", str(program.get("torch_version", "")))
+    made = builder.model("torch.export", str(program.get("torch_version", "")))
     made.ranges = ranges_of(builder, program.get("range_constraints") or {})
     sizes = {info.name: graph["tensor_values"][info.name]["sizes"] for info in made.graph.input}
     made.examples = {name: [*map(example_of, given)] for name, given in sizes.items()}

@@ -10,6 +10,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from perfc.analyzers.estimate.interval import Interval
+from perfc.deployment.device import own_runtimes
 from perfc.ir import Dim, DType, TensorType, Value, evaluate, record
 from perfc.passes.memory.storage import BufferRole
 from perfc.passes.roofline.cost import Tier
@@ -147,7 +148,7 @@ class Verdict:
             PurePath(report.path).name or report.source.name,
             report.machine.name,
             machine_title(report.machine),
-            runtime_title(report.kernels.runtime),
+            runtime_words(report),
             time,
             table is not None,
             roof.floor_s,
@@ -159,6 +160,13 @@ class Verdict:
             step_of(report, table),
             report.cost.count(Tier.UNKNOWN) > 0,
         )
+
+
+def runtime_words(report: Report) -> str:
+    """Return the title of the runtime; that it stands in for the model's own, if it does."""
+    how, title = report.deployment, runtime_title(report.kernels.runtime)
+    own = own_runtimes(report.model) if "runtime" in how.usual else ()
+    return f"as under {title}" if own and how.table not in own else title
 
 
 def memory_need(report: Report) -> MemoryNeed:
