@@ -114,7 +114,7 @@ class Deployment:
         """
         if self.train and is_configuration(model) and predictor in ANY_RUNTIME:
             return step_fields.of_configuration(self)
-        if self.runtime:
+        if self.runtime and "runtime" not in self.usual:
             there = on_device(runtime(self.runtime), load_machine(self.target).kind).name
             is_there = there == self.runtime
             return (

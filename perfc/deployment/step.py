@@ -144,16 +144,12 @@ def of_configuration(how: Deployment) -> Deployment:
 
 
 def changed(how: Deployment, fields: Mapping[str, Any]) -> Deployment:
-    """Return a deployment with other fields; on another target with the defaults of that one.
-
-    The runtime stays open then: it depends on the model.
-    """
+    """Return a deployment with other fields; a step on another target has the defaults there."""
     usual = how.usual.difference(fields)
-    if not usual or "target" not in fields:
+    if not usual or not how.train or "target" not in fields:
         return replace(how, **fields, usual=usual)
     plain = {name: getattr(type(how)(), name) for name in usual}
-    other = replace(how, **plain, **fields, usual=frozenset())
-    return of_configuration(other) if other.train else other
+    return of_configuration(replace(how, **plain, **fields, usual=frozenset()))
 
 
 def training_types(how: Deployment) -> str:

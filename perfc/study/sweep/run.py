@@ -93,6 +93,7 @@ class Evaluator:
     def at_sizes(self, dims: Mapping[str, int], env: Mapping[str, int]) -> Report:
         """Return the report on the machine with other values of its symbols."""
         how = self.report.deployment.at(dims).with_values({"target": str(self.machine.path)})
+        how = how.for_model(self.report.model, self.report.predictor)
         given = {**self.report.given, **self.sized(dims)}
         return replace(
             self.report, machine=self.machine, env=dict(env), given=given, deployment=how
