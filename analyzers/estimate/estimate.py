@@ -16,10 +16,10 @@ class Predictor(Enum):
 
     FITTED = "fitted"
     """Rates fitted to kernels that this machine ran under this runtime."""
+    LAW = "law"
+    """Physical laws of a class of kernels, from the target's data sheet."""
     LEARNED = "learned"
     """The operator predictor, from the target's data sheet."""
-    STEPS = "steps"
-    """Corrections learned from whole steps of models, for kernels that were never timed alone."""
     ROOFLINE = "roofline"
     """Sustained rates, times what kernels of the kind usually take of them."""
 
@@ -105,24 +105,10 @@ class Estimate(Timed):
             in_run=self.in_run and self.in_run * factor,
         )
 
-    def plus(self, other: Estimate) -> Estimate:
-        """Return the sum with further launches of the kernel, by the same predictor."""
-        return replace(self, time=self.time + other.time, in_run=self.summed + other.summed)
-
     def above(self, floor_s: float) -> Estimate:
         """Return the estimate with every end at or above a lower bound."""
         in_run = self.in_run and self.in_run.at_least(floor_s)
         return replace(self, floor_s=floor_s, time=self.time.at_least(floor_s), in_run=in_run)
-
-    def followed_by(self, other: Interval, in_run: Interval) -> Estimate:
-        """Return the kernel followed by launches that only it needs.
-
-        Args:
-            other: time of those launches.
-            in_run: their part of the interval of the run.
-        """
-        ends = Interval(self.low_s, self.time_s, self.high_s) + in_run
-        return replace(self, time=self.time + other, in_run=ends)
 
     def launched(self, gap: Interval) -> Estimate:
         """Return the maximum of the kernel and the gap between its launches, end by end."""

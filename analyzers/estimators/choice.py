@@ -6,14 +6,11 @@ from ..estimate.estimate import Estimate, Predictor
 from .estimator import Estimator, Execution
 from .fitted import Fitted
 from .forest import Forests
-from .indexing import with_indexing
+from .laws import Laws
 from .roofline import SustainedRoofline
-from .steps import StepFactors
 
-IN_ORDER: tuple[Estimator, ...] = (Fitted(), Forests(), StepFactors(), SustainedRoofline())
-"""A kernel is estimated by the first that knows it; `comes_first` may prefer whole steps."""
-WIDELY = frozenset({"matmul", "attention_prefill", "attention_decode"})
-"""Classes measured in 16 bits on many machines."""
+IN_ORDER: tuple[Estimator, ...] = (Fitted(), Laws(), Forests(), SustainedRoofline())
+"""A kernel is estimated by the first that knows it."""
 
 
 def estimates(execution: Execution) -> tuple[Estimate, ...]:
@@ -24,26 +21,11 @@ def estimates(execution: Execution) -> tuple[Estimate, ...]:
     """
     chosen: dict[int, Estimate] = {}
     for estimator in IN_ORDER:
-        taught = estimator.predictor is Predictor.STEPS
-        wanted = [
-            i
-            for i in execution.indices
-            if i not in chosen or (taught and chosen[i].predictor is Predictor.LEARNED)
-        ]
+        wanted = [i for i in execution.indices if i not in chosen]
         if not wanted:
             break
-        for i, estimate in estimator.estimate(execution, wanted).items():
-            if comes_first(estimate, chosen.get(i)):
-                chosen[i] = estimate
-    corrected = with_indexing(execution, chosen)
-    return tuple(corrected[i] for i in execution.indices)
-
-
-def comes_first(steps: Estimate, other: Estimate | None) -> bool:
-    """Steps of this machine do, as errors cancel in a run; else who is measured, or `WIDELY` is."""
-    if other is None or steps.is_own:
-        return True
-    return not other.is_measured and (steps.is_measured or other.class_name not in WIDELY)
+        chosen |= estimator.estimate(execution, wanted)
+    return tuple(chosen[i] for i in execution.indices)
 
 
 def why(execution: Execution, index: int, predictor: Predictor) -> object | None:

@@ -13,6 +13,7 @@ of blocks.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -98,7 +99,7 @@ def estimate(product: TiledProduct, flop_per_s: float, sheet: Sheet) -> Tiling:
         sheet: sheet of the machine.
     """
     latency_s = LATENCY_S + LATENCY_CLOCKS / sheet.clock_hz
-    return Tiling(latency_s, _device_s(product, sheet), _tile_s(product, flop_per_s, sheet))
+    return Tiling(latency_s, _device_s(product, sheet), tile_s(product, flop_per_s, sheet))
 
 
 def _device_s(product: TiledProduct, sheet: Sheet) -> Array:
@@ -118,15 +119,17 @@ def _device_s(product: TiledProduct, sheet: Sheet) -> Array:
     return time_s
 
 
-def _tile_s(product: TiledProduct, flop_per_s: float, sheet: Sheet) -> Array:
-    """The least over tiles and splits of the reduction."""
+def tile_s(
+    product: TiledProduct, flop_per_s: float, sheet: Sheet, splits: Sequence[int] = SPLITS
+) -> Array:
+    """Return the least time over tiles and splits of the reduction."""
     m, n, k, batch = product.m, product.n, product.k, product.batch
     sm, clock, l2 = sheet.sm_count, sheet.clock_hz, L2_SHARE * sheet.l2_bytes_per_s
     power = (sheet.matrix_flop_per_s("bf16") / max(sheet.power_w, 1.0)) / 0.8e12
     rate = flop_per_s * min(max(MATRIX_SHARE * power**-POWER_EXPONENT, 0.3), 0.97)
     best = np.full(m.shape, np.inf)
     partial_s = batch * m * n * 4 / l2
-    split = np.array(SPLITS)[:, None]
+    split = np.array(splits)[:, None]
     depth = np.ceil(k / split / STEP) * STEP
     for height, width in TILES:
         tiles = batch * np.ceil(m / height) * np.ceil(n / width)

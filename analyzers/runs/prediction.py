@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfc.ir import Module, frozen
+from perfc.passes.runtimes import LaunchMode
 
 from ..artefacts import artefact
 from ..estimate.estimate import CandidateRun, Estimate, Predictor, RunEstimate
@@ -17,7 +18,6 @@ from ..estimate.interval import Interval
 from ..estimators import Execution, estimates
 from ..estimators.fitted_rates import Efficiencies, host_nodes, of_machine
 from ..estimators.fitted_rates.efficiencies import WHOLE
-from ..estimators.steps import StepFactors
 from ..intervals import adapt
 from ..intervals.summing import half_width, sides_of
 from .energy import Energy, energy_of, idling, summed
@@ -236,32 +236,27 @@ def predicted(execution: Execution, source: Module | None = None) -> PredictionT
 
 
 def in_run(execution: Execution, alone: Sequence[Estimate]) -> list[Estimate]:
-    """Return the estimates of kernels in a run: with copies, recurrent steps and launches.
+    """Return the estimates of kernels in a run: with recurrent steps and launches.
 
     The machine's corrections come first; fitted rates already include the rest.
     """
     bounds, machine = execution.bounds, execution.machine
     corrections = adapt.of_machine(machine)
     launch = launch_gap(machine, execution.kernels.runtime.launch)
-    timed_alone = (Predictor.LEARNED, Predictor.ROOFLINE)
-    plain = [i for i, e in enumerate(alone) if e.predictor in timed_alone]
-    copies = StepFactors().copies(execution, plain)
+    # laws have the least time of a kernel in a graph themselves
+    is_graph = execution.kernels.runtime.launch is LaunchMode.GRAPH
     result: list[Estimate] = []
     firsts: dict[tuple[int, int], Estimate] = {}
     for i, (bound, estimate) in enumerate(zip(bounds.kernels, alone, strict=True)):
         same = (bound.kernel.identity, id(estimate))
-        if same in firsts and i not in copies:
-            result.append(firsts[same])
-            continue
-        here = adapt.corrected(estimate, bound.launches, corrections)
-        if estimate.predictor is not Predictor.FITTED:
-            if i in copies and estimate.predictor is Predictor.LEARNED:
-                here = here.followed_by(copies[i].time, copies[i].summed)
-            here = here if machine.kind == "cpu" else chained(here, bound, bounds.env_of(i))
-            here = here.launched(launch * bound.launches)
-        if i not in copies:
+        if same not in firsts:
+            here = adapt.corrected(estimate, bound.launches, corrections)
+            if estimate.predictor is not Predictor.FITTED:
+                here = here if machine.kind == "cpu" else chained(here, bound, bounds.env_of(i))
+                if not (is_graph and estimate.predictor is Predictor.LAW):
+                    here = here.launched(launch * bound.launches)
             firsts[same] = here
-        result.append(here)
+        result.append(firsts[same])
     return result
 
 

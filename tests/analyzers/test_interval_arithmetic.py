@@ -57,21 +57,12 @@ def test_an_estimate_keeps_what_counts_in_a_run_beside_what_it_says_of_itself() 
     assert plain.scaled(2).in_run is None
     assert ends(apart.scaled(2).summed) == (3, 4, 6)
     assert ends(apart.scaled(2).time) == (2, 4, 8)
-    both = plain.plus(apart)
-    assert ends(both.time) == (2, 4, 8)
-    assert ends(both.summed) == (2.5, 4, 7)
 
 
 def test_no_end_of_an_estimate_is_below_a_floor() -> None:
     found = of(1, 2, 4, in_run=Interval(1.2, 2, 3)).above(1.5)
     assert (found.floor_s, ends(found.time), ends(found.summed)) == (1.5, (1.5, 2, 4), (1.5, 2, 3))
     assert of(1, 2, 4).above(1.5).in_run is None
-
-
-def test_what_is_launched_beside_a_kernel_errs_apart_from_it_in_a_run() -> None:
-    found = of(1, 2, 4).followed_by(Interval(10, 20, 40), Interval(15, 20, 30))
-    assert ends(found.time) == (11, 22, 44)
-    assert ends(found.summed) == (16, 22, 34)
 
 
 def test_a_kernel_waits_for_its_launch_where_that_takes_longer() -> None:

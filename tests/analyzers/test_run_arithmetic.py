@@ -6,12 +6,14 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import perfc
 from perfc.analyzers.estimate.estimate import Estimate, Predictor, RunEstimate
+from perfc.analyzers.estimate.floors import above_floors
 from perfc.analyzers.estimate.interval import Interval
 from perfc.analyzers.runs.host import (
     COMPILED_HOST,
@@ -336,10 +338,10 @@ def test_a_total_sums_kernels_and_host_and_ends_at_its_floor() -> None:
 
 
 def test_shares_of_predictors_are_of_the_kernels_time() -> None:
-    kernels = kernel_of(10), kernel_of(30, Predictor.STEPS)
+    kernels = kernel_of(10), kernel_of(30, Predictor.LAW)
     table = PredictionTable(kernels, total(kernels, 0.0, 0.0, None))
     assert table.share(Predictor.LEARNED) == 0.25
-    assert table.share(Predictor.STEPS) == 0.75
+    assert table.share(Predictor.LAW) == 0.75
     assert table.share(Predictor.FITTED) == 0.0
     assert PredictionTable((), run_of(0, 0, 0)).share(Predictor.LEARNED) == 0.0
 
@@ -392,3 +394,18 @@ def test_streams_do_not_lower_a_floor_that_both_kernels_share(tmp_path: Path) ->
         found = perfc.analyze(TWO, machine, runtime=runtime).roofline
         assert [k.floor_s for k in found.kernels] == pytest.approx([1e-9, 1e-9])
         assert found.floor_s == pytest.approx(2e-9)
+
+
+@given(
+    st.lists(st.tuples(st.floats(1e-7, 1.0), st.floats(0.0, 1.0)), min_size=1, max_size=12),
+    st.floats(0.5, 2.0),
+)
+def test_floors_move_time_between_kernels_and_add_none(
+    pairs: list[tuple[float, float]], ratio: float
+) -> None:
+    times_s, floors_s = np.array(pairs).T
+    sum_s = ratio * float(times_s.sum())
+    found = above_floors(times_s, floors_s, sum_s)
+    assert found.sum() == pytest.approx(max(sum_s, float(floors_s.sum())), rel=1e-6)
+    assert (found >= floors_s * (1 - 1e-9)).all()
+    assert (found <= np.maximum(times_s * ratio, floors_s) * (1 + 1e-9)).all(), "others shrink"

@@ -245,7 +245,7 @@ def uncertain(t: TimedKernel, metric: Metric, env: Mapping[str, int]) -> Uncerta
     otherwise its counts.
     """
     # classes of kernels need numpy, which lower bounds do not
-    from perfc.analyzers.features.table import class_of
+    from perfc.analyzers.features.classes import classes
 
     k, counts = t.prediction, t.bound.counts
     amount = k.summed
@@ -253,11 +253,13 @@ def uncertain(t: TimedKernel, metric: Metric, env: Mapping[str, int]) -> Uncerta
         if t.energy is None:
             return None
         amount = Interval(t.energy.low_j, t.energy.energy_j, t.energy.high_j)
-    row = lower(t.bound, env) if k.predictor is Predictor.LEARNED else None
+    is_described = k.predictor in (Predictor.LAW, Predictor.LEARNED)
+    row = lower(t.bound, env) if is_described else None
+    derived = classes()[row.class_name].derived if row and row.class_name in classes() else ()
     place = (
         {"flop": counts.flop, "read_bytes": counts.read_bytes, "write_bytes": counts.write_bytes}
         if row is None
-        else {n: v for n, v in row.parameters.items() if n not in class_of(k.class_name).derived}
+        else {n: v for n, v in row.parameters.items() if n not in derived}
     )
     is_at_floor = metric is Metric.TIME and amount.low <= t.bound.floor_s * (1 + SMALLEST)
     return Uncertain((k.predictor.value, k.class_name), coordinates(place), amount, is_at_floor)

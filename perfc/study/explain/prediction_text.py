@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from perfc.analyzers.estimate.estimate import Predictor
 from perfc.analyzers.estimators.fitted import TermTime
 from perfc.analyzers.estimators.forest_reason import ForestReason
+from perfc.analyzers.estimators.laws import LawReason
 from perfc.analyzers.estimators.roofline import SustainedShare
-from perfc.analyzers.estimators.steps import StepReason
 from perfc.view.report.units import INTERVAL, Unit, plural, quantity, share, span, time_text
 
 from .prediction import PredictionPart
@@ -17,8 +17,8 @@ NOTICEABLE = 0.05
 """Relative difference between a call and a kernel within the run that is mentioned."""
 SAYS = {
     Predictor.FITTED: "by rates fitted to kernels of this machine and runtime",
+    Predictor.LAW: "by a law of the resources that such kernels use",
     Predictor.LEARNED: "by the operator predictor, trained on kernels of several machines",
-    Predictor.STEPS: "by launch times fitted to whole steps of models",
     Predictor.ROOFLINE: "by the roofline: no predictor covers such kernels",
 }
 
@@ -40,8 +40,8 @@ def prediction_lines(part: PredictionPart) -> Iterator[str]:
         power = quantity(e.power_w, Unit.WATT)
         yield f"  energy {quantity(e.energy_j, Unit.JOULE)} ({ends}) at {power}, board only"
     match part.reason:
-        case StepReason():
-            yield from step_lines(part.reason)
+        case LawReason():
+            yield from law_lines(part.reason)
         case SustainedShare(sustained_s, ratio):
             yield (
                 f"  sustained {time_text(sustained_s)} x {ratio.mid:g}"
@@ -81,17 +81,13 @@ def term_line(term: TermTime) -> str:
     return f"  {time_text(term.time_s):>10}  {term.amount:.6g}{rate} {term.name}"
 
 
-def step_lines(r: StepReason) -> Iterator[str]:
-    """Yield launches with scale and factor, and the steps they were fitted to."""
-    here = "including this machine" if r.is_own else "not including this machine"
-    machines = plural(r.machines, "machine")
-    yield f"  weights {r.weights}, from steps in {r.setting} on {machines}, {here}"
-    for launch in r.launches:
-        times = f", {launch.times:g} times" if launch.times != 1 else ""
-        time_s, scale_s = map(time_text, (launch.time_s, launch.scale_s))
-        estimate = f"physical estimate {scale_s} x learned factor {launch.factor:.3f}"
-        yield f"  {time_s:>10}  {launch.kind}{times}: {estimate}"
-    yield f"  90 % of steps of such launches are within a factor of {r.error:.2f}"
+def law_lines(r: LawReason) -> Iterator[str]:
+    """Yield the resources of a law, longest first, and its rows."""
+    for name, time_s in sorted(r.terms, key=lambda term: -term[1]):
+        yield f"  {time_text(time_s):>10}  {name} x {r.law.coefficients[name]:.3g}"
+    how = "added" if r.law.overlap == 1 else f"joined by a norm of order {r.law.overlap:g}"
+    measured = f"{plural(r.law.rows, 'kernel')} on {plural(len(r.law.machines), 'machine')}"
+    yield f"  {how}; law of {r.name}, fitted to {measured}, {share(r.law.error)} off in the median"
 
 
 def reason_lines(r: ForestReason, here_s: float | None = None) -> Iterator[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import perfc
-from perfc.analyzers.estimators.indexing import merged
+from perfc.analyzers.estimators.laws.indexing import merged
 from perfc.api import Report
 from perfc.errors import PerfcError
 from perfc.frontend.config import code_of

@@ -12,7 +12,7 @@ from perfc.ir import record
 from perfc.passes.roofline.cost import Tier
 
 from ..amounts import ratio
-from ..names import emulated, machine_title, runs_elsewhere, runtime_title
+from ..names import emulated, machine_title, runs_elsewhere
 from ..units import share, time_text
 from .coverage import listed
 from .uncertainty import in_doubt
@@ -173,11 +173,10 @@ def of_kernel(report: Report, index: int, estimate: Estimate) -> str:
             return f"measured {noun}s on {where} vary widely around the fitted rates"
         case Predictor.ROOFLINE:
             return f"no predictor covers {noun}s on {where}: roofline only"
-        case Predictor.STEPS if not estimate.is_own:
-            how = runtime_title(report.kernels.runtime)
-            return " ".join(filter(None, ("no measured", report.dtype, how, "run on", where)))
-        case Predictor.STEPS:
-            return f"on {where} such kernels were timed only within whole runs"
+        case Predictor.LAW if not estimate.is_own:
+            return f"no {noun} was measured on {where}: its law is of other machines"
+        case Predictor.LAW:
+            return f"measured {noun}s on {where} vary widely around their law"
         case _:
             return learned(report, index, estimate, noun, where)
 

@@ -1,0 +1,43 @@
+"""Address arithmetic of PyTorch's kernels: axes that strides and broadcasting separate.
+
+Source: PyTorch, aten/src/ATen/TensorIterator.cpp, ``reorder_dimensions`` and
+``coalesce_dimensions``; kernels of merged axes load vectors, others divide for each address.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from perfc.passes.inference.placement import Extents
+
+
+def along(shape: Extents, operand: Extents, strides: Extents) -> Extents:
+    """Return strides of an operand along the axes of the result; 0 where it is broadcast.
+
+    >>> along((8, 4), (4,), (1,))
+    (0, 1)
+    """
+    lead = len(shape) - len(operand)
+    pairs = zip(shape[lead:], operand, strides, strict=True)
+    return (0,) * lead + tuple(0 if a == 1 and b != 1 else s for b, a, s in pairs)
+
+
+def merged(shape: Extents, steps: list[Extents]) -> int:
+    """Return the number of axes after those that every operand steps through as one are merged.
+
+    >>> merged((8, 4), [(4, 1), (4, 1)]), merged((8, 4), [(4, 1), (1, 8)])
+    (1, 2)
+    """
+    axes = [a for a in range(len(shape)) if shape[a] != 1]
+    axes.sort(key=lambda a: [s[a] for s in steps])
+    count = 0
+    last: tuple[int, tuple[int, ...]] | None = None
+    for axis in axes:
+        step = tuple(s[axis] for s in steps)
+        if last is not None and step == tuple(last[0] * s for s in last[1]):
+            last = last[0] * shape[axis], last[1]
+            continue
+        count += 1
+        last = shape[axis], step
+    return count

@@ -1,0 +1,176 @@
+"""Times of kernels by laws fitted to each class, on any GPU through its data sheet."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from perfc.common.fitted import constants_next_to
+from perfc.ir import Kind, Node, Value, record
+from perfc.passes.inference.strides import Strides
+from perfc.passes.runtimes import Framework
+
+from ...estimate.estimate import Estimate, Predictor
+from ...features.lowering import lower
+from ...features.sheet import Sheet
+from .. import predictor
+from ..candidate_times import distance_to
+from ..estimator import Estimator, Execution
+from ..selection import INSIDE, weighted
+from .indexing import along, merged
+from .law import Law, law_of
+from .resources import UNALIGNED, Subject, subject_of
+
+if TYPE_CHECKING:
+    from perfc.passes.fusion.kernel import Kernel
+    from perfc.passes.inference.placement import Extents
+    from perfc.passes.inference.strides import StrideTable
+
+_FITTED = constants_next_to(__file__)
+ROUGH, NEAR = _FITTED["rough_law"].numbers
+"""Error of a law from which on what was learned on a machine as near as that comes first."""
+ELSEWHERE, OTHER_VENDOR = _FITTED["widths_elsewhere"].numbers
+"""Logarithmic widths of intervals on machines without rows, relative to those with some."""
+
+
+@record
+class LawReason:
+    """Why a law gives a kernel its time.
+
+    Args:
+        name: class and element type.
+        law: the law.
+        terms: time of each resource by itself in one launch, by name; not zero.
+    """
+
+    name: str
+    law: Law
+    terms: tuple[tuple[str, float], ...]
+
+
+class Laws(Estimator):
+    """Knows the classes of kernels whose laws are better than what was learned of them."""
+
+    predictor = Predictor.LAW
+
+    def estimate(self, execution: Execution, wanted: Sequence[int]) -> dict[int, Estimate]:
+        """Return the times of kernels of classes with laws, on machines that are no processors."""
+        if execution.machine.kind == "cpu":
+            return {}
+        subjects = Subjects(execution)
+        firsts: dict[tuple[object, ...], Estimate | None] = {}
+        result: dict[int, Estimate] = {}
+        for i in wanted:
+            bound = execution.bounds.kernels[i]
+            hardness = subjects.hardness(bound.kernel)
+            key = bound.kernel.identity, bound.device_bytes, id(bound.floor), hardness
+            if key not in firsts:
+                firsts[key] = estimated(execution, i, subjects.of(i, hardness))
+            estimate = firsts[key]
+            if estimate is not None:
+                result[i] = estimate
+        return result
+
+    def why(self, execution: Execution, index: int) -> LawReason | None:
+        """Return the law of a kernel and the time of each resource."""
+        subjects = Subjects(execution)
+        kernel = execution.bounds.kernels[index].kernel
+        subject = subjects.of(index, subjects.hardness(kernel))
+        law = None if subject is None else law_of(subject)
+        if subject is None or law is None:
+            return None
+        parts = law.parts_s(subject).items()
+        terms = tuple((resource.value, time_s) for resource, time_s in parts if time_s)
+        return LawReason(f"{subject.name}, {subject.dtype}", law, terms)
+
+
+def estimated(execution: Execution, index: int, subject: Subject | None) -> Estimate | None:
+    """Return the time of all launches of a kernel; None without a law."""
+    law = None if subject is None else law_of(subject)
+    if subject is None or law is None:
+        return None
+    bound, machine = execution.bounds.kernels[index], execution.machine
+    is_own = machine.name in law.machines
+    # weights know no product whose rows vectors cannot load
+    is_rough = law.error > ROUGH and subject.name != UNALIGNED
+    if is_rough and not is_own and is_learned(execution, index):
+        return None
+    is_near = is_own or machine.vendor == "NVIDIA"
+    width = 1.0 if is_own else ELSEWHERE if is_near else OTHER_VENDOR
+    time = law.interval(subject).widened(width) * bound.launches
+    return Estimate(
+        bound.floor_s, time.at_least(bound.floor_s), Predictor.LAW, subject.name,
+        is_measured=is_near, is_own=is_own,
+    )  # fmt: skip
+
+
+def is_learned(execution: Execution, index: int) -> bool:
+    """Return True if weights were learned from such kernels on this machine, or one like it."""
+    bound, machine, folder = execution.bounds.kernels[index], execution.machine, execution.folder
+    row = lower(bound, execution.bounds.env_of(index))
+    if row is None:
+        return False
+    key = weighted(row, machine, predictor.known_classes(folder), tf32=bound.tf32)
+    if key is None:
+        return False
+    card = predictor.select(*key, INSIDE, machine.name, folder).card
+    return key[1] in card.dtypes and distance_to(card, key[1], Sheet(machine)) <= NEAR
+
+
+class Subjects:
+    """Kernels of one run as laws see them.
+
+    Args:
+        execution: kernels on a machine.
+    """
+
+    def __init__(self, execution: Execution) -> None:
+        self.bounds = execution.bounds
+        self.sheet = Sheet(execution.machine)
+        table = execution.kernels.runtime
+        self.strides: StrideTable | None = None
+        is_eager = table.framework is Framework.TORCH and not table.epilogue
+        if execution.module is not None and is_eager:
+            self.strides = execution.analyses.get(Strides(table.name), execution.module)
+
+    def of(self, index: int, hardness: tuple[float, float]) -> Subject | None:
+        """Return the class and the resources of one launch of a kernel."""
+        env = self.bounds.env_of(index)
+        indexed, crossed = hardness
+        bound = self.bounds.kernels[index]
+        return subject_of(bound, env, self.sheet, indexed=indexed, crossed=crossed)
+
+    def hardness(self, kernel: Kernel) -> tuple[float, float]:
+        """Return the shares of elements with computed addresses, and read across the result."""
+        node = kernel.anchor
+        if self.strides is None or node.op.kind not in (Kind.ELEMENTWISE, Kind.MOVEMENT):
+            return 0.0, 0.0
+        return addressing(node, self.strides)
+
+
+def addressing(node: Node, strides: StrideTable) -> tuple[float, float]:
+    """Return 1 for operands whose axes do not merge, and 1 for those read across the result."""
+    operands = [v for v in node.inputs if v is not None and strides.shapes.get(v)]
+    shape = strides.shapes.get(node.results[0], ()) if node.results else ()
+    shape = shape or (strides.shapes[operands[0]] if operands else ())
+    if not shape or not operands or any(_outside(v, shape, strides) for v in operands):
+        return 0.0, 0.0
+    steps = [along(shape, strides.shapes[v], strides.of(v)) for v in (node.results[0], *operands)
+             if v in strides.shapes]  # fmt: skip
+    axes = [a for a in range(len(shape)) if shape[a] != 1]
+    whole = [
+        along(shape, strides.shapes[v], strides.of(v))
+        for v in (node.results[0], *operands)
+        if v in strides.shapes and math.prod(strides.shapes[v]) == math.prod(shape)
+    ]
+    densest = {min(axes, key=lambda a: step[a] or math.inf) for step in whole} if axes else set()
+    return float(merged(shape, steps) > 1), float(len(densest) > 1)
+
+
+def _outside(v: Value, shape: Extents, strides: StrideTable) -> bool:
+    """Return True if an operand does not broadcast to the result."""
+    own = strides.shapes[v]
+    return len(own) > len(shape) or any(
+        a not in (1, b) for a, b in zip(reversed(own), reversed(shape), strict=False)
+    )

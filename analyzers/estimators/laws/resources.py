@@ -1,0 +1,314 @@
+"""Amounts of each physical resource that a kernel uses, as seconds of that resource alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from perfc.ir import Env, Kind, Numbers, record
+from perfc.ir.ops.elementwise.cast import Cast
+from perfc.ir.problem import Attention, Product, Rows, SlidingWindow, Span
+from perfc.ir.problem.window import WindowOperation
+from perfc.passes.fusion.kernel import Helper
+
+from ...features import power_limit, reach, tiling
+from ...features.lowering import shape, stored_type
+
+if TYPE_CHECKING:
+    from perfc.passes.roofline.roofline import KernelBound
+
+    from ...features.sheet import Sheet
+
+HALVES = ("f16", "bf16")
+UNALIGNED = "unaligned product"
+"""Class of products with an extent that vectors cannot load whole."""
+TILE = 128
+BLOCKS = 4
+"""Blocks of threads that run on a multiprocessor at the same time."""
+BLOCK = 32
+"""Channels and positions that one block of threads transposes. Source: cuDNN, nchwToNhwcKernel."""
+WARP_COLUMNS = 1024
+"""Longest row that softmax reads once into registers. Source: PyTorch, SoftMax.cu."""
+VECTOR_BYTES = 16
+"""Width of the widest load; rows that are no multiple of it start misaligned."""
+
+
+class Resource(Enum):
+    """A resource whose time adds to that of a kernel, with what one unit of it is."""
+
+    RAMP = "ramp"
+    """Start and end of a launch on the device; 1 µs."""
+    DEVICE = "device"
+    """Bytes that miss the last cache, at the bandwidth of device memory."""
+    CACHE = "cache"
+    """All bytes, at the bandwidth of the last cache."""
+    ELEMENTS = "elements"
+    """Elements of the result; one a clock on each multiprocessor, as for the next five."""
+    INDEXED = "indexed"
+    """Elements whose address is computed, since strides or broadcasting separate axes."""
+    CROSSED = "crossed"
+    """Elements read along another axis than written."""
+    UNALIGNED = "unaligned"
+    """Elements in rows that vectors cannot load."""
+    PADDED = "padded"
+    """Bytes of a feature map with its channels and positions in whole blocks, as `CACHE`."""
+    TAPS = "taps"
+    """Elements of windows, for all results."""
+    REREAD = "reread"
+    """Bytes of rows that are read again after their statistics, from the last cache."""
+    ROWS = "rows"
+    """Rows, each with its own statistics."""
+    LONGEST = "longest"
+    """Elements that one block of threads takes one after another, for all its rows; one a clock."""
+    WAVES = "waves"
+    """Waves of tiles; a thousand clocks each."""
+    PRODUCTS = "products"
+    """Tiles of products, whole waves of them, at the rate of the matrix or vector unit."""
+
+    __hash__ = object.__hash__
+
+
+Amounts = Mapping[Resource, float]
+
+
+@record
+class Subject:
+    """A kernel as a law sees it.
+
+    Args:
+        name: class of the law.
+        dtype: element type of its data: ``half``, ``tf32``, ``f32``.
+        seconds: time of each resource by itself.
+    """
+
+    name: str
+    dtype: str
+    seconds: Amounts
+
+
+def subject_of(
+    bound: KernelBound, env: Env, sheet: Sheet, *, indexed: float = 0.0, crossed: float = 0.0
+) -> Subject | None:
+    """Return the class and the resources of one launch; None for kernels of no class.
+
+    Args:
+        bound: the kernel on a machine.
+        env: values of symbols.
+        sheet: the machine.
+        indexed: share of its elements whose address is computed.
+        crossed: share of its elements that are read along another axis than written.
+    """
+    c = bound.counts
+    if bound.is_gradient or c.write_bytes <= 0 or not bound.launches:
+        return None
+    made = _class_of(bound, env, sheet)
+    if made is None:
+        return None
+    name, amounts = made
+    cycle_s = 1 / (sheet.sm_count * sheet.clock_hz)
+    elements = _elements(bound, env)
+    seconds = {
+        Resource.RAMP: 1e-6,
+        Resource.DEVICE: bound.device_bytes / bound.launches / reach.memory_bytes_per_s(sheet),
+        Resource.CACHE: c.nbytes / sheet.l2_bytes_per_s,
+        Resource.ELEMENTS: elements * cycle_s,
+        Resource.INDEXED: indexed * elements * cycle_s,
+        Resource.CROSSED: crossed * elements * cycle_s,
+    }
+    return Subject(name, _type(bound), {**seconds, **amounts})
+
+
+def _elements(bound: KernelBound, env: Env) -> float:
+    extents = shape(bound.kernel.writes[0], env) if bound.kernel.writes else None
+    return float(math.prod(extents or ()))
+
+
+def _type(bound: KernelBound) -> str:
+    """Element type: of products, that they are computed in, else the widest that is stored."""
+    if bound.counts.mac:
+        code = bound.dtype.code
+        return "half" if code in HALVES else "tf32" if code == "f32" and bound.tf32 else code
+    values = (*bound.kernel.reads[:1], *bound.kernel.writes[:1])
+    codes = {stored_type(v) for v in values}
+    return "half" if codes & {*HALVES} else min(codes, default="f32")
+
+
+def _class_of(bound: KernelBound, env: Env, sheet: Sheet) -> tuple[str, Amounts] | None:
+    cycle_s = 1 / (sheet.sm_count * sheet.clock_hz)
+    at, kernel = Numbers(env), bound.kernel
+    match kernel.helper:
+        case Helper.LAYOUT | Helper.WEIGHT_LAYOUT:
+            blocks = blocked(shape(kernel.anchor.inputs[0], env) or ())
+            item = bound.counts.write_bytes / max(_elements(bound, env), 1.0)
+            return "layout", {Resource.PADDED: 2 * blocks * item / sheet.l2_bytes_per_s}
+        case Helper.STATISTICS | Helper.FILL:
+            return kernel.helper.value, {}
+        case Helper.BIAS:
+            return "elementwise", {Resource.INDEXED: _elements(bound, env) * cycle_s}
+    match kernel.problem:
+        case SlidingWindow() as problem:
+            return _window(problem, bound, at, sheet)
+        case Rows() as problem if kernel.kind in (Kind.NORMALIZATION, Kind.SOFTMAX):
+            return _rows(problem, bound, env, sheet)
+        case Product() as problem:
+            return _product(problem, bound, at, sheet)
+        case Attention() as problem:
+            return _attention(problem, bound, at, sheet)
+    match kernel.kind:
+        case Kind.ELEMENTWISE | Kind.QUANTIZE:
+            return "cast" if isinstance(kernel.anchor.op, Cast) else "elementwise", {}
+        case Kind.MOVEMENT:
+            return "movement", {}
+        case Kind.GATHER:
+            return "gather", {}
+        case Kind.REDUCTION:
+            source = shape(kernel.anchor.inputs[0], env) or ()
+            return "reduction", {Resource.TAPS: math.prod(source) * cycle_s}
+        case Kind.POOL:
+            planes = math.prod((shape(kernel.writes[0], env) or ())[:2])
+            return "resampling", {Resource.LONGEST: planes / sheet.clock_hz}
+    return None
+
+
+def blocked(extents: tuple[int, ...]) -> float:
+    """Return the elements of a feature map whose channels and positions fill whole blocks.
+
+    >>> blocked((1, 3, 5, 5))
+    1024.0
+    """
+    batch, channels, *positions = (*extents, 1, 1)
+    blocks = math.ceil(channels / BLOCK) * math.ceil(math.prod(positions) / BLOCK)
+    return float(batch * blocks * BLOCK * BLOCK)
+
+
+def _window(
+    problem: SlidingWindow, bound: KernelBound, at: Numbers, sheet: Sheet
+) -> tuple[str, Amounts] | None:
+    cycle_s = 1 / (sheet.sm_count * sheet.clock_hz)
+    taps, positions = at(problem.taps), at(problem.positions)
+    results = positions * at(problem.out_channels)
+    if problem.form is WindowOperation.TRANSPOSED or not taps or not positions:
+        return None
+    if problem.form is WindowOperation.POOL:
+        return "pool", {Resource.TAPS: results * taps * cycle_s}
+    if problem.is_depthwise:
+        return "depthwise convolution", {Resource.TAPS: results * taps * cycle_s}
+    depth = at(problem.depth)
+    if problem.groups > 1:
+        return "grouped convolution", {Resource.TAPS: results * taps * depth * cycle_s}
+    padded = math.ceil(depth / BLOCK) * BLOCK * taps
+    width = TILE if _type(bound) == "tf32" else TILE // 2
+    filters = math.ceil(at(problem.filters) / width) * width
+    tiles = _tiles(positions, filters, padded, 1, bound, sheet, splits=(1,))
+    name = "convolution" if taps > 1 else "pointwise convolution"
+    return name, tiles
+
+
+def _rows(problem: Rows, bound: KernelBound, env: Env, sheet: Sheet) -> tuple[str, Amounts] | None:
+    at, kernel = Numbers(env), bound.kernel
+    rows, elements = float(at(problem.rows)), float(at(problem.elements))
+    if not rows or not elements:
+        return None
+    cycle_s = 1 / (sheet.sm_count * sheet.clock_hz)
+    name = "softmax" if kernel.kind is Kind.SOFTMAX else "row normalization"
+    match problem.span:
+        case Span.CHANNEL:
+            extents = shape(kernel.anchor.inputs[0], env) or (1, 1)
+            return "batch normalization", {Resource.ROWS: math.prod(extents[:2]) * cycle_s}
+        case Span.GROUP:
+            name = "group normalization"
+    columns = elements / rows
+    item = 2 if _type(bound) == "half" else 4
+    is_odd = columns > WARP_COLUMNS if name == "softmax" else True
+    misaligned = elements if is_odd and columns * item % VECTOR_BYTES else 0.0
+    again = 2 if is_odd and name == "softmax" else 0 if name == "softmax" else 1
+    return name, {
+        Resource.ROWS: rows * cycle_s,
+        Resource.REREAD: again * bound.counts.read_bytes / sheet.l2_bytes_per_s,
+        Resource.LONGEST: math.ceil(rows / BLOCKS / sheet.sm_count) * columns / sheet.clock_hz,
+        Resource.UNALIGNED: misaligned * cycle_s,
+    }
+
+
+def alignment(extent: float, most: int = 8) -> int:
+    """Return the largest power of two up to ``most`` that divides an extent.
+
+    >>> alignment(4727), alignment(4728), alignment(12)
+    (1, 8, 4)
+    """
+    whole = int(extent)
+    return min(whole & -whole, most) if whole else most
+
+
+def _product(
+    problem: Product, bound: KernelBound, at: Numbers, sheet: Sheet
+) -> tuple[str, Amounts] | None:
+    batch, m, n, k = (float(at(d)) for d in (problem.products, problem.rows, problem.n, problem.k))
+    if problem.weight_bits or problem.is_grouped or not bound.counts.mac:
+        return None
+    whole = 8 if _type(bound) == "half" else 4
+    is_whole = alignment(math.gcd(int(n), int(k)), whole) == whole
+    name = "product" if is_whole else UNALIGNED
+    return name, _tiles(m, n, k, batch, bound, sheet)
+
+
+def _tiles(
+    rows: float,
+    columns: float,
+    depth: float,
+    batch: float,
+    bound: KernelBound,
+    sheet: Sheet,
+    splits: Sequence[int] = tiling.SPLITS,
+) -> Amounts:
+    """Return the time of the best tiling, and the length of a reduction that is not split."""
+    item = bound.dtype.bits / 8
+    m, n, k, products = (np.array([x]) for x in (rows, columns, depth, batch))
+    nothing, bits = np.zeros(1), np.array([8.0 * item])
+    problem = tiling.TiledProduct(m, n, k, products, nothing, nothing, nothing, bits, bits)
+    tile_s = tiling.tile_s(problem, _rate(bound, sheet), sheet, splits)
+    return {
+        Resource.PRODUCTS: float(tile_s[0]),
+        Resource.WAVES: waves(rows, columns, batch, sheet) * 1e3 / sheet.clock_hz,
+        Resource.LONGEST: depth / sheet.clock_hz,
+    }
+
+
+def waves(rows: float, columns: float, batch: float, sheet: Sheet) -> int:
+    """Return the waves of tiles; a tile of few columns is half as wide."""
+    width = TILE // 2 if columns <= TILE // 2 else TILE
+    tiles = batch * math.ceil(rows / TILE) * math.ceil(columns / width)
+    return math.ceil(tiles / sheet.sm_count)
+
+
+def _attention(
+    problem: Attention, bound: KernelBound, at: Numbers, sheet: Sheet
+) -> tuple[str, Amounts] | None:
+    queries, keys = float(at(problem.query_len)), float(at(problem.kv_len))
+    if queries < 2 or problem.window or problem.cache_bits:
+        return None
+    heads = float(at(problem.batch)) * float(at(problem.heads))
+    width = float(at(problem.head_dim)) + float(at(problem.value_dim))
+    blocks = heads * math.ceil(queries / TILE)
+    share = 0.5 if problem.is_causal and queries > TILE else 1.0
+    filled = math.ceil(blocks / sheet.sm_count)
+    rate = _rate(bound, sheet)
+    depth = math.ceil(keys / TILE) * TILE
+    flop = share * 2 * TILE * depth * math.ceil(width / 64) * 64
+    return "attention", {
+        Resource.WAVES: filled * 1e3 / sheet.clock_hz,
+        Resource.LONGEST: share * depth / sheet.clock_hz,
+        Resource.PRODUCTS: filled * flop * sheet.sm_count / rate,
+        Resource.ROWS: heads * queries * share * depth / (sheet.sm_count * sheet.clock_hz),
+    }
+
+
+def _rate(bound: KernelBound, sheet: Sheet) -> float:
+    """Return the rate of the unit that multiplies, under the board's power limit."""
+    if _type(bound) == "f32":
+        return reach.single_flop_per_s(sheet)
+    return power_limit.matrix_flop_per_s("tf32" if bound.dtype.bits > 16 else "f16", sheet)

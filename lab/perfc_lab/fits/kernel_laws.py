@@ -1,0 +1,350 @@
+"""Laws of kernel times: coefficients of physical resources by class and element type.
+
+    python -m perfc_lab.fits.kernel_laws [TRACE ...]
+
+Writes `analyzers/estimators/laws/laws.toml`. Rows are every second operator of
+`datasets/h200/operators.csv.gz` by family, type and extents, every second kernel of the traces
+next to it, and all kernels of further traces. A class is fitted by least squares on logarithms,
+robust to outliers; the order of the norm has the least error when each row is left out. Spreads
+are quantiles of these errors over all classes, relative to a class's own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.optimize import least_squares  # type: ignore[import-untyped]
+
+import perfc
+from perfc.analyzers.estimators.laws.law import FILE, Law
+from perfc.analyzers.estimators.laws.resources import Resource, Subject, subject_of
+from perfc.analyzers.features.sheet import Sheet
+from perfc.common.fitted import as_toml
+from perfc.errors import TargetError
+from perfc.ir import DType, Module, record
+from perfc.machine import load_machine
+from perfc.passes.fusion.kernel import Helper
+from perfc.passes.roofline.roofline import RooflineTable
+
+from ..tables import h200_operators, trace_operators
+from ..tables.h200_operators import module_of
+
+TRACES = Path(h200_operators.FILE).parent / "traces"
+ORDERS = (1.0, 2.0, 4.0)
+QUANTILES = (0.05, 0.95)
+PRIOR_ROWS, PRIOR_SPREAD = 3, 0.15
+"""Rows that a usual spread counts as for a class of few."""
+MOST_WEIGHT = 20
+"""Rows of a class that count for the spreads of all."""
+MOST_PARTS = 25
+MOST_AROUND = 0.8
+"""Largest share of an operator's time in the launches around it."""
+STREAM = (Resource.RAMP, Resource.CACHE, Resource.DEVICE)
+Array = NDArray[np.float64]
+R = Resource
+CLASSES: dict[tuple[str, ...], tuple[Resource, ...]] = {
+    ("elementwise", "half", "f32"): (*STREAM, R.INDEXED, R.CROSSED),
+    ("movement", "half", "f32"): (*STREAM, R.INDEXED, R.CROSSED),
+    ("cast", "half", "f32"): STREAM,
+    ("layout", "half", "f32"): (R.RAMP, R.PADDED),
+    ("statistics", "half", "f32"): (R.RAMP, R.CACHE),
+    ("fill", "half", "tf32", "f32", "i32"): (R.RAMP,),
+    ("gather", "half", "f32"): (R.RAMP, R.ELEMENTS, R.DEVICE),
+    ("batch normalization", "half"): (R.RAMP, R.ELEMENTS, R.ROWS, R.DEVICE),
+    ("batch normalization", "f32"): (R.RAMP, R.ELEMENTS, R.ROWS, R.DEVICE),
+    ("row normalization", "half", "f32"): (*STREAM, R.ROWS, R.LONGEST, R.UNALIGNED, R.REREAD),
+    ("group normalization", "half", "f32"): (*STREAM, R.LONGEST),
+    ("softmax", "half", "f32"): (*STREAM, R.ROWS, R.LONGEST, R.UNALIGNED, R.REREAD),
+    ("pool", "half", "f32"): (R.RAMP, R.ELEMENTS, R.TAPS, R.DEVICE),
+    ("depthwise convolution", "half", "tf32", "f32"): (R.RAMP, R.ELEMENTS, R.TAPS, R.DEVICE),
+    ("convolution", "half"): (*STREAM, R.PRODUCTS, R.WAVES, R.LONGEST),
+    ("convolution", "tf32"): (*STREAM, R.PRODUCTS, R.WAVES, R.LONGEST),
+    ("convolution", "f32"): (*STREAM, R.PRODUCTS, R.WAVES, R.LONGEST),
+    ("pointwise convolution", "half"): (*STREAM, R.PRODUCTS, R.WAVES, R.LONGEST),
+    ("pointwise convolution", "tf32"): (*STREAM, R.PRODUCTS, R.WAVES, R.LONGEST),
+    ("pointwise convolution", "f32"): (*STREAM, R.PRODUCTS, R.WAVES, R.LONGEST),
+    ("grouped convolution", "half", "tf32", "f32"): (R.RAMP, R.TAPS, R.ELEMENTS),
+    ("attention", "half"): (R.RAMP, R.PRODUCTS, R.LONGEST, R.CACHE, R.DEVICE),
+    ("product", "tf32"): (*STREAM, R.PRODUCTS),
+    ("unaligned product", "tf32"): (*STREAM, R.PRODUCTS),
+    ("unaligned product", "half"): (*STREAM, R.PRODUCTS),
+}  # fmt: skip
+"""Resources of each class, and the element types that have one law together."""
+CALLS = {"ln": ("layernorm", ""), "softmax": ("softmax", ""), "mul": ("binary", "mul"),
+         "relu": ("unary", "relu6"), "conv": ("conv", "")}  # fmt: skip
+"""Operators of NeuSight's table, and what they are here."""
+CALLED = "NeuSight"
+LONG_US, LAUNCH_S, MOST_CALLS = 120.0, 8e-6, 12
+
+
+@record
+class LawRow:
+    """A measured kernel.
+
+    Args:
+        subject: its class and resources.
+        time_s: measured time of the kernel and the others.
+        machine: name of the target.
+        source: name of the data.
+        others: launches around it.
+    """
+
+    subject: Subject
+    time_s: float
+    machine: str
+    source: str
+    others: tuple[Subject, ...] = ()
+
+
+@record
+class Fit:
+    """A law with the errors of its rows.
+
+    Args:
+        law: the law.
+        errors: log measured over predicted of rows left out.
+        ramps: share of the ramp in each row.
+    """
+
+    law: Law
+    errors: Array
+    ramps: Array
+
+
+def launches_of(module: Module, target: str, *, tf32: bool = False) -> RooflineTable:
+    """Return the launches of one operator in a recorded graph of eager PyTorch."""
+    report = perfc.analyze(module, target, runtime="cudagraph", predictor="kernels", tf32=tf32)
+    return report.roofline
+
+
+def row_of(
+    bounds: RooflineTable,
+    time_s: float,
+    source: str,
+    helper: Helper | None = None,
+    at: int = 0,
+    **shares: float,
+) -> LawRow | None:
+    """Return a measured operator, or one of its helpers alone; None for kernels of no class."""
+    sheet = Sheet(bounds.machine)
+    found = [(k.kernel.helper, subject_of(k, bounds.env, sheet)) for k in bounds.kernels]
+    if helper is not None:
+        alone = [s for of, s in found if of is helper and s is not None]
+        if not alone:
+            return None
+        return LawRow(alone[at], time_s, bounds.machine.name, source)
+    main = [k for k in bounds.kernels if k.kernel.helper is None]
+    if len(main) != 1:
+        return None
+    subject = subject_of(main[0], bounds.env, sheet, **shares)
+    others = tuple([s for of, s in found if of is not None and s is not None])
+    if subject is None:
+        return None
+    return LawRow(subject, time_s, bounds.machine.name, source, others)
+
+
+def operators(chosen: Sequence[h200_operators.OperatorRow]) -> Iterator[LawRow]:
+    """Yield operators with the launches around them."""
+    for r in chosen:
+        if r.is_last:
+            continue
+        shares = {"indexed": 1.0} if "bcast" in str(r.params.get("op")) else {}
+        bounds = launches_of(r.module, "h200", tf32=r.dtype == "tf32")
+        made = row_of(bounds, r.time_s, "datasets/h200/operators", **shares)
+        if made is not None:
+            yield made
+
+
+HELPERS = {"layout in": (Helper.LAYOUT, 0), "layout out": (Helper.LAYOUT, -1),
+           "weights": (Helper.WEIGHT_LAYOUT, 0), "statistics": (Helper.STATISTICS, 0)}  # fmt: skip
+
+
+def traced(path: Path, step: int) -> Iterator[LawRow]:
+    """Yield every ``step``-th kernel of a trace."""
+    found = sorted(trace_operators.rows(path), key=lambda r: (r.name, r.kernel, r.time_s))
+    source = f"trace {path.name.split('.')[0]}"
+    for r in found[::step]:
+        bounds = launches_of(r.module, r.device, tf32="f32" in source and "conv" in r.name)
+        shares = {"indexed": r.indexed, "crossed": r.crossed}
+        helper, at = HELPERS.get(r.helper, (None, 0))
+        made = row_of(bounds, r.time_s, source, helper, at, **shares)
+        if made is not None:
+            yield replace(made, others=())
+    fill = Subject(Helper.FILL.value, "half", {Resource.RAMP: 1e-6})
+    for time_s in trace_operators.fills(path)[::step]:
+        yield LawRow(fill, time_s, load_machine("h200").name, source)
+
+
+def eager_calls(data: Path) -> Iterator[LawRow]:
+    """Yield long eager calls in f32 of other machines, without the time of a launch."""
+    table = pd.read_parquet(data / "neusight_ops.parquet")
+    table = table[(table.latency_us > LONG_US) & table.op.isin(CALLS)]
+    for (op, device), group in table.groupby(["op", "device"], observed=True):
+        try:
+            load_machine(str(device))
+        except TargetError:
+            continue
+        for r in group.sample(min(len(group), MOST_CALLS), random_state=0).itertuples():
+            family, function = CALLS[str(op)]
+            module = module_of(family, {**extents_of(str(op), r), "op": function}, DType.F32)
+            time_s = r.latency_us * 1e-6 - LAUNCH_S
+            if module is None:
+                continue
+            made = row_of(launches_of(module, str(device)), time_s, CALLED)
+            if made is not None:
+                yield made
+
+
+def extents_of(op: str, r: Any) -> dict[str, int]:
+    """Return the extents of a row of NeuSight's table."""
+    if op != "conv":
+        rows, cols = int(r.rows), int(r.cols)
+        return {"rows": rows, "cols": cols, "n": rows * cols}
+    side = int(r.in_hw)
+    return {"b": int(r.batch), "ci": int(r.in_channels), "co": int(r.out_channels), "h": side,
+            "w": side, "k": int(r.kernel_size), "s": int(r.stride), "p": int(r.padding), "d": 1,
+            "g": 1, "bias": 0}  # fmt: skip
+
+
+def law_s(x: Array, c: Array, order: float) -> Array:
+    """Return times; the first column is the ramp."""
+    parts = x[:, 1:] * c[1:]
+    longest = np.maximum(parts.max(axis=1, initial=0.0), 1e-12)
+    joined = ((parts / longest[:, None]) ** order).sum(axis=1) ** (1 / order)
+    time_s: Array = x[:, 0] * c[0] + longest * joined
+    return time_s
+
+
+def coefficients(x: Array, time_s: Array, order: float) -> Array:
+    """Return what fits best of several starts."""
+    best: Any = None
+    for start in (0.0, 1.0, -1.0):
+        found = least_squares(
+            lambda z: np.log(law_s(x, np.exp(z), order) / time_s),
+            np.full(x.shape[1], start), loss="soft_l1", f_scale=0.15, bounds=(-9, 8),
+        )  # fmt: skip
+        best = found if best is None or found.cost < best.cost else best
+    return np.exp(np.asarray(best.x))
+
+
+def left_out(x: Array, time_s: Array, order: float) -> Array:
+    """Return log measured over predicted of rows by a fit to others, at most `MOST_PARTS` fits."""
+    errors = np.empty(len(time_s))
+    parts = min(len(time_s), MOST_PARTS)
+    for part in range(parts):
+        own = np.arange(len(time_s)) % parts == part
+        c = coefficients(x[~own], time_s[~own], order)
+        errors[own] = np.log(time_s[own] / law_s(x[own], c, order))
+    return errors
+
+
+def alone(rows: Sequence[LawRow], known: Mapping[str, Fit]) -> list[LawRow]:
+    """Return rows without the time of launches around them, by laws that are known already."""
+    result: list[LawRow] = []
+    for r in rows:
+        each = [known.get(f"{s.name}, {s.dtype}") for s in r.others]
+        others_s = sum(
+            fit.law.time_s(s) for fit, s in zip(each, r.others, strict=True) if fit is not None
+        )
+        if None not in each and others_s < MOST_AROUND * r.time_s:
+            result.append(replace(r, time_s=r.time_s - others_s))
+    return result
+
+
+def fitted(rows: Sequence[LawRow], terms: Sequence[Resource]) -> Fit:
+    """Return the law of one class, without its spread, and the errors of rows left out."""
+    x = np.array([[r.subject.seconds.get(t, 0.0) for t in terms] for r in rows])
+    time_s = np.array([r.time_s for r in rows])
+    tried = {order: left_out(x, time_s, order) for order in ORDERS}
+    order = min(ORDERS, key=lambda o: float(np.abs(tried[o]).mean()))
+    c = coefficients(x, time_s, order)
+    named = {
+        t.value: float(f"{v:.3g}")
+        for t, v, used in zip(terms, c, x.any(axis=0), strict=True)
+        if used and v > 2e-3
+    }
+    machines = tuple(sorted({r.machine for r in rows if r.source != CALLED}))
+    source = ", ".join(sorted({r.source for r in rows}))
+    error = float(np.median(np.abs(np.expm1(tried[order]))))
+    law = Law(named, order, (1.0, 1.0), (1.0, 1.0), len(rows), error, machines, source)
+    ramps = np.minimum(c[0] * x[:, 0] / law_s(x, c, order), 1.0)
+    return Fit(law, tried[order], ramps)
+
+
+def with_spreads(fits: Mapping[str, Fit]) -> dict[str, Law]:
+    """Return laws with ends that hold nine in ten of the rows left out.
+
+    Short and long kernels have spreads of their own, few rows that of all classes as well. The
+    quantiles are those of all classes together, each with the same weight.
+    """
+    scaled: list[Array] = []
+    weights: list[Array] = []
+    spreads: dict[str, list[float]] = {}
+    for key, fit in fits.items():
+        share = [1 - fit.ramps, fit.ramps]
+        squares = [float((s * fit.errors**2).sum()) for s in share]
+        spreads[key] = [
+            math.sqrt((square + PRIOR_ROWS * PRIOR_SPREAD**2) / (float(s.sum()) + PRIOR_ROWS))
+            for square, s in zip(squares, share, strict=True)
+        ][::-1]
+        short, long = spreads[key]
+        scaled.append(fit.errors / (short**fit.ramps * long ** (1 - fit.ramps)))
+        weights.append(np.full(len(fit.errors), min(1.0, MOST_WEIGHT / len(fit.errors))))
+    every, weight = np.concatenate(scaled), np.concatenate(weights)
+    order = np.argsort(every)
+    place = (np.cumsum(weight[order]) - weight[order] / 2) / weight.sum()
+    low, high = (float(np.interp(q, place, every[order])) for q in QUANTILES)
+    return {
+        key: replace(
+            fit.law,
+            low=tuple(float(f"{math.exp(min(low, 0) * s):.3g}") for s in spreads[key]),
+            high=tuple(float(f"{math.exp(max(high, 0) * s):.3g}") for s in spreads[key]),
+        )
+        for key, fit in fits.items()
+    }
+
+
+def main() -> None:
+    """Fit and write the file."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("traces", type=Path, nargs="*")
+    options = parser.parse_args()
+    found = list(operators(h200_operators.halves()[0]))
+    found += operators(list(h200_operators.rows(h200_operators.SWEEP)))
+    for path in sorted(TRACES.glob("*.json.gz")):
+        found += traced(path, 2)
+    for path in options.traces:
+        found += traced(path, 1)
+    if options.data:
+        found += eager_calls(options.data)
+    fits: dict[str, Fit] = {}
+    for (name, *types), terms in CLASSES.items():
+        rows = [r for r in found if r.subject.name == name and r.subject.dtype in types]
+        rows = alone(rows, fits)
+        if len(rows) < 3:
+            print("too few", name, types, len(rows))
+            continue
+        fit = fitted(rows, terms)
+        print(
+            name,
+            types,
+            len(rows),
+            fit.law.overlap,
+            dict(fit.law.coefficients),
+            round(fit.law.error, 3),
+        )
+        fits |= {f"{name}, {dtype}": fit for dtype in types}
+    FILE.write_text(as_toml(with_spreads(fits), "laws of kernel times"), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

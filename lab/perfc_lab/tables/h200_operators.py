@@ -1,0 +1,199 @@
+"""Operators of `datasets/h200/operators.csv.gz` as models of one node."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from perfc.ir import (
+    UNKNOWN,
+    DType,
+    Graph,
+    Known,
+    Loc,
+    Module,
+    Node,
+    Op,
+    TensorType,
+    Value,
+    record,
+)  # fmt: skip
+from perfc.ir.ops import operator
+
+FILE = Path(__file__).parents[3] / "datasets" / "h200" / "operators.csv.gz"
+SWEEP = FILE.with_name("mtd.csv.gz")
+"""A sweep of convolutions."""
+SWEPT = "mtd_conv"
+TYPES = {"fp16": DType.F16, "bf16": DType.BF16, "fp32": DType.F32, "tf32": DType.F32}
+NAMES = {
+    "gelu_tanh": "gelu", "silu": "swish", "relu6": "clip", "clamp": "clip", "leaky": "leaky_relu",
+    "copy": "contiguous", "mul_scalar": "neg", "hardsigmoid": "hard_sigmoid",
+    "add_scalar": "neg", "add_bcast_row": "add", "mul_bcast_chan": "mul",
+}  # fmt: skip
+"""Operators of perfc for functions of PyTorch, or others with the same operands and traffic."""
+
+
+@record
+class OperatorRow:
+    """An operator that was measured.
+
+    Args:
+        family: kind of operator in the file.
+        dtype: ``fp16``, ``bf16``, ``fp32`` or ``tf32``.
+        params: extents by name.
+        module: the operator as a model.
+        time_s: time in a recorded graph with its inputs in the cache, if they fit.
+    """
+
+    family: str
+    dtype: str
+    params: Mapping[str, Any]
+    module: Module
+    time_s: float
+
+    @property
+    def is_last(self) -> bool:
+        """Return True if the feature maps lie channels last."""
+        return bool(self.params.get("cl"))
+
+    @property
+    def is_depthwise(self) -> bool:
+        """Return True for a convolution with a filter for each channel."""
+        return self.params.get("g", 1) > 1 and self.params["g"] == self.params.get("ci")
+
+
+def rows(path: Path = FILE) -> Iterator[OperatorRow]:
+    """Yield the operators of a file that perfc can describe in one node, in order."""
+    with gzip.open(path, "rt") as file:
+        for row in csv.DictReader(line for line in file if not line.startswith("#")):
+            params = json.loads(row["params"])
+            if row["family"] == SWEPT and row["pass"] == "fwd":
+                row["family"] = "conv"
+                params |= {"co": params["f"], "g": 1, "d": 1, "bias": 0}
+            module = module_of(row["family"], params, TYPES[row["dtype"]])
+            if module is not None and row["hot_us"]:
+                time_s = float(row["hot_us"]) * 1e-6
+                yield OperatorRow(row["family"], row["dtype"], params, module, time_s)
+
+
+def halves() -> tuple[list[OperatorRow], list[OperatorRow]]:
+    """Return rows to fit and rows to judge, every second by extents of a family and type."""
+    groups: dict[tuple[str, str], list[OperatorRow]] = {}
+    for row in rows():
+        groups.setdefault((row.family, row.dtype), []).append(row)
+    fit, judge = [], []
+    for group in groups.values():
+        group.sort(key=lambda r: json.dumps(r.params))
+        fit += group[::2]
+        judge += group[1::2]
+    return fit, judge
+
+
+def module_of(family: str, p: Mapping[str, Any], dtype: DType) -> Module | None:
+    """Return the operator as a model; None for a family of several operators or of gradients."""
+    made = _made(family, p, dtype)
+    if made is None:
+        return None
+    op, *operands = made
+    inputs = tuple(operands)
+    given = tuple(v for v in inputs if v.known is None)
+    nodes: tuple[Node, ...] = ()
+    if family == "bmm" and p["tb"]:
+        stored = Value("T", TensorType(dtype, (p["b"], p["n"], p["k"])))
+        right = Value("B", UNKNOWN)
+        nodes = (Node(operator("transpose")(perm=(0, 2, 1)), (stored,), (right,)),)
+        given, inputs = (given[0], stored), (inputs[0], right)
+    result = Value("Y", UNKNOWN)
+    node = Node(op, inputs, (result,), loc=Loc(family, family))
+    return Module(Graph(family, given, (result,), (*nodes, node)), ())
+
+
+def _made(family: str, p: Mapping[str, Any], dtype: DType) -> tuple[Any, ...] | None:
+    def t(*shape: int, of: DType = dtype, name: str = "") -> Value:
+        return Value(name or f"x{len(shape)}_{'_'.join(map(str, shape))}", TensorType(of, shape))
+
+    def image() -> Value:
+        return t(p["b"], p["c"], p["h"], p["w"])
+
+    match family:
+        case "gemm" | "llm_gemm":
+            bias = [t(p["n"], name="bias")] if p["bias"] else []
+            product = operator("gemm")(transB=1)
+            return product, t(p["m"], p["k"], name="A"), t(p["n"], p["k"], name="B"), *bias
+        case "bmm":
+            left, right = (p["b"], p["m"], p["k"]), (p["b"], p["k"], p["n"])
+            return operator("matmul")(), t(*left, name="A"), t(*right, name="B")
+        case "conv" | "conv1x1" | "dwconv" | "gconv":
+            filters = t(p["co"], p["ci"] // p["g"], p["k"], p["k"], name="W")
+            bias = [t(p["co"], name="bias")] if p["bias"] else []
+            return _conv(p), t(p["b"], p["ci"], p["h"], p["w"], name="X"), filters, *bias
+        case "batchnorm":
+            each = [t(p["c"], name=n) for n in ("scale", "shift", "mean", "var")]
+            return operator("batch_norm")(), image(), *each
+        case "groupnorm":
+            each = [t(p["c"], name=n) for n in ("scale", "shift")]
+            return operator("group_norm")(num_groups=p["g"]), image(), *each
+        case "layernorm" | "rmsnorm":
+            each = [t(p["cols"], name=n) for n in ("scale", "shift")]
+            op = operator("layer_norm" if family == "layernorm" else "rms_norm")(axis=-1)
+            return op, t(p["rows"], p["cols"]), *each[: 2 if family == "layernorm" else 1]
+        case "softmax":
+            return operator("softmax")(axis=-1), t(p["rows"], p["cols"])
+        case "pool":
+            name = "max_pool" if p["op"] == "max" else "average_pool"
+            window, pads = (p["k"],) * 2, (p["p"],) * 4
+            return operator(name)(kernel_shape=window, strides=(p["s"],) * 2, pads=pads), image()
+        case "adpool" if p["o"] == 1:
+            return operator("global_average_pool")(), image()
+        case "sdpa":
+            op = operator("attention")(is_causal=int(p["causal"]))
+            cached = (p["b"], p["hkv"], p["kv"], p["d"])
+            query = t(p["b"], p["h"], p["q"], p["d"], name="Q")
+            return op, query, t(*cached, name="K"), t(*cached, name="V")
+    return _streamed(family, p, dtype, t)
+
+
+def _streamed(family: str, p: Mapping[str, Any], dtype: DType, t: Any) -> tuple[Any, ...] | None:
+    match family:
+        case "unary":
+            return operator(NAMES.get(p["op"], p["op"]))(), t(p["n"])
+        case "binary" if "bcast" in p["op"]:
+            n, c = p["n"], p["c"]
+            name = NAMES[p["op"]]
+            if n % c:
+                return None
+            other = t(c, name="b") if p["op"].endswith("row") else t(c, 1, name="b")
+            first = t(n // c, c) if p["op"].endswith("row") else t(1, c, n // c)
+            return operator(name)(), first, other
+        case "binary" if p["op"] in ("add_scalar",):
+            return operator("neg")(), t(p["n"])
+        case "binary" if p["op"] in ("sub", "mul", "div", "pow"):
+            return operator(p["op"])(), t(p["n"]), t(p["n"], name="b")
+        case "cast":
+            to = TYPES["fp" + p["op"][5:]] if p["op"] != "to_bf16" else DType.BF16
+            source = DType.F32 if to is not DType.F32 else dtype
+            return operator("cast")(to=to), t(p["n"], of=source)
+        case "concat":
+            shapes = [(p["b"], c, p["h"], p["h"]) for c in p["cs"]]
+            if p["dim"] == 0:
+                shapes = [(c, p["b"], p["h"], p["h"]) for c in p["cs"]]
+            each = [t(*shape, name=f"x{i}") for i, shape in enumerate(shapes)]
+            return operator("concat")(axis=p["dim"]), *each
+        case "reduce" if p["op"] in ("mean", "sum"):
+            axes = Value("axes", TensorType(DType.I64, (1,)), Known((1,), (p["dim"] % 2,)))
+            return operator(f"reduce_{p['op']}")(), t(p["rows"], p["cols"]), axes
+        case "embedding" | "gather":
+            return operator("gather")(axis=0), t(p["v"], p["d"]), t(p["n"], of=DType.I64)
+        case _:
+            return None
+
+
+def _conv(p: Mapping[str, Any]) -> Op:
+    return operator("conv")(
+        group=p["g"], kernel_shape=(p["k"],) * 2, strides=(p["s"],) * 2, pads=(p["p"],) * 4,
+        dilations=(p["d"],) * 2,
+    )  # type: ignore[call-arg]  # fmt: skip

@@ -1,0 +1,194 @@
+"""Kernels of Kineto traces as models of one node, with the time of each."""
+
+from __future__ import annotations
+
+import ast
+import gzip
+import json
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from perfc.analyzers.estimators.laws.indexing import along, merged
+from perfc.ir import DType, Module, record
+
+from .h200_operators import module_of
+
+TYPES = {"c10::Half": DType.F16, "c10::BFloat16": DType.BF16, "float": DType.F32}
+LAYOUTS = ("nchwToNhwc", "nhwcToNchw", "batched_transpose")
+UNARY = {"gelu": "gelu", "silu": "silu", "clamp_min_": "relu6", "neg": "neg", "relu_": "relu6"}
+
+
+@record
+class TraceRow:
+    """Equal kernels of a trace.
+
+    Args:
+        name: operator of PyTorch.
+        module: the operator as a model.
+        kernel: name of the kernel.
+        device: name of the device.
+        time_s: mean time of one kernel.
+        count: number of such kernels.
+        indexed: share of elements whose address is computed.
+        crossed: share of elements read along another axis than written.
+        helper: purpose of a kernel that the operator needs besides its own; "" for its own.
+    """
+
+    name: str
+    module: Module
+    kernel: str
+    device: str
+    time_s: float
+    count: int
+    indexed: float = 0.0
+    crossed: float = 0.0
+    helper: str = ""
+
+
+def rows(path: Path) -> Iterator[TraceRow]:
+    """Yield the kernels of operators that perfc can describe in one node."""
+    with gzip.open(path) as file:
+        data = json.load(file)
+    device = data["deviceProperties"][0]["name"]
+    events = data["traceEvents"]
+    calls = {e["args"].get("External id"): e for e in events if e.get("cat") == "cpu_op"}
+    groups: dict[tuple[str, str, str], list[float]] = {}
+    first: dict[tuple[str, str, str], Mapping[str, Any]] = {}
+    seen: Counter[tuple[int, str]] = Counter()
+    for e in sorted(events, key=lambda e: float(e.get("ts", 0))):
+        call = calls.get(e["args"].get("External id")) if e.get("cat") == "kernel" else None
+        if call is None:
+            continue
+        shown = json.dumps([call["args"].get(k) for k in ("Input Dims", "Input Strides")])
+        nth = seen[call["args"]["External id"], e["name"]]
+        seen[call["args"]["External id"], e["name"]] += 1
+        key = call["name"], f"{e['name'][:90]} {nth}", shown
+        groups.setdefault(key, []).append(float(e["dur"]))
+        first[key] = call["args"]
+    for (name, kernel, _), times in groups.items():
+        short = name.removeprefix("aten::")
+        made = described(short, kernel, first[name, kernel, _])
+        if made is not None:
+            module, indexed, crossed, helper = made
+            mean = sum(times) / len(times) * 1e-6
+            yield TraceRow(
+                short, module, kernel, device, mean, len(times), indexed, crossed, helper
+            )
+
+
+def fills(path: Path) -> list[float]:
+    """Return the times of memset nodes in seconds."""
+    with gzip.open(path) as file:
+        events = json.load(file)["traceEvents"]
+    return [float(e["dur"]) * 1e-6 for e in events if e.get("cat") == "gpu_memset"]
+
+
+def described(
+    name: str, kernel: str, args: Mapping[str, Any]
+) -> tuple[Module, float, float, str] | None:
+    """Return the model, the shares of its elements with hard addresses, and a helper's purpose."""
+    dims, types = args.get("Input Dims") or [], args.get("Input type") or []
+    strides, values = args.get("Input Strides") or [], args.get("Concrete Inputs") or []
+    if not dims or not types or types[0] not in TYPES or not dims[0]:
+        return None
+    dtype, x = TYPES[types[0]], dims[0]
+    indexed, crossed = hardness(dims, strides)
+    match name:
+        case "cudnn_convolution" | "miopen_convolution":
+            return convolution(kernel, dims, values, dtype)
+        case "native_batch_norm" if "memcpy" not in kernel and len(x) == 4:
+            family, p = "batchnorm", dict(zip("bchw", x, strict=True))
+            helper = "" if "batch_norm" in kernel else "statistics"
+            return _of(family, p, dtype, helper=helper)
+        case "max_pool2d_with_indices":
+            window, stride, pad = (ast.literal_eval(values[i])[0] for i in (1, 2, 3))
+            p = dict(zip("bchw", x, strict=True)) | {"k": window, "s": stride, "p": pad}
+            return _of("pool", p | {"op": "max"}, dtype)
+        case "native_layer_norm":
+            return _of("layernorm", {"rows": math.prod(x[:-1]), "cols": x[-1]}, dtype)
+        case "_softmax":
+            return _of("softmax", {"rows": math.prod(x[:-1]), "cols": x[-1]}, dtype)
+        case "addmm":
+            (m, k), n = dims[1], dims[2][1]
+            return _of("gemm", {"m": m, "n": n, "k": k, "bias": 1}, dtype)
+        case "mm":
+            return _of("gemm", {"m": x[0], "n": dims[1][1], "k": x[1], "bias": 0}, dtype)
+        case "bmm":
+            p = {"b": x[0], "m": x[1], "n": dims[1][2], "k": x[2], "tb": 0}
+            return _of("bmm", p, dtype)
+        case _ if name in UNARY:
+            p = {"n": math.prod(x), "op": UNARY[name]}
+            return _of("unary", p, dtype, indexed=indexed, crossed=crossed)
+        case "mul" | "add" | "add_" | "sub" | "div":
+            return binary(dims, dtype, indexed, crossed)
+        case "copy_" if len(types) > 1 and types[1] in TYPES:
+            if types[0] != types[1]:
+                to = {DType.F16: "to_fp16", DType.F32: "to_fp32", DType.BF16: "to_bf16"}[dtype]
+                return _of("cast", {"n": math.prod(x), "op": to}, TYPES[types[1]])
+            p = {"n": math.prod(x), "op": "copy"}
+            return _of("unary", p, dtype, indexed=indexed, crossed=crossed, helper="copy")
+    return None
+
+
+def _of(
+    family: str, p: Mapping[str, Any], dtype: DType, *,
+    indexed: float = 0.0, crossed: float = 0.0, helper: str = "",
+) -> tuple[Module, float, float, str] | None:  # fmt: skip
+    module = module_of(family, p, dtype)
+    return None if module is None else (module, indexed, crossed, helper)
+
+
+def binary(
+    dims: list[list[int]], dtype: DType, indexed: float, crossed: float
+) -> tuple[Module, float, float, str] | None:
+    """Return a function of two tensors, or of a tensor and a number."""
+    n = math.prod(dims[0])
+    if len(dims) < 2 or math.prod(dims[1] or [1]) == 1:
+        return _of("unary", {"n": n, "op": "neg"}, dtype, indexed=indexed, crossed=crossed)
+    if math.prod(dims[1]) == n:
+        return _of("binary", {"n": n, "op": "mul"}, dtype, indexed=indexed, crossed=crossed)
+    c = math.prod(dims[1])
+    is_bias = len(dims[1]) == 4 and dims[1][0] == dims[1][2] == 1
+    p = {"n": n, "c": c, "op": "add_bcast_row"}
+    return _of("binary", p, dtype, indexed=1.0, helper="bias" if is_bias else "")
+
+
+def convolution(
+    kernel: str, dims: list[list[int]], values: list[str], dtype: DType
+) -> tuple[Module, float, float, str] | None:
+    """Return a convolution, or the conversion of its input, filters or result."""
+    (b, ci, h, w), (co, depth, k, wide) = dims[0], dims[1]
+    pad, stride, dilation = (ast.literal_eval(values[i])[0] for i in (2, 3, 4))
+    if k != wide:
+        return None
+    p = {"b": b, "ci": ci, "co": co, "h": h, "w": w, "k": k, "s": stride, "p": pad,
+         "d": dilation, "g": ci // depth, "bias": 0}  # fmt: skip
+    helper = ""
+    if any(word in kernel for word in LAYOUTS):
+        is_out = LAYOUTS[1] in kernel
+        helper = "layout out" if is_out else "weights" if kernel.endswith("1") else "layout in"
+    family = "conv" if p["g"] == 1 else "dwconv" if p["g"] == ci else "gconv"
+    return _of(family, p, dtype, helper=helper)
+
+
+def hardness(dims: list[Any], strides: list[Any]) -> tuple[float, float]:
+    """Return 1 for operands whose axes do not merge, and for those read across the result."""
+    tensors = [(tuple(d), tuple(s)) for d, s in zip(dims, strides, strict=False) if d and s]
+    tensors = [
+        (d, s) for d, s in tensors if len(d) == len(s) and all(isinstance(x, int) for x in d)
+    ]
+    if not tensors:
+        return 0.0, 0.0
+    shape = max((d for d, _ in tensors), key=math.prod)
+    steps = [along(shape, d, s) for d, s in tensors]
+    inner = [a for a in range(len(shape)) if shape[a] != 1]
+    if not inner:
+        return 0.0, 0.0
+    whole = [
+        s for s, (d, _) in zip(steps, tensors, strict=True) if math.prod(d) == math.prod(shape)
+    ]
+    densest = {min(inner, key=lambda a: s[a] or math.inf) for s in whole}
+    return float(merged(shape, steps) > 1), float(len(densest) > 1)

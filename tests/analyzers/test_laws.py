@@ -1,0 +1,69 @@
+"""Laws of kernel times: monotone in extents and rates, near what was measured on an H200."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import perfc
+from perfc.analyzers.estimate.estimate import Predictor
+from perfc.analyzers.estimators.laws.law import Law, law_of, laws
+from perfc.analyzers.estimators.laws.resources import Resource, Subject, alignment
+
+MEASURED = {
+    ("matmul", 1968e-6): {"m": 2969, "n": 4727, "k": 8169},
+    ("matmul", 304e-6): {"m": 2969, "n": 4728, "k": 8168},
+    ("norm", 1119e-6): {"rows": 1_032_135, "columns": 16},
+}
+"""Operators in f16 on the H200, `datasets/h200`, with their times."""
+AMOUNTS = st.dictionaries(st.sampled_from(list(Resource)), st.floats(1e-9, 1e-2), min_size=1)
+
+
+@pytest.mark.parametrize(("kind", "time_s"), MEASURED)
+def test_operators_of_the_h200_lie_in_the_interval(kind: str, time_s: float) -> None:
+    extents = MEASURED[kind, time_s]
+    run = perfc.op(kind, "h200", dtype="f16", runtime="cudagraph", extents=extents)
+    total = run.prediction.total
+    assert total.low_s <= time_s <= total.high_s
+    assert total.time_s == pytest.approx(time_s, rel=0.25)
+
+
+@settings(max_examples=50)
+@given(st.sampled_from(sorted(laws())), AMOUNTS, st.floats(1.0, 4.0))
+def test_more_of_a_resource_is_never_faster(
+    key: str, amounts: dict[Resource, float], factor: float
+) -> None:
+    name, _, dtype = key.rpartition(", ")
+    subject = Subject(name, dtype, amounts)
+    law = law_of(subject)
+    assert isinstance(law, Law)
+    assert law.low[0] <= 1 <= law.high[0]
+    time = law.interval(subject)
+    assert time.low <= time.mid <= time.high
+    for resource in amounts:
+        more = replace(subject, seconds={**amounts, resource: factor * amounts[resource]})
+        assert law.time_s(more) >= law.time_s(subject) * (1 - 1e-12)
+
+
+@pytest.mark.parametrize(("target", "lesser"), [("h200", "h100"), ("a100", "a30"), ("l40s", "l4")])
+def test_a_lesser_machine_is_never_faster(target: str, lesser: str) -> None:
+    times = [
+        perfc.op("elementwise", t, elements=1 << 26, dtype="f16", runtime="cudagraph").prediction
+        for t in (target, lesser)
+    ]
+    assert times[0].kernels[0].predictor is Predictor.LAW
+    assert times[0].total.time_s <= times[1].total.time_s
+
+
+def test_names_of_laws_and_resources_are_known() -> None:
+    known = {r.value for r in Resource}
+    for law in laws().values():
+        assert set(law.coefficients) <= known
+        assert min(law.coefficients.values()) >= 0
+
+
+def test_alignment_is_the_power_of_two() -> None:
+    assert [alignment(n) for n in (1, 6, 12, 64, 4727)] == [1, 2, 4, 8, 1]
