@@ -197,9 +197,7 @@ def test_parts_of_kernels_and_the_fixed_time_sum_up_to_the_run(
 ) -> None:
     """Scaling keeps proportions above the lower bounds."""
     kernels = [
-        Estimate(
-            t * low * US, Interval.exactly((t + gap) * US), Predictor.STEPS, "x", gap_s=gap * US
-        )
+        Estimate(t * low * US, Interval.exactly((t + gap) * US), Predictor.LAW, "x", gap_s=gap * US)
         for t, low, gap in drawn
     ]
     late = timeline(kernels, Host(Interval.exactly(20 * US), (1.0,) * len(kernels)))

@@ -6,10 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from perfc.analyzers.estimate.estimate import Estimate, Predictor
-from perfc.analyzers.estimate.interval import Interval
 from perfc.analyzers.estimators import predictor
-from perfc.analyzers.estimators.choice import comes_first
 from perfc.analyzers.estimators.selection import computed, inside
 from perfc.analyzers.features.lowering import Lowered
 from perfc.analyzers.features.rows import Protocol
@@ -102,25 +99,3 @@ def test_the_host_launches_what_profilers_time() -> None:
     )
     for launch in LaunchMode:
         assert inside(attention, launch, "rtx4090") is Protocol.KERNELS, "no others of the machine"
-
-
-@pytest.mark.parametrize(
-    ("is_own", "class_measured", "steps_measured", "name", "first"),
-    [
-        (True, True, True, "matmul", True),
-        (False, True, True, "elementwise", False),
-        (False, False, True, "matmul", True),
-        (False, False, False, "matmul", False),
-        (False, False, False, "convolution", True),
-    ],
-)
-def test_steps_come_first_where_no_class_knows_better(
-    is_own: bool, class_measured: bool, steps_measured: bool, name: str, first: bool
-) -> None:
-    time = Interval(0.5, 1.0, 2.0)
-    steps = Estimate(
-        0.0, time, Predictor.STEPS, "step", is_measured=steps_measured, is_own=is_own
-    )  # fmt: skip
-    other = Estimate(0.0, time, Predictor.LEARNED, name, is_measured=class_measured)
-    assert comes_first(steps, other) is first
-    assert comes_first(steps, None)
