@@ -176,6 +176,7 @@ class Runtime:
         devices: kinds it runs on, each with the makers of those; any where none is named.
         trains, is_trainer: whether it runs training steps; whether it fuses their loss and update.
         steps: the measured steps that launched its kernels; None where none did.
+        optimizes: name of the runtime whose files it stands for after an optimizer of graphs.
         newest: name of the table of the newest version, where this is one of older ones.
         before: version from which on another table holds.
         measured_as: name of the runtime whose measured whole runs stand for its (default: its own).
@@ -218,6 +219,7 @@ class Runtime:
     trains: bool = True
     is_trainer: bool = False
     steps: Steps | None = None
+    optimizes: str = ""
     newest: str = ""
     before: tuple[int, int] | None = None
     measured_as: str = ""

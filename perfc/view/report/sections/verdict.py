@@ -20,6 +20,7 @@ from ..names import machine_title, runtime_title
 from .confidence import Confidence, confidence
 from .limits import LimitShare, limits
 from .phases import Step, step_of
+from .plain_export import optimizer_of
 
 if TYPE_CHECKING:
     from perfc.api import Report
@@ -163,10 +164,11 @@ class Verdict:
 
 
 def runtime_words(report: Report) -> str:
-    """Return the title of the runtime; that it stands in for the model's own, if it does."""
+    """Return the title of the runtime, that it stands in for the model's own, a plain export."""
     how, title = report.deployment, runtime_title(report.kernels.runtime)
     own = own_runtimes(report.model) if "runtime" in how.usual else ()
-    return f"as under {title}" if own and how.table not in own else title
+    words = f"as under {title}" if own and how.table not in own else title
+    return words if optimizer_of(report) is None else f"{words}, plain export"
 
 
 def memory_need(report: Report) -> MemoryNeed:

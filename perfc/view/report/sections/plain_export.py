@@ -1,0 +1,42 @@
+"""Plain exports: graphs whose attention a runtime leaves unfused but its graph optimizer merges."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from perfc.ir import Kind
+from perfc.passes.fusion.fuse import Fuse
+from perfc.passes.runtimes import Runtime, Steps, of_steps, tables
+
+if TYPE_CHECKING:
+    from perfc.api import Report
+
+OPTIMIZER = "transformers optimizer"
+"""``python -m onnxruntime.transformers.optimizer --input MODEL --output FILE``."""
+
+
+def optimizer_of(report: Report) -> Runtime | None:
+    """Return the table of the graph optimizer that merges attention here; None where none does."""
+    now = report.kernels.runtime.name.partition(":")[0]
+    table = next((t for t in tables() if t.optimizes == now), None)
+    if table is None or not any(k.kind is Kind.SOFTMAX for k in report.kernels.kernels):
+        return None
+    return table if merges_attention(report, table) else None
+
+
+def optimizer_title(report: Report) -> str:
+    """Return what to do: the optimizer reads attention as modules of eager attention write it.
+
+    Source: onnxruntime 1.32, where no type of model has a pattern for the export of
+    ``scaled_dot_product_attention``, which splits its scale.
+    """
+    is_split = merges_attention(report, of_steps(Steps.EAGER))
+    return (
+        f"attn_implementation='eager', {OPTIMIZER}" if is_split else f"ONNX Runtime's {OPTIMIZER}"
+    )
+
+
+def merges_attention(report: Report, table: Runtime) -> bool:
+    """Return True if a runtime runs attention of the graph, written as several, as one kernel."""
+    kernels = report.analyses.get(Fuse(table.name), report.module).kernels
+    return any(k.pattern == "attention" for k in kernels)
