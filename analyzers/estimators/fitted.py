@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from perfc.common.fitted import constants_next_to
 from perfc.ir import record
@@ -11,8 +11,7 @@ from ..estimate.estimate import Estimate, Predictor
 from ..estimate.interval import Interval
 from .estimator import Estimator, Execution
 from .fitted_rates import Ratios, of_machine
-from .fitted_rates.classes import classify
-from .fitted_rates.layout import moved_bytes
+from .fitted_rates.classes import Term, classify
 from .fitted_rates.subject import of_bound
 
 UNKNOWN_RATIOS = Ratios(*constants_next_to(__file__)["unknown_ratios"].numbers)
@@ -40,7 +39,7 @@ class Fitted(Estimator):
         efficiencies = of_machine(execution.machine, runtime.name)
         if efficiencies is None:
             return {}
-        times = efficiencies.kernels(bounds, runtime)
+        times = efficiencies.kernels(bounds)
         result: dict[int, Estimate] = {}
         for i in wanted:
             fitted, floor_s = times[i], bounds.kernels[i].floor_s
@@ -53,21 +52,19 @@ class Fitted(Estimator):
 
     def why(self, execution: Execution, index: int) -> tuple[TermTime, ...] | None:
         """The terms that a fitted time is the sum of, largest first; of one launch."""
-        bounds, runtime = execution.bounds, execution.kernels.runtime
-        efficiencies = of_machine(execution.machine, runtime.name)
-        if efficiencies is None:
+        bound, env = execution.bounds.kernels[index], execution.bounds.env
+        efficiencies = of_machine(execution.machine, execution.kernels.runtime.name)
+        fitted = None if efficiencies is None else efficiencies.of(bound, env)
+        if efficiencies is None or fitted is None:
             return None
-        moved = moved_bytes([b.kernel for b in bounds.kernels], runtime, bounds.env)[index]
-        kernel_class = classify(of_bound(bounds.kernels[index], bounds.env, moved))
-        name = efficiencies.name_of(kernel_class)
-        if not name:
-            return None
-        rates = efficiencies.seconds[name]
+        if bound.kernel.helper is not None:
+            moved = bound.counts.read_bytes + bound.counts.write_bytes
+            amounts: Mapping[Term, float] = {Term.LAUNCH: 1.0, Term.MOVED_BYTE: moved}
+        else:
+            amounts = classify(of_bound(bound, env)).terms
+        rates = efficiencies.seconds[fitted.name]
         terms = [
             TermTime(t.value, amount, rates.get(t, 0.0), amount * rates.get(t, 0.0))
-            for t, amount in kernel_class.terms.items()
+            for t, amount in amounts.items()
         ]
-        copied_s = efficiencies.moved_s(moved)
-        if copied_s:
-            terms.append(TermTime("copies into another layout", moved, copied_s / moved, copied_s))
         return tuple(sorted((t for t in terms if t.time_s > 0), key=lambda t: -t.time_s))

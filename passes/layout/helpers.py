@@ -206,6 +206,10 @@ class Around:
         title = order_title(helper, source, last=False) if is_order else ""
         return self.launch(helper, Contiguous(), (source,), target, (source,), title)
 
+    def reordered(self, v: Value, title: str) -> Kernel:
+        """Return the copy of a tensor in another order, of the name ``title``."""
+        return self.launch(Helper.LAYOUT, Contiguous(), (v,), v, (v,), title)
+
     def filled(self, type_: Type) -> Kernel:
         """Return the launch that writes zeros of a type."""
         shape = type_.shape if isinstance(type_, TensorType) else None

@@ -16,6 +16,7 @@ from ..fusion.kernel import Alternative, Kernel
 from ..inference.placement import viewed
 from ..inference.strides import StrideTable, is_channels_last, strides_of
 from ..runtimes import Arithmetic, Framework, KernelTraits, LaunchRule, Layout, Operation, Tf32
+from .blocks import with_reorders
 from .casts import Casts, OperandCast
 from .helpers import Helpers
 from .lists import over_lists
@@ -56,28 +57,31 @@ def launched(
         tf32: which f32 products may use TF32; None for the runtime's default.
         casts: of operands before each kernel, under autocast.
     """
-    has_rules = machine.kind != "cpu" and bool(table.runtime.launches)
-    if not has_rules and not table.runtime.lists:
+    runtime = table.runtime
+    has_rules = machine.kind != "cpu" and bool(runtime.launches)
+    if not (has_rules or runtime.lists or runtime.blocks_channels):
         return table
-    tf32 = table.runtime.tf32_on(machine.vendor) if tf32 is None else tf32
+    tf32 = runtime.tf32_on(machine.vendor) if tf32 is None else tf32
     units = frozenset(name for unit, name in machine.compute if unit is Unit.MATRIX)
     given = layout, tf32, module is not None, bool(casts)
     key = machine.vendor, machine.arch, machine.sm_count, units, *given
-    is_exported = table.runtime.framework is Framework.TORCH
+    is_exported = runtime.framework is Framework.TORCH
 
     def made() -> KernelTable:
         at = Numbers(env)
         of_lists = over_lists(table, machine, at)
+        helpers = table.once("helpers", {}, lambda: Helpers(1 + most(table), is_exported))
+        if runtime.blocks_channels:
+            return with_reorders(of_lists, helpers)
         if not has_rules:
             return of_lists
-        helpers = table.once("helpers", {}, lambda: Helpers(1 + most(table), is_exported))
         strides: StrideTable | None = None
-        if module is not None and table.runtime.is_strided:
+        if module is not None and runtime.is_strided:
             last = layout is Layout.CHANNELS_LAST
             strides = table.once(
                 ("strides", last), {}, lambda: strides_of(module, table, last=last)
             )
-        puts_last = table.runtime.puts_last
+        puts_last = runtime.puts_last
         is_last = puts_last is not None and (
             layout is Layout.CHANNELS_LAST
             or (machine.vendor != "AMD" and puts_last(table.kernels, at))

@@ -6,16 +6,14 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from perfc.ir import record
+from perfc.ir import Env, record
 from perfc.machine import Machine
 
 from .classes import Class, Term, classify
-from .layout import moved_bytes
 from .subject import KernelSubject, of_bound
 
 if TYPE_CHECKING:
-    from perfc.passes.roofline.roofline import RooflineTable
-    from perfc.passes.runtimes import Runtime
+    from perfc.passes.roofline.roofline import KernelBound, RooflineTable
 
 MOVES = "move"
 """The class of copies that change layout."""
@@ -93,28 +91,31 @@ class Efficiencies:
             return 0.0
         return rates.get(Term.LAUNCH, 0.0) + nbytes * rates.get(Term.MOVED_BYTE, 0.0)
 
-    def kernels(self, table: RooflineTable, runtime: Runtime) -> list[FittedTime | None]:
-        """Time of every kernel, not below its floor; None where no class was ever measured.
+    def of(self, bound: KernelBound, env: Env) -> FittedTime | None:
+        """Time of a kernel of an analysis, all launches; None where no class was ever measured."""
+        if bound.kernel.helper is None:
+            return self.kernel(of_bound(bound, env))
+        if MOVES not in self.seconds:
+            return None
+        moved = bound.counts.read_bytes + bound.counts.write_bytes
+        return FittedTime(self.moved_s(moved) * bound.launches, MOVES)
 
-        Args:
-            table: bounds of the kernels.
-            runtime: the fusion table that made them.
-        """
+    def kernels(self, table: RooflineTable) -> list[FittedTime | None]:
+        """Time of every kernel, not below its floor; None where no class was ever measured."""
         times: list[FittedTime | None] = []
-        moves = moved_bytes([b.kernel for b in table.kernels], runtime, table.env)
-        for bound, moved in zip(table.kernels, moves, strict=True):
-            fitted = self.kernel(of_bound(bound, table.env, moved))
+        for bound in table.kernels:
+            fitted = self.of(bound, table.env)
             if fitted is not None and fitted.time_s < bound.floor_s:
                 # no prediction is below the floor
                 fitted = FittedTime(bound.floor_s, fitted.name)
             times.append(fitted)
         return times
 
-    def times(self, table: RooflineTable, runtime: Runtime) -> list[float]:
+    def times(self, table: RooflineTable) -> list[float]:
         """Time of every kernel; at measured rates where no class of it was ever measured."""
         return [
             bound.time_s if fitted is None else fitted.time_s
-            for bound, fitted in zip(table.kernels, self.kernels(table, runtime), strict=True)
+            for bound, fitted in zip(table.kernels, self.kernels(table), strict=True)
         ]
 
 

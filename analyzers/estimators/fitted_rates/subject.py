@@ -140,7 +140,7 @@ def parse_types(text: str) -> tuple[Operand | None, ...]:
     return tuple(result)
 
 
-def of_bound(bound: KernelBound, env: Env, moved_bytes: float = 0.0) -> KernelSubject:
+def of_bound(bound: KernelBound, env: Env) -> KernelSubject:
     """The kernel of an analysis."""
     kernel, n = bound.kernel, bound.counts
     attributes, words = attributes_of(kernel.anchor.op)
@@ -148,7 +148,7 @@ def of_bound(bound: KernelBound, env: Env, moved_bytes: float = 0.0) -> KernelSu
         kernel.kind.value, kernel.anchor.op.mnemonic, operators(kernel), views(kernel),
         bound.dtype.code, attributes, operands(kernel.anchor.inputs, env),
         operands(kernel.writes, env), bound.launches, n.mac, n.sfu, n.read_bytes, n.write_bytes,
-        moved_bytes, words,
+        words=words,
     )  # fmt: skip
 
 

@@ -18,8 +18,7 @@ from perfc.analyzers.estimators.fitted_rates.classes import (
     permutation,
     reduced,
 )
-from perfc.analyzers.estimators.fitted_rates.efficiencies import HOST
-from perfc.analyzers.estimators.fitted_rates.layout import moved_bytes
+from perfc.analyzers.estimators.fitted_rates.efficiencies import HOST, MOVES
 from perfc.analyzers.estimators.fitted_rates.subject import (
     of_bound,
     operands,
@@ -36,7 +35,6 @@ from perfc.measuring.measure.fitting.nnls import bounded, nnls, robust
 from perfc.measuring.measure.tables import dataset
 from perfc.measuring.measure.tables.rows import KernelRow, ModelRow
 from perfc.measuring.measure.tables.rows import subject_of as of_row
-from perfc.passes.runtimes import runtime
 
 TABLE = "ort-cpu-blocked"
 TRUTH = {Term.LAUNCH: 2e-6, Term.MAC: 8e-12, Term.BYTE: 1e-11}
@@ -163,16 +161,18 @@ def test_too_few_models_are_refused(
 
 def test_prediction_is_never_below_the_floor(residual: str) -> None:
     report = analyze(residual, "generic-x86-64", runtime=TABLE)
-    nothing = Efficiencies({"conv": {}, "gemm": {}, "memory": {}, HOST: {Term.LAUNCH: 1e-6}})
-    times = nothing.times(report.roofline, runtime(TABLE))
+    nothing = Efficiencies(
+        {"conv": {}, "gemm": {}, "memory": {}, MOVES: {}, HOST: {Term.LAUNCH: 1e-6}}
+    )
+    times = nothing.times(report.roofline)
     assert times == pytest.approx([b.floor_s for b in report.roofline.kernels])
     assert total_s(report, nothing) >= sum(times)
 
 
 def test_a_kernel_is_the_same_from_the_analysis_and_from_its_row(residual: str) -> None:
     report = analyze(residual, "generic-x86-64", runtime=TABLE)
-    bound = report.roofline.kernels[0]
-    subject = of_bound(bound, report.env, 0.0)
+    bound = next(b for b in report.roofline.kernels if b.kernel.helper is None)
+    subject = of_bound(bound, report.env)
     assert subject.op == "conv"
     printed = types(operands(bound.kernel.anchor.inputs, report.env))
     assert subject.operands == parse_types(printed)
@@ -182,16 +182,16 @@ def test_a_kernel_is_the_same_from_the_analysis_and_from_its_row(residual: str) 
 
 def test_layout_changes_where_blocks_begin_and_end(residual: str) -> None:
     report = analyze(residual, "generic-x86-64", dims={"batch": 2}, runtime=TABLE)
-    moved = dict(
-        zip(
-            (k.label for k in report.kernels.kernels),
-            moved_bytes(report.kernels.kernels, runtime(TABLE), report.env),
-            strict=True,
-        )
-    )
-    assert moved["Conv + BatchNormalization + Relu"] == 2 * 2 * 16 * 20 * 20 * 4
-    assert moved["GlobalAveragePool"] == 2 * 2 * 32 * 4
-    assert set(moved_bytes(report.kernels.kernels, runtime("ort-cpu"), report.env)) == {0.0}
+    moved = {
+        b.kernel.label: b.counts.read_bytes + b.counts.write_bytes
+        for b in report.roofline.kernels
+        if b.kernel.helper is not None
+    }
+    into, out = "layout nchw→nchw16c", "layout nchw16c→nchw"
+    assert report.kernels.kernels[0].label == into
+    assert moved == {into: 2 * 2 * 16 * 20 * 20 * 4, out: 2 * 2 * 32 * 4}
+    plain = analyze(residual, "generic-x86-64", dims={"batch": 2}, runtime="ort-cpu")
+    assert not any(k.helper for k in plain.kernels.kernels)
 
 
 @pytest.mark.parametrize(

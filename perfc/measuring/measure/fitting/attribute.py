@@ -103,6 +103,12 @@ def attribute(profile: Profile, origins: Mapping[str, SourceNodes], report: Repo
     home = kernel_of(report)
     order = {n: i for i, n in enumerate(walk(report.source.graph))}
     union = Union(len(report.kernels.kernels))
+    analyzed = report.kernels.kernels
+    owners = {a.anchor.name: i for i, a in enumerate(analyzed) if a.helper is None}
+    for i, a in enumerate(analyzed):
+        if a.helper is not None and a.anchor.name in owners:
+            # profiles do not distinguish the copies around a kernel
+            union.join(owners[a.anchor.name], i)
     reached: list[tuple[RuntimeKernel, SourceNodes, int | None]] = []
     lost: list[RuntimeKernel] = []
     for k in profile.kernels:

@@ -60,7 +60,7 @@ Key = tuple[str, str, int]
 
 def total_s(report: Report, efficiencies: Efficiencies) -> float:
     """Predicted time of a whole run."""
-    times = efficiencies.times(report.roofline, report.kernels.runtime)
+    times = efficiencies.times(report.roofline)
     return math.fsum(times) + efficiencies.host_s * host_nodes(report.source, report.kernels)
 
 

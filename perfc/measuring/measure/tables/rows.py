@@ -7,7 +7,6 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perfc.analyzers.estimators.fitted_rates.layout import moved_bytes
 from perfc.analyzers.estimators.fitted_rates.subject import (
     LONGEST_OP,
     KernelSubject,
@@ -66,7 +65,7 @@ class KernelRow:
         integer: integer operations of one launch.
         read_bytes: compulsory, of one launch.
         write_bytes: compulsory, of one launch.
-        moved_bytes: expected to change layout beside it, read and written; see ``layout``.
+        moved_bytes: expected to change layout around it, read and written; see ``blocks``.
         op: operator the kernel is named after, with its attributes, as the text form writes it.
         operands: types of that operator's inputs; ``w`` after stored ones.
         results: types of what the kernel writes.
@@ -209,8 +208,6 @@ def kernel_rows(m: Measurement) -> list[KernelRow]:
     """
     run, env = shared_columns(m), m.report.env
     rows: list[KernelRow] = []
-    kernels = m.report.kernels
-    moved = moved_bytes(kernels.kernels, kernels.runtime, env)
     for number, c in enumerate(m.rows):
         if not c.is_measured:
             continue
@@ -218,9 +215,13 @@ def kernel_rows(m: Measurement) -> list[KernelRow]:
         if not c.bounds:
             rows.append(row)
             continue
-        whole_s = sum(b.time_s for b in c.bounds)
-        for index, b in zip(c.part.kernels, c.bounds, strict=True):
-            share = b.time_s / whole_s if whole_s > 0 else 1 / len(c.bounds)
+        kernels = zip(c.part.kernels, c.bounds, strict=True)
+        own = [(i, b) for i, b in kernels if b.kernel.helper is None]
+        copies = [b for b in c.bounds if b.kernel.helper is not None]
+        moved = sum(b.counts.read_bytes + b.counts.write_bytes for b in copies)
+        whole_s = sum(b.time_s for _, b in own)
+        for index, b in own:
+            share = b.time_s / whole_s if whole_s > 0 else 1 / len(own)
             k, n = b.kernel, b.counts
             timed = replace(
                 row,
@@ -241,7 +242,7 @@ def kernel_rows(m: Measurement) -> list[KernelRow]:
                 integer=n.integer,
                 read_bytes=n.read_bytes,
                 write_bytes=n.write_bytes,
-                moved_bytes=moved[index],
+                moved_bytes=moved / len(own),
                 op=str(k.anchor.op)[:LONGEST_OP],
                 operands=types(operands(k.anchor.inputs, env)),
                 results=types(operands(k.writes, env)),

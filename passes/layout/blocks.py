@@ -1,4 +1,4 @@
-"""Bytes that change layout where convolutions on blocked channels meet other operators.
+"""Copies where convolutions on blocked channels meet other operators.
 
 ONNX Runtime's CPU provider stores channels in blocks around convolutions. A tensor that only one
 side takes in that form is copied on the way, once for all its readers.
@@ -7,10 +7,9 @@ Source: onnxruntime nchwc_transformer.cc.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
-from perfc.ir import DType, Env, TensorType, Value, evaluate
+from perfc.ir import DType, TensorType, Value
 from perfc.ir.ops.convolution.conv import Conv, DeformConv
 from perfc.ir.ops.convolution.global_pool import GlobalAveragePool, GlobalMaxPool
 from perfc.ir.ops.convolution.pool import AveragePool, MaxPool
@@ -21,12 +20,14 @@ from perfc.ir.ops.normalization.normalization import BatchNormalization
 from perfc.ir.ops.resampling.resize import Resize, Upsample
 from perfc.ir.problem import SlidingWindow
 
-if TYPE_CHECKING:
-    from perfc.passes.fusion.kernel import Kernel
-    from perfc.passes.runtimes import Runtime
+from ..fusion.fuse import KernelTable
+from ..fusion.kernel import Kernel
+from .helpers import Around, Helpers
 
 BLOCK = 16
 """Channels in a block, of processors with 512-bit vectors; a multiple of the 8 of others."""
+REORDERS = {True: f"layout nchw→nchw{BLOCK}c", False: f"layout nchw{BLOCK}c→nchw"}
+"""Names of the copies into blocks, and out of them."""
 ALIGNMENT = 4
 """Copies into blocks take multiples of so many channels."""
 _POOLS = (MaxPool, AveragePool, GlobalMaxPool, GlobalAveragePool)
@@ -37,44 +38,42 @@ _UNITS = frozenset({"quick_gelu", "gelu", "fast_gelu"})
 _JOINING = (Add, Sum, Mul)
 
 
-def moved_bytes(kernels: Sequence[Kernel], runtime: Runtime, env: Env) -> list[float]:
-    """For each kernel the bytes that are copied into or out of blocks beside it, read and written.
+def with_reorders(table: KernelTable, helpers: Helpers) -> KernelTable:
+    """Return the table with the copies into and out of blocks.
 
-    A copy is charged to the kernel that made the tensor; of an input to its first reader. None
-    are copied where the runtime keeps one layout.
+    A copy belongs to the kernel that made the tensor, of an input to its first reader.
+
+    Args:
+        table: kernels of a runtime that stores channels in blocks.
+        helpers: makes the launches.
     """
-    if not runtime.blocks_channels:
-        return [0.0] * len(kernels)
-    read = {v for k in kernels for v in k.reads}
-    outputs = {v for k in kernels for v in k.writes if v not in read}
+    read = {v for k in table.kernels for v in k.reads}
+    maker = {v: k for k in table.kernels for v in k.writes}
     blocked: set[Value] = set()
-    accepting: list[bool] = []
-    for k in kernels:
+    copies: dict[Value, Value] = {}
+    kernels: list[Kernel] = []
+    for k in table.kernels:
         takes = accepts(k, blocked)
-        accepting.append(takes)
+        copied: dict[Value, Value] = {}
+        for v in k.reads:
+            into = takes and is_data(k, v)
+            if (v in blocked) == into or v.weight is not None:
+                continue
+            if v not in copies:
+                made = Around(helpers, maker.get(v, k)).reordered(v, REORDERS[into])
+                kernels.append(made)
+                copies[v] = made.writes[0]
+            copied[v] = copies[v]
+        if copied:
+            reads = tuple([copied.get(v, v) for v in k.reads])
+            key = "reordered", k.identity, *[v in copied for v in k.reads]
+            k = replace(k, reads=reads, identity=helpers.number(key))
+        kernels.append(k)
         if takes:
             blocked.update(k.writes)
-    maker = {v: i for i, k in enumerate(kernels) for v in k.writes}
-    nbytes = [0.0] * len(kernels)
-    for v in blocked:
-        if v in outputs:
-            nbytes[maker[v]] += size(v, env)
-    done: set[tuple[Value, bool]] = {(v, True) for v in blocked & outputs}
-    for i, k in enumerate(kernels):
-        for v in k.reads:
-            is_blocked = v in blocked
-            wants = accepting[i] and is_data(k, v)
-            if is_blocked == wants or v.weight is not None or (v, is_blocked) in done:
-                continue
-            done.add((v, is_blocked))
-            nbytes[maker.get(v, i)] += size(v, env)
-    return nbytes
-
-
-def size(v: Value, env: Env) -> float:
-    """Bytes read and written by a copy."""
-    nbytes = v.type.nbytes if isinstance(v.type, TensorType) else None
-    return 2.0 * float(evaluate(nbytes or 0, env))
+            outputs = [v for v in k.writes if v not in read]
+            kernels += [Around(helpers, k).reordered(v, REORDERS[False]) for v in outputs]
+    return replace(table, kernels=tuple(kernels), memo={})
 
 
 def accepts(kernel: Kernel, blocked: set[Value]) -> bool:
