@@ -179,9 +179,14 @@ def kernel_pairs(
 
     of_old = {n: i for i, b in enumerate(left) for n in b.kernel.nodes}
     of_new = {n: i + len(left) for i, b in enumerate(right) for n in b.kernel.nodes}
+    helpers_old, helpers_new = helpers(left), helpers(right)
     for a, b in alignment.pairs:
         if a in of_old and b in of_new:
             parent[root(of_old[a])] = root(of_new[b])
+        places = helpers_new.get(b.name, {})
+        for place, i in helpers_old.get(a.name, {}).items():
+            if place in places:
+                parent[root(i)] = root(len(left) + places[place])
     groups: dict[int, tuple[list[TimedKernel], list[TimedKernel]]] = {}
     for k in (*range(len(left), len(parent)), *range(len(left))):
         before, after = groups.setdefault(root(k), ([], []))
@@ -193,6 +198,17 @@ def kernel_pairs(
     return tuple(
         KernelPair(tuple(a), tuple(b), of_before(a), of_after(b)) for a, b in groups.values()
     )
+
+
+def helpers(kernels: Sequence[TimedKernel]) -> dict[str, dict[tuple[str, int], int]]:
+    """Return the helper launches by the node that each serves, its label and its repetition."""
+    found: dict[str, dict[tuple[str, int], int]] = {}
+    for i, timed in enumerate(kernels):
+        if timed.kernel.helper is not None:
+            places = found.setdefault(timed.kernel.anchor.name, {})
+            label = timed.kernel.label
+            places[label, sum(other == label for other, _ in places)] = i
+    return found
 
 
 def timed(report: Report, base: Report | None = None) -> list[TimedKernel]:

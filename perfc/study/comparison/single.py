@@ -37,12 +37,16 @@ class Kernels:
 
     @classmethod
     def of(cls, module: Module, how: Deployment) -> Kernels:
-        """Count the work in the model of one node, independent of the target."""
+        """Count the work in the model of one node, independent of the target.
+
+        Helper launches depend on the target and are left out.
+        """
         from perfc.api import analyze
         from perfc.ir import evaluate
 
         report = analyze(module, "a100", deployment=how)
-        kernels, env = report.kernels.kernels, report.env
+        kernels = [k for k in report.kernels.kernels if k.helper is None]
+        env = report.env
 
         def total(of: Callable[[FusedKernel], Dim]) -> int:
             return sum(int(evaluate(of(k) * k.repeat, env)) for k in kernels)

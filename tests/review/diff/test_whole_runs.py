@@ -85,10 +85,11 @@ def test_kernels_and_the_fixed_time_add_up_to_the_totals() -> None:
         pytest.approx(after.value)
     )
     assert all(p.delta.time_s == 0 for p in found.kernels if p.is_same)
-    by_place = {r.anchor: r.predicted.time_s for r in kernel_rows(old, predict=True)}
+    rows = kernel_rows(old, predict=True)
+    by_place = {(r.label, r.anchor): r.predicted.time_s for r in rows if r.predicted}
     for row in views.kernels:
-        if row.launches_old == 1 and row.node in by_place:
-            assert row.time_s_old == by_place[row.node], "a kernel has one number"
+        if row.launches_old == 1 and (row.label, row.node) in by_place:
+            assert row.time_s_old == by_place[row.label, row.node], "a kernel has one number"
 
 
 def test_kernels_of_two_machines_have_the_times_of_either_analysis() -> None:

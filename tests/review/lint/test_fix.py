@@ -17,7 +17,7 @@ from perfc.review.lint.fixes.proof import RUNS, prove
 from tests.review.lint.models import F32, blemished, model, node
 
 FIXED = {"PF101", "PF102", "PF103", "PF104", "PF105", "PF303", "PF404"}
-ALL = ["--min-gain", "0", "--isolated", "--ignore", "PF108,PF407"]
+ALL = ["--min-gain", "0", "--isolated", "--ignore", "PF106,PF108,PF407"]
 
 
 @pytest.fixture
