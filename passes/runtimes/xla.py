@@ -2,10 +2,25 @@
 
 from perfc.ir import Kind
 
-from . import STRIDED, LaunchMode, Runtime
+from ..fusion.kernel import Algorithm, Helper
+from . import STRIDED, LaunchMode, LaunchRule, Operation, Runtime
+from ._eager_launches import POINT
+from ._launch_rules import HALF
 
 _POINTWISE = frozenset({Kind.ELEMENTWISE, Kind.QUANTIZE, Kind.MOVEMENT, Kind.RANDOM})
 _LOOPS = _POINTWISE | {Kind.NORMALIZATION, Kind.REDUCTION, Kind.SOFTMAX}
+_W, _TUNED = Helper.WEIGHT_LAYOUT, Algorithm.TUNED
+_LAUNCHES = (
+    LaunchRule(
+        Operation.CONVOLUTION, where=(POINT, ("stride", (1, 1))), algorithm=Algorithm.PRODUCT
+    ),
+    # 3 channels are padded to 4 or 8
+    LaunchRule(Operation.CONVOLUTION, HALF, (("depth", (3, 3)),), (Helper.LAYOUT, _W), (), _TUNED),
+    # parameters come as [h, w, i, o]; cuDNN takes [o, h, w, i] or [o, i, h, w]
+    LaunchRule(Operation.CONVOLUTION, before=(_W,), algorithm=_TUNED),
+    LaunchRule(Operation.GROUPED, before=(_W,), algorithm=_TUNED),
+    LaunchRule(Operation.DEPTHWISE, before=(_W,), algorithm=Algorithm.DIRECT),
+)
 
 TABLE = Runtime(
     name="xla",
@@ -32,8 +47,10 @@ TABLE = Runtime(
     keeps_shared=True,
     formats=frozenset({"stablehlo"}),
     trains=False,
+    launches=_LAUNCHES,
     aliases=("jax",),
     source="openxla/xla: instruction fusion and multi-output fusion of loops; gpu/transforms/"
     "cudnn_fused_conv_rewriter.cc, gemm_rewriter.cc: bias and activation join convolutions and "
-    "cuBLASLt products; debug_options_flags.cc: command buffers, no cuDNN attention by default",
+    "cuBLASLt products; layout_assignment.cc, cudnn_pad_for_convolutions.cc: layouts; "
+    "debug_options_flags.cc: command buffers, no cuDNN attention by default",
 )

@@ -227,3 +227,15 @@ def test_engines_take_images_as_planes() -> None:
     for dtype, count in (("f16", 1), ("", 0)):
         report = perfc.analyze(RESNET, "a100", runtime="tensorrt", dtype=dtype)
         assert sum(k.helper is Helper.LAYOUT for k in report.kernels.kernels) == count
+
+
+def test_xla_reorders_filters_on_every_call_and_pads_images() -> None:
+    image, point = convolution(channels=3, filters=32), convolution(window=1)
+    filters = Helper.WEIGHT_LAYOUT
+    for model, dtype, expected in (
+        (image, "f16", [Helper.LAYOUT, filters]),
+        (image, "", [filters]),
+        (point, "f16", []),
+    ):
+        kernels = perfc.analyze(model, "h100", runtime="xla", dtype=dtype).kernels.kernels
+        assert [k.helper for k in kernels if k.helper] == expected
