@@ -1,4 +1,4 @@
-"""Launch overhead of the host: a device that is faster waits for it.
+"""Host of a run: time per launch and per run, by runtime (``host.toml``).
 
 Kernels are queued, so that launches of short kernels hide behind long ones (`timeline`).
 
@@ -10,10 +10,13 @@ such boards in measured whole models.
 from __future__ import annotations
 
 import math
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perfc.common.fitted import constants_next_to
-from perfc.passes.runtimes import LaunchMode, Steps, recorded
+from perfc.common.fitted import constants_next_to, read_records
+from perfc.ir import record
+from perfc.passes.runtimes import LaunchMode, Steps, of_steps, recorded
 
 from ..estimate.interval import Interval
 from ..features.sheet import Sheet
@@ -29,40 +32,99 @@ if TYPE_CHECKING:
     from ..estimators import Execution
     from ..steps.setting import Setting
 
-AMPERE = 8.0
-"""Compute capability from which on hosts are those of newer boards."""
-_FITTED = constants_next_to(__file__)
-NEWER_HOST = Interval(*_FITTED["newer_host"].numbers)
-"""Time per operator of eager PyTorch or TorchScript on hosts of GPUs from Ampere on, in seconds."""
-OLDER_HOST = Interval(*_FITTED["older_host"].numbers)
-"""The same on hosts of older GPUs."""
-OTHER_HOST = Interval(*_FITTED["other_host"].numbers)
-"""The same on hosts of GPUs of other makers."""
-COMPILED_HOST = Interval(*_FITTED["compiled_host"].numbers)
-"""The same under torch.compile without CUDA graphs."""
-KNOWN_HOST = Interval(*_FITTED["known_host"].numbers)
+FILE = Path(__file__).with_name("host.toml")
+"""Times of hosts by runtime; lab/perfc_lab/fits/hosts.py writes it."""
+OTHER = "other"
+"""Runtime of the times of all runtimes without measured runs that launch kernels one by one."""
+KNOWN_HOST = Interval(*constants_next_to(__file__)["known_host"].numbers)
 """Ratio of a model's time per launch to the measured launch overhead of its host."""
 TRAINING_LAUNCHES = 3.0
 """Launches of a training step for each of its forward pass; two of them backward."""
 
 
-def eager_host(machine: Machine) -> Interval:
-    """Return the default host time per launch of an eager framework, by the board's generation."""
+@record
+class HostTimes:
+    """Times of the hosts of some runtimes on some boards: low, middle and high, in seconds.
+
+    Args:
+        runtimes: their names.
+        launch_s: time per operator that launches a kernel.
+        helper_s: time per further launch of an operator: a conversion, a bias.
+        fixed_s: time of a run besides its launches and kernels.
+        generation: least compute capability of the boards; 0 for those of any maker.
+        boards: start of the names of the boards; "" for any.
+        runs: measured runs that waited for their host.
+        source: publications of the runs.
+    """
+
+    runtimes: tuple[str, ...]
+    launch_s: tuple[float, float, float]
+    helper_s: tuple[float, float, float]
+    fixed_s: tuple[float, float, float]
+    generation: float = 0.0
+    boards: str = ""
+    runs: int = 0
+    source: str = ""
+
+
+@cache
+def known_hosts() -> tuple[HostTimes, ...]:
+    """Return the times of all hosts, those of the fewest boards first."""
+    each = read_records(FILE, HostTimes).values()
+    return tuple(sorted(each, key=lambda h: (h.boards, h.generation), reverse=True))
+
+
+def host_times(machine: Machine, runtime: Runtime) -> HostTimes | None:
+    """Return the times of the default host; None where nothing waits for one.
+
+    Those are processors, and recorded graphs without measured runs.
+    """
+    if machine.kind == "cpu":
+        return None
+    name = runtime.measured_name or runtime.name.partition(":")[0]
+    if runtime.engine is not None and runtime.launch is LaunchMode.EAGER:
+        name = of_steps(Steps.EAGER).name
+    rest = () if runtime.launch is LaunchMode.GRAPH else (OTHER,)
     generation = Sheet(machine).generation
-    if generation == 0:
-        return OTHER_HOST
-    return NEWER_HOST if generation >= AMPERE else OLDER_HOST
+    for wanted in (name, *rest):
+        for host in known_hosts():
+            is_board = machine.name.startswith(host.boards) and generation >= host.generation
+            if is_board and wanted in host.runtimes:
+                return host
+    return None
 
 
-def stated_host(machine: Machine, host_launch_s: float | None) -> Interval | None:
-    """Return the host time per launch that the deployment gives, else the target's measured one.
+def given_host(machine: Machine, host_launch_s: float | None) -> Interval | None:
+    """Return the time per launch in PyTorch that the deployment or the target gives.
 
     None if neither gives one.
     """
-    if host_launch_s is not None:
-        return KNOWN_HOST * host_launch_s
-    measured = machine.device("host_launch_s")
-    return None if measured is None else KNOWN_HOST * measured.value
+    if host_launch_s is None:
+        measured = machine.device("host_launch_s")
+        host_launch_s = None if measured is None else measured.value
+    return None if host_launch_s is None else KNOWN_HOST * host_launch_s
+
+
+def launch_cost(
+    machine: Machine, runtime: Runtime, host_launch_s: float | None = None
+) -> Interval | None:
+    """Return the host time per launch of an operator; None if no launch waits for the host.
+
+    A target's measured time per launch is PyTorch's; other runtimes are slower on that host in the
+    same proportion.
+    """
+    times = host_times(machine, runtime)
+    if times is None or not times.launch_s[-1]:
+        return None
+    given = given_host(machine, host_launch_s)
+    eager = of_steps(Steps.EAGER).name
+    if given is not None and (host_launch_s is not None or eager in times.runtimes):
+        return given
+    launch = Interval(*times.launch_s)
+    if given is None:
+        return launch
+    usual = host_times(machine, of_steps(Steps.EAGER))
+    return launch if usual is None else launch * (given.mid / usual.launch_s[1])
 
 
 def host_gap(machine: Machine, setting: Setting) -> Interval:
@@ -70,35 +132,14 @@ def host_gap(machine: Machine, setting: Setting) -> Interval:
 
     Training multiplies it by the launches of a step per launch of its forward pass.
     """
-    if machine.kind == "cpu":
-        return Interval.exactly(0.0)
-    gap = COMPILED_HOST if setting.compiled else eager_host(machine)
-    given = stated_host(machine, setting.host_launch_s)
-    gap = given if given is not None else gap
+    runtime = of_steps(Steps.COMPILED if setting.compiled else Steps.EAGER)
+    gap = launch_cost(machine, runtime, setting.host_launch_s) or Interval.exactly(0.0)
     return gap * TRAINING_LAUNCHES if setting.training else gap
 
 
-def launch_cost(
-    machine: Machine, runtime: Runtime, host_launch_s: float | None = None
-) -> Interval | None:
-    """Return the host time per launch; None if the device never waits for the host.
-
-    Graphs are launched as a whole. A runtime that is no eager framework waits only if the
-    deployment gives a launch overhead, or if it is a compiled framework.
-    """
-    if machine.kind == "cpu" or runtime.launch is LaunchMode.GRAPH:
-        return None
-    if runtime.is_dispatched or launched_by(runtime) is not None:
-        given = stated_host(machine, host_launch_s)
-        return given if given is not None else eager_host(machine)
-    if host_launch_s is not None:
-        return KNOWN_HOST * host_launch_s
-    return COMPILED_HOST if runtime.steps is Steps.COMPILED else None
-
-
-def launched_by(runtime: Runtime) -> Mapping[str, int] | None:
-    """Return the launches per operator of an engine's eager host; None for other runtimes."""
-    return None if runtime.engine is None else runtime.engine.launched
+def launched_by(runtime: Runtime) -> Mapping[str, int]:
+    """Return the launches per operator of an engine's eager host, one for others."""
+    return {} if runtime.engine is None else runtime.engine.launched
 
 
 def host_sides(execution: Execution, device_s: float) -> Interval:
@@ -111,23 +152,28 @@ def host_sides(execution: Execution, device_s: float) -> Interval:
     host = host_of(execution)
     if host is None:
         return Interval.exactly(1.0)
-    time = Interval.exactly(device_s).slower_of(host.time)
+    time = Interval.exactly(device_s).slower_of(host.time) + host.fixed
     return time * (1 / time.mid) if time.mid > 0 else Interval.exactly(1.0)
 
 
-def launch_counts(execution: Execution) -> tuple[float, ...]:
-    """Return the host's launches for each kernel."""
+def launch_counts(execution: Execution, helper: float = 0.0) -> tuple[float, ...]:
+    """Return the host's launches for each kernel.
+
+    Args:
+        execution: execution of the run.
+        helper: time of a launch inside an operator over that of an operator.
+    """
     runtime, bounds = execution.kernels.runtime, execution.bounds.kernels
-    each = launched_by(runtime) or {}
+    each = launched_by(runtime)
 
     def count(bound: KernelBound) -> float:
         kernel = bound.kernel
         if kernel.helper is not None and not kernel.helper.is_dispatched:
-            return 0.0
+            return bound.launches * helper
         return float(bound.launches * each.get(kernel.anchor.op.mnemonic, 1))
 
     return execution.kernels.once(
-        ("run", len(bounds)), execution.bounds.env, lambda: tuple(map(count, bounds))
+        ("run", len(bounds), helper), execution.bounds.env, lambda: tuple(map(count, bounds))
     )
 
 
@@ -137,10 +183,17 @@ def launches_of(execution: Execution) -> float:
 
 
 def host_of(execution: Execution) -> Host | None:
-    """Return the host of a run; None if the device never waits for it."""
-    runtime = execution.kernels.runtime
-    launch = launch_cost(execution.machine, runtime, execution.host_launch_s)
-    return None if launch is None else Host(launch, launch_counts(execution))
+    """Return the host of a run; None if nothing waits for it, or nothing is launched.
+
+    A launch overhead of zero stands for kernels alone, without the host of a run.
+    """
+    machine, runtime = execution.machine, execution.kernels.runtime
+    times = host_times(machine, runtime)
+    if times is None or not execution.bounds.kernels or execution.host_launch_s == 0:
+        return None
+    launch = launch_cost(machine, runtime, execution.host_launch_s) or Interval.exactly(0.0)
+    helper = times.helper_s[1] / times.launch_s[1] if times.launch_s[1] else 1.0
+    return Host(launch, launch_counts(execution, helper), Interval(*times.fixed_s))
 
 
 def host_note(host: Host, runtime: Runtime, *, is_given: bool = False) -> str:

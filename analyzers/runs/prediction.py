@@ -212,15 +212,18 @@ def predicted(execution: Execution, source: Module | None = None) -> PredictionT
     machine, runtime = bounds.machine, kernels.runtime
     launched = in_run(execution, estimates(execution))
     efficiencies = of_machine(machine, runtime.name)
-    fixed_s = on_host(source, kernels, efficiencies)
-    device = total(launched, bounds.floor_s, fixed_s, efficiencies)
+    device = total(launched, bounds.floor_s, on_host(source, kernels, efficiencies), efficiencies)
     left = overlap(launched, bounds, kernels, module) if runtime.streams > 1 and module else 1.0
     host = host_of(execution)
     waiting = timeline(launched, host)
+    # rates fitted to profiles of this machine include it
+    fixed = host.fixed if host and efficiencies is None else Interval.exactly(0.0)
+    fixed_s = device.fixed_s + fixed.mid
     sum_s = math.fsum([*(k.time_s for k in waiting), fixed_s])
-    time = device.time if host is None else device.time.slower_of(host.time)
+    time = device.time.slower_of(host.time) + fixed if host else device.time
     time = time * (left * sum_s / time.mid) if time.mid else time
-    in_time, run = spread(waiting, replace(device, time=time.at_least(bounds.floor_s)))
+    run = replace(device, time=time.at_least(bounds.floor_s), fixed_s=fixed_s)
+    in_time, run = spread(waiting, run)
     table = PredictionTable(
         tuple(in_time),
         run,

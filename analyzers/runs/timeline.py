@@ -34,11 +34,13 @@ class Host:
 
     Args:
         launch: time per launch.
-        launches: its launches for each kernel.
+        launches: its launches for each kernel; those inside an operator count for their share.
+        fixed: time of the run besides launches and kernels.
     """
 
     launch: Interval
     launches: tuple[float, ...]
+    fixed: Interval = Interval.exactly(0.0)
 
     @property
     def time(self) -> Interval:

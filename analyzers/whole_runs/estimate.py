@@ -21,7 +21,7 @@ from ..graph.dataset import with_floors
 from ..graph.encode import encode_module
 from ..graph.rows import GraphRow, Measurements, Quantity
 from ..graph.weights import GraphCard, read_card
-from ..runs.host import COMPILED_HOST, host_gap
+from ..runs.host import host_gap
 from ..runs.run_table import stored_element
 from ..steps.launch_kind import LaunchKind
 from ..steps.setting import Setting
@@ -213,7 +213,7 @@ def waiting(machine: Machine, setting: Setting, launches: float, run: Interval) 
     if host.mid > run.mid:
         yield f"launches take its host {1e3 * host.mid:.2g} ms"
     is_recorded = machine.kind != "cpu" and setting.compiled and setting.host_launch_s == 0
-    longest_s = COMPILED_HOST.high * launches
+    longest_s = host_gap(machine, replace(setting, host_launch_s=None)).high * launches
     if is_recorded and longest_s > run.high:
         yield f"launches not recorded take its host up to {1e3 * longest_s:.2g} ms"
 

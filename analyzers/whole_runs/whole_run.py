@@ -20,7 +20,7 @@ from ..artefacts.artefact import WeightsError
 from ..estimate.estimate import CandidateRun
 from ..estimate.interval import Interval
 from ..runs import runtime_runs
-from ..runs.host import stated_host
+from ..runs.host import given_host
 from ..runs.prediction import PredictionTable, extrapolation
 from ..runs.recurrence import chained_s
 from ..runs.run_table import leading_extent, stored_element
@@ -159,7 +159,7 @@ def under_runtime(
     bounds = execution.bounds
     is_chained = any(chained_s(b.kernel, bounds.env) is not None for b in bounds.kernels)
     own_host = execution.kernels.runtime.is_dispatched and (
-        stated_host(execution.machine, execution.host_launch_s) is not None
+        given_host(execution.machine, execution.host_launch_s) is not None
     )
     reasons = {
         f"no measured {deployment.runtime} run on {name}": not run.is_own,

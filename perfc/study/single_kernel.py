@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from perfc.deployment import Deployment, DeploymentKeywords
@@ -332,4 +332,10 @@ def op(
             target, (deployment or Deployment()).with_values(how), {**(extents or {}), **rest}
         )
     module = module_of(kind, {**(extents or {}), **rest}, function)
-    return analyze(module, target, deployment=deployment, predictor=KERNELS, **how)
+    given = (deployment or Deployment()).with_values(how)
+    return analyze(module, target, deployment=alone(given), predictor=KERNELS)
+
+
+def alone(how: Deployment) -> Deployment:
+    """Return how a kernel is run without the host of a model, unless its launch is given."""
+    return how if how.host_launch is not None else replace(how, host_launch=0.0)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from perfc.study.single_kernel import KERNELS, KernelKind, module_of
+from perfc.study.single_kernel import KERNELS, KernelKind, alone, module_of
 
 from ..shared.prelude import (
     DeploymentOptions,
@@ -129,7 +129,7 @@ def module_from(
 def deployment_of(module: Module, options: DeploymentOptions) -> Deployment:
     """Return the deployment of the kernel; extents in the project file belong to models."""
     how = options.deployment(dims={}, is_several=True)
-    return replace(how, dims=module.defaults())
+    return alone(replace(how, dims=module.defaults()))
 
 
 def compared(module: Module, how: Deployment, options: DeploymentOptions) -> Comparison:
@@ -137,8 +137,8 @@ def compared(module: Module, how: Deployment, options: DeploymentOptions) -> Com
     from perfc.deployment.fields import KERNELS
     from perfc.study.comparison import ModelSetting, Order, compare
 
-    alone = ModelSetting(module, how, predictor=KERNELS)
-    return compare([alone], options.machines(how.target), order=Order.GIVEN)
+    setting = ModelSetting(module, how, predictor=KERNELS)
+    return compare([setting], options.machines(how.target), order=Order.GIVEN)
 
 
 def show(kernels: Kernels, comparison: Comparison, form: str, output: Path | None) -> None:

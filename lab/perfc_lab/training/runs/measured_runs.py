@@ -121,8 +121,8 @@ def merged_then(table: Runtime, framework: tuple[int, int]) -> Runtime:
     return table if table.known_steps is None else of_steps(table.known_steps, framework)
 
 
-def lowered(source: Module, row: WholeModel, am: Analyses) -> tuple[str, RunTable]:
-    """Precision and table of a run.
+def executed(source: Module, row: WholeModel, am: Analyses) -> Execution:
+    """Kernels of a run on its machine.
 
     Raises:
         PerfcError: no such target, or a precision that the model cannot be put in.
@@ -138,10 +138,20 @@ def lowered(source: Module, row: WholeModel, am: Analyses) -> tuple[str, RunTabl
     kernels = launched(kernels, machine, env, module, layout=how.layout, tf32=how.rounded)
     bound = bounds(kernels, machine, env, tf32=how.rounded)
     autocast = Autocasting.of(source, how.dtype)
-    execution = Execution(
+    return Execution(
         bound, kernels, module, autocast,
         host_launch_s=how.host_launch, framework=how.serving.value,
     )  # fmt: skip
+
+
+def lowered(source: Module, row: WholeModel, am: Analyses) -> tuple[str, RunTable]:
+    """Precision and table of a run.
+
+    Raises:
+        PerfcError: no such target, or a precision that the model cannot be put in.
+    """
+    how, execution = row.deployment, executed(source, row, am)
+    bound = execution.bounds
     stored = precision(how, stored_element(source), bound)
     table = predicted(execution, source)
     return stored, tabulated(execution, table, how, stored, leading_extent(source, bound.env))

@@ -1,0 +1,385 @@
+"""Fits the host of each runtime to measured runs: time per launch and fixed time of a run.
+
+    python -m perfc_lab.fits.hosts DATA [-o analyzers/runs/host.toml]
+
+A run takes the longer of its device and its host, and a fixed time: ``max(f d, h n) + t`` for a
+device time d and n launches. Fitted to the runs of a runtime on boards of a generation: h and t,
+with a factor of h and t for each host (source and board), and as nuisances the factors f of each
+precision on each board and of each network, which are not written. Batches separate the terms: n
+and t do not grow with them. Spreads are the 5th and 95th percentiles of measured over fitted time
+where the host is the longer, without factors of hosts. Printed errors are of hosts left out.
+
+DATA has the tables and graphs of ``perfc_lab.tables.whole_models``; datasets of this repository
+are read too. Takes three minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from scipy.optimize import least_squares
+
+from perfc.analyzers.features.sheet import Sheet
+from perfc.analyzers.graph.measured_runs import model_folder
+from perfc.analyzers.runs.host import FILE, OTHER, HostTimes, launch_counts
+from perfc.analyzers.runs.prediction import predicted
+from perfc.analyzers.runs.run_table import precision, stored_element
+from perfc.common.fitted import as_toml
+from perfc.common.whole_file import write_output
+from perfc.errors import PerfcError
+from perfc.frontend.collector import paused_collector
+from perfc.ir import Kind, Module
+from perfc.passes.manager import Analyses
+from perfc_lab.tables.ort_runs import published_runs
+from perfc_lab.tables.own_runs import own_runs
+from perfc_lab.tables.whole_models import WholeModel, whole_models
+from perfc_lab.training.runs.measured_runs import executed, typed
+
+LAUNCH_S, FIXED_S = 10e-6, 50e-6
+"""Centres of the priors of h and t."""
+SPREADS = {"launch": 1.0, "fixed": 1.5, "host": 0.3, "board": 0.5, "network": 0.25}
+"""Standard deviations of the priors of logarithms."""
+ERROR, OUTLIER = 0.1, 0.15
+"""Standard deviation of the logarithm of a measured time; error from which it counts linearly."""
+SHARPNESS = 6.0
+"""Exponent of the smooth maximum of device and host."""
+LARGEST_BATCH = 16
+"""Batch from which runs say nothing of hosts."""
+FEW = 5
+"""Runs that wait for their host below which a spread is assumed."""
+ASSUMED = np.array([0.55, 1.0, 1.65])
+"""Least spread: of hosts, of which three laboratories' differ by 1.4 to 2 times."""
+FIXED = np.array([0.4, 1.0, 2.5])
+"""Spread of the fixed time."""
+HELPER_S, SLOW_HELPER_S = 6e-6, 18e-6
+"""Time of a further launch inside an operator, in a library and so of any framework: 47 rows of one
+H200 that wait for their host fit 24 and 6 µs (`datasets/h200/vision.csv.gz`, launches by
+``graph_nodes``), where a launch alone takes 7 µs; three times that on processors of Jetson."""
+CONVOLUTIONAL = 0.35
+"""Share of convolutions in the time from which networks are convolutional."""
+
+
+@dataclass(frozen=True)
+class HostClass:
+    """Runtimes and boards with one host.
+
+    Args:
+        runtimes: runtimes whose runs are fitted.
+        also: further runtimes with this host.
+        generation, below: compute capabilities from and below which boards belong to it.
+        boards: start of their names.
+        helper_s: time of a further launch inside an operator.
+        but: source that is left out.
+    """
+
+    runtimes: tuple[str, ...]
+    also: tuple[str, ...] = ()
+    generation: float = 0.0
+    below: float = math.inf
+    boards: str = ""
+    helper_s: float = HELPER_S
+    but: str = ""
+
+
+JETSON, AMPERE, HOPPER = "jetson-", 8.0, 9.0
+CLASSES = {
+    "eager-hopper": HostClass(("eager",), ("eager-literal",), HOPPER),
+    "eager-ampere": HostClass(("eager",), ("eager-literal",), AMPERE, HOPPER),
+    "eager-older": HostClass(("eager",), ("eager-literal",), 1.0, AMPERE),
+    "eager-jetson": HostClass(
+        ("eager",), ("eager-literal",), boards=JETSON, helper_s=SLOW_HELPER_S
+    ),
+    "torchscript-ampere": HostClass(("torchscript",), (), AMPERE),
+    "torchscript-older": HostClass(("torchscript",), (), 0.0, AMPERE),
+    "tensorrt": HostClass(("tensorrt", "ort-tensorrt")),
+    "tensorrt-jetson": HostClass(
+        ("tensorrt", "ort-tensorrt"), boards=JETSON, helper_s=SLOW_HELPER_S
+    ),
+    "paddle": HostClass(("paddle",)),
+    "paddle-trt": HostClass(("paddle-trt",)),
+    "ort": HostClass(("ort",), (OTHER,)),
+    "ort-jetson": HostClass(("ort",), (OTHER,), boards=JETSON, helper_s=SLOW_HELPER_S),
+    # TensorFlow 2 layer by layer, 58 to 92 µs a kernel, is no graph executor
+    "tensorflow": HostClass(("tensorflow",), but="TensorRT's TensorFlow quantization"),
+    "fastertransformer": HostClass(("fastertransformer",)),
+}
+ASSUMED_HOSTS = {
+    "eager-other": HostTimes(
+        ("eager", "eager-literal"), (10e-6, 30e-6, 76e-6), (2e-6, 6e-6, 15e-6), (0.0, 5e-5, 2e-4),
+        source="assumed: an eager kernel with its launch takes 12 to 14 µs on MI100, half of what "
+        "it takes on NVIDIA GPUs (NeuSight)",
+    ),
+    "inductor": HostTimes(
+        ("inductor",), (8e-6, 15e-6, 24e-6), (3e-6, 6e-6, 13e-6), (3e-5, 4e-5, 1e-4),
+        source="assumed: a generated kernel takes 7 to 9 µs and each call 33 to 44 µs more "
+        "(tritonbench #1017, 2026); a launch of ResNet-50 took 36 to 41 µs with PyTorch 2.0.1 on "
+        "hosts of A100, V100 and T4 (transformers, perf_torch_compile.md); from Triton 3.0 on, "
+        "which came with PyTorch 2.4, less than half of that (triton #3638)",
+    ),
+}  # fmt: skip
+"""Hosts of which no runs that wait for them are known."""
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A run on its machine.
+
+    Args:
+        stored: its precision.
+        is_convolutional: whether convolutions take much of the time.
+        device_s: sum of its kernels' times.
+        operators, helpers: launches of operators, and further ones inside of them.
+        generation: compute capability.
+    """
+
+    stored: str
+    is_convolutional: bool
+    device_s: float
+    operators: float
+    helpers: float
+    generation: float
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A measured run, as measured and as lowered."""
+
+    row: WholeModel
+    run: Lowered
+
+    def is_of(self, host: HostClass) -> bool:
+        """Return True if the host is of a class."""
+        how, generation = self.row.deployment, self.run.generation
+        is_board = how.target.startswith(JETSON) == (host.boards == JETSON)
+        is_generation = host.generation <= generation < host.below
+        is_fitted = how.runtime in host.runtimes and self.row.source != host.but
+        return is_fitted and is_board and is_generation
+
+    @property
+    def host(self) -> tuple[str, str]:
+        """Source and board."""
+        return self.row.source, self.row.deployment.target
+
+
+def samples(data: Path, say: Callable[[str], None]) -> Iterator[Sample]:
+    """Yield the measured runs of small batches whose graph and target are there."""
+    graphs = model_folder(data)
+    by_graph: dict[str, list[WholeModel]] = {}
+    wanted = {r for c in CLASSES.values() for r in c.runtimes}
+    for row in (*whole_models(data), *own_runs(graphs), *published_runs(data, graphs)):
+        how = row.deployment
+        is_small = how.dims.get("batch", 1) <= LARGEST_BATCH
+        if how.runtime in wanted and is_small and (graphs / row.graph).is_file():
+            by_graph.setdefault(row.graph, []).append(row)
+    for graph, rows in sorted(by_graph.items()):
+        say(graph)
+        with paused_collector():
+            am, known, sources = Analyses(), dict[object, Lowered](), dict[object, Module]()
+            for row in rows:
+                how, dims = row.deployment, tuple(sorted(row.deployment.dims.items()))
+                key = how.target, how.runtime, how.runtime_version, how.dtype, how.rounded, dims
+                try:
+                    if dims not in sources:
+                        sources[dims] = typed(graphs / graph, how.dims)
+                    if key not in known:
+                        known[key] = lowered(sources[dims], row, am)
+                except PerfcError as error:
+                    say(f"left out: {error}")
+                    continue
+                yield Sample(row, known[key])
+
+
+def lowered(source: Module, row: WholeModel, am: Analyses) -> Lowered:
+    """Return what a sample has besides its row.
+
+    Raises:
+        PerfcError: no such target, or a precision that the model cannot have.
+    """
+    execution = executed(source, row, am)
+    each = predicted(execution, source).launched
+    times_s = [k.time_s - k.gap_s for k in each]
+    of_convolutions = (
+        t
+        for t, b in zip(times_s, execution.bounds.kernels, strict=True)
+        if b.kernel.anchor.op.kind is Kind.CONV
+    )
+    operators = math.fsum(launch_counts(execution, 0.0))
+    return Lowered(
+        precision(row.deployment, stored_element(source), execution.bounds),
+        math.fsum(of_convolutions) > CONVOLUTIONAL * math.fsum(times_s),
+        math.fsum(times_s),
+        operators,
+        math.fsum(launch_counts(execution, 1.0)) - operators,
+        Sheet(execution.machine).generation,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """Host of a class.
+
+    Args:
+        launch_s: median time per launch of an operator of runs that wait.
+        fixed_s: time of a run.
+        hosts: time per launch by host.
+        waits: which runs wait for their host.
+    """
+
+    launch_s: float
+    fixed_s: float
+    hosts: dict[object, float]
+    waits: np.ndarray
+
+    def ratios(self, rows: Sequence[Sample], helper_s: float) -> np.ndarray:
+        """Return measured times over those of the host."""
+        host_s = [self.launch_s * r.run.operators + helper_s * r.run.helpers for r in rows]
+        return np.array([r.row.time_s for r in rows]) / (np.array(host_s) + self.fixed_s)
+
+
+def numbered(keys: Sequence[object]) -> tuple[np.ndarray, dict[object, int]]:
+    """Return the number of each key, and the numbers."""
+    numbers = {key: i for i, key in enumerate(dict.fromkeys(keys))}
+    return np.array([numbers[key] for key in keys]), numbers
+
+
+def fitted(rows: Sequence[Sample], helper_s: float) -> Fit:
+    """Return the host of runs, by robust least squares in the logarithm with normal priors."""
+    of_board = [(r.row.deployment.target, r.run.stored, r.run.is_convolutional) for r in rows]
+    of_network = [(r.row.graph, r.run.stored, r.row.deployment.target) for r in rows]
+    board, boards = numbered(of_board)
+    host, hosts = numbered([r.host for r in rows])
+    network, networks = numbered(of_network)
+    repeats = Counter(of_network)
+    weight = np.array([repeats[n] ** -0.5 for n in of_network])
+    device_s = np.array([r.run.device_s for r in rows])
+    operators = np.array([r.run.operators for r in rows])
+    inside_s = np.array([helper_s * r.run.helpers for r in rows])
+    measured = np.log([r.row.time_s for r in rows])
+    sizes = 1, 1, len(hosts), len(boards), len(networks)
+    ends = np.cumsum(sizes)[:-1]
+    scale = np.repeat(list(SPREADS.values()), sizes)
+
+    def parts(z: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, np.ndarray]:
+        launch, fixed, of_hosts, of_boards, of_networks = np.split(z * scale, ends)
+        device = device_s * np.exp(of_boards[board] + of_networks[network])
+        waiting = LAUNCH_S * np.exp(launch + of_hosts[host]) * operators + inside_s
+        return device, waiting, FIXED_S * float(np.exp(fixed[0])), of_hosts
+
+    def residuals(z: np.ndarray) -> np.ndarray:
+        device, waiting, fixed_s, _ = parts(z)
+        longer = np.maximum(device, waiting)
+        each = (device / longer) ** SHARPNESS + (waiting / longer) ** SHARPNESS
+        error = (np.log(longer * each ** (1 / SHARPNESS) + fixed_s) - measured) / OUTLIER
+        robust = np.sign(error) * np.sqrt(2 * (np.sqrt(1 + error**2) - 1)) * OUTLIER
+        return np.concatenate([weight * robust / ERROR, z])
+
+    z = least_squares(residuals, np.zeros(sum(sizes)), max_nfev=80).x
+    device, waiting, fixed_s, of_hosts = parts(z)
+    launch_s = LAUNCH_S * np.exp(z[0] * SPREADS["launch"] + of_hosts)
+    waits = waiting > device
+    late = [r for r, is_late in zip(rows, waits, strict=True) if is_late]
+    (middle_s,) = percentiles(launch_s[host[waits]], late, 50) if late else [np.median(launch_s)]
+    return Fit(middle_s, fixed_s, dict(zip(hosts, launch_s, strict=True)), waits)
+
+
+def percentiles(values: np.ndarray, rows: Sequence[Sample], *wanted: float) -> list[float]:
+    """Return percentiles of values of rows; a host counts as the root of its rows."""
+    repeats = Counter(r.host for r in rows)
+    weights = np.array([repeats[r.host] ** -0.5 for r in rows])
+    order = np.argsort(values)
+    below = np.cumsum(weights[order]) - weights[order] / 2
+    return np.interp(np.array(wanted) / 100 * weights.sum(), below, values[order]).tolist()
+
+
+def spread(fit: Fit, rows: Sequence[Sample], helper_s: float) -> np.ndarray:
+    """Return the 5th and 95th percentile of measured over fitted time around 1, or wider ones."""
+    late = [r for r, waits in zip(rows, fit.waits, strict=True) if waits]
+    if len(late) < FEW:
+        return ASSUMED
+    low, high = percentiles(fit.ratios(late, helper_s), late, 5, 95)
+    return np.array([min(low, ASSUMED[0]), 1.0, max(high, ASSUMED[2])])
+
+
+def left_out(fit: Fit, rows: Sequence[Sample], helper_s: float) -> str:
+    """Return the error of runs that wait for their host, each host left out."""
+    ratios: list[float] = []
+    inside: list[bool] = []
+    for host in fit.hosts:
+        rest = [r for r in rows if r.host != host]
+        late = [r for r, waits in zip(rows, fit.waits, strict=True) if waits and r.host == host]
+        if rest and late:
+            other = fitted(rest, helper_s)
+            here = other.ratios(late, helper_s)
+            low, _, high = spread(other, rest, helper_s)
+            ratios += here.tolist()
+            inside += ((here >= low) & (here <= high)).tolist()
+    if not ratios:
+        return "one host"
+    off = np.median(np.abs(1 / np.array(ratios) - 1))
+    return f"hosts left out {off:.0%} off, {np.mean(inside):.0%} of {len(ratios)} inside"
+
+
+def host_of(host: HostClass, rows: Sequence[Sample]) -> tuple[HostTimes, str]:
+    """Return the times of a class, and how well they hold."""
+    fit = fitted(rows, host.helper_s)
+    launch_s = fit.launch_s * spread(fit, rows, host.helper_s)
+    each = ", ".join(f"{s} on {t} {1e6 * own:.1f}" for (s, t), own in fit.hosts.items())
+    words = (
+        f"{len(rows)} runs, {fit.waits.sum()} wait; {left_out(fit, rows, host.helper_s)}; {each}"
+    )
+    times = HostTimes(
+        (*host.runtimes, *host.also),
+        rounded(launch_s),
+        rounded(np.minimum(launch_s, host.helper_s * launch_s / fit.launch_s)),
+        rounded(fit.fixed_s * FIXED),
+        host.generation,
+        host.boards,
+        int(fit.waits.sum()),
+        ", ".join(sorted({r.row.source for r in rows})),
+    )
+    return times, words
+
+
+def page(hosts: Mapping[str, HostTimes]) -> str:
+    """Return the table of docs/predict.md: middle and ends in µs."""
+    lines = [
+        "| runtime, boards | launch | inside an operator | run |",
+        "| --- | ---: | ---: | ---: |",
+    ]
+    for name, host in sorted(hosts.items()):
+        each = (host.launch_s, host.helper_s, host.fixed_s)
+        cells = (f"{1e6 * m:,.4g} ({1e6 * a:,.4g} to {1e6 * b:,.4g})" for a, m, b in each)
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def rounded(values: np.ndarray) -> tuple[float, float, float]:
+    """Return three values with two digits."""
+    low, middle, high = (float(f"{v:.2g}") for v in values)
+    return low, middle, high
+
+
+def main() -> None:
+    """Fit the hosts of all classes and write them."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("-o", "--output", type=Path, default=FILE)
+    args = parser.parse_args()
+    every = list(samples(args.data, lambda _: None))
+    found = dict(ASSUMED_HOSTS)
+    for name, host in CLASSES.items():
+        found[name], words = host_of(host, [s for s in every if s.is_of(host)])
+        print(f"{name}: {words}")
+    print(page(found))
+    comment = "Hosts of runs by runtime; written by lab/perfc_lab/fits/hosts.py."
+    write_output(args.output, as_toml(found, comment))
+
+
+if __name__ == "__main__":
+    main()
