@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import field
+from functools import cached_property
 from typing import Any, ClassVar, TypeVar, cast
 
 from perfc.ir import Env, Module, Node, frozen
@@ -52,6 +53,23 @@ class KernelTable:
                 del self.memo[next(iter(self.memo))]
             self.memo[key] = result()
         return cast(R, self.memo[key])
+
+    @cached_property
+    def served(self) -> tuple[int, ...]:
+        """Return for each kernel the index of the one that it serves, itself unless a helper.
+
+        Helpers have the name of the kernel that they are inserted for, next to it.
+        """
+        named: dict[str, list[int]] = {}
+        for i, kernel in enumerate(self.kernels):
+            if kernel.helper is None:
+                named.setdefault(kernel.anchor.name, []).append(i)
+
+        def served(i: int, kernel: Kernel) -> int:
+            near = named.get(kernel.anchor.name, [i])
+            return i if kernel.helper is None else min(near, key=lambda j: (abs(j - i), -j))
+
+        return tuple([served(i, kernel) for i, kernel in enumerate(self.kernels)])
 
     def facts(self) -> dict[Node, dict[str, object]]:
         """Return the kernel that each node belongs to."""

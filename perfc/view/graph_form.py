@@ -136,19 +136,23 @@ def value_attributes(v: Value, env: Mapping[str, int] | None) -> Attributes:
 def executed_graph(report: Report) -> GraphForm:
     """Return the graph that a report analyzes, with the numbers of its kernels.
 
-    Every node has the number of its ``kernel``. The work and the times of a kernel are those of
-    the node that names it, so that sums over the nodes are those of the run.
+    Every node has the number of its ``kernel``. The work and the times of a kernel and its helper
+    launches are those of the node that names it, so that sums over the nodes are those of the run.
     """
     kernel_of: dict[Node, int] = {}
-    numbers: dict[Node, Attributes] = {}
-    for at, (bound, estimate) in enumerate(
-        zip(report.roofline.kernels, report.prediction.kernels, strict=True)
-    ):
+    numbers: dict[Node, dict[str, float]] = {}
+    bounds, estimates = report.roofline.kernels, report.prediction.kernels
+    for at, served in enumerate(report.kernels.served):
+        bound = bounds[at]
         kernel_of.update(dict.fromkeys(bound.kernel.nodes, at))
-        numbers[bound.kernel.anchor] = {
-            "flop": float(bound.counts.flop), "bytes": float(bound.counts.nbytes),
-            "floor_s": bound.floor_s, "time_s": estimate.time_s,
-        }  # fmt: skip
+        sums = numbers.setdefault(bounds[served].kernel.anchor, {})
+        for name, value in (
+            ("flop", bound.counts.flop),
+            ("bytes", bound.counts.nbytes),
+            ("floor_s", bound.floor_s),
+            ("time_s", estimates[at].time_s),
+        ):
+            sums[name] = sums.get(name, 0.0) + value
 
     def facts(node: Node) -> Attributes:
         kernel = {"kernel": kernel_of[node]} if node in kernel_of else {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -74,6 +74,8 @@ class NumbersByNode:
     by_output: Mapping[str, Node]
     by_call: Mapping[str, tuple[Node, ...]]
     kernel_of: Mapping[Node, int]
+    launches: Mapping[int, Sequence[int]]
+    """By kernel: itself and its helper launches."""
 
     @staticmethod
     def of(report: Report) -> NumbersByNode:
@@ -92,9 +94,11 @@ class NumbersByNode:
                     prefix, slash, _ = prefix.rpartition("/")
         kernels = enumerate(report.kernels.kernels)
         kernel_of = {n: i for i, k in kernels for n in k.nodes}
-        return NumbersByNode(
-            report, by_output, {k: tuple(v) for k, v in by_call.items()}, kernel_of
-        )
+        launches: dict[int, list[int]] = {}
+        for i, served in enumerate(report.kernels.served):
+            launches.setdefault(served, []).append(i)
+        calls = {k: tuple(v) for k, v in by_call.items()}
+        return NumbersByNode(report, by_output, calls, kernel_of, launches)
 
     def at(self, node: onnx.NodeProto, is_call: bool) -> NodeNumbers | None:
         """Return the numbers of one node of the file; None if it does not run."""
@@ -109,10 +113,10 @@ class NumbersByNode:
                 continue
             if index not in numbers.kernels:
                 numbers.kernels.append(index)
-            bound = self.report.roofline.kernels[index]
-            if bound.kernel.anchor is n:
-                numbers.anchored.append(bound)
-                numbers.predictions.append(self.report.prediction.kernels[index])
+            if self.report.kernels.kernels[index].anchor is n:
+                for launch in self.launches[index]:
+                    numbers.anchored.append(self.report.roofline.kernels[launch])
+                    numbers.predictions.append(self.report.prediction.kernels[launch])
         return numbers if nodes else None
 
     def nodes(self, node: onnx.NodeProto, is_call: bool) -> tuple[Node, ...]:
@@ -133,8 +137,8 @@ def annotate(model: onnx.ModelProto, report: Report) -> None:
     ``perfc.write_bytes``, ``perfc.coverage`` and ``perfc.kernel``. The anchor node of a kernel also
     has the predicted time with its interval, ``perfc.predicted_s``, ``perfc.predicted_low_s`` and
     ``perfc.predicted_high_s``, its share of the predicted run, ``perfc.share``, its time at
-    measured rates, ``perfc.sustained_s``, ``perfc.floor_s`` and ``perfc.bound``, so that sums over
-    nodes are right.
+    measured rates, ``perfc.sustained_s``, ``perfc.floor_s`` and ``perfc.bound``, each with the
+    kernel's helper launches. The nodes and the model's ``perfc.fixed_s`` sum up to the run.
     Earlier ``perfc.`` properties are replaced; nothing else changes.
     """
     numbers = NumbersByNode.of(report)
@@ -189,7 +193,7 @@ def properties(report: Report, n: NodeNumbers) -> dict[str, str]:
 def predicted(time_s: float, low_s: float, high_s: float) -> dict[str, str]:
     """Return a prediction and its interval as properties."""
     return {
-        "predicted_s": f"{time_s:.6g}",
+        "predicted_s": f"{time_s:.12g}",
         "predicted_low_s": f"{low_s:.6g}",
         "predicted_high_s": f"{high_s:.6g}",
     }
@@ -209,6 +213,7 @@ def model_properties(report: Report) -> dict[str, str]:
         "sustained_s": f"{report.roofline.time_s:.6g}",
         "floor_s": f"{report.roofline.floor_s:.6g}",
         **predicted(total.time_s, total.low_s, total.high_s),
+        "fixed_s": f"{total.fixed_s:.12g}",
         "mac": str(int(evaluate(report.cost.work.mac, report.env))),
     }
 

@@ -22,7 +22,7 @@ function timeOf(v) {
   if (v < 0) return moduleTime[~v];
   const kernel = graphOf.kernel[v];
   if (kernel < 0) return 0;
-  return shown.kernels.time_s[kernel] * (graphOf.anchor[v] === kernel ? 1 : PALER);
+  return servedTime[kernel] * (graphOf.anchor[v] === kernel ? 1 : PALER);
 }
 
 function deltaOf(kernel) {

@@ -4,16 +4,25 @@ const graphOf = shown.graph;
 const moduleTime = sums(shown.kernels.time_s);
 const moduleDelta = data.comparison ? sums(data.comparison.delta_s) : null;
 const moduleKernels = sums(shown.kernels.time_s.map(() => 1));
+const servedTime = withHelpers(shown.kernels.time_s);
 const hottest = Math.max(0, ...shown.kernels.time_s);
 
 // Part of the run below which a module of the treemap has no room for its kernels.
 const CROWDED = .003;
 
+// Sums over the kernels of the model, each with its helper launches.
+function withHelpers(ofKernel) {
+  const sum = new Float64Array(ofKernel.length);
+  shown.kernels.served.forEach((served, kernel) => { sum[served] += ofKernel[kernel]; });
+  return sum;
+}
+
 function sums(ofKernel) {
   const { anchor, home, parent, modules } = graphOf;
   const times = new Float64Array(modules.length);
+  const served = withHelpers(ofKernel);
   anchor.forEach((kernel, node) => {
-    if (kernel >= 0) times[home[node]] += ofKernel[kernel];
+    if (kernel >= 0) times[home[node]] += served[kernel];
   });
   // A module stands behind the one it is in.
   for (let m = modules.length - 1; m > 0; m--) times[parent[m]] += times[m];
@@ -35,7 +44,7 @@ function branch(m, palette, areaOfSecond) {
       if (moduleTime[~c] > 0) branches.push(branch(~c, palette, areaOfSecond));
     } else if (graphOf.anchor[c] >= 0) {
       const kernel = graphOf.anchor[c];
-      const value = shown.kernels.time_s[kernel];
+      const value = servedTime[kernel];
       const fill = deltaFill(kernel, palette) || heat(value, hottest, palette);
       const name = kernelName(shown, kernel);
       branches.push({ name, value, kernel, itemStyle: { color: fill },
@@ -107,7 +116,7 @@ function flameBars(palette) {
     let x = start;
     for (const c of graphOf.scopes[m].children) {
       const kernel = c < 0 ? -1 : graphOf.anchor[c];
-      const value = c < 0 ? moduleTime[~c] : kernel >= 0 ? shown.kernels.time_s[kernel] : 0;
+      const value = c < 0 ? moduleTime[~c] : kernel >= 0 ? servedTime[kernel] : 0;
       if (!value) continue;
       const name = c < 0 ? graphOf.modules[~c] : kernelName(shown, kernel);
       bars.push({ value: [x, x + value, depth], name, time: value,

@@ -73,7 +73,7 @@ def render(views: Views) -> str:
     v = views.verdict
     model, machine, *how = (clipped(part) for part in running(views))
     ordered = groups(views.kernels)
-    lines = rest_lines(ordered[KINDS:], v, NO_LIMIT)
+    lines = rest_lines(ordered, KINDS, v, NO_LIMIT)
     rest = "".join(s.text for line in lines for s in line)
     return template(TEMPLATE).render(
         model=model,

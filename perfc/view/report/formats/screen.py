@@ -66,7 +66,7 @@ def lines(views: Views, width: int, top: int | None = KINDS) -> Iterator[Line]:
     if shown:
         yield ()
         yield from kind_lines(shown, room)
-        yield from rest_lines(kinds[len(shown) :], views.verdict, room)
+        yield from rest_lines(kinds, len(shown), views.verdict, room)
     yield ()
     yield from help_lines(helping, views.verdict, room)
     yield from next_lines(views, room)

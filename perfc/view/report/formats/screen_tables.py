@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from perfc.common.plain_text import printable
@@ -129,29 +130,31 @@ def operator(group: KernelGroup) -> str:
     return next((w for w in group.first.title.split() if f"/{w}" in group.first.anchor), "")
 
 
-def rest_lines(rest: Sequence[KernelGroup], verdict: Verdict, width: int) -> Iterator[Line]:
-    """Yield the line of omitted kinds and of the fixed time with their shares.
+def rest_lines(
+    kinds: Sequence[KernelGroup], shown: int, verdict: Verdict, width: int
+) -> Iterator[Line]:
+    """Yield the line of omitted kinds and of the fixed time: what the shown shares leave.
 
     Args:
-        rest: omitted kinds of kernels.
+        kinds: all kinds of kernels, longest first.
+        shown: number of those that are shown.
         verdict: headline of the report.
         width: columns of the page; parts that do not fit are left out.
     """
+    fixed = [one for one in verdict.limits if one.key == FIXED]
+    printed = [*(g.predicted_share for g in kinds[:shown]), *(one.share for one in fixed)]
+    left = max(1 - math.fsum(round(one, 3) for one in printed), 0.0)
     parts: list[str] = []
-    if rest:
-        parts.append(f"{share(sum_of(rest))} in {plural(len(rest), 'more kind')} (--top all)")
-    parts += [f"{share(one.share)} {one.title}" for one in verdict.limits if one.key == FIXED]
+    if kinds[shown:]:
+        more = plural(len(kinds) - shown, "more kind")
+        parts.append(f"{share(left)} in {more} (--top all)")
+    parts += [f"{share(one.share)} {one.title}" for one in fixed]
     line = f"{INDENT}… {', '.join(parts)}"
     while len(parts) > 1 and columns_of(line) > width:
         parts.pop()
         line = f"{INDENT}… {', '.join(parts)}"
     if parts:
         yield (StyledText(line, Style.FAINT),)
-
-
-def sum_of(kinds: Sequence[KernelGroup]) -> float:
-    """Return the share of the run's time of kinds of kernels."""
-    return sum(g.predicted_share for g in kinds)
 
 
 def useful(views: Views) -> list[Remedy]:
