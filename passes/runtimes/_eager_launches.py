@@ -21,7 +21,8 @@ FIRST, LAST = ("channels_last", (0, 0)), ("channels_last", (1, 1))
 IMAGE, BROAD = ("depth", (1, 4)), ("channels", (64, inf))
 MEDIUM, LARGE = ("elements", (0.5e6, inf)), ("elements", (4.3e6, inf))
 POINT, WIDE, WIDEST = ("window", (1, 1)), ("window", (2, inf)), ("window", (6, inf))
-PATCH = ("window", (14, inf))
+PATCH = ("window", (14, inf)), ("stride", (14 * 14, inf))
+SMALL, DEEP = ("elements", (0, 0.21e6)), ("channels", (256, inf))
 STRIDED, ODD = ("stride", (2, inf)), ("alignment", (1, 1))
 FOURTH, MANY, NARROW = ("alignment", (4, 4)), ("batch", (64, inf)), ("channels", (256, 320))
 
@@ -32,14 +33,15 @@ CONVOLUTIONS = (
     LaunchRule(CONV, HALF | TF32, (LAST, ("copied_weights", (1, 1))), (W,), (BIAS,), HEURISTIC),
     LaunchRule(CONV, HALF | TF32, (LAST,), (), (BIAS,), HEURISTIC),
     LaunchRule(CONV, HALF, (IMAGE, WIDEST), (M, IN, M, W), (OUT, BIAS), HEURISTIC),
-    LaunchRule(CONV, TF32, (PATCH, LARGE), (IN, W, M), (OUT, BIAS), HEURISTIC),
-    LaunchRule(CONV, TF32, (PATCH,), (), (BIAS,), HEURISTIC),
+    LaunchRule(CONV, TF32, (*PATCH, LARGE), (IN, W, M), (OUT, BIAS), HEURISTIC),
+    LaunchRule(CONV, TF32, PATCH, (), (BIAS,), HEURISTIC),
     LaunchRule(CONV, TF32, (IMAGE, WIDEST), (IN, W), (BIAS,), HEURISTIC),
     LaunchRule(CONV, HALF | TF32, (IMAGE,), (), (BIAS,), HEURISTIC),
     LaunchRule(CONV, HALF, (WIDE, LARGE), (IN, W, M), (OUT, BIAS), HEURISTIC),
     LaunchRule(CONV, HALF, (WIDE,), (IN, W), (OUT, BIAS), HEURISTIC),
     LaunchRule(CONV, TF32, (WIDE, LARGE), (IN, W, M), (OUT, BIAS), HEURISTIC),
     LaunchRule(CONV, TF32, (WIDE, MEDIUM, BROAD), (IN, W), (OUT, BIAS), HEURISTIC),
+    LaunchRule(CONV, TF32, (WIDE, SMALL, DEEP), (IN, W, M), (BIAS,), HEURISTIC),
     LaunchRule(CONV, TF32, (WIDE,), (IN, W), (BIAS,), HEURISTIC),
     LaunchRule(CONV, HALF, (STRIDED, LARGE), (IN, M), (OUT, BIAS), PRODUCT),
     LaunchRule(CONV, HALF | TF32, (STRIDED,), (IN,), (OUT, BIAS), PRODUCT),
