@@ -11,6 +11,7 @@ from onnx import TensorProto, helper
 
 import perfc
 from perfc.ir import Phase
+from perfc.measuring.measure.fitting.align import inner_launches
 from perfc.passes.fusion.kernel import Algorithm, Helper
 
 RESNET = "examples/models/resnet50.onnx.gz"
@@ -239,3 +240,15 @@ def test_xla_reorders_filters_on_every_call_and_pads_images() -> None:
     ):
         kernels = perfc.analyze(model, "h100", runtime="xla", dtype=dtype).kernels.kernels
         assert [k.helper for k in kernels if k.helper] == expected
+
+
+def test_both_gradients_of_a_convolution_are_one_operator() -> None:
+    kernels = perfc.analyze(RESNET, "a100", runtime="eager", train="sgd").kernels.kernels
+    inside = inner_launches(kernels)
+    filters = [at for at, k in enumerate(kernels) if k.anchor.op.mnemonic == "conv_filter_grad"]
+    # the first convolution has no gradient of the image
+    assert len(filters) == 53
+    assert sum(at in inside for at in filters) == 52
+    for at, owner in inside.items():
+        assert kernels[owner].anchor.name == kernels[at].anchor.name
+        assert kernels[owner].helper is None

@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 from perfc.errors import ParseError
 from perfc.ir import Kind, TensorType, evaluate, record, walk
+from perfc.ir.ops.convolution.conv_grad import ConvGrad
 
 from ...trace.classes import TracedClass, class_of
 from ..trace import How, SourceNodes
 
 if TYPE_CHECKING:
     from perfc.api import Report
+    from perfc.passes.fusion.kernel import Kernel
 
     from ..profile import Profile
 
@@ -135,8 +137,9 @@ def steps_of(report: Report) -> list[tuple[int, ComparedStep]]:
         return known[type_]
 
     made: list[tuple[int, int, ComparedStep]] = []
+    inside = inner_launches(report.kernels.kernels)
     for at, k in enumerate(report.kernels.kernels):
-        if k.helper is not None and not k.helper.is_dispatched:
+        if at in inside:
             continue
         inner = (v for n in k.nodes for v in (*n.inputs, *n.results) if v is not None)
         counts = {count(v.type) for v in (*k.reads, *k.writes, *inner)}
@@ -149,6 +152,25 @@ def steps_of(report: Report) -> list[tuple[int, ComparedStep]]:
     )
     # the body of a loop runs as a whole, again and again
     return [step for times, block in blocks for step in block * times]
+
+
+def inner_launches(kernels: Sequence[Kernel]) -> dict[int, int]:
+    """Return the kernel of the operator inside of which a launch is made, where it is another one.
+
+    Libraries insert helpers, and one operator computes both gradients of a convolution.
+    """
+    owners: dict[str, int] = {}
+    inside: set[int] = set()
+    for at, k in enumerate(kernels):
+        if k.helper is not None and not k.helper.is_dispatched:
+            inside.add(at)
+        elif k.helper is None:
+            first = owners.get(k.anchor.name)
+            if first is not None and isinstance(k.anchor.op, ConvGrad):
+                inside.add(at)
+            else:
+                owners[k.anchor.name] = at
+    return {at: owners.get(kernels[at].anchor.name, at) for at in sorted(inside)}
 
 
 def placed(

@@ -19,6 +19,7 @@ from ...measure.fitting.align import (
     AlignedPlace,
     ComparedStep,
     class_of_kind,
+    inner_launches,
     placed,
     steps_of,
 )
@@ -275,12 +276,10 @@ def traced_steps(trace: DeviceTrace, groups: Iterable[Sequence[int]]) -> Iterato
 
 
 def helpers_of(kernels: Sequence[Kernel]) -> dict[int, list[int]]:
-    """Return the launches that libraries insert inside of the operator of each kernel."""
-    owners = {k.anchor.name: at for at, k in enumerate(kernels) if k.helper is None}
+    """Return the launches that are made inside of the operator of each kernel."""
     inside: dict[int, list[int]] = {}
-    for at, k in enumerate(kernels):
-        if k.helper is not None and not k.helper.is_dispatched and k.anchor.name in owners:
-            inside.setdefault(owners[k.anchor.name], []).append(at)
+    for at, owner in inner_launches(kernels).items():
+        inside.setdefault(owner, []).append(at)
     return inside
 
 
