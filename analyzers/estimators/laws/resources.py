@@ -27,7 +27,7 @@ HALVES = ("f16", "bf16")
 UNALIGNED = "unaligned product"
 """Class of products with an extent that vectors cannot load whole."""
 TILE = 128
-BLOCKS = 4
+BLOCKS = 8
 """Blocks of threads that run on a multiprocessor at the same time."""
 BLOCK = 32
 """Channels and positions that one block of threads transposes. Source: cuDNN, nchwToNhwcKernel."""
@@ -48,6 +48,10 @@ class Resource(Enum):
     """All bytes, at the bandwidth of the last cache."""
     ELEMENTS = "elements"
     """Elements of the result; one a clock on each multiprocessor, as for the next five."""
+    OPERATIONS = "operations"
+    """Functions of elements, at the rates of vector and special units."""
+    CONVERTED = "converted"
+    """Elements of another type than those read; one a clock on each multiprocessor."""
     INDEXED = "indexed"
     """Elements whose address is computed, since strides or broadcasting separate axes."""
     CROSSED = "crossed"
@@ -113,13 +117,25 @@ def subject_of(
     elements = _elements(bound, env)
     seconds = {
         Resource.RAMP: 1e-6,
-        Resource.DEVICE: bound.device_bytes / bound.launches / reach.memory_bytes_per_s(sheet),
+        Resource.DEVICE: spilled(bound, sheet) / reach.memory_bytes_per_s(sheet),
         Resource.CACHE: c.nbytes / sheet.l2_bytes_per_s,
         Resource.ELEMENTS: elements * cycle_s,
+        Resource.OPERATIONS: c.alu / sheet.vector_flop_per_s("f32")
+        + c.sfu / sheet.special_op_per_s("f32"),
         Resource.INDEXED: indexed * elements * cycle_s,
         Resource.CROSSED: crossed * elements * cycle_s,
     }
     return Subject(name, _type(bound), {**seconds, **amounts})
+
+
+def spilled(bound: KernelBound, sheet: Sheet) -> float:
+    """Return the bytes of one launch that pass device memory.
+
+    Last caches of several partitions hold what all of them read twice, so that half is left.
+    """
+    nbytes = bound.counts.nbytes
+    beyond = max(nbytes - sheet.l2_bytes / 2, 0.0)
+    return max(bound.device_bytes / bound.launches, min(2 * beyond, nbytes))
 
 
 def _elements(bound: KernelBound, env: Env) -> float:
@@ -160,7 +176,8 @@ def _class_of(bound: KernelBound, env: Env, sheet: Sheet) -> tuple[str, Amounts]
             return _attention(problem, bound, at, sheet)
     match kernel.kind:
         case Kind.ELEMENTWISE | Kind.QUANTIZE:
-            return "cast" if isinstance(kernel.anchor.op, Cast) else "elementwise", {}
+            is_cast = isinstance(kernel.anchor.op, Cast)
+            return "elementwise", {Resource.CONVERTED: is_cast * _elements(bound, env) * cycle_s}
         case Kind.MOVEMENT:
             return "movement", {}
         case Kind.GATHER:

@@ -186,7 +186,10 @@ def _streamed(family: str, p: Mapping[str, Any], dtype: DType, t: Any) -> tuple[
         case "reduce" if p["op"] in ("mean", "sum"):
             axes = Value("axes", TensorType(DType.I64, (1,)), Known((1,), (p["dim"] % 2,)))
             return operator(f"reduce_{p['op']}")(), t(p["rows"], p["cols"]), axes
-        case "embedding" | "gather":
+        case "gather":
+            index = t(p["n"], p["d"], of=DType.I64, name="index")
+            return operator("gather_elements")(axis=0), t(p["v"], p["d"]), index
+        case "embedding":
             return operator("gather")(axis=0), t(p["v"], p["d"]), t(p["n"], of=DType.I64)
         case _:
             return None

@@ -79,6 +79,32 @@ def rows(path: Path) -> Iterator[TraceRow]:
             )
 
 
+def calls(path: Path) -> list[TraceRow]:
+    """Return operators with the time of all their kernels together, a row for equal calls."""
+    with gzip.open(path) as file:
+        data = json.load(file)
+    device, events = data["deviceProperties"][0]["name"], data["traceEvents"]
+    cpu = {e["args"].get("External id"): e for e in events if e.get("cat") == "cpu_op"}
+    spent: dict[int, float] = {}
+    for e in events:
+        if e.get("cat") in ("kernel", "gpu_memset") and e["args"].get("External id") in cpu:
+            at = e["args"]["External id"]
+            spent[at] = spent.get(at, 0.0) + float(e["dur"]) * 1e-6
+    groups: dict[str, tuple[str, Mapping[str, Any], list[float]]] = {}
+    for at, time_s in spent.items():
+        name, args = cpu[at]["name"].removeprefix("aten::"), cpu[at]["args"]
+        key = json.dumps([name, args.get("Input Dims"), args.get("Input Strides")])
+        groups.setdefault(key, (name, args, []))[2].append(time_s)
+    result: list[TraceRow] = []
+    for name, args, times in groups.values():
+        made = described(name, "batch_norm", args)
+        if made is not None:
+            module, indexed, crossed, _ = made
+            mean, count = sum(times) / len(times), len(times)
+            result.append(TraceRow(name, module, "", device, mean, count, indexed, crossed))
+    return result
+
+
 def fills(path: Path) -> list[float]:
     """Return the times of memset nodes in seconds."""
     with gzip.open(path) as file:

@@ -1,0 +1,88 @@
+"""Predicted over measured times of operators on an H200 that no law was fitted to.
+
+    python benchmarks/operator_rates.py [-v]
+
+The half of `datasets/h200/operators.csv.gz` that `perfc_lab.fits.kernel_laws` leaves out, each
+operator through `perfc.analyze` as a CUDA graph of eager PyTorch, and sums by class of the traces
+next to it, whose kernels half took part in the fit.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+from perfc_lab.tables import trace_operators
+from perfc_lab.tables.h200_operators import FILE, OperatorRow, halves
+
+import perfc
+
+CLASSES = {
+    "native_batch_norm": "batch norm", "cudnn_convolution": "convolution", "addmm": "products",
+    "max_pool2d_with_indices": "pooling", "native_layer_norm": "layer norm",
+}  # fmt: skip
+
+
+def measured_halves() -> dict[tuple[str, str], list[tuple[float, bool, OperatorRow]]]:
+    """Return predicted over measured, and whether the interval holds, by family and type."""
+    found = defaultdict(list)
+    for row in halves()[1]:
+        layout = "channels-last" if row.is_last else "channels-first"
+        report = perfc.analyze(
+            row.module, "h200", runtime="cudagraph", predictor="kernels",
+            tf32=row.dtype == "tf32", layout=layout,
+        )  # fmt: skip
+        total = report.prediction.total
+        dtype = "half" if row.dtype in ("fp16", "bf16") else row.dtype
+        family = f"{row.family} last" if row.is_last else row.family
+        is_held = total.low_s <= row.time_s <= total.high_s
+        found[family, dtype].append((total.time_s / row.time_s, is_held, row))
+    return found
+
+
+def sums(path: Path) -> dict[str, tuple[float, float]]:
+    """Return measured and predicted seconds of a trace by class."""
+    found: dict[str, tuple[float, float]] = defaultdict(lambda: (0.0, 0.0))
+    for row in trace_operators.calls(path):
+        is_tf32 = "f32" in path.name and "conv" in row.name
+        report = perfc.analyze(
+            row.module, "h200", runtime="cudagraph", predictor="kernels", tf32=is_tf32
+        )
+        name = CLASSES.get(row.name, "element-wise")
+        measured_s, predicted_s = found[name]
+        predicted = report.prediction.total.time_s * row.count
+        found[name] = measured_s + row.time_s * row.count, predicted_s + predicted
+    return found
+
+
+def main() -> None:
+    """Print the table."""
+    found = measured_halves()
+    every = [one for rows in found.values() for one in rows]
+    print("family               type   n  median  least   most  held")
+    for (family, dtype), rows in sorted(found.items()):
+        ratios = [ratio for ratio, _, _ in rows]
+        middle, held = float(np.median(ratios)), sum(is_held for _, is_held, _ in rows)
+        outside = "" if 0.8 <= middle <= 1.25 else " *"
+        print(
+            f"{family:20} {dtype:5} {len(rows):3} {middle:6.2f} {min(ratios):6.2f}"
+            f" {max(ratios):6.2f} {held:5}{outside}"
+        )
+    held = np.mean([is_held for _, is_held, _ in every])
+    error = np.median([abs(np.log(ratio)) for ratio, _, _ in every])
+    print(f"{len(every)} operators, {100 * held:.0f} % held, {100 * np.expm1(error):.0f} % median")
+    if "-v" in sys.argv:
+        for ratio, is_held, row in sorted(every, key=lambda one: -abs(np.log(one[0])))[:40]:
+            time_us = row.time_s * 1e6
+            print(f"{ratio:.2f} {is_held} {row.family} {row.dtype} {dict(row.params)} {time_us:.1f}")
+    for path in sorted(FILE.parent.glob("traces/*.json.gz")):
+        for name, (measured_s, predicted_s) in sums(path).items():
+            ratio = predicted_s / measured_s
+            times = f"{measured_s * 1e6:7.0f} {predicted_s * 1e6:7.0f} us"
+            print(f"{path.name[:20]:20} {name:12} {times} {ratio:.2f}")
+
+
+if __name__ == "__main__":
+    main()
