@@ -48,8 +48,9 @@ def sums(path: Path) -> dict[str, tuple[float, float]]:
     for row in trace_operators.calls(path):
         is_tf32 = "f32" in path.name and "conv" in row.name
         report = perfc.analyze(
-            row.module, "h200", runtime="cudagraph", predictor="kernels", tf32=is_tf32
-        )
+            row.module, "h200", runtime="cudagraph", predictor="kernels", tf32=is_tf32,
+            layout="channels-last" if row.is_last else "channels-first",
+        )  # fmt: skip
         name = CLASSES.get(row.name, "element-wise")
         measured_s, predicted_s = found[name]
         predicted = report.prediction.total.time_s * row.count
@@ -76,7 +77,9 @@ def main() -> None:
     if "-v" in sys.argv:
         for ratio, is_held, row in sorted(every, key=lambda one: -abs(np.log(one[0])))[:40]:
             time_us = row.time_s * 1e6
-            print(f"{ratio:.2f} {is_held} {row.family} {row.dtype} {dict(row.params)} {time_us:.1f}")
+            print(
+                f"{ratio:.2f} {is_held} {row.family} {row.dtype} {dict(row.params)} {time_us:.1f}"
+            )
     for path in sorted(FILE.parent.glob("traces/*.json.gz")):
         for name, (measured_s, predicted_s) in sums(path).items():
             ratio = predicted_s / measured_s

@@ -52,6 +52,8 @@ class Algorithm(Enum):
     """The first that the library's heuristic proposes."""
     DIRECT = "direct"
     """A loop over outputs without matrix units, as for groups of few channels."""
+    DIRECT_LAST = "direct, channels last"
+    """The same for feature maps whose channels are the densest axis."""
     PRODUCT = "product"
     """One matrix product of the feature map as it lies."""
 

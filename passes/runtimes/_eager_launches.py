@@ -56,6 +56,7 @@ CONVOLUTIONS = (
     LaunchRule(CONV, HALF | TF32, (), (), (BIAS,), PRODUCT),
     LaunchRule(CONV, F32, (WIDE, ("batch", (8, inf)), BROAD), (W,), (BIAS,), HEURISTIC),
     LaunchRule(CONV, F32, (), (), (BIAS,), HEURISTIC),
+    LaunchRule(DEPTHWISE, HALF | TF32 | F32, (LAST,), (), (BIAS,), Algorithm.DIRECT_LAST),
     LaunchRule(DEPTHWISE, HALF, (), (), (BIAS,), DIRECT),
     LaunchRule(DEPTHWISE, TF32 | F32, (), (), (), DIRECT),
     LaunchRule(GROUPED, HALF, (), (IN, W, M), (OUT, BIAS), DIRECT),

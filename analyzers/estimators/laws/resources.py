@@ -13,7 +13,7 @@ from perfc.ir import Env, Kind, Numbers, record
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.problem import Attention, Product, Rows, SlidingWindow, Span
 from perfc.ir.problem.window import WindowOperation
-from perfc.passes.fusion.kernel import Helper
+from perfc.passes.fusion.kernel import Algorithm, Helper
 
 from ...features import power_limit, reach, tiling
 from ...features.lowering import shape, stored_type
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from ...features.sheet import Sheet
 
 HALVES = ("f16", "bf16")
+BLOCKED = {"half": (32, 64), "tf32": (32, 128), "f32": (1, 32)}
+"""Input and output channels in whole blocks, by element type, of cuDNN's implicit products."""
 UNALIGNED = "unaligned product"
 """Class of products with an extent that vectors cannot load whole."""
 TILE = 128
@@ -213,12 +215,14 @@ def _window(
     if problem.form is WindowOperation.POOL:
         return "pool", {Resource.TAPS: results * taps * cycle_s}
     if problem.is_depthwise:
-        return "depthwise convolution", {Resource.TAPS: results * taps * cycle_s}
+        is_last = bound.kernel.algorithm is Algorithm.DIRECT_LAST
+        name = "depthwise convolution channels last" if is_last else "depthwise convolution"
+        return name, {Resource.TAPS: results * taps * cycle_s}
     depth = at(problem.depth)
     if problem.groups > 1:
         return "grouped convolution", {Resource.TAPS: results * taps * depth * cycle_s}
-    padded = math.ceil(depth / BLOCK) * BLOCK * taps
-    width = TILE if _type(bound) == "tf32" else TILE // 2
+    block, width = BLOCKED[_type(bound)] if _type(bound) in BLOCKED else (BLOCK, TILE // 2)
+    padded = math.ceil(depth / block) * block * taps
     filters = math.ceil(at(problem.filters) / width) * width
     tiles = _tiles(positions, filters, padded, 1, bound, sheet, splits=(1,))
     name = "convolution" if taps > 1 else "pointwise convolution"

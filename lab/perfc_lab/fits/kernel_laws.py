@@ -22,6 +22,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.optimize import least_squares  # type: ignore[import-untyped]
+from scipy.stats import norm, t  # type: ignore[import-untyped]
 
 import perfc
 from perfc.analyzers.estimators.laws.law import FILE, Law
@@ -39,11 +40,12 @@ from ..tables.h200_operators import module_of
 
 TRACES = Path(h200_operators.FILE).parent / "traces"
 ORDERS = (1.0, 2.0, 4.0)
-QUANTILES = (0.05, 0.95)
+QUANTILES = (0.03, 0.97)
+"""Of rows left out; terms and norms were chosen on them, so that new kernels lie further away."""
 PRIOR_ROWS, PRIOR_SPREAD = 3, 0.15
 """Rows that a usual spread counts as for a class of few."""
-MOST_WEIGHT = 20
-"""Rows of a class that count for the spreads of all."""
+DRAWN, ALIKE = "datasets/h200/operators", 0.2
+"""Source of operators drawn at random, and the weight of others in the spreads of all classes."""
 MOST_PARTS = 25
 MOST_AROUND = 0.8
 """Largest share of an operator's time in the launches around it."""
@@ -61,9 +63,11 @@ CLASSES: dict[tuple[str, ...], tuple[Resource, ...]] = {
     ("row normalization", "half", "f32"): (*STREAM, R.ROWS, R.LONGEST, R.UNALIGNED, R.REREAD),
     ("group normalization", "half", "f32"): (*STREAM, R.LONGEST),
     ("softmax", "half", "f32"): (*STREAM, R.ROWS, R.LONGEST, R.UNALIGNED, R.REREAD),
-    ("reduction", "half", "f32"): (*STREAM, R.TAPS),
     ("pool", "half", "f32"): (R.RAMP, R.ELEMENTS, R.TAPS, R.DEVICE),
     ("depthwise convolution", "half", "tf32", "f32"): (R.RAMP, R.ELEMENTS, R.TAPS, R.DEVICE),
+    ("depthwise convolution channels last", "half", "tf32", "f32"): (
+        R.RAMP, R.ELEMENTS, R.TAPS, R.DEVICE,
+    ),
     ("convolution", "half"): (*STREAM, R.PRODUCTS, R.WAVES, R.LONGEST),
     ("convolution", "tf32"): (*STREAM, R.PRODUCTS, R.WAVES, R.LONGEST),
     ("convolution", "f32"): (*STREAM, R.PRODUCTS, R.WAVES, R.LONGEST),
@@ -77,8 +81,7 @@ CLASSES: dict[tuple[str, ...], tuple[Resource, ...]] = {
     ("unaligned product", "half"): (*STREAM, R.PRODUCTS),
 }  # fmt: skip
 """Resources of each class, and the element types that have one law together."""
-CALLS = {"ln": ("layernorm", ""), "softmax": ("softmax", ""), "mul": ("binary", "mul"),
-         "relu": ("unary", "relu6"), "conv": ("conv", "")}  # fmt: skip
+CALLS = {"mul": ("binary", "mul"), "relu": ("unary", "relu6")}
 """Operators of NeuSight's table, and what they are here."""
 CALLED = "NeuSight"
 LONG_US, LAUNCH_S, MOST_CALLS = 120.0, 8e-6, 4
@@ -111,16 +114,23 @@ class Fit:
         law: the law.
         errors: log measured over predicted of rows left out.
         ramps: share of the ramp in each row.
+        weights: 1 for operators that were drawn, less for kernels of one network, which are alike.
     """
 
     law: Law
     errors: Array
     ramps: Array
+    weights: Array
 
 
-def launches_of(module: Module, target: str, *, tf32: bool = False) -> RooflineTable:
+def launches_of(
+    module: Module, target: str, *, tf32: bool = False, is_last: bool = False
+) -> RooflineTable:
     """Return the launches of one operator in a recorded graph of eager PyTorch."""
-    report = perfc.analyze(module, target, runtime="cudagraph", predictor="kernels", tf32=tf32)
+    layout = "channels-last" if is_last else "channels-first"
+    report = perfc.analyze(
+        module, target, runtime="cudagraph", predictor="kernels", tf32=tf32, layout=layout
+    )
     return report.roofline
 
 
@@ -153,11 +163,9 @@ def row_of(
 def operators(chosen: Sequence[h200_operators.OperatorRow]) -> Iterator[LawRow]:
     """Yield operators with the launches around them."""
     for r in chosen:
-        if r.is_last:
-            continue
         shares = {"indexed": 1.0} if "bcast" in str(r.params.get("op")) else {}
-        bounds = launches_of(r.module, "h200", tf32=r.dtype == "tf32")
-        made = row_of(bounds, r.time_s, "datasets/h200/operators", **shares)
+        bounds = launches_of(r.module, "h200", tf32=r.dtype == "tf32", is_last=r.is_last)
+        made = row_of(bounds, r.time_s, DRAWN, **shares)
         if made is not None:
             yield made
 
@@ -171,7 +179,8 @@ def traced(path: Path, step: int) -> Iterator[LawRow]:
     found = sorted(trace_operators.rows(path), key=lambda r: (r.name, r.kernel, r.time_s))
     source = f"trace {path.name.split('.')[0]}"
     for r in found[::step]:
-        bounds = launches_of(r.module, r.device, tf32="f32" in source and "conv" in r.name)
+        tf32 = "f32" in source and "conv" in r.name
+        bounds = launches_of(r.module, r.device, tf32=tf32, is_last=r.is_last)
         shares = {"indexed": r.indexed, "crossed": r.crossed}
         helper, at = HELPERS.get(r.helper, (None, 0))
         made = row_of(bounds, r.time_s, source, helper, at, **shares)
@@ -193,24 +202,14 @@ def eager_calls(data: Path) -> Iterator[LawRow]:
             continue
         for r in group.sample(min(len(group), MOST_CALLS), random_state=0).itertuples():
             family, function = CALLS[str(op)]
-            module = module_of(family, {**extents_of(str(op), r), "op": function}, DType.F32)
+            n = int(r.rows) * int(r.cols)
+            module = module_of(family, {"n": n, "op": function}, DType.F32)
             time_s = r.latency_us * 1e-6 - LAUNCH_S
             if module is None:
                 continue
             made = row_of(launches_of(module, str(device)), time_s, CALLED)
             if made is not None:
                 yield made
-
-
-def extents_of(op: str, r: Any) -> dict[str, int]:
-    """Return the extents of a row of NeuSight's table."""
-    if op != "conv":
-        rows, cols = int(r.rows), int(r.cols)
-        return {"rows": rows, "cols": cols, "n": rows * cols}
-    side = int(r.in_hw)
-    return {"b": int(r.batch), "ci": int(r.in_channels), "co": int(r.out_channels), "h": side,
-            "w": side, "k": int(r.kernel_size), "s": int(r.stride), "p": int(r.padding), "d": 1,
-            "g": 1, "bias": 0}  # fmt: skip
 
 
 def law_s(x: Array, c: Array, order: float) -> Array:
@@ -260,14 +259,14 @@ def alone(rows: Sequence[LawRow], known: Mapping[str, Fit]) -> list[LawRow]:
 
 def fitted(rows: Sequence[LawRow], terms: Sequence[Resource]) -> Fit:
     """Return the law of one class, without its spread, and the errors of rows left out."""
-    x = np.array([[r.subject.seconds.get(t, 0.0) for t in terms] for r in rows])
+    x = np.array([[r.subject.seconds.get(term, 0.0) for term in terms] for r in rows])
     time_s = np.array([r.time_s for r in rows])
     tried = {order: left_out(x, time_s, order) for order in ORDERS}
     order = min(ORDERS, key=lambda o: float(np.abs(tried[o]).mean()))
     c = coefficients(x, time_s, order)
     named = {
-        t.value: float(f"{v:.3g}")
-        for t, v, used in zip(terms, c, x.any(axis=0), strict=True)
+        term.value: float(f"{v:.3g}")
+        for term, v, used in zip(terms, c, x.any(axis=0), strict=True)
         if used and v > 2e-3
     }
     machines = tuple(sorted({r.machine for r in rows if r.source != CALLED}))
@@ -275,7 +274,8 @@ def fitted(rows: Sequence[LawRow], terms: Sequence[Resource]) -> Fit:
     error = float(np.median(np.abs(np.expm1(tried[order]))))
     law = Law(named, order, (1.0, 1.0), (1.0, 1.0), len(rows), error, machines, source)
     ramps = np.minimum(c[0] * x[:, 0] / law_s(x, c, order), 1.0)
-    return Fit(law, tried[order], ramps)
+    weights = np.array([1.0 if r.source == DRAWN else ALIKE for r in rows])
+    return Fit(law, tried[order], ramps, weights)
 
 
 def with_spreads(fits: Mapping[str, Fit]) -> dict[str, Law]:
@@ -288,7 +288,7 @@ def with_spreads(fits: Mapping[str, Fit]) -> dict[str, Law]:
     weights: list[Array] = []
     spreads: dict[str, list[float]] = {}
     for key, fit in fits.items():
-        share = [1 - fit.ramps, fit.ramps]
+        share = [fit.weights * (1 - fit.ramps), fit.weights * fit.ramps]
         squares = [float((s * fit.errors**2).sum()) for s in share]
         spreads[key] = [
             math.sqrt((square + PRIOR_ROWS * PRIOR_SPREAD**2) / (float(s.sum()) + PRIOR_ROWS))
@@ -296,7 +296,7 @@ def with_spreads(fits: Mapping[str, Fit]) -> dict[str, Law]:
         ][::-1]
         short, long = spreads[key]
         scaled.append(fit.errors / (short**fit.ramps * long ** (1 - fit.ramps)))
-        weights.append(np.full(len(fit.errors), min(1.0, MOST_WEIGHT / len(fit.errors))))
+        weights.append(fit.weights)
     every, weight = np.concatenate(scaled), np.concatenate(weights)
     order = np.argsort(every)
     place = (np.cumsum(weight[order]) - weight[order] / 2) / weight.sum()
@@ -304,11 +304,22 @@ def with_spreads(fits: Mapping[str, Fit]) -> dict[str, Law]:
     return {
         key: replace(
             fit.law,
-            low=tuple(float(f"{math.exp(min(low, 0) * s):.3g}") for s in spreads[key]),
-            high=tuple(float(f"{math.exp(max(high, 0) * s):.3g}") for s in spreads[key]),
+            low=tuple(
+                float(f"{math.exp(min(low, 0) * s):.3g}") for s in widened(fit, spreads[key])
+            ),
+            high=tuple(
+                float(f"{math.exp(max(high, 0) * s):.3g}") for s in widened(fit, spreads[key])
+            ),
         )
         for key, fit in fits.items()
     }
+
+
+def widened(fit: Fit, spreads: Sequence[float]) -> list[float]:
+    """Return spreads as Student's distribution widens them for few rows."""
+    n = len(fit.errors) + PRIOR_ROWS
+    factor = t.ppf(QUANTILES[1], n - 1) / norm.ppf(QUANTILES[1]) * math.sqrt(1 + 1 / n)
+    return [float(factor * s) for s in spreads]
 
 
 def main() -> None:

@@ -8,6 +8,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,7 @@ class TraceRow:
     indexed: float = 0.0
     crossed: float = 0.0
     helper: str = ""
+    is_last: bool = False
 
 
 def rows(path: Path) -> Iterator[TraceRow]:
@@ -75,8 +77,15 @@ def rows(path: Path) -> Iterator[TraceRow]:
             module, indexed, crossed, helper = made
             mean = sum(times) / len(times) * 1e-6
             yield TraceRow(
-                short, module, kernel, device, mean, len(times), indexed, crossed, helper
-            )
+                short, module, kernel, device, mean, len(times), indexed, crossed, helper,
+                is_last(first[name, kernel, _]),
+            )  # fmt: skip
+
+
+def is_last(args: Mapping[str, Any]) -> bool:
+    """Return True for a feature map whose channels are the densest axis."""
+    dims, strides = args["Input Dims"][0], args["Input Strides"][0]
+    return len(dims) == 4 and strides[1] == 1 < dims[1]
 
 
 def calls(path: Path) -> list[TraceRow]:
@@ -101,7 +110,8 @@ def calls(path: Path) -> list[TraceRow]:
         if made is not None:
             module, indexed, crossed, _ = made
             mean, count = sum(times) / len(times), len(times)
-            result.append(TraceRow(name, module, "", device, mean, count, indexed, crossed))
+            row = TraceRow(name, module, "", device, mean, count, indexed, crossed)
+            result.append(replace(row, is_last=is_last(args)))
     return result
 
 
