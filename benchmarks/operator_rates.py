@@ -14,10 +14,10 @@ from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
-from perfc_lab.tables import trace_operators
-from perfc_lab.tables.h200_operators import FILE, OperatorRow, halves
 
 import perfc
+from perfc_lab.tables import trace_operators
+from perfc_lab.tables.h200_operators import FILE, OperatorRow, halves
 
 CLASSES = {
     "native_batch_norm": "batch norm", "cudnn_convolution": "convolution", "addmm": "products",
