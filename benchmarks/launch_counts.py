@@ -14,6 +14,7 @@ import gzip
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from statistics import median
 
@@ -35,11 +36,21 @@ def measured() -> Iterator[Mapping[str, str]]:
                 yield row
 
 
+@cache
+def sizes(models: Path) -> Mapping[str, str]:
+    """Return the input size at which each graph was exported; empty without an index."""
+    index = models / "INDEX.csv"
+    if not index.is_file():
+        return {}
+    with index.open(encoding="utf-8") as file:
+        return {row["file"]: row["input_size"] for row in csv.DictReader(file)}
+
+
 def expected(row: Mapping[str, str], models: Path) -> Counter[str] | None:
     """Return the number of launches by purpose; None without a graph or for one that fails."""
     source, _, name = row["name"].partition(":")
     path = models / f"{SOURCES[source].format(name, row['size'])}.onnx.gz"
-    if not path.is_file():
+    if not path.is_file() or row["size"] != sizes(models).get(path.name, row["size"]):
         return None
     dtype, tf32 = PRECISIONS[row["prec"]]
     try:

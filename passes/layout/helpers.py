@@ -5,11 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import field, replace
 
-from perfc.ir import DType, Kind, Known, Node, Op, Shape, TensorType, Type, Value, mutable
+from perfc.ir import (
+    DType,
+    Kind,
+    Known,
+    Node,
+    Op,
+    Shape,
+    TensorType,
+    Traffic,
+    Type,
+    Value,
+    Work,
+    mutable,
+)
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.ops.elementwise.elementwise import Add
 from perfc.ir.ops.movement.movement import Contiguous
 from perfc.ir.ops.movement.shape import ConstantOfShape
+from perfc.ir.problem import SlidingWindow
 
 from ..fusion.kernel import Helper, Kernel
 from ..roofline.cost import Counting
@@ -107,10 +121,13 @@ class Around:
                 target = out if i == len(helpers) - 1 else replace(out)
                 after.append(self.after(helper, source, target))
         algorithm = None if rule is None else rule.algorithm
+        if rule is not None and rule.by_group:
+            kernel = of_group(kernel)
         if not before and not after and algorithm is None:
             return (kernel,)
         reads = tuple([self.reads.get(v, v) for v in kernel.reads])
-        key = kernel.identity, algorithm, *[v.weight is None for v in reads]
+        by_group = rule is not None and rule.by_group
+        key = kernel.identity, algorithm, by_group, *[v.weight is None for v in reads]
         main = replace(
             kernel,
             reads=reads,
@@ -258,6 +275,24 @@ class Around:
             problem=cost.problem,
             helper=helper,
         )
+
+
+def of_group(kernel: Kernel) -> Kernel:
+    """Return the launch of one group of channels, as often as there are groups."""
+    window = kernel.problem
+    if not isinstance(window, SlidingWindow):
+        return kernel
+    groups, work, traffic = window.groups, kernel.work, kernel.traffic
+    return replace(
+        kernel,
+        work=Work(work.mac // groups, work.alu // groups, dtype=work.dtype, is_bound=work.is_bound),
+        traffic=Traffic(
+            traffic.read_bytes // groups, traffic.write_bytes // groups, traffic.is_bound
+        ),
+        read_parts=tuple([part // groups for part in kernel.read_parts]),
+        repeat=kernel.repeat * groups,
+        problem=window._replace(in_channels=window.depth, out_channels=window.filters, groups=1),
+    )
 
 
 def order_title(helper: Helper, v: Value, *, last: bool) -> str:

@@ -291,6 +291,7 @@ class Launching:
             stride=w.stride,
             depth=at(w.depth),
             channels=min(at(w.in_channels), at(w.out_channels)),
+            filters=at(w.filters),
             alignment=math.gcd(int(pixels), 8),
             pixels=pixels,
             batch=at(w.batch),

@@ -22,6 +22,7 @@ IMAGE, BROAD = ("depth", (1, 4)), ("channels", (64, inf))
 MEDIUM, LARGE = ("elements", (0.5e6, inf)), ("elements", (4.3e6, inf))
 POINT, WIDE, WIDEST = ("window", (1, 1)), ("window", (2, inf)), ("window", (6, inf))
 PATCH = ("window", (14, inf)), ("stride", (14 * 14, inf))
+MULTIPLIED, FEW = ("filters", (2, inf)), ("batch", (2, 8))
 SMALL, DEEP = ("elements", (0, 0.21e6)), ("channels", (256, inf))
 STRIDED, ODD = ("stride", (2, inf)), ("alignment", (1, 1))
 FOURTH, MANY, NARROW = ("alignment", (4, 4)), ("batch", (64, inf)), ("channels", (256, 320))
@@ -32,6 +33,7 @@ CONVOLUTIONS = (
     LaunchRule(CONV, TF32, (LAST, POINT), (), (BIAS,), PRODUCT),
     LaunchRule(CONV, HALF | TF32, (LAST, ("copied_weights", (1, 1))), (W,), (BIAS,), HEURISTIC),
     LaunchRule(CONV, HALF | TF32, (LAST,), (), (BIAS,), HEURISTIC),
+    LaunchRule(CONV, HALF, (IMAGE, PATCH[0], ("filters", (1, 511))), (), (BIAS,), HEURISTIC),
     LaunchRule(CONV, HALF, (IMAGE, WIDEST), (M, IN, M, W), (OUT, BIAS), HEURISTIC),
     LaunchRule(CONV, TF32, (*PATCH, LARGE), (IN, W, M), (OUT, BIAS), HEURISTIC),
     LaunchRule(CONV, TF32, PATCH, (), (BIAS,), HEURISTIC),
@@ -57,6 +59,7 @@ CONVOLUTIONS = (
     LaunchRule(CONV, F32, (WIDE, ("batch", (8, inf)), BROAD), (W,), (BIAS,), HEURISTIC),
     LaunchRule(CONV, F32, (), (), (BIAS,), HEURISTIC),
     LaunchRule(DEPTHWISE, HALF | TF32 | F32, (LAST,), (), (BIAS,), Algorithm.DIRECT_LAST),
+    LaunchRule(DEPTHWISE, HALF, (FIRST, MULTIPLIED, FEW), (), (BIAS,), HEURISTIC, by_group=True),
     LaunchRule(DEPTHWISE, HALF, (), (), (BIAS,), DIRECT),
     LaunchRule(DEPTHWISE, TF32 | F32, (), (), (), DIRECT),
     LaunchRule(GROUPED, HALF, (), (IN, W, M), (OUT, BIAS), DIRECT),

@@ -57,6 +57,7 @@ class KernelTraits(NamedTuple):
         stride: product of the strides.
         depth: input channels of a group.
         channels: the smaller of input and output channels.
+        filters: output channels of a group.
         alignment: greatest common divisor of 8 and the pixels of the result.
         pixels: positions of a feature map of the result.
         batch: feature maps.
@@ -73,6 +74,7 @@ class KernelTraits(NamedTuple):
     stride: float = 1
     depth: float = 0
     channels: float = 0
+    filters: float = 0
     alignment: float = 8
     pixels: float = 0
     batch: float = 0
@@ -97,6 +99,7 @@ class LaunchRule:
         after: launches after it.
         algorithm: how the kernel is chosen.
         maker: maker of the GPU.
+        by_group: each group of channels is a launch.
     """
 
     operation: Operation
@@ -106,6 +109,7 @@ class LaunchRule:
     after: tuple[Helper, ...] = ()
     algorithm: Algorithm | None = None
     maker: str = "NVIDIA"
+    by_group: bool = False
 
     def without(self, helper: Helper) -> LaunchRule:
         """Return the rule without a helper after the kernel."""

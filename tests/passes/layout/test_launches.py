@@ -252,3 +252,14 @@ def test_both_gradients_of_a_convolution_are_one_operator() -> None:
     for at, owner in inside.items():
         assert kernels[owner].anchor.name == kernels[at].anchor.name
         assert kernels[owner].helper is None
+
+
+def test_channel_multipliers_in_16_bits_run_group_by_group() -> None:
+    """PyTorch launches a convolution a group for small batches; work and traffic are divided."""
+    model = convolution(channels=8, filters=16, groups=8, batch=4)
+    report = perfc.analyze(model, "h100", runtime="eager", dtype="f16")
+    (bound,) = (b for b in report.roofline.kernels if b.kernel.algorithm is Algorithm.HEURISTIC)
+    assert bound.launches == 8
+    assert 8 * bound.counts.mac == 4 * 16 * 16 * 16 * 9
+    alone = perfc.analyze(model, "h100", runtime="eager", dtype="f16", layout="channels-last")
+    assert all(b.launches == 1 for b in alone.roofline.kernels)
