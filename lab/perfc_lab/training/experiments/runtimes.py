@@ -43,7 +43,7 @@ def under(runtime: str, stored: str = "") -> Slice:
     """Rows of a runtime, in one precision or in all."""
     return (
         f"{runtime}, {stored}" if stored else runtime,
-        lambda run, _: run.row.deployment.runtime == runtime and stored in ("", run.stored),
+        lambda run, _: run.runtime == runtime and stored in ("", run.stored),
         None if stored else GOAL,
     )
 
@@ -56,7 +56,7 @@ TOGETHER: tuple[Slice, ...] = (
 
 def slices(runs: Sequence[MeasuredRun]) -> Iterator[Slice]:
     """Each runtime, and each of its precisions where it has several; then slices of all."""
-    known = {(run.row.deployment.runtime, run.stored) for run in runs}
+    known = {(run.runtime, run.stored) for run in runs}
     for runtime in sorted({name for name, _ in known}):
         yield under(runtime)
         precisions = sorted(stored for name, stored in known if name == runtime)

@@ -32,6 +32,7 @@ from perfc.passes.rewriting.canonicalize import Canonicalize
 from perfc.passes.roofline.roofline import bounds
 from perfc.passes.runtimes import of_steps
 
+from ...tables.ort_runs import ort_runs
 from ...tables.own_runs import own_runs
 from ...tables.whole_models import WholeModel, whole_models
 
@@ -54,6 +55,11 @@ class MeasuredRun:
     stored: str
     table: RunTable
 
+    @property
+    def runtime(self) -> str:
+        """Name under which predictions look for measured runs."""
+        return self.row.deployment.table.measured_name
+
 
 def measured_runs(folder: Path, say: Callable[[str], None]) -> list[MeasuredRun]:
     """Every row whose graph and target are there, kernels estimated as `perfc analyze` has them.
@@ -65,7 +71,7 @@ def measured_runs(folder: Path, say: Callable[[str], None]) -> list[MeasuredRun]
     """
     graphs, found, missing = model_folder(folder), list[MeasuredRun](), 0
     by_graph: dict[str, list[WholeModel]] = {}
-    for row in (*whole_models(folder), *own_runs(graphs)):
+    for row in (*whole_models(folder), *ort_runs(folder), *own_runs(graphs)):
         by_graph.setdefault(row.graph, []).append(row)
     for graph, rows in sorted(by_graph.items()):
         path = graphs / graph

@@ -145,7 +145,7 @@ def features(runs: Sequence[MeasuredRun]) -> tuple[str, ...]:
 
 def runtimes(runs: Sequence[MeasuredRun]) -> tuple[str, ...]:
     """Each once, sorted."""
-    return tuple(sorted({run.row.deployment.runtime for run in runs}))
+    return tuple(sorted({run.runtime for run in runs}))
 
 
 def is_left_out(rows: NDArray[np.bool_]) -> bool:

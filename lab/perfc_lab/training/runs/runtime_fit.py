@@ -175,7 +175,7 @@ def train_runs(
     if ready is not None:
         ready(name, schema_of(CLASS, (), stack.names))
     names = runtimes(runs)
-    category = np.array([names.index(run.row.deployment.runtime) for run in runs])
+    category = np.array([names.index(run.runtime) for run in runs])
     by_both, deviation = graphs_left_out(stack, recipe, say)
     of_forests = deviations_of_forests(stack, by_both, deviation, category)
     wrong = mixed(by_both, share_of_forests(deviation, of_forests[category]))
