@@ -1,4 +1,4 @@
-"""Published latencies of whole models under eager PyTorch, Inductor and ONNX Runtime, by source."""
+"""Whole models under ONNX Runtime, and those measured with them under PyTorch and TensorRT."""
 
 from __future__ import annotations
 
@@ -9,41 +9,68 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from perfc.deployment import Deployment
-from perfc.errors import PerfcError
+from perfc.errors import TargetError
 from perfc.machine import load_machine
-from perfc.passes.runtimes import Tf32
+from perfc.passes.runtimes import Tf32, of_version, runtime
 
-from .whole_models import FRAMEWORK, PRECISIONS, VERSION, WholeModel, known_runtime
+from .whole_models import PRECISIONS, VERSION, WholeModel, known_runtime
 
 TABLE = "ort_runs.csv.gz"
-GRAPHS: Mapping[str, str] = {
-    "bert-base": "hf__bert-base.onnx.gz",
-    "BAAI/bge-base-en-v1.5": "hf__bert-base.onnx.gz",
-    "roberta-large": "hf__roberta-large.onnx.gz",
-    "cardiffnlp/twitter-roberta-base": "hf__roberta-base.onnx.gz",
-    "microsoft/resnet-50": "timm__resnet50__224.onnx.gz",
-    "torchvision/mobilenet_v2": "timm__mobilenetv2_100__224.onnx.gz",
-    "torchvision/mobilenet_v3_large": "timm__mobilenetv3_large_100__224.onnx.gz",
-    "torchvision/mnasnet1_0": "timm__mnasnet_100__224.onnx.gz",
+TARGETS: Mapping[str, str] = {
+    "A100-40GB": "a100-sxm4-40gb",
+    "A100": "a100-sxm4-40gb",
+    "A100-80GB": "a100-sxm4-80gb",
+    "A100-PCIE-80GB": "a100-pcie-80gb",
+    "V100": "v100-sxm2-16gb",
+    "Jetson Orin Nano": "jetson-orin-nano-8gb",
+    "Jetson Orin NX": "jetson-orin-nx-16gb",
+    "K80": "k80-gpu",
+    "RTX A5000": "rtx-a5000",
+    "RTX 3080 Ti": "rtx3080-ti",
+    "TITAN RTX": "titan-rtx",
+    "TITAN Xp": "titan-xp",
 }
-"""Graph by the start of a model's name, where no graph has its name."""
-NAMED = re.compile(r"(?:timm|torchvision)/(\w+)$")
-OTHERS = (
-    "encoder layers only",
-    "optimised",
-    "reduce-overhead",
-    "memory arena off",
-    "numpy",
-    "copy",
+"""Targets by the device's name in the table; others are the name without spaces."""
+GRAPHS: Mapping[str, str] = {
+    "bert-base-uncased": "hf__bert-base",
+    "bert-base-cased": "hf__bert-base",
+    "bert-base-cased (squad)": "hf__bert-base",
+    "BAAI/bge-base-en-v1.5 (bert-base)": "hf__bert-base",
+    "bert-large (MLPerf bert-99)": "hf__bert-large",
+    "cardiffnlp/twitter-roberta-base-sentiment": "hf__roberta-base",
+    "roberta-large-mnli": "hf__roberta-large",
+    "gpt2": "hf__gpt2",
+    "microsoft/resnet-50": "timm__resnet50",
+    "resnet50 v1.5 (MLPerf)": "timm__resnet50",
+    "facebook/convnext-large-224": "timm__convnext_large",
+    "torchvision/mobilenet_v2": "timm__mobilenetv2_100",
+    "torchvision/mobilenet_v3_large": "timm__mobilenetv3_large_100",
+    "torchvision/mnasnet1_0": "timm__mnasnet_100",
+}
+"""Graphs by the name of a model; timm's graph of the same name stands for torchvision's."""
+SIZE = 224
+"""Pixels of an image where a publication gives no size."""
+NAMES: Mapping[str, str] = {"onnxruntime-tensorrt": "ort-tensorrt"}
+OPTIMIZED = {"onnxruntime": "ort-optimized"}
+ORT_VERSION, TORCH_VERSION, TORCH_2 = "1.15", (1, 13), (2, 0)
+"""Versions of rows that give none: all but a few are older than ONNX Runtime 1.20, and PyTorch 2
+where its compiler was measured in the same publication."""
+WEAK = re.compile(
+    r"(?<!input size )(?<!size of the card )not stated|presumed|whole pipeline"
+    r"|encoder layers only|naive copies|NMS|reduce-overhead|memory arena off"
 )
-"""Words of rows with another graph, a recorded one, odd settings, or copies of inputs."""
+"""Notes of rows that are left out."""
+COPY_BYTES_PER_S = 6e9
+"""Rate of copies from pageable memory, PCIe 3."""
+MOST_COPIED = 0.05
+"""Share of a run at most that copying its input takes."""
 
 
 def published_runs(folder: Path, graphs: Path) -> Iterator[WholeModel]:
-    """Yield the rows on known machines whose model has a graph; none without the table.
+    """Yield the forward passes that have a graph, a target, a batch and no weak note.
 
     Args:
-        folder: of the table.
+        folder: folder of the table; none are yielded where it is not there.
         graphs: folder of the graphs.
     """
     path = folder / TABLE
@@ -51,43 +78,71 @@ def published_runs(folder: Path, graphs: Path) -> Iterator[WholeModel]:
         return
     with gzip.open(path, "rt", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
+    compiled = {row["source_file"] for row in rows if row["runtime"] == "inductor"}
     for row in rows:
-        graph, table, target = graph_of(row, graphs), known_runtime(row["runtime"]), target_of(row)
-        is_timed = row["latency_ms"] and row["batch"] and row["precision"] in PRECISIONS
-        if not graph or table is None or not target or not is_timed:
+        is_timed = row["mode"] == "inference" and row["batch"] and row["latency_ms"]
+        # a note on compiled rows is in those of eager PyTorch, too
+        is_compiled = row["runtime"] == "inductor"
+        note = row["note"] if is_compiled else row["note"].partition("compiled rows")[0]
+        if not is_timed or WEAK.search(f"{row['model']} {note}"):
             continue
-        is_cast = row["precision"] == "fp16" and "autocast" in row["note"]
-        dtype, tf32 = PRECISIONS["amp_fp16" if is_cast else row["precision"]]
-        dims = {"batch": int(float(row["batch"]))}
-        if row["seq_len"]:
-            dims["seq"] = int(float(row["seq_len"]))
-        how = Deployment(target, runtime=table.name, dtype=dtype, tf32=Tf32(tf32), dims=dims)
-        version = VERSION.match(row["runtime_version"])
-        framework = (int(version[1]), int(version[2])) if version else FRAMEWORK
+        how, graph = deployment_of(row), graph_of(row, graphs)
         time_s = float(row["latency_ms"]) / 1e3
+        if how is None or not graph or copies_much(row, time_s):
+            continue
+        version = VERSION.match(row["runtime_version"])
+        usual = TORCH_2 if row["source_file"] in compiled else TORCH_VERSION
+        framework = (int(version[1]), int(version[2])) if version and how.table.steps else usual
         yield WholeModel(graph, how, time_s, row["source"], framework)
 
 
-def graph_of(row: Mapping[str, str], graphs: Path) -> str:
-    """Return the graph of a row's model; "" without one."""
-    # a note on compiled rows is in those of eager PyTorch, too
-    note = (
-        row["note"] if row["runtime"] == "inductor" else row["note"].partition("compiled rows")[0]
-    )
-    if any(words in f"{row['model']} {row['graph']} {note}" for words in OTHERS):
-        return ""
-    model = row["model"]
-    name = next((graph for start, graph in GRAPHS.items() if model.startswith(start)), "")
-    match = NAMED.match(model)
-    if not name and match is not None:
-        candidates = (f"{kind}__{match[1]}__224.onnx.gz" for kind in ("timm", "tv"))
-        name = next((c for c in candidates if (graphs / c).is_file()), "")
-    return name if (graphs / name).is_file() else ""
+def copies_much(row: Mapping[str, str], time_s: float) -> bool:
+    """Return True if a run contains the copy of an input that takes much of it."""
+    if not row["includes_io"].startswith("yes") or not row["input_shape"]:
+        return False
+    elements = float(row["batch"])
+    for extent in row["input_shape"].split("x"):
+        elements *= int(extent)
+    return 4 * elements / COPY_BYTES_PER_S > MOST_COPIED * time_s
 
 
-def target_of(row: Mapping[str, str]) -> str:
-    """Return the target of a row's device; "" without one."""
+def deployment_of(row: Mapping[str, str]) -> Deployment | None:
+    """Return how a row was run; None under a runtime or in a type that perfc does not know."""
+    name = NAMES.get(row["runtime"], row["runtime"])
+    name = OPTIMIZED.get(name, name) if row["graph"] == "optimised" else name
+    table = known_runtime(name)
+    target = TARGETS.get(row["device"], row["device"].lower().replace(" ", ""))
+    if table is None or row["precision"] not in PRECISIONS:
+        return None
     try:
-        return load_machine(row["device"].lower().replace(" ", "-")).name
-    except PerfcError:
-        return ""
+        load_machine(target)
+    except TargetError:
+        return None
+    dtype, tf32 = PRECISIONS[row["precision"]]
+    is_autocast = "autocast" in row["note"] and dtype == "f16"
+    dims = {"batch": int(float(row["batch"]))}
+    if row["seq_len"]:
+        dims["seq"] = int(float(row["seq_len"]))
+    stated = VERSION.match(row["runtime_version"])
+    version = f"{stated[1]}.{stated[2]}" if stated else ORT_VERSION
+    is_older = of_version(table, tuple(map(int, version.split(".")))) is not table
+    return Deployment(
+        target,
+        runtime=table.name,
+        runtime_version=version if is_older and table.steps is None else "",
+        dtype="amp-f16" if is_autocast else dtype,
+        tf32=Tf32(tf32) if dtype != "f32" else runtime(table.name).tf32,
+        dims=dims,
+    )
+
+
+def graph_of(row: Mapping[str, str], graphs: Path) -> str:
+    """Return the file of a row's graph; "" where none is there."""
+    library, _, name = row["model"].partition("/")
+    stems = [f"timm__{name}", f"tv__{name}"] if library in ("timm", "torchvision") else []
+    stem = GRAPHS.get(row["model"])
+    size = row["input_shape"].rpartition("x")[2] or SIZE
+    files = [
+        f"{one}{end}.onnx.gz" for one in ([stem] if stem else stems) for end in (f"__{size}", "")
+    ]
+    return next((file for file in files if (graphs / file).is_file()), "")

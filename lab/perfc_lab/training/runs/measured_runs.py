@@ -32,7 +32,7 @@ from perfc.passes.rewriting.canonicalize import Canonicalize
 from perfc.passes.roofline.roofline import bounds
 from perfc.passes.runtimes import of_steps
 
-from ...tables.ort_runs import ort_runs
+from ...tables.ort_runs import published_runs
 from ...tables.own_runs import own_runs
 from ...tables.whole_models import WholeModel, whole_models
 
@@ -71,7 +71,7 @@ def measured_runs(folder: Path, say: Callable[[str], None]) -> list[MeasuredRun]
     """
     graphs, found, missing = model_folder(folder), list[MeasuredRun](), 0
     by_graph: dict[str, list[WholeModel]] = {}
-    for row in (*whole_models(folder), *ort_runs(folder), *own_runs(graphs)):
+    for row in (*whole_models(folder), *published_runs(folder, graphs), *own_runs(graphs)):
         by_graph.setdefault(row.graph, []).append(row)
     for graph, rows in sorted(by_graph.items()):
         path = graphs / graph
