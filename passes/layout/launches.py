@@ -45,6 +45,7 @@ def launched(
     layout: Layout = Layout.CHANNELS_FIRST,
     tf32: Tf32 | None = None,
     casts: Casts = (),
+    version: tuple[int, int] | None = None,
 ) -> KernelTable:
     """Return what a machine executes for the kernels of a runtime, in order.
 
@@ -56,6 +57,7 @@ def launched(
         layout: order of feature maps that the model is run with.
         tf32: which f32 products may use TF32; None for the runtime's default.
         casts: of operands before each kernel, under autocast.
+        version: of the framework; None for the newest.
     """
     runtime = table.runtime
     has_rules = machine.kind != "cpu" and bool(runtime.launches)
@@ -63,13 +65,13 @@ def launched(
         return table
     tf32 = runtime.tf32_on(machine.vendor) if tf32 is None else tf32
     units = frozenset(name for unit, name in machine.compute if unit is Unit.MATRIX)
-    given = layout, tf32, module is not None, bool(casts)
+    given = layout, tf32, module is not None, bool(casts), version
     key = machine.vendor, machine.arch, machine.sm_count, units, *given
     is_exported = runtime.framework is Framework.TORCH
 
     def made() -> KernelTable:
         at = Numbers(env)
-        of_lists = over_lists(table, machine, at)
+        of_lists = over_lists(table, machine, at, version)
         helpers = table.once("helpers", {}, lambda: Helpers(1 + most(table), is_exported))
         if runtime.blocks_channels:
             return with_reorders(of_lists, helpers)

@@ -14,10 +14,11 @@ from ..fusion.kernel import Kernel
 from ..runtimes import CHUNK, ListLimit
 
 
-def over_lists(table: KernelTable, machine: Machine, at: Numbers) -> KernelTable:
+def over_lists(
+    table: KernelTable, machine: Machine, at: Numbers, version: tuple[int, int] | None = None
+) -> KernelTable:
     """Return the table with the launches that its kernels over lists of tensors take."""
-    kind, maker, capability = machine.kind, machine.vendor, machine.capability
-    limits = (x for x in table.runtime.lists if x.holds(kind, maker, capability))
+    limits = (x for x in table.runtime.lists if x.holds(machine, version))
     limit = next(limits, None)
     if limit is None or not any(k.kind is Kind.OPTIMIZER for k in table.kernels):
         return table

@@ -7,8 +7,12 @@ A100 has exactly these launches and blocks.
 from __future__ import annotations
 
 from math import inf
+from typing import TYPE_CHECKING
 
 from perfc.ir import record
+
+if TYPE_CHECKING:
+    from perfc.machine import Machine
 
 CHUNK = 65536
 """Elements of a tensor that one block of a launch takes."""
@@ -24,6 +28,7 @@ class ListLimit:
         kind: kind of device, ``cpu`` or ``cuda``; any if empty.
         maker: maker of the device; any if empty.
         least_capability: least compute capability, 75 for ``sm_75``.
+        since: first version of the framework.
     """
 
     tensors: tuple[int, ...]
@@ -31,11 +36,16 @@ class ListLimit:
     kind: str = ""
     maker: str = ""
     least_capability: int = 0
+    since: tuple[int, int] = (0, 0)
 
-    def holds(self, kind: str, maker: str, capability: int) -> bool:
-        """Return True if it holds on a device."""
-        is_like = self.kind in ("", kind) and self.maker in ("", maker)
-        return is_like and capability >= self.least_capability
+    def holds(self, machine: Machine, version: tuple[int, int] | None) -> bool:
+        """Return True if it holds on a machine under a version, by default the newest."""
+        return (
+            self.kind in ("", machine.kind)
+            and self.maker in ("", machine.vendor)
+            and machine.capability >= self.least_capability
+            and (version is None or version >= self.since)
+        )
 
 
 BEFORE_CUDA_13 = (
@@ -45,4 +55,7 @@ BEFORE_CUDA_13 = (
     ListLimit((110, 64, 48, 36, 30), 320),
 )
 # CUDA 13 has 32 KB and requires Turing; PyTorch 2.11 is the first that is built for it by default
-PYTORCH = (ListLimit((770, 448, 336, 252, 210), 2240, "cuda", "NVIDIA", 75), *BEFORE_CUDA_13)
+PYTORCH = (
+    ListLimit((770, 448, 336, 252, 210), 2240, "cuda", "NVIDIA", 75, (2, 11)),
+    *BEFORE_CUDA_13,
+)

@@ -225,7 +225,16 @@ class Deployment:
         is_cast = narrow and not self.train and table.runtime.framework is Framework.TORCH
         if source is not None and narrow is not None and is_cast:
             casts = casts_of(am.apply(Canonicalize(), source), am, narrow, self.table_name)
-        return launched(table, machine, env, module, layout=self.layout, tf32=tf32, casts=casts)
+        return launched(
+            table,
+            machine,
+            env,
+            module,
+            layout=self.layout,
+            tf32=tf32,
+            casts=casts,
+            version=self.version,
+        )
 
     @property
     def trained_by(self) -> str:

@@ -81,23 +81,28 @@ def step(optimizer: str, implementation: str, tensors: int, elements: int) -> Ke
 
 
 @pytest.mark.parametrize(
-    ("target", "optimizer", "implementation", "launches"),
+    ("target", "version", "optimizer", "implementation", "launches"),
     [
         # 130 tensors: 36 of four lists, 48 of three, 64 of two, 110 of one under CUDA 12
-        ("v100", "adamw", "fused", [4]),
-        ("v100", "adamw", "foreach", [2, 3, 2, 3, 3, 2, 2, 3]),
-        ("mi300x", "sgd", "foreach", [3]),
+        ("v100", None, "adamw", "fused", [4]),
+        ("v100", None, "adamw", "foreach", [2, 3, 2, 3, 3, 2, 2, 3]),
+        ("mi300x", None, "sgd", "foreach", [3]),
         # all at once under CUDA 13
-        ("a100", "adamw", "foreach", [1] * 8),
+        ("a100", None, "adamw", "foreach", [1] * 8),
+        ("a100", (2, 6), "adamw", "fused", [4]),
         # tensor by tensor on processors
-        ("epyc-7763", "sgd", "foreach", [130]),
+        ("epyc-7763", None, "sgd", "foreach", [130]),
     ],
 )
 def test_launches_by_machine(
-    target: str, optimizer: str, implementation: str, launches: list[int]
+    target: str,
+    version: tuple[int, int] | None,
+    optimizer: str,
+    implementation: str,
+    launches: list[int],
 ) -> None:
     table = step(optimizer, implementation, 130, 64)
-    made = launched(table, load_machine(target), {}).kernels
+    made = launched(table, load_machine(target), {}, version=version).kernels
     updates = [(a, b) for a, b in zip(table.kernels, made, strict=True) if a.kind is Kind.OPTIMIZER]
     assert [b.repeat for _, b in updates] == launches
     for a, b in updates:
