@@ -56,15 +56,22 @@ CONVOLUTIONS = (
     ),
     LaunchRule(CONV, HALF | TF32, (FOURTH, MANY, NARROW), (IN,), (OUT, BIAS), PRODUCT),
     LaunchRule(CONV, HALF | TF32, (), (), (BIAS,), PRODUCT),
-    LaunchRule(CONV, F32, (WIDE, ("batch", (8, inf)), BROAD), (W,), (BIAS,), HEURISTIC),
+    # filters are transformed before, as for Winograd's algorithm
+    LaunchRule(
+        CONV, F32, (WIDE, ("batch", (8, inf)), ("channels", (50, inf))), (W,), (BIAS,), HEURISTIC
+    ),
+    LaunchRule(
+        CONV, F32, (WIDE, ("batch", (4, 7)), ("channels", (112, inf))), (W,), (BIAS,), HEURISTIC
+    ),
     LaunchRule(CONV, F32, (), (), (BIAS,), HEURISTIC),
     LaunchRule(DEPTHWISE, HALF | TF32 | F32, (LAST,), (), (BIAS,), Algorithm.DIRECT_LAST),
     LaunchRule(DEPTHWISE, HALF, (FIRST, MULTIPLIED, FEW), (), (BIAS,), HEURISTIC, by_group=True),
     LaunchRule(DEPTHWISE, HALF, (), (), (BIAS,), DIRECT),
     LaunchRule(DEPTHWISE, TF32 | F32, (), (), (), DIRECT),
     LaunchRule(GROUPED, HALF, (), (IN, W, M), (OUT, BIAS), DIRECT),
-    LaunchRule(GROUPED, TF32, (("batch", (1, 15)),), (IN, W, M), (OUT, BIAS), DIRECT),
-    LaunchRule(GROUPED, TF32, (), (M, IN, M, W, M, M), (OUT, BIAS), DIRECT),
+    LaunchRule(GROUPED, TF32, (("filters", (48, inf)),), (M, IN, M, W, M), (OUT, BIAS), DIRECT),
+    LaunchRule(GROUPED, TF32, (("batch", (1, 15)),), (IN, W), (OUT, BIAS), DIRECT),
+    LaunchRule(GROUPED, TF32, (), (M, IN, M, W), (OUT, BIAS), DIRECT),
     LaunchRule(GROUPED, F32, (), (), (BIAS,), DIRECT),
 )
 AMD = (
