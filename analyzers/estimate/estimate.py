@@ -116,6 +116,10 @@ class Estimate(Timed):
         in_run = self.in_run and self.in_run.slower_of(gap)
         return replace(self, time=time, in_run=in_run, gap_s=time.mid - self.time.mid)
 
+    def spaced(self, gap: Interval) -> Estimate:
+        """Return the kernel after a gap."""
+        return replace(self.waiting(gap), gap_s=gap.mid, wait_s=self.wait_s)
+
     def waiting(self, host: Interval) -> Estimate:
         """Return the kernel after a wait for its host."""
         in_run = self.in_run and self.in_run + host

@@ -20,6 +20,9 @@ ASSUMED_LAUNCH = Interval(*_FITTED["assumed_launch"].numbers)
 MEASURED_LAUNCH = Interval(*_FITTED["measured_launch"].numbers)
 """Relative interval of a measured launch overhead."""
 
+QUEUE_GAP = Interval(*_FITTED["queue_gap_s"].numbers)
+"""Gap between kernels that are launched one by one, in seconds, where they were timed in a graph."""
+
 
 def launch_gap(machine: Machine, launch: LaunchMode) -> Interval:
     """Return the shortest time from one launch to the next, in seconds.

@@ -22,7 +22,7 @@ from ..intervals import adapt
 from ..intervals.summing import half_width, sides_of
 from .energy import Energy, energy_of, idling, summed
 from .host import host_note, host_of
-from .launch_gap import launch_gap
+from .launch_gap import QUEUE_GAP, launch_gap
 from .overlap import overlap
 from .recurrence import chained
 from .timeline import Host, changed_ratio, spread, timeline
@@ -246,7 +246,6 @@ def in_run(execution: Execution, alone: Sequence[Estimate]) -> list[Estimate]:
     bounds, machine = execution.bounds, execution.machine
     corrections = adapt.of_machine(machine)
     launch = launch_gap(machine, execution.kernels.runtime.launch)
-    # laws have the least time of a kernel in a graph themselves
     is_graph = execution.kernels.runtime.launch is LaunchMode.GRAPH
     result: list[Estimate] = []
     firsts: dict[tuple[int, int], Estimate] = {}
@@ -256,8 +255,11 @@ def in_run(execution: Execution, alone: Sequence[Estimate]) -> list[Estimate]:
             here = adapt.corrected(estimate, bound.launches, corrections)
             if estimate.predictor is not Predictor.FITTED:
                 here = here if machine.kind == "cpu" else chained(here, bound, bounds.env_of(i))
-                if not (is_graph and estimate.predictor is Predictor.LAW):
+                # laws are those of kernels in a graph, their least time included
+                if estimate.predictor is not Predictor.LAW:
                     here = here.launched(launch * bound.launches)
+                elif not is_graph:
+                    here = here.spaced(QUEUE_GAP * bound.launches)
             firsts[same] = here
         result.append(firsts[same])
     return result
