@@ -23,9 +23,7 @@ from perfc.errors import PerfcError, TargetError
 from perfc.frontend import load
 from perfc.frontend.collector import paused_collector
 from perfc.machine import load_machine
-from perfc.passes.fusion.fuse import Fuse
 from perfc.passes.inference.sizes import Sizes
-from perfc.passes.layout.launches import launched
 from perfc.passes.manager import Analyses
 from perfc.passes.precision.what_if import what_if
 from perfc.passes.rewriting.canonicalize import Canonicalize
@@ -133,16 +131,12 @@ def executed(source: Module, row: WholeModel, am: Analyses) -> Execution:
     Raises:
         PerfcError: no such target, or a precision that the model cannot be put in.
     """
-    how = row.deployment
-    machine = load_machine(how.target)
-    module = am.apply(Canonicalize(), source)
-    module = am.apply(what_if(how.dtype), module)
-    kernels = replace(
-        am.get(Fuse(merged_then(how.table, row.framework).name), module), runtime=how.table
-    )
-    env = source.defaults()
-    kernels = launched(kernels, machine, env, module, layout=how.layout, tf32=how.rounded)
-    bound = bounds(kernels, machine, env, tf32=how.rounded)
+    how, env = row.deployment, source.defaults()
+    machine, tf32 = load_machine(how.target), how.rounded
+    module = am.apply(what_if(how.dtype), am.apply(Canonicalize(), source))
+    then = replace(how, runtime=merged_then(how.table, row.framework).name, tf32=tf32)
+    kernels = replace(then.launched(module, machine, env, am, source), runtime=how.table)
+    bound = bounds(kernels, machine, env, tf32=tf32)
     autocast = Autocasting.of(source, how.dtype)
     return Execution(
         bound, kernels, module, autocast,
