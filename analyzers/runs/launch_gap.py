@@ -21,7 +21,7 @@ MEASURED_LAUNCH = Interval(*_FITTED["measured_launch"].numbers)
 """Relative interval of a measured launch overhead."""
 
 QUEUE_GAP = Interval(*_FITTED["queue_gap_s"].numbers)
-"""Gap between kernels that are launched one by one, in seconds, where they were timed in a graph."""
+"""Gap between kernels that are launched one by one, beyond their times in a graph, in seconds."""
 
 
 def launch_gap(machine: Machine, launch: LaunchMode) -> Interval:
