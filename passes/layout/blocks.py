@@ -26,7 +26,7 @@ from .helpers import Around, Helpers
 
 BLOCK = 16
 """Channels in a block, of processors with 512-bit vectors; a multiple of the 8 of others."""
-REORDERS = {True: f"layout nchw→nchw{BLOCK}c", False: f"layout nchw{BLOCK}c→nchw"}
+REORDERS = {True: "layout nchw→nchwc", False: "layout nchwc→nchw"}
 """Names of the copies into blocks, and out of them."""
 ALIGNMENT = 4
 """Copies into blocks take multiples of so many channels."""
@@ -52,7 +52,9 @@ def with_reorders(table: KernelTable, helpers: Helpers) -> KernelTable:
     blocked: set[Value] = set()
     copies: dict[Value, Value] = {}
     kernels: list[Kernel] = []
+    begins: list[int] = []
     for k in table.kernels:
+        begins.append(len(kernels))
         takes = accepts(k, blocked)
         copied: dict[Value, Value] = {}
         for v in k.reads:
@@ -73,7 +75,9 @@ def with_reorders(table: KernelTable, helpers: Helpers) -> KernelTable:
             blocked.update(k.writes)
             outputs = [v for v in k.writes if v not in read]
             kernels += [Around(helpers, k).reordered(v, REORDERS[False]) for v in outputs]
-    return replace(table, kernels=tuple(kernels), memo={})
+    begins.append(len(kernels))
+    others = [replace(a, first=begins[a.first], last=begins[a.last]) for a in table.alternatives]
+    return replace(table, kernels=tuple(kernels), alternatives=tuple(others), memo={})
 
 
 def accepts(kernel: Kernel, blocked: set[Value]) -> bool:

@@ -187,7 +187,7 @@ def test_layout_changes_where_blocks_begin_and_end(residual: str) -> None:
         for b in report.roofline.kernels
         if b.kernel.helper is not None
     }
-    into, out = "layout nchw→nchw16c", "layout nchw16c→nchw"
+    into, out = "layout nchw→nchwc", "layout nchwc→nchw"
     assert report.kernels.kernels[0].label == into
     assert moved == {into: 2 * 2 * 16 * 20 * 20 * 4, out: 2 * 2 * 32 * 4}
     plain = analyze(residual, "generic-x86-64", dims={"batch": 2}, runtime="ort-cpu")

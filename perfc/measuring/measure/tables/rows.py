@@ -216,12 +216,12 @@ def kernel_rows(m: Measurement) -> list[KernelRow]:
             rows.append(row)
             continue
         kernels = zip(c.part.kernels, c.bounds, strict=True)
-        own = [(i, b) for i, b in kernels if b.kernel.helper is None]
+        computed = [(i, b) for i, b in kernels if b.kernel.helper is None]
         copies = [b for b in c.bounds if b.kernel.helper is not None]
         moved = sum(b.counts.read_bytes + b.counts.write_bytes for b in copies)
-        whole_s = sum(b.time_s for _, b in own)
-        for index, b in own:
-            share = b.time_s / whole_s if whole_s > 0 else 1 / len(own)
+        whole_s = sum(b.time_s for _, b in computed)
+        for index, b in computed:
+            share = b.time_s / whole_s if whole_s > 0 else 1 / len(computed)
             k, n = b.kernel, b.counts
             timed = replace(
                 row,
@@ -242,7 +242,7 @@ def kernel_rows(m: Measurement) -> list[KernelRow]:
                 integer=n.integer,
                 read_bytes=n.read_bytes,
                 write_bytes=n.write_bytes,
-                moved_bytes=moved / len(own),
+                moved_bytes=moved / len(computed),
                 op=str(k.anchor.op)[:LONGEST_OP],
                 operands=types(operands(k.anchor.inputs, env)),
                 results=types(operands(k.writes, env)),
